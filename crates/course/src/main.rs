@@ -1,0 +1,2 @@
+//! The `cargo course` command.
+fn main() {}

@@ -1,0 +1,123 @@
+//! What a run can find wrong: codes, sites, and the words for them.
+
+use std::fmt;
+
+/// The kinds of fault. The kebab-case name is a contract: JSON, fixtures and the book's appendix use it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Code {
+    /// An access outside every allocation, or past the end of a shared or local variable's space.
+    OutOfBounds,
+    /// An address that is no multiple of the access size.
+    Misaligned,
+    /// A read of memory that nothing wrote.
+    UninitialisedRead,
+    /// Two unordered accesses to shared memory, at least one a write.
+    SharedRace,
+    /// The same in global memory.
+    GlobalRace,
+    /// Some threads of a block wait at a barrier that the others do not reach.
+    BarrierDivergence,
+    /// Nothing can run any more and not everything has ended.
+    Deadlock,
+    /// A shuffle reads from a lane that takes no part in it.
+    InactiveShuffleLane,
+    /// A lane executes a `.sync` instruction whose mask does not name it, or names lanes that left.
+    MaskMismatch,
+    /// The launch ran longer than its step budget.
+    StepBudget,
+    /// The kernel executed `trap`.
+    Trap,
+    /// The call stack or local memory ran out.
+    StackOverflow,
+    /// An instruction that the simulator does not know.
+    UnsupportedInstruction,
+}
+
+/// Whose fault it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// A bug in the kernel.
+    Kernel,
+    /// A limit of the simulator; says nothing about the kernel.
+    Simulator,
+}
+
+impl Code {
+    /// Every code, in the order of the book's appendix.
+    pub const ALL: [Code; 13] = [
+        Code::OutOfBounds,
+        Code::Misaligned,
+        Code::UninitialisedRead,
+        Code::SharedRace,
+        Code::GlobalRace,
+        Code::BarrierDivergence,
+        Code::Deadlock,
+        Code::InactiveShuffleLane,
+        Code::MaskMismatch,
+        Code::StepBudget,
+        Code::Trap,
+        Code::StackOverflow,
+        Code::UnsupportedInstruction,
+    ];
+
+    /// The kebab-case name: `shared-race`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Code::OutOfBounds => "out-of-bounds",
+            Code::Misaligned => "misaligned",
+            Code::UninitialisedRead => "uninitialised-read",
+            Code::SharedRace => "shared-race",
+            Code::GlobalRace => "global-race",
+            Code::BarrierDivergence => "barrier-divergence",
+            Code::Deadlock => "deadlock",
+            Code::InactiveShuffleLane => "inactive-shuffle-lane",
+            Code::MaskMismatch => "mask-mismatch",
+            Code::StepBudget => "step-budget",
+            Code::Trap => "trap",
+            Code::StackOverflow => "stack-overflow",
+            Code::UnsupportedInstruction => "unsupported-instruction",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Where a fault, or one half of it, happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Source file as `.file` names it, or the PTX file when there is no line information.
+    pub file: String,
+    /// Line in that file, from 1.
+    pub line: u32,
+    /// Line in the PTX file, from 1.
+    pub ptx_line: u32,
+    /// The PTX opcode: `ld.volatile.shared.u32`.
+    pub opcode: String,
+    /// Block index x, y, z.
+    pub block: [u32; 3],
+    /// Warp within the block.
+    pub warp: u32,
+    /// Lanes of that warp, as a bit mask.
+    pub lanes: u32,
+    /// What this site does: `reads`, `writes`, `waits`.
+    pub action: &'static str,
+}
+
+/// One finding. Findings that differ only in lane, address or block are folded into one with a count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Its kind.
+    pub code: Code,
+    /// What happened, one sentence with the address as variable and element: `reads sums[16], which …`.
+    pub message: String,
+    /// Where it happened (for two sites: the later access).
+    pub site: Site,
+    /// The other site, where two are involved (the earlier access; where the missing threads are).
+    pub other: Option<Site>,
+    /// How many times it was seen, this one included.
+    pub count: u64,
+}

@@ -1,0 +1,22 @@
+//! A simulator for PTX: executes a kernel warp by warp, counts what Nsight Compute would count from the same accesses,
+//! and reports what compute-sanitizer would find.
+//!
+//! ```text
+//! ptx::Module -> Program -> Kernel (register code + control-flow graph) -> run -> Outcome {counters, faults, trace}
+//! ```
+//!
+//! The library does no I/O, knows no CUDA and needs no clock, so it also builds for wasm32.
+
+pub mod access;
+pub mod counters;
+pub mod fault;
+pub mod launch;
+pub mod memory;
+pub mod program;
+pub mod race;
+
+pub use counters::{Counters, LineCounters, Metric, Tier};
+pub use fault::{Code, Fault, Site};
+pub use launch::{Check, Checks, Launch, LaunchError, Options, Outcome, Schedule, run};
+pub use memory::{Memory, MemoryError};
+pub use program::{Kernel, LoadError, Parameter, Program};
