@@ -3,10 +3,15 @@
 //! Only this crate names cudarc. A missing driver, a missing NVRTC, an old driver, memory that does not suffice and a
 //! launch that fails are ordinary errors of one clear sentence; nothing here panics.
 
-use std::marker::PhantomData;
-use std::path::{Path, PathBuf};
+mod error;
+pub mod nvrtc;
+mod source;
 
+use std::marker::PhantomData;
+
+pub use error::Error;
 pub use simt::{Check, Checks, Code, Counters, Fault, LineCounters, Schedule, Site};
+pub use source::{COMMITTED_OPTIONS, KernelSource, Stamp, compile_committed, sha256, source_sha256};
 
 /// What the reader asked for with `--device`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,32 +35,12 @@ pub struct SimOptions {
     pub threads: usize,
 }
 
-/// Errors of this crate. Each prints one clear sentence: what was wrong, where, what to do.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// Placeholder until the variants are written.
-    #[error("{0}")]
-    Other(String),
-}
-
 /// A number type that kernels sum: i32, i64, u32, u64, f32, f64, … little-endian plain data.
 pub trait Scalar: Copy + Send + Sync + PartialEq + std::fmt::Debug + 'static {
     /// `i32`
     const NAME: &'static str;
     /// Size in bytes.
     const BYTES: usize;
-}
-
-/// One lesson's kernels: the slug names `kernels/<slug>.cu` and `kernels/ptx/<slug>.ptx`.
-#[derive(Debug, Clone)]
-pub struct KernelSource {
-    /// `ch05-unroll`
-    pub slug: String,
-    /// The CUDA file.
-    pub cu: PathBuf,
-    /// The committed PTX.
-    pub ptx: PathBuf,
 }
 
 /// A device with a lesson's kernels on it, ready to launch.
@@ -216,11 +201,17 @@ impl Device {
     }
 }
 
-impl KernelSource {
-    /// Finds `kernels/<slug>.cu` and its PTX: from the current directory upwards, else in `fallback_root` (the source
-    /// tree that the program was built from).
-    pub fn find(slug: &str, fallback_root: &Path) -> Result<KernelSource, Error> {
-        let _ = (slug, fallback_root);
-        unimplemented!()
+impl std::fmt::Display for Geometry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [gx, gy, gz] = self.grid;
+        let [bx, by, bz] = self.block;
+        write!(f, "grid {gx}x{gy}x{gz}, block {bx}x{by}x{bz}")?;
+        if self.shared_bytes > 0 {
+            write!(f, ", {} bytes of dynamic shared memory", self.shared_bytes)?;
+        }
+        if self.cooperative {
+            write!(f, ", cooperative")?;
+        }
+        Ok(())
     }
 }

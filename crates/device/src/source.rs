@@ -1,0 +1,191 @@
+//! A lesson's files: where `kernels/<slug>.cu` and its committed PTX are, and whether the two still belong together.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::Error;
+use crate::nvrtc::Nvrtc;
+
+/// Options that make the committed PTX: the oldest target that has every instruction of the lessons, with the line
+/// information that counters and findings need.
+pub const COMMITTED_OPTIONS: [&str; 2] = ["--gpu-architecture=compute_80", "--generate-line-info"];
+
+/// One lesson's kernels: the slug names `kernels/<slug>.cu` and `kernels/ptx/<slug>.ptx`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelSource {
+    /// `ch05-unroll`
+    pub slug: String,
+    /// The CUDA file.
+    pub cu: PathBuf,
+    /// The committed PTX.
+    pub ptx: PathBuf,
+}
+
+impl KernelSource {
+    /// Finds `kernels/<slug>.cu` and its PTX: from the current directory upwards, else in `fallback_root` (the source
+    /// tree that the program was built from).
+    ///
+    /// # Errors
+    /// [`Error::BadSlug`], [`Error::NoKernelFile`]. Missing PTX is no error here: it can be compiled.
+    pub fn find(slug: &str, fallback_root: &Path) -> Result<KernelSource, Error> {
+        let start = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+        KernelSource::find_from(&start, slug, fallback_root)
+    }
+
+    /// [`KernelSource::find`] from `start` instead of the current directory.
+    ///
+    /// # Errors
+    /// As [`KernelSource::find`].
+    pub fn find_from(start: &Path, slug: &str, fallback_root: &Path) -> Result<KernelSource, Error> {
+        let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if slug.is_empty() || slug.starts_with('-') || !slug.chars().all(letters) {
+            return Err(Error::BadSlug { slug: slug.to_string() });
+        }
+        start
+            .ancestors()
+            .chain([fallback_root])
+            .map(|root| KernelSource::in_root(root, slug))
+            .find(|source| source.cu.is_file())
+            .ok_or_else(|| Error::NoKernelFile {
+                slug: slug.to_string(),
+                start: start.to_path_buf(),
+                fallback: fallback_root.to_path_buf(),
+            })
+    }
+
+    /// The files of `slug` in the source tree `root`, whether they exist or not.
+    pub fn in_root(root: &Path, slug: &str) -> KernelSource {
+        let kernels = root.join("kernels");
+        KernelSource {
+            slug: slug.to_string(),
+            cu: kernels.join(format!("{slug}.cu")),
+            ptx: kernels.join("ptx").join(format!("{slug}.ptx")),
+        }
+    }
+
+    /// The source tree that the lesson is in: the nearest folder above the `.cu` that holds `kernels`, else the folder
+    /// of the `.cu`.
+    pub fn root(&self) -> &Path {
+        let folder = self.cu.parent().unwrap_or(Path::new("."));
+        folder.ancestors().find(|folder| folder.join("kernels").is_dir()).unwrap_or(folder)
+    }
+
+    /// The `.cu` as messages, line information and NVRTC name it: `kernels/ch05-unroll.cu`, the same on every machine.
+    pub fn cu_name(&self) -> String {
+        relative_name(&self.cu, self.root())
+    }
+
+    /// The committed PTX as messages name it: `kernels/ptx/ch05-unroll.ptx`.
+    pub fn ptx_name(&self) -> String {
+        relative_name(&self.ptx, self.root())
+    }
+
+    /// The text of the `.cu`.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`].
+    pub fn read_cu(&self) -> Result<String, Error> {
+        read(&self.cu)
+    }
+
+    /// The committed PTX if it was made from this `.cu`, else why it cannot be used.
+    pub(crate) fn read_ptx(&self, cu_text: &str) -> Result<String, String> {
+        let name = self.ptx_name();
+        let text = match read(&self.ptx) {
+            Ok(text) => text,
+            Err(Error::Unreadable { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Err(format!("{name} is not there"));
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        match Stamp::parse(&text) {
+            None => Err(format!("{name} does not say which source it was made from")),
+            Some(stamp) if stamp.source_sha256 != source_sha256(cu_text) => {
+                Err(format!("it was changed after {name} was made"))
+            }
+            Some(_) => Ok(text),
+        }
+    }
+}
+
+/// `path` below `root` with forward slashes, or the whole path where it is not below.
+fn relative_name(path: &Path, root: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    // PTX and CUDA files that are not UTF-8 are still files: the parser says what is wrong with them, at which line.
+    let bytes = std::fs::read(path).map_err(|source| Error::Unreadable { path: path.to_path_buf(), source })?;
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// What a committed PTX file was made from; its first three lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamp {
+    /// SHA-256 of the `.cu`, in hexadecimal.
+    pub source_sha256: String,
+    /// `NVRTC 12.1.105`
+    pub compiler: String,
+    /// Options of the compiler that say something about the code, separated by spaces.
+    pub options: String,
+}
+
+const SOURCE_MARK: &str = "// course: source-sha256 ";
+const COMPILER_MARK: &str = "// course: compiler ";
+const OPTIONS_MARK: &str = "// course: options ";
+
+impl Stamp {
+    /// The stamp that `ptx` begins with, if it has one.
+    pub fn parse(ptx: &str) -> Option<Stamp> {
+        let mut lines = ptx.lines();
+        let mut field = |mark| lines.next()?.strip_prefix(mark).map(|value| value.trim().to_string());
+        Some(Stamp {
+            source_sha256: field(SOURCE_MARK)?,
+            compiler: field(COMPILER_MARK)?,
+            options: field(OPTIONS_MARK)?,
+        })
+    }
+
+    /// The stamp as the lines that PTX begins with.
+    pub fn write(&self) -> String {
+        format!(
+            "{SOURCE_MARK}{}\n{COMPILER_MARK}{}\n{OPTIONS_MARK}{}\n",
+            self.source_sha256, self.compiler, self.options
+        )
+    }
+}
+
+/// Compiles the lesson's `.cu` into the text of its committed PTX, stamp included. The same text comes out on every
+/// machine that has the same release of NVRTC.
+///
+/// # Errors
+/// [`Error::Unreadable`], [`Error::Compile`], [`Error::Nvrtc`].
+pub fn compile_committed(nvrtc: &Nvrtc, source: &KernelSource) -> Result<String, Error> {
+    let cu_text = source.read_cu()?;
+    let ptx = nvrtc.compile(&source.cu_name(), &cu_text, &COMMITTED_OPTIONS.map(String::from))?;
+    let stamp = Stamp {
+        source_sha256: source_sha256(&cu_text),
+        compiler: release_of(&ptx).unwrap_or_else(|| nvrtc.name()),
+        options: COMMITTED_OPTIONS.join(" "),
+    };
+    Ok(stamp.write() + &ptx)
+}
+
+/// `NVRTC 12.1.105`: the head comment of the PTX has all three numbers, NVRTC's own version function only two.
+fn release_of(ptx: &str) -> Option<String> {
+    let line = ptx.lines().find(|line| line.starts_with("// Cuda compilation tools"))?;
+    let (_, release) = line.rsplit_once(", V")?;
+    Some(format!("NVRTC {}", release.trim()))
+}
+
+/// SHA-256 of a source file, in hexadecimal. Line ends count as `\n`, so that a checkout that rewrites them does not
+/// make every lesson look edited.
+pub fn source_sha256(text: &str) -> String {
+    sha256(text.replace("\r\n", "\n").as_bytes())
+}
+
+/// SHA-256 in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
