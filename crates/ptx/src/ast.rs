@@ -76,6 +76,7 @@ pub enum Space {
 /// A fundamental type of PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // each variant is the PTX type of that name
+#[rustfmt::skip]
 pub enum Type {
     B8, B16, B32, B64, B128,
     U8, U16, U32, U64,
@@ -294,6 +295,7 @@ impl Type {
     }
 
     /// The type of this name without its dot (`s32`).
+    #[rustfmt::skip]
     pub fn from_name(name: &str) -> Option<Type> {
         Some(match name {
             "b8" => Type::B8, "b16" => Type::B16, "b32" => Type::B32, "b64" => Type::B64, "b128" => Type::B128,

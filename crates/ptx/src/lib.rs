@@ -5,12 +5,16 @@
 
 pub mod ast;
 pub mod error;
+mod lex;
+mod parse;
 pub mod table;
 
 pub use ast::*;
 pub use error::Error;
 
 /// Parses one PTX file. `file` is the name that errors print; it is never opened.
-pub fn parse(_file: &str, _text: &str) -> Result<Module, Error> {
-    todo!()
+pub fn parse(file: &str, text: &str) -> Result<Module, Error> {
+    // NVRTC and the driver count the terminating NUL of a C string as part of the text.
+    let text = text.trim_end_matches('\0');
+    parse::module(file, text).map_err(|fail| Error::new(file, text, fail))
 }

@@ -1,0 +1,235 @@
+//! Declarations: variables, parameters, registers and their initialisers.
+
+use super::{Parser, Result, space_of};
+use crate::ast::{Initializer, Linkage, PointerInfo, RegisterDecl, Space, Type, Variable};
+use crate::lex::Kind;
+
+/// Where a variable stands: decides what may follow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Where {
+    /// Module scope or a body: several names, initialisers, `;` at the end.
+    Module,
+    /// A parameter list: one name, no initialiser.
+    Parameter,
+}
+
+/// What stands between the state space and the name.
+struct Specifiers {
+    ty: Type,
+    vector: u8,
+    align_bytes: Option<u32>,
+    pointer: Option<PointerInfo>,
+}
+
+impl Parser<'_> {
+    /// `.space .align N .type a, b[4] = {..};`: one variable a name.
+    pub(super) fn variables(&mut self, linkage: Linkage, place: Where) -> Result<Vec<Variable>> {
+        let space = match space_of(self.peek()) {
+            Some(space) if self.token.kind == Kind::Dot => space,
+            _ => return Err(self.expected("a state space such as `.param`")),
+        };
+        self.advance()?;
+        let specifiers = self.specifiers()?;
+        let mut variables = vec![self.declarator(space, linkage, &specifiers, place)?];
+        if place == Where::Module {
+            while self.eat(b',')? {
+                variables.push(self.declarator(space, linkage, &specifiers, place)?);
+            }
+            self.expect(b';', "after the variable")?;
+        }
+        Ok(variables)
+    }
+
+    fn specifiers(&mut self) -> Result<Specifiers> {
+        let (mut ty, mut vector, mut align_bytes, mut pointer) = (None, 1, None, None);
+        while self.token.kind == Kind::Dot {
+            match self.peek() {
+                ".align" => align_bytes = Some(self.alignment()?),
+                ".ptr" => pointer = Some(self.pointer()?),
+                ".attribute" => self.attribute()?,
+                ".v2" => vector = self.advance().map(|_| 2)?,
+                ".v4" => vector = self.advance().map(|_| 4)?,
+                _ => ty = Some(self.ty()?),
+            }
+        }
+        match ty {
+            Some(ty) => Ok(Specifiers { ty, vector, align_bytes, pointer }),
+            None => Err(self.expected("a type such as `.b32`")),
+        }
+    }
+
+    /// A type with its dot.
+    pub(super) fn ty(&mut self) -> Result<Type> {
+        let word = self.peek();
+        if self.token.kind != Kind::Dot {
+            return Err(self.expected("a type such as `.b32`"));
+        }
+        let ty = Type::from_name(&word[1..]).ok_or_else(|| {
+            let message = match word {
+                ".texref" | ".samplerref" | ".surfref" => format!("unsupported type `{word}`: texture and surface references are not covered"),
+                _ => format!("unknown type `{word}`: expected .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .bf16, .bf16x2, .f32, .f64 or .pred"),
+            };
+            self.fail(self.token.span, message)
+        })?;
+        self.advance()?;
+        Ok(ty)
+    }
+
+    fn alignment(&mut self) -> Result<u32> {
+        self.advance()?;
+        let start = self.token.span;
+        let bytes = self.unsigned_up_to("an alignment in bytes", 1 << 30)?;
+        if !bytes.is_power_of_two() {
+            return Err(self.fail(self.since(start), format!("an alignment of {bytes} bytes: expected a power of two")));
+        }
+        Ok(bytes as u32)
+    }
+
+    /// `.ptr .global .align 4`, space and alignment both optional.
+    fn pointer(&mut self) -> Result<PointerInfo> {
+        self.advance()?;
+        let mut pointer = PointerInfo { space: None, align_bytes: None };
+        if self.token.kind == Kind::Dot && matches!(space_of(self.peek()), Some(space) if space != Space::Reg) {
+            pointer.space = space_of(self.peek());
+            self.advance()?;
+        }
+        if self.at_dot(".align") {
+            pointer.align_bytes = Some(self.alignment()?);
+        }
+        Ok(pointer)
+    }
+
+    /// `.attribute(.managed)`: how the driver places a variable; nothing that a kernel sees.
+    pub(super) fn attribute(&mut self) -> Result<()> {
+        let start = self.advance()?.span;
+        self.expect(b'(', "after `.attribute`")?;
+        self.nested("the attribute".to_string(), start, |p| {
+            let mut depth = 1;
+            while depth > 0 {
+                match p.token.kind {
+                    Kind::Dot | Kind::Word | Kind::Number | Kind::Punct(b',') => {}
+                    Kind::Punct(b'(') => depth += 1,
+                    Kind::Punct(b')') => depth -= 1,
+                    _ => return Err(p.expected("`)` after the attribute")),
+                }
+                p.advance()?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The name, its dimensions and its initialiser.
+    fn declarator(
+        &mut self,
+        space: Space,
+        linkage: Linkage,
+        specifiers: &Specifiers,
+        place: Where,
+    ) -> Result<Variable> {
+        let span = self.token.span;
+        let name = self.word("the name of the variable")?.to_string();
+        let dims = self.dimensions(linkage, place)?;
+        let mut init = Vec::new();
+        if place == Where::Module && self.eat(b'=')? {
+            self.initializer(&mut init)?;
+            let elements = dims.iter().product::<u64>().saturating_mul(u64::from(specifiers.vector));
+            if !dims.contains(&0) && init.len() as u64 > elements {
+                return Err(self.fail(
+                    self.since(span),
+                    format!("{} initial values for the {elements} elements of `{name}`", init.len()),
+                ));
+            }
+        }
+        let natural = specifiers.ty.size_bytes().max(1) * u32::from(specifiers.vector);
+        Ok(Variable {
+            space,
+            linkage,
+            ty: specifiers.ty,
+            vector: specifiers.vector,
+            align_bytes: specifiers.align_bytes.unwrap_or(natural),
+            name,
+            dims,
+            init,
+            pointer: specifiers.pointer,
+            span,
+        })
+    }
+
+    /// `[16][4]`; `[]` is only for what gets its size elsewhere.
+    fn dimensions(&mut self, linkage: Linkage, place: Where) -> Result<Vec<u64>> {
+        let start = self.token.span;
+        let mut dims: Vec<u64> = Vec::new();
+        while self.eat(b'[')? {
+            if self.eat(b']')? {
+                dims.push(0);
+                continue;
+            }
+            let at = self.token.span;
+            let size = self.unsigned("an array size")?;
+            if size == 0 && linkage != Linkage::Extern && place == Where::Module {
+                return Err(self.fail(at, "an array of no elements"));
+            }
+            dims.push(size);
+            self.expect(b']', "after the array size")?;
+        }
+        let bytes = dims.iter().try_fold(16u64 * 4, |bytes, &size| bytes.checked_mul(size.max(1)));
+        match bytes {
+            Some(bytes) if bytes < 1 << 62 => Ok(dims),
+            _ => Err(self.fail(self.since(start), "number out of range: the array does not fit any memory")),
+        }
+    }
+
+    /// A scalar or `{ … }`, flattened.
+    fn initializer(&mut self, init: &mut Vec<Initializer>) -> Result<()> {
+        let start = self.token.span;
+        if !self.eat(b'{')? {
+            init.push(self.initial_value()?);
+            return Ok(());
+        }
+        self.nested("the initialiser".to_string(), start, |p| {
+            if p.eat(b'}')? {
+                return Ok(());
+            }
+            loop {
+                p.initializer(init)?;
+                if !p.eat(b',')? {
+                    return p.expect(b'}', "after the initial values").map(drop);
+                }
+            }
+        })
+    }
+
+    fn initial_value(&mut self) -> Result<Initializer> {
+        if self.at_constant() {
+            return Ok(Initializer::Value(self.constant()?));
+        }
+        let mut symbol = self.word("an initial value")?;
+        let generic = symbol == "generic" && self.eat(b'(')?;
+        if generic {
+            symbol = self.word("the variable whose address is taken")?;
+            self.expect(b')', "after the variable")?;
+        }
+        Ok(Initializer::Address { symbol: symbol.to_string(), offset: self.offset()?, generic })
+    }
+
+    /// `.reg .b32 %r<20>, %x;`
+    pub(super) fn registers(&mut self) -> Result<Vec<RegisterDecl>> {
+        self.advance()?;
+        let specifiers = self.specifiers()?;
+        let mut registers = Vec::new();
+        loop {
+            let span = self.token.span;
+            let name = self.word("the name of a register")?.to_string();
+            let mut count = None;
+            if self.eat(b'<')? {
+                count = Some(self.unsigned_up_to("a number of registers", 1 << 24)? as u32);
+                self.expect(b'>', "after the number of registers")?;
+            }
+            registers.push(RegisterDecl { ty: specifiers.ty, vector: specifiers.vector, name, count, span });
+            if !self.eat(b',')? {
+                self.expect(b';', "after the registers")?;
+                return Ok(registers);
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Functions: head, performance directives, and the statements of the body.
+
+use std::collections::HashMap;
+
+use super::declare::Where;
+use super::{Parser, Result, linkage_of, space_of};
+use crate::ast::{Function, Item, Linkage, Space, Span, Variable};
+use crate::lex::Kind;
+
+/// Directives between a function's parameters and its body, with the numbers they take.
+const DIRECTIVES: &[&str] = &[
+    ".maxntid",
+    ".reqntid",
+    ".minnctapersm",
+    ".maxnctapersm",
+    ".maxnreg",
+    ".noreturn",
+    ".explicitcluster",
+    ".reqnctapercluster",
+    ".maxclusterrank",
+    ".blocksareclusters",
+    ".abi_preserve",
+    ".abi_preserve_control",
+    ".unique",
+];
+
+/// The labels of one scope and the lines they stand on.
+type Labels<'a> = HashMap<&'a str, u32>;
+
+impl<'a> Parser<'a> {
+    /// `.entry` or `.func`, its linkage already taken.
+    pub(super) fn function(&mut self, linkage: Linkage) -> Result<Function> {
+        let is_entry = self.peek() == ".entry";
+        self.advance()?;
+        self.loc = None;
+        while self.at_dot(".attribute") {
+            self.attribute()?;
+        }
+        let returns = if self.at(b'(') && !is_entry { self.parameters()? } else { Vec::new() };
+        let span = self.token.span;
+        let name = self.word("the name of the function")?;
+        let params = if self.at(b'(') { self.parameters()? } else { Vec::new() };
+        let directives = self.directives()?;
+        let body = if self.eat(b';')? {
+            None
+        } else {
+            let brace = self.token.span;
+            if !self.at(b'{') {
+                return Err(self.expected("`{` to open the body, `;` or a directive such as `.maxntid`"));
+            }
+            Some(self.block(format!("the body of `{name}`"), brace)?)
+        };
+        self.loc = None;
+        Ok(Function { is_entry, linkage, name: name.to_string(), returns, params, directives, body, span })
+    }
+
+    /// `(.param .u64 a, .param .b32 b)`
+    fn parameters(&mut self) -> Result<Vec<Variable>> {
+        let start = self.expect(b'(', "to open the parameters")?.span;
+        self.nested("the parameter list".to_string(), start, |p| {
+            let mut parameters = Vec::new();
+            if p.eat(b')')? {
+                return Ok(parameters);
+            }
+            loop {
+                if !matches!(space_of(p.peek()), Some(Space::Param | Space::Reg)) {
+                    return Err(p.expected("a parameter: `.param` or `.reg`"));
+                }
+                parameters.extend(p.variables(Linkage::Local, Where::Parameter)?);
+                if !p.eat(b',')? {
+                    p.expect(b')', "after the parameters")?;
+                    return Ok(parameters);
+                }
+            }
+        })
+    }
+
+    fn directives(&mut self) -> Result<Vec<(String, Vec<u64>)>> {
+        let mut directives = Vec::new();
+        while self.token.kind == Kind::Dot {
+            let word = self.peek();
+            if word == ".pragma" {
+                self.pragma()?;
+                continue;
+            }
+            if !DIRECTIVES.contains(&word) {
+                return Err(self.fail(
+                    self.token.span,
+                    format!("unknown directive `{word}`: expected `{{` or a directive such as `.maxntid`"),
+                ));
+            }
+            self.advance()?;
+            let mut numbers = Vec::new();
+            if self.at_constant() {
+                numbers.push(self.unsigned("a number")?);
+                while self.eat(b',')? {
+                    numbers.push(self.unsigned("another number")?);
+                }
+            }
+            directives.push((word[1..].to_string(), numbers));
+        }
+        Ok(directives)
+    }
+
+    /// `{ … }`: a body or a scope within one.
+    fn block(&mut self, what: String, span: Span) -> Result<Vec<Item>> {
+        self.nested(what, span, |p| {
+            p.advance()?;
+            let mut items = Vec::new();
+            let mut labels = Labels::new();
+            while !p.eat(b'}')? {
+                p.statement(&mut items, &mut labels)?;
+            }
+            Ok(items)
+        })
+    }
+
+    fn statement(&mut self, items: &mut Vec<Item>, labels: &mut Labels<'a>) -> Result<()> {
+        match self.token.kind {
+            Kind::Word => self.label_or_instruction(items, labels),
+            Kind::Punct(b'@') => {
+                let instruction = self.guarded()?;
+                items.push(Item::Instruction(Box::new(instruction)));
+                Ok(())
+            }
+            Kind::Punct(b'{') => {
+                let block = self.block("the scope".to_string(), self.token.span)?;
+                items.push(Item::Block(block));
+                Ok(())
+            }
+            Kind::Punct(b';') => self.advance().map(drop),
+            Kind::Dot => self.body_directive(items),
+            _ => Err(self.expected("an instruction, a label, a declaration or `}`")),
+        }
+    }
+
+    fn body_directive(&mut self, items: &mut Vec<Item>) -> Result<()> {
+        match self.peek() {
+            ".reg" => items.extend(self.registers()?.into_iter().map(Item::Register)),
+            ".loc" => self.loc_directive()?,
+            ".pragma" => self.pragma()?,
+            ".section" => self.section()?,
+            word => {
+                let linkage = linkage_of(word);
+                if linkage.is_some() {
+                    self.advance()?;
+                } else if space_of(word).is_none() {
+                    return Err(self.fail(
+                        self.token.span,
+                        format!("unknown directive `{word}`: expected `.reg`, `.param`, `.local`, `.shared`, `.const`, `.global`, `.loc` or `.pragma`"),
+                    ));
+                }
+                let variables = self.variables(linkage.unwrap_or(Linkage::Local), Where::Module)?;
+                items.extend(variables.into_iter().map(Item::Variable));
+            }
+        }
+        Ok(())
+    }
+
+    fn label_or_instruction(&mut self, items: &mut Vec<Item>, labels: &mut Labels<'a>) -> Result<()> {
+        let start = self.token.span;
+        let word = self.word("an instruction")?;
+        if !self.eat(b':')? {
+            let instruction = self.instruction(None, word, start)?;
+            items.push(Item::Instruction(Box::new(instruction)));
+            return Ok(());
+        }
+        if let Some(line) = labels.insert(word, start.line) {
+            return Err(
+                self.fail(start, format!("the label `{word}` stands twice in this scope: first on line {line}"))
+            );
+        }
+        let item = match self.peek() {
+            ".branchtargets" => Item::BranchTargets(word.to_string(), self.names_after_directive()?),
+            ".calltargets" => {
+                self.names_after_directive()?;
+                Item::CallPrototype(word.to_string())
+            }
+            ".callprototype" => {
+                self.call_prototype()?;
+                Item::CallPrototype(word.to_string())
+            }
+            _ => Item::Label(word.to_string(), start),
+        };
+        items.push(item);
+        Ok(())
+    }
+
+    /// `.branchtargets a, b, c;`
+    fn names_after_directive(&mut self) -> Result<Vec<String>> {
+        self.advance()?;
+        let mut names = Vec::new();
+        loop {
+            names.push(self.word("a name")?.to_string());
+            if !self.eat(b',')? {
+                self.expect(b';', "after the names")?;
+                return Ok(names);
+            }
+        }
+    }
+
+    /// `.callprototype (.param .b32 _) _ (.param .b64 _);`
+    fn call_prototype(&mut self) -> Result<()> {
+        self.advance()?;
+        if self.at(b'(') {
+            self.parameters()?;
+        }
+        self.word("`_`")?;
+        if self.at(b'(') {
+            self.parameters()?;
+        }
+        self.directives()?;
+        self.expect(b';', "after the prototype").map(drop)
+    }
+}

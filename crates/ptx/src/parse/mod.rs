@@ -1,0 +1,386 @@
+//! Recursive descent over the tokens: this file holds the parser's state and the module's own directives.
+
+mod constant;
+mod declare;
+mod function;
+mod instruction;
+
+use crate::ast::{Linkage, Loc, Module, Space, Span};
+use crate::lex::{Fail, Kind, Lexer, Token};
+use declare::Where;
+
+type Result<T> = std::result::Result<T, Fail>;
+
+/// Blocks and parentheses may nest this deep: far beyond what compilers emit, far below what the stack holds.
+const DEPTH_MAX: usize = 64;
+
+/// Something opened by `{` or `(` and not yet closed, for the message when the file ends inside it.
+struct Open {
+    what: String,
+    line: u32,
+}
+
+/// The state: the next token, and what is open around it.
+pub(crate) struct Parser<'a> {
+    text: &'a str,
+    lexer: Lexer<'a>,
+    /// The next token, not yet taken.
+    token: Token,
+    /// One past the last byte of the token taken last.
+    previous_end: u32,
+    /// The line of the CUDA source that the instructions now parsed belong to.
+    loc: Option<Loc>,
+    open: Vec<Open>,
+    depth: usize,
+}
+
+/// Parses a whole file.
+pub(crate) fn module(file: &str, text: &str) -> Result<Module> {
+    let mut parser = Parser {
+        text,
+        lexer: Lexer::new(text),
+        token: Token { kind: Kind::End, span: Span::default() },
+        previous_end: 0,
+        loc: None,
+        open: Vec::new(),
+        depth: 0,
+    };
+    parser.advance()?;
+    parser.header(file)
+}
+
+impl<'a> Parser<'a> {
+    // ---- tokens ----
+
+    /// Takes the next token.
+    fn advance(&mut self) -> Result<Token> {
+        let taken = self.token;
+        self.token = self.lexer.next().map_err(|fail| Fail { message: self.inside(fail.message), ..fail })?;
+        self.previous_end = taken.span.end;
+        Ok(taken)
+    }
+
+    fn text_of(&self, token: Token) -> &'a str {
+        &self.text[token.span.start as usize..token.span.end as usize]
+    }
+
+    /// Text of the next token.
+    fn peek(&self) -> &'a str {
+        self.text_of(self.token)
+    }
+
+    fn at(&self, punct: u8) -> bool {
+        self.token.kind == Kind::Punct(punct)
+    }
+
+    fn at_dot(&self, word: &str) -> bool {
+        self.token.kind == Kind::Dot && self.peek() == word
+    }
+
+    fn eat(&mut self, punct: u8) -> Result<bool> {
+        let there = self.at(punct);
+        if there {
+            self.advance()?;
+        }
+        Ok(there)
+    }
+
+    fn expect(&mut self, punct: u8, after: &str) -> Result<Token> {
+        if self.at(punct) {
+            return self.advance();
+        }
+        Err(self.expected(&format!("`{}` {after}", punct as char)))
+    }
+
+    /// Takes a word, `what` it is meant to be.
+    fn word(&mut self, what: &str) -> Result<&'a str> {
+        if self.token.kind != Kind::Word {
+            return Err(self.expected(what));
+        }
+        let token = self.advance()?;
+        Ok(self.text_of(token))
+    }
+
+    /// Everything from `start` to the last token taken.
+    fn since(&self, start: Span) -> Span {
+        Span { end: self.previous_end.max(start.start), ..start }
+    }
+
+    // ---- failures ----
+
+    fn fail(&self, span: Span, message: impl Into<String>) -> Fail {
+        Fail { span, message: message.into() }
+    }
+
+    /// `expected X, found Y`, and what the file's end cut off.
+    fn expected(&self, what: &str) -> Fail {
+        let message = format!("expected {what}, found {}", self.found());
+        let message = if self.token.kind == Kind::End { self.inside(message) } else { message };
+        self.fail(self.token.span, message)
+    }
+
+    /// The next token as messages name it.
+    fn found(&self) -> String {
+        match self.token.kind {
+            Kind::End => "the end of the file".to_string(),
+            _ => format!("`{}`", shortened(self.peek())),
+        }
+    }
+
+    /// Adds where the innermost thing still open began, when nothing follows in the file.
+    fn inside(&self, message: String) -> String {
+        let at_end = self.token.kind == Kind::End || message.contains("never closed");
+        match self.open.last() {
+            Some(open) if at_end => format!("{message}; {}, begun on line {}, is not closed", open.what, open.line),
+            _ => message,
+        }
+    }
+
+    /// Runs `parse` one level deeper, within the limit.
+    fn nested<T>(&mut self, what: String, span: Span, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth == DEPTH_MAX {
+            return Err(self.fail(span, format!("nested more than {DEPTH_MAX} deep")));
+        }
+        self.depth += 1;
+        self.open.push(Open { what, line: span.line });
+        let result = parse(self)?;
+        self.open.pop();
+        self.depth -= 1;
+        Ok(result)
+    }
+
+    // ---- the file ----
+
+    /// `.version`, then `.target` and the rest.
+    fn header(&mut self, file: &str) -> Result<Module> {
+        if self.token.kind == Kind::End {
+            return Err(self.fail(self.token.span, "the file is empty: expected `.version`"));
+        }
+        if !self.at_dot(".version") {
+            return Err(self.expected("`.version` before anything else"));
+        }
+        self.advance()?;
+        let mut module = Module {
+            file: file.to_string(),
+            version: self.version()?,
+            target: String::new(),
+            address_size_bits: 32,
+            sources: Vec::new(),
+            variables: Vec::new(),
+            functions: Vec::new(),
+        };
+        if !self.at_dot(".target") {
+            return Err(self.expected("`.target` after `.version`"));
+        }
+        while self.token.kind != Kind::End {
+            self.top_level(&mut module)?;
+        }
+        Ok(module)
+    }
+
+    fn version(&mut self) -> Result<(u8, u8)> {
+        let what = "a version number such as `8.0`";
+        if self.token.kind != Kind::Number {
+            return Err(self.expected(what));
+        }
+        let parts =
+            self.peek().split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        let version = parts.ok_or_else(|| self.expected(what))?;
+        self.advance()?;
+        Ok(version)
+    }
+
+    /// One directive, variable or function of the module.
+    fn top_level(&mut self, module: &mut Module) -> Result<()> {
+        if self.token.kind != Kind::Dot {
+            return Err(self.expected("a directive such as `.global` or `.entry`"));
+        }
+        match self.peek() {
+            ".target" => self.target(module)?,
+            ".address_size" => self.address_size(module)?,
+            ".file" => self.source_file(module)?,
+            ".section" => self.section()?,
+            ".pragma" => self.pragma()?,
+            ".loc" => self.loc_directive()?,
+            ".alias" => self.alias()?,
+            _ => self.symbol(module)?,
+        }
+        Ok(())
+    }
+
+    fn target(&mut self, module: &mut Module) -> Result<()> {
+        self.advance()?;
+        let target = self.word("a target such as `sm_80`")?;
+        if module.target.is_empty() {
+            module.target = target.to_string();
+        }
+        while self.eat(b',')? {
+            self.word("another target such as `debug`")?;
+        }
+        Ok(())
+    }
+
+    fn address_size(&mut self, module: &mut Module) -> Result<()> {
+        self.advance()?;
+        let at = self.token.span;
+        module.address_size_bits = match self.unsigned("32 or 64")? {
+            32 => 32,
+            64 => 64,
+            other => return Err(self.fail(at, format!("an address size of {other} bits: expected 32 or 64"))),
+        };
+        Ok(())
+    }
+
+    /// `.file 1 "path"`, and perhaps its time stamp and size.
+    fn source_file(&mut self, module: &mut Module) -> Result<()> {
+        self.advance()?;
+        let index = self.unsigned_up_to("a file number", u64::from(u32::MAX))? as u32;
+        let path = self.string("the path of a source file in quotes")?;
+        while self.eat(b',')? {
+            self.unsigned("a time stamp or a size")?;
+        }
+        module.sources.push(crate::ast::SourceFile { index, path: path.to_string() });
+        Ok(())
+    }
+
+    /// A string's text without its quotes, as written.
+    fn string(&mut self, what: &str) -> Result<&'a str> {
+        if self.token.kind != Kind::Text {
+            return Err(self.expected(what));
+        }
+        let token = self.advance()?;
+        let text = self.text_of(token);
+        Ok(&text[1..text.len() - 1])
+    }
+
+    /// `.section .debug_info { … }`: debug information, nothing that executes.
+    fn section(&mut self) -> Result<()> {
+        let start = self.advance()?.span;
+        let name = self.peek();
+        if !matches!(self.token.kind, Kind::Dot | Kind::Word) {
+            return Err(self.expected("the name of a section"));
+        }
+        self.advance()?;
+        self.expect(b'{', "to open the section")?;
+        self.nested(format!("the section {name}"), start, |p| {
+            let mut depth = 1;
+            while depth > 0 {
+                match p.token.kind {
+                    Kind::End => return Err(p.expected("`}`")),
+                    Kind::Punct(b'{') => depth += 1,
+                    Kind::Punct(b'}') => depth -= 1,
+                    _ => {}
+                }
+                p.advance()?;
+            }
+            Ok(())
+        })
+    }
+
+    /// `.pragma "nounroll";`: advice to ptxas.
+    fn pragma(&mut self) -> Result<()> {
+        self.advance()?;
+        self.string("the pragma in quotes")?;
+        while self.eat(b',')? {
+            self.string("another pragma in quotes")?;
+        }
+        self.expect(b';', "after the pragma").map(drop)
+    }
+
+    /// `.alias other, function;`: a second name, which no caller here resolves.
+    fn alias(&mut self) -> Result<()> {
+        self.advance()?;
+        self.word("the alias")?;
+        self.expect(b',', "between the alias and its function")?;
+        self.word("the function it stands for")?;
+        self.expect(b';', "after the alias").map(drop)
+    }
+
+    /// `.loc file line column`, and perhaps where that line was inlined at.
+    fn loc_directive(&mut self) -> Result<()> {
+        self.advance()?;
+        let limit = u64::from(u32::MAX);
+        let file = self.unsigned_up_to("a file number", limit)? as u32;
+        let line = self.unsigned_up_to("a line number", limit)? as u32;
+        let column = self.unsigned_up_to("a column number", limit)? as u32;
+        self.loc = (line != 0).then_some(Loc { file, line, column });
+        while self.eat(b',')? {
+            match self.word("`function_name` or `inlined_at`")? {
+                "function_name" => {
+                    self.advance()?;
+                    if self.eat(b'+')? {
+                        self.unsigned("an offset")?;
+                    }
+                }
+                "inlined_at" => {
+                    for what in ["a file number", "a line number", "a column number"] {
+                        self.unsigned(what)?;
+                    }
+                }
+                other => {
+                    return Err(
+                        self.expected(&format!("`function_name` or `inlined_at` instead of `{other}` before this"))
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A variable or a function, with its linkage.
+    fn symbol(&mut self, module: &mut Module) -> Result<()> {
+        let start = self.token.span;
+        let mut linkage = Linkage::Local;
+        while let Some(found) = linkage_of(self.peek()) {
+            linkage = found;
+            self.advance()?;
+        }
+        match self.peek() {
+            ".entry" | ".func" => {
+                let function = self.function(linkage)?;
+                module.functions.push(function);
+            }
+            word => match space_of(word).filter(|space| !matches!(space, Space::Reg | Space::Param | Space::Local)) {
+                Some(_) => {
+                    let variables = self.variables(linkage, Where::Module)?;
+                    module.variables.extend(variables);
+                }
+                None if self.token.kind == Kind::Dot && start.start == self.token.span.start => {
+                    return Err(self.fail(start, format!("unknown directive `{word}`: expected a variable (`.global`, `.const`, `.shared`), `.entry`, `.func`, `.file`, `.section` or `.pragma`")));
+                }
+                None => return Err(self.expected("`.entry`, `.func`, `.global`, `.const` or `.shared`")),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// A token as messages show it: not longer than a line.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+fn linkage_of(word: &str) -> Option<Linkage> {
+    Some(match word {
+        ".visible" => Linkage::Visible,
+        ".extern" => Linkage::Extern,
+        ".weak" => Linkage::Weak,
+        ".common" => Linkage::Common,
+        _ => return None,
+    })
+}
+
+fn space_of(word: &str) -> Option<Space> {
+    Some(match word {
+        ".reg" => Space::Reg,
+        ".param" => Space::Param,
+        ".const" => Space::Const,
+        ".global" => Space::Global,
+        ".local" => Space::Local,
+        ".shared" => Space::Shared,
+        _ => return None,
+    })
+}
