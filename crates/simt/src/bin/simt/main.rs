@@ -1,0 +1,2 @@
+//! The `simt` command: runs a kernel of a PTX file on the simulator.
+fn main() {}
