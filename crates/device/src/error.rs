@@ -9,11 +9,20 @@ use crate::Geometry;
 #[non_exhaustive]
 pub enum Error {
     /// The driver's library is not on this machine.
-    #[error("no NVIDIA driver here: libcuda.so.1 was not found; --device sim runs the same kernels without a GPU")]
+    #[error("no NVIDIA driver here (libcuda.so.1 was not found)")]
     NoDriver,
 
+    /// `--device gpu` was asked for and cannot be had.
+    #[error("--device gpu cannot be had: {why}; --device sim runs the same kernels without a GPU")]
+    GpuAskedFor {
+        /// What is missing.
+        why: Box<Error>,
+    },
+
     /// The driver answers, but shows no device.
-    #[error("the NVIDIA driver is here but shows no GPU ({code}: {text}); check nvidia-smi and CUDA_VISIBLE_DEVICES")]
+    #[error(
+        "the NVIDIA driver is here but shows no GPU ({code}: {text}; nvidia-smi and CUDA_VISIBLE_DEVICES say more)"
+    )]
     NoGpu {
         /// `CUDA_ERROR_NO_DEVICE`.
         code: String,
@@ -209,6 +218,26 @@ pub enum Error {
     OtherDevice {
         /// The array or the lesson.
         name: String,
+    },
+
+    /// The simulator's memory refused an array.
+    #[error("{name}: {problem}")]
+    SimulatedMemory {
+        /// The array.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+
+    /// More values than the array has room for.
+    #[error("{name} has room for {len}, and {values} were to be copied")]
+    TooLong {
+        /// The array.
+        name: String,
+        /// Its length.
+        len: usize,
+        /// How many there were.
+        values: usize,
     },
 
     /// Nothing to time.

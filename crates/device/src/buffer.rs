@@ -1,0 +1,65 @@
+//! Arrays on a device.
+
+use std::marker::PhantomData;
+
+use crate::Scalar;
+use crate::gpu::GpuBuffer;
+use crate::sim::SimBuffer;
+
+/// An array on the device. Freed when dropped.
+#[derive(Debug)]
+pub struct Buffer<T> {
+    pub(crate) name: String,
+    pub(crate) len: usize,
+    pub(crate) storage: Storage,
+    pub(crate) _element: PhantomData<T>,
+}
+
+/// Where an array is.
+#[derive(Debug)]
+pub(crate) enum Storage {
+    Gpu(GpuBuffer),
+    Sim(SimBuffer),
+}
+
+/// Anything with an address on the device.
+pub trait DeviceAddress {
+    /// Its device address.
+    fn address(&self) -> u64;
+}
+
+impl<T: Scalar> DeviceAddress for Buffer<T> {
+    fn address(&self) -> u64 {
+        match &self.storage {
+            Storage::Gpu(buffer) => buffer.address(),
+            Storage::Sim(buffer) => buffer.address(),
+        }
+    }
+}
+
+impl<T: Scalar> Buffer<T> {
+    /// What reports call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True without elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Size in bytes.
+    pub fn bytes(&self) -> u64 {
+        bytes_for::<T>(self.len)
+    }
+}
+
+/// Bytes that `len` values take. A length that overflows is told as the largest number, which no memory has.
+pub(crate) fn bytes_for<T: Scalar>(len: usize) -> u64 {
+    (len as u64).saturating_mul(T::BYTES as u64)
+}

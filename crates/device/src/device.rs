@@ -1,0 +1,250 @@
+//! A GPU or the simulator, chosen and described.
+
+use std::marker::PhantomData;
+
+use simt::Options;
+
+use crate::buffer::{Storage, bytes_for};
+use crate::gpu::Gpu;
+use crate::launch::{Argument, bind};
+use crate::module::{self, Code};
+use crate::nvrtc::{Place, places};
+use crate::scalar::{bytes_of, from_bytes};
+use crate::sim::Sim;
+use crate::{Buffer, Call, Checks, Error, KernelSource, Module, Report, Scalar, Schedule, Timing};
+
+/// What the reader asked for with `--device`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// The GPU if a driver and a device are there, else the simulator.
+    Auto,
+    /// The GPU, or an error that says why not.
+    Gpu,
+    /// The simulator.
+    Sim,
+}
+
+/// How the simulator runs; a GPU ignores it.
+#[derive(Debug, Clone, Copy)]
+pub struct SimOptions {
+    /// How lanes run.
+    pub schedule: Schedule,
+    /// What is looked for.
+    pub checks: Checks,
+    /// Host threads; 0 means one a core.
+    pub threads: usize,
+}
+
+impl Default for SimOptions {
+    /// What the simulator itself does by default.
+    fn default() -> Self {
+        let Options { schedule, checks, threads, .. } = Options::default();
+        SimOptions { schedule, checks, threads }
+    }
+}
+
+/// What a device is, for records and for the first line that a chapter prints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    /// `gpu` or `sim`.
+    pub kind: &'static str,
+    /// `NVIDIA H200`, or `simulator`.
+    pub name: String,
+    /// `sm_90`, or the PTX target for the simulator.
+    pub arch: String,
+    /// Driver's version, `580.159.04`-like or CUDA version it supports; `None` on the simulator.
+    pub driver: Option<String>,
+    /// CUDA version that the driver supports, `13.0`.
+    pub cuda: Option<String>,
+    /// Streaming multiprocessors.
+    pub multiprocessors: Option<u32>,
+    /// L2 cache in bytes.
+    pub l2_bytes: Option<u64>,
+    /// Device memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Why this device was taken: `no NVIDIA driver here (libcuda.so.1 was not found), so the simulator runs`.
+    pub why: String,
+}
+
+/// A GPU or the simulator.
+#[derive(Debug)]
+pub struct Device {
+    kind: Kind,
+    description: Description,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Gpu(Gpu),
+    Sim(Sim),
+}
+
+impl Device {
+    /// Opens what `choice` asks for. `Auto` falls back to the simulator and says why.
+    ///
+    /// # Errors
+    /// [`Error::GpuAskedFor`] when `choice` is [`Choice::Gpu`] and there is none that can be used.
+    pub fn open(choice: Choice, sim: SimOptions) -> Result<Device, Error> {
+        let why_sim = match choice {
+            Choice::Sim => "--device sim was asked for".to_string(),
+            Choice::Auto | Choice::Gpu => match Gpu::open() {
+                Ok((gpu, mut description)) => {
+                    if choice == Choice::Gpu {
+                        description.why = "--device gpu was asked for".to_string();
+                    }
+                    return Ok(Device { kind: Kind::Gpu(gpu), description });
+                }
+                Err(error) if choice == Choice::Gpu => return Err(Error::GpuAskedFor { why: Box::new(error) }),
+                Err(error) => format!("{error}, so the simulator runs"),
+            },
+        };
+        Ok(Device { kind: Kind::Sim(Sim::new(sim)), description: Description::of_simulator(why_sim) })
+    }
+
+    /// What it is.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// True for a GPU.
+    pub fn is_gpu(&self) -> bool {
+        matches!(self.kind, Kind::Gpu(_))
+    }
+
+    /// Loads a lesson's kernels. Stale PTX never runs: if the `.cu` differs from the hash stamped in its PTX it is
+    /// compiled with NVRTC, and without NVRTC this is an error that names `cargo course setup`.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`], [`Error::NeedsNvrtc`], [`Error::Compile`], [`Error::Nvrtc`], [`Error::Load`]; on a GPU
+    /// also [`Error::PtxTooNew`] and [`Error::ModuleLoad`].
+    pub fn load(&self, source: &KernelSource) -> Result<Module, Error> {
+        self.load_with(source, &places(source.root()))
+    }
+
+    /// [`Device::load`] with NVRTC looked for in `places` alone.
+    ///
+    /// # Errors
+    /// As [`Device::load`].
+    pub fn load_with(&self, source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
+        match &self.kind {
+            Kind::Gpu(gpu) => module::load_gpu(gpu, source, places),
+            Kind::Sim(_) => module::load_sim(source, places),
+        }
+    }
+
+    /// An array of `len` elements with undefined contents. `name` is what reports call it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] on a GPU, [`Error::HostOutOfMemory`] on the simulator.
+    pub fn alloc<T: Scalar>(&self, name: &str, len: usize) -> Result<Buffer<T>, Error> {
+        let bytes = bytes_for::<T>(len);
+        let storage = match &self.kind {
+            Kind::Gpu(gpu) => Storage::Gpu(gpu.alloc(name, bytes)?),
+            Kind::Sim(sim) => Storage::Sim(sim.alloc(name, bytes, T::BYTES as u32)?),
+        };
+        Ok(Buffer { name: name.to_string(), len, storage, _element: PhantomData })
+    }
+
+    /// An array copied from the host.
+    ///
+    /// # Errors
+    /// As [`Device::alloc`], and [`Error::Driver`].
+    pub fn upload<T: Scalar>(&self, name: &str, values: &[T]) -> Result<Buffer<T>, Error> {
+        let mut buffer = self.alloc(name, values.len())?;
+        self.write(&mut buffer, values)?;
+        Ok(buffer)
+    }
+
+    /// Overwrites an array, from its first element on, with values of the host; for kernels that destroy their input.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] when there are more values than elements, [`Error::OtherDevice`], [`Error::Driver`].
+    pub fn write<T: Scalar>(&self, buffer: &mut Buffer<T>, values: &[T]) -> Result<(), Error> {
+        if values.len() > buffer.len {
+            return Err(Error::TooLong { name: buffer.name.clone(), len: buffer.len, values: values.len() });
+        }
+        let bytes = bytes_of(values);
+        match (&self.kind, &mut buffer.storage) {
+            _ if bytes.is_empty() => Ok(()),
+            (Kind::Gpu(gpu), Storage::Gpu(storage)) => gpu.write(storage, &buffer.name, bytes),
+            (Kind::Sim(_), Storage::Sim(storage)) => storage.write(&buffer.name, bytes),
+            _ => Err(Error::OtherDevice { name: buffer.name.clone() }),
+        }
+    }
+
+    /// The array copied to the host.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`], [`Error::Driver`].
+    pub fn download<T: Scalar>(&self, buffer: &Buffer<T>) -> Result<Vec<T>, Error> {
+        from_bytes(buffer.len, |bytes| match (&self.kind, &buffer.storage) {
+            _ if bytes.is_empty() => Ok(()),
+            (Kind::Gpu(gpu), Storage::Gpu(storage)) => gpu.read(storage, &buffer.name, bytes),
+            (Kind::Sim(_), Storage::Sim(storage)) => storage.read(&buffer.name, bytes),
+            _ => Err(Error::OtherDevice { name: buffer.name.clone() }),
+        })
+    }
+
+    /// Launches and waits.
+    ///
+    /// A kernel does what it does: addresses are not checked against buffers before the launch, neither here nor on a
+    /// GPU. The simulator reports a wrong access as a fault; a GPU may report it, or overwrite another buffer.
+    ///
+    /// # Errors
+    /// [`Error::BadGeometry`], [`Error::BadArguments`], [`Error::Load`] (no such kernel, or one that the simulator
+    /// cannot run), [`Error::LaunchFailed`], [`Error::SimulatedLaunch`], [`Error::OtherDevice`].
+    pub fn launch(&self, call: &Call<'_>) -> Result<Report, Error> {
+        let args = prepare(call)?;
+        match (&self.kind, &call.module.code) {
+            (Kind::Gpu(gpu), Code::Gpu(code)) => {
+                gpu.launch(code, call.kernel, call.geometry, &args)?;
+                Ok(Report::default())
+            }
+            (Kind::Sim(sim), Code::Sim(code)) => {
+                sim.launch(code, &call.module.program, call.kernel, call.geometry, &args)
+            }
+            _ => Err(Error::OtherDevice { name: call.module.slug.clone() }),
+        }
+    }
+
+    /// Times `calls` by replaying a graph that holds them all in order, `replays` times after warm-up; each call is
+    /// a sequence of launches. Give calls that use different buffers, together several times the L2, to measure cold.
+    /// `None` on the simulator, which never prints a time as if it were a GPU's.
+    ///
+    /// # Errors
+    /// [`Error::NothingToTime`], and as [`Device::launch`].
+    pub fn time(&self, calls: &[Vec<Call<'_>>], replays: u32) -> Result<Option<Timing>, Error> {
+        let Kind::Gpu(gpu) = &self.kind else { return Ok(None) };
+        if replays == 0 || calls.is_empty() || calls.iter().any(Vec::is_empty) {
+            return Err(Error::NothingToTime);
+        }
+        let prepared = calls.iter().flatten().map(|call| match &call.module.code {
+            Code::Gpu(code) => Ok((code, call.kernel, call.geometry, prepare(call)?)),
+            Code::Sim(_) => Err(Error::OtherDevice { name: call.module.slug.clone() }),
+        });
+        let launches = prepared.collect::<Result<Vec<_>, Error>>()?;
+        gpu.time(&launches, calls.len() as u32, replays).map(Some)
+    }
+}
+
+/// Checks a call and lays out its arguments.
+fn prepare(call: &Call<'_>) -> Result<Vec<Argument>, Error> {
+    call.geometry.check(call.kernel)?;
+    bind(call.kernel, &call.module.parameters(call.kernel)?, &call.args)
+}
+
+impl Description {
+    fn of_simulator(why: String) -> Description {
+        Description {
+            kind: "sim",
+            name: "simulator".to_string(),
+            arch: "compute_80".to_string(),
+            driver: None,
+            cuda: None,
+            multiprocessors: None,
+            l2_bytes: None,
+            memory_bytes: None,
+            why,
+        }
+    }
+}

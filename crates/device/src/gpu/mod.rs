@@ -1,0 +1,162 @@
+//! A GPU through the CUDA driver API: one context, one stream of our own, arrays, launches.
+//!
+//! Everything goes to one created stream, in order. cudarc's event tracking, which orders accesses of several streams,
+//! is off: it would add two event calls to every launch, and those would be captured and timed with it.
+
+mod driver;
+mod module;
+mod time;
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError, result, sys};
+
+use crate::launch::Argument;
+use crate::{Description, Error, Geometry};
+
+pub(crate) use driver::{describe_all, driver};
+pub(crate) use module::{GpuModule, Image};
+
+/// More dynamic shared memory than this, a kernel must be allowed first.
+const SHARED_BYTES_WITHOUT_LEAVE: u32 = 48 << 10;
+
+/// A GPU, opened.
+#[derive(Debug)]
+pub(crate) struct Gpu {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    arch: u32,
+}
+
+/// An array in the GPU's memory; given back, in stream order, when dropped.
+#[derive(Debug)]
+pub(crate) struct GpuBuffer {
+    slice: CudaSlice<u8>,
+    address: u64,
+}
+
+/// A launch as [`Gpu::time`] takes it: code, kernel, geometry, arguments.
+pub(crate) type PreparedLaunch<'a> = (&'a GpuModule, &'a str, Geometry, Vec<Argument>);
+
+impl Gpu {
+    /// Opens the first GPU that the driver shows.
+    pub(crate) fn open() -> Result<(Gpu, Description), Error> {
+        let (mut description, others) = describe_all(&driver()?)?;
+        description.why = match others.len() {
+            0 => "an NVIDIA driver and a GPU are here".to_string(),
+            more => format!("an NVIDIA driver and {} GPUs are here, and the first is taken", more + 1),
+        };
+        let open = |error| driver::failed("open the GPU", error);
+        let context = CudaContext::new(0).map_err(open)?;
+        // SAFETY: every array is allocated, used and freed on the one stream made below, which orders all accesses.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(open)?;
+        let (major, minor) = context.compute_capability().map_err(open)?;
+        let arch = (10 * major + minor).unsigned_abs();
+        Ok((Gpu { context, stream, arch }, description))
+    }
+
+    /// Compute capability, 90 for 9.0.
+    pub(crate) fn arch(&self) -> u32 {
+        self.arch
+    }
+
+    pub(crate) fn alloc(&self, name: &str, bytes: u64) -> Result<GpuBuffer, Error> {
+        // The driver has no array of no bytes, and an empty array still wants an address.
+        let size = usize::try_from(bytes.max(1)).unwrap_or(usize::MAX);
+        // SAFETY: `u8` may hold anything; that the contents are undefined is the contract of `Device::alloc`.
+        let made = unsafe { self.stream.alloc::<u8>(size) }.and_then(|slice| {
+            self.stream.synchronize()?;
+            Ok(slice)
+        });
+        match made {
+            Ok(slice) => {
+                let address = driver::address(&slice, &self.stream);
+                Ok(GpuBuffer { slice, address })
+            }
+            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                let (free, total) = self.context.mem_get_info().unwrap_or_default();
+                Err(Error::OutOfMemory {
+                    name: name.to_string(),
+                    bytes,
+                    free_bytes: free as u64,
+                    total_bytes: total as u64,
+                })
+            }
+            Err(error) => Err(driver::failed(&format!("make {name}, {bytes} bytes"), error)),
+        }
+    }
+
+    /// Copies `bytes`, no more than the array has, to its begin, and waits.
+    pub(crate) fn write(&self, buffer: &mut GpuBuffer, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let copied = self.stream.memcpy_htod(bytes, &mut buffer.slice);
+        copied.and_then(|()| self.stream.synchronize()).map_err(|e| driver::failed(&format!("copy {name} to it"), e))
+    }
+
+    /// Copies the first bytes of the array, and waits.
+    pub(crate) fn read(&self, buffer: &GpuBuffer, name: &str, bytes: &mut [u8]) -> Result<(), Error> {
+        let failed = |error| driver::failed(&format!("copy {name} back"), error);
+        let view = buffer.slice.try_slice(..bytes.len()).ok_or_else(|| Error::TooLong {
+            name: name.to_string(),
+            len: buffer.slice.len(),
+            values: bytes.len(),
+        })?;
+        self.stream.memcpy_dtoh(&view, bytes).map_err(failed)?;
+        self.stream.synchronize().map_err(failed)
+    }
+
+    /// Loads machine code or PTX; `file` is what messages call it.
+    pub(crate) fn load(&self, file: &str, image: &Image<'_>) -> Result<GpuModule, Error> {
+        GpuModule::load(&self.context, file, image)
+    }
+
+    /// Launches and waits.
+    pub(crate) fn launch(
+        &self,
+        module: &GpuModule,
+        kernel: &str,
+        geometry: Geometry,
+        args: &[Argument],
+    ) -> Result<(), Error> {
+        let function = module.function(kernel)?;
+        self.enqueue(function, geometry, args)
+            .and_then(|()| self.stream.synchronize())
+            .map_err(|error| launch_failed(kernel, geometry, error))
+    }
+
+    /// Puts a launch into the stream, which may be capturing.
+    fn enqueue(&self, function: sys::CUfunction, geometry: Geometry, args: &[Argument]) -> Result<(), DriverError> {
+        self.context.bind_to_thread()?;
+        let Geometry { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, cooperative } = geometry;
+        if shared_bytes > SHARED_BYTES_WITHOUT_LEAVE {
+            let leave = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the caller's module keeps the function alive.
+            unsafe { result::function::set_function_attribute(function, leave, shared_bytes as i32) }?;
+        }
+        let mut values: Vec<u64> = args.iter().map(|arg| arg.value).collect();
+        let mut pointers: Vec<*mut std::ffi::c_void> =
+            values.iter_mut().map(|value| std::ptr::from_mut(value).cast()).collect();
+        let (grid, block, stream) = ((gx, gy, gz), (bx, by, bz), self.stream.cu_stream());
+        // SAFETY: the function is live; `bind` made one value a parameter, each at least as large as the parameter, and
+        // the driver copies them before it returns. What the kernel does with its addresses is the kernel's business,
+        // as `Device::launch` says.
+        unsafe {
+            if cooperative {
+                result::launch_cooperative_kernel(function, grid, block, shared_bytes, stream, &mut pointers)
+            } else {
+                result::launch_kernel(function, grid, block, shared_bytes, stream, &mut pointers)
+            }
+        }
+    }
+}
+
+impl GpuBuffer {
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+fn launch_failed(kernel: &str, geometry: Geometry, error: DriverError) -> Error {
+    let (code, text) = driver::words(error);
+    Error::LaunchFailed { kernel: kernel.to_string(), geometry, code, text }
+}

@@ -1,0 +1,177 @@
+//! A lesson's kernels on a device, and how its PTX becomes what the device runs.
+
+use std::fmt;
+
+use simt::{Parameter, Program};
+
+use crate::gpu::{Gpu, GpuModule, Image};
+use crate::nvrtc::{Nvrtc, Place};
+use crate::sim::SimModule;
+use crate::source::{COMMITTED_OPTIONS, sha256};
+use crate::{Error, KernelSource};
+
+/// A device with a lesson's kernels on it, ready to launch.
+#[derive(Debug)]
+pub struct Module {
+    pub(crate) slug: String,
+    pub(crate) program: Program,
+    pub(crate) code: Code,
+    ptx_sha256: String,
+    origin: Origin,
+}
+
+/// What the device runs.
+#[derive(Debug)]
+pub(crate) enum Code {
+    Gpu(GpuModule),
+    Sim(SimModule),
+}
+
+/// How the code on the device was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// From the committed PTX.
+    Committed,
+    /// Compiled from the `.cu` on this machine.
+    Compiled {
+        /// `NVRTC 12.1`
+        compiler: String,
+        /// `sm_90`, or `compute_80` for PTX that goes to the simulator or the driver.
+        target: String,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Committed => write!(f, "committed"),
+            Origin::Compiled { compiler, target } => write!(f, "{compiler} for {target}"),
+        }
+    }
+}
+
+/// What one kernel takes of a multiprocessor, as the GPU's driver says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resources {
+    /// Registers a thread.
+    pub registers: u32,
+    /// Static shared memory a block, in bytes.
+    pub shared_bytes: u32,
+    /// Local memory a thread (spilled registers, arrays), in bytes.
+    pub local_bytes: u32,
+}
+
+impl Module {
+    /// The lesson.
+    pub fn slug(&self) -> &str {
+        &self.slug
+    }
+
+    /// Names of the kernels, in file order.
+    pub fn kernels(&self) -> Vec<&str> {
+        self.program.kernel_names()
+    }
+
+    /// Parameters of a kernel, in order.
+    ///
+    /// # Errors
+    /// [`Error::Load`] when there is no such kernel.
+    pub fn parameters(&self, kernel: &str) -> Result<Vec<Parameter>, Error> {
+        Ok(self.program.parameters(kernel)?)
+    }
+
+    /// SHA-256 of the PTX text, for records: of the committed file when it belongs to the `.cu`, whatever the device
+    /// runs; else of what was compiled in its stead.
+    pub fn ptx_sha256(&self) -> &str {
+        &self.ptx_sha256
+    }
+
+    /// How the code on the device was made; prints `committed` or `NVRTC 12.1 for sm_90`.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Registers and memory of a kernel; `None` on the simulator, which has no machine code.
+    ///
+    /// # Errors
+    /// [`Error::Load`] when there is no such kernel, [`Error::Driver`].
+    pub fn resources(&self, kernel: &str) -> Result<Option<Resources>, Error> {
+        self.parameters(kernel)?;
+        match &self.code {
+            Code::Gpu(module) => module.resources(kernel).map(Some),
+            Code::Sim(_) => Ok(None),
+        }
+    }
+}
+
+/// PTX that belongs to the lesson's `.cu`.
+struct Ptx {
+    text: String,
+    /// What messages call it.
+    file: String,
+    origin: Origin,
+}
+
+/// A lesson's files while they become a module: the committed PTX if it may be used, and NVRTC when it is needed.
+struct Recipe<'a> {
+    source: &'a KernelSource,
+    places: &'a [Place],
+    cu: String,
+    committed: Result<String, String>,
+}
+
+impl<'a> Recipe<'a> {
+    fn read(source: &'a KernelSource, places: &'a [Place]) -> Result<Recipe<'a>, Error> {
+        let cu = source.read_cu()?;
+        let committed = source.read_ptx(&cu);
+        Ok(Recipe { source, places, cu, committed })
+    }
+
+    /// The committed PTX, or what NVRTC makes of an edited `.cu` for the same target.
+    fn ptx(&self) -> Result<Ptx, Error> {
+        let why = match &self.committed {
+            Ok(text) => {
+                return Ok(Ptx { text: text.clone(), file: self.source.ptx_name(), origin: Origin::Committed });
+            }
+            Err(why) => why,
+        };
+        let nvrtc = Nvrtc::find_in(self.places)
+            .map_err(|_| Error::NeedsNvrtc { cu: self.source.cu_name(), why: why.clone() })?;
+        let text = nvrtc.compile(&self.source.cu_name(), &self.cu, &COMMITTED_OPTIONS.map(String::from))?;
+        let origin = Origin::Compiled { compiler: nvrtc.name(), target: "compute_80".to_string() };
+        Ok(Ptx { text, file: format!("PTX of {} by {}", self.source.cu_name(), nvrtc.name()), origin })
+    }
+
+    fn module(&self, ptx: &str, program: Program, code: Code, origin: Origin) -> Module {
+        let ptx_sha256 = sha256(self.committed.as_deref().unwrap_or(ptx).as_bytes());
+        Module { slug: self.source.slug.clone(), program, code, ptx_sha256, origin }
+    }
+}
+
+/// Loads a lesson into the simulator.
+pub(crate) fn load_sim(source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
+    let recipe = Recipe::read(source, places)?;
+    let ptx = recipe.ptx()?;
+    let program = Program::load(&ptx.file, &ptx.text)?;
+    Ok(recipe.module(&ptx.text, program, Code::Sim(SimModule::default()), ptx.origin))
+}
+
+/// Loads a lesson into a GPU: machine code by NVRTC where NVRTC is there and knows the GPU, else PTX for the driver's
+/// own compiler. Machine code of an NVRTC newer than the driver may be refused; then PTX is tried too.
+pub(crate) fn load_gpu(gpu: &Gpu, source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
+    let recipe = Recipe::read(source, places)?;
+    let arch = gpu.arch();
+    if let Some(nvrtc) = Nvrtc::find_in(places).ok().filter(|nvrtc| nvrtc.knows(arch)) {
+        let made = nvrtc.compile_for(arch, &source.cu_name(), &recipe.cu)?;
+        let file = format!("code of {} by {}", source.cu_name(), nvrtc.name());
+        if let Ok(code) = gpu.load(&file, &Image::Machine(&made.cubin)) {
+            let program = Program::load(&format!("PTX of {} by {}", source.cu_name(), nvrtc.name()), &made.ptx)?;
+            let origin = Origin::Compiled { compiler: nvrtc.name(), target: format!("sm_{arch}") };
+            return Ok(recipe.module(&made.ptx, program, Code::Gpu(code), origin));
+        }
+    }
+    let ptx = recipe.ptx()?;
+    let program = Program::load(&ptx.file, &ptx.text)?;
+    let code = gpu.load(&ptx.file, &Image::Ptx(&ptx.text))?;
+    Ok(recipe.module(&ptx.text, program, Code::Gpu(code), ptx.origin))
+}
