@@ -32,7 +32,7 @@ pub enum Error {
 
     /// The driver is older than what this crate calls.
     #[error(
-        "the NVIDIA driver is too old: it supports CUDA {have}, and CUDA {need} (driver 525) is needed; update the driver, or run with --device sim"
+        "the NVIDIA driver is too old (it supports CUDA {have}, and {need}, driver 525, is the oldest that will do)"
     )]
     DriverTooOld {
         /// CUDA version that the driver supports.
@@ -43,7 +43,8 @@ pub enum Error {
 
     /// The driver cannot read PTX this new.
     #[error(
-        "the NVIDIA driver (CUDA {cuda}) is too old for the PTX of {file} (version {ptx_version}); update the driver, or install a compiler that makes code for it with `cargo course setup`"
+        "the NVIDIA driver (CUDA {cuda}) is too old for the PTX of {file} (version {ptx_version}); update the \
+         driver, or install a compiler that makes code for it with `cargo course setup`"
     )]
     PtxTooNew {
         /// The file that was loaded.

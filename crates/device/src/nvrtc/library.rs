@@ -108,7 +108,7 @@ impl Library {
         };
         self.check("make a program", status)?;
 
-        // SAFETY: the program is live, and `options` holds as many strings as it says, alive until the end of this call.
+        // SAFETY: the program is live; `options` holds as many strings as it says, and they outlive the call.
         let status = unsafe { (functions.compile)(program.handle, options.len() as c_int, options.as_ptr()) };
         if status == COMPILATION_FAILED {
             let log = self.text_of(&program, "give its messages", functions.log)?;

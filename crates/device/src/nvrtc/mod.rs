@@ -14,8 +14,8 @@ pub use places::{Place, places};
 pub mod pinned {
     /// Packages and versions on PyPI, in the form that pip takes.
     ///
-    /// 12.1 is chosen for reach: it is the smallest download of those that know Hopper, and drivers from 530 on load its
-    /// PTX. The second package holds the headers (`cuda_fp16.h` and its kin).
+    /// 12.1 is chosen for reach: it is the smallest download of those that know Hopper, and drivers from 530 on load
+    /// its PTX. The second package holds the headers (`cuda_fp16.h` and its kin).
     pub const PACKAGES: [&str; 2] = ["nvidia-cuda-nvrtc-cu12==12.1.105", "nvidia-cuda-runtime-cu12==12.1.105"];
 
     /// What [`super::Nvrtc::version`] of that release is.
@@ -131,8 +131,8 @@ impl Nvrtc {
     }
 }
 
-/// Rewrites the file names of `.file` lines. NVRTC makes every name absolute, from the current directory on, so the same
-/// source would give another text in every folder, and the text would tell where it was made.
+/// Rewrites the file names of `.file` lines. NVRTC makes every name absolute, from the current directory on, so the
+/// same source would give another text in every folder, and the text would tell where it was made.
 fn portable_file_names(ptx: &str, source_name: &str, include_dirs: &[PathBuf]) -> String {
     let portable = |path: &str| -> String {
         if path.strip_suffix(source_name).is_some_and(|folder| folder.is_empty() || folder.ends_with(['/', '\\'])) {
