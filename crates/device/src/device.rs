@@ -11,6 +11,7 @@ use crate::module::{self, Code};
 use crate::nvrtc::{Place, places};
 use crate::scalar::{bytes_of, from_bytes};
 use crate::sim::Sim;
+use crate::source::COMMITTED_TARGET;
 use crate::{Buffer, Call, Checks, Error, KernelSource, Module, Report, Scalar, Schedule, Timing};
 
 /// What the reader asked for with `--device`.
@@ -52,7 +53,7 @@ pub struct Description {
     pub name: String,
     /// `sm_90`, or the PTX target for the simulator.
     pub arch: String,
-    /// Driver's version, `580.159.04`-like or CUDA version it supports; `None` on the simulator.
+    /// Driver's release, `580.159.04`, or where that is told nowhere `CUDA 13.0`; `None` on the simulator.
     pub driver: Option<String>,
     /// CUDA version that the driver supports, `13.0`.
     pub cuda: Option<String>,
@@ -238,7 +239,7 @@ impl Description {
         Description {
             kind: "sim",
             name: "simulator".to_string(),
-            arch: "compute_80".to_string(),
+            arch: COMMITTED_TARGET.to_string(),
             driver: None,
             cuda: None,
             multiprocessors: None,

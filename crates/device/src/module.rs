@@ -7,7 +7,7 @@ use simt::{Parameter, Program};
 use crate::gpu::{Gpu, GpuModule, Image};
 use crate::nvrtc::{Nvrtc, Place};
 use crate::sim::SimModule;
-use crate::source::{COMMITTED_OPTIONS, sha256};
+use crate::source::{COMMITTED_OPTIONS, COMMITTED_TARGET, sha256};
 use crate::{Error, KernelSource};
 
 /// A device with a lesson's kernels on it, ready to launch.
@@ -138,7 +138,7 @@ impl<'a> Recipe<'a> {
         let nvrtc = Nvrtc::find_in(self.places)
             .map_err(|_| Error::NeedsNvrtc { cu: self.source.cu_name(), why: why.clone() })?;
         let text = nvrtc.compile(&self.source.cu_name(), &self.cu, &COMMITTED_OPTIONS.map(String::from))?;
-        let origin = Origin::Compiled { compiler: nvrtc.name(), target: "compute_80".to_string() };
+        let origin = Origin::Compiled { compiler: nvrtc.name(), target: COMMITTED_TARGET.to_string() };
         Ok(Ptx { text, file: format!("PTX of {} by {}", self.source.cu_name(), nvrtc.name()), origin })
     }
 
@@ -157,21 +157,27 @@ pub(crate) fn load_sim(source: &KernelSource, places: &[Place]) -> Result<Module
 }
 
 /// Loads a lesson into a GPU: machine code by NVRTC where NVRTC is there and knows the GPU, else PTX for the driver's
-/// own compiler. Machine code of an NVRTC newer than the driver may be refused; then PTX is tried too.
+/// own compiler. Code of an NVRTC newer than the driver may be refused, and an old toolkit's NVRTC may not understand a
+/// lesson; then PTX is tried too.
 pub(crate) fn load_gpu(gpu: &Gpu, source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
     let recipe = Recipe::read(source, places)?;
-    let arch = gpu.arch();
-    if let Some(nvrtc) = Nvrtc::find_in(places).ok().filter(|nvrtc| nvrtc.knows(arch)) {
-        let made = nvrtc.compile_for(arch, &source.cu_name(), &recipe.cu)?;
-        let file = format!("code of {} by {}", source.cu_name(), nvrtc.name());
-        if let Ok(code) = gpu.load(&file, &Image::Machine(&made.cubin)) {
-            let program = Program::load(&format!("PTX of {} by {}", source.cu_name(), nvrtc.name()), &made.ptx)?;
-            let origin = Origin::Compiled { compiler: nvrtc.name(), target: format!("sm_{arch}") };
-            return Ok(recipe.module(&made.ptx, program, Code::Gpu(code), origin));
-        }
+    let nvrtc = Nvrtc::find_in(places).ok().filter(|nvrtc| nvrtc.knows(gpu.arch()));
+    match nvrtc.map(|nvrtc| load_machine_code(gpu, &recipe, &nvrtc)) {
+        Some(Ok(module)) => return Ok(module),
+        Some(Err(error @ Error::Compile { .. })) if recipe.committed.is_err() => return Err(error),
+        Some(Err(_)) | None => {}
     }
     let ptx = recipe.ptx()?;
     let program = Program::load(&ptx.file, &ptx.text)?;
     let code = gpu.load(&ptx.file, &Image::Ptx(&ptx.text))?;
     Ok(recipe.module(&ptx.text, program, Code::Gpu(code), ptx.origin))
+}
+
+fn load_machine_code(gpu: &Gpu, recipe: &Recipe<'_>, nvrtc: &Nvrtc) -> Result<Module, Error> {
+    let (name, arch) = (recipe.source.cu_name(), gpu.arch());
+    let made = nvrtc.compile_for(arch, &name, &recipe.cu)?;
+    let code = gpu.load(&format!("code of {name} by {}", nvrtc.name()), &Image::Machine(&made.cubin))?;
+    let program = Program::load(&format!("PTX of {name} by {}", nvrtc.name()), &made.ptx)?;
+    let origin = Origin::Compiled { compiler: nvrtc.name(), target: format!("sm_{arch}") };
+    Ok(recipe.module(&made.ptx, program, Code::Gpu(code), origin))
 }

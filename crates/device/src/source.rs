@@ -7,6 +7,9 @@ use sha2::{Digest, Sha256};
 use crate::Error;
 use crate::nvrtc::Nvrtc;
 
+/// What the committed PTX is compiled for.
+pub(crate) const COMMITTED_TARGET: &str = "compute_80";
+
 /// Options that make the committed PTX: the oldest target that has every instruction of the lessons, with the line
 /// information that counters and findings need.
 pub const COMMITTED_OPTIONS: [&str; 2] = ["--gpu-architecture=compute_80", "--generate-line-info"];
@@ -188,4 +191,14 @@ pub fn source_sha256(text: &str) -> String {
 /// SHA-256 in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_name_the_target() {
+        assert_eq!(COMMITTED_OPTIONS[0], format!("--gpu-architecture={COMMITTED_TARGET}"));
+    }
 }

@@ -4,6 +4,8 @@
 //! A driver is found by the loader and stays for the life of a process, so every case is a process of its own: this
 //! test program again, running only [`child`].
 
+#![cfg(target_os = "linux")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

@@ -193,6 +193,9 @@ fn descriptions_say_what_was_taken_and_why() {
             let why = &auto.description().why;
             assert!(!auto.is_gpu() && why.ends_with(", so the simulator runs"), "{why}");
             assert!(error.to_string().starts_with("--device gpu cannot be had: "), "{error}");
+            if matches!(&error, Error::GpuAskedFor { why } if matches!(**why, Error::NoDriver)) {
+                assert_eq!(why, "no NVIDIA driver here (libcuda.so.1 was not found), so the simulator runs");
+            }
         }
     }
 }

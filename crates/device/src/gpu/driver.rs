@@ -57,7 +57,7 @@ fn describe(ordinal: i32, driver: &Driver) -> Result<Description, DriverError> {
         kind: "gpu",
         name: result::device::get_name(device)?,
         arch: format!("sm_{major}{minor}"),
-        driver: driver.version.clone(),
+        driver: Some(driver.version.clone().unwrap_or_else(|| format!("CUDA {}", driver.cuda))),
         cuda: Some(driver.cuda.clone()),
         multiprocessors: u32::try_from(multiprocessors).ok(),
         l2_bytes: u64::try_from(l2_bytes).ok(),

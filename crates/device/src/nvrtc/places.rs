@@ -69,8 +69,8 @@ impl Place {
             Place::Loader => {
                 let library = NAMES.iter().find_map(|name| Library::open(Path::new(name)).ok());
                 let library = library.ok_or("no libnvrtc by any of its names")?;
-                // A toolkit's library lies in <toolkit>/lib64, or in <toolkit>/targets/<machine>/lib.
-                let includes = library.path().ancestors().skip(1).take(2).map(|folder| folder.join("include"));
+                // A library lies in <toolkit>/lib64, <toolkit>/targets/<machine>/lib, or /usr/lib/<machine>.
+                let includes = library.path().ancestors().skip(1).take(3).map(|folder| folder.join("include"));
                 let includes = existing(includes.filter(|folder| folder.join("cuda_fp16.h").is_file()));
                 Ok((library, includes))
             }
@@ -107,8 +107,9 @@ fn first_library(folders: &[PathBuf]) -> Result<PathBuf, String> {
     })
 }
 
+/// Those that are there, by their real names: NVRTC reports headers by them, and the current directory may change.
 fn existing(folders: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
-    folders.into_iter().filter(|folder| folder.is_dir()).collect()
+    folders.into_iter().filter_map(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir()).collect()
 }
 
 #[cfg(test)]
