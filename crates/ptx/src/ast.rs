@@ -100,7 +100,8 @@ pub struct Variable {
     pub align_bytes: u32,
     /// Its name.
     pub name: String,
-    /// Array dimensions, outermost first; empty for a scalar; `[0]` for `extern x[]`.
+    /// Array dimensions, outermost first; empty for a scalar; `[0]` for `.extern x[]`. The size of `x[] = {…}` is that
+    /// of its initialiser.
     pub dims: Vec<u64>,
     /// Flattened initialiser; empty when there is none. Missing trailing elements are zero.
     pub init: Vec<Initializer>,
@@ -256,6 +257,7 @@ pub enum Immediate {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operand {
     /// A register, special register (`%tid.x`), variable, function or label: which one is for the lowering to know.
+    /// (`WARP_SZ` is a number: 32.)
     /// Vector components keep their suffix (`%tid.x`).
     Name(String),
     /// `!%p1`
@@ -276,6 +278,7 @@ pub enum Operand {
     /// `_`
     Sink,
     /// `(a, b)` of `call`: operands are `[List(returns)?, Name(function), List(args)?, Name(prototype)?]`.
+    /// Of other instructions: `[map, {x, y}]`, an address and the coordinates of a texture or tensor.
     List(Vec<Operand>),
     /// `name+offset` outside brackets, as in `mov.u64 %rd1, table+16`.
     Offset(String, i64),
@@ -295,15 +298,50 @@ impl Type {
     }
 
     /// The type of this name without its dot (`s32`).
-    #[rustfmt::skip]
     pub fn from_name(name: &str) -> Option<Type> {
-        Some(match name {
-            "b8" => Type::B8, "b16" => Type::B16, "b32" => Type::B32, "b64" => Type::B64, "b128" => Type::B128,
-            "u8" => Type::U8, "u16" => Type::U16, "u32" => Type::U32, "u64" => Type::U64,
-            "s8" => Type::S8, "s16" => Type::S16, "s32" => Type::S32, "s64" => Type::S64,
-            "f16" => Type::F16, "f16x2" => Type::F16x2, "bf16" => Type::Bf16, "bf16x2" => Type::Bf16x2,
-            "f32" => Type::F32, "f64" => Type::F64, "pred" => Type::Pred,
-            _ => return None,
-        })
+        TYPES.iter().find(|(_, of)| *of == name).map(|&(ty, _)| ty)
+    }
+
+    /// Its name without the dot.
+    pub const fn name(self) -> &'static str {
+        TYPES[self as usize].1
+    }
+}
+
+/// The types in the order of the enumeration, and their names.
+#[rustfmt::skip]
+const TYPES: [(Type, &str); 20] = [
+    (Type::B8, "b8"), (Type::B16, "b16"), (Type::B32, "b32"), (Type::B64, "b64"), (Type::B128, "b128"),
+    (Type::U8, "u8"), (Type::U16, "u16"), (Type::U32, "u32"), (Type::U64, "u64"),
+    (Type::S8, "s8"), (Type::S16, "s16"), (Type::S32, "s32"), (Type::S64, "s64"),
+    (Type::F16, "f16"), (Type::F16x2, "f16x2"), (Type::Bf16, "bf16"), (Type::Bf16x2, "bf16x2"),
+    (Type::F32, "f32"), (Type::F64, "f64"), (Type::Pred, "pred"),
+];
+
+impl Space {
+    /// Its name without the dot.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Space::Reg => "reg",
+            Space::Param => "param",
+            Space::Const => "const",
+            Space::Global => "global",
+            Space::Local => "local",
+            Space::Shared => "shared",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_stand_in_the_order_of_their_names() {
+        for (ty, name) in TYPES {
+            assert_eq!(ty.name(), name);
+            assert_eq!(Type::from_name(name), Some(ty));
+        }
+        assert_eq!(Type::from_name("f128"), None);
     }
 }

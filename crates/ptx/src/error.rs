@@ -45,15 +45,24 @@ impl Error {
 
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
+        if self.text.trim().is_empty() {
+            return Ok(());
+        }
         let at = self.column as usize - 1;
         let skipped = if self.text.chars().count() > SHOWN_CHARS { at.saturating_sub(SHOWN_CHARS / 2) } else { 0 };
         let shown = self.text.chars().skip(skipped).take(SHOWN_CHARS);
         let shown: String = shown.map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect();
         // Tabs stay tabs, so that the caret stands under its place whatever their width.
         let pad: String = shown.chars().take(at - skipped).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-        let length = (self.span.end - self.span.start) as usize;
-        let carets = "^".repeat(length.clamp(1, shown.chars().count().saturating_sub(at - skipped).max(1)));
-        write!(f, "{}:{}:{}: {}\n  {shown}\n  {pad}{carets}", self.file, self.line, self.column, self.message)
+        let place_bytes = (self.span.end - self.span.start) as usize;
+        let ends = self.text.chars().skip(at).scan(0, |bytes, c| {
+            *bytes += c.len_utf8();
+            Some(*bytes)
+        });
+        let place_chars = ends.take_while(|&end| end <= place_bytes).count();
+        let carets = "^".repeat(place_chars.min(SHOWN_CHARS - (at - skipped)).max(1));
+        write!(f, "\n  {shown}\n  {pad}{carets}")
     }
 }
 

@@ -121,11 +121,8 @@ impl<'a> Lexer<'a> {
     fn block_comment(&mut self) -> Result<(), Fail> {
         let start = self.position;
         let Some(length) = self.text[start + 2..].find("*/") else {
-            return Err(self.fail(
-                start,
-                start + 2,
-                "this comment is never closed: expected `*/` before the end of the file",
-            ));
+            let message = "this comment is never closed: expected `*/` before the end of the file";
+            return Err(self.fail(start, self.text.len(), message));
         };
         self.position = start + 2 + length + 2;
         self.line += self.text[start..self.position].bytes().filter(|&b| b == b'\n').count() as u32;
@@ -204,6 +201,8 @@ impl<'a> Lexer<'a> {
         let found = rest.chars().next().unwrap_or_default();
         let message = if self.position == 0 && rest.starts_with("\x7fELF") {
             "this is an ELF file (a cubin or an object file), not PTX text: expected `.version`".to_string()
+        } else if found == '#' {
+            "a preprocessor line: this is C++ source, not PTX text".to_string()
         } else if found.is_control() {
             format!("binary data: found the control character U+{:04X}, expected PTX text", found as u32)
         } else {

@@ -7,6 +7,7 @@ pub mod ast;
 pub mod error;
 mod lex;
 mod parse;
+mod print;
 pub mod table;
 
 pub use ast::*;
@@ -16,5 +17,9 @@ pub use error::Error;
 pub fn parse(file: &str, text: &str) -> Result<Module, Error> {
     // NVRTC and the driver count the terminating NUL of a C string as part of the text.
     let text = text.trim_end_matches('\0');
+    if u32::try_from(text.len()).is_err() {
+        let fail = lex::Fail { span: Span::default(), message: "the file is larger than 4 GiB".to_string() };
+        return Err(Error::new(file, "", fail));
+    }
     parse::module(file, text).map_err(|fail| Error::new(file, text, fail))
 }

@@ -1,6 +1,7 @@
 //! The one table of instructions: parser checks, lowering, counters and documentation read it.
 //!
-//! Sections are those of NVIDIA's "Parallel Thread Execution ISA" manual, version 9.0.
+//! Sections are those of NVIDIA's "Parallel Thread Execution ISA" manual, version 9.1; other versions number some of
+//! them differently.
 
 mod forms;
 mod modifiers;

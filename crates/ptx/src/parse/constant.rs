@@ -63,7 +63,7 @@ impl Parser<'_> {
             Immediate::Int(value) => i64::try_from(value).map_err(|_| {
                 self.fail(
                     self.since(start),
-                    format!("number out of range: an offset of {value} bytes does not fit 64 bits"),
+                    format!("number out of range: an offset of {value} bytes does not fit a signed 64-bit number"),
                 )
             }),
             _ => Err(self.fail(self.since(start), "a float where an offset in bytes is expected")),

@@ -1,7 +1,7 @@
 //! Declarations: variables, parameters, registers and their initialisers.
 
 use super::{Parser, Result, space_of};
-use crate::ast::{Initializer, Linkage, PointerInfo, RegisterDecl, Space, Type, Variable};
+use crate::ast::{Immediate, Initializer, Linkage, PointerInfo, RegisterDecl, Space, Span, Type, Variable};
 use crate::lex::Kind;
 
 /// Where a variable stands: decides what may follow it.
@@ -119,60 +119,65 @@ impl Parser<'_> {
     }
 
     /// The name, its dimensions and its initialiser.
-    fn declarator(
-        &mut self,
-        space: Space,
-        linkage: Linkage,
-        specifiers: &Specifiers,
-        place: Where,
-    ) -> Result<Variable> {
+    fn declarator(&mut self, space: Space, linkage: Linkage, of: &Specifiers, place: Where) -> Result<Variable> {
         let span = self.token.span;
         let name = self.word("the name of the variable")?.to_string();
-        let dims = self.dimensions(linkage, place)?;
+        let mut dims = self.dimensions()?;
         let mut init = Vec::new();
-        if place == Where::Module && self.eat(b'=')? {
-            self.initializer(&mut init)?;
-            let elements = dims.iter().product::<u64>().saturating_mul(u64::from(specifiers.vector));
-            if !dims.contains(&0) && init.len() as u64 > elements {
-                return Err(self.fail(
-                    self.since(span),
-                    format!("{} initial values for the {elements} elements of `{name}`", init.len()),
-                ));
+        if place == Where::Module {
+            if self.eat(b'=')? {
+                self.initializer(of.ty, &mut init)?;
             }
+            self.fit(&mut dims, init.len() as u64, of.vector, linkage, span)?;
         }
-        let natural = specifiers.ty.size_bytes().max(1) * u32::from(specifiers.vector);
+        let natural = of.ty.size_bytes().max(1) * u32::from(of.vector);
         Ok(Variable {
             space,
             linkage,
-            ty: specifiers.ty,
-            vector: specifiers.vector,
-            align_bytes: specifiers.align_bytes.unwrap_or(natural),
+            ty: of.ty,
+            vector: of.vector,
+            align_bytes: of.align_bytes.unwrap_or(natural),
             name,
             dims,
             init,
-            pointer: specifiers.pointer,
+            pointer: of.pointer,
             span,
         })
     }
 
-    /// `[16][4]`; `[]` is only for what gets its size elsewhere.
-    fn dimensions(&mut self, linkage: Linkage, place: Where) -> Result<Vec<u64>> {
+    /// Gives `x[] = {…}` its size, and checks that the values fit.
+    fn fit(&self, dims: &mut [u64], values: u64, vector: u8, linkage: Linkage, start: Span) -> Result<()> {
+        let fail = |message: String| Err(self.fail(self.since(start), message));
+        if dims.iter().skip(1).any(|&size| size == 0) {
+            return fail("an array of no elements: only the first size may be left out".to_string());
+        }
+        let inner = dims.iter().skip(1).product::<u64>().saturating_mul(u64::from(vector));
+        match dims.first_mut() {
+            Some(outer @ 0) if values > 0 => *outer = values.div_ceil(inner),
+            Some(0) if linkage == Linkage::Extern => return Ok(()),
+            Some(0) => {
+                return fail("an array without a size: expected one, or `.extern`, or an initialiser".to_string());
+            }
+            _ => {}
+        }
+        let elements = dims.first().copied().unwrap_or(1).saturating_mul(inner);
+        if values > elements {
+            return fail(format!("{values} initial values for {elements} elements"));
+        }
+        Ok(())
+    }
+
+    /// `[16][4]`; 0 for a size left out.
+    fn dimensions(&mut self) -> Result<Vec<u64>> {
         let start = self.token.span;
         let mut dims: Vec<u64> = Vec::new();
         while self.eat(b'[')? {
-            if self.eat(b']')? {
-                dims.push(0);
-                continue;
-            }
-            let at = self.token.span;
-            let size = self.unsigned("an array size")?;
-            if size == 0 && linkage != Linkage::Extern && place == Where::Module {
-                return Err(self.fail(at, "an array of no elements"));
-            }
+            let size = if self.at(b']') { 0 } else { self.unsigned("an array size")? };
             dims.push(size);
             self.expect(b']', "after the array size")?;
         }
-        let bytes = dims.iter().try_fold(16u64 * 4, |bytes, &size| bytes.checked_mul(size.max(1)));
+        // Room for the largest element, so that sizes in bytes never overflow either.
+        let bytes = dims.iter().try_fold(64u64, |bytes, &size| bytes.checked_mul(size.max(1)));
         match bytes {
             Some(bytes) if bytes < 1 << 62 => Ok(dims),
             _ => Err(self.fail(self.since(start), "number out of range: the array does not fit any memory")),
@@ -180,10 +185,10 @@ impl Parser<'_> {
     }
 
     /// A scalar or `{ … }`, flattened.
-    fn initializer(&mut self, init: &mut Vec<Initializer>) -> Result<()> {
+    fn initializer(&mut self, ty: Type, init: &mut Vec<Initializer>) -> Result<()> {
         let start = self.token.span;
         if !self.eat(b'{')? {
-            init.push(self.initial_value()?);
+            init.push(self.initial_value(ty)?);
             return Ok(());
         }
         self.nested("the initialiser".to_string(), start, |p| {
@@ -191,7 +196,7 @@ impl Parser<'_> {
                 return Ok(());
             }
             loop {
-                p.initializer(init)?;
+                p.initializer(ty, init)?;
                 if !p.eat(b',')? {
                     return p.expect(b'}', "after the initial values").map(drop);
                 }
@@ -199,9 +204,18 @@ impl Parser<'_> {
         })
     }
 
-    fn initial_value(&mut self) -> Result<Initializer> {
+    fn initial_value(&mut self, ty: Type) -> Result<Initializer> {
+        let start = self.token.span;
         if self.at_constant() {
-            return Ok(Initializer::Value(self.constant()?));
+            let value = self.constant()?;
+            let bits = 8 * ty.size_bytes().max(1);
+            match value {
+                Immediate::Int(integer) if bits < 64 && !(-1 << (bits - 1)..1 << bits).contains(&integer) => {
+                    let message = format!("number out of range: {integer} does not fit `.{ty}`");
+                    return Err(self.fail(self.since(start), message));
+                }
+                _ => return Ok(Initializer::Value(value)),
+            }
         }
         let mut symbol = self.word("an initial value")?;
         let generic = symbol == "generic" && self.eat(b'(')?;

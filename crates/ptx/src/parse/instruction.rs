@@ -34,7 +34,9 @@ impl<'a> Parser<'a> {
         }
         let opcode_end = self.previous_end;
         let operands = self.operands(mnemonic == "call")?;
-        self.expect(b';', "after the operands")?;
+        if !self.eat(b';')? {
+            return Err(self.expected("`,` or `;` after the operands"));
+        }
         let opcode_span = Span { end: opcode_end, ..at };
         self.check(spec, &opcode, &operands, opcode_span)?;
         Ok(Instruction { guard, spec, opcode, modifiers, operands, loc: self.loc, span: self.since(start) })
@@ -93,23 +95,31 @@ impl<'a> Parser<'a> {
     fn operand(&mut self) -> Result<Operand> {
         match self.token.kind {
             Kind::Punct(b'[') => self.address(),
-            Kind::Punct(b'{') => self.vector(),
+            Kind::Punct(b'{') => {
+                let first = self.vector()?;
+                self.paired(first)
+            }
             Kind::Punct(b'!') => {
                 self.advance()?;
                 Ok(Operand::Not(self.name("a predicate register after `!`")?))
             }
             _ => {
                 let first = self.scalar("an operand")?;
-                if !matches!(first, Operand::Name(_) | Operand::Sink) || !self.eat(b'|')? {
-                    return Ok(first);
-                }
-                let second = self.scalar("a register after `|`")?;
-                match second {
-                    Operand::Name(_) | Operand::Sink => Ok(Operand::Pair(Box::new(first), Box::new(second))),
-                    _ => Err(self.fail(self.token.span, "expected a register after `|`")),
-                }
+                self.paired(first)
             }
         }
+    }
+
+    /// `first`, or `first|second` where the `|` follows.
+    fn paired(&mut self, first: Operand) -> Result<Operand> {
+        if !matches!(first, Operand::Name(_) | Operand::Sink | Operand::Vector(_)) || !self.eat(b'|')? {
+            return Ok(first);
+        }
+        let second = match self.name("a register after `|`")? {
+            name if name == "_" => Operand::Sink,
+            name => Operand::Name(name),
+        };
+        Ok(Operand::Pair(Box::new(first), Box::new(second)))
     }
 
     /// A register or symbol, its component included (`%tid.x`).
@@ -156,6 +166,10 @@ impl<'a> Parser<'a> {
         let address = self.plain_address()?;
         if !self.at(b',') {
             self.expect(b']', "after the address")?;
+            // Promises that the address is unified; changes nothing of what the instruction does.
+            if self.at_dot(".unified") {
+                self.advance()?;
+            }
             return Ok(address);
         }
         let mut parts = vec![address];

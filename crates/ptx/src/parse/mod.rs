@@ -30,8 +30,8 @@ pub(crate) struct Parser<'a> {
     previous_end: u32,
     /// The line of the CUDA source that the instructions now parsed belong to.
     loc: Option<Loc>,
+    /// What surrounds the next token, outermost first.
     open: Vec<Open>,
-    depth: usize,
 }
 
 /// Parses a whole file.
@@ -43,10 +43,9 @@ pub(crate) fn module(file: &str, text: &str) -> Result<Module> {
         previous_end: 0,
         loc: None,
         open: Vec::new(),
-        depth: 0,
     };
-    parser.advance()?;
-    parser.header(file)
+    let module = parser.advance().and_then(|_| parser.header(file));
+    module.map_err(|fail| parser.cut_off(fail))
 }
 
 impl<'a> Parser<'a> {
@@ -55,7 +54,7 @@ impl<'a> Parser<'a> {
     /// Takes the next token.
     fn advance(&mut self) -> Result<Token> {
         let taken = self.token;
-        self.token = self.lexer.next().map_err(|fail| Fail { message: self.inside(fail.message), ..fail })?;
+        self.token = self.lexer.next()?;
         self.previous_end = taken.span.end;
         Ok(taken)
     }
@@ -112,11 +111,9 @@ impl<'a> Parser<'a> {
         Fail { span, message: message.into() }
     }
 
-    /// `expected X, found Y`, and what the file's end cut off.
+    /// `expected X, found Y`.
     fn expected(&self, what: &str) -> Fail {
-        let message = format!("expected {what}, found {}", self.found());
-        let message = if self.token.kind == Kind::End { self.inside(message) } else { message };
-        self.fail(self.token.span, message)
+        self.fail(self.token.span, format!("expected {what}, found {}", self.found()))
     }
 
     /// The next token as messages name it.
@@ -127,25 +124,28 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Adds where the innermost thing still open began, when nothing follows in the file.
-    fn inside(&self, message: String) -> String {
-        let at_end = self.token.kind == Kind::End || message.contains("never closed");
-        match self.open.last() {
-            Some(open) if at_end => format!("{message}; {}, begun on line {}, is not closed", open.what, open.line),
-            _ => message,
+    /// A failure on the file's last word may be that of a file cut short: says what is left open.
+    fn cut_off(&self, mut fail: Fail) -> Fail {
+        if (fail.span.end as usize) < self.text.trim_end().len() {
+            return fail;
         }
+        if let Some(inner) = self.open.last() {
+            fail.message.push_str(&format!("; the file ends inside {}, begun on line {}", inner.what, inner.line));
+        }
+        if let [outer, .., _] = self.open.as_slice() {
+            fail.message.push_str(&format!(", inside {}, begun on line {}", outer.what, outer.line));
+        }
+        fail
     }
 
     /// Runs `parse` one level deeper, within the limit.
     fn nested<T>(&mut self, what: String, span: Span, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth == DEPTH_MAX {
+        if self.open.len() == DEPTH_MAX {
             return Err(self.fail(span, format!("nested more than {DEPTH_MAX} deep")));
         }
-        self.depth += 1;
         self.open.push(Open { what, line: span.line });
         let result = parse(self)?;
         self.open.pop();
-        self.depth -= 1;
         Ok(result)
     }
 
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
     /// `.version`, then `.target` and the rest.
     fn header(&mut self, file: &str) -> Result<Module> {
         if self.token.kind == Kind::End {
-            return Err(self.fail(self.token.span, "the file is empty: expected `.version`"));
+            return Err(self.fail(self.token.span, "the file holds no PTX: expected `.version`"));
         }
         if !self.at_dot(".version") {
             return Err(self.expected("`.version` before anything else"));
