@@ -1,7 +1,26 @@
-//! PTX text to a syntax tree: lexer, parser and the table of instructions.
+//! PTX text to a syntax tree: lexer, parser, printer and the table of instructions.
 //!
 //! No I/O and no knowledge of how anything executes. Types come from opcodes, never from `.reg` declarations:
 //! NVRTC for compute_100 and later declares every 32-bit register `.b32`, whatever it holds.
+//!
+//! [`parse`] reads PTX 7 to 9 as NVRTC and nvcc write it, and most of what people write by hand. It checks the syntax,
+//! that each mnemonic and modifier exists, the number of operands, that literals fit, and that no label stands twice in
+//! its scope. Whether names are declared, types agree and an instruction can be executed is for those who lower the tree.
+//! Dropped, because nothing here executes them: debug sections, `.pragma`, `.alias`, `.attribute`, and the text of call
+//! prototypes. `Display` prints a tree back as PTX.
+//!
+//! ```
+//! let text = ".version 8.0 .target sm_80 .address_size 64
+//!     .visible .entry twice(.param .u64 data) { .reg .b32 %r<3>; add.s32 %r2, %r1, %r1; ret; }";
+//! let module = ptx::parse("twice.ptx", text)?;
+//! let body = module.functions[0].body.as_ref().expect("an entry has a body");
+//! let ptx::Item::Instruction(add) = &body[1] else { panic!("the second item is the addition") };
+//! assert_eq!((add.spec.mnemonic, add.operands.len()), ("add", 3));
+//!
+//! let error = ptx::parse("twice.ptx", &text.replace("add", "plus")).unwrap_err();
+//! assert_eq!((error.line, error.message.as_str()), (2, "unknown instruction `plus`"));
+//! # Ok::<(), ptx::Error>(())
+//! ```
 
 pub mod ast;
 pub mod error;
@@ -14,6 +33,9 @@ pub use ast::*;
 pub use error::Error;
 
 /// Parses one PTX file. `file` is the name that errors print; it is never opened.
+///
+/// # Errors
+/// The first place where the text is not PTX as this crate knows it; a file cut short says what it ends inside.
 pub fn parse(file: &str, text: &str) -> Result<Module, Error> {
     // NVRTC and the driver count the terminating NUL of a C string as part of the text.
     let text = text.trim_end_matches('\0');
