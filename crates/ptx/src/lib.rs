@@ -17,7 +17,7 @@
 //! let ptx::Item::Instruction(add) = &body[1] else { panic!("the second item is the addition") };
 //! assert_eq!((add.spec.mnemonic, add.operands.len()), ("add", 3));
 //!
-//! let error = ptx::parse("twice.ptx", &text.replace("add", "plus")).unwrap_err();
+//! let error = ptx::parse("twice.ptx", &text.replace("add.s32", "plus.s32")).unwrap_err();
 //! assert_eq!((error.line, error.message.as_str()), (2, "unknown instruction `plus`"));
 //! # Ok::<(), ptx::Error>(())
 //! ```
