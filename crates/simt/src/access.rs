@@ -117,7 +117,7 @@ fn sum_of_groups(
     groups: u32,
     mask: u32,
     addresses: &[u32; 32],
-    passes_of: fn(u32, u32, &[u32; 32]) -> u32,
+    passes_of: impl Fn(u32, u32, &[u32; 32]) -> u32,
 ) -> Passes {
     let unit_log2 = bytes.clamp(WORD_BYTES, 16).next_power_of_two().trailing_zeros();
     let group_lanes = LANES as u32 / groups;

@@ -64,7 +64,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { schedule: Schedule::Independent { seed: None }, checks: Checks::ALL, threads: 0, steps_per_warp_max: 1 << 26 }
+        Options {
+            schedule: Schedule::Independent { seed: None },
+            checks: Checks::ALL,
+            threads: 0,
+            steps_per_warp_max: 1 << 26,
+        }
     }
 }
 
@@ -106,6 +111,5 @@ pub fn run(
     launch: &Launch,
     options: &Options,
 ) -> Result<Outcome, LaunchError> {
-    let _ = (kernel, memory, launch, options);
-    unimplemented!()
+    crate::exec::run(kernel, memory, launch, options)
 }

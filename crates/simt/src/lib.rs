@@ -8,10 +8,15 @@
 //! The library does no I/O, knows no CUDA and needs no clock, so it also builds for wasm32.
 
 pub mod access;
+mod code;
 pub mod counters;
+mod eval;
+mod exec;
 pub mod fault;
 pub mod launch;
+mod lower;
 pub mod memory;
+mod ops;
 pub mod program;
 pub mod race;
 

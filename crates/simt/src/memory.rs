@@ -1,14 +1,39 @@
 //! Global memory: named buffers at addresses far apart, shared by the blocks of a launch.
+//!
+//! Words are relaxed atomics: blocks run on several host threads, and a kernel that races must not make the host
+//! program undefined; on x86-64 and Arm a relaxed access is a plain move. A launch that runs blocks side by side can
+//! be rolled back page by page (see `exec/grid.rs` for why).
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+use crate::code::ModuleVariable;
+
+/// Generic addresses from here on are shared memory.
+pub(crate) const SHARED_BASE: u64 = 1 << 56;
+/// Generic addresses from here on are local memory.
+pub(crate) const LOCAL_BASE: u64 = 1 << 57;
+
+/// Each buffer has 64 GiB of address space to itself, so that a stray address meets a gap, not a neighbour.
+const SLOT_BITS: u32 = 36;
+/// Address 0 and small numbers are no buffer.
+const FIRST_SLOT: u64 = 16;
+const SLOTS_MAX: usize = 1 << 19;
+const PAGE_WORDS: usize = 1024;
 
 /// Device memory as kernels see it.
 #[derive(Debug, Default)]
-pub struct Memory {}
+pub struct Memory {
+    slots: Vec<Option<Buffer>>,
+    module_variables: HashMap<(u64, String), u64>,
+}
 
 /// Why a memory operation of the host failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
     /// The host has no room for the buffer.
-    #[error("{name}: no room for {bytes} bytes")]
+    #[error("no room for {bytes} bytes of simulated memory for {name}")]
     OutOfMemory {
         /// Name of the buffer.
         name: String,
@@ -25,34 +50,368 @@ pub enum MemoryError {
     },
 }
 
+/// One allocation.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    pub(crate) name: String,
+    pub(crate) bytes: u64,
+    pub(crate) element_bytes: u32,
+    words: Vec<AtomicU32>,
+    /// Bit i of entry w: byte i of word w was written. `None` when all were.
+    written: Option<Vec<AtomicU8>>,
+    journal: Option<Journal>,
+}
+
+/// The pages that a launch changed, as they were before it.
+#[derive(Debug)]
+struct Journal {
+    /// 0: untouched, 1: being saved, 2: saved.
+    state: Vec<AtomicU8>,
+    saved: Mutex<Vec<Page>>,
+}
+
+#[derive(Debug)]
+struct Page {
+    first_word: usize,
+    words: Vec<u32>,
+    written: Vec<u8>,
+}
+
 impl Memory {
     /// No buffers.
     pub fn new() -> Memory {
         Memory::default()
     }
 
-    /// A new buffer of `bytes` bytes, aligned to 4096, contents undefined until written (reads are found by
+    /// A new buffer of `bytes` bytes, aligned to 4096, contents undefined until written (reads of it are
     /// `uninitialised-read`). `element_bytes` is what reports count in: `input[17]`. Returns its device address.
     pub fn alloc(&mut self, name: &str, bytes: u64, element_bytes: u32) -> Result<u64, MemoryError> {
-        let _ = (name, bytes, element_bytes);
-        unimplemented!()
+        let refuse = || MemoryError::OutOfMemory { name: name.to_owned(), bytes };
+        if bytes >= 1 << SLOT_BITS || self.slots.len() >= SLOTS_MAX {
+            return Err(refuse());
+        }
+        let count = bytes.div_ceil(4) as usize;
+        let words = zeroed_words(count).ok_or_else(refuse)?;
+        let written = Some(zeroed_bytes(count).ok_or_else(refuse)?);
+        let address = (self.slots.len() as u64 + FIRST_SLOT) << SLOT_BITS;
+        let element_bytes = element_bytes.max(1);
+        self.slots.push(Some(Buffer { name: name.to_owned(), bytes, element_bytes, words, written, journal: None }));
+        Ok(address)
     }
 
     /// Gives the buffer that starts at `address` back.
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
-        let _ = address;
-        unimplemented!()
+        let missing = MemoryError::NoSuchBuffer { address, bytes: 0 };
+        match slot_of(address) {
+            Some((slot, 0)) if self.slots.get(slot).is_some_and(Option::is_some) => {
+                self.slots[slot] = None;
+                Ok(())
+            }
+            _ => Err(missing),
+        }
     }
 
     /// Host to device.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
-        let _ = (address, bytes);
-        unimplemented!()
+        let (buffer, offset) = self.range(address, bytes.len() as u64)?;
+        if offset == 0 && bytes.len() as u64 == buffer.bytes {
+            buffer.written = None;
+        }
+        let mut at = offset;
+        let mut rest = bytes;
+        while at % 4 != 0 && !rest.is_empty() {
+            buffer.store(at, 1, u64::from(rest[0]));
+            (at, rest) = (at + 1, &rest[1..]);
+        }
+        let mut chunks = rest.chunks_exact(4);
+        for chunk in &mut chunks {
+            let word = u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]);
+            buffer.store(at, 4, u64::from(word));
+            at += 4;
+        }
+        for &byte in chunks.remainder() {
+            buffer.store(at, 1, u64::from(byte));
+            at += 1;
+        }
+        Ok(())
     }
 
-    /// Device to host.
+    /// Device to host. Bytes that nothing wrote read as zero.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
-        let _ = (address, bytes);
-        unimplemented!()
+        let missing = MemoryError::NoSuchBuffer { address, bytes: bytes.len() as u64 };
+        let (buffer, offset) = self.buffer(address).ok_or(missing.clone())?;
+        if offset + bytes.len() as u64 > buffer.bytes {
+            return Err(missing);
+        }
+        for (i, chunk) in bytes.chunks_mut(4).enumerate() {
+            let at = offset + 4 * i as u64;
+            if at % 4 == 0 && chunk.len() == 4 {
+                chunk.copy_from_slice(&(buffer.load(at, 4) as u32).to_le_bytes());
+            } else {
+                for (j, byte) in chunk.iter_mut().enumerate() {
+                    *byte = buffer.load(at + j as u64, 1) as u8;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn range(&mut self, address: u64, bytes: u64) -> Result<(&mut Buffer, u64), MemoryError> {
+        let missing = MemoryError::NoSuchBuffer { address, bytes };
+        let (slot, offset) = slot_of(address).ok_or(missing.clone())?;
+        match self.slots.get_mut(slot) {
+            Some(Some(buffer)) if offset + bytes <= buffer.bytes => Ok((buffer, offset)),
+            _ => Err(missing),
+        }
+    }
+
+    /// The buffer whose slot `address` lies in, and the offset there (which may be past its end).
+    #[inline(always)]
+    pub(crate) fn buffer(&self, address: u64) -> Option<(&Buffer, u64)> {
+        let (slot, offset) = slot_of(address)?;
+        let buffer = self.slots.get(slot)?.as_ref()?;
+        Some((buffer, offset))
+    }
+
+    /// `input[17]`, `4 bytes past the end of input (1000 elements)`, or the bare address.
+    pub(crate) fn describe(&self, address: u64) -> String {
+        if let Some((buffer, offset)) = self.buffer(address) {
+            if offset < buffer.bytes {
+                return element(&buffer.name, offset, buffer.element_bytes);
+            }
+            let past = offset - buffer.bytes;
+            let elements = buffer.bytes / u64::from(buffer.element_bytes);
+            if past < 1 << (SLOT_BITS - 1) {
+                let what = element(&buffer.name, offset, buffer.element_bytes);
+                return format!("{what}, {past} bytes past the end of {} ({elements} elements)", buffer.name);
+            }
+        }
+        if let Some((slot, offset)) = slot_of(address)
+            && let Some(Some(next)) = self.slots.get(slot + 1)
+        {
+            let before = (1u64 << SLOT_BITS) - offset;
+            return format!("{before} bytes before the start of {}", next.name);
+        }
+        if address < 1 << SLOT_BITS {
+            return format!("address {address:#x}, a null pointer plus {address} bytes");
+        }
+        format!("address {address:#x}, which no buffer holds")
+    }
+
+    /// The address of a module-scope variable, placed and initialised on first use.
+    pub(crate) fn module_variable(&mut self, module: u64, variable: &ModuleVariable) -> Result<u64, MemoryError> {
+        let key = (module, variable.symbol.clone());
+        if let Some(&address) = self.module_variables.get(&key) {
+            return Ok(address);
+        }
+        let address = self.alloc(&variable.name, variable.bytes.len() as u64, variable.element_bytes)?;
+        self.write(address, &variable.bytes)?;
+        self.module_variables.insert(key, address);
+        Ok(address)
+    }
+
+    fn buffers_mut(&mut self) -> impl Iterator<Item = &mut Buffer> {
+        self.slots.iter_mut().flatten()
+    }
+
+    /// From here on changed pages are kept as they were.
+    pub(crate) fn begin_journal(&mut self) {
+        for buffer in self.buffers_mut() {
+            let pages = buffer.words.len().div_ceil(PAGE_WORDS);
+            let state = (0..pages).map(|_| AtomicU8::new(0)).collect();
+            buffer.journal = Some(Journal { state, saved: Mutex::new(Vec::new()) });
+        }
+    }
+
+    /// Keeps what was written since `begin_journal`.
+    pub(crate) fn commit_journal(&mut self) {
+        self.buffers_mut().for_each(|buffer| buffer.journal = None);
+    }
+
+    /// Undoes what was written since `begin_journal`.
+    pub(crate) fn roll_back(&mut self) {
+        for buffer in self.buffers_mut() {
+            let Some(journal) = buffer.journal.take() else { continue };
+            let pages = journal.saved.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            for page in pages {
+                for (word, old) in buffer.words[page.first_word..].iter().zip(&page.words) {
+                    word.store(*old, Relaxed);
+                }
+                for (mask, old) in buffer.written.iter().flat_map(|w| &w[page.first_word..]).zip(&page.written) {
+                    mask.store(*old, Relaxed);
+                }
+            }
+        }
+    }
+
+    /// A launch ran without noting what it wrote: from here on everything counts as written.
+    pub(crate) fn forget_unwritten(&mut self) {
+        self.buffers_mut().for_each(|buffer| buffer.written = None);
+    }
+}
+
+/// `name[index]`, with the byte when the offset falls inside an element.
+pub(crate) fn element(name: &str, offset: u64, element_bytes: u32) -> String {
+    let (index, byte) = (offset / u64::from(element_bytes), offset % u64::from(element_bytes));
+    if byte == 0 { format!("{name}[{index}]") } else { format!("{name}[{index}] (byte {byte})") }
+}
+
+#[inline(always)]
+fn slot_of(address: u64) -> Option<(usize, u64)> {
+    let slot = (address >> SLOT_BITS).checked_sub(FIRST_SLOT)?;
+    (slot < SLOTS_MAX as u64).then_some((slot as usize, address & ((1 << SLOT_BITS) - 1)))
+}
+
+impl Buffer {
+    /// The `bytes` (1, 2, 4) at a naturally aligned `offset` inside the buffer, zero-extended.
+    #[inline(always)]
+    pub(crate) fn load(&self, offset: u64, bytes: u32) -> u64 {
+        let word = self.words[(offset / 4) as usize].load(Relaxed);
+        match bytes {
+            4 => u64::from(word),
+            8 => u64::from(word) | u64::from(self.words[(offset / 4) as usize + 1].load(Relaxed)) << 32,
+            _ => u64::from(word >> (8 * (offset % 4))) & ((1 << (8 * bytes)) - 1),
+        }
+    }
+
+    /// Stores the low `bytes` (1, 2, 4, 8) of `value` at a naturally aligned `offset` inside the buffer.
+    #[inline(always)]
+    pub(crate) fn store(&self, offset: u64, bytes: u32, value: u64) {
+        let index = (offset / 4) as usize;
+        if self.journal.is_some() {
+            self.save_page(index);
+        }
+        match bytes {
+            4 => self.words[index].store(value as u32, Relaxed),
+            8 => {
+                self.words[index].store(value as u32, Relaxed);
+                self.words[index + 1].store((value >> 32) as u32, Relaxed);
+            }
+            _ => {
+                // Two blocks may own bytes of one word: change only these, atomically.
+                let shift = 8 * (offset % 4) as u32;
+                let ones = ((1u32 << (8 * bytes)) - 1) << shift;
+                let bits = ((value as u32) << shift) & ones;
+                let _ = self.words[index].fetch_update(Relaxed, Relaxed, |word| Some((word & !ones) | bits));
+            }
+        }
+        if let Some(written) = &self.written {
+            match bytes {
+                4 => written[index].store(0xf, Relaxed),
+                8 => {
+                    written[index].store(0xf, Relaxed);
+                    written[index + 1].store(0xf, Relaxed);
+                }
+                _ => drop(written[index].fetch_or((((1u32 << bytes) - 1) << (offset % 4)) as u8, Relaxed)),
+            }
+        }
+    }
+
+    /// Whether all `bytes` (1, 2, 4, 8) at `offset` were written.
+    #[inline(always)]
+    pub(crate) fn is_written(&self, offset: u64, bytes: u32) -> bool {
+        let Some(written) = &self.written else { return true };
+        let index = (offset / 4) as usize;
+        match bytes {
+            4 => written[index].load(Relaxed) == 0xf,
+            8 => written[index].load(Relaxed) & written[index + 1].load(Relaxed) == 0xf,
+            _ => {
+                let wanted = (((1u32 << bytes) - 1) << (offset % 4)) as u8;
+                written[index].load(Relaxed) & wanted == wanted
+            }
+        }
+    }
+
+    /// True when every byte is known to be written: no need to ask.
+    #[inline(always)]
+    pub(crate) fn is_all_written(&self) -> bool {
+        self.written.is_none()
+    }
+
+    /// Keeps the page of word `index` as it was, once a launch.
+    fn save_page(&self, index: usize) {
+        let Some(journal) = &self.journal else { return };
+        let page = index / PAGE_WORDS;
+        let state = &journal.state[page];
+        if state.load(Acquire) == 2 {
+            return;
+        }
+        if state.compare_exchange(0, 1, Acquire, Acquire).is_err() {
+            while state.load(Acquire) != 2 {
+                std::hint::spin_loop();
+            }
+            return;
+        }
+        let first_word = page * PAGE_WORDS;
+        let end = (first_word + PAGE_WORDS).min(self.words.len());
+        let words = self.words[first_word..end].iter().map(|w| w.load(Relaxed)).collect();
+        let written = self.written.iter().flat_map(|w| &w[first_word..end]).map(|w| w.load(Relaxed)).collect();
+        journal.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(Page { first_word, words, written });
+        state.store(2, Release);
+    }
+}
+
+/// Zeroed words straight from the allocator, which hands out untouched pages; `None` when there is no room.
+fn zeroed_words(count: usize) -> Option<Vec<AtomicU32>> {
+    if count == 0 {
+        return Some(Vec::new());
+    }
+    let layout = std::alloc::Layout::array::<AtomicU32>(count).ok()?;
+    // SAFETY: the layout has a size, count > 0.
+    let pointer = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<AtomicU32>();
+    // SAFETY: the allocation has exactly this layout, and all-zero bytes are `count` valid AtomicU32s.
+    (!pointer.is_null()).then(|| unsafe { Vec::from_raw_parts(pointer, count, count) })
+}
+
+/// The same for bytes.
+fn zeroed_bytes(count: usize) -> Option<Vec<AtomicU8>> {
+    if count == 0 {
+        return Some(Vec::new());
+    }
+    let layout = std::alloc::Layout::array::<AtomicU8>(count).ok()?;
+    // SAFETY: the layout has a size, count > 0.
+    let pointer = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<AtomicU8>();
+    // SAFETY: the allocation has exactly this layout, and all-zero bytes are `count` valid AtomicU8s.
+    (!pointer.is_null()).then(|| unsafe { Vec::from_raw_parts(pointer, count, count) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_at_any_alignment() {
+        let mut memory = Memory::new();
+        let at = memory.alloc("bytes", 13, 1).unwrap();
+        for start in 0..5u64 {
+            let sent: Vec<u8> = (0..8).map(|i| i as u8 * 17 + start as u8).collect();
+            memory.write(at + start, &sent).unwrap();
+            let mut back = [0; 8];
+            memory.read(at + start, &mut back).unwrap();
+            assert_eq!(sent, back);
+        }
+        assert!(memory.write(at + 6, &[0; 8]).is_err());
+        assert!(memory.read(at + 13, &mut [0]).is_err());
+        memory.free(at).unwrap();
+        assert!(memory.free(at).is_err());
+    }
+
+    #[test]
+    fn a_roll_back_restores_values_and_what_was_written() {
+        let mut memory = Memory::new();
+        let at = memory.alloc("x", 16, 4).unwrap();
+        memory.write(at, &7u32.to_le_bytes()).unwrap();
+        memory.begin_journal();
+        memory.buffer(at).unwrap().0.store(0, 4, 9);
+        memory.buffer(at).unwrap().0.store(4, 4, 9);
+        memory.roll_back();
+        let (buffer, _) = memory.buffer(at).unwrap();
+        assert_eq!(buffer.load(0, 4), 7);
+        assert!(buffer.is_written(0, 4) && !buffer.is_written(4, 4));
+    }
+
+    #[test]
+    fn too_large_is_an_error() {
+        assert!(Memory::new().alloc("huge", 1 << 40, 4).is_err());
     }
 }

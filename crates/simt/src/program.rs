@@ -1,12 +1,30 @@
 //! A loaded PTX file and its kernels, lowered to register code.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::code::Code;
+use crate::lower;
+
 /// A parsed PTX file.
 #[derive(Debug)]
-pub struct Program {}
+pub struct Program {
+    module: ptx::Module,
+    text: String,
+    /// Tells the module variables of one program from another's.
+    id: u64,
+}
 
 /// A kernel ready to run.
 #[derive(Debug)]
-pub struct Kernel {}
+pub struct Kernel {
+    pub(crate) name: String,
+    pub(crate) file: String,
+    pub(crate) sources: Vec<ptx::SourceFile>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) block_max: Option<u64>,
+    pub(crate) code: Code,
+    pub(crate) program_id: u64,
+}
 
 /// A parameter of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +46,7 @@ pub enum LoadError {
     #[error(transparent)]
     Parse(#[from] ptx::Error),
     /// No entry of that name.
-    #[error("{file}: no kernel named {name}; it has {}", .kernels.join(", "))]
+    #[error("{file}: no kernel named {name}; it has {}", if .kernels.is_empty() { "none".to_owned() } else { .kernels.join(", ") })]
     NoSuchKernel {
         /// The PTX file.
         file: String,
@@ -51,44 +69,83 @@ pub enum LoadError {
     },
 }
 
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+
 impl Program {
     /// Parses `text`; `file` is the name that messages print.
     pub fn load(file: &str, text: &str) -> Result<Program, LoadError> {
-        let _ = (file, text);
-        unimplemented!()
+        let module = ptx::parse(file, text)?;
+        Ok(Program { module, text: text.to_owned(), id: NEXT_ID.fetch_add(1, Relaxed) })
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &ptx::Function> {
+        self.module.functions.iter().filter(|f| f.is_entry && f.body.is_some())
     }
 
     /// Names of the entries, in file order.
     pub fn kernel_names(&self) -> Vec<&str> {
-        unimplemented!()
+        self.entries().map(|f| f.name.as_str()).collect()
+    }
+
+    /// `.target` as the file says it: `sm_80`.
+    pub fn target(&self) -> &str {
+        &self.module.target
+    }
+
+    fn entry(&self, name: &str) -> Result<&ptx::Function, LoadError> {
+        self.entries().find(|f| f.name == name).ok_or_else(|| LoadError::NoSuchKernel {
+            file: self.module.file.clone(),
+            name: name.to_owned(),
+            kernels: self.kernel_names().into_iter().map(str::to_owned).collect(),
+        })
     }
 
     /// Parameters of the entry `name`, without lowering it.
     pub fn parameters(&self, name: &str) -> Result<Vec<Parameter>, LoadError> {
-        let _ = name;
-        unimplemented!()
+        Ok(self.entry(name)?.params.iter().map(parameter).collect())
     }
 
-    /// Lowers the entry `name` and what it calls.
+    /// Lowers the entry `name`.
     pub fn kernel(&self, name: &str) -> Result<Kernel, LoadError> {
-        let _ = name;
-        unimplemented!()
+        let function = self.entry(name)?;
+        let directive = |wanted: &[&str]| {
+            let found = function.directives.iter().find(|(name, _)| wanted.contains(&name.as_str()));
+            found.map(|(_, numbers)| numbers.iter().product())
+        };
+        Ok(Kernel {
+            name: name.to_owned(),
+            file: self.module.file.clone(),
+            sources: self.module.sources.clone(),
+            parameters: function.params.iter().map(parameter).collect(),
+            block_max: directive(&["maxntid", "reqntid"]),
+            code: lower::lower(&self.module, function, &self.text)?,
+            program_id: self.id,
+        })
     }
+}
+
+fn parameter(variable: &ptx::Variable) -> Parameter {
+    let element = format!("{:?}", variable.ty).to_lowercase();
+    let count = variable.dims.iter().product::<u64>();
+    let ty = if variable.dims.is_empty() { element } else { format!("{element}[{count}]") };
+    let bytes = u64::from(variable.ty.size_bytes()) * u64::from(variable.vector.max(1)) * count.max(1);
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    Parameter { name: variable.name.clone(), ty, bytes, align_bytes: variable.align_bytes }
 }
 
 impl Kernel {
     /// Its name.
     pub fn name(&self) -> &str {
-        unimplemented!()
+        &self.name
     }
 
     /// Its parameters in order.
     pub fn parameters(&self) -> &[Parameter] {
-        unimplemented!()
+        &self.parameters
     }
 
     /// Static shared memory in bytes.
     pub fn shared_bytes(&self) -> u32 {
-        unimplemented!()
+        self.code.shared_bytes
     }
 }

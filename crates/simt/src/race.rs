@@ -1,4 +1,25 @@
 //! Happens-before for the shared memory of one block.
+//!
+//! Two accesses race when they touch the same byte, come from different threads, at least one is a plain write (or one
+//! is atomic and the other is not), and nothing orders them. What orders: a barrier of the block orders everything
+//! before it with everything after it; a barrier of a warp does so among the lanes it names; a thread's own program order;
+//! and, unless lanes run apart, the program order of the whole warp. Shuffles, votes and fences order nothing, as on
+//! the hardware. Two lanes that write the same bytes in one instruction race only if their values differ.
+//!
+//! The shadow keeps, for each word (for each byte, once a narrower access came by), the last write and readers and
+//! atomics of two different threads, of two different warps if there are such. That is enough to find a race in
+//! every word that has one as long as each warp barrier names all lanes of its warp.
+//!
+//! It may miss: a second race of a word after its first one in the same stretch between barriers; races among lanes
+//! that barriers of part of a warp keep apart, when more than two of them read the word; differing values beyond the
+//! first 8 bytes of one lane's store. It never reports accesses that the rules above order. It does cry wolf over
+//! code that orders threads by hand, with fences and flags in shared memory: it knows no such order.
+
+mod cells;
+mod clocks;
+
+use cells::{Cells, Cover, Pair};
+use clocks::{Clocks, Now};
 
 /// One warp's access to shared memory, as the detector sees it.
 #[derive(Debug, Clone, Copy)]
@@ -26,12 +47,12 @@ pub enum Hazard {
     WriteAfterWrite,
 }
 
-/// Two unordered accesses.
+/// Two unordered accesses. Words of one access that race with the same earlier instruction of a warp are one race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Race {
-    /// Which kind.
+    /// Which kind; an atomic counts as a write.
     pub hazard: Hazard,
-    /// First byte of the word they share.
+    /// First byte of the word they share; the byte itself where bytes of the word have different histories.
     pub address: u32,
     /// The earlier access: warp, lanes, instruction.
     pub earlier: (u32, u32, u32),
@@ -39,50 +60,299 @@ pub struct Race {
     pub later: (u32, u32, u32),
 }
 
+const WORD_BYTES: u32 = 4;
+
+/// What the later access does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Read,
+    Write,
+    Atomic,
+}
+
 /// Who touched which word last, and since which barrier.
 #[derive(Debug)]
-pub struct Shadow {}
+pub struct Shadow {
+    clocks: Clocks,
+    writes: Cells,
+    readers: Pair,
+    atomics: Pair,
+    /// Words whose bytes have different histories, one flag a word; those live in the byte cells.
+    split: Vec<bool>,
+    any_split: bool,
+}
 
 impl Shadow {
     /// For `bytes` of shared memory and `warps` warps. With `lanes_apart`, lanes of one warp are ordered by barriers
     /// only; without it (lockstep), one instruction of a warp is ordered before its next.
     pub fn new(bytes: u32, warps: u32, lanes_apart: bool) -> Shadow {
-        let _ = (bytes, warps, lanes_apart);
-        unimplemented!()
+        let words = bytes.div_ceil(WORD_BYTES) as usize;
+        Shadow {
+            clocks: Clocks::new(warps, lanes_apart),
+            writes: Cells::new(words),
+            readers: Pair::new(words),
+            atomics: Pair::new(words),
+            split: vec![false; words],
+            any_split: false,
+        }
+    }
+
+    /// Lanes of `warp` that exist: a block whose size is no multiple of 32 ends in a narrower warp. Without this call
+    /// all 32 are taken to exist, which makes barriers of the narrower warp slower to follow, never wrong.
+    pub fn set_lanes(&mut self, warp: u32, lanes: u32) {
+        self.clocks.set_lanes(warp, lanes);
     }
 
     /// Forgets everything: a new block starts.
     pub fn reset(&mut self) {
-        unimplemented!()
+        self.block_barrier();
     }
 
     /// All threads of the block passed a barrier.
     pub fn block_barrier(&mut self) {
-        unimplemented!()
+        if self.clocks.near_the_end() {
+            self.forget();
+        }
+        self.clocks.block_barrier();
+        if self.any_split {
+            // What the byte cells say is over, so the words may be whole again.
+            self.split.fill(false);
+            self.any_split = false;
+        }
     }
 
     /// The lanes `mask` of `warp` passed `bar.warp.sync`.
     pub fn warp_barrier(&mut self, warp: u32, mask: u32) {
-        let _ = (warp, mask);
-        unimplemented!()
+        self.clocks.warp_barrier(warp, mask);
     }
 
     /// A read; races go to `found`.
+    #[inline(always)]
     pub fn read(&mut self, access: Access<'_>, found: &mut Vec<Race>) {
-        let _ = (access, found);
-        unimplemented!()
+        let now = self.tick(&access);
+        if let Some(cover) = self.cover(&access)
+            && !self.writes.conflicts(&cover, &now)
+            && !(self.clocks.since_block_barrier(self.atomics.used_tick) && self.atomics.conflicts(&cover, &now))
+            && self.readers.note_covered(&cover, &now)
+        {
+            return;
+        }
+        self.by_cell(access, Act::Read, &[0; 32], &now, found);
     }
 
     /// A write of `values` (low bytes of each lane's value); two lanes that write the same bytes with the same values in one
     /// instruction do not race.
+    #[inline(always)]
     pub fn write(&mut self, access: Access<'_>, values: &[u64; 32], found: &mut Vec<Race>) {
-        let _ = (access, values, found);
-        unimplemented!()
+        let now = self.tick(&access);
+        if let Some(cover) = self.cover(&access)
+            && !self.writes.conflicts(&cover, &now)
+            && !(self.clocks.since_block_barrier(self.readers.used_tick) && self.readers.conflicts(&cover, &now))
+            && !(self.clocks.since_block_barrier(self.atomics.used_tick) && self.atomics.conflicts(&cover, &now))
+            && self.writes.set_covered(&cover, &now)
+        {
+            return;
+        }
+        self.by_cell(access, Act::Write, values, &now, found);
     }
 
     /// An atomic: races with plain accesses, never with another atomic.
     pub fn atomic(&mut self, access: Access<'_>, found: &mut Vec<Race>) {
-        let _ = (access, found);
-        unimplemented!()
+        let now = self.tick(&access);
+        self.by_cell(access, Act::Atomic, &[0; 32], &now, found);
+    }
+
+    /// Time moves on by one access.
+    #[inline(always)]
+    fn tick(&mut self, access: &Access<'_>) -> Now {
+        if self.clocks.at_the_end() {
+            self.forget();
+        }
+        self.clocks.tick(access.warp, access.pc)
+    }
+
+    /// Empties every cell, so that time can start again.
+    #[cold]
+    fn forget(&mut self) {
+        self.writes.clear();
+        self.readers.clear();
+        self.atomics.clear();
+        self.clocks.restart();
+    }
+
+    /// The access as whole words, if it is such: as one run, where addresses rise by the access size from lane to lane.
+    #[inline(always)]
+    fn cover(&self, access: &Access<'_>) -> Option<Cover> {
+        if self.any_split || access.mask == 0 || !matches!(access.bytes, 4 | 8 | 16) {
+            return None;
+        }
+        let first = access.mask.trailing_zeros();
+        let start = access.addresses[first as usize].wrapping_sub(first * access.bytes);
+        let mut differ = 0;
+        for (lane, &address) in access.addresses.iter().enumerate() {
+            let differs = address ^ start.wrapping_add(lane as u32 * access.bytes);
+            differ |= if access.mask & (1 << lane) != 0 { differs } else { 0 };
+        }
+        let words_per_lane = access.bytes / WORD_BYTES;
+        if differ != 0 || !start.is_multiple_of(WORD_BYTES) {
+            return self.writes.scattered(access.addresses, words_per_lane, access.mask);
+        }
+        self.writes.run(start as i32, words_per_lane, access.mask)
+    }
+
+    /// The general way: cell after cell. Every lane is checked before a write is noted, or lanes that write one place together
+    /// would hide from each other what was there before.
+    #[inline(never)]
+    fn by_cell(&mut self, access: Access<'_>, act: Act, values: &[u64; 32], now: &Now, found: &mut Vec<Race>) {
+        let reported = found.len();
+        let mut report = Report { found, reported, addresses: access.addresses, values, now };
+        if act == Act::Write {
+            self.each_cell(&access, true, |shadow, place, lanes| shadow.check(place, lanes, act, &mut report));
+            self.each_cell(&access, false, |shadow, place, lanes| {
+                report.same_instruction(&shadow.writes, place, lanes);
+                shadow.writes.set_or_join(place.cell, lanes, now);
+            });
+            return;
+        }
+        self.each_cell(&access, true, |shadow, place, lanes| {
+            shadow.check(place, lanes, act, &mut report);
+            let pair = if act == Act::Read { &mut shadow.readers } else { &mut shadow.atomics };
+            pair.note(place.cell, lanes, now);
+        });
+    }
+
+    /// Calls `visit` with each cell and the lanes that touch it: all at once where every lane touches the same place.
+    fn each_cell(&mut self, access: &Access<'_>, together: bool, mut visit: impl FnMut(&mut Shadow, Place, u32)) {
+        let mut left = access.mask;
+        if together && left != 0 {
+            let first = access.addresses[left.trailing_zeros() as usize];
+            let elsewhere = (0..32).fold(0, |differ, lane| {
+                differ | if left & (1 << lane) != 0 { access.addresses[lane] ^ first } else { 0 }
+            });
+            if elsewhere == 0 {
+                self.cells_of_lane(first, access.bytes, |shadow, place| visit(shadow, place, left));
+                return;
+            }
+        }
+        while left != 0 {
+            let lane = left.trailing_zeros();
+            left &= left - 1;
+            self.cells_of_lane(access.addresses[lane as usize], access.bytes, |shadow, place| {
+                visit(shadow, place, 1 << lane);
+            });
+        }
+    }
+
+    /// Calls `visit` for each cell of the `bytes` bytes from `address` on; what lies past the end is left out.
+    fn cells_of_lane(&mut self, address: u32, bytes: u32, mut visit: impl FnMut(&mut Shadow, Place)) {
+        let end = address.saturating_add(bytes);
+        let mut at = address;
+        while at < end {
+            let word = at / WORD_BYTES;
+            let Some(&is_split) = self.split.get(word as usize) else { return };
+            let word_end = (word + 1) * WORD_BYTES;
+            let whole = at.is_multiple_of(WORD_BYTES) && word_end <= end;
+            if whole && !is_split {
+                visit(self, Place { cell: Cells::word(word), address: at, bytes: WORD_BYTES });
+            } else {
+                if !is_split {
+                    self.split_word(word);
+                }
+                for byte in at..end.min(word_end) {
+                    let cell = self.writes.byte(byte);
+                    visit(self, Place { cell, address: byte, bytes: 1 });
+                }
+            }
+            at = word_end;
+        }
+    }
+
+    /// Gives each byte of a word the word's history.
+    fn split_word(&mut self, word: u32) {
+        let all = [&mut self.writes, &mut self.readers.first, &mut self.readers.second];
+        for cells in all.into_iter().chain([&mut self.atomics.first, &mut self.atomics.second]) {
+            cells.split(word);
+        }
+        self.split[word as usize] = true;
+        self.any_split = true;
+    }
+
+    /// Reports what is unordered with `lanes` in one cell.
+    #[inline]
+    fn check(&self, place: Place, lanes: u32, act: Act, report: &mut Report<'_>) {
+        let after_write = if act == Act::Read { Hazard::ReadAfterWrite } else { Hazard::WriteAfterWrite };
+        report.against(&self.writes, after_write, place, lanes);
+        if act != Act::Atomic && self.clocks.since_block_barrier(self.atomics.used_tick) {
+            report.against(&self.atomics.first, after_write, place, lanes);
+            report.against(&self.atomics.second, after_write, place, lanes);
+        }
+        if act != Act::Read && self.clocks.since_block_barrier(self.readers.used_tick) {
+            report.against(&self.readers.first, Hazard::WriteAfterRead, place, lanes);
+            report.against(&self.readers.second, Hazard::WriteAfterRead, place, lanes);
+        }
+    }
+}
+
+/// A cell, and which bytes it stands for.
+#[derive(Clone, Copy)]
+struct Place {
+    cell: usize,
+    /// Byte offset in shared memory.
+    address: u32,
+    bytes: u32,
+}
+
+/// Where races of one access go.
+struct Report<'a> {
+    found: &'a mut Vec<Race>,
+    /// Races that were there before this access.
+    reported: usize,
+    addresses: &'a [u32; 32],
+    values: &'a [u64; 32],
+    now: &'a Now,
+}
+
+impl Report<'_> {
+    /// Reports what `lanes` do now if it is unordered with what `cells` remember.
+    #[inline]
+    fn against(&mut self, cells: &Cells, hazard: Hazard, place: Place, lanes: u32) {
+        if cells.tick[place.cell] < self.now.block_base {
+            return;
+        }
+        let entry = cells.entry(place.cell);
+        if let Some((earlier, later)) = self.now.unordered(&entry, lanes) {
+            self.push(hazard, place.address, (entry.warp(), earlier, entry.pc()), later);
+        }
+    }
+
+    /// Reports a lane that writes other values than a lane before it in the same instruction.
+    fn same_instruction(&mut self, writes: &Cells, place: Place, lanes: u32) {
+        let entry = writes.entry(place.cell);
+        if entry.tick != self.now.tick {
+            return;
+        }
+        let mask = if place.bytes == 1 { 0xFF } else { 0xFFFF_FFFF };
+        // Nothing beyond the first 8 bytes is known of a lane's value.
+        let value = |lane: u32| {
+            let offset = place.address.wrapping_sub(self.addresses[lane as usize]);
+            self.values[lane as usize].checked_shr(8 * offset).map(|bits| bits & mask)
+        };
+        let (earlier, later) = (entry.lanes.trailing_zeros(), lanes.trailing_zeros());
+        if earlier != later && value(earlier).zip(value(later)).is_some_and(|(a, b)| a != b) {
+            self.push(Hazard::WriteAfterWrite, place.address, (self.now.warp(), 1 << earlier, self.now.pc()), lanes);
+        }
+    }
+
+    /// Adds a race, or its lanes to one that differs in nothing else.
+    fn push(&mut self, hazard: Hazard, address: u32, earlier: (u32, u32, u32), lanes: u32) {
+        let (warp, earlier_lanes, pc) = earlier;
+        for race in &mut self.found[self.reported..] {
+            if race.hazard == hazard && (race.earlier.0, race.earlier.2) == (warp, pc) {
+                race.earlier.1 |= earlier_lanes;
+                race.later.1 |= lanes;
+                return;
+            }
+        }
+        self.found.push(Race { hazard, address, earlier, later: (self.now.warp(), lanes, self.now.pc()) });
     }
 }

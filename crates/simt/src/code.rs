@@ -1,0 +1,332 @@
+//! Register code: what a kernel is lowered to. One fixed-size instruction per PTX instruction; immediates, parameters and
+//! special registers are rows of the register file that a launch fills, so that every operand is a row index.
+
+use ptx::{Loc, Space};
+
+use crate::ops::Alu;
+
+/// Index of a register row (or predicate). [`NONE`] where an operand is absent.
+pub type Reg = u16;
+
+/// No operand.
+pub const NONE: Reg = Reg::MAX;
+
+/// `@p` / `@!p`: the lanes that take part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    /// Predicate index, [`NONE`] when unguarded.
+    pub predicate: Reg,
+    /// Written with `!`.
+    pub negated: bool,
+}
+
+/// Which memory an access goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// `.global`, and `.const` (module variables lie in global memory here).
+    Global,
+    /// `.shared`
+    Shared,
+    /// `.local`
+    Local,
+    /// No space given: the address decides, lane by lane.
+    Generic,
+}
+
+/// How loaded bytes become a register, or a register becomes stored bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Width {
+    /// 1, 2, 4 or 8 bytes an element.
+    pub bytes: u8,
+    /// Sign-extend on load.
+    pub signed: bool,
+    /// The destination is a 64-bit row.
+    pub wide: bool,
+}
+
+/// A load or store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemOp {
+    /// Where to.
+    pub target: Target,
+    /// Element.
+    pub width: Width,
+    /// Elements a lane: 1, 2 or 4.
+    pub vector: u8,
+}
+
+/// What an atomic does to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // named after PTX
+pub enum AtomicOp { Add, AddF32, AddF64, MinU, MinS, MaxU, MaxS, And, Or, Xor, Exch, Cas, Inc, Dec }
+
+/// `atom` or `red`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtomOp {
+    /// Global, shared or generic.
+    pub target: Target,
+    /// What it does.
+    pub op: AtomicOp,
+    /// 4 or 8.
+    pub bytes: u8,
+    /// `red`: no result.
+    pub is_red: bool,
+}
+
+/// `shfl.sync` modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ShuffleMode { Up, Down, Bfly, Idx }
+
+/// `vote.sync` modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum VoteMode { All, Any, Uni, Ballot }
+
+/// `redux.sync` operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ReduxOp { Add, MinU, MinS, MaxU, MaxS, And, Or, Xor }
+
+/// How `setp`'s comparison is combined with its third source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Combine { None, And, Or, Xor }
+
+/// What an instruction does. Operands are in [`Inst`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    /// Arithmetic, logic, conversion: the table in `ops.rs`.
+    Alu(Alu),
+    /// `setp`: `d` = result, `e` = complement or none, `c` = predicate to combine with or none; comparison as an Alu
+    /// entry that yields a predicate.
+    Setp(Alu, Combine, bool),
+    /// Row copy, 32 bits.
+    Mov32,
+    /// Row copy, 64 bits.
+    Mov64,
+    /// Two 32-bit rows into a 64-bit row (`mov.b64 d, {a, b}`).
+    Pack64,
+    /// A 64-bit row into two 32-bit rows (`mov.b64 {d, e}, a`).
+    Unpack64,
+    /// Two 16-bit halves into a 32-bit row.
+    Pack32,
+    /// A 32-bit row into two 16-bit halves.
+    Unpack32,
+    /// `d = c ? a : b`, 32 bits.
+    Selp32,
+    /// The same, 64 bits.
+    Selp64,
+    /// Predicate logic: `d = a op b` over masks.
+    PredAnd,
+    #[allow(missing_docs)]
+    PredOr,
+    #[allow(missing_docs)]
+    PredXor,
+    #[allow(missing_docs)]
+    PredNot,
+    #[allow(missing_docs)]
+    PredMov,
+    /// Branch to `imm`; `@p` decides per lane.
+    Branch,
+    /// `ret` of the entry, `exit`.
+    Exit,
+    /// `trap`
+    Trap,
+    /// `ld`: `d` or vector registers, address row `a` (64-bit row if `wide_address`), byte offset `imm`.
+    Load(MemOp),
+    /// `st`: value `b` or vector registers, address `a`, offset `imm`.
+    Store(MemOp),
+    /// `atom`/`red`: `d` = old value or none, address `a`, operand `b`, second operand `c` (cas).
+    Atomic(AtomOp),
+    /// `bar.sync a{, b}`: barrier number row `a`, thread count row `b` or none.
+    Barrier,
+    /// `bar.arrive`
+    BarrierArrive,
+    /// `bar.warp.sync a`
+    WarpBarrier,
+    /// `shfl.sync d|e, a, b, c, mask`: mask row in `f`.
+    Shuffle(ShuffleMode),
+    /// `vote.sync`: `d` (predicate, or row for ballot), source predicate `a` (negated by `imm`), mask row `f`.
+    Vote(VoteMode),
+    /// `match.any.sync` / `match.all.sync` (all = true), 32- or 64-bit.
+    Match {
+        /// `.all`
+        all: bool,
+        /// 64-bit source.
+        wide: bool,
+    },
+    /// `redux.sync d, a, mask`.
+    Redux(ReduxOp),
+    /// `activemask`
+    ActiveMask,
+    /// `membar`, `fence`, `nanosleep`, prefetches: nothing to do in a sequentially consistent machine.
+    Nop,
+    /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is.
+    Clock,
+}
+
+/// One instruction.
+#[derive(Debug, Clone, Copy)]
+pub struct Inst {
+    /// What it does.
+    pub op: Op,
+    /// Who does it.
+    pub guard: Guard,
+    /// Operand rows; their roles are told at each [`Op`].
+    pub d: Reg,
+    #[allow(missing_docs)]
+    pub a: Reg,
+    #[allow(missing_docs)]
+    pub b: Reg,
+    #[allow(missing_docs)]
+    pub c: Reg,
+    #[allow(missing_docs)]
+    pub e: Reg,
+    #[allow(missing_docs)]
+    pub f: Reg,
+    /// Branch target, byte offset or flags.
+    pub imm: i64,
+    /// For a branch: where its paths meet again (the immediate post-dominator); [`NO_PC`] if only at the exit.
+    pub reconverge: u32,
+}
+
+/// No program counter.
+pub const NO_PC: u32 = u32::MAX;
+
+/// What reports and counters need to know of an instruction, apart from the hot array.
+#[derive(Debug, Clone)]
+pub struct Debug {
+    /// CUDA source line, if known.
+    pub loc: Option<Loc>,
+    /// Line in the PTX file.
+    pub ptx_line: u32,
+    /// Opcode as written.
+    pub opcode: String,
+    /// False for the second and later parts of a PTX instruction that lowered to several.
+    pub counted: bool,
+}
+
+/// A row that a launch fills before the first instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A literal.
+    Literal(u64),
+    /// Bytes of the parameter block.
+    Param {
+        /// Byte offset.
+        offset: u32,
+        /// 1, 2, 4 or 8.
+        bytes: u8,
+        /// Sign-extend.
+        signed: bool,
+    },
+    /// A special register.
+    Special(Special),
+    /// Address of a module variable, by index in `Code::variables`, plus an offset.
+    Variable(u32, i64),
+    /// Offset in shared memory where the dynamic part starts, plus an offset.
+    Dynamic(i64),
+}
+
+/// Special registers that are constant for a warp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // named after PTX
+pub enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NwarpId,
+    SmId,
+    NsmId,
+    GridId,
+    LanemaskEq,
+    LanemaskLe,
+    LanemaskLt,
+    LanemaskGe,
+    LanemaskGt,
+    DynamicSharedBytes,
+    TotalSharedBytes,
+    WarpSize,
+    Envreg(u8),
+}
+
+/// A variable in shared memory, for reports.
+#[derive(Debug, Clone)]
+pub struct SharedVariable {
+    /// Name, demangled to its last part.
+    pub name: String,
+    /// Byte offset.
+    pub offset: u32,
+    /// Size in bytes; for the dynamic part 0 until launch.
+    pub bytes: u32,
+    /// Element size in bytes for reports.
+    pub element_bytes: u32,
+}
+
+/// A module-scope `.global` or `.const` variable that the kernel uses.
+#[derive(Debug, Clone)]
+pub struct ModuleVariable {
+    /// Name for reports.
+    pub name: String,
+    /// Name as in the PTX, which identifies it within the module.
+    pub symbol: String,
+    /// Initial bytes.
+    pub bytes: Vec<u8>,
+    /// Alignment.
+    pub element_bytes: u32,
+}
+
+/// A lowered kernel.
+#[derive(Debug, Clone, Default)]
+pub struct Code {
+    /// Instructions.
+    pub insts: Vec<Inst>,
+    /// Same indices as `insts`.
+    pub debug: Vec<Debug>,
+    /// Vector operands: `Inst::c` indexes here for vector loads and stores.
+    pub vectors: Vec<[Reg; 4]>,
+    /// 32-bit rows: first the registers, then the constant rows in `constants32`.
+    pub rows32: u16,
+    /// 64-bit rows, likewise.
+    pub rows64: u16,
+    /// Predicates.
+    pub predicates: u16,
+    /// (row, source) of the 32-bit constant rows.
+    pub constants32: Vec<(Reg, Source)>,
+    /// (row, source) of the 64-bit constant rows.
+    pub constants64: Vec<(Reg, Source)>,
+    /// Rows that may be read before they are written, zeroed at block start so that runs repeat bit for bit.
+    pub unset32: Vec<Reg>,
+    #[allow(missing_docs)]
+    pub unset64: Vec<Reg>,
+    /// Static shared variables.
+    pub shared: Vec<SharedVariable>,
+    /// Static shared memory in bytes.
+    pub shared_bytes: u32,
+    /// Alignment that the dynamic part starts at.
+    pub dynamic_align_bytes: u32,
+    /// Local memory a thread in bytes.
+    pub local_bytes: u32,
+    /// Module variables used.
+    pub variables: Vec<ModuleVariable>,
+    /// Blocks may talk to each other (global atomics, volatile or ordered global loads): they then run in one fixed
+    /// interleaving instead of side by side.
+    pub blocks_communicate: bool,
+}
+
+impl Target {
+    /// The target of a PTX state space.
+    pub fn of(space: Option<Space>) -> Option<Target> {
+        Some(match space {
+            Some(Space::Global | Space::Const) => Target::Global,
+            Some(Space::Shared) => Target::Shared,
+            Some(Space::Local) => Target::Local,
+            None => Target::Generic,
+            Some(Space::Reg | Space::Param) => return None,
+        })
+    }
+}

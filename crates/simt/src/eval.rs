@@ -1,0 +1,234 @@
+//! The meaning of single instructions as pure functions of one lane, wherever it takes more than an operator.
+
+/// PTX's one result for an invalid f32 operation.
+pub const NAN_F32: u32 = 0x7fff_ffff;
+
+/// Bits of an f32 result, any NaN made canonical as the hardware does.
+#[inline(always)]
+pub fn bits32(x: f32) -> u32 {
+    if x.is_nan() { NAN_F32 } else { x.to_bits() }
+}
+
+/// The number in an f32 register.
+#[inline(always)]
+pub fn f(x: u32) -> f32 {
+    f32::from_bits(x)
+}
+
+/// The number in an f64 register.
+#[inline(always)]
+pub fn g(x: u64) -> f64 {
+    f64::from_bits(x)
+}
+
+/// `min.f32`: a NaN loses, -0 is less than +0.
+#[inline(always)]
+pub fn min_f32(a: u32, b: u32) -> u32 {
+    let (x, y) = (f(a), f(b));
+    match () {
+        () if x.is_nan() && y.is_nan() => NAN_F32,
+        () if x.is_nan() => b,
+        () if y.is_nan() => a,
+        () if x == y => a | (b & 0x8000_0000),
+        () => if x < y { a } else { b },
+    }
+}
+
+/// `max.f32`: a NaN loses, +0 is more than -0.
+#[inline(always)]
+pub fn max_f32(a: u32, b: u32) -> u32 {
+    let (x, y) = (f(a), f(b));
+    match () {
+        () if x.is_nan() && y.is_nan() => NAN_F32,
+        () if x.is_nan() => b,
+        () if y.is_nan() => a,
+        () if x == y => a & (b | 0x7fff_ffff),
+        () => if x > y { a } else { b },
+    }
+}
+
+/// `min.f64`, by the same rules.
+#[inline(always)]
+pub fn min_f64(a: u64, b: u64) -> u64 {
+    let (x, y) = (g(a), g(b));
+    match () {
+        () if x.is_nan() => b,
+        () if y.is_nan() => a,
+        () if x == y => a | (b & (1 << 63)),
+        () => if x < y { a } else { b },
+    }
+}
+
+/// `max.f64`, by the same rules.
+#[inline(always)]
+pub fn max_f64(a: u64, b: u64) -> u64 {
+    let (x, y) = (g(a), g(b));
+    match () {
+        () if x.is_nan() => b,
+        () if y.is_nan() => a,
+        () if x == y => a & (b | !(1 << 63)),
+        () => if x > y { a } else { b },
+    }
+}
+
+/// `bfe`: `length` bits from `start`, zero-extended.
+#[inline(always)]
+pub fn bfe_u64(a: u64, start: u32, length: u32, width: u32) -> u64 {
+    let (start, length) = (start & 0xff, length & 0xff);
+    if start >= width || length == 0 {
+        return 0;
+    }
+    let field = a >> start;
+    if length >= 64 { field } else { field & ((1 << length) - 1) }
+}
+
+/// `bfe` of a signed type: the field's sign bit fills the rest; past the top, the number's sign bit does.
+#[inline(always)]
+pub fn bfe_s64(a: i64, start: u32, length: u32, width: u32) -> i64 {
+    let (start, length) = (start & 0xff, length & 0xff);
+    if length == 0 {
+        return 0;
+    }
+    let top = (start + length - 1).min(width - 1);
+    let sign = if (a >> top) & 1 != 0 { -1 } else { 0 };
+    let kept = width.saturating_sub(start).min(length);
+    if kept == 0 {
+        return sign;
+    }
+    let field = (a as u64) >> start;
+    if kept >= 64 {
+        return field as i64;
+    }
+    ((field & ((1 << kept) - 1)) | ((sign as u64) << kept)) as i64
+}
+
+/// `bfi`: the low `length` bits of `a` into `b` at `start`.
+#[inline(always)]
+pub fn bfi_u64(a: u64, b: u64, start: u32, length: u32, width: u32) -> u64 {
+    let (start, length) = (start & 0xff, length & 0xff);
+    if start >= width || length == 0 {
+        return b;
+    }
+    let length = length.min(width - start);
+    let ones = if length >= 64 { u64::MAX } else { (1 << length) - 1 };
+    (b & !(ones << start)) | ((a & ones) << start)
+}
+
+/// `lop3`: bit i of the result is bit (a_i, b_i, c_i) of the table.
+#[inline(always)]
+pub fn lop3(a: u32, b: u32, c: u32, table: u32) -> u32 {
+    let mut out = 0;
+    for entry in 0..8 {
+        if table >> entry & 1 != 0 {
+            let pick = |x: u32, bit: u32| if entry & bit != 0 { x } else { !x };
+            out |= pick(a, 4) & pick(b, 2) & pick(c, 1);
+        }
+    }
+    out
+}
+
+/// `prmt.b32`: four bytes picked from the eight of `b:a`; a selector's high bit copies the byte's sign.
+#[inline(always)]
+pub fn prmt(a: u32, b: u32, selector: u32) -> u32 {
+    let bytes = u64::from(a) | u64::from(b) << 32;
+    let mut out = 0;
+    for i in 0..4 {
+        let nibble = selector >> (4 * i) & 0xf;
+        let byte = (bytes >> (8 * (nibble & 7))) as u8;
+        let byte = if nibble & 8 != 0 { (byte as i8 >> 7) as u8 } else { byte };
+        out |= u32::from(byte) << (8 * i);
+    }
+    out
+}
+
+/// `bfind`: position of the highest one, or of the highest bit that differs from the sign; all ones if there is none.
+#[inline(always)]
+pub fn bfind(a: u32) -> u32 {
+    if a == 0 { u32::MAX } else { 31 - a.leading_zeros() }
+}
+
+/// Unsigned division; the hardware's quotient for a zero divisor is all ones.
+#[inline(always)]
+pub fn div_u32(a: u32, b: u32) -> u32 {
+    a.checked_div(b).unwrap_or(u32::MAX)
+}
+
+/// Signed division, towards zero; all ones for a zero divisor.
+#[inline(always)]
+pub fn div_s32(a: u32, b: u32) -> u32 {
+    if b == 0 { u32::MAX } else { (a as i32).wrapping_div(b as i32) as u32 }
+}
+
+/// Unsigned division, 64 bits.
+#[inline(always)]
+pub fn div_u64(a: u64, b: u64) -> u64 {
+    a.checked_div(b).unwrap_or(u64::MAX)
+}
+
+/// Signed division, 64 bits.
+#[inline(always)]
+pub fn div_s64(a: u64, b: u64) -> u64 {
+    if b == 0 { u64::MAX } else { (a as i64).wrapping_div(b as i64) as u64 }
+}
+
+/// Signed remainder; the dividend for a zero divisor.
+#[inline(always)]
+pub fn rem_s32(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { (a as i32).wrapping_rem(b as i32) as u32 }
+}
+
+/// Signed remainder, 64 bits.
+#[inline(always)]
+pub fn rem_s64(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { (a as i64).wrapping_rem(b as i64) as u64 }
+}
+
+/// High half of an unsigned 64-bit product.
+#[inline(always)]
+pub fn mul_hi_u64(a: u64, b: u64) -> u64 {
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
+}
+
+/// High half of a signed 64-bit product.
+#[inline(always)]
+pub fn mul_hi_s64(a: u64, b: u64) -> u64 {
+    ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minimum_and_maximum_follow_ptx_for_zeros_and_nans() {
+        let (neg0, pos0, one, nan) = (0x8000_0000, 0, 1f32.to_bits(), 0x7fc0_1234);
+        assert_eq!(min_f32(neg0, pos0), neg0);
+        assert_eq!(min_f32(pos0, neg0), neg0);
+        assert_eq!(max_f32(neg0, pos0), pos0);
+        assert_eq!(max_f32(neg0, neg0), neg0);
+        assert_eq!(min_f32(nan, one), one);
+        assert_eq!(max_f32(one, nan), one);
+        assert_eq!(max_f32(nan, nan), NAN_F32);
+        assert_eq!(max_f64(1f64.to_bits(), f64::NAN.to_bits()), 1f64.to_bits());
+    }
+
+    #[test]
+    fn bit_fields() {
+        assert_eq!(bfe_u64(0xabcd_1234, 8, 8, 32), 0x12);
+        assert_eq!(bfe_u64(0xabcd_1234, 40, 8, 32), 0);
+        assert_eq!(bfe_s64(0x80i64, 0, 8, 32) as u32, 0xffff_ff80);
+        assert_eq!(bfe_s64(i64::from(i32::MIN), 31, 4, 32) as u32, 0xffff_ffff);
+        assert_eq!(bfi_u64(0xff, 0, 4, 4, 32), 0xf0);
+        assert_eq!(bfi_u64(u64::MAX, 0, 32, 32, 64), 0xffff_ffff_0000_0000);
+        assert_eq!(lop3(0b1100, 0b1010, 0b1001, 0x96), 0b1100 ^ 0b1010 ^ 0b1001);
+        assert_eq!(prmt(0x3322_1100, 0x7766_5544, 0x7531), 0x7755_3311);
+        assert_eq!(prmt(0x80, 0, 0x8), 0xff);
+    }
+
+    #[test]
+    fn division_by_zero_is_what_the_hardware_gives() {
+        assert_eq!(div_u32(7, 0), u32::MAX);
+        assert_eq!(div_s32(i32::MIN as u32, u32::MAX), i32::MIN as u32);
+        assert_eq!(rem_s32(7, 0), 7);
+    }
+}

@@ -1,0 +1,108 @@
+//! Arithmetic over 32 lanes at once. Each operation of the table computes all lanes (every function is total) and keeps
+//! the active ones; the loops have a fixed length so that the compiler turns them into vector instructions.
+
+use super::warp::{FULL, Row32, Row64, Warp};
+use crate::code::Inst;
+use crate::eval::*;
+use crate::ops::{Alu, alu_table};
+
+/// Keeps the lanes of `out` that `mask` names. A row past the end is a discarded result.
+#[inline(always)]
+pub(super) fn store32(warp: &mut Warp, row: u16, out: &[u32; 32], mask: u32) {
+    let Some(Row32(row)) = warp.w.get_mut(usize::from(row)) else { return };
+    if mask == FULL {
+        *row = *out;
+        return;
+    }
+    for lane in 0..32 {
+        row[lane] = if mask & (1 << lane) != 0 { out[lane] } else { row[lane] };
+    }
+}
+
+/// The same for 64 bits.
+#[inline(always)]
+pub(super) fn store64(warp: &mut Warp, row: u16, out: &[u64; 32], mask: u32) {
+    let Some(Row64(row)) = warp.d.get_mut(usize::from(row)) else { return };
+    if mask == FULL {
+        *row = *out;
+        return;
+    }
+    for lane in 0..32 {
+        row[lane] = if mask & (1 << lane) != 0 { out[lane] } else { row[lane] };
+    }
+}
+
+/// The same for predicates.
+#[inline(always)]
+pub(super) fn store_predicate(warp: &mut Warp, index: u16, out: u32, mask: u32) {
+    if let Some(p) = warp.p.get_mut(usize::from(index)) {
+        *p = (*p & !mask) | (out & mask);
+    }
+}
+
+/// One function for each group of the table: `shape!(ww_w, a: w, b: w => w)`.
+macro_rules! shape {
+    ($name:ident, $($arg:ident : $row:ident = $field:ident),+ => w) => {
+        #[inline(always)]
+        fn $name(warp: &mut Warp, inst: &Inst, mask: u32, f: impl Fn($(shape!(@type $row)),+) -> u32) {
+            $(let $arg = &warp.$row[usize::from(inst.$field)].0;)+
+            let mut out = [0u32; 32];
+            for lane in 0..32 {
+                out[lane] = f($($arg[lane]),+);
+            }
+            store32(warp, inst.d, &out, mask);
+        }
+    };
+    ($name:ident, $($arg:ident : $row:ident = $field:ident),+ => d) => {
+        #[inline(always)]
+        fn $name(warp: &mut Warp, inst: &Inst, mask: u32, f: impl Fn($(shape!(@type $row)),+) -> u64) {
+            $(let $arg = &warp.$row[usize::from(inst.$field)].0;)+
+            let mut out = [0u64; 32];
+            for lane in 0..32 {
+                out[lane] = f($($arg[lane]),+);
+            }
+            store64(warp, inst.d, &out, mask);
+        }
+    };
+    ($name:ident, $($arg:ident : $row:ident = $field:ident),+ => p) => {
+        #[inline(always)]
+        fn $name(warp: &mut Warp, inst: &Inst, _mask: u32, f: impl Fn($(shape!(@type $row)),+) -> bool) {
+            $(let $arg = &warp.$row[usize::from(inst.$field)].0;)+
+            let mut out = 0;
+            for lane in 0..32 {
+                out |= u32::from(f($($arg[lane]),+)) << lane;
+            }
+            warp.compared = out;
+        }
+    };
+    (@type w) => { u32 };
+    (@type d) => { u64 };
+}
+
+shape!(w_w, a: w = a => w);
+shape!(ww_w, a: w = a, b: w = b => w);
+shape!(www_w, a: w = a, b: w = b, c: w = c => w);
+shape!(wwww_w, a: w = a, b: w = b, c: w = c, e: w = e => w);
+shape!(d_d, a: d = a => d);
+shape!(dd_d, a: d = a, b: d = b => d);
+shape!(ddd_d, a: d = a, b: d = b, c: d = c => d);
+shape!(dw_d, a: d = a, b: w = b => d);
+shape!(ww_d, a: w = a, b: w = b => d);
+shape!(wwd_d, a: w = a, b: w = b, c: d = c => d);
+shape!(d_w, a: d = a => w);
+shape!(w_d, a: w = a => d);
+shape!(ddww_d, a: d = a, b: d = b, c: w = c, e: w = e => d);
+shape!(dww_d, a: d = a, b: w = b, c: w = c => d);
+shape!(ww_p, a: w = a, b: w = b => p);
+shape!(dd_p, a: d = a, b: d = b => p);
+
+macro_rules! dispatch {
+    ($($shape:ident { $($name:ident = $($text:literal)+ : $f:expr;)* })*) => {
+        /// Executes one operation of the table. A comparison leaves its result in `warp.compared`.
+        #[inline(always)]
+        pub(super) fn execute(warp: &mut Warp, alu: Alu, inst: &Inst, mask: u32) {
+            match alu { $($(Alu::$name => $shape(warp, inst, mask, $f),)*)* }
+        }
+    };
+}
+alu_table!(dispatch);

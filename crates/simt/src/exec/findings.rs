@@ -1,0 +1,234 @@
+//! What was found while running, folded by kind and place, and made into [`Fault`]s at the end.
+
+use std::collections::HashMap;
+
+use super::block::Environment;
+use super::memory::{Place, verb};
+use super::warp::{State, Warp};
+use crate::code::{Code as Program, SharedVariable};
+use crate::fault::{Code, Fault, Site};
+use crate::memory::{Memory, element};
+use crate::program::Kernel;
+use crate::race::{Hazard, Race};
+
+/// A site before it has names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct At {
+    pc: u32,
+    block: [u32; 3],
+    warp: u32,
+    lanes: u32,
+}
+
+/// What a message is made of.
+#[derive(Debug, Clone)]
+enum Detail {
+    Access { place: Place, address: u64, bytes: u32 },
+    Race { hazard: Hazard, address: u32 },
+    Barrier,
+    Stuck,
+    Mask { named: u32 },
+    Lane,
+    Budget,
+    Trap,
+}
+
+#[derive(Debug, Clone)]
+struct Finding {
+    code: Code,
+    /// Linear index of the first block that showed it.
+    block: u64,
+    at: At,
+    other: Option<At>,
+    detail: Detail,
+    count: u64,
+}
+
+/// Findings by kind and the two instructions involved.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    by_place: HashMap<(Code, u32, u32), Finding>,
+}
+
+impl Findings {
+    fn note(&mut self, env: &Environment, code: Code, at: At, other: Option<At>, detail: Detail) {
+        let key = (code, at.pc, other.map_or(u32::MAX, |o| o.pc));
+        let count = u64::from(at.lanes.count_ones().max(1));
+        let block = env.linear;
+        let new = Finding { code, block, at, other, detail, count };
+        self.add(key, new);
+    }
+
+    fn add(&mut self, key: (Code, u32, u32), new: Finding) {
+        match self.by_place.get_mut(&key) {
+            None => drop(self.by_place.insert(key, new)),
+            Some(old) => {
+                let count = old.count + new.count;
+                // The first block in grid order speaks for all, whichever host thread ran it.
+                if new.block < old.block {
+                    *old = new;
+                }
+                old.count = count;
+            }
+        }
+    }
+
+    /// Adds what another host thread found in other blocks.
+    pub(super) fn merge(&mut self, other: Findings) {
+        for (key, finding) in other.by_place {
+            self.add(key, finding);
+        }
+    }
+
+    #[cold]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn access(&mut self, code: Code, env: &Environment, warp: &Warp, pc: u32, lanes: u32, place: Place, address: u64, bytes: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, code, at, None, Detail::Access { place, address, bytes });
+    }
+
+    #[cold]
+    pub(super) fn race(&mut self, env: &Environment, race: &Race) {
+        let site = |(warp, lanes, pc)| At { pc, block: env.block, warp, lanes };
+        let detail = Detail::Race { hazard: race.hazard, address: race.address };
+        self.note(env, Code::SharedRace, site(race.later), Some(site(race.earlier)), detail);
+    }
+
+    pub(super) fn trap(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::Trap, at, None, Detail::Trap);
+    }
+
+    pub(super) fn step_budget(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::StepBudget, at, None, Detail::Budget);
+    }
+
+    pub(super) fn mask(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, named: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::MaskMismatch, at, None, Detail::Mask { named });
+    }
+
+    pub(super) fn inactive_lane(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::InactiveShuffleLane, at, None, Detail::Lane);
+    }
+
+    /// Barrier `id` opens: a finding if those who wait there came to it at different instructions.
+    pub(super) fn barrier(&mut self, env: &Environment, warps: &[Warp], id: u32) {
+        let mut waiting = splits(env, warps).filter(|(_, state)| matches!(state, State::AtBarrier(at, _) if *at == id));
+        let Some((first, _)) = waiting.next() else { return };
+        if let Some((other, _)) = waiting.find(|(at, _)| at.pc != first.pc) {
+            self.note(env, Code::BarrierDivergence, other, Some(first), Detail::Barrier);
+        }
+    }
+
+    /// Nothing in the block can run, and not everything has ended.
+    pub(super) fn stuck(&mut self, env: &Environment, warps: &[Warp]) {
+        let at_barrier = |state: &State| matches!(state, State::AtBarrier(..));
+        let waiting = splits(env, warps).find(|(_, state)| at_barrier(state));
+        let elsewhere = splits(env, warps).find(|(_, state)| matches!(state, State::AtWarpSync(_) | State::Parted) );
+        match (waiting, elsewhere) {
+            (Some((at, _)), Some((mut other, State::Parted))) => {
+                // A parted split's lanes include its children's: those that only wait to meet are the missing ones.
+                other.lanes &= !at.lanes;
+                self.note(env, Code::BarrierDivergence, at, Some(other), Detail::Stuck);
+            }
+            (Some((at, _)), other) => self.note(env, Code::BarrierDivergence, at, other.map(|o| o.0), Detail::Stuck),
+            (None, Some((at, _))) => self.note(env, Code::Deadlock, at, None, Detail::Stuck),
+            (None, None) => {}
+        }
+    }
+
+    /// The findings in the order of blocks, with names from the kernel and its memory.
+    pub(super) fn into_faults(self, kernel: &Kernel, memory: &Memory, dynamic_offset: u32) -> Vec<Fault> {
+        let mut findings: Vec<Finding> = self.by_place.into_values().collect();
+        findings.sort_by_key(|f| (f.block, f.at.pc, f.other.map_or(0, |o| o.pc), f.code));
+        findings.iter().map(|finding| finding.fault(kernel, memory, dynamic_offset)).collect()
+    }
+}
+
+/// Every split of a block that still has lanes, with its state.
+fn splits<'a>(env: &'a Environment, warps: &'a [Warp]) -> impl Iterator<Item = (At, State)> + 'a {
+    warps.iter().flat_map(move |warp| {
+        warp.splits.iter().filter(|s| s.mask & warp.live != 0 && s.state != State::Dead).map(move |split| {
+            let lanes = split.mask & warp.live;
+            (At { pc: split.pc, block: env.block, warp: warp.index, lanes }, split.state)
+        })
+    })
+}
+
+impl Finding {
+    fn fault(&self, kernel: &Kernel, memory: &Memory, dynamic_offset: u32) -> Fault {
+        let code = &kernel.code;
+        let action = |at: &At| code.insts.get(at.pc as usize).map_or("executes", verb);
+        let shared = |address: u32| shared_element(&code.shared, dynamic_offset, address);
+        let (here, there, message) = match &self.detail {
+            Detail::Access { place, address, bytes } => {
+                let what = match place {
+                    Place::Global => memory.describe(*address),
+                    Place::Shared => shared(*address as u32),
+                    Place::Local => format!("local memory at byte {address}"),
+                };
+                let action = action(&self.at);
+                let message = match self.code {
+                    Code::Misaligned => format!("{action} {bytes} bytes at {what}: the address {address:#x} is no multiple of {bytes}"),
+                    Code::UninitialisedRead => format!("reads {what}, which nothing has written"),
+                    _ => format!("{action} {bytes} bytes outside every allocation: {what}"),
+                };
+                (action, "", message)
+            }
+            Detail::Race { hazard, address } => {
+                let what = shared(*address);
+                let message = match hazard {
+                    Hazard::ReadAfterWrite => format!("reads {what} while another thread may still be writing it"),
+                    Hazard::WriteAfterRead => format!("writes {what} while another thread may still be reading it"),
+                    Hazard::WriteAfterWrite => format!("writes {what} while another thread may also be writing it"),
+                };
+                let other = self.other.as_ref().map_or("", action);
+                (action(&self.at), other, message)
+            }
+            Detail::Barrier => ("waits", "waits", "some threads of the block wait at this barrier, others at another one".into()),
+            Detail::Stuck if self.code == Code::BarrierDivergence => {
+                ("waits", "is", "waits at this barrier for threads of the block that will not reach it".into())
+            }
+            Detail::Stuck => ("waits", "", "waits here, and no thread of the block can go on".into()),
+            Detail::Mask { named } => ("executes", "", format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes")),
+            Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
+            Detail::Budget => ("executes", "", "the launch ran past its step budget here: a loop that does not end, or more work than the budget allows".into()),
+            Detail::Trap => ("executes", "", "the kernel executed trap".into()),
+        };
+        Fault {
+            code: self.code,
+            message,
+            site: site(kernel, code, &self.at, here),
+            other: self.other.as_ref().map(|at| site(kernel, code, at, there)),
+            count: self.count,
+        }
+    }
+}
+
+fn site(kernel: &Kernel, code: &Program, at: &At, action: &'static str) -> Site {
+    let debug = &code.debug[(at.pc as usize).min(code.debug.len() - 1)];
+    let source = debug.loc.and_then(|loc| {
+        let file = kernel.sources.iter().find(|s| s.index == loc.file)?;
+        Some((file.path.clone(), loc.line))
+    });
+    let (file, line) = source.unwrap_or_else(|| (kernel.file.clone(), debug.ptx_line));
+    let (ptx_line, opcode) = (debug.ptx_line, debug.opcode.clone());
+    Site { file, line, ptx_line, opcode, block: at.block, warp: at.warp, lanes: at.lanes, action }
+}
+
+/// `sums[16]`, or the byte offset where no variable is.
+fn shared_element(variables: &[SharedVariable], dynamic_offset: u32, address: u32) -> String {
+    let holds = |v: &&SharedVariable| v.offset != u32::MAX && (v.offset..v.offset + v.bytes).contains(&address);
+    if let Some(variable) = variables.iter().find(holds) {
+        return element(&variable.name, u64::from(address - variable.offset), variable.element_bytes);
+    }
+    match variables.iter().find(|v| v.offset == u32::MAX) {
+        Some(dynamic) if address >= dynamic_offset => {
+            element(&dynamic.name, u64::from(address - dynamic_offset), dynamic.element_bytes)
+        }
+        _ => format!("shared memory at byte {address}"),
+    }
+}

@@ -1,0 +1,467 @@
+//! Loads, stores and atomics: addresses, checks, counters, data.
+
+use super::alu::{store32, store64};
+use super::block::Environment;
+use super::warp::{FULL, Warp};
+use super::Machine;
+use crate::code::{AtomOp, AtomicOp, Inst, MemOp, Op, Target, Width};
+use crate::fault::Code;
+use crate::launch::Check;
+use crate::memory::{Buffer, LOCAL_BASE, SHARED_BASE};
+use crate::race::Access;
+
+/// Bytes an access of one lane covers, and where lanes start.
+struct Span {
+    bytes: u32,
+    at: [u64; 32],
+}
+
+/// What a lane's data goes to or comes from.
+type Lanes = [u64; 32];
+
+/// A state space as the counters see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Shared,
+    Global,
+    Local,
+}
+
+/// The first and one past the last byte that the active lanes touch.
+#[inline(always)]
+fn hull(at: &[u64; 32], mask: u32, bytes: u32) -> (u64, u64) {
+    let (mut low, mut high) = (u64::MAX, 0);
+    for lane in 0..32 {
+        let on = mask & (1 << lane) != 0;
+        low = low.min(if on { at[lane] } else { u64::MAX });
+        high = high.max(if on { at[lane] } else { 0 });
+    }
+    (low, high.saturating_add(u64::from(bytes)))
+}
+
+/// The lanes of `mask` for which `keep` holds.
+#[inline(always)]
+fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
+    (0..32).fold(0, |out, lane| out | (u32::from(mask & (1 << lane) != 0 && keep(lane)) << lane))
+}
+
+/// Indices of the lanes in `mask`.
+#[inline(always)]
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        (lane < 32).then_some(lane)
+    })
+}
+
+#[inline(always)]
+fn extend(value: u64, width: Width) -> u64 {
+    match (width.signed, width.bytes) {
+        (true, 1) => value as u8 as i8 as u64,
+        (true, 2) => value as u16 as i16 as u64,
+        (true, 4) => value as u32 as i32 as u64,
+        _ => value,
+    }
+}
+
+#[inline(always)]
+fn addresses(warp: &Warp, inst: &Inst) -> [u64; 32] {
+    let offset = inst.imm as u64;
+    if inst.e == 1 {
+        warp.w[usize::from(inst.a)].0.map(|base| u64::from(base.wrapping_add(offset as u32)))
+    } else {
+        let mut at = warp.d[usize::from(inst.a)].0;
+        at.iter_mut().for_each(|a| *a = a.wrapping_add(offset));
+        at
+    }
+}
+
+impl Machine<'_> {
+    #[inline(always)]
+    pub(super) fn load(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32) {
+        let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
+        let mut data = [[0u64; 32]; 4];
+        self.each_place(op.target, mask, span, |machine, place, mask, span| {
+            machine.load_from(env, warp, pc, op, place, mask, span, &mut data);
+        });
+        for element in 0..usize::from(op.vector) {
+            let register = self.register(inst, op, element);
+            let values = &data[element];
+            if op.width.wide {
+                let out: [u64; 32] = std::array::from_fn(|lane| extend(values[lane], op.width));
+                store64(warp, register, &out, mask);
+            } else {
+                // A 16-bit register may then hold sign bits above its 16: whoever reads one looks at its low half.
+                let out: [u32; 32] = std::array::from_fn(|lane| extend(values[lane], op.width) as u32);
+                store32(warp, register, &out, mask);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn register(&self, inst: &Inst, op: MemOp, element: usize) -> u16 {
+        if op.vector == 1 { inst.d } else { self.context.code.vectors[usize::from(inst.c)][element] }
+    }
+
+    #[inline(always)]
+    pub(super) fn store(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32) {
+        let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
+        let mut data = [[0u64; 32]; 4];
+        for (element, values) in data.iter_mut().enumerate().take(usize::from(op.vector)) {
+            let register = usize::from(self.register(inst, op, element));
+            if op.width.wide {
+                *values = warp.d[register].0;
+            } else {
+                *values = warp.w[register].0.map(u64::from);
+            }
+        }
+        self.each_place(op.target, mask, span, |machine, place, mask, span| {
+            machine.store_to(env, warp, pc, op, place, mask, span, &data);
+        });
+    }
+
+    /// Calls `access` once for each state space that the lanes address, with addresses inside that space.
+    #[inline(always)]
+    fn each_place(&mut self, target: Target, mask: u32, mut span: Span, mut access: impl FnMut(&mut Self, Place, u32, &Span)) {
+        match target {
+            Target::Global => access(self, Place::Global, mask, &span),
+            Target::Shared => access(self, Place::Shared, mask, &span),
+            Target::Local => access(self, Place::Local, mask, &span),
+            Target::Generic => {
+                let local = filter(mask, |lane| span.at[lane] >= LOCAL_BASE);
+                let shared = filter(mask & !local, |lane| span.at[lane] >= SHARED_BASE);
+                let global = mask & !local & !shared;
+                for (place, mask, base) in
+                    [(Place::Global, global, 0), (Place::Shared, shared, SHARED_BASE), (Place::Local, local, LOCAL_BASE)]
+                {
+                    if mask != 0 {
+                        lanes(mask).for_each(|lane| span.at[lane] -= base);
+                        access(self, place, mask, &span);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The lanes of `mask` whose access may go ahead: aligned and inside. The others become findings.
+    #[inline(always)]
+    fn admit(&mut self, env: &Environment, warp: &Warp, pc: u32, place: Place, mask: u32, span: &Span) -> u32 {
+        self.counts[pc as usize].requests[place as usize] += 1;
+        let size = u64::from(span.bytes);
+        let askew = (0..32).fold(0, |all, lane| all | if mask & (1 << lane) != 0 { span.at[lane] & (size - 1) } else { 0 });
+        let (low, high) = hull(&span.at, mask, span.bytes);
+        let inside = match place {
+            Place::Global => match self.context.memory.buffer(low) {
+                Some((buffer, offset)) => high - low <= buffer.bytes && offset + (high - low) <= buffer.bytes,
+                None => false,
+            },
+            Place::Shared => high <= u64::from(self.context.shared_bytes),
+            Place::Local => high <= u64::from(self.context.code.local_bytes),
+        };
+        if (askew == 0 && inside) || mask == 0 {
+            return mask;
+        }
+        self.refuse(env, warp, pc, place, mask, span)
+    }
+
+    /// The slow half of `admit`: which lanes are wrong, and how.
+    #[cold]
+    fn refuse(&mut self, env: &Environment, warp: &Warp, pc: u32, place: Place, mask: u32, span: &Span) -> u32 {
+        let size = u64::from(span.bytes);
+        let misaligned = filter(mask, |lane| span.at[lane] % size != 0);
+        let outside = filter(mask & !misaligned, |lane| {
+            let at = span.at[lane];
+            match place {
+                Place::Global => !self.context.memory.buffer(at).is_some_and(|(b, offset)| offset + size <= b.bytes),
+                Place::Shared => at.saturating_add(size) > u64::from(self.context.shared_bytes),
+                Place::Local => at.saturating_add(size) > u64::from(self.context.code.local_bytes),
+            }
+        });
+        for (code, wrong) in [(Code::Misaligned, misaligned), (Code::OutOfBounds, outside)] {
+            if wrong != 0 {
+                let first = span.at[wrong.trailing_zeros() as usize];
+                self.findings.access(code, env, warp, pc, wrong, place, first, span.bytes);
+            }
+        }
+        mask & !misaligned & !outside
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // one call site; a struct would only rename the arguments
+    fn load_from(&mut self, env: &mut Environment, warp: &Warp, pc: u32, op: MemOp, place: Place, mask: u32, span: &Span, data: &mut [Lanes; 4]) {
+        let mask = self.admit(env, warp, pc, place, mask, span);
+        if mask == 0 {
+            return;
+        }
+        let width = u32::from(op.width.bytes);
+        let elements = usize::from(op.vector);
+        match place {
+            Place::Global => {
+                let sectors = self.memos[pc as usize].global_sectors(span.bytes, mask, &span.at);
+                self.counts[pc as usize].sectors += u64::from(sectors);
+                self.load_global(env, warp, pc, mask, span, width, &mut data[..elements]);
+            }
+            Place::Shared => {
+                let at = span.at.map(|a| a as u32);
+                let passes = self.memos[pc as usize].shared_load(span.bytes, mask, &at);
+                self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
+                self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
+                self.watch_read(env, warp, pc, mask, span.bytes, &at);
+                for (element, values) in data.iter_mut().enumerate().take(elements) {
+                    let step = element as u32 * width;
+                    if width == 4 && mask == FULL {
+                        *values = at.map(|a| u64::from(env.shared[((a + step) / 4) as usize]));
+                    } else {
+                        lanes(mask).for_each(|lane| values[lane] = env.load_shared(at[lane] + step, width));
+                    }
+                }
+            }
+            Place::Local => {
+                let local_bytes = self.context.code.local_bytes as usize;
+                for lane in lanes(mask) {
+                    for (element, values) in data.iter_mut().enumerate().take(elements) {
+                        let start = lane * local_bytes + span.at[lane] as usize + element * width as usize;
+                        let mut raw = [0; 8];
+                        raw[..width as usize].copy_from_slice(&warp.local[start..start + width as usize]);
+                        values[lane] = u64::from_le_bytes(raw);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn load_global(&mut self, env: &mut Environment, warp: &Warp, pc: u32, mask: u32, span: &Span, width: u32, data: &mut [Lanes]) {
+        let memory = self.context.memory;
+        let (low, high) = hull(&span.at, mask, span.bytes);
+        if self.context.side_by_side {
+            env.log.read(low, high);
+        }
+        let first = memory.buffer(low);
+        // All lanes in one buffer is the rule; `admit` has checked that each lies inside some buffer.
+        if let Some((buffer, offset)) = first
+            && offset + (high - low) <= buffer.bytes
+        {
+            let base = low - offset;
+            if !buffer.is_all_written() && self.context.options.checks.has(Check::UninitialisedRead) {
+                self.watch_global(env, warp, pc, mask, span, buffer, base);
+            }
+            for (element, values) in data.iter_mut().enumerate() {
+                let step = (element as u32 * width) as u64;
+                if width == 4 && mask == FULL {
+                    *values = span.at.map(|at| buffer.load(at - base + step, 4));
+                } else {
+                    lanes(mask).for_each(|lane| values[lane] = buffer.load(span.at[lane] - base + step, width));
+                }
+            }
+            return;
+        }
+        for lane in lanes(mask) {
+            let Some((buffer, offset)) = memory.buffer(span.at[lane]) else { continue };
+            if self.context.options.checks.has(Check::UninitialisedRead) {
+                self.watch_global(env, warp, pc, 1 << lane, span, buffer, span.at[lane] - offset);
+            }
+            for (element, values) in data.iter_mut().enumerate() {
+                values[lane] = buffer.load(offset + (element as u32 * width) as u64, width);
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn watch_global(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span, buffer: &Buffer, base: u64) {
+        let part = span.bytes.min(8);
+        let unwritten = filter(mask, |lane| {
+            let offset = span.at[lane] - base;
+            !(0..span.bytes / part).all(|i| buffer.is_written(offset + u64::from(i * part), part))
+        });
+        if unwritten != 0 {
+            let first = span.at[unwritten.trailing_zeros() as usize];
+            self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Global, first, span.bytes);
+        }
+    }
+
+    /// Race and initialisation checks of a read of shared memory.
+    #[inline(always)]
+    fn watch_read(&mut self, env: &mut Environment, warp: &Warp, pc: u32, mask: u32, bytes: u32, at: &[u32; 32]) {
+        if !env.shared_written.is_empty() {
+            let unwritten = filter(mask, |lane| !env.is_shared_written(at[lane], bytes));
+            if unwritten != 0 {
+                let first = u64::from(at[unwritten.trailing_zeros() as usize]);
+                self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
+            }
+        }
+        if let Some(shadow) = &mut env.shadow {
+            shadow.read(Access { warp: warp.index, mask, pc, bytes, addresses: at }, &mut self.races);
+            self.take_races(env);
+        }
+    }
+
+    #[inline(always)]
+    fn take_races(&mut self, env: &Environment) {
+        if !self.races.is_empty() {
+            for race in self.races.drain(..) {
+                self.findings.race(env, &race);
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn store_to(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, op: MemOp, place: Place, mask: u32, span: &Span, data: &[Lanes; 4]) {
+        let mask = self.admit(env, warp, pc, place, mask, span);
+        if mask == 0 {
+            return;
+        }
+        let width = u32::from(op.width.bytes);
+        let data = &data[..usize::from(op.vector)];
+        match place {
+            Place::Global => {
+                let sectors = self.memos[pc as usize].global_sectors(span.bytes, mask, &span.at);
+                self.counts[pc as usize].sectors += u64::from(sectors);
+                if self.context.side_by_side {
+                    let (low, high) = hull(&span.at, mask, span.bytes);
+                    env.log.write(low, high);
+                }
+                for lane in lanes(mask) {
+                    let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
+                    for (element, values) in data.iter().enumerate() {
+                        buffer.store(offset + (element as u32 * width) as u64, width, values[lane]);
+                    }
+                }
+            }
+            Place::Shared => self.store_shared(env, warp, pc, mask, span, width, data),
+            Place::Local => {
+                let local_bytes = self.context.code.local_bytes as usize;
+                for lane in lanes(mask) {
+                    for (element, values) in data.iter().enumerate() {
+                        let start = lane * local_bytes + span.at[lane] as usize + element * width as usize;
+                        let raw = values[lane].to_le_bytes();
+                        warp.local[start..start + width as usize].copy_from_slice(&raw[..width as usize]);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn store_shared(&mut self, env: &mut Environment, warp: &Warp, pc: u32, mask: u32, span: &Span, width: u32, data: &[Lanes]) {
+        let at = span.at.map(|a| a as u32);
+        let passes = self.memos[pc as usize].shared_store(span.bytes, mask, &at);
+        self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
+        self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
+        if env.shadow.is_some() {
+            // Each element is its own access to the race check, so that values can be compared.
+            for (element, values) in data.iter().enumerate() {
+                let at = at.map(|a| a.wrapping_add(element as u32 * width));
+                let access = Access { warp: warp.index, mask, pc, bytes: width, addresses: &at };
+                if let Some(shadow) = &mut env.shadow {
+                    shadow.write(access, values, &mut self.races);
+                }
+            }
+            self.take_races(env);
+        }
+        for (element, values) in data.iter().enumerate() {
+            let step = element as u32 * width;
+            lanes(mask).for_each(|lane| env.store_shared(at[lane] + step, width, values[lane]));
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn atomic(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: AtomOp, mask: u32) {
+        let span = Span { bytes: u32::from(op.bytes), at: addresses(warp, inst) };
+        let source = |row: u16| -> Lanes {
+            match op.bytes {
+                8 => warp.d.get(usize::from(row)).map_or([0; 32], |r| r.0),
+                _ => warp.w.get(usize::from(row)).map_or([0; 32], |r| r.0.map(u64::from)),
+            }
+        };
+        let (b, c) = (source(inst.b), source(inst.c));
+        let mut old = [0u64; 32];
+        self.each_place(op.target, mask, span, |machine, place, mask, span| {
+            let mask = machine.admit(env, warp, pc, place, mask, span);
+            if mask != 0 {
+                machine.atomic_at(env, warp, pc, op, place, mask, span, &b, &c, &mut old);
+            }
+        });
+        if op.bytes == 8 {
+            store64(warp, inst.d, &old, mask);
+        } else {
+            store32(warp, inst.d, &old.map(|v| v as u32), mask);
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn atomic_at(&mut self, env: &mut Environment, warp: &Warp, pc: u32, op: AtomOp, place: Place, mask: u32, span: &Span, b: &Lanes, c: &Lanes, old: &mut Lanes) {
+        let bytes = u32::from(op.bytes);
+        match place {
+            Place::Shared => {
+                let at = span.at.map(|a| a as u32);
+                let passes = self.memos[pc as usize].shared_atomic(bytes, mask, &at);
+                self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
+                self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
+                if let Some(shadow) = &mut env.shadow {
+                    shadow.atomic(Access { warp: warp.index, mask, pc, bytes, addresses: &at }, &mut self.races);
+                    self.take_races(env);
+                }
+                for lane in lanes(mask) {
+                    old[lane] = env.load_shared(at[lane], bytes);
+                    env.store_shared(at[lane], bytes, combine(op, old[lane], b[lane], c[lane]));
+                }
+            }
+            Place::Global => {
+                let sectors = self.memos[pc as usize].global_atomic_sectors(bytes, mask, &span.at);
+                self.counts[pc as usize].sectors += u64::from(sectors);
+                if self.context.side_by_side {
+                    let (low, high) = hull(&span.at, mask, bytes);
+                    env.log.write(low, high);
+                }
+                // Blocks that use global atomics never run side by side, so load and store need not be one step.
+                for lane in lanes(mask) {
+                    let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
+                    old[lane] = buffer.load(offset, bytes);
+                    buffer.store(offset, bytes, combine(op, old[lane], b[lane], c[lane]));
+                }
+            }
+            // PTX has no atomics on local memory; a generic address that points there is the kernel's mistake.
+            Place::Local => {
+                let first = span.at[mask.trailing_zeros() as usize & 31];
+                self.findings.access(Code::OutOfBounds, env, warp, pc, mask, place, first, bytes);
+            }
+        }
+    }
+}
+
+/// The value that an atomic leaves in memory.
+fn combine(op: AtomOp, old: u64, b: u64, c: u64) -> u64 {
+    let signed = |v: u64| if op.bytes == 4 { v as u32 as i32 as i64 } else { v as i64 };
+    match op.op {
+        AtomicOp::Add => old.wrapping_add(b),
+        AtomicOp::AddF32 => u64::from(crate::eval::bits32(f32::from_bits(old as u32) + f32::from_bits(b as u32))),
+        AtomicOp::AddF64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
+        AtomicOp::MinU => old.min(b),
+        AtomicOp::MinS => if signed(b) < signed(old) { b } else { old },
+        AtomicOp::MaxU => old.max(b),
+        AtomicOp::MaxS => if signed(b) > signed(old) { b } else { old },
+        AtomicOp::And => old & b,
+        AtomicOp::Or => old | b,
+        AtomicOp::Xor => old ^ b,
+        AtomicOp::Exch => b,
+        AtomicOp::Cas => if old == b { c } else { old },
+        AtomicOp::Inc => if old >= b { 0 } else { old + 1 },
+        AtomicOp::Dec => if old == 0 || old > b { b } else { old - 1 },
+    }
+}
+
+/// What an instruction does to memory, for reports.
+pub(super) fn verb(inst: &Inst) -> &'static str {
+    match inst.op {
+        Op::Load(_) => "reads",
+        Op::Store(_) => "writes",
+        Op::Atomic(_) => "updates",
+        _ => "executes",
+    }
+}

@@ -1,0 +1,310 @@
+//! Execution: `grid` deals blocks to host threads, `block` schedules the warps of a block, this module runs one split of
+//! a warp, `alu`, `memory` and `sync` execute instructions, `findings` folds what was found.
+//!
+//! The run loop exists twice, compiled for the baseline and for AVX2, and the machine picks one when it starts.
+
+mod alu;
+mod block;
+mod findings;
+mod grid;
+mod memory;
+mod sync;
+mod warp;
+
+pub(crate) use grid::run;
+
+use crate::access::Memo;
+use crate::code::{Code, Combine, Inst, NONE, Op};
+use crate::launch::{Launch, Options, Schedule};
+use crate::memory::Memory;
+use crate::race::Race;
+use alu::{store_predicate, store32, store64};
+use block::Environment;
+use findings::Findings;
+use warp::Warp;
+
+/// What all blocks of a launch share.
+pub(crate) struct Context<'k> {
+    pub(crate) code: &'k Code,
+    pub(crate) memory: &'k Memory,
+    pub(crate) launch: &'k Launch,
+    pub(crate) options: &'k Options,
+    /// The parameter block.
+    pub(crate) params: &'k [u8],
+    /// Addresses of `code.variables`.
+    pub(crate) variables: &'k [u64],
+    pub(crate) threads_per_block: u32,
+    pub(crate) warps_per_block: u32,
+    /// Where dynamic shared memory starts, and all shared memory of a block, in bytes.
+    pub(crate) dynamic_offset: u32,
+    pub(crate) shared_bytes: u32,
+    /// Blocks run side by side: note what each reads and writes.
+    pub(crate) side_by_side: bool,
+}
+
+/// Counts of one instruction.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) issued: u64,
+    pub(crate) threads: u64,
+    pub(crate) wavefronts: u64,
+    pub(crate) conflicts: u64,
+    pub(crate) sectors: u64,
+    pub(crate) divergent: u64,
+    /// Warp-level accesses to shared, global and local memory.
+    pub(crate) requests: [u64; 3],
+}
+
+/// Why a split stopped running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// It reached a barrier, waits for lanes, parted, or ended: its warp decides what runs next.
+    Blocked,
+    /// It used up its turn.
+    Turn,
+    /// The launch is over.
+    Fatal,
+}
+
+/// One host thread's view of a launch.
+struct Machine<'k> {
+    context: &'k Context<'k>,
+    counts: Vec<Counts>,
+    memos: Vec<Memo>,
+    findings: Findings,
+    races: Vec<Race>,
+    has_avx2: bool,
+}
+
+impl<'k> Machine<'k> {
+    fn new(context: &'k Context<'k>) -> Machine<'k> {
+        let length = context.code.insts.len();
+        Machine {
+            context,
+            counts: vec![Counts::default(); length],
+            memos: (0..length).map(|_| Memo::new()).collect(),
+            findings: Findings::default(),
+            races: Vec::new(),
+            has_avx2: has_avx2(),
+        }
+    }
+
+    /// Runs split `at` of `warp` for at most `turn` instructions.
+    fn run(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Stop {
+        #[cfg(target_arch = "x86_64")]
+        if self.has_avx2 {
+            // SAFETY: `has_avx2` says that the processor has the features that the function is compiled for.
+            return unsafe { self.run_avx2(env, warp, at, turn) };
+        }
+        self.run_split(env, warp, at, turn)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    fn run_avx2(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Stop {
+        self.run_split(env, warp, at, turn)
+    }
+
+    #[inline(always)]
+    fn run_split(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Stop {
+        let code = self.context.code;
+        let (mut pc, mut mask, meet) = (warp.splits[at].pc, warp.splits[at].mask, warp.splits[at].meet);
+        let mut left = turn;
+        loop {
+            if pc == meet {
+                warp.end(at);
+                return Stop::Blocked;
+            }
+            if left == 0 {
+                warp.splits[at].pc = pc;
+                return self.end_turn(env, warp, pc, mask);
+            }
+            left -= 1;
+            warp.steps += 1;
+            let inst = &code.insts[pc as usize];
+            let counts = &mut self.counts[pc as usize];
+            counts.issued += 1;
+            counts.threads += u64::from(mask.count_ones());
+            let active = guarded(warp, inst, mask);
+            match inst.op {
+                Op::Alu(alu) => alu::execute(warp, alu, inst, active),
+                Op::Branch => {
+                    let target = inst.imm as u32;
+                    let stay = mask & !active;
+                    if stay == 0 {
+                        pc = target;
+                        continue;
+                    }
+                    if active != 0 {
+                        counts.divergent += 1;
+                        warp.splits[at].mask = mask;
+                        warp.part(at, active, target, pc + 1, inst.reconverge);
+                        return Stop::Blocked;
+                    }
+                }
+                Op::Load(op) => self.load(env, warp, pc, inst, op, active),
+                Op::Store(op) => self.store(env, warp, pc, inst, op, active),
+                Op::Atomic(op) => self.atomic(env, warp, pc, inst, op, active),
+                Op::Exit => {
+                    warp.live &= !active;
+                    mask &= !active;
+                    warp.splits[at].mask = mask;
+                    if mask == 0 {
+                        warp.end(at);
+                        return Stop::Blocked;
+                    }
+                }
+                Op::Trap if active != 0 => {
+                    self.findings.trap(env, warp, pc, active);
+                    return Stop::Fatal;
+                }
+                Op::Barrier | Op::BarrierArrive => {
+                    if active == 0 {
+                        pc += 1;
+                        continue;
+                    }
+                    warp.splits[at].pc = pc;
+                    if sync::arrive(env, warp, at, inst, active) {
+                        return Stop::Blocked;
+                    }
+                }
+                Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) => {
+                    if active != 0 && !self.collective(env, warp, at, pc, inst, active) {
+                        return Stop::Blocked;
+                    }
+                }
+                _ => simple(warp, inst, active, mask),
+            }
+            pc += 1;
+        }
+    }
+
+    /// A turn is over: the launch too, if this warp has run longer than any warp should.
+    fn end_turn(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, mask: u32) -> Stop {
+        if warp.steps < self.context.options.steps_per_warp_max {
+            return Stop::Turn;
+        }
+        self.findings.step_budget(env, warp, pc, mask);
+        Stop::Fatal
+    }
+
+    /// Whether lanes of one warp are ordered by `.sync` instructions only.
+    fn lanes_apart(&self) -> bool {
+        matches!(self.context.options.schedule, Schedule::Independent { .. })
+    }
+}
+
+/// The lanes of `mask` whose guard lets them take part.
+#[inline(always)]
+fn guarded(warp: &Warp, inst: &Inst, mask: u32) -> u32 {
+    if inst.guard.predicate == NONE {
+        return mask;
+    }
+    let p = warp.p[usize::from(inst.guard.predicate)];
+    mask & if inst.guard.negated { !p } else { p }
+}
+
+/// Moves, selections and predicate logic. `mask` is all lanes of the split, `active` those that take part.
+#[inline(always)]
+fn simple(warp: &mut Warp, inst: &Inst, active: u32, mask: u32) {
+    match inst.op {
+        Op::Setp(alu, combine, negated) => {
+            alu::execute(warp, alu, inst, active);
+            let compared = warp.compared;
+            let other = warp.p.get(usize::from(inst.c)).map_or(0, |&p| if negated { !p } else { p });
+            let join = |compared: u32| match combine {
+                Combine::None => compared,
+                Combine::And => compared & other,
+                Combine::Or => compared | other,
+                Combine::Xor => compared ^ other,
+            };
+            store_predicate(warp, inst.d, join(compared), active);
+            store_predicate(warp, inst.e, join(!compared), active);
+        }
+        Op::Mov32 => {
+            let row = warp.w[usize::from(inst.a)].0;
+            store32(warp, inst.d, &row, active);
+        }
+        Op::Mov64 => {
+            let row = warp.d[usize::from(inst.a)].0;
+            store64(warp, inst.d, &row, active);
+        }
+        Op::Selp32 | Op::Selp64 => select(warp, inst, active),
+        Op::PredAnd => store_predicate(warp, inst.d, p(warp, inst.a) & p(warp, inst.b), active),
+        Op::PredOr => store_predicate(warp, inst.d, p(warp, inst.a) | p(warp, inst.b), active),
+        Op::PredXor => store_predicate(warp, inst.d, p(warp, inst.a) ^ p(warp, inst.b), active),
+        Op::PredNot => store_predicate(warp, inst.d, !p(warp, inst.a), active),
+        Op::PredMov => store_predicate(warp, inst.d, p(warp, inst.a), active),
+        Op::Pack64 | Op::Unpack64 | Op::Pack32 | Op::Unpack32 => repack(warp, inst, active),
+        Op::ActiveMask => store32(warp, inst.d, &[mask; 32], active),
+        Op::Clock if inst.imm == 1 => store64(warp, inst.d, &[warp.steps; 32], active),
+        Op::Clock => store32(warp, inst.d, &[warp.steps as u32; 32], active),
+        _ => {}
+    }
+}
+
+#[inline(always)]
+fn p(warp: &Warp, index: u16) -> u32 {
+    warp.p[usize::from(index)]
+}
+
+#[inline(always)]
+fn select(warp: &mut Warp, inst: &Inst, active: u32) {
+    let chosen = p(warp, inst.c);
+    if inst.op == Op::Selp64 {
+        let (a, b) = (&warp.d[usize::from(inst.a)].0, &warp.d[usize::from(inst.b)].0);
+        let mut out = [0; 32];
+        for lane in 0..32 {
+            out[lane] = if chosen & (1 << lane) != 0 { a[lane] } else { b[lane] };
+        }
+        store64(warp, inst.d, &out, active);
+    } else {
+        let (a, b) = (&warp.w[usize::from(inst.a)].0, &warp.w[usize::from(inst.b)].0);
+        let mut out = [0; 32];
+        for lane in 0..32 {
+            out[lane] = if chosen & (1 << lane) != 0 { a[lane] } else { b[lane] };
+        }
+        store32(warp, inst.d, &out, active);
+    }
+}
+
+/// Between one register and its two halves.
+#[inline(always)]
+fn repack(warp: &mut Warp, inst: &Inst, active: u32) {
+    match inst.op {
+        Op::Pack64 | Op::Pack32 => {
+            let (a, b) = (warp.w[usize::from(inst.a)].0, warp.w[usize::from(inst.b)].0);
+            if inst.op == Op::Pack64 {
+                let out = std::array::from_fn(|lane| u64::from(a[lane]) | u64::from(b[lane]) << 32);
+                store64(warp, inst.d, &out, active);
+            } else {
+                let out = std::array::from_fn(|lane| (a[lane] & 0xffff) | b[lane] << 16);
+                store32(warp, inst.d, &out, active);
+            }
+        }
+        Op::Unpack64 => {
+            let a = warp.d[usize::from(inst.a)].0;
+            store32(warp, inst.d, &a.map(|v| v as u32), active);
+            store32(warp, inst.e, &a.map(|v| (v >> 32) as u32), active);
+        }
+        _ => {
+            let a = warp.w[usize::from(inst.a)].0;
+            store32(warp, inst.d, &a.map(|v| v & 0xffff), active);
+            store32(warp, inst.e, &a.map(|v| v >> 16), active);
+        }
+    }
+}
+
+fn has_avx2() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        std::is_x86_feature_detected!("avx2")
+            && std::is_x86_feature_detected!("fma")
+            && std::is_x86_feature_detected!("bmi1")
+            && std::is_x86_feature_detected!("bmi2")
+            && std::is_x86_feature_detected!("lzcnt")
+            && std::is_x86_feature_detected!("popcnt")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}

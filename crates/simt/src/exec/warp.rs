@@ -1,0 +1,263 @@
+//! A warp: 32 lanes of registers, and the tree of splits that its lanes have parted into.
+//!
+//! A split is a set of lanes with one program counter. When a branch parts a split, it becomes the place where its
+//! children meet again (the branch's immediate post-dominator) and they run on their own until they get there. A warp
+//! that never diverges has one split.
+
+use crate::code::{Code, NO_PC, Reg};
+
+/// All 32 lanes.
+pub(super) const FULL: u32 = u32::MAX;
+
+/// 32 lanes of 32 bits.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Row32(pub(super) [u32; 32]);
+
+/// 32 lanes of 64 bits.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Row64(pub(super) [u64; 32]);
+
+/// What a split is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// It can run.
+    Ready,
+    /// It waits for its children to meet at its program counter.
+    Parted,
+    /// It waits at a `.sync` instruction of the warp for these lanes.
+    AtWarpSync(u32),
+    /// It waits at a barrier of the block: number, and thread count if the instruction gave one.
+    AtBarrier(u32, Option<u32>),
+    /// Its slot is free.
+    Dead,
+}
+
+/// Lanes with one program counter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Split {
+    pub(super) pc: u32,
+    pub(super) mask: u32,
+    /// Where it meets its siblings, [`NO_PC`] if nowhere before the exit.
+    pub(super) meet: u32,
+    /// The split that waits for it.
+    pub(super) parent: Option<usize>,
+    pub(super) children: u32,
+    pub(super) state: State,
+}
+
+/// One warp of a block.
+#[derive(Debug)]
+pub(super) struct Warp {
+    /// Index within the block.
+    pub(super) index: u32,
+    pub(super) w: Vec<Row32>,
+    pub(super) d: Vec<Row64>,
+    pub(super) p: Vec<u32>,
+    /// Lanes that have not exited.
+    pub(super) live: u32,
+    pub(super) splits: Vec<Split>,
+    /// Local memory, lane after lane.
+    pub(super) local: Vec<u8>,
+    /// Warp-instructions executed.
+    pub(super) steps: u64,
+    /// The last comparison's result, for `setp` to combine.
+    pub(super) compared: u32,
+}
+
+impl Warp {
+    /// Rows as large as `code` needs, all zero.
+    pub(super) fn new(index: u32, code: &Code) -> Warp {
+        Warp {
+            index,
+            w: vec![Row32([0; 32]); usize::from(code.rows32)],
+            d: vec![Row64([0; 32]); usize::from(code.rows64)],
+            p: vec![0; usize::from(code.predicates)],
+            live: 0,
+            splits: Vec::new(),
+            local: vec![0; 32 * code.local_bytes as usize],
+            steps: 0,
+            compared: 0,
+        }
+    }
+
+    /// Ready at the first instruction with the lanes `mask`.
+    pub(super) fn restart(&mut self, code: &Code, mask: u32) {
+        for &row in &code.unset32 {
+            self.w[usize::from(row)] = Row32([0; 32]);
+        }
+        for &row in &code.unset64 {
+            self.d[usize::from(row)] = Row64([0; 32]);
+        }
+        self.p.fill(0);
+        self.local.fill(0);
+        self.live = mask;
+        self.steps = 0;
+        self.splits.clear();
+        self.splits.push(Split { pc: 0, mask, meet: NO_PC, parent: None, children: 0, state: State::Ready });
+    }
+
+    /// The value that the first lane of `mask` has in a 32-bit row.
+    #[inline(always)]
+    pub(super) fn first32(&self, row: Reg, mask: u32) -> u32 {
+        self.w[usize::from(row)].0[(mask.trailing_zeros() & 31) as usize]
+    }
+
+    /// True when nothing of it will ever run again.
+    pub(super) fn is_done(&self) -> bool {
+        self.live == 0
+    }
+
+    /// The split that runs next without a seed: the last one that is ready, as a stack would have it.
+    pub(super) fn next_ready(&self) -> Option<usize> {
+        self.splits.iter().rposition(|split| split.state == State::Ready)
+    }
+
+    fn add(&mut self, split: Split) -> usize {
+        match self.splits.iter().position(|s| s.state == State::Dead) {
+            Some(slot) => {
+                self.splits[slot] = split;
+                slot
+            }
+            None => {
+                self.splits.push(split);
+                self.splits.len() - 1
+            }
+        }
+    }
+
+    /// The lanes of split `at` part: `taken` go to `target`, the rest to `next`; they meet at `meet`.
+    pub(super) fn part(&mut self, at: usize, taken: u32, target: u32, next: u32, meet: u32) {
+        let parent = self.splits[at];
+        let rest = parent.mask & !taken;
+        let child = |pc, mask, meet, parent| Split { pc, mask, meet, parent, children: 0, state: State::Ready };
+        if meet == parent.meet || meet == NO_PC {
+            // They meet where their parent's siblings do: no split of their own has to wait there. Lanes that are
+            // there already are part of the split that waits.
+            let mut groups = [(next, rest), (target, taken)].into_iter().filter(|&(pc, _)| pc != parent.meet);
+            let (pc, mask) = groups.next().unwrap_or((parent.meet, 0));
+            self.splits[at] = Split { pc, mask, ..parent };
+            if let Some((pc, mask)) = groups.next() {
+                if let Some(waiting) = parent.parent {
+                    self.splits[waiting].children += 1;
+                }
+                self.add(child(pc, mask, parent.meet, parent.parent));
+            }
+            return;
+        }
+        let groups = [(next, rest), (target, taken)];
+        let children = groups.iter().filter(|&&(pc, _)| pc != meet).count() as u32;
+        self.splits[at] = Split { pc: meet, children, state: State::Parted, ..parent };
+        for (pc, mask) in groups.into_iter().filter(|&(pc, _)| pc != meet) {
+            self.add(child(pc, mask, meet, Some(at)));
+        }
+    }
+
+    /// Split `at` has reached its meeting point or lost its last lane.
+    pub(super) fn end(&mut self, mut at: usize) {
+        loop {
+            let parent = self.splits[at].parent;
+            self.splits[at].state = State::Dead;
+            while self.splits.last().is_some_and(|split| split.state == State::Dead) {
+                self.splits.pop();
+            }
+            let Some(waiting) = parent else { return };
+            let split = &mut self.splits[waiting];
+            split.children -= 1;
+            if split.children > 0 {
+                return;
+            }
+            split.mask &= self.live;
+            split.state = State::Ready;
+            // The meeting point may be the parent's own meeting point, or everybody has exited.
+            if split.mask != 0 && split.pc != split.meet {
+                return;
+            }
+            at = waiting;
+        }
+    }
+
+    /// Parts split `at` for no reason but that the hardware may: its lanes `apart` run on their own until a
+    /// `.sync` instruction or the meeting point brings them back.
+    pub(super) fn drive_apart(&mut self, at: usize, apart: u32) {
+        let split = self.splits[at];
+        self.splits[at].mask &= !apart;
+        if let Some(waiting) = split.parent {
+            self.splits[waiting].children += 1;
+        }
+        self.add(Split { mask: apart, ..split });
+    }
+
+    /// Ready splits at one place with one meeting point become one again.
+    pub(super) fn merge(&mut self) {
+        for i in 0..self.splits.len() {
+            for j in (i + 1)..self.splits.len() {
+                let (a, b) = (self.splits[i], self.splits[j]);
+                let ready = a.state == State::Ready && b.state == State::Ready;
+                if ready && a.pc == b.pc && a.meet == b.meet && a.parent == b.parent {
+                    self.splits[i].mask |= b.mask;
+                    self.splits[j].state = State::Dead;
+                    if let Some(waiting) = a.parent {
+                        self.splits[waiting].children -= 1;
+                    }
+                }
+            }
+        }
+        while self.splits.last().is_some_and(|split| split.state == State::Dead) {
+            self.splits.pop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warp() -> Warp {
+        let code = Code::default();
+        let mut warp = Warp::new(0, &code);
+        warp.restart(&code, FULL);
+        warp
+    }
+
+    #[test]
+    fn both_sides_of_an_if_meet_again() {
+        let mut warp = warp();
+        warp.part(0, 0xffff, 10, 1, 20);
+        assert_eq!(warp.splits.len(), 3);
+        let top = warp.next_ready().unwrap();
+        assert_eq!((warp.splits[top].pc, warp.splits[top].mask), (10, 0xffff));
+        warp.end(top);
+        let other = warp.next_ready().unwrap();
+        assert_eq!((warp.splits[other].pc, warp.splits[other].mask), (1, 0xffff_0000));
+        warp.end(other);
+        assert_eq!(warp.splits.len(), 1);
+        assert_eq!((warp.splits[0].pc, warp.splits[0].mask), (20, FULL));
+    }
+
+    #[test]
+    fn lanes_that_leave_a_loop_wait_without_growing_the_tree() {
+        let mut warp = warp();
+        // A loop at 5 whose exit is 9: lanes leave a few at a time.
+        warp.part(0, FULL << 4, 5, 9, 9);
+        assert_eq!(warp.splits.len(), 2);
+        let inner = warp.next_ready().unwrap();
+        warp.part(inner, FULL << 8, 5, 9, 9);
+        assert_eq!(warp.splits.len(), 2);
+        let inner = warp.next_ready().unwrap();
+        assert_eq!(warp.splits[inner].mask, FULL << 8);
+        warp.end(inner);
+        assert_eq!((warp.splits[0].pc, warp.splits[0].mask), (9, FULL));
+    }
+
+    #[test]
+    fn lanes_driven_apart_merge_where_they_stand_together() {
+        let mut warp = warp();
+        warp.drive_apart(0, 0xff);
+        assert_eq!(warp.splits.len(), 2);
+        warp.merge();
+        assert_eq!(warp.splits.len(), 1);
+        assert_eq!(warp.splits[0].mask, FULL);
+    }
+}

@@ -1,0 +1,244 @@
+//! Operands: every one becomes a row or a predicate.
+
+use ptx::{Immediate, Instruction, Operand, Type};
+
+use super::{Binding, Lower};
+use crate::code::{NONE, Reg, Source, Special};
+use crate::memory::{LOCAL_BASE, SHARED_BASE};
+use crate::ops::Row;
+use crate::program::LoadError;
+
+/// A memory operand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Address {
+    /// Row of the base.
+    pub(super) row: Reg,
+    /// The base is a 32-bit row.
+    pub(super) narrow: bool,
+    /// Byte offset.
+    pub(super) offset: i64,
+}
+
+impl Lower<'_> {
+    /// What `name` is bound to, from the inside out; module variables are bound on first use.
+    pub(super) fn binding(&mut self, name: &str) -> Result<Option<Binding>, LoadError> {
+        let split = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let found = self.find(self.scope, |scope| {
+            if let Some(binding) = scope.names.get(name) {
+                return Some(binding.clone());
+            }
+            let (count, first) = scope.ranges.get(&name[..split])?;
+            let index: u32 = name[split..].parse().ok().filter(|i| i < count)?;
+            let index = index as u16;
+            Some(match first {
+                Binding::Row32(row) => Binding::Row32(row + index),
+                Binding::Row64(row) => Binding::Row64(row + index),
+                Binding::Predicate(row) => Binding::Predicate(row + index),
+                other => other.clone(),
+            })
+        });
+        match found {
+            Some(binding) => Ok(Some(binding)),
+            None => self.module_binding(name),
+        }
+    }
+
+    pub(super) fn predicate_named(&mut self, inst: &Instruction, name: &str) -> Result<Reg, LoadError> {
+        match self.binding(name)? {
+            Some(Binding::Predicate(index)) => Ok(index),
+            _ => self.refuse(inst, format!("{name} is no predicate register")),
+        }
+    }
+
+    /// A predicate operand and whether it is negated. `1`/`0` constants do not occur as predicates in PTX.
+    pub(super) fn predicate(&mut self, inst: &Instruction, operand: &Operand) -> Result<(Reg, bool), LoadError> {
+        match operand {
+            Operand::Name(name) => Ok((self.predicate_named(inst, name)?, false)),
+            Operand::Not(name) => Ok((self.predicate_named(inst, name)?, true)),
+            _ => self.refuse(inst, "a predicate register is expected here"),
+        }
+    }
+
+    /// A destination predicate; `_` discards.
+    pub(super) fn predicate_destination(&mut self, inst: &Instruction, operand: &Operand) -> Result<Reg, LoadError> {
+        match operand {
+            Operand::Sink => Ok(NONE),
+            _ => Ok(self.predicate(inst, operand)?.0),
+        }
+    }
+
+    /// A source or destination row of the given width.
+    pub(super) fn row(&mut self, inst: &Instruction, operand: &Operand, row: Row) -> Result<Reg, LoadError> {
+        match row {
+            Row::P => Ok(self.predicate(inst, operand)?.0),
+            Row::W => self.row32(inst, operand),
+            Row::D => self.row64(inst, operand),
+        }
+    }
+
+    /// A 32-bit row: a register, a literal, a special register, or the low half of an address.
+    pub(super) fn row32(&mut self, inst: &Instruction, operand: &Operand) -> Result<Reg, LoadError> {
+        match operand {
+            Operand::Sink => Ok(NONE),
+            Operand::Immediate(value) => Ok(self.constant32(Source::Literal(literal(*value, inst, 4)))),
+            Operand::Name(name) => match self.binding(name)? {
+                Some(Binding::Row32(row)) => Ok(row),
+                Some(Binding::Row64(_)) => self.refuse(inst, format!("{name} has 64 bits where 32 are expected")),
+                Some(Binding::Predicate(_)) => self.refuse(inst, format!("{name} is a predicate where a number is expected")),
+                Some(other) => self.address_constant(inst, name, &other, 0).map(|source| self.constant32(source)),
+                None => match special(name) {
+                    Some(special) => Ok(self.constant32(Source::Special(special))),
+                    None => self.refuse(inst, format!("{name} is not declared")),
+                },
+            },
+            Operand::Offset(name, offset) => match self.binding(name)? {
+                Some(binding) => self.address_constant(inst, name, &binding, *offset).map(|source| self.constant32(source)),
+                None => self.refuse(inst, format!("{name} is not declared")),
+            },
+            _ => self.refuse(inst, "a register or a number is expected here"),
+        }
+    }
+
+    /// A 64-bit row: a register, a literal, or an address.
+    pub(super) fn row64(&mut self, inst: &Instruction, operand: &Operand) -> Result<Reg, LoadError> {
+        match operand {
+            Operand::Sink => Ok(NONE),
+            Operand::Immediate(value) => Ok(self.constant64(Source::Literal(literal(*value, inst, 8)))),
+            Operand::Name(name) | Operand::Offset(name, _) => {
+                let offset = if let Operand::Offset(_, offset) = operand { *offset } else { 0 };
+                match self.binding(name)? {
+                    Some(Binding::Row64(row)) => Ok(row),
+                    Some(Binding::Row32(_)) => self.refuse(inst, format!("{name} has 32 bits where 64 are expected")),
+                    Some(Binding::Predicate(_)) => self.refuse(inst, format!("{name} is a predicate where a number is expected")),
+                    Some(other) => self.address_constant(inst, name, &other, offset).map(|source| self.constant64(source)),
+                    None => match special(name) {
+                        Some(special) => Ok(self.constant64(Source::Special(special))),
+                        None => self.refuse(inst, format!("{name} is not declared")),
+                    },
+                }
+            }
+            _ => self.refuse(inst, "a register or a number is expected here"),
+        }
+    }
+
+    /// A register of either width: loads, stores and conversions take registers wider than their type.
+    pub(super) fn any_row(&mut self, inst: &Instruction, operand: &Operand, bytes: u32) -> Result<(Reg, bool), LoadError> {
+        if let Operand::Name(name) = operand {
+            match self.binding(name)? {
+                Some(Binding::Row32(row)) => return Ok((row, false)),
+                Some(Binding::Row64(row)) => return Ok((row, true)),
+                _ => {}
+            }
+        }
+        if bytes == 8 { Ok((self.row64(inst, operand)?, true)) } else { Ok((self.row32(inst, operand)?, false)) }
+    }
+
+    /// The address of a variable in its own window, as a constant.
+    fn address_constant(&self, inst: &Instruction, name: &str, binding: &Binding, offset: i64) -> Result<Source, LoadError> {
+        Ok(match binding {
+            Binding::Shared(at) => Source::Literal(i64::from(*at).wrapping_add(offset) as u64),
+            Binding::Local(at) => Source::Literal(i64::from(*at).wrapping_add(offset) as u64),
+            Binding::Dynamic => Source::Dynamic(offset),
+            Binding::Variable(index) => Source::Variable(*index, offset),
+            _ => return self.refuse(inst, format!("the address of {name} cannot be taken here")),
+        })
+    }
+
+    /// `[base+offset]`.
+    pub(super) fn address(&mut self, inst: &Instruction, operand: &Operand) -> Result<Address, LoadError> {
+        let Operand::Address { base, offset } = operand else {
+            return self.refuse(inst, "an address in brackets is expected here");
+        };
+        let Some(name) = base else {
+            return Ok(Address { row: self.constant64(Source::Literal(0)), narrow: false, offset: *offset });
+        };
+        match self.binding(name)? {
+            Some(Binding::Row64(row)) => Ok(Address { row, narrow: false, offset: *offset }),
+            Some(Binding::Row32(row)) => Ok(Address { row, narrow: true, offset: *offset }),
+            Some(binding) => {
+                let source = self.address_constant(inst, name, &binding, 0)?;
+                // Without a space in the opcode the address is generic: shift it into the variable's window.
+                let window = match (super::space_of(inst), &binding) {
+                    (None, Binding::Shared(_) | Binding::Dynamic) => SHARED_BASE,
+                    (None, Binding::Local(_)) => LOCAL_BASE,
+                    _ => 0,
+                };
+                Ok(Address { row: self.constant64(source), narrow: false, offset: offset.wrapping_add(window as i64) })
+            }
+            None => self.refuse(inst, format!("{name} is not declared")),
+        }
+    }
+
+    /// The 32-bit row that holds `source` for the whole launch.
+    pub(super) fn constant32(&mut self, source: Source) -> Reg {
+        let next = u32::from(self.code.rows32) + self.constants32.len() as u32;
+        *self.constants32.entry(source).or_insert_with(|| {
+            let row = next.min(u32::from(NONE) - 1) as Reg;
+            self.code.constants32.push((row, source));
+            row
+        })
+    }
+
+    /// The 64-bit row that holds `source` for the whole launch.
+    pub(super) fn constant64(&mut self, source: Source) -> Reg {
+        let next = u32::from(self.code.rows64) + self.constants64.len() as u32;
+        *self.constants64.entry(source).or_insert_with(|| {
+            let row = next.min(u32::from(NONE) - 1) as Reg;
+            self.code.constants64.push((row, source));
+            row
+        })
+    }
+}
+
+/// A literal as the bits of a row. A double literal in an f32 instruction is that number as f32.
+fn literal(value: Immediate, inst: &Instruction, bytes: u32) -> u64 {
+    let is_f32 = inst.types().next_back() == Some(Type::F32);
+    match value {
+        Immediate::Int(v) => v as u64,
+        Immediate::F32(bits) => u64::from(bits),
+        Immediate::F64(bits) if bytes == 4 && is_f32 => u64::from((f64::from_bits(bits) as f32).to_bits()),
+        Immediate::F64(bits) => bits,
+    }
+}
+
+/// The special register of this name, if it is constant for a warp.
+fn special(name: &str) -> Option<Special> {
+    let axis = |base: &str| match name.strip_prefix(base)? {
+        ".x" => Some(0),
+        ".y" => Some(1),
+        ".z" => Some(2),
+        _ => None,
+    };
+    if let Some(i) = axis("%tid") {
+        return Some(Special::Tid(i));
+    }
+    if let Some(i) = axis("%ntid") {
+        return Some(Special::Ntid(i));
+    }
+    if let Some(i) = axis("%ctaid") {
+        return Some(Special::Ctaid(i));
+    }
+    if let Some(i) = axis("%nctaid") {
+        return Some(Special::Nctaid(i));
+    }
+    if let Some(index) = name.strip_prefix("%envreg") {
+        return index.parse().ok().filter(|&i: &u8| i < 32).map(Special::Envreg);
+    }
+    Some(match name {
+        "%laneid" => Special::LaneId,
+        "%warpid" => Special::WarpId,
+        "%nwarpid" => Special::NwarpId,
+        "%smid" => Special::SmId,
+        "%nsmid" => Special::NsmId,
+        "%gridid" => Special::GridId,
+        "%lanemask_eq" => Special::LanemaskEq,
+        "%lanemask_le" => Special::LanemaskLe,
+        "%lanemask_lt" => Special::LanemaskLt,
+        "%lanemask_ge" => Special::LanemaskGe,
+        "%lanemask_gt" => Special::LanemaskGt,
+        "%dynamic_smem_size" => Special::DynamicSharedBytes,
+        "%total_smem_size" => Special::TotalSharedBytes,
+        "WARP_SZ" => Special::WarpSize,
+        _ => return None,
+    })
+}

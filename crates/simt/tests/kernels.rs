@@ -1,0 +1,143 @@
+//! Whole kernels of the course, run from their committed PTX: results, counters, faults, and that neither the number of
+//! host threads nor anything else but the schedule changes them.
+
+use simt::{Checks, Code, Launch, Memory, Options, Outcome, Program, Schedule};
+
+const SCHEDULES: [Schedule; 3] =
+    [Schedule::Lockstep, Schedule::Independent { seed: None }, Schedule::Independent { seed: Some(7) }];
+
+fn program(slug: &str) -> Program {
+    let path = format!("{}/../../kernels/ptx/{slug}.ptx", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    Program::load(&format!("kernels/ptx/{slug}.ptx"), &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Element i of the inputs here: signed, no two alike near each other, sums wrap.
+fn element(i: u32) -> i32 {
+    i.wrapping_mul(2_654_435_761) as i32
+}
+
+/// One pass of `kernel` over `n` elements, `per_block` a block; the block sums and what the run reported.
+fn pass(program: &Program, kernel: &str, n: u32, block: u32, per_block: u32, options: &Options) -> (Vec<i32>, Outcome) {
+    let kernel = program.kernel(kernel).unwrap_or_else(|error| panic!("{error}"));
+    let mut memory = Memory::new();
+    let grid = n.div_ceil(per_block);
+    let input = memory.alloc("in", u64::from(n) * 4, 4).unwrap();
+    let bytes: Vec<u8> = (0..n).flat_map(|i| element(i).to_le_bytes()).collect();
+    memory.write(input, &bytes).unwrap();
+    let output = memory.alloc("out", u64::from(grid) * 4, 4).unwrap();
+    let args = vec![input.to_le_bytes().to_vec(), output.to_le_bytes().to_vec(), n.to_le_bytes().to_vec()];
+    let launch = Launch { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes: 0, cooperative: false, args };
+    let outcome = simt::run(&kernel, &mut memory, &launch, options).unwrap();
+    let mut sums = vec![0; grid as usize * 4];
+    memory.read(output, &mut sums).unwrap();
+    (sums.chunks_exact(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect(), outcome)
+}
+
+fn reference(n: u32, per_block: u32) -> Vec<i32> {
+    let all: Vec<i32> = (0..n).map(element).collect();
+    all.chunks(per_block as usize).map(|c| c.iter().fold(0i32, |sum, &x| sum.wrapping_add(x))).collect()
+}
+
+#[test]
+fn block_sums_are_right_for_every_schedule_and_any_size() {
+    let naive = program("ch01-naive");
+    let unroll = program("ch05-unroll");
+    for schedule in SCHEDULES {
+        let options = Options { schedule, ..Options::default() };
+        for (program, kernel, block, per_block) in [
+            (&naive, "interleaved_modulo_i32", 64, 64),
+            (&naive, "simple_global_i32", 64, 128),
+            (&unroll, "unroll_syncwarp_i32", 128, 256),
+            (&unroll, "unroll_shuffle_i32", 64, 128),
+        ] {
+            for n in [1, 2, 31, 32, 33, 127, 128, 129, 1000, 4099] {
+                let (sums, outcome) = pass(program, kernel, n, block, per_block, &options);
+                assert_eq!(sums, reference(n, per_block), "{kernel} n={n} {schedule:?}");
+                assert_eq!(outcome.faults, [], "{kernel} n={n} {schedule:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_volatile_unroll_races_where_lanes_may_run_apart() {
+    let unroll = program("ch05-unroll");
+    let run = |schedule| pass(&unroll, "unroll_volatile_i32", 1024, 64, 128, &Options { schedule, ..Options::default() });
+
+    let (sums, outcome) = run(Schedule::Lockstep);
+    assert_eq!(sums, reference(1024, 128));
+    assert_eq!(outcome.faults, [], "before Volta it was right");
+
+    let (_, outcome) = run(Schedule::Independent { seed: None });
+    assert!(!outcome.faults.is_empty());
+    for fault in &outcome.faults {
+        assert_eq!(fault.code, Code::SharedRace);
+        let other = fault.other.as_ref().expect("a race has two sites");
+        assert_eq!(fault.site.file, "kernels/ch05-unroll.cu");
+        assert!(fault.message.contains("sums["), "{}", fault.message);
+        assert_ne!((fault.site.line, fault.site.ptx_line), (other.line, other.ptx_line));
+    }
+
+    let wrong = (0..20).filter(|&seed| run(Schedule::Independent { seed: Some(seed) }).0 != reference(1024, 128)).count();
+    assert!(wrong > 10, "lanes driven apart should break most runs, broke {wrong} of 20");
+}
+
+#[test]
+fn lane_efficiency_of_the_textbook_case_is_255_of_864() {
+    let (sums, outcome) = pass(&program("ch01-naive"), "simple_global_i32", 256, 128, 256, &Options::default());
+    assert_eq!(sums, reference(256, 256));
+    let source = include_str!("../../../kernels/ch01-naive.cu");
+    let line = 1 + source.lines().position(|l| l.contains("data[i] += data[i + stride];")).unwrap() as u32;
+    let body = outcome.lines.iter().find(|l| l.line == line).expect("the loop body has a line").counters;
+    // Every instruction of the body is issued for 27 warps and needed by 255 lanes.
+    assert_eq!(body.inst_executed % 27, 0);
+    assert_eq!(body.thread_inst_executed * 27, body.inst_executed * 255);
+}
+
+#[test]
+fn counters_are_those_worked_out_by_hand() {
+    let naive = program("ch01-naive");
+    // One block of 256: interleaved addressing has no bank conflicts, and 1 + 8 barriers for each of 8 warps.
+    let (_, outcome) = pass(&naive, "interleaved_modulo_i32", 256, 256, 256, &Options::default());
+    let c = outcome.counters;
+    assert_eq!((c.shared_ld_conflicts, c.shared_st_conflicts), (0, 0));
+    assert_eq!(c.barriers, 9 * 8);
+    assert_eq!(c.global_ld_sectors, 256 * 4 / 32);
+    assert_eq!(c.global_st_sectors, 1);
+    // Chapter 5: the load's barrier, and the rounds 128 and 64.
+    let (_, outcome) = pass(&program("ch05-unroll"), "unroll_shuffle_i32", 512, 256, 512, &Options::default());
+    assert_eq!(outcome.counters.barriers, 3 * 8);
+    assert_eq!(outcome.counters.shuffles, 5);
+}
+
+#[test]
+fn host_threads_change_nothing() {
+    let unroll = program("ch05-unroll");
+    for schedule in SCHEDULES {
+        for kernel in ["unroll_shuffle_i32", "unroll_volatile_i32"] {
+            let run = |threads| {
+                let options = Options { schedule, threads, ..Options::default() };
+                pass(&unroll, kernel, 20_011, 64, 128, &options)
+            };
+            let (sums, outcome) = run(1);
+            for threads in 2..=8 {
+                let (other_sums, other) = run(threads);
+                assert_eq!(sums, other_sums, "{kernel} {schedule:?} {threads} threads");
+                assert_eq!(outcome.counters, other.counters);
+                assert_eq!(outcome.lines, other.lines);
+                assert_eq!(outcome.faults, other.faults);
+            }
+        }
+    }
+}
+
+#[test]
+fn without_checks_nothing_is_reported_and_the_rest_is_the_same() {
+    let unroll = program("ch05-unroll");
+    let run = |checks| pass(&unroll, "unroll_volatile_i32", 4096, 64, 128, &Options { checks, ..Options::default() });
+    let (all, none) = (run(Checks::ALL), run(Checks::NONE));
+    assert_eq!(none.1.faults, []);
+    assert_eq!(all.0, none.0);
+    assert_eq!(all.1.counters, none.1.counters);
+}
