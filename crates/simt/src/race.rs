@@ -18,7 +18,7 @@
 mod cells;
 mod clocks;
 
-use cells::{Cells, Cover, Pair};
+use cells::{Cells, Cover, Pair, Run};
 use clocks::{Clocks, Now};
 
 /// One warp's access to shared memory, as the detector sees it.
@@ -130,14 +130,14 @@ impl Shadow {
     #[inline(always)]
     pub fn read(&mut self, access: Access<'_>, found: &mut Vec<Race>) {
         let now = self.tick(&access);
-        if let Some(cover) = self.cover(&access)
-            && !self.writes.conflicts(&cover, &now)
-            && !(self.clocks.since_block_barrier(self.atomics.used_tick) && self.atomics.conflicts(&cover, &now))
-            && self.readers.note_covered(&cover, &now)
-        {
-            return;
+        let done = match self.shape(&access) {
+            Shape::Run(run) => self.note_read(&run, &now),
+            Shape::Scattered => self.note_scattered_read(&access, &now),
+            Shape::Other => false,
+        };
+        if !done {
+            self.by_cell(access, Act::Read, &[0; 32], &now, found);
         }
-        self.by_cell(access, Act::Read, &[0; 32], &now, found);
     }
 
     /// A write of `values` (low bytes of each lane's value); two lanes that write the same bytes with the same values in one
@@ -145,15 +145,14 @@ impl Shadow {
     #[inline(always)]
     pub fn write(&mut self, access: Access<'_>, values: &[u64; 32], found: &mut Vec<Race>) {
         let now = self.tick(&access);
-        if let Some(cover) = self.cover(&access)
-            && !self.writes.conflicts(&cover, &now)
-            && !(self.clocks.since_block_barrier(self.readers.used_tick) && self.readers.conflicts(&cover, &now))
-            && !(self.clocks.since_block_barrier(self.atomics.used_tick) && self.atomics.conflicts(&cover, &now))
-            && self.writes.set_covered(&cover, &now)
-        {
-            return;
+        let done = match self.shape(&access) {
+            Shape::Run(run) => self.note_write(&run, &now),
+            Shape::Scattered => self.note_scattered_write(&access, &now),
+            Shape::Other => false,
+        };
+        if !done {
+            self.by_cell(access, Act::Write, values, &now, found);
         }
-        self.by_cell(access, Act::Write, values, &now, found);
     }
 
     /// An atomic: races with plain accesses, never with another atomic.
@@ -180,24 +179,55 @@ impl Shadow {
         self.clocks.restart();
     }
 
-    /// The access as whole words, if it is such: as one run, where addresses rise by the access size from lane to lane.
+    /// Notes a read that races with nothing, if it is one and needs no second place.
     #[inline(always)]
-    fn cover(&self, access: &Access<'_>) -> Option<Cover> {
+    fn note_read(&mut self, cover: &impl Cover, now: &Now) -> bool {
+        !self.writes.conflicts(cover, now)
+            && !(self.clocks.since_block_barrier(self.atomics.used_tick) && self.atomics.conflicts(cover, now))
+            && self.readers.note_covered(cover, now)
+    }
+
+    /// Notes a write that races with nothing, if it is one and no lanes share a word.
+    #[inline(always)]
+    fn note_write(&mut self, cover: &impl Cover, now: &Now) -> bool {
+        !self.writes.conflicts(cover, now)
+            && !(self.clocks.since_block_barrier(self.readers.used_tick) && self.readers.conflicts(cover, now))
+            && !(self.clocks.since_block_barrier(self.atomics.used_tick) && self.atomics.conflicts(cover, now))
+            && self.writes.set_covered(cover, now)
+    }
+
+    fn note_scattered_read(&mut self, access: &Access<'_>, now: &Now) -> bool {
+        let words_per_lane = access.bytes / WORD_BYTES;
+        let cover = self.writes.scattered(access.addresses, words_per_lane, access.mask);
+        cover.is_some_and(|cover| self.note_read(&cover, now))
+    }
+
+    fn note_scattered_write(&mut self, access: &Access<'_>, now: &Now) -> bool {
+        let words_per_lane = access.bytes / WORD_BYTES;
+        let cover = self.writes.scattered(access.addresses, words_per_lane, access.mask);
+        cover.is_some_and(|cover| self.note_write(&cover, now))
+    }
+
+    /// How the lanes' words lie.
+    #[inline(always)]
+    fn shape(&self, access: &Access<'_>) -> Shape {
         if self.any_split || access.mask == 0 || !matches!(access.bytes, 4 | 8 | 16) {
-            return None;
+            return Shape::Other;
         }
         let first = access.mask.trailing_zeros();
-        let start = access.addresses[first as usize].wrapping_sub(first * access.bytes);
-        let mut differ = 0;
+        let first_address = access.addresses[first as usize];
+        let start = first_address.wrapping_sub(first * access.bytes);
+        let (mut not_rising, mut not_equal) = (0, 0);
         for (lane, &address) in access.addresses.iter().enumerate() {
-            let differs = address ^ start.wrapping_add(lane as u32 * access.bytes);
-            differ |= if access.mask & (1 << lane) != 0 { differs } else { 0 };
+            let active = if access.mask & (1 << lane) != 0 { u32::MAX } else { 0 };
+            not_rising |= active & (address ^ start.wrapping_add(lane as u32 * access.bytes));
+            not_equal |= active & (address ^ first_address);
         }
-        let words_per_lane = access.bytes / WORD_BYTES;
-        if differ != 0 || !start.is_multiple_of(WORD_BYTES) {
-            return self.writes.scattered(access.addresses, words_per_lane, access.mask);
+        if not_rising == 0 && start.is_multiple_of(WORD_BYTES) {
+            let run = self.writes.run(start as i32, access.bytes / WORD_BYTES, access.mask);
+            return run.map_or(Shape::Other, Shape::Run);
         }
-        self.writes.run(start as i32, words_per_lane, access.mask)
+        if not_equal == 0 { Shape::Other } else { Shape::Scattered }
     }
 
     /// The general way: cell after cell. Every lane is checked before a write is noted, or lanes that write one place together
@@ -291,6 +321,16 @@ impl Shadow {
             report.against(&self.readers.second, Hazard::WriteAfterRead, place, lanes);
         }
     }
+}
+
+/// How the words of one access lie.
+enum Shape {
+    /// Rising from lane to lane without a gap.
+    Run(Run),
+    /// Whole words, in any order.
+    Scattered,
+    /// All in one place, or parts of words: cell by cell is best.
+    Other,
 }
 
 /// A cell, and which bytes it stands for.

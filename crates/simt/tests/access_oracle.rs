@@ -148,6 +148,8 @@ fn obvious_wavefronts(mask: u32, offsets: &[u32; 32]) -> u32 {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn four_byte_accesses_follow_the_definition(mask: u32, offsets in offsets(4)) {
         let expected = obvious_wavefronts(mask, &offsets);
