@@ -98,11 +98,24 @@ shape!(dd_p, a: d = a, b: d = b => p);
 
 macro_rules! dispatch {
     ($($shape:ident { $($name:ident = $($text:literal)+ : $f:expr;)* })*) => {
-        /// Executes one operation of the table. A comparison leaves its result in `warp.compared`.
         #[inline(always)]
-        pub(super) fn execute(warp: &mut Warp, alu: Alu, inst: &Inst, mask: u32) {
+        fn execute_inline(warp: &mut Warp, alu: Alu, inst: &Inst, mask: u32) {
             match alu { $($(Alu::$name => $shape(warp, inst, mask, $f),)*)* }
         }
     };
 }
 alu_table!(dispatch);
+
+two_clones! {
+    impl Warp {
+        /// Executes one operation of the table. A comparison leaves its result in `self.compared`.
+        alu, alu_avx2, alu_baseline = alu_inline(&mut self, alu: Alu, inst: &Inst, mask: u32);
+    }
+}
+
+impl Warp {
+    #[inline(always)]
+    fn alu_inline(&mut self, alu: Alu, inst: &Inst, mask: u32) {
+        execute_inline(self, alu, inst, mask);
+    }
+}

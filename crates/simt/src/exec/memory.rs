@@ -78,9 +78,20 @@ fn addresses(warp: &Warp, inst: &Inst) -> [u64; 32] {
     }
 }
 
+two_clones! {
+    impl Machine<'_> {
+        /// `ld`
+        load, load_avx2, load_baseline = load_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32);
+        /// `st`
+        store, store_avx2, store_baseline = store_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32);
+        /// `atom`, `red`
+        atomic, atomic_avx2, atomic_baseline = atomic_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: AtomOp, mask: u32);
+    }
+}
+
 impl Machine<'_> {
     #[inline(always)]
-    pub(super) fn load(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32) {
+    pub(super) fn load_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32) {
         let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
         let mut data = [[0u64; 32]; 4];
         self.each_place(op.target, mask, span, |machine, place, mask, span| {
@@ -106,7 +117,7 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn store(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32) {
+    pub(super) fn store_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32) {
         let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
         let mut data = [[0u64; 32]; 4];
         for (element, values) in data.iter_mut().enumerate().take(usize::from(op.vector)) {
@@ -125,22 +136,25 @@ impl Machine<'_> {
     /// Calls `access` once for each state space that the lanes address, with addresses inside that space.
     #[inline(always)]
     fn each_place(&mut self, target: Target, mask: u32, mut span: Span, mut access: impl FnMut(&mut Self, Place, u32, &Span)) {
-        match target {
-            Target::Global => access(self, Place::Global, mask, &span),
-            Target::Shared => access(self, Place::Shared, mask, &span),
-            Target::Local => access(self, Place::Local, mask, &span),
+        const NOWHERE: (Place, u32, u64) = (Place::Local, 0, 0);
+        let parts = match target {
+            Target::Global => [(Place::Global, mask, 0), NOWHERE, NOWHERE],
+            Target::Shared => [(Place::Shared, mask, 0), NOWHERE, NOWHERE],
+            Target::Local => [(Place::Local, mask, 0), NOWHERE, NOWHERE],
             Target::Generic => {
                 let local = filter(mask, |lane| span.at[lane] >= LOCAL_BASE);
                 let shared = filter(mask & !local, |lane| span.at[lane] >= SHARED_BASE);
                 let global = mask & !local & !shared;
-                for (place, mask, base) in
-                    [(Place::Global, global, 0), (Place::Shared, shared, SHARED_BASE), (Place::Local, local, LOCAL_BASE)]
-                {
-                    if mask != 0 {
-                        lanes(mask).for_each(|lane| span.at[lane] -= base);
-                        access(self, place, mask, &span);
-                    }
+                [(Place::Global, global, 0), (Place::Shared, shared, SHARED_BASE), (Place::Local, local, LOCAL_BASE)]
+            }
+        };
+        for (i, (place, mask, base)) in parts.into_iter().enumerate() {
+            // An access with no lane on is still issued: it is counted where its opcode says.
+            if mask != 0 || (i == 0 && target != Target::Generic) {
+                if base != 0 {
+                    lanes(mask).for_each(|lane| span.at[lane] -= base);
                 }
+                access(self, place, mask, &span);
             }
         }
     }
@@ -371,7 +385,7 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn atomic(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: AtomOp, mask: u32) {
+    pub(super) fn atomic_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: AtomOp, mask: u32) {
         let span = Span { bytes: u32::from(op.bytes), at: addresses(warp, inst) };
         let source = |row: u16| -> Lanes {
             match op.bytes {

@@ -3,6 +3,40 @@
 //!
 //! The run loop exists twice, compiled for the baseline and for AVX2, and the machine picks one when it starts.
 
+/// Compiles an `#[inline(always)]` method twice, for the baseline and for AVX2, and gives it a third form that a caller
+/// instantiates for the clone it belongs to. Clones are functions of their own: inlined into one run loop they would
+/// take the compiler minutes.
+macro_rules! two_clones {
+    ($(#[$m:meta])* impl $type:ty { $($(#[$doc:meta])* $name:ident, $avx2:ident, $baseline:ident = $inline:ident(&mut self, $($arg:ident : $argtype:ty),*);)* }) => {
+        impl $type {
+            $(
+                $(#[$doc])*
+                #[inline(always)]
+                pub(super) fn $name<const AVX2: bool>(&mut self, $($arg: $argtype),*) {
+                    #[cfg(target_arch = "x86_64")]
+                    if AVX2 {
+                        // SAFETY: only code reached from `Machine::run_avx2` instantiates AVX2 = true, and that is
+                        // entered only where the processor has these features.
+                        return unsafe { self.$avx2($($arg),*) };
+                    }
+                    self.$baseline($($arg),*)
+                }
+
+                #[cfg(target_arch = "x86_64")]
+                #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+                fn $avx2(&mut self, $($arg: $argtype),*) {
+                    self.$inline($($arg),*)
+                }
+
+                #[inline(never)]
+                fn $baseline(&mut self, $($arg: $argtype),*) {
+                    self.$inline($($arg),*)
+                }
+            )*
+        }
+    };
+}
+
 mod alu;
 mod block;
 mod findings;
@@ -96,17 +130,17 @@ impl<'k> Machine<'k> {
             // SAFETY: `has_avx2` says that the processor has the features that the function is compiled for.
             return unsafe { self.run_avx2(env, warp, at, turn) };
         }
-        self.run_split(env, warp, at, turn)
+        self.run_split::<false>(env, warp, at, turn)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     fn run_avx2(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Stop {
-        self.run_split(env, warp, at, turn)
+        self.run_split::<true>(env, warp, at, turn)
     }
 
     #[inline(always)]
-    fn run_split(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Stop {
+    fn run_split<const AVX2: bool>(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Stop {
         let code = self.context.code;
         let (mut pc, mut mask, meet) = (warp.splits[at].pc, warp.splits[at].mask, warp.splits[at].meet);
         let mut left = turn;
@@ -127,7 +161,7 @@ impl<'k> Machine<'k> {
             counts.threads += u64::from(mask.count_ones());
             let active = guarded(warp, inst, mask);
             match inst.op {
-                Op::Alu(alu) => alu::execute(warp, alu, inst, active),
+                Op::Alu(alu) => warp.alu::<AVX2>(alu, inst, active),
                 Op::Branch => {
                     let target = inst.imm as u32;
                     let stay = mask & !active;
@@ -142,9 +176,9 @@ impl<'k> Machine<'k> {
                         return Stop::Blocked;
                     }
                 }
-                Op::Load(op) => self.load(env, warp, pc, inst, op, active),
-                Op::Store(op) => self.store(env, warp, pc, inst, op, active),
-                Op::Atomic(op) => self.atomic(env, warp, pc, inst, op, active),
+                Op::Load(op) => self.load::<AVX2>(env, warp, pc, inst, op, active),
+                Op::Store(op) => self.store::<AVX2>(env, warp, pc, inst, op, active),
+                Op::Atomic(op) => self.atomic::<AVX2>(env, warp, pc, inst, op, active),
                 Op::Exit => {
                     warp.live &= !active;
                     mask &= !active;
@@ -173,7 +207,7 @@ impl<'k> Machine<'k> {
                         return Stop::Blocked;
                     }
                 }
-                _ => simple(warp, inst, active, mask),
+                _ => simple::<AVX2>(warp, inst, active, mask),
             }
             pc += 1;
         }
@@ -206,10 +240,10 @@ fn guarded(warp: &Warp, inst: &Inst, mask: u32) -> u32 {
 
 /// Moves, selections and predicate logic. `mask` is all lanes of the split, `active` those that take part.
 #[inline(always)]
-fn simple(warp: &mut Warp, inst: &Inst, active: u32, mask: u32) {
+fn simple<const AVX2: bool>(warp: &mut Warp, inst: &Inst, active: u32, mask: u32) {
     match inst.op {
         Op::Setp(alu, combine, negated) => {
-            alu::execute(warp, alu, inst, active);
+            warp.alu::<AVX2>(alu, inst, active);
             let compared = warp.compared;
             let other = warp.p.get(usize::from(inst.c)).map_or(0, |&p| if negated { !p } else { p });
             let join = |compared: u32| match combine {
