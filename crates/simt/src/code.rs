@@ -58,7 +58,22 @@ pub struct MemOp {
 /// What an atomic does to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // named after PTX
-pub enum AtomicOp { Add, AddF32, AddF64, MinU, MinS, MaxU, MaxS, And, Or, Xor, Exch, Cas, Inc, Dec }
+pub enum AtomicOp {
+    Add,
+    AddF32,
+    AddF64,
+    MinU,
+    MinS,
+    MaxU,
+    MaxS,
+    And,
+    Or,
+    Xor,
+    Exch,
+    Cas,
+    Inc,
+    Dec,
+}
 
 /// `atom` or `red`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,22 +91,46 @@ pub struct AtomOp {
 /// `shfl.sync` modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum ShuffleMode { Up, Down, Bfly, Idx }
+pub enum ShuffleMode {
+    Up,
+    Down,
+    Bfly,
+    Idx,
+}
 
 /// `vote.sync` modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum VoteMode { All, Any, Uni, Ballot }
+pub enum VoteMode {
+    All,
+    Any,
+    Uni,
+    Ballot,
+}
 
 /// `redux.sync` operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum ReduxOp { Add, MinU, MinS, MaxU, MaxS, And, Or, Xor }
+pub enum ReduxOp {
+    Add,
+    MinU,
+    MinS,
+    MaxU,
+    MaxS,
+    And,
+    Or,
+    Xor,
+}
 
 /// How `setp`'s comparison is combined with its third source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Combine { None, And, Or, Xor }
+pub enum Combine {
+    None,
+    And,
+    Or,
+    Xor,
+}
 
 /// What an instruction does. Operands are in [`Inst`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -30,7 +30,13 @@ pub fn min_f32(a: u32, b: u32) -> u32 {
         () if x.is_nan() => b,
         () if y.is_nan() => a,
         () if x == y => a | (b & 0x8000_0000),
-        () => if x < y { a } else { b },
+        () => {
+            if x < y {
+                a
+            } else {
+                b
+            }
+        }
     }
 }
 
@@ -43,7 +49,13 @@ pub fn max_f32(a: u32, b: u32) -> u32 {
         () if x.is_nan() => b,
         () if y.is_nan() => a,
         () if x == y => a & (b | 0x7fff_ffff),
-        () => if x > y { a } else { b },
+        () => {
+            if x > y {
+                a
+            } else {
+                b
+            }
+        }
     }
 }
 
@@ -55,7 +67,13 @@ pub fn min_f64(a: u64, b: u64) -> u64 {
         () if x.is_nan() => b,
         () if y.is_nan() => a,
         () if x == y => a | (b & (1 << 63)),
-        () => if x < y { a } else { b },
+        () => {
+            if x < y {
+                a
+            } else {
+                b
+            }
+        }
     }
 }
 
@@ -67,7 +85,13 @@ pub fn max_f64(a: u64, b: u64) -> u64 {
         () if x.is_nan() => b,
         () if y.is_nan() => a,
         () if x == y => a & (b | !(1 << 63)),
-        () => if x > y { a } else { b },
+        () => {
+            if x > y {
+                a
+            } else {
+                b
+            }
+        }
     }
 }
 

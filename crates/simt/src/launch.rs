@@ -60,6 +60,8 @@ pub struct Options {
     pub threads: usize,
     /// Most warp-instructions one warp may execute before the launch is stopped with `step-budget`.
     pub steps_per_warp_max: u64,
+    /// What to record; nothing by default.
+    pub trace: Option<crate::trace::Options>,
 }
 
 impl Default for Options {
@@ -69,6 +71,7 @@ impl Default for Options {
             checks: Checks::ALL,
             threads: 0,
             steps_per_warp_max: 1 << 26,
+            trace: None,
         }
     }
 }
@@ -97,6 +100,8 @@ pub struct Outcome {
     pub lines: Vec<LineCounters>,
     /// Findings, in block order, folded.
     pub faults: Vec<Fault>,
+    /// The recorded steps, if any were asked for.
+    pub trace: Option<crate::trace::Trace>,
 }
 
 /// A launch that could not start: bad geometry or arguments.

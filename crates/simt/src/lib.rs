@@ -7,6 +7,9 @@
 //!
 //! The library does no I/O, knows no CUDA and needs no clock, so it also builds for wasm32.
 
+// A loop over lanes indexes several rows at once; iterators over one of them would hide the others.
+#![allow(clippy::needless_range_loop)]
+
 pub mod access;
 mod code;
 pub mod counters;
@@ -19,6 +22,8 @@ pub mod memory;
 mod ops;
 pub mod program;
 pub mod race;
+pub mod trace;
+pub mod report;
 
 pub use counters::{Counters, LineCounters, Metric, Tier};
 pub use fault::{Code, Fault, Site};

@@ -119,7 +119,7 @@ impl Memory {
         }
         let mut at = offset;
         let mut rest = bytes;
-        while at % 4 != 0 && !rest.is_empty() {
+        while !at.is_multiple_of(4) && !rest.is_empty() {
             buffer.store(at, 1, u64::from(rest[0]));
             (at, rest) = (at + 1, &rest[1..]);
         }
@@ -145,7 +145,7 @@ impl Memory {
         }
         for (i, chunk) in bytes.chunks_mut(4).enumerate() {
             let at = offset + 4 * i as u64;
-            if at % 4 == 0 && chunk.len() == 4 {
+            if at.is_multiple_of(4) && chunk.len() == 4 {
                 chunk.copy_from_slice(&(buffer.load(at, 4) as u32).to_le_bytes());
             } else {
                 for (j, byte) in chunk.iter_mut().enumerate() {
@@ -346,7 +346,11 @@ impl Buffer {
         let end = (first_word + PAGE_WORDS).min(self.words.len());
         let words = self.words[first_word..end].iter().map(|w| w.load(Relaxed)).collect();
         let written = self.written.iter().flat_map(|w| &w[first_word..end]).map(|w| w.load(Relaxed)).collect();
-        journal.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(Page { first_word, words, written });
+        journal.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(Page {
+            first_word,
+            words,
+            written,
+        });
         state.store(2, Release);
     }
 }

@@ -63,7 +63,8 @@ fn block_sums_are_right_for_every_schedule_and_any_size() {
 #[test]
 fn the_volatile_unroll_races_where_lanes_may_run_apart() {
     let unroll = program("ch05-unroll");
-    let run = |schedule| pass(&unroll, "unroll_volatile_i32", 1024, 64, 128, &Options { schedule, ..Options::default() });
+    let run =
+        |schedule| pass(&unroll, "unroll_volatile_i32", 1024, 64, 128, &Options { schedule, ..Options::default() });
 
     let (sums, outcome) = run(Schedule::Lockstep);
     assert_eq!(sums, reference(1024, 128));
@@ -79,7 +80,8 @@ fn the_volatile_unroll_races_where_lanes_may_run_apart() {
         assert_ne!((fault.site.line, fault.site.ptx_line), (other.line, other.ptx_line));
     }
 
-    let wrong = (0..20).filter(|&seed| run(Schedule::Independent { seed: Some(seed) }).0 != reference(1024, 128)).count();
+    let wrong =
+        (0..20).filter(|&seed| run(Schedule::Independent { seed: Some(seed) }).0 != reference(1024, 128)).count();
     assert!(wrong > 10, "lanes driven apart should break most runs, broke {wrong} of 20");
 }
 
@@ -140,4 +142,41 @@ fn without_checks_nothing_is_reported_and_the_rest_is_the_same() {
     assert_eq!(none.1.faults, []);
     assert_eq!(all.0, none.0);
     assert_eq!(all.1.counters, none.1.counters);
+}
+
+#[test]
+fn a_trace_shows_the_addresses_and_sums_of_the_last_warp() {
+    let unroll = program("ch05-unroll");
+    let run = |threads| {
+        let trace = Some(simt::trace::Options { blocks: 2, ..Default::default() });
+        let options = Options { threads, trace, ..Options::default() };
+        let (sums, outcome) = pass(&unroll, "unroll_shuffle_i32", 40_000, 64, 128, &options);
+        (sums, outcome.trace.expect("a trace was asked for"), outcome.counters)
+    };
+    let (sums, trace, _) = run(1);
+    assert_eq!(trace, run(2).1, "host threads change no trace");
+    assert_eq!((trace.version, trace.dropped_steps), (simt::trace::VERSION, 0));
+    assert!(trace.steps.iter().all(|s| s.block_linear < 2));
+
+    let opcode = |s: &simt::trace::Step| trace.code[s.pc as usize].opcode.as_str();
+    let block: Vec<_> = trace.steps.iter().filter(|s| s.block_linear == 1).collect();
+    let shuffles: Vec<_> = block.iter().filter(|s| opcode(s).starts_with("shfl")).collect();
+    assert_eq!(shuffles.len(), 5);
+    let store = block.iter().find(|s| opcode(s).starts_with("st.global")).expect("lane 0 stores");
+    assert_eq!((store.warp, store.active), (0, 1));
+    assert_eq!((store.access[0].sectors, store.access[0].mask), (1, 1));
+    let Some(simt::trace::Values::Bits32(values)) = store.values else { panic!("a 32-bit store") };
+    assert_eq!(values[0] as i32, sums[1]);
+    let load = block.iter().find(|s| opcode(s).starts_with("ld.shared")).expect("the tree reads");
+    assert_eq!((load.access[0].wavefronts, load.access[0].conflicts), (1, 0));
+}
+
+#[test]
+fn a_trace_is_cut_off_where_it_was_asked_to() {
+    let trace = Some(simt::trace::Options { blocks: 1, steps_per_block_max: 10 });
+    let options = Options { trace, ..Options::default() };
+    let (_, outcome) = pass(&program("ch05-unroll"), "unroll_shuffle_i32", 128, 64, 128, &options);
+    let trace = outcome.trace.unwrap();
+    assert_eq!(trace.steps.len(), 10);
+    assert_eq!(trace.dropped_steps + 10, outcome.counters.inst_executed);
 }

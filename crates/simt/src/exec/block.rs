@@ -233,8 +233,7 @@ impl Block {
             return Some(released);
         }
         let warp = &mut self.warps[ready[draw(ready.len())]];
-        let splits: Vec<usize> =
-            (0..warp.splits.len()).filter(|&at| warp.splits[at].state == State::Ready).collect();
+        let splits: Vec<usize> = (0..warp.splits.len()).filter(|&at| warp.splits[at].state == State::Ready).collect();
         let at = splits[draw(splits.len())];
         let turn = 1 + draw(24) as u64;
         if draw(4) == 0 && warp.splits.len() < SPLITS_MAX {

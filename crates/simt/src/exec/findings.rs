@@ -82,7 +82,17 @@ impl Findings {
 
     #[cold]
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn access(&mut self, code: Code, env: &Environment, warp: &Warp, pc: u32, lanes: u32, place: Place, address: u64, bytes: u32) {
+    pub(super) fn access(
+        &mut self,
+        code: Code,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        lanes: u32,
+        place: Place,
+        address: u64,
+        bytes: u32,
+    ) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, code, at, None, Detail::Access { place, address, bytes });
     }
@@ -127,7 +137,7 @@ impl Findings {
     pub(super) fn stuck(&mut self, env: &Environment, warps: &[Warp]) {
         let at_barrier = |state: &State| matches!(state, State::AtBarrier(..));
         let waiting = splits(env, warps).find(|(_, state)| at_barrier(state));
-        let elsewhere = splits(env, warps).find(|(_, state)| matches!(state, State::AtWarpSync(_) | State::Parted) );
+        let elsewhere = splits(env, warps).find(|(_, state)| matches!(state, State::AtWarpSync(_) | State::Parted));
         match (waiting, elsewhere) {
             (Some((at, _)), Some((mut other, State::Parted))) => {
                 // A parted split's lanes include its children's: those that only wait to meet are the missing ones.

@@ -16,6 +16,7 @@ use crate::code::{Code, Op, Source, Special, Target};
 use crate::launch::{Check, Launch, LaunchError, Options, Outcome};
 use crate::memory::Memory;
 use crate::program::Kernel;
+use crate::trace::{Instruction, Step, Trace, VERSION};
 use crate::{Counters, LineCounters};
 
 /// Blocks a host thread takes at a time.
@@ -61,10 +62,17 @@ struct Share {
     findings: Findings,
     reads: Vec<Touch>,
     writes: Vec<Touch>,
+    steps: Vec<Step>,
+    dropped_steps: u64,
 }
 
 /// Runs `launch`. See the module's head for the order of blocks.
-pub(crate) fn run(kernel: &Kernel, memory: &mut Memory, launch: &Launch, options: &Options) -> Result<Outcome, LaunchError> {
+pub(crate) fn run(
+    kernel: &Kernel,
+    memory: &mut Memory,
+    launch: &Launch,
+    options: &Options,
+) -> Result<Outcome, LaunchError> {
     let code = &kernel.code;
     let params = bind(kernel, launch)?;
     let mut variables = Vec::new();
@@ -78,16 +86,7 @@ pub(crate) fn run(kernel: &Kernel, memory: &mut Memory, launch: &Launch, options
     let blocks = launch.grid.iter().map(|&n| u64::from(n)).product::<u64>();
     let workers = host_threads(options).min(blocks.div_ceil(BATCH).max(1) as usize);
     let talk = code.blocks_communicate || launch.cooperative;
-    let draft = Draft {
-        code,
-        launch,
-        options,
-        params,
-        variables,
-        threads_per_block,
-        dynamic_offset,
-        shared_bytes,
-    };
+    let draft = Draft { code, launch, options, params, variables, threads_per_block, dynamic_offset, shared_bytes };
     let mut share = None;
     if workers > 1 && !talk {
         memory.begin_journal();
@@ -107,8 +106,9 @@ pub(crate) fn run(kernel: &Kernel, memory: &mut Memory, launch: &Launch, options
         memory.forget_unwritten();
     }
     let (counters, lines) = tally(kernel, &share.counts);
+    let trace = options.trace.map(|_| trace(kernel, share.steps, share.dropped_steps));
     let faults = share.findings.into_faults(kernel, memory, dynamic_offset);
-    Ok(Outcome { counters, lines, faults })
+    Ok(Outcome { counters, lines, faults, trace })
 }
 
 /// A context that still lacks its borrow of memory.
@@ -275,6 +275,8 @@ fn side_by_side(context: &Context<'_>, blocks: u64, workers: usize) -> Option<Sh
         all.findings.merge(share.findings);
         all.reads.extend(share.reads);
         all.writes.extend(share.writes);
+        all.steps.extend(share.steps);
+        all.dropped_steps += share.dropped_steps;
     }
     (!blocks_met(&mut all.reads, &mut all.writes)).then_some(all)
 }
@@ -310,14 +312,17 @@ fn blocks_met(reads: &mut [Touch], writes: &mut [Touch]) -> bool {
 
 impl Machine<'_> {
     fn share(self) -> Share {
-        Share { counts: self.counts, findings: self.findings, ..Share::default() }
+        let dropped_steps = self.recorder.dropped;
+        let steps = self.recorder.into_steps();
+        Share { counts: self.counts, findings: self.findings, steps, dropped_steps, ..Share::default() }
     }
 }
 
 /// Fills the constant rows that are the same for all blocks.
 pub(super) fn fill_constants(context: &Context<'_>, warp: &mut Warp) {
     for &(row, source) in &context.code.constants32 {
-        warp.w[usize::from(row)] = Row32(std::array::from_fn(|lane| value(context, warp.index, lane as u32, source) as u32));
+        warp.w[usize::from(row)] =
+            Row32(std::array::from_fn(|lane| value(context, warp.index, lane as u32, source) as u32));
     }
     for &(row, source) in &context.code.constants64 {
         warp.d[usize::from(row)] = Row64(std::array::from_fn(|lane| value(context, warp.index, lane as u32, source)));
@@ -414,8 +419,25 @@ fn tally(kernel: &Kernel, counts: &[Counts]) -> (Counters, Vec<LineCounters>) {
     (total, lines)
 }
 
+/// The recorded steps in block order, with the names they need.
+fn trace(kernel: &Kernel, mut steps: Vec<Step>, dropped_steps: u64) -> Trace {
+    // Stable: the steps of one block keep their order.
+    steps.sort_by_key(|step| step.block_linear);
+    let source = |debug: &crate::code::Debug| {
+        let loc = debug.loc?;
+        let file = kernel.sources.iter().find(|s| s.index == loc.file)?;
+        Some((file.path.clone(), loc.line))
+    };
+    let code = kernel.code.debug.iter().map(|debug| {
+        let (file, line) = source(debug).unwrap_or_default();
+        Instruction { opcode: debug.opcode.clone(), ptx_line: debug.ptx_line, file, line }
+    });
+    Trace { version: VERSION, kernel: kernel.name.clone(), code: code.collect(), steps, dropped_steps }
+}
+
 fn classify(op: Op, counts: &Counts) -> Counters {
-    let mut out = Counters { inst_executed: counts.issued, thread_inst_executed: counts.threads, ..Counters::default() };
+    let mut out =
+        Counters { inst_executed: counts.issued, thread_inst_executed: counts.threads, ..Counters::default() };
     let [shared, global, local] = [counts.requests[0], counts.requests[1], counts.requests[2]];
     match op {
         Op::Branch => {

@@ -1,23 +1,24 @@
 //! Loads, stores and atomics: addresses, checks, counters, data.
 
+use super::Machine;
 use super::alu::{store32, store64};
 use super::block::Environment;
 use super::warp::{FULL, Warp};
-use super::Machine;
-use crate::code::{AtomOp, AtomicOp, Inst, MemOp, Op, Target, Width};
+use crate::access::Passes;
+use crate::code::{Inst, MemOp, Op, Target, Width};
 use crate::fault::Code;
 use crate::launch::Check;
 use crate::memory::{Buffer, LOCAL_BASE, SHARED_BASE};
 use crate::race::Access;
 
 /// Bytes an access of one lane covers, and where lanes start.
-struct Span {
-    bytes: u32,
-    at: [u64; 32],
+pub(super) struct Span {
+    pub(super) bytes: u32,
+    pub(super) at: [u64; 32],
 }
 
 /// What a lane's data goes to or comes from.
-type Lanes = [u64; 32];
+pub(super) type Lanes = [u64; 32];
 
 /// A state space as the counters see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub(super) enum Place {
 
 /// The first and one past the last byte that the active lanes touch.
 #[inline(always)]
-fn hull(at: &[u64; 32], mask: u32, bytes: u32) -> (u64, u64) {
+pub(super) fn hull(at: &[u64; 32], mask: u32, bytes: u32) -> (u64, u64) {
     let (mut low, mut high) = (u64::MAX, 0);
     for lane in 0..32 {
         let on = mask & (1 << lane) != 0;
@@ -67,7 +68,7 @@ fn extend(value: u64, width: Width) -> u64 {
 }
 
 #[inline(always)]
-fn addresses(warp: &Warp, inst: &Inst) -> [u64; 32] {
+pub(super) fn addresses(warp: &Warp, inst: &Inst) -> [u64; 32] {
     let offset = inst.imm as u64;
     if inst.e == 1 {
         warp.w[usize::from(inst.a)].0.map(|base| u64::from(base.wrapping_add(offset as u32)))
@@ -84,14 +85,20 @@ two_clones! {
         load, load_avx2, load_baseline = load_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32);
         /// `st`
         store, store_avx2, store_baseline = store_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32);
-        /// `atom`, `red`
-        atomic, atomic_avx2, atomic_baseline = atomic_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: AtomOp, mask: u32);
     }
 }
 
 impl Machine<'_> {
     #[inline(always)]
-    pub(super) fn load_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32) {
+    pub(super) fn load_inline(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        pc: u32,
+        inst: &Inst,
+        op: MemOp,
+        mask: u32,
+    ) {
         let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
         let mut data = [[0u64; 32]; 4];
         self.each_place(op.target, mask, span, |machine, place, mask, span| {
@@ -117,7 +124,15 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn store_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32) {
+    pub(super) fn store_inline(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        pc: u32,
+        inst: &Inst,
+        op: MemOp,
+        mask: u32,
+    ) {
         let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
         let mut data = [[0u64; 32]; 4];
         for (element, values) in data.iter_mut().enumerate().take(usize::from(op.vector)) {
@@ -135,7 +150,13 @@ impl Machine<'_> {
 
     /// Calls `access` once for each state space that the lanes address, with addresses inside that space.
     #[inline(always)]
-    fn each_place(&mut self, target: Target, mask: u32, mut span: Span, mut access: impl FnMut(&mut Self, Place, u32, &Span)) {
+    pub(super) fn each_place(
+        &mut self,
+        target: Target,
+        mask: u32,
+        mut span: Span,
+        mut access: impl FnMut(&mut Self, Place, u32, &Span),
+    ) {
         const NOWHERE: (Place, u32, u64) = (Place::Local, 0, 0);
         let parts = match target {
             Target::Global => [(Place::Global, mask, 0), NOWHERE, NOWHERE],
@@ -161,10 +182,19 @@ impl Machine<'_> {
 
     /// The lanes of `mask` whose access may go ahead: aligned and inside. The others become findings.
     #[inline(always)]
-    fn admit(&mut self, env: &Environment, warp: &Warp, pc: u32, place: Place, mask: u32, span: &Span) -> u32 {
+    pub(super) fn admit(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        place: Place,
+        mask: u32,
+        span: &Span,
+    ) -> u32 {
         self.counts[pc as usize].requests[place as usize] += 1;
         let size = u64::from(span.bytes);
-        let askew = (0..32).fold(0, |all, lane| all | if mask & (1 << lane) != 0 { span.at[lane] & (size - 1) } else { 0 });
+        let askew =
+            (0..32).fold(0, |all, lane| all | if mask & (1 << lane) != 0 { span.at[lane] & (size - 1) } else { 0 });
         let (low, high) = hull(&span.at, mask, span.bytes);
         let inside = match place {
             Place::Global => match self.context.memory.buffer(low) {
@@ -184,7 +214,7 @@ impl Machine<'_> {
     #[cold]
     fn refuse(&mut self, env: &Environment, warp: &Warp, pc: u32, place: Place, mask: u32, span: &Span) -> u32 {
         let size = u64::from(span.bytes);
-        let misaligned = filter(mask, |lane| span.at[lane] % size != 0);
+        let misaligned = filter(mask, |lane| !span.at[lane].is_multiple_of(size));
         let outside = filter(mask & !misaligned, |lane| {
             let at = span.at[lane];
             match place {
@@ -204,7 +234,17 @@ impl Machine<'_> {
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // one call site; a struct would only rename the arguments
-    fn load_from(&mut self, env: &mut Environment, warp: &Warp, pc: u32, op: MemOp, place: Place, mask: u32, span: &Span, data: &mut [Lanes; 4]) {
+    fn load_from(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        op: MemOp,
+        place: Place,
+        mask: u32,
+        span: &Span,
+        data: &mut [Lanes; 4],
+    ) {
         let mask = self.admit(env, warp, pc, place, mask, span);
         if mask == 0 {
             return;
@@ -215,6 +255,7 @@ impl Machine<'_> {
             Place::Global => {
                 let sectors = self.memos[pc as usize].global_sectors(span.bytes, mask, &span.at);
                 self.counts[pc as usize].sectors += u64::from(sectors);
+                self.record(place, mask, span, Passes::default(), sectors);
                 self.load_global(env, warp, pc, mask, span, width, &mut data[..elements]);
             }
             Place::Shared => {
@@ -222,6 +263,7 @@ impl Machine<'_> {
                 let passes = self.memos[pc as usize].shared_load(span.bytes, mask, &at);
                 self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
                 self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
+                self.record(place, mask, span, passes, 0);
                 self.watch_read(env, warp, pc, mask, span.bytes, &at);
                 for (element, values) in data.iter_mut().enumerate().take(elements) {
                     let step = element as u32 * width;
@@ -233,6 +275,7 @@ impl Machine<'_> {
                 }
             }
             Place::Local => {
+                self.record(place, mask, span, Passes::default(), 0);
                 let local_bytes = self.context.code.local_bytes as usize;
                 for lane in lanes(mask) {
                     for (element, values) in data.iter_mut().enumerate().take(elements) {
@@ -248,7 +291,16 @@ impl Machine<'_> {
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn load_global(&mut self, env: &mut Environment, warp: &Warp, pc: u32, mask: u32, span: &Span, width: u32, data: &mut [Lanes]) {
+    fn load_global(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        mask: u32,
+        span: &Span,
+        width: u32,
+        data: &mut [Lanes],
+    ) {
         let memory = self.context.memory;
         let (low, high) = hull(&span.at, mask, span.bytes);
         if self.context.side_by_side {
@@ -284,8 +336,25 @@ impl Machine<'_> {
         }
     }
 
+    /// Notes an access of the instruction that is being recorded.
+    #[inline(always)]
+    pub(super) fn record(&mut self, place: Place, mask: u32, span: &Span, passes: Passes, sectors: u32) {
+        if self.recording {
+            self.recorder.access(place, mask, span.bytes, &span.at, passes, sectors);
+        }
+    }
+
     #[allow(clippy::too_many_arguments)]
-    fn watch_global(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span, buffer: &Buffer, base: u64) {
+    fn watch_global(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        mask: u32,
+        span: &Span,
+        buffer: &Buffer,
+        base: u64,
+    ) {
         let part = span.bytes.min(8);
         let unwritten = filter(mask, |lane| {
             let offset = span.at[lane] - base;
@@ -314,7 +383,7 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    fn take_races(&mut self, env: &Environment) {
+    pub(super) fn take_races(&mut self, env: &Environment) {
         if !self.races.is_empty() {
             for race in self.races.drain(..) {
                 self.findings.race(env, &race);
@@ -324,7 +393,17 @@ impl Machine<'_> {
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn store_to(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, op: MemOp, place: Place, mask: u32, span: &Span, data: &[Lanes; 4]) {
+    fn store_to(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        pc: u32,
+        op: MemOp,
+        place: Place,
+        mask: u32,
+        span: &Span,
+        data: &[Lanes; 4],
+    ) {
         let mask = self.admit(env, warp, pc, place, mask, span);
         if mask == 0 {
             return;
@@ -335,6 +414,7 @@ impl Machine<'_> {
             Place::Global => {
                 let sectors = self.memos[pc as usize].global_sectors(span.bytes, mask, &span.at);
                 self.counts[pc as usize].sectors += u64::from(sectors);
+                self.record(place, mask, span, Passes::default(), sectors);
                 if self.context.side_by_side {
                     let (low, high) = hull(&span.at, mask, span.bytes);
                     env.log.write(low, high);
@@ -348,6 +428,7 @@ impl Machine<'_> {
             }
             Place::Shared => self.store_shared(env, warp, pc, mask, span, width, data),
             Place::Local => {
+                self.record(place, mask, span, Passes::default(), 0);
                 let local_bytes = self.context.code.local_bytes as usize;
                 for lane in lanes(mask) {
                     for (element, values) in data.iter().enumerate() {
@@ -362,11 +443,21 @@ impl Machine<'_> {
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn store_shared(&mut self, env: &mut Environment, warp: &Warp, pc: u32, mask: u32, span: &Span, width: u32, data: &[Lanes]) {
+    fn store_shared(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        mask: u32,
+        span: &Span,
+        width: u32,
+        data: &[Lanes],
+    ) {
         let at = span.at.map(|a| a as u32);
         let passes = self.memos[pc as usize].shared_store(span.bytes, mask, &at);
         self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
         self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
+        self.record(Place::Shared, mask, span, passes, 0);
         if env.shadow.is_some() {
             // Each element is its own access to the race check, so that values can be compared.
             for (element, values) in data.iter().enumerate() {
@@ -382,91 +473,6 @@ impl Machine<'_> {
             let step = element as u32 * width;
             lanes(mask).for_each(|lane| env.store_shared(at[lane] + step, width, values[lane]));
         }
-    }
-
-    #[inline(always)]
-    pub(super) fn atomic_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: AtomOp, mask: u32) {
-        let span = Span { bytes: u32::from(op.bytes), at: addresses(warp, inst) };
-        let source = |row: u16| -> Lanes {
-            match op.bytes {
-                8 => warp.d.get(usize::from(row)).map_or([0; 32], |r| r.0),
-                _ => warp.w.get(usize::from(row)).map_or([0; 32], |r| r.0.map(u64::from)),
-            }
-        };
-        let (b, c) = (source(inst.b), source(inst.c));
-        let mut old = [0u64; 32];
-        self.each_place(op.target, mask, span, |machine, place, mask, span| {
-            let mask = machine.admit(env, warp, pc, place, mask, span);
-            if mask != 0 {
-                machine.atomic_at(env, warp, pc, op, place, mask, span, &b, &c, &mut old);
-            }
-        });
-        if op.bytes == 8 {
-            store64(warp, inst.d, &old, mask);
-        } else {
-            store32(warp, inst.d, &old.map(|v| v as u32), mask);
-        }
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn atomic_at(&mut self, env: &mut Environment, warp: &Warp, pc: u32, op: AtomOp, place: Place, mask: u32, span: &Span, b: &Lanes, c: &Lanes, old: &mut Lanes) {
-        let bytes = u32::from(op.bytes);
-        match place {
-            Place::Shared => {
-                let at = span.at.map(|a| a as u32);
-                let passes = self.memos[pc as usize].shared_atomic(bytes, mask, &at);
-                self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
-                self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
-                if let Some(shadow) = &mut env.shadow {
-                    shadow.atomic(Access { warp: warp.index, mask, pc, bytes, addresses: &at }, &mut self.races);
-                    self.take_races(env);
-                }
-                for lane in lanes(mask) {
-                    old[lane] = env.load_shared(at[lane], bytes);
-                    env.store_shared(at[lane], bytes, combine(op, old[lane], b[lane], c[lane]));
-                }
-            }
-            Place::Global => {
-                let sectors = self.memos[pc as usize].global_atomic_sectors(bytes, mask, &span.at);
-                self.counts[pc as usize].sectors += u64::from(sectors);
-                if self.context.side_by_side {
-                    let (low, high) = hull(&span.at, mask, bytes);
-                    env.log.write(low, high);
-                }
-                // Blocks that use global atomics never run side by side, so load and store need not be one step.
-                for lane in lanes(mask) {
-                    let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
-                    old[lane] = buffer.load(offset, bytes);
-                    buffer.store(offset, bytes, combine(op, old[lane], b[lane], c[lane]));
-                }
-            }
-            // PTX has no atomics on local memory; a generic address that points there is the kernel's mistake.
-            Place::Local => {
-                let first = span.at[mask.trailing_zeros() as usize & 31];
-                self.findings.access(Code::OutOfBounds, env, warp, pc, mask, place, first, bytes);
-            }
-        }
-    }
-}
-
-/// The value that an atomic leaves in memory.
-fn combine(op: AtomOp, old: u64, b: u64, c: u64) -> u64 {
-    let signed = |v: u64| if op.bytes == 4 { v as u32 as i32 as i64 } else { v as i64 };
-    match op.op {
-        AtomicOp::Add => old.wrapping_add(b),
-        AtomicOp::AddF32 => u64::from(crate::eval::bits32(f32::from_bits(old as u32) + f32::from_bits(b as u32))),
-        AtomicOp::AddF64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
-        AtomicOp::MinU => old.min(b),
-        AtomicOp::MinS => if signed(b) < signed(old) { b } else { old },
-        AtomicOp::MaxU => old.max(b),
-        AtomicOp::MaxS => if signed(b) > signed(old) { b } else { old },
-        AtomicOp::And => old & b,
-        AtomicOp::Or => old | b,
-        AtomicOp::Xor => old ^ b,
-        AtomicOp::Exch => b,
-        AtomicOp::Cas => if old == b { c } else { old },
-        AtomicOp::Inc => if old >= b { 0 } else { old + 1 },
-        AtomicOp::Dec => if old == 0 || old > b { b } else { old - 1 },
     }
 }
 

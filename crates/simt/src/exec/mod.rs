@@ -38,11 +38,13 @@ macro_rules! two_clones {
 }
 
 mod alu;
+mod atomic;
 mod block;
 mod findings;
 mod grid;
 mod memory;
 mod sync;
+mod trace;
 mod warp;
 
 pub(crate) use grid::run;
@@ -55,6 +57,7 @@ use crate::race::Race;
 use alu::{store_predicate, store32, store64};
 use block::Environment;
 use findings::Findings;
+use trace::Recorder;
 use warp::Warp;
 
 /// What all blocks of a launch share.
@@ -107,6 +110,9 @@ struct Machine<'k> {
     memos: Vec<Memo>,
     findings: Findings,
     races: Vec<Race>,
+    recorder: Recorder,
+    /// The instruction that runs now is being recorded.
+    recording: bool,
     has_avx2: bool,
 }
 
@@ -119,6 +125,8 @@ impl<'k> Machine<'k> {
             memos: (0..length).map(|_| Memo::new()).collect(),
             findings: Findings::default(),
             races: Vec::new(),
+            recorder: Recorder::new(context.options.trace),
+            recording: false,
             has_avx2: has_avx2(),
         }
     }
@@ -144,6 +152,7 @@ impl<'k> Machine<'k> {
         let code = self.context.code;
         let (mut pc, mut mask, meet) = (warp.splits[at].pc, warp.splits[at].mask, warp.splits[at].meet);
         let mut left = turn;
+        let wanted = self.recorder.wants(env.linear);
         loop {
             if pc == meet {
                 warp.end(at);
@@ -160,6 +169,9 @@ impl<'k> Machine<'k> {
             counts.issued += 1;
             counts.threads += u64::from(mask.count_ones());
             let active = guarded(warp, inst, mask);
+            if wanted {
+                self.recording = self.recorder.begin(env, warp, pc, mask, active);
+            }
             match inst.op {
                 Op::Alu(alu) => warp.alu::<AVX2>(alu, inst, active),
                 Op::Branch => {
@@ -208,6 +220,9 @@ impl<'k> Machine<'k> {
                     }
                 }
                 _ => simple::<AVX2>(warp, inst, active, mask),
+            }
+            if std::mem::take(&mut self.recording) {
+                self.recorder.values(warp, inst);
             }
             pc += 1;
         }

@@ -35,7 +35,15 @@ impl Machine<'_> {
     /// Executes a `.sync` instruction of the warp now if every lane that its mask names is here. Otherwise split `at`
     /// starts to wait, and false is returned.
     #[inline(always)]
-    pub(super) fn collective(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, pc: u32, inst: &Inst, active: u32) -> bool {
+    pub(super) fn collective(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        at: usize,
+        pc: u32,
+        inst: &Inst,
+        active: u32,
+    ) -> bool {
         let named = member_mask(warp, inst, active);
         let needed = named & warp.live;
         let waits = matches!(self.context.options.schedule, Schedule::Independent { .. });

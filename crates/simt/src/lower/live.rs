@@ -31,12 +31,34 @@ fn operands(code: &Code, inst: &Inst, visit: &mut dyn FnMut(Row, Reg, bool)) {
             see(Row::P, inst.d, true);
             see(Row::P, inst.e, true);
         }
-        Op::Mov32 => { see(Row::W, inst.a, false); see(Row::W, inst.d, true); }
-        Op::Mov64 => { see(Row::D, inst.a, false); see(Row::D, inst.d, true); }
-        Op::Pack64 => { see(Row::W, inst.a, false); see(Row::W, inst.b, false); see(Row::D, inst.d, true); }
-        Op::Pack32 => { see(Row::W, inst.a, false); see(Row::W, inst.b, false); see(Row::W, inst.d, true); }
-        Op::Unpack64 => { see(Row::D, inst.a, false); see(Row::W, inst.d, true); see(Row::W, inst.e, true); }
-        Op::Unpack32 => { see(Row::W, inst.a, false); see(Row::W, inst.d, true); see(Row::W, inst.e, true); }
+        Op::Mov32 => {
+            see(Row::W, inst.a, false);
+            see(Row::W, inst.d, true);
+        }
+        Op::Mov64 => {
+            see(Row::D, inst.a, false);
+            see(Row::D, inst.d, true);
+        }
+        Op::Pack64 => {
+            see(Row::W, inst.a, false);
+            see(Row::W, inst.b, false);
+            see(Row::D, inst.d, true);
+        }
+        Op::Pack32 => {
+            see(Row::W, inst.a, false);
+            see(Row::W, inst.b, false);
+            see(Row::W, inst.d, true);
+        }
+        Op::Unpack64 => {
+            see(Row::D, inst.a, false);
+            see(Row::W, inst.d, true);
+            see(Row::W, inst.e, true);
+        }
+        Op::Unpack32 => {
+            see(Row::W, inst.a, false);
+            see(Row::W, inst.d, true);
+            see(Row::W, inst.e, true);
+        }
         Op::Selp32 | Op::Selp64 => {
             let row = if inst.op == Op::Selp64 { Row::D } else { Row::W };
             see(row, inst.a, false);
@@ -81,8 +103,15 @@ fn operands(code: &Code, inst: &Inst, visit: &mut dyn FnMut(Row, Reg, bool)) {
             see(Row::W, inst.d, true);
             see(Row::P, inst.e, true);
         }
-        Op::Redux(_) => { see(Row::W, inst.a, false); see(Row::W, inst.f, false); see(Row::W, inst.d, true); }
-        Op::Barrier | Op::BarrierArrive | Op::WarpBarrier => { see(Row::W, inst.a, false); see(Row::W, inst.b, false); }
+        Op::Redux(_) => {
+            see(Row::W, inst.a, false);
+            see(Row::W, inst.f, false);
+            see(Row::W, inst.d, true);
+        }
+        Op::Barrier | Op::BarrierArrive | Op::WarpBarrier => {
+            see(Row::W, inst.a, false);
+            see(Row::W, inst.b, false);
+        }
         Op::ActiveMask => see(Row::W, inst.d, true),
         Op::Clock => see(if inst.imm == 1 { Row::D } else { Row::W }, inst.d, true),
         Op::Branch | Op::Exit | Op::Trap | Op::Nop => {}
@@ -134,9 +163,17 @@ pub(super) fn find_unset(code: &mut Code) {
                 // A guarded write, or one that only some lanes reach, leaves the other lanes' old values; only the
                 // guard can make a value be read that this path never wrote.
                 if inst.guard.predicate == NONE {
-                    operands(code, inst, &mut |row, reg, write| if write { live.remove(Set::bit(code, row, reg)) });
+                    operands(code, inst, &mut |row, reg, write| {
+                        if write {
+                            live.remove(Set::bit(code, row, reg))
+                        }
+                    });
                 }
-                operands(code, inst, &mut |row, reg, write| if !write { live.insert(Set::bit(code, row, reg)) });
+                operands(code, inst, &mut |row, reg, write| {
+                    if !write {
+                        live.insert(Set::bit(code, row, reg))
+                    }
+                });
             }
             if live_in[i] != live {
                 live_in[i] = live;

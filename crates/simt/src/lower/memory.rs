@@ -17,7 +17,10 @@ impl Lower<'_> {
         let address = self.address(inst, &inst.operands[1])?;
         let (regs, wide) = self.data(inst, &inst.operands[0], ty)?;
         let op = Op::Load(MemOp { target, width: width(ty, wide), vector: regs.len() as u8 });
-        let inst_code = self.with_data(Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP }, &regs);
+        let inst_code = self.with_data(
+            Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP },
+            &regs,
+        );
         self.emit(inst, &[inst_code])
     }
 
@@ -27,7 +30,10 @@ impl Lower<'_> {
         let address = self.address(inst, &inst.operands[0])?;
         let (regs, wide) = self.data(inst, &inst.operands[1], ty)?;
         let op = Op::Store(MemOp { target, width: width(ty, wide), vector: regs.len() as u8 });
-        let inst_code = self.with_data(Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP }, &regs);
+        let inst_code = self.with_data(
+            Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP },
+            &regs,
+        );
         self.emit(inst, &[inst_code])
     }
 
@@ -135,7 +141,10 @@ impl Lower<'_> {
             None => NONE,
         };
         let op = Op::Atomic(AtomOp { target, op, bytes: bytes as u8, is_red });
-        self.emit(inst, &[Inst { op, d, a: address.row, e: u16::from(address.narrow), b, c, imm: address.offset, ..Inst::NOP }])
+        self.emit(
+            inst,
+            &[Inst { op, d, a: address.row, e: u16::from(address.narrow), b, c, imm: address.offset, ..Inst::NOP }],
+        )
     }
 
     /// Global atomics and ordered or volatile global loads are how blocks talk to each other within a launch.

@@ -160,12 +160,8 @@ impl Lower<'_> {
             }
         };
         for (i, inst) in insts.iter().enumerate() {
-            let debug = Debug {
-                loc: source.loc,
-                ptx_line: source.span.line,
-                opcode: source.opcode.clone(),
-                counted: i == 0,
-            };
+            let debug =
+                Debug { loc: source.loc, ptx_line: source.span.line, opcode: source.opcode.clone(), counted: i == 0 };
             self.push(Inst { guard, ..*inst }, debug);
         }
         Ok(())

@@ -84,7 +84,9 @@ impl Lower<'_> {
             Operand::Name(name) => match self.binding(name)? {
                 Some(Binding::Row32(row)) => Ok(row),
                 Some(Binding::Row64(_)) => self.refuse(inst, format!("{name} has 64 bits where 32 are expected")),
-                Some(Binding::Predicate(_)) => self.refuse(inst, format!("{name} is a predicate where a number is expected")),
+                Some(Binding::Predicate(_)) => {
+                    self.refuse(inst, format!("{name} is a predicate where a number is expected"))
+                }
                 Some(other) => self.address_constant(inst, name, &other, 0).map(|source| self.constant32(source)),
                 None => match special(name) {
                     Some(special) => Ok(self.constant32(Source::Special(special))),
@@ -92,7 +94,9 @@ impl Lower<'_> {
                 },
             },
             Operand::Offset(name, offset) => match self.binding(name)? {
-                Some(binding) => self.address_constant(inst, name, &binding, *offset).map(|source| self.constant32(source)),
+                Some(binding) => {
+                    self.address_constant(inst, name, &binding, *offset).map(|source| self.constant32(source))
+                }
                 None => self.refuse(inst, format!("{name} is not declared")),
             },
             _ => self.refuse(inst, "a register or a number is expected here"),
@@ -109,8 +113,12 @@ impl Lower<'_> {
                 match self.binding(name)? {
                     Some(Binding::Row64(row)) => Ok(row),
                     Some(Binding::Row32(_)) => self.refuse(inst, format!("{name} has 32 bits where 64 are expected")),
-                    Some(Binding::Predicate(_)) => self.refuse(inst, format!("{name} is a predicate where a number is expected")),
-                    Some(other) => self.address_constant(inst, name, &other, offset).map(|source| self.constant64(source)),
+                    Some(Binding::Predicate(_)) => {
+                        self.refuse(inst, format!("{name} is a predicate where a number is expected"))
+                    }
+                    Some(other) => {
+                        self.address_constant(inst, name, &other, offset).map(|source| self.constant64(source))
+                    }
                     None => match special(name) {
                         Some(special) => Ok(self.constant64(Source::Special(special))),
                         None => self.refuse(inst, format!("{name} is not declared")),
@@ -122,7 +130,12 @@ impl Lower<'_> {
     }
 
     /// A register of either width: loads, stores and conversions take registers wider than their type.
-    pub(super) fn any_row(&mut self, inst: &Instruction, operand: &Operand, bytes: u32) -> Result<(Reg, bool), LoadError> {
+    pub(super) fn any_row(
+        &mut self,
+        inst: &Instruction,
+        operand: &Operand,
+        bytes: u32,
+    ) -> Result<(Reg, bool), LoadError> {
         if let Operand::Name(name) = operand {
             match self.binding(name)? {
                 Some(Binding::Row32(row)) => return Ok((row, false)),
@@ -134,7 +147,13 @@ impl Lower<'_> {
     }
 
     /// The address of a variable in its own window, as a constant.
-    fn address_constant(&self, inst: &Instruction, name: &str, binding: &Binding, offset: i64) -> Result<Source, LoadError> {
+    fn address_constant(
+        &self,
+        inst: &Instruction,
+        name: &str,
+        binding: &Binding,
+        offset: i64,
+    ) -> Result<Source, LoadError> {
         Ok(match binding {
             Binding::Shared(at) => Source::Literal(i64::from(*at).wrapping_add(offset) as u64),
             Binding::Local(at) => Source::Literal(i64::from(*at).wrapping_add(offset) as u64),

@@ -77,7 +77,9 @@ impl Lower<'_> {
                 let op = if negated { Op::PredNot } else { Op::PredMov };
                 self.emit(inst, &[Inst { op, d, a, ..Inst::NOP }])
             }
-            (_, Operand::Name(name)) if matches!(name.as_str(), "%clock" | "%clock_hi" | "%clock64" | "%globaltimer") => {
+            (_, Operand::Name(name))
+                if matches!(name.as_str(), "%clock" | "%clock_hi" | "%clock64" | "%globaltimer") =>
+            {
                 let (d, wide) = self.any_row(inst, d, ty.size_bytes())?;
                 self.emit(inst, &[Inst { op: Op::Clock, d, imm: i64::from(wide), ..Inst::NOP }])
             }
@@ -214,7 +216,14 @@ impl Lower<'_> {
                 if b_negated {
                     return self.refuse_opcode(inst);
                 }
-                (match name { "and" => Op::PredAnd, "or" => Op::PredOr, _ => Op::PredXor }, b)
+                (
+                    match name {
+                        "and" => Op::PredAnd,
+                        "or" => Op::PredOr,
+                        _ => Op::PredXor,
+                    },
+                    b,
+                )
             }
         };
         if a_negated {
@@ -308,8 +317,20 @@ impl Lower<'_> {
         let signed = inst.has("s32");
         let op = match inst.modifiers.get(1).map(String::as_str) {
             Some("add") => ReduxOp::Add,
-            Some("min") => if signed { ReduxOp::MinS } else { ReduxOp::MinU },
-            Some("max") => if signed { ReduxOp::MaxS } else { ReduxOp::MaxU },
+            Some("min") => {
+                if signed {
+                    ReduxOp::MinS
+                } else {
+                    ReduxOp::MinU
+                }
+            }
+            Some("max") => {
+                if signed {
+                    ReduxOp::MaxS
+                } else {
+                    ReduxOp::MaxU
+                }
+            }
             Some("and") => ReduxOp::And,
             Some("or") => ReduxOp::Or,
             Some("xor") => ReduxOp::Xor,

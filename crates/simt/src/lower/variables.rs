@@ -1,6 +1,6 @@
 //! Declarations: registers get rows, variables get offsets.
 
-use ptx::{Function, Initializer, Immediate, Item, RegisterDecl, Space, Type, Variable};
+use ptx::{Function, Immediate, Initializer, Item, RegisterDecl, Space, Type, Variable};
 
 use super::{Binding, Lower};
 use crate::code::{ModuleVariable, SharedVariable};
@@ -108,7 +108,9 @@ impl Lower<'_> {
                 let offset = self.code.local_bytes.next_multiple_of(variable.align_bytes.max(1));
                 let end = u64::from(offset) + size_of(variable);
                 if end > 512 << 10 {
-                    return Err(self.unsupported(variable.span.line, "more than 512 KiB of local memory a thread".into()));
+                    return Err(
+                        self.unsupported(variable.span.line, "more than 512 KiB of local memory a thread".into())
+                    );
                 }
                 self.code.local_bytes = end as u32;
                 Binding::Local(offset)
@@ -142,7 +144,12 @@ impl Lower<'_> {
         if bytes == 0 {
             self.code.dynamic_align_bytes = self.code.dynamic_align_bytes.max(align);
             let name = last_name(&variable.name);
-            self.code.shared.push(SharedVariable { name, offset: u32::MAX, bytes: 0, element_bytes: element_of(variable) });
+            self.code.shared.push(SharedVariable {
+                name,
+                offset: u32::MAX,
+                bytes: 0,
+                element_bytes: element_of(variable),
+            });
             return Ok(Binding::Dynamic);
         }
         let offset = self.code.shared_bytes.next_multiple_of(align);
@@ -163,7 +170,8 @@ impl Lower<'_> {
         let width = variable.ty.size_bytes().max(1) as usize;
         for (slot, init) in bytes.chunks_exact_mut(width).zip(&variable.init) {
             let Initializer::Value(value) = init else {
-                let message = format!("{} is initialised with an address, which the simulator does not place yet", variable.name);
+                let message =
+                    format!("{} is initialised with an address, which the simulator does not place yet", variable.name);
                 return Err(self.unsupported(variable.span.line, message));
             };
             let raw = match *value {

@@ -1,0 +1,95 @@
+//! Records what chosen blocks do, step by step.
+
+use super::block::Environment;
+use super::memory::Place;
+use super::warp::Warp;
+use crate::access::Passes;
+use crate::code::{Inst, Op};
+use crate::ops::Row;
+use crate::trace::{Access, Options, Space, Step, Values};
+
+/// The steps of the blocks that one host thread ran.
+#[derive(Debug, Default)]
+pub(super) struct Recorder {
+    options: Option<Options>,
+    steps: Vec<Step>,
+    /// Steps of the block that runs now.
+    in_block: u64,
+    block: u64,
+    pub(super) dropped: u64,
+}
+
+impl Recorder {
+    pub(super) fn new(options: Option<Options>) -> Recorder {
+        Recorder { options, ..Recorder::default() }
+    }
+
+    /// Whether block `linear` is one of those asked for.
+    #[inline(always)]
+    pub(super) fn wants(&self, linear: u64) -> bool {
+        self.options.is_some_and(|options| linear < options.blocks)
+    }
+
+    /// An instruction is about to run. True if it was recorded: a block that has had its share of steps is cut off.
+    pub(super) fn begin(&mut self, env: &Environment, warp: &Warp, pc: u32, split: u32, active: u32) -> bool {
+        if self.block != env.linear {
+            (self.block, self.in_block) = (env.linear, 0);
+        }
+        self.in_block += 1;
+        if self.options.is_some_and(|options| self.in_block > options.steps_per_block_max) {
+            self.dropped += 1;
+            return false;
+        }
+        let (block, block_linear) = (env.block, env.linear);
+        self.steps.push(Step {
+            block,
+            block_linear,
+            warp: warp.index,
+            pc,
+            split,
+            active,
+            access: Vec::new(),
+            values: None,
+        });
+        true
+    }
+
+    /// The instruction that began last touches memory.
+    pub(super) fn access(&mut self, place: Place, mask: u32, bytes: u32, at: &[u64; 32], passes: Passes, sectors: u32) {
+        let Passes { wavefronts, conflicts } = passes;
+        let space = match place {
+            Place::Shared => Space::Shared,
+            Place::Global => Space::Global,
+            Place::Local => Space::Local,
+        };
+        if let Some(step) = self.steps.last_mut() {
+            step.access.push(Access { space, mask, bytes, addresses: *at, wavefronts, conflicts, sectors });
+        }
+    }
+
+    /// What the instruction that began last left in its destination, or stored.
+    pub(super) fn values(&mut self, warp: &Warp, inst: &Inst) {
+        let Some(step) = self.steps.last_mut() else { return };
+        let row = match inst.op {
+            Op::Alu(alu) => Some(alu.signature().destination),
+            Op::Mov32 | Op::Selp32 | Op::Shuffle(_) | Op::Redux(_) | Op::ActiveMask | Op::Pack32 => Some(Row::W),
+            Op::Mov64 | Op::Selp64 | Op::Pack64 => Some(Row::D),
+            Op::Setp(..) | Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => Some(Row::P),
+            Op::Load(op) | Op::Store(op) if op.vector == 1 => Some(if op.width.wide { Row::D } else { Row::W }),
+            Op::Atomic(op) => Some(if op.bytes == 8 { Row::D } else { Row::W }),
+            _ => None,
+        };
+        let at = usize::from(inst.d);
+
+        step.values = match row {
+            Some(Row::W) => warp.w.get(at).map(|row| Values::Bits32(row.0)),
+            Some(Row::D) => warp.d.get(at).map(|row| Values::Bits64(row.0)),
+            Some(Row::P) => warp.p.get(at).map(|&mask| Values::Predicate(mask)),
+            None => None,
+        };
+    }
+
+    pub(super) fn into_steps(self) -> Vec<Step> {
+        self.steps
+    }
+}
