@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(bfi_u64(u64::MAX, 0, 32, 32, 64), 0xffff_ffff_0000_0000);
         assert_eq!(lop3(0b1100, 0b1010, 0b1001, 0x96), 0b1100 ^ 0b1010 ^ 0b1001);
         assert_eq!(prmt(0x3322_1100, 0x7766_5544, 0x7531), 0x7755_3311);
-        assert_eq!(prmt(0x80, 0, 0x8), 0xff);
+        assert_eq!(prmt(0x80, 0, 0x8), 0x8080_80ff);
     }
 
     #[test]
