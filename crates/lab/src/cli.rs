@@ -1,0 +1,275 @@
+//! The command line, the same in every chapter: what a reader may ask for, and what this chapter can honour of it.
+
+use std::path::PathBuf;
+
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+
+use crate::element::Type;
+use crate::error::{Error, Result};
+use crate::text::listed;
+use crate::{Chapter, Variant};
+use device::{Check, Checks, Choice, Schedule};
+
+/// What the reader typed.
+#[derive(Debug, Parser)]
+#[command(disable_version_flag = true, allow_negative_numbers = true)]
+pub struct Args {
+    /// How many elements: 1000003, 1_000_003 or 2^20 [default: about a second of work on the device]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub n: Option<u64>,
+    /// Sum this NumPy array instead of random numbers (int32, float32 or float64, any shape)
+    #[arg(long, value_name = "FILE.npy", conflicts_with = "seed")]
+    pub input: Option<PathBuf>,
+    /// Threads a block [default: each variant's own]
+    #[arg(long, value_name = "B")]
+    pub block: Option<u32>,
+    /// Blocks of the first launch; these kernels cover n exactly, so only the number that n needs is taken
+    #[arg(long, value_name = "G")]
+    pub grid: Option<u64>,
+    /// Type of the elements [default: i32, or that of --input]
+    #[arg(long = "type", value_name = "TYPE", value_enum)]
+    pub ty: Option<Type>,
+    /// Where to run: auto takes a GPU if there is one
+    #[arg(long, value_enum, default_value = "auto")]
+    pub device: DeviceName,
+    /// Which kernel, or several with commas between
+    #[arg(long, value_name = "NAME|all", default_value = "all", value_delimiter = ',')]
+    pub variant: Vec<String>,
+    /// What to compute
+    #[arg(long, value_enum, default_value = "sum")]
+    pub op: Operation,
+    /// How the simulator runs the lanes of a warp: lockstep (before Volta) or independent[:SEED] [default: independent]
+    #[arg(long, value_parser = schedule)]
+    pub schedule: Option<Schedule>,
+    /// What the simulator looks for: all, none, or a list such as shared-race,out-of-bounds [default: all]
+    #[arg(long, value_name = "all|none|LIST", value_parser = checks)]
+    pub check: Option<Checks>,
+    /// Seed of the random numbers [default: 1]
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Where to draw the chart [default: target/charts]
+    #[arg(long, value_name = "FILE.svg")]
+    pub chart: Option<PathBuf>,
+    /// Write every step of one variant to this file (simulator only)
+    #[arg(long, value_name = "FILE.json")]
+    pub trace: Option<PathBuf>,
+    /// Run every variant and type at many sizes and write the record of this device
+    #[arg(long, value_name = "FILE.json", help_heading = "For maintainers", conflicts_with_all = ["n", "input", "json"])]
+    pub record: Option<PathBuf>,
+    /// Launch each kernel once and time nothing, so that a profiler sees one launch sequence
+    #[arg(long, help_heading = "For maintainers")]
+    pub once: bool,
+}
+
+/// `--device`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DeviceName {
+    /// The GPU if a driver and a device are there, else the simulator
+    Auto,
+    /// The GPU
+    Gpu,
+    /// The simulator
+    Sim,
+}
+
+/// `--op`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)] // named after what they compute
+pub enum Operation {
+    Sum,
+    Min,
+    Max,
+}
+
+impl From<DeviceName> for Choice {
+    fn from(name: DeviceName) -> Choice {
+        match name {
+            DeviceName::Auto => Choice::Auto,
+            DeviceName::Gpu => Choice::Gpu,
+            DeviceName::Sim => Choice::Sim,
+        }
+    }
+}
+
+impl Args {
+    /// Reads the command line. The error is clap's own: help is printed with status 0, a mistake with status 2.
+    pub fn parse_for(
+        chapter: &Chapter,
+        args: impl IntoIterator<Item = std::ffi::OsString>,
+    ) -> std::result::Result<Args, clap::Error> {
+        let mut variants = String::from("Variants:\n");
+        for variant in chapter.variants {
+            variants.push_str(&format!(
+                "  {:<20} {}\n",
+                variant.name,
+                crate::text::wrapped(variant.idea, &" ".repeat(23))
+            ));
+        }
+        let command =
+            Args::command().name(chapter.slug).about(chapter.title).after_help(variants).term_width(crate::text::WIDTH);
+        Args::from_arg_matches(&command.try_get_matches_from(args)?)
+    }
+
+    /// The variants asked for, in the order of the lesson.
+    ///
+    /// # Errors
+    /// A name that the chapter does not have; the message lists those it has.
+    pub fn variants(&self, chapter: &Chapter) -> Result<Vec<&'static Variant>> {
+        if let Some(unknown) = self.variant.iter().find(|&name| name != "all" && chapter.variant(name).is_none()) {
+            let names: Vec<&str> = chapter.variants.iter().map(|variant| variant.name).collect();
+            return Err(Error::Usage(format!(
+                "--variant {unknown}: {} has {} and all",
+                chapter.slug,
+                names.join(", ")
+            )));
+        }
+        let wanted = |variant: &&Variant| self.variant.iter().any(|name| name == "all" || name == variant.name);
+        Ok(chapter.variants.iter().filter(wanted).collect())
+    }
+
+    /// Refuses what this chapter's kernels cannot do, before anything is opened.
+    ///
+    /// # Errors
+    /// One sentence that names the option, what was wrong and what would do.
+    pub fn refuse(&self, chapter: &Chapter, variants: &[&'static Variant]) -> Result<()> {
+        if self.op != Operation::Sum {
+            let op = if self.op == Operation::Min { "min" } else { "max" };
+            return Err(Error::Usage(format!(
+                "--op {op}: the kernels of {} sum, and have no other operation",
+                chapter.slug
+            )));
+        }
+        for variant in variants {
+            if let Some(ty) = self.ty.filter(|ty| !variant.types.contains(ty)) {
+                let names: Vec<&str> = variant.types.iter().map(|ty| ty.name()).collect();
+                return Err(Error::Usage(format!("--type {ty}: {} is compiled for {}", variant.name, listed(&names))));
+            }
+            if let Some(block) = self.block.filter(|&block| !variant.blocks.allows(block)) {
+                return Err(Error::Usage(format!("--block {block}: {} takes {}", variant.name, variant.blocks)));
+            }
+        }
+        if self.trace.is_some() && variants.len() != 1 {
+            return Err(Error::Usage("--trace: a trace is of one kernel, so choose it with --variant NAME".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Refuses options of the simulator where a GPU runs the kernels.
+    ///
+    /// # Errors
+    /// One sentence that names the option.
+    pub fn refuse_on_gpu(&self) -> Result<()> {
+        let asked = [
+            ("--trace", self.trace.is_some()),
+            ("--schedule", self.schedule.is_some()),
+            ("--check", self.check.is_some()),
+        ];
+        match asked.iter().find(|(_, asked)| *asked) {
+            Some((option, _)) => Err(Error::Usage(format!(
+                "{option} is for the simulator, which --device sim takes: a GPU shows no such thing"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `1000003`, `1_000_003` or `2^20`.
+fn count(text: &str) -> std::result::Result<u64, String> {
+    let wrong = || "a whole number such as 1000003, 1_000_003 or 2^20 is wanted".to_owned();
+    if let Some((base, exponent)) = text.split_once('^') {
+        let (base, exponent) =
+            (base.parse::<u64>().map_err(|_| wrong())?, exponent.parse::<u32>().map_err(|_| wrong())?);
+        return base.checked_pow(exponent).ok_or_else(|| "the number has more than 64 bits".to_owned());
+    }
+    if text.is_empty() || !text.chars().all(|c| c.is_ascii_digit() || c == '_') || text.starts_with('_') {
+        return Err(wrong());
+    }
+    text.replace('_', "").parse().map_err(|_| "the number has more than 64 bits".to_owned())
+}
+
+/// `lockstep`, `independent` or `independent:SEED`.
+pub fn schedule(text: &str) -> std::result::Result<Schedule, String> {
+    match text.split_once(':') {
+        None if text == "lockstep" => Ok(Schedule::Lockstep),
+        None if text == "independent" => Ok(Schedule::Independent { seed: None }),
+        Some(("independent", seed)) => {
+            let seed = seed.parse().map_err(|_| format!("the seed {seed:?} is no whole number"))?;
+            Ok(Schedule::Independent { seed: Some(seed) })
+        }
+        _ => Err("lockstep, independent or independent:SEED is wanted".to_owned()),
+    }
+}
+
+/// As [`schedule`] reads it.
+pub fn schedule_name(schedule: Schedule) -> String {
+    match schedule {
+        Schedule::Lockstep => "lockstep".to_owned(),
+        Schedule::Independent { seed: None } => "independent".to_owned(),
+        Schedule::Independent { seed: Some(seed) } => format!("independent:{seed}"),
+    }
+}
+
+const CHECKS: [(&str, Check); 5] = [
+    ("out-of-bounds", Check::OutOfBounds),
+    ("misaligned", Check::Misaligned),
+    ("uninitialised-read", Check::UninitialisedRead),
+    ("shared-race", Check::SharedRace),
+    ("barrier-divergence", Check::BarrierDivergence),
+];
+
+/// `all`, `none` or names with commas between.
+fn checks(text: &str) -> std::result::Result<Checks, String> {
+    match text {
+        "all" => return Ok(Checks::ALL),
+        "none" => return Ok(Checks::NONE),
+        _ => {}
+    }
+    text.split(',').try_fold(Checks::NONE, |set, name| match CHECKS.iter().find(|(known, _)| *known == name) {
+        Some((_, check)) => Ok(set.with(*check)),
+        None => Err(format!("{name:?} is no check: all, none, or of {}", CHECKS.map(|(name, _)| name).join(", "))),
+    })
+}
+
+/// Whether a run with `checks` looks for faults of this code. Codes without a switch are always looked for.
+pub fn looks_for(checks: Checks, code: device::Code) -> bool {
+    CHECKS.iter().find(|(name, _)| *name == code.name()).is_none_or(|(_, check)| checks.has(*check))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_in_three_spellings() {
+        assert_eq!(count("1000003"), Ok(1_000_003));
+        assert_eq!(count("1_000_003"), Ok(1_000_003));
+        assert_eq!(count("2^20"), Ok(1 << 20));
+        assert_eq!(count("0"), Ok(0));
+        for wrong in ["", "-1", "1e6", "2^", "^3", "x", "1.5", "_1", "99999999999999999999", "2^64"] {
+            assert!(count(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn schedules_round_trip() {
+        for text in ["lockstep", "independent", "independent:7"] {
+            assert_eq!(schedule(text).map(schedule_name), Ok(text.to_owned()));
+        }
+        for wrong in ["", "volta", "lockstep:1", "independent:", "independent:x"] {
+            assert!(schedule(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn check_lists() {
+        let set = checks("shared-race,misaligned").expect("two checks");
+        assert!(set.has(Check::SharedRace) && set.has(Check::Misaligned) && !set.has(Check::OutOfBounds));
+        assert!(looks_for(set, device::Code::SharedRace) && !looks_for(set, device::Code::UninitialisedRead));
+        assert!(looks_for(Checks::NONE, device::Code::Trap), "a trap needs no check to be seen");
+        let err = checks("races").expect_err("unknown");
+        assert!(err.contains("shared-race"), "{err}");
+    }
+}

@@ -1,0 +1,225 @@
+//! `data/<device>.json`: what a chapter computed, and how fast, on a GPU. Made there by `--record`; replayed on the
+//! simulator by a test, bit for bit, because both add in the same order.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use device::{Checks, Choice, KernelSource, SimOptions};
+use serde::{Deserialize, Serialize};
+
+use crate::Chapter;
+use crate::element::Type;
+use crate::error::{Error, Result};
+use crate::input::{SEED, random};
+use crate::record::{OPTIONS, load_json, path, ptx_sha256, to_text, write};
+use crate::reference::reference;
+use crate::session::{Job, Session};
+
+/// A prime, so that nothing divides evenly.
+pub const PRIME: u64 = 1_000_003;
+/// Sizes of a record that are timed.
+const TIMED: [u64; 4] = [1 << 18, 1 << 20, 1 << 22, 1 << 24];
+/// What a record says of how it was made.
+const METHOD: &str = "times are medians of 15 replays of a CUDA graph, measured by events around it, divided by the reductions \
+in it. cold: the reductions read different arrays, together more than three times the L2. warm: 16 reductions of one array. A time \
+covers all launches of a reduction. GB/s counts the bytes of the input once.";
+
+/// The record of a chapter on one device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)] // the first eight are device::Description's
+pub struct GpuRecord {
+    pub chapter: String,
+    pub device: String,
+    pub arch: String,
+    pub driver: Option<String>,
+    pub cuda: Option<String>,
+    pub multiprocessors: Option<u32>,
+    pub l2_bytes: Option<u64>,
+    pub memory_bytes: Option<u64>,
+    /// When, in UTC.
+    pub date: String,
+    /// Of the source tree, if it was known.
+    pub commit: Option<String>,
+    /// Of the committed PTX.
+    pub ptx_sha256: String,
+    /// The command line.
+    pub command: String,
+    /// How times were taken.
+    pub method: String,
+    /// Seed of the inputs.
+    pub seed: u64,
+    /// Every variant, type and size.
+    pub cases: Vec<GpuCase>,
+}
+
+/// One run of a record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GpuCase {
+    /// The kernel.
+    pub variant: String,
+    /// Type of the elements.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// Elements.
+    pub n: u64,
+    /// Threads a block.
+    pub block: u32,
+    /// Launches.
+    pub launches: u64,
+    /// Bits of the result.
+    pub result: String,
+    /// Bits of the exact sum (of a double for floats).
+    pub expected: String,
+    /// Whether the result is within its bound.
+    pub ok: bool,
+    /// Cold median.
+    pub cold_us: Option<f64>,
+    /// Fastest and slowest cold replay.
+    pub cold_range_us: Option<[f64; 2]>,
+    /// Warm median.
+    pub warm_us: Option<f64>,
+    /// Bytes of the input over the cold median.
+    pub gb_per_s: Option<f64>,
+}
+
+/// The sizes of every record and agreement test: none, one, around a warp and a block, powers of two and their
+/// neighbours, a prime.
+pub fn ragged_sizes(block: u64) -> Vec<u64> {
+    let around = |n: u64| [n - 1, n, n + 1];
+    let mut sizes = vec![0, 1];
+    sizes.extend([32, block, 2 * block, 1 << 10, 1 << 16].into_iter().flat_map(around));
+    sizes.push(10_007);
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// Runs every variant and type at many sizes on the session's device and writes the record to `file`.
+///
+/// # Errors
+/// A run that fails, or a file that cannot be written. Wrong results are recorded, not errors.
+pub fn record(session: &Session<'_>, command: String, file: &Path) -> Result<GpuRecord> {
+    let mut cases = Vec::new();
+    for ty in session.chapter.types() {
+        for variant in session.chapter.variants {
+            let block = variant.blocks.default;
+            let mut sizes = ragged_sizes(u64::from(block));
+            sizes.push(PRIME);
+            sizes.extend(TIMED);
+            for n in sizes {
+                let input = random(ty, n as usize, SEED);
+                let reference = reference(&input);
+                cases.push(case(session, Job { variant, block, input: &input, reference: &reference, offset: 0 })?);
+                session.progress.step();
+            }
+        }
+    }
+    let description = session.device().description().clone();
+    let record = GpuRecord {
+        chapter: session.chapter.slug.to_owned(),
+        device: description.name,
+        arch: description.arch,
+        driver: description.driver,
+        cuda: description.cuda,
+        multiprocessors: description.multiprocessors,
+        l2_bytes: description.l2_bytes,
+        memory_bytes: description.memory_bytes,
+        date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        commit: commit(session.source.root()),
+        ptx_sha256: ptx_sha256(session.source.root(), session.chapter.slug)?,
+        command,
+        method: METHOD.to_owned(),
+        seed: SEED,
+        cases,
+    };
+    write(file, &to_text(&record)?)?;
+    Ok(record)
+}
+
+fn case(session: &Session<'_>, job: Job<'_>) -> Result<GpuCase> {
+    let run = session.run(job)?;
+    let time = if TIMED.contains(&run.n) { session.time(job)? } else { None };
+    let cold = time.and_then(|time| time.cold);
+    Ok(GpuCase {
+        variant: run.variant.name.to_owned(),
+        ty: run.ty.name().to_owned(),
+        n: run.n,
+        block: run.block,
+        launches: run.plan.passes.len() as u64,
+        result: run.result.bits(),
+        expected: run.expected.bits(),
+        ok: run.verdict.right,
+        cold_us: cold.map(|cold| cold.median_us),
+        cold_range_us: cold.map(|cold| [cold.min_us, cold.max_us]),
+        warm_us: time.map(|time| time.warm.median_us),
+        gb_per_s: cold.map(|cold| run.input_bytes() as f64 / cold.median_us / 1e3),
+    })
+}
+
+/// The commit of the source tree: of git, or of COURSE_COMMIT where the tree is a copy without its history.
+fn commit(root: &Path) -> Option<String> {
+    if let Ok(commit) = std::env::var("COURSE_COMMIT") {
+        return Some(commit);
+    }
+    let output = std::process::Command::new("git").arg("-C").arg(root).args(["rev-parse", "HEAD"]).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+/// A committed record, `h200` for instance; `None` while there is none.
+///
+/// # Errors
+/// A file that cannot be read or has another form.
+pub fn load(root: &Path, slug: &str, name: &str) -> Result<Option<GpuRecord>> {
+    load_json(&path(root, slug, name))
+}
+
+/// What replaying a record on the simulator showed.
+#[derive(Debug, Default)]
+pub struct Replay {
+    /// Cases that were compared.
+    pub compared: usize,
+    /// Cases that may differ, because their kernel is announced to be undefined.
+    pub announced: usize,
+    /// Cases above the size limit.
+    pub left_out: usize,
+    /// Cases that disagree, a line each.
+    pub differences: Vec<String>,
+}
+
+/// Replays the record's cases of at most `n_max` elements on the simulator and compares bits. No checks are on: this
+/// compares results, and other tests look for faults.
+///
+/// # Errors
+/// A variant or type that the chapter no longer has, or kernels that do not run.
+pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord, n_max: u64) -> Result<Replay> {
+    let options = SimOptions { checks: Checks::NONE, ..OPTIONS };
+    let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
+    let mut replay = Replay::default();
+    for case in &record.cases {
+        if case.n > n_max {
+            replay.left_out += 1;
+            continue;
+        }
+        let unknown = |what: &str| Error::Usage(format!("the record has {} {}, {what}", case.variant, case.ty));
+        let variant = chapter.variant(&case.variant).ok_or_else(|| unknown("a variant that the chapter lacks"))?;
+        let ty = Type::from_name(&case.ty).ok_or_else(|| unknown("a type that the chapter lacks"))?;
+        let input = random(ty, case.n as usize, record.seed);
+        let reference = reference(&input);
+        let run = session.run(Job { variant, block: case.block, input: &input, reference: &reference, offset: 0 })?;
+        replay.compared += 1;
+        let (launches, result) = (run.plan.passes.len() as u64, run.result.bits());
+        if (launches, &result, &run.expected.bits()) == (case.launches, &case.result, &case.expected) {
+            continue;
+        }
+        if variant.announced.is_some() && launches == case.launches {
+            replay.announced += 1;
+            continue;
+        }
+        replay.differences.push(format!(
+            "{} {} n={} block={}: {} gave {} in {} launches, the simulator {result} in {launches}",
+            case.variant, case.ty, case.n, case.block, record.device, case.result, case.launches
+        ));
+    }
+    Ok(replay)
+}

@@ -1,0 +1,104 @@
+//! The numbers of a run: random by seed, or the reader's own array.
+
+use std::path::Path;
+
+use crate::element::{Array, Element, Type};
+use crate::error::{Error, Result};
+use crate::npy::{Npy, numpy_name};
+use crate::text::grouped;
+
+/// The seed when the reader gives none, and that of every record.
+pub const SEED: u64 = 1;
+
+/// `n` random numbers: every i32 alike (their sums wrap, on the GPU and in the reference), floats in [-1, 1). Element i
+/// depends on the seed and i alone, so that a longer array begins with the shorter one. Never constant: an array of
+/// ones hides most errors of indexing.
+pub fn random(ty: Type, n: usize, seed: u64) -> Array {
+    match ty {
+        Type::I32 => i32::array(elements(n, seed)),
+        Type::F32 => f32::array(elements(n, seed)),
+        Type::F64 => f64::array(elements(n, seed)),
+    }
+}
+
+fn elements<T: Element>(n: usize, seed: u64) -> Vec<T> {
+    (0..n as u64).map(|i| T::from_random(split_mix(seed, i))).collect()
+}
+
+/// Element `i` of the SplitMix64 sequence (Steele, Lea, Flood 2014): stable for ever, unlike a library's default generator.
+fn split_mix(seed: u64, i: u64) -> u64 {
+    let mut z = seed.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Where a run's numbers come from, checked but not yet read.
+#[derive(Debug)]
+pub enum Source {
+    /// Random numbers.
+    Random {
+        /// Seed.
+        seed: u64,
+    },
+    /// A `.npy` file.
+    File(Npy),
+}
+
+/// Opens the reader's file and agrees on type and count with what was asked for. `types` are those of the chapter.
+pub fn open(path: &Path, wanted: Option<Type>, types: &[Type], n: Option<u64>) -> Result<(Source, Type, u64)> {
+    let npy = Npy::open(path)?;
+    let refuse = |problem: String| Error::Npy { path: path.to_owned(), problem };
+    if let Some(wanted) = wanted.filter(|&wanted| wanted != npy.ty) {
+        let (found, want) = (numpy_name(npy.ty), numpy_name(wanted));
+        return Err(refuse(format!("holds {found}, --type {wanted} wants {want}")));
+    }
+    if !types.contains(&npy.ty) {
+        let names: Vec<&str> = types.iter().map(|&ty| numpy_name(ty)).collect();
+        return Err(refuse(format!("holds {}, this chapter sums {}", numpy_name(npy.ty), names.join(" or "))));
+    }
+    let len = npy.len;
+    if let Some(n) = n.filter(|&n| n > len) {
+        return Err(refuse(format!("holds {} elements, --n asks for {}", grouped(len), grouped(n))));
+    }
+    let ty = npy.ty;
+    Ok((Source::File(npy), ty, n.unwrap_or(len)))
+}
+
+impl Source {
+    /// The numbers.
+    pub fn read(self, ty: Type, n: u64) -> Result<Array> {
+        match self {
+            Source::Random { seed } => Ok(random(ty, n as usize, seed)),
+            Source::File(npy) => npy.read(n),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_is_fixed() {
+        const FIRST: [i32; 3] = [-190250652, -1079398771, -735776155];
+        // Records replay by seed: these values may never change.
+        assert_eq!(random(Type::I32, 3, 1), Array::I32(FIRST.to_vec()));
+        assert_eq!(
+            random(Type::I32, 2, 1),
+            Array::I32(FIRST[..2].to_vec()),
+            "a longer array begins with the shorter one"
+        );
+        assert_ne!(random(Type::I32, 3, 1), random(Type::I32, 3, 2));
+    }
+
+    #[test]
+    fn values_spread_over_their_range() {
+        let Array::I32(v) = random(Type::I32, 10_000, SEED) else { panic!("i32 was asked for") };
+        assert!(v.iter().any(|&x| x > 2_000_000_000) && v.iter().any(|&x| x < -2_000_000_000));
+        let Array::F32(v) = random(Type::F32, 10_000, SEED) else { panic!("f32 was asked for") };
+        let mean = v.iter().map(|&x| f64::from(x)).sum::<f64>() / 10_000.0;
+        assert!(mean.abs() < 0.03, "{mean}");
+        assert!(v.iter().all(|x| (-1.0..1.0).contains(x)));
+    }
+}

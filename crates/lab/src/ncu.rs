@@ -1,0 +1,133 @@
+//! `data/<device>-ncu.json`: what Nsight Compute counted for single launches of a chapter's kernels, and whether the
+//! simulator counts the same. Only address-exact counters are compared; a GPU's instruction counts are of other code.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use device::{Checks, Choice, Counters, KernelSource, SimOptions};
+use serde::Deserialize;
+use simt::Tier;
+use simt::counters::METRICS;
+
+use crate::element::Type;
+use crate::error::{Error, Result};
+use crate::input::{SEED, random};
+use crate::record::{OPTIONS, load_json, path};
+use crate::reference::reference;
+use crate::session::{Job, Session};
+use crate::{Chapter, Variant};
+
+/// A file of profiled launches.
+#[derive(Debug, Clone, Deserialize)]
+pub struct NcuRecord {
+    /// `NVIDIA H200`
+    pub device: String,
+    /// The driver's version.
+    pub driver: String,
+    /// When.
+    pub date: String,
+    /// Of the committed PTX, if it is known.
+    pub ptx_sha256: Option<String>,
+    /// The launches.
+    pub cases: Vec<NcuCase>,
+}
+
+/// One profiled launch.
+#[derive(Debug, Clone, Deserialize)]
+pub struct NcuCase {
+    /// `unroll_shuffle_i32`
+    pub kernel: String,
+    /// Blocks, as one number or as x, y, z.
+    pub grid: Size,
+    /// Threads a block, as one number or as x, y, z.
+    pub block: Size,
+    /// Elements of this launch.
+    pub n: u64,
+    /// Counts by Nsight Compute's names.
+    pub metrics: BTreeMap<String, f64>,
+}
+
+/// One dimension or three.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged)]
+#[allow(missing_docs)]
+pub enum Size {
+    Linear(u64),
+    Xyz([u64; 3]),
+}
+
+impl Size {
+    /// Of all dimensions together.
+    pub fn total(self) -> u64 {
+        match self {
+            Size::Linear(x) => x,
+            Size::Xyz(sizes) => sizes.iter().product(),
+        }
+    }
+}
+
+/// What comparing a file with the simulator showed.
+#[derive(Debug, Default)]
+pub struct Comparison {
+    /// Counters that were compared.
+    pub compared: usize,
+    /// Those that disagree, a line each.
+    pub differences: Vec<String>,
+}
+
+/// A committed file, `h200-ncu` for instance; `None` while there is none.
+///
+/// # Errors
+/// A file that cannot be read or has another form.
+pub fn load(root: &Path, slug: &str, name: &str) -> Result<Option<NcuRecord>> {
+    load_json(&path(root, slug, name))
+}
+
+/// Runs each profiled launch on the simulator and compares the address-exact counters.
+///
+/// # Errors
+/// A kernel that the chapter does not have, or a grid that it would not launch.
+pub fn compare(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Comparison> {
+    let options = SimOptions { checks: Checks::NONE, ..OPTIONS };
+    let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
+    let mut comparison = Comparison::default();
+    for case in &record.cases {
+        let unknown = || Error::Usage(format!("{} has no kernel {}", chapter.slug, case.kernel));
+        let (variant, ty) = kernel(chapter, &case.kernel).ok_or_else(unknown)?;
+        let block = case.block.total() as u32;
+        let grid = case.n.div_ceil((variant.elements_per_block)(block));
+        if grid != case.grid.total() {
+            let found = case.grid.total();
+            return Err(Error::Usage(format!(
+                "{}: {found} blocks were profiled, n = {} needs {grid}",
+                case.kernel, case.n
+            )));
+        }
+        let input = random(ty, case.n as usize, SEED);
+        let reference = reference(&input);
+        let report = session.first_launch(Job { variant, block, input: &input, reference: &reference, offset: 0 })?;
+        compare_case(case, &report.counters.unwrap_or_default(), &mut comparison);
+    }
+    Ok(comparison)
+}
+
+fn kernel(chapter: &Chapter, entry: &str) -> Option<(&'static Variant, Type)> {
+    let (name, ty) = entry.rsplit_once('_')?;
+    Some((chapter.variant(name)?, Type::from_name(ty)?))
+}
+
+fn compare_case(case: &NcuCase, counters: &Counters, comparison: &mut Comparison) {
+    for metric in METRICS.iter().filter(|metric| metric.tier == Tier::AddressExact) {
+        let Some(&measured) = case.metrics.get(metric.key) else { continue };
+        let simulated = (metric.value)(counters);
+        comparison.compared += 1;
+        // The hardware's conflict counters add the arbitration between the warps of a loaded multiprocessor.
+        let agrees = if metric.key.contains("bank_conflicts") { measured >= simulated } else { measured == simulated };
+        if !agrees {
+            comparison.differences.push(format!(
+                "{} n={} {}: measured {measured}, simulated {simulated}",
+                case.kernel, case.n, metric.key
+            ));
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Reads NumPy's `.npy` files: a small strict reader of the one form that a sum needs, little-endian numbers of any shape.
+//!
+//! The well-kept crates for this format bring a whole parser of Python literals (some twenty crates, one of them a parser
+//! generator) for a header of three fixed keys, which is why it is read here. Format: numpy.lib.format, versions 1 to 3.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::element::{Array, Element, Type};
+use crate::error::{Error, Result};
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// No real header comes near this; a larger length is a damaged file.
+const HEADER_BYTES_MAX: u32 = 1 << 16;
+
+/// An open `.npy` file whose header has been read and believed.
+#[derive(Debug)]
+pub struct Npy {
+    path: PathBuf,
+    file: File,
+    /// Type of its elements.
+    pub ty: Type,
+    /// Elements of its shape, in all dimensions together.
+    pub len: u64,
+    data_bytes: u64,
+}
+
+impl Npy {
+    /// Opens the file and checks everything but the numbers themselves.
+    pub fn open(path: &Path) -> Result<Npy> {
+        let bad = |problem: String| Error::Npy { path: path.to_owned(), problem };
+        let mut file = File::open(path).map_err(Error::file(path, "read"))?;
+        let file_bytes = file.metadata().map_err(Error::file(path, "read"))?.len();
+        let (text, header_bytes) = header_text(&mut file).map_err(bad)?;
+        let header = Header::parse(&text).map_err(bad)?;
+        let ty = element_type(&header.descr).map_err(bad)?;
+        let len = header
+            .shape
+            .iter()
+            .try_fold(1u64, |product, &dimension| product.checked_mul(dimension))
+            .ok_or_else(|| bad(format!("shape {:?} has more elements than 64 bits can count", header.shape)))?;
+        let data_bytes = file_bytes.saturating_sub(header_bytes);
+        let wanted = len.checked_mul(ty.bytes());
+        match wanted {
+            Some(wanted) if wanted == data_bytes => Ok(Npy { path: path.to_owned(), file, ty, len, data_bytes }),
+            Some(wanted) if wanted < data_bytes => Err(bad(format!(
+                "{} bytes follow the {wanted} bytes of its {len} elements: a file with more than one array, or damaged",
+                data_bytes - wanted
+            ))),
+            _ => Err(bad(format!(
+                "truncated: {len} elements of {} need {} bytes and the file holds {data_bytes}",
+                numpy_name(ty),
+                wanted.map_or("too many".to_owned(), |w| w.to_string()),
+            ))),
+        }
+    }
+
+    /// Its first `count` elements in the order of the file. Row order, column order and shape make no difference to a
+    /// sum of exact numbers, and every float sum has a bound for its own order.
+    pub fn read(mut self, count: u64) -> Result<Array> {
+        debug_assert!(count <= self.len && self.len * self.ty.bytes() == self.data_bytes);
+        Ok(match self.ty {
+            Type::I32 => i32::array(self.elements(count)?),
+            Type::F32 => f32::array(self.elements(count)?),
+            Type::F64 => f64::array(self.elements(count)?),
+        })
+    }
+
+    fn elements<T: Element>(&mut self, count: u64) -> Result<Vec<T>> {
+        let mut values: Vec<T> = Vec::new();
+        let exact = usize::try_from(count).ok().filter(|&count| values.try_reserve_exact(count).is_ok());
+        let Some(count) = exact else {
+            return Err(Error::Npy { path: self.path.clone(), problem: format!("no room for its {count} elements") });
+        };
+        let mut chunk = vec![0u8; 1 << 16];
+        while values.len() < count {
+            let bytes = chunk.len().min((count - values.len()) * T::BYTES);
+            self.file.read_exact(&mut chunk[..bytes]).map_err(Error::file(&self.path, "read"))?;
+            values.extend(chunk[..bytes].chunks_exact(T::BYTES).map(T::from_le));
+        }
+        Ok(values)
+    }
+}
+
+/// What NumPy calls the type, with the letters that its files hold: `int32 ('<i4')`.
+pub fn numpy_name(ty: Type) -> &'static str {
+    match ty {
+        Type::I32 => "int32 ('<i4')",
+        Type::F32 => "float32 ('<f4')",
+        Type::F64 => "float64 ('<f8')",
+    }
+}
+
+fn element_type(descr: &str) -> std::result::Result<Type, String> {
+    match descr {
+        "<i4" => Ok(Type::I32),
+        "<f4" => Ok(Type::F32),
+        "<f8" => Ok(Type::F64),
+        _ if descr.starts_with('>') => Err(format!(
+            "holds big-endian numbers ('{descr}'): store them little-endian, with array.astype('<{}')",
+            &descr[1..]
+        )),
+        _ => Err(format!(
+            "holds '{descr}', wanted {}, {} or {}",
+            numpy_name(Type::I32),
+            numpy_name(Type::F32),
+            numpy_name(Type::F64)
+        )),
+    }
+}
+
+/// The header's text and where the numbers begin.
+fn header_text(file: &mut File) -> std::result::Result<(String, u64), String> {
+    let mut prefix = Vec::new();
+    file.take(8).read_to_end(&mut prefix).map_err(|error| error.to_string())?;
+    let magic = prefix.len().min(MAGIC.len());
+    if prefix[..magic] != MAGIC[..magic] {
+        return Err("not a .npy file: it does not begin with \\x93NUMPY".to_owned());
+    }
+    let mut short =
+        |bytes: &mut [u8]| file.read_exact(bytes).map_err(|_| "truncated: the header is cut off".to_owned());
+    let Some(&version) = prefix.get(6).filter(|_| prefix.len() == 8) else {
+        return Err("truncated: the header is cut off".to_owned());
+    };
+    let (length, length_bytes) = match version {
+        1 => {
+            let mut b = [0u8; 2];
+            short(&mut b)?;
+            (u32::from(u16::from_le_bytes(b)), 2)
+        }
+        2 | 3 => {
+            let mut b = [0u8; 4];
+            short(&mut b)?;
+            (u32::from_le_bytes(b), 4)
+        }
+        version => return Err(format!("version {version} of the .npy format; versions 1 to 3 are read")),
+    };
+    if length > HEADER_BYTES_MAX {
+        return Err(format!("a header of {length} bytes: the file is damaged"));
+    }
+    let mut text = vec![0u8; length as usize];
+    short(&mut text)?;
+    let text = String::from_utf8(text).map_err(|_| "the header is not text: the file is damaged".to_owned())?;
+    Ok((text, 8 + length_bytes + u64::from(length)))
+}
+
+/// The three keys of the header. The order of memory (`fortran_order`) is checked and then of no further use.
+struct Header {
+    descr: String,
+    shape: Vec<u64>,
+}
+
+impl Header {
+    /// Reads `{'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), }`, keys in any order.
+    fn parse(text: &str) -> std::result::Result<Header, String> {
+        let damaged = || format!("the header is not what NumPy writes: {}", text.trim());
+        let mut rest = text.trim().strip_prefix('{').and_then(|t| t.strip_suffix('}')).ok_or_else(damaged)?.trim();
+        let (mut descr, mut shape, mut has_order) = (None, None, false);
+        while !rest.is_empty() {
+            let (key, after) = quoted(rest).ok_or_else(damaged)?;
+            let value = after.trim_start().strip_prefix(':').ok_or_else(damaged)?.trim_start();
+            let after = match key {
+                "descr" if value.starts_with('[') => {
+                    return Err("holds records of several fields, wanted plain numbers".to_owned());
+                }
+                "descr" => {
+                    let (name, after) = quoted(value).ok_or_else(damaged)?;
+                    descr = Some(name.to_owned());
+                    after
+                }
+                "fortran_order" => {
+                    has_order = true;
+                    value.strip_prefix("False").or_else(|| value.strip_prefix("True")).ok_or_else(damaged)?
+                }
+                "shape" => {
+                    let (inside, after) =
+                        value.strip_prefix('(').and_then(|v| v.split_once(')')).ok_or_else(damaged)?;
+                    shape = Some(dimensions(inside).ok_or_else(damaged)?);
+                    after
+                }
+                _ => return Err(damaged()),
+            };
+            rest = after.trim_start();
+            rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+        }
+        match (descr, shape, has_order) {
+            (Some(descr), Some(shape), true) => Ok(Header { descr, shape }),
+            _ => Err(damaged()),
+        }
+    }
+}
+
+/// The text between quotes at the start, and what follows.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix('\'')
+        .and_then(|t| t.split_once('\''))
+        .or_else(|| text.strip_prefix('"').and_then(|t| t.split_once('"')))
+}
+
+/// `3, 4` or `3,` or nothing.
+fn dimensions(text: &str) -> Option<Vec<u64>> {
+    let text = text.trim();
+    let text = text.strip_suffix(',').unwrap_or(text);
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    text.split(',').map(|d| d.trim().trim_end_matches('L').parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// A file as NumPy writes it, version 1.
+    fn npy(header: &str, data: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        let padded = format!("{header:<117}\n");
+        file.write_all(b"\x93NUMPY\x01\x00").expect("written");
+        file.write_all(&(padded.len() as u16).to_le_bytes()).expect("written");
+        file.write_all(padded.as_bytes()).expect("written");
+        file.write_all(data).expect("written");
+        file
+    }
+
+    fn header(descr: &str, shape: &str) -> String {
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}")
+    }
+
+    fn le(values: &[i32]) -> Vec<u8> {
+        values.iter().flat_map(|v| v.to_le_bytes()).collect()
+    }
+
+    fn problem(file: &tempfile::NamedTempFile) -> String {
+        Npy::open(file.path()).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn reads_what_numpy_writes() {
+        let file = npy(&header("<i4", "(3,)"), &le(&[1, -2, 3]));
+        let npy = Npy::open(file.path()).expect("a good file");
+        assert_eq!((npy.ty, npy.len), (Type::I32, 3));
+        assert_eq!(npy.read(3).expect("numbers"), Array::I32(vec![1, -2, 3]));
+    }
+
+    #[test]
+    fn any_shape_and_either_order_is_a_list_of_numbers() {
+        for shape in ["(2, 2)", "(4,)", "(1, 2, 2)"] {
+            let file = npy(&header("<i4", shape), &le(&[1, 2, 3, 4]));
+            assert_eq!(Npy::open(file.path()).expect("a good file").len, 4);
+        }
+        let fortran = header("<i4", "(2, 2)").replace("False", "True");
+        assert!(Npy::open(npy(&fortran, &le(&[1, 2, 3, 4])).path()).is_ok());
+        assert_eq!(Npy::open(npy(&header("<i4", "()"), &le(&[7])).path()).expect("a scalar").len, 1);
+        assert_eq!(Npy::open(npy(&header("<i4", "(0,)"), &[]).path()).expect("empty").len, 0);
+    }
+
+    #[test]
+    fn long_arrays_cross_the_chunks() {
+        let values: Vec<i32> = (0..40_000).collect();
+        let file = npy(&header("<i4", "(40000,)"), &le(&values));
+        let npy = Npy::open(file.path()).expect("a good file");
+        assert_eq!(npy.read(39_999).expect("numbers"), Array::I32(values[..39_999].to_vec()));
+    }
+
+    #[test]
+    fn refuses_with_a_reason() {
+        let cases = [
+            (
+                npy(&header("<i4", "(3,)"), &le(&[1, 2])),
+                "truncated: 3 elements of int32 ('<i4') need 12 bytes and the file holds 8",
+            ),
+            (npy(&header("<i4", "(1,)"), &le(&[1, 2])), "4 bytes follow"),
+            (npy(&header("<i8", "(1,)"), &[0; 8]), "holds '<i8', wanted int32 ('<i4')"),
+            (npy(&header(">f4", "(1,)"), &[0; 4]), "big-endian"),
+            (npy("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,), }", &[0; 4]), "several fields"),
+            (npy("{'descr': '<i4', 'shape': (1,), }", &[0; 4]), "not what NumPy writes"),
+            (npy(&header("<i4", "(-1,)"), &[]), "not what NumPy writes"),
+            (npy(&header("<i4", "(9999999999, 9999999999)"), &[]), "64 bits"),
+        ];
+        for (file, wanted) in cases {
+            let got = problem(&file);
+            assert!(got.contains(wanted), "{got:?} lacks {wanted:?}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_npy_at_all() {
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        assert!(problem(&file).contains("the header is cut off"));
+        file.write_all(b"PK\x03\x04 a zip archive, such as .npz").expect("written");
+        assert!(problem(&file).contains("not a .npy file"));
+        let missing = Npy::open(Path::new("no/such.npy")).expect_err("missing").to_string();
+        assert!(missing.contains("no/such.npy: cannot be read"), "{missing}");
+    }
+}

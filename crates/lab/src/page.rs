@@ -1,0 +1,250 @@
+//! What a page of the book includes from its chapter: tables, facts, the terminal's text, reports and the chart, all
+//! of them from runs and records. Nothing in a page that could be computed is typed.
+
+use std::path::{Path, PathBuf};
+
+use device::{Choice, KernelSource, Schedule, SimOptions};
+
+use crate::chapter::Note;
+use crate::cli::schedule_name;
+use crate::element::Type;
+use crate::error::Result;
+use crate::hardware::{GpuRecord, PRIME};
+use crate::input::{SEED, random};
+use crate::record::{N, OPTIONS, is_stale};
+use crate::reference::reference;
+use crate::session::{Job, Run, Session};
+use crate::show::{self, Shown};
+use crate::text::{grouped, per_cent, three_digits};
+use crate::{Chapter, Mistake, Variant, chart, compare, counts, hardware, record};
+
+/// Schedules that the page of an undefined kernel compares.
+const SCHEDULES: [Schedule; 5] = [
+    Schedule::Lockstep,
+    Schedule::Independent { seed: None },
+    Schedule::Independent { seed: Some(1) },
+    Schedule::Independent { seed: Some(2) },
+    Schedule::Independent { seed: Some(3) },
+];
+
+/// A fact: its anchor and its value, one line.
+type Fact = (String, String);
+
+/// Every generated file of a chapter, path and text: its record on the simulator, and what its page includes. Reads the
+/// record of the chapter before, so take the chapters in order and write each one's files before the next.
+///
+/// # Errors
+/// Kernels that do not compile or run, records that cannot be read.
+pub fn files(chapter: &Chapter, root: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let runs = record::runs(chapter, root)?;
+    let sim = record::to_text(&record::of_runs(chapter, root, &runs)?)?;
+    let folder = root.join("book").join("src").join("generated").join(chapter.slug);
+    let fragments = of_runs(chapter, root, &runs)?.into_iter().map(|(name, text)| (folder.join(name), text));
+    Ok(std::iter::once((record::path(root, chapter.slug, "sim"), sim)).chain(fragments).collect())
+}
+
+/// The files of `book/src/generated/<slug>/`, name and text.
+///
+/// # Errors
+/// As [`files`].
+pub fn fragments(chapter: &Chapter, root: &Path) -> Result<Vec<(String, String)>> {
+    of_runs(chapter, root, &record::runs(chapter, root)?)
+}
+
+fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, String)>> {
+    let source = KernelSource::in_root(root, chapter.slug);
+    let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
+    let full: Vec<Run> = runs.iter().filter(|run| run.n == N && run.ty == Type::I32).cloned().collect();
+    let notes = crate::program::notes(&session)?;
+    let mut facts = run_facts(runs);
+    facts.extend(notes.iter().flat_map(|note| note.facts.clone()));
+    let mut files = vec![
+        ("counters.md".to_owned(), counters_table(&full)),
+        ("run.txt".to_owned(), terminal_text(&session, &full, &notes)?),
+        ("faults.txt".to_owned(), faults(chapter, root, &full)?),
+    ];
+    if let Some(svg) = chart::svg(chapter, "simulator", &full)? {
+        files.push(("counters.svg".to_owned(), svg));
+    }
+    if let Some(variant) = chapter.variants.iter().find(|variant| variant.announced.is_some()) {
+        let (table, more) = schedules(chapter, root, variant)?;
+        facts.extend(more);
+        files.push(("schedules.md".to_owned(), table));
+    }
+    if let Some(record) = hardware::load(root, chapter.slug, "h200")? {
+        facts.extend(gpu_facts(&record));
+        files.push(("h200.md".to_owned(), gpu_table(&record, is_stale(root, chapter.slug, &record.ptx_sha256)?)));
+    }
+    files.push(("facts.md".to_owned(), facts_text(&facts)));
+    Ok(files)
+}
+
+fn terminal_text(session: &Session<'_>, runs: &[Run], notes: &[Note]) -> Result<String> {
+    let chart = Path::new("target").join("charts").join(format!("{}-sim.svg", session.chapter.slug));
+    let input = crate::program::input_words(None, Some(SEED), Type::I32, N);
+    Shown { session, input, runs, notes, chart: Some(&chart) }.text()
+}
+
+fn counters_table(runs: &[Run]) -> String {
+    let Some(table) = show::counter_table(runs) else { return String::new() };
+    let heads: Vec<String> = table.headers.iter().map(|name| format!("`{name}`")).collect();
+    let mut out = format!("| simulated, n = {} | {} |\n", grouped(N), heads.join(" | "));
+    out.push_str(&format!("|---|{}\n", "--:|".repeat(heads.len())));
+    for row in &table.rows {
+        out.push_str(&format!("| {}<br><small>`{}`</small> | {} |\n", row.plain, row.name, row.cells.join(" | ")));
+    }
+    out
+}
+
+/// The reports of the announced faults, and of the mistakes that the page shows.
+fn faults(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<String> {
+    let mut out = String::new();
+    for run in runs.iter().filter(|run| run.variant.announced.is_some()) {
+        out.push_str(&show::findings(&run.faults, root));
+    }
+    for mistake in chapter.mistakes {
+        let run = run_mistake(chapter, mistake, root)?;
+        if !run.faults.is_empty() {
+            out.push_str(&show::findings(&run.faults, root));
+        }
+    }
+    Ok(out)
+}
+
+/// Runs a wrong kernel of the page over one full block of i32.
+///
+/// # Errors
+/// A kernel that does not compile or run at all.
+pub fn run_mistake(chapter: &Chapter, mistake: &'static Mistake, root: &Path) -> Result<Run> {
+    let variant = &mistake.variant;
+    let folder = root.join("chapters").join(chapter.slug).join("tests").join("mistakes");
+    let file = |extension: &str| folder.join(format!("{}.{extension}", variant.name));
+    let source = KernelSource { slug: variant.name.to_owned(), cu: file("cu"), ptx: file("ptx") };
+    let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
+    let block = variant.blocks.default;
+    run_random(&session, variant, (variant.elements_per_block)(block))
+}
+
+/// Runs a variant over `n` random i32.
+fn run_random(session: &Session<'_>, variant: &'static Variant, n: u64) -> Result<Run> {
+    let input = random(Type::I32, n as usize, SEED);
+    let reference = reference(&input);
+    session.run(Job { variant, block: variant.blocks.default, input: &input, reference: &reference, offset: 0 })
+}
+
+fn run_facts(runs: &[Run]) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for run in runs {
+        let case = if run.n == N { "" } else { "one_block-" };
+        let prefix = format!("{}-{}-{case}", run.variant.name, run.ty);
+        let mut fact = |name: &str, value: String| facts.push((format!("{prefix}{name}"), value));
+        fact("n", grouped(run.n));
+        fact("block", grouped(u64::from(run.block)));
+        fact("launches", run.plan.passes.len().to_string());
+        fact("depth", run.plan.depth(run.variant).to_string());
+        fact("result", run.result.to_string());
+        fact("expected", run.expected.to_string());
+        fact("abs_error", three_digits(run.verdict.abs_error));
+        fact("error_bound", three_digits(run.verdict.error_bound));
+        let Some(counters) = &run.counters else { continue };
+        for (name, count) in counts::fields(counters) {
+            fact(name, grouped(count));
+        }
+        fact("lane_efficiency", per_cent(counters.lane_efficiency()));
+    }
+    facts
+}
+
+/// An announced kernel under several schedules: the same kernel and input, and now one sum, now another.
+fn schedules(chapter: &Chapter, root: &Path, variant: &'static Variant) -> Result<(String, Vec<Fact>)> {
+    let mut table = "| schedule | result | expected | right? | found |\n|---|--:|--:|---|---|\n".to_owned();
+    let mut facts = Vec::new();
+    for schedule in SCHEDULES {
+        let source = KernelSource::in_root(root, chapter.slug);
+        let session = Session::open_source(chapter, source, Choice::Sim, SimOptions { schedule, ..OPTIONS })?;
+        let run = run_random(&session, variant, PRIME)?;
+        let name = schedule_name(schedule);
+        let right = if run.verdict.right { "yes" } else { "no" };
+        let found: Vec<String> =
+            run.faults.iter().map(|fault| format!("{} × {}", fault.code, grouped(fault.count))).collect();
+        let found = if found.is_empty() { "nothing".to_owned() } else { found.join(", ") };
+        table.push_str(&format!("| `{name}` | {} | {} | {right} | {found} |\n", run.result, run.expected));
+        let prefix = format!("{}-i32-{}", variant.name, name.replace(':', "_"));
+        facts.push((format!("{prefix}-result"), run.result.to_string()));
+        facts.push((format!("{prefix}-expected"), run.expected.to_string()));
+        facts.push((format!("{prefix}-n"), grouped(run.n)));
+    }
+    Ok((table, facts))
+}
+
+fn gpu_table(record: &GpuRecord, stale: Option<String>) -> String {
+    let mut types: Vec<&str> = record.cases.iter().map(|case| case.ty.as_str()).collect();
+    types.dedup();
+    let mut out = String::from("| n | kernel |");
+    for ty in &types {
+        out.push_str(&format!(" {ty}, us | {ty}, GB/s |"));
+    }
+    out.push_str(&format!("\n|--:|---|{}\n", "--:|--:|".repeat(types.len())));
+    for first in record.cases.iter().filter(|case| case.cold_us.is_some() && case.ty == types[0]) {
+        out.push_str(&format!("| {} | `{}` |", grouped(first.n), first.variant));
+        for ty in &types {
+            let same =
+                |case: &&hardware::GpuCase| (&case.variant, case.n, case.ty.as_str()) == (&first.variant, first.n, *ty);
+            let cell = |value: Option<f64>| value.map_or("-".to_owned(), three_digits);
+            let case = record.cases.iter().find(same);
+            out.push_str(&format!(
+                " {} | {} |",
+                cell(case.and_then(|c| c.cold_us)),
+                cell(case.and_then(|c| c.gb_per_s))
+            ));
+        }
+        out.push('\n');
+    }
+    let driver = record.driver.as_deref().unwrap_or("unknown");
+    let cuda = record.cuda.as_deref().unwrap_or("unknown");
+    out.push_str(&format!(
+        "\n<small>Measured on an {} (driver {driver}, CUDA {cuda}) on {}, with `{}`; cold medians.</small>\n",
+        record.device,
+        compare::day(&record.date),
+        record.command
+    ));
+    if let Some(stale) = stale {
+        out.push_str(&format!("\n**This record is stale: {stale}.**\n"));
+    }
+    out
+}
+
+fn gpu_facts(record: &GpuRecord) -> Vec<Fact> {
+    let mut facts = vec![
+        ("h200-device".to_owned(), record.device.clone()),
+        ("h200-date".to_owned(), compare::day(&record.date).to_owned()),
+        ("h200-driver".to_owned(), record.driver.clone().unwrap_or_default()),
+        ("h200-cases".to_owned(), grouped(record.cases.len() as u64)),
+    ];
+    for case in &record.cases {
+        let prefix = format!("h200-{}-{}-{}", case.variant, case.ty, case.n);
+        let timed = [("us", case.cold_us), ("gb_per_s", case.gb_per_s), ("warm_us", case.warm_us)];
+        facts.extend(
+            timed.iter().filter_map(|(name, value)| Some((format!("{prefix}-{name}"), three_digits((*value)?)))),
+        );
+    }
+    facts
+}
+
+fn facts_text(facts: &[Fact]) -> String {
+    facts
+        .iter()
+        .map(|(name, value)| format!("<!-- ANCHOR: {name} -->\n{value}\n<!-- ANCHOR_END: {name} -->\n"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_have_names_that_mdbook_finds() {
+        let text = facts_text(&[("a-i32-n".to_owned(), "1,024".to_owned())]);
+        assert_eq!(text, "<!-- ANCHOR: a-i32-n -->\n1,024\n<!-- ANCHOR_END: a-i32-n -->\n");
+    }
+}

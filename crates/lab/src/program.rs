@@ -1,0 +1,255 @@
+//! The program of a chapter: command line to exit status.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use device::{Checks, Choice, Schedule, SimOptions};
+
+use crate::chapter::Note;
+use crate::cli::Args;
+use crate::element::{Array, Type};
+use crate::error::{Error, Result};
+use crate::input::{self, SEED, Source};
+use crate::plan::{N_MAX, Plan};
+use crate::progress::Progress;
+use crate::reference::reference;
+use crate::session::{Job, Run, Session};
+use crate::show::Shown;
+use crate::text::grouped;
+use crate::{Chapter, Variant, chart, hardware, json, record};
+
+/// Elements of a run on a GPU when the reader gives none: 64 MiB of i32, more than any L2.
+const GPU_N: u64 = 1 << 24;
+
+/// The program of a chapter: reads the command line, runs, verifies, prints. Its exit status is the process's: 0 if
+/// every variant came out as the lesson says, 1 if not, 2 for what could not be run.
+pub fn main(chapter: &Chapter) -> ExitCode {
+    match execute(chapter, std::env::args_os()) {
+        Ok(output) => {
+            print(&output.text);
+            ExitCode::from(output.status)
+        }
+        Err(Stop::Clap(error)) => {
+            let _ = error.print(); // nothing is left to say if the terminal is gone
+            ExitCode::from(error.exit_code().clamp(0, 255) as u8)
+        }
+        Err(Stop::Error(error)) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Writes to standard output; a reader that went away (`| head`) is no error.
+fn print(text: &str) {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// What the program prints, and its exit status.
+pub(crate) struct Output {
+    pub text: String,
+    pub status: u8,
+}
+
+/// Why the program ends before it has run anything.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Clap(clap::Error),
+    Error(Error),
+}
+
+impl<E: Into<Error>> From<E> for Stop {
+    fn from(error: E) -> Stop {
+        Stop::Error(error.into())
+    }
+}
+
+/// Runs the program with this command line.
+pub(crate) fn execute(
+    chapter: &Chapter,
+    command: impl IntoIterator<Item = OsString>,
+) -> std::result::Result<Output, Stop> {
+    let command: Vec<OsString> = command.into_iter().collect();
+    let args = Args::parse_for(chapter, command.clone()).map_err(Stop::Clap)?;
+    let variants = args.variants(chapter)?;
+    args.refuse(chapter, &variants)?;
+    let input = match &args.input {
+        Some(path) => Some(input::open(path, args.ty, &chapter.types(), args.n)?),
+        None => None,
+    };
+    refuse_n(args.n)?;
+    let options = SimOptions {
+        schedule: args.schedule.unwrap_or(Schedule::Independent { seed: None }),
+        checks: args.check.unwrap_or(Checks::ALL),
+        threads: 0,
+    };
+    let mut session = Session::open(chapter, Choice::from(args.device), options)?;
+    if session.device().is_gpu() {
+        args.refuse_on_gpu()?;
+    } else if args.once {
+        return Err(
+            Error::Usage("--once is for a profiler on a GPU: the simulator always launches once".to_owned()).into()
+        );
+    }
+    if let Some(file) = &args.record {
+        return Ok(make_record(&mut session, &command, file)?);
+    }
+    let default_n = if session.device().is_gpu() { GPU_N } else { record::N };
+    let (source, ty, n) = input.unwrap_or_else(|| {
+        let seed = args.seed.unwrap_or(SEED);
+        (Source::Random { seed }, args.ty.unwrap_or(Type::I32), args.n.unwrap_or(default_n))
+    });
+    Ok(run(&mut session, &args, &variants, source, (ty, n))?)
+}
+
+/// Runs the variants over one input and says how they came out.
+fn run(
+    session: &mut Session<'_>,
+    args: &Args,
+    variants: &[&'static Variant],
+    source: Source,
+    (ty, n): (Type, u64),
+) -> Result<Output> {
+    let blocks = launches(session, args, variants, ty, n)?;
+    if let Some(path) = &args.trace {
+        return Err(Error::Usage(format!("--trace {}: this simulator records no steps yet", path.display())));
+    }
+    let seed = match &source {
+        Source::Random { seed } => Some(*seed),
+        Source::File(_) => None,
+    };
+    let words = input_words(args.input.as_deref(), seed, ty, n);
+    session.progress = Progress::new(2 + 2 * variants.len() as u64);
+    session.progress.at("reading the input".to_owned());
+    let input = source.read(ty, n)?;
+    let runs = run_all(session, args, variants, &blocks, &input)?;
+    let notes = if args.json { Vec::new() } else { notes(session)? };
+    session.progress = Progress::hidden();
+    let chart = draw(session, args, &runs)?;
+    let shown = Shown { session, input: words, runs: &runs, notes: &notes, chart: chart.as_deref() };
+    let status = u8::from(shown.statuses().iter().any(|status| status.fails()));
+    let text = if args.json { format!("{:#}\n", json::object(session, seed, &runs)) } else { shown.text()? };
+    Ok(Output { text, status })
+}
+
+/// The block size of each variant, after making sure that it can be launched, as asked for, and fits in memory.
+fn launches(session: &Session<'_>, args: &Args, variants: &[&'static Variant], ty: Type, n: u64) -> Result<Vec<u32>> {
+    refuse_n(Some(n))?;
+    let mut blocks = Vec::new();
+    for variant in variants {
+        let block = args.block.unwrap_or(variant.blocks.default);
+        let plan = Plan::new(variant, n, block)?;
+        let grid = plan.passes.first().map_or(0, |pass| u64::from(pass.grid));
+        if let Some(asked) = args.grid.filter(|&asked| asked != grid) {
+            return Err(Error::Usage(format!(
+                "--grid {asked}: {} takes {} elements a block, so n = {} needs exactly {} blocks of {block} threads",
+                variant.name,
+                grouped((variant.elements_per_block)(block)),
+                grouped(n),
+                grouped(grid),
+            )));
+        }
+        session.check_memory(ty, n, &plan)?;
+        blocks.push(block);
+    }
+    Ok(blocks)
+}
+
+fn refuse_n(n: Option<u64>) -> Result<()> {
+    match n.filter(|&n| n > N_MAX) {
+        Some(n) => {
+            Err(Error::Usage(format!("--n {}: a run has at most 2^31 - 1 = {} elements", grouped(n), grouped(N_MAX))))
+        }
+        None => Ok(()),
+    }
+}
+
+fn run_all(
+    session: &Session<'_>,
+    args: &Args,
+    variants: &[&'static Variant],
+    blocks: &[u32],
+    input: &Array,
+) -> Result<Vec<Run>> {
+    session.progress.at("adding up the reference".to_owned());
+    let reference = reference(input);
+    session.progress.step();
+    let mut runs = Vec::new();
+    for (&variant, &block) in variants.iter().zip(blocks) {
+        let job = Job { variant, block, input, reference: &reference, offset: 0 };
+        let mut run = session.run(job)?;
+        session.progress.step();
+        if !args.once {
+            run.time = session.time(job)?;
+        }
+        session.progress.step();
+        runs.push(run);
+    }
+    Ok(runs)
+}
+
+/// `1,048,576 random i32, seed 1; i32 sums wrap modulo 2^32`
+pub(crate) fn input_words(file: Option<&Path>, seed: Option<u64>, ty: Type, n: u64) -> String {
+    let from = match (file, seed) {
+        (Some(path), _) => format!("{} {ty} from {}", grouped(n), path.display()),
+        (None, seed) => format!("{} random {ty}, seed {}", grouped(n), seed.unwrap_or(SEED)),
+    };
+    if ty == Type::I32 { format!("{from}; i32 sums wrap modulo 2^32, here and on a GPU") } else { from }
+}
+
+/// What the chapter says of itself, from runs on the simulator whatever the device.
+pub(crate) fn notes(session: &Session<'_>) -> Result<Vec<Note>> {
+    let Some(notes) = session.chapter.notes else { return Ok(Vec::new()) };
+    if session.device().is_gpu() {
+        let simulator = Session::open_source(session.chapter, session.source.clone(), Choice::Sim, record::OPTIONS)?;
+        return notes(&simulator);
+    }
+    notes(session)
+}
+
+/// Draws the chart where the reader wants it, or beside what cargo builds if the program runs in its source tree.
+fn draw(session: &Session<'_>, args: &Args, runs: &[Run]) -> Result<Option<PathBuf>> {
+    let kind = session.device().description().kind;
+    let by_default = || {
+        let name = format!("{}-{kind}.svg", session.chapter.slug);
+        session.source.root().join("target").join("charts").join(name)
+    };
+    let wanted = args.chart.clone().or_else(|| (!args.json && !args.once).then(by_default));
+    let (Some(path), Some(svg)) = (wanted, chart::svg(session.chapter, &session.device().description().name, runs)?)
+    else {
+        return Ok(None);
+    };
+    match record::write(&path, &svg) {
+        Ok(()) => Ok(Some(short(&path))),
+        // A folder that cannot be written is only an error if the reader named it.
+        Err(_) if args.chart.is_none() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A path below the current directory, without it.
+fn short(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
+    here.unwrap_or_else(|| path.to_owned())
+}
+
+fn make_record(session: &mut Session<'_>, command: &[OsString], file: &Path) -> Result<Output> {
+    if !session.device().is_gpu() {
+        return Err(Error::Usage("--record is for a GPU: cargo course bless makes the simulator's record".to_owned()));
+    }
+    session.progress = Progress::new(0);
+    let words: Vec<String> = command.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let command = format!("cargo run --release -p {} -- {}", session.chapter.slug, words.join(" "));
+    let made = hardware::record(session, command, file)?;
+    let wrong = made
+        .cases
+        .iter()
+        .filter(|case| !case.ok && session.chapter.variant(&case.variant).is_none_or(|v| v.announced.is_none()));
+    let wrong = wrong.count();
+    let text =
+        format!("{} cases on {}, {wrong} wrong and not announced: {}\n", made.cases.len(), made.device, file.display());
+    Ok(Output { text, status: u8::from(wrong > 0) })
+}

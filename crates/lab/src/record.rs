@@ -1,0 +1,243 @@
+//! `data/sim.json`: what the simulator counts for a chapter, committed, and recomputed by a test. Nothing in it depends on
+//! the machine.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use device::{Checks, Choice, KernelSource, Schedule, SimOptions};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::Chapter;
+use crate::counts::fields;
+use crate::element::Type;
+use crate::error::{Error, Result};
+use crate::input::{SEED, random};
+use crate::reference::reference;
+use crate::session::{Job, Run, Session};
+
+/// Elements of the recorded run, and of a run on the simulator when the reader gives none: a power of two, so that every
+/// block is full and counts divide evenly.
+pub const N: u64 = 1 << 22;
+
+/// How records are made: the schedule of today's GPUs, every check on.
+pub const OPTIONS: SimOptions =
+    SimOptions { schedule: Schedule::Independent { seed: None }, checks: Checks::ALL, threads: 0 };
+
+/// The record of a chapter on the simulator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SimRecord {
+    /// The chapter.
+    pub chapter: String,
+    /// Of the committed PTX.
+    pub ptx_sha256: String,
+    /// Seed of the inputs.
+    pub seed: u64,
+    /// How lanes ran.
+    pub schedule: String,
+    /// Every variant and type at [`N`] and for one full block.
+    pub cases: Vec<SimCase>,
+}
+
+/// One run of a record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SimCase {
+    /// The kernel.
+    pub variant: String,
+    /// Type of the elements.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// Elements.
+    pub n: u64,
+    /// Threads a block.
+    pub block: u32,
+    /// Launches.
+    pub launches: u64,
+    /// Bits of the result.
+    pub result: String,
+    /// Whether it is within its bound.
+    pub right: bool,
+    /// Codes of the faults found, each once.
+    pub faults: Vec<String>,
+    /// Raw counts, all launches together.
+    pub counters: BTreeMap<String, u64>,
+}
+
+impl SimRecord {
+    /// The case of this variant and type with `n` elements.
+    pub fn case(&self, variant: &str, ty: Type, n: u64) -> Option<&SimCase> {
+        self.cases.iter().find(|case| case.variant == variant && case.ty == ty.name() && case.n == n)
+    }
+}
+
+impl SimCase {
+    fn of(run: &Run) -> SimCase {
+        let mut faults: Vec<String> = run.faults.iter().map(|fault| fault.code.name().to_owned()).collect();
+        faults.sort_unstable();
+        faults.dedup();
+        SimCase {
+            variant: run.variant.name.to_owned(),
+            ty: run.ty.name().to_owned(),
+            n: run.n,
+            block: run.block,
+            launches: run.plan.passes.len() as u64,
+            result: run.result.bits(),
+            right: run.verdict.right,
+            faults,
+            counters: run.counters.iter().flat_map(fields).map(|(name, count)| (name.to_owned(), count)).collect(),
+        }
+    }
+}
+
+/// Every run that a chapter's records and generated files are made of.
+///
+/// # Errors
+/// Kernels that are not there or do not compile.
+pub fn runs(chapter: &Chapter, root: &Path) -> Result<Vec<Run>> {
+    let source = KernelSource::in_root(root, chapter.slug);
+    let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
+    let mut runs = Vec::new();
+    for ty in chapter.types() {
+        for variant in chapter.variants {
+            let block = variant.blocks.default;
+            for n in [N, (variant.elements_per_block)(block)] {
+                let input = random(ty, n as usize, SEED);
+                let reference = reference(&input);
+                runs.push(session.run(Job { variant, block, input: &input, reference: &reference, offset: 0 })?);
+            }
+        }
+    }
+    Ok(runs)
+}
+
+/// The record as it is now, computed by running every variant and type.
+///
+/// # Errors
+/// As [`runs`].
+pub fn compute(chapter: &Chapter, root: &Path) -> Result<SimRecord> {
+    of_runs(chapter, root, &runs(chapter, root)?)
+}
+
+/// The record of these runs.
+///
+/// # Errors
+/// PTX that cannot be read.
+pub fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<SimRecord> {
+    Ok(SimRecord {
+        chapter: chapter.slug.to_owned(),
+        ptx_sha256: ptx_sha256(root, chapter.slug)?,
+        seed: SEED,
+        schedule: crate::cli::schedule_name(OPTIONS.schedule),
+        cases: runs.iter().map(SimCase::of).collect(),
+    })
+}
+
+/// `chapters/<slug>/data/<name>.json`
+pub fn path(root: &Path, slug: &str, name: &str) -> PathBuf {
+    root.join("chapters").join(slug).join("data").join(format!("{name}.json"))
+}
+
+/// The committed record of a chapter on the simulator; `None` while there is none.
+///
+/// # Errors
+/// A file that cannot be read or has another form.
+pub fn load(root: &Path, slug: &str) -> Result<Option<SimRecord>> {
+    load_json(&path(root, slug, "sim"))
+}
+
+/// Reads a record; `None` if the file is not there.
+pub(crate) fn load_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::file(path, "read")(error)),
+    };
+    let record = serde_json::from_str(&text);
+    record.map(Some).map_err(|error| Error::Record { path: path.to_owned(), problem: error.to_string() })
+}
+
+/// A record as the text of its file.
+///
+/// # Errors
+/// None in practice: a record holds nothing that JSON cannot write.
+pub fn to_text<T: Serialize>(record: &T) -> Result<String> {
+    let text = serde_json::to_string_pretty(record);
+    text.map(|text| text + "\n").map_err(|error| Error::Usage(format!("the record cannot be written as JSON: {error}")))
+}
+
+/// Writes a file and the folders above it.
+///
+/// # Errors
+/// [`Error::File`].
+pub fn write(path: &Path, text: &str) -> Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(Error::file(folder, "written"))?;
+    }
+    std::fs::write(path, text).map_err(Error::file(path, "written"))
+}
+
+/// What differs between the committed record and the simulator of today, a line each; empty when they agree. With
+/// `BLESS=1` in the environment the record is rewritten first.
+///
+/// # Errors
+/// As [`compute`] and [`load`].
+pub fn check(chapter: &Chapter, root: &Path) -> Result<Vec<String>> {
+    let now = compute(chapter, root)?;
+    if std::env::var_os("BLESS").is_some() {
+        write(&path(root, chapter.slug, "sim"), &to_text(&now)?)?;
+    }
+    let Some(committed) = load(root, chapter.slug)? else {
+        return Ok(vec!["data/sim.json is not there: cargo course bless makes it".to_owned()]);
+    };
+    Ok(differences(&committed, &now))
+}
+
+fn differences(committed: &SimRecord, now: &SimRecord) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut compare = |what: String, then: String, now: String| {
+        if then != now {
+            lines.push(format!("{what}: recorded {then}, now {now}"));
+        }
+    };
+    compare("ptx_sha256".to_owned(), committed.ptx_sha256.clone(), now.ptx_sha256.clone());
+    compare("seed".to_owned(), committed.seed.to_string(), now.seed.to_string());
+    compare("schedule".to_owned(), committed.schedule.clone(), now.schedule.clone());
+    compare("cases".to_owned(), committed.cases.len().to_string(), now.cases.len().to_string());
+    for (then, now) in committed.cases.iter().zip(&now.cases) {
+        let case = format!("{} {} n={}", now.variant, now.ty, now.n);
+        let head = |c: &SimCase| {
+            format!("{} {} {} {} {} {} {:?}", c.variant, c.n, c.block, c.launches, c.result, c.right, c.faults)
+        };
+        compare(case.clone(), head(then), head(now));
+        for (name, count) in &now.counters {
+            let recorded = then.counters.get(name).map_or("nothing".to_owned(), u64::to_string);
+            compare(format!("{case} {name}"), recorded, count.to_string());
+        }
+    }
+    lines
+}
+
+/// SHA-256 of a chapter's committed PTX.
+///
+/// # Errors
+/// [`Error::File`].
+pub fn ptx_sha256(root: &Path, slug: &str) -> Result<String> {
+    let path = KernelSource::in_root(root, slug).ptx;
+    let bytes = std::fs::read(&path).map_err(Error::file(path, "read"))?;
+    Ok(device::sha256(&bytes))
+}
+
+/// Why a record with this PTX hash says nothing about the kernels of today; `None` if it does.
+///
+/// # Errors
+/// [`Error::File`].
+pub fn is_stale(root: &Path, slug: &str, recorded_ptx_sha256: &str) -> Result<Option<String>> {
+    let now = ptx_sha256(root, slug)?;
+    let short = |hash: &str| hash.chars().take(12).collect::<String>();
+    Ok((now != recorded_ptx_sha256).then(|| {
+        format!(
+            "made with PTX {}, and kernels/ptx/{slug}.ptx is {} now: measure again",
+            short(recorded_ptx_sha256),
+            short(&now)
+        )
+    }))
+}

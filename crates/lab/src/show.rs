@@ -1,0 +1,230 @@
+//! What a chapter program prints for a person: checks, findings, counters, times, the change, where the chart went.
+
+use std::path::Path;
+
+use device::{Device, Fault};
+
+use crate::chapter::Note;
+use crate::element::Type;
+use crate::error::Result;
+use crate::session::{Run, Session};
+use crate::status::Status;
+use crate::text::{Row, Table, grouped, listed, three_digits, wrapped};
+use crate::{compare, counts};
+
+/// Everything that the text is made of.
+pub struct Shown<'s, 'c> {
+    /// The device and the chapter.
+    pub session: &'s Session<'c>,
+    /// `1,048,576 random i32, seed 1`
+    pub input: String,
+    /// The runs, one a variant.
+    pub runs: &'s [Run],
+    /// What the chapter says of itself.
+    pub notes: &'s [Note],
+    /// Where the chart went.
+    pub chart: Option<&'s Path>,
+}
+
+impl Shown<'_, '_> {
+    /// How each run came out, in order.
+    pub fn statuses(&self) -> Vec<Status> {
+        let is_gpu = self.session.device().is_gpu();
+        self.runs.iter().map(|run| Status::of(run, is_gpu, self.session.options)).collect()
+    }
+
+    /// The whole text.
+    ///
+    /// # Errors
+    /// A record of the chapter before that cannot be read.
+    pub fn text(&self) -> Result<String> {
+        let mut out = format!("{}: {}\n\n", self.session.chapter.slug, self.session.chapter.title);
+        out.push_str(&wrapped(&format!("device   {}", device_line(self.session.device())), "         "));
+        out.push_str(&format!("\ninput    {}\n\ncheck\n", self.input));
+        let statuses = self.statuses();
+        for (run, status) in self.runs.iter().zip(&statuses) {
+            out.push_str(&check_lines(run, *status));
+        }
+        for run in self.runs.iter().filter(|run| !run.faults.is_empty()) {
+            out.push_str(&format!("\nfound in {}\n", run.variant.name));
+            out.push_str(&findings(&run.faults, self.session.source.root()));
+        }
+        self.push_counters(&mut out);
+        push_times(&mut out, self.runs);
+        if let Some(text) = compare::text(self.session, self.runs)? {
+            out.push_str(&format!("\n{text}"));
+        }
+        for note in self.notes.iter().filter(|note| self.tells(note)) {
+            out.push_str(&format!("\n{}\n", wrapped(&note.text, "")));
+        }
+        if let Some(chart) = self.chart {
+            out.push_str(&format!("\nchart    {}\n", chart.display()));
+        }
+        push_verdict(&mut out, self.runs, &statuses);
+        Ok(out)
+    }
+
+    fn tells(&self, note: &Note) -> bool {
+        !note.text.is_empty() && self.runs.iter().any(|run| run.variant.name == note.variant && run.n > 0)
+    }
+
+    fn push_counters(&self, out: &mut String) {
+        let Some(table) = counter_table(self.runs) else { return };
+        out.push_str("\ncounters, simulated, all launches together\n");
+        out.push_str(&table.render());
+    }
+}
+
+/// `simulator (sm_80): why it was taken`
+pub fn device_line(device: &Device) -> String {
+    let d = device.description();
+    let mut line = format!("{} ({}", d.name, d.arch);
+    if let Some(driver) = &d.driver {
+        line.push_str(&format!(", driver {driver}"));
+    }
+    if let Some(cuda) = &d.cuda {
+        line.push_str(&format!(", CUDA {cuda}"));
+    }
+    format!("{line}): {}", d.why)
+}
+
+/// A tick or a cross, the result, what was expected, and how it was launched.
+fn check_lines(run: &Run, status: Status) -> String {
+    let mark = if run.ok() { '✓' } else { '✗' };
+    let name = run.variant.name;
+    let mut text = format!("  {mark} {name:<19} {}\n", result_text(run));
+    let mut below = |line: String| text.push_str(&format!("      {}\n", wrapped(&line, "      ")));
+    below(launch_text(run));
+    match status {
+        Status::Right => {}
+        Status::AsAnnounced(code) => below(format!("✗ as announced: {code}")),
+        Status::AnnouncedMissing(code) => below(format!("the lesson announces {code}, and it did not show")),
+        Status::AnnouncedUnseen(code, why) => {
+            below(format!("the lesson announces {code}, which does not show here: {why}"))
+        }
+        Status::Wrong => {
+            let mut codes: Vec<&str> = run.faults.iter().map(|fault| fault.code.name()).collect();
+            codes.dedup();
+            let wrong = if run.verdict.right { None } else { Some("a wrong result") };
+            let all: Vec<&str> = wrong.into_iter().chain(codes).collect();
+            below(format!("not announced: {}", listed(&all)));
+        }
+    }
+    text
+}
+
+fn result_text(run: &Run) -> String {
+    let (result, expected, verdict) = (run.result, run.expected, &run.verdict);
+    if run.ty == Type::I32 {
+        return if verdict.right {
+            format!("{result}, exact")
+        } else {
+            format!("{result}, expected {expected}: wrong")
+        };
+    }
+    let (error, bound) = (three_digits(verdict.abs_error), three_digits(verdict.error_bound));
+    let within = if verdict.right { "within" } else { "outside" };
+    let result_and_error = format!("{result}, expected {expected}: off by {error}, {within} the bound {bound}");
+    if verdict.error_bound.is_infinite() {
+        return format!("{result_and_error} (partial sums may overflow)");
+    }
+    result_and_error
+}
+
+/// `3 launches of 256 threads a block: 4,096, then 16, then 1 block`
+fn launch_text(run: &Run) -> String {
+    let grids: Vec<String> = run.plan.passes.iter().map(|pass| grouped(u64::from(pass.grid))).collect();
+    match grids.as_slice() {
+        [] => "no launch: a sum of nothing is 0".to_owned(),
+        [grid] => format!("1 launch: {grid} block{} of {} threads", if grid == "1" { "" } else { "s" }, run.block),
+        _ => format!("{} launches: {} blocks of {} threads", grids.len(), grids.join(" + "), run.block),
+    }
+}
+
+/// The report of the first fault of each kind, with the lines of source that it names, and how many more there are.
+pub fn findings(faults: &[Fault], root: &Path) -> String {
+    let source = |file: &str| std::fs::read_to_string(root.join(file)).ok();
+    let mut out = String::new();
+    for (i, first) in faults.iter().enumerate() {
+        if faults[..i].iter().any(|earlier| earlier.code == first.code) {
+            continue;
+        }
+        for line in simt::report::render(first, &source).lines() {
+            out.push_str(&format!("{}\n", report_line(line).trim_end()));
+        }
+        let more: Vec<&Fault> = faults[i + 1..].iter().filter(|fault| fault.code == first.code).collect();
+        if !more.is_empty() {
+            let sites = more.iter().flat_map(|fault| fault.other.iter().chain([&fault.site])).map(|site| site.line);
+            let (low, high) = (sites.clone().min().unwrap_or(0), sites.max().unwrap_or(0));
+            let places = if low == high { format!("line {low}") } else { format!("lines {low} to {high}") };
+            out.push_str(&format!("and {} more {} at {places}; --json lists them all\n", more.len(), first.code));
+        }
+    }
+    out
+}
+
+/// A line of a report, wrapped under its first word if it is a sentence; lines of source stay as they are.
+fn report_line(line: &str) -> String {
+    let (margin, text) = line.split_at(line.len() - line.trim_start().len());
+    match text.split_once(": ") {
+        Some((head, _)) if text.starts_with("= ") => wrapped(line, &" ".repeat(margin.len() + head.len() + 2)),
+        Some(_) if text.starts_with("| ") => wrapped(line, &format!("{margin}|     ")),
+        _ => line.to_owned(),
+    }
+}
+
+/// A column a run, a row a counter that says something; `None` where nothing was counted.
+pub fn counter_table(runs: &[Run]) -> Option<Table> {
+    let counted: Vec<(&Run, device::Counters)> = runs.iter().filter_map(|run| Some((run, run.counters?))).collect();
+    let counters: Vec<device::Counters> = counted.iter().map(|(_, counters)| *counters).collect();
+    let rows: Vec<Row> = counts::telling(&counters)
+        .into_iter()
+        .map(|metric| Row {
+            name: metric.key.to_owned(),
+            plain: metric.plain.to_owned(),
+            cells: counters.iter().map(|c| metric.display(c)).collect(),
+        })
+        .collect();
+    let headers = counted.iter().map(|(run, _)| run.variant.name.to_owned()).collect();
+    (!rows.is_empty()).then_some(Table { headers, rows })
+}
+
+fn push_times(out: &mut String, runs: &[Run]) {
+    let timed: Vec<(&Run, crate::clock::Measured)> = runs.iter().filter_map(|run| Some((run, run.time?))).collect();
+    if timed.is_empty() {
+        return;
+    }
+    let cell = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let row =
+        |name: &str, plain: &str, cells: Vec<String>| Row { name: name.to_owned(), plain: plain.to_owned(), cells };
+    let table = Table {
+        headers: timed.iter().map(|(run, _)| run.variant.name.to_owned()).collect(),
+        rows: vec![
+            row(
+                "cold, us",
+                "median; the input is not in the L2 cache",
+                timed.iter().map(|(run, _)| cell(run.time_us().map(three_digits))).collect(),
+            ),
+            row(
+                "cold, GB/s",
+                "bytes of the input over that time",
+                timed.iter().map(|(run, _)| cell(run.gb_per_s().map(three_digits))).collect(),
+            ),
+            row(
+                "warm, us",
+                "median; the same input again and again",
+                timed.iter().map(|(_, time)| three_digits(time.warm.median_us)).collect(),
+            ),
+        ],
+    };
+    out.push_str("\ntime, measured, all launches together\n");
+    out.push_str(&table.render());
+}
+
+fn push_verdict(out: &mut String, runs: &[Run], statuses: &[Status]) {
+    let failed: Vec<&str> =
+        runs.iter().zip(statuses).filter(|(_, status)| status.fails()).map(|(run, _)| run.variant.name).collect();
+    if !failed.is_empty() {
+        out.push_str(&format!("\nfailed: {}\n", listed(&failed)));
+    }
+}

@@ -1,0 +1,62 @@
+//! What a run means for the lesson: a right kernel is right, and one that is taught as wrong goes wrong as told.
+
+use device::{Checks, Code, Schedule, SimOptions};
+
+use crate::cli::looks_for;
+use crate::session::Run;
+
+/// How a run came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Right, and meant to be.
+    Right,
+    /// Wrong or faulty, and not meant to be.
+    Wrong,
+    /// The fault that the lesson promises is there.
+    AsAnnounced(Code),
+    /// The fault that the lesson promises is not there, though it should have been seen.
+    AnnouncedMissing(Code),
+    /// The fault that the lesson promises cannot be seen in this run; why not.
+    AnnouncedUnseen(Code, &'static str),
+}
+
+impl Status {
+    /// Judges a run on the simulator with `options`, or on a GPU.
+    pub fn of(run: &Run, is_gpu: bool, options: SimOptions) -> Status {
+        let Some(code) = run.variant.announced else {
+            return if run.ok() { Status::Right } else { Status::Wrong };
+        };
+        if run.faults.iter().any(|fault| fault.code != code) {
+            return Status::Wrong;
+        }
+        if !run.faults.is_empty() {
+            return Status::AsAnnounced(code);
+        }
+        match unseen(run, code, is_gpu, options.checks, options.schedule) {
+            Some(why) => Status::AnnouncedUnseen(code, why),
+            None => Status::AnnouncedMissing(code),
+        }
+    }
+
+    /// Whether the chapter program ends with status 1 for it.
+    pub fn fails(self) -> bool {
+        matches!(self, Status::Wrong | Status::AnnouncedMissing(_))
+    }
+}
+
+/// Why a fault of this code cannot be seen, if it cannot.
+fn unseen(run: &Run, code: Code, is_gpu: bool, checks: Checks, schedule: Schedule) -> Option<&'static str> {
+    if run.plan.passes.is_empty() {
+        Some("nothing was launched")
+    } else if is_gpu {
+        Some(
+            "a GPU reports no races: it may be right or wrong, today or after the next compiler; --device sim finds it",
+        )
+    } else if !looks_for(checks, code) {
+        Some("--check leaves it out")
+    } else if schedule == Schedule::Lockstep && matches!(code, Code::SharedRace | Code::GlobalRace) {
+        Some("lanes in lockstep, as before Volta, cannot overtake each other")
+    } else {
+        None
+    }
+}

@@ -1,0 +1,177 @@
+//! What every chapter's tests try, so that a chapter says only what is its own: ragged sizes, all blocks and types, many
+//! schedules, and its program on bad input.
+//!
+//! Functions return what went wrong as lines, and how much was tried: a trial of nothing must not pass.
+
+use std::path::Path;
+use std::process::Command;
+
+use device::{Checks, Choice, KernelSource, Schedule, SimOptions};
+
+use crate::element::Array;
+use crate::error::Result;
+use crate::hardware::ragged_sizes;
+use crate::input::{SEED, random};
+use crate::record::OPTIONS;
+use crate::reference::reference;
+use crate::session::{Job, Run, Session, built_root};
+use crate::{Chapter, Variant};
+
+/// What a trial found.
+#[derive(Debug, Default)]
+pub struct Trial {
+    /// Runs.
+    pub tried: usize,
+    /// Those that were wrong, a line each.
+    pub failures: Vec<String>,
+}
+
+impl Trial {
+    /// Panics with the failures, or if nothing was tried.
+    ///
+    /// # Panics
+    /// As told: it is for tests.
+    pub fn assert_clean(&self) {
+        assert!(self.tried > 0, "nothing was tried");
+        assert!(self.failures.is_empty(), "{} of {}:\n{}", self.failures.len(), self.tried, self.failures.join("\n"));
+    }
+
+    fn judge(&mut self, run: &Run, context: &str) {
+        self.tried += 1;
+        if !run.ok() {
+            self.failures.push(describe(run, context));
+        }
+    }
+}
+
+/// One line that says what a run did wrong.
+pub fn describe(run: &Run, context: &str) -> String {
+    let faults: Vec<&str> = run.faults.iter().map(|fault| fault.code.name()).collect();
+    format!(
+        "{} {} n={} block={} {context}: {} expected {} (off by {}, bound {}), faults {faults:?}",
+        run.variant.name,
+        run.ty,
+        run.n,
+        run.block,
+        run.result,
+        run.expected,
+        run.verdict.abs_error,
+        run.verdict.error_bound
+    )
+}
+
+/// A session on the simulator with the kernels of the tree that the tests were built from.
+///
+/// # Errors
+/// Kernels that are not there or do not compile.
+pub fn simulator(chapter: &Chapter, schedule: Schedule, checks: Checks) -> Result<Session<'_>> {
+    let source = KernelSource::in_root(&built_root(), chapter.slug);
+    Session::open_source(chapter, source, Choice::Sim, SimOptions { schedule, checks, threads: 0 })
+}
+
+/// Runs `variant` over these numbers, the input `offset` elements into its allocation.
+///
+/// # Errors
+/// A run that fails.
+pub fn run(session: &Session<'_>, variant: &'static Variant, block: u32, input: &Array, offset: usize) -> Result<Run> {
+    session.run(Job { variant, block, input, reference: &reference(input), offset })
+}
+
+/// Variants that are meant to be right.
+pub fn right_variants(chapter: &Chapter) -> impl Iterator<Item = &'static Variant> {
+    chapter.variants.iter().filter(|variant| variant.announced.is_none())
+}
+
+fn blocks(variant: &Variant) -> impl Iterator<Item = u32> + use<'_> {
+    (0..=10).map(|log| 1 << log).filter(|&block| variant.blocks.allows(block))
+}
+
+/// Every right variant, type and block at the sizes where kernels go wrong, with every check on.
+///
+/// # Errors
+/// A run that fails.
+pub fn ragged(chapter: &Chapter) -> Result<Trial> {
+    let session = simulator(chapter, OPTIONS.schedule, Checks::ALL)?;
+    let mut trial = Trial::default();
+    for variant in right_variants(chapter) {
+        for &ty in variant.types {
+            for block in blocks(variant) {
+                let sizes = ragged_sizes(u64::from(block));
+                // The long ones once, not for every block.
+                let long = if block == variant.blocks.default { u64::MAX } else { 8 * u64::from(block) };
+                for n in sizes.into_iter().filter(|&n| n <= long) {
+                    trial.judge(&run(&session, variant, block, &random(ty, n as usize, n), 0)?, "");
+                }
+            }
+        }
+    }
+    Ok(trial)
+}
+
+/// Every right variant under lockstep and under `seeds` random schedules, at a size of two passes and an odd end.
+///
+/// # Errors
+/// A run that fails.
+pub fn schedules(chapter: &Chapter, seeds: u64) -> Result<Trial> {
+    let random_schedules = (0..seeds).map(|seed| Schedule::Independent { seed: Some(seed) });
+    let mut trial = Trial::default();
+    for schedule in std::iter::once(Schedule::Lockstep).chain(random_schedules) {
+        let session = simulator(chapter, schedule, Checks::ALL)?;
+        for variant in right_variants(chapter) {
+            for &ty in variant.types {
+                let input = random(ty, 2 * 1024 + 77, SEED);
+                trial.judge(&run(&session, variant, variant.blocks.default, &input, 0)?, &format!("{schedule:?}"));
+            }
+        }
+    }
+    Ok(trial)
+}
+
+/// What a program did.
+#[derive(Debug)]
+pub struct Ended {
+    /// Exit status; -1 if a signal ended it.
+    pub status: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+/// Runs a chapter's program in `folder` with these words, and waits.
+///
+/// # Errors
+/// A program that cannot be started.
+pub fn program(exe: &str, folder: &Path, args: &[&str]) -> std::io::Result<Ended> {
+    ended(Command::new(exe).args(args).current_dir(folder))
+}
+
+/// Runs a command and waits.
+///
+/// # Errors
+/// A command that cannot be started.
+pub fn ended(command: &mut Command) -> std::io::Result<Ended> {
+    let output = command.output()?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Ended { status: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) })
+}
+
+/// The bytes of a `.npy` file with this header, as NumPy pads it, and these numbers.
+pub fn npy_bytes(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    let padded = format!("{header:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((padded.len() as u16).to_le_bytes());
+    bytes.extend(padded.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// Little-endian bytes of the numbers of an array.
+pub fn le_bytes(array: &Array) -> Vec<u8> {
+    match array {
+        Array::I32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Array::F32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Array::F64(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+    }
+}
