@@ -56,4 +56,6 @@ pub const CHAPTER: Chapter = Chapter {
             in_place: false,
         },
     ],
+    mistakes: &[],
+    notes: None,
 };
