@@ -60,6 +60,8 @@ pub struct Options {
     pub threads: usize,
     /// Most warp-instructions one warp may execute before the launch is stopped with `step-budget`.
     pub steps_per_warp_max: u64,
+    /// Run the code compiled for any processor even where this one has AVX2: for tests and benchmarks.
+    pub portable: bool,
     /// What to record; nothing by default.
     pub trace: Option<crate::trace::Options>,
 }
@@ -71,6 +73,7 @@ impl Default for Options {
             checks: Checks::ALL,
             threads: 0,
             steps_per_warp_max: 1 << 26,
+            portable: false,
             trace: None,
         }
     }

@@ -60,6 +60,35 @@ fn block_sums_are_right_for_every_schedule_and_any_size() {
     }
 }
 
+/// The same kernels as other compilers wrote them: typed registers and instructions up to compute_90, untyped ones from
+/// compute_100 on.
+#[test]
+fn both_dialects_run_and_count_the_same_accesses() {
+    let folder = format!("{}/tests/dialects", env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert_eq!(files.len(), 8, "two chapters by two compilers for two targets");
+    for file in files {
+        let name = file.display().to_string();
+        let other = Program::load(&name, &std::fs::read_to_string(&file).unwrap()).unwrap_or_else(|e| panic!("{e}"));
+        let committed = program(if name.contains("ch01") { "ch01-naive" } else { "ch05-unroll" });
+        for kernel in other.kernel_names().into_iter().filter(|name| name.ends_with("_i32")) {
+            let per_block = if kernel.starts_with("interleaved") { 64 } else { 128 };
+            let run = |program| pass(program, kernel, 4099, 64, per_block, &Options::default());
+            let ((sums, outcome), (_, expected)) = (run(&other), run(&committed));
+            assert_eq!(sums, reference(4099, per_block), "{kernel} of {name}");
+            let codes = |outcome: &Outcome| outcome.faults.iter().map(|f| f.code).collect::<std::collections::HashSet<_>>();
+            assert_eq!(codes(&outcome), codes(&expected), "{kernel} of {name}");
+            let (c, e) = (outcome.counters, expected.counters);
+            assert_eq!(
+                [c.shared_ld_wavefronts, c.shared_st_wavefronts, c.global_ld_sectors, c.global_st_sectors, c.barriers],
+                [e.shared_ld_wavefronts, e.shared_st_wavefronts, e.global_ld_sectors, e.global_st_sectors, e.barriers],
+                "{kernel} of {name}"
+            );
+        }
+    }
+}
+
 #[test]
 fn the_volatile_unroll_races_where_lanes_may_run_apart() {
     let unroll = program("ch05-unroll");
@@ -131,6 +160,18 @@ fn host_threads_change_nothing() {
                 assert_eq!(outcome.faults, other.faults);
             }
         }
+    }
+}
+
+#[test]
+fn the_portable_machine_gives_what_the_wide_one_gives() {
+    let unroll = program("ch05-unroll");
+    for kernel in ["unroll_shuffle_i32", "unroll_volatile_i32", "unroll_syncwarp_i32"] {
+        let run = |portable| pass(&unroll, kernel, 5000, 64, 128, &Options { portable, ..Options::default() });
+        let (wide, portable) = (run(false), run(true));
+        assert_eq!(wide.0, portable.0);
+        assert_eq!(wide.1.counters, portable.1.counters);
+        assert_eq!(wide.1.faults, portable.1.faults);
     }
 }
 

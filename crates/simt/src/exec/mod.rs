@@ -127,7 +127,7 @@ impl<'k> Machine<'k> {
             races: Vec::new(),
             recorder: Recorder::new(context.options.trace),
             recording: false,
-            has_avx2: has_avx2(),
+            has_avx2: !context.options.portable && has_avx2(),
         }
     }
 
