@@ -137,7 +137,7 @@ fn sum_of_groups(
 
 /// Largest number of distinct units in one bank (for wider units: one pair or quad of banks). `mask` is not empty.
 fn distinct_in_busiest_bank(unit_log2: u32, mask: u32, addresses: &[u32; 32]) -> u32 {
-    let banks = BANKS * WORD_BYTES >> unit_log2;
+    let banks = (BANKS * WORD_BYTES) >> unit_log2;
     let first = addresses[mask.trailing_zeros() as usize];
     let mut lowest = u32::MAX;
     let mut highest = 0;
@@ -174,7 +174,7 @@ fn distinct_in_busiest_bank(unit_log2: u32, mask: u32, addresses: &[u32; 32]) ->
 
 /// Largest number of active lanes in one bank, equal addresses included.
 fn lanes_in_busiest_bank(unit_log2: u32, mask: u32, addresses: &[u32; 32]) -> u32 {
-    let banks = BANKS * WORD_BYTES >> unit_log2;
+    let banks = (BANKS * WORD_BYTES) >> unit_log2;
     let mut count = [0_u8; BANKS as usize];
     for lane in lanes(mask) {
         count[((addresses[lane] >> unit_log2) % banks) as usize] += 1;
@@ -303,8 +303,8 @@ impl Memo {
         let phase = base % WORD_BYTES;
         if self.same_access(kind, bytes, mask, phase) {
             let mut differ = 0;
-            for lane in 0..LANES {
-                let differs = addresses[lane].wrapping_sub(base) ^ self.distances[lane] as u32;
+            for (lane, &distance) in self.distances.iter().enumerate() {
+                let differs = addresses[lane].wrapping_sub(base) ^ distance as u32;
                 differ |= if mask & (1 << lane) != 0 { differs } else { 0 };
             }
             if differ == 0 {
@@ -330,8 +330,8 @@ impl Memo {
         let phase = (base % (1 << SECTOR_BYTES_LOG2)) as u32;
         if self.same_access(kind, bytes, mask, phase) {
             let mut differ = 0;
-            for lane in 0..LANES {
-                let differs = addresses[lane].wrapping_sub(base) ^ i64::from(self.distances[lane]) as u64;
+            for (lane, &distance) in self.distances.iter().enumerate() {
+                let differs = addresses[lane].wrapping_sub(base) ^ i64::from(distance) as u64;
                 differ |= if mask & (1 << lane) != 0 { differs } else { 0 };
             }
             if differ == 0 {

@@ -1,6 +1,10 @@
 //! What a run can find wrong: codes, sites, and the words for them.
 
+mod explanation;
+
 use std::fmt;
+
+pub use explanation::Explanation;
 
 /// The kinds of fault. The kebab-case name is a contract: JSON, fixtures and the book's appendix use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -77,6 +81,16 @@ impl Code {
             Code::StackOverflow => "stack-overflow",
             Code::UnsupportedInstruction => "unsupported-instruction",
         }
+    }
+
+    /// Whether its two sites are an earlier and a later access to the same memory.
+    pub const fn is_between_accesses(self) -> bool {
+        matches!(self, Code::SharedRace | Code::GlobalRace)
+    }
+
+    /// The code of that kebab-case name.
+    pub fn named(name: &str) -> Option<Code> {
+        Code::ALL.into_iter().find(|code| code.name() == name)
     }
 }
 

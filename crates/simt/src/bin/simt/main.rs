@@ -1,2 +1,66 @@
-//! The `simt` command: runs a kernel of a PTX file on the simulator.
-fn main() {}
+//! The `simt` command: runs a kernel of a PTX file on the simulator, and lists what a PTX file holds.
+//!
+//! Exit status 0: ran clean; 1: ran, and faults were found; 2: bad usage, bad PTX or bad input, with the reason on stderr.
+
+mod command_line;
+mod npy;
+mod run;
+mod show;
+mod sources;
+mod spec;
+mod values;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use command_line::{Command, CommandLine};
+use simt::Program;
+
+const CLEAN: u8 = 0;
+const FAULTS: u8 = 1;
+const BAD_INPUT: u8 = 2;
+
+fn main() -> ExitCode {
+    let outcome = match CommandLine::parse().command {
+        Command::Run(request) => run::run(&request),
+        Command::Kernels { file } => list_kernels(&file),
+    };
+    let (status, text) = outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        (BAD_INPUT, String::new())
+    });
+    match std::io::stdout().write_all(text.as_bytes()) {
+        // Whoever read the output has seen enough of it.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("error: standard output: {error}");
+            ExitCode::from(BAD_INPUT)
+        }
+        _ => ExitCode::from(status),
+    }
+}
+
+/// Reads and parses a PTX file.
+fn load(file: &Path) -> Result<Program> {
+    let name = file.display().to_string();
+    let bytes = std::fs::read(file).with_context(|| name.clone())?;
+    let Ok(text) = String::from_utf8(bytes) else {
+        anyhow::bail!("{name}: this is a binary file: PTX is text, as `nvcc -ptx` or NVRTC writes it");
+    };
+    Ok(Program::load(&name, &text)?)
+}
+
+/// One line a kernel: its name and its parameters.
+fn list_kernels(file: &Path) -> Result<(u8, String)> {
+    let program = load(file)?;
+    let mut text = String::new();
+    for name in program.kernel_names() {
+        let parameters = program.parameters(name)?;
+        let parameters: Vec<String> = parameters.iter().map(|p| format!("{}: {}", p.name, p.ty)).collect();
+        text += &format!("{name}({})\n", parameters.join(", "));
+    }
+    anyhow::ensure!(!text.is_empty(), "{}: no kernel (.entry) in this file", file.display());
+    Ok((CLEAN, text))
+}

@@ -1,0 +1,163 @@
+//! The command line, as clap reads it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use simt::{Check, Checks, Schedule};
+
+use crate::spec::Spec;
+
+#[derive(Parser)]
+#[command(
+    name = "simt",
+    version,
+    about = "Runs CUDA kernels without a GPU: executes PTX warp by warp, counts and checks"
+)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run one kernel of a PTX file
+    #[command(after_help = SPEC_HELP)]
+    Run(Request),
+    /// List the kernels of a PTX file and their parameters
+    Kernels {
+        /// The PTX file
+        file: PathBuf,
+    },
+}
+
+const SPEC_HELP: &str = "\
+SPEC, one for each parameter of the kernel, in their order:
+  NAME=TYPE[LEN]:INIT   a buffer of LEN elements; LEN is a number or a power of two such as 2^20
+  NAME=TYPE:VALUE       a scalar
+TYPE  u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64
+INIT  zero        0 everywhere
+      iota        element i is i (integers wrap, floats round)
+      const(V)    V everywhere
+      hash8       element i is (i * 2654435761 mod 2^32) >> 24, a number from 0 to 255
+      rand(SEED)  from splitmix64 with state SEED, one output a element: an integer is its top bits (so every value is as
+                  likely); a float is k / 2^(p-1) - 1 in [-1, 1), k its top p bits, p = 8 (bf16), 11 (f16), 24 (f32), 53 (f64)
+      file(PATH)  the bytes of a file, little-endian, exactly as long as the buffer; or a .npy file of this type and length
+
+Exit status: 0 ran clean, 1 faults found, 2 bad usage or bad PTX.";
+
+/// What `simt run` is asked for.
+#[derive(Args)]
+pub struct Request {
+    /// The PTX file
+    pub file: PathBuf,
+    /// Kernel to run, as `simt kernels` lists it
+    #[arg(long, value_name = "NAME")]
+    pub kernel: String,
+    /// Blocks
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions)]
+    pub grid: Dimensions,
+    /// Threads of a block, at most 1024 in all
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions)]
+    pub block: Dimensions,
+    /// Dynamic shared memory of a block
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    pub shared: u32,
+    /// Cooperative launch: all blocks at once, so that grid-wide barriers work
+    #[arg(long)]
+    pub cooperative: bool,
+    /// Arguments of the kernel, see below; may be given more than once
+    #[arg(long = "arg", value_name = "SPEC", num_args = 1.., value_parser = Spec::parse)]
+    pub args: Vec<Spec>,
+    /// Include a buffer's first COUNT elements (default: all) in the output; may be given more than once
+    #[arg(long, value_name = "NAME[:COUNT]", value_parser = print)]
+    pub print: Vec<Print>,
+    /// lockstep: before Volta, lanes of a warp step together; independent: they may run apart (with a seed: they are driven apart)
+    #[arg(long, value_name = "lockstep|independent[:SEED]", default_value = "independent", value_parser = schedule)]
+    pub schedule: Schedule,
+    /// What to look for: all, none, or names separated by commas (out-of-bounds, misaligned, uninitialised-read,
+    /// shared-race, barrier-divergence)
+    #[arg(long, value_name = "all|none|LIST", default_value = "all", value_parser = checks)]
+    pub check: Checks,
+    /// Host threads, 0 for one a core; the outcome is the same for any number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Most instructions one warp may execute before the launch is stopped as endless
+    #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_warp_max)]
+    pub steps: u64,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Write the steps of the first block to FILE, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+}
+
+/// x, y, z.
+#[derive(Debug, Clone, Copy)]
+pub struct Dimensions(pub [u32; 3]);
+
+fn dimensions(text: &str) -> Result<Dimensions, String> {
+    let parts: Vec<&str> = text.split(',').collect();
+    if parts.len() > 3 {
+        return Err("at most three numbers: X,Y,Z".into());
+    }
+    let mut all = [1; 3];
+    for (dimension, part) in all.iter_mut().zip(parts) {
+        *dimension = part.trim().parse().map_err(|_| format!("`{part}` is no whole number from 0 to 4294967295"))?;
+    }
+    Ok(Dimensions(all))
+}
+
+/// A buffer to show.
+#[derive(Debug, Clone)]
+pub struct Print {
+    pub name: String,
+    /// All of it if `None`.
+    pub count: Option<usize>,
+}
+
+fn print(text: &str) -> Result<Print, String> {
+    match text.split_once(':') {
+        None => Ok(Print { name: text.into(), count: None }),
+        Some((name, count)) => {
+            let count = count.parse().map_err(|_| format!("`{count}` is no number of elements"))?;
+            Ok(Print { name: name.into(), count: Some(count) })
+        }
+    }
+}
+
+fn schedule(text: &str) -> Result<Schedule, String> {
+    match text.split_once(':') {
+        None if text == "lockstep" => Ok(Schedule::Lockstep),
+        None if text == "independent" => Ok(Schedule::Independent { seed: None }),
+        Some(("independent", seed)) => {
+            let seed = seed.parse().map_err(|_| format!("`{seed}` is no seed: a whole number is"))?;
+            Ok(Schedule::Independent { seed: Some(seed) })
+        }
+        _ => Err("it is lockstep, independent or independent:SEED".into()),
+    }
+}
+
+/// The checks that can be switched, by the names of what they report.
+const CHECKS: [(&str, Check); 5] = [
+    ("out-of-bounds", Check::OutOfBounds),
+    ("misaligned", Check::Misaligned),
+    ("uninitialised-read", Check::UninitialisedRead),
+    ("shared-race", Check::SharedRace),
+    ("barrier-divergence", Check::BarrierDivergence),
+];
+
+fn checks(text: &str) -> Result<Checks, String> {
+    match text {
+        "all" => return Ok(Checks::ALL),
+        "none" => return Ok(Checks::NONE),
+        _ => {}
+    }
+    text.split(',').try_fold(Checks::NONE, |set, name| {
+        let found = CHECKS.iter().find(|(known, _)| *known == name.trim());
+        found.map(|(_, check)| set.with(*check)).ok_or_else(|| {
+            let known: Vec<&str> = CHECKS.iter().map(|(known, _)| *known).collect();
+            format!("no check named `{name}`: it is all, none, or some of {}", known.join(", "))
+        })
+    })
+}

@@ -1,0 +1,80 @@
+//! NumPy's .npy files: enough of them to fill a buffer.
+
+use crate::values::Type;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+pub fn is_npy(file: &[u8]) -> bool {
+    file.starts_with(MAGIC)
+}
+
+/// The elements, if they are of type `ty` and in one dimension's order.
+pub fn data(file: &[u8], ty: Type) -> Result<&[u8], String> {
+    let cut = || "the file ends inside its header".to_owned();
+    // Version 1 counts the header in 2 bytes, versions 2 and 3 in 4.
+    let major = *file.get(MAGIC.len()).ok_or_else(cut)?;
+    let start = MAGIC.len() + 2;
+    let (length, start) = match (major, file.get(start..)) {
+        (1, Some(&[a, b, ..])) => (u32::from(u16::from_le_bytes([a, b])), start + 2),
+        (2 | 3, Some(&[a, b, c, d, ..])) => (u32::from_le_bytes([a, b, c, d]), start + 4),
+        (1..=3, _) => return Err(cut()),
+        _ => return Err(format!("version {major} of the format is unknown")),
+    };
+    let end = start + length as usize;
+    let header = String::from_utf8_lossy(file.get(start..end).ok_or_else(cut)?);
+    let found = field(&header, "descr").ok_or("its header names no type")?;
+    let found = found.trim_matches(['\'', '"']);
+    let wanted = ty.numpy_name().ok_or("NumPy has no bf16: store the raw bytes instead")?;
+    // `|` stands for "byte order does not matter", `<` for little-endian.
+    if found.trim_start_matches(['<', '|', '=']) != wanted {
+        return Err(format!("holds elements of type {found}, {} is asked for", ty.name()));
+    }
+    if field(&header, "fortran_order") == Some("True") {
+        return Err("is stored column by column: save np.ascontiguousarray(x) instead".into());
+    }
+    Ok(&file[end..])
+}
+
+/// The text of one field of the header, which is a Python dictionary.
+fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
+    let after = header.split_once(&format!("'{name}'"))?.1.trim_start().strip_prefix(':')?;
+    Some(after.split([',', '}']).next()?.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
+        let mut file = [MAGIC, &[version, 0]].concat();
+        match version {
+            1 => file.extend((header.len() as u16).to_le_bytes()),
+            _ => file.extend((header.len() as u32).to_le_bytes()),
+        }
+        [&file, header.as_bytes(), data].concat()
+    }
+
+    #[test]
+    fn both_header_lengths_are_read() {
+        let header = "{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }";
+        let i32s = Type::parse("i32").unwrap();
+        for version in [1, 2, 3] {
+            assert_eq!(data(&file(version, header, &[1, 0, 0, 0]), i32s).unwrap(), [1, 0, 0, 0]);
+        }
+    }
+
+    #[test]
+    fn wrong_files_are_refused() {
+        let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }";
+        let good = file(1, header, &[0; 8]);
+        let f64s = Type::parse("f64").unwrap();
+        for length in 0..good.len() - 8 {
+            assert!(!is_npy(&good[..length]) || data(&good[..length], f64s).is_err(), "cut at {length}");
+        }
+        assert!(data(&good, Type::parse("i32").unwrap()).unwrap_err().contains("type <f8"));
+        let swapped = file(1, &header.replace('<', ">"), &[0; 8]);
+        assert!(data(&swapped, f64s).unwrap_err().contains(">f8"));
+        let columns = file(1, &header.replace("False", "True"), &[0; 8]);
+        assert!(data(&columns, f64s).unwrap_err().contains("column"));
+    }
+}

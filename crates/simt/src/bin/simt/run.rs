@@ -1,0 +1,146 @@
+//! `simt run`: arguments to memory, one launch, and what it left.
+
+use std::io::BufWriter;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use simt::{Kernel, Launch, Memory, Options, Outcome, Schedule};
+
+use crate::command_line::Request;
+use crate::show::{self, Output, Shown};
+use crate::spec::{Kind, Spec, contents};
+use crate::{CLEAN, FAULTS, load};
+
+/// Runs the kernel; the exit status and what goes to standard output.
+pub fn run(request: &Request) -> Result<(u8, String)> {
+    let program = load(&request.file)?;
+    let kernel = program.kernel(&request.kernel)?;
+    check_arguments(&kernel, &request.args)?;
+    let prints = prints(request)?;
+    let mut memory = Memory::new();
+    let args = bind(&mut memory, &request.args)?;
+    let launch = Launch {
+        grid: request.grid.0,
+        block: request.block.0,
+        shared_bytes: request.shared,
+        cooperative: request.cooperative,
+        args: args.clone(),
+    };
+    let options = Options {
+        schedule: request.schedule,
+        checks: request.check,
+        threads: request.threads,
+        steps_per_warp_max: request.steps,
+        trace: request.trace.as_ref().map(|_| simt::trace::Options::default()),
+        ..Options::default()
+    };
+    let start = Instant::now();
+    let outcome = simt::run(&kernel, &mut memory, &launch, &options)?;
+    let seconds = start.elapsed().as_secs_f64();
+    if let Some(path) = &request.trace {
+        write_trace(path, &outcome)?;
+    }
+    let outputs = read_back(&memory, &args, &prints)?;
+    let shown = Shown { request, schedule: schedule_name(request.schedule), outputs, outcome: &outcome, seconds };
+    let text = if request.json { show::json(&shown) } else { show::text(&shown) };
+    Ok((if outcome.faults.is_empty() { CLEAN } else { FAULTS }, text))
+}
+
+/// Whether there is one argument of the right size for each parameter.
+fn check_arguments(kernel: &Kernel, args: &[Spec]) -> Result<()> {
+    let parameters = kernel.parameters();
+    if parameters.len() != args.len() {
+        let wanted: Vec<String> = parameters.iter().map(|p| format!("{}: {}", p.name, p.ty)).collect();
+        let (given, name) = (args.len(), kernel.name());
+        bail!("{name} takes {} arguments, {given} given: it is {name}({})", parameters.len(), wanted.join(", "));
+    }
+    for (place, (parameter, spec)) in parameters.iter().zip(args).enumerate() {
+        let (bytes, what) = match &spec.kind {
+            Kind::Buffer { .. } => (8, "a buffer, whose address has 8 bytes".to_owned()),
+            Kind::Scalar(value) => (value.len() as u32, format!("{} of {} bytes", spec.ty.name(), value.len())),
+        };
+        ensure!(
+            bytes == parameter.bytes,
+            "argument {} is {what}, but parameter {} of {}, {}, is {} of {} bytes",
+            spec.name,
+            place + 1,
+            kernel.name(),
+            parameter.name,
+            parameter.ty,
+            parameter.bytes,
+        );
+    }
+    for (place, spec) in args.iter().enumerate() {
+        let again = args[..place].iter().any(|other| other.name == spec.name);
+        ensure!(!again, "two arguments are named {}", spec.name);
+    }
+    Ok(())
+}
+
+/// Places every buffer; the arguments as the kernel gets them.
+fn bind(memory: &mut Memory, args: &[Spec]) -> Result<Vec<Vec<u8>>> {
+    let mut bound = Vec::new();
+    for spec in args {
+        bound.push(match &spec.kind {
+            Kind::Scalar(value) => value.clone(),
+            Kind::Buffer { len, init } => {
+                let bytes = contents(spec, *len, init)?;
+                let address = memory.alloc(&spec.name, bytes.len() as u64, spec.ty.bytes() as u32)?;
+                memory.write(address, &bytes)?;
+                address.to_le_bytes().to_vec()
+            }
+        });
+    }
+    Ok(bound)
+}
+
+/// A buffer to show: which argument, and how many of its elements.
+struct Wanted<'a> {
+    place: usize,
+    spec: &'a Spec,
+    count: usize,
+}
+
+fn prints(request: &Request) -> Result<Vec<Wanted<'_>>> {
+    let mut wanted = Vec::new();
+    for print in &request.print {
+        let name = &print.name;
+        let Some(place) = request.args.iter().position(|spec| spec.name == *name) else {
+            let names: Vec<&str> = request.args.iter().map(|spec| spec.name.as_str()).collect();
+            bail!("--print {name}: no argument has that name, they are {}", names.join(", "));
+        };
+        let spec = &request.args[place];
+        let Kind::Buffer { len, .. } = spec.kind else { bail!("--print {name}: it is a scalar, only buffers change") };
+        let len = usize::try_from(len).context("length")?;
+        let count = print.count.unwrap_or(len);
+        ensure!(count <= len, "--print {name}:{count}: it has {len} elements");
+        wanted.push(Wanted { place, spec, count });
+    }
+    Ok(wanted)
+}
+
+fn read_back(memory: &Memory, args: &[Vec<u8>], wanted: &[Wanted<'_>]) -> Result<Vec<Output>> {
+    let mut outputs = Vec::new();
+    for Wanted { place, spec, count } in wanted {
+        let address = <[u8; 8]>::try_from(args[*place].as_slice()).map(u64::from_le_bytes)?;
+        let mut bytes = vec![0; count * spec.ty.bytes()];
+        memory.read(address, &mut bytes)?;
+        outputs.push(Output { name: spec.name.clone(), ty: spec.ty, bytes });
+    }
+    Ok(outputs)
+}
+
+fn schedule_name(schedule: Schedule) -> String {
+    match schedule {
+        Schedule::Lockstep => "lockstep".into(),
+        Schedule::Independent { seed: None } => "independent".into(),
+        Schedule::Independent { seed: Some(seed) } => format!("independent:{seed}"),
+    }
+}
+
+fn write_trace(path: &Path, outcome: &Outcome) -> Result<()> {
+    let what = || path.display().to_string();
+    let file = std::fs::File::create(path).with_context(what)?;
+    serde_json::to_writer(BufWriter::new(file), &outcome.trace).with_context(what)
+}

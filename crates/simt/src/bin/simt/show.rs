@@ -1,0 +1,146 @@
+//! What a run prints: one JSON object, or text for people.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+use simt::counters::{METRICS, grouped};
+use simt::{Fault, Outcome, Site, report};
+
+use crate::command_line::Request;
+use crate::sources;
+use crate::values::Type;
+
+/// A buffer after the launch.
+pub struct Output {
+    pub name: String,
+    pub ty: Type,
+    pub bytes: Vec<u8>,
+}
+
+impl Output {
+    fn elements(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.chunks_exact(self.ty.bytes())
+    }
+}
+
+/// Everything there is to show.
+pub struct Shown<'a> {
+    pub request: &'a Request,
+    pub schedule: String,
+    pub outputs: Vec<Output>,
+    pub outcome: &'a Outcome,
+    /// Of this computer's time.
+    pub seconds: f64,
+}
+
+/// One object on one line.
+pub fn json(shown: &Shown<'_>) -> String {
+    let counters = &shown.outcome.counters;
+    let outputs: Map<String, Value> = shown
+        .outputs
+        .iter()
+        .map(|output| (output.name.clone(), output.elements().map(|e| output.ty.json(e)).collect()))
+        .collect();
+    let metrics: Map<String, Value> = METRICS
+        .iter()
+        .map(|metric| {
+            let value = (metric.value)(counters);
+            (metric.key.to_owned(), if metric.is_ratio { value.into() } else { (value as u64).into() })
+        })
+        .collect();
+    let object = json!({
+        "kernel": shown.request.kernel,
+        "schedule": shown.schedule,
+        "outputs": outputs,
+        "counters": metrics,
+        "faults": shown.outcome.faults.iter().map(fault).collect::<Vec<_>>(),
+        "warp_instructions": counters.inst_executed,
+        "seconds": shown.seconds,
+    });
+    format!("{object}\n")
+}
+
+fn fault(fault: &Fault) -> Value {
+    let mut object = Map::new();
+    object.insert("code".into(), fault.code.name().into());
+    object.insert("message".into(), fault.message.as_str().into());
+    object.extend(site(&fault.site));
+    object.insert("count".into(), fault.count.into());
+    object.insert("other".into(), fault.other.as_ref().map_or(Value::Null, |other| Value::Object(site(other))));
+    Value::Object(object)
+}
+
+fn site(site: &Site) -> Map<String, Value> {
+    let lanes: Vec<u32> = (0..32).filter(|lane| site.lanes >> lane & 1 == 1).collect();
+    let fields = [
+        ("file", Value::from(site.file.as_str())),
+        ("line", site.line.into()),
+        ("ptx_line", site.ptx_line.into()),
+        ("opcode", site.opcode.as_str().into()),
+        ("action", site.action.into()),
+        ("block", json!(site.block)),
+        ("warp", site.warp.into()),
+        ("lanes", json!(lanes)),
+    ];
+    fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// A table of the counters that are not 0, the outputs asked for, then the faults.
+pub fn text(shown: &Shown<'_>) -> String {
+    let request = shown.request;
+    let mut text = String::new();
+    let _ = writeln!(text, "kernel    {} of {}", request.kernel, request.file.display());
+    let (grid, block) = (dimensions(request.grid.0), dimensions(request.block.0));
+    let _ = writeln!(text, "launch    grid {grid}, block {block}, schedule {}", shown.schedule);
+    let _ = writeln!(
+        text,
+        "simulated {} warp instructions in {} of this computer's time\n",
+        grouped(shown.outcome.counters.inst_executed),
+        duration(shown.seconds)
+    );
+    counters(&mut text, shown.outcome);
+    for output in &shown.outputs {
+        let elements: Vec<String> = output.elements().map(|e| output.ty.display(e)).collect();
+        let _ = writeln!(text, "\n{} = [{}]", output.name, elements.join(", "));
+    }
+    let faults = &shown.outcome.faults;
+    if faults.is_empty() {
+        text += "\nno faults found\n";
+        return text;
+    }
+    let source = |name: &str| sources::text(&request.file, name);
+    let _ = write!(text, "\n{}", report::render_all(faults, &source));
+    let _ = writeln!(
+        text,
+        "\n{} found",
+        if faults.len() == 1 { "1 fault".into() } else { format!("{} faults", faults.len()) }
+    );
+    text
+}
+
+fn counters(text: &mut String, outcome: &Outcome) {
+    let counters = &outcome.counters;
+    let shown: Vec<_> = METRICS.iter().filter(|metric| (metric.value)(counters) != 0.0).collect();
+    let values: Vec<String> = shown.iter().map(|metric| metric.display(counters)).collect();
+    let key_width = shown.iter().map(|metric| metric.key.len()).max().unwrap_or(0);
+    let value_width = values.iter().map(String::len).max().unwrap_or(0);
+    for (metric, value) in shown.iter().zip(values) {
+        let _ = writeln!(text, "{value:>value_width$}  {:key_width$}  {}", metric.key, metric.plain);
+    }
+    if shown.len() < METRICS.len() {
+        text.push_str("every other counter is 0\n");
+    }
+}
+
+/// `3.2 s`, or `0.4 ms` below a second.
+fn duration(seconds: f64) -> String {
+    if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
+}
+
+/// `4` for (4, 1, 1), else `(4, 2, 1)`.
+fn dimensions(dimensions: [u32; 3]) -> String {
+    match dimensions {
+        [x, 1, 1] => grouped(x.into()),
+        [x, y, z] => format!("({x}, {y}, {z})"),
+    }
+}

@@ -1,0 +1,181 @@
+//! The words for each kind of fault. The reports print them and the book's appendix is generated from them.
+
+use super::{Blame, Code};
+
+/// What a kind of fault is, in words for someone who meets it for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Explanation {
+    /// Whose fault it is.
+    pub blame: Blame,
+    /// Why this is wrong, one sentence.
+    pub why: &'static str,
+    /// What to try, one sentence.
+    pub remedy: &'static str,
+    /// What it means, one paragraph.
+    pub meaning: &'static str,
+    /// What the check may fail to find.
+    pub may_miss: &'static str,
+    /// Whether, and when, the check reports what is no fault.
+    pub false_alarms: &'static str,
+}
+
+impl Code {
+    /// Its explanation.
+    pub const fn explanation(self) -> &'static Explanation {
+        match self {
+            Code::OutOfBounds => &OUT_OF_BOUNDS,
+            Code::Misaligned => &MISALIGNED,
+            Code::UninitialisedRead => &UNINITIALISED_READ,
+            Code::SharedRace => &SHARED_RACE,
+            Code::GlobalRace => &GLOBAL_RACE,
+            Code::BarrierDivergence => &BARRIER_DIVERGENCE,
+            Code::Deadlock => &DEADLOCK,
+            Code::InactiveShuffleLane => &INACTIVE_SHUFFLE_LANE,
+            Code::MaskMismatch => &MASK_MISMATCH,
+            Code::StepBudget => &STEP_BUDGET,
+            Code::Trap => &TRAP,
+            Code::StackOverflow => &STACK_OVERFLOW,
+            Code::UnsupportedInstruction => &UNSUPPORTED_INSTRUCTION,
+        }
+    }
+}
+
+const OUT_OF_BOUNDS: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "the address lies in no buffer and no variable, so a GPU would read or overwrite something else, or stop",
+    remedy: "compare the index with the number of elements before the access, as in `if (i < n)`",
+    meaning: "A lane read or wrote memory that belongs to nothing. Most often a thread of the last block works past the \
+        end of the input, because the grid is rounded up to whole blocks; sometimes an index is computed in 32 bits and wraps. \
+        A GPU may return rubbish, corrupt another buffer, or end the program with an illegal memory access.",
+    may_miss: "an access that goes past its own variable and lands in a neighbouring one in shared memory, where variables \
+        lie side by side; buffers of global memory lie far apart, so there it misses nothing",
+    false_alarms: "never",
+};
+
+const MISALIGNED: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "an access of 2, 4, 8 or 16 bytes must start at a multiple of its size",
+    remedy: "start wide loads at an aligned element, and take the few elements before it one by one",
+    meaning: "The address of a load or store is no multiple of its width. It comes up when a `float*` is cast to `float4*` \
+        though it does not start on 16 bytes: a slice of an array, an odd offset. A GPU stops the kernel.",
+    may_miss: "nothing",
+    false_alarms: "never",
+};
+
+const UNINITIALISED_READ: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "nothing has written this memory, so what is read is whatever was left there",
+    remedy: "write the whole array before reading it, the elements of threads without input too (with 0 for a sum)",
+    meaning: "A lane read memory that neither the host nor any thread has written. In a reduction it is mostly the part of \
+        the shared array whose threads had no element to load. On a GPU the value is left over from an earlier block, often 0, \
+        so the kernel seems to work until it runs beside another one.",
+    may_miss: "a read of a variable in local memory; a read of bytes that an earlier, unrelated write of the same launch filled",
+    false_alarms: "when a kernel copies padding along that it never uses",
+};
+
+const SHARED_RACE: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "nothing orders the two accesses, so either may come first and the result depends on luck",
+    remedy: "put `__syncthreads()` between them, or `__syncwarp()` if both threads are in one warp",
+    meaning: "Two threads touch the same bytes of shared memory, at least one writes, and no barrier lies between. Inside \
+        one warp this was harmless before Volta, when the 32 lanes moved together; since then each lane may run by itself, and \
+        only `__syncwarp()`, or a barrier of the block, makes one lane's writes visible to another. `volatile` does not help: it \
+        keeps the compiler from caching a value, it does not make lanes wait.",
+    may_miss: "a second race on a word that has raced since the last barrier; races that need two lanes to take different \
+        paths than they took in this run; races inside a warp under `--schedule lockstep`, which has none by definition",
+    false_alarms: "when threads are ordered by hand, by a flag in shared memory and a fence",
+};
+
+const GLOBAL_RACE: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "nothing orders the two accesses, so either may come first and the result depends on luck",
+    remedy: "combine with `atomicAdd`, give each block its own element, or launch a second kernel for the second step",
+    meaning: "Two threads touch the same bytes of global memory, at least one writes, and nothing orders them. Blocks of one \
+        launch are not ordered at all: only atomics, fences with flags, a grid-wide barrier, or the end of the launch order them.",
+    may_miss: "everything: this version does not look for it yet",
+    false_alarms: "never: it is not reported yet",
+};
+
+const BARRIER_DIVERGENCE: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "a block barrier must be reached by every thread of the block, and by all of them at the same place",
+    remedy: "move the barrier out of the `if`, and let threads without work go round the loop with the others",
+    meaning: "Some threads wait at `__syncthreads()` while others are at another barrier or will never come to one. It \
+        happens when the barrier stands inside a condition or a loop that threads leave at different times. A GPU may hang, or go on \
+        with data that is not complete.",
+    may_miss: "threads that reach different barriers in different launches only; the branch must be taken in this run",
+    false_alarms: "never: threads that have ended do not count as missing, as on the hardware",
+};
+
+const DEADLOCK: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "every thread that is left waits for another one",
+    remedy: "check that each lane named in a `__syncwarp` mask, and each block that a flag waits for, can get there",
+    meaning: "Nothing can run any more though threads are left. Lanes wait for lanes that wait for them, or for a warp \
+        barrier that its other lanes never reach. On a GPU the kernel hangs until a watchdog or the user ends it.",
+    may_miss: "threads that spin on a flag nobody will set: they still run, and end as `step-budget`",
+    false_alarms: "never",
+};
+
+const INACTIVE_SHUFFLE_LANE: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "the value of a lane that takes no part in a shuffle is undefined",
+    remedy: "let all lanes named in the mask execute the shuffle, and mask out the result instead of the shuffle",
+    meaning: "A lane reads, through a shuffle, the register of a lane that has ended or is elsewhere. PTX leaves the value \
+        undefined; cards often return the lane's last value, so it seems to work.",
+    may_miss: "a value that is read and then thrown away is still reported; a lane that is active by luck is not",
+    false_alarms: "when the undefined value is never used, as in the last steps of some shuffle trees",
+};
+
+const MASK_MISMATCH: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "a lane that executes a `.sync` instruction must be named in its mask, and all lanes named must come",
+    remedy: "compute the mask from the condition, as in `__ballot_sync(0xffffffff, tid < n)`, before the branch",
+    meaning: "A warp-wide instruction carries a mask of the lanes that meet in it. Here a lane executes it without being \
+        named, or a lane that is named has already left the kernel. `__activemask()` is no cure: it says who happens to be \
+        here, not who should be.",
+    may_miss: "a mask that is wrong in a way that this run's branches do not show",
+    false_alarms: "never",
+};
+
+const STEP_BUDGET: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "a warp executed more instructions than the launch allows it",
+    remedy: "look for a loop whose condition cannot become false; if the work is honest, raise the budget",
+    meaning: "Each warp may execute a fixed number of instructions, so that an endless loop is reported instead of suffered. \
+        The usual cause is a loop that waits for a value nobody writes, or a counter that overflows. A very large input can also \
+        get there.",
+    may_miss: "nothing: every loop ends here",
+    false_alarms: "when the work is long and the budget small",
+};
+
+const TRAP: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "the kernel asked to be stopped",
+    remedy: "find the condition that leads to the trap; in cooperative code it means that the launch was not cooperative",
+    meaning: "The kernel executed `trap`. Compilers emit it for `__trap()`, for a failed assertion, and for a grid-wide \
+        barrier in a launch that is not cooperative.",
+    may_miss: "nothing",
+    false_alarms: "never",
+};
+
+const STACK_OVERFLOW: Explanation = Explanation {
+    blame: Blame::Kernel,
+    why: "calls went deeper than the stack of a thread is long",
+    remedy: "turn the recursion into a loop, or bound its depth",
+    meaning: "Calls or local arrays need more memory than a thread has. On a GPU the stack is small, 1 KiB by default, and \
+        overflowing it corrupts memory or stops the kernel.",
+    may_miss: "everything: this version runs no kernel that needs a call stack and says `unsupported-instruction`",
+    false_alarms: "never",
+};
+
+const UNSUPPORTED_INSTRUCTION: Explanation = Explanation {
+    blame: Blame::Simulator,
+    why: "the simulator does not know how to execute this instruction",
+    remedy: "run the kernel on a GPU, or write the step in plain CUDA C++ that compiles to other instructions",
+    meaning: "PTX has many instructions and the simulator executes those that the kernels of this field use. One that is \
+        missing is refused when the kernel is loaded, with its file, line and text, and never executed wrongly. It says nothing about \
+        the kernel.",
+    may_miss: "nothing: what is not known is not run",
+    false_alarms: "never",
+};

@@ -1,0 +1,132 @@
+//! Faults as text, in the shape that rustc made familiar: what, where (with the source line), why, and what to try.
+
+use std::fmt::Write;
+
+use crate::counters::grouped;
+use crate::fault::{Blame, Fault, Site};
+
+/// Faults shown in full by [`render_all`]; the rest is counted.
+pub const SHOWN_MAX: usize = 10;
+
+/// One fault. `source` gives the text of a file by the name in [`Site::file`], or `None` when it is not at hand: the
+/// report then leaves the source lines out. No colour, no trailing newline.
+pub fn render(fault: &Fault, source: &dyn Fn(&str) -> Option<String>) -> String {
+    let explanation = fault.code.explanation();
+    let mut text = format!("error[{}]: {}\n", fault.code, fault.message);
+    let margin = margin(fault);
+    match &fault.other {
+        None => site(&mut text, &fault.site, None, margin, source),
+        Some(other) => {
+            // A barrier's other threads are elsewhere at the same time; of two accesses one came first.
+            let (first, second) =
+                if fault.code.is_between_accesses() { ("(1) earlier", "(2) later") } else { ("(1) there", "(2) here") };
+            site(&mut text, other, Some(first), margin, source);
+            site(&mut text, &fault.site, Some(second), margin, source);
+        }
+    }
+    let _ = writeln!(text, "{:margin$} = why: {}", "", explanation.why);
+    let _ = writeln!(text, "{:margin$} = try: {}", "", explanation.remedy);
+    if fault.count > 1 {
+        let _ = writeln!(text, "{:margin$} = note: seen {} times", "", grouped(fault.count));
+    }
+    let blame = match explanation.blame {
+        Blame::Kernel => "this is a bug in the kernel",
+        Blame::Simulator => "this is a limit of the simulator, it says nothing about the kernel",
+    };
+    let _ = write!(text, "{:margin$} = note: {blame}", "");
+    text
+}
+
+/// The first [`SHOWN_MAX`] faults in full, then how many of each kind are left. Ends with a newline unless empty.
+pub fn render_all(faults: &[Fault], source: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut text = String::new();
+    for fault in faults.iter().take(SHOWN_MAX) {
+        text += &render(fault, source);
+        text += "\n\n";
+    }
+    let left = faults.get(SHOWN_MAX..).unwrap_or_default();
+    if left.is_empty() {
+        text.truncate(text.trim_end().len());
+        text += if text.is_empty() { "" } else { "\n" };
+        return text;
+    }
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    for fault in left {
+        match kinds.iter_mut().find(|(name, _)| *name == fault.code.name()) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((fault.code.name(), 1)),
+        }
+    }
+    let kinds: Vec<String> = kinds.iter().map(|(name, count)| format!("{} {name}", grouped(*count as u64))).collect();
+    let _ = writeln!(text, "and {} more: {}", grouped(left.len() as u64), kinds.join(", "));
+    text
+}
+
+/// Lanes as ranges: `lane 3`, `lanes 0-15, 17`, `no lanes`.
+pub fn lanes(mask: u32) -> String {
+    let mut ranges: Vec<String> = Vec::new();
+    let mut lane = 0;
+    while lane < u32::BITS {
+        // Shifted by lane < 32, so neither count can run past the mask's end.
+        let run = (mask >> lane).trailing_ones().min(u32::BITS - lane);
+        match run {
+            0 => {}
+            1 => ranges.push(lane.to_string()),
+            _ => ranges.push(format!("{lane}-{}", lane + run - 1)),
+        }
+        lane += run.max(1);
+    }
+    match mask.count_ones() {
+        0 => "no lanes".to_owned(),
+        1 => format!("lane {}", ranges[0]),
+        _ => format!("lanes {}", ranges.join(", ")),
+    }
+}
+
+/// Width of the line numbers of both sites.
+fn margin(fault: &Fault) -> usize {
+    let lines = [Some(&fault.site), fault.other.as_ref()];
+    lines.into_iter().flatten().map(|site| site.line.to_string().len()).max().unwrap_or(1)
+}
+
+/// One site: who does what where, and the line.
+fn site(text: &mut String, site: &Site, label: Option<&str>, margin: usize, source: &dyn Fn(&str) -> Option<String>) {
+    let [x, y, z] = site.block;
+    let who = format!("{} of warp {}, block ({x},{y},{z})", lanes(site.lanes), site.warp);
+    let what = if site.action.is_empty() { String::new() } else { format!(" {}", verb(site)) };
+    let who = match label {
+        Some(label) => format!("{label}: {who}{what}"),
+        None => format!("{who}{what}"),
+    };
+    let ptx = if is_ptx(&site.file) {
+        format!("`{}`", site.opcode)
+    } else {
+        format!("`{}` in line {} of the PTX", site.opcode, site.ptx_line)
+    };
+    let _ = writeln!(text, "{:margin$}--> {}:{}", "", site.file, site.line);
+    if let Some(line) = source(&site.file).and_then(|text| nth_line(&text, site.line)) {
+        let _ = writeln!(text, "{:margin$} |", "");
+        let _ = writeln!(text, "{:margin$} | {line}", site.line);
+    }
+    let _ = writeln!(text, "{:margin$} | {who}: {ptx}", "");
+}
+
+/// `reads` of one lane, `read` of several.
+fn verb(site: &Site) -> &str {
+    let plural = site.lanes.count_ones() > 1;
+    match site.action {
+        "is" if plural => "are",
+        action if plural => action.strip_suffix('s').unwrap_or(action),
+        action => action,
+    }
+}
+
+fn is_ptx(file: &str) -> bool {
+    file.ends_with(".ptx")
+}
+
+/// Line `number` (from 1) of `text`, without indentation that all code shares a screen with.
+fn nth_line(text: &str, number: u32) -> Option<String> {
+    let line = text.lines().nth(number.checked_sub(1)? as usize)?;
+    Some(line.trim_end().replace('\t', "    "))
+}
