@@ -3,6 +3,9 @@
 //! A value that passes through k rounded additions on its way into the result is multiplied by k factors of at most
 //! 1 ± u. The result is then off by at most γ(k)·Σ|x| with γ(k) = ku / (1 − ku), where k is the longest such path (Higham,
 //! Accuracy and Stability of Numerical Algorithms, section 4.2). Trees keep k small: 20 or so for a million numbers.
+//!
+//! The bound is for the worst case and grows with n, so that at millions of floats it may hide one lost element. The same
+//! kernel summing integers may not be off at all, which is why every chapter runs both.
 
 use crate::Type;
 

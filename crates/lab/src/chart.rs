@@ -23,17 +23,19 @@ const COLOURS: [RGBColor; 6] = [
 const INK: RGBColor = BLACK;
 
 /// Small enough that text in it is legible where a telephone shows it 360 pixels wide.
-const WIDTH: i32 = 480;
+const WIDTH: i32 = 400;
 const TITLE_HEIGHT: i32 = 24;
-const BAR_HEIGHT: i32 = 18;
-const NAME_WIDTH: i32 = 150;
-const VALUE_WIDTH: i32 = 84;
-const FONT: i32 = 13;
+const BAR_HEIGHT: i32 = 20;
+const NAME_WIDTH: i32 = 146;
+const VALUE_WIDTH: i32 = 86;
+const FONT: i32 = 15;
 
 /// One quantity over the variants, drawn as bars from a common zero.
 struct Panel {
     title: String,
     bars: Vec<Bar>,
+    /// Value of a bar as long as the panel; the largest one's if `None`.
+    full: Option<f64>,
 }
 
 struct Bar {
@@ -64,7 +66,7 @@ pub fn svg(chapter: &Chapter, device: &str, runs: &[Run]) -> Result<Option<Strin
 fn panel(title: &str, runs: &[Run], value: impl Fn(&Run) -> Option<(f64, String)>) -> Option<Panel> {
     let bar = |run: &Run| value(run).map(|(value, label)| Bar { name: run.variant.name.to_owned(), value, label });
     let bars: Vec<Bar> = runs.iter().filter_map(bar).collect();
-    bars.iter().any(|bar| bar.value > 0.0).then(|| Panel { title: title.to_owned(), bars })
+    bars.iter().any(|bar| bar.value > 0.0).then(|| Panel { title: title.to_owned(), bars, full: None })
 }
 
 fn times(runs: &[Run]) -> Vec<Panel> {
@@ -87,7 +89,8 @@ fn counters(runs: &[Run]) -> Vec<Panel> {
         total("warp instructions (PTX)", |c| c.inst_executed),
         panel("lane efficiency (100 %: no lane ever idle)", runs, |run| {
             run.counters.map(|c| (c.lane_efficiency(), per_cent(c.lane_efficiency())))
-        }),
+        })
+        .map(|panel| Panel { full: Some(1.0), ..panel }),
         total("barriers", |c| c.barriers),
         total("shared-memory wavefronts", |c| c.shared_ld_wavefronts + c.shared_st_wavefronts),
         total("bank conflicts", |c| c.shared_ld_conflicts + c.shared_st_conflicts),
@@ -125,12 +128,12 @@ fn draw_panel<DB: DrawingBackend>(
     let left = text_style(FONT, Pos::new(HPos::Left, VPos::Center));
     let right = text_style(FONT, Pos::new(HPos::Right, VPos::Center));
     drawn(area.draw(&Text::new(panel.title.clone(), (0, top + TITLE_HEIGHT / 2), left.clone())))?;
-    let largest = panel.bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+    let full = panel.full.unwrap_or_else(|| panel.bars.iter().map(|bar| bar.value).fold(0.0, f64::max));
     let room = f64::from(WIDTH - NAME_WIDTH - VALUE_WIDTH);
     let base = top + TITLE_HEIGHT;
     for (i, bar) in panel.bars.iter().enumerate() {
         let y = base + BAR_HEIGHT * i as i32;
-        let (middle, end) = (y + BAR_HEIGHT / 2, NAME_WIDTH + (room * bar.value / largest).round() as i32);
+        let (middle, end) = (y + BAR_HEIGHT / 2, NAME_WIDTH + (room * bar.value / full).round() as i32);
         drawn(area.draw(&Text::new(bar.name.clone(), (NAME_WIDTH - 8, middle), right.clone())))?;
         let colour = COLOURS[i % COLOURS.len()].filled();
         drawn(area.draw(&Rectangle::new([(NAME_WIDTH, y + 2), (end, y + BAR_HEIGHT - 2)], colour)))?;
@@ -189,7 +192,11 @@ mod tests {
 
     fn chart() -> String {
         let bar = |name: &str, value: f64| Bar { name: name.to_owned(), value, label: three_digits(value) };
-        let panel = Panel { title: "barriers & <more>".to_owned(), bars: vec![bar("a_variant", 8.0), bar("b", 0.0)] };
+        let panel = Panel {
+            title: "barriers & <more>".to_owned(),
+            bars: vec![bar("a_variant", 8.0), bar("b", 0.0)],
+            full: None,
+        };
         draw("A title", &[panel]).expect("a drawing")
     }
 
@@ -198,7 +205,7 @@ mod tests {
         let svg = chart();
         assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
         assert!(
-            svg.contains("viewBox=\"0 0 480 ")
+            svg.contains("viewBox=\"0 0 400 ")
                 && svg.contains("role=\"img\"")
                 && svg.contains("<title>A title</title>")
         );

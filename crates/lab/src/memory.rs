@@ -4,8 +4,8 @@ use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::text::{bytes, grouped};
 
-/// Simulated memory carries a shadow beside each byte (who wrote it, was it written at all).
-const SIMULATED_COPIES: u64 = 2;
+/// Simulated memory keeps a bit beside each byte: whether it was written at all.
+const BYTES_PER_SHADOW_BYTE: u64 = 8;
 
 /// Refuses `n` elements that the host (and the device, if it has memory of its own) cannot hold.
 ///
@@ -23,7 +23,7 @@ pub fn check(ty: Type, n: u64, partial_sums: u64, device_bytes: Option<u64>) -> 
     if let Some(available) = device_bytes.filter(|&available| on_device > available) {
         return refuse("device", on_device, available);
     }
-    let on_host = if device_bytes.is_some() { array } else { array + SIMULATED_COPIES * on_device };
+    let on_host = if device_bytes.is_some() { array } else { array + on_device + on_device / BYTES_PER_SHADOW_BYTE };
     match available_host_bytes() {
         Some(available) if on_host > available => refuse("host", on_host, available),
         _ => Ok(()),

@@ -71,10 +71,14 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
         facts.extend(more);
         files.push(("schedules.md".to_owned(), table));
     }
-    if let Some(record) = hardware::load(root, chapter.slug, "h200")? {
-        facts.extend(gpu_facts(&record));
-        files.push(("h200.md".to_owned(), gpu_table(&record, is_stale(root, chapter.slug, &record.ptx_sha256)?)));
-    }
+    let measured = match hardware::load(root, chapter.slug, "h200")? {
+        Some(record) => {
+            facts.extend(gpu_facts(&record));
+            gpu_table(&record, is_stale(root, chapter.slug, &record.ptx_sha256)?)
+        }
+        None => "*There is no record of a GPU for this chapter yet.*\n".to_owned(),
+    };
+    files.push(("h200.md".to_owned(), measured));
     files.push(("facts.md".to_owned(), facts_text(&facts)));
     Ok(files)
 }
@@ -98,17 +102,11 @@ fn counters_table(runs: &[Run]) -> String {
 
 /// The reports of the announced faults, and of the mistakes that the page shows.
 fn faults(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<String> {
-    let mut out = String::new();
-    for run in runs.iter().filter(|run| run.variant.announced.is_some()) {
-        out.push_str(&show::findings(&run.faults, root));
-    }
-    for mistake in chapter.mistakes {
-        let run = run_mistake(chapter, mistake, root)?;
-        if !run.faults.is_empty() {
-            out.push_str(&show::findings(&run.faults, root));
-        }
-    }
-    Ok(out)
+    let announced = runs.iter().filter(|run| run.variant.announced.is_some()).cloned();
+    let mistakes = chapter.mistakes.iter().map(|mistake| run_mistake(chapter, mistake, root));
+    let runs = announced.map(Ok).chain(mistakes).collect::<Result<Vec<Run>>>()?;
+    let faulty = runs.iter().filter(|run| !run.faults.is_empty());
+    Ok(faulty.map(|run| show::findings(&run.faults, root)).collect::<Vec<_>>().join("\n"))
 }
 
 /// Runs a wrong kernel of the page over one full block of i32.
@@ -165,9 +163,7 @@ fn schedules(chapter: &Chapter, root: &Path, variant: &'static Variant) -> Resul
         let run = run_random(&session, variant, PRIME)?;
         let name = schedule_name(schedule);
         let right = if run.verdict.right { "yes" } else { "no" };
-        let found: Vec<String> =
-            run.faults.iter().map(|fault| format!("{} × {}", fault.code, grouped(fault.count))).collect();
-        let found = if found.is_empty() { "nothing".to_owned() } else { found.join(", ") };
+        let found = found(&run);
         table.push_str(&format!("| `{name}` | {} | {} | {right} | {found} |\n", run.result, run.expected));
         let prefix = format!("{}-i32-{}", variant.name, name.replace(':', "_"));
         facts.push((format!("{prefix}-result"), run.result.to_string()));
@@ -175,6 +171,19 @@ fn schedules(chapter: &Chapter, root: &Path, variant: &'static Variant) -> Resul
         facts.push((format!("{prefix}-n"), grouped(run.n)));
     }
     Ok((table, facts))
+}
+
+/// `shared-race × 1,234`: each kind of fault and how often it was seen.
+fn found(run: &Run) -> String {
+    let mut kinds: Vec<(device::Code, u64)> = Vec::new();
+    for fault in &run.faults {
+        match kinds.iter_mut().find(|(code, _)| *code == fault.code) {
+            Some((_, count)) => *count += fault.count,
+            None => kinds.push((fault.code, fault.count)),
+        }
+    }
+    let kinds: Vec<String> = kinds.iter().map(|(code, count)| format!("{code} × {}", grouped(*count))).collect();
+    if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") }
 }
 
 fn gpu_table(record: &GpuRecord, stale: Option<String>) -> String {
