@@ -1,0 +1,135 @@
+//! `cargo course bless`: regenerates every file that a program writes. Each comes through `ensure`, so that a check
+//! compares exactly what bless would write.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::ensure::{Mode, ensure};
+use crate::findings::Findings;
+use crate::lessons::lessons;
+use crate::{faults, workspace};
+
+const COMMAND: &str = "cargo course bless";
+/// Where the book's generated parts are; nothing else may be there.
+const GENERATED: &str = "book/src/generated";
+
+/// Options of `cargo course bless`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Compare and write nothing
+    #[arg(long)]
+    check: bool,
+}
+
+/// Runs the verb.
+pub fn run(options: &Options) -> Result<()> {
+    let root = workspace::root()?;
+    let mode = if options.check { Mode::Check } else { Mode::Write };
+    println!("fresh: {}", generate(&root, mode)?.verdict()?);
+    Ok(())
+}
+
+/// Brings every generated file up to date, or compares.
+pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
+    let mut work = Work { root, mode, findings: Findings::new("generated files"), known: BTreeSet::new() };
+    // Pages read the records of all chapters, so that these come first.
+    for lesson in lessons() {
+        let record = lab::record::compute(lesson, root).with_context(|| format!("cannot run {}", lesson.slug))?;
+        work.file(lab::record::path(root, lesson.slug, "sim"), &lab::record::to_text(&record)?);
+    }
+    let folder = root.join(GENERATED);
+    for lesson in lessons() {
+        let parts = lab::page::fragments(lesson, root).with_context(|| format!("cannot write up {}", lesson.slug))?;
+        for (name, contents) in parts {
+            work.file(folder.join(lesson.slug).join(name), &contents);
+        }
+    }
+    work.file(folder.join("faults.md"), &faults::appendix());
+    work.sweep(&folder)?;
+    Ok(work.findings)
+}
+
+struct Work<'a> {
+    root: &'a Path,
+    mode: Mode,
+    findings: Findings,
+    /// Every file that something generates.
+    known: BTreeSet<PathBuf>,
+}
+
+impl Work<'_> {
+    fn file(&mut self, path: PathBuf, contents: &str) {
+        self.findings.examined += 1;
+        match ensure(self.root, &path, contents, self.mode, COMMAND) {
+            Ok(true) => println!("wrote {}", workspace::name(self.root, &path)),
+            Ok(false) => {}
+            Err(problem) => self.findings.problems.push(format!("{problem:#}")),
+        }
+        self.known.insert(path);
+    }
+
+    /// Removes, or in a check refuses, what nothing generates any more.
+    fn sweep(&mut self, folder: &Path) -> Result<()> {
+        for stray in workspace::walk(folder)?.into_iter().filter(|file| !self.known.contains(file)) {
+            let name = workspace::name(self.root, &stray);
+            match self.mode {
+                Mode::Write => {
+                    std::fs::remove_file(&stray).with_context(|| format!("cannot remove `{name}`"))?;
+                    println!("removed {name}: nothing generates it");
+                }
+                Mode::Check => self.findings.problems.push(format!("{name}: nothing generates it: run `{COMMAND}`")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every committed record was made with the PTX of today; an old one says nothing about these kernels.
+pub fn records(root: &Path) -> Result<Findings> {
+    let mut findings = Findings::new("records");
+    for lesson in lessons() {
+        let folder = root.join("chapters").join(lesson.slug).join("data");
+        let is_record = |file: &PathBuf| file.extension().is_some_and(|ext| ext == "json");
+        for file in workspace::walk(&folder)?.into_iter().filter(is_record) {
+            findings.examined += 1;
+            let name = workspace::name(root, &file);
+            let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read `{name}`"))?;
+            let record: Value = serde_json::from_str(&text).with_context(|| format!("{name} is no JSON"))?;
+            match record["ptx_sha256"].as_str() {
+                None => findings.problems.push(format!("{name}: does not say which PTX it was made with")),
+                Some(hash) => {
+                    let stale = lab::record::is_stale(root, lesson.slug, hash)?;
+                    findings.problems.extend(stale.map(|why| format!("{name}: {why}")));
+                }
+            }
+        }
+    }
+    Ok(findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stray_file_is_refused_then_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let generated = dir.path().join(GENERATED);
+        let mut work =
+            Work { root: dir.path(), mode: Mode::Write, findings: Findings::new("files"), known: BTreeSet::new() };
+        work.file(generated.join("a/kept.md"), "kept\n");
+        std::fs::write(generated.join("a/stray.md"), "stray\n").unwrap();
+
+        work.mode = Mode::Check;
+        work.sweep(&generated).unwrap();
+        let stray = format!("{GENERATED}/a/stray.md: nothing generates it: run `cargo course bless`");
+        assert_eq!(work.findings.problems, [stray]);
+        work.mode = Mode::Write;
+        work.sweep(&generated).unwrap();
+        assert!(generated.join("a/kept.md").exists());
+        assert!(!generated.join("a/stray.md").exists());
+    }
+}

@@ -1,0 +1,52 @@
+//! What a check found: how many things it looked at, and what is wrong with them.
+
+use anyhow::{Result, bail};
+
+/// The result of one check. A check that looked at nothing has failed: it would pass whatever happened.
+#[derive(Debug)]
+pub struct Findings {
+    /// How many things were looked at.
+    pub examined: usize,
+    /// What they are, in the plural: `pages`.
+    pub what: &'static str,
+    /// One sentence each, beginning with the place.
+    pub problems: Vec<String>,
+}
+
+impl Findings {
+    /// Nothing looked at yet.
+    pub fn new(what: &'static str) -> Findings {
+        Findings { examined: 0, what, problems: Vec::new() }
+    }
+
+    /// `12 pages`, or an error that lists every problem.
+    pub fn verdict(self) -> Result<String> {
+        let Findings { examined, what, problems } = self;
+        if examined == 0 {
+            bail!("found no {what} to check: nothing was proved");
+        }
+        match problems.len() {
+            0 => Ok(format!("{examined} {what}")),
+            1 => bail!("{}", problems[0]),
+            many => bail!("{many} problems\n{}", problems.join("\n")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_examined_is_a_failure() {
+        let message = Findings::new("pages").verdict().unwrap_err().to_string();
+        assert_eq!(message, "found no pages to check: nothing was proved");
+    }
+
+    #[test]
+    fn problems_are_counted_and_listed() {
+        let findings = Findings { examined: 3, what: "pages", problems: vec!["a: x".into(), "b: y".into()] };
+        assert_eq!(findings.verdict().unwrap_err().to_string(), "2 problems\na: x\nb: y");
+        assert_eq!(Findings { examined: 3, what: "pages", problems: vec![] }.verdict().unwrap(), "3 pages");
+    }
+}

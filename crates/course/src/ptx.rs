@@ -1,0 +1,208 @@
+//! `cargo course ptx`: compiles every kernel with the pinned NVRTC into the committed PTX, or compares.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use device::nvrtc::{Nvrtc, pinned};
+use device::{KernelSource, Stamp, compile_committed, source_sha256};
+
+use crate::ensure::{Mode, ensure};
+use crate::findings::Findings;
+use crate::lessons::lessons;
+use crate::workspace;
+
+/// Options of `cargo course ptx`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Compare with the committed PTX and write nothing
+    #[arg(long)]
+    check: bool,
+}
+
+/// Runs the verb.
+pub fn run(options: &Options) -> Result<()> {
+    let root = workspace::root()?;
+    if options.check {
+        println!("fresh: {}", check(&root)?.verdict()?);
+        return Ok(());
+    }
+    let kernels = kernels(&root)?;
+    ensure!(!kernels.is_empty(), "found no kernels/*.cu: nothing to compile");
+    let nvrtc = find_pinned(&root)?;
+    for kernel in &kernels {
+        let written = ensure(&root, &kernel.ptx, &compile(&nvrtc, kernel)?, Mode::Write, COMMAND)?;
+        println!("{} {}", if written { "wrote    " } else { "unchanged" }, kernel.ptx_name());
+    }
+    Ok(())
+}
+
+const COMMAND: &str = "cargo course ptx";
+
+/// The pinned NVRTC. Another release makes other PTX, so that it is refused even where it would work.
+pub fn find_pinned(root: &Path) -> Result<Nvrtc> {
+    let nvrtc = Nvrtc::find(root)?;
+    ensure!(
+        nvrtc.version() == pinned::VERSION,
+        "{} (found in {}) is not {}, which makes the committed PTX: run `cargo course setup`",
+        nvrtc.name(),
+        nvrtc.place(),
+        pinned::NAME
+    );
+    Ok(nvrtc)
+}
+
+/// Recompiles every kernel and compares with what is committed.
+pub fn check(root: &Path) -> Result<Findings> {
+    let mut findings = Findings::new("kernels");
+    let nvrtc = find_pinned(root)?;
+    for kernel in kernels(root)? {
+        findings.examined += 1;
+        let compared = compile(&nvrtc, &kernel).and_then(|ptx| ensure(root, &kernel.ptx, &ptx, Mode::Check, COMMAND));
+        findings.problems.extend(compared.err().map(|error| format!("{error:#}")));
+    }
+    findings.problems.extend(orphans(root)?);
+    Ok(findings)
+}
+
+/// Compares stamps alone, which needs no compiler: whether the committed PTX says that it was made from these kernels
+/// by the pinned compiler.
+pub fn check_stamps(root: &Path) -> Result<Findings> {
+    let mut findings = Findings::new("stamps");
+    for kernel in kernels(root)? {
+        findings.examined += 1;
+        findings.problems.extend(stamp_problem(&kernel)?);
+    }
+    findings.problems.extend(orphans(root)?);
+    Ok(findings)
+}
+
+fn stamp_problem(kernel: &KernelSource) -> Result<Option<String>> {
+    let name = kernel.ptx_name();
+    if !kernel.ptx.exists() {
+        return Ok(Some(format!("{name}: missing: run `{COMMAND}` and commit the result")));
+    }
+    let ptx = std::fs::read_to_string(&kernel.ptx).with_context(|| format!("cannot read `{name}`"))?;
+    Ok(match Stamp::parse(&ptx) {
+        None => Some(format!("{name}: has no stamp: run `{COMMAND}` and commit the result")),
+        Some(stamp) if stamp.source_sha256 != source_sha256(&kernel.read_cu()?) => {
+            Some(format!("{name}: {} was edited after it was made: run `{COMMAND}`", kernel.cu_name()))
+        }
+        Some(stamp) if stamp.compiler != pinned::NAME => {
+            Some(format!("{name}: made by {} instead of {}: run `{COMMAND}`", stamp.compiler, pinned::NAME))
+        }
+        Some(_) => None,
+    })
+}
+
+fn compile(nvrtc: &Nvrtc, kernel: &KernelSource) -> Result<String> {
+    let ptx = compile_committed(nvrtc, kernel)?;
+    let compiler = Stamp::parse(&ptx).map(|stamp| stamp.compiler).unwrap_or_default();
+    ensure!(
+        compiler == pinned::NAME,
+        "{compiler} (found in {}) is not {}: run `cargo course setup`",
+        nvrtc.place(),
+        pinned::NAME
+    );
+    Ok(ptx)
+}
+
+/// Every kernel: the lessons', then the mistakes that their pages show.
+fn kernels(root: &Path) -> Result<Vec<KernelSource>> {
+    let slugs = file_stems(&root.join("kernels"), "cu")?;
+    let mut kernels: Vec<KernelSource> = slugs.iter().map(|slug| KernelSource::in_root(root, slug)).collect();
+    for folder in mistake_folders(root) {
+        kernels.extend(file_stems(&folder, "cu")?.iter().map(|name| beside(&folder, name)));
+    }
+    Ok(kernels)
+}
+
+/// PTX whose kernel is gone.
+fn orphans(root: &Path) -> Result<Vec<String>> {
+    let slugs = file_stems(&root.join("kernels/ptx"), "ptx")?;
+    let mut sources: Vec<KernelSource> = slugs.iter().map(|slug| KernelSource::in_root(root, slug)).collect();
+    for folder in mistake_folders(root) {
+        sources.extend(file_stems(&folder, "ptx")?.iter().map(|name| beside(&folder, name)));
+    }
+    let orphan = |source: &KernelSource| !source.cu.exists();
+    let problem =
+        |source: KernelSource| format!("{}: its kernel is gone: delete it", workspace::name(root, &source.ptx));
+    Ok(sources.into_iter().filter(orphan).map(problem).collect())
+}
+
+/// `chapters/*/tests/mistakes`, where a wrong kernel lies beside its PTX.
+fn mistake_folders(root: &Path) -> Vec<PathBuf> {
+    let is_there = |folder: &PathBuf| folder.is_dir();
+    let folders = lessons().map(|lesson| root.join("chapters").join(lesson.slug).join("tests/mistakes"));
+    folders.into_iter().filter(is_there).collect()
+}
+
+fn beside(folder: &Path, name: &str) -> KernelSource {
+    let file = |extension: &str| folder.join(format!("{name}.{extension}"));
+    KernelSource { slug: name.to_owned(), cu: file("cu"), ptx: file("ptx") }
+}
+
+/// Names of the files directly in `folder` that end in `.extension`, without it, sorted.
+fn file_stems(folder: &Path, extension: &str) -> Result<Vec<String>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut stems = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot list `{}`", folder.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|found| found == extension) {
+            stems.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+    }
+    stems.sort();
+    Ok(stems)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree with one kernel and PTX that was made from `made_from` by `compiler`.
+    fn tree(made_from: &str, compiler: &str) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("kernels/ptx")).unwrap();
+        std::fs::write(dir.path().join("kernels/ch01-a.cu"), "now\n").unwrap();
+        let stamp = Stamp {
+            source_sha256: source_sha256(made_from),
+            compiler: compiler.to_owned(),
+            options: "--gpu-architecture=compute_80".to_owned(),
+        };
+        std::fs::write(dir.path().join("kernels/ptx/ch01-a.ptx"), stamp.write() + ".version 8.1\n").unwrap();
+        dir
+    }
+
+    #[test]
+    fn a_fresh_stamp_passes_and_a_stale_one_names_the_command() {
+        assert_eq!(check_stamps(tree("now\n", pinned::NAME).path()).unwrap().verdict().unwrap(), "1 stamps");
+        let stale = check_stamps(tree("then\n", pinned::NAME).path()).unwrap().verdict().unwrap_err().to_string();
+        assert_eq!(
+            stale,
+            "kernels/ptx/ch01-a.ptx: kernels/ch01-a.cu was edited after it was made: run `cargo course ptx`"
+        );
+        let other = check_stamps(tree("now\n", "NVRTC 13.0.88").path()).unwrap().verdict().unwrap_err().to_string();
+        assert!(other.contains("made by NVRTC 13.0.88 instead of"), "{other}");
+    }
+
+    #[test]
+    fn missing_unstamped_and_orphaned_ptx_is_named() {
+        let dir = tree("now\n", pinned::NAME);
+        let ptx = dir.path().join("kernels/ptx/ch01-a.ptx");
+        std::fs::write(&ptx, ".version 8.1\n").unwrap();
+        std::fs::write(dir.path().join("kernels/ptx/ch09-z.ptx"), "").unwrap();
+        let problems = check_stamps(dir.path()).unwrap().problems;
+        assert!(problems[0].starts_with("kernels/ptx/ch01-a.ptx: has no stamp"), "{problems:?}");
+        assert_eq!(problems[1], "kernels/ptx/ch09-z.ptx: its kernel is gone: delete it");
+        std::fs::remove_file(ptx).unwrap();
+        assert!(check_stamps(dir.path()).unwrap().problems[0].contains("missing"));
+    }
+
+    #[test]
+    fn no_kernels_is_a_failure() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(check_stamps(dir.path()).unwrap().verdict().unwrap_err().to_string().contains("found no stamps"));
+    }
+}
