@@ -115,7 +115,8 @@ fn site(text: &mut String, site: &Site, label: Option<&str>, margin: usize, sour
 fn verb(site: &Site) -> &str {
     let plural = site.lanes.count_ones() > 1;
     match site.action {
-        "is" if plural => "are",
+        "is" if plural => "are here",
+        "is" => "is here",
         action if plural => action.strip_suffix('s').unwrap_or(action),
         action => action,
     }

@@ -240,6 +240,7 @@ enum Act {
 }
 
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // most events are the large one
 enum Event {
     Touch { act: Act, warp: u32, mask: u32, pc: u32, bytes: u32, addresses: [u32; 32], values: [u64; 32] },
     WarpBarrier { warp: u32, mask: u32 },

@@ -283,7 +283,11 @@ impl Cells {
     /// Overwrites the covered cells. False if lanes share one (it then names them all).
     #[inline(always)]
     pub fn set_covered(&mut self, cover: &impl Cover, now: &Now) -> bool {
-        (0..cover.parts()).fold(true, |apart, part| cover.set(part, self, now) && apart)
+        let mut apart = true;
+        for part in 0..cover.parts() {
+            apart &= cover.set(part, self, now);
+        }
+        apart
     }
 
     #[inline]

@@ -83,22 +83,22 @@ impl Type {
             }
             _ => {
                 let value = text.parse::<f64>().map_err(|_| format!("`{text}` is no {}", self.name()))?;
-                Ok(self.from_f64(value))
+                Ok(self.of_f64(value))
             }
         }
     }
 
     /// A whole number as this type: integers wrap, floats round.
-    fn from_u64(self, number: u64) -> Vec<u8> {
+    fn of_u64(self, number: u64) -> Vec<u8> {
         match self {
             Type::Int { .. } => number.to_le_bytes()[..self.bytes()].to_vec(),
             // Each float rounds once, from the integer itself.
             Type::F32 => (number as f32).to_le_bytes().to_vec(),
-            _ => self.from_f64(number as f64),
+            _ => self.of_f64(number as f64),
         }
     }
 
-    fn from_f64(self, value: f64) -> Vec<u8> {
+    fn of_f64(self, value: f64) -> Vec<u8> {
         match self {
             Type::F16 => f16::from_f64(value).to_le_bytes().to_vec(),
             Type::Bf16 => bf16::from_f64(value).to_le_bytes().to_vec(),
@@ -109,7 +109,7 @@ impl Type {
     }
 
     /// One output of splitmix64 as this type; see the help text of `rand`.
-    fn from_random(self, output: u64) -> Vec<u8> {
+    fn of_random(self, output: u64) -> Vec<u8> {
         let precision = match self {
             Type::Int { bits, .. } => return (output >> (64 - bits)).to_le_bytes()[..self.bytes()].to_vec(),
             Type::Bf16 => 8,
@@ -119,7 +119,7 @@ impl Type {
         };
         // Both steps are exact: k has as many bits as the type's significand.
         let k = (output >> (64 - precision)) as f64;
-        self.from_f64(k / (1_u64 << (precision - 1)) as f64 - 1.0)
+        self.of_f64(k / (1_u64 << (precision - 1)) as f64 - 1.0)
     }
 
     /// An element as JSON: a number, or "NaN", "inf", "-inf", which JSON has no numbers for.
@@ -179,10 +179,10 @@ impl Rule {
         for i in 0..len {
             match self {
                 Rule::Zero => bytes.extend(std::iter::repeat_n(0, ty.bytes())),
-                Rule::Iota => bytes.extend(ty.from_u64(i)),
+                Rule::Iota => bytes.extend(ty.of_u64(i)),
                 Rule::Const(element) => bytes.extend(element),
-                Rule::Hash8 => bytes.extend(ty.from_u64(u64::from((i as u32).wrapping_mul(2_654_435_761) >> 24))),
-                Rule::Rand(seed) => bytes.extend(ty.from_random(splitmix64(*seed, i))),
+                Rule::Hash8 => bytes.extend(ty.of_u64(u64::from((i as u32).wrapping_mul(2_654_435_761) >> 24))),
+                Rule::Rand(seed) => bytes.extend(ty.of_random(splitmix64(*seed, i))),
             }
         }
         bytes

@@ -1,0 +1,387 @@
+//! The `simt` command as people and scripts meet it: results, JSON, exit status, and one clear sentence for each mistake.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+/// Copies `n` elements, one a thread, of each width; and a scalar of each kind.
+const SCALE: &str = r"
+.visible .entry scale(.param .u64 data, .param .f32 factor, .param .u32 n)
+{
+    .reg .pred %outside;
+    .reg .b32 %i, %block, %n;
+    .reg .f32 %x, %factor;
+    .reg .b64 %data, %bytes;
+    mov.u32 %i, %tid.x;
+    mov.u32 %block, %ctaid.x;
+    mad.lo.s32 %i, %block, 32, %i;
+    ld.param.u32 %n, [n];
+    setp.ge.u32 %outside, %i, %n;
+    @%outside ret;
+    ld.param.u64 %data, [data];
+    ld.param.f32 %factor, [factor];
+    mul.wide.u32 %bytes, %i, 4;
+    add.s64 %data, %data, %bytes;
+    ld.global.f32 %x, [%data];
+    mul.f32 %x, %x, %factor;
+    st.global.f32 [%data], %x;
+    ret;
+}
+.visible .entry nothing() { ret; }
+.visible .entry past_the_end(.param .u64 data)
+{
+    .reg .b32 %x;
+    .reg .b64 %data;
+    ld.param.u64 %data, [data];
+    ld.global.u32 %x, [%data+4096];
+    ret;
+}
+";
+
+/// A folder with `scale.ptx` in it.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("scale.ptx"), format!("{HEAD}{SCALE}")).unwrap();
+    folder
+}
+
+fn simt(folder: &Path, arguments: &str) -> Output {
+    let arguments = arguments.split_whitespace();
+    Command::new(env!("CARGO_BIN_EXE_simt")).current_dir(folder).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs and expects exit status `status`; the JSON object.
+fn json(folder: &Path, arguments: &str, status: i32) -> Value {
+    let output = simt(folder, &format!("{arguments} --json"));
+    assert_eq!(output.status.code(), Some(status), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Expects exit status 2, nothing on standard output, and `parts` in the message.
+fn refused(folder: &Path, arguments: &str, parts: &[&str]) {
+    let output = simt(folder, arguments);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+    assert_eq!(text(&output.stdout), "", "{arguments}");
+    for part in parts {
+        assert!(message.contains(part), "{arguments}: `{part}` is not in: {message}");
+    }
+    assert!(message.starts_with("error: ") && !message.contains("panicked"), "{arguments}: {message}");
+}
+
+const RUN_SCALE: &str =
+    "run scale.ptx --kernel scale --grid 2 --block 32 --arg data=f32[40]:iota factor=f32:0.5 n=u32:40";
+
+#[test]
+fn a_clean_run_prints_the_keys_of_the_contract() {
+    let folder = folder();
+    let object = json(folder.path(), &format!("{RUN_SCALE} --print data:3"), 0);
+    let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["kernel", "schedule", "outputs", "counters", "faults", "warp_instructions", "seconds"]);
+    assert_eq!(object["kernel"], "scale");
+    assert_eq!(object["schedule"], "independent");
+    assert_eq!(object["outputs"], serde_json::json!({"data": [0.0, 0.5, 1.0]}));
+    assert_eq!(object["faults"], serde_json::json!([]));
+    assert_eq!(object["counters"]["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"], 5);
+    assert_eq!(object["counters"]["ptx_inst_executed"], object["warp_instructions"]);
+    assert!(object["counters"]["ptx_inst_executed"].is_u64(), "whole numbers print as whole numbers");
+    let efficiency = object["counters"]["ptx_lane_efficiency"].as_f64().unwrap();
+    assert!((0.0..=1.0).contains(&efficiency));
+    assert!(object["seconds"].as_f64().unwrap() >= 0.0);
+}
+
+#[test]
+fn nothing_ran_in_no_lane() {
+    let folder = folder();
+    let object = json(folder.path(), "run scale.ptx --kernel nothing --grid 1 --block 1", 0);
+    assert_eq!(object["outputs"], serde_json::json!({}));
+    assert_eq!(object["counters"]["ptx_lane_efficiency"], 1.0 / 32.0);
+}
+
+#[test]
+fn arguments_may_come_in_one_flag_or_in_several() {
+    let folder = folder();
+    let several = "run scale.ptx --kernel scale --grid 1 --block 32 --arg data=f32[32]:const(2) --arg factor=f32:-1.5 --arg n=u32:0x2 --print data:3";
+    let object = json(folder.path(), several, 0);
+    assert_eq!(object["outputs"]["data"], serde_json::json!([-3.0, -3.0, 2.0]));
+}
+
+#[test]
+fn numbers_that_json_has_not_are_words() {
+    let folder = folder();
+    let run = "run scale.ptx --kernel scale --grid 1 --block 32 --print data --arg data=f32[2]:const(1) n=u32:1";
+    for (factor, word) in [("nan", "NaN"), ("inf", "inf"), ("-inf", "-inf")] {
+        let run = run.replace("n=u32", &format!("factor=f32:{factor} n=u32"));
+        assert_eq!(json(folder.path(), &run, 0)["outputs"]["data"], serde_json::json!([word, 1.0]));
+    }
+}
+
+#[test]
+fn a_fault_has_the_keys_of_the_contract_and_exit_status_1() {
+    let folder = folder();
+    let run = "run scale.ptx --kernel past_the_end --grid 1 --block 4 --arg data=u32[8]:zero";
+    let object = json(folder.path(), run, 1);
+    let fault = &object["faults"][0];
+    assert_eq!(fault["code"], "out-of-bounds");
+    assert_eq!(fault["file"], "scale.ptx");
+    assert_eq!(fault["block"], serde_json::json!([0, 0, 0]));
+    assert_eq!(fault["lanes"], serde_json::json!([0, 1, 2, 3]));
+    assert_eq!(fault["other"], Value::Null);
+    let line = fault["line"].as_u64().unwrap() as usize;
+    let ptx = std::fs::read_to_string(folder.path().join("scale.ptx")).unwrap();
+    assert!(ptx.lines().nth(line - 1).unwrap().contains("ld.global.u32"), "line {line}");
+    assert!(fault["message"].as_str().unwrap().contains("data"), "{fault}");
+
+    let output = simt(folder.path(), run);
+    assert_eq!(output.status.code(), Some(1));
+    let report = text(&output.stdout);
+    for part in
+        ["error[out-of-bounds]", "ld.global.u32 %x, [%data+4096];", "lanes 0-3 of warp 0, block (0,0,0)", "= try:"]
+    {
+        assert!(report.contains(part), "`{part}` is not in:\n{report}");
+    }
+}
+
+#[test]
+fn people_get_a_table_in_plain_english() {
+    let folder = folder();
+    let output = simt(folder.path(), &format!("{RUN_SCALE} --print data:2"));
+    let shown = text(&output.stdout);
+    for part in [
+        "kernel    scale of scale.ptx",
+        "grid 2, block 32, schedule independent",
+        "5  l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+        "32-byte sectors of global memory that loads touch",
+        "every other counter is 0",
+        "data = [0, 0.5]",
+        "no faults found",
+    ] {
+        assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
+    }
+}
+
+#[test]
+fn the_outcome_does_not_depend_on_host_threads() {
+    let folder = folder();
+    let run = "run scale.ptx --kernel scale --grid 64 --block 32 --arg data=f32[2000]:rand(3) factor=f32:3 n=u32:2000 --print data";
+    let mut objects = ["1", "2", "7"].map(|threads| json(folder.path(), &format!("{run} --threads {threads}"), 0));
+    objects.iter_mut().for_each(|object| object["seconds"] = Value::Null);
+    assert_eq!(objects[0], objects[1]);
+    assert_eq!(objects[0], objects[2]);
+}
+
+#[test]
+fn every_schedule_has_a_name() {
+    let folder = folder();
+    for name in ["lockstep", "independent", "independent:12"] {
+        assert_eq!(json(folder.path(), &format!("{RUN_SCALE} --schedule {name}"), 0)["schedule"], name);
+    }
+}
+
+#[test]
+fn kernels_lists_names_and_parameters() {
+    let folder = folder();
+    let output = simt(folder.path(), "kernels scale.ptx");
+    assert_eq!(output.status.code(), Some(0));
+    let listed = text(&output.stdout);
+    assert_eq!(listed, "scale(data: u64, factor: f32, n: u32)\nnothing()\npast_the_end(data: u64)\n");
+}
+
+#[test]
+fn a_trace_is_written_where_it_is_asked_for() {
+    let folder = folder();
+    json(folder.path(), &format!("{RUN_SCALE} --trace steps.json"), 0);
+    let trace: Value = serde_json::from_slice(&std::fs::read(folder.path().join("steps.json")).unwrap()).unwrap();
+    assert_eq!(trace["kernel"], "scale");
+    assert!(!trace["steps"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn buffers_are_filled_from_files() {
+    let folder = folder();
+    let raw: Vec<u8> = [1.5_f32, -2.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n";
+    let npy = [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), &raw].concat();
+    std::fs::write(folder.path().join("x.bin"), &raw).unwrap();
+    std::fs::write(folder.path().join("x.npy"), &npy).unwrap();
+    std::fs::write(folder.path().join("cut.npy"), &npy[..npy.len() - 1]).unwrap();
+    let run = |file: &str, ty: &str| {
+        format!(
+            "run scale.ptx --kernel scale --grid 1 --block 32 --print data --arg data={ty}[2]:file({file}) factor=f32:2 n=u32:2"
+        )
+    };
+    for file in ["x.bin", "x.npy"] {
+        let object = json(folder.path(), &run(file, "f32"), 0);
+        assert_eq!(object["outputs"]["data"], serde_json::json!([3.0, -4.0]), "{file}");
+    }
+    refused(folder.path(), &run("cut.npy", "f32"), &["cut.npy", "7 bytes", "8"]);
+    refused(folder.path(), &run("x.npy", "i32"), &["x.npy", "type <f4", "i32"]);
+    refused(folder.path(), &run("x.bin", "f64"), &["x.bin", "8 bytes", "16"]);
+    refused(folder.path(), &run("absent.bin", "f32"), &["absent.bin", "os error 2"]);
+}
+
+// ---- mistakes --------------------------------------------------------------------------------------------------------
+
+/// Writes `bytes` to `bad.ptx` and expects both verbs to refuse it.
+fn refused_file(bytes: &[u8], parts: &[&str]) {
+    let folder = folder();
+    std::fs::write(folder.path().join("bad.ptx"), bytes).unwrap();
+    let parts: Vec<&str> = [&["bad.ptx"], parts].concat();
+    refused(folder.path(), "run bad.ptx --kernel scale --grid 1 --block 1", &parts);
+    refused(folder.path(), "kernels bad.ptx", &parts);
+}
+
+#[test]
+fn an_empty_file_is_refused() {
+    refused_file(b"", &["bad.ptx:1:1: ", ".version"]);
+}
+
+#[test]
+fn a_binary_file_is_refused() {
+    refused_file(b"\x7fELF\x02\x01\x01\x00\xff\xfe", &["binary"]);
+    refused_file(b"\x7fELF\x02\x01\x01\x00", &["bad.ptx:1:"]);
+}
+
+#[test]
+fn a_file_cut_in_half_is_refused() {
+    let whole = format!("{HEAD}{SCALE}");
+    let half = &whole[..whole.find("mul.wide").unwrap() + 4];
+    refused_file(half.as_bytes(), &["bad.ptx:"]);
+}
+
+#[test]
+fn an_unknown_instruction_is_refused_with_its_line() {
+    let text = format!("{HEAD}.visible .entry scale()\n{{\n    frobnicate.u32 1, 2;\n    ret;\n}}\n");
+    refused_file(text.as_bytes(), &["bad.ptx:6", "frobnicate"]);
+}
+
+#[test]
+fn a_file_or_kernel_that_is_not_there_is_refused() {
+    let folder = folder();
+    refused(folder.path(), "run absent.ptx --kernel scale --grid 1 --block 1", &["absent.ptx", "os error 2"]);
+    refused(folder.path(), "kernels absent.ptx", &["absent.ptx", "os error 2"]);
+    let parts = ["no kernel named scael", "scale, nothing, past_the_end"];
+    refused(folder.path(), "run scale.ptx --kernel scael --grid 1 --block 1", &parts);
+    std::fs::write(folder.path().join("bare.ptx"), HEAD).unwrap();
+    refused(folder.path(), "kernels bare.ptx", &["bare.ptx", "no kernel"]);
+}
+
+#[test]
+fn arguments_must_fit_the_parameters() {
+    let folder = folder();
+    let run = |args: &str| format!("run scale.ptx --kernel scale --grid 1 --block 1 {args}");
+    refused(folder.path(), &run(""), &["scale takes 3 arguments, 0 given", "factor: f32"]);
+    refused(folder.path(), &run("--arg data=f32[4]:zero n=u32:4"), &["scale takes 3 arguments, 2 given"]);
+    refused(
+        folder.path(),
+        &run("--arg data=f32[4]:zero factor=f64:1 n=u32:4"),
+        &["argument factor is f64 of 8 bytes", "parameter 2 of scale, factor, is f32 of 4 bytes"],
+    );
+    refused(folder.path(), &run("--arg data=f32[4]:zero factor=f32[4]:zero n=u32:4"), &["factor", "a buffer"]);
+    refused(folder.path(), &run("--arg data=f32[4]:zero data=f32:1 n=u32:4"), &["two arguments are named data"]);
+    refused(folder.path(), &run("--arg data=f32[4]"), &["data=f32[4]", "NAME=TYPE[LEN]:INIT"]);
+    refused(folder.path(), &run("--arg data=f32[4]:ones"), &["no way to fill", "hash8"]);
+    refused(folder.path(), &run("--arg data=f31[4]:zero"), &["no type `f31`"]);
+    refused(folder.path(), &run("--arg n=u8:300"), &["300 does not fit u8"]);
+}
+
+#[test]
+fn a_buffer_beyond_all_memory_is_refused() {
+    let folder = folder();
+    for len in ["2^62", "2^50", "2^63"] {
+        let run = format!("run scale.ptx --kernel past_the_end --grid 1 --block 1 --arg data=u64[{len}]:zero");
+        refused(folder.path(), &run, &["data"]);
+    }
+}
+
+#[test]
+fn a_launch_that_no_gpu_would_take_is_refused() {
+    let folder = folder();
+    let run = |geometry: &str| format!("run scale.ptx --kernel nothing {geometry}");
+    refused(folder.path(), &run("--grid 1 --block 0"), &["block"]);
+    refused(folder.path(), &run("--grid 1 --block 1025"), &["1024", "1025"]);
+    refused(folder.path(), &run("--grid 1 --block 64,32"), &["1024", "2048"]);
+    refused(folder.path(), &run("--grid 0 --block 32"), &["grid"]);
+    refused(folder.path(), &run("--grid 1 --block 1,1,128"), &["64", "128"]);
+    refused(folder.path(), &run("--grid 1 --block 32 --shared 1000000"), &["shared", "1000000"]);
+    refused(folder.path(), &run("--grid 1,2,3,4 --block 32"), &["at most three"]);
+    refused(folder.path(), &run("--grid -1 --block 32"), &["-1"]);
+    refused(folder.path(), &run("--grid x --block 32"), &["`x` is no whole number"]);
+    refused(folder.path(), "run scale.ptx --kernel nothing --grid 1", &["--block"]);
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_known_ones() {
+    let folder = folder();
+    let run = |option: &str| format!("{RUN_SCALE} {option}");
+    refused(folder.path(), &run("--check races"), &["no check named `races`", "shared-race", "barrier-divergence"]);
+    refused(folder.path(), &run("--schedule warp"), &["lockstep, independent or independent:SEED"]);
+    refused(folder.path(), &run("--schedule independent:x"), &["`x` is no seed"]);
+    refused(folder.path(), &run("--print out"), &["--print out", "data, factor, n"]);
+    refused(folder.path(), &run("--print n"), &["--print n", "scalar"]);
+    refused(folder.path(), &run("--print data:41"), &["--print data:41", "40 elements"]);
+    refused(folder.path(), &run("--frob"), &["--frob"]);
+    refused(folder.path(), &run("--trace absent/steps.json"), &["absent/steps.json"]);
+}
+
+#[test]
+fn checks_can_be_chosen() {
+    let folder = folder();
+    let race = format!(
+        "{HEAD}.visible .entry crowd()\n{{\n .shared .b32 w;\n .reg .b32 %t;\n mov.u32 %t, %tid.x;\n st.shared.u32 [w], %t;\n ret;\n}}\n"
+    );
+    std::fs::write(folder.path().join("race.ptx"), race).unwrap();
+    let run = "run race.ptx --kernel crowd --grid 1 --block 32";
+    assert_eq!(json(folder.path(), run, 1)["faults"][0]["code"], "shared-race");
+    json(folder.path(), &format!("{run} --check shared-race"), 1);
+    for checks in ["none", "uninitialised-read", "misaligned,barrier-divergence"] {
+        json(folder.path(), &format!("{run} --check {checks}"), 0);
+    }
+}
+
+#[test]
+fn help_says_what_rand_and_hash8_are() {
+    let folder = folder();
+    let output = simt(folder.path(), "run --help");
+    assert_eq!(output.status.code(), Some(0));
+    let help = text(&output.stdout);
+    for part in ["splitmix64", "2654435761", "NAME=TYPE[LEN]:INIT", "--schedule", "Exit status"] {
+        assert!(help.contains(part), "`{part}` is not in:\n{help}");
+    }
+}
+
+#[test]
+fn output_that_nobody_reads_is_no_panic() {
+    let folder = folder();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
+    let run = RUN_SCALE.replace("[40]", "[100000]").replace("32 ", "32 --print data ");
+    command.current_dir(folder.path()).args(run.split_whitespace());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(!text(&output.stderr).contains("panicked"), "{}", text(&output.stderr));
+}
+
+/// Whatever a name of the tests' folder looks like, reports find the source beside the PTX.
+#[test]
+fn source_lines_are_found_from_any_folder() {
+    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fail/shared-race/missing_syncthreads.ptx");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_simt"))
+        .current_dir(elsewhere.path())
+        .arg("run")
+        .arg(&tests)
+        .args("--kernel block_sum --grid 1 --block 128 --arg in=i32[128]:iota out=i32[1]:zero".split_whitespace())
+        .output()
+        .unwrap();
+    assert!(text(&output.stdout).contains("sums[t] += sums[t + half];"), "{}", text(&output.stdout));
+}

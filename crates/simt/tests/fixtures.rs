@@ -1,0 +1,237 @@
+//! Small kernels that must run clean (`pass/`) or be found guilty of exactly what they say (`fail/<code>/`), through the
+//! real command.
+//!
+//! A fixture is a PTX file. Its head says how to run it:
+//!
+//! ```text
+//! //@ kernel=NAME grid=1 block=64 args="in=i32[64]:iota out=i32[1]:zero"    and shared=BYTES, steps=N
+//! //@ schedule=lockstep independent      the schedules to run under; without this line all of SCHEDULES
+//! //@ out NAME: 1 2 3                     what the buffer holds afterwards
+//! //@ count METRIC: 12                    what a counter says afterwards (not under a seed, which drives lanes apart)
+//! ```
+//!
+//! A guilty line carries `//~ ERROR[code]`: in the PTX, or in the `.cu` file beside it where the PTX has line information.
+//! The report that people see lies beside a failing fixture as `NAME.stderr`; `BLESS=1 cargo test -p simt --test fixtures`
+//! writes it anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use simt::Code;
+
+const SCHEDULES: [&str; 3] = ["lockstep", "independent", "independent:7"];
+
+/// Codes that must have a fixture. The others need what the simulator does not run yet.
+const CODES_WITH_FIXTURES: [Code; 9] = [
+    Code::OutOfBounds,
+    Code::Misaligned,
+    Code::UninitialisedRead,
+    Code::SharedRace,
+    Code::BarrierDivergence,
+    Code::InactiveShuffleLane,
+    Code::MaskMismatch,
+    Code::StepBudget,
+    Code::Trap,
+];
+
+/// `fault code, file, line`, as annotations and reports both give it.
+type Guilty = BTreeSet<(String, String, u64)>;
+
+struct Fixture {
+    /// Relative to `tests/`, which is where the command runs, so that reports hold no path of this machine.
+    file: PathBuf,
+    arguments: Vec<String>,
+    schedules: Vec<String>,
+    outputs: BTreeMap<String, String>,
+    counts: BTreeMap<String, f64>,
+    guilty: Guilty,
+}
+
+fn tests_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+/// The PTX files of a folder under `tests/`, sorted.
+fn ptx_files(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        std::fs::read_dir(tests_folder().join(folder)).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| folder.join(entry.unwrap().file_name()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
+        .collect();
+    files.sort();
+    files
+}
+
+impl Fixture {
+    fn read(file: &Path) -> Fixture {
+        let text = std::fs::read_to_string(tests_folder().join(file)).unwrap();
+        let mut fixture = Fixture {
+            file: file.to_owned(),
+            arguments: Vec::new(),
+            schedules: Vec::new(),
+            outputs: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            guilty: guilty_lines(file, &text),
+        };
+        for line in text.lines().filter_map(|line| line.strip_prefix("//@ ")) {
+            fixture.directive(line);
+        }
+        let source = file.with_extension("cu");
+        if let Ok(text) = std::fs::read_to_string(tests_folder().join(&source)) {
+            // NVRTC names the source by its file name alone.
+            fixture.guilty.extend(guilty_lines(Path::new(source.file_name().unwrap()), &text));
+        }
+        if fixture.schedules.is_empty() {
+            fixture.schedules = SCHEDULES.map(str::to_owned).to_vec();
+        }
+        fixture
+    }
+
+    fn directive(&mut self, line: &str) {
+        let name = self.file.display();
+        if let Some(rest) = line.strip_prefix("out ") {
+            let (buffer, values) = rest.split_once(':').unwrap_or_else(|| panic!("{name}: {line}"));
+            self.outputs.insert(buffer.trim().into(), values.trim().into());
+        } else if let Some(rest) = line.strip_prefix("count ") {
+            let (metric, value) = rest.split_once(": ").unwrap_or_else(|| panic!("{name}: {line}"));
+            self.counts.insert(metric.trim().into(), value.trim().parse().unwrap());
+        } else if let Some(rest) = line.strip_prefix("schedule=") {
+            self.schedules = rest.split_whitespace().map(str::to_owned).collect();
+        } else {
+            let (settings, args) = line.split_once("args=\"").unwrap_or((line, ""));
+            for setting in settings.split_whitespace() {
+                let (key, value) = setting.split_once('=').unwrap_or_else(|| panic!("{name}: {setting}"));
+                self.arguments.extend([format!("--{key}"), value.to_owned()]);
+            }
+            for spec in args.trim_end_matches('"').split_whitespace() {
+                self.arguments.extend(["--arg".to_owned(), spec.to_owned()]);
+            }
+        }
+    }
+
+    fn command(&self, schedule: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
+        command.current_dir(tests_folder()).arg("run").arg(&self.file).args(&self.arguments);
+        command.args(["--schedule", schedule]);
+        command
+    }
+
+    /// Runs the fixture; the JSON object and the exit status.
+    fn run(&self, schedule: &str) -> (Value, i32) {
+        let mut command = self.command(schedule);
+        command.arg("--json");
+        for buffer in self.outputs.keys() {
+            command.args(["--print", buffer]);
+        }
+        let output = command.output().unwrap();
+        let status = output.status.code().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        let object = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}: exit status {status}: {error}", self.file.display()));
+        (object, status)
+    }
+
+    /// What the run must have left, whether faults were found or not.
+    fn check_results(&self, object: &Value, schedule: &str, what: &str) {
+        for (buffer, expected) in &self.outputs {
+            let values: Vec<String> =
+                object["outputs"][buffer].as_array().unwrap().iter().map(|v| v.to_string().replace('"', "")).collect();
+            assert_eq!(values.join(" "), *expected, "{what}: {buffer}");
+        }
+        for (metric, expected) in self.counts.iter().filter(|_| !schedule.contains(':')) {
+            assert_eq!(object["counters"][metric].as_f64(), Some(*expected), "{what}: {metric}");
+        }
+    }
+}
+
+/// Lines with `//~ ERROR[code]`.
+fn guilty_lines(file: &Path, text: &str) -> Guilty {
+    let mut guilty = Guilty::new();
+    for (number, line) in text.lines().enumerate() {
+        for mark in line.split("//~ ERROR[").skip(1) {
+            let (code, _) = mark.split_once(']').unwrap_or_else(|| panic!("{}:{}", file.display(), number + 1));
+            assert!(Code::named(code).is_some(), "{}:{}: no code {code}", file.display(), number + 1);
+            guilty.insert((code.into(), file.display().to_string(), number as u64 + 1));
+        }
+    }
+    guilty
+}
+
+fn reported(object: &Value) -> Guilty {
+    let faults = object["faults"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    faults.map(|fault| (text(&fault["code"]), text(&fault["file"]), fault["line"].as_u64().unwrap())).collect()
+}
+
+/// The reports in the command's text, without what stands around them.
+fn report(fixture: &Fixture) -> String {
+    let output = fixture.command(&fixture.schedules[0]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let start = text.find("error[").unwrap_or_else(|| panic!("{}: no report", fixture.file.display()));
+    let end = text.trim_end().rfind("\n\n").unwrap();
+    format!("{}\n", &text[start..end])
+}
+
+#[test]
+fn clean_kernels_run_clean() {
+    let files = ptx_files(Path::new("pass"));
+    assert!(!files.is_empty(), "no fixtures in tests/pass");
+    for file in files {
+        let fixture = Fixture::read(&file);
+        assert!(!fixture.outputs.is_empty(), "{}: a passing fixture must say what comes out", file.display());
+        for schedule in &fixture.schedules {
+            let what = format!("{} under {schedule}", file.display());
+            let (object, status) = fixture.run(schedule);
+            assert_eq!(object["faults"], Value::Array(Vec::new()), "{what}");
+            assert_eq!(status, 0, "{what}");
+            fixture.check_results(&object, schedule, &what);
+        }
+    }
+}
+
+#[test]
+fn guilty_kernels_are_found_guilty_of_what_they_say_and_no_more() {
+    let bless = std::env::var_os("BLESS").is_some();
+    let mut fixtures = 0;
+    for code in CODES_WITH_FIXTURES {
+        let folder = Path::new("fail").join(code.name());
+        let files = ptx_files(&folder);
+        assert!(!files.is_empty(), "no fixtures in tests/{}", folder.display());
+        for file in files {
+            let fixture = Fixture::read(&file);
+            assert!(fixture.guilty.iter().any(|(name, ..)| name == code.name()), "{}: not annotated", file.display());
+            for schedule in &fixture.schedules {
+                let what = format!("{} under {schedule}", file.display());
+                let (object, status) = fixture.run(schedule);
+                assert_eq!(reported(&object), fixture.guilty, "{what}");
+                assert_eq!(status, 1, "{what}");
+                fixture.check_results(&object, schedule, &what);
+            }
+            check_report(&fixture, bless);
+            fixtures += 1;
+        }
+    }
+    println!("{fixtures} failing fixtures");
+}
+
+fn check_report(fixture: &Fixture, bless: bool) {
+    let path = tests_folder().join(fixture.file.with_extension("stderr"));
+    let report = report(fixture);
+    if bless {
+        std::fs::write(&path, &report).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(report, expected, "{}: BLESS=1 writes it anew", path.display());
+}
+
+#[test]
+fn every_folder_of_failures_is_named_after_a_code() {
+    for entry in std::fs::read_dir(tests_folder().join("fail")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let code = Code::named(&name).unwrap_or_else(|| panic!("tests/fail/{name}: no such code"));
+        assert!(CODES_WITH_FIXTURES.contains(&code), "tests/fail/{name} is not run");
+    }
+}

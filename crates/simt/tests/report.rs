@@ -1,0 +1,120 @@
+//! Reports: every part of one, what is left out when it is not known, and the words of every fault.
+
+use simt::fault::{Blame, Code, Fault, Site};
+use simt::report::{SHOWN_MAX, lanes, render, render_all};
+
+fn site(file: &str, line: u32, lanes: u32, action: &'static str) -> Site {
+    let opcode = "ld.volatile.shared.u32".to_owned();
+    Site { file: file.into(), line, ptx_line: 120, opcode, block: [3, 0, 0], warp: 1, lanes, action }
+}
+
+fn race() -> Fault {
+    Fault {
+        code: Code::SharedRace,
+        message: "reads sums[16] while another thread may still be writing it".into(),
+        site: site("kernels/sum.cu", 12, 0x0000_FFFF, "reads"),
+        other: Some(site("kernels/sum.cu", 9, 0xFFFF_0000, "writes")),
+        count: 12_345,
+    }
+}
+
+fn source(file: &str) -> Option<String> {
+    (file == "kernels/sum.cu").then(|| (1..=20).map(|n| format!("\tline {n};  \n")).collect())
+}
+
+#[test]
+fn a_race_shows_both_places_in_the_order_they_happened() {
+    let expected = "\
+error[shared-race]: reads sums[16] while another thread may still be writing it
+  --> kernels/sum.cu:9
+   |
+ 9 |     line 9;
+   | (1) earlier: lanes 16-31 of warp 1, block (3,0,0) write: `ld.volatile.shared.u32` in line 120 of the PTX
+  --> kernels/sum.cu:12
+   |
+12 |     line 12;
+   | (2) later: lanes 0-15 of warp 1, block (3,0,0) read: `ld.volatile.shared.u32` in line 120 of the PTX
+   = why: nothing orders the two accesses, so either may come first and the result depends on luck
+   = try: put `__syncthreads()` between them, or `__syncwarp()` if both threads are in one warp
+   = note: seen 12,345 times
+   = note: this is a bug in the kernel";
+    assert_eq!(render(&race(), &source), expected);
+}
+
+#[test]
+fn what_is_not_at_hand_is_left_out() {
+    let mut fault = race();
+    (fault.other, fault.count) = (None, 1);
+    fault.site.line = 99;
+    for source in [&(|_: &str| None) as &dyn Fn(&str) -> Option<String>, &source] {
+        let text = render(&fault, source);
+        assert!(!text.contains("line 99") && !text.contains("(1)") && !text.contains("seen"), "{text}");
+        assert!(text.contains("--> kernels/sum.cu:99\n"), "{text}");
+    }
+    fault.site.line = 0;
+    assert!(render(&fault, &source).contains("--> kernels/sum.cu:0\n"));
+}
+
+#[test]
+fn a_place_in_the_ptx_itself_is_not_named_twice() {
+    let mut fault = race();
+    (fault.other, fault.site.file) = (None, "sum.ptx".into());
+    let text = render(&fault, &|_| None);
+    assert!(text.contains("lanes 0-15 of warp 1, block (3,0,0) read: `ld.volatile.shared.u32`\n"), "{text}");
+}
+
+#[test]
+fn a_limit_of_the_simulator_says_so() {
+    let fault = Fault { code: Code::UnsupportedInstruction, ..race() };
+    assert!(
+        render(&fault, &source).ends_with("= note: this is a limit of the simulator, it says nothing about the kernel")
+    );
+}
+
+#[test]
+fn many_faults_are_summed_up() {
+    assert_eq!(render_all(&[], &source), "");
+    let one = render_all(&[race()], &source);
+    assert_eq!(one, format!("{}\n", render(&race(), &source)));
+    let mut faults = vec![race(); SHOWN_MAX];
+    assert!(!render_all(&faults, &source).contains("more"));
+    faults.extend([race(), race(), Fault { code: Code::Trap, ..race() }]);
+    let text = render_all(&faults, &source);
+    assert_eq!(text.matches("error[").count(), SHOWN_MAX);
+    assert!(text.ends_with("\n\nand 3 more: 2 shared-race, 1 trap\n"), "{text}");
+}
+
+#[test]
+fn lanes_are_ranges() {
+    let cases = [
+        (0, "no lanes"),
+        (1, "lane 0"),
+        (1 << 31, "lane 31"),
+        (0b11, "lanes 0-1"),
+        (0b101, "lanes 0, 2"),
+        (u32::MAX, "lanes 0-31"),
+        (0xFFFF_0000, "lanes 16-31"),
+        (0x8000_00F1, "lanes 0, 4-7, 31"),
+    ];
+    for (mask, text) in cases {
+        assert_eq!(lanes(mask), text);
+    }
+}
+
+#[test]
+fn every_code_is_explained() {
+    for code in Code::ALL {
+        let words = code.explanation();
+        assert_eq!(Code::named(code.name()), Some(code));
+        for clause in [words.why, words.remedy, words.may_miss, words.false_alarms] {
+            let first = clause.chars().next().unwrap();
+            assert!(!first.is_uppercase() && !clause.ends_with('.'), "{code}: a clause, not a sentence: {clause}");
+            assert!(!clause.contains("  ") && !clause.contains('\n'), "{code}: {clause}");
+        }
+        let meaning = words.meaning;
+        assert!(meaning.ends_with('.') && !meaning.contains("  ") && meaning.len() > 150, "{code}: {meaning}");
+        let expected = if code == Code::UnsupportedInstruction { Blame::Simulator } else { Blame::Kernel };
+        assert_eq!(words.blame, expected, "{code}");
+    }
+    assert_eq!(Code::named("sharedrace"), None);
+}
