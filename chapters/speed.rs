@@ -10,7 +10,7 @@ use lab::{Array, Chapter, Job, Result, Session, Type, input};
 
 /// Elements on a GPU, and for the CPU beside it.
 const N: usize = 1 << 24;
-/// Elements on the simulator: some tens of milliseconds a run.
+/// Elements on the simulator: a few milliseconds a run.
 const SIMULATED_N: usize = 1 << 16;
 
 /// Measures every variant of the chapter.

@@ -181,26 +181,20 @@ pub struct Replay {
     pub compared: usize,
     /// Cases that may differ, because their kernel is announced to be undefined.
     pub announced: usize,
-    /// Cases above the size limit.
-    pub left_out: usize,
     /// Cases that disagree, a line each.
     pub differences: Vec<String>,
 }
 
-/// Replays the record's cases of at most `n_max` elements on the simulator and compares bits. No checks are on: this
-/// compares results, and other tests look for faults.
+/// Replays the record's cases on the simulator and compares bits. No checks are on: this compares results, and other
+/// tests look for faults.
 ///
 /// # Errors
 /// A variant or type that the chapter no longer has, or kernels that do not run.
-pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord, n_max: u64) -> Result<Replay> {
+pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord) -> Result<Replay> {
     let options = SimOptions { checks: Checks::NONE, ..OPTIONS };
     let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
     let mut replay = Replay::default();
     for case in &record.cases {
-        if case.n > n_max {
-            replay.left_out += 1;
-            continue;
-        }
         let unknown = |what: &str| Error::Usage(format!("the record has {} {}, {what}", case.variant, case.ty));
         let variant = chapter.variant(&case.variant).ok_or_else(|| unknown("a variant that the chapter lacks"))?;
         let ty = Type::from_name(&case.ty).ok_or_else(|| unknown("a type that the chapter lacks"))?;

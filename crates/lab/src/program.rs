@@ -72,8 +72,7 @@ pub(crate) fn execute(
     chapter: &Chapter,
     command: impl IntoIterator<Item = OsString>,
 ) -> std::result::Result<Output, Stop> {
-    let command: Vec<OsString> = command.into_iter().collect();
-    let args = Args::parse_for(chapter, command.clone()).map_err(Stop::Clap)?;
+    let args = Args::parse_for(chapter, command).map_err(Stop::Clap)?;
     let variants = args.variants(chapter)?;
     args.refuse(chapter, &variants)?;
     let input = match &args.input {
@@ -95,7 +94,7 @@ pub(crate) fn execute(
         );
     }
     if let Some(file) = &args.record {
-        return Ok(make_record(&mut session, &command, file)?);
+        return Ok(make_record(&mut session, file)?);
     }
     let default_n = if session.device().is_gpu() { GPU_N } else { record::N };
     let (source, ty, n) = input.unwrap_or_else(|| {
@@ -236,13 +235,14 @@ fn short(path: &Path) -> PathBuf {
     here.unwrap_or_else(|| path.to_owned())
 }
 
-fn make_record(session: &mut Session<'_>, command: &[OsString], file: &Path) -> Result<Output> {
+fn make_record(session: &mut Session<'_>, file: &Path) -> Result<Output> {
     if !session.device().is_gpu() {
         return Err(Error::Usage("--record is for a GPU: cargo course bless makes the simulator's record".to_owned()));
     }
     session.progress = Progress::new(0);
-    let words: Vec<String> = command.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let command = format!("cargo run --release -p {} -- {}", session.chapter.slug, words.join(" "));
+    // Without its folder, which would be a path of this machine and says nothing to others.
+    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+    let command = format!("cargo run --release -p {} -- --device gpu --record {name}", session.chapter.slug);
     let made = hardware::record(session, command, file)?;
     let wrong = made
         .cases
