@@ -58,8 +58,8 @@ pub struct Options {
     pub checks: Checks,
     /// Host threads; 0 means one a core. The outcome is the same for any number.
     pub threads: usize,
-    /// Most warp-instructions one warp may execute before the launch is stopped with `step-budget`.
-    pub steps_per_warp_max: u64,
+    /// Most warp-instructions one block may execute before the launch is stopped with `step-budget`.
+    pub steps_per_block_max: u64,
     /// Run the code compiled for any processor even where this one has AVX2: for tests and benchmarks.
     pub portable: bool,
     /// What to record; nothing by default.
@@ -72,7 +72,7 @@ impl Default for Options {
             schedule: Schedule::Independent { seed: None },
             checks: Checks::ALL,
             threads: 0,
-            steps_per_warp_max: 1 << 26,
+            steps_per_block_max: 1 << 26,
             portable: false,
             trace: None,
         }

@@ -77,7 +77,8 @@ fn both_dialects_run_and_count_the_same_accesses() {
             let run = |program| pass(program, kernel, 4099, 64, per_block, &Options::default());
             let ((sums, outcome), (_, expected)) = (run(&other), run(&committed));
             assert_eq!(sums, reference(4099, per_block), "{kernel} of {name}");
-            let codes = |outcome: &Outcome| outcome.faults.iter().map(|f| f.code).collect::<std::collections::HashSet<_>>();
+            let codes =
+                |outcome: &Outcome| outcome.faults.iter().map(|f| f.code).collect::<std::collections::HashSet<_>>();
             assert_eq!(codes(&outcome), codes(&expected), "{kernel} of {name}");
             let (c, e) = (outcome.counters, expected.counters);
             assert_eq!(

@@ -192,7 +192,12 @@ impl Block {
                 machine.findings.stuck(&self.env, &self.warps);
                 return Progress::Fatal;
             }
-            if self.warps.iter().map(|warp| warp.steps).sum::<u64>() - before > steps {
+            let now: u64 = self.warps.iter().map(|warp| warp.steps).sum();
+            if now >= machine.context.options.steps_per_block_max {
+                machine.findings.endless(&self.env, &self.warps);
+                return Progress::Fatal;
+            }
+            if now - before > steps {
                 return Progress::Turn;
             }
         }

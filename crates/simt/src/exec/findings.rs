@@ -114,6 +114,14 @@ impl Findings {
         self.note(env, Code::StepBudget, at, None, Detail::Budget);
     }
 
+    /// The block has run longer than a block should: wherever its first threads are now is in the loop.
+    pub(super) fn endless(&mut self, env: &Environment, warps: &[Warp]) {
+        let running = splits(env, warps).find(|(_, state)| *state != State::Parted);
+        if let Some((at, _)) = running {
+            self.note(env, Code::StepBudget, at, None, Detail::Budget);
+        }
+    }
+
     pub(super) fn mask(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, named: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::MaskMismatch, at, None, Detail::Mask { named });
@@ -137,7 +145,8 @@ impl Findings {
     pub(super) fn stuck(&mut self, env: &Environment, warps: &[Warp]) {
         let at_barrier = |state: &State| matches!(state, State::AtBarrier(..));
         let waiting = splits(env, warps).find(|(_, state)| at_barrier(state));
-        let elsewhere = splits(env, warps).find(|(_, state)| matches!(state, State::AtWarpSync(_) | State::Parted));
+        let at_sync = splits(env, warps).find(|(_, state)| matches!(state, State::AtWarpSync(_)));
+        let elsewhere = at_sync.or_else(|| splits(env, warps).find(|(_, state)| *state == State::Parted));
         match (waiting, elsewhere) {
             (Some((at, _)), Some((mut other, State::Parted))) => {
                 // A parted split's lanes include its children's: those that only wait to meet are the missing ones.
@@ -219,8 +228,10 @@ impl Finding {
 }
 
 fn site(kernel: &Kernel, code: &Program, at: &At, action: &'static str) -> Site {
-    let debug = &code.debug[(at.pc as usize).min(code.debug.len() - 1)];
-    let source = debug.loc.and_then(|loc| {
+    let pc = (at.pc as usize).min(code.debug.len() - 1);
+    let debug = &code.debug[pc];
+    // What the compiler made without a line belongs to the line before it, as far as a reader can tell.
+    let source = code.debug[..=pc].iter().rev().find_map(|debug| debug.loc).and_then(|loc| {
         let file = kernel.sources.iter().find(|s| s.index == loc.file)?;
         Some((file.path.clone(), loc.line))
     });
@@ -235,10 +246,16 @@ fn shared_element(variables: &[SharedVariable], dynamic_offset: u32, address: u3
     if let Some(variable) = variables.iter().find(holds) {
         return element(&variable.name, u64::from(address - variable.offset), variable.element_bytes);
     }
-    match variables.iter().find(|v| v.offset == u32::MAX) {
-        Some(dynamic) if address >= dynamic_offset => {
-            element(&dynamic.name, u64::from(address - dynamic_offset), dynamic.element_bytes)
+    if let Some(dynamic) = variables.iter().find(|v| v.offset == u32::MAX && address >= dynamic_offset) {
+        return element(&dynamic.name, u64::from(address - dynamic_offset), dynamic.element_bytes);
+    }
+    // Past the end of everything: counted from the last variable before it.
+    match variables.iter().filter(|v| v.offset <= address).max_by_key(|v| v.offset) {
+        Some(last) => {
+            let what = element(&last.name, u64::from(address - last.offset), last.element_bytes);
+            let (past, elements) = (address - last.offset - last.bytes, last.bytes / last.element_bytes);
+            format!("{what}, {past} bytes past the end of {} ({elements} elements)", last.name)
         }
-        _ => format!("shared memory at byte {address}"),
+        None => format!("shared memory at byte {address}"),
     }
 }

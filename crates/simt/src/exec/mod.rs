@@ -228,9 +228,10 @@ impl<'k> Machine<'k> {
         }
     }
 
-    /// A turn is over: the launch too, if this warp has run longer than any warp should.
+    /// A turn is over: the launch too, if this warp alone has run longer than a block should. (A block that meets at
+    /// barriers for ever never ends a turn; `Block::run` sees that.)
     fn end_turn(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, mask: u32) -> Stop {
-        if warp.steps < self.context.options.steps_per_warp_max {
+        if warp.steps < self.context.options.steps_per_block_max {
             return Stop::Turn;
         }
         self.findings.step_budget(env, warp, pc, mask);

@@ -140,9 +140,9 @@ const MASK_MISMATCH: Explanation = Explanation {
 
 const STEP_BUDGET: Explanation = Explanation {
     blame: Blame::Kernel,
-    why: "a warp executed more instructions than the launch allows it",
+    why: "a block executed more instructions than the launch allows it",
     remedy: "look for a loop whose condition cannot become false; if the work is honest, raise the budget",
-    meaning: "Each warp may execute a fixed number of instructions, so that an endless loop is reported instead of suffered. \
+    meaning: "Each block may execute a fixed number of warp-instructions, so that an endless loop is reported instead of suffered. \
         The usual cause is a loop that waits for a value nobody writes, or a counter that overflows. A very large input can also \
         get there.",
     may_miss: "nothing: every loop ends here",
@@ -154,7 +154,7 @@ const TRAP: Explanation = Explanation {
     why: "the kernel asked to be stopped",
     remedy: "find the condition that leads to the trap; in cooperative code it means that the launch was not cooperative",
     meaning: "The kernel executed `trap`. Compilers emit it for `__trap()`, for a failed assertion, and for a grid-wide \
-        barrier in a launch that is not cooperative.",
+        barrier in a launch that is not cooperative. The whole launch ends there.",
     may_miss: "nothing",
     false_alarms: "never",
 };

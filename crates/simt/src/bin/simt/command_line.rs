@@ -81,8 +81,8 @@ pub struct Request {
     /// Host threads, 0 for one a core; the outcome is the same for any number
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
-    /// Most instructions one warp may execute before the launch is stopped as endless
-    #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_warp_max)]
+    /// Most warp-instructions one block may execute before the launch is stopped as endless
+    #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_block_max)]
     pub steps: u64,
     /// Print one JSON object instead of text
     #[arg(long)]

@@ -31,7 +31,7 @@ pub fn run(request: &Request) -> Result<(u8, String)> {
         schedule: request.schedule,
         checks: request.check,
         threads: request.threads,
-        steps_per_warp_max: request.steps,
+        steps_per_block_max: request.steps,
         trace: request.trace.as_ref().map(|_| simt::trace::Options::default()),
         ..Options::default()
     };
