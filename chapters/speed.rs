@@ -22,7 +22,8 @@ pub fn bench(criterion: &mut Criterion, chapter: &Chapter) {
 }
 
 fn measure(criterion: &mut Criterion, chapter: &Chapter) -> Result<()> {
-    let options = SimOptions { schedule: Schedule::Independent { seed: None }, checks: Checks::NONE, threads: 1 };
+    let options =
+        SimOptions { schedule: Schedule::Independent { seed: None }, checks: Checks::NONE, threads: 1, trace: None };
     let session = Session::open(chapter, Choice::Auto, options)?;
     let description = session.device().description();
     println!("{} ({}): {}", description.name, description.arch, description.why);

@@ -11,6 +11,7 @@ const INTERLEAVED_MODULO: Variant = Variant {
     limit: "the threads with work are spread over all warps, and % is a long division",
     types: TYPES,
     announced: None,
+    harm: None,
     blocks: BlockRule { min: 32, max: 1024, default: 256 },
     elements_per_block: |block| u64::from(block),
     depth: |block| u64::from(block.ilog2()),
@@ -24,6 +25,7 @@ const SIMPLE_GLOBAL: Variant = Variant {
     limit: "every round reads and writes global memory, with the same thin spread of work",
     types: TYPES,
     announced: None,
+    harm: None,
     blocks: BlockRule { min: 32, max: 1024, default: 128 },
     elements_per_block: |block| 2 * u64::from(block),
     depth: |block| 1 + u64::from(block.ilog2()),
@@ -46,6 +48,7 @@ pub const CHAPTER: Chapter = Chapter {
                 name: "barrier_in_if",
                 types: &[Type::I32],
                 announced: Some(lab::Code::BarrierDivergence),
+                harm: None,
                 ..INTERLEAVED_MODULO
             },
             mistake: "the barrier is inside the if, where only some threads of the block come by",

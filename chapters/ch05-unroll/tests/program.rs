@@ -63,7 +63,7 @@ fn every_variant_is_right_but_the_announced_one() -> Result<()> {
         assert_eq!(faults.is_empty(), !announced);
         for fault in faults {
             assert_eq!(fault["code"], "shared-race");
-            assert!(fault["message"].is_string() && fault["lanes"].is_u64() && fault["block"].is_array());
+            assert!(fault["message"].is_string() && fault["lanes"].is_array() && fault["block"].is_array());
             assert!(fault["file"].as_str().is_some_and(|file| file.ends_with("ch05-unroll.cu")));
             assert!(fault["line"].as_u64() > Some(0) && fault["other"]["line"].as_u64() > Some(0), "{fault:#}");
         }
@@ -226,6 +226,22 @@ fn bad_options() -> Result<()> {
     refuses(&["--record", "r.json"], &["--record", "GPU"])?;
     refuses(&["--chart", "Cargo.toml/chart.svg", "--n", "100"], &["Cargo.toml", "cannot be written"])?;
     refuses(&["--frobnicate"], &["--frobnicate"])
+}
+
+#[test]
+fn a_trace_holds_the_steps_of_the_first_block() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("trace.json");
+    let file = path.to_string_lossy();
+    let ended = sim(&["--n", "1000", "--variant", "unroll_shuffle", "--trace", &file])?;
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    let trace: Value = serde_json::from_str(&std::fs::read_to_string(&path)?)?;
+    assert_eq!((trace["version"].clone(), trace["kernel"].clone()), (1.into(), "unroll_shuffle_i32".into()));
+    let steps = trace["steps"].as_array().context("steps")?;
+    let opcode = |step: &Value| trace["code"][step["pc"].as_u64().unwrap_or(0) as usize]["opcode"].clone();
+    assert_eq!(steps.iter().filter(|step| opcode(step) == "shfl.sync.down.b32").count(), 5);
+    assert!(steps.iter().all(|step| step["block"] == serde_json::json!([0, 0, 0])));
+    refuses(&["--n", "0", "--variant", "unroll_shuffle", "--trace", &file], &["--trace", "nothing was launched"])
 }
 
 #[test]

@@ -34,13 +34,15 @@ pub struct SimOptions {
     pub checks: Checks,
     /// Host threads; 0 means one a core.
     pub threads: usize,
+    /// What to record of each launch.
+    pub trace: Option<simt::trace::Options>,
 }
 
 impl Default for SimOptions {
     /// What the simulator itself does by default.
     fn default() -> Self {
-        let Options { schedule, checks, threads, .. } = Options::default();
-        SimOptions { schedule, checks, threads }
+        let Options { schedule, checks, threads, trace, .. } = Options::default();
+        SimOptions { schedule, checks, threads, trace }
     }
 }
 

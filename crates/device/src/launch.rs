@@ -53,6 +53,8 @@ pub struct Report {
     pub lines: Vec<LineCounters>,
     /// Findings.
     pub faults: Vec<Fault>,
+    /// The recorded steps, if the simulator was asked for them.
+    pub trace: Option<simt::trace::Trace>,
 }
 
 /// A measured time. All times are per call (a whole reduction, all its launches).

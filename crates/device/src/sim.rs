@@ -35,8 +35,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Sim {
     pub(crate) fn new(options: SimOptions) -> Sim {
-        let SimOptions { schedule, checks, threads } = options;
-        Sim { memory: Arc::default(), options: Options { schedule, checks, threads, ..Options::default() } }
+        let SimOptions { schedule, checks, threads, trace } = options;
+        Sim { memory: Arc::default(), options: Options { schedule, checks, threads, trace, ..Options::default() } }
     }
 
     pub(crate) fn alloc(&self, name: &str, bytes: u64, element_bytes: u32) -> Result<SimBuffer, Error> {
@@ -66,7 +66,8 @@ impl Sim {
         let outcome = simt::run(&lowered, &mut lock(&self.memory), &launch, &self.options).map_err(|error| {
             Error::SimulatedLaunch { kernel: kernel.to_string(), geometry, problem: error.to_string() }
         })?;
-        Ok(Report { counters: Some(outcome.counters), lines: outcome.lines, faults: outcome.faults })
+        let simt::Outcome { counters, lines, faults, trace } = outcome;
+        Ok(Report { counters: Some(counters), lines, faults, trace })
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Variant {
     pub types: &'static [Type],
     /// What the lesson promises to go wrong, for a ✗ variant: a fault's code.
     pub announced: Option<device::Code>,
+    /// What is bad about a ✗ variant whose sum is right: one clause. None for a kernel that is taught as good.
+    pub harm: Option<&'static str>,
     /// Block sizes it is right for.
     pub blocks: BlockRule,
     /// Elements one block takes in one pass, for a block of this many threads.

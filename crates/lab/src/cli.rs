@@ -8,7 +8,7 @@ use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::text::listed;
 use crate::{Chapter, Variant};
-use device::{Check, Checks, Choice, Schedule};
+use device::{Checks, Choice, Schedule};
 
 /// What the reader typed.
 #[derive(Debug, Parser)]
@@ -39,10 +39,10 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "sum")]
     pub op: Operation,
     /// How the simulator runs the lanes of a warp: lockstep (before Volta) or independent[:SEED] [default: independent]
-    #[arg(long, value_parser = schedule)]
+    #[arg(long)]
     pub schedule: Option<Schedule>,
     /// What the simulator looks for: all, none, or a list such as shared-race,out-of-bounds [default: all]
-    #[arg(long, value_name = "all|none|LIST", value_parser = checks)]
+    #[arg(long, value_name = "all|none|LIST")]
     pub check: Option<Checks>,
     /// Seed of the random numbers [default: 1]
     #[arg(long)]
@@ -190,54 +190,6 @@ fn count(text: &str) -> std::result::Result<u64, String> {
     text.replace('_', "").parse().map_err(|_| "the number has more than 64 bits".to_owned())
 }
 
-/// `lockstep`, `independent` or `independent:SEED`.
-pub fn schedule(text: &str) -> std::result::Result<Schedule, String> {
-    match text.split_once(':') {
-        None if text == "lockstep" => Ok(Schedule::Lockstep),
-        None if text == "independent" => Ok(Schedule::Independent { seed: None }),
-        Some(("independent", seed)) => {
-            let seed = seed.parse().map_err(|_| format!("the seed {seed:?} is no whole number"))?;
-            Ok(Schedule::Independent { seed: Some(seed) })
-        }
-        _ => Err("lockstep, independent or independent:SEED is wanted".to_owned()),
-    }
-}
-
-/// As [`schedule`] reads it.
-pub fn schedule_name(schedule: Schedule) -> String {
-    match schedule {
-        Schedule::Lockstep => "lockstep".to_owned(),
-        Schedule::Independent { seed: None } => "independent".to_owned(),
-        Schedule::Independent { seed: Some(seed) } => format!("independent:{seed}"),
-    }
-}
-
-const CHECKS: [(&str, Check); 5] = [
-    ("out-of-bounds", Check::OutOfBounds),
-    ("misaligned", Check::Misaligned),
-    ("uninitialised-read", Check::UninitialisedRead),
-    ("shared-race", Check::SharedRace),
-    ("barrier-divergence", Check::BarrierDivergence),
-];
-
-/// `all`, `none` or names with commas between.
-fn checks(text: &str) -> std::result::Result<Checks, String> {
-    match text {
-        "all" => return Ok(Checks::ALL),
-        "none" => return Ok(Checks::NONE),
-        _ => {}
-    }
-    text.split(',').try_fold(Checks::NONE, |set, name| match CHECKS.iter().find(|(known, _)| *known == name) {
-        Some((_, check)) => Ok(set.with(*check)),
-        None => Err(format!("{name:?} is no check: all, none, or of {}", CHECKS.map(|(name, _)| name).join(", "))),
-    })
-}
-
-/// Whether a run with `checks` looks for faults of this code. Codes without a switch are always looked for.
-pub fn looks_for(checks: Checks, code: device::Code) -> bool {
-    CHECKS.iter().find(|(name, _)| *name == code.name()).is_none_or(|(_, check)| checks.has(*check))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,25 +203,5 @@ mod tests {
         for wrong in ["", "-1", "1e6", "2^", "^3", "x", "1.5", "_1", "99999999999999999999", "2^64"] {
             assert!(count(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn schedules_round_trip() {
-        for text in ["lockstep", "independent", "independent:7"] {
-            assert_eq!(schedule(text).map(schedule_name), Ok(text.to_owned()));
-        }
-        for wrong in ["", "volta", "lockstep:1", "independent:", "independent:x"] {
-            assert!(schedule(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn check_lists() {
-        let set = checks("shared-race,misaligned").expect("two checks");
-        assert!(set.has(Check::SharedRace) && set.has(Check::Misaligned) && !set.has(Check::OutOfBounds));
-        assert!(looks_for(set, device::Code::SharedRace) && !looks_for(set, device::Code::UninitialisedRead));
-        assert!(looks_for(Checks::NONE, device::Code::Trap), "a trap needs no check to be seen");
-        let err = checks("races").expect_err("unknown");
-        assert!(err.contains("shared-race"), "{err}");
     }
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use device::{Choice, KernelSource, Schedule, SimOptions};
 
 use crate::chapter::Note;
-use crate::cli::schedule_name;
 use crate::element::Type;
 use crate::error::Result;
 use crate::hardware::{GpuRecord, PRIME};
@@ -161,7 +160,7 @@ fn schedules(chapter: &Chapter, root: &Path, variant: &'static Variant) -> Resul
         let source = KernelSource::in_root(root, chapter.slug);
         let session = Session::open_source(chapter, source, Choice::Sim, SimOptions { schedule, ..OPTIONS })?;
         let run = run_random(&session, variant, PRIME)?;
-        let name = schedule_name(schedule);
+        let name = schedule.to_string();
         let right = if run.verdict.right { "yes" } else { "no" };
         let found = found(&run);
         table.push_str(&format!("| `{name}` | {} | {} | {right} | {found} |\n", run.result, run.expected));

@@ -79,6 +79,7 @@ mod tests {
         limit: "",
         types: &[Type::I32],
         announced: None,
+        harm: None,
         blocks: BlockRule { min: 32, max: 1024, default: 256 },
         elements_per_block: |block| 2 * u64::from(block),
         depth: |block| 1 + u64::from(block.ilog2()),

@@ -83,7 +83,8 @@ pub(crate) fn execute(
     let options = SimOptions {
         schedule: args.schedule.unwrap_or(Schedule::Independent { seed: None }),
         checks: args.check.unwrap_or(Checks::ALL),
-        threads: 0,
+        trace: args.trace.as_ref().map(|_| simt::trace::Options::default()),
+        ..SimOptions::default()
     };
     let mut session = Session::open(chapter, Choice::from(args.device), options)?;
     if session.device().is_gpu() {
@@ -113,9 +114,6 @@ fn run(
     (ty, n): (Type, u64),
 ) -> Result<Output> {
     let blocks = launches(session, args, variants, ty, n)?;
-    if let Some(path) = &args.trace {
-        return Err(Error::Usage(format!("--trace {}: this simulator records no steps yet", path.display())));
-    }
     let seed = match &source {
         Source::Random { seed } => Some(*seed),
         Source::File(_) => None,
@@ -125,6 +123,9 @@ fn run(
     session.progress.at("reading the input".to_owned());
     let input = source.read(ty, n)?;
     let runs = run_all(session, args, variants, &blocks, &input)?;
+    if let Some(path) = &args.trace {
+        write_trace(path, &runs)?;
+    }
     let notes = if args.json { Vec::new() } else { notes(session)? };
     session.progress = Progress::hidden();
     let chart = draw(session, args, &runs)?;
@@ -227,6 +228,14 @@ fn draw(session: &Session<'_>, args: &Args, runs: &[Run]) -> Result<Option<PathB
         Err(_) if args.chart.is_none() => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Writes the steps of the first block of the first launch, as `simt run --trace` does.
+fn write_trace(path: &Path, runs: &[Run]) -> Result<()> {
+    let Some(trace) = runs.iter().find_map(|run| run.trace.as_ref()) else {
+        return Err(Error::Usage("--trace: there is nothing to record, as nothing was launched".to_owned()));
+    };
+    record::write(path, &serde_json::json!(trace).to_string())
 }
 
 /// A path below the current directory, without it.

@@ -21,7 +21,7 @@ pub const N: u64 = 1 << 22;
 
 /// How records are made: the schedule of today's GPUs, every check on.
 pub const OPTIONS: SimOptions =
-    SimOptions { schedule: Schedule::Independent { seed: None }, checks: Checks::ALL, threads: 0 };
+    SimOptions { schedule: Schedule::Independent { seed: None }, checks: Checks::ALL, threads: 0, trace: None };
 
 /// The record of a chapter on the simulator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -126,7 +126,7 @@ pub fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<SimRecord
         chapter: chapter.slug.to_owned(),
         ptx_sha256: ptx_sha256(root, chapter.slug)?,
         seed: SEED,
-        schedule: crate::cli::schedule_name(OPTIONS.schedule),
+        schedule: OPTIONS.schedule.to_string(),
         cases: runs.iter().map(SimCase::of).collect(),
     })
 }

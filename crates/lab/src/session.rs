@@ -75,6 +75,8 @@ pub struct Run {
     pub lines: Vec<LineCounters>,
     /// Findings of all launches, those of the same two lines folded.
     pub faults: Vec<Fault>,
+    /// The recorded steps of the first launch, if they were asked for.
+    pub trace: Option<simt::trace::Trace>,
     /// Times; `None` on the simulator.
     pub time: Option<Measured>,
 }
@@ -188,6 +190,7 @@ impl<'c> Session<'c> {
             counters: report.counters,
             lines: report.lines,
             faults: report.faults,
+            trace: report.trace,
             time: None,
         })
     }
@@ -258,6 +261,7 @@ fn merge(total: &mut Report, launch: Report) {
     if let (Some(total), Some(launch)) = (&mut total.counters, &launch.counters) {
         *total += *launch;
     }
+    total.trace = total.trace.take().or(launch.trace);
     for line in launch.lines {
         match total.lines.iter_mut().find(|known| (&known.file, known.line) == (&line.file, line.line)) {
             Some(known) => known.counters += line.counters,

@@ -90,11 +90,14 @@ pub fn device_line(device: &Device) -> String {
 
 /// A tick or a cross, the result, what was expected, and how it was launched.
 fn check_lines(run: &Run, status: Status) -> String {
-    let mark = if run.ok() { '✓' } else { '✗' };
+    let mark = if run.ok() && run.variant.harm.is_none() { '✓' } else { '✗' };
     let name = run.variant.name;
     let mut text = format!("  {mark} {name:<19} {}\n", result_text(run));
     let mut below = |line: String| text.push_str(&format!("      {}\n", wrapped(&line, "      ")));
     below(launch_text(run));
+    if let Some(harm) = run.variant.harm {
+        below(format!("✗ right, and no good: {harm}"));
+    }
     match status {
         Status::Right => {}
         Status::AsAnnounced(code) => below(format!("✗ as announced: {code}")),

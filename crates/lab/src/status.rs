@@ -2,7 +2,6 @@
 
 use device::{Checks, Code, Schedule, SimOptions};
 
-use crate::cli::looks_for;
 use crate::session::Run;
 
 /// How a run came out.
@@ -52,7 +51,7 @@ fn unseen(run: &Run, code: Code, is_gpu: bool, checks: Checks, schedule: Schedul
         Some(
             "a GPU reports no races: it may be right or wrong, today or after the next compiler; --device sim finds it",
         )
-    } else if !looks_for(checks, code) {
+    } else if !checks.looks_for(code) {
         Some("--check leaves it out")
     } else if schedule == Schedule::Lockstep && matches!(code, Code::SharedRace | Code::GlobalRace) {
         Some("lanes in lockstep, as before Volta, cannot overtake each other")

@@ -66,7 +66,7 @@ pub fn describe(run: &Run, context: &str) -> String {
 /// Kernels that are not there or do not compile.
 pub fn simulator(chapter: &Chapter, schedule: Schedule, checks: Checks) -> Result<Session<'_>> {
     let source = KernelSource::in_root(&built_root(), chapter.slug);
-    Session::open_source(chapter, source, Choice::Sim, SimOptions { schedule, checks, threads: 0 })
+    Session::open_source(chapter, source, Choice::Sim, SimOptions { schedule, checks, ..SimOptions::default() })
 }
 
 /// Runs `variant` over these numbers, the input `offset` elements into its allocation.

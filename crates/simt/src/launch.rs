@@ -1,6 +1,6 @@
 //! One launch: its geometry, its options and its outcome.
 
-use crate::{Counters, Fault, LineCounters};
+use crate::{Code, Counters, Fault, LineCounters};
 
 /// How the lanes of a warp run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,44 @@ pub enum Check {
     BarrierDivergence,
 }
 
+impl std::fmt::Display for Schedule {
+    /// As `--schedule` takes it: `lockstep`, `independent`, `independent:7`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Schedule::Lockstep => f.write_str("lockstep"),
+            Schedule::Independent { seed: None } => f.write_str("independent"),
+            Schedule::Independent { seed: Some(seed) } => write!(f, "independent:{seed}"),
+        }
+    }
+}
+
+impl std::str::FromStr for Schedule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Schedule, String> {
+        match text.split_once(':') {
+            None if text == "lockstep" => Ok(Schedule::Lockstep),
+            None if text == "independent" => Ok(Schedule::Independent { seed: None }),
+            Some(("independent", seed)) => match seed.parse() {
+                Ok(seed) => Ok(Schedule::Independent { seed: Some(seed) }),
+                Err(_) => Err(format!("`{seed}` is no seed: a whole number is")),
+            },
+            _ => Err("it is lockstep, independent or independent:SEED".to_owned()),
+        }
+    }
+}
+
+impl Check {
+    /// Every check, by the code of the faults that it reports.
+    pub const ALL: [(Check, Code); 5] = [
+        (Check::OutOfBounds, Code::OutOfBounds),
+        (Check::Misaligned, Code::Misaligned),
+        (Check::UninitialisedRead, Code::UninitialisedRead),
+        (Check::SharedRace, Code::SharedRace),
+        (Check::BarrierDivergence, Code::BarrierDivergence),
+    ];
+}
+
 /// A set of checks. Out-of-bounds and misaligned accesses are always stopped; the set says what else is paid for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checks(u32);
@@ -46,6 +84,33 @@ impl Checks {
     #[must_use]
     pub const fn with(self, check: Check) -> Checks {
         Checks(self.0 | 1 << check as u32)
+    }
+
+    /// Whether faults of this code are looked for. Codes without a check of their own always are.
+    pub fn looks_for(self, code: Code) -> bool {
+        Check::ALL.iter().find(|(_, reports)| *reports == code).is_none_or(|(check, _)| self.has(*check))
+    }
+}
+
+impl std::str::FromStr for Checks {
+    type Err = String;
+
+    /// `all`, `none`, or fault codes with commas between.
+    fn from_str(text: &str) -> Result<Checks, String> {
+        match text {
+            "all" => return Ok(Checks::ALL),
+            "none" => return Ok(Checks::NONE),
+            _ => {}
+        }
+        text.split(',').try_fold(Checks::NONE, |set, name| {
+            match Check::ALL.iter().find(|(_, code)| code.name() == name.trim()) {
+                Some((check, _)) => Ok(set.with(*check)),
+                None => {
+                    let names = Check::ALL.map(|(_, code)| code.name()).join(", ");
+                    Err(format!("no check named `{name}`: it is all, none, or some of {names}"))
+                }
+            }
+        })
     }
 }
 
@@ -120,4 +185,32 @@ pub fn run(
     options: &Options,
 ) -> Result<Outcome, LaunchError> {
     crate::exec::run(kernel, memory, launch, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_are_read_as_they_are_written() {
+        for text in ["lockstep", "independent", "independent:7"] {
+            assert_eq!(text.parse::<Schedule>().map(|schedule| schedule.to_string()), Ok(text.to_owned()));
+        }
+        for wrong in ["", "volta", "lockstep:1", "independent:", "independent:x", "independent:-1"] {
+            assert!(wrong.parse::<Schedule>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn lists_of_checks() {
+        let set: Checks = "shared-race,misaligned".parse().expect("two checks");
+        assert!(set.has(Check::SharedRace) && set.has(Check::Misaligned) && !set.has(Check::OutOfBounds));
+        assert!(set.looks_for(Code::SharedRace) && !set.looks_for(Code::UninitialisedRead));
+        assert!(Checks::NONE.looks_for(Code::Deadlock), "what has no switch is always looked for");
+        assert_eq!("all".parse(), Ok(Checks::ALL));
+        assert!("races".parse::<Checks>().is_err_and(|message| message.contains("shared-race")));
+        for (check, code) in Check::ALL {
+            assert!(code.name().parse::<Checks>().is_ok_and(|set| set.has(check)), "{code}");
+        }
+    }
 }

@@ -16,14 +16,16 @@ pub mod counters;
 mod eval;
 mod exec;
 pub mod fault;
+#[cfg(feature = "serde")]
+mod json;
 pub mod launch;
 mod lower;
 pub mod memory;
 mod ops;
 pub mod program;
 pub mod race;
-pub mod trace;
 pub mod report;
+pub mod trace;
 
 pub use counters::{Counters, LineCounters, Metric, Tier};
 pub use fault::{Code, Fault, Site};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use simt::{Check, Checks, Schedule};
+use simt::{Checks, Schedule};
 
 use crate::spec::Spec;
 
@@ -72,11 +72,11 @@ pub struct Request {
     #[arg(long, value_name = "NAME[:COUNT]", value_parser = print)]
     pub print: Vec<Print>,
     /// lockstep: before Volta, lanes of a warp step together; independent: they may run apart (with a seed: they are driven apart)
-    #[arg(long, value_name = "lockstep|independent[:SEED]", default_value = "independent", value_parser = schedule)]
+    #[arg(long, value_name = "lockstep|independent[:SEED]", default_value = "independent")]
     pub schedule: Schedule,
     /// What to look for: all, none, or names separated by commas (out-of-bounds, misaligned, uninitialised-read,
     /// shared-race, barrier-divergence)
-    #[arg(long, value_name = "all|none|LIST", default_value = "all", value_parser = checks)]
+    #[arg(long, value_name = "all|none|LIST", default_value = "all")]
     pub check: Checks,
     /// Host threads, 0 for one a core; the outcome is the same for any number
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -124,40 +124,4 @@ fn print(text: &str) -> Result<Print, String> {
             Ok(Print { name: name.into(), count: Some(count) })
         }
     }
-}
-
-fn schedule(text: &str) -> Result<Schedule, String> {
-    match text.split_once(':') {
-        None if text == "lockstep" => Ok(Schedule::Lockstep),
-        None if text == "independent" => Ok(Schedule::Independent { seed: None }),
-        Some(("independent", seed)) => {
-            let seed = seed.parse().map_err(|_| format!("`{seed}` is no seed: a whole number is"))?;
-            Ok(Schedule::Independent { seed: Some(seed) })
-        }
-        _ => Err("it is lockstep, independent or independent:SEED".into()),
-    }
-}
-
-/// The checks that can be switched, by the names of what they report.
-const CHECKS: [(&str, Check); 5] = [
-    ("out-of-bounds", Check::OutOfBounds),
-    ("misaligned", Check::Misaligned),
-    ("uninitialised-read", Check::UninitialisedRead),
-    ("shared-race", Check::SharedRace),
-    ("barrier-divergence", Check::BarrierDivergence),
-];
-
-fn checks(text: &str) -> Result<Checks, String> {
-    match text {
-        "all" => return Ok(Checks::ALL),
-        "none" => return Ok(Checks::NONE),
-        _ => {}
-    }
-    text.split(',').try_fold(Checks::NONE, |set, name| {
-        let found = CHECKS.iter().find(|(known, _)| *known == name.trim());
-        found.map(|(_, check)| set.with(*check)).ok_or_else(|| {
-            let known: Vec<&str> = CHECKS.iter().map(|(known, _)| *known).collect();
-            format!("no check named `{name}`: it is all, none, or some of {}", known.join(", "))
-        })
-    })
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use simt::{Kernel, Launch, Memory, Options, Outcome, Schedule};
+use simt::{Kernel, Launch, Memory, Options, Outcome};
 
 use crate::command_line::Request;
 use crate::show::{self, Output, Shown};
@@ -42,7 +42,7 @@ pub fn run(request: &Request) -> Result<(u8, String)> {
         write_trace(path, &outcome)?;
     }
     let outputs = read_back(&memory, &args, &prints)?;
-    let shown = Shown { request, schedule: schedule_name(request.schedule), outputs, outcome: &outcome, seconds };
+    let shown = Shown { request, schedule: request.schedule.to_string(), outputs, outcome: &outcome, seconds };
     let text = if request.json { show::json(&shown) } else { show::text(&shown) };
     Ok((if outcome.faults.is_empty() { CLEAN } else { FAULTS }, text))
 }
@@ -129,14 +129,6 @@ fn read_back(memory: &Memory, args: &[Vec<u8>], wanted: &[Wanted<'_>]) -> Result
         outputs.push(Output { name: spec.name.clone(), ty: spec.ty, bytes });
     }
     Ok(outputs)
-}
-
-fn schedule_name(schedule: Schedule) -> String {
-    match schedule {
-        Schedule::Lockstep => "lockstep".into(),
-        Schedule::Independent { seed: None } => "independent".into(),
-        Schedule::Independent { seed: Some(seed) } => format!("independent:{seed}"),
-    }
 }
 
 fn write_trace(path: &Path, outcome: &Outcome) -> Result<()> {

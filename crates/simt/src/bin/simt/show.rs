@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 use simt::counters::{METRICS, grouped};
-use simt::{Fault, Outcome, Site, report};
+use simt::{Outcome, report};
 
 use crate::command_line::Request;
 use crate::sources;
@@ -41,48 +41,16 @@ pub fn json(shown: &Shown<'_>) -> String {
         .iter()
         .map(|output| (output.name.clone(), output.elements().map(|e| output.ty.json(e)).collect()))
         .collect();
-    let metrics: Map<String, Value> = METRICS
-        .iter()
-        .map(|metric| {
-            let value = (metric.value)(counters);
-            (metric.key.to_owned(), if metric.is_ratio { value.into() } else { (value as u64).into() })
-        })
-        .collect();
     let object = json!({
         "kernel": shown.request.kernel,
         "schedule": shown.schedule,
         "outputs": outputs,
-        "counters": metrics,
-        "faults": shown.outcome.faults.iter().map(fault).collect::<Vec<_>>(),
+        "counters": counters,
+        "faults": shown.outcome.faults,
         "warp_instructions": counters.inst_executed,
         "seconds": shown.seconds,
     });
     format!("{object}\n")
-}
-
-fn fault(fault: &Fault) -> Value {
-    let mut object = Map::new();
-    object.insert("code".into(), fault.code.name().into());
-    object.insert("message".into(), fault.message.as_str().into());
-    object.extend(site(&fault.site));
-    object.insert("count".into(), fault.count.into());
-    object.insert("other".into(), fault.other.as_ref().map_or(Value::Null, |other| Value::Object(site(other))));
-    Value::Object(object)
-}
-
-fn site(site: &Site) -> Map<String, Value> {
-    let lanes: Vec<u32> = (0..32).filter(|lane| site.lanes >> lane & 1 == 1).collect();
-    let fields = [
-        ("file", Value::from(site.file.as_str())),
-        ("line", site.line.into()),
-        ("ptx_line", site.ptx_line.into()),
-        ("opcode", site.opcode.as_str().into()),
-        ("action", site.action.into()),
-        ("block", json!(site.block)),
-        ("warp", site.warp.into()),
-        ("lanes", json!(lanes)),
-    ];
-    fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// A table of the counters that are not 0, the outputs asked for, then the faults.

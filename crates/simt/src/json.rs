@@ -1,0 +1,62 @@
+//! Faults and counters as JSON, with the feature `serde`. The keys are a contract: the `simt` command and the chapters print
+//! the same ones.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::counters::METRICS;
+use crate::{Code, Counters, Fault, Site};
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// Each metric by its key; counts as integers, ratios as numbers.
+impl Serialize for Counters {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(METRICS.len()))?;
+        for metric in METRICS {
+            let value = (metric.value)(self);
+            if metric.is_ratio {
+                map.serialize_entry(metric.key, &value)?;
+            } else {
+                map.serialize_entry(metric.key, &(value as u64))?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// Where a fault happened: fields of the fault's own object for the site itself, an object for the other one.
+fn entries<M: SerializeMap>(site: &Site, map: &mut M) -> Result<(), M::Error> {
+    let lanes: Vec<u32> = (0..32).filter(|lane| site.lanes >> lane & 1 == 1).collect();
+    map.serialize_entry("file", &site.file)?;
+    map.serialize_entry("line", &site.line)?;
+    map.serialize_entry("ptx_line", &site.ptx_line)?;
+    map.serialize_entry("opcode", &site.opcode)?;
+    map.serialize_entry("action", site.action)?;
+    map.serialize_entry("block", &site.block)?;
+    map.serialize_entry("warp", &site.warp)?;
+    map.serialize_entry("lanes", &lanes)
+}
+
+impl Serialize for Site {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        entries(self, &mut map)?;
+        map.end()
+    }
+}
+
+impl Serialize for Fault {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("code", &self.code)?;
+        map.serialize_entry("message", &self.message)?;
+        entries(&self.site, &mut map)?;
+        map.serialize_entry("count", &self.count)?;
+        map.serialize_entry("other", &self.other)?;
+        map.end()
+    }
+}
