@@ -1,16 +1,20 @@
 // Chapter 5: unroll the last warp.
 //
-// Idea.   Once 64 partial sums are left, one warp does the rest of the tree. A warp needs no block-wide barrier to
-//         agree with itself, so the last six rounds can drop __syncthreads() and the loop around it.
-// Limit.  "Needs no barrier" is not "needs nothing": since Volta the lanes of a warp may run apart, and a round
-//         that reads what another lane wrote must say so, with __syncwarp() or with a shuffle.
-// Worked. A block of 256 threads that loads two elements each has 8 rounds and, with one barrier after the
-//         load, 9 barriers. The unrolled kernels keep the rounds s = 128 and 64: 3 barriers.
+// Idea.   Once 64 partial sums are left, one warp does the rest of the tree. A warp
+//         needs no block-wide barrier to agree with itself, so the last six rounds can
+//         drop __syncthreads() and the loop around it.
+// Limit.  "Needs no barrier" is not "needs nothing": since Volta the lanes of a warp
+//         may run apart, and a round that reads what another lane wrote must say so,
+//         with __syncwarp() or with a shuffle.
+// Worked. A block of 256 threads that loads two elements each has 8 rounds and, with
+//         one barrier after the load, 9 barriers. The unrolled kernels keep the rounds
+//         s = 128 and 64: 3 barriers.
 
-constexpr unsigned int MAX_BLOCK = 1024; // threads a block can have on every card so far
+constexpr unsigned int MAX_BLOCK = 1024; // most threads of a block, on every card so far
 
 // ANCHOR: load
-// Two elements a thread, the first addition on the way in. Both loads are guarded: n is any number.
+// Two elements a thread, the first addition on the way in. Both loads are guarded: n is
+// any number.
 template <typename T>
 __device__ T load_two(const T* in, unsigned int n) {
     unsigned int i = blockIdx.x * (blockDim.x * 2) + threadIdx.x;
@@ -37,8 +41,9 @@ __device__ void reduce_to_64(T* sums) {
 // ANCHOR_END: tree
 
 // ANCHOR: volatile
-// WRONG since Volta. volatile makes every access real; it orders nothing between lanes. In each line a lane
-// reads a sum that another lane wrote in the line before, and nothing makes it wait for that write.
+// WRONG since Volta. volatile makes every access real; it orders nothing between lanes.
+// In each line a lane reads a sum that another lane wrote in the line before, and
+// nothing makes it wait for that write.
 template <typename T>
 __device__ void last_warp_volatile(volatile T* sums, unsigned int tid) {
     sums[tid] += sums[tid + 32];
@@ -51,7 +56,8 @@ __device__ void last_warp_volatile(volatile T* sums, unsigned int tid) {
 // ANCHOR_END: volatile
 
 // ANCHOR: syncwarp
-// The same rounds, each access ordered: all lanes read, then all lanes write, then all lanes read again.
+// The same rounds, each access ordered: all lanes read, then all lanes write, then all
+// lanes read again.
 template <typename T>
 __device__ void last_warp_syncwarp(T* sums, unsigned int tid) {
     T sum = sums[tid];
@@ -71,7 +77,8 @@ __device__ void last_warp_syncwarp(T* sums, unsigned int tid) {
 // ANCHOR_END: syncwarp
 
 // ANCHOR: shuffle
-// The same rounds without memory: each lane hands its sum, register to register, to the lane `offset` below it.
+// The same rounds without memory: each lane hands its sum, register to register, to the
+// lane `offset` below it.
 template <typename T>
 __device__ T last_warp_shuffle(const T* sums, unsigned int tid) {
     T sum = sums[tid] + sums[tid + 32];
@@ -122,10 +129,22 @@ __device__ void unroll_shuffle(const T* in, T* out, unsigned int n) {
 
 // ANCHOR: entries
 // C names, so that a host program finds each instance by the name the reader sees.
-extern "C" __global__ void unroll_volatile_i32(const int* in, int* out, unsigned int n) { unroll_volatile(in, out, n); }
-extern "C" __global__ void unroll_volatile_f32(const float* in, float* out, unsigned int n) { unroll_volatile(in, out, n); }
-extern "C" __global__ void unroll_syncwarp_i32(const int* in, int* out, unsigned int n) { unroll_syncwarp(in, out, n); }
-extern "C" __global__ void unroll_syncwarp_f32(const float* in, float* out, unsigned int n) { unroll_syncwarp(in, out, n); }
-extern "C" __global__ void unroll_shuffle_i32(const int* in, int* out, unsigned int n) { unroll_shuffle(in, out, n); }
-extern "C" __global__ void unroll_shuffle_f32(const float* in, float* out, unsigned int n) { unroll_shuffle(in, out, n); }
+extern "C" __global__ void unroll_volatile_i32(const int* in, int* out, unsigned int n) {
+    unroll_volatile(in, out, n);
+}
+extern "C" __global__ void unroll_volatile_f32(const float* in, float* out, unsigned int n) {
+    unroll_volatile(in, out, n);
+}
+extern "C" __global__ void unroll_syncwarp_i32(const int* in, int* out, unsigned int n) {
+    unroll_syncwarp(in, out, n);
+}
+extern "C" __global__ void unroll_syncwarp_f32(const float* in, float* out, unsigned int n) {
+    unroll_syncwarp(in, out, n);
+}
+extern "C" __global__ void unroll_shuffle_i32(const int* in, int* out, unsigned int n) {
+    unroll_shuffle(in, out, n);
+}
+extern "C" __global__ void unroll_shuffle_f32(const float* in, float* out, unsigned int n) {
+    unroll_shuffle(in, out, n);
+}
 // ANCHOR_END: entries

@@ -8,7 +8,7 @@
 #
 # Runs in the repository's root, needs a GPU and its driver; ncu, compute-sanitizer and NVRTC from a CUDA toolkit are
 # used where they are there. Nothing is downloaded and no clock or setting of the card is changed.
-# Afterwards copy OUT/<chapter>/*.json to chapters/<chapter>/data/ and run `cargo course bless`.
+# Afterwards copy OUT/<chapter>/* to chapters/<chapter>/data/ and run `cargo course bless`.
 set -euo pipefail
 
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
@@ -60,13 +60,15 @@ for chapter in "${chapters[@]}"; do
         rm -f "$out/$chapter"/*.csv
     fi
     if command -v compute-sanitizer > /dev/null; then
+        echo "== $chapter: sanitizer"
         for tool in memcheck racecheck initcheck synccheck; do
             for variant in "${variants[@]}"; do
-                echo "== $chapter: $tool $variant"
-                compute-sanitizer --tool "$tool" --error-exitcode 9 \
+                echo "$tool $variant"
+                # What it says, without process numbers and empty lines.
+                compute-sanitizer --tool "$tool" \
                     "$bin/$chapter" --device gpu --variant "$variant" --n 100003 --once 2>&1 |
-                    grep '^=========' | tail -4 || true
+                    sed -n 's/^========= \(.\)/    \1/p' | grep -v COMPUTE-SANITIZER || true
             done
-        done 2>&1 | tee "$out/$chapter/sanitizer.txt"
+        done > "$out/$chapter/$name-sanitizer.txt"
     fi
 done

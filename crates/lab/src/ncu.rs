@@ -15,6 +15,7 @@ use crate::input::{SEED, random};
 use crate::record::{OPTIONS, load_json, path};
 use crate::reference::reference;
 use crate::session::{Job, Session};
+use crate::text::grouped;
 use crate::{Chapter, Variant};
 
 const WAVEFRONTS: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_";
@@ -95,10 +96,18 @@ pub fn load(root: &Path, slug: &str, name: &str) -> Result<Option<NcuRecord>> {
 /// # Errors
 /// A kernel that the chapter does not have, or a grid that it would not launch.
 pub fn compare(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Comparison> {
+    let mut comparison = Comparison::default();
+    for (case, counters) in simulate(chapter, root, record)? {
+        compare_case(case, &counters, &mut comparison);
+    }
+    Ok(comparison)
+}
+
+/// The counters of each profiled launch on the simulator.
+fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result<Vec<(&'r NcuCase, Counters)>> {
     let options = SimOptions { checks: Checks::NONE, ..OPTIONS };
     let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
-    let mut comparison = Comparison::default();
-    for case in &record.cases {
+    let launch = |case: &'r NcuCase| {
         let unknown = || Error::Usage(format!("{} has no kernel {}", chapter.slug, case.kernel));
         let (variant, ty) = kernel(chapter, &case.kernel).ok_or_else(unknown)?;
         let block = case.block.total() as u32;
@@ -113,9 +122,58 @@ pub fn compare(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Com
         let input = random(ty, case.n as usize, SEED);
         let reference = reference(&input);
         let report = session.first_launch(Job { variant, block, input: &input, reference: &reference, offset: 0 })?;
-        compare_case(case, &report.counters.unwrap_or_default(), &mut comparison);
+        Ok((case, report.counters.unwrap_or_default()))
+    };
+    record.cases.iter().map(launch).collect()
+}
+
+/// The rows of [`table`]: what the reader calls it, and Nsight Compute's name.
+const ROWS: [(&str, &str); 6] = [
+    ("shared-memory load wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"),
+    ("of them bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"),
+    ("shared-memory store wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"),
+    ("global-memory load sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
+    ("global-memory store sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),
+    ("instructions: SASS on the card, PTX here", INSTRUCTIONS),
+];
+
+/// The card's count of its own instructions, which the simulator can only set its own beside.
+const INSTRUCTIONS: &str = "smsp__inst_executed.sum";
+
+/// The largest and the smallest `i32` launch of each variant, measured beside simulated, as Markdown.
+///
+/// # Errors
+/// As [`compare`].
+pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<String> {
+    let cases = simulate(chapter, root, record)?;
+    let firsts = |variant: &Variant| {
+        let mut own: Vec<_> = cases.iter().filter(|(case, _)| case.kernel == variant.entry(Type::I32)).collect();
+        own.sort_by_key(|(case, _)| std::cmp::Reverse(case.n));
+        own.truncate(2);
+        own
+    };
+    let mut out = String::from("| kernel | n | counter | on the card | simulated |\n|---|--:|---|--:|--:|\n");
+    for variant in chapter.variants {
+        for (case, counters) in firsts(variant) {
+            for (plain, key) in ROWS {
+                let simulated = if key == INSTRUCTIONS { "ptx_inst_executed" } else { key };
+                let (Some(&on_card), Some(metric)) = (case.metrics.get(key), Metric::named(simulated)) else {
+                    continue;
+                };
+                let here = (metric.value)(counters);
+                if on_card != 0.0 || here != 0.0 {
+                    let (on_card, here) = (grouped(on_card as u64), grouped(here as u64));
+                    let (name, n) = (variant.name, grouped(case.n));
+                    out.push_str(&format!("| `{name}` | {n} | {plain} | {on_card} | {here} |\n"));
+                }
+            }
+        }
     }
-    Ok(comparison)
+    let NcuRecord { device, driver, date, .. } = record;
+    out.push_str(&format!(
+        "\n<small>Each row is one launch, read with Nsight Compute on an {device} (driver {driver}) on {date}.</small>\n"
+    ));
+    Ok(out)
 }
 
 fn kernel(chapter: &Chapter, entry: &str) -> Option<(&'static Variant, Type)> {

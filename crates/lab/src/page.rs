@@ -15,7 +15,7 @@ use crate::reference::reference;
 use crate::session::{Job, Run, Session};
 use crate::show::{self, Shown};
 use crate::text::{grouped, per_cent, three_digits};
-use crate::{Chapter, Mistake, Variant, chart, compare, counts, hardware, record};
+use crate::{Chapter, Mistake, Variant, chart, compare, counts, hardware, ncu, record};
 
 /// Schedules that the page of an undefined kernel compares.
 const SCHEDULES: [Schedule; 5] = [
@@ -78,6 +78,11 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
         None => "*There is no record of a GPU for this chapter yet.*\n".to_owned(),
     };
     files.push(("h200.md".to_owned(), measured));
+    let profiled = match ncu::load(root, chapter.slug, "h200-ncu")? {
+        Some(record) => ncu::table(chapter, root, &record)?,
+        None => "*No profiler has read this chapter's launches yet.*\n".to_owned(),
+    };
+    files.push(("ncu.md".to_owned(), profiled));
     files.push(("facts.md".to_owned(), facts_text(&facts)));
     Ok(files)
 }
