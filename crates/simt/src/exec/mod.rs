@@ -169,9 +169,7 @@ impl<'k> Machine<'k> {
             counts.issued += 1;
             counts.threads += u64::from(mask.count_ones());
             let active = guarded(warp, inst, mask);
-            if wanted {
-                self.recording = self.recorder.begin(env, warp, pc, mask, active);
-            }
+            self.recording = wanted && self.recorder.begin(env, warp, pc, mask, active);
             match inst.op {
                 Op::Alu(alu) => warp.alu::<AVX2>(alu, inst, active),
                 Op::Branch => {
@@ -192,11 +190,8 @@ impl<'k> Machine<'k> {
                 Op::Store(op) => self.store::<AVX2>(env, warp, pc, inst, op, active),
                 Op::Atomic(op) => self.atomic::<AVX2>(env, warp, pc, inst, op, active),
                 Op::Exit => {
-                    warp.live &= !active;
                     mask &= !active;
-                    warp.splits[at].mask = mask;
-                    if mask == 0 {
-                        warp.end(at);
+                    if leave(warp, at, mask, active) {
                         return Stop::Blocked;
                     }
                 }
@@ -204,11 +199,7 @@ impl<'k> Machine<'k> {
                     self.findings.trap(env, warp, pc, active);
                     return Stop::Fatal;
                 }
-                Op::Barrier | Op::BarrierArrive => {
-                    if active == 0 {
-                        pc += 1;
-                        continue;
-                    }
+                Op::Barrier | Op::BarrierArrive if active != 0 => {
                     warp.splits[at].pc = pc;
                     if sync::arrive(env, warp, at, inst, active) {
                         return Stop::Blocked;
@@ -242,6 +233,17 @@ impl<'k> Machine<'k> {
     fn lanes_apart(&self) -> bool {
         matches!(self.context.options.schedule, Schedule::Independent { .. })
     }
+}
+
+/// The lanes `active` of split `at` exit and leave it with the lanes `rest`. True if that was its end.
+#[inline(always)]
+fn leave(warp: &mut Warp, at: usize, rest: u32, active: u32) -> bool {
+    warp.live &= !active;
+    warp.splits[at].mask = rest;
+    if rest == 0 {
+        warp.end(at);
+    }
+    rest == 0
 }
 
 /// The lanes of `mask` whose guard lets them take part.

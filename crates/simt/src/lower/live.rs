@@ -1,121 +1,67 @@
 //! Liveness at the kernel's entry: which rows may be read before they are written. A run zeroes these at block start;
 //! all others need no clearing, whatever the block before left in them.
 
-use crate::code::{Code, Inst, NONE, Op, Reg};
-use crate::ops::Row;
+use crate::code::{Code, Inst, MemOp, NONE, Op, Reg, VoteMode};
+use crate::ops::{Alu, Row};
 
 use super::cfg;
 
-/// Calls `visit(row, register, is_write)` for each register that `inst` touches.
-fn operands(code: &Code, inst: &Inst, visit: &mut dyn FnMut(Row, Reg, bool)) {
-    let mut see = |row, reg, write| {
-        if reg != NONE {
-            visit(row, reg, write);
-        }
-    };
-    see(Row::P, inst.guard.predicate, false);
-    let address_row = if inst.e == 1 { Row::W } else { Row::D };
-    match inst.op {
-        Op::Alu(alu) => {
-            let signature = alu.signature();
-            for (row, reg) in signature.sources.iter().flatten().zip([inst.a, inst.b, inst.c, inst.e]) {
-                see(*row, reg, false);
-            }
-            see(signature.destination, inst.d, true);
-        }
-        Op::Setp(alu, ..) => {
-            for (row, reg) in alu.signature().sources.iter().flatten().zip([inst.a, inst.b]) {
-                see(*row, reg, false);
-            }
-            see(Row::P, inst.c, false);
-            see(Row::P, inst.d, true);
-            see(Row::P, inst.e, true);
-        }
-        Op::Mov32 => {
-            see(Row::W, inst.a, false);
-            see(Row::W, inst.d, true);
-        }
-        Op::Mov64 => {
-            see(Row::D, inst.a, false);
-            see(Row::D, inst.d, true);
-        }
-        Op::Pack64 => {
-            see(Row::W, inst.a, false);
-            see(Row::W, inst.b, false);
-            see(Row::D, inst.d, true);
-        }
-        Op::Pack32 => {
-            see(Row::W, inst.a, false);
-            see(Row::W, inst.b, false);
-            see(Row::W, inst.d, true);
-        }
-        Op::Unpack64 => {
-            see(Row::D, inst.a, false);
-            see(Row::W, inst.d, true);
-            see(Row::W, inst.e, true);
-        }
-        Op::Unpack32 => {
-            see(Row::W, inst.a, false);
-            see(Row::W, inst.d, true);
-            see(Row::W, inst.e, true);
-        }
-        Op::Selp32 | Op::Selp64 => {
-            let row = if inst.op == Op::Selp64 { Row::D } else { Row::W };
-            see(row, inst.a, false);
-            see(row, inst.b, false);
-            see(Row::P, inst.c, false);
-            see(row, inst.d, true);
-        }
-        Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => {
-            see(Row::P, inst.a, false);
-            see(Row::P, inst.b, false);
-            see(Row::P, inst.d, true);
-        }
-        Op::Load(op) | Op::Store(op) => {
-            see(address_row, inst.a, false);
-            let row = if op.width.wide { Row::D } else { Row::W };
-            let write = matches!(inst.op, Op::Load(_));
-            let vector = code.vectors.get(usize::from(inst.c)).copied().unwrap_or_default();
-            let data = if op.vector == 1 { [inst.d, NONE, NONE, NONE] } else { vector };
-            data.iter().for_each(|&reg| see(row, reg, write));
-        }
+/// The registers that `inst` reads, [`NONE`] among them where an operand is absent.
+fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
+    let Inst { op, a, b, c, d, e, f, .. } = *inst;
+    let address = (if e == 1 { Row::W } else { Row::D }, a);
+    let sources = |alu: Alu| alu.signature().sources.into_iter().flatten().zip([a, b, c, e]);
+    let mut all = match op {
+        Op::Alu(alu) => sources(alu).collect(),
+        Op::Setp(alu, ..) => sources(alu).chain([(Row::P, c)]).collect(),
+        Op::Mov32 | Op::Unpack32 => vec![(Row::W, a)],
+        Op::Mov64 | Op::Unpack64 => vec![(Row::D, a)],
+        Op::Pack64 | Op::Pack32 | Op::Barrier | Op::BarrierArrive | Op::WarpBarrier => vec![(Row::W, a), (Row::W, b)],
+        Op::Selp32 => vec![(Row::W, a), (Row::W, b), (Row::P, c)],
+        Op::Selp64 => vec![(Row::D, a), (Row::D, b), (Row::P, c)],
+        Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => vec![(Row::P, a), (Row::P, b)],
+        Op::Load(_) => vec![address],
+        Op::Store(op) => data(code, d, c, op).into_iter().chain([address]).collect(),
         Op::Atomic(op) => {
-            see(address_row, inst.a, false);
             let row = if op.bytes == 8 { Row::D } else { Row::W };
-            see(row, inst.b, false);
-            see(row, inst.c, false);
-            see(row, inst.d, true);
+            vec![address, (row, b), (row, c)]
         }
-        Op::Shuffle(_) => {
-            [inst.a, inst.b, inst.c, inst.f].iter().for_each(|&reg| see(Row::W, reg, false));
-            see(Row::W, inst.d, true);
-            see(Row::P, inst.e, true);
-        }
-        Op::Vote(mode) => {
-            see(Row::P, inst.a, false);
-            see(Row::W, inst.f, false);
-            let row = if mode == crate::code::VoteMode::Ballot { Row::W } else { Row::P };
-            see(row, inst.d, true);
-        }
-        Op::Match { wide, .. } => {
-            see(if wide { Row::D } else { Row::W }, inst.a, false);
-            see(Row::W, inst.f, false);
-            see(Row::W, inst.d, true);
-            see(Row::P, inst.e, true);
-        }
-        Op::Redux(_) => {
-            see(Row::W, inst.a, false);
-            see(Row::W, inst.f, false);
-            see(Row::W, inst.d, true);
-        }
-        Op::Barrier | Op::BarrierArrive | Op::WarpBarrier => {
-            see(Row::W, inst.a, false);
-            see(Row::W, inst.b, false);
-        }
-        Op::ActiveMask => see(Row::W, inst.d, true),
-        Op::Clock => see(if inst.imm == 1 { Row::D } else { Row::W }, inst.d, true),
-        Op::Branch | Op::Exit | Op::Trap | Op::Nop => {}
+        Op::Shuffle(_) => vec![(Row::W, a), (Row::W, b), (Row::W, c), (Row::W, f)],
+        Op::Vote(_) => vec![(Row::P, a), (Row::W, f)],
+        Op::Match { wide: true, .. } => vec![(Row::D, a), (Row::W, f)],
+        Op::Match { .. } | Op::Redux(_) => vec![(Row::W, a), (Row::W, f)],
+        Op::ActiveMask | Op::Clock | Op::Branch | Op::Exit | Op::Trap | Op::Nop => Vec::new(),
+    };
+    all.push((Row::P, inst.guard.predicate));
+    all
+}
+
+/// The registers that `inst` writes, likewise.
+fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
+    let Inst { op, c, d, e, imm, .. } = *inst;
+    match op {
+        Op::Alu(alu) => vec![(alu.signature().destination, d)],
+        Op::Setp(..) => vec![(Row::P, d), (Row::P, e)],
+        Op::Mov32 | Op::Pack32 | Op::Selp32 | Op::Redux(_) | Op::ActiveMask => vec![(Row::W, d)],
+        Op::Mov64 | Op::Pack64 | Op::Selp64 => vec![(Row::D, d)],
+        Op::Unpack64 | Op::Unpack32 => vec![(Row::W, d), (Row::W, e)],
+        Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => vec![(Row::P, d)],
+        Op::Load(op) => data(code, d, c, op),
+        Op::Atomic(op) => vec![(if op.bytes == 8 { Row::D } else { Row::W }, d)],
+        Op::Shuffle(_) | Op::Match { .. } => vec![(Row::W, d), (Row::P, e)],
+        Op::Vote(mode) => vec![(if mode == VoteMode::Ballot { Row::W } else { Row::P }, d)],
+        Op::Clock => vec![(if imm == 1 { Row::D } else { Row::W }, d)],
+        Op::Store(_) | Op::Barrier | Op::BarrierArrive | Op::WarpBarrier => Vec::new(),
+        Op::Branch | Op::Exit | Op::Trap | Op::Nop => Vec::new(),
     }
+}
+
+/// The data registers of a load or store: `one`, or those of the side table.
+fn data(code: &Code, one: Reg, side: Reg, op: MemOp) -> Vec<(Row, Reg)> {
+    let row = if op.width.wide { Row::D } else { Row::W };
+    let vector = code.vectors.get(usize::from(side)).copied().unwrap_or_default();
+    let regs = if op.vector == 1 { vec![one] } else { vector.to_vec() };
+    regs.into_iter().map(|reg| (row, reg)).collect()
 }
 
 /// A set of registers of all three files.
@@ -145,6 +91,11 @@ impl Set {
     }
 }
 
+/// Those that are there.
+fn known(registers: Vec<(Row, Reg)>) -> impl Iterator<Item = (Row, Reg)> {
+    registers.into_iter().filter(|&(_, reg)| reg != NONE)
+}
+
 /// Fills `unset32` and `unset64`. Predicates are few and always cleared.
 pub(super) fn find_unset(code: &mut Code) {
     let blocks = cfg::blocks(&code.insts);
@@ -163,17 +114,9 @@ pub(super) fn find_unset(code: &mut Code) {
                 // A guarded write, or one that only some lanes reach, leaves the other lanes' old values; only the
                 // guard can make a value be read that this path never wrote.
                 if inst.guard.predicate == NONE {
-                    operands(code, inst, &mut |row, reg, write| {
-                        if write {
-                            live.remove(Set::bit(code, row, reg))
-                        }
-                    });
+                    known(writes(code, inst)).for_each(|(row, reg)| live.remove(Set::bit(code, row, reg)));
                 }
-                operands(code, inst, &mut |row, reg, write| {
-                    if !write {
-                        live.insert(Set::bit(code, row, reg))
-                    }
-                });
+                known(reads(code, inst)).for_each(|(row, reg)| live.insert(Set::bit(code, row, reg)));
             }
             if live_in[i] != live {
                 live_in[i] = live;

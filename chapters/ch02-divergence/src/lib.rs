@@ -1,0 +1,98 @@
+//! Chapter 2, divergence: the additions of chapter 1 by neighbouring threads, and what that does to the banks.
+
+use lab::{BlockRule, Chapter, Mistake, Note, Session, Type, Variant};
+
+const TYPES: &[Type] = &[Type::I32, Type::F32];
+
+/// The threads of chapter 1, found without a division.
+const BITMASK: Variant = Variant {
+    name: "bitmask",
+    idea: "tid & (2s - 1) in place of tid % (2s): no division",
+    limit: "the threads with work are the same ones, spread over all warps",
+    types: TYPES,
+    announced: None,
+    harm: Some("keeps the divergence: the same lanes of the same warps work as with %"),
+    blocks: BlockRule { min: 32, max: 1024, default: 256 },
+    elements_per_block: |block| u64::from(block),
+    depth: |block| u64::from(block.ilog2()),
+    in_place: false,
+};
+
+/// Neighbouring threads, words that are 2s apart.
+const STRIDED_INDEX: Variant = Variant {
+    name: "strided_index",
+    idea: "thread tid makes the addition at 2 * s * tid, so that the threads with work stand side by side",
+    limit: "the words of neighbouring lanes are 2s apart, and share fewer and fewer banks",
+    harm: None,
+    ..BITMASK
+};
+
+/// Neighbouring threads, neighbouring words, in place.
+const CONVERGENT_GLOBAL: Variant = Variant {
+    name: "convergent_global",
+    idea: "two elements a thread in global memory, the far half added to the near half",
+    limit: "every round still goes out to global memory",
+    harm: None,
+    blocks: BlockRule { min: 32, max: 1024, default: 128 },
+    elements_per_block: |block| 2 * u64::from(block),
+    depth: |block| 1 + u64::from(block.ilog2()),
+    in_place: true,
+    ..BITMASK
+};
+
+/// The lesson.
+pub const CHAPTER: Chapter = Chapter {
+    slug: "ch02-divergence",
+    title: "Divergence",
+    before: Some(("ch01-naive", "interleaved_modulo")),
+    variants: &[BITMASK, STRIDED_INDEX, CONVERGENT_GLOBAL],
+    mistakes: &[
+        Mistake {
+            variant: Variant {
+                name: "mask_without_minus_one",
+                types: &[Type::I32],
+                announced: Some(lab::Code::SharedRace),
+                harm: None,
+                ..BITMASK
+            },
+            mistake: "the mask tests one bit of the index instead of all lower ones",
+        },
+        Mistake {
+            variant: Variant {
+                name: "one_full_block_only",
+                types: &[Type::I32],
+                announced: Some(lab::Code::OutOfBounds),
+                // 200 of the 256 numbers that a block of 128 threads takes: a full block hides the missing guard.
+                elements_per_block: |_| 200,
+                ..CONVERGENT_GLOBAL
+            },
+            mistake: "no guard for n, and no start of the block's own slice",
+        },
+    ],
+    notes: Some(additions),
+};
+
+/// How many lanes the additions alone keep busy, for 256 elements in one full block.
+fn additions(session: &Session<'_>) -> lab::Result<Vec<Note>> {
+    let mut notes = Vec::new();
+    for (variant, line) in [
+        (&BITMASK, "sums[tid] += sums[tid + s];"),
+        (&STRIDED_INDEX, "sums[index] += sums[index + s];"),
+        (&CONVERGENT_GLOBAL, "data[i] += data[i + stride];"),
+    ] {
+        let Some(of) = lab::addition::of_one_block(session, variant, Type::I32, line)? else { continue };
+        let text = format!(
+            "{name}, {n} elements in one block of {block} threads: its {threads} additions take {warps} \
+             warp-instructions, so that they keep {share} of the lanes busy.",
+            name = variant.name,
+            n = of.n,
+            block = of.block,
+            threads = of.thread_additions,
+            warps = of.warp_additions,
+            share = of.lane_efficiency(),
+        );
+        let facts = of.facts(&format!("{}-i32-one_block", variant.name));
+        notes.push(Note { variant: variant.name, text, facts });
+    }
+    Ok(notes)
+}
