@@ -31,14 +31,12 @@ __device__ void first_add(const T* in, T* out, unsigned int n) {
     __syncthreads();
     // ANCHOR_END: load
 
-    // ANCHOR: first_add_loop
     for (unsigned int s = blockDim.x / 2; s > 0; s /= 2) {
         if (tid < s) {
             sums[tid] += sums[tid + s];
         }
         __syncthreads();
     }
-    // ANCHOR_END: first_add_loop
 
     if (tid == 0) {
         out[blockIdx.x] = sums[0];
@@ -58,14 +56,12 @@ __device__ void shared_mem(const T* in, T* out, unsigned int n) {
 
     input_s[tid] = (i < n ? in[i] : T(0)) + (j < n ? in[j] : T(0));
 
-    // ANCHOR: shared_mem_loop
     for (unsigned int stride = blockDim.x / 2; stride > 0; stride /= 2) {
         __syncthreads();
         if (tid < stride) {
             input_s[tid] += input_s[tid + stride];
         }
     }
-    // ANCHOR_END: shared_mem_loop
 
     if (tid == 0) {
         out[blockIdx.x] = input_s[0]; // which thread 0 itself wrote
