@@ -20,7 +20,7 @@ const BLOCKS: BlockRule = BlockRule { min: 64, max: 1024, default: 256 };
 pub const CHAPTER: Chapter = Chapter {
     slug: "ch05-unroll",
     title: "Unroll the last warp",
-    before: Some(("ch01-naive", "interleaved_modulo")),
+    before: Some(("ch04-first-add", "first_add")),
     variants: &[
         Variant {
             name: "unroll_volatile",

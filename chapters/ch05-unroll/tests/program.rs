@@ -95,7 +95,7 @@ fn the_text_says_what_a_reader_needs() -> Result<()> {
         "✓ unroll_shuffle",
         "5,000 random i32, seed 1",
         "counters, simulated",
-        "against ch01-naive's interleaved_modulo",
+        "against ch04-first-add's first_add",
         "chart.svg",
     ] {
         assert!(ended.out.contains(words), "{words:?} is not in:\n{}", ended.out);

@@ -1,0 +1,30 @@
+// A mistake: first_add with one test for both loads, that of the second. Nothing is
+// read out of bounds. Elements whose partner is missing are not read at all, and are
+// missing from the sum.
+
+constexpr unsigned int MAX_BLOCK = 1024;
+
+extern "C" __global__ void both_or_neither_i32(const int* in, int* out, unsigned int n) {
+    __shared__ int sums[MAX_BLOCK];
+    unsigned int tid = threadIdx.x;
+    unsigned int i = blockIdx.x * (blockDim.x * 2) + tid;
+
+    // ANCHOR: mistake
+    sums[tid] = 0;
+    if (i + blockDim.x < n) {
+        sums[tid] = in[i] + in[i + blockDim.x];
+    }
+    __syncthreads();
+    // ANCHOR_END: mistake
+
+    for (unsigned int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (tid < s) {
+            sums[tid] += sums[tid + s];
+        }
+        __syncthreads();
+    }
+
+    if (tid == 0) {
+        out[blockIdx.x] = sums[0];
+    }
+}

@@ -1,0 +1,27 @@
+// A mistake: first_add with no test before either load. It is right where n is a
+// multiple of two elements for each thread of a block. Everywhere else the last block
+// reads past the end of the input and adds what it finds there.
+
+constexpr unsigned int MAX_BLOCK = 1024;
+
+extern "C" __global__ void unguarded_loads_i32(const int* in, int* out, unsigned int n) {
+    __shared__ int sums[MAX_BLOCK];
+    unsigned int tid = threadIdx.x;
+    unsigned int i = blockIdx.x * (blockDim.x * 2) + tid;
+
+    // ANCHOR: mistake
+    sums[tid] = in[i] + in[i + blockDim.x];
+    __syncthreads();
+    // ANCHOR_END: mistake
+
+    for (unsigned int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (tid < s) {
+            sums[tid] += sums[tid + s];
+        }
+        __syncthreads();
+    }
+
+    if (tid == 0) {
+        out[blockIdx.x] = sums[0];
+    }
+}
