@@ -1,0 +1,52 @@
+//! Chapter 3, sequential addressing: halving from the top, so that neighbouring threads add neighbouring words.
+
+use lab::{BlockRule, Chapter, Mistake, Note, Session, Type, Variant};
+
+/// The far half added to the near half, in shared memory.
+const SEQUENTIAL: Variant = Variant {
+    name: "sequential",
+    idea: "the far half is added to the near half, so that neighbouring threads read and write neighbouring words",
+    limit: "half of the threads add nothing, from the first round on",
+    types: &[Type::I32, Type::F32],
+    announced: None,
+    harm: None,
+    blocks: BlockRule { min: 32, max: 1024, default: 256 },
+    elements_per_block: |block| u64::from(block),
+    depth: |block| u64::from(block.ilog2()),
+    in_place: false,
+};
+
+/// The lesson.
+pub const CHAPTER: Chapter = Chapter {
+    slug: "ch03-sequential",
+    title: "Sequential addressing",
+    before: Some(("ch02-divergence", "strided_index")),
+    variants: &[SEQUENTIAL],
+    mistakes: &[Mistake {
+        variant: Variant {
+            name: "step_never_changes",
+            types: &[Type::I32],
+            announced: Some(lab::Code::StepBudget),
+            ..SEQUENTIAL
+        },
+        mistake: "the step of the loop computes s >> 1 and drops it",
+    }],
+    notes: Some(additions),
+};
+
+/// How many lanes the additions alone keep busy, for 256 elements in one full block.
+fn additions(session: &Session<'_>) -> lab::Result<Vec<Note>> {
+    let line = "sums[tid] += sums[tid + s];";
+    let Some(of) = lab::addition::of_one_block(session, &SEQUENTIAL, Type::I32, line)? else { return Ok(Vec::new()) };
+    let text = format!(
+        "{n} elements in one block of {block} threads: the {threads} additions take {warps} warp-instructions, so that \
+         they keep {share} of the lanes busy.",
+        n = of.n,
+        block = of.block,
+        threads = of.thread_additions,
+        warps = of.warp_additions,
+        share = of.lane_efficiency(),
+    );
+    let facts = of.facts("sequential-i32-one_block");
+    Ok(vec![Note { variant: SEQUENTIAL.name, text, facts }])
+}
