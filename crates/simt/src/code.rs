@@ -355,6 +355,8 @@ pub struct Code {
     /// Blocks may talk to each other (global atomics, volatile or ordered global loads): they then run in one fixed
     /// interleaving instead of side by side.
     pub blocks_communicate: bool,
+    /// It has atomics, or loads that are ordered or volatile: lanes may spin until another lane writes.
+    pub may_spin: bool,
 }
 
 impl Target {

@@ -19,6 +19,7 @@ macro_rules! alu_table {
                 PopcB32 = "popc.b32": |a| a.count_ones();
                 BrevB32 = "brev.b32": |a| a.reverse_bits();
                 BfindU32 = "bfind.u32": |a| bfind(a);
+                BfindShiftU32 = "bfind.shiftamt.u32": |a| if a == 0 { u32::MAX } else { a.leading_zeros() };
                 BfindS32 = "bfind.s32": |a| bfind(if (a as i32) < 0 { !a } else { a });
                 NegF32 = "neg.f32": |a| a ^ 0x8000_0000;
                 AbsF32 = "abs.f32": |a| a & 0x7fff_ffff;
@@ -56,6 +57,7 @@ macro_rules! alu_table {
                 AddB16 = "add.s16" "add.u16": |a, b| a.wrapping_add(b) & 0xffff;
                 SubB16 = "sub.s16" "sub.u16": |a, b| a.wrapping_sub(b) & 0xffff;
                 MulLoB16 = "mul.lo.s16" "mul.lo.u16": |a, b| a.wrapping_mul(b) & 0xffff;
+                MulHiU16 = "mul.hi.u16": |a, b| (a & 0xffff).wrapping_mul(b & 0xffff) >> 16;
                 MulWideU16 = "mul.wide.u16": |a, b| (a & 0xffff).wrapping_mul(b & 0xffff);
                 MulWideS16 = "mul.wide.s16": |a, b| (i32::from(a as i16).wrapping_mul(i32::from(b as i16))) as u32;
                 DivU32 = "div.u32": |a, b| div_u32(a, b);

@@ -187,7 +187,8 @@ impl Block {
             if self.warps.iter().all(Warp::is_done) {
                 return Progress::Done;
             }
-            let released = self.release_barriers(machine);
+            let released = self.release_barriers(machine)
+                || (!ran && self.warps.iter_mut().any(|warp| warp.exit_waiting(machine.context.code)));
             if !ran && !released {
                 machine.findings.stuck(&self.env, &self.warps);
                 return Progress::Fatal;
@@ -207,6 +208,7 @@ impl Block {
     /// anything ran.
     fn pass_in_order(&mut self, machine: &mut Machine<'_>) -> Option<bool> {
         let rotate = machine.lanes_apart();
+        let may_spin = rotate && machine.context.code.may_spin;
         let mut ran = false;
         for warp in &mut self.warps {
             let mut last = usize::MAX;
@@ -215,6 +217,7 @@ impl Block {
                 match machine.run(&mut self.env, warp, at, TURN_STEPS) {
                     Stop::Fatal => return None,
                     Stop::Blocked => last = usize::MAX,
+                    Stop::Turn if may_spin && warp.let_go_ahead(at) => last = at,
                     // A split may spin until another of its warp, or another warp, writes.
                     Stop::Turn if rotate && warp.next_ready_before(at).is_some() => last = at,
                     Stop::Turn => break,
@@ -245,12 +248,16 @@ impl Block {
             let mask = warp.splits[at].mask;
             let apart = mask & self.env.random.as_mut().map_or(0, Random::lanes);
             if apart != 0 && apart != mask {
-                warp.drive_apart(at, apart);
+                let _ = warp.drive_apart(at, apart);
             }
         }
         match machine.run(&mut self.env, warp, at, turn) {
             Stop::Fatal => None,
-            _ => {
+            stop => {
+                // Now and then, and not by chance: the draws of a seed stay what they are.
+                if stop == Stop::Turn && machine.context.code.may_spin && warp.steps.is_multiple_of(64) {
+                    warp.let_go_ahead(at);
+                }
                 machine.release_collectives(&mut self.env, warp);
                 Some(true)
             }

@@ -145,7 +145,7 @@ impl Findings {
     pub(super) fn stuck(&mut self, env: &Environment, warps: &[Warp]) {
         let at_barrier = |state: &State| matches!(state, State::AtBarrier(..));
         let waiting = splits(env, warps).find(|(_, state)| at_barrier(state));
-        let at_sync = splits(env, warps).find(|(_, state)| matches!(state, State::AtWarpSync(_)));
+        let at_sync = splits(env, warps).find(|(_, state)| matches!(state, State::AtWarpSync));
         let elsewhere = at_sync.or_else(|| splits(env, warps).find(|(_, state)| *state == State::Parted));
         match (waiting, elsewhere) {
             (Some((at, _)), Some((mut other, State::Parted))) => {

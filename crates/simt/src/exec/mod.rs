@@ -206,8 +206,11 @@ impl<'k> Machine<'k> {
                     }
                 }
                 Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) => {
-                    if active != 0 && !self.collective(env, warp, at, pc, inst, active) {
-                        return Stop::Blocked;
+                    if active != 0 {
+                        match self.collective(env, warp, at, pc, inst, active) {
+                            Some(going_on) => mask = going_on,
+                            None => return Stop::Blocked,
+                        }
                     }
                 }
                 _ => simple::<AVX2>(warp, inst, active, mask),

@@ -3,7 +3,7 @@
 use super::alu::{store_predicate, store32};
 use super::block::Environment;
 use super::memory::lanes;
-use super::warp::{State, Warp};
+use super::warp::{Split, State, Warp};
 use super::{Machine, guarded};
 use crate::code::{Inst, Op, ReduxOp, ShuffleMode, VoteMode};
 use crate::launch::Schedule;
@@ -21,19 +21,16 @@ pub(super) fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &I
     let passing = split.mask & !active;
     if passing != 0 {
         // `@p bar.sync`: the lanes whose guard is false walk past.
-        let pc = split.pc;
-        warp.drive_apart(at, passing);
-        if let Some(other) = warp.splits.iter_mut().find(|s| s.mask == passing && s.pc == pc) {
-            other.pc += 1;
-        }
+        let other = warp.drive_apart(at, passing);
+        warp.splits[other].pc += 1;
     }
     warp.splits[at].state = State::AtBarrier(id, count);
     true
 }
 
 impl Machine<'_> {
-    /// Executes a `.sync` instruction of the warp now if every lane that its mask names is here. Otherwise split `at`
-    /// starts to wait, and false is returned.
+    /// Executes a `.sync` instruction of the warp for those lanes whose mask names only lanes that are here, and returns
+    /// the lanes of split `at` that go on. `None` if none do: the split waits.
     #[inline(always)]
     pub(super) fn collective(
         &mut self,
@@ -43,40 +40,66 @@ impl Machine<'_> {
         pc: u32,
         inst: &Inst,
         active: u32,
-    ) -> bool {
-        let named = member_mask(warp, inst, active);
-        let needed = named & warp.live;
-        let waits = matches!(self.context.options.schedule, Schedule::Independent { .. });
-        if waits && needed & !active != 0 {
-            warp.splits[at].pc = pc;
-            warp.splits[at].state = State::AtWarpSync(needed);
-            return false;
+    ) -> Option<u32> {
+        let masks = member_masks(warp, inst);
+        let complete = match self.context.options.schedule {
+            // Before Volta an instruction took the lanes that came to it.
+            Schedule::Lockstep => active,
+            Schedule::Independent { .. } => complete(&masks, active, warp.live),
+        };
+        warp.splits[at].pc = pc;
+        if complete == 0 {
+            warp.splits[at].state = State::AtWarpSync;
+            return None;
         }
-        self.execute_collective(env, warp, pc, inst, active);
-        true
+        if complete != active {
+            let waiting = warp.drive_apart(at, active & !complete);
+            warp.splits[waiting].state = State::AtWarpSync;
+        }
+        self.execute_collective(env, warp, pc, inst, &masks, complete);
+        Some(warp.splits[at].mask)
     }
 
-    /// Lets waiting lanes go on where all that are needed have come. True if any did.
+    /// Lets waiting lanes go on where all that their masks name have come. True if any did.
     pub(super) fn release_collectives(&mut self, env: &mut Environment, warp: &mut Warp) -> bool {
         let mut released = false;
         for at in 0..warp.splits.len() {
-            let (pc, State::AtWarpSync(_)) = (warp.splits[at].pc, warp.splits[at].state) else { continue };
-            let inst = &self.context.code.insts[pc as usize];
-            let together = |s: &super::warp::Split| s.pc == pc && matches!(s.state, State::AtWarpSync(_));
-            let (mut here, mut needed) = (0, 0);
-            for split in warp.splits.iter().filter(|s| together(s)) {
-                here |= guarded(warp, inst, split.mask);
-                if let State::AtWarpSync(mask) = split.state {
-                    needed |= mask;
-                }
-            }
-            if needed & warp.live & !here != 0 {
+            let split = warp.splits[at];
+            if split.state != State::AtWarpSync {
                 continue;
             }
-            self.execute_collective(env, warp, pc, inst, here);
-            for split in warp.splits.iter_mut().filter(|s| together(s)) {
-                split.state = State::Ready;
-                split.pc += 1;
+            let code = self.context.code;
+            let inst = &code.insts[split.pc as usize];
+            // A warp barrier is met at any `bar.warp.sync` with the same mask; what moves data, at one instruction.
+            let together = |s: &Split| {
+                s.state == State::AtWarpSync
+                    && (s.pc == split.pc
+                        || (inst.op == Op::WarpBarrier && code.insts[s.pc as usize].op == Op::WarpBarrier))
+            };
+            let (mut here, mut masks) = (0, [0; 32]);
+            for other in warp.splits.iter().filter(|s| together(s)) {
+                let inst = &code.insts[other.pc as usize];
+                let (lanes_here, own) = (guarded(warp, inst, other.mask), member_masks(warp, inst));
+                here |= lanes_here;
+                lanes(lanes_here).for_each(|lane| masks[lane] = own[lane]);
+            }
+            let complete = complete(&masks, here, warp.live);
+            if complete == 0 {
+                continue;
+            }
+            self.execute_collective(env, warp, split.pc, inst, &masks, complete);
+            for other in 0..warp.splits.len() {
+                let split = warp.splits[other];
+                let done = guarded(warp, &code.insts[split.pc as usize], split.mask) & complete;
+                if !together(&split) || done == 0 {
+                    continue;
+                }
+                if done != split.mask {
+                    // The copy keeps waiting with the lanes whose partners are still to come.
+                    warp.drive_apart(other, split.mask & !done);
+                }
+                warp.splits[other].state = State::Ready;
+                warp.splits[other].pc += 1;
             }
             released = true;
         }
@@ -86,22 +109,36 @@ impl Machine<'_> {
         released
     }
 
-    fn execute_collective(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, here: u32) {
-        let named = member_mask(warp, inst, here);
-        if here & !named != 0 {
-            self.findings.mask(env, warp, pc, here & !named, named);
-        }
-        match inst.op {
-            Op::WarpBarrier => {
-                if let Some(shadow) = &mut env.shadow {
-                    shadow.warp_barrier(warp.index, here);
-                }
+    /// Executes the instruction once for each group of lanes with one mask.
+    fn execute_collective(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        pc: u32,
+        inst: &Inst,
+        masks: &[u32; 32],
+        here: u32,
+    ) {
+        let mut rest = here;
+        while rest != 0 {
+            let named = masks[(rest.trailing_zeros() & 31) as usize];
+            let group = same_mask(masks, rest, named);
+            rest &= !group;
+            if group & !named != 0 {
+                self.findings.mask(env, warp, pc, group & !named, named);
             }
-            Op::Shuffle(mode) => self.shuffle(env, warp, pc, inst, mode, here),
-            Op::Vote(mode) => vote(warp, inst, mode, here),
-            Op::Match { all, wide } => match_lanes(warp, inst, all, wide, here),
-            Op::Redux(op) => redux(warp, inst, op, here),
-            _ => {}
+            match inst.op {
+                Op::WarpBarrier => {
+                    if let Some(shadow) = &mut env.shadow {
+                        shadow.warp_barrier(warp.index, group);
+                    }
+                }
+                Op::Shuffle(mode) => self.shuffle(env, warp, pc, inst, mode, group),
+                Op::Vote(mode) => vote(warp, inst, mode, group),
+                Op::Match { all, wide } => match_lanes(warp, inst, all, wide, group),
+                Op::Redux(op) => redux(warp, inst, op, group),
+                _ => {}
+            }
         }
     }
 
@@ -134,11 +171,33 @@ impl Machine<'_> {
     }
 }
 
-/// The lanes that the instruction's mask operand names, as its first lane has it.
+/// The mask operand of each lane.
 #[inline(always)]
-fn member_mask(warp: &Warp, inst: &Inst, active: u32) -> u32 {
+fn member_masks(warp: &Warp, inst: &Inst) -> [u32; 32] {
     let row = if inst.op == Op::WarpBarrier { inst.a } else { inst.f };
-    warp.first32(row, active)
+    warp.w[usize::from(row)].0
+}
+
+/// The lanes of `of` whose mask is `named`.
+#[inline(always)]
+fn same_mask(masks: &[u32; 32], of: u32, named: u32) -> u32 {
+    let same = (0..32).fold(0, |all, lane| all | (u32::from(masks[lane] == named) << lane));
+    of & same
+}
+
+/// The lanes of `here` whose mask names no living lane but those that came with the same mask.
+#[inline(always)]
+fn complete(masks: &[u32; 32], here: u32, live: u32) -> u32 {
+    let (mut complete, mut rest) = (0, here);
+    while rest != 0 {
+        let named = masks[(rest.trailing_zeros() & 31) as usize];
+        let group = same_mask(masks, rest, named);
+        rest &= !group;
+        if named & live & !group == 0 {
+            complete |= group;
+        }
+    }
+    complete
 }
 
 fn vote(warp: &mut Warp, inst: &Inst, mode: VoteMode, here: u32) {

@@ -4,7 +4,7 @@
 //! children meet again (the branch's immediate post-dominator) and they run on their own until they get there. A warp
 //! that never diverges has one split.
 
-use crate::code::{Code, NO_PC, Reg};
+use crate::code::{Code, NO_PC, NONE, Op, Reg};
 
 /// All 32 lanes.
 pub(super) const FULL: u32 = u32::MAX;
@@ -26,8 +26,8 @@ pub(super) enum State {
     Ready,
     /// It waits for its children to meet at its program counter.
     Parted,
-    /// It waits at a `.sync` instruction of the warp for these lanes.
-    AtWarpSync(u32),
+    /// It waits at a `.sync` instruction of the warp.
+    AtWarpSync,
     /// It waits at a barrier of the block: number, and thread count if the instruction gave one.
     AtBarrier(u32, Option<u32>),
     /// Its slot is free.
@@ -180,13 +180,65 @@ impl Warp {
 
     /// Parts split `at` for no reason but that the hardware may: its lanes `apart` run on their own until a
     /// `.sync` instruction or the meeting point brings them back.
-    pub(super) fn drive_apart(&mut self, at: usize, apart: u32) {
+    pub(super) fn drive_apart(&mut self, at: usize, apart: u32) -> usize {
         let split = self.splits[at];
         self.splits[at].mask &= !apart;
         if let Some(waiting) = split.parent {
             self.splits[waiting].children += 1;
         }
-        self.add(Split { mask: apart, ..split });
+        self.add(Split { mask: apart, ..split })
+    }
+
+    /// The lanes of a parted split that are at its meeting point already.
+    fn waiting(&self, at: usize) -> u32 {
+        let below = |split: &Split| {
+            let mut up = split.parent;
+            while let Some(parent) = up {
+                if parent == at {
+                    return true;
+                }
+                up = self.splits[parent].parent;
+            }
+            false
+        };
+        let gone = self.splits.iter().filter(|s| s.state != State::Dead && below(s)).fold(0, |all, s| all | s.mask);
+        self.splits[at].mask & self.live & !gone
+    }
+
+    /// Lanes that wait for others to meet them at the end of the kernel have nothing left to do: they exit. (Compilers
+    /// let the lanes of an early `return` exit where they are; PTX sends them to a common `ret`.) True if any did.
+    pub(super) fn exit_waiting(&mut self, code: &Code) -> bool {
+        let mut exited = false;
+        for at in 0..self.splits.len() {
+            let split = self.splits[at];
+            let Some(inst) = code.insts.get(split.pc as usize).filter(|_| split.state == State::Parted) else {
+                continue;
+            };
+            let waiting = self.waiting(at);
+            if inst.op == Op::Exit && inst.guard.predicate == NONE && waiting != 0 {
+                self.live &= !waiting;
+                self.splits[at].mask &= !waiting;
+                exited = true;
+            }
+        }
+        exited
+    }
+
+    /// Lets lanes that wait for the ones of split `spinning` go ahead without them: a lane may spin until one of those
+    /// that wait for it does something. True if any were waiting.
+    pub(super) fn let_go_ahead(&mut self, spinning: usize) -> bool {
+        let mut up = self.splits[spinning].parent;
+        while let Some(at) = up {
+            let waiting = self.waiting(at);
+            if waiting != 0 {
+                let ahead = self.drive_apart(at, waiting);
+                self.splits[ahead].state = State::Ready;
+                self.splits[ahead].children = 0;
+                return true;
+            }
+            up = self.splits[at].parent;
+        }
+        false
     }
 
     /// Ready splits at one place with one meeting point become one again.

@@ -149,11 +149,12 @@ impl Lower<'_> {
 
     /// Global atomics and ordered or volatile global loads are how blocks talk to each other within a launch.
     fn note_communication(&mut self, inst: &Instruction, target: Target) {
-        let ordered = ["volatile", "acquire", "relaxed", "mmio"].iter().any(|m| inst.has(m));
+        let ordered = ["volatile", "acquire", "relaxed", "mmio", "cg", "cv"].iter().any(|m| inst.has(m));
         let atomic = matches!(inst.spec.mnemonic, "atom" | "red");
         if matches!(target, Target::Global | Target::Generic) && (ordered || atomic) {
             self.code.blocks_communicate = true;
         }
+        self.code.may_spin |= ordered || atomic;
     }
 }
 

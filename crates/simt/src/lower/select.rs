@@ -1,6 +1,6 @@
 //! One PTX instruction to register code, but for loads, stores and atomics (`memory.rs`).
 
-use ptx::{Instruction, Operand, Space, Type};
+use ptx::{Immediate, Instruction, Operand, Space, Type};
 
 use super::variables::window;
 use super::{Lower, space_of};
@@ -71,6 +71,14 @@ impl Lower<'_> {
         match (d, s) {
             (Operand::Vector(parts), _) => self.unpack(inst, parts, s, ty),
             (_, Operand::Vector(parts)) => self.pack(inst, d, parts, ty),
+            (d, Operand::Immediate(Immediate::Int(value))) if ty == Type::Pred => {
+                // All ones or all zeros: a comparison of a number with itself.
+                let d = self.predicate_destination(inst, d)?;
+                let a = self.constant32(Source::Literal(0));
+                let same = if *value != 0 { Alu::EqB32 } else { Alu::NeB32 };
+                let op = Op::Setp(same, Combine::None, false);
+                self.emit(inst, &[Inst { op, d, a, b: a, ..Inst::NOP }])
+            }
             _ if ty == Type::Pred => {
                 let d = self.predicate_destination(inst, d)?;
                 let (a, negated) = self.predicate(inst, s)?;
