@@ -35,7 +35,7 @@ const fn hundred_short(block: u32) -> u64 {
 pub const CHAPTER: Chapter = Chapter {
     slug: "ch04-first-add",
     title: "First add during load",
-    before: Some(("ch01-naive", "interleaved_modulo")),
+    before: Some(("ch03-sequential", "sequential")),
     variants: &[FIRST_ADD, SHARED_MEM],
     mistakes: &[
         Mistake {
