@@ -143,7 +143,11 @@ fn each_mistake_is_found_as_announced() -> Result<()> {
         let announced = mistake.variant.announced.context("a fault, for both")?;
         assert!(!run.verdict.right, "{}", mistake.variant.name);
         let found: Vec<Code> = run.faults.iter().map(|fault| fault.code).collect();
-        assert!(!found.is_empty() && found.iter().all(|&code| code == announced), "{}: {found:?}", mistake.variant.name);
+        assert!(
+            !found.is_empty() && found.iter().all(|&code| code == announced),
+            "{}: {found:?}",
+            mistake.variant.name
+        );
     }
     Ok(())
 }
