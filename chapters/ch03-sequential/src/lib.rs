@@ -22,15 +22,26 @@ pub const CHAPTER: Chapter = Chapter {
     title: "Sequential addressing",
     before: Some(("ch02-divergence", "strided_index")),
     variants: &[SEQUENTIAL],
-    mistakes: &[Mistake {
-        variant: Variant {
-            name: "step_never_changes",
-            types: &[Type::I32],
-            announced: Some(lab::Code::StepBudget),
-            ..SEQUENTIAL
+    mistakes: &[
+        Mistake {
+            variant: Variant {
+                name: "step_never_changes",
+                types: &[Type::I32],
+                announced: Some(lab::Code::StepBudget),
+                ..SEQUENTIAL
+            },
+            mistake: "the step of the loop computes s >> 1 and drops it",
         },
-        mistake: "the step of the loop computes s >> 1 and drops it",
-    }],
+        Mistake {
+            variant: Variant {
+                name: "barrier_in_if",
+                types: &[Type::I32],
+                announced: Some(lab::Code::BarrierDivergence),
+                ..SEQUENTIAL
+            },
+            mistake: "the barrier is inside the if, where whole warps of the block never come by",
+        },
+    ],
     notes: Some(additions),
 };
 

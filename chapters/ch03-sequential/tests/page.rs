@@ -54,6 +54,17 @@ fn no_conflict_in_any_block_and_any_round() -> Result<()> {
 }
 
 #[test]
+fn words_k_apart_take_gcd_of_k_and_32_wavefronts() -> Result<()> {
+    let strided = rounds(STRIDED, 1024)?;
+    let full: Vec<u32> = strided.iter().filter(|round| round.partly_filled() == 0).map(|round| round.ways).collect();
+    assert_eq!(full, [2, 4, 8, 16, 32], "2 s apart, s = 1 to 16");
+    let sequential = rounds(SEQUENTIAL, 1024)?;
+    let full: Vec<u32> = sequential.iter().filter(|round| round.partly_filled() == 0).map(|round| round.ways).collect();
+    assert_eq!(full, [1, 1, 1, 1, 1], "1 apart, s = 512 to 32");
+    Ok(())
+}
+
+#[test]
 fn the_threads_are_those_of_the_strided_index_and_the_words_are_not() -> Result<()> {
     for block in BLOCKS {
         let masks = |of| rounds(of, block).map(|rounds| rounds.into_iter().map(|r| r.masks).collect::<Vec<_>>());
@@ -126,10 +137,29 @@ fn the_tree_is_the_convergent_one_bit_for_bit() -> Result<()> {
 }
 
 #[test]
-fn a_step_that_never_changes_ends_by_the_budget() -> Result<()> {
-    let run = page::run_mistake(&CHAPTER, &CHAPTER.mistakes[0], &root())?;
-    assert!(!run.verdict.right);
-    assert_eq!(run.faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), [Code::StepBudget]);
+fn each_mistake_is_found_as_announced() -> Result<()> {
+    for mistake in CHAPTER.mistakes {
+        let run = page::run_mistake(&CHAPTER, mistake, &root())?;
+        let announced = mistake.variant.announced.context("a fault, for both")?;
+        assert!(!run.verdict.right, "{}", mistake.variant.name);
+        let found: Vec<Code> = run.faults.iter().map(|fault| fault.code).collect();
+        assert!(
+            !found.is_empty() && found.iter().all(|&code| code == announced),
+            "{}: {found:?}",
+            mistake.variant.name
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_barrier_in_the_if_is_found_where_the_condition_cuts_a_warp() -> Result<()> {
+    let mistake = CHAPTER.mistakes.iter().find(|mistake| mistake.variant.name == "barrier_in_if");
+    let run = page::run_mistake(&CHAPTER, mistake.context("the lesson has it")?, &root())?;
+    let [fault] = run.faults.as_slice() else { anyhow::bail!("one finding: {:?}", run.faults) };
+    let other = fault.other.as_ref().context("two sites")?;
+    assert_eq!((fault.site.warp, fault.site.lanes), (0, 0xffff), "the round s = 16: those that wait");
+    assert_eq!((other.warp, other.lanes), (0, 0xffff_0000), "and those that do not come");
     Ok(())
 }
 
