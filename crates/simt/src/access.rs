@@ -76,9 +76,14 @@ pub fn global_sectors(bytes: u32, mask: u32, addresses: &[u64; 32]) -> u32 {
     lanes(mask).filter(|&lane| seen.insert(lane, addresses, SECTOR_BYTES_LOG2) == lane).count() as u32
 }
 
-/// Sectors that an `atom` or `red` of `bytes` a lane counts.
+/// Sectors that an `atom` or `red` of `bytes` a lane counts. Lanes on one address wait for each other; and with 4 bytes a
+/// lane also waits for any lower lane of its group of lines that wants the same one of 32 word banks. Fitted to
+/// 1,400 accesses measured on an H200 inside one 4 KiB page each; which higher address bits enter the hash is not known.
 pub fn global_atomic_sectors(bytes: u32, mask: u32, addresses: &[u64; 32]) -> u32 {
     debug_assert!(bytes <= 32, "an aligned access lies in one sector");
+    if bytes == WORD_BYTES {
+        return (0..4).map(|group| atomic_steps(group, mask, addresses)).sum();
+    }
     let mut words = Seen::new();
     let mut sectors = Seen::new();
     let mut queued = [0_u8; LANES];
@@ -90,6 +95,33 @@ pub fn global_atomic_sectors(bytes: u32, mask: u32, addresses: &[u64; 32]) -> u3
         longest_queue[sector] = longest_queue[sector].max(queued[word]);
     }
     longest_queue.iter().map(|&lanes| u32::from(lanes)).sum()
+}
+
+/// The group of a 128-byte line, a hash of its number.
+fn line_group(line: u64) -> u64 {
+    ((line ^ line >> 2 ^ line >> 4) & 1) | ((line >> 1 ^ line >> 3 ^ line >> 4) & 1) << 1
+}
+
+/// Sectors that the lanes of one group cost. In each step the lowest lane that is left leads: the step takes the lanes
+/// on its line that are first in their bank's queue, and costs their distinct sectors.
+fn atomic_steps(group: u64, mask: u32, addresses: &[u64; 32]) -> u32 {
+    let line = |lane: usize| addresses[lane] >> 7;
+    let mut left = lanes(mask).filter(|&lane| line_group(line(lane)) == group).fold(0, |all, lane| all | 1 << lane);
+    let mut sectors = 0;
+    while let Some(leader) = first_lane(left) {
+        let (mut banks, mut touched, mut taken) = (0_u32, 0_u32, 0_u32);
+        for lane in lanes(left) {
+            let bank = 1 << (addresses[lane] >> 2 & 31);
+            if banks & bank == 0 && line(lane) == line(leader) {
+                touched |= 1 << (addresses[lane] >> SECTOR_BYTES_LOG2 & 3);
+                taken |= 1 << lane;
+            }
+            banks |= bank;
+        }
+        sectors += touched.count_ones();
+        left &= !taken;
+    }
+    sectors
 }
 
 /// Groups of consecutive lanes that an access of this width is served in.
@@ -232,7 +264,6 @@ enum Kind {
     SharedStore,
     SharedAtomic,
     Global,
-    GlobalAtomic,
 }
 
 /// The last access shape of one instruction and its cost. A loop repeats a shape far more often than it changes it, and
@@ -284,10 +315,11 @@ impl Memo {
         self.global(Kind::Global, global_sectors, bytes, mask, addresses)
     }
 
-    /// [`global_atomic_sectors`], remembered.
+    /// [`global_atomic_sectors`]
     #[inline]
     pub fn global_atomic_sectors(&mut self, bytes: u32, mask: u32, addresses: &[u64; 32]) -> u32 {
-        self.global(Kind::GlobalAtomic, global_atomic_sectors, bytes, mask, addresses)
+        // The hash of lines makes the count depend on more than distances: nothing to remember.
+        global_atomic_sectors(bytes, mask, addresses)
     }
 
     #[inline(always)]
