@@ -143,6 +143,17 @@ impl Device {
         }
     }
 
+    /// Loads kernels that have no CUDA source: PTX as it stands. `name` is what messages call it.
+    ///
+    /// # Errors
+    /// [`Error::Load`]; on a GPU also [`Error::PtxTooNew`] and [`Error::ModuleLoad`].
+    pub fn load_ptx(&self, name: &str, text: &str) -> Result<Module, Error> {
+        match &self.kind {
+            Kind::Gpu(gpu) => module::load_ptx_gpu(gpu, name, text),
+            Kind::Sim(_) => module::load_ptx_sim(name, text),
+        }
+    }
+
     /// An array of `len` elements with undefined contents. `name` is what reports call it.
     ///
     /// # Errors

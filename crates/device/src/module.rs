@@ -173,6 +173,24 @@ pub(crate) fn load_sim(source: &KernelSource, places: &[Place]) -> Result<Module
     Ok(recipe.module(&ptx.text, program, Code::Sim(SimModule::default()), ptx.origin))
 }
 
+/// PTX without a source, on the simulator.
+pub(crate) fn load_ptx_sim(name: &str, text: &str) -> Result<Module, Error> {
+    let program = Program::load(name, text)?;
+    Ok(sourceless(name, text, program, Code::Sim(SimModule::default())))
+}
+
+/// PTX without a source, on a GPU.
+pub(crate) fn load_ptx_gpu(gpu: &Gpu, name: &str, text: &str) -> Result<Module, Error> {
+    let program = Program::load(name, text)?;
+    let code = gpu.load(name, &Image::Ptx(text))?;
+    Ok(sourceless(name, text, program, Code::Gpu(code)))
+}
+
+fn sourceless(name: &str, text: &str, program: Program, code: Code) -> Module {
+    let slug = name.to_string();
+    Module { slug, program, code, ptx_sha256: sha256(text.as_bytes()), origin: Origin::Committed }
+}
+
 /// Loads a lesson into a GPU: machine code by NVRTC where NVRTC is there and knows the GPU, else PTX for the driver's
 /// own compiler. Code of an NVRTC newer than the driver may be refused, and an old toolkit's NVRTC may not understand a
 /// lesson; then PTX is tried too.
