@@ -96,8 +96,9 @@ impl Machine<'_> {
                     buffer.store(offset, bytes, combine(op, old[lane], b[lane], c[lane]));
                 }
             }
-            // PTX has no atomics on local memory; a generic address that points there is the kernel's mistake.
-            Place::Local => {
+            // PTX has no atomics on local memory, constants or parameters; a generic address that points there is the
+            // kernel's mistake.
+            Place::Local | Place::Const | Place::Param => {
                 let first = span.at[mask.trailing_zeros() as usize & 31];
                 self.findings.access(Code::OutOfBounds, env, warp, pc, mask, place, first, bytes);
             }
