@@ -160,7 +160,7 @@ fn initial_values_are_evaluated() {
     assert_eq!(*init("matrix"), [1, 2, 3, 4, 5, 6].map(value));
     assert_eq!(init("quad")[2], Initializer::Value(Immediate::F64(1.5f64.to_bits())));
     let addresses = init("addresses");
-    let generic = Initializer::Address { symbol: "matrix".to_string(), offset: 2, generic: true };
+    let generic = Initializer::Address { symbol: "matrix".to_string(), offset: 2, generic: true, mask: None };
     assert_eq!((addresses.len(), &addresses[3]), (6, &generic));
     let variable = module.variables.iter().find(|v| v.name == "addresses").unwrap();
     assert_eq!(variable.dims, [6], "the size left out is that of the values");

@@ -22,6 +22,7 @@ pub mod launch;
 mod lower;
 pub mod memory;
 mod ops;
+mod print;
 pub mod program;
 pub mod race;
 pub mod report;
