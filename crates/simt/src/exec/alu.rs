@@ -2,9 +2,10 @@
 //! the active ones; the loops have a fixed length so that the compiler turns them into vector instructions.
 
 use super::warp::{FULL, Row32, Row64, Warp};
-use crate::code::Inst;
+use crate::code::{ExactCode, Inst};
 use crate::eval::*;
-use crate::ops::{Alu, alu_table};
+use crate::exact::SOURCES;
+use crate::ops::{Alu, Row, alu_table};
 
 /// Keeps the lanes of `out` that `mask` names. A row past the end is a discarded result.
 #[inline(always)]
@@ -118,4 +119,33 @@ impl Warp {
     fn alu_inline(&mut self, alu: Alu, inst: &Inst, mask: u32) {
         execute_inline(self, alu, inst, mask);
     }
+}
+
+/// Executes an instruction one lane at a time.
+#[inline(never)]
+pub(super) fn exact(warp: &mut Warp, code: &ExactCode, mask: u32) {
+    let (mut out, mut second) = ([0u64; 32], 0);
+    for lane in (0..32).filter(|lane| mask & (1 << lane) != 0) {
+        let mut sources = [0; SOURCES];
+        for (value, &(row, reg, negated)) in sources.iter_mut().zip(&code.sources) {
+            let reg = usize::from(reg);
+            *value = match row {
+                Row::W => u64::from(warp.w[reg].0[lane]),
+                Row::D => warp.d[reg].0[lane],
+                Row::P => u64::from((warp.p[reg] >> lane & 1 != 0) != negated),
+            };
+        }
+        let [first, other] = code.exact.evaluate(&sources);
+        out[lane] = first;
+        second |= u32::from(other != 0) << lane;
+    }
+    match code.to {
+        Row::W => store32(warp, code.d, &out.map(|value| value as u32), mask),
+        Row::D => store64(warp, code.d, &out, mask),
+        Row::P => {
+            let first = (0..32).fold(0, |bits, lane| bits | u32::from(out[lane] != 0) << lane);
+            store_predicate(warp, code.d, first, mask);
+        }
+    }
+    store_predicate(warp, code.second, second, mask);
 }

@@ -57,7 +57,7 @@ use crate::launch::{Launch, Options, Schedule};
 use crate::memory::Memory;
 use crate::print::Printed;
 use crate::race::Race;
-use alu::{store_predicate, store32, store64};
+use alu::{exact, store_predicate, store32, store64};
 use block::Environment;
 use call::Called;
 use findings::Findings;
@@ -180,6 +180,7 @@ impl<'k> Machine<'k> {
             self.recording = wanted && self.recorder.begin(env, warp, pc, mask, active);
             match inst.op {
                 Op::Alu(alu) => warp.alu::<AVX2>(alu, inst, active),
+                Op::Exact { at, .. } => exact(warp, &code.exact[usize::from(at)], active),
                 Op::Branch => {
                     let target = inst.imm as u32;
                     let stay = mask & !active;

@@ -8,6 +8,7 @@
 //! The entry and each device function that it may call are lowered once, one after the other, into one array of
 //! instructions. Every function has registers of its own; only calls that may lead back to their caller save any.
 
+mod arithmetic;
 mod atomic;
 mod call;
 mod cfg;
@@ -113,6 +114,8 @@ struct Lower<'m> {
     local_align_bytes: u32,
     /// Index in `Code::functions` by index in the module.
     function_index: HashMap<usize, u32>,
+    /// The predicate that stands for the carry, once something uses it.
+    carry: Option<Reg>,
 }
 
 /// Lowers the entry `function` of `module`; `text` is the PTX text, for messages.
@@ -143,6 +146,7 @@ pub fn lower(module: &Module, function: &Function, text: &str) -> Result<Code, L
         address_pending: false,
         local_align_bytes: 16,
         function_index: HashMap::new(),
+        carry: None,
     };
     let mut counts = [0u32; 3];
     for function in std::iter::once(function).chain(functions.iter().map(|&index| &module.functions[index])) {

@@ -39,7 +39,7 @@ pub struct Group {
 /// Every group of the table, by name.
 pub fn groups() -> Vec<Group> {
     let mut groups = BTreeMap::<&str, Group>::new();
-    for (at, shape) in ARITHMETIC.iter().enumerate() {
+    for shape in ARITHMETIC {
         let group = groups.entry(shape.group).or_insert(Group {
             name: shape.group,
             sm: if shape.sm > 80 { 90 } else { 80 },
@@ -47,13 +47,13 @@ pub fn groups() -> Vec<Group> {
             kernels: Vec::new(),
         });
         group.version = group.version.max(shape.version);
-        group.kernels.extend(kernels(at, shape));
+        group.kernels.extend(kernels(shape));
     }
     groups.into_values().collect()
 }
 
 /// The kernels of one shape.
-fn kernels(at: usize, shape: &Shape) -> Vec<Kernel> {
+fn kernels(shape: &Shape) -> Vec<Kernel> {
     let mut by_operands = BTreeMap::<(Vec<String>, Vec<String>), Vec<Fixture>>::new();
     for opcode in shape.opcodes().into_iter().filter(|opcode| is_worth_running(opcode)) {
         let operands = shape.operands_of(&opcode);
@@ -72,7 +72,7 @@ fn kernels(at: usize, shape: &Shape) -> Vec<Kernel> {
         let stem = format!("{}_{}_from_{}", shape.mnemonic(), destinations.join("_"), sources.join("_"));
         for part in 0.. {
             let rest = fixtures.split_off(fixtures.len().min(PER_KERNEL));
-            let name = format!("{stem}_{at}_{part}");
+            let name = format!("{stem}_{:04x}_{part}", fnv(shape.pattern.as_bytes()) & 0xffff);
             // The rows follow what the instruction takes, not where it stands in the table.
             made.push(Kernel { rows: rows(&stem, &sources), name, fixtures });
             if rest.is_empty() {
@@ -87,7 +87,9 @@ fn kernels(at: usize, shape: &Shape) -> Vec<Kernel> {
 /// A comparison combines its result in one and the same way, whatever it compares: not every pair of the two is run.
 fn is_worth_running(opcode: &str) -> bool {
     let combines = opcode.starts_with("set") && opcode.split('.').any(|word| matches!(word, "and" | "or" | "xor"));
-    !combines || opcode.split('.').any(|word| matches!(word, "lt" | "neu")) || opcode.contains(".eq.") && opcode.contains(".b")
+    !combines
+        || opcode.split('.').any(|word| matches!(word, "lt" | "neu"))
+        || opcode.contains(".eq.") && opcode.contains(".b")
 }
 
 /// Bits that a destination is recorded with.
@@ -155,7 +157,8 @@ impl Fixture {
             })
             .collect();
         if self.takes_carry() {
-            let set = if self.opcode.starts_with("subc") { "sub.cc.u32 %r10, 0, %r7" } else { "add.cc.u32 %r10, %r7, -1" };
+            let set =
+                if self.opcode.starts_with("subc") { "sub.cc.u32 %r10, 0, %r7" } else { "add.cc.u32 %r10, %r7, -1" };
             let _ = writeln!(text, "    {set};");
         }
         let _ = writeln!(text, "    {} {}, {};", self.opcode, destinations.join("|"), sources.join(", "));
@@ -175,7 +178,8 @@ impl Fixture {
                 let _ = writeln!(text, "    selp.u32 %r10, 1, 0, %p{};", 8 + i);
                 let _ = writeln!(text, "    st.global.b32 [%out+{offset}], %r10;");
             } else {
-                let _ = writeln!(text, "    st.global.b{} [%out+{offset}], {};", width_bits(kind), register(kind, 8 + i));
+                let _ =
+                    writeln!(text, "    st.global.b{} [%out+{offset}], {};", width_bits(kind), register(kind, 8 + i));
             }
         }
     }
@@ -254,11 +258,41 @@ impl Group {
     }
 }
 
-/// Values as a record holds them: hexadecimal digits of their width, predicates a bit a row.
+/// Values as a record holds them: hexadecimal digits of their width; where there are at most two different values, these
+/// two and a bit for each row; predicates are bits alone.
 pub fn encode(values: &[u64], bits: u32) -> String {
-    if bits == 1 {
-        let nibble = |four: &[u64]| four.iter().enumerate().fold(0, |sum, (i, bit)| sum | (bit & 1) << i);
-        return values.chunks(4).map(|four| format!("{:x}", nibble(four))).collect();
+    let digits = |value: u64| format!("{value:0width$x}", width = bits as usize / 4);
+    let mask = |is: &dyn Fn(u64) -> bool| -> String {
+        let nibble = |four: &[u64]| four.iter().enumerate().fold(0, |sum, (i, &value)| sum | u32::from(is(value)) << i);
+        values.chunks(4).map(|four| format!("{:x}", nibble(four))).collect()
+    };
+    let first = values.first().copied().unwrap_or(0);
+    let other = values.iter().copied().find(|&value| value != first).unwrap_or(first);
+    match bits {
+        1 => mask(&|value| value != 0),
+        _ if values.iter().all(|&value| value == first || value == other) => {
+            format!("{}/{}:{}", digits(first), digits(other), mask(&|value| value == other))
+        }
+        _ => values.iter().map(|&value| digits(value)).collect(),
     }
-    values.iter().map(|value| format!("{value:0width$x}", width = bits as usize / 4)).collect()
+}
+
+/// The values of an encoded text.
+pub fn decode(text: &str, bits: u32) -> Vec<u64> {
+    let number = |digits: &str| u64::from_str_radix(digits, 16).expect("hexadecimal digits");
+    let flags = |text: &str| -> Vec<bool> {
+        text.chars().flat_map(|c| (0..4).map(move |i| c.to_digit(16).expect("a digit") >> i & 1 != 0)).collect()
+    };
+    match text.split_once(':') {
+        Some((values, mask)) => {
+            let (first, other) = values.split_once('/').expect("two values");
+            flags(mask).into_iter().map(|is| number(if is { other } else { first })).collect()
+        }
+        None if bits == 1 => flags(text).into_iter().map(u64::from).collect(),
+        None => text
+            .as_bytes()
+            .chunks(bits as usize / 4)
+            .map(|digits| number(std::str::from_utf8(digits).expect("ASCII")))
+            .collect(),
+    }
 }

@@ -92,7 +92,8 @@ fn specials(kind: Kind) -> Vec<u64> {
         Kind::Listed(list) => list.to_vec(),
         Kind::Predicate => vec![0, 1],
         Kind::Angle => {
-            let angles = [0f32, 0.5, 1.0, 0.785_398_2, 1.570_796_4, 3.141_592_7, 1e-3, 1e-20, 6.0, 2.5, f32::INFINITY, f32::NAN];
+            let angles =
+                [0f32, 0.5, 1.0, 0.785_398_2, 1.570_796_4, 3.141_592_7, 1e-3, 1e-20, 6.0, 2.5, f32::INFINITY, f32::NAN];
             angles.iter().flat_map(|x| [x.to_bits(), (-x).to_bits()]).chain([1, 0x8000_0001]).map(u64::from).collect()
         }
         Kind::Pair(_) | Kind::Bytes => Vec::new(),
@@ -107,12 +108,37 @@ fn float_specials(exponent: u32, fraction: u32) -> Vec<u64> {
     let normal = 1u64 << fraction;
     let power = |k: i64| ((bias as i64 + k).clamp(1, 2 * bias as i64) as u64) << fraction;
     let mut list = vec![
-        one, sign, infinity, infinity + (normal >> 1) + 0x15, normal, sign | infinity, 0, infinity - 1, 1, sign | one,
-        sign | (normal - 1), infinity + 1, sign | infinity | (normal >> 1), sign | infinity | 0x2a, normal - 1,
-        sign | 1, sign | normal, sign | (infinity - 1), one + 1, one - 1, normal >> 1, normal | (normal >> 1),
+        one,
+        sign,
+        infinity,
+        infinity + (normal >> 1) + 0x15,
+        normal,
+        sign | infinity,
+        0,
+        infinity - 1,
+        1,
+        sign | one,
+        sign | (normal - 1),
+        infinity + 1,
+        sign | infinity | (normal >> 1),
+        sign | infinity | 0x2a,
+        normal - 1,
+        sign | 1,
+        sign | normal,
+        sign | (infinity - 1),
+        one + 1,
+        one - 1,
+        normal >> 1,
+        normal | (normal >> 1),
     ];
     // Halves, integers around the ends of the integer types, and numbers around the ends of smaller formats.
-    list.extend([power(-1), power(0) | (normal >> 1), power(1) | (normal >> 2), sign | power(-1), sign | power(1) | normal >> 2]);
+    list.extend([
+        power(-1),
+        power(0) | (normal >> 1),
+        power(1) | (normal >> 2),
+        sign | power(-1),
+        sign | power(1) | normal >> 2,
+    ]);
     list.extend([7, 8, 15, 16, 31, 32, 63, 64, -14, -24, -25, -126, -149, -150, 127].map(power));
     list.extend([7, 8, 15, 16, 31, 32, 63, 64, -14, -24, -25, -126, -149].map(|k| power(k) - 1));
     list.extend([7, 15, 31, 63, 8, 16].map(|k| sign | power(k)));
@@ -199,7 +225,7 @@ pub fn rows(kernel: &str, sources: &[String]) -> Vec<[u64; OPERANDS]> {
             let base = bits.next();
             for (at, &kind) in kinds.iter().enumerate() {
                 let repeat = at > 0 && kinds[at - 1] == kind && bits.below(10) == 0;
-                values[at] = match crossed(&kinds, at, row) {
+                values[at] = match crossed(&kinds, at, row).or_else(|| edge(&kinds, at, row)) {
                     Some(value) => value,
                     None if repeat => values[at - 1],
                     None => random(kind, &mut bits, base),
@@ -208,6 +234,46 @@ pub fn rows(kernel: &str, sources: &[String]) -> Vec<[u64; OPERANDS]> {
             values
         })
         .collect()
+}
+
+/// In the last rows what rounding and flushing decide: products next to the smallest normal number, sums and products in
+/// the middle between two numbers, and such a product with a little more or less.
+fn edge(kinds: &[Kind], at: usize, row: usize) -> Option<u64> {
+    let of_format = |exponent: u32, fraction: u32, which: usize| {
+        let sign = 1u64 << (exponent + fraction);
+        let one = ((1u64 << (exponent - 1)) - 1) << fraction;
+        let normal = 1u64 << fraction;
+        let power = |k: u64| one.saturating_sub(k << fraction);
+        let tie = power(u64::from(fraction) + 1);
+        let i = (fraction + 1).div_ceil(2);
+        let (a, b) = (one | 1 << (fraction - i), one | 1 << (i - 1));
+        let edges = [
+            [normal, one - 1, 0],
+            [2 * normal - 1, power(1), 0],
+            [2 * normal - 1, one + normal, 0],
+            [one, tie, one],
+            [one + 1, tie, tie],
+            [sign | one, tie, 1],
+            [a, b, 1],
+            [a, b, sign | 1],
+            [a, b, 0],
+        ];
+        edges[which % edges.len()][at]
+    };
+    let which = row.checked_sub(ROWS - 9)?;
+    if !(2..=3).contains(&kinds.len()) || kinds.iter().any(|kind| *kind != kinds[0]) {
+        return None;
+    }
+    match kinds[0] {
+        Kind::Float(exponent, fraction) => Some(of_format(exponent, fraction, which)),
+        Kind::Pair(name) => match kind_of(name) {
+            Kind::Float(exponent, fraction) => {
+                Some(of_format(exponent, fraction, which) | of_format(exponent, fraction, which + 4) << 16)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// In the first rows every combination of special values: of all of them for one source, of nine for two, of four for
