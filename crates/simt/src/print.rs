@@ -103,11 +103,7 @@ pub(crate) fn format(format: &[u8], values: &mut dyn Values) -> Option<(Vec<u8>,
 }
 
 /// The conversion behind a `%`, if it is one, and what follows it.
-fn conversion<'f>(
-    text: &'f [u8],
-    values: &mut dyn Values,
-    taken: &mut i32,
-) -> Option<(Option<Conversion>, &'f [u8])> {
+fn conversion<'f>(text: &'f [u8], values: &mut dyn Values, taken: &mut i32) -> Option<(Option<Conversion>, &'f [u8])> {
     let mut found = Conversion { bytes: 4, ..Conversion::default() };
     let mut rest = text;
     while let Some((flag @ (b'-' | b'+' | b' ' | b'#' | b'0'), tail)) = rest.split_first() {
@@ -156,7 +152,8 @@ fn size<'f>(text: &'f [u8], values: &mut dyn Values, taken: &mut i32) -> Option<
         return Some((values.next(4)? as i32, tail));
     }
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let number = text[..digits].iter().fold(0i32, |n, digit| n.saturating_mul(10).saturating_add(i32::from(digit - b'0')));
+    let number =
+        text[..digits].iter().fold(0i32, |n, digit| n.saturating_mul(10).saturating_add(i32::from(digit - b'0')));
     Some((number, &text[digits..]))
 }
 
@@ -363,12 +360,18 @@ mod tests {
         assert_eq!(f("%e", 12345.678), "1.234568e+04");
         assert_eq!(f("%.0e", 0.00015), "1e-04");
         assert_eq!(f("%E", 1e-300), "1.000000E-300");
-        assert_eq!([f("%g", 0.0001), f("%g", 0.00001), f("%g", 1e6), f("%g", 100000.0)], ["0.0001", "1e-05", "1e+06", "100000"]);
+        assert_eq!(
+            [f("%g", 0.0001), f("%g", 0.00001), f("%g", 1e6), f("%g", 100000.0)],
+            ["0.0001", "1e-05", "1e+06", "100000"]
+        );
         assert_eq!([f("%g", 0.0), f("%g", -0.0), f("%g", 1.5), f("%#g", 1.5)], ["0", "-0", "1.5", "1.50000"]);
         assert_eq!([f("%g", 999999.5), f("%.3g", 1234.0), f("%G", 1e-10)], ["1e+06", "1.23e+03", "1E-10"]);
         assert_eq!([f("%f", f64::INFINITY), f("%5f", f64::NAN), f("%F", f64::NEG_INFINITY)], ["inf", "  nan", "-INF"]);
         assert_eq!(f("%.20f", 0.1), "0.10000000000000000555");
-        assert_eq!([f("%a", 1.5), f("%a", 0.0), f("%.1a", 1.99), f("%A", 255.0)], ["0x1.8p+0", "0x0p+0", "0x2.0p+0", "0X1.FEP+7"]);
+        assert_eq!(
+            [f("%a", 1.5), f("%a", 0.0), f("%.1a", 1.99), f("%A", 255.0)],
+            ["0x1.8p+0", "0x0p+0", "0x2.0p+0", "0X1.FEP+7"]
+        );
     }
 
     #[test]

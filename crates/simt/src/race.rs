@@ -22,8 +22,8 @@ mod places;
 mod views;
 
 use cells::{Cells, Cover, Pair, Run};
-use clocks::{Now, Tick};
 pub use clocks::{Arrivals, Clocks, WARPS_PER_BLOCK};
+use clocks::{Now, Tick};
 pub use places::Places;
 
 /// One warp's access to shared memory, as the detector sees it.
@@ -73,6 +73,8 @@ enum Act {
     Read,
     Write,
     Atomic,
+    /// A strong read.
+    Flag,
 }
 
 /// Who touched which word last, and since which barrier.
@@ -134,7 +136,13 @@ impl Shadow {
         }
     }
 
-    /// An atomic: races with plain accesses, never with another atomic.
+    /// A read that is more than plain: races with plain writes, and is no news to later accesses.
+    pub fn flag(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
+        let now = self.tick(clocks, &access);
+        self.by_cell(access, Act::Flag, &[0; 32], &now, found);
+    }
+
+    /// An atomic, or a write that is more than plain: races with plain accesses, never with another atomic.
     pub fn atomic(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
         let now = self.tick(clocks, &access);
         self.by_cell(access, Act::Atomic, &[0; 32], &now, found);
@@ -232,8 +240,11 @@ impl Shadow {
         }
         self.each_cell(&access, true, |shadow, place, lanes| {
             shadow.check(place, lanes, act, &mut report);
-            let pair = if act == Act::Read { &mut shadow.readers } else { &mut shadow.atomics };
-            pair.note(place.cell, lanes, now);
+            match act {
+                Act::Read => shadow.readers.note(place.cell, lanes, now),
+                Act::Atomic => shadow.atomics.note(place.cell, lanes, now),
+                Act::Write | Act::Flag => {}
+            }
         });
     }
 
@@ -296,13 +307,14 @@ impl Shadow {
     /// Reports what is unordered with `lanes` in one cell.
     #[inline]
     fn check(&self, place: Place, lanes: u32, act: Act, report: &mut Report<'_>) {
-        let after_write = if act == Act::Read { Hazard::ReadAfterWrite } else { Hazard::WriteAfterWrite };
+        let after_write =
+            if matches!(act, Act::Read | Act::Flag) { Hazard::ReadAfterWrite } else { Hazard::WriteAfterWrite };
         report.against(&self.writes, after_write, place, lanes);
-        if act != Act::Atomic && report.now.since_unit_barrier(self.atomics.used_tick) {
+        if matches!(act, Act::Read | Act::Write) && report.now.since_unit_barrier(self.atomics.used_tick) {
             report.against(&self.atomics.first, after_write, place, lanes);
             report.against(&self.atomics.second, after_write, place, lanes);
         }
-        if act != Act::Read && report.now.since_unit_barrier(self.readers.used_tick) {
+        if matches!(act, Act::Write | Act::Atomic) && report.now.since_unit_barrier(self.readers.used_tick) {
             report.against(&self.readers.first, Hazard::WriteAfterRead, place, lanes);
             report.against(&self.readers.second, Hazard::WriteAfterRead, place, lanes);
         }

@@ -243,10 +243,24 @@ enum Act {
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)] // most events are the large one
 enum Event {
-    Touch { act: Act, warp: u32, mask: u32, pc: u32, bytes: u32, addresses: [u32; 32], values: [u64; 32] },
-    WarpBarrier { warp: u32, mask: u32 },
+    Touch {
+        act: Act,
+        warp: u32,
+        mask: u32,
+        pc: u32,
+        bytes: u32,
+        addresses: [u32; 32],
+        values: [u64; 32],
+    },
+    WarpBarrier {
+        warp: u32,
+        mask: u32,
+    },
     /// A barrier of some threads: the lanes of each warp that wait, and those that only arrive.
-    Named { waits: [u32; WARPS as usize], arrives: [u32; WARPS as usize] },
+    Named {
+        waits: [u32; WARPS as usize],
+        arrives: [u32; WARPS as usize],
+    },
     BlockBarrier,
 }
 

@@ -160,7 +160,8 @@ impl Machine<'_> {
     ) -> Stop {
         let table = &self.context.code.tables[inst.imm as usize];
         let index = warp.w[usize::from(inst.a)].0;
-        let outside = lanes(active).filter(|&lane| index[lane] as usize >= table.len()).fold(0, |all, lane| all | 1 << lane);
+        let outside =
+            lanes(active).filter(|&lane| index[lane] as usize >= table.len()).fold(0, |all, lane| all | 1 << lane);
         if outside != 0 {
             self.findings.label(env, warp, pc, outside, index[(outside.trailing_zeros() & 31) as usize]);
             return Stop::Fatal;

@@ -33,14 +33,16 @@ impl Reader<'_, '_> {
             SHARED_BASE.. => {
                 let at = address - SHARED_BASE;
                 let inside = at < u64::from(self.machine.context.shared_bytes);
-                inside.then(|| self.env.load_shared(at as u32, 1) as u8)
+                inside.then(|| self.env.shared.load(at as u32, 1) as u8)
             }
             _ => {
                 if self.machine.context.side_by_side {
                     self.env.log.read(address, address + 1);
                 }
                 let buffer = self.machine.context.memory.buffer(address);
-                buffer.filter(|(buffer, offset)| *offset < buffer.bytes).map(|(buffer, offset)| buffer.load(offset, 1) as u8)
+                buffer
+                    .filter(|(buffer, offset)| *offset < buffer.bytes)
+                    .map(|(buffer, offset)| buffer.load(offset, 1) as u8)
             }
         };
         if byte.is_none() {

@@ -2,8 +2,8 @@
 
 use ptx::{Instruction, Operand, Type};
 
-use super::memory::{order, scope};
-use super::{Lower, space_of};
+use super::Lower;
+use super::memory::{order, scope, target};
 use crate::code::{AtomOp, AtomicOp, Inst, NONE, Op, Order, Reg, Target};
 use crate::ops::Row;
 use crate::program::LoadError;
@@ -11,7 +11,7 @@ use crate::program::LoadError;
 impl Lower<'_> {
     pub(super) fn atomic(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let is_red = inst.spec.mnemonic == "red";
-        let target = Target::of(space_of(inst)).filter(|t| *t != Target::Local);
+        let target = target(inst).filter(|t| !matches!(t, Target::Local | Target::Const | Target::Param));
         let (Some(target), Some(ty)) = (target, inst.types().next_back()) else { return self.refuse_opcode(inst) };
         let known = |m: &String| KNOWN.contains(&m.as_str()) || Type::from_name(m).is_some();
         let Some(op) = operation(inst, ty).filter(|_| inst.modifiers.iter().all(known)) else {
@@ -71,7 +71,8 @@ impl Lower<'_> {
 
 /// What an atomic may be spelled with besides its type.
 #[rustfmt::skip] // a word a line would be thirty lines
-const KNOWN: [&str; 28] = [
+const KNOWN: [&str; 29] = [
+    "shared::cluster",
     "global", "shared", "shared::cta", "relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys",
     "add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec", "noftz", "L2::cache_hint", "v2", "v4", "v8",
     "volatile", "weak",

@@ -10,7 +10,9 @@ use ptx::{Function, Immediate, Instruction, Operand, Space, Type, Variable};
 use super::graph::function_named;
 use super::variables::size_of;
 use super::{Binding, Body, Lower};
-use crate::code::{CallSite, Callee, Debug, Guard, Inst, MemOp, NONE, Op, Reg, Signature, Slot, Target, Width};
+use crate::code::{
+    CallSite, Callee, Debug, Guard, Inst, MemOp, NONE, Op, Order, Reg, Scope, Signature, Slot, Target, Width,
+};
 use crate::program::LoadError;
 
 /// Places in a frame start at multiples of this.
@@ -178,7 +180,10 @@ impl<'m> Lower<'m> {
             let (returns, params) = (wanted.returns.len(), wanted.params.len());
             return self.refuse(
                 inst,
-                format!("{} returns {returns} values and takes {params}, not {} and {}", operands.callee, given[0], given[1]),
+                format!(
+                    "{} returns {returns} values and takes {params}, not {} and {}",
+                    operands.callee, given[0], given[1]
+                ),
             );
         }
         let frame_bytes = self.body.frame_bytes;
@@ -243,12 +248,11 @@ impl<'m> Lower<'m> {
         match self.binding(name)? {
             Some(Binding::Row64(row)) => {
                 // A `.calltargets` list says no more than the functions themselves do.
-                let prototype = operands.prototype.and_then(|label| {
-                    self.find(self.scope, |scope| scope.prototypes.get(label).cloned())
-                });
+                let prototype = operands
+                    .prototype
+                    .and_then(|label| self.find(self.scope, |scope| scope.prototypes.get(label).cloned()));
                 let sizes = |variables: &[Variable]| variables.iter().map(|v| size_of(v).min(1 << 30) as u32).collect();
-                let signature =
-                    prototype.map(|p| Signature { returns: sizes(&p.returns), params: sizes(&p.params) });
+                let signature = prototype.map(|p| Signature { returns: sizes(&p.returns), params: sizes(&p.params) });
                 Ok((Callee::Indirect, row, signature))
             }
             Some(Binding::Function(index)) => {
@@ -256,7 +260,9 @@ impl<'m> Lower<'m> {
                 let signature = signature(function);
                 let callee = match self.function_index.get(&index) {
                     Some(&place) => Callee::Function(place),
-                    None if function.is_entry => return self.refuse(inst, format!("{name} is a kernel, not a function")),
+                    None if function.is_entry => {
+                        return self.refuse(inst, format!("{name} is a kernel, not a function"));
+                    }
                     None if name == "vprintf" && function.body.is_none() => Callee::Print,
                     None if name == "__assertfail" && function.body.is_none() => Callee::AssertFail,
                     None => return self.refuse(inst, format!("unsupported call: {name} has no body in this file")),
@@ -330,6 +336,8 @@ impl<'m> Lower<'m> {
             target: Target::Local,
             width: Width { bytes: bytes as u8, signed, wide },
             vector: regs.len() as u8,
+            order: Order::Weak,
+            scope: Scope::Cta,
         };
         let op = if is_store { Op::StoreFrame(op) } else { Op::LoadFrame(op) };
         let imm = i64::from(start) + at;
@@ -346,7 +354,13 @@ impl<'m> Lower<'m> {
 /// Between a register and its place in the frame.
 fn move_inst(passed: Passed, is_load: bool) -> Inst {
     let Passed { at, reg, wide, bytes } = passed;
-    let op = MemOp { target: Target::Local, width: Width { bytes: bytes as u8, signed: false, wide }, vector: 1 };
+    let op = MemOp {
+        target: Target::Local,
+        width: Width { bytes: bytes as u8, signed: false, wide },
+        vector: 1,
+        order: Order::Weak,
+        scope: Scope::Cta,
+    };
     let op = if is_load { Op::LoadFrame(op) } else { Op::StoreFrame(op) };
     Inst { op, d: reg, imm: i64::from(at), ..Inst::NOP }
 }

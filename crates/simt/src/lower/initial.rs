@@ -43,7 +43,8 @@ impl Lower<'_> {
                 Initializer::Address { symbol, offset, mask, .. } => {
                     let mask = mask.unwrap_or(u64::MAX);
                     let at = (place * width) as u64;
-                    let wanted = Relocation { at, bytes: width.min(8) as u8, symbol: symbol.clone(), offset: *offset, mask };
+                    let wanted =
+                        Relocation { at, bytes: width.min(8) as u8, symbol: symbol.clone(), offset: *offset, mask };
                     if let Some(relocation) = self.address_value(wanted, slot, line)? {
                         relocations.push(relocation);
                     }

@@ -79,7 +79,7 @@ impl Lower<'_> {
                 || m.starts_with("L2::")
                 || Type::from_name(m).is_some()
         };
-        match Target::of(space_of(inst)) {
+        match target(inst) {
             Some(target) if inst.modifiers.iter().all(known) => Ok(target),
             _ => self.refuse_opcode(inst),
         }
@@ -151,7 +151,9 @@ impl Lower<'_> {
         let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
         let address = self.address(inst, &inst.operands[1])?;
         let (regs, wide) = self.data(inst, &inst.operands[0], ty)?;
-        let op = Op::Load(MemOp { target: Target::Param, width: width(ty, wide), vector: regs.len() as u8 });
+        let (order, scope) = (order(inst), scope(inst));
+        let op =
+            Op::Load(MemOp { target: Target::Param, width: width(ty, wide), vector: regs.len() as u8, order, scope });
         let inst_code = self.with_data(
             Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP },
             &regs,
@@ -200,11 +202,12 @@ impl Lower<'_> {
             self.code.blocks_communicate = true;
         }
         self.code.may_spin |= ordered || atomic;
+        self.code.orders_by_hand |= matches!(order(inst), Order::Acquire | Order::Release | Order::AcqRel);
     }
 }
 
 /// What a load or store may be spelled with besides its type, eviction priority and prefetch size.
-const PLAIN: [&str; 28] = [
+const PLAIN: [&str; 29] = [
     "global",
     "const",
     "shared",
@@ -233,15 +236,22 @@ const PLAIN: [&str; 28] = [
     "v2",
     "v4",
     "v8",
+    "shared::cluster",
 ];
 
-/// What an access promises; `plain` if it does not say.
+/// The memory that an opcode names.
+pub(super) fn target(inst: &Instruction) -> Option<Target> {
+    if inst.has("shared::cluster") { Some(Target::Cluster) } else { Target::of(space_of(inst)) }
+}
+
+/// What an access promises; `Weak` if it does not say.
 pub(super) fn order(inst: &Instruction) -> Order {
     match () {
         () if inst.has("acq_rel") => Order::AcqRel,
         () if inst.has("acquire") => Order::Acquire,
         () if inst.has("release") => Order::Release,
-        () if ["relaxed", "volatile", "mmio"].iter().any(|m| inst.has(m)) => Order::Relaxed,
+        () if inst.has("relaxed") || inst.has("mmio") => Order::Relaxed,
+        () if inst.has("volatile") => Order::Volatile,
         () => Order::Weak,
     }
 }

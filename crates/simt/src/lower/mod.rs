@@ -352,7 +352,7 @@ fn space_of(inst: &Instruction) -> Option<Space> {
         Some(match m.as_str() {
             "global" => Space::Global,
             "const" => Space::Const,
-            "shared" | "shared::cta" => Space::Shared,
+            "shared" | "shared::cta" | "shared::cluster" => Space::Shared,
             "local" => Space::Local,
             "param" | "param::entry" | "param::func" => Space::Param,
             _ => return None,

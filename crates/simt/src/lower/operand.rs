@@ -112,7 +112,9 @@ impl Lower<'_> {
             Operand::Name(name) | Operand::Offset(name, _) => {
                 let offset = if let Operand::Offset(_, offset) = operand { *offset } else { 0 };
                 match self.binding(name)? {
-                    Some(Binding::Row64(_)) if offset != 0 => self.refuse(inst, "a register plus a number is no operand"),
+                    Some(Binding::Row64(_)) if offset != 0 => {
+                        self.refuse(inst, "a register plus a number is no operand")
+                    }
                     Some(Binding::Row64(row)) => Ok(row),
                     Some(Binding::Row32(_)) => self.refuse(inst, format!("{name} has 32 bits where 64 are expected")),
                     Some(Binding::Predicate(_)) => {
@@ -178,7 +180,9 @@ impl Lower<'_> {
             Binding::Function(index) if self.function_index.contains_key(index) => {
                 Source::Literal(function_address(*index).wrapping_add_signed(offset))
             }
-            Binding::Function(_) => return self.refuse(inst, format!("the address of {name}, which has no body in this file")),
+            Binding::Function(_) => {
+                return self.refuse(inst, format!("the address of {name}, which has no body in this file"));
+            }
             _ => return self.refuse(inst, format!("the address of {name} cannot be taken here")),
         })
     }
@@ -262,6 +266,18 @@ fn special(name: &str) -> Option<Special> {
     if let Some(i) = axis("%ctaid") {
         return Some(Special::Ctaid(i));
     }
+    if let Some(i) = axis("%clusterid") {
+        return Some(Special::ClusterId(i));
+    }
+    if let Some(i) = axis("%nclusterid") {
+        return Some(Special::NclusterId(i));
+    }
+    if let Some(i) = axis("%cluster_ctaid") {
+        return Some(Special::ClusterCtaid(i));
+    }
+    if let Some(i) = axis("%cluster_nctaid") {
+        return Some(Special::ClusterNctaid(i));
+    }
     if let Some(i) = axis("%nctaid") {
         return Some(Special::Nctaid(i));
     }
@@ -269,6 +285,8 @@ fn special(name: &str) -> Option<Special> {
         return index.parse().ok().filter(|&i: &u8| i < 32).map(Special::Envreg);
     }
     Some(match name {
+        "%cluster_ctarank" => Special::ClusterCtarank,
+        "%cluster_nctarank" => Special::ClusterNctarank,
         "%laneid" => Special::LaneId,
         "%warpid" => Special::WarpId,
         "%nwarpid" => Special::NwarpId,

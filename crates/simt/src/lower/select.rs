@@ -4,8 +4,8 @@
 use ptx::{Immediate, Instruction, Operand, Type};
 
 use super::{Fixup, Lower};
-use crate::code::{Combine, Inst, NONE, Op, Source};
-use crate::ops::Alu;
+use crate::code::{Combine, Inst, NONE, Op, Source, Special};
+use crate::ops::{Alu, Row};
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -33,8 +33,10 @@ impl Lower<'_> {
                 let d = self.row32(inst, &inst.operands[0])?;
                 self.emit(inst, &[Inst { op: Op::ActiveMask, d, ..Inst::NOP }])
             }
-            // One interleaving of whole instructions: every access is visible at once, so ordering costs nothing.
-            "membar" | "fence" => self.emit(inst, &[Inst::NOP]),
+            "membar" | "fence" => self.fence(inst),
+            "elect" => self.elect(inst),
+            "mapa" => self.map_shared(inst),
+            "getctarank" => self.rank_of(inst),
             // Hints, time, and what orders one grid after another: nothing to do inside one launch.
             "nanosleep" | "pmevent" | "griddepcontrol" => self.emit(inst, &[Inst::NOP]),
             "prefetch" | "prefetchu" | "applypriority" | "discard" => self.emit(inst, &[Inst::NOP]),
@@ -57,15 +59,19 @@ impl Lower<'_> {
                 let op = Op::Setp(same, Combine::None, false);
                 self.emit(inst, &[Inst { op, d, a, b: a, ..Inst::NOP }])
             }
+            (d, Operand::Name(name)) if name == "%is_explicit_cluster" => {
+                let d = self.predicate_destination(inst, d)?;
+                let a = self.constant32(Source::Special(Special::IsExplicitCluster));
+                let b = self.constant32(Source::Literal(0));
+                self.emit(inst, &[Inst { op: Op::Setp(Alu::NeB32, Combine::None, false), d, a, b, ..Inst::NOP }])
+            }
             _ if ty == Type::Pred => {
                 let d = self.predicate_destination(inst, d)?;
                 let (a, negated) = self.predicate(inst, s)?;
                 let op = if negated { Op::PredNot } else { Op::PredMov };
                 self.emit(inst, &[Inst { op, d, a, ..Inst::NOP }])
             }
-            (_, Operand::Name(name))
-                if let Some(part) = clock_part(name) =>
-            {
+            (_, Operand::Name(name)) if let Some(part) = clock_part(name) => {
                 let row = if part == 1 { Row::D } else { Row::W };
                 let d = self.row(inst, d, row)?;
                 self.emit(inst, &[Inst { op: Op::Clock, d, imm: part, ..Inst::NOP }])

@@ -491,9 +491,11 @@ impl Clocks {
         self.blocks[block].tangled = true;
         let readers = if self.lanes_apart { 1 << lane } else { u32::MAX };
         let pending = &mut self.warps[warp as usize].pending;
-        match pending.iter_mut().find(|pending| pending.reach == reach && pending.released.is_same(released)) {
-            Some(same) => same.lanes |= readers,
-            None if pending.len() < PENDING_MAX => pending.push(Pending { lanes: readers, reach, released: released.clone() }),
+        match pending.iter().position(|pending| pending.reach == reach && pending.released.is_same(released)) {
+            Some(same) => pending[same].lanes |= readers,
+            None if pending.len() < PENDING_MAX => {
+                pending.push(Pending { lanes: readers, reach, released: released.clone() });
+            }
             None => {
                 // Too many to tell apart: all its readers are taken to have read them all.
                 let mut all = Pending { lanes: readers, reach, released: released.clone() };

@@ -130,21 +130,23 @@ pub(crate) type Pages = HashSet<u64, BuildHasherDefault<PageHasher>>;
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
     pages: HashMap<u64, Page, BuildHasherDefault<PageHasher>>,
-    /// Pages to look after from their first read on; `None` for all.
-    watched: Option<Pages>,
+    /// Pages to look after from their first read on,
+    watched: Pages,
+    /// and no others.
+    only_watched: bool,
     /// Pages that were read before they were written, and not watched: the launch must run again to be judged.
     pub(crate) suspicious: Pages,
 }
 
 impl Shadow {
-    /// Looks after written pages from their first write on, and after `watched` ones (`None`: all) from their first read on.
-    pub(crate) fn new(watched: Option<Pages>) -> Shadow {
+    /// Looks after these pages, and after others from their first write on.
+    pub(crate) fn of_written(watched: Pages) -> Shadow {
         Shadow { watched, ..Shadow::default() }
     }
 
-    /// Looks after the pages it watches only.
-    pub(crate) fn watches(&self, page: u64) -> bool {
-        self.watched.as_ref().is_none_or(|watched| watched.contains(&page))
+    /// Looks after these pages only.
+    pub(crate) fn of(watched: Pages) -> Shadow {
+        Shadow { watched, only_watched: true, ..Shadow::default() }
     }
 
     /// Forgets all accesses.
@@ -170,7 +172,8 @@ impl Shadow {
             let lane = left.trailing_zeros();
             let at = access.addresses[lane as usize];
             // Lanes at one place at once, or they would hide each other's past.
-            let together = (lane..32).filter(|&other| left & (1 << other) != 0 && access.addresses[other as usize] == at);
+            let together =
+                (lane..32).filter(|&other| left & (1 << other) != 0 && access.addresses[other as usize] == at);
             let lanes = together.fold(0, |all, lane| all | 1 << lane);
             left &= !lanes;
             self.one_place(access, at, lanes, &mut report);
@@ -180,7 +183,10 @@ impl Shadow {
     /// The page, if it is to be looked after for this access.
     fn page(&mut self, number: u64, access: &Access<'_>) -> Option<&mut Page> {
         let plain_read = access.act == Act::Read && access.strong.is_none();
-        let watched = self.watches(number);
+        let watched = self.watched.contains(&number);
+        if self.only_watched && !watched {
+            return None;
+        }
         let page = self.pages.entry(number).or_insert_with(|| Page { only_read: !watched, ..Page::default() });
         if page.only_read {
             if plain_read {
@@ -257,11 +263,13 @@ impl Span {
         self.start < other.end && other.start < self.end
     }
 
-    /// Whether both are accesses of the same bytes by the same threads.
-    fn is_same_threads(&self, other: &Span) -> bool {
-        (self.start, self.end, self.lane0, self.lane_bytes) == (other.start, other.end, other.lane0, other.lane_bytes)
-            && self.past.unit == other.past.unit
-            && warp_of(self.past.site) == warp_of(other.past.site)
+    /// Whether the same threads touch the same bytes later, in a way that says all that this access said.
+    fn is_outdone_by(&self, later: &Span) -> bool {
+        (self.start, self.end, self.lane0, self.lane_bytes) == (later.start, later.end, later.lane0, later.lane_bytes)
+            && self.past.unit == later.past.unit
+            && warp_of(self.past.site) == warp_of(later.past.site)
+            && self.past.strong == later.past.strong
+            && (self.act == later.act || self.act == Act::Read)
     }
 
     /// The lane that covers a byte of the page, as a bit.
@@ -281,16 +289,12 @@ impl Page {
     /// Checks and notes an access of lanes that lie side by side.
     fn note(&mut self, base: u64, span: Span, report: &mut Report<'_>) {
         if self.cells.is_empty() {
-            let mut overlapping = self.spans.iter_mut().filter(|old| old.overlaps(&span));
-            let (first, more) = (overlapping.next(), overlapping.next().is_some());
-            match first {
-                None if self.spans.len() < SPANS_MAX => return self.spans.push(span),
-                // The same threads again: the later access says all that the earlier one said, unless that was a write.
-                Some(old) if !more && old.is_same_threads(&span) && old.past.strong == span.past.strong => {
-                    if old.act == span.act || old.act == Act::Read {
-                        *old = span;
-                        return;
-                    }
+            let mut overlapping = (0..self.spans.len()).filter(|&at| self.spans[at].overlaps(&span));
+            match (overlapping.next(), overlapping.next()) {
+                (None, _) if self.spans.len() < SPANS_MAX => return self.spans.push(span),
+                (Some(at), None) if self.spans[at].is_outdone_by(&span) => {
+                    self.spans[at] = span;
+                    return;
                 }
                 _ => {}
             }
@@ -430,7 +434,8 @@ impl Report<'_> {
         }
         let first = lanes.trailing_zeros();
         let differs = |lane: u32| access.values.iter().any(|v| v[lane as usize] != v[first as usize]);
-        let others = (first + 1..32).filter(|&lane| lanes & (1 << lane) != 0 && differs(lane)).fold(0, |all, l| all | 1 << l);
+        let others =
+            (first + 1..32).filter(|&lane| lanes & (1 << lane) != 0 && differs(lane)).fold(0, |all, l| all | 1 << l);
         if others != 0 {
             let earlier = (self.now.unit, self.now.warp(), 1 << first, self.now.pc());
             self.push(Hazard::WriteAfterWrite, at, earlier, others);
