@@ -1,7 +1,7 @@
 //! Barriers of a block, by number: who waits, who has come by, and when they open. And the barrier of a cluster.
 //!
-//! A barrier without a count waits for all threads that are left. One with a count counts a warp that comes with all its
-//! lanes as 32, as the hardware does, and opens in the moment that the count is reached: whoever comes later waits for
+//! A barrier without a count waits for all threads that are left. One with a count counts a warp of which all lanes that
+//! are left have come as 32, as the hardware does, and opens in the moment that the count is reached: whoever comes later waits for
 //! the next opening. A barrier counts threads, as Volta's does, so that lanes that took another way are missed.
 
 use super::Machine;
@@ -20,9 +20,8 @@ struct Named {
     opening: u32,
     /// Who waits: warp of the unit, and lanes.
     waiting: Vec<(u32, u32)>,
-    /// Threads that wait or came by; and the same with whole warps counted as 32.
-    threads: u32,
-    slots: u32,
+    /// Who waits or came by, by warp of the block: lanes, and whether they are all that the warp has left.
+    come: Vec<(u32, u32, bool)>,
     /// The count, if the instructions gave one.
     expected: Option<u32>,
     handed: Arrivals,
@@ -30,6 +29,32 @@ struct Named {
     /// Waiting threads whose predicate held.
     yes: u32,
     waiting_threads: u32,
+}
+
+impl Named {
+    fn come(&mut self, warp: &Warp, active: u32) {
+        match self.come.iter_mut().find(|(at, ..)| *at == warp.index) {
+            Some((_, lanes, whole)) => {
+                *lanes |= active;
+                *whole = warp.live & !*lanes == 0;
+            }
+            None => self.come.push((warp.index, active, warp.live & !active == 0)),
+        }
+    }
+
+    fn threads(&self) -> u32 {
+        self.come.iter().map(|(_, lanes, _)| lanes.count_ones()).sum()
+    }
+
+    /// Threads that have come, whole warps as 32.
+    fn slots(&self) -> u32 {
+        self.come.iter().map(|&(_, lanes, whole)| if whole { 32 } else { lanes.count_ones() }).sum()
+    }
+
+    /// Whether the count is reached.
+    fn is_complete(&self) -> bool {
+        self.expected.is_some_and(|expected| !self.come.is_empty() && self.slots() >= expected)
+    }
 }
 
 /// A barrier that has opened, with the predicates of those who waited.
@@ -64,7 +89,7 @@ impl Barriers {
     /// The count that barrier `id` waits for, and how much of it has come.
     pub(super) fn missing(&self, id: u32) -> Option<(u32, u32)> {
         let named = &self.named[id as usize & 15];
-        named.expected.map(|expected| (expected, named.slots))
+        named.expected.map(|expected| (expected, named.slots()))
     }
 }
 
@@ -74,8 +99,7 @@ pub(super) fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &I
     let id = warp.first32(inst.a, active) & 15;
     let count = (inst.b != NONE).then(|| warp.first32(inst.b, active));
     let named = &mut env.barriers.named[id as usize];
-    named.threads += active.count_ones();
-    named.slots += if active == warp.live { 32 } else { active.count_ones() };
+    named.come(warp, active);
     named.expected = named.expected.max(count);
     let waits = inst.op != Op::BarrierArrive;
     let opening = named.opening;
@@ -92,7 +116,7 @@ pub(super) fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &I
             clocks.arrive(&mut named.handed, unit_warp(env.rank, warp.index), active);
         }
     }
-    if named.expected.is_some_and(|expected| named.slots >= expected) {
+    if named.is_complete() {
         env.open(id, false);
     }
     waits
@@ -131,7 +155,16 @@ impl Block {
         let live: u32 = self.warps.iter().map(|warp| warp.live.count_ones()).sum();
         for id in 0..16u32 {
             let named = &self.env.barriers.named[id as usize];
-            if named.waiting.is_empty() || named.expected.is_some() || named.threads < live {
+            if named.expected.is_some() {
+                // Lanes may have ended since their warp came.
+                let named = &mut self.env.barriers.named[id as usize];
+                named.come.iter_mut().for_each(|(at, lanes, whole)| *whole = self.warps[*at as usize].live & !*lanes == 0);
+                if named.is_complete() {
+                    self.env.open(id, false);
+                }
+                continue;
+            }
+            if named.waiting.is_empty() || named.threads() < live {
                 continue;
             }
             if machine.context.options.checks.has(Check::BarrierDivergence) {

@@ -1,10 +1,12 @@
 //! `atom` and `red` to register code.
 
+use std::collections::HashSet;
+
 use ptx::{Instruction, Operand, Type};
 
 use super::Lower;
 use super::memory::{order, scope, target};
-use crate::code::{AtomOp, AtomicOp, Inst, NONE, Op, Order, Reg, Target};
+use crate::code::{AtomOp, AtomicOp, Code, Inst, NONE, Op, Order, Reg, Scope, Target};
 use crate::ops::Row;
 use crate::program::LoadError;
 
@@ -111,4 +113,38 @@ fn operation(inst: &Instruction, ty: Type) -> Option<AtomicOp> {
         ("dec", Type::U32) => AtomicOp::Dec,
         _ => return None,
     })
+}
+
+/// Marks the loads whose value is what a compare-and-swap expects. Such a read may be out of date, since the swap finds
+/// out, so it counts as relaxed though it is written as a plain one: `old = *p; do … while (atomicCAS(p, old, …) != old)`
+/// is no race.
+pub(super) fn mark_expectations(code: &mut Code) {
+    let mut expected: HashSet<(bool, Reg)> = HashSet::new();
+    for inst in &code.insts {
+        if let Op::Atomic(op) = inst.op
+            && op.op == AtomicOp::Cas
+        {
+            expected.insert((op.bytes >= 8, inst.b));
+        }
+    }
+    // Back through copies, until there is nothing new.
+    let mut count = 0;
+    while count != expected.len() {
+        count = expected.len();
+        for inst in &code.insts {
+            let wide = inst.op == Op::Mov64;
+            if (wide || inst.op == Op::Mov32) && expected.contains(&(wide, inst.d)) {
+                expected.insert((wide, inst.a));
+            }
+        }
+    }
+    for inst in &mut code.insts {
+        if let Op::Load(op) = &mut inst.op
+            && op.vector == 1
+            && matches!(op.order, Order::Weak | Order::Volatile)
+            && expected.contains(&(op.width.wide, inst.d))
+        {
+            (op.order, op.scope) = (Order::Relaxed, Scope::Sys);
+        }
+    }
 }

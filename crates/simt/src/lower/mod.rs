@@ -265,6 +265,7 @@ impl<'m> Lower<'m> {
         let align = self.local_align_bytes;
         self.code.functions.iter_mut().for_each(|f| f.local_bytes = f.local_bytes.next_multiple_of(align));
         live::find_unset(&mut self.code);
+        atomic::mark_expectations(&mut self.code);
         graph::save_around_recursion(&mut self.code);
         Ok(self.code)
     }
