@@ -1,19 +1,21 @@
-//! Happens-before for the shared memory of one block.
+//! Happens-before for shared memory.
 //!
 //! Two accesses race when they touch the same byte, come from different threads, at least one is a plain write (or one
 //! is atomic and the other is not), and nothing orders them. What orders: a barrier of the block orders everything
-//! before it with everything after it; a barrier of a warp does so among the lanes it names; a thread's own program order;
-//! and, unless lanes run apart, the program order of the whole warp. Shuffles, votes and fences order nothing, as on
-//! the hardware. Two lanes that write the same bytes in one instruction race only if their values differ.
+//! before it with everything after it, a barrier with a thread count does so among those who came to it, one of a warp
+//! among the lanes it names, one of a cluster among its blocks; a thread's own program order; unless lanes run apart,
+//! the program order of the whole warp; and a release and an acquire that meet in an atomic or another ordered access, as
+//! `global` tells. Shuffles and votes order nothing, as on the hardware, and neither does `volatile`: it counts as plain
+//! here. Two lanes that write the same bytes in one instruction race only if their values differ.
 //!
 //! The shadow keeps, for each word (for each byte, once a narrower access came by), the last write and readers and
 //! atomics of two different threads, of two different warps if there are such. That is enough to find a race in
-//! every word that has one as long as each warp barrier names all lanes of its warp.
+//! every word that has one as long as threads are ordered by barriers of the whole block and of whole warps.
 //!
-//! It may miss: a second race of a word after its first one in the same stretch between barriers; races among lanes
-//! that barriers of part of a warp keep apart, when more than two of them read the word; differing values beyond the
-//! first 8 bytes of one lane's store. It never reports accesses that the rules above order. It does cry wolf over
-//! code that orders threads by hand, with fences and flags in shared memory: it knows no such order.
+//! It may miss: a second race of a word after its first one in the same stretch between barriers; races among threads
+//! that other barriers or flags keep apart, when more than two of them read the word; differing values beyond the
+//! first 8 bytes of one lane's store; a plain write after an ordered read (`ld.relaxed`, `ld.acquire`). It never reports
+//! accesses that the rules above order. It does cry wolf over code that orders threads through `volatile` flags.
 
 mod cells;
 mod clocks;

@@ -8,6 +8,7 @@
 use super::block::Environment;
 use super::warp::{Row32, Row64, Split, State, Warp};
 use super::{Machine, Stop};
+use crate::code::Op;
 
 /// Instructions of a loop that is recognised.
 const LOOP_STEPS_MAX: u32 = 96;
@@ -85,13 +86,28 @@ impl Machine<'_> {
                 break;
             }
             if same_place(&warp.splits[at]) && registers.are_those_of(warp) {
-                warp.splits[at].state = State::Spinning(changes);
-                stop = Stop::Blocked;
+                if self.go_to_read(env, warp, at) {
+                    warp.splits[at].state = State::Spinning(changes);
+                    stop = Stop::Blocked;
+                }
                 break;
             }
         }
         self.registers = registers;
         stop
+    }
+
+    /// Takes a split that goes round in a loop to where the loop reads memory, which is what it waits for. False if it
+    /// nowhere does.
+    fn go_to_read(&mut self, env: &mut Environment, warp: &mut Warp, at: usize) -> bool {
+        for _ in 0..LOOP_STEPS_MAX {
+            let inst = &self.context.code.insts[warp.splits[at].pc as usize];
+            if matches!(inst.op, Op::Load(_) | Op::Atomic(_)) {
+                return true;
+            }
+            self.run(env, warp, at, 1);
+        }
+        false
     }
 
     /// Lets those spin on whose memory may have changed.

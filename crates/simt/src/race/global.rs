@@ -8,10 +8,10 @@
 //! hands on what was released at its place before. A grid-wide barrier is made of such parts and needs no rule.
 //!
 //! Bytes are told apart. A page of memory keeps whole warp accesses while they do not overlap, and a cell for each word
-//! (or byte) once they do: the last plain write, the last strong write, and two readers.
+//! (or byte) once they do: the last plain write, two strong writes and two readers, of two
+//! blocks if there are such.
 //!
-//! It may miss: a race with a third reader, or with a strong write that another strong write of the same place came
-//! after; a second race of a word after its first. A barrier of the block after a strong read is taken for the fence
+//! It may miss: a race with a third reader or strong write of a word; a second race of a word after its first. A barrier of the block after a strong read is taken for the fence
 //! that PTX asks for there, since published kernels leave it out. It finds what is unordered in the interleaving that
 //! ran, which for most kernels is unordered in all. It never reports accesses that the rules above order.
 
@@ -78,7 +78,7 @@ struct Past {
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     write: Past,
-    strong: Past,
+    strong: [Past; 2],
     readers: [Past; 2],
 }
 
@@ -349,7 +349,7 @@ impl Cell {
             Act::Write => (Hazard::WriteAfterWrite, Some(Hazard::WriteAfterRead)),
         };
         report.against(&self.write, after_write, address, past.lanes);
-        report.against(&self.strong, after_write, address, past.lanes);
+        self.strong.iter().for_each(|strong| report.against(strong, after_write, address, past.lanes));
         if let Some(hazard) = after_read {
             self.readers.iter().for_each(|reader| report.against(reader, hazard, address, past.lanes));
         }
@@ -359,31 +359,32 @@ impl Cell {
     fn note(&mut self, past: Past, act: Act, now: Option<&Now>) {
         let joins = |old: &Past| (old.unit, old.tick, old.site) == (past.unit, past.tick, past.site);
         match act {
-            Act::Write if past.strong.is_some() => {
-                let before = if joins(&self.strong) { self.strong.lanes } else { 0 };
-                self.strong = Past { lanes: before | past.lanes, ..past };
-            }
+            Act::Write if past.strong.is_some() => keep(&mut self.strong, past, now),
             Act::Write => {
                 // Whatever was before is ordered before this write, or was reported.
                 let before = if joins(&self.write) { self.write.lanes } else { 0 };
                 *self = Cell { write: Past { lanes: before | past.lanes, ..past }, ..Cell::default() };
             }
-            Act::Read => self.note_reader(past, now),
+            Act::Read => keep(&mut self.readers, past, now),
         }
     }
+}
 
-    fn note_reader(&mut self, past: Past, now: Option<&Now>) {
-        let gone = |old: &Past| {
-            let same = old.unit == past.unit && warp_of(old.site) == warp_of(past.site) && old.lanes & !past.lanes == 0;
-            let behind = now.is_some_and(|now| old.unit == now.unit && !now.is_live(old.tick, old.site));
-            old.lanes == 0 || same || behind
-        };
-        let [first, second] = &mut self.readers;
-        if gone(first) {
-            *first = past;
-        } else if gone(second) || (second.unit == first.unit && past.unit != first.unit) {
-            *second = past;
-        }
+/// Keeps two accesses, of two units if there are such.
+fn keep(kept: &mut [Past; 2], past: Past, now: Option<&Now>) {
+    let gone = |old: &Past| {
+        let same = old.unit == past.unit && warp_of(old.site) == warp_of(past.site) && old.lanes & !past.lanes == 0;
+        let behind = now.is_some_and(|now| old.unit == now.unit && !now.is_live(old.tick, old.site));
+        old.lanes == 0 || same || behind
+    };
+    let [first, second] = kept;
+    let joins = |old: &Past| (old.unit, old.tick, old.site) == (past.unit, past.tick, past.site);
+    match () {
+        () if joins(first) => first.lanes |= past.lanes,
+        () if joins(second) => second.lanes |= past.lanes,
+        () if gone(first) => *first = past,
+        () if gone(second) || (second.unit == first.unit && past.unit != first.unit) => *second = past,
+        () => {}
     }
 }
 

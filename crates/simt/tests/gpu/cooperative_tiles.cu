@@ -1,4 +1,4 @@
-// Tiles and coalesced groups of cooperative groups: shuffles, votes and reductions of parts of warps.
+// Tiles and partitions of cooperative groups: shuffles, votes and reductions of parts of warps.
 // simt: --kernel cooperative_tiles --grid 2 --block 64 --arg in=u32[128]:hash8 --arg out=u32[768]:zero --print out
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
@@ -14,13 +14,7 @@ extern "C" __global__ void cooperative_tiles(const unsigned* in, unsigned* out) 
     mine[1] = cg::reduce(warp, x, cg::greater<unsigned>());
     mine[2] = tile.shfl_down(x, 2) + tile.meta_group_rank();
     mine[3] = tile.ballot(x > 128) * 2 + tile.any(x > 250);
-    if (x % 3 == 0) {
-        cg::coalesced_group some = cg::coalesced_threads();
-        mine[4] = some.shfl(x, 0);
-        mine[5] = some.size() * 100 + some.thread_rank();
-    } else {
-        cg::coalesced_group same = cg::labeled_partition(cg::coalesced_threads(), x % 5);
-        mine[4] = cg::reduce(same, x, cg::plus<unsigned>());
-        mine[5] = same.size();
-    }
+    cg::coalesced_group same = cg::labeled_partition(warp, x % 5);
+    mine[4] = cg::reduce(same, x, cg::plus<unsigned>()) + same.shfl(x, same.size() - 1);
+    mine[5] = same.size() * 100 + same.thread_rank();
 }
