@@ -114,6 +114,14 @@ impl Device {
         matches!(self.kind, Kind::Gpu(_))
     }
 
+    /// Compute capability of a GPU, 90 for 9.0; `None` on the simulator, which runs PTX for any.
+    pub fn compute_capability(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Gpu(gpu) => Some(gpu.arch()),
+            Kind::Sim(_) => None,
+        }
+    }
+
     /// Loads a lesson's kernels. Stale PTX never runs: if the `.cu` differs from the hash stamped in its PTX it is
     /// compiled with NVRTC, and without NVRTC this is an error that names `cargo course setup`.
     ///

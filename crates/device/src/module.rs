@@ -7,7 +7,7 @@ use simt::{Parameter, Program};
 use crate::gpu::{Gpu, GpuModule, Image};
 use crate::nvrtc::{Nvrtc, Place};
 use crate::sim::SimModule;
-use crate::source::{COMMITTED_OPTIONS, COMMITTED_TARGET, sha256};
+use crate::source::{committed_options, committed_target, sha256};
 use crate::{Error, KernelSource};
 
 /// A device with a lesson's kernels on it, ready to launch.
@@ -137,8 +137,8 @@ impl<'a> Recipe<'a> {
         };
         let nvrtc = Nvrtc::find_in(self.places)
             .map_err(|_| Error::NeedsNvrtc { cu: self.source.cu_name(), why: why.clone() })?;
-        let text = nvrtc.compile(&self.source.cu_name(), &self.cu, &COMMITTED_OPTIONS.map(String::from))?;
-        let origin = Origin::Compiled { compiler: nvrtc.name(), target: COMMITTED_TARGET.to_string() };
+        let text = nvrtc.compile(&self.source.cu_name(), &self.cu, &committed_options(&self.cu))?;
+        let origin = Origin::Compiled { compiler: nvrtc.name(), target: committed_target(&self.cu).to_string() };
         Ok(Ptx { text, file: format!("PTX of {} by {}", self.source.cu_name(), nvrtc.name()), origin })
     }
 
