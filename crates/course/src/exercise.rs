@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use device::nvrtc::Nvrtc;
 use lab::text::wrapped;
 
 use crate::workspace;
@@ -61,12 +62,7 @@ impl fmt::Display for NoSuchExercise {
 
 impl std::error::Error for NoSuchExercise {}
 
-/// The status of a verdict: 0 for solved, 1 for not yet.
-fn status(is_solved: bool) -> ExitCode {
-    if is_solved { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// `cargo course exercise`: judges the reader's copy, or lists the exercises.
+/// `cargo course exercise`: judges the reader's copy, status 0 for solved and 1 for not yet, or lists the exercises.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let root = workspace::root()?;
     let exercises = catalogue::load(&root)?;
@@ -76,11 +72,16 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     };
     let exercise = find(&exercises, id)?;
     if copy::start(&root, exercise)? {
-        print!("{}", introduction(exercise));
+        print!("{}", introduction(&root, exercise, &format!("run `cargo course exercise {}` again", exercise.id)));
     }
     let is_solved = try_once(&root, exercise)?;
-    print!("{}", what_next(&exercises, exercise, is_solved, &Progress::load(&root)?));
-    Ok(status(is_solved))
+    let progress = Progress::load(&root)?;
+    if is_solved {
+        print!("{}", after_solving(&exercises, exercise, &progress));
+        return Ok(ExitCode::SUCCESS);
+    }
+    print!("{}", after_failing(exercise, &progress, "run this again"));
+    Ok(ExitCode::FAILURE)
 }
 
 /// `cargo course watch`: judges again whenever a copy is saved.
@@ -205,11 +206,13 @@ fn next<'e>(exercises: &'e [Exercise], progress: &Progress) -> Option<&'e Exerci
     exercises.iter().find(|exercise| !progress.of(&exercise.id).solved)
 }
 
-/// What a reader who has just begun is told.
-fn introduction(exercise: &Exercise) -> String {
-    let (name, id) = (copy::name(exercise), &exercise.id);
-    let begin =
-        format!("Your copy is {name}: edit it, and run `cargo course exercise {id}` again. The starter so far:");
+/// What a reader who has just begun is told; `again` is how to get another verdict.
+fn introduction(root: &Path, exercise: &Exercise, again: &str) -> String {
+    let mut begin = format!("Your copy is {}: edit it, and {again}.", copy::name(exercise));
+    if Nvrtc::find(root).is_err() {
+        begin.push_str(" What you write must be compiled, so run `cargo course setup` once before that.");
+    }
+    begin.push_str(" The starter so far:");
     format!(
         "{}: {}\n\n{}\n\n{}\n\n",
         exercise.chapter,
@@ -249,20 +252,19 @@ fn verdict_on(exercise: &Exercise, name: &str, compiled: Compiled) -> Result<Ver
     }
 }
 
-/// What to do after a verdict.
-fn what_next(exercises: &[Exercise], exercise: &Exercise, is_solved: bool, progress: &Progress) -> String {
-    let id = &exercise.id;
-    if is_solved {
-        let compare = format!("chapters/{}/solutions/{id}.cu", exercise.chapter);
-        let next = match next(exercises, progress) {
-            Some(next) => format!("Next: cargo course exercise {}", next.id),
-            None => "Every exercise is solved".to_owned(),
-        };
-        return format!("\nsolved. Compare with {compare}. {next}\n");
-    }
-    let (read, count) = (progress.of(id).hints.min(exercise.hints.len()), exercise.hints.len());
-    format!(
-        "\nnot yet. Edit {} and run this again; `cargo course hint {id}` has hints ({read} of {count} read)\n",
-        copy::name(exercise)
-    )
+/// What a reader whose kernel is right may do next.
+fn after_solving(exercises: &[Exercise], exercise: &Exercise, progress: &Progress) -> String {
+    let compare = format!("chapters/{}/solutions/{}.cu", exercise.chapter, exercise.id);
+    let next = match next(exercises, progress) {
+        Some(next) => format!("Next: cargo course exercise {}", next.id),
+        None => "Every exercise is solved".to_owned(),
+    };
+    format!("\nsolved. Compare with {compare}. {next}\n")
+}
+
+/// What a reader whose kernel is not right yet may do next; `again` is how to get another verdict.
+fn after_failing(exercise: &Exercise, progress: &Progress, again: &str) -> String {
+    let (read, count) = (progress.of(&exercise.id).hints.min(exercise.hints.len()), exercise.hints.len());
+    let hint = format!("`cargo course hint {}` has hints ({read} of {count} read)", exercise.id);
+    format!("\nnot yet. Edit {} and {again}; {hint}\n", copy::name(exercise))
 }

@@ -74,7 +74,7 @@ impl<'e> Bench<'e> {
     pub fn new(exercise: &'e Exercise, name: &str, ptx: &str) -> Result<Bench<'e>, String> {
         let program = Program::load(name, ptx).map_err(|error| error.to_string())?;
         let mut kernels = BTreeMap::new();
-        for ty in exercise.element_types() {
+        for ty in exercise.types.iter().copied() {
             for block in exercise.blocks.iter().copied().chain(exercise.goals.iter().map(|goal| goal.block)) {
                 let entry = exercise.entry(ty, block);
                 if !kernels.contains_key(&entry) {
@@ -85,19 +85,19 @@ impl<'e> Bench<'e> {
         Ok(Bench { exercise, kernels })
     }
 
-    /// Runs the kernel over random numbers and compares with their sum.
+    /// Runs the kernel over random numbers and compares with the right answer.
     ///
     /// # Errors
     /// A launch that cannot start, or memory that does not suffice.
     pub fn ask(&self, case: Case) -> Result<Answer> {
-        self.sum(case, &lab::input::random(case.ty, case.n as usize, case.n + 1))
+        self.ask_of(case, &lab::input::random(case.ty, case.n as usize, case.n + 1))
     }
 
     /// Runs the kernel over `numbers`, as many as the case has.
     ///
     /// # Errors
     /// As [`Bench::ask`].
-    pub fn sum(&self, case: Case, numbers: &Array) -> Result<Answer> {
+    pub fn ask_of(&self, case: Case, numbers: &Array) -> Result<Answer> {
         let entry = self.exercise.entry(case.ty, case.block);
         let kernel = self.kernels.get(&entry).with_context(|| format!("{entry} was not asked for"))?;
         let mut arrays = self.upload(case, numbers)?;
@@ -110,7 +110,7 @@ impl<'e> Bench<'e> {
             let sums = if once { 1 } else { u64::from(grid) };
             let out = arrays.memory.alloc(&format!("sums{pass}"), sums * case.ty.bytes(), case.ty.bytes() as u32)?;
             if once {
-                arrays.memory.write(out, &vec![0; case.ty.bytes() as usize])?;
+                arrays.memory.write(out, &bytes(self.exercise.op.identity(case.ty)))?;
             }
             self.launch(kernel, &mut arrays, case, (from, out, elements, grid), &mut answer)?;
             additions += self.additions(elements, case.block, grid);
@@ -119,10 +119,10 @@ impl<'e> Bench<'e> {
                 break;
             }
         }
-        let mut bytes = vec![0; case.ty.bytes() as usize];
-        arrays.memory.read(from, &mut bytes)?;
-        let reference = lab::reference::reference(numbers);
-        answer.result = value(case.ty, &bytes);
+        let mut left = vec![0; case.ty.bytes() as usize];
+        arrays.memory.read(from, &mut left)?;
+        let reference = lab::reference::reference_of(self.exercise.op, numbers);
+        answer.result = value(case.ty, &left);
         answer.expected = reference.expected;
         answer.verdict = lab::verify::verify(answer.result, &reference, additions, case.ty);
         Ok(answer)
@@ -216,11 +216,114 @@ fn load(exercise: &Exercise, program: &Program, entry: &str) -> Result<Kernel, S
     program.kernel(entry).map_err(|error| error.to_string())
 }
 
+fn bytes(value: Value) -> Vec<u8> {
+    match value {
+        Value::I32(v) => v.to_le_bytes().to_vec(),
+        Value::F32(v) => v.to_le_bytes().to_vec(),
+        Value::F64(v) => v.to_le_bytes().to_vec(),
+    }
+}
+
 fn value(ty: Type, bytes: &[u8]) -> Value {
     let word = |bytes: &[u8]| bytes.try_into().unwrap_or([0; 4]);
     match ty {
         Type::I32 => Value::I32(i32::from_le_bytes(word(bytes))),
         Type::F32 => Value::F32(f32::from_le_bytes(word(bytes))),
         Type::F64 => Value::F64(f64::from_le_bytes(bytes.try_into().unwrap_or([0; 8]))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exercise::catalogue;
+
+    /// Every thread strides over the grid and brings each element to out[0] by an atomic; thread 0 of each block counts
+    /// its block in state[0].
+    const STRIDING: &str = "
+        .version 8.1
+        .target sm_80
+        .address_size 64
+        .visible .entry tree_b64_i32(.param .u64 in, .param .u64 out, .param .u32 n, .param .u64 state) {
+            .reg .pred %p<3>;
+            .reg .b32 %r<9>;
+            .reg .b64 %rd<6>;
+            ld.param.u64 %rd1, [in];
+            ld.param.u64 %rd2, [out];
+            ld.param.u32 %r1, [n];
+            ld.param.u64 %rd3, [state];
+            mov.u32 %r2, %tid.x;
+            mov.u32 %r3, %ctaid.x;
+            mov.u32 %r4, %ntid.x;
+            mov.u32 %r5, %nctaid.x;
+            setp.ne.u32 %p1, %r2, 0;
+            @%p1 bra START;
+            red.global.add.u32 [%rd3], 1;
+        START:
+            mad.lo.u32 %r6, %r3, %r4, %r2;
+            mul.lo.u32 %r7, %r5, %r4;
+        LOOP:
+            setp.ge.u32 %p2, %r6, %r1;
+            @%p2 bra END;
+            mul.wide.u32 %rd4, %r6, 4;
+            add.u64 %rd5, %rd1, %rd4;
+            ld.global.u32 %r8, [%rd5];
+            red.global.OP.s32 [%rd2], %r8;
+            add.u32 %r6, %r6, %r7;
+            bra LOOP;
+        END:
+            ret;
+        }";
+
+    fn exercise(op: &str) -> Exercise {
+        let text = format!(
+            "[[exercise]]\nid = 'tree'\ntitle = ''\nquestion = ''\nhints = ['']\nblocks = [64]\ntypes = ['i32']\n\
+             entry = 'tree_b{{block}}_{{type}}'\nop = '{op}'\nlaunches = 'once'\ngrid_max = 3\nstate_words = 1\n"
+        );
+        catalogue::parse(&text, "ch07").unwrap().remove(0)
+    }
+
+    #[test]
+    fn once_over_a_limited_grid_with_state() {
+        for (op, of_ptx) in [("sum", "add"), ("min", "min"), ("max", "max")] {
+            let exercise = exercise(op);
+            let bench = Bench::new(&exercise, "k.ptx", &STRIDING.replace("OP", of_ptx)).unwrap();
+            for n in [0, 1, 1000] {
+                let schedule = Schedule::Independent { seed: None };
+                let answer = bench.ask(Case { ty: Type::I32, n, block: 64, offset: 1, schedule }).unwrap();
+                assert!(answer.is_right(), "{op} of {n}: {answer:?}");
+                assert_eq!(bench.grid(n, 64), if n > 64 { 3 } else { 1 });
+            }
+        }
+    }
+
+    #[test]
+    fn another_operation_is_wrong() {
+        let exercise = exercise("min");
+        let bench = Bench::new(&exercise, "k.ptx", &STRIDING.replace("OP", "max")).unwrap();
+        let schedule = Schedule::Lockstep;
+        assert!(!bench.ask(Case { ty: Type::I32, n: 9, block: 64, offset: 0, schedule }).unwrap().is_right());
+    }
+
+    #[test]
+    fn what_the_judge_cannot_call_is_refused_in_words() {
+        let mut exercise = exercise("sum");
+        let refused = |exercise: &Exercise, ptx: &str| Bench::new(exercise, "k.ptx", ptx).err().unwrap();
+        let ptx = STRIDING.replace("OP", "add");
+        assert!(refused(&exercise, &ptx.replace("tree_b64", "tree")).contains("no kernel tree_b64_i32 (but tree_i32)"));
+        assert!(refused(&exercise, "int main() {}").contains("k.ptx:1"));
+        exercise.state_words = 0;
+        assert!(refused(&exercise, &ptx).contains("tree_b64_i32 must take what the starter's does"));
+    }
+
+    #[test]
+    fn the_bound_holds_for_any_order_of_a_block() {
+        let mut exercise = exercise("sum");
+        let bench = Bench::new(&exercise, "k.ptx", &STRIDING.replace("OP", "add")).unwrap();
+        assert_eq!(bench.additions(1000, 64, 3), 999, "one launch adds everything");
+        exercise.launches = Launches::UntilOne;
+        let bench = Bench::new(&exercise, "k.ptx", &STRIDING.replace("OP", "add")).unwrap();
+        assert_eq!(bench.additions(1000, 64, 3), 383, "334 a block, taken 64 at a time");
+        assert_eq!(bench.additions(40, 64, 1), 39);
     }
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use device::{Code, KernelSource};
-use lab::Type;
-use serde::Deserialize;
+use lab::{Op, Type};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use simt::Metric;
 
 use crate::workspace;
@@ -30,7 +31,11 @@ pub struct Exercise {
     /// Threads a block, each tried; any number, not only powers of two.
     pub blocks: Vec<u32>,
     /// Element types, each tried.
-    pub types: Vec<TypeName>,
+    #[serde(deserialize_with = "types")]
+    pub types: Vec<Type>,
+    /// What the kernel computes; a sum by default.
+    #[serde(default, deserialize_with = "op")]
+    pub op: Op,
     /// Name of the kernel, with `{type}` and, where there is an instance for each block size, `{block}`. By default the
     /// id with underscores, `_` and the type.
     pub entry: Option<String>,
@@ -39,7 +44,7 @@ pub struct Exercise {
     pub elements_per_thread: u32,
     /// Most blocks of a grid, for kernels that stride over the grid.
     pub grid_max: Option<u32>,
-    /// Whether it is launched again with the block sums until one value is left, or once, with an `out` of one zero.
+    /// Whether it is launched again with the block sums until one value is left, or once, with an `out` of one value.
     #[serde(default)]
     pub launches: Launches,
     /// Cooperative launch: all blocks are resident together.
@@ -70,21 +75,19 @@ pub enum Launches {
     /// Each block writes its sum, and the sums are the next launch's input.
     #[default]
     UntilOne,
-    /// The kernel itself brings the result to `out[0]`, which is 0 before.
+    /// The kernel itself brings the result to `out[0]`, which holds the operation's identity before: 0 for a sum.
     Once,
 }
 
-/// An element type by its name in TOML.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct TypeName(pub Type);
+fn types<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Error> {
+    let names = Vec::<String>::deserialize(from)?;
+    let unknown = |name: &str| D::Error::custom(format!("no type `{name}`: it is i32, f32 or f64"));
+    names.iter().map(|name| Type::from_name(name).ok_or_else(|| unknown(name))).collect()
+}
 
-impl TryFrom<String> for TypeName {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<TypeName, String> {
-        Type::from_name(&name).map(TypeName).ok_or_else(|| format!("no type `{name}`: it is i32, f32 or f64"))
-    }
+fn op<'de, D: Deserializer<'de>>(from: D) -> Result<Op, D::Error> {
+    let name = String::deserialize(from)?;
+    Op::from_name(&name).ok_or_else(|| D::Error::custom(format!("no operation `{name}`: it is sum, min or max")))
 }
 
 /// A limit on what one run counts, i32 where the exercise has it.
@@ -184,11 +187,6 @@ impl Exercise {
         u64::from(self.elements_per_thread) * u64::from(block)
     }
 
-    /// Element types.
-    pub fn element_types(&self) -> impl Iterator<Item = Type> + '_ {
-        self.types.iter().map(|ty| ty.0)
-    }
-
     /// What the file may not say.
     fn check(&self) -> Result<()> {
         ensure!(is_name(&self.id), "id `{}`: it has lower-case letters, digits and hyphens", self.id);
@@ -260,7 +258,8 @@ pub fn load(root: &Path) -> Result<Vec<Exercise>> {
     Ok(exercises)
 }
 
-fn parse(text: &str, chapter: &str) -> Result<Vec<Exercise>> {
+/// The exercises of one file.
+pub(super) fn parse(text: &str, chapter: &str) -> Result<Vec<Exercise>> {
     let mut file: File = toml::from_str(text)?;
     for exercise in &mut file.exercise {
         exercise.chapter = chapter.to_owned();
@@ -341,6 +340,7 @@ mod tests {
             ("reason = \"few-barriers\"", "reason = \"slow\"", "`slow` is no reason"),
             ("id = \"four-loads\"", "id = \"../x\"", "id `../x`"),
             ("[\"h\"]", "[]", "no hints"),
+            ("title =", "op = \"mean\"\ntitle =", "no operation `mean`"),
             ("at_most", "at_least", "at_least"),
             ("title", "titel", "title"),
         ] {

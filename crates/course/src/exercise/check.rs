@@ -120,10 +120,91 @@ fn strays(root: &Path, exercises: &[Exercise]) -> Result<Vec<String>> {
 mod tests {
     use super::*;
 
+    const CHAPTER: &str = "ch04-first-add";
+
+    /// A tree with the exercises of one chapter, and nothing else.
+    fn tree() -> tempfile::TempDir {
+        let (from, dir) = (workspace::root().unwrap().join("chapters").join(CHAPTER), tempfile::tempdir().unwrap());
+        let to = dir.path().join("chapters").join(CHAPTER);
+        std::fs::create_dir(dir.path().join("kernels")).unwrap(); // which is how a source tree is known
+        for folder in FOLDERS {
+            std::fs::create_dir_all(to.join(folder)).unwrap();
+            for file in workspace::walk(&from.join(folder)).unwrap() {
+                std::fs::copy(&file, to.join(file.strip_prefix(&from).unwrap())).unwrap();
+            }
+        }
+        std::fs::copy(from.join("exercises.toml"), to.join("exercises.toml")).unwrap();
+        dir
+    }
+
+    /// Puts one kernel, with its PTX, in the place of another.
+    fn put(root: &Path, from: &str, to: &str) {
+        for extension in ["cu", "ptx"] {
+            let path = |name: &str| root.join("chapters").join(CHAPTER).join(format!("{name}.{extension}"));
+            std::fs::copy(path(from), path(to)).unwrap();
+        }
+    }
+
+    fn problems(root: &Path) -> Vec<String> {
+        check(root, &[]).unwrap().problems
+    }
+
     #[test]
     fn starters_fail_solutions_pass_and_wrong_kernels_are_rejected() {
-        let root = workspace::root().unwrap();
-        let findings = check(&root, &[]).unwrap();
-        println!("{}", findings.verdict().unwrap());
+        let findings = check(&workspace::root().unwrap(), &[]).unwrap();
+        assert!(findings.examined >= 4, "{} kernels are no exercise", findings.examined);
+        assert_eq!(findings.problems, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_solution_that_fails_is_named() {
+        let dir = tree();
+        put(dir.path(), "wrong/four-loads-side-by-side", "solutions/four-loads");
+        let problem = "chapters/ch04-first-add/solutions/four-loads.cu: fails: sectors-once (512 counted)";
+        assert_eq!(problems(dir.path()), [problem]);
+    }
+
+    #[test]
+    fn a_starter_and_a_wrong_kernel_that_pass_are_named() {
+        let dir = tree();
+        put(dir.path(), "solutions/four-loads", "exercises/four-loads");
+        put(dir.path(), "solutions/four-loads", "wrong/four-loads-one-guard");
+        let problems = problems(dir.path());
+        assert!(
+            problems[0].ends_with("exercises/four-loads.cu: does not say where to write: add a TODO"),
+            "{problems:?}"
+        );
+        assert!(problems[1].ends_with("exercises/four-loads.cu: is a solution already"), "{problems:?}");
+        assert!(problems[2].ends_with("one-guard.cu: passes, and must be rejected for wrong-sum"), "{problems:?}");
+        assert_eq!(problems.len(), 3, "{problems:?}");
+    }
+
+    #[test]
+    fn another_reason_than_the_stated_one_is_named() {
+        let dir = tree();
+        put(dir.path(), "wrong/four-loads-first-guard", "wrong/four-loads-one-guard");
+        let problems = problems(dir.path());
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(
+            problems[0].contains("is rejected for out-of-bounds at n = 1, block 32, i32, not for wrong-sum"),
+            "{problems:?}"
+        );
+    }
+
+    #[test]
+    fn missing_and_stray_files_and_empty_chapters_are_named() {
+        let dir = tree();
+        let file = |name: &str| dir.path().join("chapters").join(CHAPTER).join(name);
+        std::fs::remove_file(file("wrong/four-loads-one-guard.cu")).unwrap();
+        std::fs::write(file("solutions/other.cu"), "").unwrap();
+        let problems = check(dir.path(), &[CHAPTER, "ch05-unroll"]).unwrap().problems;
+        assert_eq!(
+            problems,
+            [
+                "chapters/ch05-unroll/exercises.toml: has no exercise, and every chapter has one",
+                "chapters/ch04-first-add/wrong/four-loads-one-guard.cu: missing: four-loads names it",
+                "chapters/ch04-first-add/solutions/other.cu: no exercise names it",
+            ]
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use device::nvrtc::Nvrtc;
-use device::{COMMITTED_OPTIONS, Error, KernelSource, Stamp, source_sha256};
+use device::{Error, KernelSource, Stamp, committed_options, source_sha256};
 
 use super::catalogue::Exercise;
 use crate::workspace;
@@ -124,7 +124,7 @@ fn committed(source: &KernelSource, text: &str) -> Option<String> {
 }
 
 fn with(nvrtc: &Nvrtc, name: &str, text: &str) -> Result<Compiled> {
-    match nvrtc.compile(name, text, &COMMITTED_OPTIONS.map(String::from)) {
+    match nvrtc.compile(name, text, &committed_options(text)) {
         Ok(ptx) => Ok(Compiled::Ptx(ptx)),
         Err(Error::Compile { log, .. }) => Ok(Compiled::Refused(log)),
         Err(error) => Err(error.into()),

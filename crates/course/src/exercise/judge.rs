@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use device::Schedule;
-use lab::{Array, Type};
+use lab::{Array, Op, Type};
 
 use super::bench::{Answer, Bench, Case};
 use super::catalogue::{Exercise, Goal, Launches, WRONG_SUM};
@@ -33,7 +33,7 @@ pub struct Verdict {
 /// One kind of trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage {
-    /// `right sums`
+    /// `right results`
     pub name: &'static str,
     /// What it looks at, for the reader.
     pub what: String,
@@ -135,11 +135,11 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
         schedules().flat_map(|schedule| few(exercise).map(move |case| Case { schedule, ..case })).collect();
     let largest = sums.iter().map(|case| case.n).max().unwrap_or(0);
     let listed = |numbers: &[u32]| lab::text::listed(&numbers.iter().map(u32::to_string).collect::<Vec<_>>());
-    let types: Vec<&str> = exercise.element_types().map(Type::name).collect();
+    let types: Vec<&str> = exercise.types.iter().map(|ty| ty.name()).collect();
     let stage = |name, what, cases: Vec<Case>| (Stage { name, what, passed: 0, cases: cases.len() }, cases);
     vec![
         stage(
-            "right sums",
+            "right results",
             format!(
                 "{}, blocks of {}, n up to {}, nothing out of order",
                 lab::text::listed(&types),
@@ -158,7 +158,7 @@ fn sums(exercise: &Exercise) -> Vec<Case> {
     let mut cases = Vec::new();
     for &block in &exercise.blocks {
         for n in sizes(exercise, block) {
-            cases.extend(exercise.element_types().map(|ty| Case { ty, n, block, offset: 0, schedule: SCHEDULE }));
+            cases.extend(exercise.types.iter().map(|&ty| Case { ty, n, block, offset: 0, schedule: SCHEDULE }));
         }
     }
     cases.sort_by_key(|case| (case.n, case.block));
@@ -186,7 +186,7 @@ fn sizes(exercise: &Exercise, block: u32) -> BTreeSet<u64> {
 fn few(exercise: &Exercise) -> impl Iterator<Item = Case> + '_ {
     exercise.blocks.iter().flat_map(|&block| {
         let n = exercise.elements_per_block(block) + 33;
-        exercise.element_types().map(move |ty| Case { ty, n, block, offset: 0, schedule: SCHEDULE })
+        exercise.types.iter().map(move |&ty| Case { ty, n, block, offset: 0, schedule: SCHEDULE })
     })
 }
 
@@ -198,7 +198,7 @@ fn schedules() -> impl Iterator<Item = Schedule> {
 /// The first goal that is missed.
 fn missed(exercise: &Exercise, bench: &Bench<'_>, stage: &mut Stage) -> Result<Option<Failure>> {
     for goal in &exercise.goals {
-        let ty = exercise.element_types().next().unwrap_or(Type::I32);
+        let ty = exercise.types.first().copied().unwrap_or(Type::I32);
         let n = goal.n.unwrap_or(exercise.elements_per_block(goal.block));
         let case = Case { ty, n, block: goal.block, offset: 0, schedule: SCHEDULE };
         let answer = bench.ask(case)?;
@@ -236,15 +236,15 @@ fn smallest(exercise: &Exercise, bench: &Bench<'_>, found: Case, answer: Answer)
 /// counted. `None` where faults say enough, where there are too many elements, or where that does not explain the result.
 fn contributions(exercise: &Exercise, bench: &Bench<'_>, case: Case, answer: &Answer) -> Result<Option<String>> {
     let case = Case { ty: Type::I32, ..case };
-    let is_i32 = exercise.element_types().any(|ty| ty == case.ty);
-    if !is_i32 || !answer.faults.is_empty() || case.n > LOOKED_INTO_MAX || case.n == 0 {
+    let is_sum = exercise.op == Op::Sum && exercise.types.contains(&case.ty);
+    if !is_sum || !answer.faults.is_empty() || case.n > LOOKED_INTO_MAX || case.n == 0 {
         return Ok(None);
     }
     let mut counts = Vec::new();
     for i in 0..case.n as usize {
         let mut one_hot = vec![0; case.n as usize];
         one_hot[i] = 1;
-        let alone = bench.sum(case, &Array::I32(one_hot))?;
+        let alone = bench.ask_of(case, &Array::I32(one_hot))?;
         if !alone.faults.is_empty() {
             return Ok(None);
         }

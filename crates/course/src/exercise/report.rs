@@ -74,7 +74,7 @@ fn case_text(case: Case, answer: &Answer, contributions: Option<&str>, root: &Pa
 
 fn wrong_sum(case: Case, answer: &Answer, contributions: Option<&str>) -> String {
     let (result, expected) = (answer.result, answer.expected);
-    let mut text = format!("the sum is {result}, expected {expected}");
+    let mut text = format!("the result is {result}, expected {expected}");
     if case.ty != Type::I32 {
         let (error, bound) = (three_digits(answer.verdict.abs_error), three_digits(answer.verdict.error_bound));
         text.push_str(&format!(": off by {error}, and rounding explains {bound}"));

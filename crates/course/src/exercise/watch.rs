@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::catalogue::Exercise;
 use super::progress::Progress;
-use super::{copy, introduction, next, try_once, what_next};
+use super::{after_failing, after_solving, copy, introduction, next, try_once};
 
 /// How often the copies are looked at.
 const POLL: Duration = Duration::from_millis(300);
@@ -25,57 +25,61 @@ pub fn run(root: &Path, exercises: &[Exercise], chosen: Option<&Exercise>) -> Re
         return Ok(());
     };
     let watched = || exercises.iter().filter(|exercise| chosen.is_none_or(|chosen| chosen.id == exercise.id));
-    begin(root, exercises, first, chosen.is_none())?;
-    println!("watching {}/ (stop with Ctrl-C)", copy::FOLDER);
+    println!("watching {}/ (stop with Ctrl-C)\n", copy::FOLDER);
     let mut seen: BTreeMap<&str, Fingerprint> =
         watched().map(|exercise| (exercise.id.as_str(), fingerprint(root, exercise))).collect();
+    begin(root, first)?;
+    seen.insert(&first.id, None); // which is why the loop judges it at once
     loop {
-        std::thread::sleep(POLL);
         for exercise in watched() {
             let now = fingerprint(root, exercise);
             if seen.insert(&exercise.id, now) == Some(now) {
                 continue;
             }
-            match now {
-                // Editors that write a new file and rename it leave a moment without one.
-                None if !copy::path(root, exercise).exists() => {
-                    println!("\n{} is gone; `cargo course reset {}` makes it again", copy::name(exercise), exercise.id);
-                }
-                _ => {
-                    println!();
-                    begin(root, exercises, exercise, chosen.is_none())?;
-                    // Begun copies are no saved ones.
-                    for exercise in watched().filter(|other| other.id != exercise.id) {
-                        seen.insert(&exercise.id, fingerprint(root, exercise));
-                    }
-                }
+            if now.is_some() {
+                saved(root, exercises, exercise, chosen.is_none())?;
+            } else if is_still_gone(root, exercise) {
+                println!("{} is gone; `cargo course reset {}` makes it again\n", copy::name(exercise), exercise.id);
             }
         }
+        std::thread::sleep(POLL);
     }
 }
 
-/// Judges `exercise`, and once it is solved goes on to the next if `goes_on`. What keeps a verdict from being made, such
-/// as a missing compiler, is news and not the end.
-fn begin(root: &Path, exercises: &[Exercise], exercise: &Exercise, goes_on: bool) -> Result<()> {
+/// Makes the reader's copy, unless it is there.
+fn begin(root: &Path, exercise: &Exercise) -> Result<()> {
     if copy::start(root, exercise)? {
-        print!("{}", introduction(exercise));
+        print!("{}", introduction(root, exercise, "save it"));
     }
+    Ok(())
+}
+
+/// Judges a copy that was saved, and once it is solved begins the next if `goes_on`. What keeps a verdict from being made,
+/// such as a missing compiler, is news and not the end.
+fn saved(root: &Path, exercises: &[Exercise], exercise: &Exercise, goes_on: bool) -> Result<()> {
     let is_solved = match try_once(root, exercise) {
         Ok(is_solved) => is_solved,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {error:#}\n");
             return Ok(());
         }
     };
     let progress = Progress::load(root)?;
-    print!("{}", what_next(exercises, exercise, is_solved, &progress));
-    if let Some(next) = next(exercises, &progress).filter(|_| goes_on && is_solved)
-        && copy::start(root, next)?
-    {
-        print!("\n{}", introduction(next));
-        try_once(root, next)?;
+    if !is_solved {
+        println!("{}", after_failing(exercise, &progress, "save it"));
+        return Ok(());
     }
-    Ok(())
+    println!("{}", after_solving(exercises, exercise, &progress));
+    match next(exercises, &progress) {
+        Some(next) if goes_on => begin(root, next),
+        _ => Ok(()),
+    }
+}
+
+/// Editors that write a new file and rename it leave a moment without one.
+fn is_still_gone(root: &Path, exercise: &Exercise) -> bool {
+    std::thread::sleep(POLL);
+    fingerprint(root, exercise).is_none()
 }
 
 fn fingerprint(root: &Path, exercise: &Exercise) -> Fingerprint {
