@@ -2,6 +2,7 @@
 //! compiles them, runs them on the simulator and says what is right and what fails first.
 
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -62,25 +63,34 @@ impl fmt::Display for NoSuchExercise {
 
 impl std::error::Error for NoSuchExercise {}
 
+/// Prints a text, with a newline at its end if it has none. Whoever closed the pipe has read enough.
+fn say(text: impl fmt::Display) {
+    let mut text = text.to_string();
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
 /// `cargo course exercise`: judges the reader's copy, status 0 for solved and 1 for not yet, or lists the exercises.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let root = workspace::root()?;
     let exercises = catalogue::load(&root)?;
     let Some(id) = &options.id else {
-        print!("{}", list(&exercises, &Progress::load(&root)?));
+        say(list(&exercises, &Progress::load(&root)?));
         return Ok(ExitCode::SUCCESS);
     };
     let exercise = find(&exercises, id)?;
     if copy::start(&root, exercise)? {
-        print!("{}", introduction(&root, exercise, &format!("run `cargo course exercise {}` again", exercise.id)));
+        say(introduction(&root, exercise, &format!("run `cargo course exercise {}` again", exercise.id)));
     }
     let is_solved = try_once(&root, exercise)?;
     let progress = Progress::load(&root)?;
     if is_solved {
-        print!("{}", after_solving(&exercises, exercise, &progress));
+        say(after_solving(&exercises, exercise, &progress));
         return Ok(ExitCode::SUCCESS);
     }
-    print!("{}", after_failing(exercise, &progress, "run this again"));
+    say(after_failing(exercise, &progress, "run this again"));
     Ok(ExitCode::FAILURE)
 }
 
@@ -104,11 +114,11 @@ pub fn hint(options: &HintOptions) -> Result<ExitCode> {
     let next = read.min(count - 1);
     let shown = if options.all { 0..count } else { next..next + 1 };
     for (number, hint) in exercise.hints.iter().enumerate().take(shown.end).skip(shown.start) {
-        println!("{}", paragraph(&format!("hint {} of {count}: {hint}", number + 1), "  "));
+        say(paragraph(&format!("hint {} of {count}: {hint}", number + 1), "  "));
     }
     if shown.end == count {
         let solution = workspace::name(&root, &exercise.solution(&root).cu);
-        println!("There is no further hint. One solution is in {solution}.");
+        say(format_args!("There is no further hint. One solution is in {solution}."));
     }
     progress.hinted(&exercise.id, shown.end);
     progress.save(&root)?;
@@ -121,9 +131,9 @@ pub fn reset(options: &ResetOptions) -> Result<ExitCode> {
     let exercises = catalogue::load(&root)?;
     let exercise = find(&exercises, &options.id)?;
     if let Some(kept) = copy::reset(&root, exercise)? {
-        println!("your work is kept in {}", workspace::name(&root, &kept));
+        say(format_args!("your work is kept in {}", workspace::name(&root, &kept)));
     }
-    println!("{} is the starter again", copy::name(exercise));
+    say(format_args!("{} is the starter again", copy::name(exercise)));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -132,20 +142,20 @@ pub fn progress() -> Result<ExitCode> {
     let root = workspace::root()?;
     let exercises = catalogue::load(&root)?;
     let progress = Progress::load(&root)?;
-    println!("  {:<22} {:<8} {:<14} {:>5}  {:>8}", "exercise", "chapter", "", "tries", "hints");
+    say(format_args!("  {:<22} {:<8} {:<14} {:>5}  {:>8}", "exercise", "chapter", "", "tries", "hints"));
     for exercise in &exercises {
         let entry = progress.of(&exercise.id);
         let hints = format!("{} of {}", entry.hints.min(exercise.hints.len()), exercise.hints.len());
-        println!(
+        say(format_args!(
             "{} {:<22} {:<8} {:<14} {:>5}  {hints:>8}",
             mark(&entry),
             exercise.id,
             exercise.chapter_number(),
             entry.status(),
             entry.tries
-        );
+        ));
     }
-    println!("{}", tally(&exercises, &progress));
+    say(tally(&exercises, &progress));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -233,8 +243,8 @@ fn try_once(root: &Path, exercise: &Exercise) -> Result<bool> {
     let text = copy::read(root, &copy::path(root, exercise))
         .with_context(|| format!("{}: `cargo course reset {}` makes it again", exercise.id, exercise.id))?;
     let verdict = verdict_on(exercise, &name, copy::compile(root, exercise, &text)?)?;
-    println!("{} in {name}", exercise.id);
-    print!("{}", report::verdict(&verdict, root, &name, &text));
+    say(format_args!("{} in {name}", exercise.id));
+    say(report::verdict(&verdict, root, &name, &text));
     let is_solved = verdict.failure.is_none();
     let starter = copy::read(root, &exercise.starter(root).cu)?;
     if text != starter {

@@ -93,7 +93,7 @@ impl Failure {
 /// A simulator that cannot go on, which says nothing about the kernel.
 pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
     let mut stages = stages(exercise);
-    let bench = match Bench::new(exercise, name, ptx) {
+    let bench = match Bench::new(exercise, &format!("PTX of {name}"), ptx) {
         Ok(bench) => bench,
         Err(why) => return Ok(Verdict { stages: names(stages), failure: Some(Failure::NoKernel(why)) }),
     };

@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::catalogue::Exercise;
 use super::progress::Progress;
-use super::{after_failing, after_solving, copy, introduction, next, try_once};
+use super::{after_failing, after_solving, copy, introduction, next, say, try_once};
 
 /// How often the copies are looked at.
 const POLL: Duration = Duration::from_millis(300);
@@ -21,11 +21,11 @@ type Fingerprint = Option<(Option<SystemTime>, u64)>;
 /// the first that is not solved is begun, and the next one when it is solved.
 pub fn run(root: &Path, exercises: &[Exercise], chosen: Option<&Exercise>) -> Result<()> {
     let Some(first) = chosen.or(next(exercises, &Progress::load(root)?)) else {
-        println!("every exercise is solved; `cargo course watch ID` watches one of them");
+        say(format_args!("every exercise is solved; `cargo course watch ID` watches one of them"));
         return Ok(());
     };
     let watched = || exercises.iter().filter(|exercise| chosen.is_none_or(|chosen| chosen.id == exercise.id));
-    println!("watching {}/ (stop with Ctrl-C)\n", copy::FOLDER);
+    say(format_args!("watching {}/ (stop with Ctrl-C)\n", copy::FOLDER));
     let mut seen: BTreeMap<&str, Fingerprint> =
         watched().map(|exercise| (exercise.id.as_str(), fingerprint(root, exercise))).collect();
     begin(root, first)?;
@@ -39,7 +39,11 @@ pub fn run(root: &Path, exercises: &[Exercise], chosen: Option<&Exercise>) -> Re
             if now.is_some() {
                 saved(root, exercises, exercise, chosen.is_none())?;
             } else if is_still_gone(root, exercise) {
-                println!("{} is gone; `cargo course reset {}` makes it again\n", copy::name(exercise), exercise.id);
+                say(format_args!(
+                    "{} is gone; `cargo course reset {}` makes it again\n",
+                    copy::name(exercise),
+                    exercise.id
+                ));
             }
         }
         std::thread::sleep(POLL);
@@ -49,7 +53,7 @@ pub fn run(root: &Path, exercises: &[Exercise], chosen: Option<&Exercise>) -> Re
 /// Makes the reader's copy, unless it is there.
 fn begin(root: &Path, exercise: &Exercise) -> Result<()> {
     if copy::start(root, exercise)? {
-        print!("{}", introduction(root, exercise, "save it"));
+        say(introduction(root, exercise, "save it"));
     }
     Ok(())
 }
@@ -66,10 +70,10 @@ fn saved(root: &Path, exercises: &[Exercise], exercise: &Exercise, goes_on: bool
     };
     let progress = Progress::load(root)?;
     if !is_solved {
-        println!("{}", after_failing(exercise, &progress, "save it"));
+        say(after_failing(exercise, &progress, "save it") + "\n");
         return Ok(());
     }
-    println!("{}", after_solving(exercises, exercise, &progress));
+    say(after_solving(exercises, exercise, &progress) + "\n");
     match next(exercises, &progress) {
         Some(next) if goes_on => begin(root, next),
         _ => Ok(()),
