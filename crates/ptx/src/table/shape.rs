@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn a_shape_covers_what_it_lists_and_nothing_else() {
-        let shape = Shape { pattern: "min.ftz?.NaN?.xorsign+abs?.f32|f64", operands: "T=T,T", group: "g", sm: 80, version: 70 };
+        let shape =
+            Shape { pattern: "min.ftz?.NaN?.xorsign+abs?.f32|f64", operands: "T=T,T", group: "g", sm: 80, version: 70 };
         let opcodes = shape.opcodes();
         assert_eq!(opcodes.len(), 16);
         assert!(opcodes.contains(&"min.ftz.xorsign.abs.f32".to_string()));

@@ -87,7 +87,9 @@ fn kernels(at: usize, shape: &Shape) -> Vec<Kernel> {
 /// A comparison combines its result in one and the same way, whatever it compares: not every pair of the two is run.
 fn is_worth_running(opcode: &str) -> bool {
     let combines = opcode.starts_with("set") && opcode.split('.').any(|word| matches!(word, "and" | "or" | "xor"));
-    !combines || opcode.split('.').any(|word| matches!(word, "lt" | "neu")) || opcode.contains(".eq.") && opcode.contains(".b")
+    !combines
+        || opcode.split('.').any(|word| matches!(word, "lt" | "neu"))
+        || opcode.contains(".eq.") && opcode.contains(".b")
 }
 
 /// Bits that a destination is recorded with.
@@ -155,7 +157,8 @@ impl Fixture {
             })
             .collect();
         if self.takes_carry() {
-            let set = if self.opcode.starts_with("subc") { "sub.cc.u32 %r10, 0, %r7" } else { "add.cc.u32 %r10, %r7, -1" };
+            let set =
+                if self.opcode.starts_with("subc") { "sub.cc.u32 %r10, 0, %r7" } else { "add.cc.u32 %r10, %r7, -1" };
             let _ = writeln!(text, "    {set};");
         }
         let _ = writeln!(text, "    {} {}, {};", self.opcode, destinations.join("|"), sources.join(", "));
@@ -175,7 +178,8 @@ impl Fixture {
                 let _ = writeln!(text, "    selp.u32 %r10, 1, 0, %p{};", 8 + i);
                 let _ = writeln!(text, "    st.global.b32 [%out+{offset}], %r10;");
             } else {
-                let _ = writeln!(text, "    st.global.b{} [%out+{offset}], {};", width_bits(kind), register(kind, 8 + i));
+                let _ =
+                    writeln!(text, "    st.global.b{} [%out+{offset}], {};", width_bits(kind), register(kind, 8 + i));
             }
         }
     }

@@ -92,7 +92,8 @@ fn specials(kind: Kind) -> Vec<u64> {
         Kind::Listed(list) => list.to_vec(),
         Kind::Predicate => vec![0, 1],
         Kind::Angle => {
-            let angles = [0f32, 0.5, 1.0, 0.785_398_2, 1.570_796_4, 3.141_592_7, 1e-3, 1e-20, 6.0, 2.5, f32::INFINITY, f32::NAN];
+            let angles =
+                [0f32, 0.5, 1.0, 0.785_398_2, 1.570_796_4, 3.141_592_7, 1e-3, 1e-20, 6.0, 2.5, f32::INFINITY, f32::NAN];
             angles.iter().flat_map(|x| [x.to_bits(), (-x).to_bits()]).chain([1, 0x8000_0001]).map(u64::from).collect()
         }
         Kind::Pair(_) | Kind::Bytes => Vec::new(),
@@ -107,12 +108,37 @@ fn float_specials(exponent: u32, fraction: u32) -> Vec<u64> {
     let normal = 1u64 << fraction;
     let power = |k: i64| ((bias as i64 + k).clamp(1, 2 * bias as i64) as u64) << fraction;
     let mut list = vec![
-        one, sign, infinity, infinity + (normal >> 1) + 0x15, normal, sign | infinity, 0, infinity - 1, 1, sign | one,
-        sign | (normal - 1), infinity + 1, sign | infinity | (normal >> 1), sign | infinity | 0x2a, normal - 1,
-        sign | 1, sign | normal, sign | (infinity - 1), one + 1, one - 1, normal >> 1, normal | (normal >> 1),
+        one,
+        sign,
+        infinity,
+        infinity + (normal >> 1) + 0x15,
+        normal,
+        sign | infinity,
+        0,
+        infinity - 1,
+        1,
+        sign | one,
+        sign | (normal - 1),
+        infinity + 1,
+        sign | infinity | (normal >> 1),
+        sign | infinity | 0x2a,
+        normal - 1,
+        sign | 1,
+        sign | normal,
+        sign | (infinity - 1),
+        one + 1,
+        one - 1,
+        normal >> 1,
+        normal | (normal >> 1),
     ];
     // Halves, integers around the ends of the integer types, and numbers around the ends of smaller formats.
-    list.extend([power(-1), power(0) | (normal >> 1), power(1) | (normal >> 2), sign | power(-1), sign | power(1) | normal >> 2]);
+    list.extend([
+        power(-1),
+        power(0) | (normal >> 1),
+        power(1) | (normal >> 2),
+        sign | power(-1),
+        sign | power(1) | normal >> 2,
+    ]);
     list.extend([7, 8, 15, 16, 31, 32, 63, 64, -14, -24, -25, -126, -149, -150, 127].map(power));
     list.extend([7, 8, 15, 16, 31, 32, 63, 64, -14, -24, -25, -126, -149].map(|k| power(k) - 1));
     list.extend([7, 15, 31, 63, 8, 16].map(|k| sign | power(k)));
