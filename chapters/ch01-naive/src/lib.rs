@@ -15,7 +15,7 @@ const INTERLEAVED_MODULO: Variant = Variant {
     blocks: BlockRule { min: 32, max: 1024, default: 256 },
     elements_per_block: |block| u64::from(block),
     depth: |block| u64::from(block.ilog2()),
-    in_place: false,
+    ..Variant::BASE
 };
 
 /// Two elements a thread, in place.
@@ -30,6 +30,7 @@ const SIMPLE_GLOBAL: Variant = Variant {
     elements_per_block: |block| 2 * u64::from(block),
     depth: |block| 1 + u64::from(block.ilog2()),
     in_place: true,
+    ..Variant::BASE
 };
 
 /// The lesson.

@@ -15,7 +15,7 @@ const BITMASK: Variant = Variant {
     blocks: BlockRule { min: 32, max: 1024, default: 256 },
     elements_per_block: |block| u64::from(block),
     depth: |block| u64::from(block.ilog2()),
-    in_place: false,
+    ..Variant::BASE
 };
 
 /// Neighbouring threads, words that are 2s apart.

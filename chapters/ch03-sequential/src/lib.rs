@@ -8,12 +8,10 @@ const SEQUENTIAL: Variant = Variant {
     idea: "the far half is added to the near half, so that neighbouring threads read and write neighbouring words",
     limit: "half of the threads add nothing, from the first round on",
     types: &[Type::I32, Type::F32],
-    announced: None,
-    harm: None,
     blocks: BlockRule { min: 32, max: 1024, default: 256 },
     elements_per_block: |block| u64::from(block),
     depth: |block| u64::from(block.ilog2()),
-    in_place: false,
+    ..Variant::BASE
 };
 
 /// The lesson.

@@ -1,7 +1,7 @@
 //! Chapter 4, first add during load: every thread adds two elements on the way in, and half as many blocks do the work.
 
 use lab::reference::reference;
-use lab::{BlockRule, Chapter, Job, Mistake, Note, Session, Type, Variant, addition, input};
+use lab::{BlockRule, Chapter, Job, Mistake, Note, Session, Type, Variant, Wish, addition, input};
 
 /// Two loads, each with its own test, then the tree of chapter 3.
 const FIRST_ADD: Variant = Variant {
@@ -9,12 +9,10 @@ const FIRST_ADD: Variant = Variant {
     idea: "every thread adds two elements on the way in, so that a block sums twice as many",
     limit: "the tree behind the load is as long as before: loop, tests, addresses and a barrier in every round",
     types: &[Type::I32, Type::F32],
-    announced: None,
-    harm: None,
     blocks: BlockRule { min: 32, max: 1024, default: 256 },
     elements_per_block: |block| 2 * u64::from(block),
     depth: |block| 1 + u64::from(block.ilog2()),
-    in_place: false,
+    ..Variant::BASE
 };
 
 /// The textbook's form of it.
@@ -101,7 +99,6 @@ fn second_element(session: &Session<'_>) -> lab::Result<Vec<Note>> {
 fn instructions(session: &Session<'_>, n: u64) -> lab::Result<Option<u64>> {
     let numbers = input::random(Type::I32, n as usize, input::SEED);
     let reference = reference(&numbers);
-    let job =
-        Job { variant: &FIRST_ADD, block: FIRST_ADD.blocks.default, input: &numbers, reference: &reference, offset: 0 };
+    let job = Job { variant: &FIRST_ADD, wish: Wish::default(), input: &numbers, reference: &reference, offset: 0 };
     Ok(session.run(job)?.counters.map(|counters| counters.inst_executed))
 }

@@ -9,7 +9,8 @@ use device::{
     Arg, Call, Checks, Choice, Code, Counters, Device, Fault, Geometry, KernelSource, Schedule, SimOptions,
     compile_committed,
 };
-use lab::{Array, Plan, Type, Variant, input, page, trial};
+use lab::plan::MULTIPROCESSORS;
+use lab::{Array, Ask, Plan, Type, Variant, Wish, input, page, trial};
 
 /// Threads of a block, and the elements they take.
 const BLOCK: usize = 256;
@@ -81,7 +82,8 @@ fn the_second_element_costs_four_instructions_a_warp() -> Result<()> {
 #[test]
 fn launches_of_the_page() -> Result<()> {
     let grids = |n, block| -> Result<Vec<u32>> {
-        Ok(Plan::new(variant("first_add")?, n, block)?.passes.iter().map(|pass| pass.grid).collect())
+        let ask = Ask { ty: Type::I32, n, wish: Wish::block(block), multiprocessors: MULTIPROCESSORS };
+        Ok(Plan::new(variant("first_add")?, &ask)?.passes.iter().map(|pass| pass.grid).collect())
     };
     assert_eq!(grids(1_000_000, 256)?, [1954, 4, 1]);
     assert_eq!(grids(262_144, 256)?, [512, 1]);

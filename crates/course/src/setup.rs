@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use device::COMMITTED_OPTIONS;
+use device::committed_options;
 use device::nvrtc::{Nvrtc, Place, pinned};
 
 use crate::workspace;
@@ -49,7 +49,7 @@ pub fn run() -> Result<()> {
 /// Loads what is installed in `folder` and compiles a kernel that needs all of it.
 pub fn verify(folder: &Path) -> Result<()> {
     let nvrtc = Nvrtc::find_in(&[Place::Wheels(folder.to_path_buf())])?;
-    let ptx = nvrtc.compile("probe.cu", PROBE, &COMMITTED_OPTIONS.map(String::from))?;
+    let ptx = nvrtc.compile("probe.cu", PROBE, &committed_options(PROBE))?;
     let release = pinned::NAME.rsplit(' ').next().unwrap_or(pinned::NAME);
     ensure!(ptx.contains(&format!("V{release}")), "{} is not the pinned {}", nvrtc.name(), pinned::NAME);
     Ok(())

@@ -12,7 +12,7 @@ use crate::nvrtc::{Place, places};
 use crate::scalar::{bytes_of, from_bytes};
 use crate::sim::Sim;
 use crate::source::COMMITTED_TARGET;
-use crate::{Buffer, Call, Checks, Error, KernelSource, Module, Report, Scalar, Schedule, Timing};
+use crate::{Buffer, Call, Checks, Error, Geometry, KernelSource, Module, Report, Scalar, Schedule, Timing};
 
 /// What the reader asked for with `--device`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +114,14 @@ impl Device {
         matches!(self.kind, Kind::Gpu(_))
     }
 
+    /// Compute capability of a GPU, 90 for 9.0; `None` on the simulator, which runs PTX for any.
+    pub fn compute_capability(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Gpu(gpu) => Some(gpu.arch()),
+            Kind::Sim(_) => None,
+        }
+    }
+
     /// Loads a lesson's kernels. Stale PTX never runs: if the `.cu` differs from the hash stamped in its PTX it is
     /// compiled with NVRTC, and without NVRTC this is an error that names `cargo course setup`.
     ///
@@ -211,7 +219,7 @@ impl Device {
         let args = prepare(call)?;
         match (&self.kind, &call.module.code) {
             (Kind::Gpu(gpu), Code::Gpu(code)) => {
-                gpu.launch(code, call.kernel, call.geometry, &args)?;
+                gpu.launch(code, call.kernel, allowed(call), &args)?;
                 Ok(Report::default())
             }
             (Kind::Sim(sim), Code::Sim(code)) => {
@@ -233,12 +241,17 @@ impl Device {
             return Err(Error::NothingToTime);
         }
         let prepared = calls.iter().flatten().map(|call| match &call.module.code {
-            Code::Gpu(code) => Ok((code, call.kernel, call.geometry, prepare(call)?)),
+            Code::Gpu(code) => Ok((code, call.kernel, allowed(call), prepare(call)?)),
             Code::Sim(_) => Err(Error::OtherDevice { name: call.module.slug.clone() }),
         });
         let launches = prepared.collect::<Result<Vec<_>, Error>>()?;
         gpu.time(&launches, calls.len() as u32, replays).map(Some)
     }
+}
+
+/// The geometry of a call; one that does not wait for the launch before it does not overlap it.
+fn allowed(call: &Call<'_>) -> Geometry {
+    Geometry { overlaps: call.geometry.overlaps && call.module.waits(call.kernel), ..call.geometry }
 }
 
 /// Checks a call and lays out its arguments.

@@ -30,6 +30,11 @@ pub struct Geometry {
     pub shared_bytes: u32,
     /// Cooperative launch.
     pub cooperative: bool,
+    /// Consecutive blocks that form one cluster; 1 where there are none.
+    pub cluster: u32,
+    /// Whether the launch may start before the one before it in the stream has ended. The kernel then waits for it in its
+    /// own code, with `griddepcontrol.wait`, before it touches anything that the other wrote.
+    pub overlaps: bool,
 }
 
 /// One launch, with its arguments.
@@ -75,7 +80,14 @@ pub struct Timing {
 impl Geometry {
     /// Blocks and threads in x alone, no dynamic shared memory.
     pub fn linear(grid: u32, block: u32) -> Geometry {
-        Geometry { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes: 0, cooperative: false }
+        Geometry {
+            grid: [grid, 1, 1],
+            block: [block, 1, 1],
+            shared_bytes: 0,
+            cooperative: false,
+            cluster: 1,
+            overlaps: false,
+        }
     }
 
     /// What no device can run is refused here, with words; a driver would only say `CUDA_ERROR_INVALID_VALUE`.
@@ -87,6 +99,8 @@ impl Geometry {
             "a block has at least one thread in each direction".to_string()
         } else if threads > BLOCK_THREADS_MAX {
             format!("a block has at most {BLOCK_THREADS_MAX} threads, and this one would have {threads}")
+        } else if self.cluster == 0 || !self.grid[0].is_multiple_of(self.cluster) {
+            format!("clusters of {} blocks do not divide the {} blocks of the grid", self.cluster, self.grid[0])
         } else {
             return Ok(());
         };
@@ -104,6 +118,9 @@ impl fmt::Display for Geometry {
         }
         if self.cooperative {
             write!(f, ", cooperative")?;
+        }
+        if self.cluster > 1 {
+            write!(f, ", clusters of {}", self.cluster)?;
         }
         Ok(())
     }
@@ -181,7 +198,7 @@ mod tests {
 
     #[test]
     fn impossible_geometries_say_why() {
-        let problem = |grid, block| match (Geometry { grid, block, shared_bytes: 0, cooperative: false }).check("k") {
+        let problem = |grid, block| match (Geometry { grid, block, ..Geometry::linear(1, 1) }).check("k") {
             Ok(()) => String::new(),
             Err(error) => error.to_string(),
         };

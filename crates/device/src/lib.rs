@@ -27,6 +27,6 @@ pub use launch::{Arg, Call, Geometry, Report, Timing};
 pub use module::{Module, Origin, Resources};
 pub use probe::{Driver, Probe, probe};
 pub use scalar::Scalar;
-pub use source::{COMMITTED_OPTIONS, KernelSource, Stamp, compile_committed, sha256, source_sha256};
+pub use source::{KernelSource, Stamp, committed_options, compile_committed, sha256, source_sha256};
 
 pub use simt::{Check, Checks, Code, Counters, Fault, LineCounters, Schedule, Site};

@@ -1,5 +1,6 @@
 //! A lesson's kernels on a device, and how its PTX becomes what the device runs.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use simt::{Parameter, Program};
@@ -7,7 +8,7 @@ use simt::{Parameter, Program};
 use crate::gpu::{Gpu, GpuModule, Image};
 use crate::nvrtc::{Nvrtc, Place};
 use crate::sim::SimModule;
-use crate::source::{COMMITTED_OPTIONS, COMMITTED_TARGET, sha256};
+use crate::source::{committed_options, committed_target, sha256};
 use crate::{Error, KernelSource};
 
 /// A device with a lesson's kernels on it, ready to launch.
@@ -18,6 +19,8 @@ pub struct Module {
     pub(crate) code: Code,
     ptx_sha256: String,
     origin: Origin,
+    /// Kernels that wait for the launch before them in their own code.
+    waiting: HashSet<String>,
 }
 
 /// What the device runs.
@@ -86,6 +89,12 @@ impl Module {
         &self.ptx_sha256
     }
 
+    /// Whether the kernel waits in its own code for the launch before it. Only then may the two overlap; code compiled for
+    /// a target older than compute capability 9.0 cannot.
+    pub(crate) fn waits(&self, kernel: &str) -> bool {
+        self.waiting.contains(kernel)
+    }
+
     /// How the code on the device was made; prints `committed` or `NVRTC 12.1 for sm_90`.
     pub fn origin(&self) -> &Origin {
         &self.origin
@@ -102,6 +111,13 @@ impl Module {
             Code::Sim(_) => Ok(None),
         }
     }
+}
+
+/// Names of the kernels whose bodies have `griddepcontrol.wait`.
+fn waiting_kernels(ptx: &str) -> HashSet<String> {
+    let bodies = ptx.split(".entry ").skip(1);
+    let waiting = bodies.filter(|body| body.split("\n}").next().unwrap_or(body).contains("griddepcontrol.wait;"));
+    waiting.map(|body| body.split(['(', '\n', ' ']).next().unwrap_or(body).to_string()).collect()
 }
 
 /// PTX that belongs to the lesson's `.cu`.
@@ -137,14 +153,15 @@ impl<'a> Recipe<'a> {
         };
         let nvrtc = Nvrtc::find_in(self.places)
             .map_err(|_| Error::NeedsNvrtc { cu: self.source.cu_name(), why: why.clone() })?;
-        let text = nvrtc.compile(&self.source.cu_name(), &self.cu, &COMMITTED_OPTIONS.map(String::from))?;
-        let origin = Origin::Compiled { compiler: nvrtc.name(), target: COMMITTED_TARGET.to_string() };
+        let text = nvrtc.compile(&self.source.cu_name(), &self.cu, &committed_options(&self.cu))?;
+        let origin = Origin::Compiled { compiler: nvrtc.name(), target: committed_target(&self.cu).to_string() };
         Ok(Ptx { text, file: format!("PTX of {} by {}", self.source.cu_name(), nvrtc.name()), origin })
     }
 
     fn module(&self, ptx: &str, program: Program, code: Code, origin: Origin) -> Module {
         let ptx_sha256 = sha256(self.committed.as_deref().unwrap_or(ptx).as_bytes());
-        Module { slug: self.source.slug.clone(), program, code, ptx_sha256, origin }
+        let waiting = waiting_kernels(ptx);
+        Module { slug: self.source.slug.clone(), program, code, ptx_sha256, origin, waiting }
     }
 }
 
@@ -171,7 +188,14 @@ pub(crate) fn load_ptx_gpu(gpu: &Gpu, name: &str, text: &str) -> Result<Module, 
 
 fn sourceless(name: &str, text: &str, program: Program, code: Code) -> Module {
     let slug = name.to_string();
-    Module { slug, program, code, ptx_sha256: sha256(text.as_bytes()), origin: Origin::Committed }
+    Module {
+        slug,
+        program,
+        code,
+        ptx_sha256: sha256(text.as_bytes()),
+        origin: Origin::Committed,
+        waiting: waiting_kernels(text),
+    }
 }
 
 /// Loads a lesson into a GPU: machine code by NVRTC where NVRTC is there and knows the GPU, else PTX for the driver's
@@ -198,4 +222,16 @@ fn load_machine_code(gpu: &Gpu, recipe: &Recipe<'_>, nvrtc: &Nvrtc) -> Result<Mo
     let program = Program::load(&format!("PTX of {name} by {}", nvrtc.name()), &made.ptx)?;
     let origin = Origin::Compiled { compiler: nvrtc.name(), target: format!("sm_{arch}") };
     Ok(recipe.module(&made.ptx, program, Code::Gpu(code), origin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::waiting_kernels;
+
+    #[test]
+    fn only_kernels_that_wait_may_overlap() {
+        let ptx = ".visible .entry a(\n.param .u64 p\n)\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n.visible .entry b()\n{\n\tret;\n}\n";
+        let waiting = waiting_kernels(ptx);
+        assert!(waiting.contains("a") && !waiting.contains("b") && waiting.len() == 1, "{waiting:?}");
+    }
 }

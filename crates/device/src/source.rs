@@ -7,12 +7,25 @@ use sha2::{Digest, Sha256};
 use crate::Error;
 use crate::nvrtc::Nvrtc;
 
-/// What the committed PTX is compiled for.
+/// What the committed PTX is compiled for: the oldest target that has every instruction of most lessons.
 pub(crate) const COMMITTED_TARGET: &str = "compute_80";
 
-/// Options that make the committed PTX: the oldest target that has every instruction of the lessons, with the line
-/// information that counters and findings need.
-pub const COMMITTED_OPTIONS: [&str; 2] = ["--gpu-architecture=compute_80", "--generate-line-info"];
+/// Begins the line of a `.cu`'s head that names another target, where a lesson needs it: `// Target. compute_90: why`.
+const TARGET_MARK: &str = "// Target.";
+
+/// What the committed PTX of a `.cu` with this text is compiled for.
+pub(crate) fn committed_target(cu_text: &str) -> &str {
+    let line = cu_text.lines().find_map(|line| line.strip_prefix(TARGET_MARK));
+    let word = line.and_then(|line| line.split([' ', ':', ',', '.']).find(|word| word.starts_with("compute_")));
+    word.unwrap_or(COMMITTED_TARGET)
+}
+
+/// Options that make the committed PTX of a `.cu` with this text: its target, and the line information that counters and
+/// findings need.
+pub fn committed_options(cu_text: &str) -> Vec<String> {
+    let target = committed_target(cu_text);
+    vec![format!("--gpu-architecture={target}"), "--generate-line-info".to_string()]
+}
 
 /// One lesson's kernels: the slug names `kernels/<slug>.cu` and `kernels/ptx/<slug>.ptx`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,11 +179,11 @@ impl Stamp {
 /// [`Error::Unreadable`], [`Error::Compile`], [`Error::Nvrtc`].
 pub fn compile_committed(nvrtc: &Nvrtc, source: &KernelSource) -> Result<String, Error> {
     let cu_text = source.read_cu()?;
-    let ptx = nvrtc.compile(&source.cu_name(), &cu_text, &COMMITTED_OPTIONS.map(String::from))?;
+    let ptx = nvrtc.compile(&source.cu_name(), &cu_text, &committed_options(&cu_text))?;
     let stamp = Stamp {
         source_sha256: source_sha256(&cu_text),
         compiler: release_of(&ptx).unwrap_or_else(|| nvrtc.name()),
-        options: COMMITTED_OPTIONS.join(" "),
+        options: committed_options(&cu_text).join(" "),
     };
     Ok(stamp.write() + &ptx)
 }
@@ -199,6 +212,7 @@ mod tests {
 
     #[test]
     fn the_options_name_the_target() {
-        assert_eq!(COMMITTED_OPTIONS[0], format!("--gpu-architecture={COMMITTED_TARGET}"));
+        assert_eq!(committed_options("// Idea.   none\n")[0], "--gpu-architecture=compute_80");
+        assert_eq!(committed_options("// Target. compute_90: clusters\n")[0], "--gpu-architecture=compute_90");
     }
 }

@@ -3,6 +3,8 @@
 
 use crate::element::Type;
 use crate::error::Result;
+use crate::op::Op;
+use crate::plan::{Ask, Plan};
 use crate::session::Session;
 
 /// A chapter.
@@ -33,18 +35,43 @@ pub struct Variant {
     pub limit: &'static str,
     /// Element types it is compiled for.
     pub types: &'static [Type],
+    /// What it is compiled to compute.
+    pub ops: &'static [Op],
     /// What the lesson promises to go wrong, for a ✗ variant: a fault's code.
     pub announced: Option<device::Code>,
     /// What is bad about a ✗ variant whose sum is right: one clause. None for a kernel that is taught as good.
     pub harm: Option<&'static str>,
     /// Block sizes it is right for.
     pub blocks: BlockRule,
-    /// Elements one block takes in one pass, for a block of this many threads.
+    /// Elements one block takes in one pass, for a block of this many threads. Of a variant with a plan of its own: the
+    /// size of the small case that records and pages show beside the large one.
     pub elements_per_block: fn(block: u32) -> u64,
-    /// Additions on the longest path from an element to a block's result: what the error bound counts.
+    /// Additions on the longest path from an element to a block's result: what the error bound counts. A plan of its own
+    /// says so for each pass instead.
     pub depth: fn(block: u32) -> u64,
+    /// Its launches. `None`: a block takes `elements_per_block`, and the kernel is launched until one value is left.
+    pub plan: Option<fn(&Ask) -> Plan>,
+    /// Whether there is an instance for each block size, named `<name>_b256_i32`.
+    pub per_block: bool,
+    /// The number that it is tuned by, if it has one.
+    pub factors: Option<Factors>,
+    /// The file of `kernels/` that holds it, if that is not the chapter's own.
+    pub kernels: Option<&'static str>,
+    /// The compute capability that it needs, 90 for 9.0; 80 for what every lesson needs.
+    pub compute_capability: u32,
     /// Whether it sums in place and destroys its input.
     pub in_place: bool,
+}
+
+/// The number that a kernel is tuned by: elements a thread, for instance. There is an instance for each of its values.
+#[derive(Debug, Clone, Copy)]
+pub struct Factors {
+    /// What the number is: `elements a thread takes`.
+    pub what: &'static str,
+    /// Its values.
+    pub values: &'static [u32],
+    /// Taken when the reader gives none.
+    pub default: u32,
 }
 
 /// Block sizes that a kernel documents: powers of two in a range.
@@ -87,16 +114,50 @@ impl Chapter {
         self.variants.iter().find(|variant| variant.name == name)
     }
 
-    /// Types that every one of its variants is compiled for.
+    /// Types that one of its variants is compiled for.
     pub fn types(&self) -> Vec<Type> {
-        let of_all = |ty: &Type| self.variants.iter().all(|variant| variant.types.contains(ty));
-        [Type::I32, Type::F32, Type::F64].into_iter().filter(of_all).collect()
+        let of_one = |ty: &Type| self.variants.iter().any(|variant| variant.types.contains(ty));
+        [Type::I32, Type::F32, Type::F64].into_iter().filter(of_one).collect()
+    }
+
+    /// The variants that are compiled for this type.
+    pub fn variants_for(&self, ty: Type) -> impl Iterator<Item = &'static Variant> {
+        self.variants.iter().filter(move |variant| variant.types.contains(&ty))
     }
 }
 
 impl Variant {
-    /// The entry of the PTX that sums this type.
-    pub fn entry(&self, ty: Type) -> String {
-        format!("{}_{ty}", self.name)
+    /// What most variants have in common, for the rest of a literal: a sum of i32 and f32 by relaunching, right and good.
+    pub const BASE: Variant = Variant {
+        name: "",
+        idea: "",
+        limit: "",
+        types: &[Type::I32, Type::F32],
+        ops: &[Op::Sum],
+        announced: None,
+        harm: None,
+        blocks: BlockRule { min: 32, max: 1024, default: 256 },
+        elements_per_block: |block| block as u64,
+        depth: |block| block.ilog2() as u64,
+        plan: None,
+        per_block: false,
+        factors: None,
+        kernels: None,
+        compute_capability: 80,
+        in_place: false,
+    };
+
+    /// The entry of the PTX that computes `op` of this type with blocks of `block` threads; that of a variant whose plan
+    /// relaunches one kernel.
+    pub fn entry(&self, op: Op, ty: Type, block: u32) -> String {
+        let instance = if self.per_block { format!("b{block}") } else { String::new() };
+        entry_name(self.name, op, &instance, ty)
     }
+}
+
+/// `<name>[_min|_max][_<instance>]_<type>`: how kernels name the instances of a template.
+pub(crate) fn entry_name(name: &str, op: Op, instance: &str, ty: Type) -> String {
+    let op = if op == Op::Sum { String::new() } else { format!("_{op}") };
+    let instance = if instance.is_empty() { String::new() } else { format!("_{instance}") };
+    format!("{name}{op}{instance}_{ty}")
 }

@@ -6,6 +6,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use crate::element::Type;
 use crate::error::{Error, Result};
+use crate::op::Op;
+use crate::plan::Wish;
 use crate::text::listed;
 use crate::{Chapter, Variant};
 use device::{Checks, Choice, Schedule};
@@ -23,9 +25,12 @@ pub struct Args {
     /// Threads a block [default: each variant's own]
     #[arg(long, value_name = "B")]
     pub block: Option<u32>,
-    /// Blocks of the first launch; these kernels cover n exactly, so only the number that n needs is taken
+    /// Blocks of the widest launch; a kernel that covers n exactly takes only the number that n needs
     #[arg(long, value_name = "G")]
-    pub grid: Option<u64>,
+    pub grid: Option<u32>,
+    /// The number that a kernel is tuned by, where it has one [default: its own]
+    #[arg(long, value_name = "F")]
+    pub factor: Option<u32>,
     /// Type of the elements [default: i32, or that of --input]
     #[arg(long = "type", value_name = "TYPE", value_enum)]
     pub ty: Option<Type>,
@@ -37,7 +42,7 @@ pub struct Args {
     pub variant: Vec<String>,
     /// What to compute
     #[arg(long, value_enum, default_value = "sum")]
-    pub op: Operation,
+    pub op: Op,
     /// How the simulator runs the lanes of a warp: lockstep (before Volta) or independent[:SEED] [default: independent]
     #[arg(long)]
     pub schedule: Option<Schedule>,
@@ -47,6 +52,9 @@ pub struct Args {
     /// Seed of the random numbers [default: 1]
     #[arg(long)]
     pub seed: Option<u64>,
+    /// Print the launches that would take n elements to one value, and run nothing
+    #[arg(long)]
+    pub plan: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
@@ -73,15 +81,6 @@ pub enum DeviceName {
     Gpu,
     /// The simulator
     Sim,
-}
-
-/// `--op`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[allow(missing_docs)] // named after what they compute
-pub enum Operation {
-    Sum,
-    Min,
-    Max,
 }
 
 impl From<DeviceName> for Choice {
@@ -113,6 +112,11 @@ impl Args {
         Args::from_arg_matches(&command.try_get_matches_from(args)?)
     }
 
+    /// What it asks of each variant's plan.
+    pub fn wish(&self) -> Wish {
+        Wish { op: self.op, block: self.block, grid: self.grid, factor: self.factor }
+    }
+
     /// The variants asked for, in the order of the lesson.
     ///
     /// # Errors
@@ -135,11 +139,10 @@ impl Args {
     /// # Errors
     /// One sentence that names the option, what was wrong and what would do.
     pub fn refuse(&self, chapter: &Chapter, variants: &[&'static Variant]) -> Result<()> {
-        if self.op != Operation::Sum {
-            let op = if self.op == Operation::Min { "min" } else { "max" };
+        if !chapter.variants.iter().any(|variant| variant.ops.contains(&self.op)) {
             return Err(Error::Usage(format!(
-                "--op {op}: the kernels of {} sum, and have no other operation",
-                chapter.slug
+                "--op {}: the kernels of {} sum, and have no other operation",
+                self.op, chapter.slug
             )));
         }
         for variant in variants {

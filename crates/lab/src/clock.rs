@@ -4,7 +4,6 @@ use device::{Buffer, Timing};
 
 use crate::element::{Array, Element};
 use crate::error::Result;
-use crate::plan::Plan;
 use crate::session::{Job, Session};
 
 /// Replays of a graph from which the median is taken.
@@ -71,13 +70,12 @@ impl Session<'_> {
         rounds: usize,
         replays: u32,
     ) -> Result<Option<Timing>> {
-        let plan = Plan::new(job.variant, values.len() as u64, job.block)?;
+        let plan = self.plan(job.variant, T::TYPE, values.len() as u64, job.wish)?;
         let upload = |_| self.device.upload("in", values);
         let inputs: Vec<Buffer<T>> = (0..copies).map(upload).collect::<std::result::Result<_, _>>()?;
-        let sums = self.alloc_sums::<T>(&plan)?;
-        let kernel = job.variant.entry(T::TYPE);
-        let reduction = |i: usize| self.calls(&kernel, &plan, (&inputs[i % copies], 0), &sums);
-        let calls: Vec<_> = (0..copies * rounds).map(reduction).collect();
+        let arrays = self.arrays::<T>(&plan)?;
+        let reduction = |i: usize| self.calls(job.variant, &plan, (&inputs[i % copies], 0), &arrays);
+        let calls = (0..copies * rounds).map(reduction).collect::<Result<Vec<_>>>()?;
         Ok(self.device.time(&calls, replays)?)
     }
 }

@@ -7,13 +7,15 @@ use std::time::SystemTime;
 use device::{Checks, Choice, KernelSource, SimOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::Chapter;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::input::{SEED, random};
+use crate::op::Op;
+use crate::plan::Wish;
 use crate::record::{OPTIONS, load_json, path, ptx_sha256, to_text, write};
-use crate::reference::reference;
+use crate::reference::reference_of;
 use crate::session::{Job, Session};
+use crate::{Chapter, Variant};
 
 /// A prime, so that nothing divides evenly.
 pub const PRIME: u64 = 1_000_003;
@@ -62,8 +64,17 @@ pub struct GpuCase {
     pub ty: String,
     /// Elements.
     pub n: u64,
+    /// What was computed, if not a sum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub op: Option<String>,
     /// Threads a block.
     pub block: u32,
+    /// Blocks of the widest launch, where a plan chooses them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grid: Option<u32>,
+    /// The number that the variant was tuned by, if it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factor: Option<u32>,
     /// Launches.
     pub launches: u64,
     /// Bits of the result.
@@ -80,6 +91,17 @@ pub struct GpuCase {
     pub warm_us: Option<f64>,
     /// Bytes of the input over the cold median.
     pub gb_per_s: Option<f64>,
+}
+
+impl GpuCase {
+    /// What makes the same launches anywhere. Without elements there is none, and no grid to ask for.
+    fn wish(&self, variant: &Variant) -> Wish {
+        let op = self.op.as_deref().and_then(Op::from_name).unwrap_or_default();
+        // A plan of its own may choose a block that it takes from nobody else.
+        let block = Some(self.block).filter(|_| variant.plan.is_none());
+        let grid = self.grid.filter(|&grid| grid > 0);
+        Wish { op, block, grid, factor: self.factor }
+    }
 }
 
 /// The sizes of every record and agreement test: none, one, around a warp and a block, powers of two and their
@@ -101,15 +123,11 @@ pub fn ragged_sizes(block: u64) -> Vec<u64> {
 pub fn record(session: &Session<'_>, command: String, file: &Path) -> Result<GpuRecord> {
     let mut cases = Vec::new();
     for ty in session.chapter.types() {
-        for variant in session.chapter.variants {
-            let block = variant.blocks.default;
-            let mut sizes = ragged_sizes(u64::from(block));
-            sizes.push(PRIME);
-            sizes.extend(TIMED);
-            for n in sizes {
+        for variant in session.chapter.variants_for(ty).filter(|variant| session.lacks(variant).is_none()) {
+            for (wish, n) in asked(variant) {
                 let input = random(ty, n as usize, SEED);
-                let reference = reference(&input);
-                cases.push(case(session, Job { variant, block, input: &input, reference: &reference, offset: 0 })?);
+                let reference = reference_of(wish.op, &input);
+                cases.push(case(session, Job { variant, wish, input: &input, reference: &reference, offset: 0 })?);
                 session.progress.step();
             }
         }
@@ -136,15 +154,34 @@ pub fn record(session: &Session<'_>, command: String, file: &Path) -> Result<Gpu
     Ok(record)
 }
 
+/// What a record has of one variant: its defaults at every size; its other operations, blocks and factors at a few.
+fn asked(variant: &Variant) -> Vec<(Wish, u64)> {
+    let default = Wish::default();
+    let mut sizes = ragged_sizes(u64::from(variant.blocks.default));
+    sizes.push(PRIME);
+    sizes.extend(TIMED);
+    let mut asked: Vec<(Wish, u64)> = sizes.into_iter().map(|n| (default, n)).collect();
+    let others = variant.ops.iter().filter(|&&op| op != Op::Sum).map(|&op| Wish { op, ..default });
+    let blocks = (0..=10).map(|log| 1 << log).filter(|&block| variant.per_block && variant.blocks.allows(block));
+    let factors = variant.factors.iter().flat_map(|factors| factors.values);
+    let wishes =
+        others.chain(blocks.map(Wish::block)).chain(factors.map(|&factor| Wish { factor: Some(factor), ..default }));
+    asked.extend(wishes.flat_map(|wish| [1, 33, 1 << 10, 10_007, PRIME].map(|n| (wish, n))));
+    asked
+}
+
 fn case(session: &Session<'_>, job: Job<'_>) -> Result<GpuCase> {
     let run = session.run(job)?;
-    let time = if TIMED.contains(&run.n) { session.time(job)? } else { None };
+    let time = if job.wish == Wish::default() && TIMED.contains(&run.n) { session.time(job)? } else { None };
     let cold = time.and_then(|time| time.cold);
     Ok(GpuCase {
         variant: run.variant.name.to_owned(),
         ty: run.ty.name().to_owned(),
         n: run.n,
+        op: (run.wish.op != Op::Sum).then(|| run.wish.op.name().to_owned()),
         block: run.block,
+        grid: run.variant.plan.map(|_| run.plan.grid()),
+        factor: run.wish.factor,
         launches: run.plan.passes.len() as u64,
         result: run.result.bits(),
         expected: run.expected.bits(),
@@ -199,8 +236,9 @@ pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord) -> Result<Repl
         let variant = chapter.variant(&case.variant).ok_or_else(|| unknown("a variant that the chapter lacks"))?;
         let ty = Type::from_name(&case.ty).ok_or_else(|| unknown("a type that the chapter lacks"))?;
         let input = random(ty, case.n as usize, record.seed);
-        let reference = reference(&input);
-        let run = session.run(Job { variant, block: case.block, input: &input, reference: &reference, offset: 0 })?;
+        let wish = case.wish(variant);
+        let reference = reference_of(wish.op, &input);
+        let run = session.run(Job { variant, wish, input: &input, reference: &reference, offset: 0 })?;
         replay.compared += 1;
         let (launches, result) = (run.plan.passes.len() as u64, run.result.bits());
         if (launches, &result, &run.expected.bits()) == (case.launches, &case.result, &case.expected) {

@@ -27,6 +27,7 @@ fn run(run: &Run) -> Value {
         "variant": run.variant.name,
         "n": run.n,
         "type": run.ty.name(),
+        "op": run.wish.op.name(),
         "ok": run.ok(),
         "announced": run.variant.announced.map(|code| code.name()),
         "harm": run.variant.harm,

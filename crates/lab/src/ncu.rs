@@ -12,6 +12,7 @@ use simt::{Metric, Tier};
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::input::{SEED, random};
+use crate::plan::Wish;
 use crate::record::{OPTIONS, load_json, path};
 use crate::reference::reference;
 use crate::session::{Job, Session};
@@ -47,8 +48,17 @@ pub struct NcuCase {
     pub grid: Size,
     /// Threads a block, as one number or as x, y, z.
     pub block: Size,
-    /// Elements of this launch.
+    /// Elements of this launch; of the whole run where `launch` is there.
     pub n: u64,
+    /// Which launch of the run this is, from 0, where a plan has several kernels.
+    #[serde(default)]
+    pub launch: usize,
+    /// The variant, where the kernel's name does not tell.
+    #[serde(default)]
+    pub variant: Option<String>,
+    /// Type of the elements, where the kernel's name does not tell.
+    #[serde(default, rename = "type")]
+    pub ty: Option<String>,
     /// Counts by Nsight Compute's names.
     pub metrics: BTreeMap<String, f64>,
 }
@@ -109,19 +119,24 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
     let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
     let launch = |case: &'r NcuCase| {
         let unknown = || Error::Usage(format!("{} has no kernel {}", chapter.slug, case.kernel));
-        let (variant, ty) = kernel(chapter, &case.kernel).ok_or_else(unknown)?;
-        let block = case.block.total() as u32;
-        let grid = case.n.div_ceil((variant.elements_per_block)(block));
-        if grid != case.grid.total() {
-            let found = case.grid.total();
-            return Err(Error::Usage(format!(
-                "{}: {found} blocks were profiled, n = {} needs {grid}",
-                case.kernel, case.n
-            )));
+        let (variant, ty) = case.kernel(chapter).ok_or_else(unknown)?;
+        let wish = if variant.plan.is_none() { Wish::block(case.block.total() as u32) } else { Wish::default() };
+        let plan = session.plan(variant, ty, case.n, wish)?;
+        let planned = plan.passes.get(case.launch).map(|pass| (pass.kernel.as_str(), u64::from(pass.grid)));
+        let found = (case.kernel.as_str(), case.grid.total());
+        if planned != Some(found) {
+            let n = case.n;
+            return Err(Error::Usage(format!("n = {n}: {found:?} was profiled, and the plan has {planned:?}")));
         }
         let input = random(ty, case.n as usize, SEED);
         let reference = reference(&input);
-        let report = session.first_launch(Job { variant, block, input: &input, reference: &reference, offset: 0 })?;
+        let job = Job { variant, wish, input: &input, reference: &reference, offset: 0 };
+        // Later passes of a kernel that is launched again and again are profiled as first passes over fewer elements.
+        let report = if case.launch == 0 {
+            session.first_launch(job)?
+        } else {
+            session.launches(job)?.into_iter().nth(case.launch).unwrap_or_default()
+        };
         Ok((case, report.counters.unwrap_or_default()))
     };
     record.cases.iter().map(launch).collect()
@@ -147,7 +162,9 @@ const INSTRUCTIONS: &str = "smsp__inst_executed.sum";
 pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<String> {
     let cases = simulate(chapter, root, record)?;
     let firsts = |variant: &Variant| {
-        let mut own: Vec<_> = cases.iter().filter(|(case, _)| case.kernel == variant.entry(Type::I32)).collect();
+        let is_own =
+            |case: &NcuCase| case.kernel(chapter).is_some_and(|(v, ty)| v.name == variant.name && ty == Type::I32);
+        let mut own: Vec<_> = cases.iter().filter(|(case, _)| is_own(case)).collect();
         own.sort_by_key(|(case, _)| std::cmp::Reverse(case.n));
         own.truncate(2);
         own
@@ -176,9 +193,13 @@ pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Strin
     Ok(out)
 }
 
-fn kernel(chapter: &Chapter, entry: &str) -> Option<(&'static Variant, Type)> {
-    let (name, ty) = entry.rsplit_once('_')?;
-    Some((chapter.variant(name)?, Type::from_name(ty)?))
+impl NcuCase {
+    /// The variant and the type that this launch was of.
+    fn kernel(&self, chapter: &Chapter) -> Option<(&'static Variant, Type)> {
+        let (name, ty) = self.kernel.rsplit_once('_')?;
+        let (name, ty) = (self.variant.as_deref().unwrap_or(name), self.ty.as_deref().unwrap_or(ty));
+        Some((chapter.variant(name)?, Type::from_name(ty)?))
+    }
 }
 
 fn compare_case(case: &NcuCase, counters: &Counters, comparison: &mut Comparison) {

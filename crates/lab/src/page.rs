@@ -15,7 +15,7 @@ use crate::reference::reference;
 use crate::session::{Job, Run, Session};
 use crate::show::{self, Shown};
 use crate::text::{grouped, per_cent, three_digits};
-use crate::{Chapter, Mistake, Variant, chart, compare, counts, hardware, ncu, record};
+use crate::{Chapter, Mistake, Variant, Wish, chart, compare, counts, hardware, ncu, record};
 
 /// Schedules that the page of an undefined kernel compares.
 const SCHEDULES: [Schedule; 5] = [
@@ -131,7 +131,7 @@ pub fn run_mistake(chapter: &Chapter, mistake: &'static Mistake, root: &Path) ->
 fn run_random(session: &Session<'_>, variant: &'static Variant, n: u64) -> Result<Run> {
     let input = random(Type::I32, n as usize, SEED);
     let reference = reference(&input);
-    session.run(Job { variant, block: variant.blocks.default, input: &input, reference: &reference, offset: 0 })
+    session.run(Job { variant, wish: Wish::default(), input: &input, reference: &reference, offset: 0 })
 }
 
 fn run_facts(runs: &[Run]) -> Vec<Fact> {
@@ -143,7 +143,7 @@ fn run_facts(runs: &[Run]) -> Vec<Fact> {
         fact("n", grouped(run.n));
         fact("block", grouped(u64::from(run.block)));
         fact("launches", run.plan.passes.len().to_string());
-        fact("depth", run.plan.depth(run.variant).to_string());
+        fact("depth", run.plan.depth().to_string());
         fact("result", run.result.to_string());
         fact("expected", run.expected.to_string());
         fact("abs_error", three_digits(run.verdict.abs_error));

@@ -1,57 +1,215 @@
-//! The launches that take n elements to one value, as plain data that tests can inspect.
+//! The launches that take n elements to one value, as plain data that tests can inspect and `--plan` prints.
 
+use crate::chapter::entry_name;
+use crate::element::Type;
 use crate::error::{Error, Result};
+use crate::op::Op;
+use crate::text::grouped;
 use crate::{BlockRule, Variant};
 
 /// The most elements a run may have: kernels count them in 32-bit integers and leave room for a block's stride.
 pub const N_MAX: u64 = (1 << 31) - 1;
 
-/// One launch of a plan.
+/// Multiprocessors that plans assume on the simulator: those of the H200 that the records come from, so that a run here
+/// adds in the same order as a run there.
+pub const MULTIPROCESSORS: u32 = 132;
+
+/// What the reader asked for; everything else is the variant's to choose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// What to compute.
+    pub op: Op,
+    /// Threads a block.
+    pub block: Option<u32>,
+    /// Blocks of the widest launch.
+    pub grid: Option<u32>,
+    /// The number that the variant is tuned by.
+    pub factor: Option<u32>,
+}
+
+impl Wish {
+    /// A sum by blocks of `block` threads.
+    pub fn block(block: u32) -> Wish {
+        Wish { block: Some(block), ..Wish::default() }
+    }
+}
+
+/// What a plan is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask {
+    /// Type of the elements.
+    pub ty: Type,
+    /// Elements, at least one.
+    pub n: u64,
+    /// What the reader wishes: a block size that the variant documents, a factor that it has.
+    pub wish: Wish,
+    /// Multiprocessors of the device.
+    pub multiprocessors: u32,
+}
+
+impl Ask {
+    /// The name of an instance, `<name>[_min|_max][_<instance>]_<type>`; `instance` may be empty.
+    pub fn entry(&self, name: &str, instance: &str) -> String {
+        entry_name(name, self.wish.op, instance, self.ty)
+    }
+}
+
+/// One argument of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slot {
+    /// The address of the input.
+    Input,
+    /// The address of the plan's array of this number.
+    Sums(usize),
+    /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.
+    State,
+    /// How many elements the pass reads, 32 bits.
+    Elements,
+    /// A number, 32 bits.
+    Number(u32),
+}
+
+/// One launch of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pass {
+    /// The entry of the PTX.
+    pub kernel: String,
     /// Blocks.
     pub grid: u32,
     /// Threads a block.
     pub block: u32,
     /// Elements it reads.
     pub elements: u64,
+    /// Additions on the longest path from what it reads to what it writes.
+    pub depth: u64,
+    /// Its arguments, in order.
+    pub args: Vec<Slot>,
+    /// Whether all its blocks must be resident together, so that they can wait for each other.
+    pub cooperative: bool,
+    /// Blocks of one cluster; 1 where there are none.
+    pub cluster: u32,
+    /// Whether it may start while the launch before it ends: it waits for it in its own code (programmatic dependent
+    /// launch).
+    pub overlaps: bool,
+}
+
+impl Pass {
+    /// A plain launch.
+    pub fn new(kernel: String, grid: u32, block: u32, elements: u64, depth: u64, args: Vec<Slot>) -> Pass {
+        Pass { kernel, grid, block, elements, depth, args, cooperative: false, cluster: 1, overlaps: false }
+    }
 }
 
 /// Every launch that takes `n` elements to one value. Empty for n = 0: the result is the identity.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// In order; each pass reads the one before's block sums.
+    /// In order.
     pub passes: Vec<Pass>,
+    /// Elements of each array that the passes write. The first element of the last one is the result.
+    pub sums: Vec<u64>,
+    /// 64-bit words of state.
+    pub state_words: u64,
 }
 
 impl Plan {
-    /// The launches of `variant` over `n` elements with `block` threads a block, until one value is left.
-    pub fn new(variant: &Variant, n: u64, block: u32) -> Result<Plan> {
+    /// The launches of `variant` for this request, until one value is left.
+    ///
+    /// # Errors
+    /// More elements than a run may have, a block size, factor or grid that the variant does not take.
+    pub fn new(variant: &Variant, ask: &Ask) -> Result<Plan> {
+        let n = ask.n;
         if n > N_MAX {
             return Err(Error::Usage(format!("--n {n}: a run has at most 2^31 - 1 = {N_MAX} elements")));
         }
-        if !variant.blocks.allows(block) {
-            return Err(Error::Usage(format!("--block {block}: {} takes {}", variant.name, variant.blocks)));
+        refuse(variant, ask)?;
+        if n == 0 {
+            return Ok(Plan::default());
         }
-        let mut passes = Vec::new();
-        let mut elements = n;
-        while elements > 0 && (passes.is_empty() || elements > 1) {
-            let grid = elements.div_ceil((variant.elements_per_block)(block)) as u32;
-            passes.push(Pass { grid, block, elements });
-            elements = u64::from(grid);
+        let plan = match variant.plan {
+            Some(plan) => plan(ask),
+            None => relaunches(variant, ask),
+        };
+        match ask.wish.grid.filter(|&asked| asked != plan.grid()) {
+            Some(asked) => Err(Error::Usage(grid_refused(variant, ask, &plan, asked))),
+            None => Ok(plan),
         }
-        Ok(Plan { passes })
+    }
+
+    /// Blocks of its widest launch; 0 if there is none.
+    pub fn grid(&self) -> u32 {
+        self.widest().map_or(0, |pass| pass.grid)
+    }
+
+    /// Threads a block of its widest launch.
+    pub fn block(&self) -> Option<u32> {
+        self.widest().map(|pass| pass.block)
+    }
+
+    /// The first of the launches with the most blocks.
+    fn widest(&self) -> Option<&Pass> {
+        self.passes.iter().rev().max_by_key(|pass| (pass.grid, pass.elements))
     }
 
     /// Additions on the longest path from an element to the result, over all passes.
-    pub fn depth(&self, variant: &Variant) -> u64 {
-        self.passes.iter().map(|pass| (variant.depth)(pass.block)).sum()
+    pub fn depth(&self) -> u64 {
+        self.passes.iter().map(|pass| pass.depth).sum()
     }
 
-    /// Values that the passes write, all of them together: one a block.
+    /// Values that the passes write, all of them together.
     pub fn partial_sums(&self) -> u64 {
-        self.passes.iter().map(|pass| u64::from(pass.grid)).sum()
+        self.sums.iter().sum()
     }
+}
+
+/// Launches one kernel until one value is left; each pass reads the one before's block sums.
+fn relaunches(variant: &Variant, ask: &Ask) -> Plan {
+    let block = ask.wish.block.unwrap_or(variant.blocks.default);
+    let mut plan = Plan::default();
+    let mut elements = ask.n;
+    while plan.passes.is_empty() || elements > 1 {
+        let grid = elements.div_ceil((variant.elements_per_block)(block)) as u32;
+        let kernel = variant.entry(ask.wish.op, ask.ty, block);
+        let depth = (variant.depth)(block);
+        let i = plan.passes.len();
+        let from = if i == 0 { Slot::Input } else { Slot::Sums(i - 1) };
+        plan.passes.push(Pass::new(kernel, grid, block, elements, depth, vec![from, Slot::Sums(i), Slot::Elements]));
+        plan.sums.push(u64::from(grid));
+        elements = u64::from(grid);
+    }
+    plan
+}
+
+/// What no plan can be made for.
+fn refuse(variant: &Variant, ask: &Ask) -> Result<()> {
+    let name = variant.name;
+    if let Some(block) = ask.wish.block.filter(|&block| !variant.blocks.allows(block)) {
+        return Err(Error::Usage(format!("--block {block}: {name} takes {}", variant.blocks)));
+    }
+    if !variant.ops.contains(&ask.wish.op) {
+        return Err(Error::Usage(format!("--op {}: {name} has no such operation", ask.wish.op)));
+    }
+    let Some(factor) = ask.wish.factor else { return Ok(()) };
+    match variant.factors {
+        None => Err(Error::Usage(format!("--factor {factor}: {name} has no number to be tuned by"))),
+        Some(factors) if !factors.values.contains(&factor) => {
+            let values: Vec<String> = factors.values.iter().map(u32::to_string).collect();
+            let (what, values) = (factors.what, values.join(", "));
+            Err(Error::Usage(format!("--factor {factor}: {name} has {values} ({what})")))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+fn grid_refused(variant: &Variant, ask: &Ask, plan: &Plan, asked: u32) -> String {
+    let (name, n, grid) = (variant.name, grouped(ask.n), grouped(u64::from(plan.grid())));
+    let block = plan.block().unwrap_or(variant.blocks.default);
+    if variant.plan.is_some() {
+        return format!("--grid {asked}: {name} takes another number of blocks for n = {n}, such as {grid}");
+    }
+    let elements = grouped((variant.elements_per_block)(block));
+    format!(
+        "--grid {asked}: {name} takes {elements} elements a block, so n = {n} needs exactly {grid} blocks of {block} threads"
+    )
 }
 
 impl BlockRule {
@@ -75,19 +233,22 @@ mod tests {
 
     const TWO_A_THREAD: Variant = Variant {
         name: "two_a_thread",
-        idea: "",
-        limit: "",
-        types: &[Type::I32],
-        announced: None,
-        harm: None,
-        blocks: BlockRule { min: 32, max: 1024, default: 256 },
         elements_per_block: |block| 2 * u64::from(block),
         depth: |block| 1 + u64::from(block.ilog2()),
-        in_place: false,
+        ..Variant::BASE
     };
 
+    fn ask(n: u64, wish: Wish) -> Result<Plan> {
+        Plan::new(&TWO_A_THREAD, &Ask { ty: Type::I32, n, wish, multiprocessors: MULTIPROCESSORS })
+    }
+
     fn plan(n: u64, block: u32) -> Plan {
-        Plan::new(&TWO_A_THREAD, n, block).expect("a plan")
+        ask(n, Wish::block(block)).expect("a plan")
+    }
+
+    /// Grid, block and elements of each pass.
+    fn sizes(plan: &Plan) -> Vec<(u32, u32, u64)> {
+        plan.passes.iter().map(|pass| (pass.grid, pass.block, pass.elements)).collect()
     }
 
     #[test]
@@ -97,29 +258,34 @@ mod tests {
 
     #[test]
     fn one_element_needs_one() {
-        assert_eq!(plan(1, 256).passes, [Pass { grid: 1, block: 256, elements: 1 }]);
+        assert_eq!(sizes(&plan(1, 256)), [(1, 256, 1)]);
+        assert_eq!(plan(1, 256).passes[0].kernel, "two_a_thread_i32");
         assert_eq!(plan(512, 256).passes.len(), 1);
     }
 
     #[test]
     fn one_element_too_many_for_a_block_needs_two() {
-        let passes = plan(513, 256).passes;
-        assert_eq!(passes[0], Pass { grid: 2, block: 256, elements: 513 });
-        assert_eq!(passes[1], Pass { grid: 1, block: 256, elements: 2 });
-        assert_eq!(passes.len(), 2);
-        assert_eq!(plan(513, 256).depth(&TWO_A_THREAD), 18);
-        assert_eq!(plan(513, 256).partial_sums(), 3);
+        let plan = plan(513, 256);
+        assert_eq!(sizes(&plan), [(2, 256, 513), (1, 256, 2)]);
+        assert_eq!(plan.passes[1].args, [Slot::Sums(0), Slot::Sums(1), Slot::Elements]);
+        assert_eq!((plan.depth(), plan.partial_sums(), plan.grid()), (18, 3, 2));
     }
 
     #[test]
     fn too_many_elements_and_wrong_blocks_are_refused() {
-        assert!(Plan::new(&TWO_A_THREAD, N_MAX, 1024).is_ok());
-        let err = Plan::new(&TWO_A_THREAD, N_MAX + 1, 1024).expect_err("too many").to_string();
+        assert!(ask(N_MAX, Wish::block(1024)).is_ok());
+        let err = ask(N_MAX + 1, Wish::block(1024)).expect_err("too many").to_string();
         assert!(err.contains("2^31 - 1"), "{err}");
         for block in [0, 1, 16, 33, 96, 2048] {
-            let err = Plan::new(&TWO_A_THREAD, 10, block).expect_err("wrong block").to_string();
+            let err = ask(10, Wish::block(block)).expect_err("wrong block").to_string();
             assert!(err.contains("a power of two from 32 to 1024"), "{err}");
         }
+        let wish = Wish { grid: Some(3), ..Wish::block(256) };
+        assert!(ask(513, wish).expect_err("two are needed").to_string().contains("needs exactly 2 blocks"));
+        let wish = Wish { op: Op::Min, ..Wish::default() };
+        assert!(ask(513, wish).expect_err("a sum").to_string().contains("--op min"));
+        let wish = Wish { factor: Some(3), ..Wish::default() };
+        assert!(ask(513, wish).expect_err("no factor").to_string().contains("--factor 3"));
     }
 
     proptest! {

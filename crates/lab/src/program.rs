@@ -13,11 +13,11 @@ use crate::error::{Error, Result};
 use crate::input::{self, SEED, Source};
 use crate::plan::{N_MAX, Plan};
 use crate::progress::Progress;
-use crate::reference::reference;
+use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 use crate::show::Shown;
 use crate::text::grouped;
-use crate::{Chapter, Variant, chart, hardware, json, record};
+use crate::{Chapter, Variant, chart, hardware, json, record, show};
 
 /// Elements of a run on a GPU when the reader gives none: 64 MiB of i32, more than any L2.
 const GPU_N: u64 = 1 << 24;
@@ -113,7 +113,12 @@ fn run(
     source: Source,
     (ty, n): (Type, u64),
 ) -> Result<Output> {
-    let blocks = launches(session, args, variants, ty, n)?;
+    let variants: Vec<&'static Variant> =
+        variants.iter().copied().filter(|variant| session.lacks(variant).is_none()).collect();
+    let plans = plans(session, args, &variants, ty, n)?;
+    if args.plan {
+        return Ok(Output { text: show::plans(session, &variants, &plans, args.json), status: 0 });
+    }
     let seed = match &source {
         Source::Random { seed } => Some(*seed),
         Source::File(_) => None,
@@ -122,7 +127,7 @@ fn run(
     session.progress = Progress::new(2 + 2 * variants.len() as u64);
     session.progress.at("reading the input".to_owned());
     let input = source.read(ty, n)?;
-    let runs = run_all(session, args, variants, &blocks, &input)?;
+    let runs = run_all(session, args, &variants, &input)?;
     if let Some(path) = &args.trace {
         write_trace(path, &runs)?;
     }
@@ -135,27 +140,17 @@ fn run(
     Ok(Output { text, status })
 }
 
-/// The block size of each variant, after making sure that it can be launched, as asked for, and fits in memory.
-fn launches(session: &Session<'_>, args: &Args, variants: &[&'static Variant], ty: Type, n: u64) -> Result<Vec<u32>> {
+/// The launches of each variant, after making sure that they can be made as asked for, and fit in memory.
+fn plans(session: &Session<'_>, args: &Args, variants: &[&'static Variant], ty: Type, n: u64) -> Result<Vec<Plan>> {
     refuse_n(Some(n))?;
-    let mut blocks = Vec::new();
-    for variant in variants {
-        let block = args.block.unwrap_or(variant.blocks.default);
-        let plan = Plan::new(variant, n, block)?;
-        let grid = plan.passes.first().map_or(0, |pass| u64::from(pass.grid));
-        if let Some(asked) = args.grid.filter(|&asked| asked != grid) {
-            return Err(Error::Usage(format!(
-                "--grid {asked}: {} takes {} elements a block, so n = {} needs exactly {} blocks of {block} threads",
-                variant.name,
-                grouped((variant.elements_per_block)(block)),
-                grouped(n),
-                grouped(grid),
-            )));
+    let plan = |variant: &&'static Variant| {
+        let plan = session.plan(variant, ty, n, args.wish())?;
+        if !args.plan {
+            session.check_memory(ty, n, &plan)?;
         }
-        session.check_memory(ty, n, &plan)?;
-        blocks.push(block);
-    }
-    Ok(blocks)
+        Ok(plan)
+    };
+    variants.iter().map(plan).collect()
 }
 
 fn refuse_n(n: Option<u64>) -> Result<()> {
@@ -167,19 +162,13 @@ fn refuse_n(n: Option<u64>) -> Result<()> {
     }
 }
 
-fn run_all(
-    session: &Session<'_>,
-    args: &Args,
-    variants: &[&'static Variant],
-    blocks: &[u32],
-    input: &Array,
-) -> Result<Vec<Run>> {
+fn run_all(session: &Session<'_>, args: &Args, variants: &[&'static Variant], input: &Array) -> Result<Vec<Run>> {
     session.progress.at("adding up the reference".to_owned());
-    let reference = reference(input);
+    let reference = reference_of(args.op, input);
     session.progress.step();
     let mut runs = Vec::new();
-    for (&variant, &block) in variants.iter().zip(blocks) {
-        let job = Job { variant, block, input, reference: &reference, offset: 0 };
+    for &variant in variants {
+        let job = Job { variant, wish: args.wish(), input, reference: &reference, offset: 0 };
         let mut run = session.run(job)?;
         session.progress.step();
         if !args.once {

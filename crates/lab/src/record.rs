@@ -12,6 +12,7 @@ use crate::counts::fields;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::input::{SEED, random};
+use crate::plan::Wish;
 use crate::reference::reference;
 use crate::session::{Job, Run, Session};
 
@@ -97,12 +98,12 @@ pub fn runs(chapter: &Chapter, root: &Path) -> Result<Vec<Run>> {
     let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
     let mut runs = Vec::new();
     for ty in chapter.types() {
-        for variant in chapter.variants {
-            let block = variant.blocks.default;
-            for n in [N, (variant.elements_per_block)(block)] {
+        for variant in chapter.variants_for(ty) {
+            for n in [N, (variant.elements_per_block)(variant.blocks.default)] {
                 let input = random(ty, n as usize, SEED);
                 let reference = reference(&input);
-                runs.push(session.run(Job { variant, block, input: &input, reference: &reference, offset: 0 })?);
+                let wish = Wish::default();
+                runs.push(session.run(Job { variant, wish, input: &input, reference: &reference, offset: 0 })?);
             }
         }
     }

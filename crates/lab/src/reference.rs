@@ -6,16 +6,33 @@
 //! that it serves f32 and f64 inputs alike.
 
 use crate::element::{Array, Value};
+use crate::op::Op;
 
-/// The sum of an array, with what an error bound needs to know.
+/// The right answer, with what an error bound needs to know.
 #[derive(Debug, Clone, Copy)]
 pub struct Reference {
-    /// The sum: wrapped to the type for integers, a double for floats.
+    /// The answer: wrapped to the type for integers, a double for floats.
     pub expected: Value,
     /// What the double lacks to the exact sum.
     pub low: f64,
-    /// Sum of the absolute values, 0 for integers.
+    /// Sum of the absolute values, 0 for integers and where nothing is added.
     pub magnitude: f64,
+}
+
+/// What `op` makes of `array`. The smallest and the largest element are exact; a NaN among floats is passed over, as
+/// CUDA's `fmin` and `fmax` do, and is the answer only where there is nothing else.
+pub fn reference_of(op: Op, array: &Array) -> Reference {
+    let exact = |expected: Value| Reference { expected, low: 0.0, magnitude: 0.0 };
+    let float = |v: Option<f64>| exact(Value::F64(v.unwrap_or_else(|| op.identity(array.ty()).to_f64())));
+    match (op, array) {
+        (Op::Sum, _) => reference(array),
+        (Op::Min, Array::I32(v)) => exact(Value::I32(v.iter().copied().min().unwrap_or(i32::MAX))),
+        (Op::Max, Array::I32(v)) => exact(Value::I32(v.iter().copied().max().unwrap_or(i32::MIN))),
+        (Op::Min, Array::F32(v)) => float(v.iter().map(|&x| f64::from(x)).reduce(f64::min)),
+        (Op::Max, Array::F32(v)) => float(v.iter().map(|&x| f64::from(x)).reduce(f64::max)),
+        (Op::Min, Array::F64(v)) => float(v.iter().copied().reduce(f64::min)),
+        (Op::Max, Array::F64(v)) => float(v.iter().copied().reduce(f64::max)),
+    }
 }
 
 /// Sums `array`.
@@ -104,6 +121,16 @@ mod tests {
         assert!(sum_f64(&[1.0, f64::NAN]).is_nan());
         assert_eq!(sum_f64(&[1.0, f64::NEG_INFINITY]), f64::NEG_INFINITY);
         assert!(sum_f64(&[f64::INFINITY, f64::NEG_INFINITY]).is_nan());
+    }
+
+    #[test]
+    fn the_smallest_and_the_largest_pass_over_nan() {
+        let floats = Array::F32(vec![1.5, f32::NAN, -2.0]);
+        assert_eq!(reference_of(Op::Min, &floats).expected.to_f64(), -2.0);
+        assert_eq!(reference_of(Op::Max, &floats).expected.to_f64(), 1.5);
+        assert!(reference_of(Op::Max, &Array::F64(vec![f64::NAN])).expected.to_f64().is_nan());
+        assert_eq!(reference_of(Op::Min, &Array::I32(vec![3, -7, 5])).expected.to_f64(), -7.0);
+        assert_eq!(reference_of(Op::Min, &Array::F64(vec![])).expected.to_f64(), f64::INFINITY);
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use device::{
-    Arg, Buffer, Call, Choice, Counters, Device, DeviceAddress, Fault, Geometry, KernelSource, LineCounters, Module,
-    Report, SimOptions,
+    Arg, Buffer, Call, Choice, Counters, Device, Fault, Geometry, KernelSource, LineCounters, Module, Report,
+    SimOptions,
 };
 
 use crate::clock::Measured;
 use crate::element::{Array, Element, Type, Value};
-use crate::error::Result;
-use crate::plan::{Pass, Plan};
+use crate::error::{Error, Result};
+use crate::plan::{Ask, MULTIPROCESSORS, Pass, Plan, Slot, Wish};
 use crate::progress::Progress;
 use crate::reference::Reference;
 use crate::verify::{Verdict, verify};
@@ -32,7 +32,8 @@ pub struct Session<'c> {
     /// What says how far long work is.
     pub progress: Progress,
     pub(crate) device: Device,
-    module: Module,
+    /// The chapter's own kernels first, then those of variants with a file of their own.
+    modules: Vec<Module>,
 }
 
 /// One reduction to run.
@@ -40,11 +41,11 @@ pub struct Session<'c> {
 pub struct Job<'j> {
     /// The kernel.
     pub variant: &'static Variant,
-    /// Threads a block.
-    pub block: u32,
-    /// What to sum.
+    /// What to compute, and how to launch it.
+    pub wish: Wish,
+    /// What to reduce.
     pub input: &'j Array,
-    /// Its sum.
+    /// The right answer.
     pub reference: &'j Reference,
     /// Elements by which the input is shifted from the start of its allocation, so that unaligned input can be tried.
     pub offset: usize,
@@ -59,6 +60,8 @@ pub struct Run {
     pub ty: Type,
     /// Elements.
     pub n: u64,
+    /// What was asked for.
+    pub wish: Wish,
     /// Threads a block.
     pub block: u32,
     /// Its launches.
@@ -125,8 +128,34 @@ impl<'c> Session<'c> {
         options: SimOptions,
     ) -> Result<Session<'c>> {
         let device = Device::open(choice, options)?;
-        let module = device.load(&source)?;
-        Ok(Session { chapter, source, options, progress: Progress::hidden(), device, module })
+        let mut modules = vec![device.load(&source)?];
+        for variant in chapter.variants {
+            let Some(slug) = variant.kernels.filter(|_| lacks(&device, variant).is_none()) else { continue };
+            if modules.iter().all(|module| module.slug() != slug) {
+                modules.push(device.load(&KernelSource::in_root(source.root(), slug))?);
+            }
+        }
+        Ok(Session { chapter, source, options, progress: Progress::hidden(), device, modules })
+    }
+
+    /// Why the device cannot run this variant; `None` if it can.
+    pub fn lacks(&self, variant: &Variant) -> Option<String> {
+        lacks(&self.device, variant)
+    }
+
+    /// The launches of `variant` over `n` elements on this device.
+    ///
+    /// # Errors
+    /// What [`Plan::new`] refuses.
+    pub fn plan(&self, variant: &Variant, ty: Type, n: u64, wish: Wish) -> Result<Plan> {
+        let multiprocessors = self.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
+        Plan::new(variant, &Ask { ty, n, wish, multiprocessors })
+    }
+
+    fn module(&self, variant: &Variant) -> Result<&Module> {
+        let slug = variant.kernels.unwrap_or(self.modules[0].slug());
+        let own = self.modules.iter().find(|module| module.slug() == slug);
+        own.ok_or_else(|| Error::Usage(self.lacks(variant).unwrap_or_else(|| format!("{slug} is not loaded"))))
     }
 
     /// The device.
@@ -164,8 +193,15 @@ impl<'c> Session<'c> {
     /// # Errors
     /// As [`Session::run`].
     pub fn first_launch(&self, job: Job<'_>) -> Result<Report> {
-        let mut plan = Plan::new(job.variant, job.input.len() as u64, job.block)?;
-        plan.passes.truncate(1);
+        Ok(self.launches(job)?.into_iter().next().unwrap_or_default())
+    }
+
+    /// What each launch of the job reports, apart.
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn launches(&self, job: Job<'_>) -> Result<Vec<Report>> {
+        let plan = self.plan(job.variant, job.input.ty(), job.input.len() as u64, job.wish)?;
         Ok(match job.input {
             Array::I32(values) => self.launch_all(job, &plan, values)?.1,
             Array::F32(values) => self.launch_all(job, &plan, values)?.1,
@@ -175,14 +211,17 @@ impl<'c> Session<'c> {
 
     fn run_typed<T: Element>(&self, job: Job<'_>, values: &[T]) -> Result<Run> {
         let n = values.len() as u64;
-        let plan = Plan::new(job.variant, n, job.block)?;
-        let (result, report) = self.launch_all(job, &plan, values)?;
-        let verdict = verify(result, job.reference, plan.depth(job.variant), T::TYPE);
+        let plan = self.plan(job.variant, T::TYPE, n, job.wish)?;
+        let (result, reports) = self.launch_all(job, &plan, values)?;
+        let mut report = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
+        reports.into_iter().for_each(|launch| merge(&mut report, launch));
+        let verdict = verify(result, job.reference, plan.depth(), T::TYPE);
         Ok(Run {
             variant: job.variant,
             ty: T::TYPE,
             n,
-            block: job.block,
+            wish: job.wish,
+            block: plan.block().or(job.wish.block).unwrap_or(job.variant.blocks.default),
             plan,
             result,
             expected: job.reference.expected,
@@ -195,23 +234,23 @@ impl<'c> Session<'c> {
         })
     }
 
-    fn launch_all<T: Element>(&self, job: Job<'_>, plan: &Plan, values: &[T]) -> Result<(Value, Report)> {
-        let mut total = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
+    fn launch_all<T: Element>(&self, job: Job<'_>, plan: &Plan, values: &[T]) -> Result<(Value, Vec<Report>)> {
+        let identity = job.wish.op.identity(T::TYPE);
         if plan.passes.is_empty() {
-            return Ok((Value::zero(T::TYPE), total));
+            return Ok((identity, Vec::new()));
         }
         let input = self.upload_shifted(values, job.offset)?;
-        let sums = self.alloc_sums::<T>(plan)?;
-        let kernel = job.variant.entry(T::TYPE);
-        for (i, call) in self.calls(&kernel, plan, (&input, job.offset), &sums).iter().enumerate() {
+        let arrays = self.arrays::<T>(plan)?;
+        let mut reports = Vec::new();
+        for (i, call) in self.calls(job.variant, plan, (&input, job.offset), &arrays)?.iter().enumerate() {
             self.progress.at(format!("{}, launch {} of {}", job.variant.name, i + 1, plan.passes.len()));
-            merge(&mut total, self.device.launch(call)?);
+            reports.push(self.device.launch(call)?);
         }
-        let result = match sums.last() {
-            Some(last) => self.device.download(last)?.first().map_or(Value::zero(T::TYPE), |&v| v.value()),
-            None => Value::zero(T::TYPE),
+        let result = match arrays.sums.last() {
+            Some(last) => self.device.download(last)?.first().map_or(identity, |&v| v.value()),
+            None => identity,
         };
-        Ok((result, total))
+        Ok((result, reports))
     }
 
     fn upload_shifted<T: Element>(&self, values: &[T], offset: usize) -> Result<Buffer<T>> {
@@ -224,35 +263,63 @@ impl<'c> Session<'c> {
         Ok(self.device.upload("in", &shifted)?)
     }
 
-    /// One array of block sums a pass: each is written once, so that a read of what was never written shows.
-    pub(crate) fn alloc_sums<T: Element>(&self, plan: &Plan) -> Result<Vec<Buffer<T>>> {
-        let arrays = plan.passes.iter().enumerate();
-        arrays.map(|(i, pass)| Ok(self.device.alloc(&format!("sums{}", i + 1), pass.grid as usize)?)).collect()
+    /// The arrays that a plan writes: each sum is written once, so that a read of what was never written shows.
+    pub(crate) fn arrays<T: Element>(&self, plan: &Plan) -> Result<Arrays<T>> {
+        let sums = plan.sums.iter().enumerate();
+        let sums = sums.map(|(i, &len)| Ok(self.device.alloc(&format!("sums{}", i + 1), len as usize)?));
+        let state = self.device.upload("state", &vec![0u64; plan.state_words as usize])?;
+        Ok(Arrays { sums: sums.collect::<Result<_>>()?, state })
     }
 
     pub(crate) fn calls<'a, T: Element>(
         &'a self,
-        kernel: &'a str,
-        plan: &Plan,
+        variant: &Variant,
+        plan: &'a Plan,
         (input, offset): (&'a Buffer<T>, usize),
-        sums: &'a [Buffer<T>],
-    ) -> Vec<Call<'a>> {
-        let call = |(i, pass): (usize, &Pass)| {
-            let (from, skipped): (&dyn DeviceAddress, usize) = if i == 0 { (input, offset) } else { (&sums[i - 1], 0) };
-            let args = vec![
-                Arg::Address(from, (skipped * T::BYTES) as u64),
-                Arg::Address(&sums[i], 0),
-                Arg::U32(pass.elements as u32),
-            ];
-            Call { module: &self.module, kernel, geometry: pass.geometry(), args }
+        arrays: &'a Arrays<T>,
+    ) -> Result<Vec<Call<'a>>> {
+        let module = self.module(variant)?;
+        let argument = |slot: &Slot, pass: &Pass| match *slot {
+            Slot::Input => Arg::Address(input, (offset * T::BYTES) as u64),
+            Slot::Sums(i) => Arg::Address(&arrays.sums[i], 0),
+            Slot::State => Arg::Address(&arrays.state, 0),
+            Slot::Elements => Arg::U32(pass.elements as u32),
+            Slot::Number(number) => Arg::U32(number),
         };
-        plan.passes.iter().enumerate().map(call).collect()
+        let call = |pass: &'a Pass| Call {
+            module,
+            kernel: &pass.kernel,
+            geometry: pass.geometry(),
+            args: pass.args.iter().map(|slot| argument(slot, pass)).collect(),
+        };
+        Ok(plan.passes.iter().map(call).collect())
     }
+}
+
+/// What a plan's launches write besides their input.
+pub(crate) struct Arrays<T: Element> {
+    sums: Vec<Buffer<T>>,
+    state: Buffer<u64>,
+}
+
+/// Why `device` cannot run `variant`.
+fn lacks(device: &Device, variant: &Variant) -> Option<String> {
+    let (needs, has) = (variant.compute_capability, device.compute_capability()?);
+    let written = |capability: u32| format!("{}.{}", capability / 10, capability % 10);
+    (has < needs).then(|| {
+        let (name, needs, has) = (variant.name, written(needs), written(has));
+        format!("{name} needs compute capability {needs}, and this GPU has {has}; --device sim runs it")
+    })
 }
 
 impl Pass {
     fn geometry(&self) -> Geometry {
-        Geometry { grid: [self.grid, 1, 1], block: [self.block, 1, 1], shared_bytes: 0, cooperative: false }
+        Geometry {
+            cooperative: self.cooperative,
+            cluster: self.cluster,
+            overlaps: self.overlaps,
+            ..Geometry::linear(self.grid, self.block)
+        }
     }
 }
 

@@ -7,10 +7,11 @@ use device::{Device, Fault};
 use crate::chapter::Note;
 use crate::element::Type;
 use crate::error::Result;
+use crate::plan::{Pass, Plan};
 use crate::session::{Run, Session};
 use crate::status::Status;
 use crate::text::{Row, Table, grouped, listed, three_digits, wrapped};
-use crate::{compare, counts};
+use crate::{Variant, compare, counts};
 
 /// Everything that the text is made of.
 pub struct Shown<'s, 'c> {
@@ -48,6 +49,9 @@ impl Shown<'_, '_> {
         for run in self.runs.iter().filter(|run| !run.faults.is_empty()) {
             out.push_str(&format!("\nfound in {}\n", run.variant.name));
             out.push_str(&findings(&run.faults, self.session.source.root()));
+        }
+        for missing in self.session.chapter.variants.iter().filter_map(|variant| self.session.lacks(variant)) {
+            out.push_str(&format!("  skipped: {}\n", wrapped(&missing, "    ")));
         }
         self.push_counters(&mut out);
         push_times(&mut out, self.runs);
@@ -136,12 +140,74 @@ fn result_text(run: &Run) -> String {
 
 /// `3 launches of 256 threads a block: 4,096, then 16, then 1 block`
 fn launch_text(run: &Run) -> String {
-    let grids: Vec<String> = run.plan.passes.iter().map(|pass| grouped(u64::from(pass.grid))).collect();
+    let passes = &run.plan.passes;
+    let grids: Vec<String> = passes.iter().map(|pass| grouped(u64::from(pass.grid))).collect();
+    if passes.iter().any(|pass| pass.block != run.block) {
+        let launch = |pass: &Pass| format!("{} x {}", grouped(u64::from(pass.grid)), pass.block);
+        let launches: Vec<String> = passes.iter().map(launch).collect();
+        return format!("{} launches, blocks x threads: {}", passes.len(), launches.join(", then "));
+    }
     match grids.as_slice() {
-        [] => "no launch: a sum of nothing is 0".to_owned(),
+        [] => format!("no launch: a {} of nothing is {}", run.wish.op, run.wish.op.identity(run.ty)),
         [grid] => format!("1 launch: {grid} block{} of {} threads", if grid == "1" { "" } else { "s" }, run.block),
         _ => format!("{} launches: {} blocks of {} threads", grids.len(), grids.join(" + "), run.block),
     }
+}
+
+/// What `--plan` prints: the launches of each variant, as a table or as JSON.
+pub fn plans(session: &Session<'_>, variants: &[&Variant], plans: &[Plan], json: bool) -> String {
+    if json {
+        let plan = |(variant, plan): (&&Variant, &Plan)| {
+            serde_json::json!({
+                "variant": variant.name,
+                "passes": plan.passes.iter().map(pass_json).collect::<Vec<_>>(),
+                "array_elements": plan.sums,
+                "state_words": plan.state_words,
+            })
+        };
+        let plans: Vec<_> = variants.iter().zip(plans).map(plan).collect();
+        return format!("{:#}\n", serde_json::json!({ "chapter": session.chapter.slug, "plans": plans }));
+    }
+    let mut out = format!("{}: {}\n", session.chapter.slug, session.chapter.title);
+    for (variant, plan) in variants.iter().zip(plans) {
+        out.push_str(&format!("\n{}\n", variant.name));
+        for (i, pass) in plan.passes.iter().enumerate() {
+            out.push_str(&format!("  {}. {}\n", i + 1, pass_text(pass)));
+        }
+        if plan.passes.is_empty() {
+            out.push_str("  no launch\n");
+        }
+    }
+    out
+}
+
+fn pass_text(pass: &Pass) -> String {
+    let blocks = if pass.grid == 1 { "block" } else { "blocks" };
+    let (elements, grid) = (grouped(pass.elements), grouped(u64::from(pass.grid)));
+    let mut text = format!("{}: {elements} elements by {grid} {blocks} of {} threads", pass.kernel, pass.block);
+    if pass.cooperative {
+        text.push_str(", cooperative");
+    }
+    if pass.cluster > 1 {
+        text.push_str(&format!(", clusters of {}", pass.cluster));
+    }
+    if pass.overlaps {
+        text.push_str(", may start before the launch before it has ended");
+    }
+    text
+}
+
+fn pass_json(pass: &Pass) -> serde_json::Value {
+    serde_json::json!({
+        "kernel": pass.kernel,
+        "grid": pass.grid,
+        "block": pass.block,
+        "elements": pass.elements,
+        "depth": pass.depth,
+        "cooperative": pass.cooperative,
+        "cluster": pass.cluster,
+        "overlaps": pass.overlaps,
+    })
 }
 
 /// The report of the first fault of each kind, with the lines of source that it names, and how many more there are.

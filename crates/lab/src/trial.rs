@@ -12,10 +12,11 @@ use crate::element::Array;
 use crate::error::Result;
 use crate::hardware::ragged_sizes;
 use crate::input::{SEED, random};
+use crate::op::Op;
 use crate::record::OPTIONS;
-use crate::reference::reference;
+use crate::reference::reference_of;
 use crate::session::{Job, Run, Session, built_root};
-use crate::{Chapter, Variant};
+use crate::{Chapter, Variant, Wish};
 
 /// What a trial found.
 #[derive(Debug, Default)]
@@ -74,7 +75,21 @@ pub fn simulator(chapter: &Chapter, schedule: Schedule, checks: Checks) -> Resul
 /// # Errors
 /// A run that fails.
 pub fn run(session: &Session<'_>, variant: &'static Variant, block: u32, input: &Array, offset: usize) -> Result<Run> {
-    session.run(Job { variant, block, input, reference: &reference(input), offset })
+    run_wish(session, variant, Wish::block(block), input, offset)
+}
+
+/// As [`run`], for any operation, grid or factor.
+///
+/// # Errors
+/// A run that fails.
+pub fn run_wish(
+    session: &Session<'_>,
+    variant: &'static Variant,
+    wish: Wish,
+    input: &Array,
+    offset: usize,
+) -> Result<Run> {
+    session.run(Job { variant, wish, input, reference: &reference_of(wish.op, input), offset })
 }
 
 /// Variants that are meant to be right.
@@ -82,11 +97,19 @@ pub fn right_variants(chapter: &Chapter) -> impl Iterator<Item = &'static Varian
     chapter.variants.iter().filter(|variant| variant.announced.is_none())
 }
 
-fn blocks(variant: &Variant) -> impl Iterator<Item = u32> + use<'_> {
-    (0..=10).map(|log| 1 << log).filter(|&block| variant.blocks.allows(block))
+/// Every operation, block and factor of a variant; its defaults first.
+pub fn wishes(variant: &Variant) -> Vec<Wish> {
+    let blocks = (0..=10).map(|log| 1 << log).filter(|&block| variant.blocks.allows(block));
+    let factors = variant.factors.iter().flat_map(|factors| factors.values);
+    let ops = variant.ops.iter().filter(|&&op| op != Op::Sum);
+    let mut wishes = vec![Wish::default()];
+    wishes.extend(blocks.map(Wish::block));
+    wishes.extend(ops.map(|&op| Wish { op, ..Wish::default() }));
+    wishes.extend(factors.map(|&factor| Wish { factor: Some(factor), ..Wish::default() }));
+    wishes
 }
 
-/// Every right variant, type and block at the sizes where kernels go wrong, with every check on.
+/// Every right variant, type, operation, block and factor at the sizes where kernels go wrong, with every check on.
 ///
 /// # Errors
 /// A run that fails.
@@ -95,12 +118,13 @@ pub fn ragged(chapter: &Chapter) -> Result<Trial> {
     let mut trial = Trial::default();
     for variant in right_variants(chapter) {
         for &ty in variant.types {
-            for block in blocks(variant) {
-                let sizes = ragged_sizes(u64::from(block));
+            for wish in wishes(variant) {
+                let block = u64::from(wish.block.unwrap_or(variant.blocks.default));
                 // The long ones once, not for every block.
-                let long = if block == variant.blocks.default { u64::MAX } else { 8 * u64::from(block) };
-                for n in sizes.into_iter().filter(|&n| n <= long) {
-                    trial.judge(&run(&session, variant, block, &random(ty, n as usize, n), 0)?, "");
+                let long = if wish == Wish::default() { u64::MAX } else { 8 * block };
+                for n in ragged_sizes(block).into_iter().filter(|&n| n <= long) {
+                    let input = random(ty, n as usize, n);
+                    trial.judge(&run_wish(&session, variant, wish, &input, 0)?, &format!("{wish:?}"));
                 }
             }
         }

@@ -3,6 +3,24 @@
 /// PTX's one result for an invalid f32 operation.
 pub const NAN_F32: u32 = 0x7fff_ffff;
 
+/// The NaN of an invalid f64 operation.
+pub const NAN_F64: u64 = 0xfff8_0000_0000_0000;
+
+/// Bits of an f64 result: that of the first NaN among the operands, made quiet, or the NaN of an invalid operation.
+#[inline(always)]
+pub fn bits64<const N: usize>(x: f64, operands: [u64; N]) -> u64 {
+    if !x.is_nan() {
+        return x.to_bits();
+    }
+    operands.into_iter().rev().fold(NAN_F64, |nan, bits| if g(bits).is_nan() { bits | 1 << 51 } else { nan })
+}
+
+/// `changed`, unless the operand is a NaN.
+#[inline(always)]
+pub fn keep_nan32(operand: u32, changed: u32) -> u32 {
+    if f(operand).is_nan() { NAN_F32 } else { changed }
+}
+
 /// Bits of an f32 result, any NaN made canonical as the hardware does.
 #[inline(always)]
 pub fn bits32(x: f32) -> u32 {
@@ -64,6 +82,7 @@ pub fn max_f32(a: u32, b: u32) -> u32 {
 pub fn min_f64(a: u64, b: u64) -> u64 {
     let (x, y) = (g(a), g(b));
     match () {
+        () if x.is_nan() && y.is_nan() => NAN_F64,
         () if x.is_nan() => b,
         () if y.is_nan() => a,
         () if x == y => a | (b & (1 << 63)),
@@ -82,6 +101,7 @@ pub fn min_f64(a: u64, b: u64) -> u64 {
 pub fn max_f64(a: u64, b: u64) -> u64 {
     let (x, y) = (g(a), g(b));
     match () {
+        () if x.is_nan() && y.is_nan() => NAN_F64,
         () if x.is_nan() => b,
         () if y.is_nan() => a,
         () if x == y => a & (b | !(1 << 63)),

@@ -21,13 +21,12 @@ macro_rules! alu_table {
                 BfindU32 = "bfind.u32": |a| bfind(a);
                 BfindShiftU32 = "bfind.shiftamt.u32": |a| if a == 0 { u32::MAX } else { a.leading_zeros() };
                 BfindS32 = "bfind.s32": |a| bfind(if (a as i32) < 0 { !a } else { a });
-                NegF32 = "neg.f32": |a| a ^ 0x8000_0000;
-                AbsF32 = "abs.f32": |a| a & 0x7fff_ffff;
+                NegF32 = "neg.f32": |a| keep_nan32(a, a ^ 0x8000_0000);
+                AbsF32 = "abs.f32": |a| keep_nan32(a, a & 0x7fff_ffff);
                 SqrtF32 = "sqrt.rn.f32": |a| bits32(f(a).sqrt());
                 RcpF32 = "rcp.rn.f32": |a| bits32(1.0 / f(a));
                 Cvt32U8 = "cvt.b16.u8" "cvt.b32.u8" "cvt.u8.u8" "cvt.u8.s8" "cvt.u8.u16" "cvt.u8.s16" "cvt.u8.u32" "cvt.u8.s32": |a| a & 0xff;
-                Cvt16S8 = "cvt.b16.s8" "cvt.s8.s8" "cvt.s8.u8" "cvt.s8.s16" "cvt.s8.u16" "cvt.s8.s32" "cvt.s8.u32": |a| a as i8 as u16 as u32;
-                Cvt32S8 = "cvt.b32.s8": |a| a as i8 as u32;
+                CvtS8 = "cvt.b16.s8" "cvt.b32.s8" "cvt.s8.s8" "cvt.s8.u8" "cvt.s8.s16" "cvt.s8.u16" "cvt.s8.s32" "cvt.s8.u32": |a| a as i8 as u32;
                 Cvt32U16 = "cvt.b32.u16" "cvt.b16.u16" "cvt.b16.s16" "cvt.b16.u32" "cvt.b16.s32": |a| a & 0xffff;
                 Cvt32S16 = "cvt.b32.s16": |a| a as i16 as u32;
                 Cvt32B32 = "cvt.b32.u32" "cvt.b32.s32": |a| a;
@@ -111,13 +110,13 @@ macro_rules! alu_table {
                 BrevB64 = "brev.b64": |a| a.reverse_bits();
                 NegF64 = "neg.f64": |a| a ^ 1 << 63;
                 AbsF64 = "abs.f64": |a| a & !(1 << 63);
-                SqrtF64 = "sqrt.rn.f64": |a| g(a).sqrt().to_bits();
-                RcpF64 = "rcp.rn.f64": |a| (1.0 / g(a)).to_bits();
+                SqrtF64 = "sqrt.rn.f64": |a| bits64(g(a).sqrt(), [a]);
+                RcpF64 = "rcp.rn.f64": |a| bits64(1.0 / g(a), [a]);
                 Cvt64B64 = "cvt.b64.u64" "cvt.b64.s64": |a| a;
                 CvtF64S64 = "cvt.rn.f64.s64": |a| (a as i64 as f64).to_bits();
                 CvtF64U64 = "cvt.rn.f64.u64": |a| (a as f64).to_bits();
-                CvtRziS64F64 = "cvt.rzi.s64.f64": |a| g(a) as i64 as u64;
-                CvtRziU64F64 = "cvt.rzi.u64.f64": |a| g(a) as u64;
+                CvtRziS64F64 = "cvt.rzi.s64.f64": |a| if g(a).is_nan() { 1 << 63 } else { g(a) as i64 as u64 };
+                CvtRziU64F64 = "cvt.rzi.u64.f64": |a| if g(a).is_nan() { 1 << 63 } else { g(a) as u64 };
             }
             dd_d {
                 AddB64 = "add.s64" "add.u64": |a, b| a.wrapping_add(b);
@@ -136,16 +135,16 @@ macro_rules! alu_table {
                 AndB64 = "and.b64": |a, b| a & b;
                 OrB64 = "or.b64": |a, b| a | b;
                 XorB64 = "xor.b64": |a, b| a ^ b;
-                AddF64 = "add.f64" "add.rn.f64": |a, b| (g(a) + g(b)).to_bits();
-                SubF64 = "sub.f64" "sub.rn.f64": |a, b| (g(a) - g(b)).to_bits();
-                MulF64 = "mul.f64" "mul.rn.f64": |a, b| (g(a) * g(b)).to_bits();
-                DivF64 = "div.rn.f64": |a, b| (g(a) / g(b)).to_bits();
+                AddF64 = "add.f64" "add.rn.f64": |a, b| bits64(g(a) + g(b), [a, b]);
+                SubF64 = "sub.f64" "sub.rn.f64": |a, b| bits64(g(a) - g(b), [a, b]);
+                MulF64 = "mul.f64" "mul.rn.f64": |a, b| bits64(g(a) * g(b), [a, b]);
+                DivF64 = "div.rn.f64": |a, b| bits64(g(a) / g(b), [a, b]);
                 MinF64 = "min.f64": |a, b| min_f64(a, b);
                 MaxF64 = "max.f64": |a, b| max_f64(a, b);
             }
             ddd_d {
                 MadLoB64 = "mad.lo.s64" "mad.lo.u64": |a, b, c| a.wrapping_mul(b).wrapping_add(c);
-                FmaF64 = "fma.rn.f64": |a, b, c| g(a).mul_add(g(b), g(c)).to_bits();
+                FmaF64 = "fma.rn.f64": |a, b, c| bits64(g(a).mul_add(g(b), g(c)), [a, b, c]);
             }
             dw_d {
                 ShlB64 = "shl.b64": |a, b| if b > 63 { 0 } else { a << b };
@@ -166,12 +165,12 @@ macro_rules! alu_table {
                 Cvt32B64 = "cvt.b32.u64" "cvt.b32.s64": |a| a as u32;
                 Cvt16B64 = "cvt.b16.u64" "cvt.b16.s64": |a| a as u16 as u32;
                 Cvt8B64 = "cvt.u8.u64" "cvt.u8.s64": |a| a as u8 as u32;
-                CvtS8B64 = "cvt.s8.u64" "cvt.s8.s64": |a| a as i8 as u16 as u32;
+                CvtS8B64 = "cvt.s8.u64" "cvt.s8.s64": |a| a as i8 as u32;
                 CvtF32F64 = "cvt.rn.f32.f64": |a| bits32(g(a) as f32);
                 CvtF32S64 = "cvt.rn.f32.s64": |a| (a as i64 as f32).to_bits();
                 CvtF32U64 = "cvt.rn.f32.u64": |a| (a as f32).to_bits();
-                CvtRziS32F64 = "cvt.rzi.s32.f64": |a| g(a) as i32 as u32;
-                CvtRziU32F64 = "cvt.rzi.u32.f64": |a| g(a) as u32;
+                CvtRziS32F64 = "cvt.rzi.s32.f64": |a| if g(a).is_nan() { 1 << 31 } else { g(a) as i32 as u32 };
+                CvtRziU32F64 = "cvt.rzi.u32.f64": |a| if g(a).is_nan() { 1 << 31 } else { g(a) as u32 };
             }
             w_d {
                 Cvt64U8 = "cvt.b64.u8": |a| u64::from(a as u8);
@@ -180,11 +179,11 @@ macro_rules! alu_table {
                 Cvt64S16 = "cvt.b64.s16": |a| a as i16 as u64;
                 Cvt64U32 = "cvt.b64.u32": |a| u64::from(a);
                 Cvt64S32 = "cvt.b64.s32": |a| a as i32 as u64;
-                CvtF64F32 = "cvt.f64.f32": |a| f64::from(f(a)).to_bits();
+                CvtF64F32 = "cvt.f64.f32": |a| if f(a).is_nan() { NAN_F64 } else { f64::from(f(a)).to_bits() };
                 CvtF64S32 = "cvt.rn.f64.s32": |a| f64::from(a as i32).to_bits();
                 CvtF64U32 = "cvt.rn.f64.u32": |a| f64::from(a).to_bits();
-                CvtRziS64F32 = "cvt.rzi.s64.f32": |a| f(a) as i64 as u64;
-                CvtRziU64F32 = "cvt.rzi.u64.f32": |a| f(a) as u64;
+                CvtRziS64F32 = "cvt.rzi.s64.f32": |a| if f(a).is_nan() { 1 << 63 } else { f(a) as i64 as u64 };
+                CvtRziU64F32 = "cvt.rzi.u64.f32": |a| if f(a).is_nan() { 1 << 63 } else { f(a) as u64 };
             }
             ddww_d {
                 BfiB64 = "bfi.b64": |a, b, c, e| bfi_u64(a, b, c, e, 64);

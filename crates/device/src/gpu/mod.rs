@@ -127,7 +127,7 @@ impl Gpu {
     /// Puts a launch into the stream, which may be capturing.
     fn enqueue(&self, function: sys::CUfunction, geometry: Geometry, args: &[Argument]) -> Result<(), DriverError> {
         self.context.bind_to_thread()?;
-        let Geometry { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, cooperative } = geometry;
+        let shared_bytes = geometry.shared_bytes;
         if shared_bytes > SHARED_BYTES_WITHOUT_LEAVE {
             let leave = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the caller's module keeps the function alive.
@@ -136,18 +136,49 @@ impl Gpu {
         let mut values: Vec<u64> = args.iter().map(|arg| arg.value).collect();
         let mut pointers: Vec<*mut std::ffi::c_void> =
             values.iter_mut().map(|value| std::ptr::from_mut(value).cast()).collect();
-        let (grid, block, stream) = ((gx, gy, gz), (bx, by, bz), self.stream.cu_stream());
+        let mut attributes = attributes(geometry);
+        let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (geometry.grid, geometry.block);
+        let config = sys::CUlaunchConfig {
+            gridDimX: grid_x,
+            gridDimY: grid_y,
+            gridDimZ: grid_z,
+            blockDimX: block_x,
+            blockDimY: block_y,
+            blockDimZ: block_z,
+            sharedMemBytes: shared_bytes,
+            hStream: self.stream.cu_stream(),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as u32,
+        };
         // SAFETY: the function is live; `bind` made one value a parameter, each at least as large as the parameter, and
-        // the driver copies them before it returns. What the kernel does with its addresses is the kernel's business,
-        // as `Device::launch` says.
-        unsafe {
-            if cooperative {
-                result::launch_cooperative_kernel(function, grid, block, shared_bytes, stream, &mut pointers)
-            } else {
-                result::launch_kernel(function, grid, block, shared_bytes, stream, &mut pointers)
-            }
-        }
+        // the driver copies them and the attributes before it returns. What the kernel does with its addresses is the
+        // kernel's business, as `Device::launch` says.
+        let status = unsafe { sys::cuLaunchKernelEx(&config, function, pointers.as_mut_ptr(), std::ptr::null_mut()) };
+        status.result()
     }
+}
+
+/// What a launch asks for beyond its sizes.
+fn attributes(geometry: Geometry) -> Vec<sys::CUlaunchAttribute> {
+    use sys::CUlaunchAttributeID as Id;
+    let attribute = |id: Id, set: &dyn Fn(&mut sys::CUlaunchAttributeValue)| {
+        let mut value = sys::CUlaunchAttributeValue { pad: [0; 64] };
+        set(&mut value);
+        sys::CUlaunchAttribute { id, pad: [0; 4], value }
+    };
+    let mut attributes = Vec::new();
+    if geometry.cooperative {
+        attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &|value| value.cooperative = 1));
+    }
+    if geometry.cluster > 1 {
+        let dim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x: geometry.cluster, y: 1, z: 1 };
+        attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &|value| value.clusterDim = dim));
+    }
+    if geometry.overlaps {
+        let overlap = Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        attributes.push(attribute(overlap, &|value| value.programmaticStreamSerializationAllowed = 1));
+    }
+    attributes
 }
 
 impl GpuBuffer {

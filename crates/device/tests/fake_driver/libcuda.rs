@@ -21,6 +21,16 @@ const NOT_FOUND: Status = 500;
 const ILLEGAL_ADDRESS: Status = 700;
 const CAPTURE_UNSUPPORTED: Status = 900;
 
+/// CUlaunchConfig: grid, block and shared bytes; stream; attributes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct LaunchConfig {
+    sizes: [c_uint; 7],
+    stream: *mut c_void,
+    _attributes: *const c_void,
+    attributes: c_uint,
+}
+
 static CAPTURING: AtomicBool = AtomicBool::new(false);
 static CAPTURED: AtomicUsize = AtomicUsize::new(0);
 static LIVE_ARRAYS: AtomicUsize = AtomicUsize::new(0);
@@ -145,9 +155,11 @@ driver! {
     }
     fn cuFuncGetAttribute(value: *mut c_int, which: c_int, _function: *mut c_void) { *value = 10 * which; OK }
 
-    fn cuLaunchKernel(_function: *mut c_void, gx: c_uint, _gy: c_uint, _gz: c_uint, bx: c_uint, _by: c_uint,
-                      _bz: c_uint, _shared: c_uint, stream: *mut c_void, args: *const *const c_void,
-                      _extra: *mut c_void) {
+    fn cuLaunchKernelEx(config: *const LaunchConfig, _function: *mut c_void, args: *const *const c_void,
+                        _extra: *mut c_void) {
+        let LaunchConfig { sizes: [gx, _, _, bx, ..], stream, attributes: 0, .. } = *config else {
+            return INVALID_VALUE;
+        };
         if stream != handle(2) { return INVALID_VALUE; }
         if wrong("launch-dies") { return ILLEGAL_ADDRESS; }
         if CAPTURING.load(SeqCst) {

@@ -13,7 +13,7 @@ impl Exact {
         }
         let (a, b, c) = (ty.value(s[0]), ty.value(s[1]), ty.value(s[2]));
         let value = match self.verb {
-            "mul" => self.half_of(a * b, ty.bits),
+            "mul" => self.half_of(a.wrapping_mul(b), ty.bits),
             // Wide: the addend has twice the width, and so has the sum.
             "mad" => (a * b).wrapping_add(s[2] as i128),
             "mul24" | "mad24" => return [self.mul24(ty, s), 0],
@@ -164,10 +164,10 @@ impl Exact {
 
     /// The rounded result of sources that are no NaN.
     fn of_numbers(&self, format: Format, x: &[u64; SOURCES]) -> u64 {
-        if self.flags.approximate || matches!(self.verb, "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh") {
-            if let Some(bits) = self.approximate(format, x) {
-                return bits;
-            }
+        if self.flags.approximate
+            && let Some(bits) = self.approximate(format, x)
+        {
+            return bits;
         }
         let number = |at: usize| format.number(x[at]);
         let negated = |at: usize| format.number(x[at] ^ format.sign());

@@ -5,7 +5,7 @@ use super::alu::{store32, store64};
 use super::block::Environment;
 use super::warp::{FULL, Warp};
 use crate::access::Passes;
-use crate::code::{Inst, MemOp, Op, Target, Width};
+use crate::code::{Inst, MemOp, Op, Target, VECTOR_MAX, Width};
 use crate::fault::Code;
 use crate::launch::Check;
 use crate::memory::{Buffer, LOCAL_BASE, SHARED_BASE};
@@ -99,8 +99,25 @@ impl Machine<'_> {
         op: MemOp,
         mask: u32,
     ) {
+        if op.vector > 4 {
+            return self.load_elements::<VECTOR_MAX>(env, warp, pc, inst, op, mask);
+        }
+        self.load_elements::<4>(env, warp, pc, inst, op, mask);
+    }
+
+    /// A load of at most `N` elements a lane: the few kernels that load 8 do not slow down the others.
+    #[inline(always)]
+    fn load_elements<const N: usize>(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        pc: u32,
+        inst: &Inst,
+        op: MemOp,
+        mask: u32,
+    ) {
         let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
-        let mut data = [[0u64; 32]; 4];
+        let mut data = [[0u64; 32]; N];
         self.each_place(op.target, mask, span, |machine, place, mask, span| {
             machine.load_from(env, warp, pc, op, place, mask, span, &mut data);
         });
@@ -133,8 +150,24 @@ impl Machine<'_> {
         op: MemOp,
         mask: u32,
     ) {
+        if op.vector > 4 {
+            return self.store_elements::<VECTOR_MAX>(env, warp, pc, inst, op, mask);
+        }
+        self.store_elements::<4>(env, warp, pc, inst, op, mask);
+    }
+
+    #[inline(always)]
+    fn store_elements<const N: usize>(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        pc: u32,
+        inst: &Inst,
+        op: MemOp,
+        mask: u32,
+    ) {
         let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
-        let mut data = [[0u64; 32]; 4];
+        let mut data = [[0u64; 32]; N];
         for (element, values) in data.iter_mut().enumerate().take(usize::from(op.vector)) {
             let register = usize::from(self.register(inst, op, element));
             if op.width.wide {
@@ -243,7 +276,7 @@ impl Machine<'_> {
         place: Place,
         mask: u32,
         span: &Span,
-        data: &mut [Lanes; 4],
+        data: &mut [Lanes],
     ) {
         let mask = self.admit(env, warp, pc, place, mask, span);
         if mask == 0 {
@@ -402,7 +435,7 @@ impl Machine<'_> {
         place: Place,
         mask: u32,
         span: &Span,
-        data: &[Lanes; 4],
+        data: &[Lanes],
     ) {
         let mask = self.admit(env, warp, pc, place, mask, span);
         if mask == 0 {

@@ -193,12 +193,7 @@ impl Lower<'_> {
     /// Between an address in a window and a generic address: the window's base is added or taken away.
     pub(super) fn cvta(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let Some(space) = space_of(inst) else { return self.refuse_opcode(inst) };
-        if !matches!(space, Space::Global | Space::Const | Space::Shared | Space::Local | Space::Param)
-            || !inst.has("u64")
-        {
-            return self.refuse_opcode(inst);
-        }
-        if space == Space::Param {
+        if !matches!(space, Space::Global | Space::Const | Space::Shared | Space::Local) || !inst.has("u64") {
             return self.refuse_opcode(inst);
         }
         let d = self.row64(inst, &inst.operands[0])?;

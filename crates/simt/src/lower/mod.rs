@@ -5,11 +5,13 @@
 //! ```
 
 mod arithmetic;
+mod atomic;
 mod cfg;
 mod live;
 mod memory;
 mod operand;
 mod select;
+mod sync;
 mod variables;
 
 use std::collections::HashMap;

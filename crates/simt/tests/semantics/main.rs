@@ -143,7 +143,7 @@ fn the_committed_ptx_is_what_the_table_makes() {
 fn records_are_read_as_they_are_written() {
     let two: Vec<u64> = (0..ROWS as u64).map(|row| if row % 3 == 0 { 0xbeef } else { 7 }).collect();
     let many: Vec<u64> = (0..ROWS as u64).collect();
-    let bits: Vec<u64> = (0..ROWS as u64).map(|row| row / 5 & 1).collect();
+    let bits: Vec<u64> = (0..ROWS as u64).map(|row| (row / 5) & 1).collect();
     for (values, width) in [(&two, 16), (&many, 32), (&many, 64), (&bits, 1)] {
         assert_eq!(decode(&encode(values, width), width), *values);
     }

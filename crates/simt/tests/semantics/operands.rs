@@ -1,6 +1,8 @@
 //! The values that fixtures are fed: for every kind of operand a list of special ones, and random ones of the shapes
 //! that find rounding errors. The same kernel gets the same rows on every machine.
 
+use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI, TAU};
+
 /// Rows of operands a kernel gets: one thread each.
 pub const ROWS: usize = 128;
 
@@ -92,8 +94,7 @@ fn specials(kind: Kind) -> Vec<u64> {
         Kind::Listed(list) => list.to_vec(),
         Kind::Predicate => vec![0, 1],
         Kind::Angle => {
-            let angles =
-                [0f32, 0.5, 1.0, 0.785_398_2, 1.570_796_4, 3.141_592_7, 1e-3, 1e-20, 6.0, 2.5, f32::INFINITY, f32::NAN];
+            let angles = [0f32, 0.5, 1.0, FRAC_PI_4, FRAC_PI_2, PI, 1e-3, 1e-20, 6.0, 2.5, f32::INFINITY, f32::NAN];
             angles.iter().flat_map(|x| [x.to_bits(), (-x).to_bits()]).chain([1, 0x8000_0001]).map(u64::from).collect()
         }
         Kind::Pair(_) | Kind::Bytes => Vec::new(),
@@ -186,7 +187,7 @@ fn random(kind: Kind, bits: &mut Bits, base: u64) -> u64 {
         Kind::Predicate => bits.below(2),
         Kind::Angle => {
             let turns = (bits.next() >> 40) as f32 / (1u64 << 24) as f32;
-            u64::from(((turns - 0.5) * 6.283_185).to_bits())
+            u64::from(((turns - 0.5) * TAU).to_bits())
         }
         Kind::Bytes => bits.next() & 0xffff,
     }
@@ -282,7 +283,7 @@ fn crossed(kinds: &[Kind], at: usize, row: usize) -> Option<u64> {
     let kind = kinds[at];
     let numbers = kinds.iter().filter(|kind| **kind != Kind::Predicate).count();
     if kind == Kind::Bytes {
-        return Some((2 * row | (2 * row + 1) << 8) as u64);
+        return Some(((2 * row) | ((2 * row + 1) << 8)) as u64);
     }
     let side: usize = match numbers {
         1 => 64,
