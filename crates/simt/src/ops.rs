@@ -61,7 +61,7 @@ macro_rules! alu_table {
                 MulWideS16 = "mul.wide.s16": |a, b| (i32::from(a as i16).wrapping_mul(i32::from(b as i16))) as u32;
                 DivU32 = "div.u32": |a, b| div_u32(a, b);
                 DivS32 = "div.s32": |a, b| div_s32(a, b);
-                RemU32 = "rem.u32": |a, b| a.checked_rem(b).unwrap_or(a);
+                RemU32 = "rem.u32": |a, b| if b == 0 { !0 } else { a % b };
                 RemS32 = "rem.s32": |a, b| rem_s32(a, b);
                 MinU32 = "min.u32": |a, b| a.min(b);
                 MinS32 = "min.s32": |a, b| (a as i32).min(b as i32) as u32;
@@ -108,8 +108,8 @@ macro_rules! alu_table {
                 AbsS64 = "abs.s64": |a| (a as i64).wrapping_abs() as u64;
                 NotB64 = "not.b64": |a| !a;
                 BrevB64 = "brev.b64": |a| a.reverse_bits();
-                NegF64 = "neg.f64": |a| a ^ 1 << 63;
-                AbsF64 = "abs.f64": |a| a & !(1 << 63);
+                NegF64 = "neg.f64": |a| keep_nan64(a, a ^ 1 << 63);
+                AbsF64 = "abs.f64": |a| keep_nan64(a, a & !(1 << 63));
                 SqrtF64 = "sqrt.rn.f64": |a| bits64(g(a).sqrt(), [a]);
                 RcpF64 = "rcp.rn.f64": |a| bits64(1.0 / g(a), [a]);
                 Cvt64B64 = "cvt.b64.u64" "cvt.b64.s64": |a| a;
@@ -126,7 +126,7 @@ macro_rules! alu_table {
                 MulHiS64 = "mul.hi.s64": |a, b| mul_hi_s64(a, b);
                 DivU64 = "div.u64": |a, b| div_u64(a, b);
                 DivS64 = "div.s64": |a, b| div_s64(a, b);
-                RemU64 = "rem.u64": |a, b| a.checked_rem(b).unwrap_or(a);
+                RemU64 = "rem.u64": |a, b| if b == 0 { !0 } else { a % b };
                 RemS64 = "rem.s64": |a, b| rem_s64(a, b);
                 MinU64 = "min.u64": |a, b| a.min(b);
                 MinS64 = "min.s64": |a, b| (a as i64).min(b as i64) as u64;
@@ -166,7 +166,7 @@ macro_rules! alu_table {
                 Cvt16B64 = "cvt.b16.u64" "cvt.b16.s64": |a| a as u16 as u32;
                 Cvt8B64 = "cvt.u8.u64" "cvt.u8.s64": |a| a as u8 as u32;
                 CvtS8B64 = "cvt.s8.u64" "cvt.s8.s64": |a| a as i8 as u32;
-                CvtF32F64 = "cvt.rn.f32.f64": |a| bits32(g(a) as f32);
+                CvtF32F64 = "cvt.rn.f32.f64": |a| f32_of_f64(a);
                 CvtF32S64 = "cvt.rn.f32.s64": |a| (a as i64 as f32).to_bits();
                 CvtF32U64 = "cvt.rn.f32.u64": |a| (a as f32).to_bits();
                 CvtRziS32F64 = "cvt.rzi.s32.f64": |a| if g(a).is_nan() { 1 << 31 } else { g(a) as i32 as u32 };
@@ -179,7 +179,7 @@ macro_rules! alu_table {
                 Cvt64S16 = "cvt.b64.s16": |a| a as i16 as u64;
                 Cvt64U32 = "cvt.b64.u32": |a| u64::from(a);
                 Cvt64S32 = "cvt.b64.s32": |a| a as i32 as u64;
-                CvtF64F32 = "cvt.f64.f32": |a| if f(a).is_nan() { NAN_F64 } else { f64::from(f(a)).to_bits() };
+                CvtF64F32 = "cvt.f64.f32": |a| f64_of_f32(a);
                 CvtF64S32 = "cvt.rn.f64.s32": |a| f64::from(a as i32).to_bits();
                 CvtF64U32 = "cvt.rn.f64.u32": |a| f64::from(a).to_bits();
                 CvtRziS64F32 = "cvt.rzi.s64.f32": |a| if f(a).is_nan() { 1 << 63 } else { f(a) as i64 as u64 };

@@ -6,6 +6,12 @@ use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI, TAU};
 /// Rows of operands a kernel gets: one thread each.
 pub const ROWS: usize = 128;
 
+/// Rows of a kernel of approximate instructions, whose errors are measured.
+pub const ROWS_APPROXIMATE: usize = 1024;
+
+/// Rows that `edge` fills, the last of the first [`ROWS`].
+const EDGES: usize = 13;
+
 /// Most operands that a row holds.
 pub const OPERANDS: usize = 5;
 
@@ -55,7 +61,7 @@ enum Kind {
 const COUNTS: [u64; 24] =
     [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 63, 64, 65, 128, 255, 256, 0xffff_ffff];
 const OFFSETS: [u64; 12] =
-    [0, 1, 2, 3, 7, 31, 0xffff_ffff, 0xffff_fffe, 0xffff_fffd, 0xffff_fff9, 0xffff_ffe0, 0x8000_0000];
+    [0, 1, 2, 3, 7, 31, 0xffff_ffff, 0xffff_fffe, 0xffff_fffd, 0xffff_fff9, 0xffff_ffe0, 0xffff_ffff];
 const POSITIONS: [u64; 8] = [0, 1, 5, 13, 16, 22, 30, 31];
 
 fn kind_of(name: &str) -> Kind {
@@ -130,7 +136,7 @@ fn float_specials(exponent: u32, fraction: u32) -> Vec<u64> {
         one + 1,
         one - 1,
         normal >> 1,
-        normal | (normal >> 1),
+        sign - 1,
     ];
     // Halves, integers around the ends of the integer types, and numbers around the ends of smaller formats.
     list.extend([
@@ -217,10 +223,10 @@ fn windowed(exponent: u32, fraction: u32, bits: &mut Bits) -> u64 {
 }
 
 /// The rows of one kernel: what each source holds, by thread.
-pub fn rows(kernel: &str, sources: &[String]) -> Vec<[u64; OPERANDS]> {
+pub fn rows(kernel: &str, sources: &[String], count: usize) -> Vec<[u64; OPERANDS]> {
     let kinds: Vec<Kind> = sources.iter().filter(|name| *name != "imm8").map(|name| kind_of(name)).collect();
     let mut bits = Bits::of(kernel);
-    (0..ROWS)
+    (0..count)
         .map(|row| {
             let mut values = [0; OPERANDS];
             let base = bits.next();
@@ -246,6 +252,8 @@ fn edge(kinds: &[Kind], at: usize, row: usize) -> Option<u64> {
         let normal = 1u64 << fraction;
         let power = |k: u64| one.saturating_sub(k << fraction);
         let tie = power(u64::from(fraction) + 1);
+        let infinity = ((1u64 << exponent) - 1) << fraction;
+        let nan = infinity | normal >> 1;
         let i = (fraction + 1).div_ceil(2);
         let (a, b) = (one | 1 << (fraction - i), one | 1 << (i - 1));
         let edges = [
@@ -258,10 +266,15 @@ fn edge(kinds: &[Kind], at: usize, row: usize) -> Option<u64> {
             [a, b, 1],
             [a, b, sign | 1],
             [a, b, 0],
+            // Which of several NaNs comes out.
+            [nan, sign | (nan + 1), nan + 2],
+            [one, sign | (nan + 1), nan + 2],
+            [infinity + 3, nan, one],
+            [one, infinity + 3, sign | nan],
         ];
         edges[which % edges.len()][at]
     };
-    let which = row.checked_sub(ROWS - 9)?;
+    let which = row.checked_sub(ROWS - EDGES).filter(|which| *which < EDGES)?;
     if !(2..=3).contains(&kinds.len()) || kinds.iter().any(|kind| *kind != kinds[0]) {
         return None;
     }
