@@ -1,10 +1,32 @@
 //! The meaning of single instructions as pure functions of one lane, wherever it takes more than an operator.
 
+mod half;
+
+pub use half::*;
+
 /// PTX's one result for an invalid f32 operation.
 pub const NAN_F32: u32 = 0x7fff_ffff;
 
 /// The NaN of an invalid f64 operation.
 pub const NAN_F64: u64 = 0xfff8_0000_0000_0000;
+
+/// `.ftz`: a subnormal f32 becomes a zero of its sign.
+#[inline(always)]
+pub fn ftz(x: u32) -> u32 {
+    if x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x }
+}
+
+/// The number in an f32 register, flushed.
+#[inline(always)]
+pub fn ff(x: u32) -> f32 {
+    f(ftz(x))
+}
+
+/// Bits of an f32 result, flushed.
+#[inline(always)]
+pub fn flushed32(x: f32) -> u32 {
+    ftz(bits32(x))
+}
 
 /// Bits of an f64 result: that of the first NaN among the operands, made quiet, or the NaN of an invalid operation.
 #[inline(always)]

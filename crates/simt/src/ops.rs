@@ -2,8 +2,8 @@
 //! and the dispatch that execution uses, so that an instruction is added in one line.
 //!
 //! A group's name tells the rows: `w` a 32-bit row, `d` a 64-bit row, `p` a predicate; `ww_w` takes two 32-bit rows and
-//! writes one. Opcodes are listed without modifiers that change nothing here (`.rn` on arithmetic that rounds to
-//! nearest anyway); what is not listed is refused by the lowering.
+//! writes one. Opcodes stand as `ptx::table` spells them. What is not listed runs one lane at a time
+//! (`exact`), which also tells in a test whether what is listed is right.
 
 /// Calls `$run!` with the whole table.
 macro_rules! alu_table {
@@ -45,6 +45,16 @@ macro_rules! alu_table {
                 CvtRpiF32F32 = "cvt.rpi.f32.f32": |a| bits32(f(a).ceil());
                 CvtRniF32F32 = "cvt.rni.f32.f32": |a| bits32(f(a).round_ties_even());
                 CvtRziF32F32 = "cvt.rzi.f32.f32": |a| bits32(f(a).trunc());
+                NegFtzF32 = "neg.ftz.f32": |a| keep_nan32(ftz(a), ftz(a) ^ 0x8000_0000);
+                AbsFtzF32 = "abs.ftz.f32": |a| keep_nan32(ftz(a), ftz(a) & 0x7fff_ffff);
+                SqrtFtzF32 = "sqrt.rn.ftz.f32": |a| flushed32(ff(a).sqrt());
+                RcpFtzF32 = "rcp.rn.ftz.f32": |a| flushed32(1.0 / ff(a));
+                CvtRziFtzS32F32 = "cvt.rzi.ftz.s32.f32": |a| ff(a) as i32 as u32;
+                CvtRziFtzU32F32 = "cvt.rzi.ftz.u32.f32": |a| ff(a) as u32;
+                CvtF32F16 = "cvt.f32.f16": |a| bits32(from_f16(a));
+                CvtF16F32 = "cvt.rn.f16.f32": |a| to_f16(f(a));
+                CvtF32Bf16 = "cvt.f32.bf16": |a| a << 16;
+                CvtBf16F32 = "cvt.rn.bf16.f32": |a| to_bf16(f(a));
             }
             ww_w {
                 AddB32 = "add.s32" "add.u32": |a, b| a.wrapping_add(b);
@@ -86,11 +96,36 @@ macro_rules! alu_table {
                 MinF32 = "min.f32": |a, b| min_f32(a, b);
                 MaxF32 = "max.f32": |a, b| max_f32(a, b);
                 CopysignF32 = "copysign.f32": |a, b| a & 0x8000_0000 | b & 0x7fff_ffff;
+                AddFtzF32 = "add.ftz.f32" "add.rn.ftz.f32": |a, b| flushed32(ff(a) + ff(b));
+                AddF16 = "add.f16" "add.rn.f16": |a, b| add_f16(a, b);
+                AddF16x2 = "add.f16x2" "add.rn.f16x2": |a, b| both2(a, b, add_f16);
+                AddBf16 = "add.bf16" "add.rn.bf16": |a, b| add_bf16(a, b);
+                AddBf16x2 = "add.bf16x2" "add.rn.bf16x2": |a, b| both2(a, b, add_bf16);
+                SubFtzF32 = "sub.ftz.f32" "sub.rn.ftz.f32": |a, b| flushed32(ff(a) - ff(b));
+                SubF16 = "sub.f16" "sub.rn.f16": |a, b| sub_f16(a, b);
+                SubF16x2 = "sub.f16x2" "sub.rn.f16x2": |a, b| both2(a, b, sub_f16);
+                SubBf16 = "sub.bf16" "sub.rn.bf16": |a, b| sub_bf16(a, b);
+                SubBf16x2 = "sub.bf16x2" "sub.rn.bf16x2": |a, b| both2(a, b, sub_bf16);
+                MulFtzF32 = "mul.ftz.f32" "mul.rn.ftz.f32": |a, b| flushed32(ff(a) * ff(b));
+                MulF16 = "mul.f16" "mul.rn.f16": |a, b| mul_f16(a, b);
+                MulF16x2 = "mul.f16x2" "mul.rn.f16x2": |a, b| both2(a, b, mul_f16);
+                MulBf16 = "mul.bf16" "mul.rn.bf16": |a, b| mul_bf16(a, b);
+                MulBf16x2 = "mul.bf16x2" "mul.rn.bf16x2": |a, b| both2(a, b, mul_bf16);
+                DivFtzF32 = "div.rn.ftz.f32": |a, b| flushed32(ff(a) / ff(b));
+                MinFtzF32 = "min.ftz.f32": |a, b| min_f32(ftz(a), ftz(b));
+                MaxFtzF32 = "max.ftz.f32": |a, b| max_f32(ftz(a), ftz(b));
+                CvtF16x2F32 = "cvt.rn.f16x2.f32": |a, b| to_f16(f(b)) | to_f16(f(a)) << 16;
+                CvtBf16x2F32 = "cvt.rn.bf16x2.f32": |a, b| to_bf16(f(b)) | to_bf16(f(a)) << 16;
             }
             www_w {
                 MadLoB32 = "mad.lo.s32" "mad.lo.u32": |a, b, c| a.wrapping_mul(b).wrapping_add(c);
                 MadHiU32 = "mad.hi.u32": |a, b, c| ((u64::from(a) * u64::from(b) >> 32) as u32).wrapping_add(c);
-                FmaF32 = "fma.rn.f32": |a, b, c| bits32(f(a).mul_add(f(b), f(c)));
+                FmaF32 = "fma.rn.f32" "mad.rn.f32": |a, b, c| bits32(f(a).mul_add(f(b), f(c)));
+                FmaFtzF32 = "fma.rn.ftz.f32" "mad.rn.ftz.f32": |a, b, c| flushed32(ff(a).mul_add(ff(b), ff(c)));
+                FmaF16 = "fma.rn.f16": |a, b, c| fma_f16(a, b, c);
+                FmaF16x2 = "fma.rn.f16x2": |a, b, c| both3(a, b, c, fma_f16);
+                FmaBf16 = "fma.rn.bf16": |a, b, c| fma_bf16(a, b, c);
+                FmaBf16x2 = "fma.rn.bf16x2": |a, b, c| both3(a, b, c, fma_bf16);
                 BfeU32 = "bfe.u32": |a, b, c| bfe_u64(u64::from(a), b, c, 32) as u32;
                 BfeS32 = "bfe.s32": |a, b, c| bfe_s64(i64::from(a as i32), b, c, 32) as u32;
                 PrmtB32 = "prmt.b32": |a, b, c| prmt(a, b, c);
@@ -144,7 +179,7 @@ macro_rules! alu_table {
             }
             ddd_d {
                 MadLoB64 = "mad.lo.s64" "mad.lo.u64": |a, b, c| a.wrapping_mul(b).wrapping_add(c);
-                FmaF64 = "fma.rn.f64": |a, b, c| bits64(g(a).mul_add(g(b), g(c)), [a, b, c]);
+                FmaF64 = "fma.rn.f64" "mad.rn.f64": |a, b, c| bits64(g(a).mul_add(g(b), g(c)), [a, b, c]);
             }
             dw_d {
                 ShlB64 = "shl.b64": |a, b| if b > 63 { 0 } else { a << b };
@@ -227,6 +262,12 @@ macro_rules! alu_table {
                 GeuF32 = "setp.geu.f32": |a, b| f(a).is_nan() || f(b).is_nan() || f(a) >= f(b);
                 NumF32 = "setp.num.f32": |a, b| !f(a).is_nan() && !f(b).is_nan();
                 NanF32 = "setp.nan.f32": |a, b| f(a).is_nan() || f(b).is_nan();
+                EqFtzF32 = "setp.eq.ftz.f32": |a, b| ff(a) == ff(b);
+                LtFtzF32 = "setp.lt.ftz.f32": |a, b| ff(a) < ff(b);
+                LeFtzF32 = "setp.le.ftz.f32": |a, b| ff(a) <= ff(b);
+                GtFtzF32 = "setp.gt.ftz.f32": |a, b| ff(a) > ff(b);
+                GeFtzF32 = "setp.ge.ftz.f32": |a, b| ff(a) >= ff(b);
+                NeuFtzF32 = "setp.neu.ftz.f32": |a, b| ff(a) != ff(b);
             }
             dd_p {
                 EqB64 = "setp.eq.s64" "setp.eq.u64" "setp.eq.b64": |a, b| a == b;

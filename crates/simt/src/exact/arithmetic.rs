@@ -12,6 +12,10 @@ impl Exact {
         if matches!(self.verb, "add" | "addc" | "sub" | "subc" | "mad" | "madc") && !self.flags.wide {
             return self.with_carry(ty, s);
         }
+        if self.verb == "pack" {
+            let parts = s[..4].iter().zip((0..).step_by(ty.bits as usize));
+            return [parts.fold(0, |out, (part, at)| out | (part & ty.mask()).checked_shl(at).unwrap_or(0)), 0];
+        }
         let (a, b, c) = (ty.value(s[0]), ty.value(s[1]), ty.value(s[2]));
         let value = match self.verb {
             "mul" => self.half_of(a.wrapping_mul(b), ty.bits),
@@ -27,6 +31,7 @@ impl Exact {
             "max" if self.flags.relu => a.max(b).max(0),
             "min" => a.min(b),
             "max" => a.max(b),
+            "unpack" => i128::from(s[0] >> (s[1] & 63)),
             "isspacep" => i128::from(s[1] <= s[0] && s[0] < s[2]),
             _ => {
                 let out = self.bits(ty, s);
