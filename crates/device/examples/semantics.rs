@@ -107,7 +107,6 @@ fn record(device: &Device, group: &Group, out: &Path) -> Result<PathBuf> {
         "driver": description.driver,
         "cuda": description.cuda,
         "date": humantime::format_rfc3339_seconds(SystemTime::now()).to_string().split('T').next(),
-        "rows": ROWS,
         "kernels": kernels,
     });
     let card = description.name.split_whitespace().next_back().unwrap_or("device").to_lowercase();
@@ -124,7 +123,7 @@ fn launch(device: &Device, module: &device::Module, kernel: &Kernel) -> Result<M
     device.launch(&Call {
         module,
         kernel: &kernel.name,
-        geometry: Geometry::linear(1, ROWS as u32),
+        geometry: Geometry::linear(kernel.blocks(), ROWS as u32),
         args: vec![Arg::Address(&input, 0), Arg::Address(&output, 0)],
     })?;
     let words = device.download(&output)?;

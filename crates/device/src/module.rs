@@ -188,7 +188,14 @@ pub(crate) fn load_ptx_gpu(gpu: &Gpu, name: &str, text: &str) -> Result<Module, 
 
 fn sourceless(name: &str, text: &str, program: Program, code: Code) -> Module {
     let slug = name.to_string();
-    Module { slug, program, code, ptx_sha256: sha256(text.as_bytes()), origin: Origin::Committed }
+    Module {
+        slug,
+        program,
+        code,
+        ptx_sha256: sha256(text.as_bytes()),
+        origin: Origin::Committed,
+        waiting: waiting_kernels(text),
+    }
 }
 
 /// Loads a lesson into a GPU: machine code by NVRTC where NVRTC is there and knows the GPU, else PTX for the driver's

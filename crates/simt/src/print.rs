@@ -336,7 +336,8 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// What C prints, checked against glibc.
+    // What glibc's snprintf gives for the same formats and values.
+
     #[test]
     fn integers_as_in_c() {
         let minus = (-42i32) as u32 as u64;
@@ -355,8 +356,8 @@ mod tests {
         let f = |text, value: f64| printed(text, &[value.to_bits()]);
         assert_eq!(f("%f", 1.5), "1.500000");
         assert_eq!(f("%.0f", 2.5), "2");
-        assert_eq!(f("%8.2f|", -3.14159), "   -3.14|");
-        assert_eq!(f("%08.2f|", -3.14159), "-0003.14|");
+        assert_eq!(f("%8.2f|", -3.25159), "   -3.25|");
+        assert_eq!(f("%08.2f|", -3.25159), "-0003.25|");
         assert_eq!(f("%e", 12345.678), "1.234568e+04");
         assert_eq!(f("%.0e", 0.00015), "1e-04");
         assert_eq!(f("%E", 1e-300), "1.000000E-300");
@@ -372,6 +373,17 @@ mod tests {
             [f("%a", 1.5), f("%a", 0.0), f("%.1a", 1.99), f("%A", 255.0)],
             ["0x1.8p+0", "0x0p+0", "0x2.0p+0", "0X1.FEP+7"]
         );
+    }
+
+    #[test]
+    fn hexadecimal_floats_and_flags_as_in_c() {
+        let f = |text, value: f64| printed(text, &[value.to_bits()]);
+        assert_eq!(
+            [f("%.0a", 1.5), f("%a", 5e-324), f("%.3a", 1e-310)],
+            ["0x2p+0", "0x0.0000000000001p-1022", "0x0.012p-1022"]
+        );
+        assert_eq!([f("%010a", 1.5), f("%+.2e", 9.999), f("%#.0f", 3.0)], ["0x001.8p+0", "+1.00e+01", "3."]);
+        assert_eq!(printed("%#.3x|%-8x|%+5u|%12p|", &[5, 7, 9, 16]), "0x005|7       |    9|        0x10|");
     }
 
     #[test]

@@ -9,10 +9,6 @@ impl Exact {
     pub(super) fn approximate(&self, format: Format, x: &[u64; SOURCES]) -> Option<u64> {
         let a = format.to_f64(x[0]);
         let value = match self.verb {
-            "rsqrt" if format == F64 && self.flags.flush => {
-                return Some(coarse(1.0 / f64::from_bits(upper(x[0])).sqrt()));
-            }
-            "rcp" if format == F64 => return Some(coarse(1.0 / f64::from_bits(upper(x[0])))),
             "rsqrt" => 1.0 / a.sqrt(),
             "sin" => libm::sin(a),
             "cos" => libm::cos(a),
@@ -38,15 +34,13 @@ impl Exact {
     }
 }
 
-/// The upper half of an f64, which is all that the approximate f64 instructions read.
-fn upper(bits: u64) -> u64 {
-    F64.flushed(bits & !0xffff_ffff)
-}
-
-/// A result of which only the upper half is given.
-fn coarse(value: f64) -> u64 {
+/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`, which read the upper half of their source and write that of their
+/// result.
+pub(super) fn coarse(is_root: bool, bits: u64) -> u64 {
+    let a = f64::from_bits(F64.flushed(bits & !0xffff_ffff));
+    let value = 1.0 / if is_root { a.sqrt() } else { a };
     if value.is_nan() {
-        return F64.nan() & !0xffff_ffff;
+        return 0x7fff_ffff << 32;
     }
     let to_upper = Format { exponent_bits: 11, fraction_bits: 20, finite: false };
     let number: Number = F64.number(value.to_bits());

@@ -1,6 +1,7 @@
 //! Integer and float arithmetic of one lane.
 
-use super::float::{Format, Number, product, quotient, root, sum};
+use super::approximate::coarse;
+use super::float::{F64, Format, Number, product, quotient, root, sum};
 use super::integer::{Integer, bit_mask, dot, find_nth_set, permute, sign_or_zero_extend};
 use super::{Exact, Results, SOURCES, Ty};
 use crate::eval::{bfe_s64, bfe_u64, bfi_u64, lop3, prmt};
@@ -11,9 +12,13 @@ impl Exact {
         if matches!(self.verb, "add" | "addc" | "sub" | "subc" | "mad" | "madc") && !self.flags.wide {
             return self.with_carry(ty, s);
         }
+        if self.verb == "pack" {
+            let parts = s[..4].iter().zip((0..).step_by(ty.bits as usize));
+            return [parts.fold(0, |out, (part, at)| out | (part & ty.mask()).checked_shl(at).unwrap_or(0)), 0];
+        }
         let (a, b, c) = (ty.value(s[0]), ty.value(s[1]), ty.value(s[2]));
         let value = match self.verb {
-            "mul" => self.half_of(a * b, ty.bits),
+            "mul" => self.half_of(a.wrapping_mul(b), ty.bits),
             // Wide: the addend has twice the width, and so has the sum.
             "mad" => (a * b).wrapping_add(s[2] as i128),
             "mul24" | "mad24" => return [self.mul24(ty, s), 0],
@@ -26,8 +31,13 @@ impl Exact {
             "max" if self.flags.relu => a.max(b).max(0),
             "min" => a.min(b),
             "max" => a.max(b),
+            "unpack" => i128::from(s[0] >> (s[1] & 63)),
             "isspacep" => i128::from(s[1] <= s[0] && s[0] < s[2]),
-            _ => return [self.bits(ty, s), 0],
+            _ => {
+                let out = self.bits(ty, s);
+                // `lop3` with a predicate: whether anything is left, joined with the fifth source.
+                return [out, u64::from(self.verb == "lop3" && self.combined(out != 0, s[4]))];
+            }
         };
         if self.flags.wide {
             return [value as u64, 0];
@@ -133,6 +143,9 @@ impl Exact {
             x = x.map(|bits| format.flushed(bits));
         }
         match self.verb {
+            "rcp" | "rsqrt" if self.flags.approximate && self.flags.flush && format == F64 => {
+                return coarse(self.verb == "rsqrt", x[0]);
+            }
             "neg" => return self.sign_changed(format, x[0], x[0] ^ format.sign()),
             "abs" => return self.sign_changed(format, x[0], x[0] & !format.sign()),
             "min" | "max" => return self.extreme(format, x[0], x[1]),
@@ -164,10 +177,10 @@ impl Exact {
 
     /// The rounded result of sources that are no NaN.
     fn of_numbers(&self, format: Format, x: &[u64; SOURCES]) -> u64 {
-        if self.flags.approximate || matches!(self.verb, "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh") {
-            if let Some(bits) = self.approximate(format, x) {
-                return bits;
-            }
+        if self.flags.approximate
+            && let Some(bits) = self.approximate(format, x)
+        {
+            return bits;
         }
         let number = |at: usize| format.number(x[at]);
         let negated = |at: usize| format.number(x[at] ^ format.sign());
@@ -186,7 +199,7 @@ impl Exact {
 
     /// `neg` and `abs`: a NaN comes out as one.
     fn sign_changed(&self, format: Format, before: u64, after: u64) -> u64 {
-        if format.is_nan(before) && format.bits() < 64 { format.nan() } else { after }
+        if format.is_nan(before) { propagated(format, before) } else { after }
     }
 
     /// `min` and `max`: -0 is less than +0, a NaN loses unless `.NaN`.
@@ -194,7 +207,7 @@ impl Exact {
         let magnitude = |bits: u64| if self.flags.xorsign { bits & !format.sign() } else { bits };
         let (x, y) = (magnitude(a), magnitude(b));
         let chosen = match (format.is_nan(a), format.is_nan(b)) {
-            (true, true) => return format.nan(),
+            (true, true) => return propagated(format, a),
             (true, _) | (_, true) if self.flags.nan => return format.nan(),
             (true, false) => y,
             (false, true) => x,

@@ -93,7 +93,7 @@ impl Exact {
         }
     }
 
-    fn combined(&self, compared: bool, other: u64) -> bool {
+    pub(super) fn combined(&self, compared: bool, other: u64) -> bool {
         match self.combine {
             Combine::None => compared,
             Combine::And => compared & (other != 0),
@@ -133,13 +133,13 @@ impl Exact {
         let Ty::Float(format) = self.to else { return 0 };
         let bits = bits & (u64::MAX >> (64 - format.bits()));
         let (nan, infinite) = (format.is_nan(bits), bits & !format.sign() == format.infinity());
-        let zero = bits & !format.sign() == 0;
         u64::from(match self.mode {
             "finite" => !nan && !infinite,
             "infinite" => infinite,
             "number" => !nan,
             "notanumber" => nan,
-            "normal" => !nan && !infinite && !zero && !format.is_subnormal(bits),
+            // Zero counts as normal.
+            "normal" => !nan && !infinite && !format.is_subnormal(bits),
             _ => format.is_subnormal(bits),
         })
     }

@@ -1,7 +1,7 @@
 //! `cvt` between any two types.
 
 use super::arithmetic::{propagated, saturated};
-use super::float::{F32, F64, Format, Number, Rounding, TF32};
+use super::float::{BF16, F32, F64, Format, Number, Rounding, TF32};
 use super::integer::Integer;
 use super::{Exact, SOURCES, Ty};
 
@@ -13,6 +13,7 @@ impl Exact {
                 self.finished(to, to.round(Number::integer(from.value(s[0])), self.rounding))
             }
             (Ty::Float(from), Ty::Integer(to)) => self.to_integer(from, to, s[0]),
+            (Ty::Float(_), Ty::Float(TF32)) if self.rounding == Rounding::NearestAway => self.nearest_away(s[0]),
             (Ty::Float(from), Ty::Float(TF32)) => self.to_float(from, TF32, s[0]) << 13,
             (Ty::Float(from), Ty::Float(to)) => self.to_float(from, to, s[0]),
             // The first source goes to the high half.
@@ -48,6 +49,14 @@ impl Exact {
         to.value(value as u64 & to.mask()) as u64
     }
 
+    /// `cvt.rna.tf32.f32`: half of the last kept bit is added and the rest cut off, of a NaN as of a number; `.satfinite`
+    /// takes one place away from what has reached infinity.
+    fn nearest_away(&self, bits: u64) -> u64 {
+        let rounded = (bits as u32).wrapping_add(0x1000) & !0x1fff;
+        let reached = rounded & 0x7fff_ffff >= 0x7f80_0000;
+        u64::from(if self.flags.satfinite && reached { rounded - 0x2000 } else { rounded })
+    }
+
     /// The low bits of a source, flushed if the opcode says so: `.ftz` is of f32 alone.
     fn source(&self, format: Format, bits: u64) -> u64 {
         let bits = bits & (u64::MAX >> (64 - format.bits()));
@@ -56,9 +65,10 @@ impl Exact {
 
     /// Between floats of any two formats.
     fn to_float(&self, from: Format, to: Format, bits: u64) -> u64 {
-        let bits = self.source(from, bits);
+        // On the way to f16 the hardware keeps subnormal numbers whatever the opcode says: only directed rounding shows it.
+        let bits = if to.bits() == 16 { bits & (u64::MAX >> (64 - from.bits())) } else { self.source(from, bits) };
         if from.is_nan(bits) {
-            return if self.flags.saturate { 0 } else { converted_nan(from, to, bits) };
+            return if self.flags.saturate { 0 } else { self.converted_nan(from, to, bits) };
         }
         let number = from.number(bits);
         let out = match number {
@@ -89,7 +99,26 @@ fn whole(from: Format, to: Format, number: Number, rounding: Rounding) -> u64 {
     to.signed(negative, to.round(Number::integer(value), rounding) & !to.sign())
 }
 
-/// A NaN in another format.
-fn converted_nan(from: Format, to: Format, bits: u64) -> u64 {
-    if from == to { propagated(to, bits) } else { to.nan() }
+impl Exact {
+    /// A NaN in another format. Between f64 and smaller formats the sign stays; widened to f64, the payload too.
+    fn converted_nan(&self, from: Format, to: Format, bits: u64) -> u64 {
+        let negative = from.is_negative(bits);
+        let is_move = from == to && !self.flags.integral && !self.flags.flush;
+        match (from, to) {
+            _ if is_move && from.bits() >= 32 => bits,
+            _ if from == to => propagated(to, bits),
+            (F32, F64) if self.flags.flush => widened(F32, F32.nan()),
+            (_, F64) => widened(from, bits),
+            (BF16, F32) => bits << 16,
+            // One bit of payload, which says that it is quiet.
+            (F64, _) => to.signed(negative, to.infinity() | 1 << (to.fraction_bits - 1)),
+            _ => to.nan(),
+        }
+    }
+}
+
+/// A NaN as f64, quiet.
+fn widened(from: Format, bits: u64) -> u64 {
+    let payload = bits & ((1 << from.fraction_bits) - 1);
+    F64.signed(from.is_negative(bits), F64.infinity() | 1 << 51 | payload << (52 - from.fraction_bits))
 }

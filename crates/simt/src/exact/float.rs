@@ -273,7 +273,7 @@ pub fn quotient(a: Number, b: Number) -> Option<Number> {
         _ => {}
     }
     let ((ea, sa), (eb, sb)) = (normalized(ea, sa, 127), normalized(eb, sb, 60));
-    let significand = sa / sb | u128::from(sa % sb != 0);
+    let significand = (sa / sb) | u128::from(sa % sb != 0);
     Some(Finite { negative, exponent: ea - eb, significand })
 }
 

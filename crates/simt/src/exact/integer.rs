@@ -35,9 +35,9 @@ impl Integer {
         if b == 0 { -1 } else { a / b }
     }
 
-    /// Remainder with the dividend's sign; the dividend for a zero divisor.
+    /// Remainder with the dividend's sign; all ones for a zero divisor.
     pub fn remainder(self, a: i128, b: i128) -> i128 {
-        if b == 0 { a } else { a % b }
+        if b == 0 { -1 } else { a % b }
     }
 
     /// `bfind`: position of the highest bit that is not the sign, or how far it is from the top; all ones without one.
@@ -53,6 +53,7 @@ impl Integer {
 }
 
 /// `fns`: position of the set bit that is `offset` set bits away from `base`, counted from 1; 0 asks for `base` itself.
+/// (PTX gives the offset -2^31 no meaning, as its magnitude has no 32-bit value; a GPU answers 0.)
 pub fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     let is_set = |position: i32| (0..32).contains(&position) && mask >> position & 1 != 0;
     if offset == 0 {

@@ -129,9 +129,23 @@ impl Exact {
 
     /// `isspacep`: whether the first source is at least the second and less than the third.
     pub fn within() -> Exact {
-        let ty = Ty::Integer(Integer { bits: 64, signed: false });
+        Exact::of_integers("isspacep", 64)
+    }
+
+    /// `mov` of one register into parts: `bits` bits of the first source from the bit on that the second names.
+    pub fn unpack(bits: u32) -> Exact {
+        Exact::of_integers("unpack", bits)
+    }
+
+    /// `mov` of parts of `bits` bits into one register, the first part lowest.
+    pub fn pack(bits: u32) -> Exact {
+        Exact::of_integers("pack", bits)
+    }
+
+    fn of_integers(verb: &'static str, bits: u32) -> Exact {
+        let ty = Ty::Integer(Integer { bits, signed: false });
         Exact {
-            verb: "isspacep",
+            verb,
             to: ty,
             from: ty,
             rounding: Rounding::Nearest,

@@ -6,23 +6,12 @@ use super::block::Environment;
 use super::memory::lanes;
 use super::warp::{FULL, Row32, Warp};
 use super::{Machine, Stop};
-use crate::code::{CallSite, Callee, Function, Inst, MemOp, NONE, Slot};
+use crate::code::{CallSite, Callee, Function, Inst, MemOp, NONE, Op, Slot};
 use crate::memory::LOCAL_BYTES_MAX;
 use crate::ops::Row;
 
 /// What a call needs of the stack besides local variables: a return address and room to keep a register or two.
 const CALL_BYTES: u64 = 16;
-
-/// What came of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Called {
-    /// The lanes are in the function now.
-    Inside,
-    /// The function is a built-in one, and it is done.
-    Done,
-    /// The launch is over.
-    Fatal,
-}
 
 /// Copies the lanes `mask` of a row of the stack.
 fn copy(frames: &mut [Row32], from: u32, to: u32, mask: u32) {
@@ -41,8 +30,9 @@ fn keep(row: &mut Row32, new: &[u32; 32], mask: u32) {
 }
 
 impl Machine<'_> {
-    /// The lanes `active` of split `at` call.
-    pub(super) fn call(
+    /// Executes `call`, `ret` or `brx.idx` for the lanes `active` of split `at`. `Ok` if the split goes on behind it with
+    /// the lanes that it has left.
+    pub(super) fn transfer(
         &mut self,
         env: &mut Environment,
         warp: &mut Warp,
@@ -50,7 +40,36 @@ impl Machine<'_> {
         pc: u32,
         inst: &Inst,
         active: u32,
-    ) -> Called {
+    ) -> Result<(), Stop> {
+        match inst.op {
+            Op::Call => self.call(env, warp, at, pc, inst, active),
+            Op::Return => self.come_back(warp, at, active),
+            _ => Err(self.branch_indexed(env, warp, at, pc, inst, active)),
+        }
+    }
+
+    /// Executes an instruction about the frame or the local variables of split `at`'s activation.
+    pub(super) fn frame(&self, warp: &mut Warp, at: usize, inst: &Inst, active: u32) {
+        match inst.op {
+            Op::LoadFrame(op) => self.load_frame(warp, at, inst, op, active),
+            Op::StoreFrame(op) => self.store_frame(warp, at, inst, op, active),
+            _ => {
+                let address = u64::from(warp.splits[at].local).wrapping_add_signed(inst.imm);
+                store64(warp, inst.d, &[address; 32], active);
+            }
+        }
+    }
+
+    /// The lanes `active` of split `at` call.
+    fn call(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        at: usize,
+        pc: u32,
+        inst: &Inst,
+        active: u32,
+    ) -> Result<(), Stop> {
         let code = self.context.code;
         let site = &code.calls[inst.imm as usize];
         let groups: Vec<(u32, u32)> = match site.callee {
@@ -59,7 +78,7 @@ impl Machine<'_> {
             Callee::AssertFail => return self.assertion(env, warp, at, pc, site, active),
             Callee::Indirect => match self.targets(env, warp, pc, inst, site, active) {
                 Some(groups) => groups,
-                None => return Called::Fatal,
+                None => return Err(Stop::Fatal),
             },
         };
         let split = warp.splits[at];
@@ -67,9 +86,9 @@ impl Machine<'_> {
         let (frame, local) = (split.frame + caller.frame_rows, split.local + caller.local_bytes);
         for &(index, mask) in &groups {
             let function = &code.functions[index as usize];
-            if !self.has_stack(local, function, split.depth) {
-                self.findings.stack(env, warp, pc, mask, split.depth + 1);
-                return Called::Fatal;
+            if let Some(bytes) = self.full_stack(local, function, split.depth) {
+                self.findings.stack(env, warp, pc, mask, split.depth + 1, bytes);
+                return Err(Stop::Fatal);
             }
             warp.make_room(local + function.local_bytes, frame + function.frame_rows);
         }
@@ -80,16 +99,16 @@ impl Machine<'_> {
         let start = |(index, mask): (u32, u32)| (code.functions[index as usize].start, mask);
         let groups: Vec<(u32, u32)> = groups.into_iter().map(start).collect();
         warp.enter(at, &groups, pc + 1, frame, local);
-        Called::Inside
+        Err(Stop::Blocked)
     }
 
-    /// The lanes `back` of split `at` return from the function they are in; `rest` of its lanes stay. True if that was
-    /// its end.
-    pub(super) fn come_back(&mut self, warp: &mut Warp, at: usize, rest: u32, back: u32) -> bool {
+    /// The lanes `back` of split `at` return from the function they are in.
+    fn come_back(&mut self, warp: &mut Warp, at: usize, back: u32) -> Result<(), Stop> {
+        let rest = warp.splits[at].mask & !back;
         let code = self.context.code;
         let Some(up) = warp.caller(at) else {
             // Only functions return, and they are only entered by calls.
-            return super::leave(warp, at, rest, back);
+            return if super::leave(warp, at, rest, back) { Err(Stop::Blocked) } else { Ok(()) };
         };
         let split = warp.splits[up];
         let site = &code.calls[code.insts[split.pc as usize - 1].imm as usize];
@@ -99,22 +118,26 @@ impl Machine<'_> {
         }
         restore(warp, site, split.frame + site.save_at, back);
         warp.leave_activation(at, back);
-        warp.splits[at].mask = rest;
-        if rest == 0 {
-            warp.end(at);
+        if rest != 0 {
+            return Ok(());
         }
-        rest == 0
+        warp.end(at);
+        Err(Stop::Blocked)
     }
 
-    /// Whether a call at `depth` still finds room for the function's local variables, which start at byte `local`.
-    fn has_stack(&self, local: u32, function: &Function, depth: u32) -> bool {
+    /// The size in bytes of the stack on which a call at `depth` finds no room for the function's local variables, which
+    /// start at byte `local`; `None` if there is room.
+    fn full_stack(&self, local: u32, function: &Function, depth: u32) -> Option<u32> {
         let code = self.context.code;
         let end = u64::from(local) + u64::from(function.local_bytes);
+        if end > u64::from(LOCAL_BYTES_MAX) {
+            return Some(LOCAL_BYTES_MAX);
+        }
+        // Where the compiler knows how deep calls go, the driver makes the stack as large as they need.
         let entry = code.functions.first().map_or(0, |entry| u64::from(entry.local_bytes));
         let used = end - entry + CALL_BYTES * (u64::from(depth) + 1);
-        // Where the compiler knows how deep calls go, the driver makes the stack as large as they need.
-        end <= u64::from(LOCAL_BYTES_MAX)
-            && (!code.has_unbounded_stack || used <= u64::from(self.context.options.stack_bytes))
+        let limit = self.context.options.stack_bytes;
+        (code.has_unbounded_stack && used > u64::from(limit)).then_some(limit)
     }
 
     /// The functions whose addresses the lanes hold, by index, with the lanes. `None` and a finding if some hold
@@ -149,7 +172,7 @@ impl Machine<'_> {
     }
 
     /// The lanes `active` of split `at` each go to the label that their index chooses. The others go on.
-    pub(super) fn branch_indexed(
+    fn branch_indexed(
         &mut self,
         env: &Environment,
         warp: &mut Warp,
@@ -180,9 +203,6 @@ impl Machine<'_> {
         }
         if let [(target, _)] = groups[..] {
             warp.splits[at].pc = target;
-            if target == warp.splits[at].meet {
-                warp.end(at);
-            }
         } else {
             self.counts[pc as usize].divergent += 1;
             warp.part_into(at, &groups, inst.reconverge);
@@ -191,7 +211,7 @@ impl Machine<'_> {
     }
 
     /// `ld.param` of what lies in the frame.
-    pub(super) fn load_frame(&self, warp: &mut Warp, at: usize, inst: &Inst, op: MemOp, active: u32) {
+    fn load_frame(&self, warp: &mut Warp, at: usize, inst: &Inst, op: MemOp, active: u32) {
         let bytes = u32::from(op.width.bytes);
         for element in 0..u32::from(op.vector) {
             let byte = inst.imm as u32 + element * bytes;
@@ -222,7 +242,7 @@ impl Machine<'_> {
     }
 
     /// `st.param`, likewise.
-    pub(super) fn store_frame(&self, warp: &mut Warp, at: usize, inst: &Inst, op: MemOp, active: u32) {
+    fn store_frame(&self, warp: &mut Warp, at: usize, inst: &Inst, op: MemOp, active: u32) {
         let bytes = u32::from(op.width.bytes);
         for element in 0..u32::from(op.vector) {
             let byte = inst.imm as u32 + element * bytes;

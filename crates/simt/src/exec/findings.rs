@@ -68,9 +68,10 @@ enum Detail {
     },
     /// The condition of an assertion.
     Assertion(String),
-    /// A call that found no room; how many calls deep.
+    /// A call that found no room: how many calls deep, and how large the stack is.
     Stack {
         depth: u32,
+        bytes: u32,
     },
     /// An address that was called, and the function that has it, of another type.
     Pointer {
@@ -187,10 +188,10 @@ impl Findings {
         self.note(env, Code::Trap, at, None, Detail::Assertion(condition));
     }
 
-    /// A call `depth` deep finds no room on the stack.
-    pub(super) fn stack(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, depth: u32) {
+    /// A call `depth` deep finds no room on a stack of `bytes` bytes.
+    pub(super) fn stack(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, depth: u32, bytes: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::StackOverflow, at, None, Detail::Stack { depth });
+        self.note(env, Code::StackOverflow, at, None, Detail::Stack { depth, bytes });
     }
 
     /// A call goes to `address`, where there is no function, or `function` of another type.
@@ -318,6 +319,9 @@ impl Finding {
                 let message = match self.code {
                     Code::Misaligned => format!("{action} {bytes} bytes at {what}: the address {address:#x} is no multiple of {bytes}"),
                     Code::UninitialisedRead => format!("reads {what}, which nothing has written"),
+                    _ if matches!(place, Place::Const | Place::Param) && action != "reads" => {
+                        format!("{action} {bytes} bytes of {what}, which no kernel may change")
+                    }
                     _ => format!("{action} {bytes} bytes outside every allocation: {what}"),
                 };
                 (action, "", message)
@@ -361,19 +365,10 @@ impl Finding {
                 let why = if *for_want_of_cooperation { ": it waits for the whole grid, and this launch is not cooperative" } else { "" };
                 ("executes", "", format!("the kernel executed {opcode}{why}"))
             }
-            Detail::Assertion(condition) => ("executes", "", format!("the assertion `{condition}` failed")),
-            Detail::Stack { depth } => {
-                let caller = function_name(&code.function_at(self.at.pc).name);
-                ("calls", "", format!("the stack of a thread is full: this call in {caller} is {depth} deep"))
+            Detail::Assertion(_) | Detail::Stack { .. } | Detail::Pointer { .. } | Detail::Label { .. } => {
+                let (here, message) = self.control_flow(code);
+                (here, "", message)
             }
-            Detail::Pointer { address, function: None } => {
-                ("calls", "", format!("calls address {address:#x}, which is no function of this program"))
-            }
-            Detail::Pointer { function: Some(index), .. } => {
-                let name = function_name(&code.functions[*index as usize].name);
-                ("calls", "", format!("calls {name} through a pointer of another type"))
-            }
-            Detail::Label { index } => ("executes", "", format!("branches to label {index} of a list that has fewer")),
         };
         Fault {
             code: self.code,
@@ -381,6 +376,29 @@ impl Finding {
             site: site(kernel, code, &self.at, here),
             other: self.other.as_ref().map(|at| site(kernel, code, at, there)),
             count: self.count,
+        }
+    }
+
+    /// What a call or an indexed branch did, and what is wrong with it.
+    fn control_flow(&self, code: &Program) -> (&'static str, String) {
+        match &self.detail {
+            Detail::Assertion(condition) => ("executes", format!("the assertion `{condition}` failed")),
+            Detail::Stack { depth, bytes } => {
+                let caller = function_name(&code.function_at(self.at.pc).name);
+                (
+                    "calls",
+                    format!("no room for this call in {caller}, {depth} deep, on a thread's stack of {bytes} bytes"),
+                )
+            }
+            Detail::Pointer { function: Some(index), .. } => {
+                let name = function_name(&code.functions[*index as usize].name);
+                ("calls", format!("calls {name} through a pointer of another type"))
+            }
+            Detail::Pointer { address, .. } => {
+                ("calls", format!("calls address {address:#x}, which is no function of this program"))
+            }
+            Detail::Label { index } => ("executes", format!("branches to label {index} of a list that has fewer")),
+            _ => ("executes", String::new()),
         }
     }
 }

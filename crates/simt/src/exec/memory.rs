@@ -627,7 +627,8 @@ pub(super) fn low_bytes(value: u64, bytes: u32) -> u64 {
 /// What an instruction does to memory, for reports.
 pub(super) fn verb(inst: &Inst) -> &'static str {
     match inst.op {
-        Op::Load(_) => "reads",
+        // Of calls only `printf` has memory of its own to look at.
+        Op::Load(_) | Op::Call => "reads",
         Op::Store(_) => "writes",
         Op::Atomic(_) => "updates",
         _ => "executes",

@@ -70,7 +70,6 @@ use crate::race::Race;
 use crate::race::global::Pages;
 use alu::{exact, store_predicate, store32, store64};
 use block::Environment;
-use call::Called;
 use findings::Findings;
 use order::GlobalOrder;
 use spin::Registers;
@@ -252,27 +251,13 @@ impl<'k> Machine<'k> {
                 Op::Load(op) => self.load::<AVX2>(env, warp, pc, inst, op, active),
                 Op::Store(op) => self.store::<AVX2>(env, warp, pc, inst, op, active),
                 Op::Atomic(op) => self.atomic::<AVX2>(env, warp, pc, inst, op, active),
-                Op::Call if active != 0 => match self.call(env, warp, at, pc, inst, active) {
-                    Called::Inside => return Stop::Blocked,
-                    Called::Done => {}
-                    Called::Fatal => return Stop::Fatal,
-                },
-                Op::Return if active != 0 => {
-                    mask &= !active;
-                    if self.come_back(warp, at, mask, active) {
-                        return Stop::Blocked;
+                Op::Call | Op::Return | Op::BranchIndexed if active != 0 => {
+                    match self.transfer(env, warp, at, pc, inst, active) {
+                        Ok(()) => mask = warp.splits[at].mask,
+                        Err(stop) => return stop,
                     }
                 }
-                Op::BranchIndexed if active != 0 => {
-                    warp.splits[at].mask = mask;
-                    return self.branch_indexed(env, warp, at, pc, inst, active);
-                }
-                Op::LoadFrame(op) => self.load_frame(warp, at, inst, op, active),
-                Op::StoreFrame(op) => self.store_frame(warp, at, inst, op, active),
-                Op::LocalAddress => {
-                    let address = u64::from(warp.splits[at].local).wrapping_add_signed(inst.imm);
-                    store64(warp, inst.d, &[address; 32], active);
-                }
+                Op::LoadFrame(_) | Op::StoreFrame(_) | Op::LocalAddress => self.frame(warp, at, inst, active),
                 Op::Exit => {
                     mask &= !active;
                     if leave(warp, at, mask, active) {

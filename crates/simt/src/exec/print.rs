@@ -1,10 +1,9 @@
 //! `vprintf` and `__assertfail`, which CUDA's runtime has on a GPU: they read memory, and what they print is collected.
 
-use super::Machine;
 use super::block::Environment;
-use super::call::Called;
 use super::memory::{Place, lanes};
 use super::warp::Warp;
+use super::{Machine, Stop};
 use crate::code::CallSite;
 use crate::fault::Code;
 use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
@@ -103,7 +102,7 @@ impl Machine<'_> {
         pc: u32,
         site: &CallSite,
         active: u32,
-    ) -> Called {
+    ) -> Result<(), Stop> {
         let result = (warp.splits[at].frame + site.returns[0].caller) as usize;
         for lane in lanes(active) {
             let [text, values] = [0, 1].map(|place| argument(warp, at, site, place, lane));
@@ -124,7 +123,7 @@ impl Machine<'_> {
             };
             warp.frames[result].0[lane] = count as u32;
         }
-        Called::Done
+        Ok(())
     }
 
     /// `__assertfail(condition, file, line, function, bytes of a character)`: prints what failed and ends the launch.
@@ -136,7 +135,7 @@ impl Machine<'_> {
         pc: u32,
         site: &CallSite,
         active: u32,
-    ) -> Called {
+    ) -> Result<(), Stop> {
         let mut failed = String::new();
         for lane in lanes(active) {
             let [condition, file, line, function] = [0, 1, 2, 3].map(|place| argument(warp, at, site, place, lane));
@@ -160,6 +159,6 @@ impl Machine<'_> {
             }
         }
         self.findings.assertion(env, warp, pc, active, failed);
-        Called::Fatal
+        Err(Stop::Fatal)
     }
 }

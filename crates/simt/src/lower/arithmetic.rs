@@ -31,7 +31,7 @@ impl Lower<'_> {
             return self.refuse_opcode(inst);
         }
         let fast = match inst.spec.mnemonic {
-            "cvt" => self.fast_conversion(inst)?,
+            "cvt" => self.fast_conversion(inst, &opcode)?,
             "setp" => self.fast_comparison(inst, &opcode)?,
             "selp" => Some(self.selection(inst)?),
             _ => self.fast(inst, &opcode)?,
@@ -57,13 +57,13 @@ impl Lower<'_> {
 
     /// Conversions between integers are spelled in the table of lane loops by width; those with floats as in PTX. The
     /// rows follow the registers, which may be wider than the types.
-    fn fast_conversion(&mut self, inst: &Instruction) -> Result<Option<Inst>, LoadError> {
+    fn fast_conversion(&mut self, inst: &Instruction, opcode: &str) -> Result<Option<Inst>, LoadError> {
         let types: Vec<Type> = inst.types().collect();
-        let ([to, from], [_, operand]) = (&types[..], &inst.operands[..]) else { return Ok(None) };
+        let ([to, from], [_, operand]) = (&types[..], &inst.operands[..]) else { return self.fast(inst, opcode) };
         let spelled = match (integer(*to), integer(*from)) {
             (Some(to), Some(from)) if inst.modifiers.len() == 2 => spelled_by_width(to, from),
             (Some(_), Some(_)) => return Ok(None),
-            _ => inst.opcode.clone(),
+            _ => opcode.to_owned(),
         };
         let Some(alu) = Alu::from_opcode(&spelled) else { return Ok(None) };
         let (a, wide) = self.any_row(inst, operand, from.size_bytes())?;
@@ -171,12 +171,20 @@ impl Lower<'_> {
     }
 
     fn emit_exact(&mut self, inst: &Instruction, code: ExactCode) -> Result<(), LoadError> {
-        let Ok(at) = u16::try_from(self.code.exact.len()) else {
-            return self.refuse(inst, "more instructions of its kind than the simulator has room for");
-        };
-        let (d, to) = (code.d, code.to);
-        self.code.exact.push(code);
-        self.emit(inst, &[Inst { op: Op::Exact { at, to }, d, ..Inst::NOP }])
+        self.emit_exacts(inst, vec![code])
+    }
+
+    /// The parts of one PTX instruction.
+    fn emit_exacts(&mut self, inst: &Instruction, codes: Vec<ExactCode>) -> Result<(), LoadError> {
+        let mut insts = Vec::with_capacity(codes.len());
+        for code in codes {
+            let Ok(at) = u16::try_from(self.code.exact.len()) else {
+                return self.refuse(inst, "more instructions of its kind than the simulator has room for");
+            };
+            insts.push(Inst { op: Op::Exact { at, to: code.to }, d: code.d, ..Inst::NOP });
+            self.code.exact.push(code);
+        }
+        self.emit(inst, &insts)
     }
 
     /// The condition code register's carry: a predicate that no name stands for.
@@ -188,6 +196,51 @@ impl Lower<'_> {
         self.code.predicates += 1;
         self.carry = Some(carry);
         carry
+    }
+
+    /// `mov` of one register into several, low part first, but for the pairs of halves that are quick.
+    pub(super) fn unpack(
+        &mut self,
+        inst: &Instruction,
+        parts: &[Operand],
+        source: &Operand,
+        ty: Type,
+    ) -> Result<(), LoadError> {
+        let Some((row, bits)) = part_of(ty, parts.len()) else { return self.refuse_opcode(inst) };
+        let a = self.row(inst, source, row)?;
+        if let Some(op) = halves(bits, parts.len(), Op::Unpack64, Op::Unpack32) {
+            let (d, e) = (self.row32(inst, &parts[0])?, self.row32(inst, &parts[1])?);
+            return self.emit(inst, &[Inst { op, d, e, a, ..Inst::NOP }]);
+        }
+        let mut codes = Vec::with_capacity(parts.len());
+        for (at, part) in parts.iter().enumerate() {
+            let shift = self.constant32(Source::Literal(at as u64 * u64::from(bits)));
+            let sources = vec![(row, a, false), (Row::W, shift, false)];
+            let d = self.row32(inst, part)?;
+            codes.push(ExactCode { exact: Exact::unpack(bits), sources, to: Row::W, d, second: NONE });
+        }
+        self.emit_exacts(inst, codes)
+    }
+
+    /// `mov` of several registers into one, low part first.
+    pub(super) fn pack(
+        &mut self,
+        inst: &Instruction,
+        d: &Operand,
+        parts: &[Operand],
+        ty: Type,
+    ) -> Result<(), LoadError> {
+        let Some((to, bits)) = part_of(ty, parts.len()) else { return self.refuse_opcode(inst) };
+        let d = self.row(inst, d, to)?;
+        let mut sources = Vec::with_capacity(parts.len());
+        for part in parts {
+            sources.push((Row::W, self.row32(inst, part)?, false));
+        }
+        if let Some(op) = halves(bits, parts.len(), Op::Pack64, Op::Pack32) {
+            let (a, b) = (sources[0].1, sources[1].1);
+            return self.emit(inst, &[Inst { op, d, a, b, ..Inst::NOP }]);
+        }
+        self.emit_exacts(inst, vec![ExactCode { exact: Exact::pack(bits), sources, to, d, second: NONE }])
     }
 
     /// Between an address in a window and a generic address: the window's base is added or taken away.
@@ -212,11 +265,12 @@ impl Lower<'_> {
 
     /// Whether a generic address lies in a window. Constants lie in global memory here, so nothing tells them apart.
     pub(super) fn isspacep(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let (shared, local) = (window(Space::Shared), window(Space::Local));
+        let [shared, local, param] = [Space::Shared, Space::Local, Space::Param].map(window);
         let (start, end) = match space_of(inst) {
             Some(Space::Global) => (0, shared),
             Some(Space::Shared) => (shared, local),
-            Some(Space::Local) => (local, u64::MAX),
+            Some(Space::Local) => (local, param),
+            Some(Space::Param) => (param, u64::MAX),
             _ => return self.refuse_opcode(inst),
         };
         let a = (Row::D, self.row64(inst, &inst.operands[1])?, false);
@@ -224,6 +278,26 @@ impl Lower<'_> {
         let d = self.predicate_destination(inst, &inst.operands[0])?;
         let sources = vec![a, limits[0], limits[1]];
         self.emit_exact(inst, ExactCode { exact: Exact::within(), sources, to: Row::P, d, second: NONE })
+    }
+}
+
+/// The row of a packed value and the bits of each of its parts.
+fn part_of(ty: Type, parts: usize) -> Option<(Row, u32)> {
+    let row = match ty.size_bytes() {
+        2 | 4 => Row::W,
+        8 => Row::D,
+        _ => return None,
+    };
+    let bits = ty.size_bytes() * 8 / parts as u32;
+    (matches!(parts, 2 | 4) && bits >= 8).then_some((row, bits))
+}
+
+/// The quick operation for two parts of 32 or 16 bits.
+fn halves(bits: u32, parts: usize, of64: Op, of32: Op) -> Option<Op> {
+    match (bits, parts) {
+        (32, 2) => Some(of64),
+        (16, 2) => Some(of32),
+        _ => None,
     }
 }
 

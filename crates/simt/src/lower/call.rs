@@ -10,9 +10,8 @@ use ptx::{Function, Immediate, Instruction, Operand, Space, Type, Variable};
 use super::graph::function_named;
 use super::variables::size_of;
 use super::{Binding, Body, Lower};
-use crate::code::{
-    CallSite, Callee, Debug, Guard, Inst, MemOp, NONE, Op, Order, Reg, Scope, Signature, Slot, Target, Width,
-};
+use crate::code::{CallSite, Callee, Debug, Guard, Inst, MemOp, NONE, Op, Order, Reg, Scope, Signature, Slot};
+use crate::code::{Target, Width};
 use crate::program::LoadError;
 
 /// Places in a frame start at multiples of this.
@@ -332,13 +331,7 @@ impl<'m> Lower<'m> {
             return self.refuse(inst, format!("an access of {bytes} bytes at byte {at} of a parameter"));
         }
         let signed = matches!(ty, Type::S8 | Type::S16 | Type::S32);
-        let op = MemOp {
-            target: Target::Local,
-            width: Width { bytes: bytes as u8, signed, wide },
-            vector: regs.len() as u8,
-            order: Order::Weak,
-            scope: Scope::Cta,
-        };
+        let op = frame_op(Width { bytes: bytes as u8, signed, wide }, regs.len() as u8);
         let op = if is_store { Op::StoreFrame(op) } else { Op::LoadFrame(op) };
         let imm = i64::from(start) + at;
         let inst_code = self.with_data(Inst { op, imm, ..Inst::NOP }, &regs);
@@ -354,13 +347,12 @@ impl<'m> Lower<'m> {
 /// Between a register and its place in the frame.
 fn move_inst(passed: Passed, is_load: bool) -> Inst {
     let Passed { at, reg, wide, bytes } = passed;
-    let op = MemOp {
-        target: Target::Local,
-        width: Width { bytes: bytes as u8, signed: false, wide },
-        vector: 1,
-        order: Order::Weak,
-        scope: Scope::Cta,
-    };
+    let op = frame_op(Width { bytes: bytes as u8, signed: false, wide }, 1);
     let op = if is_load { Op::LoadFrame(op) } else { Op::StoreFrame(op) };
     Inst { op, d: reg, imm: i64::from(at), ..Inst::NOP }
+}
+
+/// An access to the frame: nobody but its own thread sees it.
+fn frame_op(width: Width, vector: u8) -> MemOp {
+    MemOp { target: Target::Local, width, vector, order: Order::Weak, scope: Scope::Cta }
 }

@@ -120,10 +120,16 @@ impl Lower<'_> {
         let (mut regs, mut wide) = (Vec::with_capacity(declared), bytes == 8);
         for part in parts {
             if *part == Operand::Sink {
+                if inst.spec.mnemonic == "st" {
+                    return self.refuse(inst, "`_` where a value to store is expected");
+                }
                 regs.push(NONE);
                 continue;
             }
             let (reg, part_wide) = self.any_row(inst, part, bytes)?;
+            if regs.iter().any(|&reg| reg != NONE) && wide != part_wide {
+                return self.refuse(inst, "registers of 32 and of 64 bits in one access");
+            }
             wide = part_wide;
             regs.push(reg);
         }
@@ -151,9 +157,13 @@ impl Lower<'_> {
         let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
         let address = self.address(inst, &inst.operands[1])?;
         let (regs, wide) = self.data(inst, &inst.operands[0], ty)?;
-        let (order, scope) = (order(inst), scope(inst));
-        let op =
-            Op::Load(MemOp { target: Target::Param, width: width(ty, wide), vector: regs.len() as u8, order, scope });
+        let op = Op::Load(MemOp {
+            target: Target::Param,
+            width: width(ty, wide),
+            vector: regs.len() as u8,
+            order: Order::Weak,
+            scope: Scope::Cta,
+        });
         let inst_code = self.with_data(
             Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP },
             &regs,

@@ -299,7 +299,8 @@ fn special(name: &str) -> Option<Special> {
         "%lanemask_ge" => Special::LanemaskGe,
         "%lanemask_gt" => Special::LanemaskGt,
         "%dynamic_smem_size" => Special::DynamicSharedBytes,
-        "%total_smem_size" => Special::TotalSharedBytes,
+        // Without clusters a block's is all there is.
+        "%total_smem_size" | "%aggr_smem_size" => Special::TotalSharedBytes,
         "WARP_SZ" => Special::WarpSize,
         _ => return None,
     })

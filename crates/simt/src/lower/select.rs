@@ -88,28 +88,6 @@ impl Lower<'_> {
         }
     }
 
-    fn unpack(&mut self, inst: &Instruction, parts: &[Operand], source: &Operand, ty: Type) -> Result<(), LoadError> {
-        let op = match (ty.size_bytes(), parts.len()) {
-            (8, 2) => Op::Unpack64,
-            (4, 2) => Op::Unpack32,
-            _ => return self.refuse_opcode(inst),
-        };
-        let a = if ty.size_bytes() == 8 { self.row64(inst, source)? } else { self.row32(inst, source)? };
-        let (d, e) = (self.row32(inst, &parts[0])?, self.row32(inst, &parts[1])?);
-        self.emit(inst, &[Inst { op, d, e, a, ..Inst::NOP }])
-    }
-
-    fn pack(&mut self, inst: &Instruction, d: &Operand, parts: &[Operand], ty: Type) -> Result<(), LoadError> {
-        let op = match (ty.size_bytes(), parts.len()) {
-            (8, 2) => Op::Pack64,
-            (4, 2) => Op::Pack32,
-            _ => return self.refuse_opcode(inst),
-        };
-        let (a, b) = (self.row32(inst, &parts[0])?, self.row32(inst, &parts[1])?);
-        let d = if ty.size_bytes() == 8 { self.row64(inst, d)? } else { self.row32(inst, d)? };
-        self.emit(inst, &[Inst { op, d, a, b, ..Inst::NOP }])
-    }
-
     fn predicate_logic(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let d = self.predicate_destination(inst, &inst.operands[0])?;
         let (a, a_negated) = self.predicate(inst, &inst.operands[1])?;

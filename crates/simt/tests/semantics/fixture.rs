@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use ptx::table::{ARITHMETIC, Shape};
 
-use super::operands::{OPERANDS, ROWS, fnv, rows};
+use super::operands::{OPERANDS, ROWS, ROWS_APPROXIMATE, fnv, rows};
 
 /// Most opcodes in one kernel.
 const PER_KERNEL: usize = 40;
@@ -74,7 +74,11 @@ fn kernels(shape: &Shape) -> Vec<Kernel> {
             let rest = fixtures.split_off(fixtures.len().min(PER_KERNEL));
             let name = format!("{stem}_{:04x}_{part}", fnv(shape.pattern.as_bytes()) & 0xffff);
             // The rows follow what the instruction takes, not where it stands in the table.
-            made.push(Kernel { rows: rows(&stem, &sources), name, fixtures });
+            made.push(Kernel {
+                rows: rows(&stem, &sources, if shape.group.starts_with("approx") { ROWS_APPROXIMATE } else { ROWS }),
+                name,
+                fixtures,
+            });
             if rest.is_empty() {
                 break;
             }
@@ -169,11 +173,11 @@ impl Fixture {
     }
 
     /// Stores of what it gave.
-    fn store(&self, text: &mut String, at: usize) {
+    fn store(&self, text: &mut String, at: usize, rows: usize) {
         let kinds: Vec<&str> =
             self.destinations.iter().map(String::as_str).chain(self.gives_carry().then_some("u32")).collect();
         for (i, kind) in kinds.into_iter().enumerate() {
-            let offset = (2 * at + i) * ROWS * 8;
+            let offset = (2 * at + i) * rows * 8;
             if kind == "pred" {
                 let _ = writeln!(text, "    selp.u32 %r10, 1, 0, %p{};", 8 + i);
                 let _ = writeln!(text, "    st.global.b32 [%out+{offset}], %r10;");
@@ -186,9 +190,14 @@ impl Fixture {
 }
 
 impl Kernel {
-    /// Bytes of the output buffer: two slots of eight bytes a fixture and row.
+    /// Blocks of [`ROWS`] threads that the rows take.
+    pub fn blocks(&self) -> u32 {
+        (self.rows.len() / ROWS) as u32
+    }
+
+    /// Words of the output buffer: two of eight bytes a fixture and row.
     pub fn output_words(&self) -> usize {
-        self.fixtures.len() * 2 * ROWS
+        self.fixtures.len() * 2 * self.rows.len()
     }
 
     /// The operands as the input buffer holds them.
@@ -205,13 +214,14 @@ impl Kernel {
     /// What fixture `at` gave, from the output buffer: a list of values for each of its outputs.
     pub fn outputs_of(&self, at: usize, output: &[u64]) -> Vec<Vec<u64>> {
         let slots = 0..self.fixtures[at].outputs().len();
-        slots.map(|i| output[(2 * at + i) * ROWS..][..ROWS].to_vec()).collect()
+        let rows = self.rows.len();
+        slots.map(|i| output[(2 * at + i) * rows..][..rows].to_vec()).collect()
     }
 
     fn write(&self, text: &mut String) {
         let _ = writeln!(text, "\n.visible .entry {}(.param .u64 input, .param .u64 output)\n{{", self.name);
         text.push_str("    .reg .b16 %h<11>;\n    .reg .b32 %r<12>;\n    .reg .b64 %d<11>, %in, %out, %at;\n    .reg .pred %p<11>;\n");
-        text.push_str("    ld.param.u64 %in, [input];\n    ld.param.u64 %out, [output];\n    mov.u32 %r11, %tid.x;\n");
+        text.push_str("    ld.param.u64 %in, [input];\n    ld.param.u64 %out, [output];\n    mov.u32 %r8, %ctaid.x;\n    mov.u32 %r9, %tid.x;\n    mad.lo.s32 %r11, %r8, 128, %r9;\n");
         let _ = writeln!(text, "    mul.wide.u32 %at, %r11, {};\n    add.s64 %in, %in, %at;", 8 * OPERANDS);
         text.push_str("    mul.wide.u32 %at, %r11, 8;\n    add.s64 %out, %out, %at;\n");
         let kinds = self.fixtures.first().map_or(&[][..], |fixture| &fixture.sources);
@@ -237,7 +247,7 @@ impl Kernel {
         }
         for (at, fixture) in self.fixtures.iter().enumerate() {
             fixture.write(text, at);
-            fixture.store(text, at);
+            fixture.store(text, at, self.rows.len());
         }
         text.push_str("    ret;\n}\n");
     }
