@@ -158,7 +158,10 @@ impl Block {
             if named.expected.is_some() {
                 // Lanes may have ended since their warp came.
                 let named = &mut self.env.barriers.named[id as usize];
-                named.come.iter_mut().for_each(|(at, lanes, whole)| *whole = self.warps[*at as usize].live & !*lanes == 0);
+                named
+                    .come
+                    .iter_mut()
+                    .for_each(|(at, lanes, whole)| *whole = self.warps[*at as usize].live & !*lanes == 0);
                 if named.is_complete() {
                     self.env.open(id, false);
                 }

@@ -188,6 +188,9 @@ impl Block {
             let released = self.release_barriers(machine)
                 || (self.env.team.size() == 1 && open_cluster_barrier(std::slice::from_mut(self), 0))
                 || (!ran && self.warps.iter_mut().any(|warp| warp.exit_waiting(machine.context.code)));
+            if !ran && !released && machine.lanes_apart() && self.go_ahead_of_spinning() {
+                continue;
+            }
             if !ran && !released {
                 let waits = |state| matches!(state, State::Spinning(_) | State::AtCluster);
                 if self.warps.iter().flat_map(|warp| &warp.splits).any(|split| waits(split.state)) {
@@ -283,6 +286,17 @@ impl Block {
                 Some(true)
             }
         }
+    }
+
+    /// Lanes that wait for others that spin go ahead, since those may wait for them. True if there were any.
+    fn go_ahead_of_spinning(&mut self) -> bool {
+        let mut any = false;
+        for warp in &mut self.warps {
+            for at in 0..warp.splits.len() {
+                any |= warp.splits[at].state.is_spinning() && warp.let_go_ahead(at);
+            }
+        }
+        any
     }
 
     /// Whether memory has not changed for so long that lanes may be waiting for it.
