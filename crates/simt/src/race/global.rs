@@ -5,7 +5,8 @@
 //! other. What orders, besides what `race` says of one block: a release and an acquire that meet in a flag. A releasing
 //! write is one with `.release`, or a strong one after a fence; an acquiring read one with `.acquire`, or a strong one
 //! before a fence or a barrier. Scopes are those of PTX: a fence or flag of a block orders nothing beyond it. An atomic
-//! hands on what was released at its place before. A grid-wide barrier is made of such parts and needs no rule.
+//! hands on what was released at its place before. A grid-wide barrier is made of such parts and needs no rule. And the
+//! strong writes of one place have one order: who comes after the last of them, in this order, comes after all.
 //!
 //! Bytes are told apart. A page of memory keeps whole warp accesses while they do not overlap, and a cell for each word
 //! (or byte) once they do: the last plain write, two strong writes and two readers, of two
@@ -78,6 +79,7 @@ struct Past {
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     write: Past,
+    /// The last strong write, and one before it, of another unit if there was one.
     strong: [Past; 2],
     readers: [Past; 2],
 }
@@ -349,9 +351,15 @@ impl Cell {
             Act::Write => (Hazard::WriteAfterWrite, Some(Hazard::WriteAfterRead)),
         };
         report.against(&self.write, after_write, address, past.lanes);
-        self.strong.iter().for_each(|strong| report.against(strong, after_write, address, past.lanes));
+        // One place has one order of strong writes: whoever is behind the last of them is behind them all. So a block may
+        // put back the counter that its own atomic found full.
+        if report.against(&self.strong[0], after_write, address, past.lanes) {
+            report.against(&self.strong[1], after_write, address, past.lanes);
+        }
         if let Some(hazard) = after_read {
-            self.readers.iter().for_each(|reader| report.against(reader, hazard, address, past.lanes));
+            for reader in &self.readers {
+                report.against(reader, hazard, address, past.lanes);
+            }
         }
         self.note(past, act, Some(report.now));
     }
@@ -359,7 +367,17 @@ impl Cell {
     fn note(&mut self, past: Past, act: Act, now: Option<&Now>) {
         let joins = |old: &Past| (old.unit, old.tick, old.site) == (past.unit, past.tick, past.site);
         match act {
-            Act::Write if past.strong.is_some() => keep(&mut self.strong, past, now),
+            Act::Write if past.strong.is_some() => {
+                let [last, other] = &mut self.strong;
+                if joins(last) {
+                    last.lanes |= past.lanes;
+                } else {
+                    if last.unit != past.unit || other.lanes == 0 {
+                        *other = *last;
+                    }
+                    *last = past;
+                }
+            }
             Act::Write => {
                 // Whatever was before is ordered before this write, or was reported.
                 let before = if joins(&self.write) { self.write.lanes } else { 0 };
@@ -413,10 +431,10 @@ impl Report<'_> {
         }
     }
 
-    /// Reports what `lanes` do now if it is unordered with what was.
-    fn against(&mut self, past: &Past, hazard: Hazard, address: u64, lanes: u32) {
+    /// Reports what `lanes` do now if it is unordered with what was. True if it is.
+    fn against(&mut self, past: &Past, hazard: Hazard, address: u64, lanes: u32) -> bool {
         if past.lanes == 0 || self.morally_strong(past) {
-            return;
+            return false;
         }
         let entry = Entry { tick: past.tick, lanes: past.lanes, site: past.site };
         let unordered = match past.unit == self.now.unit {
@@ -426,6 +444,7 @@ impl Report<'_> {
         if let Some((earlier, later)) = unordered {
             self.push(hazard, address, (past.unit, warp_of(past.site), earlier, pc_of(past.site)), later);
         }
+        unordered.is_some()
     }
 
     /// Reports lanes that write other values than a lane before them in the same plain instruction.
