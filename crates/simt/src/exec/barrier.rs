@@ -24,8 +24,8 @@ struct Named {
     come: Vec<(u32, u32, bool)>,
     /// The count, if the instructions gave one.
     expected: Option<u32>,
-    handed: Arrivals,
-    came_by: bool,
+    /// What those who only came by handed over.
+    handed: Option<Arrivals>,
     /// Waiting threads whose predicate held.
     yes: u32,
     waiting_threads: u32,
@@ -80,8 +80,12 @@ pub(super) struct Barriers {
 impl Barriers {
     /// As a block of so many warps finds them.
     pub(super) fn restart(&mut self, warps: usize) {
-        *self = Barriers::default();
+        if self.named.iter().any(|named| named.opening > 0 || !named.come.is_empty()) {
+            self.named = Default::default();
+        }
+        self.opened.clear();
         for lanes in [&mut self.arrived, &mut self.answered, &mut self.arrived_at] {
+            lanes.clear();
             lanes.resize(warps, 0);
         }
     }
@@ -94,7 +98,7 @@ impl Barriers {
 }
 
 /// Split `at` executes a barrier instruction with the lanes `active`. True if it now waits.
-#[inline(always)]
+#[inline(never)] // the run loop stays small
 pub(super) fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active: u32) -> bool {
     let id = warp.first32(inst.a, active) & 15;
     let count = (inst.b != NONE).then(|| warp.first32(inst.b, active));
@@ -111,9 +115,9 @@ pub(super) fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &I
         leave_behind(warp, at, active);
         warp.splits[at].state = State::AtBarrier(id, opening);
     } else {
-        named.came_by = true;
+        let handed = named.handed.get_or_insert_default();
         if let Some(clocks) = &mut env.team.clocks {
-            clocks.arrive(&mut named.handed, unit_warp(env.rank, warp.index), active);
+            clocks.arrive(handed, unit_warp(env.rank, warp.index), active);
         }
     }
     if named.is_complete() {
@@ -140,10 +144,10 @@ impl Environment {
         self.barriers.opened.push(Opened { id, opening: done.opening, yes: done.yes, threads: done.waiting_threads });
         if let Some(clocks) = &mut self.team.clocks {
             let threads = done.waiting.iter().map(|(_, lanes)| lanes.count_ones()).sum::<u32>();
-            if !done.came_by && (everybody || threads == self.threads) {
+            if done.handed.is_none() && (everybody || threads == self.threads) {
                 clocks.block_barrier(self.rank);
             } else {
-                clocks.meet(&done.waiting, done.handed);
+                clocks.meet(&done.waiting, done.handed.unwrap_or_default());
             }
         }
     }
@@ -218,6 +222,7 @@ fn reduce(warp: &mut Warp, inst: &Inst, at: usize, opened: &Opened) {
 }
 
 /// `barrier.cluster.arrive`: the lanes go on at once.
+#[inline(never)]
 pub(super) fn arrive_at_cluster(env: &mut Environment, warp: &Warp, pc: u32, releases: bool, active: u32) {
     let at = warp.index as usize;
     env.barriers.arrived[at] |= active;
@@ -228,6 +233,7 @@ pub(super) fn arrive_at_cluster(env: &mut Environment, warp: &Warp, pc: u32, rel
 }
 
 /// `barrier.cluster.wait`: true if split `at` waits.
+#[inline(never)]
 pub(super) fn wait_for_cluster(env: &mut Environment, warp: &mut Warp, at: usize, active: u32) -> bool {
     let answered = &mut env.barriers.answered[warp.index as usize];
     if active & !*answered == 0 {

@@ -30,6 +30,7 @@ pub(super) fn fill_block(context: &Context<'_>, warp: &mut Warp, block: [u32; 3]
 }
 
 /// The value of a register that differs from block to block.
+#[inline(always)]
 fn block_value(context: &Context<'_>, source: Source, block: [u32; 3], rank: u32) -> Option<u32> {
     let Source::Special(special) = source else { return None };
     let cluster = |axis: u8| context.cluster[usize::from(axis)];

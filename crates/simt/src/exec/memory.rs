@@ -518,15 +518,13 @@ impl Machine<'_> {
                 if self.order.is_some() {
                     self.watch_order(env, warp, pc, Strength::of(op, Act::Write), mask, span, data);
                 }
-                let may_spin = self.context.code.may_spin;
+                if self.context.code.may_spin {
+                    self.note_changes(mask, span, width, data);
+                }
                 for lane in lanes(mask) {
                     let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
                     for (element, values) in data.iter().enumerate() {
-                        let at = offset + (element as u32 * width) as u64;
-                        if may_spin {
-                            self.changes += u64::from(buffer.load(at, width) != low_bytes(values[lane], width));
-                        }
-                        buffer.store(at, width, values[lane]);
+                        buffer.store(offset + (element as u32 * width) as u64, width, values[lane]);
                     }
                 }
             }
@@ -569,15 +567,26 @@ impl Machine<'_> {
         self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
         self.record(Place::Shared, mask, span, passes, 0);
         self.watch_shared_store(env, warp, pc, op, env.rank, mask, &at, data);
-        let may_spin = self.context.code.may_spin;
+        if self.context.code.may_spin {
+            for (element, values) in data.iter().enumerate() {
+                let old = |lane: usize| env.shared.load(at[lane] + element as u32 * width, width);
+                let changed = lanes(mask).filter(|&lane| old(lane) != low_bytes(values[lane], width));
+                self.changes += changed.count() as u64;
+            }
+        }
         for (element, values) in data.iter().enumerate() {
             let step = element as u32 * width;
-            for lane in lanes(mask) {
-                if may_spin {
-                    self.changes +=
-                        u64::from(env.shared.load(at[lane] + step, width) != low_bytes(values[lane], width));
-                }
-                env.shared.store(at[lane] + step, width, values[lane]);
+            lanes(mask).for_each(|lane| env.shared.store(at[lane] + step, width, values[lane]));
+        }
+    }
+
+    /// Counts the values that a store to global memory will change.
+    fn note_changes(&mut self, mask: u32, span: &Span, width: u32, data: &[Lanes]) {
+        for lane in lanes(mask) {
+            let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
+            for (element, values) in data.iter().enumerate() {
+                let old = buffer.load(offset + u64::from(element as u32 * width), width);
+                self.changes += u64::from(old != low_bytes(values[lane], width));
             }
         }
     }

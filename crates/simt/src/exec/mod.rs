@@ -328,6 +328,7 @@ fn leave(warp: &mut Warp, at: usize, rest: u32, active: u32) -> bool {
 }
 
 /// `mapa`, `getctarank`. A generic address keeps its window.
+#[inline(never)]
 fn cluster_address(env: &Environment, warp: &mut Warp, inst: &Inst, active: u32) {
     let (wide, maps) = match inst.op {
         Op::MapShared { wide } => (wide, true),

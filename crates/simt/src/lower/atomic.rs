@@ -51,14 +51,21 @@ impl Lower<'_> {
             out.c = self.elements(inst, &rest[1], ty, vector)?;
             out.f = result.map_or(Ok(NONE), |result| self.elements(inst, result, ty, vector))?;
         } else {
-            let row = if ty.size_bytes() == 8 { Row::D } else { Row::W };
-            out.d = result.map_or(Ok(NONE), |result| self.row(inst, result, row))?;
-            out.b = self.row(inst, &rest[1], row)?;
+            out.d = result.map_or(Ok(NONE), |result| self.atomic_operand(inst, result, ty))?;
+            out.b = self.atomic_operand(inst, &rest[1], ty)?;
             if op.op == AtomicOp::Cas {
-                out.c = self.row(inst, &rest[2], row)?;
+                out.c = self.atomic_operand(inst, &rest[2], ty)?;
             }
         }
         self.emit(inst, &[out])
+    }
+
+    fn atomic_operand(&mut self, inst: &Instruction, operand: &Operand, ty: Type) -> Result<Reg, LoadError> {
+        match ty.size_bytes() {
+            16 => self.row128(inst, operand),
+            8 => self.row(inst, operand, Row::D),
+            _ => self.row(inst, operand, Row::W),
+        }
     }
 
     /// The side table's entry of a vector operand.
@@ -98,8 +105,9 @@ fn operation(inst: &Instruction, ty: Type) -> Option<AtomicOp> {
         ("max", Type::F16 | Type::F16x2) => AtomicOp::MaxF16,
         ("max", Type::Bf16 | Type::Bf16x2) => AtomicOp::MaxBf16,
         ("exch", Type::U32 | Type::S32 | Type::F32 | Type::U64 | Type::S64 | Type::F64) => AtomicOp::Exch,
+        ("exch", Type::B128) => AtomicOp::Exch,
         ("exch", _) if bits => AtomicOp::Exch,
-        ("cas", Type::B16 | Type::U32 | Type::S32 | Type::U64 | Type::S64) => AtomicOp::Cas,
+        ("cas", Type::B16 | Type::B128 | Type::U32 | Type::S32 | Type::U64 | Type::S64) => AtomicOp::Cas,
         ("cas", _) if bits => AtomicOp::Cas,
         ("add", Type::U32 | Type::S32 | Type::U64 | Type::S64) => AtomicOp::Add,
         ("min", Type::S32 | Type::S64) => AtomicOp::MinS,

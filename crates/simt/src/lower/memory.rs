@@ -113,6 +113,10 @@ impl Lower<'_> {
             return self.refuse(inst, format!("{} registers for a {declared}-element access", parts.len()));
         }
         let bytes = ty.size_bytes();
+        if bytes == 16 && declared == 1 && space_of(inst) != Some(Space::Param) {
+            let row = self.row128(inst, operand)?;
+            return Ok((vec![row, if row == NONE { NONE } else { row + 1 }], true));
+        }
         let widest = if space_of(inst) == Some(Space::Global) { 32 } else { 16 };
         if bytes > 8 || bytes as usize * declared > widest || self.code.vectors.len() >= usize::from(NONE) {
             return self.refuse_opcode(inst);
@@ -278,5 +282,6 @@ pub(super) fn scope(inst: &Instruction) -> Scope {
 
 fn width(ty: Type, wide: bool) -> Width {
     let signed = matches!(ty, Type::S8 | Type::S16 | Type::S32);
-    Width { bytes: ty.size_bytes() as u8, signed, wide }
+    // 16 bytes are two elements of 8.
+    Width { bytes: ty.size_bytes().min(8) as u8, signed, wide }
 }

@@ -36,6 +36,8 @@ enum Binding {
     Row32(Reg),
     /// A 64-bit register.
     Row64(Reg),
+    /// A 128-bit register: two 64-bit rows, the lower half first.
+    Row128(Reg),
     /// A predicate.
     Predicate(Reg),
     /// A kernel parameter: byte offset and size.

@@ -33,6 +33,7 @@ impl Lower<'_> {
             Some(match first {
                 Binding::Row32(row) => Binding::Row32(row + index),
                 Binding::Row64(row) => Binding::Row64(row + index),
+                Binding::Row128(row) => Binding::Row128(row + 2 * index),
                 Binding::Predicate(row) => Binding::Predicate(row + index),
                 other => other.clone(),
             })
@@ -131,6 +132,18 @@ impl Lower<'_> {
                 }
             }
             _ => self.refuse(inst, "a register or a number is expected here"),
+        }
+    }
+
+    /// The lower half of a 128-bit register; `_` for none.
+    pub(super) fn row128(&mut self, inst: &Instruction, operand: &Operand) -> Result<Reg, LoadError> {
+        match operand {
+            Operand::Sink => Ok(NONE),
+            Operand::Name(name) => match self.binding(name)? {
+                Some(Binding::Row128(row)) => Ok(row),
+                _ => self.refuse(inst, format!("{name} is no register of 128 bits")),
+            },
+            _ => self.refuse(inst, "a register of 128 bits is expected here"),
         }
     }
 

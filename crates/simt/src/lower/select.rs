@@ -48,6 +48,9 @@ impl Lower<'_> {
     fn mov(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let (d, s) = (&inst.operands[0], &inst.operands[1]);
         let Some(ty) = inst.types().next() else { return self.refuse_opcode(inst) };
+        if ty == Type::B128 {
+            return self.mov_wide(inst, d, s);
+        }
         match (d, s) {
             (Operand::Vector(parts), _) => self.unpack(inst, parts, s, ty),
             (_, Operand::Vector(parts)) => self.pack(inst, d, parts, ty),
@@ -86,6 +89,22 @@ impl Lower<'_> {
             }
             _ => self.refuse_opcode(inst),
         }
+    }
+
+    /// `mov.b128`: between registers, or one and its two halves.
+    fn mov_wide(&mut self, inst: &Instruction, d: &Operand, s: &Operand) -> Result<(), LoadError> {
+        let mut halves = |operand: &Operand| -> Result<[u16; 2], LoadError> {
+            match operand {
+                Operand::Vector(parts) if parts.len() == 2 => {
+                    Ok([self.row64(inst, &parts[0])?, self.row64(inst, &parts[1])?])
+                }
+                operand => self.row128(inst, operand).map(|row| [row, row.saturating_add(1)]),
+            }
+        };
+        let (d, s) = (halves(d)?, halves(s)?);
+        let half = |at: usize| Inst { op: Op::Mov64, d: d[at], a: s[at], ..Inst::NOP };
+        // `mov {a, b}, x` may not overwrite what it still reads; registers of both kinds are never the same.
+        self.emit(inst, &[half(0), half(1)])
     }
 
     fn predicate_logic(&mut self, inst: &Instruction) -> Result<(), LoadError> {

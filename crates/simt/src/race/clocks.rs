@@ -237,7 +237,7 @@ impl Clocks {
             warps.clone().for_each(|warp| self.join_warp(warp, u32::MAX, &mut joined));
         }
         if self.blocks.len() == 1 {
-            joined.own = Arc::default();
+            joined.forget_own();
             return self.all_met(&joined);
         }
         let now = self.now;
@@ -258,7 +258,7 @@ impl Clocks {
                 self.warps_of(block as u32).for_each(|warp| self.join_warp(warp, u32::MAX, &mut joined));
             }
         }
-        joined.own = Arc::default();
+        joined.forget_own();
         self.all_met(&joined);
     }
 
@@ -292,7 +292,7 @@ impl Clocks {
         if all {
             self.warps[at].base = self.now;
         } else {
-            Arc::make_mut(&mut joined.own).add(warp, mask, self.now);
+            joined.add(warp, mask, self.now);
         }
         self.set_views(warp, mask, joined);
     }
@@ -331,14 +331,13 @@ impl Clocks {
 
     /// Adds to `joined` what the lanes `mask` of `warp` did and what lies behind their barriers.
     fn add_past(&self, warp: u32, mask: u32, joined: &mut View) {
-        let own = Arc::make_mut(&mut joined.own);
         let block = self.block_of_warp(warp);
         if self.blocks[block].base > self.unit_base {
             let base = self.blocks[block].base;
-            self.warps_of(block as u32).for_each(|warp| own.add(warp as u32, u32::MAX, base));
+            self.warps_of(block as u32).for_each(|warp| joined.add(warp as u32, u32::MAX, base));
         }
-        own.add(warp, u32::MAX, self.warps[warp as usize].base);
-        own.add(warp, if self.lanes_apart { mask } else { u32::MAX }, self.now);
+        joined.add(warp, u32::MAX, self.warps[warp as usize].base);
+        joined.add(warp, if self.lanes_apart { mask } else { u32::MAX }, self.now);
         let common = self.common(warp).clone();
         joined.join(&common);
     }
@@ -434,7 +433,7 @@ impl Clocks {
         known.add(warp, u32::MAX, moment.warp_base);
         known.add(warp, if self.lanes_apart { 1 << lane } else { u32::MAX }, moment.at);
         let mut released = view.beyond.clone();
-        released.learn(self.unit, &Known::join(&Arc::new(known), &view.own));
+        released.learn(self.unit, &view.own_with(known));
         released
     }
 
@@ -620,7 +619,7 @@ impl Now {
                 if entry.lanes.is_power_of_two() { lanes & !entry.lanes } else { lanes },
             ),
             _ => self.unordered_by_views(entry.lanes, lanes, one_warp, |view, lane| {
-                entry.tick >= view.own.of(entry.warp(), lane)
+                entry.tick >= view.of(entry.warp(), lane)
             }),
         };
         (earlier != 0 && later != 0).then_some((earlier, later))

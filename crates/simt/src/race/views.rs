@@ -228,8 +228,8 @@ fn shared<T>(
 /// What a thread learnt besides what the bases of its clock say.
 #[derive(Debug, Clone, Default)]
 pub(super) struct View {
-    /// Of its own unit.
-    pub own: Arc<Known>,
+    /// Of its own unit, if anything.
+    own: Option<Arc<Known>>,
     /// Of other units.
     pub beyond: Beyond,
 }
@@ -237,19 +237,46 @@ pub(super) struct View {
 impl View {
     /// Whether it adds nothing to the bases.
     pub fn is_empty(&self) -> bool {
-        self.own.all == 0 && self.own.parts.is_empty() && self.beyond.is_empty()
+        self.own.is_none() && self.beyond.is_empty()
+    }
+
+    /// The tick before which it knows what `lane` of `warp` of its own unit did.
+    pub fn of(&self, warp: u32, lane: usize) -> Tick {
+        self.own.as_ref().map_or(0, |known| known.of(warp, lane))
+    }
+
+    /// Learns what `lanes` of `warp` of its own unit did before `tick`.
+    pub fn add(&mut self, warp: u32, lanes: u32, tick: Tick) {
+        Arc::make_mut(self.own.get_or_insert_default()).add(warp, lanes, tick);
+    }
+
+    /// Forgets what it knows of its own unit.
+    pub fn forget_own(&mut self) {
+        self.own = None;
+    }
+
+    /// What it knows of its own unit, and `known`.
+    pub fn own_with(&self, known: Known) -> Arc<Known> {
+        let known = Arc::new(known);
+        self.own.as_ref().map_or_else(|| known.clone(), |own| Known::join(&known, own))
+    }
+
+    fn join_own(&mut self, known: &Arc<Known>) {
+        self.own = Some(self.own.as_ref().map_or_else(|| known.clone(), |own| Known::join(own, known)));
     }
 
     /// Learns all that `other` knows.
     pub fn join(&mut self, other: &View) {
-        self.own = Known::join(&self.own, &other.own);
+        if let Some(known) = &other.own {
+            self.join_own(known);
+        }
         self.beyond.join(&other.beyond);
     }
 
     /// Learns what a thread released; `unit` is the learner's own.
     pub fn acquire(&mut self, released: &Beyond, unit: u32) {
         if let Some(known) = released.of(unit) {
-            self.own = Known::join(&self.own, known);
+            self.join_own(known);
         }
         self.beyond.join(released);
     }
