@@ -94,32 +94,48 @@ pub struct Shape {
     pub unroll: u32,
     /// Blocks.
     pub grid: u32,
-    /// Of its first tile's loads, how many a thread asks for before it waits for the launch before.
+    /// Whether a thread's loads lie as far apart as the grid is wide, and not in one tile of the block.
+    pub spread: bool,
+    /// Of its first loads, how many a thread asks for before it waits for the launch
+    /// before.
     pub ahead: u32,
 }
 
-/// The shape for `vectors` vectors of 16 bytes on a card with `m` multiprocessors, found by measuring (`examples/tune.rs`).
+/// The shape for `vectors` vectors of 16 bytes on a card with `m` multiprocessors, found by measuring on an H200
+/// (`examples/tune.rs`).
 ///
-/// Small inputs take one block, because a message between blocks costs as much as reading some 16 KiB more. Then one tile
-/// a block, small tiles first, so that many multiprocessors start to read at once. Large inputs take blocks enough to fill
-/// the card with eight loads a thread, and each block as many tiles as it takes.
+/// Small inputs take one block, because a message between blocks costs as much as reading some 32 KiB more. Then a block
+/// has one tile, so that many multiprocessors start to read at once, and tiles grow before the messages get too many.
+/// Large inputs take as many blocks as fill the card with eight loads a thread, and each takes many tiles.
 fn shape(ty: Type, vectors: u64, m: u32) -> Shape {
-    // Integers meet by one atomic, which is quicker than the messages of floats.
-    let one_block = if ty == Type::I32 { 1 << 11 } else { 1 << 12 };
     let tiles = |block: u32, unroll: u32| vectors.div_ceil(u64::from(block * unroll)) as u32;
-    let (block, unroll, grid, is_small) = match vectors {
-        0..=256 => (256, 2, 1, true),
-        257..=512 => (512, 2, 1, true),
-        _ if vectors <= 1 << 11 => (1024, 2, 1, true),
-        _ if vectors <= one_block => (1024, 4, 1, true),
-        _ if tiles(256, 2) <= m => (256, 2, tiles(256, 2), true),
-        _ if tiles(512, 2) <= m => (512, 2, tiles(512, 2), true),
-        _ if tiles(1024, 2) <= 2 * m => (1024, 2, tiles(1024, 2), true),
-        _ if vectors < 1 << 22 => (1024, 4, m, true),
-        _ if vectors < 1 << 25 => (512, 8, 4 * m, false),
-        _ => (1024, 8, 2 * m, false),
-    };
-    Shape { block, unroll, grid, ahead: if is_small { unroll } else { 0 } }
+    let one = |block, unroll| Shape { block, unroll, grid: 1, spread: true, ahead: unroll };
+    let many = |block, unroll, grid, spread| Shape { block, unroll, grid, spread, ahead: unroll };
+    let is_integer = ty == Type::I32;
+    match vectors {
+        0..=256 => one(256, 2),
+        257..=1024 => one(512, 2),
+        1025..=2048 => one(1024, 2),
+        // Integers meet by one atomic, which is quicker than the messages of floats: more blocks, sooner.
+        _ if is_integer && tiles(256, 1) <= m => many(256, 2, tiles(256, 2).max(16), true),
+        _ if is_integer && tiles(256, 2) <= m => many(256, 2, m.min(3 * tiles(256, 2) / 2), true),
+        _ if is_integer && tiles(512, 2) <= m => many(512, 2, tiles(512, 2), false),
+        _ if is_integer && tiles(256, 2) <= 8 * m => many(256, 2, tiles(256, 2).min(4 * m), false),
+        _ if is_integer && tiles(512, 2) <= 8 * m => many(512, 2, 4 * m, false),
+        2049..=4096 => one(512, 8),
+        _ if !is_integer && tiles(1024, 8) == 1 => one(1024, 8),
+        _ if !is_integer && tiles(256, 2) <= m / 4 => many(256, 2, 3 * tiles(256, 2) / 2, true),
+        _ if !is_integer && tiles(256, 2) <= m / 2 => many(256, 2, tiles(256, 2), true),
+        _ if !is_integer && tiles(512, 2) <= m / 2 => many(512, 2, tiles(512, 2), true),
+        _ if !is_integer && tiles(1024, 2) <= m / 2 => many(1024, 2, tiles(1024, 2), true),
+        _ if ty == Type::F32 && tiles(512, 8) <= m / 2 => many(512, 8, m / 2, true),
+        _ if !is_integer && tiles(1024, 4) <= m / 2 => many(1024, 4, tiles(1024, 4), true),
+        _ if vectors <= 1 << 19 => many(1024, 4, m.min(tiles(1024, 4)), true),
+        _ if vectors <= 1 << 21 && ty != Type::F64 => many(512, 8, m, false),
+        _ if vectors <= 1 << 22 => many(1024, 4, m, ty == Type::F64),
+        _ if vectors < 1 << 25 => Shape { ahead: 0, ..many(512, 8, 4 * m, false) },
+        _ => Shape { ahead: 0, ..many(1024, 8, 2 * m, false) },
+    }
 }
 
 /// One launch, which may begin while the one before it ends.
@@ -151,14 +167,15 @@ pub const INSTANCES: [(u32, u32); 6] = [(256, 2), (512, 2), (512, 8), (1024, 2),
 
 /// The launch of one shape.
 pub fn launch(ask: &Ask, shape: Shape) -> Plan {
-    let Shape { block, unroll, grid, ahead } = shape;
+    let Shape { block, unroll, grid, spread, ahead } = shape;
     let per_vector = 16 / ask.ty.bytes();
     let tiles = ask.n.div_ceil(per_vector).div_ceil(u64::from(grid) * u64::from(block * unroll));
     // A vector's own additions, the thread's, the one of an odd element, then warp and block, messages, block again.
     let of_thread = tiles * u64::from(unroll) + per_vector.ilog2() as u64 + 1;
     let messages = u64::from(grid.div_ceil(32)) + 1;
     let depth = of_thread + 10 + messages + 10;
-    let args = vec![Slot::Input, Slot::Sums(0), Slot::Elements, Slot::State, Slot::Number(ahead)];
+    let args =
+        vec![Slot::Input, Slot::Sums(0), Slot::Elements, Slot::State, Slot::Number(spread.into()), Slot::Number(ahead)];
     let kernel = ask.entry("single_pass", &format!("t{block}u{unroll}"));
     let pass = Pass { overlaps: true, ..Pass::new(kernel, grid, block, ask.n, depth, args) };
     Plan { passes: vec![pass], sums: vec![1], state_words: 2 * u64::from(grid) + 2 }
