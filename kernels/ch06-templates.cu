@@ -148,15 +148,15 @@ __device__ void template_shuffle(const T* in, T* out, unsigned int n) {
     extern "C" __global__ void name(const T* in, T* out, unsigned int n) {  \
         instance(in, out, n);                                               \
     }
-#define INSTANCES(kernel, B)                           \
-    ENTRY(kernel##_b##B##_i32, int, (kernel<B, Sum>))         \
-    ENTRY(kernel##_b##B##_f32, float, (kernel<B, Sum>))       \
-    ENTRY(kernel##_b##B##_f64, double, (kernel<B, Sum>))      \
-    ENTRY(kernel##_min_b##B##_i32, int, (kernel<B, Min>))     \
-    ENTRY(kernel##_min_b##B##_f32, float, (kernel<B, Min>))   \
-    ENTRY(kernel##_min_b##B##_f64, double, (kernel<B, Min>))  \
-    ENTRY(kernel##_max_b##B##_i32, int, (kernel<B, Max>))     \
-    ENTRY(kernel##_max_b##B##_f32, float, (kernel<B, Max>))   \
+#define INSTANCES(kernel, B)                                                \
+    ENTRY(kernel##_b##B##_i32, int, (kernel<B, Sum>))                       \
+    ENTRY(kernel##_b##B##_f32, float, (kernel<B, Sum>))                     \
+    ENTRY(kernel##_b##B##_f64, double, (kernel<B, Sum>))                    \
+    ENTRY(kernel##_min_b##B##_i32, int, (kernel<B, Min>))                   \
+    ENTRY(kernel##_min_b##B##_f32, float, (kernel<B, Min>))                 \
+    ENTRY(kernel##_min_b##B##_f64, double, (kernel<B, Min>))                \
+    ENTRY(kernel##_max_b##B##_i32, int, (kernel<B, Max>))                   \
+    ENTRY(kernel##_max_b##B##_f32, float, (kernel<B, Max>))                 \
     ENTRY(kernel##_max_b##B##_f64, double, (kernel<B, Max>))
 
 INSTANCES(template_unrolled, 32)

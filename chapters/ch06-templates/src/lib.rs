@@ -62,6 +62,10 @@ pub const CHAPTER: Chapter = Chapter {
             variant: Variant { name: "max_from_zero", ops: &[Op::Max], elements_per_block: |_| 4, ..MISTAKE },
             mistake: "threads without an element bring a 0, which is the largest value where all elements are negative",
         },
+        Mistake {
+            variant: Variant { name: "macro_max", ops: &[Op::Max], announced: Some(lab::Code::Deadlock), ..MISTAKE },
+            mistake: "the operation is a macro, which pastes a shuffle twice, the second time where not all lanes go",
+        },
     ],
     notes: Some(folded::notes),
 };

@@ -99,6 +99,11 @@ fn the_loop_is_what_is_gone() -> Result<()> {
     // Above the last warp: the loop's test before it, then 14 for a warp that adds and 7 for one that does not, twice.
     let (working, idle) = (4 + 2, 4 + 6);
     assert_eq!((2 * 8 + 14 * working + 7 * idle, 7 * working + 3 * idle), (170, 72));
+    // The table, part by part: set-up and load, all warps, warp 0, the end.
+    let last_warp_then = 2 * 8 + (9 + 4 * 8 + 7) + 2 * 8 + 5;
+    assert_eq!((27 * 8 + 170 + last_warp_then + 8, last_warp_then), (count("inst_executed"), 85));
+    assert_eq!(26 * 8 + 72 + 50 + 8, now.inst_executed);
+    assert_eq!(21 * 8 + 26 * 8 + 40 + 8, one_block("template_shuffle", 256)?.inst_executed);
     Ok(())
 }
 
@@ -133,6 +138,15 @@ fn a_round_of_the_chain_is_seven_instructions() -> Result<()> {
         assert_eq!(chain.matches(constant).count(), 1, "{constant} in\n{chain}");
     }
     assert!(!chain.contains("mul.") && !chain.contains("add.s64"), "no address is computed:\n{chain}");
+    // After the load chapter 5 computes one in the loop, one in each of six rounds, and the one of the result.
+    let before = std::fs::read_to_string(root().join("kernels/ptx/ch05-unroll.ptx"))?;
+    for (ptx, entry, addresses) in
+        [(before, "unroll_syncwarp_i32", 1 + 6 + 1), (committed_ptx()?, "template_unrolled_b256_i32", 1)]
+    {
+        let listing = body(&ptx, entry)?;
+        let after_load = listing.iter().skip_while(|line| !line.starts_with("bar.sync"));
+        assert_eq!(after_load.filter(|line| line.starts_with("mul.wide")).count(), addresses, "{entry}");
+    }
     Ok(())
 }
 
@@ -273,6 +287,29 @@ fn a_maximum_that_starts_from_zero() -> Result<()> {
     assert_eq!(mistake("max_from_zero", kernel, 256, &[-7; 512])?.0, -7, "no thread without an element");
     assert_eq!(mistake("max_from_zero", kernel, 256, &[-7; 511])?.0, -7, "its first element is there");
     assert_eq!(mistake("max_from_zero", kernel, 256, &[-7; 255])?.0, 0);
+    Ok(())
+}
+
+#[test]
+fn a_macro_pastes_the_shuffle_twice() -> Result<()> {
+    let (_, faults) = mistake("macro_max", "macro_max_max_i32", 256, &numbers(512))?;
+    assert_eq!(faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), [Code::Deadlock]);
+    let ptx = std::fs::read_to_string(source("macro_max").ptx)?;
+    let shuffles = |line: &&&str| line.starts_with("shfl.sync");
+    assert_eq!(body(&ptx, "macro_max_max_i32")?.iter().filter(shuffles).count(), 2 * (5 + 3));
+    Ok(())
+}
+
+#[test]
+fn an_instance_launched_with_fewer_threads_than_its_block() -> Result<()> {
+    let device = Device::open(Choice::Sim, SimOptions::default())?;
+    let module = device.load(&KernelSource::in_root(&root(), CHAPTER.slug))?;
+    let (input, out) = (device.upload("in", &numbers(512))?, device.alloc::<i32>("out", 1)?);
+    let args = vec![Arg::Address(&input, 0), Arg::Address(&out, 0), Arg::U32(512)];
+    let (kernel, geometry) = ("template_unrolled_b256_i32", Geometry::linear(1, 128));
+    let report = device.launch(&Call { module: &module, kernel, geometry, args })?;
+    let read: u64 = report.faults.iter().filter(|fault| fault.code == Code::UninitialisedRead).map(|f| f.count).sum();
+    assert_eq!((read, report.faults.len()), (128, 1), "{:?}", report.faults);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
-// A mistake: the last warp of a block of 32, with as much shared memory as the block has
-// threads. Its first round, S = 16, is there and S = 32 is not, as it should be. But all
-// 32 lanes read: lane 16 reads values[32], which does not exist.
+// A mistake: the last warp of a block of 32, with as much shared memory as the block
+// has threads. The round S = 32 is left out, as it should be. But in the round S = 16
+// all 32 lanes read: lane 16 reads values[32], which does not exist.
 
 template <unsigned int S>
 __device__ int warp_round(int value, int* mine) {

@@ -1,5 +1,5 @@
-// A mistake: the sum's 0 kept for a maximum. A thread without an element brings a 0 that
-// is not in the input, and where all elements are negative the 0 is the largest.
+// A mistake: the sum's 0 kept for a maximum. A thread without an element brings a 0
+// that is not in the input, and where all elements are negative the 0 is the largest.
 
 template <unsigned int B>
 __device__ void max_from_zero(const int* in, int* out, unsigned int n) {
