@@ -22,25 +22,17 @@ struct Min {
     template <typename T>
     static __device__ T join(T a, T b) { return min(a, b); }
     template <typename T>
-    static __device__ T identity();
+    static __device__ T identity() { return __int_as_float(0x7fffffff); } // a NaN
 };
 struct Max {
     template <typename T>
     static __device__ T join(T a, T b) { return max(a, b); }
     template <typename T>
-    static __device__ T identity();
+    static __device__ T identity() { return __int_as_float(0x7fffffff); }
 };
-// ANCHOR_END: operators
-
-// ANCHOR: identities
-// min and max of floats pass over a NaN, so that a NaN is what changes no other value.
 template <> __device__ int Min::identity<int>() { return 0x7fffffff; }
 template <> __device__ int Max::identity<int>() { return -0x7fffffff - 1; }
-template <> __device__ float Min::identity<float>() { return __int_as_float(0x7fffffff); }
-template <> __device__ float Max::identity<float>() { return __int_as_float(0x7fffffff); }
-template <> __device__ double Min::identity<double>() { return identity<float>(); }
-template <> __device__ double Max::identity<double>() { return identity<float>(); }
-// ANCHOR_END: identities
+// ANCHOR_END: operators
 
 // ANCHOR: load
 // Two elements a thread, each with a test of its own: n is any number.
@@ -81,8 +73,8 @@ __device__ T warp_round(T value, T* mine) {
 template <unsigned int B, typename Op, typename T>
 __device__ void template_unrolled(const T* in, T* out, unsigned int n) {
     // ANCHOR: shared
-    // All 32 lanes of the last warp read up to 16 places past their own 32, and a block
-    // of 32 has nothing there. 16 values that change no other stand in.
+    // All 32 lanes of the last warp read up to 16 places past their own 32, and a
+    // block of 32 has nothing there. 16 values that change no other stand in.
     __shared__ T values[B == 32 ? 48 : B];
     T* mine = values + threadIdx.x;
     mine[0] = load_two<B, Op>(in, n);
@@ -122,7 +114,7 @@ __device__ T warp_reduce(T value) {
     return value;
 }
 
-// The same blocks: each warp reduces its own 32 values, then warp 0 those of the warps.
+// The same blocks. Each warp reduces its own 32 values, then warp 0 the warps' values.
 template <unsigned int B, typename Op, typename T>
 __device__ void template_shuffle(const T* in, T* out, unsigned int n) {
     constexpr unsigned int WARPS = B / 32;
