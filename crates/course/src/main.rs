@@ -16,6 +16,7 @@ mod findings;
 mod gate;
 mod lessons;
 mod ptx;
+mod results;
 mod setup;
 mod workspace;
 
