@@ -145,7 +145,7 @@ impl Plot {
         for y in ticks(scale.y_max) {
             let at = scale.y(y).round() as i32;
             rule(ground, &[(LEFT, at), (RIGHT, at)], if y == 0.0 { 1.0 } else { 0.18 })?;
-            text(ground, &grouped(y as u64), (LEFT - 6, at), SMALL, HPos::Right)?;
+            text(ground, &tick_label(y, scale.y_max), (LEFT - 6, at), SMALL, HPos::Right)?;
         }
         for log in x_ticks(scale.x_log) {
             let x = f64::from(log).exp2();
@@ -159,7 +159,7 @@ impl Plot {
         {
             let at = scale.x(*x).round() as i32;
             let ends = [(at, scale.top), (at, foot)];
-            drawn(ground.draw(&DashedPathElement::new(ends.into_iter(), 2, 3, INK.mix(0.7).stroke_width(1))))?;
+            drawn(ground.draw(&DashedPathElement::new(ends, 2, 3, INK.mix(0.7).stroke_width(1))))?;
             text(ground, what, (at, scale.top - 8), SMALL, HPos::Center)?;
         }
         Ok(())
@@ -195,8 +195,13 @@ pub(crate) fn power_of_two(x: f64) -> String {
 fn ticks(max: f64) -> Vec<f64> {
     let magnitude = 10f64.powf((max / 4.0).log10().floor());
     let step = [1.0, 2.0, 5.0].map(|digit| digit * magnitude).into_iter().rfind(|step| max / step >= 4.0);
-    let step = step.unwrap_or(magnitude).max(1.0);
+    let step = step.unwrap_or(magnitude);
     (0..).map(|i| f64::from(i) * step).take_while(|&y| y <= max).collect()
+}
+
+/// With the decimals that ticks up to `max` need.
+fn tick_label(y: f64, max: f64) -> String {
+    if max > 4.0 { grouped(y as u64) } else { format!("{y:.1}") }
 }
 
 /// Whole powers of two, at most six of them.
@@ -217,7 +222,7 @@ fn stroke(look: Look) -> ShapeStyle {
 fn path(ground: &Ground<'_>, points: &[(i32, i32)], look: Look) -> Result<()> {
     match look.dash {
         Some((dash, gap)) => {
-            drawn(ground.draw(&DashedPathElement::new(points.to_vec().into_iter(), dash, gap, stroke(look))))
+            drawn(ground.draw(&DashedPathElement::new(points.iter().copied(), dash, gap, stroke(look))))
         }
         None => drawn(ground.draw(&PathElement::new(points.to_vec(), stroke(look)))),
     }
@@ -229,7 +234,7 @@ fn draw_line(ground: &Ground<'_>, scale: &Scale, line: &Line, index: usize) -> R
     let Some(mark) = line.look.mark else { return Ok(()) };
     // Where lines run together, each has its marks at other places.
     let many = points.len() > 8;
-    for (_, &at) in points.iter().enumerate().filter(|(i, _)| !many || (i + index) % 3 == 0) {
+    for (_, &at) in points.iter().enumerate().filter(|(i, _)| !many || (i + index).is_multiple_of(3)) {
         draw_mark(ground, mark, at, line.look)?;
     }
     Ok(())
@@ -336,6 +341,8 @@ mod tests {
     fn ticks_are_round_and_few() {
         assert_eq!(ticks(4700.0), [0.0, 1000.0, 2000.0, 3000.0, 4000.0]);
         assert_eq!(ticks(9999.0), [0.0, 2000.0, 4000.0, 6000.0, 8000.0]);
+        assert_eq!(ticks(2.2), [0.0, 0.5, 1.0, 1.5, 2.0]);
+        assert_eq!((tick_label(0.5, 2.2), tick_label(2000.0, 9999.0)), ("0.5".to_owned(), "2,000".to_owned()));
         assert_eq!(x_ticks((10.0, 30.0)), [10, 14, 18, 22, 26, 30]);
         assert_eq!(x_ticks((5.0, 10.0)), [5, 6, 7, 8, 9, 10]);
         assert_eq!(power_of_two(1024.0), "2¹⁰");

@@ -35,7 +35,8 @@ pub fn charts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Result<Vec<
         files.push((format!("bandwidth-{ty}.svg"), svg));
     }
     type Draw = fn(&Measurement, &[&Chapter]) -> Result<String>;
-    let others: [(&str, &str, Draw); 4] = [
+    let others: [(&str, &str, Draw); 5] = [
+        ("ratio.svg", "CUB / champion", |record, _| ratio(record).svg()),
         ("warm.svg", "Warm bandwidth", |record, lessons| warm(record, lessons).svg()),
         ("blocks.svg", "Block sizes", |record, lessons| blocks(record, lessons).svg()),
         ("ladder.svg", "Every kernel", ladder),
@@ -99,6 +100,29 @@ fn bandwidth(record: &Measurement, lessons: &[&Chapter], ty: Type) -> Plot {
     Plot {
         title: format!("Cold bandwidth, {ty}, {}", record.device),
         y_title: "GB/s of input",
+        x_title: "elements",
+        x_label: power_of_two,
+        border: None,
+        lines,
+    }
+}
+
+/// How many times as fast as CUB the champion is, a line a type.
+fn ratio(record: &Measurement) -> Plot {
+    let looks = [CHAMPIONS_LOOK, CUBS_LOOK, TORCHS_LOOK];
+    let line = |(ty, look): (Type, Look)| {
+        let points = record.ratios(ty).into_iter().map(|(log, ratio)| (f64::from(log).exp2(), ratio));
+        Line { label: ty.to_string(), name: String::new(), points: points.collect(), look }
+    };
+    let mut lines: Vec<Line> = [Type::I32, Type::F32, Type::F64].into_iter().zip(looks).map(line).collect();
+    // CUB against itself, over the sizes that the others have.
+    let mut sizes: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|point| point.0).collect();
+    sizes.sort_by(f64::total_cmp);
+    let points = [sizes.first(), sizes.last()].into_iter().flatten().map(|&x| (x, 1.0)).collect();
+    lines.push(Line { label: "CUB".to_owned(), name: "= 1".to_owned(), points, look: CEILINGS_LOOK });
+    Plot {
+        title: format!("Champion against CUB, cold, {}", record.device),
+        y_title: "times as fast as CUB",
         x_title: "elements",
         x_label: power_of_two,
         border: None,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::quoted::grid_sweep;
 use super::sheet::Sheet;
-use super::tables::{alignment, champion, provenance, provenance_sheet, ratio, source_line, unmeasured};
+use super::tables::{alignment, champion, provenance, provenance_sheet, ratio, sentence, source_line, unmeasured};
 use super::{CHAMPION, LOGS, Measurement, Quoted, charts, facts, load, stages};
 use crate::Chapter;
 use crate::element::Type;
@@ -59,11 +59,11 @@ pub fn report(yours: &Measurement, books: Option<&Measurement>, lessons: &[&Chap
     };
     let mut page = String::from(HEAD);
     page.push_str(&format!(
-        "<h1>{}</h1>\n<p>{}.</p>\n",
+        "<h1>{}</h1>\n<p>{}</p>\n",
         escaped(&yours.device),
-        escaped(&capital(&source_line(yours)))
+        escaped(&sentence(&source_line(yours)))
     ));
-    page.push_str(&format!("<p>{}</p>\n", escaped(&yours.method)));
+    page.push_str(&format!("<p>{}</p>\n", escaped(&sentence(&yours.method))));
     page.push_str("<h2>The champion on your card</h2>\n");
     for ty in [Type::I32, Type::F32, Type::F64] {
         let sheet = side_by_side(yours, books, ty);
@@ -118,11 +118,6 @@ fn side_by_side(yours: &Measurement, books: Option<&Measurement>, ty: Type) -> S
         sheet.row(cells);
     }
     sheet
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|c| c.to_uppercase().collect::<String>() + letters.as_str()).unwrap_or_default()
 }
 
 /// Of `index.html`: everything that it needs is in it.

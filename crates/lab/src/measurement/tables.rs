@@ -122,7 +122,7 @@ pub(crate) fn source_line(record: &Measurement) -> String {
 }
 
 /// With a capital and a full stop.
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
     format!("{first}{}.", letters.as_str().trim_end_matches('.'))
