@@ -1,15 +1,21 @@
 //! Register code: what a kernel is lowered to. One fixed-size instruction per PTX instruction; immediates, parameters and
 //! special registers are rows of the register file that a launch fills, so that every operand is a row index.
 
+use std::collections::HashMap;
+
 use ptx::{Loc, Space};
 
-use crate::ops::Alu;
+use crate::exact::Exact;
+use crate::ops::{Alu, Row};
 
 /// Index of a register row (or predicate). [`NONE`] where an operand is absent.
 pub type Reg = u16;
 
 /// No operand.
 pub const NONE: Reg = Reg::MAX;
+
+/// Most elements of a vector operand.
+pub const VECTOR_MAX: usize = 8;
 
 /// `@p` / `@!p`: the lanes that take part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +29,12 @@ pub struct Guard {
 /// Which memory an access goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// `.global`, and `.const` (module variables lie in global memory here).
+    /// `.global`
     Global,
+    /// `.const`: lies where global memory does, but is read through a cache of its own, so it has no sectors to count.
+    Const,
+    /// `.param` of the kernel, at an address computed at run time.
+    Param,
     /// `.shared`
     Shared,
     /// `.local`
@@ -44,6 +54,27 @@ pub struct Width {
     pub wide: bool,
 }
 
+/// Who an ordered access is ordered for, from few to all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)] // named after PTX
+pub enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    Sys,
+}
+
+/// What an access promises to other threads. `.volatile` and `.mmio` are [`Order::Relaxed`] for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // named after PTX
+pub enum Order {
+    Weak,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+}
+
 /// A load or store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemOp {
@@ -51,8 +82,12 @@ pub struct MemOp {
     pub target: Target,
     /// Element.
     pub width: Width,
-    /// Elements a lane: 1, 2 or 4.
+    /// Elements a lane: 1, 2, 4 or 8.
     pub vector: u8,
+    /// What it promises,
+    pub order: Order,
+    /// and to whom.
+    pub scope: Scope,
 }
 
 /// What an atomic does to memory.
@@ -60,12 +95,19 @@ pub struct MemOp {
 #[allow(missing_docs)] // named after PTX
 pub enum AtomicOp {
     Add,
+    AddF16,
+    AddBf16,
     AddF32,
+    AddF32Ftz,
     AddF64,
     MinU,
     MinS,
+    MinF16,
+    MinBf16,
     MaxU,
     MaxS,
+    MaxF16,
+    MaxBf16,
     And,
     Or,
     Xor,
@@ -82,10 +124,17 @@ pub struct AtomOp {
     pub target: Target,
     /// What it does.
     pub op: AtomicOp,
-    /// 4 or 8.
+    /// Bytes of one element: 2, 4, 8 or 16. A 16-byte operand is two 64-bit rows, one after the other; operations on
+    /// halves of 2 bytes work on each half of an element.
     pub bytes: u8,
+    /// Elements a lane: 1, 2, 4 or 8. Of more than one, `f` (result) and `c` (operand) index [`Code::vectors`].
+    pub vector: u8,
     /// `red`: no result.
     pub is_red: bool,
+    /// What it promises,
+    pub order: Order,
+    /// and to whom.
+    pub scope: Scope,
 }
 
 /// `shfl.sync` modes.
@@ -117,9 +166,20 @@ pub enum ReduxOp {
     MinS,
     MaxU,
     MaxS,
+    MinF32(FloatMode),
+    MaxF32(FloatMode),
     And,
     Or,
     Xor,
+}
+
+/// `.abs` and `.NaN` of a reduction of floats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FloatMode {
+    /// Of magnitudes.
+    pub abs: bool,
+    /// One NaN makes the result NaN; without it NaNs lose.
+    pub nan: bool,
 }
 
 /// How `setp`'s comparison is combined with its third source.
@@ -137,6 +197,13 @@ pub enum Combine {
 pub enum Op {
     /// Arithmetic, logic, conversion: the table in `ops.rs`.
     Alu(Alu),
+    /// Arithmetic of one lane at a time: `Code::exact`, and the row that `d` is in.
+    Exact {
+        /// Index in `Code::exact`.
+        at: u16,
+        /// Where the result goes.
+        to: Row,
+    },
     /// `setp`: `d` = result, `e` = complement or none, `c` = predicate to combine with or none; comparison as an Alu
     /// entry that yields a predicate.
     Setp(Alu, Combine, bool),
@@ -168,14 +235,26 @@ pub enum Op {
     PredMov,
     /// Branch to `imm`; `@p` decides per lane.
     Branch,
+    /// `brx.idx`: to the `a`-th of the targets in `Code::tables[imm]`.
+    BranchIndexed,
+    /// `call`, as `Code::calls[imm]` says; the function's address in the 64-bit row `a` if it is indirect.
+    Call,
+    /// `ret` of a device function.
+    Return,
     /// `ret` of the entry, `exit`.
     Exit,
-    /// `trap`
+    /// `trap`, and `brkpt`, which no debugger is there to catch.
     Trap,
     /// `ld`: `d` or vector registers, address row `a` (64-bit row if `wide_address`), byte offset `imm`.
     Load(MemOp),
     /// `st`: value `b` or vector registers, address `a`, offset `imm`.
     Store(MemOp),
+    /// `ld.param` of what is passed to a device function or returned from one: `imm` is the byte in the frame.
+    LoadFrame(MemOp),
+    /// `st.param`, likewise.
+    StoreFrame(MemOp),
+    /// `d` = where byte `imm` of a device function's local variables is in this activation.
+    LocalAddress,
     /// `atom`/`red`: `d` = old value or none, address `a`, operand `b`, second operand `c` (cas).
     Atomic(AtomOp),
     /// `bar.sync a{, b}`: barrier number row `a`, thread count row `b` or none.
@@ -195,13 +274,14 @@ pub enum Op {
         /// 64-bit source.
         wide: bool,
     },
-    /// `redux.sync d, a, mask`.
+    /// `redux.sync d, a, mask`: mask row in `f`.
     Redux(ReduxOp),
     /// `activemask`
     ActiveMask,
     /// `membar`, `fence`, `nanosleep`, prefetches: nothing to do in a sequentially consistent machine.
     Nop,
-    /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is.
+    /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is. `imm` 0: its
+    /// low 32 bits; 1: all 64; 2: the high 32.
     Clock,
 }
 
@@ -228,6 +308,21 @@ pub struct Inst {
     pub imm: i64,
     /// For a branch: where its paths meet again (the immediate post-dominator); [`NO_PC`] if only at the exit.
     pub reconverge: u32,
+}
+
+/// Arithmetic of one lane at a time, with its operands.
+#[derive(Debug, Clone)]
+pub struct ExactCode {
+    /// The instruction.
+    pub exact: Exact,
+    /// Its sources in order; of a predicate also whether it is negated.
+    pub sources: Vec<(Row, Reg, bool)>,
+    /// The row of its result.
+    pub to: Row,
+    /// Its result, [`NONE`] to discard it.
+    pub d: Reg,
+    /// A predicate that it also writes: a carry, a second answer; or [`NONE`].
+    pub second: Reg,
 }
 
 /// No program counter.
@@ -306,18 +401,113 @@ pub struct SharedVariable {
     pub element_bytes: u32,
 }
 
-/// A module-scope `.global` or `.const` variable that the kernel uses.
-#[derive(Debug, Clone)]
+/// A `.global` or `.const` variable that the kernel uses.
+#[derive(Debug, Clone, Default)]
 pub struct ModuleVariable {
     /// Name for reports.
     pub name: String,
     /// Name as in the PTX, which identifies it within the module.
     pub symbol: String,
-    /// Initial bytes.
-    pub bytes: Vec<u8>,
-    /// Alignment.
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Initial bytes; those after the last of them are zero.
+    pub init: Vec<u8>,
+    /// Addresses of other variables, to be written over `init`.
+    pub relocations: Vec<Relocation>,
+    /// Element size in bytes for reports.
     pub element_bytes: u32,
 }
+
+/// An element of an initialiser that holds the address of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relocation {
+    /// Byte offset of the element.
+    pub at: u64,
+    /// Size of the element in bytes.
+    pub bytes: u8,
+    /// The variable, by its name in the PTX; one of `Code::variables`.
+    pub symbol: String,
+    /// Bytes added to its address.
+    pub offset: i64,
+    /// Which bits of the address, moved down to bit 0.
+    pub mask: u64,
+}
+
+/// What a call goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Callee {
+    /// A function of `Code::functions`.
+    Function(u32),
+    /// Whichever function has the address in a register.
+    Indirect,
+    /// `vprintf`
+    Print,
+    /// `__assertfail`
+    AssertFail,
+}
+
+/// Rows of parameters copied between the frames of caller and callee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// First row in the caller's frame.
+    pub caller: u32,
+    /// First row in the callee's frame.
+    pub callee: u32,
+    /// Rows of 4 bytes a lane.
+    pub rows: u32,
+}
+
+/// One `call`.
+#[derive(Debug, Clone)]
+pub struct CallSite {
+    /// Where it goes.
+    pub callee: Callee,
+    /// Function that it stands in, by index in `Code::functions`.
+    pub caller: u32,
+    /// What is passed and returned.
+    pub signature: Signature,
+    /// Parameters, caller to callee.
+    pub arguments: Vec<Slot>,
+    /// Return parameters, callee to caller.
+    pub returns: Vec<Slot>,
+    /// Registers that are needed after the call and that the callee may call this function again with.
+    pub saved: Vec<(Row, Reg)>,
+    /// Row of the caller's frame where they are kept.
+    pub save_at: u32,
+}
+
+/// Sizes in bytes of what a function returns and takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Signature {
+    /// Return parameters.
+    pub returns: Vec<u32>,
+    /// Parameters.
+    pub params: Vec<u32>,
+}
+
+/// A function of the kernel's code: the entry, or a device function that it may call.
+#[derive(Debug, Clone, Default)]
+pub struct Function {
+    /// Name as in the PTX.
+    pub name: String,
+    /// First instruction.
+    pub start: u32,
+    /// What it returns and takes.
+    pub signature: Signature,
+    /// Rows of an activation's frame: parameters in and out, and registers saved around calls.
+    pub frame_rows: u32,
+    /// Local variables of an activation in bytes, a multiple of the largest alignment that any of the code needs.
+    pub local_bytes: u32,
+}
+
+/// Address of the function with this index in the module: no memory has it, and it stays the same for all kernels of
+/// the module, which may hand function pointers to each other.
+pub fn function_address(module_index: usize) -> u64 {
+    FUNCTION_BASE + FUNCTION_STEP_BYTES * (module_index as u64 + 1)
+}
+
+const FUNCTION_BASE: u64 = 1 << 59;
+const FUNCTION_STEP_BYTES: u64 = 128;
 
 /// A lowered kernel.
 #[derive(Debug, Clone, Default)]
@@ -326,8 +516,10 @@ pub struct Code {
     pub insts: Vec<Inst>,
     /// Same indices as `insts`.
     pub debug: Vec<Debug>,
+    /// What [`Op::Exact`] refers to.
+    pub exact: Vec<ExactCode>,
     /// Vector operands: `Inst::c` indexes here for vector loads and stores.
-    pub vectors: Vec<[Reg; 4]>,
+    pub vectors: Vec<[Reg; VECTOR_MAX]>,
     /// 32-bit rows: first the registers, then the constant rows in `constants32`.
     pub rows32: u16,
     /// 64-bit rows, likewise.
@@ -348,8 +540,16 @@ pub struct Code {
     pub shared_bytes: u32,
     /// Alignment that the dynamic part starts at.
     pub dynamic_align_bytes: u32,
-    /// Local memory a thread in bytes.
-    pub local_bytes: u32,
+    /// The entry, then the device functions that it may call.
+    pub functions: Vec<Function>,
+    /// Index in `functions` by address.
+    pub addresses: HashMap<u64, u32>,
+    /// The calls.
+    pub calls: Vec<CallSite>,
+    /// Targets of indexed branches.
+    pub tables: Vec<Vec<u32>>,
+    /// How deep calls go is not known before they run: there is recursion, or an indirect call.
+    pub has_unbounded_stack: bool,
     /// Module variables used.
     pub variables: Vec<ModuleVariable>,
     /// Blocks may talk to each other (global atomics, volatile or ordered global loads): they then run in one fixed
@@ -359,15 +559,32 @@ pub struct Code {
     pub may_spin: bool,
 }
 
+impl Code {
+    /// Whether it looks for the workspace of a cooperative launch.
+    pub fn uses_grid_barrier(&self) -> bool {
+        let is_workspace = |source: Source| matches!(source, Source::Special(Special::Envreg(1 | 2)));
+        self.constants32.iter().chain(&self.constants64).any(|&(_, source)| is_workspace(source))
+    }
+}
+
 impl Target {
     /// The target of a PTX state space.
     pub fn of(space: Option<Space>) -> Option<Target> {
         Some(match space {
-            Some(Space::Global | Space::Const) => Target::Global,
+            Some(Space::Global) => Target::Global,
+            Some(Space::Const) => Target::Const,
             Some(Space::Shared) => Target::Shared,
             Some(Space::Local) => Target::Local,
             None => Target::Generic,
             Some(Space::Reg | Space::Param) => return None,
         })
+    }
+}
+
+impl Code {
+    /// The function that instruction `pc` belongs to.
+    pub fn function_at(&self, pc: u32) -> &Function {
+        let index = self.functions.partition_point(|function| function.start <= pc);
+        &self.functions[index.saturating_sub(1)]
     }
 }

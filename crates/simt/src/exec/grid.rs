@@ -15,6 +15,7 @@ use super::{Context, Counts, Machine};
 use crate::code::{Code, Op, Source, Special, Target};
 use crate::launch::{Check, Launch, LaunchError, Options, Outcome};
 use crate::memory::Memory;
+use crate::print::Printed;
 use crate::program::Kernel;
 use crate::trace::{Instruction, Step, Trace, VERSION};
 use crate::{Counters, LineCounters};
@@ -64,6 +65,7 @@ struct Share {
     writes: Vec<Touch>,
     steps: Vec<Step>,
     dropped_steps: u64,
+    printed: Printed,
 }
 
 /// Runs `launch`. See the module's head for the order of blocks.
@@ -75,18 +77,20 @@ pub(crate) fn run(
 ) -> Result<Outcome, LaunchError> {
     let code = &kernel.code;
     let params = bind(kernel, launch)?;
-    let mut variables = Vec::new();
-    for variable in &code.variables {
-        let address = memory.module_variable(kernel.program_id, variable);
-        variables.push(address.map_err(|error| LaunchError(error.to_string()))?);
-    }
+    let variables = memory.place_variables(kernel.program_id, &code.variables);
+    let variables = variables.map_err(|error| LaunchError(error.to_string()))?;
+    let workspace = match launch.cooperative && code.uses_grid_barrier() {
+        true => memory.grid_workspace().map_err(|error| LaunchError(error.to_string()))?,
+        false => 0,
+    };
     let threads_per_block = launch.block.iter().product::<u32>();
     let dynamic_offset = code.shared_bytes.next_multiple_of(code.dynamic_align_bytes);
     let shared_bytes = if launch.shared_bytes == 0 { code.shared_bytes } else { dynamic_offset + launch.shared_bytes };
     let blocks = launch.grid.iter().map(|&n| u64::from(n)).product::<u64>();
     let workers = host_threads(options).min(blocks.div_ceil(BATCH).max(1) as usize);
     let talk = code.blocks_communicate || launch.cooperative;
-    let draft = Draft { code, launch, options, params, variables, threads_per_block, dynamic_offset, shared_bytes };
+    let draft =
+        Draft { code, launch, options, params, variables, workspace, threads_per_block, dynamic_offset, shared_bytes };
     let mut share = None;
     if workers > 1 && !talk {
         memory.begin_journal();
@@ -108,7 +112,8 @@ pub(crate) fn run(
     let (counters, lines) = tally(kernel, &share.counts);
     let trace = options.trace.map(|_| trace(kernel, share.steps, share.dropped_steps));
     let faults = share.findings.into_faults(kernel, memory, dynamic_offset);
-    Ok(Outcome { counters, lines, faults, trace })
+    let (printed, prints_dropped) = share.printed.into_text();
+    Ok(Outcome { counters, lines, faults, trace, printed, prints_dropped })
 }
 
 /// A context that still lacks its borrow of memory.
@@ -118,6 +123,7 @@ struct Draft<'k> {
     options: &'k Options,
     params: Vec<u8>,
     variables: Vec<u64>,
+    workspace: u64,
     threads_per_block: u32,
     dynamic_offset: u32,
     shared_bytes: u32,
@@ -132,6 +138,7 @@ impl Draft<'_> {
             options: self.options,
             params: &self.params,
             variables: &self.variables,
+            workspace: self.workspace,
             threads_per_block: self.threads_per_block,
             warps_per_block: self.threads_per_block.div_ceil(32),
             dynamic_offset: self.dynamic_offset,
@@ -277,6 +284,7 @@ fn side_by_side(context: &Context<'_>, blocks: u64, workers: usize) -> Option<Sh
         all.writes.extend(share.writes);
         all.steps.extend(share.steps);
         all.dropped_steps += share.dropped_steps;
+        all.printed.merge(share.printed);
     }
     (!blocks_met(&mut all.reads, &mut all.writes)).then_some(all)
 }
@@ -314,7 +322,8 @@ impl Machine<'_> {
     fn share(self) -> Share {
         let dropped_steps = self.recorder.dropped;
         let steps = self.recorder.into_steps();
-        Share { counts: self.counts, findings: self.findings, steps, dropped_steps, ..Share::default() }
+        let Machine { counts, findings, printed, .. } = self;
+        Share { counts, findings, steps, dropped_steps, printed, ..Share::default() }
     }
 }
 
@@ -381,6 +390,8 @@ fn special_value(context: &Context<'_>, warp: u32, lane: u32, special: Special) 
         Special::DynamicSharedBytes => context.launch.shared_bytes,
         Special::TotalSharedBytes => context.shared_bytes,
         Special::WarpSize => 32,
+        Special::Envreg(1) => (context.workspace >> 32) as u32,
+        Special::Envreg(2) => context.workspace as u32,
         // Filled block by block, or without a meaning here.
         Special::Ctaid(_) | Special::SmId | Special::GridId | Special::Envreg(_) => 0,
     })
@@ -440,7 +451,7 @@ fn classify(op: Op, counts: &Counts) -> Counters {
         Counters { inst_executed: counts.issued, thread_inst_executed: counts.threads, ..Counters::default() };
     let [shared, global, local] = [counts.requests[0], counts.requests[1], counts.requests[2]];
     match op {
-        Op::Branch => {
+        Op::Branch | Op::BranchIndexed => {
             out.branches = counts.issued;
             out.divergent_branches = counts.divergent;
         }
