@@ -27,7 +27,7 @@ const SCHEDULES: [Schedule; 5] = [
 ];
 
 /// A fact: its anchor and its value, one line.
-type Fact = (String, String);
+pub(crate) type Fact = (String, String);
 
 /// Every generated file of a chapter, path and text: its record on the simulator, and what its page includes. Reads the
 /// record of the chapter before, so take the chapters in order and write each one's files before the next.
@@ -260,7 +260,7 @@ fn gpu_facts(record: &GpuRecord) -> Vec<Fact> {
     facts
 }
 
-fn facts_text(facts: &[Fact]) -> String {
+pub(crate) fn facts_text(facts: &[Fact]) -> String {
     facts
         .iter()
         .map(|(name, value)| format!("<!-- ANCHOR: {name} -->\n{value}\n<!-- ANCHOR_END: {name} -->\n"))
