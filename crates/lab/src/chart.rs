@@ -11,7 +11,7 @@ use crate::session::Run;
 use crate::text::{grouped, per_cent, three_digits};
 
 /// Blue, vermilion, green, purple, orange, sky: legible on white and on black.
-const COLOURS: [RGBColor; 6] = [
+pub(crate) const COLOURS: [RGBColor; 6] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -20,15 +20,15 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(86, 180, 233),
 ];
 /// Becomes `currentColor` in the file.
-const INK: RGBColor = BLACK;
+pub(crate) const INK: RGBColor = BLACK;
 
 /// Small enough that text in it is legible where a telephone shows it 360 pixels wide.
-const WIDTH: i32 = 400;
-const TITLE_HEIGHT: i32 = 24;
+pub(crate) const WIDTH: i32 = 400;
+pub(crate) const TITLE_HEIGHT: i32 = 24;
 const BAR_HEIGHT: i32 = 20;
 const NAME_WIDTH: i32 = 146;
 const VALUE_WIDTH: i32 = 86;
-const FONT: i32 = 15;
+pub(crate) const FONT: i32 = 15;
 
 /// One quantity over the variants, drawn as bars from a common zero.
 struct Panel {
@@ -143,11 +143,13 @@ fn draw_panel<DB: DrawingBackend>(
     drawn(area.draw(&PathElement::new([(NAME_WIDTH, base), (NAME_WIDTH, foot)], INK.stroke_width(1))))
 }
 
-fn text_style(size: i32, pos: Pos) -> TextStyle<'static> {
+pub(crate) fn text_style(size: i32, pos: Pos) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(&INK).pos(pos)
 }
 
-fn drawn<E: std::error::Error + Send + Sync>(result: std::result::Result<(), DrawingAreaErrorKind<E>>) -> Result<()> {
+pub(crate) fn drawn<E: std::error::Error + Send + Sync>(
+    result: std::result::Result<(), DrawingAreaErrorKind<E>>,
+) -> Result<()> {
     result.map_err(|error| Error::Chart(error.to_string()))
 }
 
@@ -162,7 +164,7 @@ fn description(panels: &[Panel]) -> String {
 
 /// Makes the drawing scale with its place and take its ink from the text around it. On its own, in a browser's window, it
 /// follows the reader's preference for light or dark; `svg:root` does not match inside a page.
-fn embeddable(svg: &str, title: &str, description: &str) -> String {
+pub(crate) fn embeddable(svg: &str, title: &str, description: &str) -> String {
     let body = svg.split_once('>').map_or(svg, |(_, body)| body).trim_start();
     let body = body.replace("#000000", "currentColor");
     let height = attribute(svg, "height").unwrap_or_default();

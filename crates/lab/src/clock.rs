@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::session::{Job, Session};
 
 /// Replays of a graph from which the median is taken.
-const REPLAYS: u32 = 15;
+pub(crate) const REPLAYS: u32 = 15;
 /// Most reductions that one graph holds. Inputs so small that this many of them do not exceed the L2 are only timed warm.
 const CALLS_MAX: u64 = 512;
 /// Reductions of the same array in the graph that is timed warm.
