@@ -12,7 +12,7 @@ use crate::nvrtc::{Place, places};
 use crate::scalar::{bytes_of, from_bytes};
 use crate::sim::Sim;
 use crate::source::COMMITTED_TARGET;
-use crate::{Buffer, Call, Checks, Error, KernelSource, Module, Report, Scalar, Schedule, Timing};
+use crate::{Buffer, Call, Checks, Error, Geometry, KernelSource, Module, Report, Scalar, Schedule, Timing};
 
 /// What the reader asked for with `--device`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +143,17 @@ impl Device {
         }
     }
 
+    /// Loads kernels that have no CUDA source: PTX as it stands. `name` is what messages call it.
+    ///
+    /// # Errors
+    /// [`Error::Load`]; on a GPU also [`Error::PtxTooNew`] and [`Error::ModuleLoad`].
+    pub fn load_ptx(&self, name: &str, text: &str) -> Result<Module, Error> {
+        match &self.kind {
+            Kind::Gpu(gpu) => module::load_ptx_gpu(gpu, name, text),
+            Kind::Sim(_) => module::load_ptx_sim(name, text),
+        }
+    }
+
     /// An array of `len` elements with undefined contents. `name` is what reports call it.
     ///
     /// # Errors
@@ -208,7 +219,7 @@ impl Device {
         let args = prepare(call)?;
         match (&self.kind, &call.module.code) {
             (Kind::Gpu(gpu), Code::Gpu(code)) => {
-                gpu.launch(code, call.kernel, call.geometry, &args)?;
+                gpu.launch(code, call.kernel, allowed(call), &args)?;
                 Ok(Report::default())
             }
             (Kind::Sim(sim), Code::Sim(code)) => {
@@ -230,12 +241,17 @@ impl Device {
             return Err(Error::NothingToTime);
         }
         let prepared = calls.iter().flatten().map(|call| match &call.module.code {
-            Code::Gpu(code) => Ok((code, call.kernel, call.geometry, prepare(call)?)),
+            Code::Gpu(code) => Ok((code, call.kernel, allowed(call), prepare(call)?)),
             Code::Sim(_) => Err(Error::OtherDevice { name: call.module.slug.clone() }),
         });
         let launches = prepared.collect::<Result<Vec<_>, Error>>()?;
         gpu.time(&launches, calls.len() as u32, replays).map(Some)
     }
+}
+
+/// The geometry of a call; one that does not wait for the launch before it does not overlap it.
+fn allowed(call: &Call<'_>) -> Geometry {
+    Geometry { overlaps: call.geometry.overlaps && call.module.waits(call.kernel), ..call.geometry }
 }
 
 /// Checks a call and lays out its arguments.

@@ -1,5 +1,6 @@
 //! A lesson's kernels on a device, and how its PTX becomes what the device runs.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use simt::{Parameter, Program};
@@ -18,6 +19,8 @@ pub struct Module {
     pub(crate) code: Code,
     ptx_sha256: String,
     origin: Origin,
+    /// Kernels that wait for the launch before them in their own code.
+    waiting: HashSet<String>,
 }
 
 /// What the device runs.
@@ -86,6 +89,12 @@ impl Module {
         &self.ptx_sha256
     }
 
+    /// Whether the kernel waits in its own code for the launch before it. Only then may the two overlap; code compiled for
+    /// a target older than compute capability 9.0 cannot.
+    pub(crate) fn waits(&self, kernel: &str) -> bool {
+        self.waiting.contains(kernel)
+    }
+
     /// How the code on the device was made; prints `committed` or `NVRTC 12.1 for sm_90`.
     pub fn origin(&self) -> &Origin {
         &self.origin
@@ -102,6 +111,13 @@ impl Module {
             Code::Sim(_) => Ok(None),
         }
     }
+}
+
+/// Names of the kernels whose bodies have `griddepcontrol.wait`.
+fn waiting_kernels(ptx: &str) -> HashSet<String> {
+    let bodies = ptx.split(".entry ").skip(1);
+    let waiting = bodies.filter(|body| body.split("\n}").next().unwrap_or(body).contains("griddepcontrol.wait;"));
+    waiting.map(|body| body.split(['(', '\n', ' ']).next().unwrap_or(body).to_string()).collect()
 }
 
 /// PTX that belongs to the lesson's `.cu`.
@@ -144,7 +160,8 @@ impl<'a> Recipe<'a> {
 
     fn module(&self, ptx: &str, program: Program, code: Code, origin: Origin) -> Module {
         let ptx_sha256 = sha256(self.committed.as_deref().unwrap_or(ptx).as_bytes());
-        Module { slug: self.source.slug.clone(), program, code, ptx_sha256, origin }
+        let waiting = waiting_kernels(ptx);
+        Module { slug: self.source.slug.clone(), program, code, ptx_sha256, origin, waiting }
     }
 }
 
@@ -154,6 +171,31 @@ pub(crate) fn load_sim(source: &KernelSource, places: &[Place]) -> Result<Module
     let ptx = recipe.ptx()?;
     let program = Program::load(&ptx.file, &ptx.text)?;
     Ok(recipe.module(&ptx.text, program, Code::Sim(SimModule::default()), ptx.origin))
+}
+
+/// PTX without a source, on the simulator.
+pub(crate) fn load_ptx_sim(name: &str, text: &str) -> Result<Module, Error> {
+    let program = Program::load(name, text)?;
+    Ok(sourceless(name, text, program, Code::Sim(SimModule::default())))
+}
+
+/// PTX without a source, on a GPU.
+pub(crate) fn load_ptx_gpu(gpu: &Gpu, name: &str, text: &str) -> Result<Module, Error> {
+    let program = Program::load(name, text)?;
+    let code = gpu.load(name, &Image::Ptx(text))?;
+    Ok(sourceless(name, text, program, Code::Gpu(code)))
+}
+
+fn sourceless(name: &str, text: &str, program: Program, code: Code) -> Module {
+    let slug = name.to_string();
+    Module {
+        slug,
+        program,
+        code,
+        ptx_sha256: sha256(text.as_bytes()),
+        origin: Origin::Committed,
+        waiting: waiting_kernels(text),
+    }
 }
 
 /// Loads a lesson into a GPU: machine code by NVRTC where NVRTC is there and knows the GPU, else PTX for the driver's
@@ -180,4 +222,16 @@ fn load_machine_code(gpu: &Gpu, recipe: &Recipe<'_>, nvrtc: &Nvrtc) -> Result<Mo
     let program = Program::load(&format!("PTX of {name} by {}", nvrtc.name()), &made.ptx)?;
     let origin = Origin::Compiled { compiler: nvrtc.name(), target: format!("sm_{arch}") };
     Ok(recipe.module(&made.ptx, program, Code::Gpu(code), origin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::waiting_kernels;
+
+    #[test]
+    fn only_kernels_that_wait_may_overlap() {
+        let ptx = ".visible .entry a(\n.param .u64 p\n)\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n.visible .entry b()\n{\n\tret;\n}\n";
+        let waiting = waiting_kernels(ptx);
+        assert!(waiting.contains("a") && !waiting.contains("b") && waiting.len() == 1, "{waiting:?}");
+    }
 }

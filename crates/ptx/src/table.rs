@@ -3,13 +3,17 @@
 //! Sections are those of NVIDIA's "Parallel Thread Execution ISA" manual, version 9.1; other versions number some of
 //! them differently.
 
+mod arithmetic;
 mod forms;
 mod modifiers;
 mod rows;
+mod shape;
 
+pub use arithmetic::ARITHMETIC;
 pub use forms::{FORMS, Form};
 pub use modifiers::MODIFIERS;
 pub use rows::SPECS;
+pub use shape::{Operands, Shape, arithmetic};
 
 /// What an instruction counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

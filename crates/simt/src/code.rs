@@ -11,6 +11,9 @@ pub type Reg = u16;
 /// No operand.
 pub const NONE: Reg = Reg::MAX;
 
+/// Most elements of a vector operand.
+pub const VECTOR_MAX: usize = 8;
+
 /// `@p` / `@!p`: the lanes that take part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guard {
@@ -44,6 +47,27 @@ pub struct Width {
     pub wide: bool,
 }
 
+/// Who an ordered access is ordered for, from few to all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)] // named after PTX
+pub enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    Sys,
+}
+
+/// What an access promises to other threads. `.volatile` and `.mmio` are [`Order::Relaxed`] for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // named after PTX
+pub enum Order {
+    Weak,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+}
+
 /// A load or store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemOp {
@@ -51,8 +75,12 @@ pub struct MemOp {
     pub target: Target,
     /// Element.
     pub width: Width,
-    /// Elements a lane: 1, 2 or 4.
+    /// Elements a lane: 1, 2, 4 or 8.
     pub vector: u8,
+    /// What it promises,
+    pub order: Order,
+    /// and to whom.
+    pub scope: Scope,
 }
 
 /// What an atomic does to memory.
@@ -60,12 +88,19 @@ pub struct MemOp {
 #[allow(missing_docs)] // named after PTX
 pub enum AtomicOp {
     Add,
+    AddF16,
+    AddBf16,
     AddF32,
+    AddF32Ftz,
     AddF64,
     MinU,
     MinS,
+    MinF16,
+    MinBf16,
     MaxU,
     MaxS,
+    MaxF16,
+    MaxBf16,
     And,
     Or,
     Xor,
@@ -82,10 +117,17 @@ pub struct AtomOp {
     pub target: Target,
     /// What it does.
     pub op: AtomicOp,
-    /// 4 or 8.
+    /// Bytes of one element: 2, 4, 8 or 16. A 16-byte operand is two 64-bit rows, one after the other; operations on
+    /// halves of 2 bytes work on each half of an element.
     pub bytes: u8,
+    /// Elements a lane: 1, 2, 4 or 8. Of more than one, `f` (result) and `c` (operand) index [`Code::vectors`].
+    pub vector: u8,
     /// `red`: no result.
     pub is_red: bool,
+    /// What it promises,
+    pub order: Order,
+    /// and to whom.
+    pub scope: Scope,
 }
 
 /// `shfl.sync` modes.
@@ -117,9 +159,20 @@ pub enum ReduxOp {
     MinS,
     MaxU,
     MaxS,
+    MinF32(FloatMode),
+    MaxF32(FloatMode),
     And,
     Or,
     Xor,
+}
+
+/// `.abs` and `.NaN` of a reduction of floats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FloatMode {
+    /// Of magnitudes.
+    pub abs: bool,
+    /// One NaN makes the result NaN; without it NaNs lose.
+    pub nan: bool,
 }
 
 /// How `setp`'s comparison is combined with its third source.
@@ -195,7 +248,7 @@ pub enum Op {
         /// 64-bit source.
         wide: bool,
     },
-    /// `redux.sync d, a, mask`.
+    /// `redux.sync d, a, mask`: mask row in `f`.
     Redux(ReduxOp),
     /// `activemask`
     ActiveMask,
@@ -327,7 +380,7 @@ pub struct Code {
     /// Same indices as `insts`.
     pub debug: Vec<Debug>,
     /// Vector operands: `Inst::c` indexes here for vector loads and stores.
-    pub vectors: Vec<[Reg; 4]>,
+    pub vectors: Vec<[Reg; VECTOR_MAX]>,
     /// 32-bit rows: first the registers, then the constant rows in `constants32`.
     pub rows32: u16,
     /// 64-bit rows, likewise.
@@ -357,6 +410,14 @@ pub struct Code {
     pub blocks_communicate: bool,
     /// It has atomics, or loads that are ordered or volatile: lanes may spin until another lane writes.
     pub may_spin: bool,
+}
+
+impl Code {
+    /// Whether it looks for the workspace of a cooperative launch.
+    pub fn uses_grid_barrier(&self) -> bool {
+        let is_workspace = |source: Source| matches!(source, Source::Special(Special::Envreg(1 | 2)));
+        self.constants32.iter().chain(&self.constants64).any(|&(_, source)| is_workspace(source))
+    }
 }
 
 impl Target {

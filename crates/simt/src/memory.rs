@@ -27,6 +27,7 @@ const PAGE_WORDS: usize = 1024;
 pub struct Memory {
     slots: Vec<Option<Buffer>>,
     module_variables: HashMap<(u64, String), u64>,
+    grid_workspace: Option<u64>,
 }
 
 /// Why a memory operation of the host failed.
@@ -207,6 +208,20 @@ impl Memory {
         let address = self.alloc(&variable.name, variable.bytes.len() as u64, variable.element_bytes)?;
         self.write(address, &variable.bytes)?;
         self.module_variables.insert(key, address);
+        Ok(address)
+    }
+
+    /// The address of what cooperative groups find through `%envreg1` and `%envreg2`: its size in bytes and the word that
+    /// counts blocks at a grid-wide barrier, as at the start of a launch.
+    pub(crate) fn grid_workspace(&mut self) -> Result<u64, MemoryError> {
+        const BYTES: u32 = 8;
+        let address = match self.grid_workspace {
+            Some(address) => address,
+            None => self.alloc("grid_barrier", u64::from(BYTES), 4)?,
+        };
+        self.grid_workspace = Some(address);
+        let [a, b, c, d] = BYTES.to_le_bytes();
+        self.write(address, &[a, b, c, d, 0, 0, 0, 0])?;
         Ok(address)
     }
 

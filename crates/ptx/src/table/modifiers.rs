@@ -50,7 +50,7 @@ pub static MODIFIERS: &[&str] = &[
     "m8n64", "m8n8", "m8n8k128", "m8n8k16", "m8n8k32", "m8n8k4", "mask", "max", "mbarrier", "mbarrier::arrive::one",
     "mbarrier::complete_tx::bytes", "mbarrier_init", "memory_layout", "min", "mma", "mma_async", "mmio", "mode",
     "multicast::cluster", "multicast::cluster::all", "nan", "nc", "ne", "neu", "noComplete", "noftz", "noinc",
-    "normal", "normalized_coords", "notanumber", "num", "num_mipmap_levels", "num_samples", "number", "or", "p",
+    "normal", "normalized_coords", "notanumber", "num", "num_mipmap_levels", "num_samples", "number", "oob", "or", "p",
     "pack", "pack::16b", "param", "param::entry", "param::func", "parity", "pending_count", "po", "popc", "pred",
     "prefetch", "proxy", "query_cancel", "r", "range", "rank", "rc16", "rc8", "read", "red", "reduce", "relaxed",
     "release", "relinquish_alloc_permit", "relu", "replace", "rm", "rmi", "rn", "rna", "rni", "row", "rp", "rpi",

@@ -1,12 +1,14 @@
 //! `atom` and `red`: read, combine and write as one step.
 
+use half::{bf16, f16};
+
 use super::Machine;
 use super::alu::{store32, store64};
 use super::block::Environment;
 use super::memory::{Lanes, Place, Span, addresses, hull, lanes};
 use super::warp::Warp;
 use crate::access::Passes;
-use crate::code::{AtomOp, AtomicOp, Inst};
+use crate::code::{AtomOp, AtomicOp, Inst, NONE, Reg, VECTOR_MAX};
 use crate::fault::Code;
 use crate::race::Access;
 
@@ -28,25 +30,47 @@ impl Machine<'_> {
         op: AtomOp,
         mask: u32,
     ) {
+        if op.vector > 1 || op.bytes == 16 {
+            return self.atomic_elements(env, warp, pc, inst, op, mask);
+        }
         let span = Span { bytes: u32::from(op.bytes), at: addresses(warp, inst) };
-        let source = |row: u16| -> Lanes {
-            match op.bytes {
-                8 => warp.d.get(usize::from(row)).map_or([0; 32], |r| r.0),
-                _ => warp.w.get(usize::from(row)).map_or([0; 32], |r| r.0.map(u64::from)),
-            }
-        };
-        let (b, c) = (source(inst.b), source(inst.c));
-        let mut old = [0u64; 32];
+        let [b, c] = [inst.b, inst.c].map(|row| operand(warp, op, row));
+        let mut old = [[0; 32]];
         self.each_place(op.target, mask, span, |machine, place, mask, span| {
             let mask = machine.admit(env, warp, pc, place, mask, span);
             if mask != 0 {
-                machine.atomic_at(env, warp, pc, op, place, mask, span, &b, &c, &mut old);
+                machine.atomic_at(env, warp, pc, op, place, mask, span, &[b], &[c], &mut old);
             }
         });
-        if op.bytes == 8 {
-            store64(warp, inst.d, &old, mask);
-        } else {
-            store32(warp, inst.d, &old.map(|v| v as u32), mask);
+        result(warp, op, inst.d, &old[0], mask);
+    }
+
+    /// The wider forms: several elements a lane, or one of 16 bytes.
+    #[inline(never)]
+    fn atomic_elements(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: AtomOp, mask: u32) {
+        let code = self.context.code;
+        let wide = op.bytes == 16;
+        let count = if wide { 2 } else { usize::from(op.vector) };
+        let registers = |first: Reg, side: Reg| -> [Reg; VECTOR_MAX] {
+            std::array::from_fn(|i| match wide {
+                _ if i >= count => NONE,
+                true if first == NONE => NONE,
+                true => first + i as Reg,
+                false => code.vectors.get(usize::from(side)).map_or(NONE, |row| row[i]),
+            })
+        };
+        let span = Span { bytes: u32::from(op.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
+        let b = registers(inst.b, inst.c).map(|row| operand(warp, op, row));
+        let c = registers(inst.c, NONE).map(|row| if wide { operand(warp, op, row) } else { [0; 32] });
+        let mut old = [[0; 32]; VECTOR_MAX];
+        self.each_place(op.target, mask, span, |machine, place, mask, span| {
+            let mask = machine.admit(env, warp, pc, place, mask, span);
+            if mask != 0 {
+                machine.atomic_at(env, warp, pc, op, place, mask, span, &b[..count], &c[..count], &mut old[..count]);
+            }
+        });
+        for (row, old) in registers(inst.d, inst.f).into_iter().zip(&old) {
+            result(warp, op, row, old, mask);
         }
     }
 
@@ -60,11 +84,12 @@ impl Machine<'_> {
         place: Place,
         mask: u32,
         span: &Span,
-        b: &Lanes,
-        c: &Lanes,
-        old: &mut Lanes,
+        b: &[Lanes],
+        c: &[Lanes],
+        old: &mut [Lanes],
     ) {
-        let bytes = u32::from(op.bytes);
+        let bytes = span.bytes;
+        let step = bytes / b.len() as u32;
         match place {
             Place::Shared => {
                 let at = span.at.map(|a| a as u32);
@@ -76,9 +101,13 @@ impl Machine<'_> {
                     shadow.atomic(Access { warp: warp.index, mask, pc, bytes, addresses: &at }, &mut self.races);
                     self.take_races(env);
                 }
+                if reads_old(op.op) {
+                    self.watch_shared_written(env, warp, pc, mask, bytes, &at);
+                }
                 for lane in lanes(mask) {
-                    old[lane] = env.load_shared(at[lane], bytes);
-                    env.store_shared(at[lane], bytes, combine(op, old[lane], b[lane], c[lane]));
+                    let places: [u32; VECTOR_MAX] = std::array::from_fn(|i| at[lane] + i as u32 * step);
+                    old.iter_mut().zip(places).for_each(|(old, at)| old[lane] = env.load_shared(at, step));
+                    each_element(op, lane, b, c, old, |i, value| env.store_shared(places[i], step, value));
                 }
             }
             Place::Global => {
@@ -89,11 +118,16 @@ impl Machine<'_> {
                     let (low, high) = hull(&span.at, mask, bytes);
                     env.log.write(low, high);
                 }
+                if reads_old(op.op) {
+                    self.watch_global_written(env, warp, pc, mask, span);
+                }
                 // Blocks that use global atomics never run side by side, so load and store need not be one step.
                 for lane in lanes(mask) {
                     let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
-                    old[lane] = buffer.load(offset, bytes);
-                    buffer.store(offset, bytes, combine(op, old[lane], b[lane], c[lane]));
+                    let places: [u64; VECTOR_MAX] = std::array::from_fn(|i| offset + u64::from(i as u32 * step));
+                    old.iter_mut().zip(places).for_each(|(old, at)| old[lane] = buffer.load(at, step));
+                    let op = AtomOp { op: global_operation(op.op), ..op };
+                    each_element(op, lane, b, c, old, |i, value| buffer.store(places[i], step, value));
                 }
             }
             // PTX has no atomics on local memory; a generic address that points there is the kernel's mistake.
@@ -105,12 +139,106 @@ impl Machine<'_> {
     }
 }
 
+/// Whether what an atomic leaves in memory depends on what was there.
+fn reads_old(op: AtomicOp) -> bool {
+    op != AtomicOp::Exch
+}
+
+/// An operand of all lanes; nothing if it is absent.
+#[inline(always)]
+fn operand(warp: &Warp, op: AtomOp, row: Reg) -> Lanes {
+    match op.bytes {
+        8.. => warp.d.get(usize::from(row)).map_or([0; 32], |r| r.0),
+        _ => warp.w.get(usize::from(row)).map_or([0; 32], |r| r.0.map(u64::from)),
+    }
+}
+
+/// Stores what was there before.
+#[inline(always)]
+fn result(warp: &mut Warp, op: AtomOp, row: Reg, old: &Lanes, mask: u32) {
+    if op.bytes >= 8 {
+        store64(warp, row, old, mask);
+    } else {
+        store32(warp, row, &old.map(|v| v as u32), mask);
+    }
+}
+
+/// Calls `store` with the number of each element and what it becomes. Sixteen bytes are compared and exchanged as one.
+#[inline(always)]
+fn each_element(op: AtomOp, lane: usize, b: &[Lanes], c: &[Lanes], old: &[Lanes], mut store: impl FnMut(usize, u64)) {
+    if op.bytes == 16 && op.op == AtomicOp::Cas && (0..b.len()).any(|i| old[i][lane] != b[i][lane]) {
+        return;
+    }
+    for i in 0..b.len() {
+        store(i, combine(op, old[i][lane], b[i][lane], c[i][lane]));
+    }
+}
+
+/// `add.f32` on global memory flushes subnormal numbers to zero; on shared memory it does not.
+fn global_operation(op: AtomicOp) -> AtomicOp {
+    if op == AtomicOp::AddF32 { AtomicOp::AddF32Ftz } else { op }
+}
+
+/// Applies `f` to each 16-bit half.
+fn halves(bytes: u8, a: u64, b: u64, f: impl Fn(u16, u16) -> u16) -> u64 {
+    (0..u32::from(bytes) / 2).fold(0, |all, i| {
+        let part = |v: u64| (v >> (16 * i)) as u16;
+        all | u64::from(f(part(a), part(b))) << (16 * i)
+    })
+}
+
+const NAN_16: u16 = 0x7fff;
+
+/// The sum of two halves, rounded once: a float holds enough digits that rounding twice changes nothing.
+fn add_f16(a: u16, b: u16) -> u16 {
+    let sum = f16::from_f32(f16::from_bits(a).to_f32() + f16::from_bits(b).to_f32());
+    if sum.is_nan() { NAN_16 } else { sum.to_bits() }
+}
+
+fn add_bf16(a: u16, b: u16) -> u16 {
+    let sum = bf16::from_f32(bf16::from_bits(a).to_f32() + bf16::from_bits(b).to_f32());
+    if sum.is_nan() { NAN_16 } else { sum.to_bits() }
+}
+
+/// The smaller or larger of two halves by the rules of `min.f32`; `widen` is exact.
+fn extreme(a: u16, b: u16, widen: fn(u16) -> u32, pick: fn(u32, u32) -> u32) -> u16 {
+    let (wide_a, wide_b) = (widen(a), widen(b));
+    match pick(wide_a, wide_b) {
+        crate::eval::NAN_F32 => NAN_16,
+        picked if picked == wide_a => a,
+        _ => b,
+    }
+}
+
+fn widen_f16(bits: u16) -> u32 {
+    f16::from_bits(bits).to_f32().to_bits()
+}
+
+fn widen_bf16(bits: u16) -> u32 {
+    u32::from(bits) << 16
+}
+
+fn flushed(bits: u64) -> f32 {
+    let x = f32::from_bits(bits as u32);
+    if x.is_subnormal() { 0f32.copysign(x) } else { x }
+}
+
 /// The value that an atomic leaves in memory.
 fn combine(op: AtomOp, old: u64, b: u64, c: u64) -> u64 {
     let signed = |v: u64| if op.bytes == 4 { v as u32 as i32 as i64 } else { v as i64 };
     match op.op {
         AtomicOp::Add => old.wrapping_add(b),
         AtomicOp::AddF32 => u64::from(crate::eval::bits32(f32::from_bits(old as u32) + f32::from_bits(b as u32))),
+        AtomicOp::AddF32Ftz => {
+            let sum = flushed(old) + flushed(b);
+            u64::from(crate::eval::bits32(flushed(u64::from(sum.to_bits()))))
+        }
+        AtomicOp::AddF16 => halves(op.bytes, old, b, add_f16),
+        AtomicOp::AddBf16 => halves(op.bytes, old, b, add_bf16),
+        AtomicOp::MinF16 => halves(op.bytes, old, b, |a, b| extreme(a, b, widen_f16, crate::eval::min_f32)),
+        AtomicOp::MaxF16 => halves(op.bytes, old, b, |a, b| extreme(a, b, widen_f16, crate::eval::max_f32)),
+        AtomicOp::MinBf16 => halves(op.bytes, old, b, |a, b| extreme(a, b, widen_bf16, crate::eval::min_f32)),
+        AtomicOp::MaxBf16 => halves(op.bytes, old, b, |a, b| extreme(a, b, widen_bf16, crate::eval::max_f32)),
         AtomicOp::AddF64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
         AtomicOp::MinU => old.min(b),
         AtomicOp::MinS => {
@@ -132,13 +260,9 @@ fn combine(op: AtomOp, old: u64, b: u64, c: u64) -> u64 {
         AtomicOp::Or => old | b,
         AtomicOp::Xor => old ^ b,
         AtomicOp::Exch => b,
-        AtomicOp::Cas => {
-            if old == b {
-                c
-            } else {
-                old
-            }
-        }
+        // Of 16 bytes `each_element` has compared.
+        AtomicOp::Cas if op.bytes == 16 || old == b => c,
+        AtomicOp::Cas => old,
         AtomicOp::Inc => {
             if old >= b {
                 0

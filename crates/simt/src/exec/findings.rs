@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::Context;
 use super::block::Environment;
 use super::memory::{Place, verb};
 use super::warp::{State, Warp};
@@ -30,7 +31,7 @@ enum Detail {
     Mask { named: u32 },
     Lane,
     Budget,
-    Trap,
+    Trap { for_want_of_cooperation: bool },
 }
 
 #[derive(Debug, Clone)]
@@ -104,9 +105,10 @@ impl Findings {
         self.note(env, Code::SharedRace, site(race.later), Some(site(race.earlier)), detail);
     }
 
-    pub(super) fn trap(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
+    pub(super) fn trap(&mut self, context: &Context<'_>, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::Trap, at, None, Detail::Trap);
+        let for_want_of_cooperation = !context.launch.cooperative && context.code.uses_grid_barrier();
+        self.note(env, Code::Trap, at, None, Detail::Trap { for_want_of_cooperation });
     }
 
     pub(super) fn step_budget(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
@@ -215,7 +217,10 @@ impl Finding {
             Detail::Mask { named } => ("executes", "", format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes")),
             Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
             Detail::Budget => ("executes", "", "the launch ran past its step budget here: a loop that does not end, or more work than the budget allows".into()),
-            Detail::Trap => ("executes", "", "the kernel executed trap".into()),
+            Detail::Trap { for_want_of_cooperation: true } => {
+                ("executes", "", "the kernel executed trap: it waits for the whole grid, and this launch is not cooperative".into())
+            }
+            Detail::Trap { .. } => ("executes", "", "the kernel executed trap".into()),
         };
         Fault {
             code: self.code,

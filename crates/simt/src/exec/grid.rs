@@ -80,13 +80,18 @@ pub(crate) fn run(
         let address = memory.module_variable(kernel.program_id, variable);
         variables.push(address.map_err(|error| LaunchError(error.to_string()))?);
     }
+    let workspace = match launch.cooperative && code.uses_grid_barrier() {
+        true => memory.grid_workspace().map_err(|error| LaunchError(error.to_string()))?,
+        false => 0,
+    };
     let threads_per_block = launch.block.iter().product::<u32>();
     let dynamic_offset = code.shared_bytes.next_multiple_of(code.dynamic_align_bytes);
     let shared_bytes = if launch.shared_bytes == 0 { code.shared_bytes } else { dynamic_offset + launch.shared_bytes };
     let blocks = launch.grid.iter().map(|&n| u64::from(n)).product::<u64>();
     let workers = host_threads(options).min(blocks.div_ceil(BATCH).max(1) as usize);
     let talk = code.blocks_communicate || launch.cooperative;
-    let draft = Draft { code, launch, options, params, variables, threads_per_block, dynamic_offset, shared_bytes };
+    let draft =
+        Draft { code, launch, options, params, variables, workspace, threads_per_block, dynamic_offset, shared_bytes };
     let mut share = None;
     if workers > 1 && !talk {
         memory.begin_journal();
@@ -118,6 +123,7 @@ struct Draft<'k> {
     options: &'k Options,
     params: Vec<u8>,
     variables: Vec<u64>,
+    workspace: u64,
     threads_per_block: u32,
     dynamic_offset: u32,
     shared_bytes: u32,
@@ -132,6 +138,7 @@ impl Draft<'_> {
             options: self.options,
             params: &self.params,
             variables: &self.variables,
+            workspace: self.workspace,
             threads_per_block: self.threads_per_block,
             warps_per_block: self.threads_per_block.div_ceil(32),
             dynamic_offset: self.dynamic_offset,
@@ -381,6 +388,8 @@ fn special_value(context: &Context<'_>, warp: u32, lane: u32, special: Special) 
         Special::DynamicSharedBytes => context.launch.shared_bytes,
         Special::TotalSharedBytes => context.shared_bytes,
         Special::WarpSize => 32,
+        Special::Envreg(1) => (context.workspace >> 32) as u32,
+        Special::Envreg(2) => context.workspace as u32,
         // Filled block by block, or without a meaning here.
         Special::Ctaid(_) | Special::SmId | Special::GridId | Special::Envreg(_) => 0,
     })

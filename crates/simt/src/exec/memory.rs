@@ -5,7 +5,7 @@ use super::alu::{store32, store64};
 use super::block::Environment;
 use super::warp::{FULL, Warp};
 use crate::access::Passes;
-use crate::code::{Inst, MemOp, Op, Target, Width};
+use crate::code::{Inst, MemOp, Op, Target, VECTOR_MAX, Width};
 use crate::fault::Code;
 use crate::launch::Check;
 use crate::memory::{Buffer, LOCAL_BASE, SHARED_BASE};
@@ -99,8 +99,25 @@ impl Machine<'_> {
         op: MemOp,
         mask: u32,
     ) {
+        if op.vector > 4 {
+            return self.load_elements::<VECTOR_MAX>(env, warp, pc, inst, op, mask);
+        }
+        self.load_elements::<4>(env, warp, pc, inst, op, mask);
+    }
+
+    /// A load of at most `N` elements a lane: the few kernels that load 8 do not slow down the others.
+    #[inline(always)]
+    fn load_elements<const N: usize>(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        pc: u32,
+        inst: &Inst,
+        op: MemOp,
+        mask: u32,
+    ) {
         let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
-        let mut data = [[0u64; 32]; 4];
+        let mut data = [[0u64; 32]; N];
         self.each_place(op.target, mask, span, |machine, place, mask, span| {
             machine.load_from(env, warp, pc, op, place, mask, span, &mut data);
         });
@@ -133,8 +150,24 @@ impl Machine<'_> {
         op: MemOp,
         mask: u32,
     ) {
+        if op.vector > 4 {
+            return self.store_elements::<VECTOR_MAX>(env, warp, pc, inst, op, mask);
+        }
+        self.store_elements::<4>(env, warp, pc, inst, op, mask);
+    }
+
+    #[inline(always)]
+    fn store_elements<const N: usize>(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        pc: u32,
+        inst: &Inst,
+        op: MemOp,
+        mask: u32,
+    ) {
         let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
-        let mut data = [[0u64; 32]; 4];
+        let mut data = [[0u64; 32]; N];
         for (element, values) in data.iter_mut().enumerate().take(usize::from(op.vector)) {
             let register = usize::from(self.register(inst, op, element));
             if op.width.wide {
@@ -243,7 +276,7 @@ impl Machine<'_> {
         place: Place,
         mask: u32,
         span: &Span,
-        data: &mut [Lanes; 4],
+        data: &mut [Lanes],
     ) {
         let mask = self.admit(env, warp, pc, place, mask, span);
         if mask == 0 {
@@ -366,9 +399,30 @@ impl Machine<'_> {
         }
     }
 
-    /// Race and initialisation checks of a read of shared memory.
+    /// Initialisation check of an atomic on global memory, which reads what it changes.
+    pub(super) fn watch_global_written(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) {
+        if !self.context.options.checks.has(Check::UninitialisedRead) {
+            return;
+        }
+        for lane in lanes(mask) {
+            let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
+            if !buffer.is_all_written() {
+                self.watch_global(env, warp, pc, 1 << lane, span, buffer, span.at[lane] - offset);
+            }
+        }
+    }
+
+    /// Initialisation check of a read of shared memory.
     #[inline(always)]
-    fn watch_read(&mut self, env: &mut Environment, warp: &Warp, pc: u32, mask: u32, bytes: u32, at: &[u32; 32]) {
+    pub(super) fn watch_shared_written(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        mask: u32,
+        bytes: u32,
+        at: &[u32; 32],
+    ) {
         if !env.shared_written.is_empty() {
             let unwritten = filter(mask, |lane| !env.is_shared_written(at[lane], bytes));
             if unwritten != 0 {
@@ -376,6 +430,12 @@ impl Machine<'_> {
                 self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
             }
         }
+    }
+
+    /// Race and initialisation checks of a read of shared memory.
+    #[inline(always)]
+    fn watch_read(&mut self, env: &mut Environment, warp: &Warp, pc: u32, mask: u32, bytes: u32, at: &[u32; 32]) {
+        self.watch_shared_written(env, warp, pc, mask, bytes, at);
         if let Some(shadow) = &mut env.shadow {
             shadow.read(Access { warp: warp.index, mask, pc, bytes, addresses: at }, &mut self.races);
             self.take_races(env);
@@ -402,7 +462,7 @@ impl Machine<'_> {
         place: Place,
         mask: u32,
         span: &Span,
-        data: &[Lanes; 4],
+        data: &[Lanes],
     ) {
         let mask = self.admit(env, warp, pc, place, mask, span);
         if mask == 0 {

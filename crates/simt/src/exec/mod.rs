@@ -70,6 +70,8 @@ pub(crate) struct Context<'k> {
     pub(crate) params: &'k [u8],
     /// Addresses of `code.variables`.
     pub(crate) variables: &'k [u64],
+    /// Address of the grid-wide barrier, 0 where the launch is not cooperative.
+    pub(crate) workspace: u64,
     pub(crate) threads_per_block: u32,
     pub(crate) warps_per_block: u32,
     /// Where dynamic shared memory starts, and all shared memory of a block, in bytes.
@@ -196,7 +198,7 @@ impl<'k> Machine<'k> {
                     }
                 }
                 Op::Trap if active != 0 => {
-                    self.findings.trap(env, warp, pc, active);
+                    self.findings.trap(self.context, env, warp, pc, active);
                     return Stop::Fatal;
                 }
                 Op::Barrier | Op::BarrierArrive if active != 0 => {

@@ -5,7 +5,7 @@ use super::block::Environment;
 use super::memory::lanes;
 use super::warp::{Split, State, Warp};
 use super::{Machine, guarded};
-use crate::code::{Inst, Op, ReduxOp, ShuffleMode, VoteMode};
+use crate::code::{FloatMode, Inst, Op, ReduxOp, ShuffleMode, VoteMode};
 use crate::launch::Schedule;
 
 /// Split `at` executes a barrier instruction with the lanes `active`. True if it now waits.
@@ -241,6 +241,23 @@ fn redux(warp: &mut Warp, inst: &Inst, op: ReduxOp, here: u32) {
         ReduxOp::And => x & y,
         ReduxOp::Or => x | y,
         ReduxOp::Xor => x ^ y,
+        ReduxOp::MinF32(mode) => float_extreme(x, y, mode, crate::eval::min_f32),
+        ReduxOp::MaxF32(mode) => float_extreme(x, y, mode, crate::eval::max_f32),
     });
-    store32(warp, inst.d, &[result.unwrap_or(0); 32], here);
+    let result = result.map_or(0, |result| match op {
+        // A single lane goes through the same rules.
+        ReduxOp::MinF32(mode) | ReduxOp::MaxF32(mode) => float_extreme(result, result, mode, crate::eval::min_f32),
+        _ => result,
+    });
+    store32(warp, inst.d, &[result; 32], here);
+}
+
+/// One step of `redux.sync.min` or `.max` of floats, with `.abs` and `.NaN`.
+fn float_extreme(x: u32, y: u32, mode: FloatMode, pick: fn(u32, u32) -> u32) -> u32 {
+    let is_nan = |bits: u32| f32::from_bits(bits).is_nan();
+    if mode.nan && (is_nan(x) || is_nan(y)) {
+        return crate::eval::NAN_F32;
+    }
+    let magnitude = |bits: u32| if mode.abs { bits & 0x7fff_ffff } else { bits };
+    pick(magnitude(x), magnitude(y))
 }

@@ -76,7 +76,7 @@ impl Recorder {
             Op::Mov64 | Op::Selp64 | Op::Pack64 => Some(Row::D),
             Op::Setp(..) | Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => Some(Row::P),
             Op::Load(op) | Op::Store(op) if op.vector == 1 => Some(if op.width.wide { Row::D } else { Row::W }),
-            Op::Atomic(op) => Some(if op.bytes == 8 { Row::D } else { Row::W }),
+            Op::Atomic(op) if op.vector == 1 => Some(if op.bytes >= 8 { Row::D } else { Row::W }),
             _ => None,
         };
         let at = usize::from(inst.d);

@@ -1,7 +1,7 @@
 //! Liveness at the kernel's entry: which rows may be read before they are written. A run zeroes these at block start;
 //! all others need no clearing, whatever the block before left in them.
 
-use crate::code::{Code, Inst, MemOp, NONE, Op, Reg, VoteMode};
+use crate::code::{AtomOp, Code, Inst, MemOp, NONE, Op, Reg, VoteMode, Width};
 use crate::ops::{Alu, Row};
 
 use super::cfg;
@@ -23,8 +23,9 @@ fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::Load(_) => vec![address],
         Op::Store(op) => data(code, d, c, op).into_iter().chain([address]).collect(),
         Op::Atomic(op) => {
-            let row = if op.bytes == 8 { Row::D } else { Row::W };
-            vec![address, (row, b), (row, c)]
+            let elements = data(code, NONE, c, element(op)).into_iter().filter(|_| op.vector > 1);
+            let (row, c) = (row_of(op), if op.vector > 1 { NONE } else { c });
+            elements.chain(pair(op, row, b)).chain(pair(op, row, c)).chain([address]).collect()
         }
         Op::Shuffle(_) => vec![(Row::W, a), (Row::W, b), (Row::W, c), (Row::W, f)],
         Op::Vote(_) => vec![(Row::P, a), (Row::W, f)],
@@ -38,7 +39,7 @@ fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
 
 /// The registers that `inst` writes, likewise.
 fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
-    let Inst { op, c, d, e, imm, .. } = *inst;
+    let Inst { op, c, d, e, f, imm, .. } = *inst;
     match op {
         Op::Alu(alu) => vec![(alu.signature().destination, d)],
         Op::Setp(..) => vec![(Row::P, d), (Row::P, e)],
@@ -47,7 +48,8 @@ fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::Unpack64 | Op::Unpack32 => vec![(Row::W, d), (Row::W, e)],
         Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => vec![(Row::P, d)],
         Op::Load(op) => data(code, d, c, op),
-        Op::Atomic(op) => vec![(if op.bytes == 8 { Row::D } else { Row::W }, d)],
+        Op::Atomic(op) if op.vector > 1 && f != NONE => data(code, NONE, f, element(op)),
+        Op::Atomic(op) => pair(op, row_of(op), d),
         Op::Shuffle(_) | Op::Match { .. } => vec![(Row::W, d), (Row::P, e)],
         Op::Vote(mode) => vec![(if mode == VoteMode::Ballot { Row::W } else { Row::P }, d)],
         Op::Clock => vec![(if imm == 1 { Row::D } else { Row::W }, d)],
@@ -62,6 +64,23 @@ fn data(code: &Code, one: Reg, side: Reg, op: MemOp) -> Vec<(Row, Reg)> {
     let vector = code.vectors.get(usize::from(side)).copied().unwrap_or_default();
     let regs = if op.vector == 1 { vec![one] } else { vector.to_vec() };
     regs.into_iter().map(|reg| (row, reg)).collect()
+}
+
+/// The file of an atomic's operands.
+fn row_of(op: AtomOp) -> Row {
+    if op.bytes >= 8 { Row::D } else { Row::W }
+}
+
+/// The register, or both of a 16-byte operand.
+fn pair(op: AtomOp, row: Row, first: Reg) -> Vec<(Row, Reg)> {
+    let second = if op.bytes == 16 && first != NONE { first + 1 } else { NONE };
+    vec![(row, first), (row, second)]
+}
+
+/// A vector atomic's operands as those of a load.
+fn element(op: AtomOp) -> MemOp {
+    let width = Width { bytes: op.bytes, signed: false, wide: op.bytes >= 8 };
+    MemOp { target: op.target, width, vector: op.vector, order: op.order, scope: op.scope }
 }
 
 /// A set of registers of all three files.

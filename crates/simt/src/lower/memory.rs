@@ -1,9 +1,9 @@
-//! Loads, stores and atomics to register code.
+//! Loads, stores and cache hints to register code.
 
 use ptx::{Instruction, Operand, Space, Type};
 
 use super::{Binding, Lower, space_of};
-use crate::code::{AtomOp, AtomicOp, Inst, MemOp, NONE, Op, Source, Target, Width};
+use crate::code::{Inst, MemOp, NONE, Op, Order, Scope, Source, Target, VECTOR_MAX, Width};
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -11,12 +11,18 @@ impl Lower<'_> {
         if space_of(inst) == Some(Space::Param) {
             return self.load_param(inst);
         }
-        let Some(target) = Target::of(space_of(inst)) else { return self.refuse_opcode(inst) };
+        let target = self.plain_target(inst)?;
         self.note_communication(inst, target);
         let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
         let address = self.address(inst, &inst.operands[1])?;
         let (regs, wide) = self.data(inst, &inst.operands[0], ty)?;
-        let op = Op::Load(MemOp { target, width: width(ty, wide), vector: regs.len() as u8 });
+        let op = Op::Load(MemOp {
+            target,
+            width: width(ty, wide),
+            vector: regs.len() as u8,
+            order: order(inst),
+            scope: scope(inst),
+        });
         let inst_code = self.with_data(
             Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP },
             &regs,
@@ -25,11 +31,17 @@ impl Lower<'_> {
     }
 
     pub(super) fn store(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let Some(target) = Target::of(space_of(inst)) else { return self.refuse_opcode(inst) };
+        let target = self.plain_target(inst)?;
         let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
         let address = self.address(inst, &inst.operands[0])?;
         let (regs, wide) = self.data(inst, &inst.operands[1], ty)?;
-        let op = Op::Store(MemOp { target, width: width(ty, wide), vector: regs.len() as u8 });
+        let op = Op::Store(MemOp {
+            target,
+            width: width(ty, wide),
+            vector: regs.len() as u8,
+            order: order(inst),
+            scope: scope(inst),
+        });
         let inst_code = self.with_data(
             Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP },
             &regs,
@@ -42,16 +54,48 @@ impl Lower<'_> {
         if let [one] = regs {
             inst.d = *one;
         } else {
-            let mut row = [NONE; 4];
-            row[..regs.len()].copy_from_slice(regs);
-            inst.c = self.code.vectors.len() as u16;
-            self.code.vectors.push(row);
+            inst.c = self.vector(regs);
         }
         inst
     }
 
+    /// The index of a new entry of the side table.
+    pub(super) fn vector(&mut self, regs: &[u16]) -> u16 {
+        let mut row = [NONE; VECTOR_MAX];
+        row[..regs.len()].copy_from_slice(regs);
+        self.code.vectors.push(row);
+        (self.code.vectors.len() - 1) as u16
+    }
+
+    /// The target of a load or store whose modifiers are all understood. Cache operators, eviction priorities and prefetch
+    /// sizes are; there is no cache here, so they change nothing.
+    fn plain_target(&self, inst: &Instruction) -> Result<Target, LoadError> {
+        let known = |m: &String| {
+            PLAIN.contains(&m.as_str())
+                || m.starts_with("L1::")
+                || m.starts_with("L2::")
+                || Type::from_name(m).is_some()
+        };
+        match Target::of(space_of(inst)) {
+            Some(target) if inst.modifiers.iter().all(known) => Ok(target),
+            _ => self.refuse_opcode(inst),
+        }
+    }
+
+    /// `createpolicy`: an opaque number for the cache hints that take one.
+    pub(super) fn cache_policy(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let d = self.row64(inst, &inst.operands[0])?;
+        let a = self.constant64(Source::Literal(0));
+        self.emit(inst, &[Inst { op: Op::Mov64, d, a, ..Inst::NOP }])
+    }
+
     /// The data registers of a load or store, all in one file.
-    fn data(&mut self, inst: &Instruction, operand: &Operand, ty: Type) -> Result<(Vec<u16>, bool), LoadError> {
+    pub(super) fn data(
+        &mut self,
+        inst: &Instruction,
+        operand: &Operand,
+        ty: Type,
+    ) -> Result<(Vec<u16>, bool), LoadError> {
         let parts = match operand {
             Operand::Vector(parts) => parts.as_slice(),
             one => std::slice::from_ref(one),
@@ -59,14 +103,15 @@ impl Lower<'_> {
         let declared = match () {
             () if inst.has("v2") => 2,
             () if inst.has("v4") => 4,
-            () if inst.has("v8") => return self.refuse_opcode(inst),
+            () if inst.has("v8") => 8,
             () => 1,
         };
         if parts.len() != declared {
             return self.refuse(inst, format!("{} registers for a {declared}-element access", parts.len()));
         }
         let bytes = ty.size_bytes();
-        if bytes > 8 || bytes as usize * declared > 16 || self.code.vectors.len() >= usize::from(NONE) {
+        let widest = if space_of(inst) == Some(Space::Global) { 32 } else { 16 };
+        if bytes > 8 || bytes as usize * declared > widest || self.code.vectors.len() >= usize::from(NONE) {
             return self.refuse_opcode(inst);
         }
         let (mut regs, mut wide) = (Vec::with_capacity(declared), bytes == 8);
@@ -113,42 +158,8 @@ impl Lower<'_> {
         self.emit(inst, &out)
     }
 
-    pub(super) fn atomic(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let is_red = inst.spec.mnemonic == "red";
-        let target = Target::of(space_of(inst)).filter(|t| *t != Target::Local);
-        let (Some(target), Some(ty)) = (target, inst.types().next_back()) else { return self.refuse_opcode(inst) };
-        let bytes = ty.size_bytes();
-        if inst.has("vec") || inst.has("v2") || inst.has("v4") || !matches!(bytes, 4 | 8) {
-            return self.refuse_opcode(inst);
-        }
-        let Some(op) = atomic_op(inst, ty) else { return self.refuse_opcode(inst) };
-        self.note_communication(inst, target);
-        let row = if bytes == 8 { crate::ops::Row::D } else { crate::ops::Row::W };
-        let mut operands = inst.operands.iter();
-        let d = match operands.next() {
-            Some(d) if !is_red => self.row(inst, d, row)?,
-            _ => NONE,
-        };
-        let rest = &inst.operands[usize::from(!is_red)..];
-        let wanted = if op == AtomicOp::Cas { 3 } else { 2 };
-        if rest.len() != wanted {
-            return self.refuse_opcode(inst);
-        }
-        let address = self.address(inst, &rest[0])?;
-        let b = self.row(inst, &rest[1], row)?;
-        let c = match rest.get(2) {
-            Some(operand) => self.row(inst, operand, row)?,
-            None => NONE,
-        };
-        let op = Op::Atomic(AtomOp { target, op, bytes: bytes as u8, is_red });
-        self.emit(
-            inst,
-            &[Inst { op, d, a: address.row, e: u16::from(address.narrow), b, c, imm: address.offset, ..Inst::NOP }],
-        )
-    }
-
     /// Global atomics and ordered or volatile global loads are how blocks talk to each other within a launch.
-    fn note_communication(&mut self, inst: &Instruction, target: Target) {
+    pub(super) fn note_communication(&mut self, inst: &Instruction, target: Target) {
         let ordered = ["volatile", "acquire", "relaxed", "mmio", "cg", "cv"].iter().any(|m| inst.has(m));
         let atomic = matches!(inst.spec.mnemonic, "atom" | "red");
         if matches!(target, Target::Global | Target::Generic) && (ordered || atomic) {
@@ -158,32 +169,60 @@ impl Lower<'_> {
     }
 }
 
+/// What a load or store may be spelled with besides its type, eviction priority and prefetch size.
+const PLAIN: [&str; 28] = [
+    "global",
+    "const",
+    "shared",
+    "shared::cta",
+    "local",
+    "param",
+    "param::entry",
+    "nc",
+    "weak",
+    "volatile",
+    "mmio",
+    "relaxed",
+    "acquire",
+    "release",
+    "cta",
+    "cluster",
+    "gpu",
+    "sys",
+    "ca",
+    "cg",
+    "cs",
+    "lu",
+    "cv",
+    "wb",
+    "wt",
+    "v2",
+    "v4",
+    "v8",
+];
+
+/// What an access promises; `plain` if it does not say.
+pub(super) fn order(inst: &Instruction) -> Order {
+    match () {
+        () if inst.has("acq_rel") => Order::AcqRel,
+        () if inst.has("acquire") => Order::Acquire,
+        () if inst.has("release") => Order::Release,
+        () if ["relaxed", "volatile", "mmio"].iter().any(|m| inst.has(m)) => Order::Relaxed,
+        () => Order::Weak,
+    }
+}
+
+/// To whom; `.volatile` says so to everybody, what names nobody to the grid.
+pub(super) fn scope(inst: &Instruction) -> Scope {
+    match () {
+        () if inst.has("cta") => Scope::Cta,
+        () if inst.has("cluster") => Scope::Cluster,
+        () if ["sys", "volatile", "mmio"].iter().any(|m| inst.has(m)) => Scope::Sys,
+        () => Scope::Gpu,
+    }
+}
+
 fn width(ty: Type, wide: bool) -> Width {
     let signed = matches!(ty, Type::S8 | Type::S16 | Type::S32);
     Width { bytes: ty.size_bytes() as u8, signed, wide }
-}
-
-fn atomic_op(inst: &Instruction, ty: Type) -> Option<AtomicOp> {
-    let signed = matches!(ty, Type::S32 | Type::S64);
-    let integer = matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64 | Type::B32 | Type::B64);
-    let name = inst.modifiers.iter().find(|m| {
-        matches!(m.as_str(), "add" | "min" | "max" | "and" | "or" | "xor" | "exch" | "cas" | "inc" | "dec")
-    })?;
-    Some(match (name.as_str(), ty) {
-        ("add", Type::F32) => AtomicOp::AddF32,
-        ("add", Type::F64) => AtomicOp::AddF64,
-        ("exch", _) => AtomicOp::Exch,
-        ("cas", _) => AtomicOp::Cas,
-        (_, _) if !integer => return None,
-        ("add", _) => AtomicOp::Add,
-        ("min", _) if signed => AtomicOp::MinS,
-        ("min", _) => AtomicOp::MinU,
-        ("max", _) if signed => AtomicOp::MaxS,
-        ("max", _) => AtomicOp::MaxU,
-        ("and", _) => AtomicOp::And,
-        ("or", _) => AtomicOp::Or,
-        ("xor", _) => AtomicOp::Xor,
-        ("inc", _) => AtomicOp::Inc,
-        _ => AtomicOp::Dec,
-    })
 }

@@ -4,11 +4,13 @@
 //! Function -> lower (this module, operand, select) -> cfg (post-dominators) -> live (rows to zero) -> Code
 //! ```
 
+mod atomic;
 mod cfg;
 mod live;
 mod memory;
 mod operand;
 mod select;
+mod sync;
 mod variables;
 
 use std::collections::HashMap;

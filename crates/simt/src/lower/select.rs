@@ -4,7 +4,7 @@ use ptx::{Immediate, Instruction, Operand, Space, Type};
 
 use super::variables::window;
 use super::{Lower, space_of};
-use crate::code::{Combine, Inst, NONE, Op, ReduxOp, Reg, ShuffleMode, Source, VoteMode};
+use crate::code::{Combine, Inst, NONE, Op, Source};
 use crate::ops::{Alu, Row};
 use crate::program::LoadError;
 
@@ -36,7 +36,11 @@ impl Lower<'_> {
                 self.emit(inst, &[Inst { op: Op::ActiveMask, d, ..Inst::NOP }])
             }
             // One interleaving of whole instructions: every access is visible at once, so ordering costs nothing.
-            "membar" | "fence" | "nanosleep" | "prefetch" | "prefetchu" | "pmevent" => self.emit(inst, &[Inst::NOP]),
+            "membar" | "fence" => self.emit(inst, &[Inst::NOP]),
+            // Hints, time, and what orders one grid after another: nothing to do inside one launch.
+            "nanosleep" | "pmevent" | "griddepcontrol" => self.emit(inst, &[Inst::NOP]),
+            "prefetch" | "prefetchu" | "applypriority" | "discard" => self.emit(inst, &[Inst::NOP]),
+            "createpolicy" => self.cache_policy(inst),
             _ => self.alu(inst),
         }
     }
@@ -244,113 +248,6 @@ impl Lower<'_> {
         let Operand::Name(label) = &inst.operands[0] else { return self.refuse_opcode(inst) };
         self.fixups.push((self.code.insts.len(), label.clone(), self.scope));
         self.emit(inst, &[Inst { op: Op::Branch, ..Inst::NOP }])
-    }
-
-    fn barrier(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        if inst.has("warp") {
-            let a = self.row32(inst, &inst.operands[0])?;
-            return self.emit(inst, &[Inst { op: Op::WarpBarrier, a, ..Inst::NOP }]);
-        }
-        if inst.has("cluster") || inst.has("red") {
-            return self.refuse_opcode(inst);
-        }
-        let op = if inst.has("arrive") { Op::BarrierArrive } else { Op::Barrier };
-        let a = self.row32(inst, &inst.operands[0])?;
-        let b = match inst.operands.get(1) {
-            Some(count) => self.row32(inst, count)?,
-            None => NONE,
-        };
-        self.emit(inst, &[Inst { op, a, b, ..Inst::NOP }])
-    }
-
-    fn shuffle(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let mode = match inst.modifiers.get(1).map(String::as_str) {
-            Some("up") => ShuffleMode::Up,
-            Some("down") => ShuffleMode::Down,
-            Some("bfly") => ShuffleMode::Bfly,
-            Some("idx") => ShuffleMode::Idx,
-            _ => return self.refuse_opcode(inst),
-        };
-        if !inst.has("sync") || inst.operands.len() != 5 {
-            return self.refuse_opcode(inst);
-        }
-        let (d, e) = match &inst.operands[0] {
-            Operand::Pair(d, p) => (self.row32(inst, d)?, self.predicate_destination(inst, p)?),
-            d => (self.row32(inst, d)?, NONE),
-        };
-        let [a, b, c, f] = self.rows32(inst, &inst.operands[1..5])?;
-        self.emit(inst, &[Inst { op: Op::Shuffle(mode), d, e, a, b, c, f, ..Inst::NOP }])
-    }
-
-    fn rows32(&mut self, inst: &Instruction, operands: &[Operand]) -> Result<[Reg; 4], LoadError> {
-        let mut rows = [NONE; 4];
-        for (slot, operand) in rows.iter_mut().zip(operands) {
-            *slot = self.row32(inst, operand)?;
-        }
-        Ok(rows)
-    }
-
-    fn vote(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let mode = match () {
-            () if inst.has("all") => VoteMode::All,
-            () if inst.has("any") => VoteMode::Any,
-            () if inst.has("uni") => VoteMode::Uni,
-            () if inst.has("ballot") => VoteMode::Ballot,
-            () => return self.refuse_opcode(inst),
-        };
-        if !inst.has("sync") || inst.operands.len() != 3 {
-            return self.refuse_opcode(inst);
-        }
-        let d = match mode {
-            VoteMode::Ballot => self.row32(inst, &inst.operands[0])?,
-            _ => self.predicate_destination(inst, &inst.operands[0])?,
-        };
-        let (a, negated) = self.predicate(inst, &inst.operands[1])?;
-        let f = self.row32(inst, &inst.operands[2])?;
-        self.emit(inst, &[Inst { op: Op::Vote(mode), d, a, f, imm: i64::from(negated), ..Inst::NOP }])
-    }
-
-    fn match_lanes(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let (d, e) = match &inst.operands[0] {
-            Operand::Pair(d, p) => (self.row32(inst, d)?, self.predicate_destination(inst, p)?),
-            d => (self.row32(inst, d)?, NONE),
-        };
-        let wide = inst.has("b64");
-        let a = if wide { self.row64(inst, &inst.operands[1])? } else { self.row32(inst, &inst.operands[1])? };
-        let f = self.row32(inst, &inst.operands[2])?;
-        self.emit(inst, &[Inst { op: Op::Match { all: inst.has("all"), wide }, d, e, a, f, ..Inst::NOP }])
-    }
-
-    fn redux(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let signed = inst.has("s32");
-        let op = match inst.modifiers.get(1).map(String::as_str) {
-            Some("add") => ReduxOp::Add,
-            Some("min") => {
-                if signed {
-                    ReduxOp::MinS
-                } else {
-                    ReduxOp::MinU
-                }
-            }
-            Some("max") => {
-                if signed {
-                    ReduxOp::MaxS
-                } else {
-                    ReduxOp::MaxU
-                }
-            }
-            Some("and") => ReduxOp::And,
-            Some("or") => ReduxOp::Or,
-            Some("xor") => ReduxOp::Xor,
-            _ => return self.refuse_opcode(inst),
-        };
-        if inst.types().any(|ty| !matches!(ty, Type::U32 | Type::S32 | Type::B32)) {
-            return self.refuse_opcode(inst);
-        }
-        let d = self.row32(inst, &inst.operands[0])?;
-        let a = self.row32(inst, &inst.operands[1])?;
-        let f = self.row32(inst, &inst.operands[2])?;
-        self.emit(inst, &[Inst { op: Op::Redux(op), d, a, f, ..Inst::NOP }])
     }
 }
 

@@ -1,0 +1,69 @@
+//! Chapter 8, one launch: the blocks' sums meet in the launch that made them, in five ways. The last beats CUB.
+
+pub mod plans;
+
+use lab::{BlockRule, Chapter, Factors, Op, Type, Variant};
+
+const OPS: &[Op] = &[Op::Sum, Op::Min, Op::Max];
+
+/// Two launches, and the warp's own instruction for integers.
+const REDUX: Variant = Variant {
+    name: "redux",
+    idea: "a warp's 32 integers by one instruction, redux.sync; floats by shuffles, because their order matters",
+    limit: "two launches: the second waits for the first, and costs as much again before it has read anything",
+    ops: OPS,
+    elements_per_block: |_| 4096,
+    plan: Some(plans::redux),
+    ..Variant::BASE
+};
+
+/// The lesson.
+pub const CHAPTER: Chapter = Chapter {
+    slug: "ch08-cooperative",
+    title: "One launch",
+    before: Some(("ch05-unroll", "unroll_shuffle")),
+    variants: &[
+        REDUX,
+        Variant {
+            name: "grid_sync",
+            idea: "one cooperative launch: all blocks wait for each other, then block 0 reduces what they left",
+            limit: "the grid must fit on the card at once, and the barrier is a trip to memory and back for every block",
+            plan: Some(plans::grid_sync),
+            ..REDUX
+        },
+        Variant {
+            name: "last_block",
+            idea: "one plain launch: a ticket tells the last block that all values are there",
+            limit: "three trips to memory, one after the other: the value and its fence, the ticket, the values",
+            plan: Some(plans::last_block),
+            ..REDUX
+        },
+        Variant {
+            name: "single_pass",
+            idea: "value and flag in one word, so that no fence is needed; tiles of 16-byte loads, many on their way at once",
+            limit: "the launch, one trip to memory for the first data and one for the last message; then bandwidth",
+            types: &[Type::I32, Type::F32, Type::F64],
+            ops: &[Op::Sum],
+            blocks: BlockRule { min: 256, max: 1024, default: 512 },
+            factors: Some(Factors {
+                what: "16-byte loads of a thread on their way at once",
+                values: &[2, 4, 8],
+                default: 2,
+            }),
+            plan: Some(plans::single_pass),
+            ..REDUX
+        },
+        Variant {
+            name: "cluster",
+            idea: "eight blocks of one cluster read each other's shared memory",
+            limit: "eight blocks are few for a large array, and clusters do not meet in one launch",
+            types: &[Type::I32, Type::F32, Type::F64],
+            ops: &[Op::Sum],
+            plan: Some(plans::cluster),
+            kernels: Some("ch08-cluster"),
+            compute_capability: 90,
+            ..REDUX
+        },
+    ],
+    ..Chapter::BASE
+};

@@ -1,0 +1,138 @@
+//! Runs the fixtures of arithmetic and writes what they give as records that the simulator's tests compare with.
+//!
+//! `cargo run --release -p device --example semantics -- [--device gpu|sim] [--out FOLDER] [--group NAME] [--write]`.
+//! `--write` writes the PTX of the groups and runs nothing; `--device gpu`, the default, writes `<group>.<card>.json`.
+
+#[path = "../../simt/tests/semantics/fixture.rs"]
+mod fixture;
+#[path = "../../simt/tests/semantics/operands.rs"]
+mod operands;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail};
+use device::{Arg, Call, Checks, Choice, Device, Geometry, SimOptions};
+use fixture::{Group, Kernel, encode, groups};
+use operands::ROWS;
+use serde_json::{Map, Value, json};
+
+struct Request {
+    choice: Choice,
+    out: PathBuf,
+    group: Option<String>,
+    write: bool,
+}
+
+fn main() -> ExitCode {
+    match request().and_then(|request| run(&request)) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(failed) => {
+            eprintln!("{failed} groups failed");
+            ExitCode::from(1)
+        }
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn request() -> Result<Request> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../simt/tests/semantics");
+    let mut request = Request { choice: Choice::Gpu, out: folder, group: None, write: false };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || words.next().with_context(|| format!("{word} takes a value"));
+        match word.as_str() {
+            "--device" => {
+                request.choice = match value()?.as_str() {
+                    "gpu" => Choice::Gpu,
+                    "sim" => Choice::Sim,
+                    other => bail!("{other}: the device is gpu or sim"),
+                }
+            }
+            "--out" => request.out = value()?.into(),
+            "--group" => request.group = Some(value()?),
+            "--write" => request.write = true,
+            _ => bail!("{word}: the options are --device, --out, --group and --write"),
+        }
+    }
+    Ok(request)
+}
+
+/// How many groups failed.
+fn run(request: &Request) -> Result<usize> {
+    let mut groups = groups();
+    groups.retain(|group| request.group.as_deref().is_none_or(|name| name == group.name));
+    if groups.is_empty() {
+        bail!("no group named {}", request.group.as_deref().unwrap_or_default());
+    }
+    std::fs::create_dir_all(&request.out).with_context(|| request.out.display().to_string())?;
+    if request.write {
+        for group in &groups {
+            let path = request.out.join(format!("{}.ptx", group.name));
+            std::fs::write(&path, group.ptx()).with_context(|| path.display().to_string())?;
+        }
+        return Ok(0);
+    }
+    let options = SimOptions { checks: Checks::NONE, threads: 1, ..SimOptions::default() };
+    let device = Device::open(request.choice, options)?;
+    let mut failed = 0;
+    for group in &groups {
+        match record(&device, group, &request.out) {
+            Ok(path) => println!("{}", path.display()),
+            Err(error) => {
+                eprintln!("{}: {error:#}", group.name);
+                failed += 1;
+            }
+        }
+    }
+    Ok(failed)
+}
+
+/// Runs a group and writes its record.
+fn record(device: &Device, group: &Group, out: &Path) -> Result<PathBuf> {
+    let module = device.load_ptx(&format!("{}.ptx", group.name), &group.ptx())?;
+    let mut kernels = Map::new();
+    for kernel in &group.kernels {
+        let outputs = launch(device, &module, kernel).with_context(|| kernel.name.clone())?;
+        kernels.insert(kernel.name.clone(), json!({"inputs": kernel.input_hash(), "outputs": outputs}));
+    }
+    let description = device.description();
+    let record = json!({
+        "group": group.name,
+        "device": description.name,
+        "driver": description.driver,
+        "cuda": description.cuda,
+        "date": humantime::format_rfc3339_seconds(SystemTime::now()).to_string().split('T').next(),
+        "rows": ROWS,
+        "kernels": kernels,
+    });
+    let card = description.name.split_whitespace().next_back().unwrap_or("device").to_lowercase();
+    let path = out.join(format!("{}.{card}.json", group.name));
+    // One line a kernel's opcode, so that a change shows as a change of that line.
+    std::fs::write(&path, serde_json::to_string_pretty(&record)? + "\n").with_context(|| path.display().to_string())?;
+    Ok(path)
+}
+
+/// What each fixture of a kernel gives: its outputs with `|` between.
+fn launch(device: &Device, module: &device::Module, kernel: &Kernel) -> Result<Map<String, Value>> {
+    let input = device.upload("input", &kernel.input())?;
+    let output = device.upload("output", &vec![0u64; kernel.output_words()])?;
+    device.launch(&Call {
+        module,
+        kernel: &kernel.name,
+        geometry: Geometry::linear(1, ROWS as u32),
+        args: vec![Arg::Address(&input, 0), Arg::Address(&output, 0)],
+    })?;
+    let words = device.download(&output)?;
+    let text = |at: usize, fixture: &fixture::Fixture| {
+        let outputs = kernel.outputs_of(at, &words);
+        let texts: Vec<String> =
+            outputs.iter().zip(fixture.outputs()).map(|(values, bits)| encode(values, bits)).collect();
+        (fixture.key(), Value::from(texts.join("|")))
+    };
+    Ok(kernel.fixtures.iter().enumerate().map(|(at, fixture)| text(at, fixture)).collect())
+}

@@ -1,0 +1,113 @@
+//! `atom` and `red` to register code.
+
+use ptx::{Instruction, Operand, Type};
+
+use super::memory::{order, scope};
+use super::{Lower, space_of};
+use crate::code::{AtomOp, AtomicOp, Inst, NONE, Op, Order, Reg, Target};
+use crate::ops::Row;
+use crate::program::LoadError;
+
+impl Lower<'_> {
+    pub(super) fn atomic(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let is_red = inst.spec.mnemonic == "red";
+        let target = Target::of(space_of(inst)).filter(|t| *t != Target::Local);
+        let (Some(target), Some(ty)) = (target, inst.types().next_back()) else { return self.refuse_opcode(inst) };
+        let known = |m: &String| KNOWN.contains(&m.as_str()) || Type::from_name(m).is_some();
+        let Some(op) = operation(inst, ty).filter(|_| inst.modifiers.iter().all(known)) else {
+            return self.refuse_opcode(inst);
+        };
+        let vector = ["v2", "v4", "v8"].iter().zip([2, 4, 8]).find(|(name, _)| inst.has(name)).map_or(1, |(_, n)| n);
+        if vector > 1 && (ty.size_bytes() * vector > 16 || is_integer(ty) || ty == Type::F64) {
+            return self.refuse_opcode(inst);
+        }
+        self.note_communication(inst, target);
+        let rest = &inst.operands[usize::from(!is_red)..];
+        let wanted = if op == AtomicOp::Cas { 3 } else { 2 } + usize::from(inst.has("L2::cache_hint"));
+        if rest.len() != wanted {
+            return self.refuse_opcode(inst);
+        }
+        let order = match order(inst) {
+            // An atomic that does not say is relaxed.
+            Order::Weak => Order::Relaxed,
+            order => order,
+        };
+        let op = AtomOp {
+            target,
+            op,
+            bytes: ty.size_bytes() as u8,
+            vector: vector as u8,
+            is_red,
+            order,
+            scope: scope(inst),
+        };
+        let address = self.address(inst, &rest[0])?;
+        let mut out = Inst { op: Op::Atomic(op), a: address.row, e: u16::from(address.narrow), ..Inst::NOP };
+        out.imm = address.offset;
+        let result = inst.operands.first().filter(|_| !is_red);
+        if vector > 1 {
+            out.c = self.elements(inst, &rest[1], ty, vector)?;
+            out.f = result.map_or(Ok(NONE), |result| self.elements(inst, result, ty, vector))?;
+        } else {
+            let row = if ty.size_bytes() == 8 { Row::D } else { Row::W };
+            out.d = result.map_or(Ok(NONE), |result| self.row(inst, result, row))?;
+            out.b = self.row(inst, &rest[1], row)?;
+            if op.op == AtomicOp::Cas {
+                out.c = self.row(inst, &rest[2], row)?;
+            }
+        }
+        self.emit(inst, &[out])
+    }
+
+    /// The side table's entry of a vector operand.
+    fn elements(&mut self, inst: &Instruction, operand: &Operand, ty: Type, vector: u32) -> Result<Reg, LoadError> {
+        if !matches!(operand, Operand::Vector(parts) if parts.len() == vector as usize) {
+            return self.refuse(inst, format!("{vector} registers in braces are expected here"));
+        }
+        let (regs, _) = self.data(inst, operand, ty)?;
+        Ok(self.vector(&regs))
+    }
+}
+
+/// What an atomic may be spelled with besides its type.
+#[rustfmt::skip] // a word a line would be thirty lines
+const KNOWN: [&str; 28] = [
+    "global", "shared", "shared::cta", "relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys",
+    "add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec", "noftz", "L2::cache_hint", "v2", "v4", "v8",
+    "volatile", "weak",
+];
+
+fn is_integer(ty: Type) -> bool {
+    matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64 | Type::B32 | Type::B64 | Type::B16 | Type::B128)
+}
+
+fn operation(inst: &Instruction, ty: Type) -> Option<AtomicOp> {
+    const NAMES: [&str; 10] = ["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"];
+    let name = NAMES.into_iter().find(|name| inst.has(name))?;
+    let bits = matches!(ty, Type::B32 | Type::B64);
+    Some(match (name, ty) {
+        ("add", Type::F32) => AtomicOp::AddF32,
+        ("add", Type::F64) => AtomicOp::AddF64,
+        ("add", Type::F16 | Type::F16x2) => AtomicOp::AddF16,
+        ("add", Type::Bf16 | Type::Bf16x2) => AtomicOp::AddBf16,
+        ("min", Type::F16 | Type::F16x2) => AtomicOp::MinF16,
+        ("min", Type::Bf16 | Type::Bf16x2) => AtomicOp::MinBf16,
+        ("max", Type::F16 | Type::F16x2) => AtomicOp::MaxF16,
+        ("max", Type::Bf16 | Type::Bf16x2) => AtomicOp::MaxBf16,
+        ("exch", Type::U32 | Type::S32 | Type::F32 | Type::U64 | Type::S64 | Type::F64) => AtomicOp::Exch,
+        ("exch", _) if bits => AtomicOp::Exch,
+        ("cas", Type::B16 | Type::U32 | Type::S32 | Type::U64 | Type::S64) => AtomicOp::Cas,
+        ("cas", _) if bits => AtomicOp::Cas,
+        ("add", Type::U32 | Type::S32 | Type::U64 | Type::S64) => AtomicOp::Add,
+        ("min", Type::S32 | Type::S64) => AtomicOp::MinS,
+        ("min", Type::U32 | Type::U64) => AtomicOp::MinU,
+        ("max", Type::S32 | Type::S64) => AtomicOp::MaxS,
+        ("max", Type::U32 | Type::U64) => AtomicOp::MaxU,
+        ("and", _) if bits => AtomicOp::And,
+        ("or", _) if bits => AtomicOp::Or,
+        ("xor", _) if bits => AtomicOp::Xor,
+        ("inc", Type::U32) => AtomicOp::Inc,
+        ("dec", Type::U32) => AtomicOp::Dec,
+        _ => return None,
+    })
+}
