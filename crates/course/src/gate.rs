@@ -12,7 +12,7 @@ use clap::builder::PossibleValuesParser;
 use crate::book::{BUILD_DIR, includes, links};
 use crate::ensure::Mode;
 use crate::lessons::lessons;
-use crate::{bless, book, chromium, ptx, workspace};
+use crate::{bless, book, chromium, exercise, ptx, workspace};
 
 mod layout;
 mod pages;
@@ -45,7 +45,7 @@ struct Check {
     run: fn(&Scene) -> Result<Verdict>,
 }
 
-const CHECKS: [Check; 14] = [
+const CHECKS: [Check; 15] = [
     Check { name: "format", run: |scene| cargo(scene, &["fmt", "--all", "--check"]) },
     Check {
         name: "clippy",
@@ -57,6 +57,7 @@ const CHECKS: [Check; 14] = [
     Check { name: "named-paths", run: |scene| layout::named_paths(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "machine-paths", run: |scene| layout::machine_paths(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "ptx", run: committed_ptx },
+    Check { name: "exercises", run: exercises },
     Check { name: "generated", run: |scene| bless::generate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass) },
     Check { name: "records", run: |scene| bless::records(&scene.root)?.verdict().map(Verdict::Pass) },
     Check {
@@ -110,6 +111,11 @@ fn cargo(scene: &Scene, args: &[&str]) -> Result<Verdict> {
 fn slugs(scene: &Scene) -> Result<Verdict> {
     let lessons = lessons().map(|lesson| lesson.slug);
     layout::slugs(&scene.root, &lessons)?.verdict().map(Verdict::Pass)
+}
+
+fn exercises(scene: &Scene) -> Result<Verdict> {
+    let lessons = lessons().map(|lesson| lesson.slug);
+    exercise::check(&scene.root, &lessons)?.verdict().map(Verdict::Pass)
 }
 
 /// Recompiles where the pinned compiler is installed; else the stamps must do, except in CI.

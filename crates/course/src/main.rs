@@ -1,9 +1,10 @@
-//! The `cargo course` command: the reader's verbs (`doctor`, `setup`, `book`) and the maintainer's (`ptx`, `bless`,
-//! `gate`). Every verb prints what it did and ends with status 0, or says why not and ends with status 1; a verb or an
-//! option that does not exist is status 2.
+//! The `cargo course` command: the reader's verbs (`doctor`, `setup`, `book`, `exercise`, `watch`, `hint`, `reset`,
+//! `progress`) and the maintainer's (`ptx`, `bless`, `gate`). Every verb prints what it did and ends with status 0, or
+//! says why not and ends with status 1; a verb, an option or an exercise that does not exist is status 2.
 
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 mod bless;
@@ -11,6 +12,7 @@ mod book;
 mod chromium;
 mod doctor;
 mod ensure;
+mod exercise;
 mod faults;
 mod findings;
 mod gate;
@@ -35,6 +37,16 @@ enum Verb {
     Doctor,
     /// Install the pinned CUDA compiler (NVRTC) into target/nvrtc, without root and without CUDA
     Setup,
+    /// Judge your copy of an exercise, or list the exercises
+    Exercise(exercise::Options),
+    /// Judge your copy of an exercise whenever you save it
+    Watch(exercise::Options),
+    /// Show the next hint for an exercise
+    Hint(exercise::HintOptions),
+    /// Put the starter of an exercise back, and keep your work beside it
+    Reset(exercise::ResetOptions),
+    /// Show which exercises you tried and solved
+    Progress,
     /// Recompile every kernel into kernels/ptx with the pinned NVRTC
     Ptx(ptx::Options),
     /// Regenerate every file that is written by program: simulator data, tables, charts, the fault appendix
@@ -52,12 +64,19 @@ fn main() -> ExitCode {
         Verb::Ptx(options) => ptx::run(&options),
         Verb::Bless(options) => bless::run(&options),
         Verb::Gate(options) => gate::run(&options),
+        Verb::Exercise(options) => return ended(exercise::run(&options)),
+        Verb::Watch(options) => return ended(exercise::watch(&options)),
+        Verb::Hint(options) => return ended(exercise::hint(&options)),
+        Verb::Reset(options) => return ended(exercise::reset(&options)),
+        Verb::Progress => return ended(exercise::progress()),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(outcome.map(|()| ExitCode::SUCCESS))
+}
+
+/// The status of a verb, with what went wrong on stderr.
+fn ended(outcome: Result<ExitCode>) -> ExitCode {
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        if error.is::<exercise::NoSuchExercise>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+    })
 }

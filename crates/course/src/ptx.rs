@@ -106,11 +106,11 @@ fn compile(nvrtc: &Nvrtc, kernel: &KernelSource) -> Result<String> {
     Ok(ptx)
 }
 
-/// Every kernel: the lessons', then the mistakes that their pages show.
+/// Every kernel: the lessons', then the mistakes that their pages show and the exercises'.
 fn kernels(root: &Path) -> Result<Vec<KernelSource>> {
     let slugs = file_stems(&root.join("kernels"), "cu")?;
     let mut kernels: Vec<KernelSource> = slugs.iter().map(|slug| KernelSource::in_root(root, slug)).collect();
-    for folder in mistake_folders(root) {
+    for folder in side_folders(root) {
         kernels.extend(file_stems(&folder, "cu")?.iter().map(|name| beside(&folder, name)));
     }
     Ok(kernels)
@@ -120,7 +120,7 @@ fn kernels(root: &Path) -> Result<Vec<KernelSource>> {
 fn orphans(root: &Path) -> Result<Vec<String>> {
     let slugs = file_stems(&root.join("kernels/ptx"), "ptx")?;
     let mut sources: Vec<KernelSource> = slugs.iter().map(|slug| KernelSource::in_root(root, slug)).collect();
-    for folder in mistake_folders(root) {
+    for folder in side_folders(root) {
         sources.extend(file_stems(&folder, "ptx")?.iter().map(|name| beside(&folder, name)));
     }
     let orphan = |source: &KernelSource| !source.cu.exists();
@@ -129,11 +129,14 @@ fn orphans(root: &Path) -> Result<Vec<String>> {
     Ok(sources.into_iter().filter(orphan).map(problem).collect())
 }
 
-/// `chapters/*/tests/mistakes`, where a wrong kernel lies beside its PTX.
-fn mistake_folders(root: &Path) -> Vec<PathBuf> {
-    let is_there = |folder: &PathBuf| folder.is_dir();
-    let folders = lessons().map(|lesson| root.join("chapters").join(lesson.slug).join("tests/mistakes"));
-    folders.into_iter().filter(is_there).collect()
+/// Folders of chapters where a kernel lies beside its PTX: mistakes that pages show, and what belongs to exercises.
+const SIDE_FOLDERS: [&str; 4] = ["tests/mistakes", "exercises", "solutions", "wrong"];
+
+/// Those of them that are there.
+fn side_folders(root: &Path) -> Vec<PathBuf> {
+    let of = |slug: &str| SIDE_FOLDERS.map(|folder| root.join("chapters").join(slug).join(folder));
+    let folders = lessons().into_iter().flat_map(|lesson| of(lesson.slug));
+    folders.filter(|folder| folder.is_dir()).collect()
 }
 
 fn beside(folder: &Path, name: &str) -> KernelSource {

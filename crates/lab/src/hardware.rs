@@ -46,6 +46,9 @@ pub struct GpuRecord {
     pub commit: Option<String>,
     /// Of the committed PTX.
     pub ptx_sha256: String,
+    /// How the code on the card was made: `committed`, or `NVRTC 13.0 for sm_90`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// The command line.
     pub command: String,
     /// How times were taken.
@@ -173,6 +176,7 @@ fn empty(session: &Session<'_>, command: String) -> Result<GpuRecord> {
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         commit: commit(session.source.root()),
         ptx_sha256: ptx_sha256(session.source.root(), session.chapter.slug)?,
+        code: Some(session.origin()),
         command,
         method: METHOD.to_owned(),
         seed: SEED,

@@ -152,6 +152,11 @@ impl<'c> Session<'c> {
         Plan::new(variant, &Ask { ty, n, wish, multiprocessors })
     }
 
+    /// How the code of the chapter's own kernels was made: `committed`, or `NVRTC 13.0 for sm_90`.
+    pub fn origin(&self) -> String {
+        self.modules[0].origin().to_string()
+    }
+
     fn module(&self, variant: &Variant) -> Result<&Module> {
         let slug = variant.kernels.unwrap_or(self.modules[0].slug());
         let own = self.modules.iter().find(|module| module.slug() == slug);

@@ -41,6 +41,12 @@ impl Shown<'_, '_> {
     pub fn text(&self) -> Result<String> {
         let mut out = format!("{}: {}\n\n", self.session.chapter.slug, self.session.chapter.title);
         out.push_str(&wrapped(&format!("device   {}", device_line(self.session.device())), "         "));
+        if self.session.device().is_gpu() {
+            let origin = self.session.origin();
+            let made =
+                if origin == "committed" { "the committed PTX, compiled by the driver".to_owned() } else { origin };
+            out.push_str(&format!("\ncode     {made}"));
+        }
         out.push_str(&format!("\ninput    {}\n\ncheck\n", self.input));
         let statuses = self.statuses();
         for (run, status) in self.runs.iter().zip(&statuses) {

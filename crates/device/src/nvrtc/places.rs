@@ -58,6 +58,13 @@ impl fmt::Display for Place {
 impl Place {
     /// Loads the library that is here, and says where its headers are; or why there is none.
     pub(super) fn open(&self) -> Result<(Library, Vec<PathBuf>), String> {
+        let (library, includes) = self.open_here()?;
+        // From CUDA 13 on, headers such as cooperative_groups.h include others that lie one folder deeper.
+        let deeper: Vec<PathBuf> = includes.iter().map(|folder| folder.join("cccl")).collect();
+        Ok((library, includes.into_iter().chain(existing(deeper)).collect()))
+    }
+
+    fn open_here(&self) -> Result<(Library, Vec<PathBuf>), String> {
         match self {
             Place::Wheels(folder) => open_wheels(folder),
             Place::Toolkit(folder) => {

@@ -1,0 +1,25 @@
+// Wrong: the index stays in the slice, and the slice of the last block does not end where the array does.
+template <typename T>
+__device__ void neighbours(T* data, T* out, unsigned int n) {
+    unsigned int start = blockIdx.x * (blockDim.x * 2);
+
+    for (unsigned int stride = 1; stride <= blockDim.x; stride *= 2) {
+        unsigned int index = 2 * stride * threadIdx.x;
+        unsigned int i = start + index;
+        if (index < 2 * blockDim.x) {
+            data[i] += data[i + stride];
+        }
+        __syncthreads();
+    }
+
+    if (threadIdx.x == 0) {
+        out[blockIdx.x] = data[start];
+    }
+}
+
+extern "C" __global__ void neighbours_i32(int* data, int* out, unsigned int n) {
+    neighbours(data, out, n);
+}
+extern "C" __global__ void neighbours_f32(float* data, float* out, unsigned int n) {
+    neighbours(data, out, n);
+}

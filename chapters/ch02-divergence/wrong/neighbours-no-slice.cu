@@ -1,0 +1,24 @@
+// Wrong: the index leaves the block's slice, and adds what another block adds.
+template <typename T>
+__device__ void neighbours(T* data, T* out, unsigned int n) {
+    unsigned int start = blockIdx.x * (blockDim.x * 2);
+
+    for (unsigned int stride = 1; stride <= blockDim.x; stride *= 2) {
+        unsigned int i = start + 2 * stride * threadIdx.x;
+        if (i + stride < n) {
+            data[i] += data[i + stride];
+        }
+        __syncthreads();
+    }
+
+    if (threadIdx.x == 0) {
+        out[blockIdx.x] = data[start];
+    }
+}
+
+extern "C" __global__ void neighbours_i32(int* data, int* out, unsigned int n) {
+    neighbours(data, out, n);
+}
+extern "C" __global__ void neighbours_f32(float* data, float* out, unsigned int n) {
+    neighbours(data, out, n);
+}

@@ -1,0 +1,371 @@
+//! The exercises of the course: every `chapters/<slug>/exercises.toml`, read and checked, and the files that belong to
+//! each exercise.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use device::{Code, KernelSource};
+use lab::{Op, Type};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use simt::Metric;
+
+use crate::workspace;
+
+/// Threads of a block when a goal names none.
+const GOAL_BLOCK: u32 = 256;
+
+/// One exercise: what the reader is asked, and how kernels of it are launched and judged. They are `kernel(in, out, n)`,
+/// with the workspace as a fourth argument if there is one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exercise {
+    /// Name of its files, and what the reader types: `four-loads`. No two exercises of the course share one.
+    pub id: String,
+    /// One line.
+    pub title: String,
+    /// What the page asks, a paragraph.
+    pub question: String,
+    /// From a nudge to nearly the answer.
+    pub hints: Vec<String>,
+    /// Threads a block, each tried; any number, not only powers of two.
+    pub blocks: Vec<u32>,
+    /// Element types, each tried.
+    #[serde(deserialize_with = "types")]
+    pub types: Vec<Type>,
+    /// What the kernel computes; a sum by default.
+    #[serde(default, deserialize_with = "op")]
+    pub op: Op,
+    /// Name of the kernel, with `{type}` and, where there is an instance for each block size, `{block}`. By default the
+    /// id with underscores, `_` and the type.
+    pub entry: Option<String>,
+    /// Elements that each thread takes.
+    #[serde(default = "one")]
+    pub elements_per_thread: u32,
+    /// Most blocks of a grid, for kernels that stride over the grid.
+    pub grid_max: Option<u32>,
+    /// Whether it is launched again with the block sums until one value is left, or once, with an `out` of one value.
+    #[serde(default)]
+    pub launches: Launches,
+    /// Cooperative launch: all blocks are resident together.
+    #[serde(default)]
+    pub cooperative: bool,
+    /// 64-bit words of zeroed workspace, the fourth argument; none by default.
+    #[serde(default)]
+    pub state_words: u64,
+    /// What must be counted besides a right sum.
+    #[serde(default, rename = "goal")]
+    pub goals: Vec<Goal>,
+    /// Kernels that must be rejected.
+    #[serde(default)]
+    pub wrong: Vec<Wrong>,
+    /// The chapter's slug, from the folder.
+    #[serde(skip)]
+    pub chapter: String,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// How often a kernel is launched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Launches {
+    /// Each block writes its sum, and the sums are the next launch's input.
+    #[default]
+    UntilOne,
+    /// The kernel itself brings the result to `out[0]`, which holds the operation's identity before: 0 for a sum.
+    Once,
+}
+
+fn types<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Error> {
+    let names = Vec::<String>::deserialize(from)?;
+    let unknown = |name: &str| D::Error::custom(format!("no type `{name}`: it is i32, f32 or f64"));
+    names.iter().map(|name| Type::from_name(name).ok_or_else(|| unknown(name))).collect()
+}
+
+fn op<'de, D: Deserializer<'de>>(from: D) -> Result<Op, D::Error> {
+    let name = String::deserialize(from)?;
+    Op::from_name(&name).ok_or_else(|| D::Error::custom(format!("no operation `{name}`: it is sum, min or max")))
+}
+
+/// A limit on what one run counts, i32 where the exercise has it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Goal {
+    /// One word or two with hyphens: `no-conflicts`. What a wrong kernel's reason calls it.
+    pub name: String,
+    /// `no bank conflicts`
+    pub say: String,
+    /// Names of counters, which are added up.
+    pub counters: Vec<String>,
+    /// The most they may come to, in all launches of the run.
+    pub at_most: u64,
+    /// Threads a block.
+    #[serde(default = "goal_block")]
+    pub block: u32,
+    /// Elements; one full block by default.
+    pub n: Option<u64>,
+}
+
+const fn goal_block() -> u32 {
+    GOAL_BLOCK
+}
+
+impl Goal {
+    /// The counters it adds up. [`load`] refuses names that are none.
+    pub fn metrics(&self) -> impl Iterator<Item = &'static Metric> {
+        self.counters.iter().filter_map(|name| Metric::named(name))
+    }
+}
+
+/// A kernel that must be rejected.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wrong {
+    /// What is wrong, in the file's name: `one-guard` for `wrong/four-loads-one-guard.cu`.
+    pub name: String,
+    /// What the judge must reject it for: `wrong-sum`, the code of a fault, or the name of a goal.
+    pub reason: String,
+    /// The mistake, one sentence.
+    pub why: String,
+}
+
+/// What the judge calls a wrong result.
+pub const WRONG_SUM: &str = "wrong-sum";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    exercise: Vec<Exercise>,
+}
+
+impl Exercise {
+    /// `ch04`
+    pub fn chapter_number(&self) -> &str {
+        self.chapter.split('-').next().unwrap_or(&self.chapter)
+    }
+
+    /// The committed starter, which readers never edit.
+    pub fn starter(&self, root: &Path) -> KernelSource {
+        self.source(root, "exercises", &self.id)
+    }
+
+    /// One right answer.
+    pub fn solution(&self, root: &Path) -> KernelSource {
+        self.source(root, "solutions", &self.id)
+    }
+
+    /// A kernel that must be rejected.
+    pub fn wrong_source(&self, root: &Path, wrong: &Wrong) -> KernelSource {
+        self.source(root, "wrong", &format!("{}-{}", self.id, wrong.name))
+    }
+
+    /// Every committed kernel of the exercise.
+    pub fn sources(&self, root: &Path) -> Vec<KernelSource> {
+        let wrong = self.wrong.iter().map(|wrong| self.wrong_source(root, wrong));
+        [self.starter(root), self.solution(root)].into_iter().chain(wrong).collect()
+    }
+
+    fn source(&self, root: &Path, folder: &str, name: &str) -> KernelSource {
+        let folder = root.join("chapters").join(&self.chapter).join(folder);
+        let file = |extension: &str| folder.join(format!("{name}.{extension}"));
+        KernelSource { slug: name.to_owned(), cu: file("cu"), ptx: file("ptx") }
+    }
+
+    /// The kernel's name for this type and block size.
+    pub fn entry(&self, ty: Type, block: u32) -> String {
+        let by_id = || format!("{}_{{type}}", self.id.replace('-', "_"));
+        let pattern = self.entry.clone().unwrap_or_else(by_id);
+        pattern.replace("{type}", ty.name()).replace("{block}", &block.to_string())
+    }
+
+    /// Elements that one block takes.
+    pub fn elements_per_block(&self, block: u32) -> u64 {
+        u64::from(self.elements_per_thread) * u64::from(block)
+    }
+
+    /// What the file may not say.
+    fn check(&self) -> Result<()> {
+        ensure!(is_name(&self.id), "id `{}`: it has lower-case letters, digits and hyphens", self.id);
+        ensure!(!self.hints.is_empty(), "{}: no hints: give at least one", self.id);
+        ensure!(!self.types.is_empty(), "{}: no types: give i32 at least", self.id);
+        ensure!(!self.blocks.is_empty(), "{}: no blocks: give the block sizes to try", self.id);
+        ensure!(
+            self.blocks.iter().all(|&block| self.elements_per_block(block) > 1),
+            "{}: a block must take two elements at least, or launches would never end",
+            self.id
+        );
+        ensure!(self.grid_max != Some(0), "{}: grid_max is at least 1", self.id);
+        for &block in self.blocks.iter().chain(self.goals.iter().map(|goal| &goal.block)) {
+            ensure!((1..=1024).contains(&block), "{}: a block of {block} threads: it has 1 to 1024", self.id);
+        }
+        for goal in &self.goals {
+            ensure!(is_name(&goal.name), "goal `{}`: it has lower-case letters, digits and hyphens", goal.name);
+            let unknown = goal.counters.iter().find(|name| Metric::named(name).is_none_or(|metric| metric.is_ratio));
+            if let Some(name) = unknown {
+                bail!("goal {}: `{name}` is no count: `simt::counters` has the names", goal.name);
+            }
+            ensure!(!goal.counters.is_empty(), "goal {}: no counters", goal.name);
+        }
+        for wrong in &self.wrong {
+            ensure!(is_name(&wrong.name), "wrong `{}`: it has lower-case letters, digits and hyphens", wrong.name);
+            let is_goal = self.goals.iter().any(|goal| goal.name == wrong.reason);
+            ensure!(
+                is_goal || wrong.reason == WRONG_SUM || Code::named(&wrong.reason).is_some(),
+                "wrong {}: `{}` is no reason: it is {WRONG_SUM}, the code of a fault or the name of a goal",
+                wrong.name,
+                wrong.reason
+            );
+        }
+        Ok(())
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(letters)
+}
+
+/// Where a chapter's exercises are described.
+pub fn file(root: &Path, chapter: &str) -> PathBuf {
+    root.join("chapters").join(chapter).join("exercises.toml")
+}
+
+/// Every exercise, in the order of the book.
+///
+/// # Errors
+/// A file that cannot be read or says something impossible, two exercises of one id, or none at all.
+pub fn load(root: &Path) -> Result<Vec<Exercise>> {
+    let mut exercises: Vec<Exercise> = Vec::new();
+    for chapter in chapters(root)? {
+        let path = file(root, &chapter);
+        if !path.is_file() {
+            continue;
+        }
+        let name = workspace::name(root, &path);
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{name}`"))?;
+        for exercise in parse(&text, &chapter).with_context(|| format!("{name} is no list of exercises"))? {
+            if let Some(known) = exercises.iter().find(|known| known.id == exercise.id) {
+                bail!("{name}: {} has an exercise `{}` already: take another id", known.chapter, known.id);
+            }
+            exercises.push(exercise);
+        }
+    }
+    ensure!(!exercises.is_empty(), "found no chapters/*/exercises.toml with an exercise in it");
+    Ok(exercises)
+}
+
+/// The exercises of one file.
+pub(super) fn parse(text: &str, chapter: &str) -> Result<Vec<Exercise>> {
+    let mut file: File = toml::from_str(text)?;
+    for exercise in &mut file.exercise {
+        exercise.chapter = chapter.to_owned();
+        exercise.check()?;
+    }
+    Ok(file.exercise)
+}
+
+/// Folders of `chapters/`, sorted.
+fn chapters(root: &Path) -> Result<Vec<String>> {
+    let folder = root.join("chapters");
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = std::fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = r#"
+        [[exercise]]
+        id = "four-loads"
+        title = "t"
+        question = "q"
+        hints = ["h"]
+        blocks = [96]
+        types = ["i32", "f32"]
+        elements_per_thread = 4
+
+        [[exercise.goal]]
+        name = "few-barriers"
+        say = "s"
+        counters = ["barriers"]
+        at_most = 8
+
+        [[exercise.wrong]]
+        name = "one-guard"
+        reason = "few-barriers"
+        why = "w"
+    "#;
+
+    #[test]
+    fn names_follow_from_the_id() {
+        let exercises = parse(SMALL, "ch04-first-add").unwrap();
+        let exercise = &exercises[0];
+        assert_eq!(exercise.entry(Type::F32, 96), "four_loads_f32");
+        assert_eq!(exercise.chapter_number(), "ch04");
+        assert_eq!(exercise.elements_per_block(96), 384);
+        let root = Path::new("r");
+        let wrong = exercise.wrong_source(root, &exercise.wrong[0]);
+        assert_eq!(wrong.cu, Path::new("r/chapters/ch04-first-add/wrong/four-loads-one-guard.cu"));
+        assert_eq!(exercise.starter(root).ptx, Path::new("r/chapters/ch04-first-add/exercises/four-loads.ptx"));
+        assert_eq!(exercise.sources(root).len(), 3);
+    }
+
+    #[test]
+    fn an_instance_for_each_block_has_the_block_in_its_name() {
+        let text = SMALL.replace("title =", "entry = \"k_b{block}_{type}\"\ntitle =");
+        assert_eq!(parse(&text, "c").unwrap()[0].entry(Type::I32, 64), "k_b64_i32");
+    }
+
+    #[test]
+    fn what_is_impossible_is_named() {
+        for (from, to, problem) in [
+            ("\"i32\"", "\"i33\"", "no type `i33`"),
+            ("[96]", "[2048]", "a block of 2048 threads"),
+            ("[96]", "[]", "no blocks"),
+            ("\"barriers\"", "\"barrier\"", "`barrier` is no count"),
+            ("\"barriers\"", "\"ptx_lane_efficiency\"", "`ptx_lane_efficiency` is no count"),
+            ("reason = \"few-barriers\"", "reason = \"slow\"", "`slow` is no reason"),
+            ("id = \"four-loads\"", "id = \"../x\"", "id `../x`"),
+            ("[\"h\"]", "[]", "no hints"),
+            ("title =", "op = \"mean\"\ntitle =", "no operation `mean`"),
+            ("at_most", "at_least", "at_least"),
+            ("title", "titel", "title"),
+        ] {
+            let error = parse(&SMALL.replacen(from, to, 1), "c").unwrap_err();
+            assert!(format!("{error:#}").contains(problem), "{to}: {error:#}");
+        }
+    }
+
+    #[test]
+    fn no_exercise_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(load(dir.path()).unwrap_err().to_string().contains("found no chapters/*/exercises.toml"));
+    }
+
+    #[test]
+    fn an_id_is_taken_once() {
+        let dir = tempfile::tempdir().unwrap();
+        for chapter in ["ch01-a", "ch02-b"] {
+            std::fs::create_dir_all(dir.path().join("chapters").join(chapter)).unwrap();
+            std::fs::write(file(dir.path(), chapter), SMALL).unwrap();
+        }
+        let message = load(dir.path()).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "chapters/ch02-b/exercises.toml: ch01-a has an exercise `four-loads` already: take another id"
+        );
+    }
+}

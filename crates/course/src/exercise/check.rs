@@ -1,0 +1,210 @@
+//! The gate's check of the exercises themselves: every starter fails, every solution passes, every wrong kernel is
+//! rejected for the reason that its chapter states.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use device::KernelSource;
+
+use super::catalogue::{self, Exercise};
+use super::copy;
+use super::judge::{Failure, Verdict};
+use super::verdict_on;
+use crate::findings::Findings;
+use crate::workspace;
+
+/// Wrong kernels that an exercise has at least: a judge that accepts everything must not pass.
+const WRONG_MIN: usize = 2;
+/// What tells readers where to write.
+const TODO: &str = "TODO";
+/// Folders of a chapter that hold exercises.
+const FOLDERS: [&str; 3] = ["exercises", "solutions", "wrong"];
+
+/// Judges every kernel that the exercises of these chapters come with. Each chapter must have an exercise.
+///
+/// # Errors
+/// Exercises that cannot be read, or kernels that cannot be compiled here.
+pub fn check(root: &Path, chapters: &[&str]) -> Result<Findings> {
+    let mut findings = Findings::new("kernels of exercises");
+    let exercises = catalogue::load(root)?;
+    for chapter in chapters {
+        if !exercises.iter().any(|exercise| exercise.chapter == *chapter) {
+            let file = workspace::name(root, &catalogue::file(root, chapter));
+            findings.problems.push(format!("{file}: has no exercise, and every chapter has one"));
+        }
+    }
+    for exercise in &exercises {
+        check_exercise(root, exercise, &mut findings)?;
+    }
+    findings.problems.extend(strays(root, &exercises)?);
+    Ok(findings)
+}
+
+fn check_exercise(root: &Path, exercise: &Exercise, findings: &mut Findings) -> Result<()> {
+    let file = workspace::name(root, &catalogue::file(root, &exercise.chapter));
+    if exercise.wrong.len() < WRONG_MIN {
+        findings.problems.push(format!("{file}: {} has fewer than {WRONG_MIN} wrong kernels", exercise.id));
+    }
+    let starter = exercise.starter(root);
+    if starter.cu.is_file() && !copy::read(root, &starter.cu)?.contains(TODO) {
+        findings.problems.push(format!("{}: does not say where to write: add a {TODO}", starter.cu_name()));
+    }
+    let right = |verdict: &Verdict| verdict.failure.as_ref().map(|failure| format!("fails: {}", found(failure)));
+    let starts = |verdict: &Verdict| match &verdict.failure {
+        None => Some("is a solution already".to_owned()),
+        Some(Failure::NoKernel(why)) => Some(format!("must compile, so that its verdict says something: {why}")),
+        Some(_) => None,
+    };
+    judge(root, exercise, &exercise.solution(root), findings, right)?;
+    judge(root, exercise, &starter, findings, starts)?;
+    for wrong in &exercise.wrong {
+        let rejected = |verdict: &Verdict| match &verdict.failure {
+            None => Some(format!("passes, and must be rejected for {}", wrong.reason)),
+            Some(failure) if failure.reasons().contains(&wrong.reason.as_str()) => None,
+            Some(failure) => Some(format!("is rejected for {}, not for {}", found(failure), wrong.reason)),
+        };
+        judge(root, exercise, &exercise.wrong_source(root, wrong), findings, rejected)?;
+    }
+    Ok(())
+}
+
+/// Judges one kernel and asks `problem` what is wrong with the verdict.
+fn judge(
+    root: &Path,
+    exercise: &Exercise,
+    source: &KernelSource,
+    findings: &mut Findings,
+    problem: impl Fn(&Verdict) -> Option<String>,
+) -> Result<()> {
+    let name = source.cu_name();
+    if !source.cu.is_file() {
+        findings.problems.push(format!("{name}: missing: {} names it", exercise.id));
+        return Ok(());
+    }
+    findings.examined += 1;
+    let verdict = verdict_on(exercise, &name, copy::compile_committed(root, source)?)?;
+    findings.problems.extend(problem(&verdict).map(|problem| format!("{name}: {problem}")));
+    Ok(())
+}
+
+fn found(failure: &Failure) -> String {
+    match failure {
+        Failure::NoKernel(why) => why.clone(),
+        Failure::Case { case, .. } => {
+            let reasons = lab::text::listed(&failure.reasons());
+            format!("{reasons} at n = {}, block {}, {}", case.n, case.block, case.ty)
+        }
+        Failure::Goal { goal, counted, .. } => format!("{} ({counted} counted)", goal.name),
+    }
+}
+
+/// Kernels in the folders of the exercises that no exercise names.
+fn strays(root: &Path, exercises: &[Exercise]) -> Result<Vec<String>> {
+    let known: BTreeSet<PathBuf> = exercises
+        .iter()
+        .flat_map(|exercise| exercise.sources(root))
+        .flat_map(|source| [source.cu, source.ptx])
+        .collect();
+    let mut strays = Vec::new();
+    let chapters: BTreeSet<&str> = exercises.iter().map(|exercise| exercise.chapter.as_str()).collect();
+    for folder in chapters.iter().flat_map(|chapter| FOLDERS.map(|name| root.join("chapters").join(chapter).join(name)))
+    {
+        let files = workspace::walk(&folder)?.into_iter().filter(|file| !known.contains(file));
+        strays.extend(files.map(|file| format!("{}: no exercise names it", workspace::name(root, &file))));
+    }
+    Ok(strays)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHAPTER: &str = "ch04-first-add";
+
+    /// A tree with the exercises of one chapter, and nothing else.
+    fn tree() -> tempfile::TempDir {
+        let (from, dir) = (workspace::root().unwrap().join("chapters").join(CHAPTER), tempfile::tempdir().unwrap());
+        let to = dir.path().join("chapters").join(CHAPTER);
+        std::fs::create_dir(dir.path().join("kernels")).unwrap(); // which is how a source tree is known
+        for folder in FOLDERS {
+            std::fs::create_dir_all(to.join(folder)).unwrap();
+            for file in workspace::walk(&from.join(folder)).unwrap() {
+                std::fs::copy(&file, to.join(file.strip_prefix(&from).unwrap())).unwrap();
+            }
+        }
+        std::fs::copy(from.join("exercises.toml"), to.join("exercises.toml")).unwrap();
+        dir
+    }
+
+    /// Puts one kernel, with its PTX, in the place of another.
+    fn put(root: &Path, from: &str, to: &str) {
+        for extension in ["cu", "ptx"] {
+            let path = |name: &str| root.join("chapters").join(CHAPTER).join(format!("{name}.{extension}"));
+            std::fs::copy(path(from), path(to)).unwrap();
+        }
+    }
+
+    fn problems(root: &Path) -> Vec<String> {
+        check(root, &[]).unwrap().problems
+    }
+
+    #[test]
+    fn starters_fail_solutions_pass_and_wrong_kernels_are_rejected() {
+        let findings = check(&workspace::root().unwrap(), &[]).unwrap();
+        assert!(findings.examined >= 4, "{} kernels are no exercise", findings.examined);
+        assert_eq!(findings.problems, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_solution_that_fails_is_named() {
+        let dir = tree();
+        put(dir.path(), "wrong/four-loads-side-by-side", "solutions/four-loads");
+        let problem = "chapters/ch04-first-add/solutions/four-loads.cu: fails: sectors-once (512 counted)";
+        assert_eq!(problems(dir.path()), [problem]);
+    }
+
+    #[test]
+    fn a_starter_and_a_wrong_kernel_that_pass_are_named() {
+        let dir = tree();
+        put(dir.path(), "solutions/four-loads", "exercises/four-loads");
+        put(dir.path(), "solutions/four-loads", "wrong/four-loads-one-guard");
+        let problems = problems(dir.path());
+        assert!(
+            problems[0].ends_with("exercises/four-loads.cu: does not say where to write: add a TODO"),
+            "{problems:?}"
+        );
+        assert!(problems[1].ends_with("exercises/four-loads.cu: is a solution already"), "{problems:?}");
+        assert!(problems[2].ends_with("one-guard.cu: passes, and must be rejected for wrong-sum"), "{problems:?}");
+        assert_eq!(problems.len(), 3, "{problems:?}");
+    }
+
+    #[test]
+    fn another_reason_than_the_stated_one_is_named() {
+        let dir = tree();
+        put(dir.path(), "wrong/four-loads-first-guard", "wrong/four-loads-one-guard");
+        let problems = problems(dir.path());
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(
+            problems[0].contains("is rejected for out-of-bounds at n = 1, block 32, i32, not for wrong-sum"),
+            "{problems:?}"
+        );
+    }
+
+    #[test]
+    fn missing_and_stray_files_and_empty_chapters_are_named() {
+        let dir = tree();
+        let file = |name: &str| dir.path().join("chapters").join(CHAPTER).join(name);
+        std::fs::remove_file(file("wrong/four-loads-one-guard.cu")).unwrap();
+        std::fs::write(file("solutions/other.cu"), "").unwrap();
+        let problems = check(dir.path(), &[CHAPTER, "ch05-unroll"]).unwrap().problems;
+        assert_eq!(
+            problems,
+            [
+                "chapters/ch05-unroll/exercises.toml: has no exercise, and every chapter has one",
+                "chapters/ch04-first-add/wrong/four-loads-one-guard.cu: missing: four-loads names it",
+                "chapters/ch04-first-add/solutions/other.cu: no exercise names it",
+            ]
+        );
+    }
+}

@@ -1,0 +1,303 @@
+//! Judges a kernel of an exercise: sums at the sizes where kernels go wrong, unaligned input, other schedules, then the
+//! goals. It stops at the first thing that is not right, and tries small cases first, so that what it shows is the
+//! smallest case that fails.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use device::Schedule;
+use lab::{Array, Op, Type};
+
+use super::bench::{Answer, Bench, Case};
+use super::catalogue::{Exercise, Goal, Launches, WRONG_SUM};
+
+/// Random schedules that are tried besides the two without a seed.
+const SEEDS: u64 = 8;
+/// The schedule of sums and goals: that of today's GPUs, with lanes kept together where the program lets them.
+const SCHEDULE: Schedule = Schedule::Independent { seed: None };
+/// A case of more elements than this is shown as it is: making it smaller, or taking its sum apart into what each element
+/// contributes, takes a run for each element.
+const LOOKED_INTO_MAX: u64 = 1100;
+/// A prime, and powers of two with their neighbours, besides the sizes around a warp and a block.
+const LONG_SIZES: [u64; 7] = [1009, 1023, 1024, 1025, 4095, 4097, 10_007];
+
+/// What a kernel is worth.
+#[derive(Debug)]
+pub struct Verdict {
+    /// What was tried, in order.
+    pub stages: Vec<Stage>,
+    /// The first thing that was not right; `None` for a solution.
+    pub failure: Option<Failure>,
+}
+
+/// One kind of trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stage {
+    /// `right results`
+    pub name: &'static str,
+    /// What it looks at, for the reader.
+    pub what: String,
+    /// Cases that were right.
+    pub passed: usize,
+    /// Cases there are.
+    pub cases: usize,
+}
+
+/// Why a kernel is no solution.
+#[derive(Debug)]
+pub enum Failure {
+    /// It cannot run at all: what the compiler or the loader says.
+    NoKernel(String),
+    /// A wrong result or a fault.
+    Case {
+        /// What was asked.
+        case: Case,
+        /// What came out.
+        answer: Box<Answer>,
+        /// Which elements are missing or counted twice, if that could be found out.
+        contributions: Option<String>,
+    },
+    /// More was counted than the goal allows.
+    Goal {
+        /// The goal.
+        goal: Goal,
+        /// The run that was counted.
+        case: Case,
+        /// What was counted.
+        counted: u64,
+        /// The source line that most of it comes from, and its part.
+        most: Option<(u32, u64)>,
+    },
+}
+
+impl Failure {
+    /// What `exercises.toml` may call it: the codes of faults, `wrong-sum`, a goal's name. Empty for a kernel that does not
+    /// compile.
+    pub fn reasons(&self) -> Vec<&str> {
+        match self {
+            Failure::NoKernel(_) => Vec::new(),
+            Failure::Case { answer, .. } => {
+                let mut reasons: Vec<&str> = answer.faults.iter().map(|fault| fault.code.name()).collect();
+                reasons.dedup();
+                reasons.extend((!answer.verdict.right).then_some(WRONG_SUM));
+                reasons
+            }
+            Failure::Goal { goal, .. } => vec![&goal.name],
+        }
+    }
+}
+
+/// Judges compiled code; `name` is what messages call it.
+///
+/// # Errors
+/// A simulator that cannot go on, which says nothing about the kernel.
+pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
+    let mut stages = stages(exercise);
+    let bench = match Bench::new(exercise, &format!("PTX of {name}"), ptx) {
+        Ok(bench) => bench,
+        Err(why) => return Ok(Verdict { stages: names(stages), failure: Some(Failure::NoKernel(why)) }),
+    };
+    let mut failure = None;
+    'all: for (stage, cases) in &mut stages {
+        for &case in cases.iter() {
+            let answer = bench.ask(case)?;
+            if !answer.is_right() {
+                failure = Some(smallest(exercise, &bench, case, answer)?);
+                break 'all;
+            }
+            stage.passed += 1;
+        }
+    }
+    let mut stages = names(stages);
+    let mut goals = Stage { name: "goals", what: said(&exercise.goals), passed: 0, cases: exercise.goals.len() };
+    if failure.is_none() {
+        failure = missed(exercise, &bench, &mut goals)?;
+    }
+    if goals.cases > 0 {
+        stages.push(goals);
+    }
+    Ok(Verdict { stages, failure })
+}
+
+fn names(stages: Vec<(Stage, Vec<Case>)>) -> Vec<Stage> {
+    stages.into_iter().map(|(stage, _)| stage).collect()
+}
+
+fn said(goals: &[Goal]) -> String {
+    goals.iter().map(|goal| goal.say.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+/// The stages before the goals, with their cases.
+fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
+    let sums = sums(exercise);
+    let shifted: Vec<Case> = few(exercise).map(|case| Case { offset: 1, ..case }).collect();
+    let scheduled: Vec<Case> =
+        schedules().flat_map(|schedule| few(exercise).map(move |case| Case { schedule, ..case })).collect();
+    let largest = sums.iter().map(|case| case.n).max().unwrap_or(0);
+    let listed = |numbers: &[u32]| lab::text::listed(&numbers.iter().map(u32::to_string).collect::<Vec<_>>());
+    let types: Vec<&str> = exercise.types.iter().map(|ty| ty.name()).collect();
+    let stage = |name, what, cases: Vec<Case>| (Stage { name, what, passed: 0, cases: cases.len() }, cases);
+    vec![
+        stage(
+            "right results",
+            format!(
+                "{}, blocks of {}, n up to {}, nothing out of order",
+                lab::text::listed(&types),
+                listed(&exercise.blocks),
+                lab::text::grouped(largest)
+            ),
+            sums,
+        ),
+        stage("unaligned input", "an array that begins 4 bytes further on".to_owned(), shifted),
+        stage("schedules", format!("lanes in lockstep, and apart in {SEEDS} random orders"), scheduled),
+    ]
+}
+
+/// Every size, block and type, small ones first.
+fn sums(exercise: &Exercise) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for &block in &exercise.blocks {
+        for n in sizes(exercise, block) {
+            cases.extend(exercise.types.iter().map(|&ty| Case { ty, n, block, offset: 0, schedule: SCHEDULE }));
+        }
+    }
+    cases.sort_by_key(|case| (case.n, case.block));
+    cases
+}
+
+/// None, one, around a warp, around the threads of a block and the elements it takes, a prime, powers of two and their
+/// neighbours.
+fn sizes(exercise: &Exercise, block: u32) -> BTreeSet<u64> {
+    let around = |n: u64| [n - 1, n, n + 1];
+    let per_block = exercise.elements_per_block(block);
+    let mut sizes: BTreeSet<u64> =
+        [32, u64::from(block), per_block, 2 * per_block].into_iter().flat_map(around).collect();
+    sizes.extend(LONG_SIZES);
+    sizes.insert(1);
+    sizes.remove(&0);
+    // A sum of nothing takes no launch where kernels are launched until one value is left.
+    if exercise.launches == Launches::Once {
+        sizes.insert(0);
+    }
+    sizes
+}
+
+/// Two blocks, the second nearly empty, of every size and type.
+fn few(exercise: &Exercise) -> impl Iterator<Item = Case> + '_ {
+    exercise.blocks.iter().flat_map(|&block| {
+        let n = exercise.elements_per_block(block) + 33;
+        exercise.types.iter().map(move |&ty| Case { ty, n, block, offset: 0, schedule: SCHEDULE })
+    })
+}
+
+fn schedules() -> impl Iterator<Item = Schedule> {
+    let seeded = (1..=SEEDS).map(|seed| Schedule::Independent { seed: Some(seed) });
+    std::iter::once(Schedule::Lockstep).chain(seeded)
+}
+
+/// The first goal that is missed.
+fn missed(exercise: &Exercise, bench: &Bench<'_>, stage: &mut Stage) -> Result<Option<Failure>> {
+    for goal in &exercise.goals {
+        let ty = exercise.types.first().copied().unwrap_or(Type::I32);
+        let n = goal.n.unwrap_or(exercise.elements_per_block(goal.block));
+        let case = Case { ty, n, block: goal.block, offset: 0, schedule: SCHEDULE };
+        let answer = bench.ask(case)?;
+        if !answer.is_right() {
+            return smallest(exercise, bench, case, answer).map(Some);
+        }
+        let sum = |counters| goal.metrics().map(|metric| (metric.value)(counters) as u64).sum::<u64>();
+        let counted = sum(&answer.counters);
+        if counted > goal.at_most {
+            let most = answer.lines.iter().map(|line| (line.line, sum(&line.counters))).max_by_key(|&(_, part)| part);
+            return Ok(Some(Failure::Goal { goal: goal.clone(), case, counted, most }));
+        }
+        stage.passed += 1;
+    }
+    Ok(None)
+}
+
+/// The failure with the fewest elements, at the block, type and schedule where one was found.
+fn smallest(exercise: &Exercise, bench: &Bench<'_>, found: Case, answer: Answer) -> Result<Failure> {
+    let (mut case, mut answer) = (found, answer);
+    if found.n <= LOOKED_INTO_MAX {
+        for n in 1..found.n {
+            let smaller = bench.ask(Case { n, ..found })?;
+            if !smaller.is_right() {
+                (case, answer) = (Case { n, ..found }, smaller);
+                break;
+            }
+        }
+    }
+    let contributions = contributions(exercise, bench, case, &answer)?;
+    Ok(Failure::Case { case, answer: Box::new(answer), contributions })
+}
+
+/// What each element contributes to a wrong sum of i32: with all others 0 and this one 1, the result is how often it is
+/// counted. `None` where faults say enough, where there are too many elements, or where that does not explain the result.
+fn contributions(exercise: &Exercise, bench: &Bench<'_>, case: Case, answer: &Answer) -> Result<Option<String>> {
+    let case = Case { ty: Type::I32, ..case };
+    let is_sum = exercise.op == Op::Sum && exercise.types.contains(&case.ty);
+    if !is_sum || !answer.faults.is_empty() || case.n > LOOKED_INTO_MAX || case.n == 0 {
+        return Ok(None);
+    }
+    let mut counts = Vec::new();
+    for i in 0..case.n as usize {
+        let mut one_hot = vec![0; case.n as usize];
+        one_hot[i] = 1;
+        let alone = bench.ask_of(case, &Array::I32(one_hot))?;
+        if !alone.faults.is_empty() {
+            return Ok(None);
+        }
+        counts.push(alone.result.to_f64() as i64);
+    }
+    Ok(described(&counts))
+}
+
+/// `elements 32 to 63 are missing; element 0 is counted twice`; `None` if each is counted once.
+fn described(counts: &[i64]) -> Option<String> {
+    let mut runs: Vec<(usize, usize, i64)> = Vec::new();
+    for (i, &count) in counts.iter().enumerate() {
+        match runs.last_mut() {
+            Some((_, last, known)) if *known == count => *last = i,
+            _ => runs.push((i, i, count)),
+        }
+    }
+    runs.retain(|&(_, _, count)| count != 1);
+    let shown = runs.iter().take(3).map(|&(first, last, count)| {
+        let (elements, are) = if first == last {
+            (format!("element {first}"), "is")
+        } else {
+            (format!("elements {first} to {last}"), "are")
+        };
+        match count {
+            0 => format!("{elements} {are} missing"),
+            2 => format!("{elements} {are} counted twice"),
+            more if more > 2 => format!("{elements} {are} counted {more} times"),
+            _ => format!("{elements} {are} counted wrongly"),
+        }
+    });
+    let mut text = shown.collect::<Vec<_>>().join("; ");
+    if runs.len() > 3 {
+        let wrong = counts.iter().filter(|&&count| count != 1).count();
+        text.push_str(&format!("; and so on, {wrong} of {} elements", counts.len()));
+    }
+    (!runs.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contributions_are_told_in_ranges() {
+        assert_eq!(described(&[1, 1]), None);
+        assert_eq!(described(&[1, 0, 0]).unwrap(), "elements 1 to 2 are missing");
+        assert_eq!(described(&[2, 1, 3]).unwrap(), "element 0 is counted twice; element 2 is counted 3 times");
+        let text = described(&[0, 1, 0, 1, 0, 1, 0, 1]).unwrap();
+        assert_eq!(
+            text,
+            "element 0 is missing; element 2 is missing; element 4 is missing; and so on, 4 of 8 elements"
+        );
+        assert_eq!(described(&[-1]).unwrap(), "element 0 is counted wrongly");
+    }
+}

@@ -1,0 +1,107 @@
+//! A verdict in words: what passed, the first thing that failed in its smallest case, and where to look.
+
+use std::path::Path;
+
+use lab::Type;
+use lab::text::{WIDTH, grouped, three_digits, wrapped};
+
+use super::bench::{Answer, Case};
+use super::catalogue::Goal;
+use super::judge::{Failure, Stage, Verdict};
+
+/// Everything that was found out about a kernel. `text` is its source, for lines that goals point to, and `name` what
+/// messages call it.
+pub fn verdict(verdict: &Verdict, root: &Path, name: &str, text: &str) -> String {
+    if let Some(Failure::NoKernel(why)) = &verdict.failure {
+        return format!("  ✗ compiles and loads\n\n{}\n", why.trim_end());
+    }
+    let mut out = String::from("  ✓ compiles and loads\n");
+    let mut is_reached = true;
+    for stage in &verdict.stages {
+        out.push_str(&stage_line(stage, is_reached));
+        is_reached &= stage.passed == stage.cases;
+    }
+    match &verdict.failure {
+        Some(Failure::Case { case, answer, contributions }) => {
+            out.push_str(&case_text(*case, answer, contributions.as_deref(), root));
+        }
+        Some(Failure::Goal { goal, case, counted, most }) => {
+            out.push_str(&goal_text(goal, *case, *counted, *most, (name, text)));
+        }
+        Some(Failure::NoKernel(_)) | None => {}
+    }
+    out
+}
+
+fn stage_line(stage: &Stage, is_reached: bool) -> String {
+    let Stage { name, what, passed, cases } = stage;
+    let (mark, count) = match (is_reached, passed == cases) {
+        (false, _) => ('–', "not tried yet".to_owned()),
+        (true, true) => ('✓', format!("{cases} of {cases}")),
+        (true, false) => ('✗', format!("{passed} of {cases}")),
+    };
+    let line = format!("  {mark} {name:<16} {count:<14} {what}");
+    format!("{}\n", wrapped(&line, &" ".repeat(36)))
+}
+
+/// `n = 33, 32 threads a block, i32`
+fn asked(case: Case) -> String {
+    let mut text = format!("n = {}, {} threads a block, {}", grouped(case.n), case.block, case.ty);
+    if case.offset > 0 {
+        text.push_str(&format!(", input {} element further on", case.offset));
+    }
+    if case.schedule != (device::Schedule::Independent { seed: None }) {
+        text.push_str(&format!(", schedule {}", case.schedule));
+    }
+    text
+}
+
+fn case_text(case: Case, answer: &Answer, contributions: Option<&str>, root: &Path) -> String {
+    let mut out = format!("\nfails first at {}\n", asked(case));
+    if !answer.verdict.right {
+        out.push_str(&format!("{}\n", wrapped(&wrong_sum(case, answer, contributions), "")));
+    }
+    if let Some(first) = answer.faults.first() {
+        out.push_str(&format!("\n{}", lab::show::findings(std::slice::from_ref(first), root)));
+        match answer.faults.len() - 1 {
+            0 => {}
+            1 => out.push_str("and 1 more finding in this run\n"),
+            more => out.push_str(&format!("and {} more findings in this run\n", grouped(more as u64))),
+        }
+    }
+    out
+}
+
+fn wrong_sum(case: Case, answer: &Answer, contributions: Option<&str>) -> String {
+    let (result, expected) = (answer.result, answer.expected);
+    let mut text = format!("the result is {result}, expected {expected}");
+    if case.ty != Type::I32 {
+        let (error, bound) = (three_digits(answer.verdict.abs_error), three_digits(answer.verdict.error_bound));
+        text.push_str(&format!(": off by {error}, and rounding explains {bound}"));
+    }
+    if let Some(contributions) = contributions {
+        text.push_str(&format!(": {contributions}"));
+    }
+    text
+}
+
+fn goal_text(goal: &Goal, case: Case, counted: u64, most: Option<(u32, u64)>, (name, text): (&str, &str)) -> String {
+    let mut out = format!("\ngoal missed: {}\n", goal.say);
+    let limit = if goal.at_most == 0 { "none".to_owned() } else { format!("at most {}", grouped(goal.at_most)) };
+    let told = format!("counted {}, allowed {limit}, at {}", grouped(counted), asked(case));
+    out.push_str(&format!("{}\n", wrapped(&told, "")));
+    for metric in goal.metrics() {
+        out.push_str(&format!("{}\n", wrapped(&format!("  {}: {}", metric.key, metric.plain), "    ")));
+    }
+    let line = most.and_then(|(line, part)| Some((line, part, text.lines().nth((line as usize).checked_sub(1)?)?)));
+    if let Some((line, part, source)) = line {
+        let part = if part == counted { "all of it".to_owned() } else { format!("{} of them", grouped(part)) };
+        out.push_str(&format!("{part} in {name}:{line}\n  {line} | {}\n", shortened(source.trim_end())));
+    }
+    out
+}
+
+/// A line of source, cut where a terminal ends.
+fn shortened(line: &str) -> String {
+    line.chars().take(WIDTH).collect()
+}
