@@ -40,6 +40,10 @@ for chapter in "${chapters[@]}"; do
     mkdir -p "$out/$chapter"
     echo "== $chapter: results and times"
     "$bin/$chapter" --device gpu --record "$out/$chapter/$name.json"
+    if "$bin/$chapter" --help | grep -q '^ *--sweep'; then
+        echo "== $chapter: sweep"
+        "$bin/$chapter" --device gpu --sweep --record "$out/$chapter/$name-sweep.json"
+    fi
 
     # Each variant's kernels, by name, as the chapter lists them.
     mapfile -t variants < <("$bin/$chapter" --help | sed -n '/^Variants:/,$ s/^  \([a-z0-9_]\+\) .*/\1/p')
@@ -52,7 +56,7 @@ for chapter in "${chapters[@]}"; do
                     csv=$out/$chapter/$variant-$type-$n.csv
                     ncu --clock-control none --csv --metrics "$metrics" \
                         "$bin/$chapter" --device gpu --variant "$variant" --type "$type" --n "$n" --once > "$csv"
-                    profiled+=("$n:$csv")
+                    profiled+=("$n:$variant:$type:$csv")
                 done
             done
         done

@@ -1,9 +1,9 @@
 """Turns CSV that ncu printed into chapters/<chapter>/data/h200-ncu.json.
 
-Usage: python3 scripts/ncu_to_json.py PTX N:CSV [N:CSV ...]
+Usage: python3 scripts/ncu_to_json.py PTX N:VARIANT:TYPE:CSV [N:VARIANT:TYPE:CSV ...]
 
-N is the number of elements of the first launch in that file; every further launch reads the block sums of the one
-before it. PTX is the committed file of the chapter, whose hash goes into the record.
+N is the number of elements that the run in that file reduces, with all its launches; VARIANT and TYPE are what the
+chapter's program was given. PTX is the committed file of the chapter, whose hash goes into the record.
 """
 
 import csv
@@ -27,18 +27,17 @@ def launches(path):
 
 
 def main(arguments):
-    if len(arguments) < 2 or any(":" not in pair for pair in arguments[1:]):
+    if len(arguments) < 2 or any(run.count(":") < 3 for run in arguments[1:]):
         sys.exit(__doc__)
     cases = []
-    for pair in arguments[1:]:
-        elements, path = pair.split(":", 1)
-        elements = int(elements)
+    for run in arguments[1:]:
+        elements, variant, kind, path = run.split(":", 3)
         rows = launches(path)
         if not rows:
             sys.exit(f"ncu_to_json.py: {path} holds no launch; what ncu said:\n" + open(path).read()[-2000:])
-        for kernel, grid, block, metrics in rows:
-            cases.append({"kernel": kernel, "grid": grid, "block": block, "n": elements, "metrics": metrics})
-            elements = grid[0]
+        for number, (kernel, grid, block, metrics) in enumerate(rows):
+            case = {"kernel": kernel, "variant": variant, "type": kind, "n": int(elements), "launch": number}
+            cases.append({**case, "grid": grid, "block": block, "metrics": metrics})
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     device, driver = subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines()[0].split(", ")
     with open(arguments[0], "rb") as ptx:
