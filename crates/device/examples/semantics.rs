@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use device::{Arg, Call, Checks, Choice, Device, Geometry, SimOptions};
-use fixture::{Group, Kernel, encode, groups};
+use fixture::{Group, Kernel, decode, encode, groups};
 use operands::ROWS;
 use serde_json::{Map, Value, json};
 
@@ -107,12 +107,11 @@ fn record(device: &Device, group: &Group, out: &Path) -> Result<PathBuf> {
         "driver": description.driver,
         "cuda": description.cuda,
         "date": humantime::format_rfc3339_seconds(SystemTime::now()).to_string().split('T').next(),
-        "rows": ROWS,
         "kernels": kernels,
     });
     let card = description.name.split_whitespace().next_back().unwrap_or("device").to_lowercase();
     let path = out.join(format!("{}.{card}.json", group.name));
-    // One line a kernel's opcode, so that a change shows as a change of that line.
+    // A line for each opcode, so that a change shows as a change of that line.
     std::fs::write(&path, serde_json::to_string_pretty(&record)? + "\n").with_context(|| path.display().to_string())?;
     Ok(path)
 }
@@ -124,15 +123,18 @@ fn launch(device: &Device, module: &device::Module, kernel: &Kernel) -> Result<M
     device.launch(&Call {
         module,
         kernel: &kernel.name,
-        geometry: Geometry::linear(1, ROWS as u32),
+        geometry: Geometry::linear(kernel.blocks(), ROWS as u32),
         args: vec![Arg::Address(&input, 0), Arg::Address(&output, 0)],
     })?;
     let words = device.download(&output)?;
     let text = |at: usize, fixture: &fixture::Fixture| {
-        let outputs = kernel.outputs_of(at, &words);
-        let texts: Vec<String> =
-            outputs.iter().zip(fixture.outputs()).map(|(values, bits)| encode(values, bits)).collect();
-        (fixture.key(), Value::from(texts.join("|")))
+        let mut texts = Vec::new();
+        for (values, bits) in kernel.outputs_of(at, &words).iter().zip(fixture.outputs()) {
+            let text = encode(values, bits);
+            ensure!(decode(&text, bits) == *values, "{} gave more than {bits} bits", fixture.key());
+            texts.push(text);
+        }
+        Ok((fixture.key(), Value::from(texts.join("|"))))
     };
-    Ok(kernel.fixtures.iter().enumerate().map(|(at, fixture)| text(at, fixture)).collect())
+    kernel.fixtures.iter().enumerate().map(|(at, fixture)| text(at, fixture)).collect()
 }

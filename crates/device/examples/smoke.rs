@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use device::{Arg, Call, Choice, Device, Error, Geometry, KernelSource, Report, SimOptions};
+use device::{Arg, Call, Choice, Device, Error, Geometry, KernelSource, Report, SimOptions, Timed};
 
 const BLOCK: u32 = 256;
 const N: u32 = 100_003;
@@ -58,7 +58,7 @@ fn smoke(choice: Choice) -> Result<bool, Error> {
     let right = device.download(&sums)? == expected;
     println!("{} sums of {N} numbers: {}", expected.len(), if right { "right" } else { "WRONG" });
 
-    let calls: Vec<Vec<Call<'_>>> = (0..16).map(|_| vec![call()]).collect();
-    println!("{:?}", device.time(&calls, 15)?);
+    let calls: Vec<Timed<'_>> = (0..16).map(|_| Timed::Launches(vec![call()])).collect();
+    println!("{:?}", device.time(&calls, None, 15)?);
     Ok(right && faults.is_empty())
 }

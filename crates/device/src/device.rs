@@ -5,14 +5,16 @@ use std::marker::PhantomData;
 use simt::Options;
 
 use crate::buffer::{Storage, bytes_for};
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, Prepared, PreparedLaunch};
 use crate::launch::{Argument, bind};
 use crate::module::{self, Code};
 use crate::nvrtc::{Place, places};
 use crate::scalar::{bytes_of, from_bytes};
 use crate::sim::Sim;
 use crate::source::COMMITTED_TARGET;
-use crate::{Buffer, Call, Checks, Error, Geometry, KernelSource, Module, Report, Scalar, Schedule, Timing};
+use crate::{
+    Buffer, Call, Checks, Error, Foreign, Geometry, KernelSource, Module, Report, Scalar, Schedule, Timed, Timing,
+};
 
 /// What the reader asked for with `--device`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,29 +231,72 @@ impl Device {
         }
     }
 
-    /// Times `calls` by replaying a graph that holds them all in order, `replays` times after warm-up; each call is
-    /// a sequence of launches. Give calls that use different buffers, together several times the L2, to measure cold.
-    /// `None` on the simulator, which never prints a time as if it were a GPU's.
+    /// Times `calls` by replaying a graph that holds them all in order, `replays` times after warm-up. To measure cold,
+    /// give calls that use different buffers and a `flush` that reads more than the L2 holds: it is launched before each
+    /// replay, outside the time. `None` on the simulator, which never prints a time as if it were a GPU's.
     ///
     /// # Errors
     /// [`Error::NothingToTime`], and as [`Device::launch`].
-    pub fn time(&self, calls: &[Vec<Call<'_>>], replays: u32) -> Result<Option<Timing>, Error> {
+    pub fn time(&self, calls: &[Timed<'_>], flush: Option<&Call<'_>>, replays: u32) -> Result<Option<Timing>, Error> {
         let Kind::Gpu(gpu) = &self.kind else { return Ok(None) };
-        if replays == 0 || calls.is_empty() || calls.iter().any(Vec::is_empty) {
+        let is_nothing = |timed: &Timed<'_>| matches!(timed, Timed::Launches(calls) if calls.is_empty());
+        if replays == 0 || calls.is_empty() || calls.iter().any(is_nothing) {
             return Err(Error::NothingToTime);
         }
-        let prepared = calls.iter().flatten().map(|call| match &call.module.code {
-            Code::Gpu(code) => Ok((code, call.kernel, allowed(call), prepare(call)?)),
-            Code::Sim(_) => Err(Error::OtherDevice { name: call.module.slug.clone() }),
-        });
-        let launches = prepared.collect::<Result<Vec<_>, Error>>()?;
-        gpu.time(&launches, calls.len() as u32, replays).map(Some)
+        let flush = flush.map(prepare_gpu).transpose()?;
+        let mut prepared = Vec::new();
+        for timed in calls {
+            match timed {
+                Timed::Launches(calls) => {
+                    for call in calls {
+                        prepared.push(Prepared::Launch(prepare_gpu(call)?));
+                    }
+                }
+                Timed::Foreign(foreign) => prepared.push(Prepared::Foreign(foreign)),
+            }
+        }
+        gpu.time(&prepared, flush.as_ref(), calls.len() as u32, replays).map(Some)
+    }
+
+    /// Puts a library's work into the stream and waits for it; nothing happens on the simulator.
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] with what it says, [`Error::Driver`].
+    pub fn run_foreign(&self, foreign: &Foreign<'_>) -> Result<(), Error> {
+        match &self.kind {
+            Kind::Gpu(gpu) => gpu.run_foreign(foreign),
+            Kind::Sim(_) => Ok(()),
+        }
+    }
+
+    /// Another array with the same contents.
+    ///
+    /// # Errors
+    /// As [`Device::alloc`], and [`Error::Driver`].
+    pub fn duplicate<T: Scalar>(&self, buffer: &Buffer<T>) -> Result<Buffer<T>, Error> {
+        let mut copy = self.alloc::<T>(&buffer.name, buffer.len)?;
+        match (&self.kind, &buffer.storage, &mut copy.storage) {
+            (Kind::Gpu(gpu), Storage::Gpu(from), Storage::Gpu(to)) => gpu.copy(from, to, &buffer.name)?,
+            _ => {
+                let values = self.download(buffer)?;
+                self.write(&mut copy, &values)?;
+            }
+        }
+        Ok(copy)
     }
 }
 
 /// The geometry of a call; one that does not wait for the launch before it does not overlap it.
 fn allowed(call: &Call<'_>) -> Geometry {
     Geometry { overlaps: call.geometry.overlaps && call.module.waits(call.kernel), ..call.geometry }
+}
+
+/// A call as a GPU takes it.
+fn prepare_gpu<'a>(call: &'a Call<'_>) -> Result<PreparedLaunch<'a>, Error> {
+    match &call.module.code {
+        Code::Gpu(code) => Ok((code, call.kernel, allowed(call), prepare(call)?)),
+        Code::Sim(_) => Err(Error::OtherDevice { name: call.module.slug.clone() }),
+    }
 }
 
 /// Checks a call and lays out its arguments.

@@ -241,6 +241,13 @@ pub enum Error {
         values: usize,
     },
 
+    /// A library refused its own work.
+    #[error("the library's code failed: {problem}")]
+    Foreign {
+        /// What it said.
+        problem: String,
+    },
+
     /// Nothing to time.
     #[error("nothing to time: give at least one call with one launch, and one replay")]
     NothingToTime,

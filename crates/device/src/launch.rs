@@ -62,6 +62,17 @@ pub struct Report {
     pub trace: Option<simt::trace::Trace>,
 }
 
+/// One thing to time, from its first launch to the end of its last.
+pub enum Timed<'a> {
+    /// Launches, in order.
+    Launches(Vec<Call<'a>>),
+    /// Code of a library that puts its work into the stream it is given.
+    Foreign(&'a Foreign<'a>),
+}
+
+/// Puts a library's work into a CUDA stream, whose handle it is given, while that stream captures; `Err` says why not.
+pub type Foreign<'a> = dyn Fn(*mut std::ffi::c_void) -> Result<(), String> + 'a;
+
 /// A measured time. All times are per call (a whole reduction, all its launches).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {

@@ -23,7 +23,7 @@ mod source;
 pub use buffer::{Buffer, DeviceAddress};
 pub use device::{Choice, Description, Device, SimOptions};
 pub use error::Error;
-pub use launch::{Arg, Call, Geometry, Report, Timing};
+pub use launch::{Arg, Call, Foreign, Geometry, Report, Timed, Timing};
 pub use module::{Module, Origin, Resources};
 pub use probe::{Driver, Probe, probe};
 pub use scalar::Scalar;

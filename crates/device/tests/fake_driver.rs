@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use device::nvrtc::{Nvrtc, Place, pinned};
-use device::{Arg, Call, Choice, Device, Error, Geometry, KernelSource, SimOptions, Timing};
+use device::{Arg, Call, Choice, Device, Error, Geometry, KernelSource, SimOptions, Timed, Timing};
 
 const N: u32 = 1000;
 const BLOCK: u32 = 256;
@@ -104,15 +104,17 @@ fn tell() -> Result<(), Error> {
     let expected: Vec<i32> = values.chunks(BLOCK as usize).map(|block| block.iter().sum()).collect();
     println!("sums right: {}", device.download(&sums)? == expected);
 
-    let calls: Vec<Vec<Call<'_>>> = (0..3).map(|_| vec![call(kernel, BLOCK), call(kernel, BLOCK)]).collect();
-    let Timing { median_us, min_us, max_us, replays, calls } = device.time(&calls, 5)?.expect("a GPU has a clock");
+    let calls: Vec<Timed<'_>> =
+        (0..3).map(|_| Timed::Launches(vec![call(kernel, BLOCK), call(kernel, BLOCK)])).collect();
+    let Timing { median_us, min_us, max_us, replays, calls } =
+        device.time(&calls, None, 5)?.expect("a GPU has a clock");
     println!("time: {calls} calls, {replays} replays, in order {}", min_us <= median_us && median_us <= max_us);
     println!("at least two launches' time: {}", min_us >= 200.0);
 
     println!("huge: {}", device.alloc::<f64>("huge", 1 << 40).expect_err("no room"));
     println!("wide: {}", device.launch(&call(kernel, 2048)).expect_err("too many threads"));
     println!("absent: {}", device.launch(&call("no_such_kernel", 32)).expect_err("no such kernel"));
-    println!("nothing: {}", device.time(&[], 5).expect_err("nothing to time"));
+    println!("nothing: {}", device.time(&[], None, 5).expect_err("nothing to time"));
     Ok(())
 }
 

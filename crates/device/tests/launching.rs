@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use device::{Arg, Buffer, Call, Choice, Code, Device, Error, Geometry, KernelSource, Module, Report, SimOptions};
+use device::{
+    Arg, Buffer, Call, Choice, Code, Device, Error, Geometry, KernelSource, Module, Report, SimOptions, Timed,
+};
 
 const BLOCK: u32 = 128;
 
@@ -162,10 +164,10 @@ fn the_simulator_never_gives_a_time_and_a_gpu_does() {
         let input = device.upload("input", &values(10_000)).expect("room");
         let sums = device.alloc("sums", 10_000usize.div_ceil(BLOCK as usize)).expect("room");
         let calls = vec![
-            vec![interleaved(&module, &input, 0, &sums, 10_000)],
-            vec![interleaved(&module, &input, 0, &sums, 10_000)],
+            Timed::Launches(vec![interleaved(&module, &input, 0, &sums, 10_000)]),
+            Timed::Launches(vec![interleaved(&module, &input, 0, &sums, 10_000)]),
         ];
-        let timing = device.time(&calls, 9).expect("it runs");
+        let timing = device.time(&calls, None, 9).expect("it runs");
         assert_eq!(timing.is_some(), device.is_gpu());
         if let Some(timing) = timing {
             assert_eq!((timing.replays, timing.calls), (9, 2));

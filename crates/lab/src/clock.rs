@@ -1,27 +1,86 @@
 //! The clock: how long a reduction takes on a GPU, cold and warm apart. There is no clock on the simulator.
+//!
+//! A graph of many reductions is replayed between two events, and the time is divided by them, so that the few
+//! microseconds which a replay itself costs count little. Cold, each reduction reads a copy of the input of its own, and
+//! before each replay a kernel reads more than the L2 holds, so that none of the copies is left in it.
 
-use device::{Buffer, Timing};
+use device::{Arg, Buffer, Call, Device, Geometry, KernelSource, Module, Scalar, Timed, Timing};
 
+use crate::Variant;
 use crate::element::{Array, Element};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::plan::Plan;
 use crate::session::{Job, Session};
 
 /// Replays of a graph from which the median is taken.
-pub(crate) const REPLAYS: u32 = 15;
-/// Most reductions that one graph holds. Inputs so small that this many of them do not exceed the L2 are only timed warm.
-const CALLS_MAX: u64 = 512;
+pub const REPLAYS: u32 = 15;
+/// Most reductions of one graph.
+const CALLS_MAX: u64 = 64;
+/// Fewest, as long as there is room for their inputs.
+const CALLS_MIN: u64 = 3;
+/// What all copies of the input may take, unless [`CALLS_MIN`] of them take more.
+const COPIES_BYTES: u64 = 1 << 30;
 /// Reductions of the same array in the graph that is timed warm.
-const WARM_CALLS: usize = 16;
-/// The inputs that a cold graph reads exceed the L2 by this factor, so that each is gone when its turn comes again.
-const L2_FACTOR: u64 = 3;
+const WARM_CALLS: usize = 64;
+/// What is read to empty the L2, as a multiple of it.
+const FLUSH_FACTOR: u64 = 4;
+/// The kernels that flush and that measure the ceiling.
+pub const CEILING: &str = "ceiling";
 
 /// Times of one reduction, all its launches.
 #[derive(Debug, Clone, Copy)]
 pub struct Measured {
-    /// Each call reads an array that the L2 no longer holds. `None` for arrays too small for that.
+    /// Each call reads an array that the L2 does not hold.
     pub cold: Option<Timing>,
     /// Each call reads the same array.
     pub warm: Timing,
+}
+
+/// What empties the L2: a kernel and something large to read.
+pub struct Flush {
+    module: Module,
+    large: Buffer<u32>,
+    out: Buffer<u32>,
+    multiprocessors: u32,
+}
+
+impl Flush {
+    /// Loads the kernel and allocates what it reads.
+    ///
+    /// # Errors
+    /// Kernels that are not there, memory that does not suffice.
+    pub fn new(device: &Device, source: &KernelSource) -> Result<Flush> {
+        let module = device.load(&KernelSource::in_root(source.root(), CEILING))?;
+        let description = device.description();
+        let words = FLUSH_FACTOR * description.l2_bytes.unwrap_or(0).max(1 << 20) / 4;
+        let large = device.upload("flush", &vec![1u32; words as usize])?;
+        let multiprocessors = description.multiprocessors.unwrap_or(1);
+        Ok(Flush { module, large, out: device.alloc("flushed", 1)?, multiprocessors })
+    }
+
+    /// The launch that empties the L2.
+    pub fn call(&self) -> Call<'_> {
+        self.read(&self.large, 2 * self.multiprocessors, 1024)
+    }
+
+    /// A launch that reads all of `buffer`.
+    pub fn read<'a, T: Scalar>(&'a self, buffer: &'a Buffer<T>, grid: u32, block: u32) -> Call<'a> {
+        let vectors = (buffer.bytes() / 16) as u32;
+        let args = vec![Arg::Address(buffer, 0), Arg::Address(&self.out, 0), Arg::U32(vectors)];
+        Call { module: &self.module, kernel: "read_all", geometry: Geometry::linear(grid, block), args }
+    }
+
+    /// A launch that does nothing.
+    pub fn nothing(&self, grid: u32, block: u32) -> Call<'_> {
+        Call { module: &self.module, kernel: "nothing", geometry: Geometry::linear(grid, block), args: Vec::new() }
+    }
+}
+
+/// How many copies of an input of this size are read cold in one graph; at least one.
+pub fn copies(device: &Device, bytes: u64) -> usize {
+    let wanted = (COPIES_BYTES / bytes.max(1)).clamp(CALLS_MIN, CALLS_MAX);
+    let half = device.description().memory_bytes.unwrap_or(u64::MAX) / 2;
+    wanted.min((half / bytes.max(1)).max(1)) as usize
 }
 
 impl Session<'_> {
@@ -33,49 +92,77 @@ impl Session<'_> {
     pub fn time(&self, job: Job<'_>) -> Result<Option<Measured>> {
         self.progress.at(format!("{}, timing", job.variant.name));
         let cold = self.time_cold(job, REPLAYS)?;
-        let warm = self.time_copies(job, 1, WARM_CALLS, REPLAYS)?;
-        Ok(warm.map(|warm| Measured { cold, warm }))
+        let Some(warm) = self.time_job(job, false, REPLAYS)? else { return Ok(None) };
+        Ok(Some(Measured { cold, warm }))
     }
 
-    /// Times the job on arrays that rotate past the L2; `None` on the simulator and for arrays too small for that.
+    /// Times the job on arrays that the L2 does not hold; `None` on the simulator and for no elements.
     ///
     /// # Errors
     /// Memory that does not suffice, a launch that fails.
     pub fn time_cold(&self, job: Job<'_>, replays: u32) -> Result<Option<Timing>> {
-        let bytes = job.input.len() as u64 * job.input.ty().bytes();
-        let to_exceed = L2_FACTOR * self.device.description().l2_bytes.unwrap_or(0);
-        if bytes == 0 || to_exceed / bytes >= CALLS_MAX {
-            return Ok(None);
-        }
-        self.time_copies(job, (to_exceed / bytes + 1) as usize, 1, replays)
+        self.time_job(job, true, replays)
     }
 
-    /// Times a graph that reduces each of `copies` copies of the input `rounds` times.
-    fn time_copies(&self, job: Job<'_>, copies: usize, rounds: usize, replays: u32) -> Result<Option<Timing>> {
+    fn time_job(&self, job: Job<'_>, cold: bool, replays: u32) -> Result<Option<Timing>> {
         if !self.device.is_gpu() || job.input.is_empty() {
             return Ok(None);
         }
+        let plan = self.plan(job.variant, job.input.ty(), job.input.len() as u64, job.wish)?;
         match job.input {
-            Array::I32(values) => self.time_typed(job, values, copies, rounds, replays),
-            Array::F32(values) => self.time_typed(job, values, copies, rounds, replays),
-            Array::F64(values) => self.time_typed(job, values, copies, rounds, replays),
+            Array::I32(values) => self.time_typed(job, &plan, values, cold, replays),
+            Array::F32(values) => self.time_typed(job, &plan, values, cold, replays),
+            Array::F64(values) => self.time_typed(job, &plan, values, cold, replays),
         }
     }
 
     fn time_typed<T: Element>(
         &self,
         job: Job<'_>,
+        plan: &Plan,
         values: &[T],
-        copies: usize,
-        rounds: usize,
+        cold: bool,
         replays: u32,
     ) -> Result<Option<Timing>> {
-        let plan = self.plan(job.variant, T::TYPE, values.len() as u64, job.wish)?;
-        let upload = |_| self.device.upload("in", values);
-        let inputs: Vec<Buffer<T>> = (0..copies).map(upload).collect::<std::result::Result<_, _>>()?;
-        let arrays = self.arrays::<T>(&plan)?;
-        let reduction = |i: usize| self.calls(job.variant, &plan, (&inputs[i % copies], 0), &arrays);
-        let calls = (0..copies * rounds).map(reduction).collect::<Result<Vec<_>>>()?;
-        Ok(self.device.time(&calls, replays)?)
+        let input = self.upload_shifted(values, job.offset)?;
+        let count = if cold { copies(&self.device, input.bytes()) } else { 1 };
+        let more = (1..count).map(|_| Ok(self.device.duplicate(&input)?)).collect::<Result<Vec<_>>>()?;
+        let inputs: Vec<Buffer<T>> = std::iter::once(input).chain(more).collect();
+        self.time_plan(job.variant, plan, &inputs, job.offset, cold, replays)
+    }
+
+    /// Times a plan on inputs that are on the device already: one reduction of each, cold, or many of the first, warm.
+    ///
+    /// # Errors
+    /// Memory that does not suffice, a launch that fails.
+    pub fn time_plan<T: Element>(
+        &self,
+        variant: &Variant,
+        plan: &Plan,
+        inputs: &[Buffer<T>],
+        offset: usize,
+        cold: bool,
+        replays: u32,
+    ) -> Result<Option<Timing>> {
+        let arrays = self.arrays::<T>(plan)?;
+        let calls = if cold { inputs.len() } else { WARM_CALLS };
+        let reduction = |i: usize| {
+            let input = &inputs[if cold { i } else { 0 }];
+            Ok(Timed::Launches(self.calls(variant, plan, (input, offset), &arrays)?))
+        };
+        let calls = (0..calls).map(reduction).collect::<Result<Vec<_>>>()?;
+        let flush = if cold { Some(self.flush()?) } else { None };
+        Ok(self.device.time(&calls, flush.map(Flush::call).as_ref(), replays)?)
+    }
+
+    /// What empties the L2, loaded when it is first needed.
+    ///
+    /// # Errors
+    /// As [`Flush::new`].
+    pub fn flush(&self) -> Result<&Flush> {
+        if self.flush.get().is_none() {
+            let _ = self.flush.set(Flush::new(&self.device, &self.source)?); // nobody else sets it
+        }
+        self.flush.get().ok_or_else(|| Error::Usage("the L2 cannot be emptied".to_owned()))
     }
 }

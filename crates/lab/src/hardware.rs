@@ -25,8 +25,8 @@ pub const PRIME: u64 = 1_000_003;
 const TIMED: [u64; 4] = [1 << 18, 1 << 20, 1 << 22, 1 << 24];
 /// What a record says of how it was made.
 const METHOD: &str = "times are medians of 15 replays of a CUDA graph, measured by events around it, divided by the reductions \
-in it. cold: the reductions read different arrays, together more than three times the L2. warm: 16 reductions of one array. A time \
-covers all launches of a reduction. GB/s counts the bytes of the input once.";
+in it. cold: each of 3 to 64 reductions reads an array of its own, and before each replay a kernel reads four times the L2. warm: 64 \
+reductions of one array. A time covers all launches of a reduction. GB/s counts the bytes of the input once.";
 
 /// The record of a chapter on one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

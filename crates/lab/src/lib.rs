@@ -18,6 +18,7 @@ mod error;
 pub mod hardware;
 pub mod input;
 mod json;
+pub mod measurement;
 mod memory;
 pub mod ncu;
 pub mod npy;

@@ -1,13 +1,15 @@
 //! A device with a chapter's kernels on it: runs a plan to one value, judges it, times it.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use device::{
     Arg, Buffer, Call, Choice, Counters, Device, Fault, Geometry, KernelSource, LineCounters, Module, Report,
     SimOptions,
 };
 
-use crate::clock::Measured;
+use crate::clock::{Flush, Measured};
 use crate::element::{Array, Element, Type, Value};
 use crate::error::{Error, Result};
 use crate::plan::{Ask, MULTIPROCESSORS, Pass, Plan, Slot, Wish};
@@ -31,7 +33,8 @@ pub struct Session<'c> {
     pub options: SimOptions,
     /// What says how far long work is.
     pub progress: Progress,
-    pub(crate) device: Device,
+    pub(crate) device: Rc<Device>,
+    pub(crate) flush: OnceCell<Flush>,
     /// The chapter's own kernels first, then those of variants with a file of their own.
     modules: Vec<Module>,
 }
@@ -127,7 +130,19 @@ impl<'c> Session<'c> {
         choice: Choice,
         options: SimOptions,
     ) -> Result<Session<'c>> {
-        let device = Device::open(choice, options)?;
+        Session::on(chapter, source, Rc::new(Device::open(choice, options)?), options)
+    }
+
+    /// As [`Session::open`], with the kernels of `source`, on a device that is open already and may be shared.
+    ///
+    /// # Errors
+    /// Kernels that are not there or do not compile.
+    pub fn on(
+        chapter: &'c Chapter,
+        source: KernelSource,
+        device: Rc<Device>,
+        options: SimOptions,
+    ) -> Result<Session<'c>> {
         let mut modules = vec![device.load(&source)?];
         for variant in chapter.variants {
             let Some(slug) = variant.kernels.filter(|_| lacks(&device, variant).is_none()) else { continue };
@@ -135,7 +150,8 @@ impl<'c> Session<'c> {
                 modules.push(device.load(&KernelSource::in_root(source.root(), slug))?);
             }
         }
-        Ok(Session { chapter, source, options, progress: Progress::hidden(), device, modules })
+        let progress = Progress::hidden();
+        Ok(Session { chapter, source, options, progress, device, flush: OnceCell::new(), modules })
     }
 
     /// Why the device cannot run this variant; `None` if it can.
@@ -258,7 +274,7 @@ impl<'c> Session<'c> {
         Ok((result, reports))
     }
 
-    fn upload_shifted<T: Element>(&self, values: &[T], offset: usize) -> Result<Buffer<T>> {
+    pub(crate) fn upload_shifted<T: Element>(&self, values: &[T], offset: usize) -> Result<Buffer<T>> {
         if offset == 0 {
             return Ok(self.device.upload("in", values)?);
         }

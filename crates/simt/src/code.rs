@@ -3,7 +3,8 @@
 
 use ptx::{Loc, Space};
 
-use crate::ops::Alu;
+use crate::exact::Exact;
+use crate::ops::{Alu, Row};
 
 /// Index of a register row (or predicate). [`NONE`] where an operand is absent.
 pub type Reg = u16;
@@ -190,6 +191,13 @@ pub enum Combine {
 pub enum Op {
     /// Arithmetic, logic, conversion: the table in `ops.rs`.
     Alu(Alu),
+    /// Arithmetic of one lane at a time: `Code::exact`, and the row that `d` is in.
+    Exact {
+        /// Index in `Code::exact`.
+        at: u16,
+        /// Where the result goes.
+        to: Row,
+    },
     /// `setp`: `d` = result, `e` = complement or none, `c` = predicate to combine with or none; comparison as an Alu
     /// entry that yields a predicate.
     Setp(Alu, Combine, bool),
@@ -281,6 +289,21 @@ pub struct Inst {
     pub imm: i64,
     /// For a branch: where its paths meet again (the immediate post-dominator); [`NO_PC`] if only at the exit.
     pub reconverge: u32,
+}
+
+/// Arithmetic of one lane at a time, with its operands.
+#[derive(Debug, Clone)]
+pub struct ExactCode {
+    /// The instruction.
+    pub exact: Exact,
+    /// Its sources in order; of a predicate also whether it is negated.
+    pub sources: Vec<(Row, Reg, bool)>,
+    /// The row of its result.
+    pub to: Row,
+    /// Its result, [`NONE`] to discard it.
+    pub d: Reg,
+    /// A predicate that it also writes: a carry, a second answer; or [`NONE`].
+    pub second: Reg,
 }
 
 /// No program counter.
@@ -379,6 +402,8 @@ pub struct Code {
     pub insts: Vec<Inst>,
     /// Same indices as `insts`.
     pub debug: Vec<Debug>,
+    /// What [`Op::Exact`] refers to.
+    pub exact: Vec<ExactCode>,
     /// Vector operands: `Inst::c` indexes here for vector loads and stores.
     pub vectors: Vec<[Reg; VECTOR_MAX]>,
     /// 32-bit rows: first the registers, then the constant rows in `constants32`.

@@ -1,12 +1,73 @@
 //! The meaning of single instructions as pure functions of one lane, wherever it takes more than an operator.
 
+mod half;
+
+pub use half::*;
+
 /// PTX's one result for an invalid f32 operation.
 pub const NAN_F32: u32 = 0x7fff_ffff;
+
+/// The NaN of an invalid f64 operation.
+pub const NAN_F64: u64 = 0xfff8_0000_0000_0000;
+
+/// `.ftz`: a subnormal f32 becomes a zero of its sign.
+#[inline(always)]
+pub fn ftz(x: u32) -> u32 {
+    if x & 0x7f80_0000 == 0 { x & 0x8000_0000 } else { x }
+}
+
+/// The number in an f32 register, flushed.
+#[inline(always)]
+pub fn ff(x: u32) -> f32 {
+    f(ftz(x))
+}
+
+/// Bits of an f32 result, flushed.
+#[inline(always)]
+pub fn flushed32(x: f32) -> u32 {
+    ftz(bits32(x))
+}
+
+/// Bits of an f64 result: that of the first NaN among the operands, made quiet, or the NaN of an invalid operation.
+#[inline(always)]
+pub fn bits64<const N: usize>(x: f64, operands: [u64; N]) -> u64 {
+    if !x.is_nan() {
+        return x.to_bits();
+    }
+    operands.into_iter().rev().fold(NAN_F64, |nan, bits| if g(bits).is_nan() { bits | 1 << 51 } else { nan })
+}
+
+/// `changed`, unless the operand is a NaN, which keeps its sign and becomes quiet.
+#[inline(always)]
+pub fn keep_nan64(operand: u64, changed: u64) -> u64 {
+    if g(operand).is_nan() { operand | 1 << 51 } else { changed }
+}
+
+/// `changed`, unless the operand is a NaN.
+#[inline(always)]
+pub fn keep_nan32(operand: u32, changed: u32) -> u32 {
+    if f(operand).is_nan() { NAN_F32 } else { changed }
+}
 
 /// Bits of an f32 result, any NaN made canonical as the hardware does.
 #[inline(always)]
 pub fn bits32(x: f32) -> u32 {
     if x.is_nan() { NAN_F32 } else { x.to_bits() }
+}
+
+/// `cvt.f64.f32`: a NaN keeps its payload and becomes quiet.
+#[inline(always)]
+pub fn f64_of_f32(a: u32) -> u64 {
+    if f(a).is_nan() {
+        return u64::from(a >> 31) << 63 | 0x7ff8 << 48 | u64::from(a & 0x7f_ffff) << 29;
+    }
+    f64::from(f(a)).to_bits()
+}
+
+/// `cvt.rn.f32.f64`: of a NaN only the sign stays.
+#[inline(always)]
+pub fn f32_of_f64(a: u64) -> u32 {
+    if g(a).is_nan() { (a >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 } else { (g(a) as f32).to_bits() }
 }
 
 /// The number in an f32 register.
@@ -64,6 +125,7 @@ pub fn max_f32(a: u32, b: u32) -> u32 {
 pub fn min_f64(a: u64, b: u64) -> u64 {
     let (x, y) = (g(a), g(b));
     match () {
+        () if x.is_nan() && y.is_nan() => a | 1 << 51,
         () if x.is_nan() => b,
         () if y.is_nan() => a,
         () if x == y => a | (b & (1 << 63)),
@@ -82,6 +144,7 @@ pub fn min_f64(a: u64, b: u64) -> u64 {
 pub fn max_f64(a: u64, b: u64) -> u64 {
     let (x, y) = (g(a), g(b));
     match () {
+        () if x.is_nan() && y.is_nan() => a | 1 << 51,
         () if x.is_nan() => b,
         () if y.is_nan() => a,
         () if x == y => a & (b | !(1 << 63)),
@@ -95,10 +158,16 @@ pub fn max_f64(a: u64, b: u64) -> u64 {
     }
 }
 
+/// A position or length of a bit field: the hardware reads 8 bits of it for 32-bit fields, and all of it for 64-bit ones.
+#[inline(always)]
+fn field_number(number: u32, width: u32) -> u32 {
+    if width == 32 { number & 0xff } else { number.min(0xff) }
+}
+
 /// `bfe`: `length` bits from `start`, zero-extended.
 #[inline(always)]
 pub fn bfe_u64(a: u64, start: u32, length: u32, width: u32) -> u64 {
-    let (start, length) = (start & 0xff, length & 0xff);
+    let (start, length) = (field_number(start, width), field_number(length, width));
     if start >= width || length == 0 {
         return 0;
     }
@@ -109,7 +178,7 @@ pub fn bfe_u64(a: u64, start: u32, length: u32, width: u32) -> u64 {
 /// `bfe` of a signed type: the field's sign bit fills the rest; past the top, the number's sign bit does.
 #[inline(always)]
 pub fn bfe_s64(a: i64, start: u32, length: u32, width: u32) -> i64 {
-    let (start, length) = (start & 0xff, length & 0xff);
+    let (start, length) = (field_number(start, width), field_number(length, width));
     if length == 0 {
         return 0;
     }
@@ -129,7 +198,7 @@ pub fn bfe_s64(a: i64, start: u32, length: u32, width: u32) -> i64 {
 /// `bfi`: the low `length` bits of `a` into `b` at `start`.
 #[inline(always)]
 pub fn bfi_u64(a: u64, b: u64, start: u32, length: u32, width: u32) -> u64 {
-    let (start, length) = (start & 0xff, length & 0xff);
+    let (start, length) = (field_number(start, width), field_number(length, width));
     if start >= width || length == 0 {
         return b;
     }
@@ -195,16 +264,16 @@ pub fn div_s64(a: u64, b: u64) -> u64 {
     if b == 0 { u64::MAX } else { (a as i64).wrapping_div(b as i64) as u64 }
 }
 
-/// Signed remainder; the dividend for a zero divisor.
+/// Signed remainder; all ones for a zero divisor.
 #[inline(always)]
 pub fn rem_s32(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { (a as i32).wrapping_rem(b as i32) as u32 }
+    if b == 0 { u32::MAX } else { (a as i32).wrapping_rem(b as i32) as u32 }
 }
 
 /// Signed remainder, 64 bits.
 #[inline(always)]
 pub fn rem_s64(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { (a as i64).wrapping_rem(b as i64) as u64 }
+    if b == 0 { u64::MAX } else { (a as i64).wrapping_rem(b as i64) as u64 }
 }
 
 /// High half of an unsigned 64-bit product.
@@ -253,6 +322,6 @@ mod tests {
     fn division_by_zero_is_what_the_hardware_gives() {
         assert_eq!(div_u32(7, 0), u32::MAX);
         assert_eq!(div_s32(i32::MIN as u32, u32::MAX), i32::MIN as u32);
-        assert_eq!(rem_s32(7, 0), 7);
+        assert_eq!(rem_s32(7, 0), u32::MAX);
     }
 }

@@ -14,6 +14,7 @@ pub mod access;
 mod code;
 pub mod counters;
 mod eval;
+mod exact;
 mod exec;
 pub mod fault;
 #[cfg(feature = "serde")]

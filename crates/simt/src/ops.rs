@@ -2,8 +2,8 @@
 //! and the dispatch that execution uses, so that an instruction is added in one line.
 //!
 //! A group's name tells the rows: `w` a 32-bit row, `d` a 64-bit row, `p` a predicate; `ww_w` takes two 32-bit rows and
-//! writes one. Opcodes are listed without modifiers that change nothing here (`.rn` on arithmetic that rounds to
-//! nearest anyway); what is not listed is refused by the lowering.
+//! writes one. Opcodes stand as `ptx::table` spells them. What is not listed runs one lane at a time
+//! (`exact`), which also tells in a test whether what is listed is right.
 
 /// Calls `$run!` with the whole table.
 macro_rules! alu_table {
@@ -21,13 +21,12 @@ macro_rules! alu_table {
                 BfindU32 = "bfind.u32": |a| bfind(a);
                 BfindShiftU32 = "bfind.shiftamt.u32": |a| if a == 0 { u32::MAX } else { a.leading_zeros() };
                 BfindS32 = "bfind.s32": |a| bfind(if (a as i32) < 0 { !a } else { a });
-                NegF32 = "neg.f32": |a| a ^ 0x8000_0000;
-                AbsF32 = "abs.f32": |a| a & 0x7fff_ffff;
+                NegF32 = "neg.f32": |a| keep_nan32(a, a ^ 0x8000_0000);
+                AbsF32 = "abs.f32": |a| keep_nan32(a, a & 0x7fff_ffff);
                 SqrtF32 = "sqrt.rn.f32": |a| bits32(f(a).sqrt());
                 RcpF32 = "rcp.rn.f32": |a| bits32(1.0 / f(a));
                 Cvt32U8 = "cvt.b16.u8" "cvt.b32.u8" "cvt.u8.u8" "cvt.u8.s8" "cvt.u8.u16" "cvt.u8.s16" "cvt.u8.u32" "cvt.u8.s32": |a| a & 0xff;
-                Cvt16S8 = "cvt.b16.s8" "cvt.s8.s8" "cvt.s8.u8" "cvt.s8.s16" "cvt.s8.u16" "cvt.s8.s32" "cvt.s8.u32": |a| a as i8 as u16 as u32;
-                Cvt32S8 = "cvt.b32.s8": |a| a as i8 as u32;
+                CvtS8 = "cvt.b16.s8" "cvt.b32.s8" "cvt.s8.s8" "cvt.s8.u8" "cvt.s8.s16" "cvt.s8.u16" "cvt.s8.s32" "cvt.s8.u32": |a| a as i8 as u32;
                 Cvt32U16 = "cvt.b32.u16" "cvt.b16.u16" "cvt.b16.s16" "cvt.b16.u32" "cvt.b16.s32": |a| a & 0xffff;
                 Cvt32S16 = "cvt.b32.s16": |a| a as i16 as u32;
                 Cvt32B32 = "cvt.b32.u32" "cvt.b32.s32": |a| a;
@@ -46,6 +45,16 @@ macro_rules! alu_table {
                 CvtRpiF32F32 = "cvt.rpi.f32.f32": |a| bits32(f(a).ceil());
                 CvtRniF32F32 = "cvt.rni.f32.f32": |a| bits32(f(a).round_ties_even());
                 CvtRziF32F32 = "cvt.rzi.f32.f32": |a| bits32(f(a).trunc());
+                NegFtzF32 = "neg.ftz.f32": |a| keep_nan32(ftz(a), ftz(a) ^ 0x8000_0000);
+                AbsFtzF32 = "abs.ftz.f32": |a| keep_nan32(ftz(a), ftz(a) & 0x7fff_ffff);
+                SqrtFtzF32 = "sqrt.rn.ftz.f32": |a| flushed32(ff(a).sqrt());
+                RcpFtzF32 = "rcp.rn.ftz.f32": |a| flushed32(1.0 / ff(a));
+                CvtRziFtzS32F32 = "cvt.rzi.ftz.s32.f32": |a| ff(a) as i32 as u32;
+                CvtRziFtzU32F32 = "cvt.rzi.ftz.u32.f32": |a| ff(a) as u32;
+                CvtF32F16 = "cvt.f32.f16": |a| bits32(from_f16(a));
+                CvtF16F32 = "cvt.rn.f16.f32": |a| to_f16(f(a));
+                CvtF32Bf16 = "cvt.f32.bf16": |a| a << 16;
+                CvtBf16F32 = "cvt.rn.bf16.f32": |a| to_bf16(f(a));
             }
             ww_w {
                 AddB32 = "add.s32" "add.u32": |a, b| a.wrapping_add(b);
@@ -62,7 +71,7 @@ macro_rules! alu_table {
                 MulWideS16 = "mul.wide.s16": |a, b| (i32::from(a as i16).wrapping_mul(i32::from(b as i16))) as u32;
                 DivU32 = "div.u32": |a, b| div_u32(a, b);
                 DivS32 = "div.s32": |a, b| div_s32(a, b);
-                RemU32 = "rem.u32": |a, b| a.checked_rem(b).unwrap_or(a);
+                RemU32 = "rem.u32": |a, b| if b == 0 { !0 } else { a % b };
                 RemS32 = "rem.s32": |a, b| rem_s32(a, b);
                 MinU32 = "min.u32": |a, b| a.min(b);
                 MinS32 = "min.s32": |a, b| (a as i32).min(b as i32) as u32;
@@ -87,11 +96,36 @@ macro_rules! alu_table {
                 MinF32 = "min.f32": |a, b| min_f32(a, b);
                 MaxF32 = "max.f32": |a, b| max_f32(a, b);
                 CopysignF32 = "copysign.f32": |a, b| a & 0x8000_0000 | b & 0x7fff_ffff;
+                AddFtzF32 = "add.ftz.f32" "add.rn.ftz.f32": |a, b| flushed32(ff(a) + ff(b));
+                AddF16 = "add.f16" "add.rn.f16": |a, b| add_f16(a, b);
+                AddF16x2 = "add.f16x2" "add.rn.f16x2": |a, b| both2(a, b, add_f16);
+                AddBf16 = "add.bf16" "add.rn.bf16": |a, b| add_bf16(a, b);
+                AddBf16x2 = "add.bf16x2" "add.rn.bf16x2": |a, b| both2(a, b, add_bf16);
+                SubFtzF32 = "sub.ftz.f32" "sub.rn.ftz.f32": |a, b| flushed32(ff(a) - ff(b));
+                SubF16 = "sub.f16" "sub.rn.f16": |a, b| sub_f16(a, b);
+                SubF16x2 = "sub.f16x2" "sub.rn.f16x2": |a, b| both2(a, b, sub_f16);
+                SubBf16 = "sub.bf16" "sub.rn.bf16": |a, b| sub_bf16(a, b);
+                SubBf16x2 = "sub.bf16x2" "sub.rn.bf16x2": |a, b| both2(a, b, sub_bf16);
+                MulFtzF32 = "mul.ftz.f32" "mul.rn.ftz.f32": |a, b| flushed32(ff(a) * ff(b));
+                MulF16 = "mul.f16" "mul.rn.f16": |a, b| mul_f16(a, b);
+                MulF16x2 = "mul.f16x2" "mul.rn.f16x2": |a, b| both2(a, b, mul_f16);
+                MulBf16 = "mul.bf16" "mul.rn.bf16": |a, b| mul_bf16(a, b);
+                MulBf16x2 = "mul.bf16x2" "mul.rn.bf16x2": |a, b| both2(a, b, mul_bf16);
+                DivFtzF32 = "div.rn.ftz.f32": |a, b| flushed32(ff(a) / ff(b));
+                MinFtzF32 = "min.ftz.f32": |a, b| min_f32(ftz(a), ftz(b));
+                MaxFtzF32 = "max.ftz.f32": |a, b| max_f32(ftz(a), ftz(b));
+                CvtF16x2F32 = "cvt.rn.f16x2.f32": |a, b| to_f16(f(b)) | to_f16(f(a)) << 16;
+                CvtBf16x2F32 = "cvt.rn.bf16x2.f32": |a, b| to_bf16(f(b)) | to_bf16(f(a)) << 16;
             }
             www_w {
                 MadLoB32 = "mad.lo.s32" "mad.lo.u32": |a, b, c| a.wrapping_mul(b).wrapping_add(c);
                 MadHiU32 = "mad.hi.u32": |a, b, c| ((u64::from(a) * u64::from(b) >> 32) as u32).wrapping_add(c);
-                FmaF32 = "fma.rn.f32": |a, b, c| bits32(f(a).mul_add(f(b), f(c)));
+                FmaF32 = "fma.rn.f32" "mad.rn.f32": |a, b, c| bits32(f(a).mul_add(f(b), f(c)));
+                FmaFtzF32 = "fma.rn.ftz.f32" "mad.rn.ftz.f32": |a, b, c| flushed32(ff(a).mul_add(ff(b), ff(c)));
+                FmaF16 = "fma.rn.f16": |a, b, c| fma_f16(a, b, c);
+                FmaF16x2 = "fma.rn.f16x2": |a, b, c| both3(a, b, c, fma_f16);
+                FmaBf16 = "fma.rn.bf16": |a, b, c| fma_bf16(a, b, c);
+                FmaBf16x2 = "fma.rn.bf16x2": |a, b, c| both3(a, b, c, fma_bf16);
                 BfeU32 = "bfe.u32": |a, b, c| bfe_u64(u64::from(a), b, c, 32) as u32;
                 BfeS32 = "bfe.s32": |a, b, c| bfe_s64(i64::from(a as i32), b, c, 32) as u32;
                 PrmtB32 = "prmt.b32": |a, b, c| prmt(a, b, c);
@@ -109,15 +143,15 @@ macro_rules! alu_table {
                 AbsS64 = "abs.s64": |a| (a as i64).wrapping_abs() as u64;
                 NotB64 = "not.b64": |a| !a;
                 BrevB64 = "brev.b64": |a| a.reverse_bits();
-                NegF64 = "neg.f64": |a| a ^ 1 << 63;
-                AbsF64 = "abs.f64": |a| a & !(1 << 63);
-                SqrtF64 = "sqrt.rn.f64": |a| g(a).sqrt().to_bits();
-                RcpF64 = "rcp.rn.f64": |a| (1.0 / g(a)).to_bits();
+                NegF64 = "neg.f64": |a| keep_nan64(a, a ^ 1 << 63);
+                AbsF64 = "abs.f64": |a| keep_nan64(a, a & !(1 << 63));
+                SqrtF64 = "sqrt.rn.f64": |a| bits64(g(a).sqrt(), [a]);
+                RcpF64 = "rcp.rn.f64": |a| bits64(1.0 / g(a), [a]);
                 Cvt64B64 = "cvt.b64.u64" "cvt.b64.s64": |a| a;
                 CvtF64S64 = "cvt.rn.f64.s64": |a| (a as i64 as f64).to_bits();
                 CvtF64U64 = "cvt.rn.f64.u64": |a| (a as f64).to_bits();
-                CvtRziS64F64 = "cvt.rzi.s64.f64": |a| g(a) as i64 as u64;
-                CvtRziU64F64 = "cvt.rzi.u64.f64": |a| g(a) as u64;
+                CvtRziS64F64 = "cvt.rzi.s64.f64": |a| if g(a).is_nan() { 1 << 63 } else { g(a) as i64 as u64 };
+                CvtRziU64F64 = "cvt.rzi.u64.f64": |a| if g(a).is_nan() { 1 << 63 } else { g(a) as u64 };
             }
             dd_d {
                 AddB64 = "add.s64" "add.u64": |a, b| a.wrapping_add(b);
@@ -127,7 +161,7 @@ macro_rules! alu_table {
                 MulHiS64 = "mul.hi.s64": |a, b| mul_hi_s64(a, b);
                 DivU64 = "div.u64": |a, b| div_u64(a, b);
                 DivS64 = "div.s64": |a, b| div_s64(a, b);
-                RemU64 = "rem.u64": |a, b| a.checked_rem(b).unwrap_or(a);
+                RemU64 = "rem.u64": |a, b| if b == 0 { !0 } else { a % b };
                 RemS64 = "rem.s64": |a, b| rem_s64(a, b);
                 MinU64 = "min.u64": |a, b| a.min(b);
                 MinS64 = "min.s64": |a, b| (a as i64).min(b as i64) as u64;
@@ -136,16 +170,16 @@ macro_rules! alu_table {
                 AndB64 = "and.b64": |a, b| a & b;
                 OrB64 = "or.b64": |a, b| a | b;
                 XorB64 = "xor.b64": |a, b| a ^ b;
-                AddF64 = "add.f64" "add.rn.f64": |a, b| (g(a) + g(b)).to_bits();
-                SubF64 = "sub.f64" "sub.rn.f64": |a, b| (g(a) - g(b)).to_bits();
-                MulF64 = "mul.f64" "mul.rn.f64": |a, b| (g(a) * g(b)).to_bits();
-                DivF64 = "div.rn.f64": |a, b| (g(a) / g(b)).to_bits();
+                AddF64 = "add.f64" "add.rn.f64": |a, b| bits64(g(a) + g(b), [a, b]);
+                SubF64 = "sub.f64" "sub.rn.f64": |a, b| bits64(g(a) - g(b), [a, b]);
+                MulF64 = "mul.f64" "mul.rn.f64": |a, b| bits64(g(a) * g(b), [a, b]);
+                DivF64 = "div.rn.f64": |a, b| bits64(g(a) / g(b), [a, b]);
                 MinF64 = "min.f64": |a, b| min_f64(a, b);
                 MaxF64 = "max.f64": |a, b| max_f64(a, b);
             }
             ddd_d {
                 MadLoB64 = "mad.lo.s64" "mad.lo.u64": |a, b, c| a.wrapping_mul(b).wrapping_add(c);
-                FmaF64 = "fma.rn.f64": |a, b, c| g(a).mul_add(g(b), g(c)).to_bits();
+                FmaF64 = "fma.rn.f64" "mad.rn.f64": |a, b, c| bits64(g(a).mul_add(g(b), g(c)), [a, b, c]);
             }
             dw_d {
                 ShlB64 = "shl.b64": |a, b| if b > 63 { 0 } else { a << b };
@@ -166,12 +200,12 @@ macro_rules! alu_table {
                 Cvt32B64 = "cvt.b32.u64" "cvt.b32.s64": |a| a as u32;
                 Cvt16B64 = "cvt.b16.u64" "cvt.b16.s64": |a| a as u16 as u32;
                 Cvt8B64 = "cvt.u8.u64" "cvt.u8.s64": |a| a as u8 as u32;
-                CvtS8B64 = "cvt.s8.u64" "cvt.s8.s64": |a| a as i8 as u16 as u32;
-                CvtF32F64 = "cvt.rn.f32.f64": |a| bits32(g(a) as f32);
+                CvtS8B64 = "cvt.s8.u64" "cvt.s8.s64": |a| a as i8 as u32;
+                CvtF32F64 = "cvt.rn.f32.f64": |a| f32_of_f64(a);
                 CvtF32S64 = "cvt.rn.f32.s64": |a| (a as i64 as f32).to_bits();
                 CvtF32U64 = "cvt.rn.f32.u64": |a| (a as f32).to_bits();
-                CvtRziS32F64 = "cvt.rzi.s32.f64": |a| g(a) as i32 as u32;
-                CvtRziU32F64 = "cvt.rzi.u32.f64": |a| g(a) as u32;
+                CvtRziS32F64 = "cvt.rzi.s32.f64": |a| if g(a).is_nan() { 1 << 31 } else { g(a) as i32 as u32 };
+                CvtRziU32F64 = "cvt.rzi.u32.f64": |a| if g(a).is_nan() { 1 << 31 } else { g(a) as u32 };
             }
             w_d {
                 Cvt64U8 = "cvt.b64.u8": |a| u64::from(a as u8);
@@ -180,11 +214,11 @@ macro_rules! alu_table {
                 Cvt64S16 = "cvt.b64.s16": |a| a as i16 as u64;
                 Cvt64U32 = "cvt.b64.u32": |a| u64::from(a);
                 Cvt64S32 = "cvt.b64.s32": |a| a as i32 as u64;
-                CvtF64F32 = "cvt.f64.f32": |a| f64::from(f(a)).to_bits();
+                CvtF64F32 = "cvt.f64.f32": |a| f64_of_f32(a);
                 CvtF64S32 = "cvt.rn.f64.s32": |a| f64::from(a as i32).to_bits();
                 CvtF64U32 = "cvt.rn.f64.u32": |a| f64::from(a).to_bits();
-                CvtRziS64F32 = "cvt.rzi.s64.f32": |a| f(a) as i64 as u64;
-                CvtRziU64F32 = "cvt.rzi.u64.f32": |a| f(a) as u64;
+                CvtRziS64F32 = "cvt.rzi.s64.f32": |a| if f(a).is_nan() { 1 << 63 } else { f(a) as i64 as u64 };
+                CvtRziU64F32 = "cvt.rzi.u64.f32": |a| if f(a).is_nan() { 1 << 63 } else { f(a) as u64 };
             }
             ddww_d {
                 BfiB64 = "bfi.b64": |a, b, c, e| bfi_u64(a, b, c, e, 64);
@@ -228,6 +262,12 @@ macro_rules! alu_table {
                 GeuF32 = "setp.geu.f32": |a, b| f(a).is_nan() || f(b).is_nan() || f(a) >= f(b);
                 NumF32 = "setp.num.f32": |a, b| !f(a).is_nan() && !f(b).is_nan();
                 NanF32 = "setp.nan.f32": |a, b| f(a).is_nan() || f(b).is_nan();
+                EqFtzF32 = "setp.eq.ftz.f32": |a, b| ff(a) == ff(b);
+                LtFtzF32 = "setp.lt.ftz.f32": |a, b| ff(a) < ff(b);
+                LeFtzF32 = "setp.le.ftz.f32": |a, b| ff(a) <= ff(b);
+                GtFtzF32 = "setp.gt.ftz.f32": |a, b| ff(a) > ff(b);
+                GeFtzF32 = "setp.ge.ftz.f32": |a, b| ff(a) >= ff(b);
+                NeuFtzF32 = "setp.neu.ftz.f32": |a, b| ff(a) != ff(b);
             }
             dd_p {
                 EqB64 = "setp.eq.s64" "setp.eq.u64" "setp.eq.b64": |a, b| a == b;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError, result, sys};
 
 use crate::launch::Argument;
-use crate::{Description, Error, Geometry};
+use crate::{Description, Error, Foreign, Geometry};
 
 pub(crate) use driver::{describe_all, driver};
 pub(crate) use module::{GpuModule, Image};
@@ -37,6 +37,12 @@ pub(crate) struct GpuBuffer {
 
 /// A launch as [`Gpu::time`] takes it: code, kernel, geometry, arguments.
 pub(crate) type PreparedLaunch<'a> = (&'a GpuModule, &'a str, Geometry, Vec<Argument>);
+
+/// What goes into a captured graph.
+pub(crate) enum Prepared<'a> {
+    Launch(PreparedLaunch<'a>),
+    Foreign(&'a Foreign<'a>),
+}
 
 impl Gpu {
     /// Opens the first GPU that the driver shows.
@@ -103,6 +109,23 @@ impl Gpu {
         })?;
         self.stream.memcpy_dtoh(&view, bytes).map_err(failed)?;
         self.stream.synchronize().map_err(failed)
+    }
+
+    /// Copies one array onto another of the same size, and waits.
+    pub(crate) fn copy(&self, from: &GpuBuffer, to: &mut GpuBuffer, name: &str) -> Result<(), Error> {
+        let copied = self.stream.memcpy_dtod(&from.slice, &mut to.slice);
+        copied.and_then(|()| self.stream.synchronize()).map_err(|e| driver::failed(&format!("copy {name}"), e))
+    }
+
+    /// Puts a library's work into the stream and waits.
+    pub(crate) fn run_foreign(&self, foreign: &Foreign<'_>) -> Result<(), Error> {
+        self.enqueue_foreign(foreign)?;
+        self.stream.synchronize().map_err(|error| driver::failed("run the library's code", error))
+    }
+
+    fn enqueue_foreign(&self, foreign: &Foreign<'_>) -> Result<(), Error> {
+        self.context.bind_to_thread().map_err(|error| driver::failed("open the GPU", error))?;
+        foreign(self.stream.cu_stream().cast()).map_err(|problem| Error::Foreign { problem })
     }
 
     /// Loads machine code or PTX; `file` is what messages call it.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaEvent, CudaGraph, sys};
 
-use super::{Gpu, PreparedLaunch, driver, launch_failed};
+use super::{Gpu, Prepared, PreparedLaunch, driver, launch_failed};
 use crate::{Error, Timing};
 
 /// How long the GPU is kept busy before the clock counts, so that its own clocks have risen.
@@ -16,9 +16,16 @@ const WARM_UP: Duration = Duration::from_millis(50);
 const WARM_UP_REPLAYS: u32 = 3;
 
 impl Gpu {
-    /// Times `launches`, which are the launches of `calls` calls one after the other.
-    pub(crate) fn time(&self, launches: &[PreparedLaunch<'_>], calls: u32, replays: u32) -> Result<Timing, Error> {
+    /// Times `launches`, which are the launches of `calls` calls one after the other, with `flush` before each replay.
+    pub(crate) fn time(
+        &self,
+        launches: &[Prepared<'_>],
+        flush: Option<&PreparedLaunch<'_>>,
+        calls: u32,
+        replays: u32,
+    ) -> Result<Timing, Error> {
         let failed = |error| driver::failed("time the kernels", error);
+        let flush = flush.map(|launch| Ok::<_, Error>((launch.0.function(launch.1)?, launch))).transpose()?;
         let graph = self.capture(launches)?;
         graph.upload().map_err(failed)?;
         self.warm_up(&graph, launches)?;
@@ -26,6 +33,10 @@ impl Gpu {
         let event = || self.context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
         let pairs = (0..replays).map(|_| Ok((event()?, event()?))).collect::<Result<Vec<_>, _>>().map_err(failed)?;
         for (begin, end) in &pairs {
+            if let Some((function, (_, kernel, geometry, args))) = &flush {
+                let flushed = self.enqueue(*function, *geometry, args);
+                flushed.map_err(|error| launch_failed(kernel, *geometry, error))?;
+            }
             self.replay_between(&graph, begin, end).map_err(failed)?;
         }
         self.stream.synchronize().map_err(failed)?;
@@ -37,16 +48,24 @@ impl Gpu {
     }
 
     /// Records the launches into a graph, without running them.
-    fn capture(&self, launches: &[PreparedLaunch<'_>]) -> Result<CudaGraph, Error> {
+    fn capture(&self, launches: &[Prepared<'_>]) -> Result<CudaGraph, Error> {
         let failed = |error| driver::failed("capture the launches", error);
         // Before the capture: a kernel may be loaded when it is first looked up, which a capture does not allow.
-        let functions = launches.iter().map(|(module, kernel, ..)| module.function(kernel));
-        let functions = functions.collect::<Result<Vec<_>, Error>>()?;
+        let function = |launch: &Prepared<'_>| match launch {
+            Prepared::Launch((module, kernel, ..)) => module.function(kernel).map(Some),
+            Prepared::Foreign(_) => Ok(None),
+        };
+        let functions = launches.iter().map(function).collect::<Result<Vec<_>, Error>>()?;
 
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         self.stream.begin_capture(mode).map_err(failed)?;
-        let recorded = functions.into_iter().zip(launches).try_for_each(|(function, (_, kernel, geometry, args))| {
-            self.enqueue(function, *geometry, args).map_err(|error| launch_failed(kernel, *geometry, error))
+        let recorded = launches.iter().zip(functions).try_for_each(|launch| match launch {
+            (Prepared::Launch((_, kernel, geometry, args)), Some(function)) => {
+                let enqueued = self.enqueue(function, *geometry, args);
+                enqueued.map_err(|error| launch_failed(kernel, *geometry, error))
+            }
+            (Prepared::Foreign(foreign), _) => self.enqueue_foreign(foreign),
+            (Prepared::Launch(_), None) => Ok(()), // each launch has its function
         });
         // The capture is ended whatever happened, or the stream would stay useless.
         let graph = self.stream.end_capture(sys::CUgraphInstantiate_flags(0));
@@ -54,14 +73,16 @@ impl Gpu {
         graph.map_err(failed)?.ok_or(Error::NothingToTime)
     }
 
-    fn warm_up(&self, graph: &CudaGraph, launches: &[PreparedLaunch<'_>]) -> Result<(), Error> {
+    fn warm_up(&self, graph: &CudaGraph, launches: &[Prepared<'_>]) -> Result<(), Error> {
         let begin = Instant::now();
         let mut replays = 0;
         while replays < WARM_UP_REPLAYS || begin.elapsed() < WARM_UP {
             graph.launch().and_then(|()| self.stream.synchronize()).map_err(|error| {
                 // The driver does not say which launch of the graph died; the first names the lesson at least.
-                let (_, kernel, geometry, _) = &launches[0];
-                launch_failed(kernel, *geometry, error)
+                match launches.first() {
+                    Some(Prepared::Launch((_, kernel, geometry, _))) => launch_failed(kernel, *geometry, error),
+                    _ => driver::failed("run the captured launches", error),
+                }
             })?;
             replays += 1;
         }

@@ -2,9 +2,10 @@
 //! the active ones; the loops have a fixed length so that the compiler turns them into vector instructions.
 
 use super::warp::{FULL, Row32, Row64, Warp};
-use crate::code::Inst;
+use crate::code::{ExactCode, Inst};
 use crate::eval::*;
-use crate::ops::{Alu, alu_table};
+use crate::exact::SOURCES;
+use crate::ops::{Alu, Row, alu_table};
 
 /// Keeps the lanes of `out` that `mask` names. A row past the end is a discarded result.
 #[inline(always)]
@@ -117,5 +118,117 @@ impl Warp {
     #[inline(always)]
     fn alu_inline(&mut self, alu: Alu, inst: &Inst, mask: u32) {
         execute_inline(self, alu, inst, mask);
+    }
+}
+
+/// Executes an instruction one lane at a time.
+#[inline(never)]
+pub(super) fn exact(warp: &mut Warp, code: &ExactCode, mask: u32) {
+    let (mut out, mut second) = ([0u64; 32], 0);
+    for lane in (0..32).filter(|lane| mask & (1 << lane) != 0) {
+        let mut sources = [0; SOURCES];
+        for (value, &(row, reg, negated)) in sources.iter_mut().zip(&code.sources) {
+            let reg = usize::from(reg);
+            *value = match row {
+                Row::W => u64::from(warp.w[reg].0[lane]),
+                Row::D => warp.d[reg].0[lane],
+                Row::P => u64::from((warp.p[reg] >> lane & 1 != 0) != negated),
+            };
+        }
+        let [first, other] = code.exact.evaluate(&sources);
+        out[lane] = first;
+        second |= u32::from(other != 0) << lane;
+    }
+    match code.to {
+        Row::W => store32(warp, code.d, &out.map(|value| value as u32), mask),
+        Row::D => store64(warp, code.d, &out, mask),
+        Row::P => {
+            let first = (0..32).fold(0, |bits, lane| bits | u32::from(out[lane] != 0) << lane);
+            store_predicate(warp, code.d, first, mask);
+        }
+    }
+    store_predicate(warp, code.second, second, mask);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{Code, NONE};
+    use crate::exact::Exact;
+
+    /// Values of 64 bits whose low halves are telling ones too.
+    fn telling(seed: &mut u64) -> u64 {
+        const F32: [u32; 16] = [
+            0,
+            0x8000_0000,
+            0x3f80_0000,
+            0xbfc0_0000,
+            0x7f80_0000,
+            0xff80_0000,
+            0x7fc0_1234,
+            0x7f80_0001,
+            1,
+            0x007f_ffff,
+            0x0080_0000,
+            0x7f7f_ffff,
+            0xffff_ffff,
+            31,
+            33,
+            0x7fff_ffff,
+        ];
+        const F64: [u64; 8] =
+            [0, 1 << 63, 1, 0x3ff0 << 48, 0x7ff0 << 48, 0xfff0 << 48, 0x7ff8_0000_0000_1234, 0x000f_ffff_ffff_ffff];
+        *seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let bits = *seed ^ *seed >> 29;
+        match bits >> 60 {
+            0..4 => u64::from(F32[(bits >> 40) as usize % 16]) | u64::from(F32[(bits >> 20) as usize % 16]) << 32,
+            4..7 => F64[(bits >> 40) as usize % 8],
+            7..10 => 0x3fe0_0000_3f00_0000 ^ bits & 0x003f_ffff_00ff_ffff,
+            10..12 => bits & 63,
+            _ => bits,
+        }
+    }
+
+    /// One opcode on 32 lanes: the lane loop's results and the exact ones, which differ for no lane.
+    fn compare(opcode: &str, mnemonic: &'static str, alu: Alu, seed: &mut u64) {
+        let signature = alu.signature();
+        let mut warp = Warp::new(0, &Code { rows32: 5, rows64: 5, ..Code::default() });
+        for row in 0..4 {
+            for lane in 0..32 {
+                let value = telling(seed);
+                warp.d[row].0[lane] = value;
+                warp.w[row].0[lane] = value as u32;
+            }
+        }
+        let inst = Inst { d: 4, a: 0, b: 1, c: 2, e: 3, f: NONE, ..Inst::NOP };
+        warp.alu::<false>(alu, &inst, FULL);
+        let exact = Exact::from_opcode(mnemonic, opcode).unwrap_or_else(|| panic!("{opcode}"));
+        for lane in 0..32 {
+            let sources: [u64; SOURCES] = std::array::from_fn(|i| match signature.sources.get(i).copied().flatten() {
+                Some(Row::D) => warp.d[i].0[lane],
+                Some(_) => u64::from(warp.w[i].0[lane]),
+                None => 0,
+            });
+            let expected = exact.evaluate(&sources)[0];
+            let (found, expected) = match signature.destination {
+                Row::D => (warp.d[4].0[lane], expected),
+                Row::W => (u64::from(warp.w[4].0[lane]), expected & 0xffff_ffff),
+                Row::P => (u64::from(warp.compared >> lane & 1), expected),
+            };
+            assert_eq!(found, expected, "{opcode} of {sources:x?}: {found:x}, exactly {expected:x}");
+        }
+    }
+
+    #[test]
+    fn lane_loops_give_what_exact_arithmetic_gives() {
+        let (mut compared, mut seed) = (0, 1);
+        for shape in ptx::table::ARITHMETIC {
+            for opcode in shape.opcodes() {
+                let Some(alu) = Alu::from_opcode(&opcode) else { continue };
+                (0..40).for_each(|_| compare(&opcode, shape.mnemonic(), alu, &mut seed));
+                compared += 1;
+            }
+        }
+        assert!(compared > 150, "{compared}");
     }
 }

@@ -54,7 +54,7 @@ use crate::code::{Code, Combine, Inst, NONE, Op};
 use crate::launch::{Launch, Options, Schedule};
 use crate::memory::Memory;
 use crate::race::Race;
-use alu::{store_predicate, store32, store64};
+use alu::{exact, store_predicate, store32, store64};
 use block::Environment;
 use findings::Findings;
 use trace::Recorder;
@@ -174,6 +174,7 @@ impl<'k> Machine<'k> {
             self.recording = wanted && self.recorder.begin(env, warp, pc, mask, active);
             match inst.op {
                 Op::Alu(alu) => warp.alu::<AVX2>(alu, inst, active),
+                Op::Exact { at, .. } => exact(warp, &code.exact[usize::from(at)], active),
                 Op::Branch => {
                     let target = inst.imm as u32;
                     let stay = mask & !active;

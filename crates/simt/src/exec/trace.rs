@@ -72,6 +72,7 @@ impl Recorder {
         let Some(step) = self.steps.last_mut() else { return };
         let row = match inst.op {
             Op::Alu(alu) => Some(alu.signature().destination),
+            Op::Exact { to, .. } => Some(to),
             Op::Mov32 | Op::Selp32 | Op::Shuffle(_) | Op::Redux(_) | Op::ActiveMask | Op::Pack32 => Some(Row::W),
             Op::Mov64 | Op::Selp64 | Op::Pack64 => Some(Row::D),
             Op::Setp(..) | Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => Some(Row::P),

@@ -13,6 +13,7 @@ fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
     let sources = |alu: Alu| alu.signature().sources.into_iter().flatten().zip([a, b, c, e]);
     let mut all = match op {
         Op::Alu(alu) => sources(alu).collect(),
+        Op::Exact { at, .. } => code.exact[usize::from(at)].sources.iter().map(|&(row, reg, _)| (row, reg)).collect(),
         Op::Setp(alu, ..) => sources(alu).chain([(Row::P, c)]).collect(),
         Op::Mov32 | Op::Unpack32 => vec![(Row::W, a)],
         Op::Mov64 | Op::Unpack64 => vec![(Row::D, a)],
@@ -42,6 +43,7 @@ fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
     let Inst { op, c, d, e, f, imm, .. } = *inst;
     match op {
         Op::Alu(alu) => vec![(alu.signature().destination, d)],
+        Op::Exact { at, to } => vec![(to, d), (Row::P, code.exact[usize::from(at)].second)],
         Op::Setp(..) => vec![(Row::P, d), (Row::P, e)],
         Op::Mov32 | Op::Pack32 | Op::Selp32 | Op::Redux(_) | Op::ActiveMask => vec![(Row::W, d)],
         Op::Mov64 | Op::Pack64 | Op::Selp64 => vec![(Row::D, d)],

@@ -4,6 +4,7 @@
 //! Function -> lower (this module, operand, select) -> cfg (post-dominators) -> live (rows to zero) -> Code
 //! ```
 
+mod arithmetic;
 mod atomic;
 mod cfg;
 mod live;
@@ -65,6 +66,8 @@ struct Lower<'m> {
     next32: u32,
     next64: u32,
     next_predicate: u32,
+    /// The predicate that stands for the carry, once something uses it.
+    carry: Option<Reg>,
 }
 
 /// Lowers the entry `function` of `module`; `text` is the PTX text, for messages.
@@ -82,6 +85,7 @@ pub fn lower(module: &Module, function: &Function, text: &str) -> Result<Code, L
         next32: 0,
         next64: 0,
         next_predicate: 0,
+        carry: None,
     };
     let counts = variables::count_registers(body);
     if counts.iter().any(|&n| n > u32::from(Reg::MAX) / 2) {

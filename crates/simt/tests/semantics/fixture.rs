@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use ptx::table::{ARITHMETIC, Shape};
 
-use super::operands::{OPERANDS, ROWS, fnv, rows};
+use super::operands::{OPERANDS, ROWS, ROWS_APPROXIMATE, fnv, rows};
 
 /// Most opcodes in one kernel.
 const PER_KERNEL: usize = 40;
@@ -39,7 +39,7 @@ pub struct Group {
 /// Every group of the table, by name.
 pub fn groups() -> Vec<Group> {
     let mut groups = BTreeMap::<&str, Group>::new();
-    for (at, shape) in ARITHMETIC.iter().enumerate() {
+    for shape in ARITHMETIC {
         let group = groups.entry(shape.group).or_insert(Group {
             name: shape.group,
             sm: if shape.sm > 80 { 90 } else { 80 },
@@ -47,13 +47,13 @@ pub fn groups() -> Vec<Group> {
             kernels: Vec::new(),
         });
         group.version = group.version.max(shape.version);
-        group.kernels.extend(kernels(at, shape));
+        group.kernels.extend(kernels(shape));
     }
     groups.into_values().collect()
 }
 
 /// The kernels of one shape.
-fn kernels(at: usize, shape: &Shape) -> Vec<Kernel> {
+fn kernels(shape: &Shape) -> Vec<Kernel> {
     let mut by_operands = BTreeMap::<(Vec<String>, Vec<String>), Vec<Fixture>>::new();
     for opcode in shape.opcodes().into_iter().filter(|opcode| is_worth_running(opcode)) {
         let operands = shape.operands_of(&opcode);
@@ -72,9 +72,13 @@ fn kernels(at: usize, shape: &Shape) -> Vec<Kernel> {
         let stem = format!("{}_{}_from_{}", shape.mnemonic(), destinations.join("_"), sources.join("_"));
         for part in 0.. {
             let rest = fixtures.split_off(fixtures.len().min(PER_KERNEL));
-            let name = format!("{stem}_{at}_{part}");
+            let name = format!("{stem}_{:04x}_{part}", fnv(shape.pattern.as_bytes()) & 0xffff);
             // The rows follow what the instruction takes, not where it stands in the table.
-            made.push(Kernel { rows: rows(&stem, &sources), name, fixtures });
+            made.push(Kernel {
+                rows: rows(&stem, &sources, if shape.group.starts_with("approx") { ROWS_APPROXIMATE } else { ROWS }),
+                name,
+                fixtures,
+            });
             if rest.is_empty() {
                 break;
             }
@@ -169,11 +173,11 @@ impl Fixture {
     }
 
     /// Stores of what it gave.
-    fn store(&self, text: &mut String, at: usize) {
+    fn store(&self, text: &mut String, at: usize, rows: usize) {
         let kinds: Vec<&str> =
             self.destinations.iter().map(String::as_str).chain(self.gives_carry().then_some("u32")).collect();
         for (i, kind) in kinds.into_iter().enumerate() {
-            let offset = (2 * at + i) * ROWS * 8;
+            let offset = (2 * at + i) * rows * 8;
             if kind == "pred" {
                 let _ = writeln!(text, "    selp.u32 %r10, 1, 0, %p{};", 8 + i);
                 let _ = writeln!(text, "    st.global.b32 [%out+{offset}], %r10;");
@@ -186,9 +190,14 @@ impl Fixture {
 }
 
 impl Kernel {
-    /// Bytes of the output buffer: two slots of eight bytes a fixture and row.
+    /// Blocks of [`ROWS`] threads that the rows take.
+    pub fn blocks(&self) -> u32 {
+        (self.rows.len() / ROWS) as u32
+    }
+
+    /// Words of the output buffer: two of eight bytes a fixture and row.
     pub fn output_words(&self) -> usize {
-        self.fixtures.len() * 2 * ROWS
+        self.fixtures.len() * 2 * self.rows.len()
     }
 
     /// The operands as the input buffer holds them.
@@ -205,13 +214,14 @@ impl Kernel {
     /// What fixture `at` gave, from the output buffer: a list of values for each of its outputs.
     pub fn outputs_of(&self, at: usize, output: &[u64]) -> Vec<Vec<u64>> {
         let slots = 0..self.fixtures[at].outputs().len();
-        slots.map(|i| output[(2 * at + i) * ROWS..][..ROWS].to_vec()).collect()
+        let rows = self.rows.len();
+        slots.map(|i| output[(2 * at + i) * rows..][..rows].to_vec()).collect()
     }
 
     fn write(&self, text: &mut String) {
         let _ = writeln!(text, "\n.visible .entry {}(.param .u64 input, .param .u64 output)\n{{", self.name);
         text.push_str("    .reg .b16 %h<11>;\n    .reg .b32 %r<12>;\n    .reg .b64 %d<11>, %in, %out, %at;\n    .reg .pred %p<11>;\n");
-        text.push_str("    ld.param.u64 %in, [input];\n    ld.param.u64 %out, [output];\n    mov.u32 %r11, %tid.x;\n");
+        text.push_str("    ld.param.u64 %in, [input];\n    ld.param.u64 %out, [output];\n    mov.u32 %r8, %ctaid.x;\n    mov.u32 %r9, %tid.x;\n    mad.lo.s32 %r11, %r8, 128, %r9;\n");
         let _ = writeln!(text, "    mul.wide.u32 %at, %r11, {};\n    add.s64 %in, %in, %at;", 8 * OPERANDS);
         text.push_str("    mul.wide.u32 %at, %r11, 8;\n    add.s64 %out, %out, %at;\n");
         let kinds = self.fixtures.first().map_or(&[][..], |fixture| &fixture.sources);
@@ -237,7 +247,7 @@ impl Kernel {
         }
         for (at, fixture) in self.fixtures.iter().enumerate() {
             fixture.write(text, at);
-            fixture.store(text, at);
+            fixture.store(text, at, self.rows.len());
         }
         text.push_str("    ret;\n}\n");
     }
@@ -258,11 +268,41 @@ impl Group {
     }
 }
 
-/// Values as a record holds them: hexadecimal digits of their width, predicates a bit a row.
+/// Values as a record holds them: hexadecimal digits of their width; where there are at most two different values, these
+/// two and a bit for each row; predicates are bits alone.
 pub fn encode(values: &[u64], bits: u32) -> String {
-    if bits == 1 {
-        let nibble = |four: &[u64]| four.iter().enumerate().fold(0, |sum, (i, bit)| sum | (bit & 1) << i);
-        return values.chunks(4).map(|four| format!("{:x}", nibble(four))).collect();
+    let digits = |value: u64| format!("{value:0width$x}", width = bits as usize / 4);
+    let mask = |is: &dyn Fn(u64) -> bool| -> String {
+        let nibble = |four: &[u64]| four.iter().enumerate().fold(0, |sum, (i, &value)| sum | u32::from(is(value)) << i);
+        values.chunks(4).map(|four| format!("{:x}", nibble(four))).collect()
+    };
+    let first = values.first().copied().unwrap_or(0);
+    let other = values.iter().copied().find(|&value| value != first).unwrap_or(first);
+    match bits {
+        1 => mask(&|value| value != 0),
+        _ if values.iter().all(|&value| value == first || value == other) => {
+            format!("{}/{}:{}", digits(first), digits(other), mask(&|value| value == other))
+        }
+        _ => values.iter().map(|&value| digits(value)).collect(),
     }
-    values.iter().map(|value| format!("{value:0width$x}", width = bits as usize / 4)).collect()
+}
+
+/// The values of an encoded text.
+pub fn decode(text: &str, bits: u32) -> Vec<u64> {
+    let number = |digits: &str| u64::from_str_radix(digits, 16).expect("hexadecimal digits");
+    let flags = |text: &str| -> Vec<bool> {
+        text.chars().flat_map(|c| (0..4).map(move |i| c.to_digit(16).expect("a digit") >> i & 1 != 0)).collect()
+    };
+    match text.split_once(':') {
+        Some((values, mask)) => {
+            let (first, other) = values.split_once('/').expect("two values");
+            flags(mask).into_iter().map(|is| number(if is { other } else { first })).collect()
+        }
+        None if bits == 1 => flags(text).into_iter().map(u64::from).collect(),
+        None => text
+            .as_bytes()
+            .chunks(bits as usize / 4)
+            .map(|digits| number(std::str::from_utf8(digits).expect("ASCII")))
+            .collect(),
+    }
 }

@@ -1,8 +1,16 @@
 //! The values that fixtures are fed: for every kind of operand a list of special ones, and random ones of the shapes
 //! that find rounding errors. The same kernel gets the same rows on every machine.
 
+use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, PI, TAU};
+
 /// Rows of operands a kernel gets: one thread each.
 pub const ROWS: usize = 128;
+
+/// Rows of a kernel of approximate instructions, whose errors are measured.
+pub const ROWS_APPROXIMATE: usize = 1024;
+
+/// Rows that `edge` fills, the last of the first [`ROWS`].
+const EDGES: usize = 13;
 
 /// Most operands that a row holds.
 pub const OPERANDS: usize = 5;
@@ -53,7 +61,7 @@ enum Kind {
 const COUNTS: [u64; 24] =
     [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 63, 64, 65, 128, 255, 256, 0xffff_ffff];
 const OFFSETS: [u64; 12] =
-    [0, 1, 2, 3, 7, 31, 0xffff_ffff, 0xffff_fffe, 0xffff_fffd, 0xffff_fff9, 0xffff_ffe0, 0x8000_0000];
+    [0, 1, 2, 3, 7, 31, 0xffff_ffff, 0xffff_fffe, 0xffff_fffd, 0xffff_fff9, 0xffff_ffe0, 0xffff_ffff];
 const POSITIONS: [u64; 8] = [0, 1, 5, 13, 16, 22, 30, 31];
 
 fn kind_of(name: &str) -> Kind {
@@ -92,8 +100,7 @@ fn specials(kind: Kind) -> Vec<u64> {
         Kind::Listed(list) => list.to_vec(),
         Kind::Predicate => vec![0, 1],
         Kind::Angle => {
-            let angles =
-                [0f32, 0.5, 1.0, 0.785_398_2, 1.570_796_4, 3.141_592_7, 1e-3, 1e-20, 6.0, 2.5, f32::INFINITY, f32::NAN];
+            let angles = [0f32, 0.5, 1.0, FRAC_PI_4, FRAC_PI_2, PI, 1e-3, 1e-20, 6.0, 2.5, f32::INFINITY, f32::NAN];
             angles.iter().flat_map(|x| [x.to_bits(), (-x).to_bits()]).chain([1, 0x8000_0001]).map(u64::from).collect()
         }
         Kind::Pair(_) | Kind::Bytes => Vec::new(),
@@ -129,7 +136,7 @@ fn float_specials(exponent: u32, fraction: u32) -> Vec<u64> {
         one + 1,
         one - 1,
         normal >> 1,
-        normal | (normal >> 1),
+        sign - 1,
     ];
     // Halves, integers around the ends of the integer types, and numbers around the ends of smaller formats.
     list.extend([
@@ -186,7 +193,7 @@ fn random(kind: Kind, bits: &mut Bits, base: u64) -> u64 {
         Kind::Predicate => bits.below(2),
         Kind::Angle => {
             let turns = (bits.next() >> 40) as f32 / (1u64 << 24) as f32;
-            u64::from(((turns - 0.5) * 6.283_185).to_bits())
+            u64::from(((turns - 0.5) * TAU).to_bits())
         }
         Kind::Bytes => bits.next() & 0xffff,
     }
@@ -216,16 +223,16 @@ fn windowed(exponent: u32, fraction: u32, bits: &mut Bits) -> u64 {
 }
 
 /// The rows of one kernel: what each source holds, by thread.
-pub fn rows(kernel: &str, sources: &[String]) -> Vec<[u64; OPERANDS]> {
+pub fn rows(kernel: &str, sources: &[String], count: usize) -> Vec<[u64; OPERANDS]> {
     let kinds: Vec<Kind> = sources.iter().filter(|name| *name != "imm8").map(|name| kind_of(name)).collect();
     let mut bits = Bits::of(kernel);
-    (0..ROWS)
+    (0..count)
         .map(|row| {
             let mut values = [0; OPERANDS];
             let base = bits.next();
             for (at, &kind) in kinds.iter().enumerate() {
                 let repeat = at > 0 && kinds[at - 1] == kind && bits.below(10) == 0;
-                values[at] = match crossed(&kinds, at, row) {
+                values[at] = match crossed(&kinds, at, row).or_else(|| edge(&kinds, at, row)) {
                     Some(value) => value,
                     None if repeat => values[at - 1],
                     None => random(kind, &mut bits, base),
@@ -236,13 +243,60 @@ pub fn rows(kernel: &str, sources: &[String]) -> Vec<[u64; OPERANDS]> {
         .collect()
 }
 
+/// In the last rows what rounding and flushing decide: products next to the smallest normal number, sums and products in
+/// the middle between two numbers, and such a product with a little more or less.
+fn edge(kinds: &[Kind], at: usize, row: usize) -> Option<u64> {
+    let of_format = |exponent: u32, fraction: u32, which: usize| {
+        let sign = 1u64 << (exponent + fraction);
+        let one = ((1u64 << (exponent - 1)) - 1) << fraction;
+        let normal = 1u64 << fraction;
+        let power = |k: u64| one.saturating_sub(k << fraction);
+        let tie = power(u64::from(fraction) + 1);
+        let infinity = ((1u64 << exponent) - 1) << fraction;
+        let nan = infinity | normal >> 1;
+        let i = (fraction + 1).div_ceil(2);
+        let (a, b) = (one | 1 << (fraction - i), one | 1 << (i - 1));
+        let edges = [
+            [normal, one - 1, 0],
+            [2 * normal - 1, power(1), 0],
+            [2 * normal - 1, one + normal, 0],
+            [one, tie, one],
+            [one + 1, tie, tie],
+            [sign | one, tie, 1],
+            [a, b, 1],
+            [a, b, sign | 1],
+            [a, b, 0],
+            // Which of several NaNs comes out.
+            [nan, sign | (nan + 1), nan + 2],
+            [one, sign | (nan + 1), nan + 2],
+            [infinity + 3, nan, one],
+            [one, infinity + 3, sign | nan],
+        ];
+        edges[which % edges.len()][at]
+    };
+    let which = row.checked_sub(ROWS - EDGES).filter(|which| *which < EDGES)?;
+    if !(2..=3).contains(&kinds.len()) || kinds.iter().any(|kind| *kind != kinds[0]) {
+        return None;
+    }
+    match kinds[0] {
+        Kind::Float(exponent, fraction) => Some(of_format(exponent, fraction, which)),
+        Kind::Pair(name) => match kind_of(name) {
+            Kind::Float(exponent, fraction) => {
+                Some(of_format(exponent, fraction, which) | of_format(exponent, fraction, which + 4) << 16)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// In the first rows every combination of special values: of all of them for one source, of nine for two, of four for
 /// three.
 fn crossed(kinds: &[Kind], at: usize, row: usize) -> Option<u64> {
     let kind = kinds[at];
     let numbers = kinds.iter().filter(|kind| **kind != Kind::Predicate).count();
     if kind == Kind::Bytes {
-        return Some((2 * row | (2 * row + 1) << 8) as u64);
+        return Some(((2 * row) | ((2 * row + 1) << 8)) as u64);
     }
     let side: usize = match numbers {
         1 => 64,

@@ -1,0 +1,219 @@
+//! Every arithmetic instruction, one lane at a time and by integer arithmetic: exact in every rounding mode, the same on
+//! every machine. What the lane loops of `ops.rs` know runs there; this runs the rest, and tells in tests whether the
+//! lane loops are right.
+//!
+//! ```text
+//! opcode -> Exact (types, rounding, flags) -> integer | float arithmetic | compare | convert | approximate
+//! ```
+
+mod approximate;
+mod arithmetic;
+mod compare;
+mod convert;
+mod float;
+mod integer;
+
+use compare::Comparison;
+use float::{BF16, E4M3, E5M2, F16, F32, F64, Format, Rounding, TF32};
+use integer::Integer;
+
+use crate::code::Combine;
+
+/// Most sources an instruction has.
+pub const SOURCES: usize = 5;
+
+/// A type as an opcode names it. `.bN` counts as unsigned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ty {
+    /// An integer.
+    Integer(Integer),
+    /// A float.
+    Float(Format),
+    /// Two integers in 32 bits.
+    Integers(Integer),
+    /// Two floats in 32 bits.
+    Floats(Format),
+    /// Two floats of 8 bits in 16.
+    Bytes(Format),
+}
+
+/// Flags of an opcode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags {
+    pub flush: bool,
+    pub saturate: bool,
+    pub relu: bool,
+    pub nan: bool,
+    pub xorsign: bool,
+    pub carry_out: bool,
+    pub high: bool,
+    pub wide: bool,
+    pub clamp: bool,
+    pub shift_amount: bool,
+    pub approximate: bool,
+    pub satfinite: bool,
+    pub out_of_bounds: bool,
+    /// Round to a whole number.
+    pub integral: bool,
+    /// `.l` of `shf`.
+    pub left: bool,
+}
+
+/// One instruction, all but its operands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exact {
+    /// The mnemonic.
+    verb: &'static str,
+    /// The first type and the last.
+    to: Ty,
+    from: Ty,
+    rounding: Rounding,
+    flags: Flags,
+    comparison: Comparison,
+    combine: Combine,
+    /// The mode of `prmt`, the question of `testp`.
+    mode: &'static str,
+}
+
+/// Most results an instruction has.
+pub type Results = [u64; 2];
+
+fn ty(word: &str) -> Option<Ty> {
+    let integer = |signed, bits: &str| {
+        bits.parse().ok().filter(|bits| matches!(bits, 8 | 16 | 32 | 64)).map(|bits| Integer { bits, signed })
+    };
+    Some(match word {
+        "f16" => Ty::Float(F16),
+        "bf16" => Ty::Float(BF16),
+        "f32" => Ty::Float(F32),
+        "f64" => Ty::Float(F64),
+        "tf32" => Ty::Float(TF32),
+        "f16x2" => Ty::Floats(F16),
+        "bf16x2" => Ty::Floats(BF16),
+        "e4m3x2" => Ty::Bytes(E4M3),
+        "e5m2x2" => Ty::Bytes(E5M2),
+        "u16x2" => Ty::Integers(Integer { bits: 16, signed: false }),
+        "s16x2" => Ty::Integers(Integer { bits: 16, signed: true }),
+        _ => match word.split_at_checked(1)? {
+            ("s", bits) => Ty::Integer(integer(true, bits)?),
+            ("u" | "b", bits) => Ty::Integer(integer(false, bits)?),
+            _ => return None,
+        },
+    })
+}
+
+impl Exact {
+    /// The instruction that a canonical opcode of the table (`ptx::table::arithmetic`) spells.
+    pub fn from_opcode(mnemonic: &'static str, opcode: &str) -> Option<Exact> {
+        let words: Vec<&str> = opcode.split('.').skip(1).collect();
+        let types: Vec<Ty> = words.iter().filter_map(|word| ty(word)).collect();
+        let compares = matches!(mnemonic, "set" | "setp");
+        let mut exact = Exact {
+            verb: mnemonic,
+            to: *types.first()?,
+            from: *types.last()?,
+            rounding: Rounding::Nearest,
+            flags: Flags::default(),
+            comparison: Comparison::Eq,
+            combine: Combine::None,
+            mode: "",
+        };
+        for word in words.iter().filter(|word| ty(word).is_none()) {
+            match Comparison::from_word(word).filter(|_| compares) {
+                Some(comparison) => exact.comparison = comparison,
+                None => exact.modify(word)?,
+            }
+        }
+        Some(exact)
+    }
+
+    /// `isspacep`: whether the first source is at least the second and less than the third.
+    pub fn within() -> Exact {
+        Exact::of_integers("isspacep", 64)
+    }
+
+    /// `mov` of one register into parts: `bits` bits of the first source from the bit on that the second names.
+    pub fn unpack(bits: u32) -> Exact {
+        Exact::of_integers("unpack", bits)
+    }
+
+    /// `mov` of parts of `bits` bits into one register, the first part lowest.
+    pub fn pack(bits: u32) -> Exact {
+        Exact::of_integers("pack", bits)
+    }
+
+    fn of_integers(verb: &'static str, bits: u32) -> Exact {
+        let ty = Ty::Integer(Integer { bits, signed: false });
+        Exact {
+            verb,
+            to: ty,
+            from: ty,
+            rounding: Rounding::Nearest,
+            flags: Flags::default(),
+            comparison: Comparison::Eq,
+            combine: Combine::None,
+            mode: "",
+        }
+    }
+
+    /// Takes in one word that is neither a type nor a comparison.
+    fn modify(&mut self, word: &str) -> Option<()> {
+        let flags = &mut self.flags;
+        match word {
+            "rn" | "rni" => self.rounding = Rounding::Nearest,
+            "rz" | "rzi" => self.rounding = Rounding::Zero,
+            "rm" | "rmi" => self.rounding = Rounding::Down,
+            "rp" | "rpi" => self.rounding = Rounding::Up,
+            "rna" => self.rounding = Rounding::NearestAway,
+            "and" => self.combine = Combine::And,
+            "or" => self.combine = Combine::Or,
+            "xor" => self.combine = Combine::Xor,
+            "ftz" => flags.flush = true,
+            "sat" => flags.saturate = true,
+            "relu" => flags.relu = true,
+            "NaN" => flags.nan = true,
+            "xorsign" => flags.xorsign = true,
+            "cc" => flags.carry_out = true,
+            "hi" => flags.high = true,
+            "wide" => flags.wide = true,
+            "clamp" => flags.clamp = true,
+            "shiftamt" => flags.shift_amount = true,
+            "approx" => flags.approximate = true,
+            "satfinite" => flags.satfinite = true,
+            "oob" => flags.out_of_bounds = true,
+            "l" => flags.left = true,
+            // What is there without the other word anyway.
+            "lo" | "wrap" | "r" | "full" | "abs" => {}
+            other => self.mode = *MODES.iter().find(|mode| **mode == other)?,
+        }
+        self.flags.integral |= matches!(word, "rni" | "rzi" | "rmi" | "rpi");
+        Some(())
+    }
+
+    /// What the instruction gives from its sources, in order; predicates and carries are 0 or 1.
+    #[inline(never)]
+    pub fn evaluate(&self, s: &[u64; SOURCES]) -> Results {
+        match (self.verb, self.to) {
+            ("cvt", _) => [self.convert(s), 0],
+            ("set" | "setp" | "slct" | "testp", _) => self.compare(s),
+            ("selp", _) => [if s[2] != 0 { s[0] } else { s[1] }, 0],
+            (_, Ty::Integers(element)) => [self.halves(Ty::Integer(element), s), 0],
+            (_, Ty::Floats(format)) => [self.halves(Ty::Float(format), s), 0],
+            (_, Ty::Integer(integer)) => self.integer(integer, s),
+            (_, Ty::Float(format)) => [self.float(format, s), 0],
+            (_, Ty::Bytes(_)) => [0, 0],
+        }
+    }
+
+    /// The instruction on each half of packed operands.
+    fn halves(&self, element: Ty, s: &[u64; SOURCES]) -> u64 {
+        let half = Exact { to: element, from: element, ..self.clone() };
+        let low = half.evaluate(&s.map(|x| x & 0xffff))[0] & 0xffff;
+        let high = half.evaluate(&s.map(|x| x >> 16 & 0xffff))[0] & 0xffff;
+        low | high << 16
+    }
+}
+
+/// The words that `Exact::mode` keeps.
+const MODES: [&str; 12] =
+    ["f4e", "b4e", "rc8", "ecl", "ecr", "rc16", "finite", "infinite", "number", "notanumber", "normal", "subnormal"];
