@@ -111,7 +111,7 @@ const MISTAKE: Variant = Variant { types: &[Type::I32], blocks: UNROLLED_BLOCKS,
 pub const CHAPTER: Chapter = Chapter {
     slug: "ch07-coarsening",
     title: "Coarsening",
-    before: Some(("ch05-unroll", "unroll_shuffle")),
+    before: Some(("ch06-templates", "template_shuffle")),
     variants: &[SEGMENTED_ATOMIC, COARSENED, MULTI_ADD, GRID_STRIDE, GRID_STRIDE_SHUFFLE, VECTORISED],
     mistakes: &[
         Mistake {
