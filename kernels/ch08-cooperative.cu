@@ -167,12 +167,13 @@ __device__ double sum_of(uint4 v, double) {
 // On compute capability 9.0 a launch may begin while the one before it ends. Then this
 // kernel lets the next one begin, asks for its first data to come to L2, which changes no
 // value, and only then waits until everything before it is done and visible.
-__device__ void wait_for_launch_before(const uint4* first, unsigned int ahead, unsigned int count) {
+__device__ void wait_for_launch_before(const uint4* body, unsigned int i, unsigned int step,
+                                       unsigned int vectors, unsigned int ahead) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
     for (unsigned int k = 0; k < ahead; k++) {
-        if (k * blockDim.x < count && threadIdx.x % 2 == 0) { // a sector is two vectors
-            asm volatile("prefetch.global.L2 [%0];" :: "l"(first + k * blockDim.x));
+        if (i + k * step < vectors && threadIdx.x % 2 == 0) { // one of two vectors: a sector has both
+            asm volatile("prefetch.global.L2 [%0];" :: "l"(body + i + k * step));
         }
     }
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -181,33 +182,34 @@ __device__ void wait_for_launch_before(const uint4* first, unsigned int ahead, u
 // ANCHOR_END: overlap
 
 // ANCHOR: tiles
-// A thread's share of the input. The block takes tiles of BLOCK * UNROLL vectors, and all
-// loads of a tile are on their way before the first is added. Elements before the first
-// 16-byte boundary and after the last are few; the last block takes them, one a thread.
+// A thread's share of the input. It takes UNROLL vectors at once, all of them on their way
+// before the first is added: a block's lie together in one tile, or, spread, as far apart
+// as the grid is wide, which gives every block of a small input the same to do. Elements
+// before the first 16-byte boundary and after the last are few; the last block takes
+// them, one a thread.
 template <typename T, unsigned int BLOCK, unsigned int UNROLL>
-__device__ T sum_tiles(const T* in, unsigned int n, unsigned int ahead) {
-    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T), TILE = BLOCK * UNROLL;
+__device__ T sum_share(const T* in, unsigned int n, unsigned int spread, unsigned int ahead) {
+    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
     unsigned int past = reinterpret_cast<unsigned long long>(in) % sizeof(uint4) / sizeof(T);
     unsigned int head = min(n, (PER_VECTOR - past) % PER_VECTOR);
     unsigned int vectors = (n - head) / PER_VECTOR, tail = (n - head) % PER_VECTOR;
     const uint4* body = reinterpret_cast<const uint4*>(in + head);
 
-    unsigned int tile = blockIdx.x * TILE;
-    const uint4* mine = body + tile + threadIdx.x;
-    wait_for_launch_before(mine, ahead, tile + threadIdx.x < vectors ? vectors - tile - threadIdx.x : 0);
+    unsigned int step = spread ? gridDim.x * BLOCK : BLOCK;
+    unsigned int i = blockIdx.x * (spread ? BLOCK : BLOCK * UNROLL) + threadIdx.x;
+    wait_for_launch_before(body, i, step, vectors, ahead);
 
     T sum = 0;
     if (blockIdx.x == gridDim.x - 1 && threadIdx.x < head + tail) {
         sum = in[threadIdx.x < head ? threadIdx.x : n - tail + threadIdx.x - head];
     }
-    for (; tile < vectors; tile += gridDim.x * TILE) {
+    for (; i < vectors; i += gridDim.x * BLOCK * UNROLL) {
         uint4 v[UNROLL];
-        unsigned int i = tile + threadIdx.x;
-        if (tile + TILE <= vectors) {
-            for (unsigned int k = 0; k < UNROLL; k++) v[k] = load_once(body + i + k * BLOCK);
+        if (i + (UNROLL - 1) * step < vectors) {
+            for (unsigned int k = 0; k < UNROLL; k++) v[k] = load_once(body + i + k * step);
         } else {
             for (unsigned int k = 0; k < UNROLL; k++) {
-                v[k] = i + k * BLOCK < vectors ? load_once(body + i + k * BLOCK) : make_uint4(0, 0, 0, 0);
+                v[k] = i + k * step < vectors ? load_once(body + i + k * step) : make_uint4(0, 0, 0, 0);
             }
         }
         for (unsigned int k = 0; k < UNROLL; k++) sum += sum_of(v[k], T());
@@ -319,8 +321,9 @@ __device__ void meet(T sum, T* out, unsigned long long* slots) {
 
 // ANCHOR: single_pass
 template <typename T, unsigned int BLOCK, unsigned int UNROLL>
-__device__ void single_pass(const T* in, T* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    meet<BLOCK>(sum_tiles<T, BLOCK, UNROLL>(in, n, ahead), out, state);
+__device__ void single_pass(const T* in, T* out, unsigned int n, unsigned long long* state,
+                            unsigned int spread, unsigned int ahead) {
+    meet<BLOCK>(sum_share<T, BLOCK, UNROLL>(in, n, spread, ahead), out, state);
 }
 // ANCHOR_END: single_pass
 
@@ -387,75 +390,75 @@ extern "C" __global__ void last_block_max_f32(const float* in, float* out, unsig
     last_block<Max>(in, out, n, of_blocks, tickets);
 }
 extern "C" __global__ void __launch_bounds__(256) single_pass_t256u2_i32(
-    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<int, 256, 2>(in, out, n, state, ahead);
+    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<int, 256, 2>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(256) single_pass_t256u2_f32(
-    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<float, 256, 2>(in, out, n, state, ahead);
+    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<float, 256, 2>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(256) single_pass_t256u2_f64(
-    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<double, 256, 2>(in, out, n, state, ahead);
+    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<double, 256, 2>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(512) single_pass_t512u2_i32(
-    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<int, 512, 2>(in, out, n, state, ahead);
+    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<int, 512, 2>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(512) single_pass_t512u2_f32(
-    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<float, 512, 2>(in, out, n, state, ahead);
+    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<float, 512, 2>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(512) single_pass_t512u2_f64(
-    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<double, 512, 2>(in, out, n, state, ahead);
+    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<double, 512, 2>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(512) single_pass_t512u8_i32(
-    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<int, 512, 8>(in, out, n, state, ahead);
+    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<int, 512, 8>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(512) single_pass_t512u8_f32(
-    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<float, 512, 8>(in, out, n, state, ahead);
+    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<float, 512, 8>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(512) single_pass_t512u8_f64(
-    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<double, 512, 8>(in, out, n, state, ahead);
+    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<double, 512, 8>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u2_i32(
-    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<int, 1024, 2>(in, out, n, state, ahead);
+    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<int, 1024, 2>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u2_f32(
-    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<float, 1024, 2>(in, out, n, state, ahead);
+    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<float, 1024, 2>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u2_f64(
-    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<double, 1024, 2>(in, out, n, state, ahead);
+    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<double, 1024, 2>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u4_i32(
-    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<int, 1024, 4>(in, out, n, state, ahead);
+    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<int, 1024, 4>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u4_f32(
-    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<float, 1024, 4>(in, out, n, state, ahead);
+    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<float, 1024, 4>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u4_f64(
-    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<double, 1024, 4>(in, out, n, state, ahead);
+    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<double, 1024, 4>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u8_i32(
-    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<int, 1024, 8>(in, out, n, state, ahead);
+    const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<int, 1024, 8>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u8_f32(
-    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<float, 1024, 8>(in, out, n, state, ahead);
+    const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<float, 1024, 8>(in, out, n, state, spread, ahead);
 }
 extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u8_f64(
-    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int ahead) {
-    single_pass<double, 1024, 8>(in, out, n, state, ahead);
+    const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
+    single_pass<double, 1024, 8>(in, out, n, state, spread, ahead);
 }
 // ANCHOR_END: entries

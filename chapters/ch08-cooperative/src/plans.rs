@@ -94,7 +94,10 @@ pub struct Shape {
     pub unroll: u32,
     /// Blocks.
     pub grid: u32,
-    /// Of its first tile's loads, how many a thread asks for before it waits for the launch before.
+    /// Whether a thread's loads lie as far apart as the grid is wide, and not in one tile of the block.
+    pub spread: bool,
+    /// Of its first loads, how many a thread asks for before it waits for the launch
+    /// before.
     pub ahead: u32,
 }
 
@@ -119,7 +122,7 @@ fn shape(ty: Type, vectors: u64, m: u32) -> Shape {
         _ if vectors < 1 << 25 => (512, 8, 4 * m, false),
         _ => (1024, 8, 2 * m, false),
     };
-    Shape { block, unroll, grid, ahead: if is_small { unroll } else { 0 } }
+    Shape { block, unroll, grid, spread: is_small, ahead: if is_small { unroll } else { 0 } }
 }
 
 /// One launch, which may begin while the one before it ends.
@@ -151,14 +154,15 @@ pub const INSTANCES: [(u32, u32); 6] = [(256, 2), (512, 2), (512, 8), (1024, 2),
 
 /// The launch of one shape.
 pub fn launch(ask: &Ask, shape: Shape) -> Plan {
-    let Shape { block, unroll, grid, ahead } = shape;
+    let Shape { block, unroll, grid, spread, ahead } = shape;
     let per_vector = 16 / ask.ty.bytes();
     let tiles = ask.n.div_ceil(per_vector).div_ceil(u64::from(grid) * u64::from(block * unroll));
     // A vector's own additions, the thread's, the one of an odd element, then warp and block, messages, block again.
     let of_thread = tiles * u64::from(unroll) + per_vector.ilog2() as u64 + 1;
     let messages = u64::from(grid.div_ceil(32)) + 1;
     let depth = of_thread + 10 + messages + 10;
-    let args = vec![Slot::Input, Slot::Sums(0), Slot::Elements, Slot::State, Slot::Number(ahead)];
+    let args =
+        vec![Slot::Input, Slot::Sums(0), Slot::Elements, Slot::State, Slot::Number(spread.into()), Slot::Number(ahead)];
     let kernel = ask.entry("single_pass", &format!("t{block}u{unroll}"));
     let pass = Pass { overlaps: true, ..Pass::new(kernel, grid, block, ask.n, depth, args) };
     Plan { passes: vec![pass], sums: vec![1], state_words: 2 * u64::from(grid) + 2 }

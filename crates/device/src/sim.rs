@@ -66,7 +66,9 @@ impl Sim {
         let outcome = simt::run(&lowered, &mut lock(&self.memory), &launch, &self.options).map_err(|error| {
             Error::SimulatedLaunch { kernel: kernel.to_string(), geometry, problem: error.to_string() }
         })?;
-        let simt::Outcome { counters, lines, faults, trace } = outcome;
+        let simt::Outcome { counters, lines, faults, trace, printed, .. } = outcome;
+        // As the driver does with what a kernel prints; nobody may be there to read it.
+        let _ = std::io::Write::write_all(&mut std::io::stdout(), printed.as_bytes());
         Ok(Report { counters: Some(counters), lines, faults, trace })
     }
 }

@@ -30,6 +30,17 @@ pub struct Module {
     pub variables: Vec<Variable>,
     /// Entries and device functions in file order; declarations without a body included.
     pub functions: Vec<Function>,
+    /// `.alias` directives.
+    pub aliases: Vec<Alias>,
+}
+
+/// `.alias name, function;`: a second name of a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alias {
+    /// The second name.
+    pub name: String,
+    /// The function that it stands for.
+    pub function: String,
 }
 
 /// A `.file` directive.
@@ -133,6 +144,8 @@ pub enum Initializer {
         offset: i64,
         /// Written as `generic(symbol)`.
         generic: bool,
+        /// `0xFF00(symbol)`: only these bits of the address, moved down to bit 0.
+        mask: Option<u64>,
     },
 }
 
@@ -172,8 +185,23 @@ pub enum Item {
     Block(Vec<Item>),
     /// `name: .branchtargets a, b, c;`
     BranchTargets(String, Vec<String>),
-    /// `name: .callprototype …;` kept only by name.
-    CallPrototype(String),
+    /// `name: .calltargets a, b;`
+    CallTargets(String, Vec<String>),
+    /// `name: .callprototype (…) _ (…);`
+    CallPrototype(Box<Prototype>),
+}
+
+/// What the functions that an indirect call may reach take and return.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prototype {
+    /// Its label.
+    pub name: String,
+    /// Return parameters.
+    pub returns: Vec<Variable>,
+    /// Parameters in order.
+    pub params: Vec<Variable>,
+    /// `.noreturn` and the like, as in [`Function::directives`].
+    pub directives: Vec<(String, Vec<u64>)>,
 }
 
 /// One register declaration.

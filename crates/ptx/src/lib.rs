@@ -6,8 +6,8 @@
 //! [`parse`] reads PTX 7 to 9 as NVRTC and nvcc write it, and most of what people write by hand. It checks the syntax,
 //! that each mnemonic and modifier exists, the number of operands, that literals fit, and that no label stands twice in
 //! its scope. Whether names are declared, types agree and an instruction can be executed is for those who lower the tree.
-//! Dropped, because nothing here executes them: debug sections, `.pragma`, `.alias`, `.attribute`, and the text of call
-//! prototypes. `Display` prints a tree back as PTX.
+//! Dropped, because nothing here executes them: debug sections, `.pragma` and `.attribute`. `Display` prints a tree back
+//! as PTX.
 //!
 //! ```
 //! let text = ".version 8.0 .target sm_80 .address_size 64

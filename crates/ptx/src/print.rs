@@ -17,6 +17,9 @@ impl Display for Module {
         for function in &self.functions {
             writeln!(f, "\n{function}")?;
         }
+        for Alias { name, function } in &self.aliases {
+            writeln!(f, "\n.alias {name}, {function};")?;
+        }
         Ok(())
     }
 }
@@ -84,13 +87,18 @@ impl Display for Initializer {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Initializer::Value(value) => write!(f, "{value}"),
-            Initializer::Address { symbol, offset, generic } => {
-                if *generic {
-                    write!(f, "generic({symbol})")?;
-                } else {
-                    f.write_str(symbol)?;
+            Initializer::Address { symbol, offset, generic, mask } => {
+                if let Some(mask) = mask {
+                    write!(f, "{mask:#x}(")?;
                 }
-                if *offset != 0 { write!(f, "+{offset}") } else { Ok(()) }
+                match generic {
+                    true => write!(f, "generic({symbol})")?,
+                    false => f.write_str(symbol)?,
+                }
+                if *offset != 0 {
+                    write!(f, "+{offset}")?;
+                }
+                f.write_str(if mask.is_some() { ")" } else { "" })
             }
         }
     }
@@ -140,10 +148,26 @@ fn print_block(f: &mut Formatter<'_>, items: &[Item], depth: usize, loc: &mut Op
             Item::BranchTargets(name, targets) => {
                 writeln!(f, "{indent}{name}: .branchtargets {};", Separated(targets))?;
             }
-            Item::CallPrototype(name) => writeln!(f, "{indent}{name}: .callprototype _;")?,
+            Item::CallTargets(name, targets) => writeln!(f, "{indent}{name}: .calltargets {};", Separated(targets))?,
+            Item::CallPrototype(prototype) => writeln!(f, "{indent}{prototype};")?,
         }
     }
     write!(f, "{indent}}}")
+}
+
+impl Display for Prototype {
+    /// The label and the prototype without its `;`.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: .callprototype ", self.name)?;
+        if !self.returns.is_empty() {
+            write!(f, "({}) ", Separated(&self.returns))?;
+        }
+        write!(f, "_ ({})", Separated(&self.params))?;
+        for (name, numbers) in &self.directives {
+            write!(f, " .{name} {}", Separated(numbers))?;
+        }
+        Ok(())
+    }
 }
 
 impl Display for RegisterDecl {

@@ -160,8 +160,16 @@ fn initial_values_are_evaluated() {
     assert_eq!(*init("matrix"), [1, 2, 3, 4, 5, 6].map(value));
     assert_eq!(init("quad")[2], Initializer::Value(Immediate::F64(1.5f64.to_bits())));
     let addresses = init("addresses");
-    let generic = Initializer::Address { symbol: "matrix".to_string(), offset: 2, generic: true };
+    let generic = Initializer::Address { symbol: "matrix".to_string(), offset: 2, generic: true, mask: None };
     assert_eq!((addresses.len(), &addresses[3]), (6, &generic));
+    let part = |symbol: &str, offset, generic, mask| Initializer::Address {
+        symbol: symbol.to_string(),
+        offset,
+        generic,
+        mask: Some(mask),
+    };
+    let parts = [part("quad", 0, false, 0xFF), part("quad", 4, false, 0xFF00), part("negative", 8, true, 0xFF_0000)];
+    assert_eq!(*init("parts"), parts);
     let variable = module.variables.iter().find(|v| v.name == "addresses").unwrap();
     assert_eq!(variable.dims, [6], "the size left out is that of the values");
 }
@@ -187,4 +195,12 @@ fn directives_and_pointers_of_kernels_are_kept() {
     assert_eq!((pointer.space, pointer.align_bytes), (Some(Space::Global), Some(4)));
     assert_eq!(function("forms").params[2].dims, [16]);
     assert_eq!((function("nothing").body.is_none(), function("identity").returns.len()), (true, 1));
+    let [alias] = module.aliases.as_slice() else { panic!("one alias") };
+    assert_eq!((alias.name.as_str(), alias.function.as_str()), ("second_name", "identity"));
+    let prototypes = function("forms").body.iter().flatten().filter_map(|item| match item {
+        Item::CallPrototype(prototype) => Some(prototype),
+        _ => None,
+    });
+    let sizes: Vec<_> = prototypes.map(|p| (p.returns.len(), p.params.len(), p.directives.len())).collect();
+    assert_eq!(sizes, [(1, 2, 1)]);
 }

@@ -1,6 +1,8 @@
 //! Register code: what a kernel is lowered to. One fixed-size instruction per PTX instruction; immediates, parameters and
 //! special registers are rows of the register file that a launch fills, so that every operand is a row index.
 
+use std::collections::HashMap;
+
 use ptx::{Loc, Space};
 
 use crate::exact::Exact;
@@ -27,8 +29,12 @@ pub struct Guard {
 /// Which memory an access goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// `.global`, and `.const` (module variables lie in global memory here).
+    /// `.global`
     Global,
+    /// `.const`: lies where global memory does, but is read through a cache of its own, so it has no sectors to count.
+    Const,
+    /// `.param` of the kernel, at an address computed at run time.
+    Param,
     /// `.shared`
     Shared,
     /// `.local`
@@ -229,14 +235,26 @@ pub enum Op {
     PredMov,
     /// Branch to `imm`; `@p` decides per lane.
     Branch,
+    /// `brx.idx`: to the `a`-th of the targets in `Code::tables[imm]`.
+    BranchIndexed,
+    /// `call`, as `Code::calls[imm]` says; the function's address in the 64-bit row `a` if it is indirect.
+    Call,
+    /// `ret` of a device function.
+    Return,
     /// `ret` of the entry, `exit`.
     Exit,
-    /// `trap`
+    /// `trap`, and `brkpt`, which no debugger is there to catch.
     Trap,
     /// `ld`: `d` or vector registers, address row `a` (64-bit row if `wide_address`), byte offset `imm`.
     Load(MemOp),
     /// `st`: value `b` or vector registers, address `a`, offset `imm`.
     Store(MemOp),
+    /// `ld.param` of what is passed to a device function or returned from one: `imm` is the byte in the frame.
+    LoadFrame(MemOp),
+    /// `st.param`, likewise.
+    StoreFrame(MemOp),
+    /// `d` = where byte `imm` of a device function's local variables is in this activation.
+    LocalAddress,
     /// `atom`/`red`: `d` = old value or none, address `a`, operand `b`, second operand `c` (cas).
     Atomic(AtomOp),
     /// `bar.sync a{, b}`: barrier number row `a`, thread count row `b` or none.
@@ -262,7 +280,8 @@ pub enum Op {
     ActiveMask,
     /// `membar`, `fence`, `nanosleep`, prefetches: nothing to do in a sequentially consistent machine.
     Nop,
-    /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is.
+    /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is. `imm` 0: its
+    /// low 32 bits; 1: all 64; 2: the high 32.
     Clock,
 }
 
@@ -382,18 +401,113 @@ pub struct SharedVariable {
     pub element_bytes: u32,
 }
 
-/// A module-scope `.global` or `.const` variable that the kernel uses.
-#[derive(Debug, Clone)]
+/// A `.global` or `.const` variable that the kernel uses.
+#[derive(Debug, Clone, Default)]
 pub struct ModuleVariable {
     /// Name for reports.
     pub name: String,
     /// Name as in the PTX, which identifies it within the module.
     pub symbol: String,
-    /// Initial bytes.
-    pub bytes: Vec<u8>,
-    /// Alignment.
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Initial bytes; those after the last of them are zero.
+    pub init: Vec<u8>,
+    /// Addresses of other variables, to be written over `init`.
+    pub relocations: Vec<Relocation>,
+    /// Element size in bytes for reports.
     pub element_bytes: u32,
 }
+
+/// An element of an initialiser that holds the address of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relocation {
+    /// Byte offset of the element.
+    pub at: u64,
+    /// Size of the element in bytes.
+    pub bytes: u8,
+    /// The variable, by its name in the PTX; one of `Code::variables`.
+    pub symbol: String,
+    /// Bytes added to its address.
+    pub offset: i64,
+    /// Which bits of the address, moved down to bit 0.
+    pub mask: u64,
+}
+
+/// What a call goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Callee {
+    /// A function of `Code::functions`.
+    Function(u32),
+    /// Whichever function has the address in a register.
+    Indirect,
+    /// `vprintf`
+    Print,
+    /// `__assertfail`
+    AssertFail,
+}
+
+/// Rows of parameters copied between the frames of caller and callee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// First row in the caller's frame.
+    pub caller: u32,
+    /// First row in the callee's frame.
+    pub callee: u32,
+    /// Rows of 4 bytes a lane.
+    pub rows: u32,
+}
+
+/// One `call`.
+#[derive(Debug, Clone)]
+pub struct CallSite {
+    /// Where it goes.
+    pub callee: Callee,
+    /// Function that it stands in, by index in `Code::functions`.
+    pub caller: u32,
+    /// What is passed and returned.
+    pub signature: Signature,
+    /// Parameters, caller to callee.
+    pub arguments: Vec<Slot>,
+    /// Return parameters, callee to caller.
+    pub returns: Vec<Slot>,
+    /// Registers that are needed after the call and that the callee may call this function again with.
+    pub saved: Vec<(Row, Reg)>,
+    /// Row of the caller's frame where they are kept.
+    pub save_at: u32,
+}
+
+/// Sizes in bytes of what a function returns and takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Signature {
+    /// Return parameters.
+    pub returns: Vec<u32>,
+    /// Parameters.
+    pub params: Vec<u32>,
+}
+
+/// A function of the kernel's code: the entry, or a device function that it may call.
+#[derive(Debug, Clone, Default)]
+pub struct Function {
+    /// Name as in the PTX.
+    pub name: String,
+    /// First instruction.
+    pub start: u32,
+    /// What it returns and takes.
+    pub signature: Signature,
+    /// Rows of an activation's frame: parameters in and out, and registers saved around calls.
+    pub frame_rows: u32,
+    /// Local variables of an activation in bytes, a multiple of the largest alignment that any of the code needs.
+    pub local_bytes: u32,
+}
+
+/// Address of the function with this index in the module: no memory has it, and it stays the same for all kernels of
+/// the module, which may hand function pointers to each other.
+pub fn function_address(module_index: usize) -> u64 {
+    FUNCTION_BASE + FUNCTION_STEP_BYTES * (module_index as u64 + 1)
+}
+
+const FUNCTION_BASE: u64 = 1 << 59;
+const FUNCTION_STEP_BYTES: u64 = 128;
 
 /// A lowered kernel.
 #[derive(Debug, Clone, Default)]
@@ -426,8 +540,16 @@ pub struct Code {
     pub shared_bytes: u32,
     /// Alignment that the dynamic part starts at.
     pub dynamic_align_bytes: u32,
-    /// Local memory a thread in bytes.
-    pub local_bytes: u32,
+    /// The entry, then the device functions that it may call.
+    pub functions: Vec<Function>,
+    /// Index in `functions` by address.
+    pub addresses: HashMap<u64, u32>,
+    /// The calls.
+    pub calls: Vec<CallSite>,
+    /// Targets of indexed branches.
+    pub tables: Vec<Vec<u32>>,
+    /// How deep calls go is not known before they run: there is recursion, or an indirect call.
+    pub has_unbounded_stack: bool,
     /// Module variables used.
     pub variables: Vec<ModuleVariable>,
     /// Blocks may talk to each other (global atomics, volatile or ordered global loads): they then run in one fixed
@@ -449,11 +571,20 @@ impl Target {
     /// The target of a PTX state space.
     pub fn of(space: Option<Space>) -> Option<Target> {
         Some(match space {
-            Some(Space::Global | Space::Const) => Target::Global,
+            Some(Space::Global) => Target::Global,
+            Some(Space::Const) => Target::Const,
             Some(Space::Shared) => Target::Shared,
             Some(Space::Local) => Target::Local,
             None => Target::Generic,
             Some(Space::Reg | Space::Param) => return None,
         })
+    }
+}
+
+impl Code {
+    /// The function that instruction `pc` belongs to.
+    pub fn function_at(&self, pc: u32) -> &Function {
+        let index = self.functions.partition_point(|function| function.start <= pc);
+        &self.functions[index.saturating_sub(1)]
     }
 }

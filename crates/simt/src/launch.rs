@@ -127,6 +127,10 @@ pub struct Options {
     pub steps_per_block_max: u64,
     /// Run the code compiled for any processor even where this one has AVX2: for tests and benchmarks.
     pub portable: bool,
+    /// Bytes of stack a thread has for calls whose depth the compiler does not know: recursion and function pointers.
+    /// CUDA's `cudaLimitStackSize`, 1024 unless a program asks for another. A call takes the local variables of the
+    /// function, and 16 bytes for what it has to keep.
+    pub stack_bytes: u32,
     /// What to record; nothing by default.
     pub trace: Option<crate::trace::Options>,
 }
@@ -139,6 +143,7 @@ impl Default for Options {
             threads: 0,
             steps_per_block_max: 1 << 26,
             portable: false,
+            stack_bytes: 1024,
             trace: None,
         }
     }
@@ -170,6 +175,10 @@ pub struct Outcome {
     pub faults: Vec<Fault>,
     /// The recorded steps, if any were asked for.
     pub trace: Option<crate::trace::Trace>,
+    /// What `printf` printed: blocks in grid order, in a block as it ran, in one call lane by lane. At most 1 MiB.
+    pub printed: String,
+    /// Calls of `printf` whose output did not fit any more.
+    pub prints_dropped: u64,
 }
 
 /// A launch that could not start: bad geometry or arguments.

@@ -15,6 +15,11 @@ pub(crate) const SHARED_BASE: u64 = 1 << 56;
 /// Generic addresses from here on are local memory.
 pub(crate) const LOCAL_BASE: u64 = 1 << 57;
 
+/// Generic addresses from here on are the kernel's parameters.
+pub(crate) const PARAM_BASE: u64 = LOCAL_BASE + (1 << 56);
+/// Local memory of a thread in bytes, with all that calls add to it.
+pub(crate) const LOCAL_BYTES_MAX: u32 = 512 << 10;
+
 /// Each buffer has 64 GiB of address space to itself, so that a stray address meets a gap, not a neighbour.
 const SLOT_BITS: u32 = 36;
 /// Address 0 and small numbers are no buffer.
@@ -199,16 +204,37 @@ impl Memory {
         format!("address {address:#x}, which no buffer holds")
     }
 
-    /// The address of a module-scope variable, placed and initialised on first use.
-    pub(crate) fn module_variable(&mut self, module: u64, variable: &ModuleVariable) -> Result<u64, MemoryError> {
-        let key = (module, variable.symbol.clone());
-        if let Some(&address) = self.module_variables.get(&key) {
-            return Ok(address);
+    /// The addresses of module-scope variables, each placed and initialised on first use.
+    pub(crate) fn place_variables(
+        &mut self,
+        module: u64,
+        variables: &[ModuleVariable],
+    ) -> Result<Vec<u64>, MemoryError> {
+        let mut new = Vec::new();
+        for variable in variables {
+            let key = (module, variable.symbol.clone());
+            if !self.module_variables.contains_key(&key) {
+                let address = self.alloc(&variable.name, variable.bytes, variable.element_bytes)?;
+                self.write(address, &variable.init)?;
+                self.module_variables.insert(key, address);
+                new.push((variable, address));
+            }
         }
-        let address = self.alloc(&variable.name, variable.bytes.len() as u64, variable.element_bytes)?;
-        self.write(address, &variable.bytes)?;
-        self.module_variables.insert(key, address);
-        Ok(address)
+        // Addresses of variables are known when all have been placed.
+        for (variable, address) in new {
+            for relocation in &variable.relocations {
+                let target = self.module_variables.get(&(module, relocation.symbol.clone())).copied().unwrap_or(0);
+                let value = target.wrapping_add_signed(relocation.offset) & relocation.mask;
+                let raw = (value >> relocation.mask.trailing_zeros()).to_le_bytes();
+                self.write(address + relocation.at, &raw[..usize::from(relocation.bytes)])?;
+            }
+            // What has no initial value is zero.
+            if let Ok((buffer, _)) = self.range(address, 0) {
+                buffer.written = None;
+            }
+        }
+        let address = |v: &ModuleVariable| self.module_variables.get(&(module, v.symbol.clone())).copied();
+        Ok(variables.iter().map(|variable| address(variable).unwrap_or(0)).collect())
     }
 
     /// The address of what cooperative groups find through `%envreg1` and `%envreg2`: its size in bytes and the word that
@@ -397,6 +423,7 @@ fn zeroed_bytes(count: usize) -> Option<Vec<AtomicU8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::Relocation;
 
     #[test]
     fn what_is_written_is_read_at_any_alignment() {
@@ -427,6 +454,28 @@ mod tests {
         let (buffer, _) = memory.buffer(at).unwrap();
         assert_eq!(buffer.load(0, 4), 7);
         assert!(buffer.is_written(0, 4) && !buffer.is_written(4, 4));
+    }
+
+    #[test]
+    fn variables_may_hold_each_others_addresses() {
+        let variable = |symbol: &str, of: &str, at, offset, bytes, mask| ModuleVariable {
+            name: symbol.to_owned(),
+            symbol: symbol.to_owned(),
+            bytes: 16,
+            init: vec![1],
+            relocations: vec![Relocation { at, bytes, symbol: of.to_owned(), offset, mask }],
+            element_bytes: 8,
+        };
+        let (a, b) = (variable("a", "b", 8, -4, 8, u64::MAX), variable("b", "a", 3, 0, 1, 0xff << 32));
+        let mut memory = Memory::new();
+        let placed = memory.place_variables(7, &[a.clone(), b.clone()]).unwrap();
+        let mut bytes = [0; 16];
+        memory.read(placed[0], &mut bytes).unwrap();
+        assert_eq!(bytes[..8], [1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[8..], (placed[1] - 4).to_le_bytes());
+        memory.read(placed[1], &mut bytes).unwrap();
+        assert_eq!(bytes[3], (placed[0] >> 32) as u8);
+        assert_eq!(memory.place_variables(7, &[b, a]).unwrap(), [placed[1], placed[0]], "once a module");
     }
 
     #[test]

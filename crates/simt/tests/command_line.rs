@@ -332,6 +332,118 @@ fn unknown_names_are_answered_with_the_known_ones() {
     refused(folder.path(), &run("--trace absent/steps.json"), &["absent/steps.json"]);
 }
 
+/// Prints a line from each thread, and returns what `vprintf` did.
+const PRINT: &str = r"
+.extern .func (.param .b32 count) vprintf (.param .b64 format, .param .b64 values);
+.global .align 1 .b8 text[] = {37, 100, 32, 37, 99, 10, 0};
+.visible .entry print(.param .u64 counts)
+{
+    .local .align 4 .b8 values[8];
+    .reg .b32 %t, %count;
+    .reg .b64 %text, %values, %counts, %bytes;
+    .param .b64 a; .param .b64 b; .param .b32 r;
+    mov.u32 %t, %tid.x;
+    st.local.u32 [values], %t;
+    add.u32 %count, %t, 65;
+    st.local.u32 [values+4], %count;
+    cvta.local.u64 %values, values;
+    cvta.global.u64 %text, text;
+    st.param.b64 [a], %text;
+    st.param.b64 [b], %values;
+    call (r), vprintf, (a, b);
+    ld.param.b32 %count, [r];
+    ld.param.u64 %counts, [counts];
+    mul.wide.u32 %bytes, %t, 4;
+    add.u64 %counts, %counts, %bytes;
+    st.global.u32 [%counts], %count;
+    ret;
+}
+";
+
+#[test]
+fn what_a_kernel_prints_is_shown() {
+    let folder = folder();
+    std::fs::write(folder.path().join("print.ptx"), format!("{HEAD}{PRINT}")).unwrap();
+    let run = "run print.ptx --kernel print --grid 1 --block 3 --arg counts=i32[3]:zero --print counts";
+    let object = json(folder.path(), run, 0);
+    assert_eq!(object["printed"], "0 A\n1 B\n2 C\n");
+    assert_eq!(object["prints_dropped"], 0);
+    assert_eq!(object["outputs"]["counts"], serde_json::json!([2, 2, 2]));
+    assert!(text(&simt(folder.path(), run).stdout).starts_with("0 A\n1 B\n2 C\n\nkernel    print of"));
+}
+
+#[test]
+fn output_past_a_mebibyte_is_counted() {
+    let folder = folder();
+    std::fs::write(folder.path().join("print.ptx"), format!("{HEAD}{PRINT}")).unwrap();
+    // Lines of four bytes, and one a block.
+    let run = "run print.ptx --kernel print --grid 263000 --block 1 --check none --arg counts=i32[1]:zero";
+    let object = json(folder.path(), run, 0);
+    let printed = object["printed"].as_str().unwrap();
+    assert_eq!(printed.len(), 1 << 20);
+    assert_eq!(object["prints_dropped"], 263_000 - (1 << 18));
+    for threads in ["1", "3"] {
+        let again = json(folder.path(), &format!("{run} --threads {threads}"), 0);
+        assert_eq!(again["prints_dropped"], object["prints_dropped"]);
+    }
+}
+
+#[test]
+fn the_stack_has_the_size_it_is_given() {
+    let folder = folder();
+    // Seven calls of 16 bytes, each with an array of 32.
+    let deep = format!(
+        "{HEAD}.func down(.param .b32 n)\n{{\n .local .align 16 .b8 room[32];\n .reg .pred %more;\n .reg .b32 %n;\n .param .b32 next;\n ld.param.b32 %n, [n];\n \
+         st.local.u32 [room], %n;\n sub.u32 %n, %n, 1;\n setp.ne.u32 %more, %n, 0;\n st.param.b32 [next], %n;\n @%more call down, (next);\n ret;\n}}\n\
+         .visible .entry deep()\n{{\n .param .b32 n;\n st.param.b32 [n], 7;\n call down, (n);\n ret;\n}}\n"
+    );
+    std::fs::write(folder.path().join("deep.ptx"), deep).unwrap();
+    let run = "run deep.ptx --kernel deep --grid 1 --block 32";
+    json(folder.path(), run, 0);
+    json(folder.path(), &format!("{run} --stack 336"), 0);
+    let object = json(folder.path(), &format!("{run} --stack 335"), 1);
+    assert_eq!(object["faults"][0]["code"], "stack-overflow");
+    assert!(
+        object["faults"][0]["message"].as_str().unwrap().contains("in down, 7 deep, on a thread's stack of 335 bytes")
+    );
+}
+
+#[test]
+fn what_the_simulator_lacks_is_refused_at_its_line() {
+    let folder = folder();
+    let declared = ".extern .func (.param .b64 r) malloc (.param .b64 n);\n.extern .global .u32 elsewhere;\n\
+                    .func (.param .b32 r) one (.param .b32 x) { ret; }\n.extern .shared .b32 dynamic[];\n\
+                    .global .u32 narrow = one;\n.global .u64 far = dynamic;";
+    let body = |line: &str| {
+        format!(
+            "{HEAD}{declared}\n.visible .entry k(.param .b64 p)\n{{\n .reg .b32 %r<4>;\n .reg .b64 %d<4>;\n .param .b64 big; .param .b32 small;\n{line}\n ret;\n}}\n"
+        )
+    };
+    for (line, parts) in [
+        ("call (big), malloc, (big);", &["bad.ptx:15: ", "malloc has no body in this file"][..]),
+        ("call (small), one, (big);", &["bad.ptx:15: ", "other sizes"]),
+        ("call (small), one, (small, small);", &["bad.ptx:15: ", "takes 1, not 1 and 2"]),
+        ("call (small), two, (small);", &["bad.ptx:15: ", "two is not declared"]),
+        ("call (small), k, (small);", &["bad.ptx:15: ", "k is a kernel"]),
+        ("call (small), elsewhere, (small);", &["elsewhere is defined in another file"]),
+        ("call (%r1), %d1, (%r2);", &["bad.ptx:15: ", "a .param variable is expected"]),
+        ("call (small), one, (%d1);", &["bad.ptx:15: ", "4 bytes"]),
+        ("st.param.b64 [small], %d1;", &["bad.ptx:15: ", "past the 4 bytes"]),
+        ("st.param.b32 [big+2], %r1;", &["bad.ptx:15: ", "at byte 2"]),
+        ("st.param.b64 [p], %d1;", &["bad.ptx:15: ", "p is no parameter that can be written"]),
+        ("mov.u64 %d1, malloc;", &["bad.ptx:15: ", "malloc, which has no body"]),
+        ("mov.u64 %d1, elsewhere;", &["elsewhere is defined in another file"]),
+        ("ld.global.u32 %r1, [narrow];", &["address of one in an element of 4 bytes"]),
+        ("ld.global.u64 %d1, [far];", &["dynamic, which lies in shared memory"]),
+        ("brx.idx %r1, nowhere;", &["bad.ptx:15: ", "no .branchtargets named nowhere"]),
+        ("alloca.u64 %d1, 16;", &["bad.ptx:15: ", "unsupported instruction alloca.u64"]),
+        ("mov.u32 %r1, %pm0;", &["bad.ptx:15: ", "%pm0"]),
+    ] {
+        std::fs::write(folder.path().join("bad.ptx"), body(line)).unwrap();
+        refused(folder.path(), "run bad.ptx --kernel k --grid 1 --block 1 --arg p=u64:0", parts);
+    }
+}
+
 #[test]
 fn checks_can_be_chosen() {
     let folder = folder();

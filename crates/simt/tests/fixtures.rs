@@ -24,7 +24,7 @@ use simt::Code;
 const SCHEDULES: [&str; 3] = ["lockstep", "independent", "independent:7"];
 
 /// Codes that must have a fixture. The others need what the simulator does not run yet.
-const CODES_WITH_FIXTURES: [Code; 9] = [
+const CODES_WITH_FIXTURES: [Code; 10] = [
     Code::OutOfBounds,
     Code::Misaligned,
     Code::UninitialisedRead,
@@ -34,6 +34,7 @@ const CODES_WITH_FIXTURES: [Code; 9] = [
     Code::MaskMismatch,
     Code::StepBudget,
     Code::Trap,
+    Code::StackOverflow,
 ];
 
 /// `fault code, file, line`, as annotations and reports both give it.

@@ -209,21 +209,40 @@ impl Parser<'_> {
         if self.at_constant() {
             let value = self.constant()?;
             let bits = 8 * ty.size_bytes().max(1);
-            match value {
+            return match value {
+                Immediate::Int(mask) if self.at(b'(') => self.masked_address(start, mask),
                 Immediate::Int(integer) if bits < 64 && !(-1 << (bits - 1)..1 << bits).contains(&integer) => {
                     let message = format!("number out of range: {integer} does not fit `.{ty}`");
-                    return Err(self.fail(self.since(start), message));
+                    Err(self.fail(self.since(start), message))
                 }
-                _ => return Ok(Initializer::Value(value)),
-            }
+                _ => Ok(Initializer::Value(value)),
+            };
         }
+        self.initial_address(None)
+    }
+
+    /// `0xFF00(symbol)`: some bits of an address, in an array whose elements are narrower than one.
+    fn masked_address(&mut self, start: Span, mask: i128) -> Result<Initializer> {
+        let bits = u64::try_from(mask).ok().filter(|bits| *bits != 0);
+        let Some(bits) = bits.filter(|bits| (bits >> bits.trailing_zeros()).wrapping_add(1).count_ones() <= 1) else {
+            let message = "the bits taken of an address: expected one run of ones such as 0xFF00".to_string();
+            return Err(self.fail(self.since(start), message));
+        };
+        self.advance()?;
+        let address = self.initial_address(Some(bits))?;
+        self.expect(b')', "after the address")?;
+        Ok(address)
+    }
+
+    /// `symbol`, `generic(symbol)`, each perhaps with an offset.
+    fn initial_address(&mut self, mask: Option<u64>) -> Result<Initializer> {
         let mut symbol = self.word("an initial value")?;
         let generic = symbol == "generic" && self.eat(b'(')?;
         if generic {
             symbol = self.word("the variable whose address is taken")?;
             self.expect(b')', "after the variable")?;
         }
-        Ok(Initializer::Address { symbol: symbol.to_string(), offset: self.offset()?, generic })
+        Ok(Initializer::Address { symbol: symbol.to_string(), offset: self.offset()?, generic, mask })
     }
 
     /// `.reg .b32 %r<20>, %x;`

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::declare::Where;
 use super::{Parser, Result, linkage_of, space_of};
-use crate::ast::{Function, Item, Linkage, Space, Span, Variable};
+use crate::ast::{Function, Item, Linkage, Prototype, Space, Span, Variable};
 use crate::lex::Kind;
 
 /// Directives between a function's parameters and its body, with the numbers they take.
@@ -172,14 +172,8 @@ impl<'a> Parser<'a> {
         }
         let item = match self.peek() {
             ".branchtargets" => Item::BranchTargets(word.to_string(), self.names_after_directive()?),
-            ".calltargets" => {
-                self.names_after_directive()?;
-                Item::CallPrototype(word.to_string())
-            }
-            ".callprototype" => {
-                self.call_prototype()?;
-                Item::CallPrototype(word.to_string())
-            }
+            ".calltargets" => Item::CallTargets(word.to_string(), self.names_after_directive()?),
+            ".callprototype" => Item::CallPrototype(Box::new(self.call_prototype(word)?)),
             _ => Item::Label(word.to_string(), start),
         };
         items.push(item);
@@ -200,16 +194,13 @@ impl<'a> Parser<'a> {
     }
 
     /// `.callprototype (.param .b32 _) _ (.param .b64 _);`
-    fn call_prototype(&mut self) -> Result<()> {
+    fn call_prototype(&mut self, name: &str) -> Result<Prototype> {
         self.advance()?;
-        if self.at(b'(') {
-            self.parameters()?;
-        }
+        let returns = if self.at(b'(') { self.parameters()? } else { Vec::new() };
         self.word("`_`")?;
-        if self.at(b'(') {
-            self.parameters()?;
-        }
-        self.directives()?;
-        self.expect(b';', "after the prototype").map(drop)
+        let params = if self.at(b'(') { self.parameters()? } else { Vec::new() };
+        let directives = self.directives()?;
+        self.expect(b';', "after the prototype")?;
+        Ok(Prototype { name: name.to_string(), returns, params, directives })
     }
 }

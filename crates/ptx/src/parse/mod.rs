@@ -5,7 +5,7 @@ mod declare;
 mod function;
 mod instruction;
 
-use crate::ast::{Linkage, Loc, Module, Space, Span};
+use crate::ast::{Alias, Linkage, Loc, Module, Space, Span};
 use crate::lex::{Fail, Kind, Lexer, Token};
 use declare::Where;
 
@@ -168,6 +168,7 @@ impl<'a> Parser<'a> {
             sources: Vec::new(),
             variables: Vec::new(),
             functions: Vec::new(),
+            aliases: Vec::new(),
         };
         if !self.at_dot(".target") {
             return Err(self.expected("`.target` after `.version`"));
@@ -202,7 +203,7 @@ impl<'a> Parser<'a> {
             ".section" => self.section()?,
             ".pragma" => self.pragma()?,
             ".loc" => self.loc_directive()?,
-            ".alias" => self.alias()?,
+            ".alias" => self.alias(module)?,
             _ => self.symbol(module)?,
         }
         Ok(())
@@ -287,13 +288,15 @@ impl<'a> Parser<'a> {
         self.expect(b';', "after the pragma").map(drop)
     }
 
-    /// `.alias other, function;`: a second name, which no caller here resolves.
-    fn alias(&mut self) -> Result<()> {
+    /// `.alias other, function;`: a second name.
+    fn alias(&mut self, module: &mut Module) -> Result<()> {
         self.advance()?;
-        self.word("the alias")?;
+        let name = self.word("the alias")?.to_string();
         self.expect(b',', "between the alias and its function")?;
-        self.word("the function it stands for")?;
-        self.expect(b';', "after the alias").map(drop)
+        let function = self.word("the function it stands for")?.to_string();
+        self.expect(b';', "after the alias")?;
+        module.aliases.push(Alias { name, function });
+        Ok(())
     }
 
     /// `.loc file line column`, and perhaps where that line was inlined at.

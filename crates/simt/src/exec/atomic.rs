@@ -130,8 +130,9 @@ impl Machine<'_> {
                     each_element(op, lane, b, c, old, |i, value| buffer.store(places[i], step, value));
                 }
             }
-            // PTX has no atomics on local memory; a generic address that points there is the kernel's mistake.
-            Place::Local => {
+            // PTX has no atomics on local memory, constants or parameters; a generic address that points there is the
+            // kernel's mistake.
+            Place::Local | Place::Const | Place::Param => {
                 let first = span.at[mask.trailing_zeros() as usize & 31];
                 self.findings.access(Code::OutOfBounds, env, warp, pc, mask, place, first, bytes);
             }

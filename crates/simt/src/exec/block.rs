@@ -12,6 +12,8 @@ use crate::race::Shadow;
 /// Instructions a split runs before the next one has a turn: long enough to cost nothing, short enough that a lane
 /// that spins on another lane's store soon sees it.
 const TURN_STEPS: u64 = 4096;
+/// Instructions that a warp runs, parting and meeting, before it counts as a turn of its own.
+const PARTING_STEPS: u64 = 1 << 16;
 /// More splits than this are not driven apart further: enough to break any assumption on order, and still quick.
 const SPLITS_MAX: usize = 6;
 
@@ -212,15 +214,26 @@ impl Block {
         let mut ran = false;
         for warp in &mut self.warps {
             let mut last = usize::MAX;
+            let mut began = warp.steps;
             while let Some(at) = warp.next_ready_before(last).or_else(|| warp.next_ready()) {
                 ran = true;
-                match machine.run(&mut self.env, warp, at, TURN_STEPS) {
+                let spinning = match machine.run(&mut self.env, warp, at, TURN_STEPS) {
                     Stop::Fatal => return None,
-                    Stop::Blocked => last = usize::MAX,
-                    Stop::Turn if may_spin && warp.let_go_ahead(at) => last = at,
+                    Stop::Blocked if warp.steps - began < PARTING_STEPS => {
+                        last = usize::MAX;
+                        continue;
+                    }
+                    // Lanes that part again and again never end a turn, and may spin all the same.
+                    Stop::Blocked => warp.next_ready(),
+                    Stop::Turn => Some(at),
+                };
+                began = warp.steps;
+                match spinning {
+                    _ if warp.steps >= machine.context.options.steps_per_block_max => break,
+                    Some(at) if may_spin && warp.let_go_ahead(at) => last = at,
                     // A split may spin until another of its warp, or another warp, writes.
-                    Stop::Turn if rotate && warp.next_ready_before(at).is_some() => last = at,
-                    Stop::Turn => break,
+                    Some(at) if rotate && warp.next_ready_before(at).is_some() => last = at,
+                    _ => break,
                 }
             }
             ran |= machine.release_collectives(&mut self.env, warp);

@@ -8,6 +8,7 @@ use super::memory::{Place, verb};
 use super::warp::{State, Warp};
 use crate::code::{Code as Program, SharedVariable};
 use crate::fault::{Code, Fault, Site};
+use crate::lower::function_name;
 use crate::memory::{Memory, element};
 use crate::program::Kernel;
 use crate::race::{Hazard, Race};
@@ -24,14 +25,41 @@ struct At {
 /// What a message is made of.
 #[derive(Debug, Clone)]
 enum Detail {
-    Access { place: Place, address: u64, bytes: u32 },
-    Race { hazard: Hazard, address: u32 },
+    Access {
+        place: Place,
+        address: u64,
+        bytes: u32,
+    },
+    Race {
+        hazard: Hazard,
+        address: u32,
+    },
     Barrier,
     Stuck,
-    Mask { named: u32 },
+    Mask {
+        named: u32,
+    },
     Lane,
     Budget,
-    Trap { for_want_of_cooperation: bool },
+    Trap {
+        for_want_of_cooperation: bool,
+    },
+    /// The condition of an assertion.
+    Assertion(String),
+    /// A call that found no room: how many calls deep, and how large the stack is.
+    Stack {
+        depth: u32,
+        bytes: u32,
+    },
+    /// An address that was called, and the function that has it, of another type.
+    Pointer {
+        address: u64,
+        function: Option<u32>,
+    },
+    /// An index past the labels of an indexed branch.
+    Label {
+        index: u32,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -111,6 +139,37 @@ impl Findings {
         self.note(env, Code::Trap, at, None, Detail::Trap { for_want_of_cooperation });
     }
 
+    pub(super) fn assertion(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, condition: String) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::Trap, at, None, Detail::Assertion(condition));
+    }
+
+    /// A call `depth` deep finds no room on a stack of `bytes` bytes.
+    pub(super) fn stack(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, depth: u32, bytes: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::StackOverflow, at, None, Detail::Stack { depth, bytes });
+    }
+
+    /// A call goes to `address`, where there is no function, or `function` of another type.
+    pub(super) fn pointer(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        lanes: u32,
+        address: u64,
+        function: Option<u32>,
+    ) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::OutOfBounds, at, None, Detail::Pointer { address, function });
+    }
+
+    /// `brx.idx` with an index past its labels.
+    pub(super) fn label(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, index: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::OutOfBounds, at, None, Detail::Label { index });
+    }
+
     pub(super) fn step_budget(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::StepBudget, at, None, Detail::Budget);
@@ -118,7 +177,7 @@ impl Findings {
 
     /// The block has run longer than a block should: wherever its first threads are now is in the loop.
     pub(super) fn endless(&mut self, env: &Environment, warps: &[Warp]) {
-        let running = splits(env, warps).find(|(_, state)| *state != State::Parted);
+        let running = splits(env, warps).find(|(_, state)| !state.has_children());
         if let Some((at, _)) = running {
             self.note(env, Code::StepBudget, at, None, Detail::Budget);
         }
@@ -148,9 +207,9 @@ impl Findings {
         let at_barrier = |state: &State| matches!(state, State::AtBarrier(..));
         let waiting = splits(env, warps).find(|(_, state)| at_barrier(state));
         let at_sync = splits(env, warps).find(|(_, state)| matches!(state, State::AtWarpSync));
-        let elsewhere = at_sync.or_else(|| splits(env, warps).find(|(_, state)| *state == State::Parted));
+        let elsewhere = at_sync.or_else(|| splits(env, warps).find(|(_, state)| state.has_children()));
         match (waiting, elsewhere) {
-            (Some((at, _)), Some((mut other, State::Parted))) => {
+            (Some((at, _)), Some((mut other, State::Parted | State::Calling))) => {
                 // A parted split's lanes include its children's: those that only wait to meet are the missing ones.
                 other.lanes &= !at.lanes;
                 self.note(env, Code::BarrierDivergence, at, Some(other), Detail::Stuck);
@@ -187,14 +246,18 @@ impl Finding {
         let (here, there, message) = match &self.detail {
             Detail::Access { place, address, bytes } => {
                 let what = match place {
-                    Place::Global => memory.describe(*address),
+                    Place::Global | Place::Const => memory.describe(*address),
                     Place::Shared => shared(*address as u32),
                     Place::Local => format!("local memory at byte {address}"),
+                    Place::Param => format!("the kernel's parameters at byte {address}"),
                 };
                 let action = action(&self.at);
                 let message = match self.code {
                     Code::Misaligned => format!("{action} {bytes} bytes at {what}: the address {address:#x} is no multiple of {bytes}"),
                     Code::UninitialisedRead => format!("reads {what}, which nothing has written"),
+                    _ if matches!(place, Place::Const | Place::Param) && action != "reads" => {
+                        format!("{action} {bytes} bytes of {what}, which no kernel may change")
+                    }
                     _ => format!("{action} {bytes} bytes outside every allocation: {what}"),
                 };
                 (action, "", message)
@@ -220,7 +283,13 @@ impl Finding {
             Detail::Trap { for_want_of_cooperation: true } => {
                 ("executes", "", "the kernel executed trap: it waits for the whole grid, and this launch is not cooperative".into())
             }
-            Detail::Trap { .. } => ("executes", "", "the kernel executed trap".into()),
+            Detail::Trap { .. } => {
+                ("executes", "", format!("the kernel executed {}", code.debug[self.at.pc as usize].opcode))
+            }
+            Detail::Assertion(_) | Detail::Stack { .. } | Detail::Pointer { .. } | Detail::Label { .. } => {
+                let (here, message) = self.control_flow(code);
+                (here, "", message)
+            }
         };
         Fault {
             code: self.code,
@@ -230,13 +299,37 @@ impl Finding {
             count: self.count,
         }
     }
+
+    /// What a call or an indexed branch did, and what is wrong with it.
+    fn control_flow(&self, code: &Program) -> (&'static str, String) {
+        match &self.detail {
+            Detail::Assertion(condition) => ("executes", format!("the assertion `{condition}` failed")),
+            Detail::Stack { depth, bytes } => {
+                let caller = function_name(&code.function_at(self.at.pc).name);
+                (
+                    "calls",
+                    format!("no room for this call in {caller}, {depth} deep, on a thread's stack of {bytes} bytes"),
+                )
+            }
+            Detail::Pointer { function: Some(index), .. } => {
+                let name = function_name(&code.functions[*index as usize].name);
+                ("calls", format!("calls {name} through a pointer of another type"))
+            }
+            Detail::Pointer { address, .. } => {
+                ("calls", format!("calls address {address:#x}, which is no function of this program"))
+            }
+            Detail::Label { index } => ("executes", format!("branches to label {index} of a list that has fewer")),
+            _ => ("executes", String::new()),
+        }
+    }
 }
 
 fn site(kernel: &Kernel, code: &Program, at: &At, action: &'static str) -> Site {
     let pc = (at.pc as usize).min(code.debug.len() - 1);
     let debug = &code.debug[pc];
     // What the compiler made without a line belongs to the line before it, as far as a reader can tell.
-    let source = code.debug[..=pc].iter().rev().find_map(|debug| debug.loc).and_then(|loc| {
+    let start = code.function_at(at.pc).start as usize;
+    let source = code.debug[start..=pc].iter().rev().find_map(|debug| debug.loc).and_then(|loc| {
         let file = kernel.sources.iter().find(|s| s.index == loc.file)?;
         Some((file.path.clone(), loc.line))
     });

@@ -15,6 +15,7 @@ use super::{Context, Counts, Machine};
 use crate::code::{Code, Op, Source, Special, Target};
 use crate::launch::{Check, Launch, LaunchError, Options, Outcome};
 use crate::memory::Memory;
+use crate::print::Printed;
 use crate::program::Kernel;
 use crate::trace::{Instruction, Step, Trace, VERSION};
 use crate::{Counters, LineCounters};
@@ -64,6 +65,7 @@ struct Share {
     writes: Vec<Touch>,
     steps: Vec<Step>,
     dropped_steps: u64,
+    printed: Printed,
 }
 
 /// Runs `launch`. See the module's head for the order of blocks.
@@ -75,11 +77,8 @@ pub(crate) fn run(
 ) -> Result<Outcome, LaunchError> {
     let code = &kernel.code;
     let params = bind(kernel, launch)?;
-    let mut variables = Vec::new();
-    for variable in &code.variables {
-        let address = memory.module_variable(kernel.program_id, variable);
-        variables.push(address.map_err(|error| LaunchError(error.to_string()))?);
-    }
+    let variables = memory.place_variables(kernel.program_id, &code.variables);
+    let variables = variables.map_err(|error| LaunchError(error.to_string()))?;
     let workspace = match launch.cooperative && code.uses_grid_barrier() {
         true => memory.grid_workspace().map_err(|error| LaunchError(error.to_string()))?,
         false => 0,
@@ -113,7 +112,8 @@ pub(crate) fn run(
     let (counters, lines) = tally(kernel, &share.counts);
     let trace = options.trace.map(|_| trace(kernel, share.steps, share.dropped_steps));
     let faults = share.findings.into_faults(kernel, memory, dynamic_offset);
-    Ok(Outcome { counters, lines, faults, trace })
+    let (printed, prints_dropped) = share.printed.into_text();
+    Ok(Outcome { counters, lines, faults, trace, printed, prints_dropped })
 }
 
 /// A context that still lacks its borrow of memory.
@@ -284,6 +284,7 @@ fn side_by_side(context: &Context<'_>, blocks: u64, workers: usize) -> Option<Sh
         all.writes.extend(share.writes);
         all.steps.extend(share.steps);
         all.dropped_steps += share.dropped_steps;
+        all.printed.merge(share.printed);
     }
     (!blocks_met(&mut all.reads, &mut all.writes)).then_some(all)
 }
@@ -321,7 +322,8 @@ impl Machine<'_> {
     fn share(self) -> Share {
         let dropped_steps = self.recorder.dropped;
         let steps = self.recorder.into_steps();
-        Share { counts: self.counts, findings: self.findings, steps, dropped_steps, ..Share::default() }
+        let Machine { counts, findings, printed, .. } = self;
+        Share { counts, findings, steps, dropped_steps, printed, ..Share::default() }
     }
 }
 
@@ -449,7 +451,7 @@ fn classify(op: Op, counts: &Counts) -> Counters {
         Counters { inst_executed: counts.issued, thread_inst_executed: counts.threads, ..Counters::default() };
     let [shared, global, local] = [counts.requests[0], counts.requests[1], counts.requests[2]];
     match op {
-        Op::Branch => {
+        Op::Branch | Op::BranchIndexed => {
             out.branches = counts.issued;
             out.divergent_branches = counts.divergent;
         }

@@ -8,7 +8,7 @@ use crate::access::Passes;
 use crate::code::{Inst, MemOp, Op, Target, VECTOR_MAX, Width};
 use crate::fault::Code;
 use crate::launch::Check;
-use crate::memory::{Buffer, LOCAL_BASE, SHARED_BASE};
+use crate::memory::{Buffer, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::race::Access;
 
 /// Bytes an access of one lane covers, and where lanes start.
@@ -26,6 +26,10 @@ pub(super) enum Place {
     Shared,
     Global,
     Local,
+    /// Constants, which lie where global memory does.
+    Const,
+    /// The kernel's parameters.
+    Param,
 }
 
 /// The first and one past the last byte that the active lanes touch.
@@ -136,7 +140,7 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    fn register(&self, inst: &Inst, op: MemOp, element: usize) -> u16 {
+    pub(super) fn register(&self, inst: &Inst, op: MemOp, element: usize) -> u16 {
         if op.vector == 1 { inst.d } else { self.context.code.vectors[usize::from(inst.c)][element] }
     }
 
@@ -193,12 +197,20 @@ impl Machine<'_> {
         const NOWHERE: (Place, u32, u64) = (Place::Local, 0, 0);
         let parts = match target {
             Target::Global => [(Place::Global, mask, 0), NOWHERE, NOWHERE],
+            Target::Const => [(Place::Const, mask, 0), NOWHERE, NOWHERE],
+            Target::Param => [(Place::Param, mask, 0), NOWHERE, NOWHERE],
             Target::Shared => [(Place::Shared, mask, 0), NOWHERE, NOWHERE],
             Target::Local => [(Place::Local, mask, 0), NOWHERE, NOWHERE],
             Target::Generic => {
-                let local = filter(mask, |lane| span.at[lane] >= LOCAL_BASE);
+                let mut local = filter(mask, |lane| span.at[lane] >= LOCAL_BASE);
                 let shared = filter(mask & !local, |lane| span.at[lane] >= SHARED_BASE);
                 let global = mask & !local & !shared;
+                let param = if local == 0 { 0 } else { filter(local, |lane| span.at[lane] >= PARAM_BASE) };
+                if param != 0 {
+                    local &= !param;
+                    let inside = Span { bytes: span.bytes, at: span.at.map(|at| at.wrapping_sub(PARAM_BASE)) };
+                    access(self, Place::Param, param, &inside);
+                }
                 [(Place::Global, global, 0), (Place::Shared, shared, SHARED_BASE), (Place::Local, local, LOCAL_BASE)]
             }
         };
@@ -224,18 +236,22 @@ impl Machine<'_> {
         mask: u32,
         span: &Span,
     ) -> u32 {
-        self.counts[pc as usize].requests[place as usize] += 1;
+        // Constants and parameters have no requests to count: they come from a cache of their own.
+        if let Some(requests) = self.counts[pc as usize].requests.get_mut(place as usize) {
+            *requests += 1;
+        }
         let size = u64::from(span.bytes);
         let askew =
             (0..32).fold(0, |all, lane| all | if mask & (1 << lane) != 0 { span.at[lane] & (size - 1) } else { 0 });
         let (low, high) = hull(&span.at, mask, span.bytes);
         let inside = match place {
-            Place::Global => match self.context.memory.buffer(low) {
+            Place::Global | Place::Const => match self.context.memory.buffer(low) {
                 Some((buffer, offset)) => high - low <= buffer.bytes && offset + (high - low) <= buffer.bytes,
                 None => false,
             },
             Place::Shared => high <= u64::from(self.context.shared_bytes),
-            Place::Local => high <= u64::from(self.context.code.local_bytes),
+            Place::Local => high <= warp.local_bytes(),
+            Place::Param => high <= self.context.params.len() as u64,
         };
         if (askew == 0 && inside) || mask == 0 {
             return mask;
@@ -251,9 +267,12 @@ impl Machine<'_> {
         let outside = filter(mask & !misaligned, |lane| {
             let at = span.at[lane];
             match place {
-                Place::Global => !self.context.memory.buffer(at).is_some_and(|(b, offset)| offset + size <= b.bytes),
+                Place::Global | Place::Const => {
+                    !self.context.memory.buffer(at).is_some_and(|(b, offset)| offset + size <= b.bytes)
+                }
                 Place::Shared => at.saturating_add(size) > u64::from(self.context.shared_bytes),
-                Place::Local => at.saturating_add(size) > u64::from(self.context.code.local_bytes),
+                Place::Local => at.saturating_add(size) > warp.local_bytes(),
+                Place::Param => at.saturating_add(size) > self.context.params.len() as u64,
             }
         });
         for (code, wrong) in [(Code::Misaligned, misaligned), (Code::OutOfBounds, outside)] {
@@ -309,12 +328,18 @@ impl Machine<'_> {
             }
             Place::Local => {
                 self.record(place, mask, span, Passes::default(), 0);
-                let local_bytes = self.context.code.local_bytes as usize;
-                for lane in lanes(mask) {
-                    for (element, values) in data.iter_mut().enumerate().take(elements) {
-                        let start = lane * local_bytes + span.at[lane] as usize + element * width as usize;
+                for (element, values) in data.iter_mut().enumerate().take(elements) {
+                    let step = (element as u32 * width) as u64;
+                    lanes(mask).for_each(|lane| values[lane] = warp.load_local(lane, span.at[lane] + step, width));
+                }
+            }
+            Place::Const => self.load_global(env, warp, pc, mask, span, width, &mut data[..elements]),
+            Place::Param => {
+                for (element, values) in data.iter_mut().enumerate().take(elements) {
+                    for lane in lanes(mask) {
+                        let start = span.at[lane] as usize + element * width as usize;
                         let mut raw = [0; 8];
-                        raw[..width as usize].copy_from_slice(&warp.local[start..start + width as usize]);
+                        raw[..width as usize].copy_from_slice(&self.context.params[start..start + width as usize]);
                         values[lane] = u64::from_le_bytes(raw);
                     }
                 }
@@ -489,14 +514,15 @@ impl Machine<'_> {
             Place::Shared => self.store_shared(env, warp, pc, mask, span, width, data),
             Place::Local => {
                 self.record(place, mask, span, Passes::default(), 0);
-                let local_bytes = self.context.code.local_bytes as usize;
-                for lane in lanes(mask) {
-                    for (element, values) in data.iter().enumerate() {
-                        let start = lane * local_bytes + span.at[lane] as usize + element * width as usize;
-                        let raw = values[lane].to_le_bytes();
-                        warp.local[start..start + width as usize].copy_from_slice(&raw[..width as usize]);
-                    }
+                for (element, values) in data.iter().enumerate() {
+                    let step = (element as u32 * width) as u64;
+                    lanes(mask).for_each(|lane| warp.store_local(lane, span.at[lane] + step, width, values[lane]));
                 }
+            }
+            // Nothing of a kernel may write its constants and parameters.
+            Place::Const | Place::Param => {
+                let first = span.at[(mask.trailing_zeros() & 31) as usize];
+                self.findings.access(Code::OutOfBounds, env, warp, pc, mask, place, first, span.bytes);
             }
         }
     }
@@ -539,7 +565,8 @@ impl Machine<'_> {
 /// What an instruction does to memory, for reports.
 pub(super) fn verb(inst: &Inst) -> &'static str {
     match inst.op {
-        Op::Load(_) => "reads",
+        // Of calls only `printf` has memory of its own to look at.
+        Op::Load(_) | Op::Call => "reads",
         Op::Store(_) => "writes",
         Op::Atomic(_) => "updates",
         _ => "executes",

@@ -1,5 +1,5 @@
 //! Execution: `grid` deals blocks to host threads, `block` schedules the warps of a block, this module runs one split of
-//! a warp, `alu`, `memory` and `sync` execute instructions, `findings` folds what was found.
+//! a warp, `alu`, `memory`, `call` and `sync` execute instructions, `findings` folds what was found.
 //!
 //! The run loop exists twice, compiled for the baseline and for AVX2, and the machine picks one when it starts.
 
@@ -40,9 +40,11 @@ macro_rules! two_clones {
 mod alu;
 mod atomic;
 mod block;
+mod call;
 mod findings;
 mod grid;
 mod memory;
+mod print;
 mod sync;
 mod trace;
 mod warp;
@@ -53,6 +55,7 @@ use crate::access::Memo;
 use crate::code::{Code, Combine, Inst, NONE, Op};
 use crate::launch::{Launch, Options, Schedule};
 use crate::memory::Memory;
+use crate::print::Printed;
 use crate::race::Race;
 use alu::{exact, store_predicate, store32, store64};
 use block::Environment;
@@ -113,6 +116,7 @@ struct Machine<'k> {
     findings: Findings,
     races: Vec<Race>,
     recorder: Recorder,
+    printed: Printed,
     /// The instruction that runs now is being recorded.
     recording: bool,
     has_avx2: bool,
@@ -128,6 +132,7 @@ impl<'k> Machine<'k> {
             findings: Findings::default(),
             races: Vec::new(),
             recorder: Recorder::new(context.options.trace),
+            printed: Printed::default(),
             recording: false,
             has_avx2: !context.options.portable && has_avx2(),
         }
@@ -192,6 +197,13 @@ impl<'k> Machine<'k> {
                 Op::Load(op) => self.load::<AVX2>(env, warp, pc, inst, op, active),
                 Op::Store(op) => self.store::<AVX2>(env, warp, pc, inst, op, active),
                 Op::Atomic(op) => self.atomic::<AVX2>(env, warp, pc, inst, op, active),
+                Op::Call | Op::Return | Op::BranchIndexed if active != 0 => {
+                    match self.transfer(env, warp, at, pc, inst, active) {
+                        Ok(()) => mask = warp.splits[at].mask,
+                        Err(stop) => return stop,
+                    }
+                }
+                Op::LoadFrame(_) | Op::StoreFrame(_) | Op::LocalAddress => self.frame(warp, at, inst, active),
                 Op::Exit => {
                     mask &= !active;
                     if leave(warp, at, mask, active) {
@@ -296,6 +308,7 @@ fn simple<const AVX2: bool>(warp: &mut Warp, inst: &Inst, active: u32, mask: u32
         Op::Pack64 | Op::Unpack64 | Op::Pack32 | Op::Unpack32 => repack(warp, inst, active),
         Op::ActiveMask => store32(warp, inst.d, &[mask; 32], active),
         Op::Clock if inst.imm == 1 => store64(warp, inst.d, &[warp.steps; 32], active),
+        Op::Clock if inst.imm == 2 => store32(warp, inst.d, &[(warp.steps >> 32) as u32; 32], active),
         Op::Clock => store32(warp, inst.d, &[warp.steps as u32; 32], active),
         _ => {}
     }

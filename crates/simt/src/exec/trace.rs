@@ -61,6 +61,7 @@ impl Recorder {
             Place::Shared => Space::Shared,
             Place::Global => Space::Global,
             Place::Local => Space::Local,
+            Place::Const | Place::Param => return,
         };
         if let Some(step) = self.steps.last_mut() {
             step.access.push(Access { space, mask, bytes, addresses: *at, wavefronts, conflicts, sectors });
@@ -76,7 +77,9 @@ impl Recorder {
             Op::Mov32 | Op::Selp32 | Op::Shuffle(_) | Op::Redux(_) | Op::ActiveMask | Op::Pack32 => Some(Row::W),
             Op::Mov64 | Op::Selp64 | Op::Pack64 => Some(Row::D),
             Op::Setp(..) | Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => Some(Row::P),
-            Op::Load(op) | Op::Store(op) if op.vector == 1 => Some(if op.width.wide { Row::D } else { Row::W }),
+            Op::Load(op) | Op::Store(op) | Op::LoadFrame(op) | Op::StoreFrame(op) if op.vector == 1 => {
+                Some(if op.width.wide { Row::D } else { Row::W })
+            }
             Op::Atomic(op) if op.vector == 1 => Some(if op.bytes >= 8 { Row::D } else { Row::W }),
             _ => None,
         };

@@ -3,6 +3,10 @@
 //! A split is a set of lanes with one program counter. When a branch parts a split, it becomes the place where its
 //! children meet again (the branch's immediate post-dominator) and they run on their own until they get there. A warp
 //! that never diverges has one split.
+//!
+//! A call parts a split in the same way: it becomes the place behind the call, and its lanes run in the called function
+//! as its children, where each lane leaves them with its `ret`. So lanes that call different functions, return early or
+//! recurse to different depths are together again behind the call.
 
 use crate::code::{Code, NO_PC, NONE, Op, Reg};
 
@@ -26,6 +30,8 @@ pub(super) enum State {
     Ready,
     /// It waits for its children to meet at its program counter.
     Parted,
+    /// It waits for its children to return from the call before its program counter.
+    Calling,
     /// It waits at a `.sync` instruction of the warp.
     AtWarpSync,
     /// It waits at a barrier of the block: number, and thread count if the instruction gave one.
@@ -45,6 +51,19 @@ pub(super) struct Split {
     pub(super) parent: Option<usize>,
     pub(super) children: u32,
     pub(super) state: State,
+    /// Where the frame of its activation starts in the stack of parameters.
+    pub(super) frame: u32,
+    /// Where the local variables of its activation start, in bytes.
+    pub(super) local: u32,
+    /// Calls that it is inside of.
+    pub(super) depth: u32,
+}
+
+impl State {
+    /// Its lanes are, as far as they are not in its children, at the place where these come back to it.
+    pub(super) fn has_children(self) -> bool {
+        matches!(self, State::Parted | State::Calling)
+    }
 }
 
 /// One warp of a block.
@@ -58,8 +77,10 @@ pub(super) struct Warp {
     /// Lanes that have not exited.
     pub(super) live: u32,
     pub(super) splits: Vec<Split>,
-    /// Local memory, lane after lane.
-    pub(super) local: Vec<u8>,
+    /// Local memory, word after word. It grows with calls.
+    pub(super) local: Vec<Row32>,
+    /// What calls pass, return and keep, frame after frame. It grows with calls.
+    pub(super) frames: Vec<Row32>,
     /// Warp-instructions executed.
     pub(super) steps: u64,
     /// The last comparison's result, for `setp` to combine.
@@ -76,7 +97,8 @@ impl Warp {
             p: vec![0; usize::from(code.predicates)],
             live: 0,
             splits: Vec::new(),
-            local: vec![0; 32 * code.local_bytes as usize],
+            local: Vec::new(),
+            frames: Vec::new(),
             steps: 0,
             compared: 0,
         }
@@ -91,11 +113,63 @@ impl Warp {
             self.d[usize::from(row)] = Row64([0; 32]);
         }
         self.p.fill(0);
-        self.local.fill(0);
+        // What calls added is gone, so that each block finds the same.
+        let (local_bytes, frame_rows) = code.functions.first().map_or((0, 0), |f| (f.local_bytes, f.frame_rows));
+        self.local.clear();
+        self.frames.clear();
+        self.make_room(local_bytes, frame_rows);
         self.live = mask;
         self.steps = 0;
         self.splits.clear();
-        self.splits.push(Split { pc: 0, mask, meet: NO_PC, parent: None, children: 0, state: State::Ready });
+        let (parent, children, state) = (None, 0, State::Ready);
+        self.splits.push(Split { pc: 0, mask, meet: NO_PC, parent, children, state, frame: 0, local: 0, depth: 0 });
+    }
+
+    /// Local memory and frames at least this large, zero where they are new.
+    pub(super) fn make_room(&mut self, local_bytes: u32, frame_rows: u32) {
+        let words = local_bytes.div_ceil(4) as usize;
+        if words > self.local.len() {
+            self.local.resize(words, Row32([0; 32]));
+        }
+        if frame_rows as usize > self.frames.len() {
+            self.frames.resize(frame_rows as usize, Row32([0; 32]));
+        }
+    }
+
+    /// Bytes of local memory that a lane has.
+    pub(super) fn local_bytes(&self) -> u64 {
+        4 * self.local.len() as u64
+    }
+
+    /// The `bytes` (1, 2, 4, 8) of a lane's local memory at a naturally aligned place, zero-extended.
+    #[inline(always)]
+    pub(super) fn load_local(&self, lane: usize, at: u64, bytes: u32) -> u64 {
+        let index = (at / 4) as usize;
+        let word = self.local[index].0[lane];
+        match bytes {
+            4 => u64::from(word),
+            8 => u64::from(word) | u64::from(self.local[index + 1].0[lane]) << 32,
+            _ => u64::from(word >> (8 * (at % 4))) & ((1 << (8 * bytes)) - 1),
+        }
+    }
+
+    /// Stores the low `bytes` of `value` there.
+    #[inline(always)]
+    pub(super) fn store_local(&mut self, lane: usize, at: u64, bytes: u32, value: u64) {
+        let index = (at / 4) as usize;
+        match bytes {
+            4 => self.local[index].0[lane] = value as u32,
+            8 => {
+                self.local[index].0[lane] = value as u32;
+                self.local[index + 1].0[lane] = (value >> 32) as u32;
+            }
+            _ => {
+                let shift = 8 * (at % 4) as u32;
+                let ones = ((1u32 << (8 * bytes)) - 1) << shift;
+                let word = &mut self.local[index].0[lane];
+                *word = (*word & !ones) | (((value as u32) << shift) & ones);
+            }
+        }
     }
 
     /// The value that the first lane of `mask` has in a 32-bit row.
@@ -129,16 +203,29 @@ impl Warp {
 
     /// The lanes of split `at` part: `taken` go to `target`, the rest to `next`; they meet at `meet`.
     pub(super) fn part(&mut self, at: usize, taken: u32, target: u32, next: u32, meet: u32) {
+        let rest = self.splits[at].mask & !taken;
+        self.part_into(at, &[(next, rest), (target, taken)], meet);
+    }
+
+    /// The lanes of split `at` part into `groups`, each a program counter and lanes; they meet at `meet`.
+    pub(super) fn part_into(&mut self, at: usize, groups: &[(u32, u32)], meet: u32) {
         let parent = self.splits[at];
-        let rest = parent.mask & !taken;
-        let child = |pc, mask, meet, parent| Split { pc, mask, meet, parent, children: 0, state: State::Ready };
+        let child = |pc, mask, meet, waiting| Split {
+            pc,
+            mask,
+            meet,
+            parent: waiting,
+            children: 0,
+            state: State::Ready,
+            ..parent
+        };
         if meet == parent.meet || meet == NO_PC {
             // They meet where their parent's siblings do: no split of their own has to wait there. Lanes that are
             // there already are part of the split that waits.
-            let mut groups = [(next, rest), (target, taken)].into_iter().filter(|&(pc, _)| pc != parent.meet);
-            let (pc, mask) = groups.next().unwrap_or((parent.meet, 0));
+            let mut groups = groups.iter().filter(|&&(pc, _)| pc != parent.meet);
+            let (pc, mask) = groups.next().copied().unwrap_or((parent.meet, 0));
             self.splits[at] = Split { pc, mask, ..parent };
-            if let Some((pc, mask)) = groups.next() {
+            for &(pc, mask) in groups {
                 if let Some(waiting) = parent.parent {
                     self.splits[waiting].children += 1;
                 }
@@ -146,11 +233,40 @@ impl Warp {
             }
             return;
         }
-        let groups = [(next, rest), (target, taken)];
         let children = groups.iter().filter(|&&(pc, _)| pc != meet).count() as u32;
         self.splits[at] = Split { pc: meet, children, state: State::Parted, ..parent };
-        for (pc, mask) in groups.into_iter().filter(|&(pc, _)| pc != meet) {
+        for &(pc, mask) in groups.iter().filter(|&&(pc, _)| pc != meet) {
             self.add(child(pc, mask, meet, Some(at)));
+        }
+    }
+
+    /// The lanes of `groups`, each a function's first instruction and lanes, leave split `at` for a call; it goes on at
+    /// `back` when they have returned. Their frames and local variables start where they are told.
+    pub(super) fn enter(&mut self, at: usize, groups: &[(u32, u32)], back: u32, frame: u32, local: u32) {
+        let caller = self.splits[at];
+        let children = groups.len() as u32;
+        self.splits[at] = Split { pc: back, children, state: State::Calling, ..caller };
+        let (parent, state, depth) = (Some(at), State::Ready, caller.depth + 1);
+        for &(pc, mask) in groups {
+            self.add(Split { pc, mask, meet: NO_PC, parent, children: 0, state, frame, local, depth });
+        }
+    }
+
+    /// The split that made the call which split `at` is in, if it is in one.
+    pub(super) fn caller(&self, at: usize) -> Option<usize> {
+        let mut up = self.splits[at].parent?;
+        while self.splits[up].state != State::Calling {
+            up = self.splits[up].parent?;
+        }
+        Some(up)
+    }
+
+    /// Takes the lanes `leaving` out of split `at` and of those that wait for it inside the same activation.
+    pub(super) fn leave_activation(&mut self, at: usize, leaving: u32) {
+        let mut up = Some(at);
+        while let Some(split) = up.filter(|&split| self.splits[split].state != State::Calling) {
+            self.splits[split].mask &= !leaving;
+            up = self.splits[split].parent;
         }
     }
 
@@ -210,18 +326,32 @@ impl Warp {
     pub(super) fn exit_waiting(&mut self, code: &Code) -> bool {
         let mut exited = false;
         for at in 0..self.splits.len() {
-            let split = self.splits[at];
-            let Some(inst) = code.insts.get(split.pc as usize).filter(|_| split.state == State::Parted) else {
+            if !self.splits[at].state.has_children() {
                 continue;
-            };
+            }
             let waiting = self.waiting(at);
-            if inst.op == Op::Exit && inst.guard.predicate == NONE && waiting != 0 {
+            if waiting != 0 && self.only_exits(code, at) {
                 self.live &= !waiting;
                 self.splits[at].mask &= !waiting;
                 exited = true;
             }
         }
         exited
+    }
+
+    /// Whether nothing is left for the lanes of split `at` but to return from what they are in and to exit.
+    fn only_exits(&self, code: &Code, mut at: usize) -> bool {
+        loop {
+            let inst = code.insts.get(self.splits[at].pc as usize);
+            match inst.filter(|inst| inst.guard.predicate == NONE).map(|inst| inst.op) {
+                Some(Op::Exit) => return true,
+                Some(Op::Return) => match self.caller(at) {
+                    Some(caller) => at = caller,
+                    None => return false,
+                },
+                _ => return false,
+            }
+        }
     }
 
     /// Lets lanes that wait for the ones of split `spinning` go ahead without them: a lane may spin until one of those

@@ -162,11 +162,14 @@ const TRAP: Explanation = Explanation {
 const STACK_OVERFLOW: Explanation = Explanation {
     blame: Blame::Kernel,
     why: "calls went deeper than the stack of a thread is long",
-    remedy: "turn the recursion into a loop, or bound its depth",
-    meaning: "Calls or local arrays need more memory than a thread has. On a GPU the stack is small, 1 KiB by default, and \
-        overflowing it corrupts memory or stops the kernel.",
-    may_miss: "everything: this version runs no kernel that needs a call stack and says `unsupported-instruction`",
-    false_alarms: "never",
+    remedy: "turn the recursion into a loop, bound its depth, or give threads more stack (`cudaLimitStackSize`, here `--stack`)",
+    meaning: "Each call of a function takes room on its thread's stack, for its local arrays and for what it must keep until \
+        it returns. Where the compiler can tell how deep calls go, the stack is made as large as they need. With recursion, or with \
+        pointers to functions, it is as large as `cudaLimitStackSize` says: 1 KiB unless the program asks for more. On a GPU an \
+        overflow corrupts memory or stops the kernel.",
+    may_miss: "an overflow that only a GPU has: a call counts its local variables and 16 bytes here, and a GPU may keep more there",
+    false_alarms: "when the program gives its threads more stack and the simulator was not told, or when the compiler inlines \
+        calls that the PTX still shows",
 };
 
 const UNSUPPORTED_INSTRUCTION: Explanation = Explanation {

@@ -246,7 +246,7 @@ impl Lower<'_> {
     /// Between an address in a window and a generic address: the window's base is added or taken away.
     pub(super) fn cvta(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let Some(space) = space_of(inst) else { return self.refuse_opcode(inst) };
-        if !matches!(space, Space::Global | Space::Const | Space::Shared | Space::Local) || !inst.has("u64") {
+        if space == Space::Reg || !inst.has("u64") {
             return self.refuse_opcode(inst);
         }
         let d = self.row64(inst, &inst.operands[0])?;
@@ -265,11 +265,12 @@ impl Lower<'_> {
 
     /// Whether a generic address lies in a window. Constants lie in global memory here, so nothing tells them apart.
     pub(super) fn isspacep(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let (shared, local) = (window(Space::Shared), window(Space::Local));
+        let [shared, local, param] = [Space::Shared, Space::Local, Space::Param].map(window);
         let (start, end) = match space_of(inst) {
             Some(Space::Global) => (0, shared),
             Some(Space::Shared) => (shared, local),
-            Some(Space::Local) => (local, u64::MAX),
+            Some(Space::Local) => (local, param),
+            Some(Space::Param) => (param, u64::MAX),
             _ => return self.refuse_opcode(inst),
         };
         let a = (Row::D, self.row64(inst, &inst.operands[1])?, false);

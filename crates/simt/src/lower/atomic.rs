@@ -11,7 +11,7 @@ use crate::program::LoadError;
 impl Lower<'_> {
     pub(super) fn atomic(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let is_red = inst.spec.mnemonic == "red";
-        let target = Target::of(space_of(inst)).filter(|t| *t != Target::Local);
+        let target = Target::of(space_of(inst)).filter(|t| !matches!(t, Target::Local | Target::Const | Target::Param));
         let (Some(target), Some(ty)) = (target, inst.types().next_back()) else { return self.refuse_opcode(inst) };
         let known = |m: &String| KNOWN.contains(&m.as_str()) || Type::from_name(m).is_some();
         let Some(op) = operation(inst, ty).filter(|_| inst.modifiers.iter().all(known)) else {

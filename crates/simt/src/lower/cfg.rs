@@ -1,6 +1,6 @@
 //! Control-flow graph and immediate post-dominators: where the lanes that a branch parts meet again.
 
-use crate::code::{Inst, NO_PC, NONE, Op};
+use crate::code::{Code, Inst, NO_PC, NONE, Op};
 
 /// A basic block: instructions `start..end` and where control goes from there. The exit is block `blocks.len()`.
 #[derive(Debug)]
@@ -10,8 +10,9 @@ pub(super) struct Block {
     pub(super) successors: Vec<usize>,
 }
 
-/// Splits the code into blocks.
-pub(super) fn blocks(insts: &[Inst]) -> Vec<Block> {
+/// Splits the code into blocks. A call is an instruction like any other: what it leads to comes back behind it.
+pub(super) fn blocks(code: &Code) -> Vec<Block> {
+    let Code { insts, tables, .. } = code;
     let mut is_start = vec![false; insts.len() + 1];
     is_start[0] = true;
     for (pc, inst) in insts.iter().enumerate() {
@@ -20,7 +21,11 @@ pub(super) fn blocks(insts: &[Inst]) -> Vec<Block> {
                 is_start[inst.imm as usize] = true;
                 is_start[pc + 1] = true;
             }
-            Op::Exit | Op::Trap => is_start[pc + 1] = true,
+            Op::BranchIndexed => {
+                tables[inst.imm as usize].iter().for_each(|&target| is_start[target as usize] = true);
+                is_start[pc + 1] = true;
+            }
+            Op::Exit | Op::Return | Op::Trap => is_start[pc + 1] = true,
             _ => {}
         }
     }
@@ -38,8 +43,12 @@ pub(super) fn blocks(insts: &[Inst]) -> Vec<Block> {
             let successors = match last.op {
                 Op::Branch if guarded => vec![block_at(last.imm as usize), next],
                 Op::Branch => vec![block_at(last.imm as usize)],
-                Op::Exit | Op::Trap if guarded => vec![next, exit],
-                Op::Exit | Op::Trap => vec![exit],
+                Op::BranchIndexed => {
+                    let targets = tables[last.imm as usize].iter().map(|&target| block_at(target as usize));
+                    targets.chain(guarded.then_some(next)).collect()
+                }
+                Op::Exit | Op::Return | Op::Trap if guarded => vec![next, exit],
+                Op::Exit | Op::Return | Op::Trap => vec![exit],
                 _ => vec![next],
             };
             Block { start, end, successors }
@@ -49,16 +58,17 @@ pub(super) fn blocks(insts: &[Inst]) -> Vec<Block> {
 
 /// For each instruction that is a branch: the first instruction of its block's immediate post-dominator, or [`NO_PC`]
 /// when the paths only meet at the exit.
-pub(super) fn reconvergence(insts: &[Inst]) -> Vec<u32> {
+pub(super) fn reconvergence(code: &Code) -> Vec<u32> {
+    let insts: &[Inst] = &code.insts;
     let mut meet = vec![NO_PC; insts.len()];
     if insts.is_empty() {
         return meet;
     }
-    let blocks = blocks(insts);
+    let blocks = blocks(code);
     let post = post_dominators(&blocks);
     for (block, &dominator) in blocks.iter().zip(&post) {
         let last = block.end - 1;
-        if insts[last].op == Op::Branch && dominator < blocks.len() {
+        if matches!(insts[last].op, Op::Branch | Op::BranchIndexed) && dominator < blocks.len() {
             meet[last] = blocks[dominator].start as u32;
         }
     }
@@ -146,37 +156,42 @@ mod tests {
         Inst { op: Op::Branch, imm: target as i64, guard: Guard { predicate, negated: false }, ..Inst::NOP }
     }
 
+    /// Where the lanes that instruction `pc` parts meet.
+    fn meet(insts: &[Inst], pc: usize) -> u32 {
+        reconvergence(&Code { insts: insts.to_vec(), ..Code::default() })[pc]
+    }
+
     const EXIT: Inst = Inst { op: Op::Exit, ..Inst::NOP };
 
     #[test]
     fn an_if_without_else_meets_after_it() {
         let code = [branch(2, true), Inst::NOP, EXIT];
-        assert_eq!(reconvergence(&code)[0], 2);
+        assert_eq!(meet(&code, 0), 2);
     }
 
     #[test]
     fn an_if_with_else_meets_after_both() {
         let code = [branch(3, true), Inst::NOP, branch(4, false), Inst::NOP, EXIT];
-        assert_eq!(reconvergence(&code)[0], 4);
+        assert_eq!(meet(&code, 0), 4);
     }
 
     #[test]
     fn a_loop_meets_at_its_exit() {
         let code = [Inst::NOP, branch(0, true), EXIT];
-        assert_eq!(reconvergence(&code)[1], 2);
+        assert_eq!(meet(&code, 1), 2);
     }
 
     #[test]
     fn an_early_return_meets_nowhere() {
         let code = [branch(2, true), Inst::NOP, EXIT, Inst::NOP, EXIT];
-        assert_eq!(reconvergence(&code)[0], 2);
+        assert_eq!(meet(&code, 0), 2);
         let code = [branch(3, true), Inst::NOP, EXIT, Inst::NOP, EXIT];
-        assert_eq!(reconvergence(&code)[0], NO_PC);
+        assert_eq!(meet(&code, 0), NO_PC);
     }
 
     #[test]
     fn an_endless_loop_has_an_answer() {
         let code = [branch(0, false)];
-        assert_eq!(reconvergence(&code)[0], NO_PC);
+        assert_eq!(meet(&code, 0), NO_PC);
     }
 }

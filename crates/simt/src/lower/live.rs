@@ -1,10 +1,11 @@
-//! Liveness at the kernel's entry: which rows may be read before they are written. A run zeroes these at block start;
-//! all others need no clearing, whatever the block before left in them.
+//! Liveness. Where functions begin: which rows may be read before they are written; a run zeroes these at block start,
+//! and all others need no clearing, whatever the block before left in them. Behind a call that may lead back to its
+//! caller: which rows the call must keep.
 
 use crate::code::{AtomOp, Code, Inst, MemOp, NONE, Op, Reg, VoteMode, Width};
 use crate::ops::{Alu, Row};
 
-use super::cfg;
+use super::cfg::{self, Block};
 
 /// The registers that `inst` reads, [`NONE`] among them where an operand is absent.
 fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
@@ -32,7 +33,11 @@ fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::Vote(_) => vec![(Row::P, a), (Row::W, f)],
         Op::Match { wide: true, .. } => vec![(Row::D, a), (Row::W, f)],
         Op::Match { .. } | Op::Redux(_) => vec![(Row::W, a), (Row::W, f)],
-        Op::ActiveMask | Op::Clock | Op::Branch | Op::Exit | Op::Trap | Op::Nop => Vec::new(),
+        Op::StoreFrame(op) => data(code, d, c, op),
+        Op::BranchIndexed => vec![(Row::W, a)],
+        Op::Call => vec![(Row::D, a)],
+        Op::ActiveMask | Op::Clock | Op::Branch | Op::Exit | Op::Return | Op::Trap | Op::Nop => Vec::new(),
+        Op::LoadFrame(_) | Op::LocalAddress => Vec::new(),
     };
     all.push((Row::P, inst.guard.predicate));
     all
@@ -49,13 +54,15 @@ fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::Mov64 | Op::Pack64 | Op::Selp64 => vec![(Row::D, d)],
         Op::Unpack64 | Op::Unpack32 => vec![(Row::W, d), (Row::W, e)],
         Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => vec![(Row::P, d)],
-        Op::Load(op) => data(code, d, c, op),
+        Op::Load(op) | Op::LoadFrame(op) => data(code, d, c, op),
+        Op::LocalAddress => vec![(Row::D, d)],
         Op::Atomic(op) if op.vector > 1 && f != NONE => data(code, NONE, f, element(op)),
         Op::Atomic(op) => pair(op, row_of(op), d),
         Op::Shuffle(_) | Op::Match { .. } => vec![(Row::W, d), (Row::P, e)],
         Op::Vote(mode) => vec![(if mode == VoteMode::Ballot { Row::W } else { Row::P }, d)],
         Op::Clock => vec![(if imm == 1 { Row::D } else { Row::W }, d)],
         Op::Store(_) | Op::Barrier | Op::BarrierArrive | Op::WarpBarrier => Vec::new(),
+        Op::StoreFrame(_) | Op::BranchIndexed | Op::Call | Op::Return => Vec::new(),
         Op::Branch | Op::Exit | Op::Trap | Op::Nop => Vec::new(),
     }
 }
@@ -117,9 +124,8 @@ fn known(registers: Vec<(Row, Reg)>) -> impl Iterator<Item = (Row, Reg)> {
     registers.into_iter().filter(|&(_, reg)| reg != NONE)
 }
 
-/// Fills `unset32` and `unset64`. Predicates are few and always cleared.
-pub(super) fn find_unset(code: &mut Code) {
-    let blocks = cfg::blocks(&code.insts);
+/// The registers that are live where each block begins, in the order of `blocks`, and at the exit.
+fn live_at_starts(code: &Code, blocks: &[Block]) -> Vec<Set> {
     let bits = usize::from(code.rows32) + usize::from(code.rows64) + usize::from(code.predicates);
     let empty = Set(vec![0; bits.div_ceil(64)]);
     let mut live_in = vec![empty.clone(); blocks.len() + 1];
@@ -127,30 +133,70 @@ pub(super) fn find_unset(code: &mut Code) {
     while changed {
         changed = false;
         for (i, block) in blocks.iter().enumerate().rev() {
-            let mut live = empty.clone();
-            for &next in &block.successors {
-                live.0.iter_mut().zip(&live_in[next].0).for_each(|(a, b)| *a |= b);
-            }
-            for inst in code.insts[block.start..block.end].iter().rev() {
-                // A guarded write, or one that only some lanes reach, leaves the other lanes' old values; only the
-                // guard can make a value be read that this path never wrote.
-                if inst.guard.predicate == NONE {
-                    known(writes(code, inst)).for_each(|(row, reg)| live.remove(Set::bit(code, row, reg)));
-                }
-                known(reads(code, inst)).for_each(|(row, reg)| live.insert(Set::bit(code, row, reg)));
-            }
+            let live = before(code, block, block.start, &live_in, &empty);
             if live_in[i] != live {
                 live_in[i] = live;
                 changed = true;
             }
         }
     }
-    let Some(entry) = live_in.first() else { return };
-    let is_constant = |constants: &[(Reg, crate::code::Source)], reg| constants.iter().any(|&(row, _)| row == reg);
-    let unset = |row, rows: u16, constants: &[(Reg, crate::code::Source)]| {
-        (0..rows).filter(|&reg| entry.has(Set::bit(code, row, reg)) && !is_constant(constants, reg)).collect()
+    live_in
+}
+
+/// What is live before instruction `pc` of `block`.
+fn before(code: &Code, block: &Block, pc: usize, live_in: &[Set], empty: &Set) -> Set {
+    let mut live = empty.clone();
+    for &next in &block.successors {
+        live.0.iter_mut().zip(&live_in[next].0).for_each(|(a, b)| *a |= b);
+    }
+    for inst in code.insts[pc..block.end].iter().rev() {
+        // A guarded write, or one that only some lanes reach, leaves the other lanes' old values; only the
+        // guard can make a value be read that this path never wrote.
+        if inst.guard.predicate == NONE {
+            known(writes(code, inst)).for_each(|(row, reg)| live.remove(Set::bit(code, row, reg)));
+        }
+        known(reads(code, inst)).for_each(|(row, reg)| live.insert(Set::bit(code, row, reg)));
+    }
+    live
+}
+
+/// The registers of a file that `live` holds and that no launch fills.
+fn registers<'a>(code: &'a Code, live: &'a Set, row: Row) -> impl Iterator<Item = Reg> + 'a {
+    let (rows, constants) = match row {
+        Row::W => (code.rows32, code.constants32.as_slice()),
+        Row::D => (code.rows64, code.constants64.as_slice()),
+        Row::P => (code.predicates, &[][..]),
     };
-    let unset32 = unset(Row::W, code.rows32, &code.constants32);
-    let unset64 = unset(Row::D, code.rows64, &code.constants64);
+    // Constants lie behind the registers.
+    (0..rows - constants.len() as u16).filter(move |&reg| live.has(Set::bit(code, row, reg)))
+}
+
+/// Fills `unset32` and `unset64`. Predicates are few and always cleared.
+pub(super) fn find_unset(code: &mut Code) {
+    let blocks = cfg::blocks(code);
+    let live_in = live_at_starts(code, &blocks);
+    let Some(mut entry) = live_in.first().cloned() else { return };
+    for function in &code.functions {
+        let block = blocks.partition_point(|block| block.start < function.start as usize);
+        entry.0.iter_mut().zip(&live_in[block].0).for_each(|(a, b)| *a |= b);
+    }
+    let (unset32, unset64) = (registers(code, &entry, Row::W).collect(), registers(code, &entry, Row::D).collect());
     (code.unset32, code.unset64) = (unset32, unset64);
+}
+
+/// The registers that are live before each of the instructions `pcs`.
+pub(super) fn live_before(code: &Code, pcs: &[usize]) -> Vec<Vec<(Row, Reg)>> {
+    if pcs.is_empty() {
+        return Vec::new();
+    }
+    let blocks = cfg::blocks(code);
+    let live_in = live_at_starts(code, &blocks);
+    let empty = Set(vec![0; live_in[0].0.len()]);
+    let at = |&pc: &usize| {
+        let block = &blocks[blocks.partition_point(|block| block.start <= pc) - 1];
+        let live = before(code, block, pc, &live_in, &empty);
+        let of = |row| registers(code, &live, row).map(move |reg| (row, reg)).collect::<Vec<_>>();
+        [of(Row::W), of(Row::D), of(Row::P)].concat()
+    };
+    pcs.iter().map(at).collect()
 }

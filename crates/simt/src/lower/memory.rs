@@ -31,6 +31,9 @@ impl Lower<'_> {
     }
 
     pub(super) fn store(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        if space_of(inst) == Some(Space::Param) {
+            return self.store_param(inst);
+        }
         let target = self.plain_target(inst)?;
         let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
         let address = self.address(inst, &inst.operands[0])?;
@@ -50,7 +53,7 @@ impl Lower<'_> {
     }
 
     /// One register goes into `d`; several go into the side table that `c` indexes.
-    fn with_data(&mut self, mut inst: Inst, regs: &[u16]) -> Inst {
+    pub(super) fn with_data(&mut self, mut inst: Inst, regs: &[u16]) -> Inst {
         if let [one] = regs {
             inst.d = *one;
         } else {
@@ -117,10 +120,16 @@ impl Lower<'_> {
         let (mut regs, mut wide) = (Vec::with_capacity(declared), bytes == 8);
         for part in parts {
             if *part == Operand::Sink {
+                if inst.spec.mnemonic == "st" {
+                    return self.refuse(inst, "`_` where a value to store is expected");
+                }
                 regs.push(NONE);
                 continue;
             }
             let (reg, part_wide) = self.any_row(inst, part, bytes)?;
+            if regs.iter().any(|&reg| reg != NONE) && wide != part_wide {
+                return self.refuse(inst, "registers of 32 and of 64 bits in one access");
+            }
             wide = part_wide;
             regs.push(reg);
         }
@@ -130,13 +139,50 @@ impl Lower<'_> {
         Ok((regs, wide))
     }
 
+    /// `st.param`: into what a device function returns or passes on.
+    fn store_param(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let Operand::Address { base: Some(name), offset } = &inst.operands[0] else {
+            return self.refuse(inst, "a parameter in brackets is expected here");
+        };
+        match self.binding(name)? {
+            Some(Binding::Frame { offset: start, bytes }) => {
+                self.frame_access(inst, (start, bytes), *offset, &inst.operands[1])
+            }
+            _ => self.refuse(inst, format!("{name} is no parameter that can be written here")),
+        }
+    }
+
+    /// A parameter at an address that is computed: of the kernel, since those of functions have none.
+    fn load_param_at(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
+        let address = self.address(inst, &inst.operands[1])?;
+        let (regs, wide) = self.data(inst, &inst.operands[0], ty)?;
+        let op = Op::Load(MemOp {
+            target: Target::Param,
+            width: width(ty, wide),
+            vector: regs.len() as u8,
+            order: Order::Weak,
+            scope: Scope::Cta,
+        });
+        let inst_code = self.with_data(
+            Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP },
+            &regs,
+        );
+        self.emit(inst, &[inst_code])
+    }
+
     /// Kernel parameters are constant rows: the load is a copy.
     fn load_param(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let Operand::Address { base: Some(name), offset } = &inst.operands[1] else {
-            return self.refuse(inst, "a kernel parameter in brackets is expected here");
+            return self.refuse(inst, "a parameter in brackets is expected here");
         };
-        let Some(Binding::Param { offset: start, bytes }) = self.binding(name)? else {
-            return self.refuse(inst, format!("{name} is no parameter of this kernel"));
+        let (start, bytes) = match self.binding(name)? {
+            Some(Binding::Param { offset: start, bytes }) => (start, bytes),
+            Some(Binding::Frame { offset: start, bytes }) => {
+                return self.frame_access(inst, (start, bytes), *offset, &inst.operands[0]);
+            }
+            Some(Binding::Row32(_) | Binding::Row64(_)) => return self.load_param_at(inst),
+            _ => return self.refuse(inst, format!("{name} is no parameter of this function")),
         };
         let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
         let (regs, wide) = self.data(inst, &inst.operands[0], ty)?;

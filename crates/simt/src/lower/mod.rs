@@ -1,12 +1,19 @@
 //! Syntax tree to register code: names become rows, opcodes become operations, labels become indices.
 //!
 //! ```text
-//! Function -> lower (this module, operand, select) -> cfg (post-dominators) -> live (rows to zero) -> Code
+//! Function -> graph (functions it may call) -> lower (this module, operand, select, memory, call)
+//!          -> cfg (post-dominators) -> live (rows to zero, rows to save around calls) -> Code
 //! ```
+//!
+//! The entry and each device function that it may call are lowered once, one after the other, into one array of
+//! instructions. Every function has registers of its own; only calls that may lead back to their caller save any.
 
 mod arithmetic;
 mod atomic;
+mod call;
 mod cfg;
+mod graph;
+mod initial;
 mod live;
 mod memory;
 mod operand;
@@ -16,10 +23,11 @@ mod variables;
 
 use std::collections::HashMap;
 
-use ptx::{Function, Instruction, Item, Module, Space};
+use ptx::{Function, Instruction, Item, Module, Prototype, Space};
 
 use crate::code::{Code, Debug, Guard, Inst, NO_PC, NONE, Op, Reg, Source};
 use crate::program::LoadError;
+pub(crate) use variables::function_name;
 
 /// What a name stands for.
 #[derive(Debug, Clone)]
@@ -32,14 +40,20 @@ enum Binding {
     Predicate(Reg),
     /// A kernel parameter: byte offset and size.
     Param { offset: u32, bytes: u32 },
+    /// What is passed to or returned from a device function: byte offset in the frame, and size.
+    Frame { offset: u32, bytes: u32 },
     /// A shared variable: byte offset.
     Shared(u32),
     /// The dynamic shared array.
     Dynamic,
-    /// A local variable: byte offset.
+    /// A local variable of the entry: byte offset.
     Local(u32),
+    /// A local variable of a device function: byte offset in the activation's local memory.
+    FrameLocal(u32),
     /// A module variable: index in `Code::variables`.
     Variable(u32),
+    /// A function, by index in the module.
+    Function(usize),
 }
 
 /// A scope: names and labels, and the scope around it.
@@ -50,6 +64,32 @@ struct Scope {
     /// `%r` -> (first row is bound as `%r0`): ranges are bound lazily by base name.
     ranges: HashMap<String, (u32, Binding)>,
     labels: HashMap<String, u32>,
+    /// Labels of `.branchtargets` and the labels they list.
+    targets: HashMap<String, Vec<String>>,
+    prototypes: HashMap<String, Prototype>,
+}
+
+/// What waits for the addresses of labels.
+enum Fixup {
+    /// A branch: the instruction.
+    Branch(usize),
+    /// One target of an indexed branch: table and place.
+    Table { pc: usize, table: usize, place: usize },
+}
+
+/// The function being lowered.
+struct Body<'m> {
+    function: &'m Function,
+    /// Its index in `Code::functions`.
+    index: u32,
+    /// Bytes of the frame in use in the scope at hand, and the most in use in any.
+    frame_bytes: u32,
+    frame_bytes_max: u32,
+    local_bytes: u32,
+    /// A 64-bit row for an address that the next instruction uses.
+    address_row: Reg,
+    /// Registers that a return hands out (`.reg` return parameters): byte in the frame, register, size.
+    returned: Vec<call::Passed>,
 }
 
 /// The work in progress.
@@ -57,22 +97,39 @@ struct Lower<'m> {
     module: &'m Module,
     text: &'m str,
     code: Code,
+    /// The first is the module's.
     scopes: Vec<Scope>,
     scope: usize,
-    /// Branches to patch: instruction, label, scope.
-    fixups: Vec<(usize, String, usize)>,
+    /// Labels to look up: what for, which, and in which scope.
+    fixups: Vec<(Fixup, String, usize)>,
     constants32: HashMap<Source, Reg>,
     constants64: HashMap<Source, Reg>,
     next32: u32,
     next64: u32,
     next_predicate: u32,
+    body: Body<'m>,
+    /// The address row of the body holds an address that no instruction has used yet.
+    address_pending: bool,
+    /// Largest alignment of a local variable in bytes.
+    local_align_bytes: u32,
+    /// Index in `Code::functions` by index in the module.
+    function_index: HashMap<usize, u32>,
     /// The predicate that stands for the carry, once something uses it.
     carry: Option<Reg>,
 }
 
 /// Lowers the entry `function` of `module`; `text` is the PTX text, for messages.
 pub fn lower(module: &Module, function: &Function, text: &str) -> Result<Code, LoadError> {
-    let body = function.body.as_deref().unwrap_or_default();
+    let functions = graph::reachable(module, function);
+    let body = Body {
+        function,
+        index: 0,
+        frame_bytes: 0,
+        frame_bytes_max: 0,
+        local_bytes: 0,
+        address_row: NONE,
+        returned: Vec::new(),
+    };
     let mut lower = Lower {
         module,
         text,
@@ -85,20 +142,67 @@ pub fn lower(module: &Module, function: &Function, text: &str) -> Result<Code, L
         next32: 0,
         next64: 0,
         next_predicate: 0,
+        body,
+        address_pending: false,
+        local_align_bytes: 16,
+        function_index: HashMap::new(),
         carry: None,
     };
-    let counts = variables::count_registers(body);
+    let mut counts = [0u32; 3];
+    for function in std::iter::once(function).chain(functions.iter().map(|&index| &module.functions[index])) {
+        let own = variables::count_registers(function);
+        counts.iter_mut().zip(own).for_each(|(sum, n)| *sum = sum.saturating_add(n));
+    }
     if counts.iter().any(|&n| n > u32::from(Reg::MAX) / 2) {
         return Err(lower.unsupported(function.span.line, "more registers than the simulator has rows for".into()));
     }
     [lower.code.rows32, lower.code.rows64, lower.code.predicates] = counts.map(|n| n as u16);
-    lower.bind_params(function);
-    lower.items(body)?;
+    for (place, &index) in functions.iter().enumerate() {
+        lower.function_index.insert(index, place as u32 + 1);
+        lower.code.addresses.insert(crate::code::function_address(index), place as u32 + 1);
+    }
+    lower.function(function)?;
+    for index in functions {
+        lower.function(&module.functions[index])?;
+    }
     lower.finish(function)
 }
 
-impl Lower<'_> {
+impl<'m> Lower<'m> {
+    /// Appends the code of the entry or of a device function.
+    fn function(&mut self, function: &'m Function) -> Result<(), LoadError> {
+        self.scope = self.scopes.len();
+        let outermost = self.scope;
+        self.scopes.push(Scope { parent: Some(0), ..Scope::default() });
+        let start = self.code.insts.len() as u32;
+        self.begin(function)?;
+        self.items(function.body.as_deref().unwrap_or_default())?;
+        self.close(outermost)?;
+        self.patch()?;
+        self.code.functions.push(crate::code::Function {
+            name: function.name.clone(),
+            start,
+            signature: call::signature(function),
+            frame_rows: self.body.frame_bytes_max.div_ceil(4),
+            local_bytes: self.body.local_bytes,
+        });
+        Ok(())
+    }
+
     fn items(&mut self, items: &[Item]) -> Result<(), LoadError> {
+        // A call may name a prototype that stands after it.
+        for item in items {
+            match item {
+                Item::CallPrototype(prototype) => {
+                    let named = &mut self.scopes[self.scope].prototypes;
+                    named.insert(prototype.name.clone(), (**prototype).clone());
+                }
+                Item::BranchTargets(name, targets) => {
+                    self.scopes[self.scope].targets.insert(name.clone(), targets.clone());
+                }
+                _ => {}
+            }
+        }
         for item in items {
             match item {
                 Item::Register(decl) => self.bind_register(decl)?,
@@ -109,38 +213,59 @@ impl Lower<'_> {
                 }
                 Item::Instruction(inst) => self.instruction(inst)?,
                 Item::Block(inner) => {
-                    let outer = self.scope;
+                    let outer = (self.scope, self.body.frame_bytes);
                     self.scope = self.scopes.len();
-                    self.scopes.push(Scope { parent: Some(outer), ..Scope::default() });
+                    self.scopes.push(Scope { parent: Some(outer.0), ..Scope::default() });
                     self.items(inner)?;
-                    self.scope = outer;
+                    // What the scope passed to calls is gone with it: the next one may use the same bytes.
+                    (self.scope, self.body.frame_bytes) = outer;
                 }
-                Item::BranchTargets(..) | Item::CallPrototype(_) => {}
+                Item::BranchTargets(..) | Item::CallTargets(..) | Item::CallPrototype(_) => {}
             }
         }
         Ok(())
     }
 
-    /// Patches branches, appends the exit that falling off the end means, and derives what execution needs.
-    fn finish(mut self, function: &Function) -> Result<Code, LoadError> {
-        if !matches!(self.code.insts.last(), Some(Inst { op: Op::Exit, guard: Guard { predicate: NONE, .. }, .. })) {
-            let debug = Debug { loc: None, ptx_line: function.span.line, opcode: "ret".into(), counted: false };
-            self.push(Inst { op: Op::Exit, ..Inst::NOP }, debug);
+    /// Appends the return that falling off the end means, if control or a label gets there.
+    fn close(&mut self, outermost: usize) -> Result<(), LoadError> {
+        let end = self.code.insts.len() as u32;
+        let labelled = self.scopes[outermost..].iter().any(|scope| scope.labels.values().any(|&pc| pc == end));
+        let last = self.code.insts.last().filter(|inst| inst.guard.predicate == NONE);
+        if labelled || !last.is_some_and(|inst| matches!(inst.op, Op::Exit | Op::Return)) {
+            let line = self.body.function.span.line;
+            let debug = Debug { loc: None, ptx_line: line, opcode: "ret".into(), counted: false };
+            self.push_return(Guard { predicate: NONE, negated: false }, &debug);
         }
-        for (pc, label, scope) in std::mem::take(&mut self.fixups) {
+        Ok(())
+    }
+
+    /// Gives the function's branches their targets.
+    fn patch(&mut self) -> Result<(), LoadError> {
+        for (fixup, label, scope) in std::mem::take(&mut self.fixups) {
+            let (Fixup::Branch(pc) | Fixup::Table { pc, .. }) = fixup;
             let Some(target) = self.find(scope, |s| s.labels.get(&label).copied()) else {
                 let line = self.code.debug[pc].ptx_line;
                 return Err(self.unsupported(line, format!("no label named {label} in this function")));
             };
-            // A label on the closing brace points past the last instruction: the exit appended above.
-            self.code.insts[pc].imm = i64::from(target);
+            match fixup {
+                Fixup::Branch(pc) => self.code.insts[pc].imm = i64::from(target),
+                Fixup::Table { table, place, .. } => self.code.tables[table][place] = target,
+            }
         }
-        for (pc, meet) in cfg::reconvergence(&self.code.insts).into_iter().enumerate() {
+        Ok(())
+    }
+
+    /// Derives what execution needs.
+    fn finish(mut self, function: &Function) -> Result<Code, LoadError> {
+        for (pc, meet) in cfg::reconvergence(&self.code).into_iter().enumerate() {
             self.code.insts[pc].reconverge = meet;
         }
         self.code.rows32 = self.next_row(self.code.rows32, self.constants32.len(), function)?;
         self.code.rows64 = self.next_row(self.code.rows64, self.constants64.len(), function)?;
+        let align = self.local_align_bytes;
+        self.code.functions.iter_mut().for_each(|f| f.local_bytes = f.local_bytes.next_multiple_of(align));
         live::find_unset(&mut self.code);
+        graph::save_around_recursion(&mut self.code);
         Ok(self.code)
     }
 
@@ -156,15 +281,21 @@ impl Lower<'_> {
         self.code.debug.push(debug);
     }
 
-    /// Appends the code of one PTX instruction. Only its first counts as executed.
-    fn emit(&mut self, source: &Instruction, insts: &[Inst]) -> Result<(), LoadError> {
-        let guard = match &source.guard {
-            None => Guard { predicate: NONE, negated: false },
+    /// The guard of an instruction.
+    fn guard(&mut self, source: &Instruction) -> Result<Guard, LoadError> {
+        match &source.guard {
+            None => Ok(Guard { predicate: NONE, negated: false }),
             Some(guard) => {
                 let predicate = self.predicate_named(source, &guard.register)?;
-                Guard { predicate, negated: guard.negated }
+                Ok(Guard { predicate, negated: guard.negated })
             }
-        };
+        }
+    }
+
+    /// Appends the code of one PTX instruction. Only its first counts as executed.
+    fn emit(&mut self, source: &Instruction, insts: &[Inst]) -> Result<(), LoadError> {
+        let guard = self.guard(source)?;
+        self.address_pending = false;
         for (i, inst) in insts.iter().enumerate() {
             let debug =
                 Debug { loc: source.loc, ptx_line: source.span.line, opcode: source.opcode.clone(), counted: i == 0 };
@@ -223,7 +354,7 @@ fn space_of(inst: &Instruction) -> Option<Space> {
             "const" => Space::Const,
             "shared" | "shared::cta" => Space::Shared,
             "local" => Space::Local,
-            "param" | "param::entry" => Space::Param,
+            "param" | "param::entry" | "param::func" => Space::Param,
             _ => return None,
         })
     })

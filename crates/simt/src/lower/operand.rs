@@ -3,7 +3,7 @@
 use ptx::{Immediate, Instruction, Operand, Type};
 
 use super::{Binding, Lower};
-use crate::code::{NONE, Reg, Source, Special};
+use crate::code::{Debug, Inst, NONE, Op, Reg, Source, Special, function_address};
 use crate::memory::{LOCAL_BASE, SHARED_BASE};
 use crate::ops::Row;
 use crate::program::LoadError;
@@ -87,6 +87,7 @@ impl Lower<'_> {
                 Some(Binding::Predicate(_)) => {
                     self.refuse(inst, format!("{name} is a predicate where a number is expected"))
                 }
+                Some(Binding::FrameLocal(_)) => self.refuse(inst, format!("the address of {name} has 64 bits")),
                 Some(other) => self.address_constant(inst, name, &other, 0).map(|source| self.constant32(source)),
                 None => match special(name) {
                     Some(special) => Ok(self.constant32(Source::Special(special))),
@@ -111,11 +112,15 @@ impl Lower<'_> {
             Operand::Name(name) | Operand::Offset(name, _) => {
                 let offset = if let Operand::Offset(_, offset) = operand { *offset } else { 0 };
                 match self.binding(name)? {
+                    Some(Binding::Row64(_)) if offset != 0 => {
+                        self.refuse(inst, "a register plus a number is no operand")
+                    }
                     Some(Binding::Row64(row)) => Ok(row),
                     Some(Binding::Row32(_)) => self.refuse(inst, format!("{name} has 32 bits where 64 are expected")),
                     Some(Binding::Predicate(_)) => {
                         self.refuse(inst, format!("{name} is a predicate where a number is expected"))
                     }
+                    Some(Binding::FrameLocal(at)) => self.frame_address(inst, i64::from(at).wrapping_add(offset)),
                     Some(other) => {
                         self.address_constant(inst, name, &other, offset).map(|source| self.constant64(source))
                     }
@@ -146,6 +151,18 @@ impl Lower<'_> {
         if bytes == 8 { Ok((self.row64(inst, operand)?, true)) } else { Ok((self.row32(inst, operand)?, false)) }
     }
 
+    /// The address of a local variable of a device function: it depends on the activation, so it is computed into a row
+    /// that only the instruction at hand reads.
+    fn frame_address(&mut self, inst: &Instruction, at: i64) -> Result<Reg, LoadError> {
+        if std::mem::replace(&mut self.address_pending, true) {
+            return self.refuse(inst, "two addresses of local variables in one instruction");
+        }
+        let d = self.body.address_row;
+        let debug = Debug { loc: inst.loc, ptx_line: inst.span.line, opcode: inst.opcode.clone(), counted: false };
+        self.push(Inst { op: Op::LocalAddress, d, imm: at, ..Inst::NOP }, debug);
+        Ok(d)
+    }
+
     /// The address of a variable in its own window, as a constant.
     fn address_constant(
         &self,
@@ -159,6 +176,13 @@ impl Lower<'_> {
             Binding::Local(at) => Source::Literal(i64::from(*at).wrapping_add(offset) as u64),
             Binding::Dynamic => Source::Dynamic(offset),
             Binding::Variable(index) => Source::Variable(*index, offset),
+            Binding::Param { offset: at, .. } => Source::Literal(i64::from(*at).wrapping_add(offset) as u64),
+            Binding::Function(index) if self.function_index.contains_key(index) => {
+                Source::Literal(function_address(*index).wrapping_add_signed(offset))
+            }
+            Binding::Function(_) => {
+                return self.refuse(inst, format!("the address of {name}, which has no body in this file"));
+            }
             _ => return self.refuse(inst, format!("the address of {name} cannot be taken here")),
         })
     }
@@ -174,6 +198,11 @@ impl Lower<'_> {
         match self.binding(name)? {
             Some(Binding::Row64(row)) => Ok(Address { row, narrow: false, offset: *offset }),
             Some(Binding::Row32(row)) => Ok(Address { row, narrow: true, offset: *offset }),
+            Some(Binding::FrameLocal(at)) => {
+                let window = if super::space_of(inst).is_none() { LOCAL_BASE as i64 } else { 0 };
+                let at = i64::from(at).wrapping_add(*offset).wrapping_add(window);
+                Ok(Address { row: self.frame_address(inst, at)?, narrow: false, offset: 0 })
+            }
             Some(binding) => {
                 let source = self.address_constant(inst, name, &binding, 0)?;
                 // Without a space in the opcode the address is generic: shift it into the variable's window.
@@ -256,7 +285,8 @@ fn special(name: &str) -> Option<Special> {
         "%lanemask_ge" => Special::LanemaskGe,
         "%lanemask_gt" => Special::LanemaskGt,
         "%dynamic_smem_size" => Special::DynamicSharedBytes,
-        "%total_smem_size" => Special::TotalSharedBytes,
+        // Without clusters a block's is all there is.
+        "%total_smem_size" | "%aggr_smem_size" => Special::TotalSharedBytes,
         "WARP_SZ" => Special::WarpSize,
         _ => return None,
     })

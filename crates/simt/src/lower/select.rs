@@ -3,9 +3,9 @@
 
 use ptx::{Immediate, Instruction, Operand, Type};
 
-use super::Lower;
+use super::{Fixup, Lower};
 use crate::code::{Combine, Inst, NONE, Op, Source};
-use crate::ops::Alu;
+use crate::ops::{Alu, Row};
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -19,8 +19,11 @@ impl Lower<'_> {
             "isspacep" => self.isspacep(inst),
             "and" | "or" | "xor" | "not" if inst.has("pred") => self.predicate_logic(inst),
             "bra" => self.branch(inst),
-            "ret" | "exit" => self.emit(inst, &[Inst { op: Op::Exit, ..Inst::NOP }]),
-            "trap" => self.emit(inst, &[Inst { op: Op::Trap, ..Inst::NOP }]),
+            "brx" => self.branch_indexed(inst),
+            "call" => self.call(inst),
+            "ret" => self.ret(inst),
+            "exit" => self.emit(inst, &[Inst { op: Op::Exit, ..Inst::NOP }]),
+            "trap" | "brkpt" => self.emit(inst, &[Inst { op: Op::Trap, ..Inst::NOP }]),
             "bar" | "barrier" => self.barrier(inst),
             "shfl" => self.shuffle(inst),
             "vote" => self.vote(inst),
@@ -60,11 +63,10 @@ impl Lower<'_> {
                 let op = if negated { Op::PredNot } else { Op::PredMov };
                 self.emit(inst, &[Inst { op, d, a, ..Inst::NOP }])
             }
-            (_, Operand::Name(name))
-                if matches!(name.as_str(), "%clock" | "%clock_hi" | "%clock64" | "%globaltimer") =>
-            {
-                let (d, wide) = self.any_row(inst, d, ty.size_bytes())?;
-                self.emit(inst, &[Inst { op: Op::Clock, d, imm: i64::from(wide), ..Inst::NOP }])
+            (_, Operand::Name(name)) if let Some(part) = clock_part(name) => {
+                let row = if part == 1 { Row::D } else { Row::W };
+                let d = self.row(inst, d, row)?;
+                self.emit(inst, &[Inst { op: Op::Clock, d, imm: part, ..Inst::NOP }])
             }
             _ if ty.size_bytes() == 8 => {
                 let (d, a) = (self.row64(inst, d)?, self.row64(inst, s)?);
@@ -106,7 +108,32 @@ impl Lower<'_> {
 
     fn branch(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let Operand::Name(label) = &inst.operands[0] else { return self.refuse_opcode(inst) };
-        self.fixups.push((self.code.insts.len(), label.clone(), self.scope));
+        self.fixups.push((Fixup::Branch(self.code.insts.len()), label.clone(), self.scope));
         self.emit(inst, &[Inst { op: Op::Branch, ..Inst::NOP }])
+    }
+
+    /// `brx.idx`: one of a list of labels, chosen by a register.
+    fn branch_indexed(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let [index, Operand::Name(list)] = inst.operands.as_slice() else { return self.refuse_opcode(inst) };
+        let Some(labels) = self.find(self.scope, |scope| scope.targets.get(list).cloned()) else {
+            return self.refuse(inst, format!("no .branchtargets named {list} in this function"));
+        };
+        let a = self.row32(inst, index)?;
+        let (pc, table) = (self.code.insts.len(), self.code.tables.len());
+        for (place, label) in labels.iter().enumerate() {
+            self.fixups.push((Fixup::Table { pc, table, place }, label.clone(), self.scope));
+        }
+        self.code.tables.push(vec![0; labels.len()]);
+        self.emit(inst, &[Inst { op: Op::BranchIndexed, a, imm: table as i64, ..Inst::NOP }])
+    }
+}
+
+/// Which part of the count of instructions a clock register shows: see [`Op::Clock`].
+fn clock_part(name: &str) -> Option<i64> {
+    match name {
+        "%clock" | "%globaltimer_lo" => Some(0),
+        "%clock64" | "%globaltimer" => Some(1),
+        "%clock_hi" | "%globaltimer_hi" => Some(2),
+        _ => None,
     }
 }

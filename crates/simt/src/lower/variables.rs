@@ -1,10 +1,10 @@
 //! Declarations: registers get rows, variables get offsets.
 
-use ptx::{Function, Immediate, Initializer, Item, RegisterDecl, Space, Type, Variable};
+use ptx::{Function, Item, Linkage, RegisterDecl, Space, Type, Variable};
 
 use super::{Binding, Lower};
-use crate::code::{ModuleVariable, SharedVariable};
-use crate::memory::{LOCAL_BASE, SHARED_BASE};
+use crate::code::SharedVariable;
+use crate::memory::{LOCAL_BASE, LOCAL_BYTES_MAX, PARAM_BASE, SHARED_BASE};
 use crate::program::LoadError;
 
 /// Which file a register's declared width puts it in: 0 for 32 bits and less, 1 for 64, 2 for predicates.
@@ -16,8 +16,20 @@ fn file_of(ty: Type) -> usize {
     }
 }
 
+/// Registers that a function declares, per file, and one more for addresses in its frame.
+pub(super) fn count_registers(function: &Function) -> [u32; 3] {
+    let mut counts = count_in_scope(function.body.as_deref().unwrap_or_default());
+    if !function.is_entry {
+        counts[1] = counts[1].saturating_add(1);
+        for parameter in function.returns.iter().chain(&function.params).filter(|p| p.space == Space::Reg) {
+            counts[file_of(parameter.ty)] = counts[file_of(parameter.ty)].saturating_add(1);
+        }
+    }
+    counts
+}
+
 /// Registers of a body and its nested scopes, per file.
-pub(super) fn count_registers(items: &[Item]) -> [u32; 3] {
+fn count_in_scope(items: &[Item]) -> [u32; 3] {
     let mut counts = [0u32; 3];
     for item in items {
         match item {
@@ -26,7 +38,7 @@ pub(super) fn count_registers(items: &[Item]) -> [u32; 3] {
                 *count = count.saturating_add(decl.count.unwrap_or(1));
             }
             Item::Block(inner) => {
-                for (sum, n) in counts.iter_mut().zip(count_registers(inner)) {
+                for (sum, n) in counts.iter_mut().zip(count_in_scope(inner)) {
                     *sum = sum.saturating_add(n);
                 }
             }
@@ -54,13 +66,32 @@ pub(crate) fn last_name(mangled: &str) -> String {
         .unwrap_or_else(|| mangled.to_owned())
 }
 
-fn size_of(variable: &Variable) -> u64 {
+/// The name of a function inside a mangled one: `_Z4areaP5Shape` is `area` to the reader, `_ZN3geo4areaEv` too.
+pub(crate) fn function_name(mangled: &str) -> &str {
+    let Some(rest) = mangled.strip_prefix("_Z") else { return mangled };
+    let mut name = None;
+    let nested = rest.starts_with('N');
+    let mut rest = rest.trim_start_matches(['N', 'K', 'L']);
+    loop {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let Some(length) = rest[..digits].parse().ok().filter(|&length: &usize| length > 0) else { break };
+        let Some(part) = rest.get(digits..digits + length) else { break };
+        name = Some(part);
+        rest = &rest[digits + length..];
+        if !nested {
+            break;
+        }
+    }
+    name.unwrap_or(mangled)
+}
+
+pub(super) fn size_of(variable: &Variable) -> u64 {
     let element = u64::from(variable.ty.size_bytes().max(1)) * u64::from(variable.vector.max(1));
     variable.dims.iter().fold(element, |bytes, &dim| bytes.saturating_mul(dim))
 }
 
 /// `.b8` arrays hide their element: the alignment is the best guess at what reports should count in.
-fn element_of(variable: &Variable) -> u32 {
+pub(super) fn element_of(variable: &Variable) -> u32 {
     let declared = variable.ty.size_bytes().max(1);
     if declared == 1 && !variable.dims.is_empty() { variable.align_bytes.clamp(1, 8) } else { declared }
 }
@@ -104,34 +135,57 @@ impl Lower<'_> {
     pub(super) fn bind_variable(&mut self, variable: &Variable) -> Result<(), LoadError> {
         let binding = match variable.space {
             Space::Shared => self.shared_variable(variable)?,
-            Space::Local => {
-                let offset = self.code.local_bytes.next_multiple_of(variable.align_bytes.max(1));
-                let end = u64::from(offset) + size_of(variable);
-                if end > 512 << 10 {
-                    return Err(
-                        self.unsupported(variable.span.line, "more than 512 KiB of local memory a thread".into())
-                    );
-                }
-                self.code.local_bytes = end as u32;
-                Binding::Local(offset)
+            Space::Local => self.local_variable(variable)?,
+            Space::Global | Space::Const => {
+                // A name of one body may stand in another one too.
+                let symbol = format!("{}::{}", self.body.function.name, variable.name);
+                let symbol = (0..).map(|n| format!("{symbol}{}", "'".repeat(n)));
+                let taken = &self.scopes[0].names;
+                let free = symbol.into_iter().find(|symbol| !taken.contains_key(symbol)).unwrap_or_default();
+                self.module_variable(variable, &free)?
             }
-            Space::Global | Space::Const => self.module_variable(variable)?,
-            Space::Param | Space::Reg => {
-                return Err(self.unsupported(variable.span.line, "unsupported parameter variable inside a body".into()));
+            Space::Param => {
+                let bytes = size_of(variable).min(1 << 30) as u32;
+                let offset = self.take_frame(bytes, variable.span.line)?;
+                Binding::Frame { offset, bytes }
+            }
+            Space::Reg => {
+                return Err(self.unsupported(variable.span.line, "unsupported variable inside a body".into()));
             }
         };
         self.scopes[self.scope].names.insert(variable.name.clone(), binding);
         Ok(())
     }
 
-    /// Binds a module-scope variable on first use.
+    fn local_variable(&mut self, variable: &Variable) -> Result<Binding, LoadError> {
+        let align = variable.align_bytes.max(1);
+        let offset = self.body.local_bytes.checked_next_multiple_of(align).unwrap_or(u32::MAX);
+        let end = u64::from(offset) + size_of(variable);
+        if end > u64::from(LOCAL_BYTES_MAX) || align > LOCAL_BYTES_MAX {
+            return Err(self.unsupported(variable.span.line, "more than 512 KiB of local memory a thread".into()));
+        }
+        self.body.local_bytes = end as u32;
+        self.local_align_bytes = self.local_align_bytes.max(align);
+        match self.body.function.is_entry {
+            true => Ok(Binding::Local(offset)),
+            false => Ok(Binding::FrameLocal(offset)),
+        }
+    }
+
+    /// Binds a module-scope variable, or a function, on first use.
     pub(super) fn module_binding(&mut self, name: &str) -> Result<Option<Binding>, LoadError> {
-        let Some(variable) = self.module.variables.iter().find(|v| v.name == name) else {
-            return Ok(None);
+        if let Some(binding) = self.scopes[0].names.get(name) {
+            return Ok(Some(binding.clone()));
+        }
+        // A declaration may stand beside its definition.
+        let mut same = self.module.variables.iter().filter(|v| v.name == name);
+        let first = same.clone().next();
+        let Some(variable) = same.find(|v| v.linkage != Linkage::Extern).or(first) else {
+            return Ok(self.function_binding(name));
         };
         let binding = match variable.space {
             Space::Shared => self.shared_variable(variable)?,
-            Space::Global | Space::Const => self.module_variable(variable)?,
+            Space::Global | Space::Const => self.module_variable(variable, name)?,
             _ => return Ok(None),
         };
         self.scopes[0].names.insert(name.to_owned(), binding.clone());
@@ -164,33 +218,6 @@ impl Lower<'_> {
         self.code.shared.push(SharedVariable { name, offset, bytes: bytes as u32, element_bytes });
         Ok(Binding::Shared(offset))
     }
-
-    fn module_variable(&mut self, variable: &Variable) -> Result<Binding, LoadError> {
-        let mut bytes = vec![0u8; size_of(variable).min(1 << 30) as usize];
-        let width = variable.ty.size_bytes().max(1) as usize;
-        for (slot, init) in bytes.chunks_exact_mut(width).zip(&variable.init) {
-            let Initializer::Value(value) = init else {
-                let message =
-                    format!("{} is initialised with an address, which the simulator does not place yet", variable.name);
-                return Err(self.unsupported(variable.span.line, message));
-            };
-            let raw = match *value {
-                Immediate::Int(v) => v as u64,
-                Immediate::F32(v) => u64::from(v),
-                Immediate::F64(v) if width == 4 => u64::from((f64::from_bits(v) as f32).to_bits()),
-                Immediate::F64(v) => v,
-            };
-            slot.copy_from_slice(&raw.to_le_bytes()[..width]);
-        }
-        let index = self.code.variables.len() as u32;
-        self.code.variables.push(ModuleVariable {
-            name: last_name(&variable.name),
-            symbol: variable.name.clone(),
-            bytes,
-            element_bytes: element_of(variable),
-        });
-        Ok(Binding::Variable(index))
-    }
 }
 
 /// Generic address of the start of a state space's window.
@@ -198,13 +225,24 @@ pub(super) fn window(space: Space) -> u64 {
     match space {
         Space::Shared => SHARED_BASE,
         Space::Local => LOCAL_BASE,
+        Space::Param => PARAM_BASE,
         _ => 0,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::last_name;
+    use super::{function_name, last_name};
+
+    #[test]
+    fn functions_are_named_as_the_reader_does() {
+        assert_eq!(function_name("_Z9fibonaccii"), "fibonacci");
+        assert_eq!(function_name("_ZN3geo4areaEv"), "area");
+        assert_eq!(function_name("_ZNK6Square4areaEv"), "area");
+        assert_eq!(function_name("_ZL5helpsv"), "helps");
+        assert_eq!(function_name("plain"), "plain");
+        assert_eq!(function_name("_Z99x"), "_Z99x");
+    }
 
     #[test]
     fn mangled_names_end_in_the_readers_name() {

@@ -84,6 +84,9 @@ pub struct Request {
     /// Most warp-instructions one block may execute before the launch is stopped as endless
     #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_block_max)]
     pub steps: u64,
+    /// Stack of a thread for recursion and calls through pointers, as cudaLimitStackSize sets it
+    #[arg(long, value_name = "BYTES", default_value_t = simt::Options::default().stack_bytes)]
+    pub stack: u32,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,

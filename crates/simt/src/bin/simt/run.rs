@@ -32,6 +32,7 @@ pub fn run(request: &Request) -> Result<(u8, String)> {
         checks: request.check,
         threads: request.threads,
         steps_per_block_max: request.steps,
+        stack_bytes: request.stack,
         trace: request.trace.as_ref().map(|_| simt::trace::Options::default()),
         ..Options::default()
     };

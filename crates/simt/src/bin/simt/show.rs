@@ -41,7 +41,7 @@ pub fn json(shown: &Shown<'_>) -> String {
         .iter()
         .map(|output| (output.name.clone(), output.elements().map(|e| output.ty.json(e)).collect()))
         .collect();
-    let object = json!({
+    let mut object = json!({
         "kernel": shown.request.kernel,
         "schedule": shown.schedule,
         "outputs": outputs,
@@ -50,13 +50,25 @@ pub fn json(shown: &Shown<'_>) -> String {
         "warp_instructions": counters.inst_executed,
         "seconds": shown.seconds,
     });
+    let outcome = shown.outcome;
+    if !outcome.printed.is_empty() || outcome.prints_dropped > 0 {
+        object["printed"] = outcome.printed.as_str().into();
+        object["prints_dropped"] = outcome.prints_dropped.into();
+    }
     format!("{object}\n")
 }
 
-/// A table of the counters that are not 0, the outputs asked for, then the faults.
+/// What the kernel printed, a table of the counters that are not 0, the outputs asked for, then the faults.
 pub fn text(shown: &Shown<'_>) -> String {
     let request = shown.request;
-    let mut text = String::new();
+    let mut text = shown.outcome.printed.clone();
+    if !text.is_empty() {
+        text += if text.ends_with('\n') { "\n" } else { "\n\n" };
+    }
+    if shown.outcome.prints_dropped > 0 {
+        let dropped = grouped(shown.outcome.prints_dropped);
+        let _ = writeln!(text, "(1 MiB of output: {dropped} more calls of printf are not shown)\n");
+    }
     let _ = writeln!(text, "kernel    {} of {}", request.kernel, request.file.display());
     let (grid, block) = (dimensions(request.grid.0), dimensions(request.block.0));
     let _ = writeln!(text, "launch    grid {grid}, block {block}, schedule {}", shown.schedule);

@@ -1,0 +1,312 @@
+//! Calls: into a function, out of it, and what is passed between. See `warp.rs` for how lanes that part in a call meet
+//! again, and `lower/call.rs` for what lies where in a frame.
+
+use super::alu::{store32, store64};
+use super::block::Environment;
+use super::memory::lanes;
+use super::warp::{FULL, Row32, Warp};
+use super::{Machine, Stop};
+use crate::code::{CallSite, Callee, Function, Inst, MemOp, NONE, Op, Slot};
+use crate::memory::LOCAL_BYTES_MAX;
+use crate::ops::Row;
+
+/// What a call needs of the stack besides local variables: a return address and room to keep a register or two.
+const CALL_BYTES: u64 = 16;
+
+/// Copies the lanes `mask` of a row of the stack.
+fn copy(frames: &mut [Row32], from: u32, to: u32, mask: u32) {
+    let row = frames[from as usize];
+    keep(&mut frames[to as usize], &row.0, mask);
+}
+
+/// Keeps the lanes of `row` that `mask` names.
+#[inline(always)]
+fn keep(row: &mut Row32, new: &[u32; 32], mask: u32) {
+    if mask == FULL {
+        row.0 = *new;
+    } else {
+        lanes(mask).for_each(|lane| row.0[lane] = new[lane]);
+    }
+}
+
+impl Machine<'_> {
+    /// Executes `call`, `ret` or `brx.idx` for the lanes `active` of split `at`. `Ok` if the split goes on behind it with
+    /// the lanes that it has left.
+    pub(super) fn transfer(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        at: usize,
+        pc: u32,
+        inst: &Inst,
+        active: u32,
+    ) -> Result<(), Stop> {
+        match inst.op {
+            Op::Call => self.call(env, warp, at, pc, inst, active),
+            Op::Return => self.come_back(warp, at, active),
+            _ => Err(self.branch_indexed(env, warp, at, pc, inst, active)),
+        }
+    }
+
+    /// Executes an instruction about the frame or the local variables of split `at`'s activation.
+    pub(super) fn frame(&self, warp: &mut Warp, at: usize, inst: &Inst, active: u32) {
+        match inst.op {
+            Op::LoadFrame(op) => self.load_frame(warp, at, inst, op, active),
+            Op::StoreFrame(op) => self.store_frame(warp, at, inst, op, active),
+            _ => {
+                let address = u64::from(warp.splits[at].local).wrapping_add_signed(inst.imm);
+                store64(warp, inst.d, &[address; 32], active);
+            }
+        }
+    }
+
+    /// The lanes `active` of split `at` call.
+    fn call(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        at: usize,
+        pc: u32,
+        inst: &Inst,
+        active: u32,
+    ) -> Result<(), Stop> {
+        let code = self.context.code;
+        let site = &code.calls[inst.imm as usize];
+        let groups: Vec<(u32, u32)> = match site.callee {
+            Callee::Function(index) => vec![(index, active)],
+            Callee::Print => return self.print(env, warp, at, pc, site, active),
+            Callee::AssertFail => return self.assertion(env, warp, at, pc, site, active),
+            Callee::Indirect => match self.targets(env, warp, pc, inst, site, active) {
+                Some(groups) => groups,
+                None => return Err(Stop::Fatal),
+            },
+        };
+        let split = warp.splits[at];
+        let caller = &code.functions[site.caller as usize];
+        let (frame, local) = (split.frame + caller.frame_rows, split.local + caller.local_bytes);
+        for &(index, mask) in &groups {
+            let function = &code.functions[index as usize];
+            if let Some(bytes) = self.full_stack(local, function, split.depth) {
+                self.findings.stack(env, warp, pc, mask, split.depth + 1, bytes);
+                return Err(Stop::Fatal);
+            }
+            warp.make_room(local + function.local_bytes, frame + function.frame_rows);
+        }
+        for &Slot { caller, callee, rows } in &site.arguments {
+            (0..rows).for_each(|row| copy(&mut warp.frames, split.frame + caller + row, frame + callee + row, active));
+        }
+        save(warp, site, split.frame + site.save_at, active);
+        let start = |(index, mask): (u32, u32)| (code.functions[index as usize].start, mask);
+        let groups: Vec<(u32, u32)> = groups.into_iter().map(start).collect();
+        warp.enter(at, &groups, pc + 1, frame, local);
+        Err(Stop::Blocked)
+    }
+
+    /// The lanes `back` of split `at` return from the function they are in.
+    fn come_back(&mut self, warp: &mut Warp, at: usize, back: u32) -> Result<(), Stop> {
+        let rest = warp.splits[at].mask & !back;
+        let code = self.context.code;
+        let Some(up) = warp.caller(at) else {
+            // Only functions return, and they are only entered by calls.
+            return if super::leave(warp, at, rest, back) { Err(Stop::Blocked) } else { Ok(()) };
+        };
+        let split = warp.splits[up];
+        let site = &code.calls[code.insts[split.pc as usize - 1].imm as usize];
+        let frame = split.frame + code.functions[site.caller as usize].frame_rows;
+        for &Slot { caller, callee, rows } in &site.returns {
+            (0..rows).for_each(|row| copy(&mut warp.frames, frame + callee + row, split.frame + caller + row, back));
+        }
+        restore(warp, site, split.frame + site.save_at, back);
+        warp.leave_activation(at, back);
+        if rest != 0 {
+            return Ok(());
+        }
+        warp.end(at);
+        Err(Stop::Blocked)
+    }
+
+    /// The size in bytes of the stack on which a call at `depth` finds no room for the function's local variables, which
+    /// start at byte `local`; `None` if there is room.
+    fn full_stack(&self, local: u32, function: &Function, depth: u32) -> Option<u32> {
+        let code = self.context.code;
+        let end = u64::from(local) + u64::from(function.local_bytes);
+        if end > u64::from(LOCAL_BYTES_MAX) {
+            return Some(LOCAL_BYTES_MAX);
+        }
+        // Where the compiler knows how deep calls go, the driver makes the stack as large as they need.
+        let entry = code.functions.first().map_or(0, |entry| u64::from(entry.local_bytes));
+        let used = end - entry + CALL_BYTES * (u64::from(depth) + 1);
+        let limit = self.context.options.stack_bytes;
+        (code.has_unbounded_stack && used > u64::from(limit)).then_some(limit)
+    }
+
+    /// The functions whose addresses the lanes hold, by index, with the lanes. `None` and a finding if some hold
+    /// something else, or the address of a function that takes or returns something else.
+    fn targets(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        inst: &Inst,
+        site: &CallSite,
+        active: u32,
+    ) -> Option<Vec<(u32, u32)>> {
+        let code = self.context.code;
+        let address = &warp.d[usize::from(inst.a)].0;
+        let mut groups = Vec::new();
+        let mut rest = active;
+        while rest != 0 {
+            let wanted = address[(rest.trailing_zeros() & 31) as usize];
+            let group = lanes(rest).filter(|&lane| address[lane] == wanted).fold(0, |all, lane| all | 1 << lane);
+            rest &= !group;
+            let found = code.addresses.get(&wanted).copied();
+            match found.filter(|&index| code.functions[index as usize].signature == site.signature) {
+                Some(index) => groups.push((index, group)),
+                None => {
+                    self.findings.pointer(env, warp, pc, group, wanted, found);
+                    return None;
+                }
+            }
+        }
+        Some(groups)
+    }
+
+    /// The lanes `active` of split `at` each go to the label that their index chooses. The others go on.
+    fn branch_indexed(
+        &mut self,
+        env: &Environment,
+        warp: &mut Warp,
+        at: usize,
+        pc: u32,
+        inst: &Inst,
+        active: u32,
+    ) -> Stop {
+        let table = &self.context.code.tables[inst.imm as usize];
+        let index = warp.w[usize::from(inst.a)].0;
+        let outside =
+            lanes(active).filter(|&lane| index[lane] as usize >= table.len()).fold(0, |all, lane| all | 1 << lane);
+        if outside != 0 {
+            self.findings.label(env, warp, pc, outside, index[(outside.trailing_zeros() & 31) as usize]);
+            return Stop::Fatal;
+        }
+        let mut groups: Vec<(u32, u32)> = Vec::new();
+        let staying = warp.splits[at].mask & !active;
+        if staying != 0 {
+            groups.push((pc + 1, staying));
+        }
+        for lane in lanes(active) {
+            let target = table[index[lane] as usize];
+            match groups.iter_mut().find(|(pc, _)| *pc == target) {
+                Some((_, mask)) => *mask |= 1 << lane,
+                None => groups.push((target, 1 << lane)),
+            }
+        }
+        if let [(target, _)] = groups[..] {
+            warp.splits[at].pc = target;
+        } else {
+            self.counts[pc as usize].divergent += 1;
+            warp.part_into(at, &groups, inst.reconverge);
+        }
+        Stop::Blocked
+    }
+
+    /// `ld.param` of what lies in the frame.
+    fn load_frame(&self, warp: &mut Warp, at: usize, inst: &Inst, op: MemOp, active: u32) {
+        let bytes = u32::from(op.width.bytes);
+        for element in 0..u32::from(op.vector) {
+            let byte = inst.imm as u32 + element * bytes;
+            let row = (warp.splits[at].frame + byte / 4) as usize;
+            let register = self.register(inst, op, element as usize);
+            if register == NONE {
+                continue;
+            }
+            let low = warp.frames[row].0;
+            if bytes == 8 {
+                let high = warp.frames[row + 1].0;
+                let out = std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32);
+                store64(warp, register, &out, active);
+                continue;
+            }
+            let (shift, unused) = (8 * (byte % 4), 32 - 8 * bytes);
+            let out = low.map(|word| match op.width.signed {
+                true => ((word >> shift << unused) as i32 >> unused) as u32,
+                false => word >> shift << unused >> unused,
+            });
+            if op.width.wide {
+                let wide = |v: u32| if op.width.signed { v as i32 as u64 } else { u64::from(v) };
+                store64(warp, register, &out.map(wide), active);
+            } else {
+                store32(warp, register, &out, active);
+            }
+        }
+    }
+
+    /// `st.param`, likewise.
+    fn store_frame(&self, warp: &mut Warp, at: usize, inst: &Inst, op: MemOp, active: u32) {
+        let bytes = u32::from(op.width.bytes);
+        for element in 0..u32::from(op.vector) {
+            let byte = inst.imm as u32 + element * bytes;
+            let row = (warp.splits[at].frame + byte / 4) as usize;
+            let register = usize::from(self.register(inst, op, element as usize));
+            let low = match op.width.wide {
+                true => warp.d[register].0.map(|v| v as u32),
+                false => warp.w[register].0,
+            };
+            match bytes {
+                8 => {
+                    let high = warp.d[register].0.map(|v| (v >> 32) as u32);
+                    keep(&mut warp.frames[row], &low, active);
+                    keep(&mut warp.frames[row + 1], &high, active);
+                }
+                4 => keep(&mut warp.frames[row], &low, active),
+                _ => {
+                    let shift = 8 * (byte % 4);
+                    let ones = ((1u32 << (8 * bytes)) - 1) << shift;
+                    let old = warp.frames[row].0;
+                    let new = std::array::from_fn(|lane| (old[lane] & !ones) | (low[lane] << shift & ones));
+                    keep(&mut warp.frames[row], &new, active);
+                }
+            }
+        }
+    }
+}
+
+/// Keeps the registers that the call may be made again with.
+fn save(warp: &mut Warp, site: &CallSite, mut place: u32, active: u32) {
+    for &(row, reg) in &site.saved {
+        let at = place as usize;
+        match row {
+            Row::W => keep(&mut warp.frames[at], &warp.w[usize::from(reg)].0, active),
+            Row::P => {
+                let bits = warp.p[usize::from(reg)];
+                keep(&mut warp.frames[at], &std::array::from_fn(|lane| bits >> lane & 1), active);
+            }
+            Row::D => {
+                let values = &warp.d[usize::from(reg)].0;
+                keep(&mut warp.frames[at], &values.map(|v| v as u32), active);
+                keep(&mut warp.frames[at + 1], &values.map(|v| (v >> 32) as u32), active);
+            }
+        }
+        place += if row == Row::D { 2 } else { 1 };
+    }
+}
+
+/// Gives the lanes `back` the registers that were kept.
+fn restore(warp: &mut Warp, site: &CallSite, mut place: u32, back: u32) {
+    for &(row, reg) in &site.saved {
+        let kept = warp.frames[place as usize].0;
+        match row {
+            Row::W => store32(warp, reg, &kept, back),
+            Row::P => {
+                let bits = (0..32).fold(0, |bits, lane| bits | (kept[lane] & 1) << lane);
+                super::alu::store_predicate(warp, reg, bits, back);
+            }
+            Row::D => {
+                let high = warp.frames[place as usize + 1].0;
+                let values = std::array::from_fn(|lane| u64::from(kept[lane]) | u64::from(high[lane]) << 32);
+                store64(warp, reg, &values, back);
+            }
+        }
+        place += if row == Row::D { 2 } else { 1 };
+    }
+}

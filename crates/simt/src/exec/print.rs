@@ -1,0 +1,164 @@
+//! `vprintf` and `__assertfail`, which CUDA's runtime has on a GPU: they read memory, and what they print is collected.
+
+use super::block::Environment;
+use super::memory::{Place, lanes};
+use super::warp::Warp;
+use super::{Machine, Stop};
+use crate::code::CallSite;
+use crate::fault::Code;
+use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
+use crate::print::{PRINTED_BYTES_MAX, Values, format};
+
+/// What one lane can read.
+struct Reader<'r, 'k> {
+    machine: &'r Machine<'k>,
+    env: &'r mut Environment,
+    warp: &'r Warp,
+    lane: usize,
+    /// Where the next value lies.
+    next: u64,
+    /// The first address that could not be read.
+    failed: Option<u64>,
+}
+
+impl Reader<'_, '_> {
+    fn byte(&mut self, address: u64) -> Option<u8> {
+        let byte = match address {
+            PARAM_BASE.. => self.machine.context.params.get((address - PARAM_BASE) as usize).copied(),
+            LOCAL_BASE.. => {
+                let at = address - LOCAL_BASE;
+                (at < self.warp.local_bytes()).then(|| self.warp.load_local(self.lane, at, 1) as u8)
+            }
+            SHARED_BASE.. => {
+                let at = address - SHARED_BASE;
+                let inside = at < u64::from(self.machine.context.shared_bytes);
+                inside.then(|| self.env.load_shared(at as u32, 1) as u8)
+            }
+            _ => {
+                if self.machine.context.side_by_side {
+                    self.env.log.read(address, address + 1);
+                }
+                let buffer = self.machine.context.memory.buffer(address);
+                buffer
+                    .filter(|(buffer, offset)| *offset < buffer.bytes)
+                    .map(|(buffer, offset)| buffer.load(offset, 1) as u8)
+            }
+        };
+        if byte.is_none() {
+            self.failed.get_or_insert(address);
+        }
+        byte
+    }
+}
+
+impl Values for Reader<'_, '_> {
+    fn next(&mut self, bytes: u32) -> Option<u64> {
+        let at = self.next.checked_next_multiple_of(u64::from(bytes))?;
+        self.next = at.checked_add(u64::from(bytes))?;
+        let mut raw = [0; 8];
+        for (byte, address) in raw.iter_mut().zip(at..self.next) {
+            *byte = self.byte(address)?;
+        }
+        Some(u64::from_le_bytes(raw))
+    }
+
+    fn string(&mut self, address: u64, limit: usize) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        for address in (address..).take(limit.min(PRINTED_BYTES_MAX)) {
+            match self.byte(address)? {
+                0 => break,
+                byte => text.push(byte),
+            }
+        }
+        Some(text)
+    }
+}
+
+/// The state space of a generic address, and the address there.
+fn place_of(address: u64) -> (Place, u64) {
+    match address {
+        PARAM_BASE.. => (Place::Param, address - PARAM_BASE),
+        LOCAL_BASE.. => (Place::Local, address - LOCAL_BASE),
+        SHARED_BASE.. => (Place::Shared, address - SHARED_BASE),
+        _ => (Place::Global, address),
+    }
+}
+
+/// The 8 bytes that a lane passes as argument `place`.
+fn argument(warp: &Warp, at: usize, site: &CallSite, place: usize, lane: usize) -> u64 {
+    let slot = site.arguments[place];
+    let row = (warp.splits[at].frame + slot.caller) as usize;
+    let high = if slot.rows > 1 { warp.frames[row + 1].0[lane] } else { 0 };
+    u64::from(warp.frames[row].0[lane]) | u64::from(high) << 32
+}
+
+impl Machine<'_> {
+    /// `vprintf(format, values)`: returns the number of values, -1 without a format.
+    pub(super) fn print(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        at: usize,
+        pc: u32,
+        site: &CallSite,
+        active: u32,
+    ) -> Result<(), Stop> {
+        let result = (warp.splits[at].frame + site.returns[0].caller) as usize;
+        for lane in lanes(active) {
+            let [text, values] = [0, 1].map(|place| argument(warp, at, site, place, lane));
+            let mut reader = Reader { machine: self, env, warp, lane, next: values, failed: None };
+            let count = match text {
+                0 => -1,
+                _ => match reader.string(text, usize::MAX).and_then(|text| format(&text, &mut reader)) {
+                    Some((text, count)) => {
+                        self.printed.push(env.linear, text);
+                        count
+                    }
+                    None => {
+                        let (place, address) = place_of(reader.failed.unwrap_or(values));
+                        self.findings.access(Code::OutOfBounds, env, warp, pc, 1 << lane, place, address, 1);
+                        -2
+                    }
+                },
+            };
+            warp.frames[result].0[lane] = count as u32;
+        }
+        Ok(())
+    }
+
+    /// `__assertfail(condition, file, line, function, bytes of a character)`: prints what failed and ends the launch.
+    pub(super) fn assertion(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        at: usize,
+        pc: u32,
+        site: &CallSite,
+        active: u32,
+    ) -> Result<(), Stop> {
+        let mut failed = String::new();
+        for lane in lanes(active) {
+            let [condition, file, line, function] = [0, 1, 2, 3].map(|place| argument(warp, at, site, place, lane));
+            let mut reader = Reader { machine: self, env, warp, lane, next: 0, failed: None };
+            let mut text = |address| match address {
+                0 => String::new(),
+                _ => String::from_utf8_lossy(&reader.string(address, 4096).unwrap_or_default()).into_owned(),
+            };
+            let (condition, file, function) = (text(condition), text(file), text(function));
+            let [x, y, z] = env.block;
+            let thread = warp.index * 32 + lane as u32;
+            let [width, height, _] = self.context.launch.block;
+            let (i, j, k) = (thread % width, thread / width % height, thread / width / height);
+            let line = line as u32;
+            let line = format!(
+                "{file}:{line}: {function}: block: [{x},{y},{z}], thread: [{i},{j},{k}] Assertion `{condition}` failed.\n"
+            );
+            self.printed.push(env.linear, line.into_bytes());
+            if failed.is_empty() {
+                failed = condition;
+            }
+        }
+        self.findings.assertion(env, warp, pc, active, failed);
+        Err(Stop::Fatal)
+    }
+}

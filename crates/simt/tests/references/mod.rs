@@ -1,0 +1,40 @@
+//! What the kernels of `tests/gpu` must leave, computed thread by thread on the host: each reference is the kernel's
+//! arithmetic in Rust, written anew from its `.cu`.
+
+mod calls;
+mod flow;
+mod memory;
+
+/// The elements of one buffer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Elements {
+    /// Of any integer type.
+    Integers(Vec<i64>),
+    /// Single precision.
+    F32(Vec<f32>),
+    /// Double precision.
+    F64(Vec<f64>),
+}
+
+/// What a kernel leaves: buffers by name.
+pub type Outputs = Vec<(&'static str, Elements)>;
+
+/// One output, an integer a thread, of `threads` threads.
+fn each<T: Into<i64>>(name: &'static str, threads: u32, value: impl Fn(u32) -> T) -> Outputs {
+    vec![(name, Elements::Integers((0..threads).map(|i| value(i).into()).collect()))]
+}
+
+/// Element `i` of a buffer filled with `hash8`.
+fn hash8(i: u32) -> u32 {
+    i.wrapping_mul(2_654_435_761) >> 24
+}
+
+/// The reference of a kernel, if it has one.
+pub fn outputs(kernel: &str) -> Option<Outputs> {
+    calls::outputs(kernel).or_else(|| flow::outputs(kernel)).or_else(|| memory::outputs(kernel))
+}
+
+/// What `print_lanes` prints, in the order of the default schedule.
+pub fn printed(kernel: &str) -> Option<String> {
+    (kernel == "print_lanes").then(flow::print_lanes)
+}
