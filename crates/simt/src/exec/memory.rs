@@ -420,7 +420,7 @@ impl Machine<'_> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn watch_global(
+    pub(super) fn watch_global(
         &mut self,
         env: &Environment,
         warp: &Warp,

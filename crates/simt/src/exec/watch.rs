@@ -2,16 +2,51 @@
 
 use super::Machine;
 use super::block::Environment;
-use super::memory::{Lanes, Place, filter};
+use super::memory::{Lanes, Place, Span, filter, lanes};
 use super::order::Strength;
 use super::team::unit_warp;
 use super::warp::Warp;
 use crate::code::MemOp;
 use crate::fault::Code;
+use crate::launch::Check;
 use crate::race::Access;
 use crate::race::global::Act;
 
 impl Machine<'_> {
+    /// Initialisation check of an atomic on global memory, which reads what it changes.
+    pub(super) fn watch_global_written(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) {
+        if !self.context.options.checks.has(Check::UninitialisedRead) {
+            return;
+        }
+        for lane in lanes(mask) {
+            let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
+            if !buffer.is_all_written() {
+                self.watch_global(env, warp, pc, 1 << lane, span, buffer, span.at[lane] - offset);
+            }
+        }
+    }
+
+    /// Initialisation check of a read of the shared memory of the block of rank `owner`.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn watch_shared_written(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        owner: u32,
+        mask: u32,
+        bytes: u32,
+        at: &[u32; 32],
+    ) {
+        let Some(shared) = env.shared_of(owner).filter(|shared| !shared.written.is_empty()) else { return };
+        let unwritten = filter(mask, |lane| !shared.is_written(at[lane], bytes));
+        if unwritten != 0 {
+            let first = u64::from(at[unwritten.trailing_zeros() as usize]);
+            self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
+        }
+    }
+
     /// Race and initialisation checks of a read of shared memory.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
@@ -25,13 +60,7 @@ impl Machine<'_> {
         bytes: u32,
         at: &[u32; 32],
     ) {
-        if !env.shared.written.is_empty() {
-            let unwritten = filter(mask, |lane| !env.shared.is_written(at[lane], bytes));
-            if unwritten != 0 {
-                let first = u64::from(at[unwritten.trailing_zeros() as usize]);
-                self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
-            }
-        }
+        self.watch_shared_written(env, warp, pc, env.rank, mask, bytes, at);
         let strength = Strength::of(op, Act::Read);
         if strength.is_flag() {
             self.watch_shared_flag(env, warp, strength, env.rank, mask, at);
