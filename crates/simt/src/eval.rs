@@ -22,13 +22,23 @@ pub fn ff(x: u32) -> f32 {
     f(ftz(x))
 }
 
-/// Bits of an f32 result, flushed.
+/// Bits of an f32 result, flushed: of an operation whose exact results are none between the largest subnormal number and
+/// the smallest normal one.
 #[inline(always)]
 pub fn flushed32(x: f32) -> u32 {
     ftz(bits32(x))
 }
 
-/// Bits of an f64 result: that of the first NaN among the operands, made quiet, or the NaN of an invalid operation.
+/// Bits of an f32 result of `.ftz`, from the exact one or one that f64 holds well enough to round it again. It is zero
+/// if, rounded to 24 bits with no lowest exponent, it is below 2^-126.
+#[inline(always)]
+pub fn flushed64(x: f64) -> u32 {
+    const END: f64 = f32::MIN_POSITIVE as f64 * (1.0 - 1.0 / (1 << 25) as f64);
+    if x.abs() < END { (x.to_bits() >> 32) as u32 & 0x8000_0000 } else { bits32(x as f32) }
+}
+
+/// Bits of an f64 result: that of the first NaN among the operands, made quiet, or the NaN of an invalid operation. The
+/// operands come in the hardware's order (`Exact::order_of_nans`).
 #[inline(always)]
 pub fn bits64<const N: usize>(x: f64, operands: [u64; N]) -> u64 {
     if !x.is_nan() {
@@ -64,10 +74,11 @@ pub fn f64_of_f32(a: u32) -> u64 {
     f64::from(f(a)).to_bits()
 }
 
-/// `cvt.rn.f32.f64`: of a NaN only the sign stays.
+/// `cvt.rn.f32.f64`: a NaN keeps its sign and the upper bits of its payload, and becomes quiet.
 #[inline(always)]
 pub fn f32_of_f64(a: u64) -> u32 {
-    if g(a).is_nan() { (a >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 } else { (g(a) as f32).to_bits() }
+    let nan = (a >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 | (a >> 29) as u32 & 0x7f_ffff;
+    if g(a).is_nan() { nan } else { (g(a) as f32).to_bits() }
 }
 
 /// The number in an f32 register.
@@ -125,7 +136,7 @@ pub fn max_f32(a: u32, b: u32) -> u32 {
 pub fn min_f64(a: u64, b: u64) -> u64 {
     let (x, y) = (g(a), g(b));
     match () {
-        () if x.is_nan() && y.is_nan() => a | 1 << 51,
+        () if x.is_nan() && y.is_nan() => b | 1 << 51,
         () if x.is_nan() => b,
         () if y.is_nan() => a,
         () if x == y => a | (b & (1 << 63)),
@@ -144,7 +155,7 @@ pub fn min_f64(a: u64, b: u64) -> u64 {
 pub fn max_f64(a: u64, b: u64) -> u64 {
     let (x, y) = (g(a), g(b));
     match () {
-        () if x.is_nan() && y.is_nan() => a | 1 << 51,
+        () if x.is_nan() && y.is_nan() => b | 1 << 51,
         () if x.is_nan() => b,
         () if y.is_nan() => a,
         () if x == y => a & (b | !(1 << 63)),

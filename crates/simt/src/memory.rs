@@ -33,6 +33,9 @@ pub struct Memory {
     slots: Vec<Option<Buffer>>,
     module_variables: HashMap<(u64, String), u64>,
     grid_workspace: Option<u64>,
+    /// Most bytes that buffers and variables may have together, and how many they have.
+    bytes_max: Option<u64>,
+    bytes_used: u64,
 }
 
 /// Why a memory operation of the host failed.
@@ -89,11 +92,17 @@ impl Memory {
         Memory::default()
     }
 
+    /// No buffers, and never more than `bytes` bytes in them and in what modules declare.
+    pub fn with_limit(bytes: u64) -> Memory {
+        Memory { bytes_max: Some(bytes), ..Memory::default() }
+    }
+
     /// A new buffer of `bytes` bytes, aligned to 4096, contents undefined until written (reads of it are
     /// `uninitialised-read`). `element_bytes` is what reports count in: `input[17]`. Returns its device address.
     pub fn alloc(&mut self, name: &str, bytes: u64, element_bytes: u32) -> Result<u64, MemoryError> {
         let refuse = || MemoryError::OutOfMemory { name: name.to_owned(), bytes };
-        if bytes >= 1 << SLOT_BITS || self.slots.len() >= SLOTS_MAX {
+        let used = self.bytes_used.saturating_add(bytes);
+        if bytes >= 1 << SLOT_BITS || self.slots.len() >= SLOTS_MAX || self.bytes_max.is_some_and(|max| used > max) {
             return Err(refuse());
         }
         let count = bytes.div_ceil(4) as usize;
@@ -101,6 +110,7 @@ impl Memory {
         let written = Some(zeroed_bytes(count).ok_or_else(refuse)?);
         let address = (self.slots.len() as u64 + FIRST_SLOT) << SLOT_BITS;
         let element_bytes = element_bytes.max(1);
+        self.bytes_used = used;
         self.slots.push(Some(Buffer { name: name.to_owned(), bytes, element_bytes, words, written, journal: None }));
         Ok(address)
     }
@@ -110,7 +120,7 @@ impl Memory {
         let missing = MemoryError::NoSuchBuffer { address, bytes: 0 };
         match slot_of(address) {
             Some((slot, 0)) if self.slots.get(slot).is_some_and(Option::is_some) => {
-                self.slots[slot] = None;
+                self.bytes_used -= self.slots[slot].take().map_or(0, |buffer| buffer.bytes);
                 Ok(())
             }
             _ => Err(missing),
@@ -481,5 +491,10 @@ mod tests {
     #[test]
     fn too_large_is_an_error() {
         assert!(Memory::new().alloc("huge", 1 << 40, 4).is_err());
+        let mut memory = Memory::with_limit(100);
+        let first = memory.alloc("first", 60, 4).unwrap();
+        assert!(memory.alloc("second", 60, 4).is_err());
+        memory.free(first).unwrap();
+        assert!(memory.alloc("second", 60, 4).is_ok());
     }
 }

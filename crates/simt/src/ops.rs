@@ -106,12 +106,12 @@ macro_rules! alu_table {
                 SubF16x2 = "sub.f16x2" "sub.rn.f16x2": |a, b| both2(a, b, sub_f16);
                 SubBf16 = "sub.bf16" "sub.rn.bf16": |a, b| sub_bf16(a, b);
                 SubBf16x2 = "sub.bf16x2" "sub.rn.bf16x2": |a, b| both2(a, b, sub_bf16);
-                MulFtzF32 = "mul.ftz.f32" "mul.rn.ftz.f32": |a, b| flushed32(ff(a) * ff(b));
+                MulFtzF32 = "mul.ftz.f32" "mul.rn.ftz.f32": |a, b| flushed64(f64::from(ff(a)) * f64::from(ff(b)));
                 MulF16 = "mul.f16" "mul.rn.f16": |a, b| mul_f16(a, b);
                 MulF16x2 = "mul.f16x2" "mul.rn.f16x2": |a, b| both2(a, b, mul_f16);
                 MulBf16 = "mul.bf16" "mul.rn.bf16": |a, b| mul_bf16(a, b);
                 MulBf16x2 = "mul.bf16x2" "mul.rn.bf16x2": |a, b| both2(a, b, mul_bf16);
-                DivFtzF32 = "div.rn.ftz.f32": |a, b| flushed32(ff(a) / ff(b));
+                DivFtzF32 = "div.rn.ftz.f32": |a, b| flushed64(f64::from(ff(a)) / f64::from(ff(b)));
                 MinFtzF32 = "min.ftz.f32": |a, b| min_f32(ftz(a), ftz(b));
                 MaxFtzF32 = "max.ftz.f32": |a, b| max_f32(ftz(a), ftz(b));
                 CvtF16x2F32 = "cvt.rn.f16x2.f32": |a, b| to_f16(f(b)) | to_f16(f(a)) << 16;
@@ -121,7 +121,7 @@ macro_rules! alu_table {
                 MadLoB32 = "mad.lo.s32" "mad.lo.u32": |a, b, c| a.wrapping_mul(b).wrapping_add(c);
                 MadHiU32 = "mad.hi.u32": |a, b, c| ((u64::from(a) * u64::from(b) >> 32) as u32).wrapping_add(c);
                 FmaF32 = "fma.rn.f32" "mad.rn.f32": |a, b, c| bits32(f(a).mul_add(f(b), f(c)));
-                FmaFtzF32 = "fma.rn.ftz.f32" "mad.rn.ftz.f32": |a, b, c| flushed32(ff(a).mul_add(ff(b), ff(c)));
+                FmaFtzF32 = "fma.rn.ftz.f32" "mad.rn.ftz.f32": |a, b, c| flushed64(fma_to_odd64(ff(a), ff(b), ff(c)));
                 FmaF16 = "fma.rn.f16": |a, b, c| fma_f16(a, b, c);
                 FmaF16x2 = "fma.rn.f16x2": |a, b, c| both3(a, b, c, fma_f16);
                 FmaBf16 = "fma.rn.bf16": |a, b, c| fma_bf16(a, b, c);
@@ -170,16 +170,16 @@ macro_rules! alu_table {
                 AndB64 = "and.b64": |a, b| a & b;
                 OrB64 = "or.b64": |a, b| a | b;
                 XorB64 = "xor.b64": |a, b| a ^ b;
-                AddF64 = "add.f64" "add.rn.f64": |a, b| bits64(g(a) + g(b), [a, b]);
-                SubF64 = "sub.f64" "sub.rn.f64": |a, b| bits64(g(a) - g(b), [a, b]);
-                MulF64 = "mul.f64" "mul.rn.f64": |a, b| bits64(g(a) * g(b), [a, b]);
+                AddF64 = "add.f64" "add.rn.f64": |a, b| bits64(g(a) + g(b), [b, a]);
+                SubF64 = "sub.f64" "sub.rn.f64": |a, b| bits64(g(a) - g(b), [b, a]);
+                MulF64 = "mul.f64" "mul.rn.f64": |a, b| bits64(g(a) * g(b), [b, a]);
                 DivF64 = "div.rn.f64": |a, b| bits64(g(a) / g(b), [a, b]);
                 MinF64 = "min.f64": |a, b| min_f64(a, b);
                 MaxF64 = "max.f64": |a, b| max_f64(a, b);
             }
             ddd_d {
                 MadLoB64 = "mad.lo.s64" "mad.lo.u64": |a, b, c| a.wrapping_mul(b).wrapping_add(c);
-                FmaF64 = "fma.rn.f64" "mad.rn.f64": |a, b, c| bits64(g(a).mul_add(g(b), g(c)), [a, b, c]);
+                FmaF64 = "fma.rn.f64" "mad.rn.f64": |a, b, c| bits64(g(a).mul_add(g(b), g(c)), [b, c, a]);
             }
             dw_d {
                 ShlB64 = "shl.b64": |a, b| if b > 63 { 0 } else { a << b };

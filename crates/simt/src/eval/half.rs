@@ -40,14 +40,20 @@ pub fn to_bf16(x: f32) -> u32 {
     if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff } else { rounded }
 }
 
-/// The product plus the addend, all with few bits, rounded to odd: the last bit says whether anything was cut off.
+/// The product plus the addend rounded to odd: the last bit says whether anything was cut off.
 #[inline(always)]
-pub fn fma_to_odd(a: f32, b: f32, c: f32) -> f32 {
+pub fn fma_to_odd64(a: f32, b: f32, c: f32) -> f64 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
     let shared = sum - product;
     let lost = (product - (sum - shared)) + (c - shared);
-    to_odd(odd64(sum, lost))
+    odd64(sum, lost)
+}
+
+/// The same in f32, of values with few bits.
+#[inline(always)]
+pub fn fma_to_odd(a: f32, b: f32, c: f32) -> f32 {
+    to_odd(fma_to_odd64(a, b, c))
 }
 
 /// `sum`, of which `lost` was rounded away, with the bits that rounding to odd leaves.

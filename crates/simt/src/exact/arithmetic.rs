@@ -151,16 +151,23 @@ impl Exact {
             "min" | "max" => return self.extreme(format, x[0], x[1]),
             _ => {}
         }
-        let used = match self.verb {
-            "fma" | "mad" => 3,
-            "add" | "sub" | "mul" | "div" => 2,
-            _ => 1,
-        };
-        let bits = match x[..used].iter().find(|bits| format.is_nan(**bits)) {
-            Some(&nan) => propagated(format, nan),
+        let bits = match self.order_of_nans().iter().map(|&at| x[at]).find(|&bits| format.is_nan(bits)) {
+            Some(nan) => propagated(format, nan),
             None => self.of_numbers(format, &x),
         };
         self.finished(format, bits)
+    }
+
+    /// Which source's NaN comes out where several are. The second goes before the first; of a product with an addend
+    /// both go before the first, as the addend is the second source of a sum. A quotient takes a routine, which looks at
+    /// them in order.
+    fn order_of_nans(&self) -> &'static [usize] {
+        match self.verb {
+            "fma" | "mad" => &[1, 2, 0],
+            "add" | "sub" | "mul" => &[1, 0],
+            "div" => &[0, 1],
+            _ => &[0],
+        }
     }
 
     /// `.ftz`, `.sat` and `.relu` of a result.
@@ -194,7 +201,15 @@ impl Exact {
             "sqrt" => root(number(0)),
             _ => None,
         };
-        exact.map_or(format.nan(), |number| format.round(number, self.rounding))
+        exact.map_or(format.nan(), |number| self.rounded(format, number))
+    }
+
+    /// A result in bits, rounded as the opcode says.
+    pub(super) fn rounded(&self, format: Format, number: Number) -> u64 {
+        match self.flags.flush {
+            true => format.round_flushing(number, self.rounding),
+            false => format.round(number, self.rounding),
+        }
     }
 
     /// `neg` and `abs`: a NaN comes out as one.
@@ -207,7 +222,7 @@ impl Exact {
         let magnitude = |bits: u64| if self.flags.xorsign { bits & !format.sign() } else { bits };
         let (x, y) = (magnitude(a), magnitude(b));
         let chosen = match (format.is_nan(a), format.is_nan(b)) {
-            (true, true) => return propagated(format, a),
+            (true, true) => return propagated(format, b),
             (true, _) | (_, true) if self.flags.nan => return format.nan(),
             (true, false) => y,
             (false, true) => x,

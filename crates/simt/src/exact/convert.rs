@@ -49,11 +49,13 @@ impl Exact {
         to.value(value as u64 & to.mask()) as u64
     }
 
-    /// `cvt.rna.tf32.f32`: half of the last kept bit is added and the rest cut off, of a NaN as of a number; `.satfinite`
-    /// takes one place away from what has reached infinity.
+    /// `cvt.rna.tf32.f32`: half of the last kept bit is added to a finite number, and the rest is cut off, of a NaN too;
+    /// `.satfinite` takes one place away from whatever is not finite then.
     fn nearest_away(&self, bits: u64) -> u64 {
-        let rounded = (bits as u32).wrapping_add(0x1000) & !0x1fff;
-        let reached = rounded & 0x7fff_ffff >= 0x7f80_0000;
+        let is_finite = |bits: u32| bits & 0x7fff_ffff < 0x7f80_0000;
+        let bits = bits as u32;
+        let rounded = if is_finite(bits) { bits + 0x1000 } else { bits } & !0x1fff;
+        let reached = !is_finite(rounded);
         u64::from(if self.flags.satfinite && reached { rounded - 0x2000 } else { rounded })
     }
 
@@ -74,11 +76,12 @@ impl Exact {
         let out = match number {
             Number::Infinite { negative } if self.flags.satfinite => to.signed(negative, to.largest()),
             _ if self.flags.integral => whole(from, to, number, self.rounding),
+            // On the way to other formats than f32 subnormal numbers stay, whatever the opcode says.
+            _ if self.flags.flush && to == F32 => to.round_flushing(number, self.rounding),
             _ => to.round(number, self.rounding),
         };
         let overflowed = out & !to.sign() > to.largest();
         let out = if self.flags.satfinite && overflowed { to.signed(to.is_negative(out), to.largest()) } else { out };
-        let out = if self.flags.flush && to == F32 { to.flushed(out) } else { out };
         match () {
             () if self.flags.saturate => saturated(to, out),
             () if self.flags.relu && to.is_negative(out) => 0,
@@ -100,7 +103,8 @@ fn whole(from: Format, to: Format, number: Number, rounding: Rounding) -> u64 {
 }
 
 impl Exact {
-    /// A NaN in another format. Between f64 and smaller formats the sign stays; widened to f64, the payload too.
+    /// A NaN in another format. Between f64 and smaller formats the sign stays and of the payload what has room, upper
+    /// bits first.
     fn converted_nan(&self, from: Format, to: Format, bits: u64) -> u64 {
         let negative = from.is_negative(bits);
         let is_move = from == to && !self.flags.integral && !self.flags.flush;
@@ -110,8 +114,10 @@ impl Exact {
             (F32, F64) if self.flags.flush => widened(F32, F32.nan()),
             (_, F64) => widened(from, bits),
             (BF16, F32) => bits << 16,
-            // One bit of payload, which says that it is quiet.
-            (F64, _) => to.signed(negative, to.infinity() | 1 << (to.fraction_bits - 1)),
+            (F64, _) => {
+                let payload = (bits & ((1 << F64.fraction_bits) - 1)) >> (F64.fraction_bits - to.fraction_bits);
+                to.signed(negative, to.infinity() | 1 << (to.fraction_bits - 1) | payload)
+            }
             _ => to.nan(),
         }
     }

@@ -166,6 +166,22 @@ impl Format {
         self.signed(negative, if outwards { self.largest() + 1 } else { self.largest() })
     }
 
+    /// The bits of a number as `.ftz` rounds it: to the format's bits as if exponents had no lower end, and what is
+    /// then below the smallest normal number becomes a zero of its sign. `2^-126 * (1 - 2^-24)` in f32 is such a one,
+    /// though the nearest f32 is 2^-126.
+    pub fn round_flushing(self, number: Number, rounding: Rounding) -> u64 {
+        let Finite { negative, exponent, significand } = number else { return self.round(number, rounding) };
+        let top = exponent + 127 - significand.leading_zeros() as i32;
+        let lowest = 1 - self.bias();
+        if significand == 0 || top >= lowest {
+            return self.round(number, rounding);
+        }
+        let (kept, rest) = cut(significand, top - self.fraction_bits as i32 - exponent);
+        let kept = kept as u64 + u64::from(rounding.goes_up(negative, kept & 1 != 0, rest));
+        let reaches_normal = top == lowest - 1 && kept == 2 << self.fraction_bits;
+        self.signed(negative, if reaches_normal { 1 << self.fraction_bits } else { 0 })
+    }
+
     pub const fn signed(self, negative: bool, magnitude: u64) -> u64 {
         if negative { magnitude | self.sign() } else { magnitude }
     }
@@ -359,6 +375,20 @@ mod tests {
         assert!(f64::from(third(Rounding::Down)) < 1.0 / 3.0 && f64::from(third(Rounding::Up)) > 1.0 / 3.0);
         assert_eq!(third(Rounding::Down).to_bits() + 1, third(Rounding::Up).to_bits());
         assert_eq!(third(Rounding::Zero), third(Rounding::Down));
+    }
+
+    #[test]
+    fn flushing_looks_at_what_rounding_without_a_lowest_exponent_gives() {
+        let below = |k: u32| Finite { negative: true, exponent: -126 - k as i32, significand: (1 << k) - 1 };
+        let flushed = |k, rounding| F32.round_flushing(below(k), rounding);
+        let (zero, normal) = (F32.sign(), F32.sign() | 1 << 23);
+        // 24 bits hold the first of these, not the others.
+        assert_eq!([24, 25, 60].map(|k| flushed(k, Rounding::Nearest)), [zero, normal, normal]);
+        assert_eq!([24, 25, 60].map(|k| flushed(k, Rounding::Zero)), [zero; 3]);
+        assert_eq!([24, 25, 60].map(|k| flushed(k, Rounding::Down)), [zero, normal, normal]);
+        assert_eq!(F32.round(below(24), Rounding::Nearest), normal);
+        assert_eq!(F32.round_flushing(F32.number(1), Rounding::Up), 0);
+        assert_eq!(F32.round_flushing(Number::integer(3), Rounding::Up), F32.round(Number::integer(3), Rounding::Up));
     }
 
     #[test]

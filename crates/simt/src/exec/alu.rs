@@ -158,7 +158,7 @@ mod tests {
 
     /// Values of 64 bits whose low halves are telling ones too.
     fn telling(seed: &mut u64) -> u64 {
-        const F32: [u32; 16] = [
+        const F32: [u32; 20] = [
             0,
             0x8000_0000,
             0x3f80_0000,
@@ -175,14 +175,32 @@ mod tests {
             31,
             33,
             0x7fff_ffff,
+            // With one another and with 2^-126 these give products and quotients next to it.
+            0x00ff_ffff,
+            0x3f00_0000,
+            0x3f7f_ffff,
+            0x4000_0000,
         ];
-        const F64: [u64; 8] =
-            [0, 1 << 63, 1, 0x3ff0 << 48, 0x7ff0 << 48, 0xfff0 << 48, 0x7ff8_0000_0000_1234, 0x000f_ffff_ffff_ffff];
+        const F64: [u64; 10] = [
+            0,
+            1 << 63,
+            1,
+            0x3ff0 << 48,
+            0x7ff0 << 48,
+            0xfff0 << 48,
+            0x7ff8_0000_0000_1234,
+            0xfff0_0000_0000_0001,
+            u64::MAX >> 1,
+            0x000f_ffff_ffff_ffff,
+        ];
         *seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         let bits = *seed ^ *seed >> 29;
         match bits >> 60 {
-            0..4 => u64::from(F32[(bits >> 40) as usize % 16]) | u64::from(F32[(bits >> 20) as usize % 16]) << 32,
-            4..7 => F64[(bits >> 40) as usize % 8],
+            0..4 => {
+                u64::from(F32[(bits >> 40) as usize % F32.len()])
+                    | u64::from(F32[(bits >> 20) as usize % F32.len()]) << 32
+            }
+            4..7 => F64[(bits >> 40) as usize % F64.len()],
             7..10 => 0x3fe0_0000_3f00_0000 ^ bits & 0x003f_ffff_00ff_ffff,
             10..12 => bits & 63,
             _ => bits,

@@ -8,17 +8,18 @@ use crate::program::LoadError;
 
 impl Lower<'_> {
     pub(super) fn barrier(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        if inst.has("warp") {
-            let a = self.row32(inst, &inst.operands[0])?;
-            return self.emit(inst, &[Inst { op: Op::WarpBarrier, a, ..Inst::NOP }]);
-        }
         if inst.has("cluster") {
             return self.cluster_barrier(inst);
         }
-        let (d, rest) = match inst.has("red") {
-            true => (inst.operands.first(), &inst.operands[1..]),
-            false => (None, inst.operands.as_slice()),
+        let (d, rest) = match inst.operands.as_slice() {
+            [d, rest @ ..] if inst.has("red") => (Some(d), rest),
+            all => (None, all),
         };
+        let [barrier, ..] = rest else { return self.refuse_opcode(inst) };
+        if inst.has("warp") {
+            let a = self.row32(inst, barrier)?;
+            return self.emit(inst, &[Inst { op: Op::WarpBarrier, a, ..Inst::NOP }]);
+        }
         let op = match () {
             () if inst.has("popc") => Op::BarrierReduce(Reduction::Count),
             () if inst.has("and") => Op::BarrierReduce(Reduction::And),
@@ -26,7 +27,7 @@ impl Lower<'_> {
             () if inst.has("arrive") => Op::BarrierArrive,
             () => Op::Barrier,
         };
-        let mut out = Inst { op, a: self.row32(inst, &rest[0])?, ..Inst::NOP };
+        let mut out = Inst { op, a: self.row32(inst, barrier)?, ..Inst::NOP };
         if let Some(d) = d {
             let (predicate, negated) = self.predicate(inst, &rest[rest.len() - 1])?;
             (out.c, out.imm) = (predicate, i64::from(negated));

@@ -1,0 +1,107 @@
+//! Runs whatever a text is, with bounded steps and memory. The fuzz targets (`fuzz/`) and the mutation test share it.
+
+use simt::{Checks, Kernel, Launch, Memory, MemoryError, Options, Program, Schedule, run};
+
+/// Most warp-instructions of a block.
+const STEPS: u64 = 4096;
+/// Most bytes of global memory, with what the text declares.
+const MEMORY_BYTES: u64 = 16 << 20;
+/// Bytes that a parameter which may be a pointer points to.
+const BUFFER_BYTES: u64 = 4096;
+/// Parameters longer than this in all are not made up.
+const PARAMETER_BYTES: u64 = 4096;
+/// Kernels of one text that are run.
+const KERNELS: usize = 3;
+
+/// How far a text came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reached {
+    /// No PTX.
+    Nothing,
+    /// PTX, of which no kernel could be run.
+    Parsed,
+    /// At least one kernel was launched.
+    Launched,
+}
+
+/// Parses `text`, and prints the tree or the error.
+pub fn parse(text: &str) -> Reached {
+    match ptx::parse("fuzz.ptx", text) {
+        Ok(module) => {
+            assert!(!module.to_string().is_empty());
+            Reached::Parsed
+        }
+        Err(error) => {
+            assert!(error.to_string().starts_with("fuzz.ptx:"), "{error}");
+            Reached::Nothing
+        }
+    }
+}
+
+/// Loads `text` and launches its first kernels. `choice` decides how: schedule, checks, geometry, cooperative or not.
+pub fn execute(text: &str, choice: u64) -> Reached {
+    let Ok(program) = Program::load("fuzz.ptx", text) else { return Reached::Nothing };
+    let mut reached = Reached::Parsed;
+    for name in program.kernel_names().into_iter().take(KERNELS) {
+        match program.kernel(name) {
+            Ok(kernel) => reached = reached.max(launch(&kernel, choice)),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    reached
+}
+
+fn launch(kernel: &Kernel, choice: u64) -> Reached {
+    let mut memory = Memory::with_limit(MEMORY_BYTES);
+    let Ok(args) = arguments(kernel, &mut memory) else { return Reached::Parsed };
+    let launch = Launch {
+        grid: [[3, 1, 1], [1, 1, 1], [2, 1, 2], [4, 1, 1]][(choice & 3) as usize],
+        block: [[40, 1, 1], [32, 1, 1], [8, 3, 2], [64, 1, 1]][(choice >> 2 & 3) as usize],
+        shared_bytes: [0, 256][(choice >> 4 & 1) as usize],
+        cooperative: choice >> 5 & 3 == 0,
+        cluster: (choice >> 7 & 7 == 0).then_some([2, 1, 1]),
+        args,
+    };
+    let schedule = match choice >> 10 & 3 {
+        0 => Schedule::Lockstep,
+        1 => Schedule::Independent { seed: Some(choice) },
+        _ => Schedule::Independent { seed: None },
+    };
+    let options = Options {
+        schedule,
+        checks: if choice >> 12 & 3 == 0 { Checks::NONE } else { Checks::ALL },
+        threads: 1,
+        steps_per_block_max: STEPS,
+        portable: choice >> 14 & 3 == 0,
+        ..Options::default()
+    };
+    match run(kernel, &mut memory, &launch, &options) {
+        Ok(outcome) => {
+            let report = simt::report::render_all(&outcome.faults, &|_| None);
+            assert_eq!(report.is_empty(), outcome.faults.is_empty(), "{report}");
+            Reached::Launched
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            Reached::Parsed
+        }
+    }
+}
+
+/// A buffer of numbers for every parameter of eight bytes, small numbers for the others.
+fn arguments(kernel: &Kernel, memory: &mut Memory) -> Result<Vec<Vec<u8>>, MemoryError> {
+    let total: u64 = kernel.parameters().iter().map(|parameter| u64::from(parameter.bytes)).sum();
+    if total > PARAMETER_BYTES {
+        return Err(MemoryError::OutOfMemory { name: "parameters".to_owned(), bytes: total });
+    }
+    let contents: Vec<u8> = (0..BUFFER_BYTES).map(|i| if i % 4 == 0 { (i / 4 % 61) as u8 } else { 0 }).collect();
+    let mut make = |bytes: u32| match bytes {
+        8 => {
+            let address = memory.alloc("buffer", BUFFER_BYTES, 4)?;
+            memory.write(address, &contents)?;
+            Ok(address.to_le_bytes().to_vec())
+        }
+        bytes => Ok(contents.iter().copied().skip(4 * 40).take(bytes as usize).collect()),
+    };
+    kernel.parameters().iter().map(|parameter| make(parameter.bytes)).collect()
+}

@@ -1,0 +1,73 @@
+//! Fixtures changed at random, parsed and, if they still are PTX, run: whatever the text, that ends with an outcome or an
+//! error, and never with a panic.
+//!
+//! Always the same ten thousand texts. `FUZZ_EXECUTIONS=10000000` runs as many, `FUZZ_FIRST=N` starts at another; where
+//! one is found that panics, the message says how to run it alone. `fuzz/` has the same for cargo-fuzz, which learns from
+//! what a text reaches.
+
+mod harness;
+mod mutate;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use harness::Reached;
+use mutate::{Bits, mutated};
+
+/// Texts of a run when nothing else is asked for.
+const EXECUTIONS: u64 = 10_000;
+/// Fixtures longer than this are slow to change by chance in a place that matters.
+const TEXT_BYTES: usize = 16 << 10;
+
+/// The fixtures of this crate and of the parser, sorted.
+fn fixtures() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders: Vec<_> = ["tests/pass", "tests/gpu", "../ptx/tests/parse", "../ptx/tests/errors"]
+        .iter()
+        .map(|folder| root.join(folder))
+        .collect();
+    let fail = std::fs::read_dir(root.join("tests/fail")).expect("the folder of faults");
+    folders.extend(fail.map(|entry| entry.expect("a readable folder").path()).filter(|path| path.is_dir()));
+    let files = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())));
+    let mut files: Vec<_> = files.map(|entry| entry.expect("a readable file").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
+    files.sort();
+    let text = |path| std::fs::read_to_string(path).expect("a fixture is text");
+    files.iter().map(text).filter(|text| text.len() <= TEXT_BYTES).collect()
+}
+
+fn number_from(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a whole number, not {text}")))
+}
+
+#[test]
+fn mutated_fixtures_end_with_an_outcome_or_an_error() {
+    let texts = fixtures();
+    assert!(texts.len() > 100, "{} fixtures", texts.len());
+    let (first, count) = (number_from("FUZZ_FIRST").unwrap_or(0), number_from("FUZZ_EXECUTIONS"));
+    let mut reached = BTreeMap::<Reached, u64>::new();
+    for at in first..first + count.unwrap_or(EXECUTIONS) {
+        let mut bits = Bits::of(at);
+        let text = mutated(&texts, &mut bits);
+        let choice = bits.next();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            harness::parse(&text);
+            harness::execute(&text, choice)
+        }));
+        let Ok(outcome) = outcome else {
+            panic!("a text panics: FUZZ_FIRST={at} FUZZ_EXECUTIONS=1 runs it alone\n{text}");
+        };
+        *reached.entry(outcome).or_default() += 1;
+        if count.is_some() && at % 100_000 == 99_999 {
+            println!("{} texts: {reached:?}", at + 1 - first);
+        }
+    }
+    println!("{reached:?}");
+    // A test that changes texts so that none of them runs tests nothing but the parser.
+    let launched = reached.get(&Reached::Launched).copied().unwrap_or(0);
+    assert!(count.is_some() || launched > EXECUTIONS / 10, "{reached:?}");
+}
