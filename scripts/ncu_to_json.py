@@ -1,9 +1,10 @@
 """Turns CSV that ncu printed into chapters/<chapter>/data/h200-ncu.json.
 
-Usage: python3 scripts/ncu_to_json.py PTX N:VARIANT:TYPE:CSV [N:VARIANT:TYPE:CSV ...]
+Usage: python3 scripts/ncu_to_json.py PTX VARIANT:TYPE:N:PLAN:CSV [...]
 
-N is the number of elements that the run in that file reduces, with all its launches; VARIANT and TYPE are what the
-chapter's program was given. PTX is the committed file of the chapter, whose hash goes into the record.
+Each CSV is of one run: VARIANT reduced N elements of TYPE. PLAN is what the chapter's --plan --json printed for that run.
+Every launch is a case with the elements of the whole run, and "launch" says which of its launches it is, from 0. PTX is the
+committed file of the chapter, whose hash goes into the record.
 """
 
 import csv
@@ -26,18 +27,37 @@ def launches(path):
     return [found[key] for key in sorted(found)]
 
 
+def passes(path, variant):
+    """The launches that the chapter planned, in order."""
+    with open(path, encoding="utf-8") as file:
+        plans = json.load(file)["plans"]
+    return next(plan["passes"] for plan in plans if plan["variant"] == variant)
+
+
+def cases_of(variant, kind, n, planned, rows, path):
+    """A case for each launch that was profiled."""
+    found = [(kernel, grid[0]) for kernel, grid, *_ in rows]
+    wanted = [(each["kernel"], each["grid"]) for each in planned]
+    if found != wanted:
+        sys.exit(f"ncu_to_json.py: {path}: ncu saw {found}, and the plan has {wanted}")
+    cases = []
+    for index, (kernel, grid, block, metrics) in enumerate(rows):
+        case = {"kernel": kernel, "variant": variant, "type": kind, "n": n, "launch": index}
+        cases.append({**case, "grid": grid, "block": block, "metrics": metrics})
+    return cases
+
+
 def main(arguments):
-    if len(arguments) < 2 or any(run.count(":") < 3 for run in arguments[1:]):
+    if len(arguments) < 2 or any(run.count(":") < 4 for run in arguments[1:]):
         sys.exit(__doc__)
     cases = []
     for run in arguments[1:]:
-        elements, variant, kind, path = run.split(":", 3)
+        variant, kind, elements, plan, path = run.split(":", 4)
         rows = launches(path)
         if not rows:
-            sys.exit(f"ncu_to_json.py: {path} holds no launch; what ncu said:\n" + open(path).read()[-2000:])
-        for number, (kernel, grid, block, metrics) in enumerate(rows):
-            case = {"kernel": kernel, "variant": variant, "type": kind, "n": int(elements), "launch": number}
-            cases.append({**case, "grid": grid, "block": block, "metrics": metrics})
+            with open(path, encoding="utf-8", errors="replace") as said:
+                sys.exit(f"ncu_to_json.py: {path} holds no launch; what ncu said:\n" + said.read()[-2000:])
+        cases += cases_of(variant, kind, int(elements), passes(plan, variant), rows, path)
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     device, driver = subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines()[0].split(", ")
     with open(arguments[0], "rb") as ptx:
@@ -49,4 +69,5 @@ def main(arguments):
     print()
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

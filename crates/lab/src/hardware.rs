@@ -225,7 +225,7 @@ fn case(session: &Session<'_>, job: Job<'_>) -> Result<GpuCase> {
 }
 
 /// The commit of the source tree: of git, or of COURSE_COMMIT where the tree is a copy without its history.
-fn commit(root: &Path) -> Option<String> {
+pub fn commit(root: &Path) -> Option<String> {
     if let Ok(commit) = std::env::var("COURSE_COMMIT") {
         return Some(commit);
     }

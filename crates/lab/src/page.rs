@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::hardware::{GpuRecord, PRIME};
 use crate::input::{SEED, random};
 use crate::record::{N, OPTIONS, is_stale};
-use crate::reference::reference;
+use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 use crate::show::{self, Shown};
 use crate::text::{grouped, per_cent, three_digits};
@@ -27,7 +27,7 @@ const SCHEDULES: [Schedule; 5] = [
 ];
 
 /// A fact: its anchor and its value, one line.
-type Fact = (String, String);
+pub(crate) type Fact = (String, String);
 
 /// Every generated file of a chapter, path and text: its record on the simulator, and what its page includes. Reads the
 /// record of the chapter before, so take the chapters in order and write each one's files before the next.
@@ -55,12 +55,14 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
     let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
     let full: Vec<Run> = runs.iter().filter(|run| run.n == N && run.ty == Type::I32).cloned().collect();
     let notes = crate::program::notes(&session)?;
+    let mistakes = mistake_runs(chapter, root)?;
     let mut facts = run_facts(runs);
+    facts.extend(mistakes.iter().flat_map(mistake_facts));
     facts.extend(notes.iter().flat_map(|note| note.facts.clone()));
     let mut files = vec![
         ("counters.md".to_owned(), counters_table(&full)),
         ("run.txt".to_owned(), terminal_text(&session, &full, &notes)?),
-        ("faults.txt".to_owned(), faults(chapter, root, &full)?),
+        ("faults.txt".to_owned(), faults(root, &full, &mistakes)),
     ];
     if let Some(svg) = chart::svg(chapter, "simulator", &full)? {
         files.push(("counters.svg".to_owned(), svg));
@@ -110,15 +112,28 @@ fn counters_table(runs: &[Run]) -> String {
 }
 
 /// The reports of the announced faults, and of the mistakes that the page shows.
-fn faults(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<String> {
-    let announced = runs.iter().filter(|run| run.variant.announced.is_some()).cloned();
-    let mistakes = chapter.mistakes.iter().map(|mistake| run_mistake(chapter, mistake, root));
-    let runs = announced.map(Ok).chain(mistakes).collect::<Result<Vec<Run>>>()?;
-    let faulty = runs.iter().filter(|run| !run.faults.is_empty());
-    Ok(faulty.map(|run| show::findings(&run.faults, root)).collect::<Vec<_>>().join("\n"))
+fn faults(root: &Path, runs: &[Run], mistakes: &[Run]) -> String {
+    let announced = runs.iter().filter(|run| run.variant.announced.is_some());
+    let faulty = announced.chain(mistakes).filter(|run| !run.faults.is_empty());
+    faulty.map(|run| show::findings(&run.faults, root)).collect::<Vec<_>>().join("\n")
 }
 
-/// Runs a wrong kernel of the page over one full block of i32.
+fn mistake_runs(chapter: &Chapter, root: &Path) -> Result<Vec<Run>> {
+    chapter.mistakes.iter().map(|mistake| run_mistake(chapter, mistake, root)).collect()
+}
+
+/// What a mistake comes to: for those that no fault gives away, the wrong result is all that there is to see.
+fn mistake_facts(run: &Run) -> Vec<Fact> {
+    let facts = [
+        ("n", grouped(run.n)),
+        ("result", run.result.to_string()),
+        ("expected", run.expected.to_string()),
+        ("found", found(run)),
+    ];
+    facts.into_iter().map(|(name, value)| (format!("mistake-{}-{name}", run.variant.name), value)).collect()
+}
+
+/// Runs a wrong kernel of the page over one full block of i32, for the first operation that it has.
 ///
 /// # Errors
 /// A kernel that does not compile or run at all.
@@ -132,11 +147,13 @@ pub fn run_mistake(chapter: &Chapter, mistake: &'static Mistake, root: &Path) ->
     run_random(&session, variant, (variant.elements_per_block)(block), variant.offset)
 }
 
-/// Runs a variant over `n` random i32 that begin `offset` elements into their allocation.
+/// Runs a variant over `n` random i32 that begin `offset` elements into their allocation, for the first operation that it
+/// has.
 fn run_random(session: &Session<'_>, variant: &'static Variant, n: u64, offset: usize) -> Result<Run> {
     let input = random(Type::I32, n as usize, SEED);
-    let reference = reference(&input);
-    session.run(Job { variant, wish: Wish::default(), input: &input, reference: &reference, offset })
+    let wish = Wish { op: variant.ops.first().copied().unwrap_or_default(), ..Wish::default() };
+    let reference = reference_of(wish.op, &input);
+    session.run(Job { variant, wish, input: &input, reference: &reference, offset })
 }
 
 fn run_facts(runs: &[Run]) -> Vec<Fact> {
@@ -255,7 +272,7 @@ fn gpu_facts(record: &GpuRecord) -> Vec<Fact> {
     facts
 }
 
-fn facts_text(facts: &[Fact]) -> String {
+pub(crate) fn facts_text(facts: &[Fact]) -> String {
     facts
         .iter()
         .map(|(name, value)| format!("<!-- ANCHOR: {name} -->\n{value}\n<!-- ANCHOR_END: {name} -->\n"))

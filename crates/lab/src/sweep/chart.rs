@@ -4,8 +4,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::chart::{COLOURS, FONT, INK, TITLE_HEIGHT, WIDTH, drawn, embeddable, text_style};
 use crate::error::Result;
+use crate::figure::{COLOURS, FONT, INK, TITLE_HEIGHT, WIDTH, drawn, embeddable, text_style};
 use crate::sweep::Point;
 use crate::text::{grouped, three_digits};
 
