@@ -13,7 +13,6 @@
 
 constexpr unsigned int MAX_BLOCK = 1024; // most threads of a block, on every card yet
 
-// ANCHOR: tree
 // Chapter 4's tree: blockDim.x sums to one, which thread 0 may read without a barrier.
 template <typename T>
 __device__ void tree(T* sums) {
@@ -25,7 +24,6 @@ __device__ void tree(T* sums) {
         __syncthreads();
     }
 }
-// ANCHOR_END: tree
 
 // ANCHOR: segmented_atomic
 // One segment of two elements a thread for each block, and one atomic addition a block
@@ -79,7 +77,6 @@ __device__ void coarsened(const T* in, T* out, unsigned int n) {
 }
 // ANCHOR_END: coarsened
 
-// ANCHOR: ops
 // What a reduction computes: how two values become one, and what changes no value.
 struct Sum {
     template <typename T> static __device__ T join(T a, T b) { return a + b; }
@@ -97,9 +94,7 @@ struct Max {
     static __device__ float identity(float) { return __int_as_float(0xff800000); }
     static __device__ double identity(double) { return __int_as_float(0xff800000); }
 };
-// ANCHOR_END: ops
 
-// ANCHOR: tails
 // Chapter 5's: from blockDim.x sums to 64 by the block, the last 64 by warp 0 alone.
 template <typename Op, typename T>
 __device__ void reduce_to_64(T* sums) {
@@ -131,7 +126,6 @@ __device__ T last_warp_shuffle(const T* sums, unsigned int tid) {
     }
     return sum;
 }
-// ANCHOR_END: tails
 
 // ANCHOR: multi_add
 // NUM_PER_BLOCK consecutive elements a block, whatever n and the block size are. Blocks
@@ -166,7 +160,6 @@ __device__ void grid_stride(const T* in, T* out, unsigned int n) {
     unsigned int grid_size = blockDim.x * 2 * gridDim.x;
 
     sums[tid] = T(0);
-    // ANCHOR: grid_stride_loop
     while (i < n) {
         sums[tid] += in[i];
         if (i + blockDim.x < n) {
@@ -174,7 +167,6 @@ __device__ void grid_stride(const T* in, T* out, unsigned int n) {
         }
         i += grid_size;
     }
-    // ANCHOR_END: grid_stride_loop
     __syncthreads();
 
     reduce_to_64<Sum>(sums);
@@ -183,7 +175,6 @@ __device__ void grid_stride(const T* in, T* out, unsigned int n) {
 }
 // ANCHOR_END: grid_stride
 
-// ANCHOR: grid_stride_shuffle
 // The same with one test a step, which holds for both loads, and the last warp from
 // register to register. i + blockDim.x < n is written i < pairs: the sum on its left
 // could exceed 32 bits after the last step.
@@ -213,7 +204,6 @@ __device__ void grid_stride_shuffle(const T* in, T* out, unsigned int n) {
         if (tid == 0) out[blockIdx.x] = sum;
     }
 }
-// ANCHOR_END: grid_stride_shuffle
 
 // ANCHOR: pack
 // W neighbours that one load brings: int4 and float4 for any type. The alignment is
@@ -224,7 +214,6 @@ struct alignas(W * sizeof(T)) Pack {
 };
 // ANCHOR_END: pack
 
-// ANCHOR: vectorised
 // The loop of grid_stride_shuffle over packs of BYTES bytes. The array may begin at any
 // element: the first head elements lie before an address that a pack may have, the last
 // ones from tail on are too few for a pack, and block 0 adds both one by one.
@@ -274,9 +263,7 @@ __device__ void vectorised(const T* in, T* out, unsigned int n) {
         if (tid == 0) out[blockIdx.x] = total;
     }
 }
-// ANCHOR_END: vectorised
 
-// ANCHOR: entries
 // C names, so that a host program finds each instance by the name the reader sees. The
 // macro writes ENTRY(name, type, call) out as one such function.
 #define ENTRY(name, T, call)                                                 \
@@ -367,4 +354,3 @@ ENTRY(vectorised_v8_f64, double, vectorised<8>)
 ENTRY(vectorised_v16_i32, int, vectorised<16>)
 ENTRY(vectorised_v16_f32, float, vectorised<16>)
 ENTRY(vectorised_v16_f64, double, vectorised<16>)
-// ANCHOR_END: entries

@@ -109,6 +109,9 @@ records() {
     local chapter
     for chapter in "${chapters[@]}"; do
         attempt "$chapter: results and times" "$bin/$chapter" --device gpu --record "$out/$chapter/$name.json"
+        if "$bin/$chapter" --help | grep -q '^ *--sweep'; then
+            attempt "$chapter: sweep" "$bin/$chapter" --device gpu --sweep --record "$out/$chapter/$name-sweep.json"
+        fi
     done
 }
 

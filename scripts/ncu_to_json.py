@@ -3,9 +3,8 @@
 Usage: python3 scripts/ncu_to_json.py PTX VARIANT:TYPE:N:PLAN:CSV [...]
 
 Each CSV is of one run: VARIANT reduced N elements of TYPE. PLAN is what the chapter's --plan --json printed for that run.
-Of a plan that launches one kernel again and again, every launch becomes a case of its own, with the elements that it read.
-Of any other plan a case has the elements of the whole run, and "launch" says which of its launches it is, from 0. PTX is
-the committed file of the chapter, whose hash goes into the record.
+Every launch is a case with the elements of the whole run, and "launch" says which of its launches it is, from 0. PTX is the
+committed file of the chapter, whose hash goes into the record.
 """
 
 import csv
@@ -35,28 +34,16 @@ def passes(path, variant):
     return next(plan["passes"] for plan in plans if plan["variant"] == variant)
 
 
-def is_relaunch(planned):
-    """Whether one kernel is launched until one value is left, each time over the sums of the launch before."""
-    one_kernel = len({(each["kernel"], each["block"]) for each in planned}) == 1
-    chained = all(then["elements"] == before["grid"] for before, then in zip(planned, planned[1:]))
-    return one_kernel and chained and planned[-1]["grid"] == 1
-
-
 def cases_of(variant, kind, n, planned, rows, path):
     """A case for each launch that was profiled."""
     found = [(kernel, grid[0]) for kernel, grid, *_ in rows]
     wanted = [(each["kernel"], each["grid"]) for each in planned]
     if found != wanted:
         sys.exit(f"ncu_to_json.py: {path}: ncu saw {found}, and the plan has {wanted}")
-    relaunched = is_relaunch(planned)
     cases = []
     for index, (kernel, grid, block, metrics) in enumerate(rows):
-        case = {"kernel": kernel, "variant": variant, "type": kind, "grid": grid, "block": block}
-        if relaunched:
-            case |= {"n": planned[index]["elements"], "launch": 0}
-        else:
-            case |= {"n": n, "launch": index}
-        cases.append({**case, "metrics": metrics})
+        case = {"kernel": kernel, "variant": variant, "type": kind, "n": n, "launch": index}
+        cases.append({**case, "grid": grid, "block": block, "metrics": metrics})
     return cases
 
 

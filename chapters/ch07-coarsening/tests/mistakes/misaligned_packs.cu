@@ -10,7 +10,6 @@ extern "C" __global__ void misaligned_packs_i32(const int* in, int* out, unsigne
     unsigned int grid_size = blockDim.x * 2 * gridDim.x;
     unsigned int packs = n / 4;
 
-    // ANCHOR: mistake
     const int4* packed = reinterpret_cast<const int4*>(in);
     int sum = 0;
     while (i < packs) {
@@ -22,7 +21,6 @@ extern "C" __global__ void misaligned_packs_i32(const int* in, int* out, unsigne
         }
         i += grid_size;
     }
-    // ANCHOR_END: mistake
     if (blockIdx.x == 0 && packs * 4 + tid < n) {
         sum += in[packs * 4 + tid];
     }

@@ -21,9 +21,7 @@ extern "C" __global__ void no_clear_i32(const int* in, int* out, unsigned int n)
         __syncthreads();
     }
 
-    // ANCHOR: mistake
     if (tid == 0) {
         atomicAdd(out, sums[0]);
     }
-    // ANCHOR_END: mistake
 }

@@ -9,14 +9,12 @@ use crate::{Chapter, Code, Variant};
 const CH05: Chapter = Chapter {
     slug: "ch05-unroll",
     title: "Unroll the last warp",
-    before: None,
     variants: &[
         Variant { name: "unroll_volatile", announced: Some(Code::SharedRace), ..Variant::BASE },
         Variant { name: "unroll_syncwarp", ..Variant::BASE },
         Variant { name: "unroll_shuffle", ..Variant::BASE },
     ],
-    mistakes: &[],
-    notes: None,
+    ..Chapter::BASE
 };
 
 /// What the charts ask of the chapters' lists.

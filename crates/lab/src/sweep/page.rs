@@ -16,12 +16,14 @@ use crate::{Chapter, Variant, hardware};
 
 /// A fact: its anchor and its value.
 type Fact = (String, String);
+/// A generated file: its name and its text.
+type File = (String, String);
 
 /// The files of a sweep, name and text, and its facts.
 ///
 /// # Errors
 /// Kernels that do not compile or run, a record that cannot be read.
-pub(crate) fn fragments(chapter: &Chapter, sweep: &Sweep, root: &Path) -> Result<(Vec<(String, String)>, Vec<Fact>)> {
+pub(crate) fn fragments(chapter: &Chapter, sweep: &Sweep, root: &Path) -> Result<(Vec<File>, Vec<Fact>)> {
     let points = simulated(chapter, sweep, root)?;
     let mut facts = point_facts("sweep", &points);
     facts.extend(conclusion_facts(sweep, "sweep", &points));
