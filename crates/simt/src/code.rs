@@ -37,6 +37,8 @@ pub enum Target {
     Param,
     /// `.shared`
     Shared,
+    /// `.shared::cluster`: of any block of the cluster.
+    Cluster,
     /// `.local`
     Local,
     /// No space given: the address decides, lane by lane.
@@ -64,11 +66,13 @@ pub enum Scope {
     Sys,
 }
 
-/// What an access promises to other threads. `.volatile` and `.mmio` are [`Order::Relaxed`] for all.
+/// What an access promises to other threads. `.mmio` is [`Order::Relaxed`] for all, and so is `.volatile`; only the check
+/// for races in shared memory, where `volatile` orders nothing that a kernel should rely on, tells it apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // named after PTX
 pub enum Order {
     Weak,
+    Volatile,
     Relaxed,
     Acquire,
     Release,
@@ -173,6 +177,15 @@ pub enum ReduxOp {
     Xor,
 }
 
+/// What `bar.red` makes of the predicates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Reduction {
+    Count,
+    And,
+    Or,
+}
+
 /// `.abs` and `.NaN` of a reduction of floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FloatMode {
@@ -261,6 +274,27 @@ pub enum Op {
     Barrier,
     /// `bar.arrive`
     BarrierArrive,
+    /// `bar.red`: `d` = row or predicate, barrier and count as above, predicate `c` (negated by `imm`).
+    BarrierReduce(Reduction),
+    /// `barrier.cluster.arrive`
+    ClusterArrive {
+        /// Not `.relaxed`.
+        releases: bool,
+    },
+    /// `barrier.cluster.wait`
+    ClusterWait,
+    /// `fence`, `membar`: for the race checks only, since whole instructions are executed one after the other.
+    Fence(Scope),
+    /// `mapa d, a, rank`: rank row in `b`.
+    MapShared {
+        /// Addresses of 64 bits.
+        wide: bool,
+    },
+    /// `getctarank d, a`
+    RankOf {
+        /// An address of 64 bits.
+        wide: bool,
+    },
     /// `bar.warp.sync a`
     WarpBarrier,
     /// `shfl.sync d|e, a, b, c, mask`: mask row in `f`.
@@ -276,9 +310,11 @@ pub enum Op {
     },
     /// `redux.sync d, a, mask`: mask row in `f`.
     Redux(ReduxOp),
+    /// `elect.sync d|e, mask`: mask row in `f`.
+    Elect,
     /// `activemask`
     ActiveMask,
-    /// `membar`, `fence`, `nanosleep`, prefetches: nothing to do in a sequentially consistent machine.
+    /// `nanosleep`, prefetches and other hints: nothing to do.
     Nop,
     /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is. `imm` 0: its
     /// low 32 bits; 1: all 64; 2: the high 32.
@@ -371,6 +407,13 @@ pub enum Special {
     Ntid(u8),
     Ctaid(u8),
     Nctaid(u8),
+    ClusterId(u8),
+    NclusterId(u8),
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    ClusterCtarank,
+    ClusterNctarank,
+    IsExplicitCluster,
     LaneId,
     WarpId,
     NwarpId,
@@ -555,6 +598,10 @@ pub struct Code {
     /// Blocks may talk to each other (global atomics, volatile or ordered global loads): they then run in one fixed
     /// interleaving instead of side by side.
     pub blocks_communicate: bool,
+    /// It makes addresses of the shared memory of other blocks.
+    pub maps_shared: bool,
+    /// It has fences, or accesses that acquire or release: threads may order each other by flags.
+    pub orders_by_hand: bool,
     /// It has atomics, or loads that are ordered or volatile: lanes may spin until another lane writes.
     pub may_spin: bool,
 }

@@ -3,6 +3,8 @@
 use super::Machine;
 use super::alu::{store32, store64};
 use super::block::Environment;
+use super::order::Strength;
+use super::team::unit_warp;
 use super::warp::{FULL, Warp};
 use crate::access::Passes;
 use crate::code::{Inst, MemOp, Op, Target, VECTOR_MAX, Width};
@@ -10,6 +12,7 @@ use crate::fault::Code;
 use crate::launch::Check;
 use crate::memory::{Buffer, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::race::Access;
+use crate::race::global::Act;
 
 /// Bytes an access of one lane covers, and where lanes start.
 pub(super) struct Span {
@@ -46,7 +49,7 @@ pub(super) fn hull(at: &[u64; 32], mask: u32, bytes: u32) -> (u64, u64) {
 
 /// The lanes of `mask` for which `keep` holds.
 #[inline(always)]
-fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
+pub(super) fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
     (0..32).fold(0, |out, lane| out | (u32::from(mask & (1 << lane) != 0 && keep(lane)) << lane))
 }
 
@@ -122,9 +125,15 @@ impl Machine<'_> {
     ) {
         let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
         let mut data = [[0u64; 32]; N];
-        self.each_place(op.target, mask, span, |machine, place, mask, span| {
-            machine.load_from(env, warp, pc, op, place, mask, span, &mut data);
-        });
+        let remote = self.remote_lanes(op.target, mask, &span);
+        if remote != 0 {
+            self.load_remote(env, warp, pc, op, remote, &span, &mut data);
+        }
+        if remote == 0 || remote != mask {
+            self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
+                machine.load_from(env, warp, pc, op, place, mask, span, &mut data);
+            });
+        }
         for element in 0..usize::from(op.vector) {
             let register = self.register(inst, op, element);
             let values = &data[element];
@@ -180,9 +189,15 @@ impl Machine<'_> {
                 *values = warp.w[register].0.map(u64::from);
             }
         }
-        self.each_place(op.target, mask, span, |machine, place, mask, span| {
-            machine.store_to(env, warp, pc, op, place, mask, span, &data);
-        });
+        let remote = self.remote_lanes(op.target, mask, &span);
+        if remote != 0 {
+            self.store_remote(env, warp, pc, op, remote, &span, &data);
+        }
+        if remote == 0 || remote != mask {
+            self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
+                machine.store_to(env, warp, pc, op, place, mask, span, &data);
+            });
+        }
     }
 
     /// Calls `access` once for each state space that the lanes address, with addresses inside that space.
@@ -199,7 +214,8 @@ impl Machine<'_> {
             Target::Global => [(Place::Global, mask, 0), NOWHERE, NOWHERE],
             Target::Const => [(Place::Const, mask, 0), NOWHERE, NOWHERE],
             Target::Param => [(Place::Param, mask, 0), NOWHERE, NOWHERE],
-            Target::Shared => [(Place::Shared, mask, 0), NOWHERE, NOWHERE],
+            // What lies in other blocks has been served, see `remote`.
+            Target::Shared | Target::Cluster => [(Place::Shared, mask, 0), NOWHERE, NOWHERE],
             Target::Local => [(Place::Local, mask, 0), NOWHERE, NOWHERE],
             Target::Generic => {
                 let mut local = filter(mask, |lane| span.at[lane] >= LOCAL_BASE);
@@ -308,6 +324,9 @@ impl Machine<'_> {
                 let sectors = self.memos[pc as usize].global_sectors(span.bytes, mask, &span.at);
                 self.counts[pc as usize].sectors += u64::from(sectors);
                 self.record(place, mask, span, Passes::default(), sectors);
+                if self.order.is_some() {
+                    self.watch_order(env, warp, pc, Strength::of(op, Act::Read), mask, span, &[]);
+                }
                 self.load_global(env, warp, pc, mask, span, width, &mut data[..elements]);
             }
             Place::Shared => {
@@ -316,13 +335,13 @@ impl Machine<'_> {
                 self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
                 self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
                 self.record(place, mask, span, passes, 0);
-                self.watch_read(env, warp, pc, mask, span.bytes, &at);
+                self.watch_read(env, warp, pc, op, mask, span.bytes, &at);
                 for (element, values) in data.iter_mut().enumerate().take(elements) {
                     let step = element as u32 * width;
                     if width == 4 && mask == FULL {
-                        *values = at.map(|a| u64::from(env.shared[((a + step) / 4) as usize]));
+                        *values = at.map(|a| u64::from(env.shared.words[((a + step) / 4) as usize]));
                     } else {
-                        lanes(mask).for_each(|lane| values[lane] = env.load_shared(at[lane] + step, width));
+                        lanes(mask).for_each(|lane| values[lane] = env.shared.load(at[lane] + step, width));
                     }
                 }
             }
@@ -426,25 +445,44 @@ impl Machine<'_> {
 
     /// Race and initialisation checks of a read of shared memory.
     #[inline(always)]
-    fn watch_read(&mut self, env: &mut Environment, warp: &Warp, pc: u32, mask: u32, bytes: u32, at: &[u32; 32]) {
-        if !env.shared_written.is_empty() {
-            let unwritten = filter(mask, |lane| !env.is_shared_written(at[lane], bytes));
+    #[allow(clippy::too_many_arguments)]
+    fn watch_read(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        op: MemOp,
+        mask: u32,
+        bytes: u32,
+        at: &[u32; 32],
+    ) {
+        if !env.shared.written.is_empty() {
+            let unwritten = filter(mask, |lane| !env.shared.is_written(at[lane], bytes));
             if unwritten != 0 {
                 let first = u64::from(at[unwritten.trailing_zeros() as usize]);
                 self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
             }
         }
-        if let Some(shadow) = &mut env.shadow {
-            shadow.read(Access { warp: warp.index, mask, pc, bytes, addresses: at }, &mut self.races);
-            self.take_races(env);
+        let strength = Strength::of(op, Act::Read);
+        if strength.is_flag() {
+            self.watch_shared_flag(env, warp, strength, env.rank, mask, at);
+        }
+        if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
+            let access = Access { warp: unit_warp(env.rank, warp.index), mask, pc, bytes, addresses: at };
+            if strength.is_flag() {
+                shadow.flag(clocks, access, &mut self.races);
+            } else {
+                shadow.read(clocks, access, &mut self.races);
+            }
+            self.take_races(env, env.rank);
         }
     }
 
     #[inline(always)]
-    pub(super) fn take_races(&mut self, env: &Environment) {
+    pub(super) fn take_races(&mut self, env: &Environment, owner: u32) {
         if !self.races.is_empty() {
             for race in self.races.drain(..) {
-                self.findings.race(env, &race);
+                self.findings.race(env, owner, &race);
             }
         }
     }
@@ -475,7 +513,13 @@ impl Machine<'_> {
                 self.record(place, mask, span, Passes::default(), sectors);
                 if self.context.side_by_side {
                     let (low, high) = hull(&span.at, mask, span.bytes);
-                    env.log.write(low, high);
+                    env.log.write(low, high, mask, span.bytes, &span.at);
+                }
+                if self.order.is_some() {
+                    self.watch_order(env, warp, pc, Strength::of(op, Act::Write), mask, span, data);
+                }
+                if self.context.code.may_spin {
+                    self.note_changes(mask, span, width, data);
                 }
                 for lane in lanes(mask) {
                     let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
@@ -484,12 +528,16 @@ impl Machine<'_> {
                     }
                 }
             }
-            Place::Shared => self.store_shared(env, warp, pc, mask, span, width, data),
+            Place::Shared => self.store_shared(env, warp, pc, op, mask, span, data),
             Place::Local => {
                 self.record(place, mask, span, Passes::default(), 0);
                 for (element, values) in data.iter().enumerate() {
                     let step = (element as u32 * width) as u64;
-                    lanes(mask).for_each(|lane| warp.store_local(lane, span.at[lane] + step, width, values[lane]));
+                    for lane in lanes(mask) {
+                        let at = span.at[lane] + step;
+                        self.changes += u64::from(warp.load_local(lane, at, width) != low_bytes(values[lane], width));
+                        warp.store_local(lane, at, width, values[lane]);
+                    }
                 }
             }
             // Nothing of a kernel may write its constants and parameters.
@@ -507,32 +555,82 @@ impl Machine<'_> {
         env: &mut Environment,
         warp: &Warp,
         pc: u32,
+        op: MemOp,
         mask: u32,
         span: &Span,
-        width: u32,
         data: &[Lanes],
     ) {
+        let width = u32::from(op.width.bytes);
         let at = span.at.map(|a| a as u32);
         let passes = self.memos[pc as usize].shared_store(span.bytes, mask, &at);
         self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
         self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
         self.record(Place::Shared, mask, span, passes, 0);
-        if env.shadow.is_some() {
-            // Each element is its own access to the race check, so that values can be compared.
+        self.watch_shared_store(env, warp, pc, op, env.rank, mask, &at, data);
+        if self.context.code.may_spin {
             for (element, values) in data.iter().enumerate() {
-                let at = at.map(|a| a.wrapping_add(element as u32 * width));
-                let access = Access { warp: warp.index, mask, pc, bytes: width, addresses: &at };
-                if let Some(shadow) = &mut env.shadow {
-                    shadow.write(access, values, &mut self.races);
-                }
+                let old = |lane: usize| env.shared.load(at[lane] + element as u32 * width, width);
+                let changed = lanes(mask).filter(|&lane| old(lane) != low_bytes(values[lane], width));
+                self.changes += changed.count() as u64;
             }
-            self.take_races(env);
         }
         for (element, values) in data.iter().enumerate() {
             let step = element as u32 * width;
-            lanes(mask).for_each(|lane| env.store_shared(at[lane] + step, width, values[lane]));
+            lanes(mask).for_each(|lane| env.shared.store(at[lane] + step, width, values[lane]));
         }
     }
+
+    /// Counts the values that a store to global memory will change.
+    fn note_changes(&mut self, mask: u32, span: &Span, width: u32, data: &[Lanes]) {
+        for lane in lanes(mask) {
+            let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
+            for (element, values) in data.iter().enumerate() {
+                let old = buffer.load(offset + u64::from(element as u32 * width), width);
+                self.changes += u64::from(old != low_bytes(values[lane], width));
+            }
+        }
+    }
+
+    /// Race checks of a store to the shared memory of the block of rank `owner`.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn watch_shared_store(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        op: MemOp,
+        owner: u32,
+        mask: u32,
+        at: &[u32; 32],
+        data: &[Lanes],
+    ) {
+        let strength = Strength::of(op, Act::Write);
+        if strength.is_flag() {
+            self.watch_shared_flag(env, warp, strength, owner, mask, at);
+        }
+        let unit_warp = unit_warp(env.rank, warp.index);
+        let width = u32::from(op.width.bytes);
+        let (Some(shadow), clocks) = env.shadow_of(owner) else { return };
+        let Some(clocks) = clocks else { return };
+        // Each element is its own access to the race check, so that values can be compared.
+        for (element, values) in data.iter().enumerate() {
+            let at = at.map(|a| a.wrapping_add(element as u32 * width));
+            let access = Access { warp: unit_warp, mask, pc, bytes: width, addresses: &at };
+            if strength.is_flag() {
+                shadow.atomic(clocks, access, &mut self.races);
+            } else {
+                shadow.write(clocks, access, values, &mut self.races);
+            }
+        }
+        self.take_races(env, owner);
+    }
+}
+
+/// What a store of so many bytes leaves of a value.
+#[inline(always)]
+pub(super) fn low_bytes(value: u64, bytes: u32) -> u64 {
+    if bytes >= 8 { value } else { value & ((1 << (8 * bytes)) - 1) }
 }
 
 /// What an instruction does to memory, for reports.
