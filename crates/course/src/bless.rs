@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
 use crate::lessons::lessons;
-use crate::{faults, workspace};
+use crate::{faults, results, workspace};
 
 const COMMAND: &str = "cargo course bless";
 /// Where the book's generated parts are; nothing else may be there.
@@ -46,6 +46,9 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
         for (name, contents) in parts {
             work.file(folder.join(lesson.slug).join(name), &contents);
         }
+    }
+    for (name, contents) in results::fragments(root)? {
+        work.file(folder.join(results::FOLDER).join(name), &contents);
     }
     work.file(folder.join("faults.md"), &faults::appendix());
     work.sweep(&folder)?;
@@ -107,6 +110,7 @@ pub fn records(root: &Path) -> Result<Findings> {
             }
         }
     }
+    results::records(root, &mut findings)?;
     Ok(findings)
 }
 

@@ -19,6 +19,7 @@ mod gate;
 mod lessons;
 mod measure;
 mod ptx;
+mod results;
 mod setup;
 mod workspace;
 

@@ -105,26 +105,23 @@ impl Baseline {
 }
 
 impl<T: Scalar> BaselineSum<'_, T> {
-    /// Puts the sum of the elements of `input` from `offset` on into the stream.
-    ///
-    /// # Errors
-    /// The library's words; fewer elements than it sums.
-    pub fn enqueue(&self, input: &Buffer<T>, offset: usize, stream: *mut c_void) -> Result<(), String> {
-        let end = offset.saturating_add(self.n as usize);
-        if end > input.len() {
-            return Err(format!(
-                "{} has {} elements, and the last of this sum is the {end}th",
-                input.name(),
-                input.len()
-            ));
+    /// The sum of the elements of `input` from `offset` on, as work that [`Device::run_foreign`] and a graph take. It fails
+    /// with the library's words, or if there are fewer elements than it sums.
+    pub fn work<'a>(&'a self, input: &'a Buffer<T>, offset: usize) -> impl Fn(*mut c_void) -> Result<(), String> + 'a {
+        move |stream| {
+            let end = offset.saturating_add(self.n as usize);
+            if end > input.len() {
+                let (name, len) = (input.name(), input.len());
+                return Err(format!("{name} has {len} elements, and the last of this sum is the {end}th"));
+            }
+            let (mut bytes, input) = (self.temp_bytes, input.address() + (offset * T::BYTES) as u64);
+            let pointer = |address: u64| std::ptr::without_provenance_mut::<c_void>(address as usize);
+            let (temp, out) = (pointer(self.temp.address()), pointer(self.out.address()));
+            // SAFETY: the storage has the size that the library asked for; the input has n elements from that address on, as
+            // checked above; the output has one. They are arrays of the device whose stream this is.
+            let status = unsafe { (self.function)(temp, &mut bytes, pointer(input), out, self.n, stream) };
+            self.baseline.check(status)
         }
-        let (mut bytes, input) = (self.temp_bytes, input.address() + (offset * T::BYTES) as u64);
-        let pointer = |address: u64| std::ptr::without_provenance_mut::<c_void>(address as usize);
-        let (temp, out) = (pointer(self.temp.address()), pointer(self.out.address()));
-        // SAFETY: the storage has the size that the library asked for; the input has n elements from that address on, as
-        // checked above; the output has one. They are arrays of the device whose stream this is.
-        let status = unsafe { (self.function)(temp, &mut bytes, pointer(input), out, self.n, stream) };
-        self.baseline.check(status)
     }
 
     /// What the last sum that has run came to.

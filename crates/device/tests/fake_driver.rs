@@ -121,15 +121,15 @@ fn time<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error> {
     let values: Vec<i32> = (0..N as i32).map(|i| 3 * i * i).collect();
     let input = device.upload("input", &values)?;
     let sum = baseline.sum::<i32>(device, u64::from(N) - 3)?;
-    device.run_foreign(&|stream| sum.enqueue(&input, 3, stream))?;
+    device.run_foreign(&sum.work(&input, 3))?;
     let right = sum.result(device)? == Some(values[3..].iter().sum());
     println!("library {}, its sum is right: {right}", baseline.version());
-    println!("short: {}", device.run_foreign(&|stream| sum.enqueue(&input, 4, stream)).expect_err("one is missing"));
+    println!("short: {}", device.run_foreign(&sum.work(&input, 4)).expect_err("one is missing"));
     println!("unlucky: {}", baseline.sum::<i32>(device, 13).expect_err("refused"));
     println!("no f32: {}", baseline.sum::<f32>(device, 1).is_err());
     println!("no library: {}", Baseline::open(Path::new("no_such_library.so")).expect_err("it is not there"));
 
-    let work = |stream: *mut c_void| sum.enqueue(&input, 0, stream);
+    let work = sum.work(&input, 0);
     let launches: Vec<Timed<'_>> = (0..3).map(|_| Timed::Launches(vec![call(), call()])).collect();
     let library_calls: Vec<Timed<'_>> = (0..4).map(|_| Timed::Foreign(&work)).collect();
     let flush = call();

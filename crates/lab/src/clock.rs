@@ -185,3 +185,29 @@ impl Session<'_> {
         self.flush.get().ok_or_else(|| Error::Usage("the L2 cannot be emptied".to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use device::{Choice, SimOptions};
+
+    use super::*;
+    use crate::session::built_root;
+
+    #[test]
+    fn the_reading_kernels_read_every_sector_once_and_write_nothing() {
+        let device = Device::open(Choice::Sim, SimOptions::default()).unwrap();
+        let flush = Flush::new(&device, &KernelSource::in_root(&built_root(), CEILING)).unwrap();
+        // For one multiprocessor, neither a multiple of a round nor of a warp's loads; after an offset.
+        let words = 4 * (4 * 4096 + 1035);
+        let array = device.upload("in", &(0..words + 64).collect::<Vec<u32>>()).unwrap();
+        for reading in Reading::ALL {
+            let report = device.launch(&flush.read((&array, 256), u64::from(words) * 4, reading)).unwrap();
+            let counters = report.counters.unwrap();
+            assert!(report.faults.is_empty(), "{reading:?}: {:?}", report.faults);
+            // 32 bytes a sector; the last one is read by half.
+            assert_eq!(counters.global_ld_sectors, u64::from(words).div_ceil(8), "{reading:?}");
+            assert_eq!(counters.global_st_sectors, 0, "{reading:?}");
+        }
+        assert!(device.launch(&flush.nothing(2, 1024)).unwrap().faults.is_empty());
+    }
+}

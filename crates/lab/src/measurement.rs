@@ -2,7 +2,17 @@
 //! launch floor and the read ceiling, taken together by the same harness, so that they may be compared. The course-wide
 //! charts and tables are made of it.
 
-use std::collections::BTreeMap;
+mod charts;
+mod facts;
+mod ladder;
+mod publish;
+mod quoted;
+mod sheet;
+#[cfg(test)]
+mod synthetic;
+mod tables;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +20,11 @@ use serde::{Deserialize, Serialize};
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::record;
+
+pub use charts::{charts, stages};
+pub use ladder::{CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean};
+pub use publish::{book, report};
+pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
 
 /// Of the form that this program reads and writes.
 pub const SCHEMA: u32 = 1;
@@ -183,6 +198,9 @@ impl Measurement {
         for (slug, hash) in &self.ptx_sha256 {
             stale.extend(record::is_stale(root, slug, hash)?.map(|why| format!("{slug}: {why}")));
         }
+        let slugs: BTreeSet<&str> = self.cases.iter().filter_map(|case| case.chapter.as_deref()).collect();
+        let nameless = slugs.into_iter().filter(|slug| !self.ptx_sha256.contains_key(*slug));
+        stale.extend(nameless.map(|slug| format!("{slug}: does not say which PTX it was made with")));
         Ok(stale)
     }
 }
@@ -273,5 +291,7 @@ mod tests {
         record::write(&dir.path().join("kernels/ptx/ch01-a.ptx"), "new").unwrap();
         let stale = record.stale(dir.path()).unwrap();
         assert!(stale.len() == 1 && stale[0].starts_with("ch01-a: made with PTX "), "{stale:?}");
+        record.cases[0].chapter = Some("ch02-b".to_owned());
+        assert_eq!(record.stale(dir.path()).unwrap()[1], "ch02-b: does not say which PTX it was made with");
     }
 }

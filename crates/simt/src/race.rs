@@ -20,12 +20,14 @@
 mod cells;
 mod clocks;
 pub(crate) mod global;
+mod now;
 mod places;
 mod views;
 
 use cells::{Cells, Cover, Pair, Run};
+use clocks::Tick;
 pub use clocks::{Arrivals, Clocks, WARPS_PER_BLOCK};
-use clocks::{Now, Tick};
+use now::Now;
 pub use places::Places;
 
 /// One warp's access to shared memory, as the detector sees it.

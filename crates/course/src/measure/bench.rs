@@ -184,7 +184,7 @@ fn library_call<'c, T: Element>(
     array: &'c Buffer<T>,
     start: usize,
 ) -> Box<Foreign<'c>> {
-    Box::new(move |stream| theirs.enqueue(array, start, stream))
+    Box::new(theirs.work(array, start))
 }
 
 /// The same input as often as a warm graph reads it.

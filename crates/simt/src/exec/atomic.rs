@@ -123,6 +123,9 @@ impl Machine<'_> {
                 if self.order.is_some() {
                     self.watch_order(env, warp, pc, strength(op), mask, span, &[]);
                 }
+                if reads_old(op.op) {
+                    self.watch_global_written(env, warp, pc, mask, span);
+                }
                 let op = AtomOp { op: global_operation(op.op), ..op };
                 let mut changes = 0;
                 // Blocks that use global atomics never run side by side, so load and store need not be one step.
@@ -173,6 +176,9 @@ impl Machine<'_> {
             shadow.atomic(clocks, Access { warp: unit_warp, mask, pc, bytes, addresses: at }, &mut self.races);
             self.take_races(env, owner);
         }
+        if reads_old(op.op) {
+            self.watch_shared_written(env, warp, pc, owner, mask, bytes, at);
+        }
         let Some(shared) = env.shared_of(owner) else { return };
         let mut changes = 0;
         for lane in lanes(mask) {
@@ -190,6 +196,11 @@ impl Machine<'_> {
 /// How an atomic is ordered.
 fn strength(op: AtomOp) -> Strength {
     Strength { order: op.order, scope: op.scope, act: Act::Write, is_atomic: true }
+}
+
+/// Whether what an atomic leaves in memory depends on what was there.
+fn reads_old(op: AtomicOp) -> bool {
+    op != AtomicOp::Exch
 }
 
 /// An operand of all lanes; nothing if it is absent.

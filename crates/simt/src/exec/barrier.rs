@@ -99,7 +99,18 @@ impl Barriers {
 
 /// Split `at` executes a barrier instruction with the lanes `active`. True if it now waits.
 #[inline(never)] // the run loop stays small
-pub(super) fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active: u32) -> bool {
+pub(super) fn meet(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active: u32) -> bool {
+    match inst.op {
+        Op::ClusterArrive { releases } => {
+            arrive_at_cluster(env, warp, warp.splits[at].pc, releases, active);
+            false
+        }
+        Op::ClusterWait => wait_for_cluster(env, warp, at, active),
+        _ => arrive(env, warp, at, inst, active),
+    }
+}
+
+fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active: u32) -> bool {
     let id = warp.first32(inst.a, active) & 15;
     let count = (inst.b != NONE).then(|| warp.first32(inst.b, active));
     let named = &mut env.barriers.named[id as usize];
@@ -222,8 +233,7 @@ fn reduce(warp: &mut Warp, inst: &Inst, at: usize, opened: &Opened) {
 }
 
 /// `barrier.cluster.arrive`: the lanes go on at once.
-#[inline(never)]
-pub(super) fn arrive_at_cluster(env: &mut Environment, warp: &Warp, pc: u32, releases: bool, active: u32) {
+fn arrive_at_cluster(env: &mut Environment, warp: &Warp, pc: u32, releases: bool, active: u32) {
     let at = warp.index as usize;
     env.barriers.arrived[at] |= active;
     env.barriers.arrived_at[at] = pc;
@@ -233,8 +243,7 @@ pub(super) fn arrive_at_cluster(env: &mut Environment, warp: &Warp, pc: u32, rel
 }
 
 /// `barrier.cluster.wait`: true if split `at` waits.
-#[inline(never)]
-pub(super) fn wait_for_cluster(env: &mut Environment, warp: &mut Warp, at: usize, active: u32) -> bool {
+fn wait_for_cluster(env: &mut Environment, warp: &mut Warp, at: usize, active: u32) -> bool {
     let answered = &mut env.barriers.answered[warp.index as usize];
     if active & !*answered == 0 {
         *answered &= !active;

@@ -326,14 +326,8 @@ impl Finding {
                 };
                 (action, "", message)
             }
-            Detail::Race { hazard, address, owner } => {
-                let of_block = owner.map_or(String::new(), |[x, y, z]| format!(" of block ({x},{y},{z})"));
-                let other = self.other.as_ref().map_or("", action);
-                (action(&self.at), other, hazard.sentence(&format!("{}{of_block}", shared(*address))))
-            }
-            Detail::GlobalRace { hazard, address } => {
-                let other = self.other.as_ref().map_or("", action);
-                (action(&self.at), other, hazard.sentence(&memory.describe(*address)))
+            Detail::Race { .. } | Detail::GlobalRace { .. } => {
+                (action(&self.at), self.other.as_ref().map_or("", action), self.race_sentence(code, memory, dynamic_offset))
             }
             Detail::NoBlock { ended: Some([x, y, z]), .. } => {
                 let action = action(&self.at);
@@ -376,6 +370,19 @@ impl Finding {
             site: site(kernel, code, &self.at, here),
             other: self.other.as_ref().map(|at| site(kernel, code, at, there)),
             count: self.count,
+        }
+    }
+
+    /// What the later of two accesses does while the earlier may not be over.
+    fn race_sentence(&self, code: &Program, memory: &Memory, dynamic_offset: u32) -> String {
+        match &self.detail {
+            Detail::Race { hazard, address, owner } => {
+                let of_block = owner.map_or(String::new(), |[x, y, z]| format!(" of block ({x},{y},{z})"));
+                let element = shared_element(&code.shared, dynamic_offset, *address);
+                hazard.sentence(&format!("{element}{of_block}"))
+            }
+            Detail::GlobalRace { hazard, address } => hazard.sentence(&memory.describe(*address)),
+            _ => String::new(),
         }
     }
 

@@ -4,14 +4,12 @@ use super::Machine;
 use super::alu::{store32, store64};
 use super::block::Environment;
 use super::order::Strength;
-use super::team::unit_warp;
 use super::warp::{FULL, Warp};
 use crate::access::Passes;
 use crate::code::{Inst, MemOp, Op, Target, VECTOR_MAX, Width};
 use crate::fault::Code;
 use crate::launch::Check;
 use crate::memory::{Buffer, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
-use crate::race::Access;
 use crate::race::global::Act;
 
 /// Bytes an access of one lane covers, and where lanes start.
@@ -422,7 +420,7 @@ impl Machine<'_> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn watch_global(
+    pub(super) fn watch_global(
         &mut self,
         env: &Environment,
         warp: &Warp,
@@ -440,50 +438,6 @@ impl Machine<'_> {
         if unwritten != 0 {
             let first = span.at[unwritten.trailing_zeros() as usize];
             self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Global, first, span.bytes);
-        }
-    }
-
-    /// Race and initialisation checks of a read of shared memory.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn watch_read(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        op: MemOp,
-        mask: u32,
-        bytes: u32,
-        at: &[u32; 32],
-    ) {
-        if !env.shared.written.is_empty() {
-            let unwritten = filter(mask, |lane| !env.shared.is_written(at[lane], bytes));
-            if unwritten != 0 {
-                let first = u64::from(at[unwritten.trailing_zeros() as usize]);
-                self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
-            }
-        }
-        let strength = Strength::of(op, Act::Read);
-        if strength.is_flag() {
-            self.watch_shared_flag(env, warp, strength, env.rank, mask, at);
-        }
-        if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
-            let access = Access { warp: unit_warp(env.rank, warp.index), mask, pc, bytes, addresses: at };
-            if strength.is_flag() {
-                shadow.flag(clocks, access, &mut self.races);
-            } else {
-                shadow.read(clocks, access, &mut self.races);
-            }
-            self.take_races(env, env.rank);
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn take_races(&mut self, env: &Environment, owner: u32) {
-        if !self.races.is_empty() {
-            for race in self.races.drain(..) {
-                self.findings.race(env, owner, &race);
-            }
         }
     }
 
@@ -589,41 +543,6 @@ impl Machine<'_> {
                 self.changes += u64::from(old != low_bytes(values[lane], width));
             }
         }
-    }
-
-    /// Race checks of a store to the shared memory of the block of rank `owner`.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn watch_shared_store(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        op: MemOp,
-        owner: u32,
-        mask: u32,
-        at: &[u32; 32],
-        data: &[Lanes],
-    ) {
-        let strength = Strength::of(op, Act::Write);
-        if strength.is_flag() {
-            self.watch_shared_flag(env, warp, strength, owner, mask, at);
-        }
-        let unit_warp = unit_warp(env.rank, warp.index);
-        let width = u32::from(op.width.bytes);
-        let (Some(shadow), clocks) = env.shadow_of(owner) else { return };
-        let Some(clocks) = clocks else { return };
-        // Each element is its own access to the race check, so that values can be compared.
-        for (element, values) in data.iter().enumerate() {
-            let at = at.map(|a| a.wrapping_add(element as u32 * width));
-            let access = Access { warp: unit_warp, mask, pc, bytes: width, addresses: &at };
-            if strength.is_flag() {
-                shadow.atomic(clocks, access, &mut self.races);
-            } else {
-                shadow.write(clocks, access, values, &mut self.races);
-            }
-        }
-        self.take_races(env, owner);
     }
 }
 

@@ -58,6 +58,7 @@ mod tally;
 mod team;
 mod trace;
 mod warp;
+mod watch;
 
 pub(crate) use grid::run;
 
@@ -268,21 +269,14 @@ impl<'k> Machine<'k> {
                     self.findings.trap(self.context, env, warp, pc, active);
                     return Stop::Fatal;
                 }
-                Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) if active != 0 => {
+                Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) | Op::ClusterArrive { .. } | Op::ClusterWait => {
                     warp.splits[at].pc = pc;
-                    if barrier::arrive(env, warp, at, inst, active) {
+                    if active != 0 && barrier::meet(env, warp, at, inst, active) {
                         return Stop::Blocked;
                     }
                 }
-                Op::ClusterArrive { releases } => barrier::arrive_at_cluster(env, warp, pc, releases, active),
-                Op::ClusterWait if active != 0 => {
-                    warp.splits[at].pc = pc;
-                    if barrier::wait_for_cluster(env, warp, at, active) {
-                        return Stop::Blocked;
-                    }
-                }
-                Op::Fence(scope) if active != 0 => self.fence(env, warp, scope, active),
-                Op::MapShared { .. } | Op::RankOf { .. } => cluster_address(env, warp, inst, active),
+                Op::Fence(scope) => self.fence(env, warp, scope, active),
+                Op::MapShared { .. } | Op::RankOf { .. } => team::address(env, warp, inst, active),
                 Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) | Op::Elect => {
                     if active != 0 {
                         match self.collective(env, warp, at, pc, inst, active) {
@@ -325,36 +319,6 @@ fn leave(warp: &mut Warp, at: usize, rest: u32, active: u32) -> bool {
         warp.end(at);
     }
     rest == 0
-}
-
-/// `mapa`, `getctarank`. A generic address keeps its window.
-#[inline(never)]
-fn cluster_address(env: &Environment, warp: &mut Warp, inst: &Inst, active: u32) {
-    let (wide, maps) = match inst.op {
-        Op::MapShared { wide } => (wide, true),
-        Op::RankOf { wide } => (wide, false),
-        _ => return,
-    };
-    let address: [u64; 32] = match wide {
-        true => warp.d[usize::from(inst.a)].0,
-        false => warp.w[usize::from(inst.a)].0.map(u64::from),
-    };
-    let window = crate::memory::SHARED_BASE;
-    let split = |address: u64| if address >= window { (window, address - window) } else { (0, address) };
-    if !maps {
-        let rank = |address: u64| team::block_and_offset(split(address).1).0.map_or(env.rank, |rank| rank as u32);
-        return store32(warp, inst.d, &address.map(rank), active);
-    }
-    let ranks = warp.w[usize::from(inst.b)].0;
-    let mapped: [u64; 32] = std::array::from_fn(|lane| {
-        let (base, address) = split(address[lane]);
-        base + team::mapped(address, ranks[lane])
-    });
-    if wide {
-        store64(warp, inst.d, &mapped, active);
-    } else {
-        store32(warp, inst.d, &mapped.map(|address| address as u32), active);
-    }
 }
 
 /// The lanes of `mask` whose guard lets them take part.

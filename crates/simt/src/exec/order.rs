@@ -72,6 +72,7 @@ impl Machine<'_> {
 
     /// An access to global memory by the lanes `mask`; `values` is what a plain store writes.
     #[inline(never)]
+    #[allow(clippy::too_many_arguments)] // a struct would only rename the arguments
     pub(super) fn watch_order(
         &mut self,
         env: &mut Environment,
@@ -146,7 +147,7 @@ impl Machine<'_> {
     /// `fence`, `membar`
     #[inline(never)]
     pub(super) fn fence(&mut self, env: &mut Environment, warp: &Warp, scope: Scope, active: u32) {
-        if let Some(clocks) = &mut env.team.clocks {
+        if let Some(clocks) = env.team.clocks.as_mut().filter(|_| active != 0) {
             clocks.fence(unit_warp(env.rank, warp.index), active, scope);
         }
     }

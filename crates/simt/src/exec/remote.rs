@@ -106,17 +106,10 @@ impl Machine<'_> {
                 }
                 self.take_races(env, owner);
             }
+            self.watch_shared_written(env, warp, pc, owner, mask, span.bytes, &at);
             let Some(shared) = env.shared_of(owner) else { continue };
             for (element, values) in data.iter_mut().enumerate().take(usize::from(op.vector)) {
                 lanes(mask).for_each(|lane| values[lane] = shared.load(at[lane] + element as u32 * width, width));
-            }
-            if !shared.written.is_empty() {
-                let unwritten = filter(mask, |lane| !shared.is_written(at[lane], span.bytes));
-                if unwritten != 0 {
-                    let first = u64::from(at[unwritten.trailing_zeros() as usize]);
-                    let code = Code::UninitialisedRead;
-                    self.findings.access(code, env, warp, pc, unwritten, Place::Shared, first, span.bytes);
-                }
             }
         }
     }

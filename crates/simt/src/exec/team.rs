@@ -1,5 +1,9 @@
 //! Shared memory, and what the blocks of a cluster share besides: each other's memory, the clock of the race check, flags.
 
+use super::alu::{store32, store64};
+use super::block::Environment;
+use super::warp::Warp;
+use crate::code::{Inst, Op};
 use crate::race::{Arrivals, Clocks, Places, Shadow, WARPS_PER_BLOCK};
 
 /// The bits of a shared address that are an offset in one block's memory. Above them stands which block of the cluster is
@@ -107,4 +111,34 @@ pub(super) fn block_and_offset(address: u64) -> (Option<u64>, u64) {
 #[inline(always)]
 pub(super) fn mapped(address: u64, rank: u32) -> u64 {
     block_and_offset(address).1 | (u64::from(rank) + 1) << OFFSET_BITS
+}
+
+/// `mapa`, `getctarank`. A generic address keeps its window.
+#[inline(never)]
+pub(super) fn address(env: &Environment, warp: &mut Warp, inst: &Inst, active: u32) {
+    let (wide, maps) = match inst.op {
+        Op::MapShared { wide } => (wide, true),
+        Op::RankOf { wide } => (wide, false),
+        _ => return,
+    };
+    let address: [u64; 32] = match wide {
+        true => warp.d[usize::from(inst.a)].0,
+        false => warp.w[usize::from(inst.a)].0.map(u64::from),
+    };
+    let window = crate::memory::SHARED_BASE;
+    let split = |address: u64| if address >= window { (window, address - window) } else { (0, address) };
+    if !maps {
+        let rank = |address: u64| block_and_offset(split(address).1).0.map_or(env.rank, |rank| rank as u32);
+        return store32(warp, inst.d, &address.map(rank), active);
+    }
+    let ranks = warp.w[usize::from(inst.b)].0;
+    let mapped: [u64; 32] = std::array::from_fn(|lane| {
+        let (base, address) = split(address[lane]);
+        base + mapped(address, ranks[lane])
+    });
+    if wide {
+        store64(warp, inst.d, &mapped, active);
+    } else {
+        store32(warp, inst.d, &mapped.map(|address| address as u32), active);
+    }
 }

@@ -1,7 +1,8 @@
 //! What the shadow remembers of each word and byte: structures of arrays, so that a run of words is checked at once.
 
 use super::WORD_BYTES;
-use super::clocks::{Now, Tick, block_of, pc_of, warp_of};
+use super::clocks::Tick;
+use super::now::{Now, block_of, pc_of, warp_of};
 
 const LANES: usize = 32;
 

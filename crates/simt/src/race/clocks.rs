@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::cells::Entry;
+use super::now::{Now, pack};
 use super::places::{Places, Reach, Release};
 use super::views::{Beyond, Known, View};
 use crate::code::{Order, Scope};
@@ -27,11 +27,11 @@ pub(super) type Tick = i32;
 pub(super) enum Views {
     /// What their block has in common.
     #[default]
-    OfBlock,
+    Common,
     /// All lanes the same.
-    OfWarp(View),
+    Warp(View),
     /// Each lane its own.
-    OfLanes(Arc<[View; LANES]>),
+    Lanes(Arc<[View; LANES]>),
 }
 
 /// What lanes of a warp would release: all they knew at some moment.
@@ -100,53 +100,8 @@ pub struct Clocks {
     lost_time: bool,
 }
 
-/// What one access needs to know of time.
-#[derive(Debug)]
-pub(super) struct Now {
-    /// Tick of this access.
-    pub tick: Tick,
-    pub unit: u32,
-    /// Entries before this tick lie behind a barrier of the unit.
-    pub unit_base: Tick,
-    /// Entries of the same block before this tick lie behind a barrier of the block.
-    pub block_base: Tick,
-    /// Entries of the same warp before this tick are ordered before this access.
-    pub order_base: Tick,
-    /// Entries of the same warp from this tick on have seen no warp barrier since.
-    pub merge_base: Tick,
-    /// Warp and instruction of this access.
-    pub site: u32,
-    pub generation: u32,
-    views: Views,
-}
-
-const PC_BITS: u32 = 23;
-const PC_MAX: u32 = (1 << PC_BITS) - 1;
-const BLOCK_BITS: u32 = WARPS_PER_BLOCK.trailing_zeros() + PC_BITS;
-
-/// Warp of the unit (at most 512) and instruction in one word.
-#[inline(always)]
-pub(super) const fn pack(warp: u32, pc: u32) -> u32 {
-    warp << PC_BITS | if pc < PC_MAX { pc } else { PC_MAX }
-}
-
-#[inline(always)]
-pub(super) const fn warp_of(site: u32) -> u32 {
-    site >> PC_BITS
-}
-
-/// The block within the unit.
-#[inline(always)]
-pub(super) const fn block_of(site: u32) -> u32 {
-    site >> BLOCK_BITS
-}
-
-#[inline(always)]
-pub(super) const fn pc_of(site: u32) -> u32 {
-    site & PC_MAX
-}
-
-fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+/// Indices of the lanes in `mask`.
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| mask & (1 << lane) != 0)
 }
 
@@ -159,7 +114,7 @@ impl Clocks {
             lanes: u32::MAX,
             base: 1,
             last_barrier: 1,
-            views: Views::OfBlock,
+            views: Views::Common,
             fenced: Vec::new(),
             pending: Vec::new(),
         };
@@ -214,7 +169,7 @@ impl Clocks {
             *block = Block { base: self.now, common: common.clone(), tangled: !common.is_empty() };
         }
         for warp in &mut self.warps {
-            (warp.base, warp.last_barrier, warp.views) = (self.now, self.now, Views::OfBlock);
+            (warp.base, warp.last_barrier, warp.views) = (self.now, self.now, Views::Common);
             warp.pending.clear();
         }
     }
@@ -242,7 +197,7 @@ impl Clocks {
         }
         let now = self.now;
         for warp in &mut self.warps[warps] {
-            (warp.base, warp.last_barrier, warp.views) = (now, now, Views::OfBlock);
+            (warp.base, warp.last_barrier, warp.views) = (now, now, Views::Common);
             warp.pending.clear();
         }
         self.blocks[block as usize] = Block { base: now, tangled: !joined.is_empty(), common: joined };
@@ -265,9 +220,9 @@ impl Clocks {
     /// Adds to `joined` what lanes of a warp learnt, and what they read since their last fence: a barrier is taken for one.
     fn join_warp(&self, warp: usize, mask: u32, joined: &mut View) {
         match &self.warps[warp].views {
-            Views::OfBlock => {}
-            Views::OfWarp(view) => joined.join(view),
-            Views::OfLanes(views) => lanes(mask).for_each(|lane| joined.join(&views[lane])),
+            Views::Common => {}
+            Views::Warp(view) => joined.join(view),
+            Views::Lanes(views) => lanes(mask).for_each(|lane| joined.join(&views[lane])),
         }
         for pending in self.warps[warp].pending.iter().filter(|pending| pending.lanes & mask != 0) {
             joined.acquire(&pending.released, self.unit);
@@ -283,7 +238,7 @@ impl Clocks {
         self.now += 1;
         self.warps[at].last_barrier = self.now;
         let all = mask & self.warps[at].lanes == self.warps[at].lanes;
-        if all && self.warps[at].pending.is_empty() && !matches!(self.warps[at].views, Views::OfLanes(_)) {
+        if all && self.warps[at].pending.is_empty() && !matches!(self.warps[at].views, Views::Lanes(_)) {
             self.warps[at].base = self.now;
             return;
         }
@@ -316,17 +271,17 @@ impl Clocks {
         }
         warp.pending.retain(|pending| pending.lanes != 0);
         if mask & warp.lanes == warp.lanes {
-            warp.views = Views::OfWarp(view);
+            warp.views = Views::Warp(view);
             return;
         }
         let mut own = match std::mem::take(&mut warp.views) {
-            Views::OfBlock => Arc::new(std::array::from_fn(|_| common.clone())),
-            Views::OfWarp(all) => Arc::new(std::array::from_fn(|_| all.clone())),
-            Views::OfLanes(own) => own,
+            Views::Common => Arc::new(std::array::from_fn(|_| common.clone())),
+            Views::Warp(all) => Arc::new(std::array::from_fn(|_| all.clone())),
+            Views::Lanes(own) => own,
         };
         let each = Arc::make_mut(&mut own);
         lanes(mask).for_each(|lane| each[lane] = view.clone());
-        warp.views = Views::OfLanes(own);
+        warp.views = Views::Lanes(own);
     }
 
     /// Adds to `joined` what the lanes `mask` of `warp` did and what lies behind their barriers.
@@ -351,9 +306,9 @@ impl Clocks {
         let mask = if self.lanes_apart { mask } else { u32::MAX };
         let joined = &mut arrived.0;
         match &self.warps[warp as usize].views {
-            Views::OfBlock => {}
-            Views::OfWarp(view) => joined.join(view),
-            Views::OfLanes(views) => lanes(mask).for_each(|lane| joined.join(&views[lane])),
+            Views::Common => {}
+            Views::Warp(view) => joined.join(view),
+            Views::Lanes(views) => lanes(mask).for_each(|lane| joined.join(&views[lane])),
         }
         self.add_past(warp, mask, joined);
     }
@@ -393,9 +348,9 @@ impl Clocks {
 
     fn view(&self, warp: u32, lane: usize) -> &View {
         match &self.warps[warp as usize].views {
-            Views::OfBlock => self.common(warp),
-            Views::OfWarp(view) => view,
-            Views::OfLanes(views) => &views[lane],
+            Views::Common => self.common(warp),
+            Views::Warp(view) => view,
+            Views::Lanes(views) => &views[lane],
         }
     }
 
@@ -421,9 +376,9 @@ impl Clocks {
     /// What `lane` of `warp` releases if its fence, or its releasing write, came at `moment`.
     fn released(&self, warp: u32, lane: usize, moment: &Moment) -> Beyond {
         let view = match &moment.views {
-            Views::OfBlock => &moment.common,
-            Views::OfWarp(view) => view,
-            Views::OfLanes(views) => &views[lane],
+            Views::Common => &moment.common,
+            Views::Warp(view) => view,
+            Views::Lanes(views) => &views[lane],
         };
         let mut known = Known::all_before(moment.unit_base);
         if moment.block_base > moment.unit_base {
@@ -558,7 +513,7 @@ impl Clocks {
             merge_base: tick,
             site,
             generation: self.generation,
-            views: Views::OfBlock,
+            views: Views::Common,
         };
         let Some(own) = self.warps.get(warp as usize) else { return now };
         if self.lanes_apart {
@@ -566,7 +521,7 @@ impl Clocks {
         }
         if block.tangled {
             now.views = match &own.views {
-                Views::OfBlock => Views::OfWarp(block.common.clone()),
+                Views::Common => Views::Warp(block.common.clone()),
                 views => views.clone(),
             };
         }
@@ -577,87 +532,3 @@ impl Clocks {
 /// What threads handed over to a barrier that they did not wait at.
 #[derive(Debug, Default)]
 pub struct Arrivals(View);
-
-impl Now {
-    /// Whether something last used at `tick` was used since the last barrier of the unit.
-    #[inline]
-    pub fn since_unit_barrier(&self, tick: Tick) -> bool {
-        tick >= self.unit_base
-    }
-
-    #[inline(always)]
-    pub fn warp(&self) -> u32 {
-        warp_of(self.site)
-    }
-
-    #[inline(always)]
-    pub fn pc(&self) -> u32 {
-        pc_of(self.site)
-    }
-
-    /// Whether an entry of this unit may be unordered with what any other lane of this warp does now.
-    #[inline(always)]
-    pub fn is_live(&self, tick: Tick, site: u32) -> bool {
-        tick >= match () {
-            () if warp_of(site) == self.warp() => self.order_base,
-            () if block_of(site) == block_of(self.site) => self.block_base,
-            () => self.unit_base,
-        }
-    }
-
-    /// The lanes of `entry`, of this unit, and the ones of `lanes` that nothing orders, if there are such.
-    pub fn unordered(&self, entry: &Entry, lanes: u32) -> Option<(u32, u32)> {
-        if !self.is_live(entry.tick, entry.site) || entry.tick == self.tick {
-            return None;
-        }
-        let one_warp = entry.warp() == self.warp();
-        let (earlier, later) = match &self.views {
-            Views::OfBlock if !one_warp => (entry.lanes, lanes),
-            // Every lane but oneself.
-            Views::OfBlock => (
-                if lanes.is_power_of_two() { entry.lanes & !lanes } else { entry.lanes },
-                if entry.lanes.is_power_of_two() { lanes & !entry.lanes } else { lanes },
-            ),
-            _ => self.unordered_by_views(entry.lanes, lanes, one_warp, |view, lane| {
-                entry.tick >= view.of(entry.warp(), lane)
-            }),
-        };
-        (earlier != 0 && later != 0).then_some((earlier, later))
-    }
-
-    /// The same for an entry of another unit.
-    pub fn unordered_beyond(&self, unit: u32, entry: &Entry, lanes: u32) -> Option<(u32, u32)> {
-        let (earlier, later) = self.unordered_by_views(entry.lanes, lanes, false, |view, lane| {
-            view.beyond.of(unit).is_none_or(|known| entry.tick >= known.of(entry.warp(), lane))
-        });
-        (earlier != 0 && later != 0).then_some((earlier, later))
-    }
-
-    /// Lanes of `theirs` and of `ours` of which `is_news` says that the past of one is no past of the other.
-    fn unordered_by_views(
-        &self,
-        theirs: u32,
-        ours: u32,
-        one_warp: bool,
-        is_news: impl Fn(&View, usize) -> bool,
-    ) -> (u32, u32) {
-        let (mut earlier, mut later) = (0, 0);
-        let empty = View::default();
-        let mut compare = |view: &View, ours: u32| {
-            let news = lanes(theirs).filter(|&lane| is_news(view, lane)).fold(0, |all, lane| all | 1 << lane);
-            for lane in lanes(ours) {
-                let others = if one_warp { news & !(1u32 << lane) } else { news };
-                if others != 0 {
-                    earlier |= others;
-                    later |= 1 << lane;
-                }
-            }
-        };
-        match &self.views {
-            Views::OfBlock => compare(&empty, ours),
-            Views::OfWarp(view) => compare(view, ours),
-            Views::OfLanes(views) => lanes(ours).for_each(|lane| compare(&views[lane], 1 << lane)),
-        }
-        (earlier, later)
-    }
-}

@@ -21,7 +21,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::Hazard;
 use super::cells::Entry;
-use super::clocks::{Clocks, Now, block_of, pc_of, warp_of};
+use super::clocks::Clocks;
+use super::now::{Now, block_of, pc_of, warp_of};
 use crate::code::Scope;
 
 /// Bytes of memory that are looked after together.
@@ -233,7 +234,7 @@ impl Shadow {
         let base = number * PAGE_BYTES;
         // An aligned access lies in one page.
         let Some(page) = self.page(number, access) else { return };
-        page.take_apart(access.bytes < WORD_BYTES || at % u64::from(WORD_BYTES) != 0);
+        page.take_apart(access.bytes < WORD_BYTES || !at.is_multiple_of(u64::from(WORD_BYTES)));
         report.same_instruction(access, at, lanes);
         let start = (at - base) as u32;
         for index in page.indices(start, start + access.bytes) {

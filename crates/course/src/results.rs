@@ -1,0 +1,90 @@
+//! The course-wide results: the generated part of the results page, whether its record is of today's kernels, and the report
+//! that `cargo course measure` leaves for a reader's own card.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use lab::measurement::{self, Measurement};
+
+use crate::findings::Findings;
+use crate::lessons::lessons;
+use crate::workspace;
+
+/// Where the generated part of the results page is, under the generated files.
+pub const FOLDER: &str = "results";
+
+/// Name and text of each file in [`FOLDER`].
+pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
+    measurement::book(root, &lessons()).context("cannot write up the measurements")
+}
+
+/// Every committed record of `cargo course measure` was made with the PTX of today.
+pub fn records(root: &Path, findings: &mut Findings) -> Result<()> {
+    let folder = root.join("measurements");
+    let quoted = folder.join("quoted");
+    let is_record = |file: &PathBuf| file.extension().is_some_and(|ext| ext == "json") && !file.starts_with(&quoted);
+    for file in workspace::walk(&folder)?.into_iter().filter(is_record) {
+        findings.examined += 1;
+        let name = workspace::name(root, &file);
+        let stale = measurement::read(&file)?.stale(root)?;
+        findings.problems.extend(stale.into_iter().map(|why| format!("{name}: {why}")));
+    }
+    Ok(())
+}
+
+/// Writes a reader's own charts, and a page that shows them beside the book's, into `folder`. Gives the page's path.
+pub fn write_reader(record: &Measurement, folder: &Path) -> Result<PathBuf> {
+    // The program may have been carried to a machine without the checkout; then there is no record to compare with.
+    let books = workspace::root().ok().and_then(|root| measurement::load(&root, "h200").ok()).flatten();
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    let files = measurement::report(record, books.as_ref(), &lessons()).context("cannot draw the charts")?;
+    for (name, text) in files {
+        let path = folder.join(name);
+        std::fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    Ok(folder.join("index.html"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> Measurement {
+        serde_json::from_str(
+            r#"{"schema": 1, "device": "A GPU", "arch": "sm_80", "date": "2026-01-02T03:04:05Z", "command": "c",
+                "method": "m", "ptx_sha256": {"ch01-naive": "0"}, "cases": [{"chapter": "ch01-naive",
+                "name": "interleaved_modulo", "type": "i32", "n": 1024, "cold_us": 2.0, "ok": true}]}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_record_of_other_kernels_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        put("kernels/ptx/ch01-naive.ptx", "new");
+        put("measurements/quoted/table.json", "{}");
+        measurement::save(&record(), &dir.path().join("measurements/gpu.json")).unwrap();
+        let mut findings = Findings::new("records");
+        records(dir.path(), &mut findings).unwrap();
+        assert_eq!(findings.examined, 1);
+        assert!(
+            findings.problems[0].starts_with("measurements/gpu.json: ch01-naive: made with PTX 0, and "),
+            "{:?}",
+            findings.problems
+        );
+    }
+
+    #[test]
+    fn a_reader_gets_charts_and_a_page() {
+        let dir = tempfile::tempdir().unwrap();
+        let page = write_reader(&record(), &dir.path().join("new/folder")).unwrap();
+        let text = std::fs::read_to_string(&page).unwrap();
+        assert!(text.contains("<h1>A GPU</h1>") && text.contains("1. The naive sums"), "{text}");
+        assert!(page.with_file_name("ladder.svg").is_file());
+    }
+}

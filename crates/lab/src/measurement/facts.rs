@@ -1,0 +1,106 @@
+//! Single figures of the record that the prose of pages includes. Each has its name whether it was measured or not, so
+//! that a page never lacks one.
+
+use super::tables::{MISSING, mean_ratio, source_line};
+use super::{CHAMPION, CUB, LOGS, Measurement, TORCH};
+use crate::Chapter;
+use crate::compare::day;
+use crate::element::Type;
+use crate::page::Fact;
+use crate::text::{grouped, per_cent, three_digits};
+
+/// Every fact, of a record or of none.
+pub(crate) fn facts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut fact =
+        |name: String, value: Option<String>| facts.push((name, value.unwrap_or_else(|| MISSING.to_owned())));
+    type Text = fn(&Measurement) -> Option<String>;
+    let texts: [(&str, Text); 11] = [
+        ("device", |r| Some(r.device.clone())),
+        ("driver", |r| r.driver.clone()),
+        ("cuda", |r| r.cuda.clone()),
+        ("date", |r| Some(day(&r.date).to_owned())),
+        ("commit", |r| r.commit.clone()),
+        ("source", |r| Some(source_line(r))),
+        ("cub-version", |r| r.cub.as_ref().map(|cub| cub.version.clone())),
+        ("torch-version", |r| r.torch.as_ref().map(|torch| torch.version.clone())),
+        ("floor-one_block-us", |r| r.floor_us.map(|floor| three_digits(floor.one_block))),
+        ("floor-full-us", |r| r.floor_us.map(|floor| three_digits(floor.full))),
+        ("ceiling-gb_per_s", |r| r.read_ceiling_gb_per_s.map(three_digits)),
+    ];
+    for (name, text) in texts {
+        fact(name.to_owned(), record.and_then(text));
+    }
+    fact("one_size-n".to_owned(), record.and_then(|r| r.one_size(Type::I32)).map(grouped));
+    let rungs = record.map(|record| record.rungs(lessons, Type::I32)).unwrap_or_default();
+    fact("first-name".to_owned(), rungs.first().map(|rung| format!("`{}`", rung.name)));
+    let first_us = record.and_then(|r| r.cold_us(rungs.first()?.name, Type::I32, r.one_size(Type::I32)?));
+    fact("first-us".to_owned(), first_us.map(three_digits));
+    let champion_us = record.and_then(|r| r.cold_us(CHAMPION, Type::I32, r.one_size(Type::I32)?));
+    fact("champion-us".to_owned(), champion_us.map(three_digits));
+    let speed_up = record.and_then(|record| record.speed_up(lessons, Type::I32));
+    fact("speed_up".to_owned(), speed_up.map(|times| format!("{times:.1}")));
+    for ty in [Type::I32, Type::F32, Type::F64] {
+        facts.extend(of_type(record, ty));
+    }
+    facts
+}
+
+fn of_type(record: Option<&Measurement>, ty: Type) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, value: Option<String>| {
+        facts.push((format!("{ty}-{name}"), value.unwrap_or_else(|| MISSING.to_owned())));
+    };
+    let two = |ratio: f64| format!("{ratio:.2}");
+    let ratios = record.map(|record| record.ratios(ty)).unwrap_or_default();
+    let least = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let most = ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    fact("sizes", (!ratios.is_empty()).then(|| ratios.len().to_string()));
+    fact("ratio-mean", record.and_then(|record| mean_ratio(record, ty)).map(two));
+    fact("ratio-min", least.map(|&(_, ratio)| two(ratio)));
+    fact("ratio-min-log", least.map(|(log, _)| log.to_string()));
+    fact("ratio-max", most.map(|&(_, ratio)| two(ratio)));
+    fact("ratio-max-log", most.map(|(log, _)| log.to_string()));
+    let awkward = record.map(Measurement::awkward).unwrap_or_default();
+    let awkward = awkward.iter().filter(|(case, _, _)| case.ty == ty.name()).map(|(_, _, share)| *share);
+    fact("awkward-min", awkward.min_by(f64::total_cmp).map(per_cent));
+    for log in LOGS {
+        let n = 1 << log;
+        let us = |name| record.and_then(|record| record.cold_us(name, ty, n)).map(three_digits);
+        fact(&format!("{log}-champion-us"), us(CHAMPION));
+        fact(&format!("{log}-cub-us"), us(CUB));
+        fact(&format!("{log}-torch-us"), us(TORCH));
+        fact(&format!("{log}-ratio"), record.and_then(|record| record.ratio(ty, n)).map(two));
+        fact(&format!("{log}-share"), record.and_then(|record| record.share_of_limit(ty, n)).map(per_cent));
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::synthetic;
+
+    #[test]
+    fn a_fact_has_its_name_before_it_is_measured() {
+        let record = synthetic::record();
+        let measured = facts(Some(&record), &synthetic::LESSONS);
+        let absent = facts(None, &synthetic::LESSONS);
+        let names = |facts: &[Fact]| facts.iter().map(|fact| fact.0.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&measured), names(&absent));
+        assert!(absent.iter().all(|(_, value)| value == MISSING));
+        let value = |name: &str| measured.iter().find(|fact| fact.0 == name).unwrap().1.as_str();
+        assert_eq!(value("first-name"), "`interleaved_modulo`");
+        assert_eq!(value("date"), "2026-01-02");
+        assert_eq!(value("i32-sizes"), "21");
+        let times = record.cold_us("interleaved_modulo", Type::I32, 1 << 24).unwrap()
+            / record.cold_us(CHAMPION, Type::I32, 1 << 24).unwrap();
+        assert_eq!(value("speed_up"), format!("{times:.1}"));
+        // Torch was measured at every other size.
+        assert_eq!((value("f64-11-torch-us"), value("f64-11-cub-us") == MISSING), (MISSING, false));
+        let mut names = names(&measured);
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), measured.len());
+    }
+}

@@ -1,0 +1,205 @@
+//! What the charts and tables compare: the best kernel of each chapter, the champion, the libraries, and the limit that
+//! the card itself sets.
+
+use std::ops::RangeInclusive;
+
+use super::{CUB, MeasuredCase, Measurement};
+use crate::Chapter;
+use crate::element::Type;
+
+/// The variant that the course ends with.
+pub const CHAMPION: &str = "single_pass";
+/// Sizes of the champion's table, as powers of two.
+pub const LOGS: RangeInclusive<u32> = 10..=30;
+/// The size at which one figure stands for a kernel, where it was measured.
+pub const ONE_SIZE: u64 = 1 << 24;
+
+/// A chapter's best kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rung<'a> {
+    /// Of the chapter.
+    pub slug: &'a str,
+    /// The variant.
+    pub name: &'a str,
+}
+
+impl Rung<'_> {
+    /// `5` of `ch05-unroll`.
+    pub fn number(&self) -> &str {
+        number(self.slug)
+    }
+
+    /// Whether it is the champion.
+    pub fn is_champion(&self) -> bool {
+        self.name == CHAMPION
+    }
+}
+
+/// `5` of `ch05-unroll`; the whole slug if it has another form.
+pub(crate) fn number(slug: &str) -> &str {
+    let digits = slug.strip_prefix("ch").and_then(|rest| rest.split('-').next()).unwrap_or(slug);
+    digits.trim_start_matches('0')
+}
+
+/// Whether the course teaches this variant as wrong or harmful.
+pub(crate) fn is_taught_as_wrong(lessons: &[&Chapter], slug: &str, name: &str) -> bool {
+    let variant = lessons.iter().find(|lesson| lesson.slug == slug).and_then(|lesson| lesson.variant(name));
+    variant.is_some_and(|variant| variant.announced.is_some() || variant.harm.is_some())
+}
+
+impl Measurement {
+    /// The plain cases of this type that were timed cold, in the order of the record.
+    pub(crate) fn timed(&self, ty: Type) -> impl Iterator<Item = &MeasuredCase> {
+        self.cases.iter().filter(move |case| case.is_plain() && case.ty == ty.name() && case.cold_us.is_some())
+    }
+
+    /// [`ONE_SIZE`], or the largest size that was timed where that was not; `None` where nothing was.
+    pub fn one_size(&self, ty: Type) -> Option<u64> {
+        let sizes = || self.timed(ty).filter(|case| case.chapter.is_some()).map(|case| case.n);
+        sizes().find(|&n| n == ONE_SIZE).or_else(|| sizes().max())
+    }
+
+    /// The best kernel of each chapter by its cold time at [`Measurement::one_size`], in the order of the course: right,
+    /// and not taught as wrong. The champion stands for its chapter.
+    pub fn rungs<'a>(&'a self, lessons: &[&Chapter], ty: Type) -> Vec<Rung<'a>> {
+        let Some(n) = self.one_size(ty) else { return Vec::new() };
+        let mut best: Vec<(Rung<'a>, f64)> = Vec::new();
+        for case in self.timed(ty).filter(|case| case.n == n && case.ok) {
+            let (Some(slug), Some(us)) = (case.chapter.as_deref(), case.cold_us) else { continue };
+            if is_taught_as_wrong(lessons, slug, &case.name) {
+                continue;
+            }
+            let rung = Rung { slug, name: &case.name };
+            match best.iter_mut().find(|(other, _)| other.slug == slug) {
+                None => best.push((rung, us)),
+                Some(other) if rung.is_champion() || (us < other.1 && !other.0.is_champion()) => *other = (rung, us),
+                Some(_) => {}
+            }
+        }
+        best.sort_by_key(|(rung, _)| rung.slug);
+        best.into_iter().map(|(rung, _)| rung).collect()
+    }
+
+    /// How many times as fast as CUB the champion is, cold.
+    pub fn ratio(&self, ty: Type, n: u64) -> Option<f64> {
+        Some(self.cold_us(CUB, ty, n)? / self.cold_us(CHAMPION, ty, n)?)
+    }
+
+    /// [`Measurement::ratio`] at the sizes of the table where both were measured: the size as a power of two, the ratio.
+    pub fn ratios(&self, ty: Type) -> Vec<(u32, f64)> {
+        LOGS.filter_map(|log| Some((log, self.ratio(ty, 1 << log)?))).collect()
+    }
+
+    /// The least that a reduction of this size can take on this card: launching one block and reading every byte once.
+    pub fn limit_us(&self, ty: Type, n: u64) -> Option<f64> {
+        let reading_us = (n * ty.bytes()) as f64 / self.read_ceiling_gb_per_s? / 1e3;
+        Some(self.floor_us?.one_block + reading_us)
+    }
+
+    /// How much of what the card allows the champion reaches, 1 for all.
+    pub fn share_of_limit(&self, ty: Type, n: u64) -> Option<f64> {
+        Some(self.limit_us(ty, n)? / self.cold_us(CHAMPION, ty, n)?)
+    }
+
+    /// How many times as fast as the first chapter's best kernel the champion is, cold, at [`Measurement::one_size`].
+    pub fn speed_up(&self, lessons: &[&Chapter], ty: Type) -> Option<f64> {
+        let n = self.one_size(ty)?;
+        let rungs = self.rungs(lessons, ty);
+        let champion = rungs.iter().find(|rung| rung.is_champion())?;
+        Some(self.cold_us(rungs.first()?.name, ty, n)? / self.cold_us(champion.name, ty, n)?)
+    }
+
+    /// The champion on input that begins at an odd place or has a ragged size, from [`ONE_SIZE`] on: the case, the plain
+    /// case of the nearest power of two, and the share of that one's speed.
+    pub fn awkward(&self) -> Vec<(&MeasuredCase, &MeasuredCase, f64)> {
+        let champion = self.cases.iter().filter(|case| case.name == CHAMPION && case.swept.is_none());
+        let awkward = champion.filter(|case| case.offset != 0 || !case.n.is_power_of_two());
+        let compared = awkward.filter_map(|case| {
+            let nearest = 1u64.checked_shl((case.n as f64).log2().round() as u32)?;
+            let plain = self.plain(CHAMPION, Type::from_name(&case.ty)?, nearest)?;
+            Some((case, plain, case.gb_per_s()? / plain.gb_per_s()?))
+        });
+        compared.filter(|(_, plain, _)| plain.n >= ONE_SIZE).collect()
+    }
+}
+
+/// The geometric mean; `None` of nothing.
+pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0u32);
+    for value in values {
+        sum += value.ln();
+        count += 1;
+    }
+    (count > 0).then(|| (sum / f64::from(count)).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::synthetic;
+
+    #[test]
+    fn the_best_right_kernel_stands_for_its_chapter() {
+        let mut record = synthetic::record();
+        let names = |record: &Measurement| -> Vec<String> {
+            record.rungs(&synthetic::LESSONS, Type::I32).iter().map(|rung| rung.name.to_owned()).collect()
+        };
+        let before = names(&record);
+        assert_eq!((before.len(), before[0].as_str(), before[7].as_str()), (8, "interleaved_modulo", CHAMPION));
+        assert_eq!(before[4], "unroll_syncwarp", "unroll_volatile is faster, and taught as wrong");
+        // A wrong sum is no rung, however fast; neither is what was misaligned or swept.
+        let n = record.one_size(Type::I32);
+        for case in record.cases.iter_mut().filter(|case| Some(case.n) == n && case.name == "unroll_syncwarp") {
+            case.ok = false;
+        }
+        assert_eq!(names(&record)[4], "unroll_shuffle");
+        // Even where a sibling is faster, the champion stands for its chapter.
+        for case in record.cases.iter_mut().filter(|case| case.name == "redux") {
+            case.cold_us = Some(0.001);
+        }
+        assert_eq!(names(&record)[7], CHAMPION);
+    }
+
+    #[test]
+    fn figures_follow_from_the_record() {
+        let mut record = synthetic::record();
+        record.read_ceiling_gb_per_s = Some(4000.0);
+        record.floor_us.as_mut().unwrap().one_block = 0.5;
+        let n = 1 << 24;
+        // 64 MiB at 4 bytes a nanosecond and half a microsecond.
+        assert!((record.limit_us(Type::I32, n).unwrap() - 17.277_216).abs() < 1e-9);
+        let cub = record.cold_us(CUB, Type::F64, n).unwrap();
+        let champion = record.cold_us(CHAMPION, Type::F64, n).unwrap();
+        assert_eq!(record.ratio(Type::F64, n), Some(cub / champion));
+        assert_eq!(record.ratios(Type::F64).len(), 21);
+        record.cub = None;
+        record.cases.retain(|case| case.name != CUB);
+        assert_eq!(record.ratios(Type::F64), []);
+        record.floor_us = None;
+        assert_eq!(record.share_of_limit(Type::I32, n), None);
+    }
+
+    #[test]
+    fn awkward_cases_are_compared_with_the_nearest_power_of_two() {
+        let record = synthetic::record();
+        let awkward = record.awkward();
+        assert!(awkward.iter().any(|(case, plain, _)| case.n == plain.n && case.offset == 1));
+        assert!(awkward.iter().any(|(case, plain, _)| case.n == plain.n + 3));
+        assert!(awkward.iter().all(|(_, plain, _)| plain.n >= ONE_SIZE));
+        for (case, plain, share) in awkward {
+            let wanted = (case.n as f64 / case.cold_us.unwrap()) / (plain.n as f64 / plain.cold_us.unwrap());
+            assert!((share - wanted).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn means_are_geometric() {
+        assert_eq!(geometric_mean([]), None);
+        assert!((geometric_mean([1.0, 4.0]).unwrap() - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn chapters_have_numbers() {
+        assert_eq!((number("ch05-unroll"), number("ch10-x"), number("odd")), ("5", "10", "odd"));
+    }
+}
