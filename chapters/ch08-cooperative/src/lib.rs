@@ -21,7 +21,7 @@ const REDUX: Variant = Variant {
 pub const CHAPTER: Chapter = Chapter {
     slug: "ch08-cooperative",
     title: "One launch",
-    before: Some(("ch05-unroll", "unroll_shuffle")),
+    before: Some(("ch07-coarsening", "vectorised")),
     variants: &[
         REDUX,
         Variant {
