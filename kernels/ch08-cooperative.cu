@@ -257,6 +257,10 @@ __device__ void send(unsigned long long* slot, double value) {
     asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};"
                  :: "l"(slot), "l"(READY | (bits & 0xffffffff)), "l"(READY | (bits >> 32)) : "memory");
 }
+// For the next launch. As strong as the message that it follows, so that the two have an order.
+__device__ void put_back(unsigned long long* slot) {
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %1};" :: "l"(slot), "l"(0ull) : "memory");
+}
 struct FloatMessage {
     unsigned long long word;
     __device__ void look(unsigned long long* slot) {
@@ -298,8 +302,7 @@ __device__ T receive(unsigned long long* slots, unsigned int first, unsigned int
         for (unsigned int k = 0; k < TOGETHER; k++) {
             if (b + k * stride < gridDim.x) {
                 sum += message[k].value();
-                slots[2 * (b + k * stride)] = 0; // for the next launch
-                slots[2 * (b + k * stride) + 1] = 0;
+                put_back(slots + 2 * (b + k * stride));
             }
         }
     }

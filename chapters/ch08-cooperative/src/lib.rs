@@ -1,5 +1,6 @@
 //! Chapter 8, one launch: the blocks' sums meet in the launch that made them, in five ways. The last beats CUB.
 
+mod mistakes;
 pub mod plans;
 
 use lab::{BlockRule, Chapter, Factors, Op, Type, Variant};
@@ -21,7 +22,7 @@ const REDUX: Variant = Variant {
 pub const CHAPTER: Chapter = Chapter {
     slug: "ch08-cooperative",
     title: "One launch",
-    before: Some(("ch05-unroll", "unroll_shuffle")),
+    before: Some(("ch07-coarsening", "vectorised")),
     variants: &[
         REDUX,
         Variant {
@@ -65,5 +66,6 @@ pub const CHAPTER: Chapter = Chapter {
             ..REDUX
         },
     ],
+    mistakes: mistakes::MISTAKES,
     ..Chapter::BASE
 };

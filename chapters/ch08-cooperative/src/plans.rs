@@ -41,7 +41,7 @@ pub fn redux(ask: &Ask) -> Plan {
 }
 
 /// One launch whose blocks leave their values in an array and meet.
-fn one_launch(ask: &Ask, name: &str, state: &[Slot]) -> Plan {
+pub fn one_launch(ask: &Ask, name: &str, state: &[Slot]) -> Plan {
     let block = ask.wish.block.unwrap_or(BLOCK);
     let grid = resident_blocks(ask, block);
     let mut args = vec![Slot::Input, Slot::Sums(1), Slot::Elements, Slot::Sums(0)];

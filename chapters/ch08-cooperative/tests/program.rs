@@ -1,4 +1,5 @@
-//! The program as a reader uses it. What all chapters share of it is tested in chapter 5; here is what is this one's own.
+//! The program as a reader uses it. What all chapters share of it is tested in chapter 5; here is what is this one's own:
+//! plans of one launch, grids, loads on their way, and the variants that not every type and operation has.
 
 use std::path::{Path, PathBuf};
 
@@ -12,39 +13,105 @@ fn run(args: &[&str]) -> Result<Ended> {
     program(env!("CARGO_BIN_EXE_ch08-cooperative"), &root, &args).context("the program starts")
 }
 
-#[test]
-fn the_plan_of_the_champion_is_one_launch() -> Result<()> {
-    for n in ["1", "4097", "2^20", "2^31"] {
-        let ended = run(&["--plan", "--json", "--variant", "single_pass", "--n", n])?;
-        if n == "2^31" {
-            assert_eq!(ended.status, 2);
-            assert!(ended.err.contains("2^31 - 1"), "{}", ended.err);
-            continue;
-        }
-        assert_eq!(ended.status, 0, "{}", ended.err);
-        let value: Value = serde_json::from_str(&ended.out)?;
-        let passes = value["plans"][0]["passes"].as_array().context("passes")?;
-        assert_eq!(passes.len(), 1, "{value:#}");
-        assert_eq!(passes[0]["overlaps"], true, "{value:#}");
-    }
-    Ok(())
-}
-
-#[test]
-fn a_sum_in_one_launch_is_right() -> Result<()> {
-    let ended = run(&["--n", "100_003", "--json", "--variant", "last_block,single_pass"])?;
+fn json(args: &[&str]) -> Result<Value> {
+    let ended = run(&[args, &["--json"]].concat())?;
     assert_eq!(ended.status, 0, "{}{}", ended.out, ended.err);
-    let value: Value = serde_json::from_str(&ended.out)?;
-    for run in value["runs"].as_array().context("runs")? {
-        assert_eq!((&run["ok"], &run["launches"]), (&Value::Bool(true), &Value::from(1)), "{run:#}");
+    Ok(serde_json::from_str(&ended.out)?)
+}
+
+/// The program refuses with status 2, nothing on standard output, and one message with all of these words.
+fn refuses(args: &[&str], words: &[&str]) -> Result<()> {
+    let ended = run(args)?;
+    assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{args:?}: {}", ended.err);
+    for word in words {
+        assert!(ended.err.contains(word), "{args:?}: {:?} lacks {word:?}", ended.err);
+    }
+    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    Ok(())
+}
+
+#[test]
+fn three_variants_need_one_launch() -> Result<()> {
+    for ty in ["i32", "f32"] {
+        let value = json(&["--n", "100_003", "--type", ty])?;
+        let runs = value["runs"].as_array().context("runs")?;
+        let launches: Vec<_> = runs.iter().map(|run| (run["variant"].as_str(), run["launches"].as_u64())).collect();
+        let expected = [("redux", 2), ("grid_sync", 1), ("last_block", 1), ("single_pass", 1), ("cluster", 2)];
+        assert_eq!(launches, expected.map(|(name, launches)| (Some(name), Some(launches))));
+        for run in runs {
+            assert_eq!((&run["ok"], &run["announced"]), (&Value::Bool(true), &Value::Null), "{run:#}");
+        }
     }
     Ok(())
 }
 
 #[test]
-fn the_champion_sums_and_does_nothing_else() -> Result<()> {
-    let ended = run(&["--op", "max", "--variant", "single_pass", "--n", "100"])?;
-    assert_eq!(ended.status, 2, "{}", ended.out);
-    assert!(ended.err.contains("--op max"), "{}", ended.err);
+fn doubles_are_for_two_of_them() -> Result<()> {
+    let value = json(&["--n", "100_003", "--type", "f64", "--variant", "single_pass,cluster"])?;
+    for run in value["runs"].as_array().context("runs")? {
+        assert_eq!(run["ok"], true, "{run:#}");
+    }
+    refuses(&["--type", "f64", "--variant", "redux"], &["--type f64", "redux is compiled for i32 and f32"])
+}
+
+#[test]
+fn other_operations_are_where_the_template_has_them() -> Result<()> {
+    for op in ["min", "max"] {
+        let value = json(&["--n", "50_001", "--variant", "redux,grid_sync,last_block", "--op", op])?;
+        for run in value["runs"].as_array().context("runs")? {
+            assert_eq!((&run["ok"], &run["op"]), (&Value::Bool(true), &Value::from(op)), "{run:#}");
+        }
+    }
+    refuses(&["--op", "max", "--variant", "single_pass", "--n", "100"], &["--op max: single_pass has no such operation"])
+}
+
+#[test]
+fn the_plan_says_what_is_launched() -> Result<()> {
+    let ended = run(&["--n", "1_000_003", "--plan"])?;
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    for words in [
+        "2. redux_i32: 489 elements by 1 block of 256 threads",
+        "1. grid_sync_i32: 1,000,003 elements by 489 blocks of 256 threads, cooperative",
+        "1. last_block_i32: 1,000,003 elements by 489 blocks of 256 threads",
+        "1. single_pass_t",
+        "may start before the launch before it has ended",
+        "1. cluster_i32: 1,000,003 elements by 128 blocks of 256 threads, clusters of 8",
+        "2. cluster_i32: 16 elements by 8 blocks of 256 threads, clusters of 8",
+    ] {
+        assert!(ended.out.contains(words), "{words:?} is not in:\n{}", ended.out);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_plan_of_the_champion_is_one_launch_at_every_size() -> Result<()> {
+    for n in ["1", "4097", "2^20"] {
+        let value = json(&["--plan", "--variant", "single_pass", "--n", n])?;
+        let passes = value["plans"][0]["passes"].as_array().context("passes")?;
+        assert_eq!((passes.len(), &passes[0]["overlaps"]), (1, &Value::Bool(true)), "{value:#}");
+    }
+    refuses(&["--plan", "--variant", "single_pass", "--n", "2^31"], &["2^31 - 1"])
+}
+
+#[test]
+fn grids_and_loads_are_the_readers_to_choose() -> Result<()> {
+    let value = json(&["--n", "50_001", "--variant", "redux,grid_sync,last_block,single_pass", "--grid", "7"])?;
+    for run in value["runs"].as_array().context("runs")? {
+        assert_eq!((&run["grids"][0], &run["ok"]), (&Value::from(7), &Value::Bool(true)), "{run:#}");
+    }
+    refuses(&["--n", "1000", "--variant", "cluster", "--grid", "7"], &["--grid 7: cluster", "such as 8"])?;
+    refuses(&["--n", "1000", "--variant", "single_pass", "--grid", "70_000"], &["--grid 70000", "65,535"])?;
+    let ended = run(&["--plan", "--n", "2^20", "--variant", "single_pass", "--block", "512", "--factor", "8"])?;
+    assert!(ended.out.contains("single_pass_t512u8_i32"), "{}{}", ended.out, ended.err);
+    refuses(&["--variant", "single_pass", "--factor", "3"], &["--factor 3: single_pass has 2, 4, 8", "on their way"])?;
+    refuses(&["--variant", "single_pass", "--block", "128"], &["--block 128: single_pass takes"])
+}
+
+#[test]
+fn nothing_sums_to_zero_without_a_launch() -> Result<()> {
+    let value = json(&["--n", "0"])?;
+    for run in value["runs"].as_array().context("runs")? {
+        assert_eq!((&run["result"], &run["launches"]), (&Value::from(0), &Value::from(0)), "{run:#}");
+    }
     Ok(())
 }

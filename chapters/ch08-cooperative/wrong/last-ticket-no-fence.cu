@@ -2,7 +2,7 @@
 //
 // Each thread sums every (gridDim.x * blockDim.x)-th element, each block leaves one value in
 // state[1 + blockIdx.x], and the last block to finish adds those. state[0] is the counter of
-// tickets. All words are 0 before the launch.
+// tickets. All words are 0 before the first launch. The second gets what the first leaves.
 
 // The block's sum, right in thread 0. Blocks are a multiple of 32 threads.
 __device__ int block_sum(int value) {
@@ -34,6 +34,9 @@ extern "C" __global__ void last_ticket_i32(const int* in, int* out, unsigned int
             sum += static_cast<int>(state[1 + b]);
         }
         sum = block_sum(sum);
-        if (threadIdx.x == 0) *out = sum;
+        if (threadIdx.x == 0) {
+            *out = sum;
+            state[0] = 0;
+        }
     }
 }

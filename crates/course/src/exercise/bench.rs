@@ -101,31 +101,43 @@ impl<'e> Bench<'e> {
         let entry = self.exercise.entry(case.ty, case.block);
         let kernel = self.kernels.get(&entry).with_context(|| format!("{entry} was not asked for"))?;
         let mut arrays = self.upload(case, numbers)?;
+        let reference = lab::reference::reference_of(self.exercise.op, numbers);
         let mut answer = Answer::of_nothing(case.ty);
+        answer.expected = reference.expected;
+        for _ in 0..if self.exercise.launches == Launches::Twice { 2 } else { 1 } {
+            let (from, additions) = self.reduce(kernel, &mut arrays, case, &mut answer)?;
+            let mut left = vec![0; case.ty.bytes() as usize];
+            arrays.memory.read(from, &mut left)?;
+            answer.result = value(case.ty, &left);
+            answer.verdict = lab::verify::verify(answer.result, &reference, additions, case.ty);
+            if !answer.is_right() {
+                break;
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Every launch that takes the input to one value, up to the first with a fault: where the value is, and the additions on
+    /// the longest way to it.
+    fn reduce(&self, kernel: &Kernel, arrays: &mut Arrays, case: Case, answer: &mut Answer) -> Result<(u64, u64)> {
+        let alone = self.exercise.launches != Launches::UntilOne;
         let mut additions = 0;
         let (mut from, mut elements) = (arrays.input, case.n);
         for pass in 1.. {
             let grid = self.grid(elements, case.block);
-            let once = self.exercise.launches == Launches::Once;
-            let sums = if once { 1 } else { u64::from(grid) };
+            let sums = if alone { 1 } else { u64::from(grid) };
             let out = arrays.memory.alloc(&format!("sums{pass}"), sums * case.ty.bytes(), case.ty.bytes() as u32)?;
-            if once {
+            if alone {
                 arrays.memory.write(out, &bytes(self.exercise.op.identity(case.ty)))?;
             }
-            self.launch(kernel, &mut arrays, case, (from, out, elements, grid), &mut answer)?;
+            self.launch(kernel, arrays, case, (from, out, elements, grid), answer)?;
             additions += self.additions(elements, case.block, grid);
             (from, elements) = (out, sums);
             if elements == 1 || !answer.faults.is_empty() {
                 break;
             }
         }
-        let mut left = vec![0; case.ty.bytes() as usize];
-        arrays.memory.read(from, &mut left)?;
-        let reference = lab::reference::reference_of(self.exercise.op, numbers);
-        answer.result = value(case.ty, &left);
-        answer.expected = reference.expected;
-        answer.verdict = lab::verify::verify(answer.result, &reference, additions, case.ty);
-        Ok(answer)
+        Ok((from, additions))
     }
 
     fn grid(&self, elements: u64, block: u32) -> u32 {
@@ -137,7 +149,7 @@ impl<'e> Bench<'e> {
     /// prescribe the order.
     fn additions(&self, elements: u64, block: u32, grid: u32) -> u64 {
         let share = elements.div_ceil(u64::from(grid)).next_multiple_of(self.exercise.elements_per_block(block));
-        let taken = if self.exercise.launches == Launches::Once { elements } else { share.min(elements) };
+        let taken = if self.exercise.launches != Launches::UntilOne { elements } else { share.min(elements) };
         taken.saturating_sub(1)
     }
 
@@ -170,8 +182,7 @@ impl<'e> Bench<'e> {
             args.push(arrays.state.to_le_bytes().to_vec());
         }
         let (grid, block) = ([grid, 1, 1], [case.block, 1, 1]);
-        let launch =
-            simt::Launch { grid, block, shared_bytes: 0, cluster: None, cooperative: self.exercise.cooperative, args };
+        let launch = simt::Launch { grid, block, cooperative: self.exercise.cooperative, args, ..simt::Launch::default() };
         let options = Options {
             schedule: case.schedule,
             checks: Checks::ALL,
@@ -295,6 +306,21 @@ mod tests {
                 assert!(answer.is_right(), "{op} of {n}: {answer:?}");
                 assert_eq!(bench.grid(n, 64), if n > 64 { 3 } else { 1 });
             }
+        }
+    }
+
+    #[test]
+    fn a_workspace_that_is_not_put_back_shows_in_the_second_launch() {
+        let mut exercise = exercise("sum");
+        let counts = "red.global.add.u32 [%rd3], 1;";
+        let brings_the_count =
+            STRIDING.replace("OP", "add").replace(counts, "atom.global.add.u32 %r8, [%rd3], 1; red.global.add.s32 [%rd2], %r8;");
+        let schedule = Schedule::Independent { seed: None };
+        for (launches, right) in [(Launches::Once, true), (Launches::Twice, false)] {
+            exercise.launches = launches;
+            let bench = Bench::new(&exercise, "k.ptx", &brings_the_count).unwrap();
+            let answer = bench.ask(Case { ty: Type::I32, n: 9, block: 64, offset: 0, schedule }).unwrap();
+            assert_eq!(answer.is_right(), right, "{launches:?}: {answer:?}");
         }
     }
 

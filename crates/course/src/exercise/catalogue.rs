@@ -77,6 +77,8 @@ pub enum Launches {
     UntilOne,
     /// The kernel itself brings the result to `out[0]`, which holds the operation's identity before: 0 for a sum.
     Once,
+    /// As `Once`, and then once more with another `out` and the workspace as the first launch left it. Both results count.
+    Twice,
 }
 
 fn types<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Error> {

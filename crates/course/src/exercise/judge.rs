@@ -141,10 +141,11 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
         stage(
             "right results",
             format!(
-                "{}, blocks of {}, n up to {}, nothing out of order",
+                "{}, blocks of {}, n up to {}, nothing out of order{}",
                 lab::text::listed(&types),
                 listed(&exercise.blocks),
-                lab::text::grouped(largest)
+                lab::text::grouped(largest),
+                if exercise.launches == Launches::Twice { ", in two launches with one workspace" } else { "" }
             ),
             sums,
         ),
@@ -176,7 +177,7 @@ fn sizes(exercise: &Exercise, block: u32) -> BTreeSet<u64> {
     sizes.insert(1);
     sizes.remove(&0);
     // A sum of nothing takes no launch where kernels are launched until one value is left.
-    if exercise.launches == Launches::Once {
+    if exercise.launches != Launches::UntilOne {
         sizes.insert(0);
     }
     sizes

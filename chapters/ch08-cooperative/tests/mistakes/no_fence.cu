@@ -1,0 +1,41 @@
+// A mistake of chapter 8: a ticket that says nothing about the value.
+//
+// Each block writes its sum and takes a ticket, and the block with the last ticket adds the
+// sums. Nothing orders a block's sum before its ticket for the other blocks, so whoever
+// sees all tickets taken need not see all sums.
+
+constexpr unsigned int WARP = 32;
+constexpr unsigned int MAX_WARPS = 32;
+
+// Right in thread 0. Blocks are a power of two, from 32 threads on.
+__device__ int block_sum(int value) {
+    __shared__ int of_warps[MAX_WARPS];
+    value = __reduce_add_sync(0xffffffff, value);
+    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = value;
+    __syncthreads();
+    value = threadIdx.x < blockDim.x / WARP ? of_warps[threadIdx.x] : 0;
+    return __reduce_add_sync(0xffffffff, value);
+}
+
+// ANCHOR: mistake
+extern "C" __global__ void no_fence_i32(const int* in, int* out, unsigned int n, int* of_blocks,
+                                        unsigned int* tickets) {
+    __shared__ bool is_last;
+    int sum = 0;
+    for (unsigned int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        sum += in[i];
+    }
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) {
+        of_blocks[blockIdx.x] = sum;
+        is_last = atomicInc(tickets, gridDim.x - 1) == gridDim.x - 1; // a fence is missing before it
+    }
+    __syncthreads();
+    if (is_last) { // and here
+        sum = 0;
+        for (unsigned int b = threadIdx.x; b < gridDim.x; b += blockDim.x) sum += of_blocks[b];
+        sum = block_sum(sum);
+        if (threadIdx.x == 0) *out = sum;
+    }
+}
+// ANCHOR_END: mistake
