@@ -174,7 +174,7 @@ mod tests {
         assert!(text(&before, "facts.md").contains("<!-- ANCHOR: i32-ratio-mean -->\nnot measured yet\n"));
         assert!(text(&after, "champion.md").contains("### `f64`"));
         // No kernel of the synthetic record has its PTX in this checkout.
-        assert!(text(&after, "provenance.md").contains("**This record is stale.** ch01-naive: does not say"));
+        assert!(text(&after, "provenance.md").contains("**This record is stale:**\n\n- ch01-naive: does not say"));
         let anchors = |text: String| text.lines().filter(|line| line.contains("ANCHOR:")).map(str::to_owned).collect();
         let (before, after): (Vec<String>, Vec<String>) =
             (anchors(text(&before, "facts.md")), anchors(text(&after, "facts.md")));

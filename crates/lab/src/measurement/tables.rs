@@ -61,10 +61,13 @@ pub(crate) fn mean_ratio(record: &Measurement, ty: Type) -> Option<f64> {
 
 /// `alignment.md`: the champion on misaligned input and ragged sizes.
 pub(crate) fn alignment(record: &Measurement) -> String {
-    let mut sheet =
-        Sheet::new(1, ["type", "n", "first element", "us", "GB/s", "aligned, GB/s", "share of the aligned speed"]);
+    let mut sheet = Sheet::new(1, ["type", "n", "begins", "us", "GB/s", "aligned, GB/s", "share of the aligned speed"]);
     for (case, plain, share) in record.awkward() {
-        let start = if case.offset == 0 { "aligned".to_owned() } else { format!("{} after", grouped(case.offset)) };
+        let start = match case.offset {
+            0 => "aligned".to_owned(),
+            1 => "1 element on".to_owned(),
+            more => format!("{} elements on", grouped(more)),
+        };
         sheet.row([
             case.ty.clone(),
             grouped(case.n),
@@ -83,7 +86,8 @@ pub(crate) fn provenance(record: &Measurement, stale: &[String]) -> String {
     let mut out = provenance_sheet(record).markdown();
     out.push_str(&format!("\n**Method.** {}\n", sentence(&record.method)));
     if !stale.is_empty() {
-        out.push_str(&format!("\n**This record is stale.** {}.\n", stale.join("; ")));
+        let reasons: String = stale.iter().map(|why| format!("- {why}\n")).collect();
+        out.push_str(&format!("\n**This record is stale:**\n\n{reasons}"));
     }
     out
 }
@@ -170,7 +174,7 @@ mod tests {
         let record = synthetic::record();
         assert!(!provenance(&record, &[]).contains("stale"));
         let text = provenance(&record, &["ch01-naive: measure again".to_owned()]);
-        assert!(text.contains("**This record is stale.** ch01-naive: measure again."), "{text}");
+        assert!(text.contains("**This record is stale:**\n\n- ch01-naive: measure again\n"), "{text}");
         assert!(text.contains("**Method.** Made up for a test.\n"), "{text}");
         assert!(text.contains("| L2 cache | 60.0 MiB |"), "{text}");
     }
@@ -179,7 +183,7 @@ mod tests {
     fn awkward_input_is_compared() {
         let text = alignment(&synthetic::record());
         assert!(
-            text.contains("| i32 | 16,777,216 | 1 after |") && text.contains("| f64 | 16,777,219 | aligned |"),
+            text.contains("| i32 | 16,777,216 | 1 element on |") && text.contains("| f64 | 16,777,219 | aligned |"),
             "{text}"
         );
     }
