@@ -15,8 +15,8 @@ constexpr unsigned int WARP = 32;
 constexpr unsigned int MAX_WARPS = 32; // of a block, on every card so far
 
 // ANCHOR: operators
-// What is computed, and the value that changes nothing. Comparisons pass a NaN over, as
-// fmin and fmax do.
+// What is computed, and the value that changes nothing. min and max of floats pass a NaN
+// over, so that NaN is their identity: an infinity would win where all numbers are NaN.
 struct Sum {
     template <typename T> static __device__ T identity() { return T(0); }
     template <typename T> static __device__ T of(T a, T b) { return a + b; }
@@ -34,8 +34,8 @@ struct Max {
 };
 template <> __device__ int Min::identity<int>() { return 0x7fffffff; }
 template <> __device__ int Max::identity<int>() { return -0x7fffffff - 1; }
-template <> __device__ float Min::identity<float>() { return __int_as_float(0x7f800000); }
-template <> __device__ float Max::identity<float>() { return __int_as_float(0xff800000); }
+template <> __device__ float Min::identity<float>() { return __int_as_float(0x7fffffff); } // NaN
+template <> __device__ float Max::identity<float>() { return __int_as_float(0x7fffffff); }
 // ANCHOR_END: operators
 
 // ANCHOR: warp
@@ -167,12 +167,14 @@ __device__ double sum_of(uint4 v, double) {
 // On compute capability 9.0 a launch may begin while the one before it ends. Then this
 // kernel lets the next one begin, asks for its first data to come to L2, which changes no
 // value, and only then waits until everything before it is done and visible.
+template <unsigned int UNROLL>
 __device__ void wait_for_launch_before(const uint4* body, unsigned int i, unsigned int step,
                                        unsigned int vectors, unsigned int ahead) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
-    for (unsigned int k = 0; k < ahead; k++) {
-        if (i + k * step < vectors && threadIdx.x % 2 == 0) { // one of two vectors: a sector has both
+    for (unsigned int k = 0; k < UNROLL; k++) {
+        // One of two vectors: a sector has both.
+        if (k < ahead && i + k * step < vectors && threadIdx.x % 2 == 0) {
             asm volatile("prefetch.global.L2 [%0];" :: "l"(body + i + k * step));
         }
     }
@@ -197,7 +199,7 @@ __device__ T sum_share(const T* in, unsigned int n, unsigned int spread, unsigne
 
     unsigned int step = spread ? gridDim.x * BLOCK : BLOCK;
     unsigned int i = blockIdx.x * (spread ? BLOCK : BLOCK * UNROLL) + threadIdx.x;
-    wait_for_launch_before(body, i, step, vectors, ahead);
+    wait_for_launch_before<UNROLL>(body, i, step, vectors, ahead);
 
     T sum = 0;
     if (blockIdx.x == gridDim.x - 1 && threadIdx.x < head + tail) {

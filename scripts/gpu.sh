@@ -1,22 +1,28 @@
 #!/usr/bin/env bash
-# Records what a GPU says about every chapter: results and times, Nsight Compute's counters, compute-sanitizer's verdicts.
+# Records what a GPU says about the course: results and times, Nsight Compute's counters, compute-sanitizer's verdicts, and the
+# course-wide measurement beside CUB and torch.
 #
 # Usage: scripts/gpu.sh OUT [BIN]
-#   OUT  folder for the records; made if it is not there
-#   BIN  folder with the chapters' release binaries, default target/release; build them first, on any machine:
-#        cargo build --release --workspace
+#   OUT    folder for the records; made if it is not there
+#   BIN    folder with the release binaries of the chapters and of `course`, default target/release; build them first, on
+#          any machine: cargo build --release --workspace
+#   PARTS  in the environment: which parts to run, default "measure records ncu sanitizer", in this order
+#   CCCL   in the environment: a folder with CCCL's sources (cub, thrust, libcudacxx), to measure against newer ones too
 #
-# Runs in the repository's root, needs a GPU and its driver; ncu, compute-sanitizer and NVRTC from a CUDA toolkit are
-# used where they are there. Nothing is downloaded and no clock or setting of the card is changed.
-# Afterwards copy OUT/<chapter>/* to chapters/<chapter>/data/ and run `cargo course bless`.
+# Runs in the repository's root, needs a GPU and its driver; ncu, compute-sanitizer, nvcc, NVRTC and torch are used where they
+# are there, and a line says where one is not. Nothing is downloaded and no clock or setting of the card is changed. A part
+# that fails does not stop the others; the status is 1 then.
+# Afterwards copy OUT/<chapter>/* to chapters/<chapter>/data/ and OUT/measurements/* to measurements/, and run
+# `cargo course bless`.
 set -euo pipefail
 
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,12s/^# \{0,1\}//p' "$0"
+    sed -n '2,18s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
 bin=${2:-target/release}
+parts=${PARTS:-measure records ncu sanitizer}
 name=h200 # of the files; the records themselves say what the card is
 
 metrics=$(IFS=,; echo \
@@ -36,39 +42,151 @@ for folder in chapters/*/; do
 done
 [[ ${#chapters[@]} -gt 0 ]] || { echo "gpu.sh: no chapters here; run it in the repository's root" >&2; exit 2; }
 
-for chapter in "${chapters[@]}"; do
-    mkdir -p "$out/$chapter"
-    echo "== $chapter: results and times"
-    "$bin/$chapter" --device gpu --record "$out/$chapter/$name.json"
+failed=()
 
-    # Each variant's kernels, by name, as the chapter lists them.
-    mapfile -t variants < <("$bin/$chapter" --help | sed -n '/^Variants:/,$ s/^  \([a-z0-9_]\+\) .*/\1/p')
-    if command -v ncu > /dev/null; then
-        echo "== $chapter: counters"
+# Runs a command; what fails is remembered, and costs nothing else. Usage: attempt WHAT COMMAND...
+attempt() {
+    local what=$1
+    shift
+    echo "== $what"
+    # `set -e` does not hold in what runs here: functions return 1 themselves.
+    local status=0
+    "$@" || status=$?
+    if ((status != 0)); then
+        echo "gpu.sh: $what failed with status $status" >&2
+        failed+=("$what")
+    fi
+}
+
+# Whether a tool is there, with a line if not.
+has() {
+    command -v "$1" > /dev/null && return
+    echo "gpu.sh: $1 is not there, so $2 is left out" >&2
+    return 1
+}
+
+# Each variant's name, as the chapter lists them.
+variants_of() {
+    "$bin/$1" --help | sed -n '/^Variants:/,$ s/^  \([a-z0-9_]\+\) .*/\1/p'
+}
+
+# CUB as a library. Usage: build_cub LIB [INCLUDE...]
+build_cub() {
+    local lib=$1
+    shift
+    nvcc -O3 -std=c++17 -arch=native -Xcompiler -fPIC -shared "$@" -o "$lib" scripts/cub_baseline.cu
+}
+
+measure() {
+    local folder=$out/measurements options=()
+    mkdir -p "$folder"
+    if [[ ! -x $bin/course ]]; then
+        echo "gpu.sh: $bin/course is not there, so the measurement is left out; cargo build --release -p course" >&2
+        return
+    fi
+    if has nvcc "CUB"; then
+        attempt "CUB, the library" build_cub "$out/libcub_baseline.so"
+        if [[ -f $out/libcub_baseline.so ]]; then options+=(--baseline "$out/libcub_baseline.so"); fi
+    fi
+    if python3 -c "import torch; assert torch.cuda.is_available()" 2> /dev/null; then
+        attempt "torch.sum" python3 scripts/torch_sum.py "$out/torch.json"
+        if [[ -f $out/torch.json ]]; then options+=(--torch "$out/torch.json"); fi
+    else
+        echo "gpu.sh: python3 has no torch that sees a GPU, so torch.sum is left out" >&2
+    fi
+    attempt "measurement" "$bin/course" measure --out "$folder/$name.json" ${options[@]+"${options[@]}"}
+    if [[ -n ${CCCL:-} ]] && command -v nvcc > /dev/null; then
+        attempt "CUB of $CCCL, the library" build_cub "$out/libcub_newer.so" \
+            -I "$CCCL/cub" -I "$CCCL/thrust" -I "$CCCL/libcudacxx/include"
+        if [[ -f $out/libcub_newer.so ]]; then
+            attempt "measurement against it" "$bin/course" measure --out "$out/$name-newer-cub.json" \
+                --baseline "$out/libcub_newer.so" --chapters ch08-cooperative
+        fi
+    fi
+}
+
+records() {
+    local chapter
+    for chapter in "${chapters[@]}"; do
+        attempt "$chapter: results and times" "$bin/$chapter" --device gpu --record "$out/$chapter/$name.json"
+    done
+}
+
+# What a chapter launches for this type and size, all its variants that this card can run. Usage: plan CHAPTER TYPE N
+plan() {
+    "$bin/$1" --device gpu --type "$2" --n "$3" --plan --json > "$out/$1/$2-$3.plan"
+}
+
+# One run under ncu. Usage: profile CHAPTER VARIANT TYPE N
+profile() {
+    local csv=$out/$1/$2-$3-$4.csv
+    ncu --clock-control none --csv --metrics "$metrics" \
+        "$bin/$1" --device gpu --variant "$2" --type "$3" --n "$4" --once > "$csv" || return 1
+    profiled+=("$2:$3:$4:$out/$1/$3-$4.plan:$csv")
+}
+
+profiled_to_json() {
+    python3 scripts/ncu_to_json.py "kernels/ptx/$1.ptx" "${profiled[@]}" > "$out/$1/$name-ncu.json.new" || return 1
+    mv "$out/$1/$name-ncu.json.new" "$out/$1/$name-ncu.json"
+    rm -f "$out/$1"/*.csv "$out/$1"/*.plan
+}
+
+counters() {
+    local chapter variant n type
+    has ncu "what Nsight Compute counts" || return 0
+    for chapter in "${chapters[@]}"; do
         profiled=()
-        for variant in "${variants[@]}"; do
-            for n in 4099 1000003; do
-                for type in i32 f32; do
-                    csv=$out/$chapter/$variant-$type-$n.csv
-                    ncu --clock-control none --csv --metrics "$metrics" \
-                        "$bin/$chapter" --device gpu --variant "$variant" --type "$type" --n "$n" --once > "$csv"
-                    profiled+=("$n:$csv")
+        for n in 4099 1000003; do
+            for type in i32 f32; do
+                attempt "$chapter: plans for $n $type" plan "$chapter" "$type" "$n"
+                for variant in $(variants_of "$chapter"); do
+                    # One that this card cannot run is not in the plan.
+                    if grep -q "\"variant\": \"$variant\"" "$out/$chapter/$type-$n.plan"; then
+                        attempt "$chapter: counters of $variant $type $n" profile "$chapter" "$variant" "$type" "$n"
+                    fi
                 done
             done
         done
-        python3 scripts/ncu_to_json.py "kernels/ptx/$chapter.ptx" "${profiled[@]}" > "$out/$chapter/$name-ncu.json"
-        rm -f "$out/$chapter"/*.csv
-    fi
-    if command -v compute-sanitizer > /dev/null; then
-        echo "== $chapter: sanitizer"
-        for tool in memcheck racecheck initcheck synccheck; do
-            for variant in "${variants[@]}"; do
-                echo "$tool $variant"
-                # What it says, without process numbers and empty lines.
-                compute-sanitizer --tool "$tool" \
-                    "$bin/$chapter" --device gpu --variant "$variant" --n 100003 --once 2>&1 |
-                    sed -n 's/^========= \(.\)/    \1/p' | grep -v COMPUTE-SANITIZER || true
-            done
-        done > "$out/$chapter/$name-sanitizer.txt"
-    fi
+        if ((${#profiled[@]} > 0)); then attempt "$chapter: counters" profiled_to_json "$chapter"; fi
+    done
+}
+
+# What every tool says of every variant. Usage: sanitize CHAPTER
+sanitize() {
+    local chapter=$1 tool variant
+    for tool in memcheck racecheck initcheck synccheck; do
+        for variant in $(variants_of "$chapter"); do
+            echo "$tool $variant"
+            # What it says, without process numbers and empty lines.
+            compute-sanitizer --tool "$tool" \
+                "$bin/$chapter" --device gpu --variant "$variant" --n 100003 --once 2>&1 |
+                sed -n 's/^========= \(.\)/    \1/p' | grep -v COMPUTE-SANITIZER || true
+        done
+    done > "$out/$chapter/$name-sanitizer.txt"
+}
+
+sanitizer() {
+    local chapter
+    has compute-sanitizer "what compute-sanitizer says" || return 0
+    for chapter in "${chapters[@]}"; do
+        attempt "$chapter: sanitizer" sanitize "$chapter"
+    done
+}
+
+for chapter in "${chapters[@]}"; do
+    mkdir -p "$out/$chapter"
 done
+for part in $parts; do
+    case $part in
+        measure) measure ;;
+        records) records ;;
+        ncu) counters ;;
+        sanitizer) sanitizer ;;
+        *) echo "gpu.sh: PARTS has $part; there are measure, records, ncu and sanitizer" >&2; exit 2 ;;
+    esac
+done
+if ((${#failed[@]} > 0)); then
+    printf 'gpu.sh: %d parts failed:\n' "${#failed[@]}" >&2
+    printf '  %s\n' "${failed[@]}" >&2
+    exit 1
+fi

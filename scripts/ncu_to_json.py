@@ -1,9 +1,11 @@
 """Turns CSV that ncu printed into chapters/<chapter>/data/h200-ncu.json.
 
-Usage: python3 scripts/ncu_to_json.py PTX N:CSV [N:CSV ...]
+Usage: python3 scripts/ncu_to_json.py PTX VARIANT:TYPE:N:PLAN:CSV [...]
 
-N is the number of elements of the first launch in that file; every further launch reads the block sums of the one
-before it. PTX is the committed file of the chapter, whose hash goes into the record.
+Each CSV is of one run: VARIANT reduced N elements of TYPE. PLAN is what the chapter's --plan --json printed for that run.
+Of a plan that launches one kernel again and again, every launch becomes a case of its own, with the elements that it read.
+Of any other plan a case has the elements of the whole run, and "launch" says which of its launches it is, from 0. PTX is
+the committed file of the chapter, whose hash goes into the record.
 """
 
 import csv
@@ -26,19 +28,49 @@ def launches(path):
     return [found[key] for key in sorted(found)]
 
 
+def passes(path, variant):
+    """The launches that the chapter planned, in order."""
+    with open(path, encoding="utf-8") as file:
+        plans = json.load(file)["plans"]
+    return next(plan["passes"] for plan in plans if plan["variant"] == variant)
+
+
+def is_relaunch(planned):
+    """Whether one kernel is launched until one value is left, each time over the sums of the launch before."""
+    one_kernel = len({(each["kernel"], each["block"]) for each in planned}) == 1
+    chained = all(then["elements"] == before["grid"] for before, then in zip(planned, planned[1:]))
+    return one_kernel and chained and planned[-1]["grid"] == 1
+
+
+def cases_of(variant, kind, n, planned, rows, path):
+    """A case for each launch that was profiled."""
+    found = [(kernel, grid[0]) for kernel, grid, *_ in rows]
+    wanted = [(each["kernel"], each["grid"]) for each in planned]
+    if found != wanted:
+        sys.exit(f"ncu_to_json.py: {path}: ncu saw {found}, and the plan has {wanted}")
+    relaunched = is_relaunch(planned)
+    cases = []
+    for index, (kernel, grid, block, metrics) in enumerate(rows):
+        case = {"kernel": kernel, "variant": variant, "type": kind, "grid": grid, "block": block}
+        if relaunched:
+            case |= {"n": planned[index]["elements"], "launch": 0}
+        else:
+            case |= {"n": n, "launch": index}
+        cases.append({**case, "metrics": metrics})
+    return cases
+
+
 def main(arguments):
-    if len(arguments) < 2 or any(":" not in pair for pair in arguments[1:]):
+    if len(arguments) < 2 or any(run.count(":") < 4 for run in arguments[1:]):
         sys.exit(__doc__)
     cases = []
-    for pair in arguments[1:]:
-        elements, path = pair.split(":", 1)
-        elements = int(elements)
+    for run in arguments[1:]:
+        variant, kind, elements, plan, path = run.split(":", 4)
         rows = launches(path)
         if not rows:
-            sys.exit(f"ncu_to_json.py: {path} holds no launch; what ncu said:\n" + open(path).read()[-2000:])
-        for kernel, grid, block, metrics in rows:
-            cases.append({"kernel": kernel, "grid": grid, "block": block, "n": elements, "metrics": metrics})
-            elements = grid[0]
+            with open(path, encoding="utf-8", errors="replace") as said:
+                sys.exit(f"ncu_to_json.py: {path} holds no launch; what ncu said:\n" + said.read()[-2000:])
+        cases += cases_of(variant, kind, int(elements), passes(plan, variant), rows, path)
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     device, driver = subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines()[0].split(", ")
     with open(arguments[0], "rb") as ptx:
@@ -50,4 +82,5 @@ def main(arguments):
     print()
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

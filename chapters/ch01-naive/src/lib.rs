@@ -56,6 +56,7 @@ pub const CHAPTER: Chapter = Chapter {
         },
     ],
     notes: Some(additions),
+    ..Chapter::BASE
 };
 
 /// How many lanes the additions alone keep busy, for one full block: the textbook figure for simple_global and 256

@@ -41,6 +41,7 @@ pub const CHAPTER: Chapter = Chapter {
         },
     ],
     notes: Some(additions),
+    ..Chapter::BASE
 };
 
 /// How many lanes the additions alone keep busy, for 256 elements in one full block.

@@ -67,6 +67,7 @@ pub const CHAPTER: Chapter = Chapter {
         },
     ],
     notes: Some(second_element),
+    ..Chapter::BASE
 };
 
 /// What the second element of a thread costs: a block over one element a thread, which is the same kernel with its second

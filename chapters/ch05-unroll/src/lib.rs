@@ -54,6 +54,5 @@ pub const CHAPTER: Chapter = Chapter {
             ..Variant::BASE
         },
     ],
-    mistakes: &[],
-    notes: None,
+    ..Chapter::BASE
 };

@@ -222,6 +222,7 @@ fn bad_options() -> Result<()> {
     refuses(&["--schedule", "volta"], &["volta", "lockstep, independent or independent:SEED"])?;
     refuses(&["--check", "races"], &["races", "shared-race"])?;
     refuses(&["--trace", "t.json"], &["--trace", "--variant NAME"])?;
+    refuses(&["--sweep"], &["--sweep: ch05-unroll has no geometries to compare"])?;
     refuses(&["--once"], &["--once", "GPU"])?;
     refuses(&["--record", "r.json"], &["--record", "GPU"])?;
     refuses(&["--chart", "Cargo.toml/chart.svg", "--n", "100"], &["Cargo.toml", "cannot be written"])?;

@@ -65,6 +65,5 @@ pub const CHAPTER: Chapter = Chapter {
             ..REDUX
         },
     ],
-    mistakes: &[],
-    notes: None,
+    ..Chapter::BASE
 };

@@ -101,28 +101,42 @@ pub struct Shape {
     pub ahead: u32,
 }
 
-/// The shape for `vectors` vectors of 16 bytes on a card with `m` multiprocessors, found by measuring (`examples/tune.rs`).
+/// The shape for `vectors` vectors of 16 bytes on a card with `m` multiprocessors, found by measuring on an H200
+/// (`examples/tune.rs`).
 ///
-/// Small inputs take one block, because a message between blocks costs as much as reading some 16 KiB more. Then one tile
-/// a block, small tiles first, so that many multiprocessors start to read at once. Large inputs take blocks enough to fill
-/// the card with eight loads a thread, and each block as many tiles as it takes.
+/// Small inputs take one block, because a message between blocks costs as much as reading some 32 KiB more. Then a block
+/// has one tile, so that many multiprocessors start to read at once, and tiles grow before the messages get too many.
+/// Large inputs take as many blocks as fill the card with eight loads a thread, and each takes many tiles.
 fn shape(ty: Type, vectors: u64, m: u32) -> Shape {
-    // Integers meet by one atomic, which is quicker than the messages of floats.
-    let one_block = if ty == Type::I32 { 1 << 11 } else { 1 << 12 };
     let tiles = |block: u32, unroll: u32| vectors.div_ceil(u64::from(block * unroll)) as u32;
-    let (block, unroll, grid, is_small) = match vectors {
-        0..=256 => (256, 2, 1, true),
-        257..=512 => (512, 2, 1, true),
-        _ if vectors <= 1 << 11 => (1024, 2, 1, true),
-        _ if vectors <= one_block => (1024, 4, 1, true),
-        _ if tiles(256, 2) <= m => (256, 2, tiles(256, 2), true),
-        _ if tiles(512, 2) <= m => (512, 2, tiles(512, 2), true),
-        _ if tiles(1024, 2) <= 2 * m => (1024, 2, tiles(1024, 2), true),
-        _ if vectors < 1 << 22 => (1024, 4, m, true),
-        _ if vectors < 1 << 25 => (512, 8, 4 * m, false),
-        _ => (1024, 8, 2 * m, false),
-    };
-    Shape { block, unroll, grid, spread: is_small, ahead: if is_small { unroll } else { 0 } }
+    let one = |block, unroll| Shape { block, unroll, grid: 1, spread: true, ahead: unroll };
+    let many = |block, unroll, grid, spread| Shape { block, unroll, grid, spread, ahead: unroll };
+    let is_integer = ty == Type::I32;
+    match vectors {
+        0..=256 => one(256, 2),
+        257..=1024 => one(512, 2),
+        1025..=2048 => one(1024, 2),
+        // Integers meet by one atomic, which is quicker than the messages of floats: more blocks, sooner.
+        _ if is_integer && tiles(256, 1) <= m => many(256, 2, tiles(256, 2).max(16), true),
+        _ if is_integer && tiles(256, 2) <= m => many(256, 2, m.min(3 * tiles(256, 2) / 2), true),
+        _ if is_integer && tiles(512, 2) <= m => many(512, 2, tiles(512, 2), false),
+        _ if is_integer && tiles(256, 2) <= 8 * m => many(256, 2, tiles(256, 2).min(4 * m), false),
+        _ if is_integer && tiles(512, 2) <= 8 * m => many(512, 2, 4 * m, false),
+        2049..=4096 => one(512, 8),
+        _ if !is_integer && tiles(1024, 8) == 1 => one(1024, 8),
+        _ if !is_integer && tiles(256, 2) <= m / 4 => many(256, 2, 3 * tiles(256, 2) / 2, true),
+        _ if !is_integer && tiles(256, 2) <= m / 2 => many(256, 2, m / 2, false),
+        _ if !is_integer && tiles(512, 2) <= m / 2 => many(512, 2, m / 2, ty == Type::F32),
+        _ if !is_integer && tiles(1024, 2) <= m / 2 => many(1024, 2, m / 2, true),
+        _ if ty == Type::F32 && tiles(512, 8) <= m / 2 => many(512, 8, m / 2, true),
+        _ if ty == Type::F32 && tiles(512, 8) <= m => many(512, 8, m, true),
+        _ if ty == Type::F64 && tiles(1024, 4) <= m / 2 => many(1024, 4, tiles(1024, 4), false),
+        _ if vectors <= 1 << 19 => many(1024, 4, m.min(tiles(1024, 4)), true),
+        _ if vectors <= 1 << 21 && ty != Type::F64 => many(512, 8, m, false),
+        _ if vectors <= 1 << 22 => many(1024, 4, m, ty == Type::F64),
+        _ if vectors < 1 << 25 => Shape { ahead: 0, ..many(512, 8, 4 * m, false) },
+        _ => Shape { ahead: 0, ..many(1024, 8, 2 * m, false) },
+    }
 }
 
 /// One launch, which may begin while the one before it ends.

@@ -1,5 +1,5 @@
-//! The `cargo course` command: the reader's verbs (`doctor`, `setup`, `book`, `exercise`, `watch`, `hint`, `reset`,
-//! `progress`) and the maintainer's (`ptx`, `bless`, `gate`). Every verb prints what it did and ends with status 0, or
+//! The `cargo course` command: the reader's verbs (`doctor`, `setup`, `book`, `measure`, `exercise`, `watch`, `hint`,
+//! `reset`, `progress`) and the maintainer's (`ptx`, `bless`, `gate`). Every verb prints what it did and ends with status 0, or
 //! says why not and ends with status 1; a verb, an option or an exercise that does not exist is status 2.
 
 use std::process::ExitCode;
@@ -17,6 +17,7 @@ mod faults;
 mod findings;
 mod gate;
 mod lessons;
+mod measure;
 mod ptx;
 mod results;
 mod setup;
@@ -52,6 +53,8 @@ enum Verb {
     Ptx(ptx::Options),
     /// Regenerate every file that is written by program: simulator data, tables, charts, the fault appendix
     Bless(bless::Options),
+    /// Time every chapter's kernels on this machine's GPU, and CUB beside them, and write one file
+    Measure(measure::Options),
     /// Run every check that CI runs beyond the tests, one line each
     Gate(gate::Options),
 }
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Verb::Setup => setup::run(),
         Verb::Ptx(options) => ptx::run(&options),
         Verb::Bless(options) => bless::run(&options),
+        Verb::Measure(options) => measure::run(&options),
         Verb::Gate(options) => gate::run(&options),
         Verb::Exercise(options) => return ended(exercise::run(&options)),
         Verb::Watch(options) => return ended(exercise::watch(&options)),

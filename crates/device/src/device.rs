@@ -13,7 +13,8 @@ use crate::scalar::{bytes_of, from_bytes};
 use crate::sim::Sim;
 use crate::source::COMMITTED_TARGET;
 use crate::{
-    Buffer, Call, Checks, Error, Foreign, Geometry, KernelSource, Module, Report, Scalar, Schedule, Timed, Timing,
+    Buffer, Call, Checks, Error, Foreign, Geometry, KernelSource, Module, Replays, Report, Scalar, Schedule, Timed,
+    Timing,
 };
 
 /// What the reader asked for with `--device`.
@@ -238,24 +239,25 @@ impl Device {
     /// # Errors
     /// [`Error::NothingToTime`], and as [`Device::launch`].
     pub fn time(&self, calls: &[Timed<'_>], flush: Option<&Call<'_>>, replays: u32) -> Result<Option<Timing>, Error> {
+        let timings = self.time_in_turns(&[calls], &Replays::new(replays, flush))?;
+        Ok(timings.and_then(|timings| timings.into_iter().next()))
+    }
+
+    /// As [`Device::time`], for several graphs, each with its own calls, that are replayed in turns (A B A B), so that what
+    /// changes on the card meanwhile meets all of them. One [`Timing`] for each.
+    ///
+    /// # Errors
+    /// As [`Device::time`].
+    pub fn time_in_turns(&self, graphs: &[&[Timed<'_>]], replays: &Replays<'_>) -> Result<Option<Vec<Timing>>, Error> {
         let Kind::Gpu(gpu) = &self.kind else { return Ok(None) };
         let is_nothing = |timed: &Timed<'_>| matches!(timed, Timed::Launches(calls) if calls.is_empty());
-        if replays == 0 || calls.is_empty() || calls.iter().any(is_nothing) {
+        let is_empty = |calls: &&[Timed<'_>]| calls.is_empty() || calls.iter().any(is_nothing);
+        if replays.count == 0 || graphs.is_empty() || graphs.iter().any(is_empty) {
             return Err(Error::NothingToTime);
         }
-        let flush = flush.map(prepare_gpu).transpose()?;
-        let mut prepared = Vec::new();
-        for timed in calls {
-            match timed {
-                Timed::Launches(calls) => {
-                    for call in calls {
-                        prepared.push(Prepared::Launch(prepare_gpu(call)?));
-                    }
-                }
-                Timed::Foreign(foreign) => prepared.push(Prepared::Foreign(foreign)),
-            }
-        }
-        gpu.time(&prepared, flush.as_ref(), calls.len() as u32, replays).map(Some)
+        let flush = replays.flush.map(prepare_gpu).transpose()?;
+        let graphs = graphs.iter().map(|calls| Ok((prepare_all(calls)?, calls.len() as u32)));
+        gpu.time(&graphs.collect::<Result<Vec<_>, Error>>()?, flush.as_ref(), replays).map(Some)
     }
 
     /// Puts a library's work into the stream and waits for it; nothing happens on the simulator.
@@ -297,6 +299,22 @@ fn prepare_gpu<'a>(call: &'a Call<'_>) -> Result<PreparedLaunch<'a>, Error> {
         Code::Gpu(code) => Ok((code, call.kernel, allowed(call), prepare(call)?)),
         Code::Sim(_) => Err(Error::OtherDevice { name: call.module.slug.clone() }),
     }
+}
+
+/// Calls as a GPU takes them, one after the other.
+fn prepare_all<'a>(calls: &'a [Timed<'_>]) -> Result<Vec<Prepared<'a>>, Error> {
+    let mut prepared = Vec::new();
+    for timed in calls {
+        match timed {
+            Timed::Launches(calls) => {
+                for call in calls {
+                    prepared.push(Prepared::Launch(prepare_gpu(call)?));
+                }
+            }
+            Timed::Foreign(foreign) => prepared.push(Prepared::Foreign(foreign)),
+        }
+    }
+    Ok(prepared)
 }
 
 /// Checks a call and lays out its arguments.

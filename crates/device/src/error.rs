@@ -241,6 +241,15 @@ pub enum Error {
         values: usize,
     },
 
+    /// A library that kernels are compared with cannot be used.
+    #[error("{name}: {problem}")]
+    Baseline {
+        /// Its file.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+
     /// A library refused its own work.
     #[error("the library's code failed: {problem}")]
     Foreign {

@@ -1,6 +1,7 @@
 //! One launch: kernel, geometry and arguments, checked the same way for both kinds of device, and what it reports.
 
 use std::fmt;
+use std::time::Duration;
 
 use simt::Parameter;
 
@@ -72,6 +73,30 @@ pub enum Timed<'a> {
 
 /// Puts a library's work into a CUDA stream, whose handle it is given, while that stream captures; `Err` says why not.
 pub type Foreign<'a> = dyn Fn(*mut std::ffi::c_void) -> Result<(), String> + 'a;
+
+/// How graphs are replayed for their times.
+#[derive(Clone, Copy)]
+pub struct Replays<'a> {
+    /// Replays of each graph that are timed.
+    pub count: u32,
+    /// Launched before each replay, outside the time: a kernel that reads more than the L2 holds.
+    pub flush: Option<&'a Call<'a>>,
+    /// How long the GPU is kept busy before the clock counts, so that its own clocks have risen.
+    pub warm_up: Duration,
+    /// Where the timed replays of all graphs would take longer than this, there are fewer of them, but at least
+    /// [`Replays::LEAST`] of each if so many were asked for.
+    pub patience: Duration,
+}
+
+impl<'a> Replays<'a> {
+    /// What patience leaves of any number of replays.
+    pub const LEAST: u32 = 5;
+
+    /// `count` replays, however long they take, after a warm-up that does for a GPU that was idle.
+    pub fn new(count: u32, flush: Option<&'a Call<'a>>) -> Self {
+        Replays { count, flush, warm_up: Duration::from_millis(50), patience: Duration::MAX }
+    }
+}
 
 /// A measured time. All times are per call (a whole reduction, all its launches).
 #[derive(Debug, Clone, Copy, PartialEq)]

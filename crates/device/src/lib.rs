@@ -8,6 +8,7 @@
 //! Only this crate names cudarc. A missing driver, a missing NVRTC, an old driver, memory that does not suffice and a
 //! launch that fails are ordinary errors of one clear sentence; nothing here panics.
 
+mod baseline;
 mod buffer;
 mod device;
 mod error;
@@ -20,10 +21,11 @@ mod scalar;
 mod sim;
 mod source;
 
+pub use baseline::{Baseline, BaselineSum};
 pub use buffer::{Buffer, DeviceAddress};
 pub use device::{Choice, Description, Device, SimOptions};
 pub use error::Error;
-pub use launch::{Arg, Call, Foreign, Geometry, Report, Timed, Timing};
+pub use launch::{Arg, Call, Foreign, Geometry, Replays, Report, Timed, Timing};
 pub use module::{Module, Origin, Resources};
 pub use probe::{Driver, Probe, probe};
 pub use scalar::Scalar;

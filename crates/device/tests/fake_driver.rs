@@ -6,12 +6,14 @@
 
 #![cfg(target_os = "linux")]
 
+use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use device::nvrtc::{Nvrtc, Place, pinned};
-use device::{Arg, Call, Choice, Device, Error, Geometry, KernelSource, SimOptions, Timed, Timing};
+use device::{Arg, Baseline, Call, Choice, Device, Error, Geometry, KernelSource, Replays, SimOptions, Timed, Timing};
 
 const N: u32 = 1000;
 const BLOCK: u32 = 256;
@@ -104,18 +106,44 @@ fn tell() -> Result<(), Error> {
     let expected: Vec<i32> = values.chunks(BLOCK as usize).map(|block| block.iter().sum()).collect();
     println!("sums right: {}", device.download(&sums)? == expected);
 
-    let calls: Vec<Timed<'_>> =
-        (0..3).map(|_| Timed::Launches(vec![call(kernel, BLOCK), call(kernel, BLOCK)])).collect();
-    let Timing { median_us, min_us, max_us, replays, calls } =
-        device.time(&calls, None, 5)?.expect("a GPU has a clock");
-    println!("time: {calls} calls, {replays} replays, in order {}", min_us <= median_us && median_us <= max_us);
-    println!("at least two launches' time: {}", min_us >= 200.0);
+    time(&device, &|| call(kernel, BLOCK))?;
 
     println!("huge: {}", device.alloc::<f64>("huge", 1 << 40).expect_err("no room"));
     println!("wide: {}", device.launch(&call(kernel, 2048)).expect_err("too many threads"));
     println!("absent: {}", device.launch(&call("no_such_kernel", 32)).expect_err("no such kernel"));
     println!("nothing: {}", device.time(&[], None, 5).expect_err("nothing to time"));
     Ok(())
+}
+
+/// Two graphs in turns, one of launches and one of a library's work, with a flush before every replay.
+fn time<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error> {
+    let baseline = Baseline::open(Path::new("libcuda.so"))?;
+    let values: Vec<i32> = (0..N as i32).map(|i| 3 * i * i).collect();
+    let input = device.upload("input", &values)?;
+    let sum = baseline.sum::<i32>(device, u64::from(N) - 3)?;
+    device.run_foreign(&sum.work(&input, 3))?;
+    let right = sum.result(device)? == Some(values[3..].iter().sum());
+    println!("library {}, its sum is right: {right}", baseline.version());
+    println!("short: {}", device.run_foreign(&sum.work(&input, 4)).expect_err("one is missing"));
+    println!("unlucky: {}", baseline.sum::<i32>(device, 13).expect_err("refused"));
+    println!("no f32: {}", baseline.sum::<f32>(device, 1).is_err());
+    println!("no library: {}", Baseline::open(Path::new("no_such_library.so")).expect_err("it is not there"));
+
+    let work = sum.work(&input, 0);
+    let launches: Vec<Timed<'_>> = (0..3).map(|_| Timed::Launches(vec![call(), call()])).collect();
+    let library_calls: Vec<Timed<'_>> = (0..4).map(|_| Timed::Foreign(&work)).collect();
+    let flush = call();
+    let replays = Replays { warm_up: Duration::from_millis(1), ..Replays::new(5, Some(&flush)) };
+    let timings = device.time_in_turns(&[&launches, &library_calls], &replays)?.expect("a GPU has a clock");
+    for Timing { median_us, min_us, max_us, replays, calls } in &timings {
+        println!("time: {calls} calls, {replays} replays, in order {}", min_us <= median_us && median_us <= max_us);
+    }
+    println!("a graph of launches: {}, of a library: {}", timings[0].min_us >= 200.0, timings[1].min_us >= 100.0);
+    let refused = |_: *mut c_void| Err("the library is tired".to_string());
+    let error = device.time(&[Timed::Foreign(&refused)], None, 5).expect_err("refused");
+    println!("refused: {error}");
+    // The capture ended all the same.
+    device.launch(&call()).map(|_| ())
 }
 
 #[test]
@@ -127,8 +155,17 @@ fn a_chapter_runs_on_committed_ptx() {
         "cuda: Some(\"13.0\"), multiprocessors: Some(4), l2_bytes: Some(1048576), memory_bytes: Some(1073741824)",
         "code: committed; Some(Resources { registers: 40, shared_bytes: 10, local_bytes: 30 })",
         "sums right: true",
+        "library 3.0.1, its sum is right: true",
+        "short: the library's code failed: input has 1000 elements, and the last of this sum is the 1001th",
+        "unlucky: the library's code failed: invalid argument",
+        "no f32: true",
+        "no library: no_such_library.so: ",
         "time: 3 calls, 5 replays, in order true",
-        "at least two launches' time: true",
+        "time: 4 calls, 5 replays, in order true",
+        "a graph of launches: true, of a library: true",
+        // A flush (L) before each pair of events (E) around a replay (G with what it holds), in turns.
+        "timeline: LEG6ELEG4ELEG6ELEG4ELEG6ELEG4ELEG6ELEG4ELEG6ELEG4E\n",
+        "refused: the library's code failed: the library is tired",
         "huge: huge: no room on the GPU for 8796093022208 bytes: 536870912 of 1073741824 are free; take a smaller --n",
         "wide: interleaved_modulo_i32 cannot be launched as grid 4x1x1, block 2048x1x1: a block has at most \
          1024 threads",

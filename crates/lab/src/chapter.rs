@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::op::Op;
 use crate::plan::{Ask, Plan};
 use crate::session::Session;
+use crate::sweep::Sweep;
 
 /// A chapter.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +23,8 @@ pub struct Chapter {
     pub mistakes: &'static [Mistake],
     /// What this chapter, and no other, says after its tables. The session it is given runs the simulator.
     pub notes: Option<Notes>,
+    /// The geometries that `--sweep` compares.
+    pub sweep: Option<Sweep>,
 }
 
 /// One kernel of a chapter and how it is launched.
@@ -61,6 +64,12 @@ pub struct Variant {
     pub compute_capability: u32,
     /// Whether it sums in place and destroys its input.
     pub in_place: bool,
+    /// Whether its blocks add to one value in the order in which they come by: sums of floats then differ from run to run in
+    /// their last bits, on a GPU.
+    pub unordered: bool,
+    /// Elements by which the small case of a mistake is shifted from the start of its allocation; 0 but for mistakes that
+    /// need unaligned input to show.
+    pub offset: usize,
 }
 
 /// The number that a kernel is tuned by: elements a thread, for instance. There is an instance for each of its values.
@@ -109,6 +118,10 @@ pub struct Note {
 }
 
 impl Chapter {
+    /// What most chapters have in common, for the rest of a literal: no mistake, no note and no sweep.
+    pub const BASE: Chapter =
+        Chapter { slug: "", title: "", before: None, variants: &[], mistakes: &[], notes: None, sweep: None };
+
     /// The variant of that name.
     pub fn variant(&self, name: &str) -> Option<&'static Variant> {
         self.variants.iter().find(|variant| variant.name == name)
@@ -145,6 +158,8 @@ impl Variant {
         kernels: None,
         compute_capability: 80,
         in_place: false,
+        unordered: false,
+        offset: 0,
     };
 
     /// The entry of the PTX that computes `op` of this type with blocks of `block` threads; that of a variant whose plan

@@ -55,6 +55,9 @@ pub struct Args {
     /// Print the launches that would take n elements to one value, and run nothing
     #[arg(long)]
     pub plan: bool,
+    /// Compare many geometries: elements a thread, blocks, threads, and what else the chapter varies
+    #[arg(long, conflicts_with_all = ["input", "block", "grid", "factor", "op", "plan", "trace", "once"])]
+    pub sweep: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
@@ -64,7 +67,7 @@ pub struct Args {
     /// Write every step of one variant to this file (simulator only)
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
-    /// Run every variant and type at many sizes and write the record of this device
+    /// Run every variant and type at many sizes, or with --sweep every geometry, and write the record of this device
     #[arg(long, value_name = "FILE.json", help_heading = "For maintainers", conflicts_with_all = ["n", "input", "json"])]
     pub record: Option<PathBuf>,
     /// Launch each kernel once and time nothing, so that a profiler sees one launch sequence
@@ -107,8 +110,12 @@ impl Args {
                 crate::text::wrapped(variant.idea, &" ".repeat(23))
             ));
         }
-        let command =
-            Args::command().name(chapter.slug).about(chapter.title).after_help(variants).term_width(crate::text::WIDTH);
+        let command = Args::command()
+            .name(chapter.slug)
+            .about(chapter.title)
+            .after_help(variants)
+            .term_width(crate::text::WIDTH)
+            .mut_arg("sweep", |sweep| sweep.hide(chapter.sweep.is_none()));
         Args::from_arg_matches(&command.try_get_matches_from(args)?)
     }
 
@@ -153,6 +160,9 @@ impl Args {
             if let Some(block) = self.block.filter(|&block| !variant.blocks.allows(block)) {
                 return Err(Error::Usage(format!("--block {block}: {} takes {}", variant.name, variant.blocks)));
             }
+        }
+        if self.sweep && chapter.sweep.is_none() {
+            return Err(Error::Usage(format!("--sweep: {} has no geometries to compare", chapter.slug)));
         }
         if self.trace.is_some() && variants.len() != 1 {
             return Err(Error::Usage("--trace: a trace is of one kernel, so choose it with --variant NAME".to_owned()));

@@ -4,7 +4,7 @@
 //! microseconds which a replay itself costs count little. Cold, each reduction reads a copy of the input of its own, and
 //! before each replay a kernel reads more than the L2 holds, so that none of the copies is left in it.
 
-use device::{Arg, Buffer, Call, Device, Geometry, KernelSource, Module, Scalar, Timed, Timing};
+use device::{Arg, Buffer, Call, Device, DeviceAddress, Geometry, KernelSource, Module, Timed, Timing};
 
 use crate::Variant;
 use crate::element::{Array, Element};
@@ -17,11 +17,11 @@ pub const REPLAYS: u32 = 15;
 /// Most reductions of one graph.
 const CALLS_MAX: u64 = 64;
 /// Fewest, as long as there is room for their inputs.
-const CALLS_MIN: u64 = 3;
+pub const CALLS_MIN: u64 = 3;
 /// What all copies of the input may take, unless [`CALLS_MIN`] of them take more.
 const COPIES_BYTES: u64 = 1 << 30;
 /// Reductions of the same array in the graph that is timed warm.
-const WARM_CALLS: usize = 64;
+pub const WARM_CALLS: usize = 64;
 /// What is read to empty the L2, as a multiple of it.
 const FLUSH_FACTOR: u64 = 4;
 /// The kernels that flush and that measure the ceiling.
@@ -44,6 +44,25 @@ pub struct Flush {
     multiprocessors: u32,
 }
 
+/// How the reading kernel is launched.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    kernel: &'static str,
+    block: u32,
+    blocks_per_multiprocessor: u32,
+}
+
+impl Reading {
+    /// Those among which the read ceiling of a card is looked for: with four and eight loads of a thread on their way.
+    pub const ALL: [Reading; 5] = [
+        Reading { kernel: "read_all_4", block: 1024, blocks_per_multiprocessor: 2 },
+        Reading { kernel: "read_all_4", block: 512, blocks_per_multiprocessor: 4 },
+        Reading { kernel: "read_all_4", block: 256, blocks_per_multiprocessor: 16 },
+        Reading { kernel: "read_all_8", block: 1024, blocks_per_multiprocessor: 2 },
+        Reading { kernel: "read_all_8", block: 512, blocks_per_multiprocessor: 4 },
+    ];
+}
+
 impl Flush {
     /// Loads the kernel and allocates what it reads.
     ///
@@ -60,14 +79,14 @@ impl Flush {
 
     /// The launch that empties the L2.
     pub fn call(&self) -> Call<'_> {
-        self.read(&self.large, 2 * self.multiprocessors, 1024)
+        self.read((&self.large, 0), self.large.bytes(), Reading::ALL[0])
     }
 
-    /// A launch that reads all of `buffer`.
-    pub fn read<'a, T: Scalar>(&'a self, buffer: &'a Buffer<T>, grid: u32, block: u32) -> Call<'a> {
-        let vectors = (buffer.bytes() / 16) as u32;
-        let args = vec![Arg::Address(buffer, 0), Arg::Address(&self.out, 0), Arg::U32(vectors)];
-        Call { module: &self.module, kernel: "read_all", geometry: Geometry::linear(grid, block), args }
+    /// A launch that reads `bytes` bytes, a multiple of 16, of an array from an aligned offset in bytes on.
+    pub fn read<'a>(&'a self, from: (&'a dyn DeviceAddress, u64), bytes: u64, reading: Reading) -> Call<'a> {
+        let args = vec![Arg::Address(from.0, from.1), Arg::Address(&self.out, 0), Arg::U32((bytes / 16) as u32)];
+        let grid = reading.blocks_per_multiprocessor * self.multiprocessors;
+        Call { module: &self.module, kernel: reading.kernel, geometry: Geometry::linear(grid, reading.block), args }
     }
 
     /// A launch that does nothing.
@@ -164,5 +183,31 @@ impl Session<'_> {
             let _ = self.flush.set(Flush::new(&self.device, &self.source)?); // nobody else sets it
         }
         self.flush.get().ok_or_else(|| Error::Usage("the L2 cannot be emptied".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use device::{Choice, SimOptions};
+
+    use super::*;
+    use crate::session::built_root;
+
+    #[test]
+    fn the_reading_kernels_read_every_sector_once_and_write_nothing() {
+        let device = Device::open(Choice::Sim, SimOptions::default()).unwrap();
+        let flush = Flush::new(&device, &KernelSource::in_root(&built_root(), CEILING)).unwrap();
+        // For one multiprocessor, neither a multiple of a round nor of a warp's loads; after an offset.
+        let words = 4 * (4 * 4096 + 1035);
+        let array = device.upload("in", &(0..words + 64).collect::<Vec<u32>>()).unwrap();
+        for reading in Reading::ALL {
+            let report = device.launch(&flush.read((&array, 256), u64::from(words) * 4, reading)).unwrap();
+            let counters = report.counters.unwrap();
+            assert!(report.faults.is_empty(), "{reading:?}: {:?}", report.faults);
+            // 32 bytes a sector; the last one is read by half.
+            assert_eq!(counters.global_ld_sectors, u64::from(words).div_ceil(8), "{reading:?}");
+            assert_eq!(counters.global_st_sectors, 0, "{reading:?}");
+        }
+        assert!(device.launch(&flush.nothing(2, 1024)).unwrap().faults.is_empty());
     }
 }

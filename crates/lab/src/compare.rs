@@ -53,7 +53,10 @@ fn simulated(runs: &[Run], root: &Path, slug: &str, variant: &str, ty: Type) -> 
             row("warp instructions", &["inst_executed"]),
             row("barriers", &["barriers"]),
             row("shared-memory wavefronts", &["shared_ld_wavefronts", "shared_st_wavefronts"]),
-            row("global-memory sectors", &["global_ld_sectors", "global_st_sectors"]),
+            row(
+                "global-memory sectors",
+                &["global_ld_sectors", "global_st_sectors", "global_atom_sectors", "global_red_sectors"],
+            ),
             Row { name: "lane efficiency".to_owned(), plain: String::new(), cells: lanes },
         ],
     };

@@ -89,6 +89,16 @@ impl Value {
         }
     }
 
+    /// What [`Value::bits`] wrote; `None` for any other text.
+    pub fn from_bits(ty: Type, text: &str) -> Option<Value> {
+        let bits = u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()?;
+        Some(match ty {
+            Type::I32 => Value::I32(u32::try_from(bits).ok()? as i32),
+            Type::F32 => Value::F32(f32::from_bits(u32::try_from(bits).ok()?)),
+            Type::F64 => Value::F64(f64::from_bits(bits)),
+        })
+    }
+
     /// A JSON number with the fewest digits that read back as the same value; infinities and NaN as strings.
     pub fn json(self) -> serde_json::Value {
         match self {
@@ -229,6 +239,20 @@ mod tests {
         assert_eq!(Value::F32(0.0).bits(), "0x00000000");
         assert_eq!(Value::F32(-0.0).bits(), "0x80000000");
         assert_eq!(Value::I32(-1).bits(), "0xffffffff");
+    }
+
+    #[test]
+    fn bits_read_back() {
+        for value in [Value::I32(-7), Value::F32(-0.1), Value::F64(f64::MIN_POSITIVE)] {
+            let ty = match value {
+                Value::I32(_) => Type::I32,
+                Value::F32(_) => Type::F32,
+                Value::F64(_) => Type::F64,
+            };
+            let read = Value::from_bits(ty, &value.bits()).expect("what was written");
+            assert_eq!(read.bits(), value.bits());
+        }
+        assert!(Value::from_bits(Type::F32, "0x123456789").is_none() && Value::from_bits(Type::I32, "12").is_none());
     }
 
     #[test]

@@ -143,8 +143,13 @@ pub(crate) fn block(ground: &Ground<'_>, from: (i32, i32), to: (i32, i32), colou
 /// # Errors
 /// [`Error::Chart`].
 pub(crate) fn text(ground: &Ground<'_>, text: &str, at: (i32, i32), size: i32, anchor: HPos) -> Result<()> {
-    let style = ("sans-serif", size).into_font().color(&INK).pos(Pos::new(anchor, VPos::Center));
+    let style = text_style(size, Pos::new(anchor, VPos::Center));
     drawn(ground.draw(&Text::new(text.to_owned(), at, style)))
+}
+
+/// Text of this size in the ink of the page, and which point of it is placed.
+pub(crate) fn text_style(size: i32, pos: Pos) -> TextStyle<'static> {
+    ("sans-serif", size).into_font().color(&INK).pos(pos)
 }
 
 pub(crate) fn drawn<E: std::error::Error + Send + Sync>(
@@ -172,7 +177,7 @@ pub(crate) fn description(panels: &[Panel]) -> String {
 
 /// Makes the drawing scale with its place and take its ink from the text around it. On its own, in a browser's window, it
 /// follows the reader's preference for light or dark; `svg:root` does not match inside a page.
-fn embeddable(svg: &str, title: &str, description: &str) -> String {
+pub(crate) fn embeddable(svg: &str, title: &str, description: &str) -> String {
     let body = svg.split_once('>').map_or(svg, |(_, body)| body).trim_start();
     let body = body.replace("#000000", "currentColor");
     let height = attribute(svg, "height").unwrap_or_default();

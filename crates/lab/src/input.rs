@@ -10,6 +10,9 @@ use crate::text::grouped;
 /// The seed when the reader gives none, and that of every record.
 pub const SEED: u64 = 1;
 
+/// Fewer elements are not worth a thread.
+const ELEMENTS_PER_THREAD_MIN: usize = 1 << 20;
+
 /// `n` random numbers: every i32 alike (their sums wrap, on the GPU and in the reference), floats in [-1, 1). Element i
 /// depends on the seed and i alone, so that a longer array begins with the shorter one. Never constant: an array of
 /// ones hides most errors of indexing.
@@ -21,8 +24,24 @@ pub fn random(ty: Type, n: usize, seed: u64) -> Array {
     }
 }
 
-fn elements<T: Element>(n: usize, seed: u64) -> Vec<T> {
-    (0..n as u64).map(|i| T::from_random(split_mix(seed, i))).collect()
+/// The numbers of [`random`] as a vector; long ones are made by all cores.
+pub fn elements<T: Element>(n: usize, seed: u64) -> Vec<T> {
+    let mut values = vec![T::from_random(0); n];
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let part = n.div_ceil(threads).max(ELEMENTS_PER_THREAD_MIN);
+    let fill = |start: usize, part: &mut [T]| {
+        part.iter_mut().zip(start as u64..).for_each(|(value, i)| *value = T::from_random(split_mix(seed, i)));
+    };
+    std::thread::scope(|scope| {
+        for (k, values) in values.chunks_mut(part).enumerate() {
+            if n <= part {
+                fill(0, values);
+            } else {
+                scope.spawn(move || fill(k * part, values));
+            }
+        }
+    });
+    values
 }
 
 /// Element `i` of the SplitMix64 sequence (Steele, Lea, Flood 2014): stable for ever, unlike a library's default generator.
@@ -90,6 +109,15 @@ mod tests {
             "a longer array begins with the shorter one"
         );
         assert_ne!(random(Type::I32, 3, 1), random(Type::I32, 3, 2));
+    }
+
+    #[test]
+    fn threads_make_the_same_numbers() {
+        let n = 2 * ELEMENTS_PER_THREAD_MIN + 5;
+        let values: Vec<i32> = elements(n, 7);
+        for i in (0..n as u64).step_by(997) {
+            assert_eq!(values[i as usize], i32::from_random(split_mix(7, i)), "element {i}");
+        }
     }
 
     #[test]

@@ -21,6 +21,8 @@ use crate::{Chapter, Variant};
 
 const WAVEFRONTS: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_";
 const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_";
+const ATOM: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum";
+const RED: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum";
 /// Of the H200 that the files come from: with no more blocks than this, each has a multiprocessor to itself.
 const MULTIPROCESSORS: u64 = 132;
 
@@ -143,12 +145,13 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
 }
 
 /// The rows of [`table`]: what the reader calls it, and Nsight Compute's name.
-const ROWS: [(&str, &str); 6] = [
+const ROWS: [(&str, &str); 7] = [
     ("shared-memory load wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"),
     ("of them bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"),
     ("shared-memory store wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"),
     ("global-memory load sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
     ("global-memory store sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),
+    ("global-memory atomic sectors, atom and red", ATOM),
     ("instructions: SASS on the card, PTX here", INSTRUCTIONS),
 ];
 
@@ -165,7 +168,9 @@ pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Strin
         let is_own =
             |case: &NcuCase| case.kernel(chapter).is_some_and(|(v, ty)| v.name == variant.name && ty == Type::I32);
         let mut own: Vec<_> = cases.iter().filter(|(case, _)| is_own(case)).collect();
-        own.sort_by_key(|(case, _)| std::cmp::Reverse(case.n));
+        // Of the launches of one run, the widest.
+        own.sort_by_key(|(case, _)| std::cmp::Reverse((case.n, case.grid.total())));
+        own.dedup_by_key(|(case, _)| case.n);
         own.truncate(2);
         own
     };
@@ -173,11 +178,7 @@ pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Strin
     for variant in chapter.variants {
         for (case, counters) in firsts(variant) {
             for (plain, key) in ROWS {
-                let simulated = if key == INSTRUCTIONS { "ptx_inst_executed" } else { key };
-                let (Some(&on_card), Some(metric)) = (case.metrics.get(key), Metric::named(simulated)) else {
-                    continue;
-                };
-                let here = (metric.value)(counters);
+                let Some((on_card, here)) = both(case, counters, key) else { continue };
                 if on_card != 0.0 || here != 0.0 {
                     let (on_card, here) = (grouped(on_card as u64), grouped(here as u64));
                     let (name, n) = (variant.name, grouped(case.n));
@@ -193,6 +194,21 @@ pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Strin
     Ok(out)
 }
 
+/// What the card and the simulator counted under this name. An `atom` whose result nobody reads is a `red` on the card,
+/// where `ptxas` sees that, and both are counted together under the name of the one; there is nothing under the other's.
+fn both(case: &NcuCase, counters: &Counters, key: &str) -> Option<(f64, f64)> {
+    let one = |on_card: &str, here: &str| Some((*case.metrics.get(on_card)?, (Metric::named(here)?.value)(counters)));
+    match key {
+        RED => None,
+        ATOM => {
+            let (atoms, reds) = (one(ATOM, ATOM)?, one(RED, RED)?);
+            Some((atoms.0 + reds.0, atoms.1 + reds.1))
+        }
+        INSTRUCTIONS => one(INSTRUCTIONS, "ptx_inst_executed"),
+        _ => one(key, key),
+    }
+}
+
 impl NcuCase {
     /// The variant and the type that this launch was of.
     fn kernel(&self, chapter: &Chapter) -> Option<(&'static Variant, Type)> {
@@ -204,8 +220,7 @@ impl NcuCase {
 
 fn compare_case(case: &NcuCase, counters: &Counters, comparison: &mut Comparison) {
     for metric in METRICS.iter().filter(|metric| metric.tier == Tier::AddressExact) {
-        let Some(&measured) = case.metrics.get(metric.key) else { continue };
-        let simulated = (metric.value)(counters);
+        let Some((measured, simulated)) = both(case, counters, metric.key) else { continue };
         comparison.compared += 1;
         let surplus = measured - simulated;
         if surplus == 0.0 || arbitration(case, counters, metric.key) == Some(surplus) {

@@ -11,11 +11,11 @@ use crate::error::Result;
 use crate::hardware::{GpuRecord, PRIME};
 use crate::input::{SEED, random};
 use crate::record::{N, OPTIONS, is_stale};
-use crate::reference::reference;
+use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 use crate::show::{self, Shown};
 use crate::text::{grouped, per_cent, three_digits};
-use crate::{Chapter, Mistake, Variant, Wish, chart, compare, counts, hardware, ncu, record};
+use crate::{Chapter, Mistake, Variant, Wish, chart, compare, counts, hardware, ncu, record, sweep};
 
 /// Schedules that the page of an undefined kernel compares.
 const SCHEDULES: [Schedule; 5] = [
@@ -55,12 +55,14 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
     let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
     let full: Vec<Run> = runs.iter().filter(|run| run.n == N && run.ty == Type::I32).cloned().collect();
     let notes = crate::program::notes(&session)?;
+    let mistakes = mistake_runs(chapter, root)?;
     let mut facts = run_facts(runs);
+    facts.extend(mistakes.iter().flat_map(mistake_facts));
     facts.extend(notes.iter().flat_map(|note| note.facts.clone()));
     let mut files = vec![
         ("counters.md".to_owned(), counters_table(&full)),
         ("run.txt".to_owned(), terminal_text(&session, &full, &notes)?),
-        ("faults.txt".to_owned(), faults(chapter, root, &full)?),
+        ("faults.txt".to_owned(), faults(root, &full, &mistakes)),
     ];
     if let Some(svg) = chart::svg(chapter, "simulator", &full)? {
         files.push(("counters.svg".to_owned(), svg));
@@ -83,6 +85,11 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
         None => "*No profiler has read this chapter's launches yet.*\n".to_owned(),
     };
     files.push(("ncu.md".to_owned(), profiled));
+    if let Some(sweep) = &chapter.sweep {
+        let (more, of_sweep) = sweep::fragments(chapter, sweep, root)?;
+        files.extend(more);
+        facts.extend(of_sweep);
+    }
     files.push(("facts.md".to_owned(), facts_text(&facts)));
     Ok(files)
 }
@@ -105,15 +112,28 @@ fn counters_table(runs: &[Run]) -> String {
 }
 
 /// The reports of the announced faults, and of the mistakes that the page shows.
-fn faults(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<String> {
-    let announced = runs.iter().filter(|run| run.variant.announced.is_some()).cloned();
-    let mistakes = chapter.mistakes.iter().map(|mistake| run_mistake(chapter, mistake, root));
-    let runs = announced.map(Ok).chain(mistakes).collect::<Result<Vec<Run>>>()?;
-    let faulty = runs.iter().filter(|run| !run.faults.is_empty());
-    Ok(faulty.map(|run| show::findings(&run.faults, root)).collect::<Vec<_>>().join("\n"))
+fn faults(root: &Path, runs: &[Run], mistakes: &[Run]) -> String {
+    let announced = runs.iter().filter(|run| run.variant.announced.is_some());
+    let faulty = announced.chain(mistakes).filter(|run| !run.faults.is_empty());
+    faulty.map(|run| show::findings(&run.faults, root)).collect::<Vec<_>>().join("\n")
 }
 
-/// Runs a wrong kernel of the page over one full block of i32.
+fn mistake_runs(chapter: &Chapter, root: &Path) -> Result<Vec<Run>> {
+    chapter.mistakes.iter().map(|mistake| run_mistake(chapter, mistake, root)).collect()
+}
+
+/// What a mistake comes to: for those that no fault gives away, the wrong result is all that there is to see.
+fn mistake_facts(run: &Run) -> Vec<Fact> {
+    let facts = [
+        ("n", grouped(run.n)),
+        ("result", run.result.to_string()),
+        ("expected", run.expected.to_string()),
+        ("found", found(run)),
+    ];
+    facts.into_iter().map(|(name, value)| (format!("mistake-{}-{name}", run.variant.name), value)).collect()
+}
+
+/// Runs a wrong kernel of the page over one full block of i32, for the first operation that it has.
 ///
 /// # Errors
 /// A kernel that does not compile or run at all.
@@ -124,14 +144,16 @@ pub fn run_mistake(chapter: &Chapter, mistake: &'static Mistake, root: &Path) ->
     let source = KernelSource { slug: variant.name.to_owned(), cu: file("cu"), ptx: file("ptx") };
     let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
     let block = variant.blocks.default;
-    run_random(&session, variant, (variant.elements_per_block)(block))
+    run_random(&session, variant, (variant.elements_per_block)(block), variant.offset)
 }
 
-/// Runs a variant over `n` random i32.
-fn run_random(session: &Session<'_>, variant: &'static Variant, n: u64) -> Result<Run> {
+/// Runs a variant over `n` random i32 that begin `offset` elements into their allocation, for the first operation that it
+/// has.
+fn run_random(session: &Session<'_>, variant: &'static Variant, n: u64, offset: usize) -> Result<Run> {
     let input = random(Type::I32, n as usize, SEED);
-    let reference = reference(&input);
-    session.run(Job { variant, wish: Wish::default(), input: &input, reference: &reference, offset: 0 })
+    let wish = Wish { op: variant.ops.first().copied().unwrap_or_default(), ..Wish::default() };
+    let reference = reference_of(wish.op, &input);
+    session.run(Job { variant, wish, input: &input, reference: &reference, offset })
 }
 
 fn run_facts(runs: &[Run]) -> Vec<Fact> {
@@ -164,7 +186,7 @@ fn schedules(chapter: &Chapter, root: &Path, variant: &'static Variant) -> Resul
     for schedule in SCHEDULES {
         let source = KernelSource::in_root(root, chapter.slug);
         let session = Session::open_source(chapter, source, Choice::Sim, SimOptions { schedule, ..OPTIONS })?;
-        let run = run_random(&session, variant, PRIME)?;
+        let run = run_random(&session, variant, PRIME, 0)?;
         let name = schedule.to_string();
         let right = if run.verdict.right { "yes" } else { "no" };
         let found = found(&run);
@@ -213,14 +235,20 @@ fn gpu_table(record: &GpuRecord, stale: Option<String>) -> String {
         }
         out.push('\n');
     }
+    out.push_str(&provenance(record, stale));
+    out
+}
+
+/// The line below a table that says where its times come from, and whether they still say something.
+pub(crate) fn provenance(record: &GpuRecord, stale: Option<String>) -> String {
     let driver = record.driver.as_deref().unwrap_or("unknown");
     let cuda = record.cuda.as_deref().unwrap_or("unknown");
-    out.push_str(&format!(
+    let mut out = format!(
         "\n<small>Measured on an {} (driver {driver}, CUDA {cuda}) on {}, with `{}`; cold medians.</small>\n",
         record.device,
         compare::day(&record.date),
         record.command
-    ));
+    );
     if let Some(stale) = stale {
         out.push_str(&format!("\n**This record is stale: {stale}.**\n"));
     }

@@ -16,6 +16,7 @@ use crate::progress::Progress;
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 use crate::show::Shown;
+use crate::sweep::{self, Numbers, Sweep};
 use crate::text::grouped;
 use crate::{Chapter, Variant, chart, hardware, json, record, show};
 
@@ -95,9 +96,14 @@ pub(crate) fn execute(
         );
     }
     if let Some(file) = &args.record {
-        return Ok(make_record(&mut session, file)?);
+        return Ok(make_record(&mut session, file, args.sweep)?);
     }
     let default_n = if session.device().is_gpu() { GPU_N } else { record::N };
+    if let Some(sweep) = chapter.sweep.filter(|_| args.sweep) {
+        let ty = args.ty.unwrap_or(Type::I32);
+        let numbers = Numbers { ty, n: args.n.unwrap_or(default_n), seed: args.seed.unwrap_or(SEED) };
+        return Ok(run_sweep(&mut session, &args, &sweep, &variants, numbers)?);
+    }
     let (source, ty, n) = input.unwrap_or_else(|| {
         let seed = args.seed.unwrap_or(SEED);
         (Source::Random { seed }, args.ty.unwrap_or(Type::I32), args.n.unwrap_or(default_n))
@@ -137,6 +143,36 @@ fn run(
     let shown = Shown { session, input: words, runs: &runs, notes: &notes, chart: chart.as_deref() };
     let status = u8::from(shown.statuses().iter().any(|status| status.fails()));
     let text = if args.json { format!("{:#}\n", json::object(session, seed, &runs)) } else { shown.text()? };
+    Ok(Output { text, status })
+}
+
+/// Runs the geometries of a sweep over random numbers and says what they cost.
+fn run_sweep(
+    session: &mut Session<'_>,
+    args: &Args,
+    sweep: &Sweep,
+    variants: &[&'static Variant],
+    numbers: Numbers,
+) -> Result<Output> {
+    let Numbers { ty, n, seed } = numbers;
+    if n == 0 {
+        return Err(Error::Usage("--n 0: without elements there is no geometry to compare".to_owned()));
+    }
+    session.check_memory(ty, n, &Plan::default())?;
+    session.progress = Progress::new(0);
+    let points = sweep.run(session, &numbers, variants)?;
+    session.progress = Progress::hidden();
+    let title = format!("{}, {ty}", session.device().description().name);
+    let chart = save_chart(session, args, "-sweep", sweep::svg(&title, &points)?)?;
+    let status = u8::from(points.iter().any(|point| !point.right));
+    if args.json {
+        return Ok(Output { text: format!("{:#}\n", sweep::object(session, seed, &points)), status });
+    }
+    let words = input_words(None, Some(seed), ty, n);
+    let mut text = sweep::text(session, &points, &(sweep.conclusions)(&points), &words);
+    if let Some(chart) = chart {
+        text.push_str(&format!("\nchart    {}\n", chart.display()));
+    }
     Ok(Output { text, status })
 }
 
@@ -201,16 +237,18 @@ pub(crate) fn notes(session: &Session<'_>) -> Result<Vec<Note>> {
 
 /// Draws the chart where the reader wants it, or beside what cargo builds if the program runs in its source tree.
 fn draw(session: &Session<'_>, args: &Args, runs: &[Run]) -> Result<Option<PathBuf>> {
+    let svg = chart::svg(session.chapter, &session.device().description().name, runs)?;
+    save_chart(session, args, "", svg)
+}
+
+fn save_chart(session: &Session<'_>, args: &Args, what: &str, svg: Option<String>) -> Result<Option<PathBuf>> {
     let kind = session.device().description().kind;
     let by_default = || {
-        let name = format!("{}-{kind}.svg", session.chapter.slug);
+        let name = format!("{}{what}-{kind}.svg", session.chapter.slug);
         session.source.root().join("target").join("charts").join(name)
     };
     let wanted = args.chart.clone().or_else(|| (!args.json && !args.once).then(by_default));
-    let (Some(path), Some(svg)) = (wanted, chart::svg(session.chapter, &session.device().description().name, runs)?)
-    else {
-        return Ok(None);
-    };
+    let (Some(path), Some(svg)) = (wanted, svg) else { return Ok(None) };
     match record::write(&path, &svg) {
         Ok(()) => Ok(Some(short(&path))),
         // A folder that cannot be written is only an error if the reader named it.
@@ -233,21 +271,24 @@ fn short(path: &Path) -> PathBuf {
     here.unwrap_or_else(|| path.to_owned())
 }
 
-fn make_record(session: &mut Session<'_>, file: &Path) -> Result<Output> {
+fn make_record(session: &mut Session<'_>, file: &Path, is_sweep: bool) -> Result<Output> {
     if !session.device().is_gpu() {
         return Err(Error::Usage("--record is for a GPU: cargo course bless makes the simulator's record".to_owned()));
     }
     session.progress = Progress::new(0);
     // Without its folder, which would be a path of this machine and says nothing to others.
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    let command = format!("cargo run --release -p {} -- --device gpu --record {name}", session.chapter.slug);
-    let made = hardware::record(session, command, file)?;
-    let wrong = made
-        .cases
-        .iter()
-        .filter(|case| !case.ok && session.chapter.variant(&case.variant).is_none_or(|v| v.announced.is_none()));
-    let wrong = wrong.count();
-    let text =
-        format!("{} cases on {}, {wrong} wrong and not announced: {}\n", made.cases.len(), made.device, file.display());
+    let chapter = session.chapter;
+    let what = if is_sweep { " --sweep" } else { "" };
+    let command = format!("cargo run --release -p {} -- --device gpu{what} --record {name}", chapter.slug);
+    let made = match chapter.sweep.filter(|_| is_sweep) {
+        Some(sweep) => hardware::record_sweep(session, &sweep, command, file)?,
+        None => hardware::record(session, command, file)?,
+    };
+    let is_right = |name: &str| chapter.variant(name).is_none_or(|variant| variant.announced.is_none());
+    let cases = made.cases.iter().map(|case| (case.ok, &case.variant));
+    let all: Vec<_> = cases.chain(made.sweep.iter().map(|point| (point.right, &point.variant))).collect();
+    let wrong = all.iter().filter(|(right, variant)| !right && is_right(variant)).count();
+    let text = format!("{} cases on {}, {wrong} wrong and not announced: {}\n", all.len(), made.device, file.display());
     Ok(Output { text, status: u8::from(wrong > 0) })
 }

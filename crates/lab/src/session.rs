@@ -267,11 +267,16 @@ impl<'c> Session<'c> {
             self.progress.at(format!("{}, launch {} of {}", job.variant.name, i + 1, plan.passes.len()));
             reports.push(self.device.launch(call)?);
         }
-        let result = match arrays.sums.last() {
-            Some(last) => self.device.download(last)?.first().map_or(identity, |&v| v.value()),
-            None => identity,
-        };
-        Ok((result, reports))
+        Ok((self.result(&arrays)?.unwrap_or(identity), reports))
+    }
+
+    /// What the launches of a plan have left in its arrays; `None` if there are none.
+    ///
+    /// # Errors
+    /// A driver that does not give it.
+    pub fn result<T: Element>(&self, arrays: &Arrays<T>) -> Result<Option<Value>> {
+        let Some(last) = arrays.sums.last() else { return Ok(None) };
+        Ok(self.device.download(last)?.first().map(|&value| value.value()))
     }
 
     pub(crate) fn upload_shifted<T: Element>(&self, values: &[T], offset: usize) -> Result<Buffer<T>> {
@@ -285,14 +290,21 @@ impl<'c> Session<'c> {
     }
 
     /// The arrays that a plan writes: each sum is written once, so that a read of what was never written shows.
-    pub(crate) fn arrays<T: Element>(&self, plan: &Plan) -> Result<Arrays<T>> {
+    ///
+    /// # Errors
+    /// Memory that does not suffice.
+    pub fn arrays<T: Element>(&self, plan: &Plan) -> Result<Arrays<T>> {
         let sums = plan.sums.iter().enumerate();
         let sums = sums.map(|(i, &len)| Ok(self.device.alloc(&format!("sums{}", i + 1), len as usize)?));
         let state = self.device.upload("state", &vec![0u64; plan.state_words as usize])?;
         Ok(Arrays { sums: sums.collect::<Result<_>>()?, state })
     }
 
-    pub(crate) fn calls<'a, T: Element>(
+    /// The launches of a plan over the elements of `input` from `offset` on.
+    ///
+    /// # Errors
+    /// A variant that the device cannot run.
+    pub fn calls<'a, T: Element>(
         &'a self,
         variant: &Variant,
         plan: &'a Plan,
@@ -318,7 +330,7 @@ impl<'c> Session<'c> {
 }
 
 /// What a plan's launches write besides their input.
-pub(crate) struct Arrays<T: Element> {
+pub struct Arrays<T: Element> {
     sums: Vec<Buffer<T>>,
     state: Buffer<u64>,
 }

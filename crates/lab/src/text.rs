@@ -50,7 +50,7 @@ pub fn listed<S: AsRef<str>>(items: &[S]) -> String {
 /// Columns that fit a line of this many characters.
 pub const WIDTH: usize = 100;
 
-/// A table with named rows. Headers break at underscores, and columns that do not fit go into a further table below.
+/// A table with named rows. Headers break at underscores and blanks, and columns that do not fit go into a further table below.
 #[derive(Debug, Default)]
 pub struct Table {
     /// Heads of the columns.
@@ -124,9 +124,9 @@ impl Table {
     }
 }
 
-/// `unroll_syncwarp` as `unroll_` over `syncwarp`.
+/// `unroll_syncwarp` as `unroll_` over `syncwarp`, `threads a block` as three words.
 fn broken(header: &str) -> Vec<String> {
-    header.split_inclusive('_').map(str::to_owned).collect()
+    header.split_inclusive(['_', ' ']).map(|piece| piece.trim_end().to_owned()).collect()
 }
 
 fn push_line(out: &mut String, text: &str) {

@@ -5,46 +5,53 @@
 
 use std::time::{Duration, Instant};
 
-use cudarc::driver::{CudaEvent, CudaGraph, sys};
+use cudarc::driver::{CudaEvent, CudaGraph, DriverError, sys};
 
 use super::{Gpu, Prepared, PreparedLaunch, driver, launch_failed};
-use crate::{Error, Timing};
+use crate::{Error, Replays, Timing};
 
-/// How long the GPU is kept busy before the clock counts, so that its own clocks have risen.
-const WARM_UP: Duration = Duration::from_millis(50);
 /// At least this many replays of warm-up, however long each takes.
 const WARM_UP_REPLAYS: u32 = 3;
 
+/// What runs before each replay, if anything does; its kernel is looked up once.
+type Flush<'a> = Option<(sys::CUfunction, &'a PreparedLaunch<'a>)>;
+
 impl Gpu {
-    /// Times `launches`, which are the launches of `calls` calls one after the other, with `flush` before each replay.
+    /// Times graphs, each what it holds and the number of its calls, in turns.
     pub(crate) fn time(
         &self,
-        launches: &[Prepared<'_>],
+        graphs: &[(Vec<Prepared<'_>>, u32)],
         flush: Option<&PreparedLaunch<'_>>,
-        calls: u32,
-        replays: u32,
-    ) -> Result<Timing, Error> {
+        how: &Replays<'_>,
+    ) -> Result<Vec<Timing>, Error> {
         let failed = |error| driver::failed("time the kernels", error);
-        let flush = flush.map(|launch| Ok::<_, Error>((launch.0.function(launch.1)?, launch))).transpose()?;
-        let graph = self.capture(launches)?;
-        graph.upload().map_err(failed)?;
-        self.warm_up(&graph, launches)?;
+        let flush: Flush<'_> =
+            flush.map(|launch| Ok::<_, Error>((launch.0.function(launch.1)?, launch))).transpose()?;
+        let captured = graphs.iter().map(|(launches, _)| self.capture(launches)).collect::<Result<Vec<_>, Error>>()?;
+        captured.iter().try_for_each(CudaGraph::upload).map_err(failed)?;
+        let round = self.warm_up(&captured, graphs, flush, how.warm_up)?;
 
-        let event = || self.context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
-        let pairs = (0..replays).map(|_| Ok((event()?, event()?))).collect::<Result<Vec<_>, _>>().map_err(failed)?;
-        for (begin, end) in &pairs {
-            if let Some((function, (_, kernel, geometry, args))) = &flush {
-                let flushed = self.enqueue(*function, *geometry, args);
-                flushed.map_err(|error| launch_failed(kernel, *geometry, error))?;
+        let event = || self.context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(failed);
+        let rounds = (0..rounds(how, round)).map(|_| {
+            let pairs = captured.iter().map(|_| Ok((event()?, event()?)));
+            pairs.collect::<Result<Vec<_>, Error>>()
+        });
+        let rounds = rounds.collect::<Result<Vec<_>, Error>>()?;
+        for pairs in &rounds {
+            for (graph, (begin, end)) in captured.iter().zip(pairs) {
+                self.enqueue_flush(flush)?;
+                self.replay_between(graph, begin, end).map_err(failed)?;
             }
-            self.replay_between(&graph, begin, end).map_err(failed)?;
         }
         self.stream.synchronize().map_err(failed)?;
-        let us_per_call = |(begin, end): &(CudaEvent, CudaEvent)| {
-            begin.elapsed_ms(end).map(|ms| f64::from(ms) * 1000.0 / f64::from(calls))
-        };
-        let times_us = pairs.iter().map(us_per_call).collect::<Result<Vec<f64>, _>>().map_err(failed)?;
-        Ok(summary(times_us, calls))
+        let timings = graphs.iter().enumerate().map(|(i, &(_, calls))| {
+            let us_per_call = |pairs: &Vec<(CudaEvent, CudaEvent)>| {
+                let (begin, end) = &pairs[i];
+                begin.elapsed_ms(end).map(|ms| f64::from(ms) * 1000.0 / f64::from(calls))
+            };
+            Ok(summary(rounds.iter().map(us_per_call).collect::<Result<Vec<f64>, _>>()?, calls))
+        });
+        timings.collect::<Result<Vec<_>, DriverError>>().map_err(failed)
     }
 
     /// Records the launches into a graph, without running them.
@@ -73,33 +80,52 @@ impl Gpu {
         graph.map_err(failed)?.ok_or(Error::NothingToTime)
     }
 
-    fn warm_up(&self, graph: &CudaGraph, launches: &[Prepared<'_>]) -> Result<(), Error> {
+    fn enqueue_flush(&self, flush: Flush<'_>) -> Result<(), Error> {
+        let Some((function, (_, kernel, geometry, args))) = flush else { return Ok(()) };
+        self.enqueue(function, *geometry, args).map_err(|error| launch_failed(kernel, *geometry, error))
+    }
+
+    /// Replays every graph for some time; gives what one round of all of them takes.
+    fn warm_up(
+        &self,
+        captured: &[CudaGraph],
+        graphs: &[(Vec<Prepared<'_>>, u32)],
+        flush: Flush<'_>,
+        busy: Duration,
+    ) -> Result<Duration, Error> {
         let begin = Instant::now();
-        let mut replays = 0;
-        while replays < WARM_UP_REPLAYS || begin.elapsed() < WARM_UP {
-            graph.launch().and_then(|()| self.stream.synchronize()).map_err(|error| {
-                // The driver does not say which launch of the graph died; the first names the lesson at least.
-                match launches.first() {
-                    Some(Prepared::Launch((_, kernel, geometry, _))) => launch_failed(kernel, *geometry, error),
-                    _ => driver::failed("run the captured launches", error),
-                }
-            })?;
-            replays += 1;
+        let mut rounds = 0;
+        while rounds < WARM_UP_REPLAYS || begin.elapsed() < busy {
+            for (graph, (launches, _)) in captured.iter().zip(graphs) {
+                self.enqueue_flush(flush)?;
+                let done = graph.launch().and_then(|()| self.stream.synchronize());
+                done.map_err(|error| replay_failed(launches, error))?;
+            }
+            rounds += 1;
         }
-        Ok(())
+        Ok(begin.elapsed() / rounds)
     }
 
     /// Nothing is waited for between replays: the host runs ahead, and the events lie close around the graph.
-    fn replay_between(
-        &self,
-        graph: &CudaGraph,
-        begin: &CudaEvent,
-        end: &CudaEvent,
-    ) -> Result<(), cudarc::driver::DriverError> {
+    fn replay_between(&self, graph: &CudaGraph, begin: &CudaEvent, end: &CudaEvent) -> Result<(), DriverError> {
         begin.record(&self.stream)?;
         graph.launch()?;
         end.record(&self.stream)
     }
+}
+
+/// The driver does not say which launch of the graph died; the first names the lesson at least.
+fn replay_failed(launches: &[Prepared<'_>], error: DriverError) -> Error {
+    match launches.first() {
+        Some(Prepared::Launch((_, kernel, geometry, _))) => launch_failed(kernel, *geometry, error),
+        _ => driver::failed("run the captured launches", error),
+    }
+}
+
+/// Replays of each graph, where one of each together takes `round`.
+fn rounds(how: &Replays<'_>, round: Duration) -> u32 {
+    let affordable = how.patience.as_nanos() / round.as_nanos().max(1);
+    how.count.min(u32::try_from(affordable).unwrap_or(u32::MAX).max(Replays::LEAST))
 }
 
 /// Median, fastest and slowest of at least one time.
@@ -121,5 +147,14 @@ mod tests {
         assert_eq!(odd, Timing { median_us: 2.0, min_us: 1.0, max_us: 3.0, replays: 3, calls: 4 });
         let even = summary(vec![4.0, 1.0, 2.0, 3.0], 1);
         assert_eq!((even.median_us, even.min_us, even.max_us, even.replays), (2.5, 1.0, 4.0, 4));
+    }
+
+    #[test]
+    fn long_replays_are_fewer_but_never_too_few() {
+        let how = Replays { patience: Duration::from_millis(100), ..Replays::new(15, None) };
+        let rounds = |round_ms| rounds(&how, Duration::from_millis(round_ms));
+        assert_eq!((rounds(1), rounds(10), rounds(50)), (15, 10, Replays::LEAST));
+        assert_eq!(super::rounds(&Replays { count: 2, ..how }, Duration::from_secs(1)), 2);
+        assert_eq!(super::rounds(&Replays::new(15, None), Duration::from_secs(1000)), 15);
     }
 }

@@ -6,6 +6,7 @@
 //! `ptx-invalid`, `launch-dies`. One kernel is known: `interleaved_modulo_i32`, one sum a block.
 
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
@@ -33,10 +34,66 @@ struct LaunchConfig {
 
 static CAPTURING: AtomicBool = AtomicBool::new(false);
 static CAPTURED: AtomicUsize = AtomicUsize::new(0);
+/// What the stream was given: launches L, events E, graphs G with the size.
+static TIMELINE: Mutex<String> = Mutex::new(String::new());
+/// A captured graph's handle: this and the number of its nodes.
+const GRAPH: usize = 1000;
 static LIVE_ARRAYS: AtomicUsize = AtomicUsize::new(0);
 
 fn wrong(what: &str) -> bool {
     std::env::var("FAKE_CUDA").unwrap_or_default().split(',').any(|word| word == what)
+}
+
+fn note(what: &str) {
+    TIMELINE.lock().unwrap().push_str(what);
+}
+
+/// Work of a library that is not the driver's caller: one node of a capture.
+#[unsafe(no_mangle)]
+pub extern "C" fn fake_foreign(stream: *mut c_void) -> Status {
+    if stream != handle(2) {
+        return INVALID_VALUE;
+    }
+    if CAPTURING.load(SeqCst) {
+        CAPTURED.fetch_add(1, SeqCst);
+    }
+    OK
+}
+
+/// The library of `scripts/cub_baseline.cu`, for integers: 16 bytes of storage, and a sum that is a node of a capture.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cub_baseline_sum_i32(
+    temp: *mut c_void,
+    temp_bytes: *mut usize,
+    input: *const i32,
+    out: *mut i32,
+    n: c_int,
+    stream: *mut c_void,
+) -> Status {
+    // SAFETY: the callers keep the contract that scripts/cub_baseline.cu states.
+    unsafe {
+        if temp.is_null() {
+            *temp_bytes = 16;
+            return if n == 13 { INVALID_VALUE } else { OK };
+        }
+        if *temp_bytes != 16 {
+            return INVALID_VALUE;
+        }
+        if !CAPTURING.load(SeqCst) {
+            *out = std::slice::from_raw_parts(input, n as usize).iter().fold(0, |sum: i32, x| sum.wrapping_add(*x));
+        }
+    }
+    fake_foreign(stream)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cub_baseline_version() -> *const c_char {
+    c"3.0.1".as_ptr()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cub_baseline_error(_status: c_int) -> *const c_char {
+    c"invalid argument".as_ptr()
 }
 
 /// Handles are never null.
@@ -166,6 +223,7 @@ driver! {
             CAPTURED.fetch_add(1, SeqCst);
             return OK;
         }
+        note("L");
         let input = *(*args).cast::<*const i32>();
         let sums = *(*args.add(1)).cast::<*mut i32>();
         let n = *(*args.add(2)).cast::<u32>();
@@ -183,16 +241,18 @@ driver! {
     }
     fn cuStreamEndCapture(_stream: *mut c_void, graph: *mut *mut c_void) {
         CAPTURING.store(false, SeqCst);
-        *graph = handle(5);
+        *graph = handle(GRAPH + CAPTURED.load(SeqCst));
         OK
     }
-    fn cuGraphInstantiateWithFlags(graph: *mut *mut c_void, _source: *mut c_void, _flags: u64) {
-        *graph = handle(6);
+    fn cuGraphInstantiateWithFlags(graph: *mut *mut c_void, source: *mut c_void, _flags: u64) {
+        *graph = source;
         OK
     }
     fn cuGraphUpload(_graph: *mut c_void, _stream: *mut c_void) { OK }
-    fn cuGraphLaunch(_graph: *mut c_void, _stream: *mut c_void) {
-        std::thread::sleep(Duration::from_micros(100) * CAPTURED.load(SeqCst) as u32);
+    fn cuGraphLaunch(graph: *mut c_void, _stream: *mut c_void) {
+        let nodes = graph.addr() - GRAPH;
+        note(&format!("G{nodes}"));
+        std::thread::sleep(Duration::from_micros(100) * nodes as u32);
         OK
     }
     fn cuGraphExecDestroy(_graph: *mut c_void) { OK }
@@ -203,10 +263,17 @@ driver! {
         *event = Box::into_raw(Box::new(None));
         OK
     }
-    fn cuEventRecord(event: *mut Option<Instant>, _stream: *mut c_void) { *event = Some(Instant::now()); OK }
+    fn cuEventRecord(event: *mut Option<Instant>, _stream: *mut c_void) {
+        note("E");
+        *event = Some(Instant::now());
+        OK
+    }
     fn cuEventSynchronize(_event: *mut Option<Instant>) { OK }
     fn cuEventElapsedTime(ms: *mut f32, begin: *mut Option<Instant>, end: *mut Option<Instant>) {
         let (Some(begin), Some(end)) = (*begin, *end) else { return INVALID_VALUE };
+        let timeline = std::mem::take(&mut *TIMELINE.lock().unwrap());
+        // From the first event on, and the flush before it.
+        if let Some(first) = timeline.find('E') { println!("timeline: {}", &timeline[first - 1..]); }
         *ms = (end - begin).as_secs_f32() * 1000.0;
         OK
     }

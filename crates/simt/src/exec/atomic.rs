@@ -101,6 +101,9 @@ impl Machine<'_> {
                     shadow.atomic(Access { warp: warp.index, mask, pc, bytes, addresses: &at }, &mut self.races);
                     self.take_races(env);
                 }
+                if reads_old(op.op) {
+                    self.watch_shared_written(env, warp, pc, mask, bytes, &at);
+                }
                 for lane in lanes(mask) {
                     let places: [u32; VECTOR_MAX] = std::array::from_fn(|i| at[lane] + i as u32 * step);
                     old.iter_mut().zip(places).for_each(|(old, at)| old[lane] = env.load_shared(at, step));
@@ -114,6 +117,9 @@ impl Machine<'_> {
                 if self.context.side_by_side {
                     let (low, high) = hull(&span.at, mask, bytes);
                     env.log.write(low, high);
+                }
+                if reads_old(op.op) {
+                    self.watch_global_written(env, warp, pc, mask, span);
                 }
                 // Blocks that use global atomics never run side by side, so load and store need not be one step.
                 for lane in lanes(mask) {
@@ -132,6 +138,11 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+/// Whether what an atomic leaves in memory depends on what was there.
+fn reads_old(op: AtomicOp) -> bool {
+    op != AtomicOp::Exch
 }
 
 /// An operand of all lanes; nothing if it is absent.

@@ -424,9 +424,30 @@ impl Machine<'_> {
         }
     }
 
-    /// Race and initialisation checks of a read of shared memory.
+    /// Initialisation check of an atomic on global memory, which reads what it changes.
+    pub(super) fn watch_global_written(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) {
+        if !self.context.options.checks.has(Check::UninitialisedRead) {
+            return;
+        }
+        for lane in lanes(mask) {
+            let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
+            if !buffer.is_all_written() {
+                self.watch_global(env, warp, pc, 1 << lane, span, buffer, span.at[lane] - offset);
+            }
+        }
+    }
+
+    /// Initialisation check of a read of shared memory.
     #[inline(always)]
-    fn watch_read(&mut self, env: &mut Environment, warp: &Warp, pc: u32, mask: u32, bytes: u32, at: &[u32; 32]) {
+    pub(super) fn watch_shared_written(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        mask: u32,
+        bytes: u32,
+        at: &[u32; 32],
+    ) {
         if !env.shared_written.is_empty() {
             let unwritten = filter(mask, |lane| !env.is_shared_written(at[lane], bytes));
             if unwritten != 0 {
@@ -434,6 +455,12 @@ impl Machine<'_> {
                 self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
             }
         }
+    }
+
+    /// Race and initialisation checks of a read of shared memory.
+    #[inline(always)]
+    fn watch_read(&mut self, env: &mut Environment, warp: &Warp, pc: u32, mask: u32, bytes: u32, at: &[u32; 32]) {
+        self.watch_shared_written(env, warp, pc, mask, bytes, at);
         if let Some(shadow) = &mut env.shadow {
             shadow.read(Access { warp: warp.index, mask, pc, bytes, addresses: at }, &mut self.races);
             self.take_races(env);

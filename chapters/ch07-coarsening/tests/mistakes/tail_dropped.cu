@@ -1,0 +1,38 @@
+// A mistake: vectorised without a tail. n / 4 packs are summed, and where n is no
+// multiple of 4 its last one, two or three elements are not.
+
+constexpr unsigned int MAX_BLOCK = 1024;
+
+extern "C" __global__ void tail_dropped_i32(const int* in, int* out, unsigned int n) {
+    __shared__ int sums[MAX_BLOCK];
+    unsigned int tid = threadIdx.x;
+    unsigned int i = blockIdx.x * (blockDim.x * 2) + tid;
+    unsigned int grid_size = blockDim.x * 2 * gridDim.x;
+
+    // ANCHOR: mistake
+    unsigned int packs = n / 4;
+    // ANCHOR_END: mistake
+    const int4* packed = reinterpret_cast<const int4*>(in);
+    int sum = 0;
+    while (i < packs) {
+        int4 a = packed[i];
+        sum += a.x + a.y + a.z + a.w;
+        if (i + blockDim.x < packs) {
+            int4 b = packed[i + blockDim.x];
+            sum += b.x + b.y + b.z + b.w;
+        }
+        i += grid_size;
+    }
+    sums[tid] = sum;
+    __syncthreads();
+
+    for (unsigned int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (tid < s) {
+            sums[tid] += sums[tid + s];
+        }
+        __syncthreads();
+    }
+    if (tid == 0) {
+        out[blockIdx.x] = sums[0];
+    }
+}

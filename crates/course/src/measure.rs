@@ -1,0 +1,201 @@
+//! `cargo course measure`: times every chapter's kernels, NVIDIA's CUB, the launch floor and the read ceiling on this GPU, in
+//! one run and by one clock, and writes them to one file. What fails is told at the end, and costs nothing else: the file
+//! is written again after every size.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail};
+use device::{Choice, Device, KernelSource, SimOptions};
+use lab::measurement::{self, Library, Measurement};
+use lab::session::built_root;
+use lab::{Type, hardware};
+
+use crate::lessons::lessons;
+
+mod bench;
+mod limits;
+mod pool;
+mod suite;
+mod torch;
+
+/// Options of `cargo course measure`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Where to write [default: target/measurements/<device>.json]
+    #[arg(long, value_name = "FILE.json")]
+    out: Option<PathBuf>,
+    /// NVIDIA's CUB as a library, made of scripts/cub_baseline.cu, to be measured in turns with the last chapter
+    #[arg(long, value_name = "LIB.so")]
+    baseline: Option<PathBuf>,
+    /// What scripts/torch_sum.py measured on this GPU, to be written into the same file
+    #[arg(long, value_name = "FILE.json")]
+    torch: Option<PathBuf>,
+    /// Types of the elements
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["i32", "f32", "f64"])]
+    types: Vec<Type>,
+    /// Sizes, as logarithms: from 2^10 to 2^30 elements
+    #[arg(long, value_name = "FIRST..LAST", default_value = "10..30", value_parser = parse_sizes)]
+    sizes: Sizes,
+    /// These chapters alone, by slug
+    #[arg(long, value_delimiter = ',')]
+    chapters: Vec<String>,
+    /// Every fourth size up to 2^26, fewer replays and no sweeps: a minute instead of six
+    #[arg(long)]
+    quick: bool,
+}
+
+/// Logarithms of sizes, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sizes {
+    first: u32,
+    last: u32,
+}
+
+/// Largest size of a quick run, as a logarithm, and the step between its sizes.
+const QUICK: (u32, usize) = (26, 4);
+
+impl Options {
+    /// Elements of the plain cases, ascending.
+    fn sizes(&self) -> Vec<u64> {
+        let (last, step) = if self.quick { (self.sizes.last.min(QUICK.0), QUICK.1) } else { (self.sizes.last, 1) };
+        (self.sizes.first..=last.max(self.sizes.first)).step_by(step).map(|lg| 1 << lg).collect()
+    }
+}
+
+/// `10..30`, or `24` for one size.
+fn parse_sizes(text: &str) -> std::result::Result<Sizes, String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    let lg = |word: &str| word.trim_start_matches('=').parse::<u32>().ok().filter(|lg| (4..=30).contains(lg));
+    match (lg(first), lg(last)) {
+        (Some(first), Some(last)) if first <= last => Ok(Sizes { first, last }),
+        _ => Err("two logarithms from 4 to 30 are wanted, the smaller one first, such as 10..30".to_owned()),
+    }
+}
+
+/// Runs the verb.
+pub fn run(options: &Options) -> Result<()> {
+    let lessons = lessons();
+    if let Some(unknown) = options.chapters.iter().find(|slug| lessons.iter().all(|lesson| lesson.slug != *slug)) {
+        let slugs: Vec<&str> = lessons.iter().map(|lesson| lesson.slug).collect();
+        bail!("--chapters {unknown}: there is no such chapter; there are {}", slugs.join(", "));
+    }
+    let torch = options.torch.as_deref().map(torch::read).transpose()?;
+    let device = match Device::open(Choice::Gpu, SimOptions::default()) {
+        Ok(device) => device,
+        Err(device::Error::GpuAskedFor { why }) => {
+            bail!("measuring needs a GPU, because the simulator has no clock, and there is none to be had: {why}")
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let source = KernelSource::find(lab::clock::CEILING, &built_root())?;
+    let out = options.out.clone().unwrap_or_else(|| default_out(source.root(), &device.description().name));
+    let mut record = empty_record(&device, source.root());
+    if let Some((library, cases)) = torch {
+        record.torch = Some(library);
+        record.cases.extend(cases);
+    }
+    let mut run = suite::Suite::new(options, device, source, record, out)?;
+    run.all()?;
+    finish(&run)
+}
+
+/// Says what was written and what was not right.
+fn finish(run: &suite::Suite<'_>) -> Result<()> {
+    let cases = run.record.cases.len();
+    println!("{cases} cases on {}: {}", run.record.device, run.out.display());
+    if run.problems.is_empty() {
+        return Ok(());
+    }
+    bail!("{} parts of the measurement failed:\n{}", run.problems.len(), run.problems.join("\n"))
+}
+
+/// `target/measurements/nvidia-h200.json`
+fn default_out(root: &Path, device: &str) -> PathBuf {
+    let kept = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let name: String = device.chars().map(kept).collect();
+    root.join("target").join("measurements").join(format!("{name}.json"))
+}
+
+/// A record of this device and of now, without any figure.
+fn empty_record(device: &Device, root: &Path) -> Measurement {
+    let description = device.description().clone();
+    // Without folders, which would be paths of this machine and say nothing to others.
+    let words = std::env::args().skip(1).map(|word| match Path::new(&word).file_name() {
+        Some(name) if word.contains(['/', '\\']) => name.to_string_lossy().into_owned(),
+        _ => word,
+    });
+    Measurement {
+        schema: measurement::SCHEMA,
+        device: description.name,
+        arch: description.arch,
+        driver: description.driver,
+        cuda: description.cuda,
+        multiprocessors: description.multiprocessors,
+        l2_bytes: description.l2_bytes,
+        memory_bytes: description.memory_bytes,
+        date: date(),
+        commit: hardware::commit(root),
+        command: format!("cargo course {}", words.collect::<Vec<_>>().join(" ")),
+        method: bench::METHOD.to_owned(),
+        ptx_sha256: Default::default(),
+        cub: None,
+        torch: None,
+        floor_us: None,
+        ceiling: Vec::new(),
+        read_ceiling_gb_per_s: None,
+        cases: Vec::new(),
+    }
+}
+
+fn date() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}
+
+/// Loads the library that the champion is compared with.
+fn open_baseline(path: &Path) -> Result<(device::Baseline, Library)> {
+    let baseline = device::Baseline::open(path).with_context(|| {
+        format!("--baseline {}: it cannot be used; scripts/cub_baseline.cu says how it is made", path.display())
+    })?;
+    let library = Library { version: baseline.version().to_owned() };
+    Ok((baseline, library))
+}
+
+#[cfg(test)]
+impl Options {
+    /// As from the command line.
+    fn of(words: &[&str]) -> Options {
+        use clap::{Args, FromArgMatches};
+        let command = Options::augment_args(clap::Command::new("measure"));
+        let matches = command.try_get_matches_from(std::iter::once("measure").chain(words.iter().copied())).unwrap();
+        Options::from_arg_matches(&matches).unwrap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_run_has_every_fourth_size() {
+        assert_eq!(Options::of(&[]).sizes().len(), 21);
+        assert_eq!(Options::of(&["--quick"]).sizes(), [1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26]);
+        assert_eq!(Options::of(&["--quick", "--sizes", "28"]).sizes(), [1 << 28]);
+    }
+
+    #[test]
+    fn sizes_are_two_logarithms() {
+        assert_eq!(parse_sizes("10..30"), Ok(Sizes { first: 10, last: 30 }));
+        assert_eq!(parse_sizes("10..=12"), Ok(Sizes { first: 10, last: 12 }));
+        assert_eq!(parse_sizes("24"), Ok(Sizes { first: 24, last: 24 }));
+        for wrong in ["", "30..10", "10..31", "3..5", "a..b", "10..", "10,20"] {
+            assert!(parse_sizes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_named_after_the_card() {
+        let path = default_out(Path::new("r"), "NVIDIA GeForce RTX 4090");
+        assert_eq!(path, Path::new("r/target/measurements/nvidia-geforce-rtx-4090.json"));
+    }
+}

@@ -1,0 +1,50 @@
+//! What no reduction can beat: the time of a launch that does nothing, and of reading every byte once.
+
+use anyhow::Result;
+use device::Timed;
+use lab::clock::Reading;
+use lab::element::Element;
+use lab::measurement::{CeilingPoint, Floor};
+
+use super::bench::Bench;
+use super::pool::Pool;
+
+/// Empty launches of a graph.
+const LAUNCHES: usize = 128;
+/// The ceiling is read at these sizes in bytes, as logarithms: 2^24 to 2^30 elements of 4 bytes.
+const LG_BYTES: std::ops::RangeInclusive<u32> = 26..=32;
+
+/// The launch floor; nothing on a simulator.
+pub fn floor(bench: &Bench) -> Result<Option<Floor>> {
+    let multiprocessors = bench.device.description().multiprocessors.unwrap_or(1);
+    let graph = |grid, block| -> Vec<Timed<'_>> {
+        (0..LAUNCHES).map(|_| Timed::Launches(vec![bench.flush.nothing(grid, block)])).collect()
+    };
+    let timings = bench.time(&[&graph(1, 32), &graph(multiprocessors, 1024)], None)?;
+    Ok(match timings[..] {
+        [one_block, full] => Some(Floor { one_block: one_block.median_us, full: full.median_us }),
+        _ => None,
+    })
+}
+
+/// The read ceiling at every size that the pool has; nothing on a simulator.
+pub fn ceiling<T: Element>(bench: &Bench, pool: &Pool<T>, n_max: u64) -> Result<Vec<CeilingPoint>> {
+    let mut points = Vec::new();
+    for bytes in LG_BYTES.map(|lg| 1u64 << lg) {
+        let n = bytes / T::BYTES as u64;
+        if n > n_max {
+            break;
+        }
+        let slices = pool.slices(&bench.device, n, 0);
+        let graph = |reading| -> Vec<Timed<'_>> {
+            let at = |start: usize| (start * T::BYTES) as u64;
+            let reads = slices.iter().map(|&(array, start)| bench.flush.read((array, at(start)), bytes, reading));
+            reads.map(|read| Timed::Launches(vec![read])).collect()
+        };
+        let graphs = Reading::ALL.map(graph);
+        let timings = bench.time(&graphs.each_ref().map(Vec::as_slice), Some(&bench.flush.call()))?;
+        let best = timings.iter().map(|timing| timing.median_us).min_by(f64::total_cmp);
+        points.extend(best.map(|us| CeilingPoint { bytes, us, gb_per_s: bytes as f64 / us / 1e3 }));
+    }
+    Ok(points)
+}

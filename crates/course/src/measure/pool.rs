@@ -1,0 +1,126 @@
+//! The numbers of one type, on the host once and on the GPU often enough that each reduction of a graph reads its own.
+
+use std::ops::Range;
+
+use anyhow::Result;
+use device::{Buffer, Device};
+use lab::element::Element;
+use lab::{clock, input};
+
+/// Elements that are there beyond the largest size: for shifted and ragged inputs.
+const SPARE: u64 = 8192;
+/// Slices begin at multiples of this many elements, before they are shifted: an aligned address for every type.
+const ALIGNMENT: u64 = 64;
+
+/// Random numbers in several arrays of the same contents.
+pub struct Pool<T> {
+    values: Vec<T>,
+    arrays: Vec<Buffer<T>>,
+    /// For kernels that destroy their input.
+    scratch: Option<Buffer<T>>,
+}
+
+/// Where one reduction reads.
+pub type Slice<'p, T> = (&'p Buffer<T>, usize);
+
+impl<T: Element> Pool<T> {
+    /// Fills the device with as many arrays of `n_max` elements as a graph of that size reads.
+    ///
+    /// # Errors
+    /// Memory that does not suffice for one of them.
+    pub fn new(device: &Device, n_max: u64) -> Result<Pool<T>> {
+        let len = (n_max + SPARE).next_multiple_of(ALIGNMENT);
+        let values: Vec<T> = input::elements(len as usize, input::SEED);
+        let first = device.upload("in", &values)?;
+        let wanted = clock::copies(device, n_max * T::BYTES as u64);
+        let mut arrays = vec![first];
+        while arrays.len() < wanted {
+            match device.duplicate(&arrays[0]) {
+                Ok(array) => arrays.push(array),
+                Err(device::Error::OutOfMemory { .. }) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Pool { values, arrays, scratch: None })
+    }
+
+    /// The numbers that a slice of `n` elements holds which is the first of its array.
+    pub fn first(&self, n: u64, offset: usize) -> &[T] {
+        &self.values[range(n, offset)]
+    }
+
+    /// As many slices of `n` elements as a cold graph reads, `offset` elements after an aligned address. The first one
+    /// holds [`Pool::first`].
+    pub fn slices(&self, device: &Device, n: u64, offset: usize) -> Vec<Slice<'_, T>> {
+        slices(&self.arrays, clock::copies(device, n * T::BYTES as u64), n, offset)
+    }
+
+    /// One slice for kernels that destroy their input, with [`Pool::first`] in it, and as many more as fit.
+    ///
+    /// # Errors
+    /// Memory that does not suffice.
+    pub fn slices_to_destroy(&mut self, device: &Device, n: u64, offset: usize) -> Result<Vec<Slice<'_, T>>> {
+        let copies = clock::copies(device, n * T::BYTES as u64);
+        let wanted = (copies as u64 * stride(n, offset)) as usize;
+        if self.scratch.as_ref().is_none_or(|scratch| scratch.len() < wanted) {
+            self.scratch = None; // given back before more is asked for
+            let mut scratch = device.alloc::<T>("in place", wanted)?;
+            // The rest need not be numbers of any kind: a time does not depend on them.
+            device.write(&mut scratch, &self.values[..wanted.min(self.values.len())])?;
+            self.scratch = Some(scratch);
+        }
+        let Some(scratch) = &mut self.scratch else { return Ok(Vec::new()) };
+        device.write(scratch, &self.values[..range(n, offset).end])?;
+        Ok(slices(std::slice::from_ref(scratch), copies, n, offset))
+    }
+}
+
+fn range(n: u64, offset: usize) -> Range<usize> {
+    offset..offset + n as usize
+}
+
+/// Elements from one slice to the next.
+fn stride(n: u64, offset: usize) -> u64 {
+    (n + offset as u64).next_multiple_of(ALIGNMENT)
+}
+
+fn slices<T: Element>(arrays: &[Buffer<T>], count: usize, n: u64, offset: usize) -> Vec<Slice<'_, T>> {
+    let stride = stride(n, offset) as usize;
+    let of_array = |array| {
+        (0..)
+            .map(move |i| (array, i * stride + offset))
+            .take_while(move |&(array, start): &Slice<'_, T>| start + n as usize <= array.len())
+    };
+    arrays.iter().flat_map(of_array).take(count).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use device::{Choice, SimOptions};
+
+    use super::*;
+
+    #[test]
+    fn no_two_reductions_read_the_same_numbers() {
+        let device = Device::open(Choice::Sim, SimOptions::default()).unwrap();
+        let mut pool = Pool::<i32>::new(&device, 1 << 12).unwrap();
+        for (n, offset) in [(1 << 4, 0), (1000, 3), (1 << 11, 1), ((1 << 12) + 1, 0), (1 << 12, 3)] {
+            let slices = pool.slices(&device, n, offset);
+            assert!(slices.len() >= clock::CALLS_MIN as usize, "n = {n}: {}", slices.len());
+            let begin = |&(array, start): &Slice<'_, i32>| (std::ptr::from_ref(array), start);
+            for (i, one) in slices.iter().enumerate() {
+                assert_eq!(one.1 % 64, offset);
+                assert!(one.1 + n as usize <= one.0.len());
+                for other in &slices[i + 1..] {
+                    assert!(begin(one).0 != begin(other).0 || one.1.abs_diff(other.1) >= n as usize, "n = {n}");
+                }
+            }
+            let (array, start) = slices[0];
+            let there = &device.download(array).unwrap()[start..start + n as usize];
+            assert_eq!(there, pool.first(n, offset));
+            let (first, n) = (pool.first(n, offset).to_vec(), n as usize);
+            let (array, start) = pool.slices_to_destroy(&device, n as u64, offset).unwrap()[0];
+            assert_eq!(device.download(array).unwrap()[start..start + n], first);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Another library's sum, loaded at run time: the C functions of `scripts/cub_baseline.cu`, which NVIDIA's CUB is behind.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::Path;
+
+use libloading::Library;
+
+use crate::{Buffer, Device, DeviceAddress, Error, Scalar};
+
+/// With no temporary storage, tells how many bytes of it a sum needs; else puts the sum into the stream.
+type Sum = unsafe extern "C" fn(
+    temp: *mut c_void,
+    temp_bytes: *mut usize,
+    input: *const c_void,
+    out: *mut c_void,
+    n: c_int,
+    stream: *mut c_void,
+) -> c_int;
+
+/// A loaded library.
+#[derive(Debug)]
+pub struct Baseline {
+    library: Library,
+    name: String,
+    version: String,
+}
+
+/// The library's sum of up to so many elements of one type, with what it writes.
+#[derive(Debug)]
+pub struct BaselineSum<'b, T> {
+    baseline: &'b Baseline,
+    function: Sum,
+    temp: Buffer<u8>,
+    temp_bytes: usize,
+    out: Buffer<T>,
+    n: c_int,
+}
+
+impl Baseline {
+    /// Loads the library at `path`.
+    ///
+    /// # Errors
+    /// [`Error::Baseline`] for a file that is none, or another.
+    pub fn open(path: &Path) -> Result<Baseline, Error> {
+        let name = path.display().to_string();
+        let problem = |error: libloading::Error| Error::Baseline { name: name.clone(), problem: error.to_string() };
+        // SAFETY: the reader names a library whose code is to run here; it was made from the source in scripts.
+        let library = unsafe { Library::new(path) }.map_err(problem)?;
+        let version = {
+            // SAFETY: the function has this signature in that source.
+            let version = unsafe { library.get::<unsafe extern "C" fn() -> *const c_char>(b"cub_baseline_version") };
+            let version = version.map_err(problem)?;
+            // SAFETY: it takes nothing and gives a text that ends in NUL, which is copied before the next call.
+            unsafe { text(version()) }
+        };
+        Ok(Baseline { library, name, version })
+    }
+
+    /// `3.0.1`
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Prepares sums of exactly `n` elements on a GPU.
+    ///
+    /// # Errors
+    /// [`Error::Baseline`] for a type that the library has no sum of, or a size that it refuses; as [`Device::alloc`].
+    pub fn sum<T: Scalar>(&self, device: &Device, n: u64) -> Result<BaselineSum<'_, T>, Error> {
+        let symbol = format!("cub_baseline_sum_{}", T::NAME);
+        // SAFETY: the functions of these names have this signature in the source.
+        let function =
+            *unsafe { self.library.get::<Sum>(symbol.as_bytes()) }.map_err(|e| self.problem(e.to_string()))?;
+        let n = c_int::try_from(n).map_err(|_| self.problem(format!("it sums at most 2^31 - 1 elements, not {n}")))?;
+        // In the device's context, as it asks the GPU what it is.
+        let (bytes, null) = (std::cell::Cell::new(0), std::ptr::null_mut());
+        device.run_foreign(&|stream| {
+            let mut needed = 0;
+            // SAFETY: without storage it writes nothing but the number of bytes, and starts nothing.
+            let status = unsafe { function(null, &mut needed, null, null, n, stream) };
+            bytes.set(needed);
+            self.check(status)
+        })?;
+        let temp_bytes = bytes.get();
+        let temp = device.alloc("library's storage", temp_bytes.max(1))?;
+        let out = device.alloc("library's sum", 1)?;
+        Ok(BaselineSum { baseline: self, function, temp, temp_bytes, out, n })
+    }
+
+    fn problem(&self, problem: String) -> Error {
+        Error::Baseline { name: self.name.clone(), problem }
+    }
+
+    /// What a status means, if it means failure.
+    fn check(&self, status: c_int) -> Result<(), String> {
+        if status == 0 {
+            return Ok(());
+        }
+        // SAFETY: the function has this signature in the source, and gives a text that ends in NUL and stays.
+        let words = unsafe {
+            let words = self.library.get::<unsafe extern "C" fn(c_int) -> *const c_char>(b"cub_baseline_error");
+            words.map(|words| text(words(status)))
+        };
+        Err(words.unwrap_or_else(|_| format!("status {status}")))
+    }
+}
+
+impl<T: Scalar> BaselineSum<'_, T> {
+    /// The sum of the elements of `input` from `offset` on, as work that [`Device::run_foreign`] and a graph take. It fails
+    /// with the library's words, or if there are fewer elements than it sums.
+    pub fn work<'a>(&'a self, input: &'a Buffer<T>, offset: usize) -> impl Fn(*mut c_void) -> Result<(), String> + 'a {
+        move |stream| {
+            let end = offset.saturating_add(self.n as usize);
+            if end > input.len() {
+                let (name, len) = (input.name(), input.len());
+                return Err(format!("{name} has {len} elements, and the last of this sum is the {end}th"));
+            }
+            let (mut bytes, input) = (self.temp_bytes, input.address() + (offset * T::BYTES) as u64);
+            let pointer = |address: u64| std::ptr::without_provenance_mut::<c_void>(address as usize);
+            let (temp, out) = (pointer(self.temp.address()), pointer(self.out.address()));
+            // SAFETY: the storage has the size that the library asked for; the input has n elements from that address on, as
+            // checked above; the output has one. They are arrays of the device whose stream this is.
+            let status = unsafe { (self.function)(temp, &mut bytes, pointer(input), out, self.n, stream) };
+            self.baseline.check(status)
+        }
+    }
+
+    /// What the last sum that has run came to.
+    ///
+    /// # Errors
+    /// As [`Device::download`].
+    pub fn result(&self, device: &Device) -> Result<Option<T>, Error> {
+        Ok(device.download(&self.out)?.first().copied())
+    }
+}
+
+/// A C text as a string; none for null.
+///
+/// # Safety
+/// `text` is null or ends in NUL.
+unsafe fn text(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's word.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
