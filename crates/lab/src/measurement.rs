@@ -24,7 +24,7 @@ use crate::record;
 
 pub use charts::{charts, stages};
 pub use ladder::{CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean};
-pub use publish::{book, report};
+pub use publish::{BOOKS, book, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
 
 /// Of the form that this program reads and writes.
