@@ -68,4 +68,5 @@ pub const CHAPTER: Chapter = Chapter {
         },
     ],
     notes: Some(folded::notes),
+    sweep: None,
 };

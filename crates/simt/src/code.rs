@@ -1,9 +1,13 @@
 //! Register code: what a kernel is lowered to. One fixed-size instruction per PTX instruction; immediates, parameters and
 //! special registers are rows of the register file that a launch fills, so that every operand is a row index.
 
+mod access;
+
 use std::collections::HashMap;
 
-use ptx::{Loc, Space};
+use ptx::Loc;
+
+pub use access::{AtomOp, AtomicOp, MemOp, Order, Scope, Target, Width};
 
 use crate::exact::Exact;
 use crate::ops::{Alu, Row};
@@ -24,117 +28,6 @@ pub struct Guard {
     pub predicate: Reg,
     /// Written with `!`.
     pub negated: bool,
-}
-
-/// Which memory an access goes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
-    /// `.global`
-    Global,
-    /// `.const`: lies where global memory does, but is read through a cache of its own, so it has no sectors to count.
-    Const,
-    /// `.param` of the kernel, at an address computed at run time.
-    Param,
-    /// `.shared`
-    Shared,
-    /// `.local`
-    Local,
-    /// No space given: the address decides, lane by lane.
-    Generic,
-}
-
-/// How loaded bytes become a register, or a register becomes stored bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Width {
-    /// 1, 2, 4 or 8 bytes an element.
-    pub bytes: u8,
-    /// Sign-extend on load.
-    pub signed: bool,
-    /// The destination is a 64-bit row.
-    pub wide: bool,
-}
-
-/// Who an ordered access is ordered for, from few to all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)] // named after PTX
-pub enum Scope {
-    Cta,
-    Cluster,
-    Gpu,
-    Sys,
-}
-
-/// What an access promises to other threads. `.volatile` and `.mmio` are [`Order::Relaxed`] for all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // named after PTX
-pub enum Order {
-    Weak,
-    Relaxed,
-    Acquire,
-    Release,
-    AcqRel,
-}
-
-/// A load or store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemOp {
-    /// Where to.
-    pub target: Target,
-    /// Element.
-    pub width: Width,
-    /// Elements a lane: 1, 2, 4 or 8.
-    pub vector: u8,
-    /// What it promises,
-    pub order: Order,
-    /// and to whom.
-    pub scope: Scope,
-}
-
-/// What an atomic does to memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // named after PTX
-pub enum AtomicOp {
-    Add,
-    AddF16,
-    AddBf16,
-    AddF32,
-    AddF32Ftz,
-    AddF64,
-    MinU,
-    MinS,
-    MinF16,
-    MinBf16,
-    MaxU,
-    MaxS,
-    MaxF16,
-    MaxBf16,
-    And,
-    Or,
-    Xor,
-    Exch,
-    Cas,
-    Inc,
-    Dec,
-}
-
-/// `atom` or `red`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AtomOp {
-    /// Global, shared or generic.
-    pub target: Target,
-    /// What it does.
-    pub op: AtomicOp,
-    /// Bytes of one element: 2, 4, 8 or 16. A 16-byte operand is two 64-bit rows, one after the other; operations on
-    /// halves of 2 bytes work on each half of an element.
-    pub bytes: u8,
-    /// Elements a lane: 1, 2, 4 or 8. Of more than one, `f` (result) and `c` (operand) index [`Code::vectors`].
-    pub vector: u8,
-    /// `red`: no result.
-    pub is_red: bool,
-    /// What it promises,
-    pub order: Order,
-    /// and to whom.
-    pub scope: Scope,
 }
 
 /// `shfl.sync` modes.
@@ -171,6 +64,15 @@ pub enum ReduxOp {
     And,
     Or,
     Xor,
+}
+
+/// What `bar.red` makes of the predicates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Reduction {
+    Count,
+    And,
+    Or,
 }
 
 /// `.abs` and `.NaN` of a reduction of floats.
@@ -261,6 +163,27 @@ pub enum Op {
     Barrier,
     /// `bar.arrive`
     BarrierArrive,
+    /// `bar.red`: `d` = row or predicate, barrier and count as above, predicate `c` (negated by `imm`).
+    BarrierReduce(Reduction),
+    /// `barrier.cluster.arrive`
+    ClusterArrive {
+        /// Not `.relaxed`.
+        releases: bool,
+    },
+    /// `barrier.cluster.wait`
+    ClusterWait,
+    /// `fence`, `membar`: for the race checks only, since whole instructions are executed one after the other.
+    Fence(Scope),
+    /// `mapa d, a, rank`: rank row in `b`.
+    MapShared {
+        /// Addresses of 64 bits.
+        wide: bool,
+    },
+    /// `getctarank d, a`
+    RankOf {
+        /// An address of 64 bits.
+        wide: bool,
+    },
     /// `bar.warp.sync a`
     WarpBarrier,
     /// `shfl.sync d|e, a, b, c, mask`: mask row in `f`.
@@ -276,9 +199,11 @@ pub enum Op {
     },
     /// `redux.sync d, a, mask`: mask row in `f`.
     Redux(ReduxOp),
+    /// `elect.sync d|e, mask`: mask row in `f`.
+    Elect,
     /// `activemask`
     ActiveMask,
-    /// `membar`, `fence`, `nanosleep`, prefetches: nothing to do in a sequentially consistent machine.
+    /// `nanosleep`, prefetches and other hints: nothing to do.
     Nop,
     /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is. `imm` 0: its
     /// low 32 bits; 1: all 64; 2: the high 32.
@@ -371,6 +296,13 @@ pub enum Special {
     Ntid(u8),
     Ctaid(u8),
     Nctaid(u8),
+    ClusterId(u8),
+    NclusterId(u8),
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    ClusterCtarank,
+    ClusterNctarank,
+    IsExplicitCluster,
     LaneId,
     WarpId,
     NwarpId,
@@ -555,6 +487,10 @@ pub struct Code {
     /// Blocks may talk to each other (global atomics, volatile or ordered global loads): they then run in one fixed
     /// interleaving instead of side by side.
     pub blocks_communicate: bool,
+    /// It makes addresses of the shared memory of other blocks.
+    pub maps_shared: bool,
+    /// It has fences, or accesses that acquire or release: threads may order each other by flags.
+    pub orders_by_hand: bool,
     /// It has atomics, or loads that are ordered or volatile: lanes may spin until another lane writes.
     pub may_spin: bool,
 }
@@ -564,20 +500,6 @@ impl Code {
     pub fn uses_grid_barrier(&self) -> bool {
         let is_workspace = |source: Source| matches!(source, Source::Special(Special::Envreg(1 | 2)));
         self.constants32.iter().chain(&self.constants64).any(|&(_, source)| is_workspace(source))
-    }
-}
-
-impl Target {
-    /// The target of a PTX state space.
-    pub fn of(space: Option<Space>) -> Option<Target> {
-        Some(match space {
-            Some(Space::Global) => Target::Global,
-            Some(Space::Const) => Target::Const,
-            Some(Space::Shared) => Target::Shared,
-            Some(Space::Local) => Target::Local,
-            None => Target::Generic,
-            Some(Space::Reg | Space::Param) => return None,
-        })
     }
 }
 

@@ -25,6 +25,7 @@ pub enum Check {
     UninitialisedRead,
     SharedRace,
     BarrierDivergence,
+    GlobalRace,
 }
 
 impl std::fmt::Display for Schedule {
@@ -56,12 +57,13 @@ impl std::str::FromStr for Schedule {
 
 impl Check {
     /// Every check, by the code of the faults that it reports.
-    pub const ALL: [(Check, Code); 5] = [
+    pub const ALL: [(Check, Code); 6] = [
         (Check::OutOfBounds, Code::OutOfBounds),
         (Check::Misaligned, Code::Misaligned),
         (Check::UninitialisedRead, Code::UninitialisedRead),
         (Check::SharedRace, Code::SharedRace),
         (Check::BarrierDivergence, Code::BarrierDivergence),
+        (Check::GlobalRace, Code::GlobalRace),
     ];
 }
 
@@ -160,6 +162,9 @@ pub struct Launch {
     pub shared_bytes: u32,
     /// Cooperative launch: all blocks resident, grid sync allowed.
     pub cooperative: bool,
+    /// Blocks of a cluster in x, y, z, whole clusters in the grid; `None` leaves it to the kernel, which may be compiled
+    /// for some size or none.
+    pub cluster: Option<[u32; 3]>,
     /// One entry a parameter, little-endian bytes of exactly the parameter's size.
     pub args: Vec<Vec<u8>>,
 }

@@ -22,6 +22,10 @@ pub struct Kernel {
     pub(crate) sources: Vec<ptx::SourceFile>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) block_max: Option<u64>,
+    /// Blocks of a cluster that it was compiled for.
+    pub(crate) cluster: Option<[u32; 3]>,
+    /// Compiled for clusters whose size the launch gives.
+    pub(crate) needs_cluster: bool,
     pub(crate) code: Code,
     pub(crate) program_id: u64,
 }
@@ -117,11 +121,21 @@ impl Program {
             file: self.module.file.clone(),
             sources: self.module.sources.clone(),
             parameters: function.params.iter().map(parameter).collect(),
+            cluster: cluster_size(function),
+            needs_cluster: function.directives.iter().any(|(name, _)| name == "explicitcluster"),
             block_max: directive(&["maxntid", "reqntid"]),
             code: lower::lower(&self.module, function, &self.text)?,
             program_id: self.id,
         })
     }
+}
+
+/// `.reqnctapercluster x, y, z`, where dimensions that are not given are 1. (Without numbers, or with 0, it leaves the size
+/// to the launch.)
+fn cluster_size(function: &ptx::Function) -> Option<[u32; 3]> {
+    let (_, numbers) = function.directives.iter().find(|(name, _)| name == "reqnctapercluster")?;
+    let size = std::array::from_fn(|axis| numbers.get(axis).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX)));
+    (!numbers.is_empty() && numbers[0] != 0).then_some(size)
 }
 
 fn parameter(variable: &ptx::Variable) -> Parameter {

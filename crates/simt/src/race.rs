@@ -1,30 +1,39 @@
-//! Happens-before for the shared memory of one block.
+//! Happens-before for shared memory.
 //!
 //! Two accesses race when they touch the same byte, come from different threads, at least one is a plain write (or one
 //! is atomic and the other is not), and nothing orders them. What orders: a barrier of the block orders everything
-//! before it with everything after it; a barrier of a warp does so among the lanes it names; a thread's own program order;
-//! and, unless lanes run apart, the program order of the whole warp. Shuffles, votes and fences order nothing, as on
-//! the hardware. Two lanes that write the same bytes in one instruction race only if their values differ.
+//! before it with everything after it, a barrier with a thread count does so among those who came to it, one of a warp
+//! among the lanes it names, one of a cluster among its blocks; a thread's own program order; unless lanes run apart,
+//! the program order of the whole warp; and a release and an acquire that meet in an atomic or another ordered access, as
+//! `global` tells. Shuffles and votes order nothing, as on the hardware, and neither does `volatile`: it counts as plain
+//! here. Two lanes that write the same bytes in one instruction race only if their values differ.
 //!
 //! The shadow keeps, for each word (for each byte, once a narrower access came by), the last write and readers and
 //! atomics of two different threads, of two different warps if there are such. That is enough to find a race in
-//! every word that has one as long as each warp barrier names all lanes of its warp.
+//! every word that has one as long as threads are ordered by barriers of the whole block and of whole warps.
 //!
-//! It may miss: a second race of a word after its first one in the same stretch between barriers; races among lanes
-//! that barriers of part of a warp keep apart, when more than two of them read the word; differing values beyond the
-//! first 8 bytes of one lane's store. It never reports accesses that the rules above order. It does cry wolf over
-//! code that orders threads by hand, with fences and flags in shared memory: it knows no such order.
+//! It may miss: a second race of a word after its first one in the same stretch between barriers; races among threads
+//! that other barriers or flags keep apart, when more than two of them read the word; differing values beyond the
+//! first 8 bytes of one lane's store; a plain write after an ordered read (`ld.relaxed`, `ld.acquire`). It never reports
+//! accesses that the rules above order. It does cry wolf over code that orders threads through `volatile` flags.
 
 mod cells;
 mod clocks;
+pub(crate) mod global;
+mod now;
+mod places;
+mod views;
 
 use cells::{Cells, Cover, Pair, Run};
-use clocks::{Clocks, Now};
+use clocks::Tick;
+pub use clocks::{Arrivals, Clocks, WARPS_PER_BLOCK};
+use now::Now;
+pub use places::Places;
 
 /// One warp's access to shared memory, as the detector sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Access<'a> {
-    /// Warp within the block.
+    /// Warp within its unit, see [`WARPS_PER_BLOCK`].
     pub warp: u32,
     /// Active lanes.
     pub mask: u32,
@@ -68,12 +77,17 @@ enum Act {
     Read,
     Write,
     Atomic,
+    /// A strong read.
+    Flag,
 }
 
 /// Who touched which word last, and since which barrier.
 #[derive(Debug)]
 pub struct Shadow {
-    clocks: Clocks,
+    /// Of the clock, when the cells were last empty.
+    generation: u32,
+    /// Tick of the unit's last barrier, as far as the cells of bytes have seen it.
+    unit_base: Tick,
     writes: Cells,
     readers: Pair,
     atomics: Pair,
@@ -83,12 +97,12 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// For `bytes` of shared memory and `warps` warps. With `lanes_apart`, lanes of one warp are ordered by barriers
-    /// only; without it (lockstep), one instruction of a warp is ordered before its next.
-    pub fn new(bytes: u32, warps: u32, lanes_apart: bool) -> Shadow {
+    /// For `bytes` of shared memory.
+    pub fn new(bytes: u32) -> Shadow {
         let words = bytes.div_ceil(WORD_BYTES) as usize;
         Shadow {
-            clocks: Clocks::new(warps, lanes_apart),
+            generation: 0,
+            unit_base: 0,
             writes: Cells::new(words),
             readers: Pair::new(words),
             atomics: Pair::new(words),
@@ -97,39 +111,10 @@ impl Shadow {
         }
     }
 
-    /// Lanes of `warp` that exist: a block whose size is no multiple of 32 ends in a narrower warp. Without this call
-    /// all 32 are taken to exist, which makes barriers of the narrower warp slower to follow, never wrong.
-    pub fn set_lanes(&mut self, warp: u32, lanes: u32) {
-        self.clocks.set_lanes(warp, lanes);
-    }
-
-    /// Forgets everything: a new block starts.
-    pub fn reset(&mut self) {
-        self.block_barrier();
-    }
-
-    /// All threads of the block passed a barrier.
-    pub fn block_barrier(&mut self) {
-        if self.clocks.near_the_end() {
-            self.forget();
-        }
-        self.clocks.block_barrier();
-        if self.any_split {
-            // What the byte cells say is over, so the words may be whole again.
-            self.split.fill(false);
-            self.any_split = false;
-        }
-    }
-
-    /// The lanes `mask` of `warp` passed `bar.warp.sync`.
-    pub fn warp_barrier(&mut self, warp: u32, mask: u32) {
-        self.clocks.warp_barrier(warp, mask);
-    }
-
     /// A read; races go to `found`.
     #[inline(always)]
-    pub fn read(&mut self, access: Access<'_>, found: &mut Vec<Race>) {
-        let now = self.tick(&access);
+    pub fn read(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
+        let now = self.tick(clocks, &access);
         let done = match self.shape(&access) {
             Shape::Run(run) => self.note_read(&run, &now),
             Shape::Scattered => self.note_scattered_read(&access, &now),
@@ -143,8 +128,8 @@ impl Shadow {
     /// A write of `values` (low bytes of each lane's value); two lanes that write the same bytes with the same values in one
     /// instruction do not race.
     #[inline(always)]
-    pub fn write(&mut self, access: Access<'_>, values: &[u64; 32], found: &mut Vec<Race>) {
-        let now = self.tick(&access);
+    pub fn write(&mut self, clocks: &mut Clocks, access: Access<'_>, values: &[u64; 32], found: &mut Vec<Race>) {
+        let now = self.tick(clocks, &access);
         let done = match self.shape(&access) {
             Shape::Run(run) => self.note_write(&run, &now),
             Shape::Scattered => self.note_scattered_write(&access, &now),
@@ -155,35 +140,48 @@ impl Shadow {
         }
     }
 
-    /// An atomic: races with plain accesses, never with another atomic.
-    pub fn atomic(&mut self, access: Access<'_>, found: &mut Vec<Race>) {
-        let now = self.tick(&access);
+    /// A read that is more than plain: races with plain writes, and is no news to later accesses.
+    pub fn flag(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
+        let now = self.tick(clocks, &access);
+        self.by_cell(access, Act::Flag, &[0; 32], &now, found);
+    }
+
+    /// An atomic, or a write that is more than plain: races with plain accesses, never with another atomic.
+    pub fn atomic(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
+        let now = self.tick(clocks, &access);
         self.by_cell(access, Act::Atomic, &[0; 32], &now, found);
     }
 
     /// Time moves on by one access.
     #[inline(always)]
-    fn tick(&mut self, access: &Access<'_>) -> Now {
-        if self.clocks.at_the_end() {
-            self.forget();
+    fn tick(&mut self, clocks: &mut Clocks, access: &Access<'_>) -> Now {
+        let now = clocks.tick(access.warp, access.pc);
+        if self.generation != now.generation {
+            self.forget(&now);
         }
-        self.clocks.tick(access.warp, access.pc)
+        if self.any_split && self.unit_base != now.unit_base {
+            // What the byte cells say is over, so the words may be whole again.
+            self.split.fill(false);
+            self.any_split = false;
+        }
+        self.unit_base = now.unit_base;
+        now
     }
 
-    /// Empties every cell, so that time can start again.
+    /// Empties every cell: time has started again.
     #[cold]
-    fn forget(&mut self) {
+    fn forget(&mut self, now: &Now) {
+        self.generation = now.generation;
         self.writes.clear();
         self.readers.clear();
         self.atomics.clear();
-        self.clocks.restart();
     }
 
     /// Notes a read that races with nothing, if it is one and needs no second place.
     #[inline(always)]
     fn note_read(&mut self, cover: &impl Cover, now: &Now) -> bool {
         !self.writes.conflicts(cover, now)
-            && !(self.clocks.since_block_barrier(self.atomics.used_tick) && self.atomics.conflicts(cover, now))
+            && !(now.since_unit_barrier(self.atomics.used_tick) && self.atomics.conflicts(cover, now))
             && self.readers.note_covered(cover, now)
     }
 
@@ -191,8 +189,8 @@ impl Shadow {
     #[inline(always)]
     fn note_write(&mut self, cover: &impl Cover, now: &Now) -> bool {
         !self.writes.conflicts(cover, now)
-            && !(self.clocks.since_block_barrier(self.readers.used_tick) && self.readers.conflicts(cover, now))
-            && !(self.clocks.since_block_barrier(self.atomics.used_tick) && self.atomics.conflicts(cover, now))
+            && !(now.since_unit_barrier(self.readers.used_tick) && self.readers.conflicts(cover, now))
+            && !(now.since_unit_barrier(self.atomics.used_tick) && self.atomics.conflicts(cover, now))
             && self.writes.set_covered(cover, now)
     }
 
@@ -246,8 +244,11 @@ impl Shadow {
         }
         self.each_cell(&access, true, |shadow, place, lanes| {
             shadow.check(place, lanes, act, &mut report);
-            let pair = if act == Act::Read { &mut shadow.readers } else { &mut shadow.atomics };
-            pair.note(place.cell, lanes, now);
+            match act {
+                Act::Read => shadow.readers.note(place.cell, lanes, now),
+                Act::Atomic => shadow.atomics.note(place.cell, lanes, now),
+                Act::Write | Act::Flag => {}
+            }
         });
     }
 
@@ -310,13 +311,14 @@ impl Shadow {
     /// Reports what is unordered with `lanes` in one cell.
     #[inline]
     fn check(&self, place: Place, lanes: u32, act: Act, report: &mut Report<'_>) {
-        let after_write = if act == Act::Read { Hazard::ReadAfterWrite } else { Hazard::WriteAfterWrite };
+        let after_write =
+            if matches!(act, Act::Read | Act::Flag) { Hazard::ReadAfterWrite } else { Hazard::WriteAfterWrite };
         report.against(&self.writes, after_write, place, lanes);
-        if act != Act::Atomic && self.clocks.since_block_barrier(self.atomics.used_tick) {
+        if matches!(act, Act::Read | Act::Write) && report.now.since_unit_barrier(self.atomics.used_tick) {
             report.against(&self.atomics.first, after_write, place, lanes);
             report.against(&self.atomics.second, after_write, place, lanes);
         }
-        if act != Act::Read && self.clocks.since_block_barrier(self.readers.used_tick) {
+        if matches!(act, Act::Write | Act::Atomic) && report.now.since_unit_barrier(self.readers.used_tick) {
             report.against(&self.readers.first, Hazard::WriteAfterRead, place, lanes);
             report.against(&self.readers.second, Hazard::WriteAfterRead, place, lanes);
         }
@@ -356,7 +358,7 @@ impl Report<'_> {
     /// Reports what `lanes` do now if it is unordered with what `cells` remember.
     #[inline]
     fn against(&mut self, cells: &Cells, hazard: Hazard, place: Place, lanes: u32) {
-        if cells.tick[place.cell] < self.now.block_base {
+        if cells.tick[place.cell] < self.now.unit_base {
             return;
         }
         let entry = cells.entry(place.cell);

@@ -24,12 +24,14 @@ use simt::Code;
 const SCHEDULES: [&str; 3] = ["lockstep", "independent", "independent:7"];
 
 /// Codes that must have a fixture. The others need what the simulator does not run yet.
-const CODES_WITH_FIXTURES: [Code; 10] = [
+const CODES_WITH_FIXTURES: [Code; 12] = [
     Code::OutOfBounds,
     Code::Misaligned,
     Code::UninitialisedRead,
     Code::SharedRace,
+    Code::GlobalRace,
     Code::BarrierDivergence,
+    Code::Deadlock,
     Code::InactiveShuffleLane,
     Code::MaskMismatch,
     Code::StepBudget,
@@ -104,8 +106,9 @@ impl Fixture {
         } else {
             let (settings, args) = line.split_once("args=\"").unwrap_or((line, ""));
             for setting in settings.split_whitespace() {
-                let (key, value) = setting.split_once('=').unwrap_or_else(|| panic!("{name}: {setting}"));
-                self.arguments.extend([format!("--{key}"), value.to_owned()]);
+                let (key, value) = setting.split_once('=').map_or((setting, None), |(key, value)| (key, Some(value)));
+                self.arguments.push(format!("--{key}"));
+                self.arguments.extend(value.map(str::to_owned));
             }
             for spec in args.trim_end_matches('"').split_whitespace() {
                 self.arguments.extend(["--arg".to_owned(), spec.to_owned()]);

@@ -27,7 +27,8 @@ fn pass(program: &Program, kernel: &str, n: u32, block: u32, per_block: u32, opt
     memory.write(input, &bytes).unwrap();
     let output = memory.alloc("out", u64::from(grid) * 4, 4).unwrap();
     let args = vec![input.to_le_bytes().to_vec(), output.to_le_bytes().to_vec(), n.to_le_bytes().to_vec()];
-    let launch = Launch { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes: 0, cooperative: false, args };
+    let launch =
+        Launch { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes: 0, cooperative: false, cluster: None, args };
     let outcome = simt::run(&kernel, &mut memory, &launch, options).unwrap();
     let mut sums = vec![0; grid as usize * 4];
     memory.read(output, &mut sums).unwrap();

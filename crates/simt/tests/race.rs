@@ -1,7 +1,7 @@
 //! The race detector: each rule by itself, and the whole against a reference that forgets nothing.
 
 use proptest::prelude::*;
-use simt::race::{Access, Hazard, Race, Shadow};
+use simt::race::{Access, Arrivals, Clocks, Hazard, Race, Shadow};
 
 const FULL: u32 = u32::MAX;
 
@@ -16,26 +16,27 @@ fn access(warp: u32, mask: u32, pc: u32, bytes: u32, addresses: &[u32; 32]) -> A
 
 /// A shadow of 1 KiB and four warps whose lanes run apart.
 struct Block {
+    clocks: Clocks,
     shadow: Shadow,
     found: Vec<Race>,
 }
 
 impl Block {
     fn new(lanes_apart: bool) -> Block {
-        Block { shadow: Shadow::new(1024, 4, lanes_apart), found: Vec::new() }
+        Block { clocks: Clocks::new(1, 4, lanes_apart), shadow: Shadow::new(1024), found: Vec::new() }
     }
 
     fn read(&mut self, warp: u32, mask: u32, pc: u32, bytes: u32, addresses: &[u32; 32]) {
-        self.shadow.read(access(warp, mask, pc, bytes, addresses), &mut self.found);
+        self.shadow.read(&mut self.clocks, access(warp, mask, pc, bytes, addresses), &mut self.found);
     }
 
     fn write(&mut self, warp: u32, mask: u32, pc: u32, bytes: u32, addresses: &[u32; 32]) {
         let values = std::array::from_fn(|lane| lane as u64);
-        self.shadow.write(access(warp, mask, pc, bytes, addresses), &values, &mut self.found);
+        self.shadow.write(&mut self.clocks, access(warp, mask, pc, bytes, addresses), &values, &mut self.found);
     }
 
     fn atomic(&mut self, warp: u32, mask: u32, pc: u32, bytes: u32, addresses: &[u32; 32]) {
-        self.shadow.atomic(access(warp, mask, pc, bytes, addresses), &mut self.found);
+        self.shadow.atomic(&mut self.clocks, access(warp, mask, pc, bytes, addresses), &mut self.found);
     }
 
     fn races(&mut self) -> Vec<Race> {
@@ -55,12 +56,12 @@ fn warps_race_until_a_barrier_of_the_block() {
         later: (1, 0x0000_FFFF, 11),
     };
     assert_eq!(block.races(), [expected]);
-    block.shadow.block_barrier();
+    block.clocks.block_barrier(0);
     block.read(1, FULL, 12, 4, &rising(0, 4));
     assert_eq!(block.races(), []);
     // The barrier of a warp orders nothing between warps.
-    block.shadow.warp_barrier(0, FULL);
-    block.shadow.warp_barrier(1, FULL);
+    block.clocks.warp_barrier(0, FULL);
+    block.clocks.warp_barrier(1, FULL);
     block.write(0, 1, 13, 4, &rising(0, 4));
     assert_eq!(block.races().len(), 1);
 }
@@ -73,11 +74,11 @@ fn the_unrolled_warp_races_with_itself_only_when_lanes_run_apart() {
         block.read(0, FULL, 1, 4, &rising(0, 4));
         block.read(0, 0xFFFF, 2, 4, &rising(64, 4));
         if synced {
-            block.shadow.warp_barrier(0, FULL);
+            block.clocks.warp_barrier(0, FULL);
         }
         block.write(0, 0xFFFF, 3, 4, &rising(0, 4));
         if synced {
-            block.shadow.warp_barrier(0, FULL);
+            block.clocks.warp_barrier(0, FULL);
         }
         assert_eq!(block.races(), [], "each lane touched its own words so far, or only read");
         block.read(0, 0xFFFF, 4, 4, &rising(32, 4));
@@ -102,13 +103,13 @@ fn one_instruction_races_with_itself_when_its_lanes_write_different_values() {
 
     let same = [7; 32];
     let everywhere = [256; 32];
-    block.shadow.write(access(0, FULL, 2, 4, &everywhere), &same, &mut block.found);
+    block.shadow.write(&mut block.clocks, access(0, FULL, 2, 4, &everywhere), &same, &mut block.found);
     assert_eq!(block.races(), []);
     // The upper half of an 8-byte store lies under the lower half of its neighbour's.
     let overlapping = rising(512, 4);
-    block.shadow.write(access(0, 0b11, 3, 8, &overlapping), &[5 << 32 | 4; 32], &mut block.found);
+    block.shadow.write(&mut block.clocks, access(0, 0b11, 3, 8, &overlapping), &[5 << 32 | 4; 32], &mut block.found);
     assert_eq!(block.races().len(), 1);
-    block.shadow.write(access(0, 0b11, 4, 8, &overlapping), &[5 << 32 | 5; 32], &mut block.found);
+    block.shadow.write(&mut block.clocks, access(0, 0b11, 4, 8, &overlapping), &[5 << 32 | 5; 32], &mut block.found);
     assert_eq!(block.races(), []);
 }
 
@@ -135,7 +136,7 @@ fn a_word_written_whole_is_remembered_by_each_of_its_bytes() {
     block.write(0, 1, 1, 4, &[0; 32]);
     block.read(1, 1, 2, 1, &[3; 32]);
     assert_eq!(block.races()[0].earlier, (0, 1, 1));
-    block.shadow.block_barrier();
+    block.clocks.block_barrier(0);
     block.read(1, 1, 3, 4, &[0; 32]);
     assert_eq!(block.races(), []);
 }
@@ -150,7 +151,7 @@ fn atomics_race_with_plain_accesses_only() {
     let found = block.races();
     assert!(found.iter().all(|race| race.hazard == Hazard::ReadAfterWrite));
     assert_eq!(found.iter().map(|race| race.earlier.0).collect::<Vec<_>>(), [0, 1]);
-    block.shadow.block_barrier();
+    block.clocks.block_barrier(0);
     block.write(0, 1, 4, 4, &[0; 32]);
     block.atomic(0, 1, 5, 4, &[0; 32]);
     assert_eq!(block.races(), [], "one thread");
@@ -162,7 +163,7 @@ fn atomics_race_with_plain_accesses_only() {
 fn lanes_that_write_one_place_together_do_not_hide_what_was_there() {
     let mut block = Block::new(true);
     block.write(0, 1, 1, 4, &[0; 32]);
-    block.shadow.write(access(0, 0b11, 2, 4, &[0; 32]), &[7; 32], &mut block.found);
+    block.shadow.write(&mut block.clocks, access(0, 0b11, 2, 4, &[0; 32]), &[7; 32], &mut block.found);
     let found = block.races();
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].earlier, found[0].later), ((0, 0b01, 1), (0, 0b10, 2)));
@@ -174,7 +175,7 @@ fn readers_of_two_warps_are_both_remembered() {
     for warp in 0..4 {
         block.read(warp, FULL, warp, 4, &[0; 32]);
     }
-    block.shadow.warp_barrier(0, FULL);
+    block.clocks.warp_barrier(0, FULL);
     block.write(0, 1, 9, 4, &[0; 32]);
     let found = block.races();
     assert_eq!(found.len(), 1);
@@ -185,7 +186,7 @@ fn readers_of_two_warps_are_both_remembered() {
 fn a_barrier_of_half_a_warp_orders_that_half() {
     let mut block = Block::new(true);
     block.write(0, FULL, 1, 4, &rising(0, 4));
-    block.shadow.warp_barrier(0, 0x0000_FFFF);
+    block.clocks.warp_barrier(0, 0x0000_FFFF);
     // Lane t reads what lane t ^ 1 wrote.
     let neighbour = std::array::from_fn(|lane| 4 * (lane as u32 ^ 1));
     block.read(0, 0x0000_FFFF, 2, 4, &neighbour);
@@ -196,8 +197,8 @@ fn a_barrier_of_half_a_warp_orders_that_half() {
     // Order is handed on: lanes 0 and 16 meet, then 16 and 17; 17 now knows what lane 0 did.
     let mut block = Block::new(true);
     block.write(0, 1, 1, 4, &[0; 32]);
-    block.shadow.warp_barrier(0, 1 | 1 << 16);
-    block.shadow.warp_barrier(0, 1 << 16 | 1 << 17);
+    block.clocks.warp_barrier(0, 1 | 1 << 16);
+    block.clocks.warp_barrier(0, 1 << 16 | 1 << 17);
     block.read(0, 1 << 17, 2, 4, &[0; 32]);
     assert_eq!(block.races(), []);
     block.read(0, 1 << 18, 3, 4, &[0; 32]);
@@ -208,9 +209,9 @@ fn a_barrier_of_half_a_warp_orders_that_half() {
 fn a_warp_of_twenty_lanes_is_whole_when_all_twenty_meet() {
     let mut block = Block::new(true);
     let lanes = (1 << 20) - 1;
-    block.shadow.set_lanes(0, lanes);
+    block.clocks.set_lanes(0, lanes);
     block.write(0, lanes, 1, 4, &rising(0, 4));
-    block.shadow.warp_barrier(0, lanes);
+    block.clocks.warp_barrier(0, lanes);
     block.read(0, lanes >> 1, 2, 4, &rising(4, 4));
     assert_eq!(block.races(), []);
 }
@@ -242,8 +243,24 @@ enum Act {
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)] // most events are the large one
 enum Event {
-    Touch { act: Act, warp: u32, mask: u32, pc: u32, bytes: u32, addresses: [u32; 32], values: [u64; 32] },
-    WarpBarrier { warp: u32, mask: u32 },
+    Touch {
+        act: Act,
+        warp: u32,
+        mask: u32,
+        pc: u32,
+        bytes: u32,
+        addresses: [u32; 32],
+        values: [u64; 32],
+    },
+    WarpBarrier {
+        warp: u32,
+        mask: u32,
+    },
+    /// A barrier of some threads: the lanes of each warp that wait, and those that only arrive.
+    Named {
+        waits: [u32; WARPS as usize],
+        arrives: [u32; WARPS as usize],
+    },
     BlockBarrier,
 }
 
@@ -296,6 +313,22 @@ impl Reference {
         }
     }
 
+    /// `waits` go on behind what they and `arrives` did.
+    fn hand_over(&mut self, arrives: &[usize], waits: &[usize]) {
+        let mut joined = vec![0; self.clocks.len()];
+        for &thread in arrives.iter().chain(waits) {
+            self.clocks[thread][thread] += 1;
+            for (all, &own) in joined.iter_mut().zip(&self.clocks[thread]) {
+                *all = own.max(*all);
+            }
+        }
+        for &thread in waits {
+            for (own, &all) in self.clocks[thread].iter_mut().zip(&joined) {
+                *own = all.max(*own);
+            }
+        }
+    }
+
     fn step(&mut self, number: usize, event: &Event) -> Vec<Pair> {
         let lanes = |warp: u32, mask: u32| -> Vec<usize> {
             (0..32).filter(|lane| mask >> lane & 1 == 1).map(|lane| (warp * 32 + lane) as usize).collect()
@@ -303,6 +336,15 @@ impl Reference {
         match event {
             Event::BlockBarrier => self.join(&(0..self.clocks.len()).collect::<Vec<_>>()),
             Event::WarpBarrier { warp, mask } => self.join(&lanes(*warp, *mask)),
+            Event::Named { waits, arrives } => {
+                // In lockstep a warp is one thread.
+                let whole = |mask: u32| if self.lanes_apart || mask == 0 { mask } else { FULL };
+                let of = |masks: &[u32]| -> Vec<usize> {
+                    masks.iter().enumerate().flat_map(|(warp, &mask)| lanes(warp as u32, whole(mask))).collect()
+                };
+                let (waits, arrives) = (of(waits), of(arrives));
+                self.hand_over(&arrives, &waits);
+            }
             Event::Touch { act, warp, mask, pc, bytes, addresses, values } => {
                 let mut races = Vec::new();
                 for thread in lanes(*warp, *mask) {
@@ -347,17 +389,23 @@ impl Reference {
     }
 }
 
-fn shadow_step(shadow: &mut Shadow, event: &Event) -> Vec<Race> {
+fn shadow_step(clocks: &mut Clocks, shadow: &mut Shadow, event: &Event) -> Vec<Race> {
     let mut found = Vec::new();
     match event {
-        Event::BlockBarrier => shadow.block_barrier(),
-        Event::WarpBarrier { warp, mask } => shadow.warp_barrier(*warp, *mask),
+        Event::BlockBarrier => clocks.block_barrier(0),
+        Event::WarpBarrier { warp, mask } => clocks.warp_barrier(*warp, *mask),
+        Event::Named { waits, arrives } => {
+            let mut arrived = Arrivals::default();
+            let of = |masks: &[u32; WARPS as usize]| (0..WARPS).zip(*masks).filter(|(_, mask)| *mask != 0);
+            of(arrives).for_each(|(warp, mask)| clocks.arrive(&mut arrived, warp, mask));
+            clocks.meet(&of(waits).collect::<Vec<_>>(), arrived);
+        }
         Event::Touch { act, warp, mask, pc, bytes, addresses, values } => {
             let access = Access { warp: *warp, mask: *mask, pc: *pc, bytes: *bytes, addresses };
             match act {
-                Act::Read => shadow.read(access, &mut found),
-                Act::Write => shadow.write(access, values, &mut found),
-                Act::Atomic => shadow.atomic(access, &mut found),
+                Act::Read => shadow.read(clocks, access, &mut found),
+                Act::Write => shadow.write(clocks, access, values, &mut found),
+                Act::Atomic => shadow.atomic(clocks, access, &mut found),
             }
         }
     }
@@ -394,13 +442,13 @@ fn project(event: &Event, word: u32) -> Event {
 fn shadow_finds(events: &[Event], word: u32, lanes_apart: bool) -> bool {
     // One lane at a time would lose the same-instruction rule, so wide accesses keep their other words; a report counts
     // if the reference says that the same accesses race in this word.
-    let mut shadow = Shadow::new(BYTES, WARPS, lanes_apart);
+    let (mut clocks, mut shadow) = (Clocks::new(1, WARPS, lanes_apart), Shadow::new(BYTES));
     let mut reference = Reference::new(lanes_apart);
     events.iter().enumerate().any(|(number, event)| {
         let event = project(event, word);
         let real = reference.step(number, &event);
         let in_word = real.iter().any(|pair| pair.byte / 4 == word);
-        !shadow_step(&mut shadow, &event).is_empty() && in_word
+        !shadow_step(&mut clocks, &mut shadow, &event).is_empty() && in_word
     })
 }
 
@@ -439,6 +487,8 @@ fn masks() -> impl Strategy<Value = u32> {
 
 fn events(partial_barriers: bool) -> impl Strategy<Value = Vec<Event>> {
     let barrier_mask = if partial_barriers { masks().boxed() } else { Just(FULL).boxed() };
+    let named = if partial_barriers { 2 } else { 0 };
+    let parts = || prop_oneof![2 => Just(0), 2 => Just(FULL), 1 => masks()];
     let act = prop_oneof![3 => Just(Act::Read), 2 => Just(Act::Write), 1 => Just(Act::Atomic)];
     let bytes = prop_oneof![1 => Just(1_u32), 1 => Just(2), 6 => Just(4), 2 => Just(8), 1 => Just(16)];
     let touch =
@@ -452,6 +502,10 @@ fn events(partial_barriers: bool) -> impl Strategy<Value = Vec<Event>> {
         8 => touch,
         2 => (0..WARPS, barrier_mask).prop_map(|(warp, mask)| Event::WarpBarrier { warp, mask }),
         1 => Just(Event::BlockBarrier),
+        named => (prop::array::uniform3(parts()), prop::array::uniform3(parts())).prop_map(|(waits, arrives)| {
+            let arrives = std::array::from_fn(|warp| arrives[warp] & !waits[warp]);
+            Event::Named { waits, arrives }
+        }),
     ];
     prop::collection::vec(event, 1..24)
 }
@@ -461,11 +515,11 @@ proptest! {
 
     #[test]
     fn every_report_is_a_real_race(events in events(true), lanes_apart: bool) {
-        let mut shadow = Shadow::new(BYTES, WARPS, lanes_apart);
+        let (mut clocks, mut shadow) = (Clocks::new(1, WARPS, lanes_apart), Shadow::new(BYTES));
         let mut reference = Reference::new(lanes_apart);
         for (number, event) in events.iter().enumerate() {
             let real = reference.step(number, event);
-            for race in shadow_step(&mut shadow, event) {
+            for race in shadow_step(&mut clocks, &mut shadow, event) {
                 check_real(&race, &real);
             }
         }
@@ -473,11 +527,11 @@ proptest! {
 
     #[test]
     fn the_first_race_is_found_at_once(events in events(false), lanes_apart: bool) {
-        let mut shadow = Shadow::new(BYTES, WARPS, lanes_apart);
+        let (mut clocks, mut shadow) = (Clocks::new(1, WARPS, lanes_apart), Shadow::new(BYTES));
         let mut reference = Reference::new(lanes_apart);
         for (number, event) in events.iter().enumerate() {
             let real = reference.step(number, event);
-            let found = shadow_step(&mut shadow, event);
+            let found = shadow_step(&mut clocks, &mut shadow, event);
             prop_assert_eq!(found.is_empty(), real.is_empty(), "event {}: {:?} against {:?}", number, found, real);
             if !real.is_empty() {
                 break;

@@ -5,12 +5,15 @@ use half::{bf16, f16};
 use super::Machine;
 use super::alu::{store32, store64};
 use super::block::Environment;
-use super::memory::{Lanes, Place, Span, addresses, hull, lanes};
+use super::memory::{Lanes, Place, Span, addresses, hull, lanes, low_bytes};
+use super::order::Strength;
+use super::team::unit_warp;
 use super::warp::Warp;
 use crate::access::Passes;
 use crate::code::{AtomOp, AtomicOp, Inst, NONE, Reg, VECTOR_MAX};
 use crate::fault::Code;
 use crate::race::Access;
+use crate::race::global::Act;
 
 two_clones! {
     impl Machine<'_> {
@@ -36,12 +39,18 @@ impl Machine<'_> {
         let span = Span { bytes: u32::from(op.bytes), at: addresses(warp, inst) };
         let [b, c] = [inst.b, inst.c].map(|row| operand(warp, op, row));
         let mut old = [[0; 32]];
-        self.each_place(op.target, mask, span, |machine, place, mask, span| {
-            let mask = machine.admit(env, warp, pc, place, mask, span);
-            if mask != 0 {
-                machine.atomic_at(env, warp, pc, op, place, mask, span, &[b], &[c], &mut old);
-            }
-        });
+        let remote = self.remote_lanes(op.target, mask, &span);
+        if remote != 0 {
+            self.atomic_remote(env, warp, pc, op, remote, &span, &[b], &[c], &mut old);
+        }
+        if remote == 0 || remote != mask {
+            self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
+                let mask = machine.admit(env, warp, pc, place, mask, span);
+                if mask != 0 {
+                    machine.atomic_at(env, warp, pc, op, place, mask, span, &[b], &[c], &mut old);
+                }
+            });
+        }
         result(warp, op, inst.d, &old[0], mask);
     }
 
@@ -63,7 +72,11 @@ impl Machine<'_> {
         let b = registers(inst.b, inst.c).map(|row| operand(warp, op, row));
         let c = registers(inst.c, NONE).map(|row| if wide { operand(warp, op, row) } else { [0; 32] });
         let mut old = [[0; 32]; VECTOR_MAX];
-        self.each_place(op.target, mask, span, |machine, place, mask, span| {
+        let remote = self.remote_lanes(op.target, mask, &span);
+        if remote != 0 {
+            self.atomic_remote(env, warp, pc, op, remote, &span, &b[..count], &c[..count], &mut old[..count]);
+        }
+        self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
             let mask = machine.admit(env, warp, pc, place, mask, span);
             if mask != 0 {
                 machine.atomic_at(env, warp, pc, op, place, mask, span, &b[..count], &c[..count], &mut old[..count]);
@@ -97,18 +110,7 @@ impl Machine<'_> {
                 self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
                 self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
                 self.record(place, mask, span, passes, 0);
-                if let Some(shadow) = &mut env.shadow {
-                    shadow.atomic(Access { warp: warp.index, mask, pc, bytes, addresses: &at }, &mut self.races);
-                    self.take_races(env);
-                }
-                if reads_old(op.op) {
-                    self.watch_shared_written(env, warp, pc, mask, bytes, &at);
-                }
-                for lane in lanes(mask) {
-                    let places: [u32; VECTOR_MAX] = std::array::from_fn(|i| at[lane] + i as u32 * step);
-                    old.iter_mut().zip(places).for_each(|(old, at)| old[lane] = env.load_shared(at, step));
-                    each_element(op, lane, b, c, old, |i, value| env.store_shared(places[i], step, value));
-                }
+                self.atomic_shared(env, warp, pc, op, env.rank, mask, bytes, &at, b, c, old);
             }
             Place::Global => {
                 let sectors = self.memos[pc as usize].global_atomic_sectors(bytes, mask, &span.at);
@@ -116,19 +118,27 @@ impl Machine<'_> {
                 self.record(place, mask, span, Passes::default(), sectors);
                 if self.context.side_by_side {
                     let (low, high) = hull(&span.at, mask, bytes);
-                    env.log.write(low, high);
+                    env.log.write(low, high, mask, bytes, &span.at);
+                }
+                if self.order.is_some() {
+                    self.watch_order(env, warp, pc, strength(op), mask, span, &[]);
                 }
                 if reads_old(op.op) {
                     self.watch_global_written(env, warp, pc, mask, span);
                 }
+                let op = AtomOp { op: global_operation(op.op), ..op };
+                let mut changes = 0;
                 // Blocks that use global atomics never run side by side, so load and store need not be one step.
                 for lane in lanes(mask) {
                     let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
                     let places: [u64; VECTOR_MAX] = std::array::from_fn(|i| offset + u64::from(i as u32 * step));
                     old.iter_mut().zip(places).for_each(|(old, at)| old[lane] = buffer.load(at, step));
-                    let op = AtomOp { op: global_operation(op.op), ..op };
-                    each_element(op, lane, b, c, old, |i, value| buffer.store(places[i], step, value));
+                    each_element(op, lane, b, c, old, |i, value| {
+                        changes += u64::from(low_bytes(value, step) != old[i][lane]);
+                        buffer.store(places[i], step, value);
+                    });
                 }
+                self.changes += changes;
             }
             // PTX has no atomics on local memory, constants or parameters; a generic address that points there is the
             // kernel's mistake.
@@ -138,6 +148,54 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+impl Machine<'_> {
+    /// On the shared memory of the block of rank `owner`.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn atomic_shared(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        op: AtomOp,
+        owner: u32,
+        mask: u32,
+        bytes: u32,
+        at: &[u32; 32],
+        b: &[Lanes],
+        c: &[Lanes],
+        old: &mut [Lanes],
+    ) {
+        let step = bytes / b.len() as u32;
+        if self.context.code.orders_by_hand {
+            self.watch_shared_flag(env, warp, strength(op), owner, mask, at);
+        }
+        let unit_warp = unit_warp(env.rank, warp.index);
+        if let (Some(shadow), Some(clocks)) = env.shadow_of(owner) {
+            shadow.atomic(clocks, Access { warp: unit_warp, mask, pc, bytes, addresses: at }, &mut self.races);
+            self.take_races(env, owner);
+        }
+        if reads_old(op.op) {
+            self.watch_shared_written(env, warp, pc, owner, mask, bytes, at);
+        }
+        let Some(shared) = env.shared_of(owner) else { return };
+        let mut changes = 0;
+        for lane in lanes(mask) {
+            let places: [u32; VECTOR_MAX] = std::array::from_fn(|i| at[lane] + i as u32 * step);
+            old.iter_mut().zip(places).for_each(|(old, at)| old[lane] = shared.load(at, step));
+            each_element(op, lane, b, c, old, |i, value| {
+                changes += u64::from(low_bytes(value, step) != old[i][lane]);
+                shared.store(places[i], step, value);
+            });
+        }
+        self.changes += changes;
+    }
+}
+
+/// How an atomic is ordered.
+fn strength(op: AtomOp) -> Strength {
+    Strength { order: op.order, scope: op.scope, act: Act::Write, is_atomic: true }
 }
 
 /// Whether what an atomic leaves in memory depends on what was there.

@@ -4,10 +4,12 @@
 //! it: which warp, which of its splits, for how many instructions, and whether lanes part for no reason of their own.
 //! Either way a block's course depends on its index and the schedule alone, not on host threads.
 
+use super::barrier::{Barriers, open_cluster_barrier};
+use super::team::{Shared, Team};
 use super::warp::{FULL, State, Warp};
 use super::{Context, Machine, Stop};
 use crate::launch::{Check, Schedule};
-use crate::race::Shadow;
+use crate::race::{Clocks, Shadow};
 
 /// Instructions a split runs before the next one has a turn: long enough to cost nothing, short enough that a lane
 /// that spins on another lane's store soon sees it.
@@ -17,25 +19,31 @@ const PARTING_STEPS: u64 = 1 << 16;
 /// More splits than this are not driven apart further: enough to break any assumption on order, and still quick.
 const SPLITS_MAX: usize = 6;
 
+/// Passes without a change of memory after which a scheduler that draws by chance watches for lanes that spin.
+const QUIET_PASSES: u32 = 512;
+
 /// What the warps of a block share.
 pub(super) struct Environment {
     pub(super) block: [u32; 3],
     pub(super) linear: u64,
-    /// Shared memory in words.
-    pub(super) shared: Vec<u32>,
-    /// Bit i of entry w: byte i of word w was written. Empty when nobody asks.
-    pub(super) shared_written: Vec<u8>,
-    pub(super) shadow: Option<Shadow>,
-    pub(super) log: super::grid::AccessLog,
-    /// Threads that came by `bar.arrive`, per barrier.
-    pub(super) arrivals: [u32; 16],
+    /// Its place in its cluster.
+    pub(super) rank: u32,
+    /// Threads that it started with.
+    pub(super) threads: u32,
+    pub(super) shared: Shared,
+    pub(super) team: Team,
+    pub(super) log: super::log::AccessLog,
+    pub(super) barriers: Barriers,
     random: Option<Random>,
+    /// Passes since memory changed, and how often it had changed then.
+    quiet_passes: u32,
+    quiet_since: u64,
 }
 
 /// A block in the course of running.
 pub(super) struct Block {
     pub(super) env: Environment,
-    warps: Vec<Warp>,
+    pub(super) warps: Vec<Warp>,
 }
 
 /// How far a block got.
@@ -45,6 +53,8 @@ pub(super) enum Progress {
     Done,
     /// Its turn is over.
     Turn,
+    /// All its threads wait for another block.
+    Waiting,
     /// The launch is over.
     Fatal,
 }
@@ -73,50 +83,22 @@ impl Random {
 }
 
 impl Environment {
-    #[inline(always)]
-    pub(super) fn load_shared(&self, at: u32, bytes: u32) -> u64 {
-        let word = self.shared[(at / 4) as usize];
-        match bytes {
-            4 => u64::from(word),
-            8 => u64::from(word) | u64::from(self.shared[(at / 4) as usize + 1]) << 32,
-            _ => u64::from(word >> (8 * (at % 4)) & ((1 << (8 * bytes)) - 1)),
+    /// The shared memory of the block of this rank, unless there is no such block.
+    pub(super) fn shared_of(&mut self, rank: u32) -> Option<&mut Shared> {
+        match rank == self.rank {
+            true => Some(&mut self.shared),
+            false => self.team.peers.get_mut(rank as usize)?.as_mut(),
         }
     }
 
+    /// The same block's shadow, and the clock.
     #[inline(always)]
-    pub(super) fn store_shared(&mut self, at: u32, bytes: u32, value: u64) {
-        let index = (at / 4) as usize;
-        match bytes {
-            4 => self.shared[index] = value as u32,
-            8 => {
-                self.shared[index] = value as u32;
-                self.shared[index + 1] = (value >> 32) as u32;
-            }
-            _ => {
-                let shift = 8 * (at % 4);
-                let ones = ((1u32 << (8 * bytes)) - 1) << shift;
-                self.shared[index] = (self.shared[index] & !ones) | (((value as u32) << shift) & ones);
-            }
-        }
-        if !self.shared_written.is_empty() {
-            match bytes {
-                4 => self.shared_written[index] = 0xf,
-                8 => self.shared_written[index..index + 2].fill(0xf),
-                _ => self.shared_written[index] |= (((1u32 << bytes) - 1) << (at % 4)) as u8,
-            }
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn is_shared_written(&self, at: u32, bytes: u32) -> bool {
-        let index = (at / 4) as usize;
-        match bytes {
-            1 | 2 => {
-                let wanted = (((1u32 << bytes) - 1) << (at % 4)) as u8;
-                self.shared_written[index] & wanted == wanted
-            }
-            _ => self.shared_written[index..index + (bytes / 4) as usize].iter().all(|&mask| mask == 0xf),
-        }
+    pub(super) fn shadow_of(&mut self, rank: u32) -> (Option<&mut Shadow>, Option<&mut Clocks>) {
+        let shared = match rank == self.rank {
+            true => Some(&mut self.shared),
+            false => self.team.peers.get_mut(rank as usize).and_then(Option::as_mut),
+        };
+        (shared.and_then(|shared| shared.shadow.as_mut()), self.team.clocks.as_mut())
     }
 }
 
@@ -132,49 +114,63 @@ impl Block {
     pub(super) fn new(context: &Context<'_>) -> Block {
         let words = context.shared_bytes.div_ceil(4) as usize;
         let checks = context.options.checks;
-        let lanes_apart = matches!(context.options.schedule, Schedule::Independent { .. });
-        let shadow = (words > 0 && checks.has(Check::SharedRace)).then(|| {
-            let mut shadow = Shadow::new(context.shared_bytes, context.warps_per_block, lanes_apart);
-            let last = context.warps_per_block - 1;
-            shadow.set_lanes(last, lanes_of(last, context.threads_per_block));
-            shadow
-        });
+        let shadow = (words > 0 && checks.has(Check::SharedRace)).then(|| Shadow::new(context.shared_bytes));
         let mut warps: Vec<Warp> = (0..context.warps_per_block).map(|i| Warp::new(i, context.code)).collect();
-        warps.iter_mut().for_each(|warp| super::grid::fill_constants(context, warp));
+        warps.iter_mut().for_each(|warp| super::constants::fill(context, warp));
+        let written = if checks.has(Check::UninitialisedRead) { vec![0; words] } else { Vec::new() };
         Block {
             env: Environment {
                 block: [0; 3],
                 linear: 0,
-                shared: vec![0; words],
-                shared_written: if checks.has(Check::UninitialisedRead) { vec![0; words] } else { Vec::new() },
-                shadow,
+                rank: 0,
+                threads: context.threads_per_block,
+                shared: Shared { words: vec![0; words], written, shadow },
+                team: Team { clocks: clocks(context, 1), blocks: vec![[0; 3]], ..Team::default() },
                 log: Default::default(),
-                arrivals: [0; 16],
+                barriers: Barriers::default(),
                 random: None,
+                quiet_passes: 0,
+                quiet_since: 0,
             },
             warps,
         }
     }
 
-    /// At the first instruction of block `linear`.
+    /// At the first instruction of block `linear` of a launch without clusters.
     pub(super) fn restart(&mut self, context: &Context<'_>, linear: u64) {
         let [x, y, _] = context.launch.grid.map(u64::from);
-        self.env.linear = linear;
-        self.env.block = [(linear % x) as u32, (linear / x % y) as u32, (linear / x / y) as u32];
-        self.env.shared.fill(0);
-        self.env.shared_written.fill(0);
-        self.env.arrivals = [0; 16];
-        if let Some(shadow) = &mut self.env.shadow {
-            shadow.reset();
+        let block = [(linear % x) as u32, (linear / x % y) as u32, (linear / x / y) as u32];
+        self.restart_in_cluster(context, block, 0);
+        let team = &mut self.env.team;
+        team.blocks[0] = block;
+        team.places.clear();
+        if let Some(clocks) = &mut team.clocks {
+            clocks.start(linear as u32);
         }
+    }
+
+    /// At the first instruction of `block`, which has this rank in its cluster. The team is the caller's care.
+    pub(super) fn restart_in_cluster(&mut self, context: &Context<'_>, block: [u32; 3], rank: u32) {
+        let [x, y, _] = context.launch.grid.map(u64::from);
+        let linear = (u64::from(block[2]) * y + u64::from(block[1])) * x + u64::from(block[0]);
+        (self.env.block, self.env.linear, self.env.rank) = (block, linear, rank);
+        self.env.shared.words.fill(0);
+        self.env.shared.written.fill(0);
+        self.env.barriers.restart(self.warps.len());
         self.env.random = match context.options.schedule {
             Schedule::Independent { seed: Some(seed) } => Some(Random(seed ^ linear.wrapping_mul(0x9e37_79b9))),
             _ => None,
         };
+        self.env.quiet_passes = 0;
         for warp in &mut self.warps {
             warp.restart(context.code, lanes_of(warp.index, context.threads_per_block));
-            super::grid::fill_block_index(context, warp, self.env.block);
+            super::constants::fill_block(context, warp, block, rank);
         }
+    }
+
+    /// All its threads have exited.
+    pub(super) fn is_done(&self) -> bool {
+        self.warps.iter().all(Warp::is_done)
     }
 
     /// Runs until the block is done, the launch is over, or about `steps` warp-instructions have passed.
@@ -186,12 +182,20 @@ impl Block {
                 false => self.pass_in_order(machine),
             };
             let Some(ran) = ran else { return Progress::Fatal };
-            if self.warps.iter().all(Warp::is_done) {
+            if self.is_done() {
                 return Progress::Done;
             }
             let released = self.release_barriers(machine)
+                || (self.env.team.size() == 1 && open_cluster_barrier(std::slice::from_mut(self), 0))
                 || (!ran && self.warps.iter_mut().any(|warp| warp.exit_waiting(machine.context.code)));
+            if !ran && !released && machine.lanes_apart() && self.go_ahead_of_spinning() {
+                continue;
+            }
             if !ran && !released {
+                let waits = |state| matches!(state, State::Spinning(_) | State::AtCluster);
+                if self.warps.iter().flat_map(|warp| &warp.splits).any(|split| waits(split.state)) {
+                    return Progress::Waiting;
+                }
                 machine.findings.stuck(&self.env, &self.warps);
                 return Progress::Fatal;
             }
@@ -213,11 +217,12 @@ impl Block {
         let may_spin = rotate && machine.context.code.may_spin;
         let mut ran = false;
         for warp in &mut self.warps {
+            machine.wake(warp);
             let mut last = usize::MAX;
             let mut began = warp.steps;
             while let Some(at) = warp.next_ready_before(last).or_else(|| warp.next_ready()) {
                 ran = true;
-                let spinning = match machine.run(&mut self.env, warp, at, TURN_STEPS) {
+                let spinning = match machine.turn(&mut self.env, warp, at) {
                     Stop::Fatal => return None,
                     Stop::Blocked if warp.steps - began < PARTING_STEPS => {
                         last = usize::MAX;
@@ -243,6 +248,8 @@ impl Block {
 
     /// One warp, one split, a few instructions, all by chance.
     fn pass_by_chance(&mut self, machine: &mut Machine<'_>) -> Option<bool> {
+        let watch = self.is_quiet(machine);
+        self.warps.iter_mut().for_each(|warp| machine.wake(warp));
         let env = &mut self.env;
         let mut draw = |end: usize| env.random.as_mut().map_or(0, |random| random.below(end));
         let ready: Vec<usize> = (0..self.warps.len()).filter(|&w| self.warps[w].next_ready().is_some()).collect();
@@ -264,7 +271,11 @@ impl Block {
                 let _ = warp.drive_apart(at, apart);
             }
         }
-        match machine.run(&mut self.env, warp, at, turn) {
+        let stop = match machine.run(&mut self.env, warp, at, turn) {
+            Stop::Turn if watch => machine.put_aside_if_it_spins(&mut self.env, warp, at),
+            stop => stop,
+        };
+        match stop {
             Stop::Fatal => None,
             stop => {
                 // Now and then, and not by chance: the draws of a seed stay what they are.
@@ -277,51 +288,74 @@ impl Block {
         }
     }
 
-    /// Opens the barriers that everybody has reached. A barrier counts threads, as Volta's does, so that lanes that
-    /// took another way are missed.
-    fn release_barriers(&mut self, machine: &mut Machine<'_>) -> bool {
-        let live: u32 = self.warps.iter().map(|warp| warp.live.count_ones()).sum();
-        let mut released = false;
-        for id in 0..16u32 {
-            let mut waiting = 0;
-            let mut expected = None;
-            for split in self.warps.iter().flat_map(|warp| &warp.splits) {
-                if let State::AtBarrier(at, count) = split.state
-                    && at == id
-                {
-                    waiting += split.mask.count_ones();
-                    expected = expected.max(Some(count.unwrap_or(live)));
-                }
+    /// Lanes that wait for others that spin go ahead, since those may wait for them. True if there were any.
+    fn go_ahead_of_spinning(&mut self) -> bool {
+        let mut any = false;
+        for warp in &mut self.warps {
+            for at in 0..warp.splits.len() {
+                any |= warp.splits[at].state.is_spinning() && warp.let_go_ahead(at);
             }
-            let arrived = waiting + self.env.arrivals[id as usize];
-            if waiting == 0 || expected.is_none_or(|expected| arrived < expected) {
-                continue;
-            }
-            if machine.context.options.checks.has(Check::BarrierDivergence) {
-                machine.findings.barrier(&self.env, &self.warps, id);
-            }
-            self.open(id);
-            released = true;
         }
-        released
+        any
     }
 
-    fn open(&mut self, id: u32) {
-        self.env.arrivals[id as usize] = 0;
-        for warp in &mut self.warps {
-            for split in &mut warp.splits {
-                if matches!(split.state, State::AtBarrier(at, _) if at == id) {
-                    split.state = State::Ready;
-                    split.pc += 1;
-                }
-            }
-            warp.merge();
+    /// Whether memory has not changed for so long that lanes may be waiting for it.
+    fn is_quiet(&mut self, machine: &Machine<'_>) -> bool {
+        let env = &mut self.env;
+        if env.quiet_since != machine.changes {
+            (env.quiet_since, env.quiet_passes) = (machine.changes, 0);
         }
-        // A barrier with a thread count orders only those who came. Taking it for all may miss a race, never invent one.
-        if let Some(shadow) = &mut self.env.shadow {
-            shadow.block_barrier();
-        }
+        env.quiet_passes += 1;
+        machine.context.code.may_spin && env.quiet_passes > QUIET_PASSES
     }
+}
+
+impl Machine<'_> {
+    /// A turn of split `at`, with a look now and then at whether it spins.
+    fn turn(&mut self, env: &mut Environment, warp: &mut Warp, at: usize) -> Stop {
+        if !self.context.code.may_spin {
+            return self.run(env, warp, at, TURN_STEPS);
+        }
+        let mut left = TURN_STEPS;
+        while left > 0 {
+            let steps = warp.patience.steps().min(left);
+            left -= steps;
+            let mut stop = self.run(env, warp, at, steps);
+            if stop == Stop::Turn {
+                stop = self.put_aside_if_it_spins(env, warp, at);
+                warp.patience.grow(TURN_STEPS);
+            }
+            if stop != Stop::Turn {
+                return stop;
+            }
+        }
+        Stop::Turn
+    }
+
+    /// See `spin`. Lanes that wait for those that spin may be the ones they wait for: they go ahead.
+    fn put_aside_if_it_spins(&mut self, env: &mut Environment, warp: &mut Warp, at: usize) -> Stop {
+        let stop = self.watch_spinning(env, warp, at);
+        let spins = stop == Stop::Blocked && warp.splits.get(at).is_some_and(|split| split.state.is_spinning());
+        if spins && self.lanes_apart() {
+            warp.let_go_ahead(at);
+        }
+        stop
+    }
+}
+
+/// The clock of the race checks for `blocks` blocks, if any of them is on.
+pub(super) fn clocks(context: &Context<'_>, blocks: u32) -> Option<Clocks> {
+    let shared = context.shared_bytes > 0 && context.options.checks.has(Check::SharedRace);
+    if !shared && !context.watches_order {
+        return None;
+    }
+    let lanes_apart = matches!(context.options.schedule, Schedule::Independent { .. });
+    let mut clocks = Clocks::new(blocks, context.warps_per_block, lanes_apart);
+    let last = context.warps_per_block - 1;
+    for rank in 0..blocks {
+        clocks.set_lanes(super::team::unit_warp(rank, last), lanes_of(last, context.threads_per_block));
+    }
+    Some(clocks)
 }
 
 impl Warp {

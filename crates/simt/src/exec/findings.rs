@@ -11,7 +11,7 @@ use crate::fault::{Code, Fault, Site};
 use crate::lower::function_name;
 use crate::memory::{Memory, element};
 use crate::program::Kernel;
-use crate::race::{Hazard, Race};
+use crate::race::{Hazard, Race, WARPS_PER_BLOCK, global};
 
 /// A site before it has names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +30,34 @@ enum Detail {
         address: u64,
         bytes: u32,
     },
+    /// In shared memory: of which block, where there are clusters.
     Race {
         hazard: Hazard,
         address: u32,
+        owner: Option<[u32; 3]>,
+    },
+    GlobalRace {
+        hazard: Hazard,
+        address: u64,
+    },
+    /// The memory of a block that the cluster does not have, or of one that has ended.
+    NoBlock {
+        rank: u32,
+        size: u32,
+        ended: Option<[u32; 3]>,
     },
     Barrier,
     Stuck,
+    /// A barrier waits for a count of threads; so many have come.
+    TooFew {
+        id: u32,
+        expected: u32,
+        came: u32,
+    },
+    /// Threads of the cluster do not come to its barrier.
+    Cluster,
+    /// Memory that a loop waits for does not change.
+    Spin,
     Mask {
         named: u32,
     },
@@ -127,10 +149,32 @@ impl Findings {
     }
 
     #[cold]
-    pub(super) fn race(&mut self, env: &Environment, race: &Race) {
-        let site = |(warp, lanes, pc)| At { pc, block: env.block, warp, lanes };
-        let detail = Detail::Race { hazard: race.hazard, address: race.address };
+    pub(super) fn race(&mut self, env: &Environment, owner: u32, race: &Race) {
+        let site = |(warp, lanes, pc): (u32, u32, u32)| {
+            let block = env.team.blocks[(warp / WARPS_PER_BLOCK) as usize];
+            At { pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
+        };
+        let owner = (env.team.size() > 1).then(|| env.team.blocks[owner as usize]);
+        let detail = Detail::Race { hazard: race.hazard, address: race.address, owner };
         self.note(env, Code::SharedRace, site(race.later), Some(site(race.earlier)), detail);
+    }
+
+    #[cold]
+    pub(super) fn global_race(&mut self, context: &Context<'_>, env: &Environment, race: &global::Race) {
+        let site = |(unit, warp, lanes, pc): global::Party| {
+            let block = context.block_of(unit, warp / WARPS_PER_BLOCK);
+            At { pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
+        };
+        let detail = Detail::GlobalRace { hazard: race.hazard, address: race.address };
+        self.note(env, Code::GlobalRace, site(race.later), Some(site(race.earlier)), detail);
+    }
+
+    /// An access to the shared memory of a block of the cluster that does not exist, or no longer.
+    #[cold]
+    pub(super) fn no_block(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, rank: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        let ended = env.team.blocks.get(rank as usize).copied();
+        self.note(env, Code::OutOfBounds, at, None, Detail::NoBlock { rank, size: env.team.size(), ended });
     }
 
     pub(super) fn trap(&mut self, context: &Context<'_>, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
@@ -202,14 +246,23 @@ impl Findings {
         }
     }
 
-    /// Nothing in the block can run, and not everything has ended.
+    /// Nothing in the block can run, and nobody else will change that.
     pub(super) fn stuck(&mut self, env: &Environment, warps: &[Warp]) {
-        let at_barrier = |state: &State| matches!(state, State::AtBarrier(..));
-        let waiting = splits(env, warps).find(|(_, state)| at_barrier(state));
-        let at_sync = splits(env, warps).find(|(_, state)| matches!(state, State::AtWarpSync));
-        let elsewhere = at_sync.or_else(|| splits(env, warps).find(|(_, state)| state.has_children()));
+        let find = |wanted: fn(&State) -> bool| splits(env, warps).find(|(_, state)| wanted(state));
+        if let Some((at, _)) = find(|state| state.is_spinning()) {
+            return self.note(env, Code::Deadlock, at, None, Detail::Spin);
+        }
+        if let Some((at, _)) = find(|state| *state == State::AtCluster) {
+            return self.note(env, Code::Deadlock, at, None, Detail::Cluster);
+        }
+        let waiting = find(|state| matches!(state, State::AtBarrier(..)));
+        let elsewhere = find(|state| *state == State::AtWarpSync).or_else(|| find(|state| state.has_children()));
         match (waiting, elsewhere) {
-            (Some((at, _)), Some((mut other, State::Parted | State::Calling))) => {
+            (Some((at, State::AtBarrier(id, _))), _) if env.barriers.missing(id).is_some() => {
+                let (expected, came) = env.barriers.missing(id).unwrap_or_default();
+                self.note(env, Code::Deadlock, at, None, Detail::TooFew { id, expected, came });
+            }
+            (Some((at, _)), Some((mut other, state))) if state.has_children() => {
                 // A parted split's lanes include its children's: those that only wait to meet are the missing ones.
                 other.lanes &= !at.lanes;
                 self.note(env, Code::BarrierDivergence, at, Some(other), Detail::Stuck);
@@ -225,6 +278,17 @@ impl Findings {
         let mut findings: Vec<Finding> = self.by_place.into_values().collect();
         findings.sort_by_key(|f| (f.block, f.at.pc, f.other.map_or(0, |o| o.pc), f.code));
         findings.iter().map(|finding| finding.fault(kernel, memory, dynamic_offset)).collect()
+    }
+}
+
+impl Hazard {
+    /// The sentence of a report.
+    fn sentence(self, what: &str) -> String {
+        match self {
+            Hazard::ReadAfterWrite => format!("reads {what} while another thread may still be writing it"),
+            Hazard::WriteAfterRead => format!("writes {what} while another thread may still be reading it"),
+            Hazard::WriteAfterWrite => format!("writes {what} while another thread may also be writing it"),
+        }
     }
 }
 
@@ -262,15 +326,25 @@ impl Finding {
                 };
                 (action, "", message)
             }
-            Detail::Race { hazard, address } => {
-                let what = shared(*address);
-                let message = match hazard {
-                    Hazard::ReadAfterWrite => format!("reads {what} while another thread may still be writing it"),
-                    Hazard::WriteAfterRead => format!("writes {what} while another thread may still be reading it"),
-                    Hazard::WriteAfterWrite => format!("writes {what} while another thread may also be writing it"),
-                };
-                let other = self.other.as_ref().map_or("", action);
-                (action(&self.at), other, message)
+            Detail::Race { .. } | Detail::GlobalRace { .. } => {
+                (action(&self.at), self.other.as_ref().map_or("", action), self.race_sentence(code, memory, dynamic_offset))
+            }
+            Detail::NoBlock { ended: Some([x, y, z]), .. } => {
+                let action = action(&self.at);
+                (action, "", format!("{action} shared memory of block ({x},{y},{z}) of its cluster, which has ended"))
+            }
+            Detail::NoBlock { rank, size, ended: None } => {
+                let action = action(&self.at);
+                (action, "", format!("{action} shared memory of block {rank} of its cluster, which has {size}"))
+            }
+            Detail::TooFew { id, expected, came } => {
+                ("waits", "", format!("waits at barrier {id} for {expected} threads; {came} have come, and no more will"))
+            }
+            Detail::Cluster => {
+                ("waits", "", "waits for all threads of the cluster to arrive at its barrier, and some never will".into())
+            }
+            Detail::Spin => {
+                ("waits", "", "waits in a loop for memory to change, and every thread that is left waits for another".into())
             }
             Detail::Barrier => ("waits", "waits", "some threads of the block wait at this barrier, others at another one".into()),
             Detail::Stuck if self.code == Code::BarrierDivergence => {
@@ -280,11 +354,10 @@ impl Finding {
             Detail::Mask { named } => ("executes", "", format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes")),
             Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
             Detail::Budget => ("executes", "", "the launch ran past its step budget here: a loop that does not end, or more work than the budget allows".into()),
-            Detail::Trap { for_want_of_cooperation: true } => {
-                ("executes", "", "the kernel executed trap: it waits for the whole grid, and this launch is not cooperative".into())
-            }
-            Detail::Trap { .. } => {
-                ("executes", "", format!("the kernel executed {}", code.debug[self.at.pc as usize].opcode))
+            Detail::Trap { for_want_of_cooperation } => {
+                let opcode = &code.debug[self.at.pc as usize].opcode;
+                let why = if *for_want_of_cooperation { ": it waits for the whole grid, and this launch is not cooperative" } else { "" };
+                ("executes", "", format!("the kernel executed {opcode}{why}"))
             }
             Detail::Assertion(_) | Detail::Stack { .. } | Detail::Pointer { .. } | Detail::Label { .. } => {
                 let (here, message) = self.control_flow(code);
@@ -297,6 +370,19 @@ impl Finding {
             site: site(kernel, code, &self.at, here),
             other: self.other.as_ref().map(|at| site(kernel, code, at, there)),
             count: self.count,
+        }
+    }
+
+    /// What the later of two accesses does while the earlier may not be over.
+    fn race_sentence(&self, code: &Program, memory: &Memory, dynamic_offset: u32) -> String {
+        match &self.detail {
+            Detail::Race { hazard, address, owner } => {
+                let of_block = owner.map_or(String::new(), |[x, y, z]| format!(" of block ({x},{y},{z})"));
+                let element = shared_element(&code.shared, dynamic_offset, *address);
+                hazard.sentence(&format!("{element}{of_block}"))
+            }
+            Detail::GlobalRace { hazard, address } => hazard.sentence(&memory.describe(*address)),
+            _ => String::new(),
         }
     }
 

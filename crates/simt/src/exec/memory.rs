@@ -3,13 +3,14 @@
 use super::Machine;
 use super::alu::{store32, store64};
 use super::block::Environment;
+use super::order::Strength;
 use super::warp::{FULL, Warp};
 use crate::access::Passes;
 use crate::code::{Inst, MemOp, Op, Target, VECTOR_MAX, Width};
 use crate::fault::Code;
 use crate::launch::Check;
 use crate::memory::{Buffer, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
-use crate::race::Access;
+use crate::race::global::Act;
 
 /// Bytes an access of one lane covers, and where lanes start.
 pub(super) struct Span {
@@ -46,7 +47,7 @@ pub(super) fn hull(at: &[u64; 32], mask: u32, bytes: u32) -> (u64, u64) {
 
 /// The lanes of `mask` for which `keep` holds.
 #[inline(always)]
-fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
+pub(super) fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
     (0..32).fold(0, |out, lane| out | (u32::from(mask & (1 << lane) != 0 && keep(lane)) << lane))
 }
 
@@ -122,9 +123,15 @@ impl Machine<'_> {
     ) {
         let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
         let mut data = [[0u64; 32]; N];
-        self.each_place(op.target, mask, span, |machine, place, mask, span| {
-            machine.load_from(env, warp, pc, op, place, mask, span, &mut data);
-        });
+        let remote = self.remote_lanes(op.target, mask, &span);
+        if remote != 0 {
+            self.load_remote(env, warp, pc, op, remote, &span, &mut data);
+        }
+        if remote == 0 || remote != mask {
+            self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
+                machine.load_from(env, warp, pc, op, place, mask, span, &mut data);
+            });
+        }
         for element in 0..usize::from(op.vector) {
             let register = self.register(inst, op, element);
             let values = &data[element];
@@ -180,9 +187,15 @@ impl Machine<'_> {
                 *values = warp.w[register].0.map(u64::from);
             }
         }
-        self.each_place(op.target, mask, span, |machine, place, mask, span| {
-            machine.store_to(env, warp, pc, op, place, mask, span, &data);
-        });
+        let remote = self.remote_lanes(op.target, mask, &span);
+        if remote != 0 {
+            self.store_remote(env, warp, pc, op, remote, &span, &data);
+        }
+        if remote == 0 || remote != mask {
+            self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
+                machine.store_to(env, warp, pc, op, place, mask, span, &data);
+            });
+        }
     }
 
     /// Calls `access` once for each state space that the lanes address, with addresses inside that space.
@@ -199,7 +212,8 @@ impl Machine<'_> {
             Target::Global => [(Place::Global, mask, 0), NOWHERE, NOWHERE],
             Target::Const => [(Place::Const, mask, 0), NOWHERE, NOWHERE],
             Target::Param => [(Place::Param, mask, 0), NOWHERE, NOWHERE],
-            Target::Shared => [(Place::Shared, mask, 0), NOWHERE, NOWHERE],
+            // What lies in other blocks has been served, see `remote`.
+            Target::Shared | Target::Cluster => [(Place::Shared, mask, 0), NOWHERE, NOWHERE],
             Target::Local => [(Place::Local, mask, 0), NOWHERE, NOWHERE],
             Target::Generic => {
                 let mut local = filter(mask, |lane| span.at[lane] >= LOCAL_BASE);
@@ -308,6 +322,9 @@ impl Machine<'_> {
                 let sectors = self.memos[pc as usize].global_sectors(span.bytes, mask, &span.at);
                 self.counts[pc as usize].sectors += u64::from(sectors);
                 self.record(place, mask, span, Passes::default(), sectors);
+                if self.order.is_some() {
+                    self.watch_order(env, warp, pc, Strength::of(op, Act::Read), mask, span, &[]);
+                }
                 self.load_global(env, warp, pc, mask, span, width, &mut data[..elements]);
             }
             Place::Shared => {
@@ -316,13 +333,13 @@ impl Machine<'_> {
                 self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
                 self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
                 self.record(place, mask, span, passes, 0);
-                self.watch_read(env, warp, pc, mask, span.bytes, &at);
+                self.watch_read(env, warp, pc, op, mask, span.bytes, &at);
                 for (element, values) in data.iter_mut().enumerate().take(elements) {
                     let step = element as u32 * width;
                     if width == 4 && mask == FULL {
-                        *values = at.map(|a| u64::from(env.shared[((a + step) / 4) as usize]));
+                        *values = at.map(|a| u64::from(env.shared.words[((a + step) / 4) as usize]));
                     } else {
-                        lanes(mask).for_each(|lane| values[lane] = env.load_shared(at[lane] + step, width));
+                        lanes(mask).for_each(|lane| values[lane] = env.shared.load(at[lane] + step, width));
                     }
                 }
             }
@@ -403,7 +420,7 @@ impl Machine<'_> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn watch_global(
+    pub(super) fn watch_global(
         &mut self,
         env: &Environment,
         warp: &Warp,
@@ -421,58 +438,6 @@ impl Machine<'_> {
         if unwritten != 0 {
             let first = span.at[unwritten.trailing_zeros() as usize];
             self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Global, first, span.bytes);
-        }
-    }
-
-    /// Initialisation check of an atomic on global memory, which reads what it changes.
-    pub(super) fn watch_global_written(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) {
-        if !self.context.options.checks.has(Check::UninitialisedRead) {
-            return;
-        }
-        for lane in lanes(mask) {
-            let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
-            if !buffer.is_all_written() {
-                self.watch_global(env, warp, pc, 1 << lane, span, buffer, span.at[lane] - offset);
-            }
-        }
-    }
-
-    /// Initialisation check of a read of shared memory.
-    #[inline(always)]
-    pub(super) fn watch_shared_written(
-        &mut self,
-        env: &Environment,
-        warp: &Warp,
-        pc: u32,
-        mask: u32,
-        bytes: u32,
-        at: &[u32; 32],
-    ) {
-        if !env.shared_written.is_empty() {
-            let unwritten = filter(mask, |lane| !env.is_shared_written(at[lane], bytes));
-            if unwritten != 0 {
-                let first = u64::from(at[unwritten.trailing_zeros() as usize]);
-                self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
-            }
-        }
-    }
-
-    /// Race and initialisation checks of a read of shared memory.
-    #[inline(always)]
-    fn watch_read(&mut self, env: &mut Environment, warp: &Warp, pc: u32, mask: u32, bytes: u32, at: &[u32; 32]) {
-        self.watch_shared_written(env, warp, pc, mask, bytes, at);
-        if let Some(shadow) = &mut env.shadow {
-            shadow.read(Access { warp: warp.index, mask, pc, bytes, addresses: at }, &mut self.races);
-            self.take_races(env);
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn take_races(&mut self, env: &Environment) {
-        if !self.races.is_empty() {
-            for race in self.races.drain(..) {
-                self.findings.race(env, &race);
-            }
         }
     }
 
@@ -502,7 +467,13 @@ impl Machine<'_> {
                 self.record(place, mask, span, Passes::default(), sectors);
                 if self.context.side_by_side {
                     let (low, high) = hull(&span.at, mask, span.bytes);
-                    env.log.write(low, high);
+                    env.log.write(low, high, mask, span.bytes, &span.at);
+                }
+                if self.order.is_some() {
+                    self.watch_order(env, warp, pc, Strength::of(op, Act::Write), mask, span, data);
+                }
+                if self.context.code.may_spin {
+                    self.note_changes(mask, span, width, data);
                 }
                 for lane in lanes(mask) {
                     let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
@@ -511,12 +482,16 @@ impl Machine<'_> {
                     }
                 }
             }
-            Place::Shared => self.store_shared(env, warp, pc, mask, span, width, data),
+            Place::Shared => self.store_shared(env, warp, pc, op, mask, span, data),
             Place::Local => {
                 self.record(place, mask, span, Passes::default(), 0);
                 for (element, values) in data.iter().enumerate() {
                     let step = (element as u32 * width) as u64;
-                    lanes(mask).for_each(|lane| warp.store_local(lane, span.at[lane] + step, width, values[lane]));
+                    for lane in lanes(mask) {
+                        let at = span.at[lane] + step;
+                        self.changes += u64::from(warp.load_local(lane, at, width) != low_bytes(values[lane], width));
+                        warp.store_local(lane, at, width, values[lane]);
+                    }
                 }
             }
             // Nothing of a kernel may write its constants and parameters.
@@ -534,32 +509,47 @@ impl Machine<'_> {
         env: &mut Environment,
         warp: &Warp,
         pc: u32,
+        op: MemOp,
         mask: u32,
         span: &Span,
-        width: u32,
         data: &[Lanes],
     ) {
+        let width = u32::from(op.width.bytes);
         let at = span.at.map(|a| a as u32);
         let passes = self.memos[pc as usize].shared_store(span.bytes, mask, &at);
         self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
         self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
         self.record(Place::Shared, mask, span, passes, 0);
-        if env.shadow.is_some() {
-            // Each element is its own access to the race check, so that values can be compared.
+        self.watch_shared_store(env, warp, pc, op, env.rank, mask, &at, data);
+        if self.context.code.may_spin {
             for (element, values) in data.iter().enumerate() {
-                let at = at.map(|a| a.wrapping_add(element as u32 * width));
-                let access = Access { warp: warp.index, mask, pc, bytes: width, addresses: &at };
-                if let Some(shadow) = &mut env.shadow {
-                    shadow.write(access, values, &mut self.races);
-                }
+                let old = |lane: usize| env.shared.load(at[lane] + element as u32 * width, width);
+                let changed = lanes(mask).filter(|&lane| old(lane) != low_bytes(values[lane], width));
+                self.changes += changed.count() as u64;
             }
-            self.take_races(env);
         }
         for (element, values) in data.iter().enumerate() {
             let step = element as u32 * width;
-            lanes(mask).for_each(|lane| env.store_shared(at[lane] + step, width, values[lane]));
+            lanes(mask).for_each(|lane| env.shared.store(at[lane] + step, width, values[lane]));
         }
     }
+
+    /// Counts the values that a store to global memory will change.
+    fn note_changes(&mut self, mask: u32, span: &Span, width: u32, data: &[Lanes]) {
+        for lane in lanes(mask) {
+            let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
+            for (element, values) in data.iter().enumerate() {
+                let old = buffer.load(offset + u64::from(element as u32 * width), width);
+                self.changes += u64::from(old != low_bytes(values[lane], width));
+            }
+        }
+    }
+}
+
+/// What a store of so many bytes leaves of a value.
+#[inline(always)]
+pub(super) fn low_bytes(value: u64, bytes: u32) -> u64 {
+    if bytes >= 8 { value } else { value & ((1 << (8 * bytes)) - 1) }
 }
 
 /// What an instruction does to memory, for reports.

@@ -39,15 +39,26 @@ macro_rules! two_clones {
 
 mod alu;
 mod atomic;
+mod barrier;
+mod bind;
 mod block;
 mod call;
+mod cluster;
+mod constants;
 mod findings;
 mod grid;
+mod log;
 mod memory;
+mod order;
 mod print;
+mod remote;
+mod spin;
 mod sync;
+mod tally;
+mod team;
 mod trace;
 mod warp;
+mod watch;
 
 pub(crate) use grid::run;
 
@@ -57,9 +68,12 @@ use crate::launch::{Launch, Options, Schedule};
 use crate::memory::Memory;
 use crate::print::Printed;
 use crate::race::Race;
+use crate::race::global::Pages;
 use alu::{exact, store_predicate, store32, store64};
 use block::Environment;
 use findings::Findings;
+use order::GlobalOrder;
+use spin::Registers;
 use trace::Recorder;
 use warp::Warp;
 
@@ -80,8 +94,41 @@ pub(crate) struct Context<'k> {
     /// Where dynamic shared memory starts, and all shared memory of a block, in bytes.
     pub(crate) dynamic_offset: u32,
     pub(crate) shared_bytes: u32,
-    /// Blocks run side by side: note what each reads and writes.
+    /// Blocks of a cluster in x, y, z, and whether the launch has clusters at all.
+    pub(crate) cluster: [u32; 3],
+    pub(crate) explicit_cluster: bool,
+    /// Note the ranges of global memory that each block reads and writes.
     pub(crate) side_by_side: bool,
+    /// What the check for races in global memory looks after, and whether that is anything.
+    pub(crate) watch: Watch<'k>,
+    pub(crate) watches_order: bool,
+}
+
+/// What the check for races in global memory looks after.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Watch<'k> {
+    Nothing,
+    /// Pages from their first write on.
+    Written,
+    /// Those, and some pages from their first read on.
+    WrittenAnd(&'k Pages),
+    /// Some pages only; accesses of one unit, or `across` units.
+    Pages {
+        pages: &'k Pages,
+        across: bool,
+    },
+}
+
+impl Context<'_> {
+    /// The index of the block of this rank in a unit.
+    pub(crate) fn block_of(&self, unit: u32, rank: u32) -> [u32; 3] {
+        let [x, y, _] = self.cluster;
+        let [wide, high, _] = self.launch.grid;
+        let (wide, high) = (wide / x, high / y);
+        let of = [unit % wide, unit / wide % high, unit / wide / high];
+        let within = [rank % x, rank / x % y, rank / x / y];
+        std::array::from_fn(|axis| of[axis] * self.cluster[axis] + within[axis])
+    }
 }
 
 /// Counts of one instruction.
@@ -117,6 +164,11 @@ struct Machine<'k> {
     races: Vec<Race>,
     recorder: Recorder,
     printed: Printed,
+    order: Option<Box<GlobalOrder>>,
+    /// How often memory has changed: what those wait for who spin.
+    changes: u64,
+    /// Room for `spin` to remember a warp in.
+    registers: Registers,
     /// The instruction that runs now is being recorded.
     recording: bool,
     has_avx2: bool,
@@ -133,6 +185,9 @@ impl<'k> Machine<'k> {
             races: Vec::new(),
             recorder: Recorder::new(context.options.trace),
             printed: Printed::default(),
+            order: GlobalOrder::new(context),
+            changes: 0,
+            registers: Registers::default(),
             recording: false,
             has_avx2: !context.options.portable && has_avx2(),
         }
@@ -214,13 +269,15 @@ impl<'k> Machine<'k> {
                     self.findings.trap(self.context, env, warp, pc, active);
                     return Stop::Fatal;
                 }
-                Op::Barrier | Op::BarrierArrive if active != 0 => {
+                Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) | Op::ClusterArrive { .. } | Op::ClusterWait => {
                     warp.splits[at].pc = pc;
-                    if sync::arrive(env, warp, at, inst, active) {
+                    if active != 0 && barrier::meet(env, warp, at, inst, active) {
                         return Stop::Blocked;
                     }
                 }
-                Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) => {
+                Op::Fence(scope) => self.fence(env, warp, scope, active),
+                Op::MapShared { .. } | Op::RankOf { .. } => team::address(env, warp, inst, active),
+                Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) | Op::Elect => {
                     if active != 0 {
                         match self.collective(env, warp, at, pc, inst, active) {
                             Some(going_on) => mask = going_on,

@@ -32,7 +32,7 @@ impl Reader<'_, '_> {
             SHARED_BASE.. => {
                 let at = address - SHARED_BASE;
                 let inside = at < u64::from(self.machine.context.shared_bytes);
-                inside.then(|| self.env.load_shared(at as u32, 1) as u8)
+                inside.then(|| self.env.shared.load(at as u32, 1) as u8)
             }
             _ => {
                 if self.machine.context.side_by_side {

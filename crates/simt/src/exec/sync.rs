@@ -1,32 +1,13 @@
-//! What lanes do together: barriers of the block, and the `.sync` instructions of a warp.
+//! What the lanes of a warp do together: the `.sync` instructions.
 
 use super::alu::{store_predicate, store32};
 use super::block::Environment;
 use super::memory::lanes;
+use super::team::unit_warp;
 use super::warp::{Split, State, Warp};
 use super::{Machine, guarded};
 use crate::code::{FloatMode, Inst, Op, ReduxOp, ShuffleMode, VoteMode};
 use crate::launch::Schedule;
-
-/// Split `at` executes a barrier instruction with the lanes `active`. True if it now waits.
-#[inline(always)]
-pub(super) fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active: u32) -> bool {
-    let id = warp.first32(inst.a, active) & 15;
-    let count = (inst.b != crate::code::NONE).then(|| warp.first32(inst.b, active));
-    if inst.op == Op::BarrierArrive {
-        env.arrivals[id as usize] += active.count_ones();
-        return false;
-    }
-    let split = warp.splits[at];
-    let passing = split.mask & !active;
-    if passing != 0 {
-        // `@p bar.sync`: the lanes whose guard is false walk past.
-        let other = warp.drive_apart(at, passing);
-        warp.splits[other].pc += 1;
-    }
-    warp.splits[at].state = State::AtBarrier(id, count);
-    true
-}
 
 impl Machine<'_> {
     /// Executes a `.sync` instruction of the warp for those lanes whose mask names only lanes that are here, and returns
@@ -129,14 +110,15 @@ impl Machine<'_> {
             }
             match inst.op {
                 Op::WarpBarrier => {
-                    if let Some(shadow) = &mut env.shadow {
-                        shadow.warp_barrier(warp.index, group);
+                    if let Some(clocks) = &mut env.team.clocks {
+                        clocks.warp_barrier(unit_warp(env.rank, warp.index), group);
                     }
                 }
                 Op::Shuffle(mode) => self.shuffle(env, warp, pc, inst, mode, group),
                 Op::Vote(mode) => vote(warp, inst, mode, group),
                 Op::Match { all, wide } => match_lanes(warp, inst, all, wide, group),
                 Op::Redux(op) => redux(warp, inst, op, group),
+                Op::Elect => elect(warp, inst, named, group),
                 _ => {}
             }
         }
@@ -227,6 +209,13 @@ fn match_lanes(warp: &mut Warp, inst: &Inst, all: bool, wide: bool, here: u32) {
         store_predicate(warp, inst.e, if same { u32::MAX } else { 0 }, here);
     }
     store32(warp, inst.d, &out, here);
+}
+
+/// One lane of those named leads: the first. PTX leaves open which, and asks that it is always the same.
+fn elect(warp: &mut Warp, inst: &Inst, named: u32, here: u32) {
+    let leader = named.trailing_zeros();
+    store32(warp, inst.d, &[leader; 32], here);
+    store_predicate(warp, inst.e, 1u32.checked_shl(leader).unwrap_or(0), here);
 }
 
 fn redux(warp: &mut Warp, inst: &Inst, op: ReduxOp, here: u32) {

@@ -8,6 +8,7 @@
 //! as its children, where each lane leaves them with its `ret`. So lanes that call different functions, return early or
 //! recurse to different depths are together again behind the call.
 
+use super::spin::Patience;
 use crate::code::{Code, NO_PC, NONE, Op, Reg};
 
 /// All 32 lanes.
@@ -34,8 +35,12 @@ pub(super) enum State {
     Calling,
     /// It waits at a `.sync` instruction of the warp.
     AtWarpSync,
-    /// It waits at a barrier of the block: number, and thread count if the instruction gave one.
-    AtBarrier(u32, Option<u32>),
+    /// It waits at a barrier of the block: its number, and how often that had opened before.
+    AtBarrier(u32, u32),
+    /// It waits at the barrier of the cluster.
+    AtCluster,
+    /// It spins, and will until memory has changed more often than this.
+    Spinning(u64),
     /// Its slot is free.
     Dead,
 }
@@ -64,6 +69,10 @@ impl State {
     pub(super) fn has_children(self) -> bool {
         matches!(self, State::Parted | State::Calling)
     }
+
+    pub(super) fn is_spinning(self) -> bool {
+        matches!(self, State::Spinning(_))
+    }
 }
 
 /// One warp of a block.
@@ -85,6 +94,8 @@ pub(super) struct Warp {
     pub(super) steps: u64,
     /// The last comparison's result, for `setp` to combine.
     pub(super) compared: u32,
+    /// How long its splits run before somebody looks whether they spin.
+    pub(super) patience: Patience,
 }
 
 impl Warp {
@@ -101,6 +112,7 @@ impl Warp {
             frames: Vec::new(),
             steps: 0,
             compared: 0,
+            patience: Patience::default(),
         }
     }
 
@@ -120,6 +132,7 @@ impl Warp {
         self.make_room(local_bytes, frame_rows);
         self.live = mask;
         self.steps = 0;
+        self.patience = Patience::default();
         self.splits.clear();
         let (parent, children, state) = (None, 0, State::Ready);
         self.splits.push(Split { pc: 0, mask, meet: NO_PC, parent, children, state, frame: 0, local: 0, depth: 0 });

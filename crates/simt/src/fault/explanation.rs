@@ -83,17 +83,23 @@ const SHARED_RACE: Explanation = Explanation {
         keeps the compiler from caching a value, it does not make lanes wait.",
     may_miss: "a second race on a word that has raced since the last barrier; races that need two lanes to take different \
         paths than they took in this run; races inside a warp under `--schedule lockstep`, which has none by definition",
-    false_alarms: "when threads are ordered by hand, by a flag in shared memory and a fence",
+    false_alarms: "when threads are ordered by hand through a `volatile` flag in shared memory: use an atomic for the flag",
 };
 
 const GLOBAL_RACE: Explanation = Explanation {
     blame: Blame::Kernel,
     why: "nothing orders the two accesses, so either may come first and the result depends on luck",
-    remedy: "combine with `atomicAdd`, give each block its own element, or launch a second kernel for the second step",
+    remedy: "between blocks: `__threadfence()` before the flag or ticket that says the data is there, and after reading it; or \
+        `atomicAdd`, or a second launch; within a block: `__syncthreads()`",
     meaning: "Two threads touch the same bytes of global memory, at least one writes, and nothing orders them. Blocks of one \
-        launch are not ordered at all: only atomics, fences with flags, a grid-wide barrier, or the end of the launch order them.",
-    may_miss: "everything: this version does not look for it yet",
-    false_alarms: "never: it is not reported yet",
+        launch are not ordered by themselves: only a flag or counter that one writes after a `__threadfence()` (or with a \
+        release) and the other reads (with an acquire, or before a `__threadfence()` or a barrier of its block), a grid-wide \
+        barrier, or the end of the launch orders them. An atomic that is only for one block (`atomicAdd_block`) and a fence \
+        that is (`__threadfence_block`) do nothing between blocks.",
+    may_miss: "a second race on a word that has raced; races with a third reader of a word; races that need blocks to come in another \
+        order than they did in this run; a missing fence of the reader where a barrier of its block follows",
+    false_alarms: "when a value that may be out of date is read on purpose with a plain load (other than as what a compare-and-swap \
+        expects): say so with `volatile`",
 };
 
 const BARRIER_DIVERGENCE: Explanation = Explanation {
@@ -112,8 +118,9 @@ const DEADLOCK: Explanation = Explanation {
     why: "every thread that is left waits for another one",
     remedy: "check that each lane named in a `__syncwarp` mask, and each block that a flag waits for, can get there",
     meaning: "Nothing can run any more though threads are left. Lanes wait for lanes that wait for them, or for a warp \
-        barrier that its other lanes never reach. On a GPU the kernel hangs until a watchdog or the user ends it.",
-    may_miss: "threads that spin on a flag nobody will set: they still run, and end as `step-budget`",
+        barrier that its other lanes never reach; a barrier asks for more threads than come; or every thread that still runs \
+        goes round in a loop that waits for memory to change. On a GPU the kernel hangs until a watchdog or the user ends it.",
+    may_miss: "threads that spin on a flag nobody will set and count, or look at the clock, meanwhile: they end as `step-budget`",
     false_alarms: "never",
 };
 

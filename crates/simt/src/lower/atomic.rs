@@ -1,17 +1,19 @@
 //! `atom` and `red` to register code.
 
+use std::collections::HashSet;
+
 use ptx::{Instruction, Operand, Type};
 
-use super::memory::{order, scope};
-use super::{Lower, space_of};
-use crate::code::{AtomOp, AtomicOp, Inst, NONE, Op, Order, Reg, Target};
+use super::Lower;
+use super::memory::{order, scope, target};
+use crate::code::{AtomOp, AtomicOp, Code, Inst, NONE, Op, Order, Reg, Scope, Target};
 use crate::ops::Row;
 use crate::program::LoadError;
 
 impl Lower<'_> {
     pub(super) fn atomic(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let is_red = inst.spec.mnemonic == "red";
-        let target = Target::of(space_of(inst)).filter(|t| !matches!(t, Target::Local | Target::Const | Target::Param));
+        let target = target(inst).filter(|t| !matches!(t, Target::Local | Target::Const | Target::Param));
         let (Some(target), Some(ty)) = (target, inst.types().next_back()) else { return self.refuse_opcode(inst) };
         let known = |m: &String| KNOWN.contains(&m.as_str()) || Type::from_name(m).is_some();
         let Some(op) = operation(inst, ty).filter(|_| inst.modifiers.iter().all(known)) else {
@@ -49,14 +51,21 @@ impl Lower<'_> {
             out.c = self.elements(inst, &rest[1], ty, vector)?;
             out.f = result.map_or(Ok(NONE), |result| self.elements(inst, result, ty, vector))?;
         } else {
-            let row = if ty.size_bytes() == 8 { Row::D } else { Row::W };
-            out.d = result.map_or(Ok(NONE), |result| self.row(inst, result, row))?;
-            out.b = self.row(inst, &rest[1], row)?;
+            out.d = result.map_or(Ok(NONE), |result| self.atomic_operand(inst, result, ty))?;
+            out.b = self.atomic_operand(inst, &rest[1], ty)?;
             if op.op == AtomicOp::Cas {
-                out.c = self.row(inst, &rest[2], row)?;
+                out.c = self.atomic_operand(inst, &rest[2], ty)?;
             }
         }
         self.emit(inst, &[out])
+    }
+
+    fn atomic_operand(&mut self, inst: &Instruction, operand: &Operand, ty: Type) -> Result<Reg, LoadError> {
+        match ty.size_bytes() {
+            16 => self.row128(inst, operand),
+            8 => self.row(inst, operand, Row::D),
+            _ => self.row(inst, operand, Row::W),
+        }
     }
 
     /// The side table's entry of a vector operand.
@@ -71,7 +80,8 @@ impl Lower<'_> {
 
 /// What an atomic may be spelled with besides its type.
 #[rustfmt::skip] // a word a line would be thirty lines
-const KNOWN: [&str; 28] = [
+const KNOWN: [&str; 29] = [
+    "shared::cluster",
     "global", "shared", "shared::cta", "relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys",
     "add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec", "noftz", "L2::cache_hint", "v2", "v4", "v8",
     "volatile", "weak",
@@ -95,8 +105,9 @@ fn operation(inst: &Instruction, ty: Type) -> Option<AtomicOp> {
         ("max", Type::F16 | Type::F16x2) => AtomicOp::MaxF16,
         ("max", Type::Bf16 | Type::Bf16x2) => AtomicOp::MaxBf16,
         ("exch", Type::U32 | Type::S32 | Type::F32 | Type::U64 | Type::S64 | Type::F64) => AtomicOp::Exch,
+        ("exch", Type::B128) => AtomicOp::Exch,
         ("exch", _) if bits => AtomicOp::Exch,
-        ("cas", Type::B16 | Type::U32 | Type::S32 | Type::U64 | Type::S64) => AtomicOp::Cas,
+        ("cas", Type::B16 | Type::B128 | Type::U32 | Type::S32 | Type::U64 | Type::S64) => AtomicOp::Cas,
         ("cas", _) if bits => AtomicOp::Cas,
         ("add", Type::U32 | Type::S32 | Type::U64 | Type::S64) => AtomicOp::Add,
         ("min", Type::S32 | Type::S64) => AtomicOp::MinS,
@@ -110,4 +121,38 @@ fn operation(inst: &Instruction, ty: Type) -> Option<AtomicOp> {
         ("dec", Type::U32) => AtomicOp::Dec,
         _ => return None,
     })
+}
+
+/// Marks the loads whose value is what a compare-and-swap expects. Such a read may be out of date, since the swap finds
+/// out, so it counts as relaxed though it is written as a plain one: `old = *p; do … while (atomicCAS(p, old, …) != old)`
+/// is no race.
+pub(super) fn mark_expectations(code: &mut Code) {
+    let mut expected: HashSet<(bool, Reg)> = HashSet::new();
+    for inst in &code.insts {
+        if let Op::Atomic(op) = inst.op
+            && op.op == AtomicOp::Cas
+        {
+            expected.insert((op.bytes >= 8, inst.b));
+        }
+    }
+    // Back through copies, until there is nothing new.
+    let mut count = 0;
+    while count != expected.len() {
+        count = expected.len();
+        for inst in &code.insts {
+            let wide = inst.op == Op::Mov64;
+            if (wide || inst.op == Op::Mov32) && expected.contains(&(wide, inst.d)) {
+                expected.insert((wide, inst.a));
+            }
+        }
+    }
+    for inst in &mut code.insts {
+        if let Op::Load(op) = &mut inst.op
+            && op.vector == 1
+            && matches!(op.order, Order::Weak | Order::Volatile)
+            && expected.contains(&(op.width.wide, inst.d))
+        {
+            (op.order, op.scope) = (Order::Relaxed, Scope::Sys);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! and all others need no clearing, whatever the block before left in them. Behind a call that may lead back to its
 //! caller: which rows the call must keep.
 
-use crate::code::{AtomOp, Code, Inst, MemOp, NONE, Op, Reg, VoteMode, Width};
+use crate::code::{AtomOp, Code, Inst, MemOp, NONE, Op, Reduction, Reg, VoteMode, Width};
 use crate::ops::{Alu, Row};
 
 use super::cfg::{self, Block};
@@ -30,6 +30,11 @@ fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
             elements.chain(pair(op, row, b)).chain(pair(op, row, c)).chain([address]).collect()
         }
         Op::Shuffle(_) => vec![(Row::W, a), (Row::W, b), (Row::W, c), (Row::W, f)],
+        Op::BarrierReduce(_) => vec![(Row::W, a), (Row::W, b), (Row::P, c)],
+        Op::Elect => vec![(Row::W, f)],
+        Op::MapShared { wide } => vec![(if wide { Row::D } else { Row::W }, a), (Row::W, b)],
+        Op::RankOf { wide } => vec![(if wide { Row::D } else { Row::W }, a)],
+        Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence(_) => Vec::new(),
         Op::Vote(_) => vec![(Row::P, a), (Row::W, f)],
         Op::Match { wide: true, .. } => vec![(Row::D, a), (Row::W, f)],
         Op::Match { .. } | Op::Redux(_) => vec![(Row::W, a), (Row::W, f)],
@@ -58,7 +63,11 @@ fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::LocalAddress => vec![(Row::D, d)],
         Op::Atomic(op) if op.vector > 1 && f != NONE => data(code, NONE, f, element(op)),
         Op::Atomic(op) => pair(op, row_of(op), d),
-        Op::Shuffle(_) | Op::Match { .. } => vec![(Row::W, d), (Row::P, e)],
+        Op::Shuffle(_) | Op::Match { .. } | Op::Elect => vec![(Row::W, d), (Row::P, e)],
+        Op::BarrierReduce(Reduction::Count) | Op::RankOf { .. } => vec![(Row::W, d)],
+        Op::BarrierReduce(_) => vec![(Row::P, d)],
+        Op::MapShared { wide } => vec![(if wide { Row::D } else { Row::W }, d)],
+        Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence(_) => Vec::new(),
         Op::Vote(mode) => vec![(if mode == VoteMode::Ballot { Row::W } else { Row::P }, d)],
         Op::Clock => vec![(if imm == 1 { Row::D } else { Row::W }, d)],
         Op::Store(_) | Op::Barrier | Op::BarrierArrive | Op::WarpBarrier => Vec::new(),

@@ -79,7 +79,7 @@ impl Lower<'_> {
                 || m.starts_with("L2::")
                 || Type::from_name(m).is_some()
         };
-        match Target::of(space_of(inst)) {
+        match target(inst) {
             Some(target) if inst.modifiers.iter().all(known) => Ok(target),
             _ => self.refuse_opcode(inst),
         }
@@ -113,6 +113,10 @@ impl Lower<'_> {
             return self.refuse(inst, format!("{} registers for a {declared}-element access", parts.len()));
         }
         let bytes = ty.size_bytes();
+        if bytes == 16 && declared == 1 && space_of(inst) != Some(Space::Param) {
+            let row = self.row128(inst, operand)?;
+            return Ok((vec![row, if row == NONE { NONE } else { row + 1 }], true));
+        }
         let widest = if space_of(inst) == Some(Space::Global) { 32 } else { 16 };
         if bytes > 8 || bytes as usize * declared > widest || self.code.vectors.len() >= usize::from(NONE) {
             return self.refuse_opcode(inst);
@@ -212,11 +216,12 @@ impl Lower<'_> {
             self.code.blocks_communicate = true;
         }
         self.code.may_spin |= ordered || atomic;
+        self.code.orders_by_hand |= matches!(order(inst), Order::Acquire | Order::Release | Order::AcqRel);
     }
 }
 
 /// What a load or store may be spelled with besides its type, eviction priority and prefetch size.
-const PLAIN: [&str; 28] = [
+const PLAIN: [&str; 29] = [
     "global",
     "const",
     "shared",
@@ -245,15 +250,22 @@ const PLAIN: [&str; 28] = [
     "v2",
     "v4",
     "v8",
+    "shared::cluster",
 ];
 
-/// What an access promises; `plain` if it does not say.
+/// The memory that an opcode names.
+pub(super) fn target(inst: &Instruction) -> Option<Target> {
+    if inst.has("shared::cluster") { Some(Target::Cluster) } else { Target::of(space_of(inst)) }
+}
+
+/// What an access promises; `Weak` if it does not say.
 pub(super) fn order(inst: &Instruction) -> Order {
     match () {
         () if inst.has("acq_rel") => Order::AcqRel,
         () if inst.has("acquire") => Order::Acquire,
         () if inst.has("release") => Order::Release,
-        () if ["relaxed", "volatile", "mmio"].iter().any(|m| inst.has(m)) => Order::Relaxed,
+        () if inst.has("relaxed") || inst.has("mmio") => Order::Relaxed,
+        () if inst.has("volatile") => Order::Volatile,
         () => Order::Weak,
     }
 }
@@ -270,5 +282,6 @@ pub(super) fn scope(inst: &Instruction) -> Scope {
 
 fn width(ty: Type, wide: bool) -> Width {
     let signed = matches!(ty, Type::S8 | Type::S16 | Type::S32);
-    Width { bytes: ty.size_bytes() as u8, signed, wide }
+    // 16 bytes are two elements of 8.
+    Width { bytes: ty.size_bytes().min(8) as u8, signed, wide }
 }

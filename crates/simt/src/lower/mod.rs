@@ -36,6 +36,8 @@ enum Binding {
     Row32(Reg),
     /// A 64-bit register.
     Row64(Reg),
+    /// A 128-bit register: two 64-bit rows, the lower half first.
+    Row128(Reg),
     /// A predicate.
     Predicate(Reg),
     /// A kernel parameter: byte offset and size.
@@ -265,6 +267,7 @@ impl<'m> Lower<'m> {
         let align = self.local_align_bytes;
         self.code.functions.iter_mut().for_each(|f| f.local_bytes = f.local_bytes.next_multiple_of(align));
         live::find_unset(&mut self.code);
+        atomic::mark_expectations(&mut self.code);
         graph::save_around_recursion(&mut self.code);
         Ok(self.code)
     }
@@ -352,7 +355,7 @@ fn space_of(inst: &Instruction) -> Option<Space> {
         Some(match m.as_str() {
             "global" => Space::Global,
             "const" => Space::Const,
-            "shared" | "shared::cta" => Space::Shared,
+            "shared" | "shared::cta" | "shared::cluster" => Space::Shared,
             "local" => Space::Local,
             "param" | "param::entry" | "param::func" => Space::Param,
             _ => return None,

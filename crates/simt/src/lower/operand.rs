@@ -33,6 +33,7 @@ impl Lower<'_> {
             Some(match first {
                 Binding::Row32(row) => Binding::Row32(row + index),
                 Binding::Row64(row) => Binding::Row64(row + index),
+                Binding::Row128(row) => Binding::Row128(row + 2 * index),
                 Binding::Predicate(row) => Binding::Predicate(row + index),
                 other => other.clone(),
             })
@@ -131,6 +132,18 @@ impl Lower<'_> {
                 }
             }
             _ => self.refuse(inst, "a register or a number is expected here"),
+        }
+    }
+
+    /// The lower half of a 128-bit register; `_` for none.
+    pub(super) fn row128(&mut self, inst: &Instruction, operand: &Operand) -> Result<Reg, LoadError> {
+        match operand {
+            Operand::Sink => Ok(NONE),
+            Operand::Name(name) => match self.binding(name)? {
+                Some(Binding::Row128(row)) => Ok(row),
+                _ => self.refuse(inst, format!("{name} is no register of 128 bits")),
+            },
+            _ => self.refuse(inst, "a register of 128 bits is expected here"),
         }
     }
 
@@ -266,6 +279,18 @@ fn special(name: &str) -> Option<Special> {
     if let Some(i) = axis("%ctaid") {
         return Some(Special::Ctaid(i));
     }
+    if let Some(i) = axis("%clusterid") {
+        return Some(Special::ClusterId(i));
+    }
+    if let Some(i) = axis("%nclusterid") {
+        return Some(Special::NclusterId(i));
+    }
+    if let Some(i) = axis("%cluster_ctaid") {
+        return Some(Special::ClusterCtaid(i));
+    }
+    if let Some(i) = axis("%cluster_nctaid") {
+        return Some(Special::ClusterNctaid(i));
+    }
     if let Some(i) = axis("%nctaid") {
         return Some(Special::Nctaid(i));
     }
@@ -273,6 +298,8 @@ fn special(name: &str) -> Option<Special> {
         return index.parse().ok().filter(|&i: &u8| i < 32).map(Special::Envreg);
     }
     Some(match name {
+        "%cluster_ctarank" => Special::ClusterCtarank,
+        "%cluster_nctarank" => Special::ClusterNctarank,
         "%laneid" => Special::LaneId,
         "%warpid" => Special::WarpId,
         "%nwarpid" => Special::NwarpId,

@@ -4,7 +4,7 @@
 use ptx::{Immediate, Instruction, Operand, Type};
 
 use super::{Fixup, Lower};
-use crate::code::{Combine, Inst, NONE, Op, Source};
+use crate::code::{Combine, Inst, NONE, Op, Source, Special};
 use crate::ops::{Alu, Row};
 use crate::program::LoadError;
 
@@ -33,8 +33,10 @@ impl Lower<'_> {
                 let d = self.row32(inst, &inst.operands[0])?;
                 self.emit(inst, &[Inst { op: Op::ActiveMask, d, ..Inst::NOP }])
             }
-            // One interleaving of whole instructions: every access is visible at once, so ordering costs nothing.
-            "membar" | "fence" => self.emit(inst, &[Inst::NOP]),
+            "membar" | "fence" => self.fence(inst),
+            "elect" => self.elect(inst),
+            "mapa" => self.map_shared(inst),
+            "getctarank" => self.rank_of(inst),
             // Hints, time, and what orders one grid after another: nothing to do inside one launch.
             "nanosleep" | "pmevent" | "griddepcontrol" => self.emit(inst, &[Inst::NOP]),
             "prefetch" | "prefetchu" | "applypriority" | "discard" => self.emit(inst, &[Inst::NOP]),
@@ -46,6 +48,9 @@ impl Lower<'_> {
     fn mov(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let (d, s) = (&inst.operands[0], &inst.operands[1]);
         let Some(ty) = inst.types().next() else { return self.refuse_opcode(inst) };
+        if ty == Type::B128 {
+            return self.mov_wide(inst, d, s);
+        }
         match (d, s) {
             (Operand::Vector(parts), _) => self.unpack(inst, parts, s, ty),
             (_, Operand::Vector(parts)) => self.pack(inst, d, parts, ty),
@@ -56,6 +61,12 @@ impl Lower<'_> {
                 let same = if *value != 0 { Alu::EqB32 } else { Alu::NeB32 };
                 let op = Op::Setp(same, Combine::None, false);
                 self.emit(inst, &[Inst { op, d, a, b: a, ..Inst::NOP }])
+            }
+            (d, Operand::Name(name)) if name == "%is_explicit_cluster" => {
+                let d = self.predicate_destination(inst, d)?;
+                let a = self.constant32(Source::Special(Special::IsExplicitCluster));
+                let b = self.constant32(Source::Literal(0));
+                self.emit(inst, &[Inst { op: Op::Setp(Alu::NeB32, Combine::None, false), d, a, b, ..Inst::NOP }])
             }
             _ if ty == Type::Pred => {
                 let d = self.predicate_destination(inst, d)?;
@@ -78,6 +89,22 @@ impl Lower<'_> {
             }
             _ => self.refuse_opcode(inst),
         }
+    }
+
+    /// `mov.b128`: between registers, or one and its two halves.
+    fn mov_wide(&mut self, inst: &Instruction, d: &Operand, s: &Operand) -> Result<(), LoadError> {
+        let mut halves = |operand: &Operand| -> Result<[u16; 2], LoadError> {
+            match operand {
+                Operand::Vector(parts) if parts.len() == 2 => {
+                    Ok([self.row64(inst, &parts[0])?, self.row64(inst, &parts[1])?])
+                }
+                operand => self.row128(inst, operand).map(|row| [row, row.saturating_add(1)]),
+            }
+        };
+        let (d, s) = (halves(d)?, halves(s)?);
+        let half = |at: usize| Inst { op: Op::Mov64, d: d[at], a: s[at], ..Inst::NOP };
+        // `mov {a, b}, x` may not overwrite what it still reads; registers of both kinds are never the same.
+        self.emit(inst, &[half(0), half(1)])
     }
 
     fn predicate_logic(&mut self, inst: &Instruction) -> Result<(), LoadError> {

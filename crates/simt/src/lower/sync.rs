@@ -3,7 +3,7 @@
 use ptx::{Instruction, Operand};
 
 use super::Lower;
-use crate::code::{FloatMode, Inst, NONE, Op, ReduxOp, Reg, ShuffleMode, VoteMode};
+use crate::code::{FloatMode, Inst, NONE, Op, Reduction, ReduxOp, Reg, Scope, ShuffleMode, VoteMode};
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -12,16 +12,102 @@ impl Lower<'_> {
             let a = self.row32(inst, &inst.operands[0])?;
             return self.emit(inst, &[Inst { op: Op::WarpBarrier, a, ..Inst::NOP }]);
         }
-        if inst.has("cluster") || inst.has("red") {
-            return self.refuse_opcode(inst);
+        if inst.has("cluster") {
+            return self.cluster_barrier(inst);
         }
-        let op = if inst.has("arrive") { Op::BarrierArrive } else { Op::Barrier };
-        let a = self.row32(inst, &inst.operands[0])?;
-        let b = match inst.operands.get(1) {
-            Some(count) => self.row32(inst, count)?,
-            None => NONE,
+        let (d, rest) = match inst.has("red") {
+            true => (inst.operands.first(), &inst.operands[1..]),
+            false => (None, inst.operands.as_slice()),
         };
-        self.emit(inst, &[Inst { op, a, b, ..Inst::NOP }])
+        let op = match () {
+            () if inst.has("popc") => Op::BarrierReduce(Reduction::Count),
+            () if inst.has("and") => Op::BarrierReduce(Reduction::And),
+            () if inst.has("or") => Op::BarrierReduce(Reduction::Or),
+            () if inst.has("arrive") => Op::BarrierArrive,
+            () => Op::Barrier,
+        };
+        let mut out = Inst { op, a: self.row32(inst, &rest[0])?, ..Inst::NOP };
+        if let Some(d) = d {
+            let (predicate, negated) = self.predicate(inst, &rest[rest.len() - 1])?;
+            (out.c, out.imm) = (predicate, i64::from(negated));
+            out.d = match inst.has("popc") {
+                true => self.row32(inst, d)?,
+                false => self.predicate_destination(inst, d)?,
+            };
+        }
+        if rest.len() == if d.is_some() { 3 } else { 2 } {
+            out.b = self.row32(inst, &rest[1])?;
+        }
+        self.emit(inst, &[out])
+    }
+
+    fn cluster_barrier(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let op = match () {
+            () if inst.has("arrive") => Op::ClusterArrive { releases: !inst.has("relaxed") },
+            () if inst.has("wait") => Op::ClusterWait,
+            () => return self.refuse_opcode(inst),
+        };
+        self.emit(inst, &[Inst { op, ..Inst::NOP }])
+    }
+
+    /// `membar`, `fence`. Fences between proxies and of barrier objects order nothing that is not in order here.
+    pub(super) fn fence(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let scope = match () {
+            () if inst.has("proxy") || inst.has("mbarrier_init") => return self.emit(inst, &[Inst::NOP]),
+            () if inst.has("cta") => Scope::Cta,
+            () if inst.has("cluster") => Scope::Cluster,
+            () if inst.has("gl") || inst.has("gpu") => Scope::Gpu,
+            () if inst.has("sys") => Scope::Sys,
+            () => return self.refuse_opcode(inst),
+        };
+        self.code.orders_by_hand = true;
+        self.emit(inst, &[Inst { op: Op::Fence(scope), ..Inst::NOP }])
+    }
+
+    /// `elect.sync`
+    pub(super) fn elect(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let (d, e) = match &inst.operands[0] {
+            Operand::Pair(d, p) => (self.row32(inst, d)?, self.predicate_destination(inst, p)?),
+            _ => return self.refuse(inst, "a register and a predicate are expected here"),
+        };
+        let f = self.row32(inst, &inst.operands[1])?;
+        self.emit(inst, &[Inst { op: Op::Elect, d, e, f, ..Inst::NOP }])
+    }
+
+    /// `mapa`: the address that a variable of this block has in another block of the cluster.
+    pub(super) fn map_shared(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let wide = inst.has("u64");
+        let generic = !inst.has("shared::cluster");
+        let d = if wide { self.row64(inst, &inst.operands[0])? } else { self.row32(inst, &inst.operands[0])? };
+        let a = self.shared_address(inst, &inst.operands[1], wide, generic)?;
+        let b = self.row32(inst, &inst.operands[2])?;
+        self.code.maps_shared = true;
+        self.emit(inst, &[Inst { op: Op::MapShared { wide }, d, a, b, ..Inst::NOP }])
+    }
+
+    /// `getctarank`: the block of the cluster that a shared address belongs to.
+    pub(super) fn rank_of(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let wide = inst.has("u64");
+        let generic = !inst.has("shared::cluster");
+        let d = self.row32(inst, &inst.operands[0])?;
+        let a = self.shared_address(inst, &inst.operands[1], wide, generic)?;
+        self.emit(inst, &[Inst { op: Op::RankOf { wide }, d, a, ..Inst::NOP }])
+    }
+
+    /// A shared address: a register, or a variable, which without a space in the opcode means its generic address.
+    fn shared_address(
+        &mut self,
+        inst: &Instruction,
+        operand: &Operand,
+        wide: bool,
+        generic: bool,
+    ) -> Result<Reg, LoadError> {
+        let row = if wide { self.row64(inst, operand)? } else { self.row32(inst, operand)? };
+        let is_variable = self.code.constants64.iter().any(|&(constant, _)| constant == row);
+        if generic && wide && is_variable {
+            return self.refuse(inst, "a register with a generic address is expected here");
+        }
+        Ok(row)
     }
 
     pub(super) fn shuffle(&mut self, inst: &Instruction) -> Result<(), LoadError> {

@@ -28,6 +28,12 @@ pub(super) fn count_registers(function: &Function) -> [u32; 3] {
     counts
 }
 
+/// Rows that a declaration needs.
+fn rows_of(decl: &RegisterDecl) -> u32 {
+    let each = if decl.ty == Type::B128 { 2 } else { 1 };
+    decl.count.unwrap_or(1).saturating_mul(each)
+}
+
 /// Registers of a body and its nested scopes, per file.
 fn count_in_scope(items: &[Item]) -> [u32; 3] {
     let mut counts = [0u32; 3];
@@ -35,7 +41,7 @@ fn count_in_scope(items: &[Item]) -> [u32; 3] {
         match item {
             Item::Register(decl) => {
                 let count = &mut counts[file_of(decl.ty)];
-                *count = count.saturating_add(decl.count.unwrap_or(1));
+                *count = count.saturating_add(rows_of(decl));
             }
             Item::Block(inner) => {
                 for (sum, n) in counts.iter_mut().zip(count_in_scope(inner)) {
@@ -108,7 +114,7 @@ impl Lower<'_> {
     }
 
     pub(super) fn bind_register(&mut self, decl: &RegisterDecl) -> Result<(), LoadError> {
-        if decl.vector > 1 || decl.ty.size_bytes() > 8 {
+        if decl.vector > 1 {
             let message = format!("unsupported register declaration of {}", decl.name);
             return Err(self.unsupported(decl.span.line, message));
         }
@@ -118,8 +124,9 @@ impl Lower<'_> {
             _ => &mut self.next_predicate,
         };
         let first = *next as u16;
-        *next += decl.count.unwrap_or(1);
+        *next += rows_of(decl);
         let binding = match file_of(decl.ty) {
+            1 if decl.ty == Type::B128 => Binding::Row128(first),
             0 => Binding::Row32(first),
             1 => Binding::Row64(first),
             _ => Binding::Predicate(first),

@@ -1,7 +1,8 @@
 //! What the shadow remembers of each word and byte: structures of arrays, so that a run of words is checked at once.
 
 use super::WORD_BYTES;
-use super::clocks::{Now, Tick, pc_of, warp_of};
+use super::clocks::Tick;
+use super::now::{Now, block_of, pc_of, warp_of};
 
 const LANES: usize = 32;
 
@@ -258,7 +259,7 @@ impl Cells {
             let ticks = cover.gather(part, &self.tick);
             let mut any = 0;
             for tick in ticks {
-                any |= all_ones_if(tick >= now.block_base);
+                any |= all_ones_if(tick >= now.unit_base);
             }
             if any == 0 {
                 continue;
@@ -266,10 +267,13 @@ impl Cells {
             let lanes = cover.gather(part, &self.lanes);
             let sites = cover.gather(part, &self.site);
             let (owners, mask, warp) = (cover.owners(part), cover.mask(), now.warp());
+            let block = block_of(now.site);
             let mut any = 0;
             for cell in 0..LANES {
                 let own = all_ones_if(warp_of(sites[cell]) == warp);
-                let since = if own != 0 { now.order_base } else { now.block_base };
+                let own_block = block_of(sites[cell]) == block;
+                let since = if own_block { now.block_base } else { now.unit_base };
+                let since = if own != 0 { now.order_base } else { since };
                 let live = all_ones_if(ticks[cell] >= since) & all_ones_if(owners[cell] & mask != 0);
                 any |= live & says_so(own, lanes[cell], owners[cell]);
             }
@@ -331,7 +335,7 @@ impl Pair {
     #[inline(always)]
     pub fn conflicts(&self, cover: &impl Cover, now: &Now) -> bool {
         self.first.conflicts(cover, now)
-            || (self.second_used_tick >= now.block_base && self.second.conflicts(cover, now))
+            || (self.second_used_tick >= now.unit_base && self.second.conflicts(cover, now))
     }
 
     /// Notes an access of the covered cells, if none of them needs the second place.

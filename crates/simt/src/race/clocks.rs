@@ -1,19 +1,65 @@
-//! Time in one block: which accesses lie behind which barrier.
+//! Time in one unit (a block, or the blocks of a cluster): which accesses lie behind which barrier, fence or flag.
 //!
-//! One clock ticks for every access and every barrier of the block, so a tick names an access. Warp barriers of all lanes
-//! only move a warp's horizon. One of part of a warp makes vector clocks, until the next barrier of all lanes.
+//! One clock ticks for every access and every barrier of the unit, so a tick names an access. Barriers of all threads
+//! only move a horizon: of the unit, of one block in it, of one warp. What else a thread learns, at a barrier of some
+//! threads or from a flag, is kept as [`View`]s until the next barrier of the block.
 
 use std::sync::Arc;
 
-use super::cells::Entry;
+use super::now::{Now, pack};
+use super::places::{Places, Reach, Release};
+use super::views::{Beyond, Known, View};
+use crate::code::{Order, Scope};
 
 const LANES: usize = 32;
+
+/// Warps that a block's place in its cluster is counted in: warp 3 of the second block is warp 35 of the unit.
+pub const WARPS_PER_BLOCK: u32 = 32;
+
+/// Pending reads of one warp that are remembered one by one.
+const PENDING_MAX: usize = 64;
 
 /// Signed, because vector units of old compare signed numbers only.
 pub(super) type Tick = i32;
 
-/// `rows[l][a]`: what lane `a` did before this tick happened before what lane `l` does now.
-type Rows = [[Tick; LANES]; LANES];
+/// What the threads of a warp learnt besides the horizons.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Views {
+    /// What their block has in common.
+    #[default]
+    Common,
+    /// All lanes the same.
+    Warp(View),
+    /// Each lane its own.
+    Lanes(Arc<[View; LANES]>),
+}
+
+/// What lanes of a warp would release: all they knew at some moment.
+#[derive(Debug, Clone)]
+struct Moment {
+    at: Tick,
+    unit_base: Tick,
+    block_base: Tick,
+    warp_base: Tick,
+    views: Views,
+    common: View,
+}
+
+/// Lanes whose last fence is not forgotten.
+#[derive(Debug)]
+struct Fenced {
+    lanes: u32,
+    scope: Scope,
+    moment: Moment,
+}
+
+/// Something released that lanes have read, and which counts for them once they fence.
+#[derive(Debug)]
+struct Pending {
+    lanes: u32,
+    reach: Scope,
+    released: Beyond,
+}
 
 #[derive(Debug)]
 struct Warp {
@@ -23,190 +69,466 @@ struct Warp {
     base: Tick,
     /// Tick of its last barrier of any lanes.
     last_barrier: Tick,
-    /// Kept apart from `base` only while barriers of part of the warp matter.
-    rows: Option<Arc<Rows>>,
+    views: Views,
+    fenced: Vec<Fenced>,
+    pending: Vec<Pending>,
 }
 
+#[derive(Debug, Default)]
+struct Block {
+    /// Tick of its last barrier of all threads.
+    base: Tick,
+    /// What all its threads learnt besides the horizons.
+    common: View,
+    /// Not all is said by the horizons: `common`, or a warp's views or pending reads, say more.
+    tangled: bool,
+}
+
+/// See the module's head.
 #[derive(Debug)]
-pub(super) struct Clocks {
+pub struct Clocks {
     now: Tick,
-    /// Tick of the last barrier of the block.
-    block_base: Tick,
+    unit: u32,
+    /// Tick of the last barrier of the whole unit.
+    unit_base: Tick,
     lanes_apart: bool,
+    blocks: Vec<Block>,
     warps: Vec<Warp>,
+    /// Grows when time starts again and every cell of shared memory is out of date.
+    generation: u32,
+    /// Time started again while the unit ran.
+    lost_time: bool,
 }
 
-/// What one access needs to know of time.
-#[derive(Debug)]
-pub(super) struct Now {
-    /// Tick of this access.
-    pub tick: Tick,
-    /// Entries before this tick lie behind a barrier of the block.
-    pub block_base: Tick,
-    /// Entries of the same warp before this tick are ordered before this access.
-    pub order_base: Tick,
-    /// Entries of the same warp from this tick on have seen no warp barrier since.
-    pub merge_base: Tick,
-    /// Warp and instruction of this access.
-    pub site: u32,
-    rows: Option<Arc<Rows>>,
-}
-
-const PC_BITS: u32 = 26;
-const PC_MAX: u32 = (1 << PC_BITS) - 1;
-
-/// Warp (at most 32 a block) and instruction in one word.
-#[inline(always)]
-pub(super) const fn pack(warp: u32, pc: u32) -> u32 {
-    warp << PC_BITS | if pc < PC_MAX { pc } else { PC_MAX }
-}
-
-#[inline(always)]
-pub(super) const fn warp_of(site: u32) -> u32 {
-    site >> PC_BITS
-}
-
-#[inline(always)]
-pub(super) const fn pc_of(site: u32) -> u32 {
-    site & PC_MAX
+/// Indices of the lanes in `mask`.
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..LANES).filter(move |lane| mask & (1 << lane) != 0)
 }
 
 impl Clocks {
-    pub fn new(warps: u32, lanes_apart: bool) -> Clocks {
-        let warp = || Warp { lanes: u32::MAX, base: 1, last_barrier: 1, rows: None };
-        Clocks { now: 1, block_base: 1, lanes_apart, warps: (0..warps).map(|_| warp()).collect() }
+    /// For `blocks` blocks of `warps` warps. With `lanes_apart`, lanes of one warp are ordered by barriers only; without
+    /// it (lockstep), one instruction of a warp is ordered before its next.
+    pub fn new(blocks: u32, warps: u32, lanes_apart: bool) -> Clocks {
+        let stride = if blocks == 1 { warps } else { WARPS_PER_BLOCK };
+        let warp = || Warp {
+            lanes: u32::MAX,
+            base: 1,
+            last_barrier: 1,
+            views: Views::Common,
+            fenced: Vec::new(),
+            pending: Vec::new(),
+        };
+        Clocks {
+            now: 1,
+            unit: 0,
+            unit_base: 1,
+            lanes_apart,
+            blocks: (0..blocks).map(|_| Block { base: 1, ..Block::default() }).collect(),
+            warps: (0..blocks * stride).map(|_| warp()).collect(),
+            generation: 0,
+            lost_time: false,
+        }
     }
 
+    /// Lanes of `warp` that exist: a block whose size is no multiple of 32 ends in a narrower warp. Without this call
+    /// all 32 are taken to exist, which makes barriers of the narrower warp slower to follow, never wrong.
     pub fn set_lanes(&mut self, warp: u32, lanes: u32) {
         if let Some(warp) = self.warps.get_mut(warp as usize) {
             warp.lanes = lanes;
         }
     }
 
-    /// The clock has little left: a barrier of the block, when every cell is out of date, is the time to start again.
-    pub fn near_the_end(&self) -> bool {
-        self.now > Tick::MAX / 2
+    /// A new unit starts, and knows nothing of what was before.
+    pub fn start(&mut self, unit: u32) {
+        self.unit = unit;
+        if self.now > Tick::MAX / 4 {
+            self.restart();
+        }
+        self.now += 1;
+        self.all_met(&View::default());
+        self.warps.iter_mut().for_each(|warp| warp.fenced.clear());
+    }
+
+    /// Whether time has started again since the last call: what other units remember of this one means nothing now.
+    pub fn take_lost_time(&mut self) -> bool {
+        std::mem::take(&mut self.lost_time)
+    }
+
+    #[cold]
+    fn restart(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
+        self.now = 1;
+        self.all_met(&View::default());
+        self.warps.iter_mut().for_each(|warp| warp.fenced.clear());
+    }
+
+    /// Moves every horizon to now.
+    fn all_met(&mut self, common: &View) {
+        self.unit_base = self.now;
+        for block in &mut self.blocks {
+            *block = Block { base: self.now, common: common.clone(), tangled: !common.is_empty() };
+        }
+        for warp in &mut self.warps {
+            (warp.base, warp.last_barrier, warp.views) = (self.now, self.now, Views::Common);
+            warp.pending.clear();
+        }
+    }
+
+    fn warps_of(&self, block: u32) -> std::ops::Range<usize> {
+        if self.blocks.len() == 1 {
+            return 0..self.warps.len();
+        }
+        let first = block * WARPS_PER_BLOCK;
+        first as usize..(first + WARPS_PER_BLOCK) as usize
+    }
+
+    /// All threads of a block of the unit passed a barrier.
+    pub fn block_barrier(&mut self, block: u32) {
+        self.now += 1;
+        let warps = self.warps_of(block);
+        let mut joined = View::default();
+        if self.blocks[block as usize].tangled {
+            joined = self.blocks[block as usize].common.clone();
+            warps.clone().for_each(|warp| self.join_warp(warp, u32::MAX, &mut joined));
+        }
+        if self.blocks.len() == 1 {
+            joined.forget_own();
+            return self.all_met(&joined);
+        }
+        let now = self.now;
+        for warp in &mut self.warps[warps] {
+            (warp.base, warp.last_barrier, warp.views) = (now, now, Views::Common);
+            warp.pending.clear();
+        }
+        self.blocks[block as usize] = Block { base: now, tangled: !joined.is_empty(), common: joined };
+    }
+
+    /// All threads of all blocks of the unit passed a barrier together.
+    pub fn unit_barrier(&mut self) {
+        self.now += 1;
+        let mut joined = View::default();
+        for block in 0..self.blocks.len() {
+            if self.blocks[block].tangled {
+                joined.join(&self.blocks[block].common);
+                self.warps_of(block as u32).for_each(|warp| self.join_warp(warp, u32::MAX, &mut joined));
+            }
+        }
+        joined.forget_own();
+        self.all_met(&joined);
+    }
+
+    /// Adds to `joined` what lanes of a warp learnt, and what they read since their last fence: a barrier is taken for one.
+    fn join_warp(&self, warp: usize, mask: u32, joined: &mut View) {
+        match &self.warps[warp].views {
+            Views::Common => {}
+            Views::Warp(view) => joined.join(view),
+            Views::Lanes(views) => lanes(mask).for_each(|lane| joined.join(&views[lane])),
+        }
+        for pending in self.warps[warp].pending.iter().filter(|pending| pending.lanes & mask != 0) {
+            joined.acquire(&pending.released, self.unit);
+        }
+    }
+
+    /// The lanes `mask` of `warp` passed `bar.warp.sync`.
+    pub fn warp_barrier(&mut self, warp: u32, mask: u32) {
+        let at = warp as usize;
+        if !self.lanes_apart || self.at_the_end() || at >= self.warps.len() {
+            return;
+        }
+        self.now += 1;
+        self.warps[at].last_barrier = self.now;
+        let all = mask & self.warps[at].lanes == self.warps[at].lanes;
+        if all && self.warps[at].pending.is_empty() && !matches!(self.warps[at].views, Views::Lanes(_)) {
+            self.warps[at].base = self.now;
+            return;
+        }
+        let mut joined = self.common(warp).clone();
+        self.join_warp(at, mask, &mut joined);
+        if all {
+            self.warps[at].base = self.now;
+        } else {
+            joined.add(warp, mask, self.now);
+        }
+        self.set_views(warp, mask, joined);
+    }
+
+    fn block_of_warp(&self, warp: u32) -> usize {
+        if self.blocks.len() == 1 { 0 } else { (warp / WARPS_PER_BLOCK) as usize }
+    }
+
+    fn common(&self, warp: u32) -> &View {
+        &self.blocks[self.block_of_warp(warp)].common
+    }
+
+    /// From here on the lanes `mask` know what `view` says, and have no reads pending.
+    fn set_views(&mut self, warp: u32, mask: u32, view: View) {
+        let common = self.common(warp).clone();
+        let block = self.block_of_warp(warp);
+        self.blocks[block].tangled = true;
+        let warp = &mut self.warps[warp as usize];
+        for pending in &mut warp.pending {
+            pending.lanes &= !mask;
+        }
+        warp.pending.retain(|pending| pending.lanes != 0);
+        if mask & warp.lanes == warp.lanes {
+            warp.views = Views::Warp(view);
+            return;
+        }
+        let mut own = match std::mem::take(&mut warp.views) {
+            Views::Common => Arc::new(std::array::from_fn(|_| common.clone())),
+            Views::Warp(all) => Arc::new(std::array::from_fn(|_| all.clone())),
+            Views::Lanes(own) => own,
+        };
+        let each = Arc::make_mut(&mut own);
+        lanes(mask).for_each(|lane| each[lane] = view.clone());
+        warp.views = Views::Lanes(own);
+    }
+
+    /// Adds to `joined` what the lanes `mask` of `warp` did and what lies behind their barriers.
+    fn add_past(&self, warp: u32, mask: u32, joined: &mut View) {
+        let block = self.block_of_warp(warp);
+        if self.blocks[block].base > self.unit_base {
+            let base = self.blocks[block].base;
+            self.warps_of(block as u32).for_each(|warp| joined.add(warp as u32, u32::MAX, base));
+        }
+        joined.add(warp, u32::MAX, self.warps[warp as usize].base);
+        joined.add(warp, if self.lanes_apart { mask } else { u32::MAX }, self.now);
+        let common = self.common(warp).clone();
+        joined.join(&common);
+    }
+
+    /// The lanes `mask` of `warp` come to a barrier of some threads and go on at once. What they hand over, for `meet`.
+    pub fn arrive(&mut self, arrived: &mut Arrivals, warp: u32, mask: u32) {
+        if self.at_the_end() {
+            return;
+        }
+        self.now += 1;
+        let mask = if self.lanes_apart { mask } else { u32::MAX };
+        let joined = &mut arrived.0;
+        match &self.warps[warp as usize].views {
+            Views::Common => {}
+            Views::Warp(view) => joined.join(view),
+            Views::Lanes(views) => lanes(mask).for_each(|lane| joined.join(&views[lane])),
+        }
+        self.add_past(warp, mask, joined);
+    }
+
+    /// The barrier opens: those who waited (warps of one block and their lanes) go on behind what they and those who
+    /// arrived did.
+    pub fn meet(&mut self, waited: &[(u32, u32)], arrived: Arrivals) {
+        if self.at_the_end() {
+            return;
+        }
+        self.now += 1;
+        let mut joined = arrived.0;
+        let whole = |mask: u32| if self.lanes_apart { mask } else { u32::MAX };
+        let waited: Vec<(u32, u32)> = waited.iter().map(|&(warp, mask)| (warp, whole(mask))).collect();
+        for &(warp, mask) in &waited {
+            self.join_warp(warp as usize, mask, &mut joined);
+            self.add_past(warp, mask, &mut joined);
+        }
+        for (warp, mask) in waited {
+            let at = warp as usize;
+            self.warps[at].last_barrier = self.now;
+            if mask & self.warps[at].lanes == self.warps[at].lanes {
+                self.warps[at].base = self.now;
+            }
+            self.set_views(warp, mask, joined.clone());
+        }
+    }
+
+    /// The lanes `mask` learn what those who arrived did, a barrier of the cluster behind them.
+    pub fn learn(&mut self, warp: u32, mask: u32, arrived: &Arrivals) {
+        for lane in lanes(mask) {
+            let mut view = self.view(warp, lane).clone();
+            view.join(&arrived.0);
+            self.set_view_keeping_pending(warp, lane, view);
+        }
+    }
+
+    fn view(&self, warp: u32, lane: usize) -> &View {
+        match &self.warps[warp as usize].views {
+            Views::Common => self.common(warp),
+            Views::Warp(view) => view,
+            Views::Lanes(views) => &views[lane],
+        }
+    }
+
+    fn set_view_keeping_pending(&mut self, warp: u32, lane: usize, view: View) {
+        let pending = std::mem::take(&mut self.warps[warp as usize].pending);
+        let mask = if self.lanes_apart { 1 << lane } else { u32::MAX };
+        self.set_views(warp, mask, view);
+        self.warps[warp as usize].pending = pending;
+    }
+
+    fn moment(&self, warp: u32) -> Moment {
+        let own = &self.warps[warp as usize];
+        Moment {
+            at: self.now,
+            unit_base: self.unit_base,
+            block_base: self.blocks[self.block_of_warp(warp)].base,
+            warp_base: own.base,
+            views: own.views.clone(),
+            common: self.common(warp).clone(),
+        }
+    }
+
+    /// What `lane` of `warp` releases if its fence, or its releasing write, came at `moment`.
+    fn released(&self, warp: u32, lane: usize, moment: &Moment) -> Beyond {
+        let view = match &moment.views {
+            Views::Common => &moment.common,
+            Views::Warp(view) => view,
+            Views::Lanes(views) => &views[lane],
+        };
+        let mut known = Known::all_before(moment.unit_base);
+        if moment.block_base > moment.unit_base {
+            let block = self.block_of_warp(warp) as u32;
+            self.warps_of(block).for_each(|warp| known.add(warp as u32, u32::MAX, moment.block_base));
+        }
+        known.add(warp, u32::MAX, moment.warp_base);
+        known.add(warp, if self.lanes_apart { 1 << lane } else { u32::MAX }, moment.at);
+        let mut released = view.beyond.clone();
+        released.learn(self.unit, &view.own_with(known));
+        released
+    }
+
+    /// The lanes `mask` of `warp` pass a fence of this scope: what they read from flags counts from here on, and what
+    /// they did so far goes with the flags that they write from here on.
+    pub fn fence(&mut self, warp: u32, mask: u32, scope: Scope) {
+        if self.at_the_end() {
+            return;
+        }
+        let mask = if self.lanes_apart { mask } else { u32::MAX };
+        let pending = std::mem::take(&mut self.warps[warp as usize].pending);
+        let (counts, waits) = pending.into_iter().partition(|pending| pending.reach <= scope);
+        self.warps[warp as usize].pending = waits;
+        let counts: Vec<Pending> = counts;
+        for Pending { lanes: readers, released, .. } in counts.iter() {
+            lanes(readers & mask).for_each(|lane| self.acquire(warp, lane, released));
+        }
+        let others = counts.into_iter().map(|pending| Pending { lanes: pending.lanes & !mask, ..pending });
+        self.warps[warp as usize].pending.extend(others.filter(|pending| pending.lanes != 0));
+        self.now += 1;
+        let moment = self.moment(warp);
+        let fenced = &mut self.warps[warp as usize].fenced;
+        fenced.iter_mut().for_each(|fenced| fenced.lanes &= !mask);
+        fenced.retain(|fenced| fenced.lanes != 0);
+        fenced.push(Fenced { lanes: mask, scope, moment });
+    }
+
+    fn acquire(&mut self, warp: u32, lane: usize, released: &Beyond) {
+        let unit = self.unit;
+        let mut view = self.view(warp, lane).clone();
+        view.acquire(released, unit);
+        self.set_view_keeping_pending(warp, lane, view);
+    }
+
+    fn reach(&self, warp: u32) -> Reach {
+        Reach { unit: self.unit, block: self.block_of_warp(warp) as u32 }
+    }
+
+    /// `lane` of `warp` reads the flag at `key` with an access that is more than plain.
+    pub fn read_flag(&mut self, places: &Places, key: u64, warp: u32, lane: usize, order: Order, scope: Scope) {
+        let here = self.reach(warp);
+        for (reach, released) in places.visible(key, here, scope) {
+            if matches!(order, Order::Acquire | Order::AcqRel) {
+                self.acquire(warp, lane, released);
+            } else {
+                self.read_later(warp, lane, reach, released);
+            }
+        }
+    }
+
+    /// Remembers a read that will count at the next fence or barrier.
+    fn read_later(&mut self, warp: u32, lane: usize, reach: Scope, released: &Beyond) {
+        let block = self.block_of_warp(warp);
+        self.blocks[block].tangled = true;
+        let readers = if self.lanes_apart { 1 << lane } else { u32::MAX };
+        let pending = &mut self.warps[warp as usize].pending;
+        match pending.iter().position(|pending| pending.reach == reach && pending.released.is_same(released)) {
+            Some(same) => pending[same].lanes |= readers,
+            None if pending.len() < PENDING_MAX => {
+                pending.push(Pending { lanes: readers, reach, released: released.clone() });
+            }
+            None => {
+                // Too many to tell apart: all its readers are taken to have read them all.
+                let mut all = Pending { lanes: readers, reach, released: released.clone() };
+                for one in pending.drain(..) {
+                    all = Pending { lanes: all.lanes | one.lanes, reach: all.reach.min(one.reach), ..all };
+                    all.released.join(&one.released);
+                }
+                pending.push(all);
+            }
+        }
+    }
+
+    /// `lane` of `warp` writes the flag at `key` with an access that is more than plain; `in_place` for an atomic, which
+    /// hands on what was released there before.
+    #[allow(clippy::too_many_arguments)]
+    pub fn write_flag(
+        &mut self,
+        places: &mut Places,
+        key: u64,
+        warp: u32,
+        lane: usize,
+        order: Order,
+        scope: Scope,
+        in_place: bool,
+    ) {
+        let here = self.reach(warp);
+        let release = if matches!(order, Order::Release | Order::AcqRel) {
+            self.now += 1;
+            Some(Release { scope, released: self.released(warp, lane, &self.moment(warp)) })
+        } else {
+            let fenced = self.warps[warp as usize].fenced.iter().find(|fenced| fenced.lanes & (1 << lane) != 0);
+            fenced.map(|fenced| Release {
+                scope: scope.min(fenced.scope),
+                released: self.released(warp, lane, &fenced.moment),
+            })
+        };
+        places.write(key, here, release, in_place);
     }
 
     /// The clock has nothing left.
     #[inline]
-    pub fn at_the_end(&self) -> bool {
+    fn at_the_end(&self) -> bool {
         self.now >= Tick::MAX - 1
     }
 
-    /// Starts again at the first tick; every cell must have been emptied.
-    pub fn restart(&mut self) {
-        self.now = 0;
-        self.block_barrier();
-    }
-
-    pub fn block_barrier(&mut self) {
+    #[inline(always)]
+    pub(super) fn tick(&mut self, warp: u32, pc: u32) -> Now {
+        if self.at_the_end() {
+            self.restart();
+            self.lost_time = true;
+        }
         self.now += 1;
-        self.block_base = self.now;
-        for warp in &mut self.warps {
-            (warp.base, warp.last_barrier, warp.rows) = (self.now, self.now, None);
-        }
-    }
-
-    /// Whether something last used at `tick` was used since the last barrier of the block.
-    #[inline]
-    pub fn since_block_barrier(&self, tick: Tick) -> bool {
-        tick >= self.block_base
-    }
-
-    pub fn warp_barrier(&mut self, warp: u32, mask: u32) {
-        if !self.lanes_apart || self.at_the_end() {
-            return;
-        }
-        let Some(warp) = self.warps.get_mut(warp as usize) else { return };
-        self.now += 1;
-        warp.last_barrier = self.now;
-        if mask & warp.lanes == warp.lanes {
-            (warp.base, warp.rows) = (self.now, None);
-            return;
-        }
-        let base = warp.base;
-        let rows = Arc::make_mut(warp.rows.get_or_insert_with(|| Arc::new([[base; LANES]; LANES])));
-        let members = || (0..LANES).filter(|lane| mask & (1 << lane) != 0);
-        let mut joined = [base; LANES];
-        for lane in members() {
-            for (tick, &own) in joined.iter_mut().zip(&rows[lane]) {
-                *tick = own.max(*tick);
-            }
-        }
-        for lane in members() {
-            joined[lane] = self.now;
-        }
-        for lane in members() {
-            rows[lane] = joined;
-        }
-    }
-
-    #[inline(always)]
-    pub fn tick(&mut self, warp: u32, pc: u32) -> Now {
-        self.now += 1;
-        let site = pack(warp, pc);
-        let (tick, block_base) = (self.now, self.block_base);
-        match self.warps.get(warp as usize) {
-            Some(warp) if self.lanes_apart => Now {
-                tick,
-                block_base,
-                order_base: warp.base,
-                merge_base: warp.last_barrier,
-                site,
-                rows: warp.rows.clone(),
-            },
-            _ => Now { tick, block_base, order_base: tick, merge_base: tick, site, rows: None },
-        }
-    }
-}
-
-impl Now {
-    #[inline(always)]
-    pub fn warp(&self) -> u32 {
-        warp_of(self.site)
-    }
-
-    #[inline(always)]
-    pub fn pc(&self) -> u32 {
-        pc_of(self.site)
-    }
-
-    /// Whether `entry` may be unordered with what any other lane of this warp does now.
-    #[inline(always)]
-    pub fn is_live(&self, tick: Tick, site: u32) -> bool {
-        tick >= self.block_base && (warp_of(site) != self.warp() || tick >= self.order_base)
-    }
-
-    /// The lanes of `entry` and the ones of `lanes` that nothing orders, if there are such.
-    pub fn unordered(&self, entry: &Entry, lanes: u32) -> Option<(u32, u32)> {
-        if !self.is_live(entry.tick, entry.site) || entry.tick == self.tick {
-            return None;
-        }
-        if entry.warp() != self.warp() {
-            return Some((entry.lanes, lanes));
-        }
-        let (earlier, later) = match &self.rows {
-            // Every lane but oneself.
-            None => (
-                if lanes.is_power_of_two() { entry.lanes & !lanes } else { entry.lanes },
-                if entry.lanes.is_power_of_two() { lanes & !entry.lanes } else { lanes },
-            ),
-            Some(rows) => unordered_by_rows(rows, entry, lanes),
+        let block = &self.blocks[self.block_of_warp(warp)];
+        let (tick, site) = (self.now, pack(warp, pc));
+        let mut now = Now {
+            tick,
+            unit: self.unit,
+            unit_base: self.unit_base,
+            block_base: block.base,
+            order_base: tick,
+            merge_base: tick,
+            site,
+            generation: self.generation,
+            views: Views::Common,
         };
-        (earlier != 0 && later != 0).then_some((earlier, later))
+        let Some(own) = self.warps.get(warp as usize) else { return now };
+        if self.lanes_apart {
+            (now.order_base, now.merge_base) = (own.base, own.last_barrier);
+        }
+        if block.tangled {
+            now.views = match &own.views {
+                Views::Common => Views::Warp(block.common.clone()),
+                views => views.clone(),
+            };
+        }
+        now
     }
 }
 
-fn unordered_by_rows(rows: &Rows, entry: &Entry, lanes: u32) -> (u32, u32) {
-    let (mut earlier, mut later) = (0, 0);
-    for (lane, row) in rows.iter().enumerate().filter(|(lane, _)| lanes & (1 << lane) != 0) {
-        for (other, &seen) in row.iter().enumerate() {
-            if other != lane && entry.lanes & (1 << other) != 0 && entry.tick >= seen {
-                earlier |= 1 << other;
-                later |= 1 << lane;
-            }
-        }
-    }
-    (earlier, later)
-}
+/// What threads handed over to a barrier that they did not wait at.
+#[derive(Debug, Default)]
+pub struct Arrivals(View);

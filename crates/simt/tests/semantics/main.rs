@@ -34,6 +34,7 @@ fn simulate(program: &Program, kernel: &Kernel) -> Vec<u64> {
         block: [ROWS as u32, 1, 1],
         shared_bytes: 0,
         cooperative: false,
+        cluster: None,
         args: [input, output].map(|address| address.to_le_bytes().to_vec()).to_vec(),
     };
     let options = Options { checks: Checks::NONE, threads: 1, ..Options::default() };

@@ -65,6 +65,9 @@ pub struct Request {
     /// Cooperative launch: all blocks at once, so that grid-wide barriers work
     #[arg(long)]
     pub cooperative: bool,
+    /// Blocks of a cluster, where the kernel does not say; at most 16
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions)]
+    pub cluster: Option<Dimensions>,
     /// Arguments of the kernel, see below; may be given more than once
     #[arg(long = "arg", value_name = "SPEC", num_args = 1.., value_parser = Spec::parse)]
     pub args: Vec<Spec>,
@@ -75,7 +78,7 @@ pub struct Request {
     #[arg(long, value_name = "lockstep|independent[:SEED]", default_value = "independent")]
     pub schedule: Schedule,
     /// What to look for: all, none, or names separated by commas (out-of-bounds, misaligned, uninitialised-read,
-    /// shared-race, barrier-divergence)
+    /// shared-race, barrier-divergence, global-race)
     #[arg(long, value_name = "all|none|LIST", default_value = "all")]
     pub check: Checks,
     /// Host threads, 0 for one a core; the outcome is the same for any number

@@ -25,6 +25,7 @@ pub fn run(request: &Request) -> Result<(u8, String)> {
         block: request.block.0,
         shared_bytes: request.shared,
         cooperative: request.cooperative,
+        cluster: request.cluster.map(|cluster| cluster.0),
         args: args.clone(),
     };
     let options = Options {

@@ -1,0 +1,132 @@
+//! Loads, stores and atomics in register code.
+
+use ptx::Space;
+
+/// Which memory an access goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// `.global`
+    Global,
+    /// `.const`: lies where global memory does, but is read through a cache of its own, so it has no sectors to count.
+    Const,
+    /// `.param` of the kernel, at an address computed at run time.
+    Param,
+    /// `.shared`
+    Shared,
+    /// `.shared::cluster`: of any block of the cluster.
+    Cluster,
+    /// `.local`
+    Local,
+    /// No space given: the address decides, lane by lane.
+    Generic,
+}
+
+/// How loaded bytes become a register, or a register becomes stored bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Width {
+    /// 1, 2, 4 or 8 bytes an element.
+    pub bytes: u8,
+    /// Sign-extend on load.
+    pub signed: bool,
+    /// The destination is a 64-bit row.
+    pub wide: bool,
+}
+
+/// Who an ordered access is ordered for, from few to all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)] // named after PTX
+pub enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    Sys,
+}
+
+/// What an access promises to other threads. `.mmio` is [`Order::Relaxed`] for all, and so is `.volatile`; only the check
+/// for races in shared memory, where `volatile` orders nothing that a kernel should rely on, tells it apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // named after PTX
+pub enum Order {
+    Weak,
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+}
+
+/// A load or store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemOp {
+    /// Where to.
+    pub target: Target,
+    /// Element.
+    pub width: Width,
+    /// Elements a lane: 1, 2, 4 or 8.
+    pub vector: u8,
+    /// What it promises,
+    pub order: Order,
+    /// and to whom.
+    pub scope: Scope,
+}
+
+/// What an atomic does to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // named after PTX
+pub enum AtomicOp {
+    Add,
+    AddF16,
+    AddBf16,
+    AddF32,
+    AddF32Ftz,
+    AddF64,
+    MinU,
+    MinS,
+    MinF16,
+    MinBf16,
+    MaxU,
+    MaxS,
+    MaxF16,
+    MaxBf16,
+    And,
+    Or,
+    Xor,
+    Exch,
+    Cas,
+    Inc,
+    Dec,
+}
+
+/// `atom` or `red`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtomOp {
+    /// Global, shared or generic.
+    pub target: Target,
+    /// What it does.
+    pub op: AtomicOp,
+    /// Bytes of one element: 2, 4, 8 or 16. A 16-byte operand is two 64-bit rows, one after the other; operations on
+    /// halves of 2 bytes work on each half of an element.
+    pub bytes: u8,
+    /// Elements a lane: 1, 2, 4 or 8. Of more than one, `f` (result) and `c` (operand) index [`Code::vectors`].
+    pub vector: u8,
+    /// `red`: no result.
+    pub is_red: bool,
+    /// What it promises,
+    pub order: Order,
+    /// and to whom.
+    pub scope: Scope,
+}
+
+impl Target {
+    /// The target of a PTX state space.
+    pub fn of(space: Option<Space>) -> Option<Target> {
+        Some(match space {
+            Some(Space::Global) => Target::Global,
+            Some(Space::Const) => Target::Const,
+            Some(Space::Shared) => Target::Shared,
+            Some(Space::Local) => Target::Local,
+            None => Target::Generic,
+            Some(Space::Reg | Space::Param) => return None,
+        })
+    }
+}

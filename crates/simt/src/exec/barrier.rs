@@ -1,0 +1,295 @@
+//! Barriers of a block, by number: who waits, who has come by, and when they open. And the barrier of a cluster.
+//!
+//! A barrier without a count waits for all threads that are left. One with a count counts a warp of which all lanes that
+//! are left have come as 32, as the hardware does, and opens in the moment that the count is reached: whoever comes later waits for
+//! the next opening. A barrier counts threads, as Volta's does, so that lanes that took another way are missed.
+
+use super::Machine;
+use super::alu::{store_predicate, store32};
+use super::block::{Block, Environment};
+use super::team::unit_warp;
+use super::warp::{State, Warp};
+use crate::code::{Inst, NONE, Op, Reduction};
+use crate::launch::Check;
+use crate::race::Arrivals;
+
+/// One barrier of a block, between two openings.
+#[derive(Debug, Default)]
+struct Named {
+    /// How often it has opened.
+    opening: u32,
+    /// Who waits: warp of the unit, and lanes.
+    waiting: Vec<(u32, u32)>,
+    /// Who waits or came by, by warp of the block: lanes, and whether they are all that the warp has left.
+    come: Vec<(u32, u32, bool)>,
+    /// The count, if the instructions gave one.
+    expected: Option<u32>,
+    /// What those who only came by handed over.
+    handed: Option<Arrivals>,
+    /// Waiting threads whose predicate held.
+    yes: u32,
+    waiting_threads: u32,
+}
+
+impl Named {
+    fn come(&mut self, warp: &Warp, active: u32) {
+        match self.come.iter_mut().find(|(at, ..)| *at == warp.index) {
+            Some((_, lanes, whole)) => {
+                *lanes |= active;
+                *whole = warp.live & !*lanes == 0;
+            }
+            None => self.come.push((warp.index, active, warp.live & !active == 0)),
+        }
+    }
+
+    fn threads(&self) -> u32 {
+        self.come.iter().map(|(_, lanes, _)| lanes.count_ones()).sum()
+    }
+
+    /// Threads that have come, whole warps as 32.
+    fn slots(&self) -> u32 {
+        self.come.iter().map(|&(_, lanes, whole)| if whole { 32 } else { lanes.count_ones() }).sum()
+    }
+
+    /// Whether the count is reached.
+    fn is_complete(&self) -> bool {
+        self.expected.is_some_and(|expected| !self.come.is_empty() && self.slots() >= expected)
+    }
+}
+
+/// A barrier that has opened, with the predicates of those who waited.
+#[derive(Debug, Clone, Copy)]
+struct Opened {
+    id: u32,
+    opening: u32,
+    yes: u32,
+    threads: u32,
+}
+
+/// The barriers of a block.
+#[derive(Debug, Default)]
+pub(super) struct Barriers {
+    named: [Named; 16],
+    opened: Vec<Opened>,
+    /// By warp: lanes that have arrived at the cluster's barrier, lanes whose arrival has been answered, and the last arrival.
+    arrived: Vec<u32>,
+    answered: Vec<u32>,
+    arrived_at: Vec<u32>,
+}
+
+impl Barriers {
+    /// As a block of so many warps finds them.
+    pub(super) fn restart(&mut self, warps: usize) {
+        if self.named.iter().any(|named| named.opening > 0 || !named.come.is_empty()) {
+            self.named = Default::default();
+        }
+        self.opened.clear();
+        for lanes in [&mut self.arrived, &mut self.answered, &mut self.arrived_at] {
+            lanes.clear();
+            lanes.resize(warps, 0);
+        }
+    }
+
+    /// The count that barrier `id` waits for, and how much of it has come.
+    pub(super) fn missing(&self, id: u32) -> Option<(u32, u32)> {
+        let named = &self.named[id as usize & 15];
+        named.expected.map(|expected| (expected, named.slots()))
+    }
+}
+
+/// Split `at` executes a barrier instruction with the lanes `active`. True if it now waits.
+#[inline(never)] // the run loop stays small
+pub(super) fn meet(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active: u32) -> bool {
+    match inst.op {
+        Op::ClusterArrive { releases } => {
+            arrive_at_cluster(env, warp, warp.splits[at].pc, releases, active);
+            false
+        }
+        Op::ClusterWait => wait_for_cluster(env, warp, at, active),
+        _ => arrive(env, warp, at, inst, active),
+    }
+}
+
+fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active: u32) -> bool {
+    let id = warp.first32(inst.a, active) & 15;
+    let count = (inst.b != NONE).then(|| warp.first32(inst.b, active));
+    let named = &mut env.barriers.named[id as usize];
+    named.come(warp, active);
+    named.expected = named.expected.max(count);
+    let waits = inst.op != Op::BarrierArrive;
+    let opening = named.opening;
+    if waits {
+        let predicate = warp.p.get(usize::from(inst.c)).map_or(0, |&p| if inst.imm == 1 { !p } else { p });
+        named.yes += (predicate & active).count_ones();
+        named.waiting_threads += active.count_ones();
+        named.waiting.push((unit_warp(env.rank, warp.index), active));
+        leave_behind(warp, at, active);
+        warp.splits[at].state = State::AtBarrier(id, opening);
+    } else {
+        let handed = named.handed.get_or_insert_default();
+        if let Some(clocks) = &mut env.team.clocks {
+            clocks.arrive(handed, unit_warp(env.rank, warp.index), active);
+        }
+    }
+    if named.is_complete() {
+        env.open(id, false);
+    }
+    waits
+}
+
+/// `@p bar.sync`: the lanes of split `at` that are not `active` walk past.
+fn leave_behind(warp: &mut Warp, at: usize, active: u32) {
+    let passing = warp.splits[at].mask & !active;
+    if passing != 0 {
+        let other = warp.drive_apart(at, passing);
+        warp.splits[other].pc += 1;
+    }
+}
+
+impl Environment {
+    /// Barrier `id` opens; with `everybody`, for all threads of the block.
+    fn open(&mut self, id: u32, everybody: bool) {
+        let named = &mut self.barriers.named[id as usize];
+        let done = std::mem::take(named);
+        named.opening = done.opening.wrapping_add(1);
+        self.barriers.opened.push(Opened { id, opening: done.opening, yes: done.yes, threads: done.waiting_threads });
+        if let Some(clocks) = &mut self.team.clocks {
+            let threads = done.waiting.iter().map(|(_, lanes)| lanes.count_ones()).sum::<u32>();
+            if done.handed.is_none() && (everybody || threads == self.threads) {
+                clocks.block_barrier(self.rank);
+            } else {
+                clocks.meet(&done.waiting, done.handed.unwrap_or_default());
+            }
+        }
+    }
+}
+
+impl Block {
+    /// Opens the barriers that everybody has reached, and lets those go on who wait at an open one. True if any did.
+    pub(super) fn release_barriers(&mut self, machine: &mut Machine<'_>) -> bool {
+        let live: u32 = self.warps.iter().map(|warp| warp.live.count_ones()).sum();
+        for id in 0..16u32 {
+            let named = &self.env.barriers.named[id as usize];
+            if named.expected.is_some() {
+                // Lanes may have ended since their warp came.
+                let named = &mut self.env.barriers.named[id as usize];
+                named
+                    .come
+                    .iter_mut()
+                    .for_each(|(at, lanes, whole)| *whole = self.warps[*at as usize].live & !*lanes == 0);
+                if named.is_complete() {
+                    self.env.open(id, false);
+                }
+                continue;
+            }
+            if named.waiting.is_empty() || named.threads() < live {
+                continue;
+            }
+            if machine.context.options.checks.has(Check::BarrierDivergence) {
+                machine.findings.barrier(&self.env, &self.warps, id);
+            }
+            self.env.open(id, true);
+        }
+        let opened = std::mem::take(&mut self.env.barriers.opened);
+        for warp in self.warps.iter_mut().filter(|_| !opened.is_empty()) {
+            for at in 0..warp.splits.len() {
+                let State::AtBarrier(id, opening) = warp.splits[at].state else { continue };
+                if let Some(opened) = opened.iter().find(|o| (o.id, o.opening) == (id, opening)) {
+                    reduce(warp, &machine.context.code.insts[warp.splits[at].pc as usize], at, opened);
+                    warp.splits[at].state = State::Ready;
+                    warp.splits[at].pc += 1;
+                }
+            }
+            warp.merge();
+        }
+        !opened.is_empty()
+    }
+
+    /// Whether every thread that is left has arrived at the cluster's barrier.
+    fn is_at_cluster_barrier(&self) -> bool {
+        self.warps.iter().zip(&self.env.barriers.arrived).all(|(warp, arrived)| warp.live & !arrived == 0)
+    }
+
+    /// Whether all that are left wait, and came to the wait straight from their arrival.
+    fn stands_at_cluster_barrier(&self) -> bool {
+        self.warps.iter().zip(&self.env.barriers.arrived_at).all(|(warp, &arrival)| {
+            let stands = |split: &&super::warp::Split| split.state == State::AtCluster && split.pc == arrival + 1;
+            let standing = warp.splits.iter().filter(stands).fold(0, |all, split| all | split.mask);
+            warp.live & !standing == 0
+        })
+    }
+}
+
+/// What a reducing barrier leaves in its destination.
+fn reduce(warp: &mut Warp, inst: &Inst, at: usize, opened: &Opened) {
+    let Op::BarrierReduce(reduction) = inst.op else { return };
+    let mask = warp.splits[at].mask;
+    let verdict = match reduction {
+        Reduction::Count => return store32(warp, inst.d, &[opened.yes; 32], mask),
+        Reduction::And => opened.yes == opened.threads,
+        Reduction::Or => opened.yes > 0,
+    };
+    store_predicate(warp, inst.d, if verdict { u32::MAX } else { 0 }, mask);
+}
+
+/// `barrier.cluster.arrive`: the lanes go on at once.
+fn arrive_at_cluster(env: &mut Environment, warp: &Warp, pc: u32, releases: bool, active: u32) {
+    let at = warp.index as usize;
+    env.barriers.arrived[at] |= active;
+    env.barriers.arrived_at[at] = pc;
+    if let Some(clocks) = env.team.clocks.as_mut().filter(|_| releases) {
+        clocks.arrive(&mut env.team.handed, unit_warp(env.rank, warp.index), active);
+    }
+}
+
+/// `barrier.cluster.wait`: true if split `at` waits.
+fn wait_for_cluster(env: &mut Environment, warp: &mut Warp, at: usize, active: u32) -> bool {
+    let answered = &mut env.barriers.answered[warp.index as usize];
+    if active & !*answered == 0 {
+        *answered &= !active;
+        if let Some(clocks) = &mut env.team.clocks {
+            clocks.learn(unit_warp(env.rank, warp.index), active, &env.team.met);
+        }
+        return false;
+    }
+    leave_behind(warp, at, active);
+    warp.splits[at].state = State::AtCluster;
+    true
+}
+
+/// Opens the cluster's barrier if every thread that is left in `blocks`, which are all of the cluster, has arrived. The team
+/// is with block `at`. True if it opened.
+pub(super) fn open_cluster_barrier(blocks: &mut [Block], at: usize) -> bool {
+    let arrived = blocks.iter().any(|block| block.env.barriers.arrived.iter().any(|&lanes| lanes != 0));
+    if !arrived || !blocks.iter().all(Block::is_at_cluster_barrier) {
+        return false;
+    }
+    let together = blocks.iter().all(Block::stands_at_cluster_barrier);
+    let mut team = std::mem::take(&mut blocks[at].env.team);
+    team.met = std::mem::take(&mut team.handed);
+    if let Some(clocks) = team.clocks.as_mut().filter(|_| together) {
+        clocks.unit_barrier();
+    }
+    for block in blocks.iter_mut() {
+        let rank = block.env.rank;
+        for (index, warp) in block.warps.iter_mut().enumerate() {
+            let arrived = std::mem::take(&mut block.env.barriers.arrived[index]);
+            let mut went = 0;
+            for split in warp.splits.iter_mut().filter(|split| split.state == State::AtCluster) {
+                let lanes = split.mask & arrived;
+                if lanes == split.mask {
+                    split.state = State::Ready;
+                    split.pc += 1;
+                    went |= lanes;
+                }
+            }
+            if let Some(clocks) = team.clocks.as_mut().filter(|_| !together) {
+                clocks.learn(unit_warp(rank, index as u32), went, &team.met);
+            }
+            block.env.barriers.answered[index] |= arrived & !went;
+            warp.merge();
+        }
+    }
+    blocks[at].env.team = team;
+    true
+}

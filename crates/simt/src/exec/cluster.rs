@@ -1,0 +1,138 @@
+//! The unit that is dealt to host threads: a block, or the blocks of a cluster, which make progress together.
+
+use super::barrier::open_cluster_barrier;
+use super::block::{Block, Progress, clocks};
+use super::log::Touches;
+use super::team::Team;
+use super::warp::Warp;
+use super::{Context, Machine};
+
+/// Warp-instructions a block of a cluster runs before the next has a turn.
+const TURN_STEPS: u64 = 1 << 14;
+
+/// A block, or the blocks of a cluster by rank.
+pub(super) struct Unit {
+    blocks: Vec<Block>,
+    /// The block that has the team.
+    at: usize,
+}
+
+impl Unit {
+    pub(super) fn new(context: &Context<'_>) -> Unit {
+        let size = context.cluster.iter().product::<u32>();
+        let mut blocks: Vec<Block> = (0..size).map(|_| Block::new(context)).collect();
+        if size > 1 {
+            blocks.iter_mut().for_each(|block| block.env.team = Team::default());
+            let peers = (0..size).map(|_| None).collect();
+            let indices = vec![[0; 3]; size as usize];
+            blocks[0].env.team = Team { clocks: clocks(context, size), peers, blocks: indices, ..Team::default() };
+        }
+        Unit { blocks, at: 0 }
+    }
+
+    /// At the first instruction of the unit of this number.
+    pub(super) fn restart(&mut self, context: &Context<'_>, number: u64) {
+        if let [block] = self.blocks.as_mut_slice() {
+            return block.restart(context, number);
+        }
+        self.gather();
+        let mut team = std::mem::take(&mut self.blocks[self.at].env.team);
+        for (rank, block) in self.blocks.iter_mut().enumerate() {
+            if let Some(shared) = team.peers[rank].take() {
+                block.env.shared = shared;
+            }
+            let index = context.block_of(number as u32, rank as u32);
+            block.restart_in_cluster(context, index, rank as u32);
+            team.blocks[rank] = index;
+        }
+        team.places.clear();
+        (team.gone, team.handed, team.met) = (0, Default::default(), Default::default());
+        if let Some(clocks) = &mut team.clocks {
+            clocks.start(number as u32);
+        }
+        for (block, peer) in self.blocks.iter_mut().zip(&mut team.peers).skip(1) {
+            *peer = Some(std::mem::take(&mut block.env.shared));
+        }
+        self.at = 0;
+        self.blocks[0].env.team = team;
+    }
+
+    /// The memory of the block that has the team joins that of the others.
+    fn gather(&mut self) {
+        let env = &mut self.blocks[self.at].env;
+        env.team.peers[self.at] = Some(std::mem::take(&mut env.shared));
+    }
+
+    /// The team, and its own memory, go to block `to`.
+    fn hand_over(&mut self, to: usize) {
+        if to == self.at {
+            return;
+        }
+        self.gather();
+        let mut team = std::mem::take(&mut self.blocks[self.at].env.team);
+        self.blocks[to].env.shared = team.peers[to].take().unwrap_or_default();
+        self.blocks[to].env.team = team;
+        self.at = to;
+    }
+
+    /// Warp-instructions executed so far.
+    pub(super) fn steps(&self) -> u64 {
+        self.warps().map(|warp| warp.steps).sum()
+    }
+
+    fn warps(&self) -> impl Iterator<Item = &Warp> {
+        self.blocks.iter().flat_map(|block| &block.warps)
+    }
+
+    /// Runs until the unit is done, the launch is over, it waits for another unit, or about `steps` warp-instructions
+    /// have passed.
+    pub(super) fn run(&mut self, machine: &mut Machine<'_>, steps: u64) -> Progress {
+        if let [block] = self.blocks.as_mut_slice() {
+            return block.run(machine, steps);
+        }
+        let first = self.steps();
+        loop {
+            let before = self.steps();
+            let mut ended = false;
+            for rank in 0..self.blocks.len() {
+                if self.blocks[rank].is_done() {
+                    continue;
+                }
+                self.hand_over(rank);
+                match self.blocks[rank].run(machine, TURN_STEPS) {
+                    Progress::Done => {
+                        self.blocks[rank].env.team.gone |= 1 << rank;
+                        ended = true;
+                    }
+                    Progress::Turn | Progress::Waiting => {}
+                    Progress::Fatal => return Progress::Fatal,
+                }
+            }
+            if self.blocks.iter().all(Block::is_done) {
+                return Progress::Done;
+            }
+            let opened = open_cluster_barrier(&mut self.blocks, self.at);
+            let now = self.steps();
+            if now == before && !opened && !ended {
+                return Progress::Waiting;
+            }
+            if now - first > steps {
+                return Progress::Turn;
+            }
+        }
+    }
+
+    /// Nobody is left who could let it go on: a finding.
+    pub(super) fn stuck(&self, machine: &mut Machine<'_>) {
+        for block in self.blocks.iter().filter(|block| !block.is_done()) {
+            machine.findings.stuck(&block.env, &block.warps);
+        }
+    }
+
+    /// Hands what its blocks touched to `touches`.
+    pub(super) fn collect(&mut self, touches: &mut Touches, revisits: bool) {
+        for block in &mut self.blocks {
+            touches.collect(&mut block.env.log, block.env.linear, revisits);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Lanes that spin: a loop that reads memory over and over until another thread writes.
+//!
+//! After a turn a split of a kernel that may spin is watched for a few instructions. If it comes back to where it was with
+//! every register as it was, and no memory changed meanwhile, it will go on like that until memory changes: it is put
+//! aside until then. So waiting costs next to nothing, and when everybody who is left waits like that, nobody will
+//! ever be let go: a deadlock, and no guess. A loop that counts, or reads the clock, is never put aside.
+
+use super::block::Environment;
+use super::warp::{Row32, Row64, Split, State, Warp};
+use super::{Machine, Stop};
+use crate::code::Op;
+
+/// Instructions of a loop that is recognised.
+const LOOP_STEPS_MAX: u32 = 96;
+/// Instructions before a split is watched for the first time; the time doubles whenever it did not spin.
+const FIRST_TURN_STEPS: u64 = 256;
+
+/// How long the splits of a warp run before they are watched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience(u64);
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience(FIRST_TURN_STEPS)
+    }
+}
+
+impl Patience {
+    /// Who has spun will most likely spin again.
+    const AFTER_A_CHANGE: Patience = Patience(1);
+
+    /// Steps of the next turn.
+    pub(super) fn steps(self) -> u64 {
+        self.0
+    }
+
+    /// The next turn may be longer, up to `most` steps.
+    pub(super) fn grow(&mut self, most: u64) {
+        self.0 = (self.0 * 2).min(most);
+    }
+}
+
+/// All that a loop's next round depends on, besides memory.
+#[derive(Debug, Default)]
+pub(super) struct Registers {
+    w: Vec<Row32>,
+    d: Vec<Row64>,
+    p: Vec<u32>,
+    frames: Vec<Row32>,
+}
+
+impl Registers {
+    fn save(&mut self, warp: &Warp) {
+        self.w.clone_from(&warp.w);
+        self.d.clone_from(&warp.d);
+        self.p.clone_from(&warp.p);
+        self.frames.clone_from(&warp.frames);
+    }
+
+    fn are_those_of(&self, warp: &Warp) -> bool {
+        let same32 = |a: &[Row32], b: &[Row32]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0);
+        self.p == warp.p
+            && self.d.iter().zip(&warp.d).all(|(a, b)| a.0 == b.0)
+            && same32(&self.w, &warp.w)
+            && same32(&self.frames, &warp.frames)
+    }
+}
+
+impl Machine<'_> {
+    /// Runs split `at`, whose turn is over, for a few more instructions. `Stop::Blocked` with the split put aside if it
+    /// spins.
+    pub(super) fn watch_spinning(&mut self, env: &mut Environment, warp: &mut Warp, at: usize) -> Stop {
+        let start = warp.splits[at];
+        let same_place = |split: &Split| {
+            (split.pc, split.mask, split.frame, split.local, split.state)
+                == (start.pc, start.mask, start.frame, start.local, start.state)
+        };
+        let splits = warp.splits.len();
+        let changes = self.changes;
+        let mut registers = std::mem::take(&mut self.registers);
+        registers.save(warp);
+        let mut stop = Stop::Turn;
+        for _ in 0..LOOP_STEPS_MAX {
+            stop = self.run(env, warp, at, 1);
+            if stop != Stop::Turn || self.changes != changes || warp.splits.len() != splits {
+                break;
+            }
+            if same_place(&warp.splits[at]) && registers.are_those_of(warp) {
+                if self.go_to_read(env, warp, at) {
+                    warp.splits[at].state = State::Spinning(changes);
+                    stop = Stop::Blocked;
+                }
+                break;
+            }
+        }
+        self.registers = registers;
+        stop
+    }
+
+    /// Takes a split that goes round in a loop to where the loop reads memory, which is what it waits for. False if it
+    /// nowhere does.
+    fn go_to_read(&mut self, env: &mut Environment, warp: &mut Warp, at: usize) -> bool {
+        for _ in 0..LOOP_STEPS_MAX {
+            let inst = &self.context.code.insts[warp.splits[at].pc as usize];
+            if matches!(inst.op, Op::Load(_) | Op::Atomic(_)) {
+                return true;
+            }
+            self.run(env, warp, at, 1);
+        }
+        false
+    }
+
+    /// Lets those spin on whose memory may have changed.
+    pub(super) fn wake(&self, warp: &mut Warp) {
+        for split in &mut warp.splits {
+            if matches!(split.state, State::Spinning(changes) if changes != self.changes) {
+                split.state = State::Ready;
+                warp.patience = Patience::AFTER_A_CHANGE;
+            }
+        }
+    }
+}

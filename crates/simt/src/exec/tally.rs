@@ -1,0 +1,91 @@
+//! Counts per instruction to counters, and recorded steps to a trace.
+
+use super::Counts;
+use crate::code::{Op, Target};
+use crate::program::Kernel;
+use crate::trace::{Instruction, Step, Trace, VERSION};
+use crate::{Counters, LineCounters};
+
+impl Counts {
+    pub(super) fn add(&mut self, other: &Counts) {
+        self.issued += other.issued;
+        self.threads += other.threads;
+        self.wavefronts += other.wavefronts;
+        self.conflicts += other.conflicts;
+        self.sectors += other.sectors;
+        self.divergent += other.divergent;
+        self.requests.iter_mut().zip(other.requests).for_each(|(sum, n)| *sum += n);
+    }
+}
+
+/// Counts per instruction to counters in total and per source line.
+pub(super) fn tally(kernel: &Kernel, counts: &[Counts]) -> (Counters, Vec<LineCounters>) {
+    let mut total = Counters::default();
+    let mut lines = std::collections::BTreeMap::<(String, u32), Counters>::new();
+    for ((inst, debug), counts) in kernel.code.insts.iter().zip(&kernel.code.debug).zip(counts) {
+        if !debug.counted || counts.issued == 0 {
+            continue;
+        }
+        let counters = classify(inst.op, counts);
+        total += counters;
+        let file = debug.loc.and_then(|loc| kernel.sources.iter().find(|s| s.index == loc.file));
+        let key = match (file, debug.loc) {
+            (Some(file), Some(loc)) => (file.path.clone(), loc.line),
+            _ => (String::new(), 0),
+        };
+        *lines.entry(key).or_default() += counters;
+    }
+    let lines = lines.into_iter().map(|((file, line), counters)| LineCounters { file, line, counters }).collect();
+    (total, lines)
+}
+
+/// The recorded steps in block order, with the names they need.
+pub(super) fn trace(kernel: &Kernel, mut steps: Vec<Step>, dropped_steps: u64) -> Trace {
+    // Stable: the steps of one block keep their order.
+    steps.sort_by_key(|step| step.block_linear);
+    let source = |debug: &crate::code::Debug| {
+        let loc = debug.loc?;
+        let file = kernel.sources.iter().find(|s| s.index == loc.file)?;
+        Some((file.path.clone(), loc.line))
+    };
+    let code = kernel.code.debug.iter().map(|debug| {
+        let (file, line) = source(debug).unwrap_or_default();
+        Instruction { opcode: debug.opcode.clone(), ptx_line: debug.ptx_line, file, line }
+    });
+    Trace { version: VERSION, kernel: kernel.name.clone(), code: code.collect(), steps, dropped_steps }
+}
+
+fn classify(op: Op, counts: &Counts) -> Counters {
+    let mut out =
+        Counters { inst_executed: counts.issued, thread_inst_executed: counts.threads, ..Counters::default() };
+    let [shared, global, local] = [counts.requests[0], counts.requests[1], counts.requests[2]];
+    match op {
+        Op::Branch | Op::BranchIndexed => {
+            out.branches = counts.issued;
+            out.divergent_branches = counts.divergent;
+        }
+        Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) => out.barriers = counts.issued,
+        Op::Shuffle(_) => out.shuffles = counts.issued,
+        Op::Load(_) => {
+            (out.shared_ld_wavefronts, out.shared_ld_conflicts) = (counts.wavefronts, counts.conflicts);
+            out.global_ld_sectors = counts.sectors;
+            (out.shared_ld_requests, out.global_ld_requests, out.local_ld_requests) = (shared, global, local);
+        }
+        Op::Store(_) => {
+            (out.shared_st_wavefronts, out.shared_st_conflicts) = (counts.wavefronts, counts.conflicts);
+            out.global_st_sectors = counts.sectors;
+            (out.shared_st_requests, out.global_st_requests, out.local_st_requests) = (shared, global, local);
+        }
+        Op::Atomic(atomic) => {
+            (out.shared_atom_wavefronts, out.shared_atom_conflicts) = (counts.wavefronts, counts.conflicts);
+            let sectors = if atomic.is_red && atomic.target != Target::Shared {
+                &mut out.global_red_sectors
+            } else {
+                &mut out.global_atom_sectors
+            };
+            *sectors = counts.sectors;
+        }
+        _ => {}
+    }
+    out
+}

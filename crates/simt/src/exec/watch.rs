@@ -1,0 +1,122 @@
+//! What the race checks are told of shared memory.
+
+use super::Machine;
+use super::block::Environment;
+use super::memory::{Lanes, Place, Span, filter, lanes};
+use super::order::Strength;
+use super::team::unit_warp;
+use super::warp::Warp;
+use crate::code::MemOp;
+use crate::fault::Code;
+use crate::launch::Check;
+use crate::race::Access;
+use crate::race::global::Act;
+
+impl Machine<'_> {
+    /// Initialisation check of an atomic on global memory, which reads what it changes.
+    pub(super) fn watch_global_written(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) {
+        if !self.context.options.checks.has(Check::UninitialisedRead) {
+            return;
+        }
+        for lane in lanes(mask) {
+            let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
+            if !buffer.is_all_written() {
+                self.watch_global(env, warp, pc, 1 << lane, span, buffer, span.at[lane] - offset);
+            }
+        }
+    }
+
+    /// Initialisation check of a read of the shared memory of the block of rank `owner`.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn watch_shared_written(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        owner: u32,
+        mask: u32,
+        bytes: u32,
+        at: &[u32; 32],
+    ) {
+        let Some(shared) = env.shared_of(owner).filter(|shared| !shared.written.is_empty()) else { return };
+        let unwritten = filter(mask, |lane| !shared.is_written(at[lane], bytes));
+        if unwritten != 0 {
+            let first = u64::from(at[unwritten.trailing_zeros() as usize]);
+            self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
+        }
+    }
+
+    /// Race and initialisation checks of a read of shared memory.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn watch_read(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        op: MemOp,
+        mask: u32,
+        bytes: u32,
+        at: &[u32; 32],
+    ) {
+        self.watch_shared_written(env, warp, pc, env.rank, mask, bytes, at);
+        let strength = Strength::of(op, Act::Read);
+        if strength.is_flag() {
+            self.watch_shared_flag(env, warp, strength, env.rank, mask, at);
+        }
+        if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
+            let access = Access { warp: unit_warp(env.rank, warp.index), mask, pc, bytes, addresses: at };
+            if strength.is_flag() {
+                shadow.flag(clocks, access, &mut self.races);
+            } else {
+                shadow.read(clocks, access, &mut self.races);
+            }
+            self.take_races(env, env.rank);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn take_races(&mut self, env: &Environment, owner: u32) {
+        if !self.races.is_empty() {
+            for race in self.races.drain(..) {
+                self.findings.race(env, owner, &race);
+            }
+        }
+    }
+
+    /// Race checks of a store to the shared memory of the block of rank `owner`.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn watch_shared_store(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        op: MemOp,
+        owner: u32,
+        mask: u32,
+        at: &[u32; 32],
+        data: &[Lanes],
+    ) {
+        let strength = Strength::of(op, Act::Write);
+        if strength.is_flag() {
+            self.watch_shared_flag(env, warp, strength, owner, mask, at);
+        }
+        let unit_warp = unit_warp(env.rank, warp.index);
+        let width = u32::from(op.width.bytes);
+        let (Some(shadow), clocks) = env.shadow_of(owner) else { return };
+        let Some(clocks) = clocks else { return };
+        // Each element is its own access to the race check, so that values can be compared.
+        for (element, values) in data.iter().enumerate() {
+            let at = at.map(|a| a.wrapping_add(element as u32 * width));
+            let access = Access { warp: unit_warp, mask, pc, bytes: width, addresses: &at };
+            if strength.is_flag() {
+                shadow.atomic(clocks, access, &mut self.races);
+            } else {
+                shadow.write(clocks, access, values, &mut self.races);
+            }
+        }
+        self.take_races(env, owner);
+    }
+}

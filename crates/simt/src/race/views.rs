@@ -1,0 +1,320 @@
+//! What a thread knows of others: up to which tick each thread's past lies behind it.
+//!
+//! A unit is what shares a clock: a block, or the blocks of a cluster. Of its own unit a thread knows most through the
+//! bases in `clocks`; what it learnt by other ways (named barriers, flags, atomics) is a [`Known`]. Of other units it
+//! knows what their threads released and it acquired: a [`Beyond`], a map that shares its branches with the maps it was
+//! made from, so that handing on what a thousand blocks did costs a pointer.
+
+use std::sync::Arc;
+
+use super::clocks::Tick;
+
+const LANES: usize = 32;
+
+/// Lanes of one warp and the tick before which their past is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    warp: u16,
+    lanes: u32,
+    tick: Tick,
+}
+
+/// What is known of one unit: everything before `all`, and of some lanes more.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    all: Tick,
+    /// Sorted by warp; each lane stands in one part at most.
+    parts: Vec<Part>,
+}
+
+impl Known {
+    /// Everything before `tick`.
+    pub fn all_before(tick: Tick) -> Known {
+        Known { all: tick, parts: Vec::new() }
+    }
+
+    /// The tick before which what `lane` of `warp` did is known.
+    pub fn of(&self, warp: u32, lane: usize) -> Tick {
+        let first = self.parts.partition_point(|part| u32::from(part.warp) < warp);
+        let own = self.parts[first..].iter().take_while(|part| u32::from(part.warp) == warp);
+        let tick = own.filter(|part| part.lanes & (1 << lane) != 0).map(|part| part.tick).max();
+        tick.map_or(self.all, |tick| tick.max(self.all))
+    }
+
+    /// Learns what `lanes` of `warp` did before `tick`.
+    pub fn add(&mut self, warp: u32, lanes: u32, tick: Tick) {
+        if tick <= self.all || lanes == 0 {
+            return;
+        }
+        let ticks: [Tick; LANES] = std::array::from_fn(|lane| {
+            let own = self.of(warp, lane);
+            if lanes & (1 << lane) != 0 { own.max(tick) } else { own }
+        });
+        self.set_warp(warp as u16, &ticks);
+    }
+
+    /// Replaces what is known of one warp.
+    fn set_warp(&mut self, warp: u16, ticks: &[Tick; LANES]) {
+        let first = self.parts.partition_point(|part| part.warp < warp);
+        let end = self.parts.partition_point(|part| part.warp <= warp);
+        let mut left = u32::MAX;
+        let mut parts = Vec::new();
+        while left != 0 {
+            let tick = ticks[left.trailing_zeros() as usize];
+            let lanes = (0..LANES).filter(|&lane| ticks[lane] == tick).fold(0, |all, lane| all | 1 << lane) & left;
+            left &= !lanes;
+            if tick > self.all {
+                parts.push(Part { warp, lanes, tick });
+            }
+        }
+        self.parts.splice(first..end, parts);
+    }
+
+    /// Whether everything in `other` is known here too.
+    fn covers(&self, other: &Known) -> bool {
+        let known = |part: &Part| {
+            (0..LANES).all(|lane| part.lanes & (1 << lane) == 0 || self.of(u32::from(part.warp), lane) >= part.tick)
+        };
+        // `all` of a unit speaks of more warps than parts can name.
+        self.all >= other.all && other.parts.iter().all(known)
+    }
+
+    /// All that either knows; one of the two where it covers the other.
+    pub fn join(a: &Arc<Known>, b: &Arc<Known>) -> Arc<Known> {
+        if Arc::ptr_eq(a, b) || a.covers(b) {
+            return a.clone();
+        }
+        if b.covers(a) {
+            return b.clone();
+        }
+        let mut both = Known { all: a.all.max(b.all), parts: Vec::new() };
+        for part in a.parts.iter().chain(&b.parts) {
+            both.add(u32::from(part.warp), part.lanes, part.tick);
+        }
+        Arc::new(both)
+    }
+}
+
+const FAN_BITS: u32 = 4;
+const FAN: usize = 1 << FAN_BITS;
+
+#[derive(Debug)]
+enum Node {
+    Leaf([Option<Arc<Known>>; FAN]),
+    Inner([Option<Arc<Node>>; FAN]),
+}
+
+/// What is known of units, by their number. Cheap to clone; joining costs as much as the two differ.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Beyond {
+    root: Option<Arc<Node>>,
+    /// Levels below the root.
+    height: u32,
+}
+
+impl Beyond {
+    /// What is known of `unit`.
+    pub fn of(&self, unit: u32) -> Option<&Arc<Known>> {
+        if u64::from(unit) >> (FAN_BITS * (self.height + 1)) != 0 {
+            return None;
+        }
+        let mut node = self.root.as_ref()?;
+        let mut level = self.height;
+        loop {
+            let slot = (unit >> (FAN_BITS * level)) as usize % FAN;
+            match &**node {
+                Node::Leaf(known) => return known[slot].as_ref(),
+                Node::Inner(nodes) => node = nodes[slot].as_ref()?,
+            }
+            level -= 1;
+        }
+    }
+
+    /// Learns `known` of `unit`.
+    pub fn learn(&mut self, unit: u32, known: &Arc<Known>) {
+        let mut single = Beyond { root: None, height: 0 };
+        while u64::from(unit) >> (FAN_BITS * (single.height + 1)) != 0 {
+            single.height += 1;
+        }
+        let mut leaf: [Option<Arc<Known>>; FAN] = Default::default();
+        leaf[unit as usize % FAN] = Some(known.clone());
+        let mut node = Arc::new(Node::Leaf(leaf));
+        for level in 1..=single.height {
+            let mut nodes: [Option<Arc<Node>>; FAN] = Default::default();
+            nodes[(unit >> (FAN_BITS * level)) as usize % FAN] = Some(node);
+            node = Arc::new(Node::Inner(nodes));
+        }
+        single.root = Some(node);
+        self.join(&single);
+    }
+
+    /// Learns all that `other` knows.
+    pub fn join(&mut self, other: &Beyond) {
+        let Some(theirs) = &other.root else { return };
+        let Some(ours) = &self.root else {
+            *self = other.clone();
+            return;
+        };
+        let height = self.height.max(other.height);
+        let (a, b) = (raised(ours, self.height, height), raised(theirs, other.height, height));
+        *self = Beyond { root: Some(join_nodes(&a, &b)), height };
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.root.is_none()
+    }
+
+    /// Whether both are one map. (Equal maps need not be.)
+    pub fn is_same(&self, other: &Beyond) -> bool {
+        match (&self.root, &other.root) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The node under as many levels as `to` asks for: small numbers lie in the first slot of each.
+fn raised(node: &Arc<Node>, from: u32, to: u32) -> Arc<Node> {
+    let mut node = node.clone();
+    for _ in from..to {
+        let mut nodes: [Option<Arc<Node>>; FAN] = Default::default();
+        nodes[0] = Some(node);
+        node = Arc::new(Node::Inner(nodes));
+    }
+    node
+}
+
+/// Joins two nodes of one level; where one of them already holds the result it is shared.
+fn join_nodes(a: &Arc<Node>, b: &Arc<Node>) -> Arc<Node> {
+    if Arc::ptr_eq(a, b) {
+        return a.clone();
+    }
+    match (&**a, &**b) {
+        (Node::Leaf(x), Node::Leaf(y)) => shared(a, b, x, y, Known::join, Node::Leaf),
+        (Node::Inner(x), Node::Inner(y)) => shared(a, b, x, y, join_nodes, Node::Inner),
+        // Levels are equal by construction.
+        _ => a.clone(),
+    }
+}
+
+fn shared<T>(
+    a: &Arc<Node>,
+    b: &Arc<Node>,
+    x: &[Option<Arc<T>>; FAN],
+    y: &[Option<Arc<T>>; FAN],
+    join: fn(&Arc<T>, &Arc<T>) -> Arc<T>,
+    node: fn([Option<Arc<T>>; FAN]) -> Node,
+) -> Arc<Node> {
+    let slots: [Option<Arc<T>>; FAN] = std::array::from_fn(|i| match (&x[i], &y[i]) {
+        (Some(x), Some(y)) => Some(join(x, y)),
+        (one, other) => one.as_ref().or(other.as_ref()).cloned(),
+    });
+    let same = |of: &[Option<Arc<T>>; FAN]| {
+        slots.iter().zip(of).all(|(slot, old)| match (slot, old) {
+            (Some(slot), Some(old)) => Arc::ptr_eq(slot, old),
+            (None, None) => true,
+            _ => false,
+        })
+    };
+    match () {
+        () if same(x) => a.clone(),
+        () if same(y) => b.clone(),
+        () => Arc::new(node(slots)),
+    }
+}
+
+/// What a thread learnt besides what the bases of its clock say.
+#[derive(Debug, Clone, Default)]
+pub(super) struct View {
+    /// Of its own unit, if anything.
+    own: Option<Arc<Known>>,
+    /// Of other units.
+    pub beyond: Beyond,
+}
+
+impl View {
+    /// Whether it adds nothing to the bases.
+    pub fn is_empty(&self) -> bool {
+        self.own.is_none() && self.beyond.is_empty()
+    }
+
+    /// The tick before which it knows what `lane` of `warp` of its own unit did.
+    pub fn of(&self, warp: u32, lane: usize) -> Tick {
+        self.own.as_ref().map_or(0, |known| known.of(warp, lane))
+    }
+
+    /// Learns what `lanes` of `warp` of its own unit did before `tick`.
+    pub fn add(&mut self, warp: u32, lanes: u32, tick: Tick) {
+        Arc::make_mut(self.own.get_or_insert_default()).add(warp, lanes, tick);
+    }
+
+    /// Forgets what it knows of its own unit.
+    pub fn forget_own(&mut self) {
+        self.own = None;
+    }
+
+    /// What it knows of its own unit, and `known`.
+    pub fn own_with(&self, known: Known) -> Arc<Known> {
+        let known = Arc::new(known);
+        self.own.as_ref().map_or_else(|| known.clone(), |own| Known::join(&known, own))
+    }
+
+    fn join_own(&mut self, known: &Arc<Known>) {
+        self.own = Some(self.own.as_ref().map_or_else(|| known.clone(), |own| Known::join(own, known)));
+    }
+
+    /// Learns all that `other` knows.
+    pub fn join(&mut self, other: &View) {
+        if let Some(known) = &other.own {
+            self.join_own(known);
+        }
+        self.beyond.join(&other.beyond);
+    }
+
+    /// Learns what a thread released; `unit` is the learner's own.
+    pub fn acquire(&mut self, released: &Beyond, unit: u32) {
+        if let Some(known) = released.of(unit) {
+            self.join_own(known);
+        }
+        self.beyond.join(released);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lane_is_known_up_to_the_latest_tick_learnt() {
+        let mut known = Known::all_before(5);
+        known.add(3, 0b11, 9);
+        known.add(3, 0b10, 7);
+        known.add(1, u32::MAX, 6);
+        known.add(2, u32::MAX, 4);
+        assert_eq!([known.of(3, 0), known.of(3, 1), known.of(3, 2), known.of(1, 31), known.of(2, 0)], [9, 9, 5, 6, 5]);
+        let mut other = Known::all_before(6);
+        other.add(3, 0b1, 8);
+        let joined = Known::join(&Arc::new(known), &Arc::new(other));
+        assert_eq!([joined.of(3, 0), joined.of(3, 1), joined.of(3, 2), joined.of(1, 0)], [9, 9, 6, 6]);
+    }
+
+    #[test]
+    fn maps_join_at_any_height_and_share_what_is_equal() {
+        let known = |tick| Arc::new(Known::all_before(tick));
+        let mut small = Beyond::default();
+        small.learn(3, &known(1));
+        let mut large = Beyond::default();
+        large.learn(70_000, &known(2));
+        large.learn(3, &known(5));
+        assert!(small.of(70_000).is_none());
+        small.join(&large);
+        assert_eq!(small.of(3).map(|known| known.of(0, 0)), Some(5));
+        assert_eq!(small.of(70_000).map(|known| known.of(0, 0)), Some(2));
+        assert!(small.of(u32::MAX).is_none() && small.of(19).is_none());
+        let before = small.root.clone().unwrap();
+        small.join(&large);
+        assert!(Arc::ptr_eq(&before, small.root.as_ref().unwrap()), "nothing new, nothing copied");
+    }
+}
