@@ -17,6 +17,7 @@ const CH05: Chapter = Chapter {
     ],
     mistakes: &[],
     notes: None,
+    sweep: None,
 };
 
 /// What the charts ask of the chapters' lists.
