@@ -61,7 +61,7 @@ impl Sim {
             block: geometry.block,
             shared_bytes: geometry.shared_bytes,
             cooperative: geometry.cooperative,
-            cluster: None,
+            cluster: (geometry.cluster > 1).then_some([geometry.cluster, 1, 1]),
             args: args.iter().map(|arg| arg.value.to_le_bytes()[..arg.bytes].to_vec()).collect(),
         };
         let outcome = simt::run(&lowered, &mut lock(&self.memory), &launch, &self.options).map_err(|error| {

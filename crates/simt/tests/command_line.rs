@@ -312,6 +312,8 @@ fn a_launch_that_no_gpu_would_take_is_refused() {
     refused(folder.path(), &run("--grid 0 --block 32"), &["grid"]);
     refused(folder.path(), &run("--grid 1 --block 1,1,128"), &["64", "128"]);
     refused(folder.path(), &run("--grid 1 --block 32 --shared 1000000"), &["shared", "1000000"]);
+    refused(folder.path(), &run("--grid 6 --block 32 --cluster 4"), &["6x1x1", "clusters of 4x1x1"]);
+    refused(folder.path(), &run("--grid 64 --block 32 --cluster 32"), &["cluster of 32 blocks", "16"]);
     refused(folder.path(), &run("--grid 1,2,3,4 --block 32"), &["at most three"]);
     refused(folder.path(), &run("--grid -1 --block 32"), &["-1"]);
     refused(folder.path(), &run("--grid x --block 32"), &["`x` is no whole number"]);

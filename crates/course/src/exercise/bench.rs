@@ -170,8 +170,7 @@ impl<'e> Bench<'e> {
             args.push(arrays.state.to_le_bytes().to_vec());
         }
         let (grid, block) = ([grid, 1, 1], [case.block, 1, 1]);
-        let cooperative = self.exercise.cooperative;
-        let launch = simt::Launch { grid, block, shared_bytes: 0, cooperative, cluster: None, args };
+        let launch = simt::Launch { grid, block, shared_bytes: 0, cluster: None, cooperative: self.exercise.cooperative, args };
         let options = Options {
             schedule: case.schedule,
             checks: Checks::ALL,

@@ -1,0 +1,30 @@
+// Exercise: the last block adds what the others left.
+//
+// Each thread sums every (gridDim.x * blockDim.x)-th element, each block leaves one value in
+// state[1 + blockIdx.x], and the last block to finish adds those. state[0] is the counter of
+// tickets. All words are 0 before the launch.
+
+// The block's sum, right in thread 0. Blocks are a multiple of 32 threads.
+__device__ int block_sum(int value) {
+    __shared__ int of_warps[32];
+    unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    value = __reduce_add_sync(0xffffffff, value);
+    __syncthreads();
+    if (lane == 0) of_warps[warp] = value;
+    __syncthreads();
+    int mine = lane < blockDim.x / 32 ? of_warps[lane] : 0;
+    return __reduce_add_sync(0xffffffff, mine);
+}
+
+// ANCHOR: starter
+extern "C" __global__ void last_ticket_i32(const int* in, int* out, unsigned int n, unsigned long long* state) {
+    int sum = 0;
+    for (unsigned int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+        sum += in[i];
+    }
+    sum = block_sum(sum);
+    // TODO: leave the sum in state[1 + blockIdx.x], take a ticket from state[0], and let the
+    // block with the last ticket add what all blocks left. What must be ordered, and where?
+    if (threadIdx.x == 0 && blockIdx.x == 0) *out = sum;
+}
+// ANCHOR_END: starter
