@@ -31,21 +31,11 @@ pub const MISTAKES: &[Mistake] = &[
         mistake: "the counter of tickets is not put back, so that the second launch has no last block",
     },
     Mistake {
-        variant: Variant {
-            name: "flag_apart",
-            announced: Some(Code::GlobalRace),
-            plan: Some(flags),
-            ..WRONG
-        },
+        variant: Variant { name: "flag_apart", announced: Some(Code::GlobalRace), plan: Some(flags), ..WRONG },
         mistake: "value and flag are two words, and nothing orders them",
     },
     Mistake {
-        variant: Variant {
-            name: "plain_put_back",
-            announced: Some(Code::GlobalRace),
-            plan: Some(slots),
-            ..WRONG
-        },
+        variant: Variant { name: "plain_put_back", announced: Some(Code::GlobalRace), plan: Some(slots), ..WRONG },
         mistake: "a slot is cleared by a plain store, which has no order with the relaxed one that filled it",
     },
 ];

@@ -5,7 +5,9 @@ use ch08_cooperative::{CHAPTER, plans};
 use device::{Checks, KernelSource, Schedule};
 use lab::element::Element;
 use lab::plan::{MULTIPROCESSORS, N_MAX};
-use lab::{Array, Ask, Op, Plan, Result, Session, Slot, Type, Variant, Wish, input::random, session::built_root, trial};
+use lab::{
+    Array, Ask, Op, Plan, Result, Session, Slot, Type, Variant, Wish, input::random, session::built_root, trial,
+};
 use proptest::prelude::*;
 
 fn simulator() -> Result<Session<'static>> {

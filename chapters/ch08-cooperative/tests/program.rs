@@ -62,7 +62,10 @@ fn other_operations_are_where_the_template_has_them() -> Result<()> {
             assert_eq!((&run["ok"], &run["op"]), (&Value::Bool(true), &Value::from(op)), "{run:#}");
         }
     }
-    refuses(&["--op", "max", "--variant", "single_pass", "--n", "100"], &["--op max: single_pass has no such operation"])
+    refuses(
+        &["--op", "max", "--variant", "single_pass", "--n", "100"],
+        &["--op max: single_pass has no such operation"],
+    )
 }
 
 #[test]

@@ -12,6 +12,7 @@ use lab::session::built_root;
 use lab::{Type, hardware};
 
 use crate::lessons::lessons;
+use crate::results;
 
 mod bench;
 mod limits;
@@ -104,10 +105,18 @@ pub fn run(options: &Options) -> Result<()> {
 fn finish(run: &suite::Suite<'_>) -> Result<()> {
     let cases = run.record.cases.len();
     println!("{cases} cases on {}: {}", run.record.device, run.out.display());
+    let page = results::write_reader(&run.record, &charts_folder(&run.out))?;
+    println!("charts beside the book's: {}", page.display());
     if run.problems.is_empty() {
         return Ok(());
     }
     bail!("{} parts of the measurement failed:\n{}", run.problems.len(), run.problems.join("\n"))
+}
+
+/// Where a record's charts go: `nvidia-h200` beside `nvidia-h200.json`.
+fn charts_folder(out: &Path) -> PathBuf {
+    let folder = out.with_extension("");
+    if folder == out { out.with_extension("charts") } else { folder }
 }
 
 /// `target/measurements/nvidia-h200.json`
@@ -191,6 +200,12 @@ mod tests {
         for wrong in ["", "30..10", "10..31", "3..5", "a..b", "10..", "10,20"] {
             assert!(parse_sizes(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn charts_go_beside_the_record() {
+        assert_eq!(charts_folder(Path::new("m/gpu.json")), Path::new("m/gpu"));
+        assert_eq!(charts_folder(Path::new("m/gpu")), Path::new("m/gpu.charts"));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub fn records(root: &Path, findings: &mut Findings) -> Result<()> {
 /// Writes a reader's own charts, and a page that shows them beside the book's, into `folder`. Gives the page's path.
 pub fn write_reader(record: &Measurement, folder: &Path) -> Result<PathBuf> {
     // The program may have been carried to a machine without the checkout; then there is no record to compare with.
-    let books = workspace::root().ok().and_then(|root| measurement::load(&root, "h200").ok()).flatten();
+    let books = workspace::root().ok().and_then(|root| measurement::load(&root, measurement::BOOKS).ok()).flatten();
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     let files = measurement::report(record, books.as_ref(), &lessons()).context("cannot draw the charts")?;
     for (name, text) in files {

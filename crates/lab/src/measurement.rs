@@ -15,6 +15,7 @@ mod tables;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use device::KernelSource;
 use serde::{Deserialize, Serialize};
 
 use crate::element::Type;
@@ -23,7 +24,7 @@ use crate::record;
 
 pub use charts::{charts, stages};
 pub use ladder::{CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean};
-pub use publish::{book, report};
+pub use publish::{BOOKS, book, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
 
 /// Of the form that this program reads and writes.
@@ -196,6 +197,10 @@ impl Measurement {
     pub fn stale(&self, root: &Path) -> Result<Vec<String>> {
         let mut stale = Vec::new();
         for (slug, hash) in &self.ptx_sha256 {
+            if !KernelSource::in_root(root, slug).ptx.is_file() {
+                stale.push(format!("{slug}: the course has no such chapter now: measure again"));
+                continue;
+            }
             stale.extend(record::is_stale(root, slug, hash)?.map(|why| format!("{slug}: {why}")));
         }
         let slugs: BTreeSet<&str> = self.cases.iter().filter_map(|case| case.chapter.as_deref()).collect();
@@ -284,7 +289,8 @@ mod tests {
     fn old_kernels_make_it_stale() {
         let (dir, file) = written(LEAST);
         let mut record = read(&file).unwrap();
-        assert_eq!(record.stale(dir.path()).unwrap(), Vec::<String>::new());
+        record.ptx_sha256.insert("ch01-a".to_owned(), String::new());
+        assert_eq!(record.stale(dir.path()).unwrap(), ["ch01-a: the course has no such chapter now: measure again"]);
         record::write(&dir.path().join("kernels/ptx/ch01-a.ptx"), "old").unwrap();
         record.ptx_sha256.insert("ch01-a".to_owned(), record::ptx_sha256(dir.path(), "ch01-a").unwrap());
         assert_eq!(record.stale(dir.path()).unwrap(), Vec::<String>::new());

@@ -31,8 +31,6 @@ pub(crate) struct Plot {
     pub x_title: &'static str,
     /// How a place on the x axis is written.
     pub x_label: fn(f64) -> String,
-    /// A place on the x axis that means something, and what.
-    pub border: Option<(f64, String)>,
     pub lines: Vec<Line>,
 }
 
@@ -154,14 +152,6 @@ impl Plot {
             text(ground, &(self.x_label)(x), (at, foot + 14), SMALL, HPos::Center)?;
         }
         text(ground, self.x_title, ((LEFT + RIGHT) / 2, foot + 33), SMALL, HPos::Center)?;
-        if let Some((x, what)) =
-            self.border.as_ref().filter(|(x, _)| (scale.x_log.0..=scale.x_log.1).contains(&x.log2()))
-        {
-            let at = scale.x(*x).round() as i32;
-            let ends = [(at, scale.top), (at, foot)];
-            drawn(ground.draw(&DashedPathElement::new(ends, 2, 3, INK.mix(0.7).stroke_width(1))))?;
-            text(ground, what, (at, scale.top - 8), SMALL, HPos::Center)?;
-        }
         Ok(())
     }
 
@@ -352,14 +342,8 @@ mod tests {
     fn one_point_or_none_is_no_error() {
         let look = Look { colour: INK, tenths: 10, width: 1, dash: Some((2, 3)), mark: Some(Mark::Cross) };
         let line = |points| Line { label: "a".into(), name: "b".into(), points, look };
-        let plot = |lines| Plot {
-            title: "T".into(),
-            y_title: "GB/s",
-            x_title: "elements",
-            x_label: power_of_two,
-            border: None,
-            lines,
-        };
+        let plot =
+            |lines| Plot { title: "T".into(), y_title: "GB/s", x_title: "elements", x_label: power_of_two, lines };
         let svg = plot(vec![line(vec![(1024.0, 3.0)]), line(vec![])]).svg().unwrap();
         assert!(svg.contains("a (b): from 3.00 at 2¹⁰, to 3.00 at 2¹⁰."), "{svg}");
         assert!(!svg.contains("NaN"), "{svg}");

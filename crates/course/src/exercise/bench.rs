@@ -182,7 +182,8 @@ impl<'e> Bench<'e> {
             args.push(arrays.state.to_le_bytes().to_vec());
         }
         let (grid, block) = ([grid, 1, 1], [case.block, 1, 1]);
-        let launch = simt::Launch { grid, block, cooperative: self.exercise.cooperative, args, ..simt::Launch::default() };
+        let launch =
+            simt::Launch { grid, block, cooperative: self.exercise.cooperative, args, shared_bytes: 0, cluster: None };
         let options = Options {
             schedule: case.schedule,
             checks: Checks::ALL,
@@ -313,8 +314,9 @@ mod tests {
     fn a_workspace_that_is_not_put_back_shows_in_the_second_launch() {
         let mut exercise = exercise("sum");
         let counts = "red.global.add.u32 [%rd3], 1;";
-        let brings_the_count =
-            STRIDING.replace("OP", "add").replace(counts, "atom.global.add.u32 %r8, [%rd3], 1; red.global.add.s32 [%rd2], %r8;");
+        let brings_the_count = STRIDING
+            .replace("OP", "add")
+            .replace(counts, "atom.global.add.u32 %r8, [%rd3], 1; red.global.add.s32 [%rd2], %r8;");
         let schedule = Schedule::Independent { seed: None };
         for (launches, right) in [(Launches::Once, true), (Launches::Twice, false)] {
             exercise.launches = launches;

@@ -9,6 +9,7 @@ use device::{Baseline, Device, KernelSource, SimOptions};
 use lab::clock::Flush;
 use lab::element::Element;
 use lab::measurement::{self, MeasuredCase, Measurement};
+use lab::plan::MULTIPROCESSORS;
 use lab::reference::reference_of_slice;
 use lab::{Session, Type, Variant, Wish, record};
 
@@ -23,6 +24,10 @@ const CHAMPION: (&str, &str) = ("ch08-cooperative", "single_pass");
 const SWEEP_N: u64 = 1 << 24;
 /// Threads a block of a sweep.
 const SWEEP_BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
+/// Blocks of a sweep: what NVIDIA's sample holds its last kernels to, and what comes on top for each multiprocessor.
+const SWEEP_GRID: u32 = 64;
+/// Blocks a multiprocessor of a sweep.
+const SWEEP_GRID_FACTORS: [u32; 4] = [1, 2, 4, 8];
 /// Where the champion reads ragged and shifted inputs.
 const RAGGED_N: [u64; 3] = [1 << 24, 1 << 26, 1 << 28];
 /// Kernels that destroy their input are measured up to here: each run needs it anew.
@@ -261,7 +266,7 @@ impl<'o> Suite<'o> {
         Ok(())
     }
 
-    /// Every block size and every factor of the variants that have a choice.
+    /// Every block size, factor and grid of the variants that have a choice.
     fn sweeps<T: Element>(&mut self, pool: &mut Pool<T>, n: u64) -> Result<()> {
         let reference = reference_of_slice(pool.first(n, 0));
         let input = Input { n, offset: 0, reference: &reference };
@@ -273,9 +278,25 @@ impl<'o> Suite<'o> {
                 let wish = Wish { factor: Some(factor), ..Wish::default() };
                 self.case(pool, (session, variant), (wish, Some("factor")), input)?;
             }
+            for grid in self.grids::<T>(session, variant, n) {
+                let wish = Wish { grid: Some(grid), ..Wish::default() };
+                self.case(pool, (session, variant), (wish, Some("grid")), input)?;
+            }
         }
-        self.say(&format!("{}: sweeps of blocks and factors", T::NAME));
+        self.say(&format!("{}: sweeps of blocks, factors and grids", T::NAME));
         Ok(())
+    }
+
+    /// The grids of a sweep, for a variant that takes any; none for one whose grid follows from its input.
+    fn grids<T: Element>(&self, session: usize, variant: &'static Variant, n: u64) -> Vec<u32> {
+        let multiprocessors = self.bench.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
+        let of_card = SWEEP_GRID_FACTORS.map(|factor| factor * multiprocessors);
+        let grids: Vec<u32> = std::iter::once(SWEEP_GRID).chain(of_card).collect();
+        let is_taken = |&grid: &u32| {
+            let wish = Wish { grid: Some(grid), ..Wish::default() };
+            self.sessions[session].plan(variant, T::TYPE, n, wish).is_ok()
+        };
+        if grids.iter().all(is_taken) { grids } else { Vec::new() }
     }
 
     /// Takes a case in; one that is wrong, and not announced to be, is a problem.
@@ -378,5 +399,17 @@ mod tests {
         assert_eq!(of("interleaved_modulo", "block"), [64, 128, 256, 512, 1024]);
         assert_eq!(of("single_pass", "factor"), [2, 4, 8]);
         assert!(suite.record.cases[5..].iter().all(|case| !case.is_plain()));
+    }
+    #[test]
+    fn grids_are_swept_where_a_plan_takes_any() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options::of(&["--chapters", "ch01-naive,ch07-coarsening"]);
+        let suite = simulated(&options, dir.path().join("sim.json"));
+        let grids = |name: &str| {
+            let (session, variant) = suite.variants::<i32>().into_iter().find(|(_, v)| v.name == name).unwrap();
+            suite.grids::<i32>(session, variant, SWEEP_N)
+        };
+        assert_eq!(grids("grid_stride_shuffle"), [64, 132, 264, 528, 1056]);
+        assert!(grids("interleaved_modulo").is_empty(), "its grid follows from its input");
     }
 }

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::figure::{self, BLUE, Bar, FONT, GREEN, INK, Panel, Place, TITLE_HEIGHT, VERMILION, WIDTH};
 use crate::plot::{Line, Look, MARKS, Mark, Plot, power_of_two};
 use crate::record::{self, SimCase};
-use crate::text::{bytes, grouped, per_cent, three_digits};
+use crate::text::{grouped, per_cent, three_digits};
 
 const CHAMPIONS_LOOK: Look = Look { colour: VERMILION, tenths: 10, width: 3, dash: None, mark: Some(Mark::Disc) };
 const CUBS_LOOK: Look = Look { colour: BLUE, tenths: 10, width: 2, dash: Some((7, 4)), mark: Some(Mark::Square) };
@@ -102,7 +102,6 @@ fn bandwidth(record: &Measurement, lessons: &[&Chapter], ty: Type) -> Plot {
         y_title: "GB/s of input",
         x_title: "elements",
         x_label: power_of_two,
-        border: None,
         lines,
     }
 }
@@ -125,19 +124,16 @@ fn ratio(record: &Measurement) -> Plot {
         y_title: "times as fast as CUB",
         x_title: "elements",
         x_label: power_of_two,
-        border: None,
         lines,
     }
 }
 
 fn warm(record: &Measurement, lessons: &[&Chapter]) -> Plot {
-    let border = record.l2_bytes.map(|l2| ((l2 / Type::I32.bytes()) as f64, format!("L2: {}", bytes(l2))));
     Plot {
         title: format!("Warm bandwidth, i32, {}", record.device),
         y_title: "GB/s of input",
         x_title: "elements",
         x_label: power_of_two,
-        border,
         lines: lines(record, lessons, Type::I32, |case| case.warm_us),
     }
 }
@@ -162,7 +158,6 @@ fn blocks(record: &Measurement, lessons: &[&Chapter]) -> Plot {
         y_title: "GB/s of input, cold",
         x_title: "threads a block",
         x_label: |x| format!("{x:.0}"),
-        border: None,
         lines: rungs.iter().enumerate().map(|(i, rung)| rungs_line(i, rung, points(rung.name))).collect(),
     }
 }
@@ -331,7 +326,6 @@ mod tests {
             assert!(svg("bandwidth-f64.svg").contains(&format!("\n{label}\n</text>")), "{label}");
         }
         assert!(svg("bandwidth-i32.svg").contains("champion (single_pass): from "));
-        assert!(svg("warm.svg").contains("L2: 60.0 MiB"));
         assert!(svg("ladder.svg").contains("✗ 5 unroll_volatile"));
         assert!(
             svg("introduction.svg").contains("8. single_pass: the champion"),

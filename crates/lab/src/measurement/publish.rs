@@ -4,7 +4,9 @@ use std::path::Path;
 
 use super::quoted::grid_sweep;
 use super::sheet::Sheet;
-use super::tables::{alignment, champion, provenance, provenance_sheet, ratio, sentence, source_line, unmeasured};
+use super::tables::{
+    against, alignment, champion, provenance, provenance_sheet, ratio, sentence, source_line, unmeasured,
+};
 use super::{CHAMPION, LOGS, Measurement, Quoted, charts, facts, load, stages};
 use crate::Chapter;
 use crate::element::Type;
@@ -15,7 +17,9 @@ use crate::plot::power_of_two;
 use crate::text::{per_cent, three_digits};
 
 /// The record that the book's figures come from.
-const BOOKS: &str = "h200";
+pub const BOOKS: &str = "h200";
+/// A second run on the same kind of card, of the last chapter alone beside newer sources of CUB.
+const NEWER_CUB: &str = "h200-newer-cub";
 /// Sizes at which a reader's card stands beside the book's, as powers of two.
 const SIDE_BY_SIDE: [u32; 6] = [10, 16, 20, 24, 28, 30];
 
@@ -27,11 +31,13 @@ pub fn book(root: &Path, lessons: &[&Chapter]) -> Result<Vec<(String, String)>> 
     let record = load(root, BOOKS)?;
     let record = record.as_ref();
     let stale = record.map_or(Ok(Vec::new()), |record| record.stale(root))?;
+    let newer = load(root, NEWER_CUB)?;
     let quoted = Quoted::load(root)?;
     let mut files = charts(record, lessons)?;
     files.push(("stages.svg".to_owned(), stages(record, lessons, root)?));
     let texts = [
         ("champion.md", record.map_or_else(|| unmeasured("the champion"), champion)),
+        ("newer-cub.md", newer.as_ref().map_or_else(|| unmeasured("newer sources of CUB"), against)),
         ("alignment.md", record.map_or_else(|| unmeasured("misaligned input"), alignment)),
         ("provenance.md", record.map_or_else(|| unmeasured("an H200"), |record| provenance(record, &stale))),
         ("ladder-a100.md", quoted.ladder(record)),
@@ -174,7 +180,7 @@ mod tests {
         assert!(text(&before, "facts.md").contains("<!-- ANCHOR: i32-ratio-mean -->\nnot measured yet\n"));
         assert!(text(&after, "champion.md").contains("### `f64`"));
         // No kernel of the synthetic record has its PTX in this checkout.
-        assert!(text(&after, "provenance.md").contains("**This record is stale.** ch01-naive: does not say"));
+        assert!(text(&after, "provenance.md").contains("**This record is stale:**\n\n- ch01-naive: does not say"));
         let anchors = |text: String| text.lines().filter(|line| line.contains("ANCHOR:")).map(str::to_owned).collect();
         let (before, after): (Vec<String>, Vec<String>) =
             (anchors(text(&before, "facts.md")), anchors(text(&after, "facts.md")));

@@ -135,7 +135,11 @@ impl Quoted {
     pub fn ladder(&self, record: Option<&Measurement>) -> String {
         let Article { source, program, device, cuda, .. } = &self.article;
         let mut out = format!("**{device}, CUDA {cuda}, in ms**, quoted from {source}: {program}.\n\n");
-        let head = || std::iter::once("n".to_owned()).chain(self.article.columns.iter().cloned());
+        let columns = self.article.columns.iter().map(|column| match column.split_once(" (") {
+            Some((kernel, what)) => format!("{kernel}<br><small>{}</small>", what.trim_end_matches(')')),
+            None => column.clone(),
+        });
+        let head = || std::iter::once("n".to_owned()).chain(columns.clone());
         let mut quoted = Sheet::new(0, head());
         let mut sampled = Sheet::new(0, head());
         for row in &self.article.rows {
@@ -152,7 +156,7 @@ impl Quoted {
         let Some(record) = record else {
             return out + &format!("\n{}", unmeasured("the course's own kernels at these sizes"));
         };
-        let names = OURS.iter().enumerate().map(|(kernel, name)| format!("K{kernel} `{name}`"));
+        let names = OURS.iter().enumerate().map(|(kernel, name)| format!("K{kernel}<br><small>`{name}`</small>"));
         let mut ours = Sheet::new(0, std::iter::once("n".to_owned()).chain(names));
         for row in &self.article.rows {
             let us = OURS.map(|name| record.cold_us(name, Type::I32, row.n));

@@ -59,12 +59,34 @@ pub(crate) fn mean_ratio(record: &Measurement, ty: Type) -> Option<f64> {
     geometric_mean(record.ratios(ty).into_iter().map(|(_, ratio)| ratio))
 }
 
+/// `newer-cub.md`: what is left of the champion's lead against other sources of CUB, in a line a type.
+pub(crate) fn against(record: &Measurement) -> String {
+    let version = record.cub.as_ref().map_or("CUB".to_owned(), |cub| format!("CUB {}", cub.version));
+    let mut sheet = Sheet::new(1, ["type", "sizes", "geometric mean", "smallest", "largest"]);
+    for ty in types(record) {
+        let ratios: Vec<f64> = record.ratios(ty).into_iter().map(|(_, ratio)| ratio).collect();
+        let sizes = ratios.len().to_string();
+        let (least, most) =
+            (ratios.iter().copied().min_by(f64::total_cmp), ratios.iter().copied().max_by(f64::total_cmp));
+        if !ratios.is_empty() {
+            sheet.row([ty.to_string(), sizes, ratio(mean_ratio(record, ty)), ratio(least), ratio(most)]);
+        }
+    }
+    if sheet.is_empty() {
+        return unmeasured("newer sources of CUB");
+    }
+    format!("{version}, {}:\n\n{}", source_line(record), sheet.markdown())
+}
+
 /// `alignment.md`: the champion on misaligned input and ragged sizes.
 pub(crate) fn alignment(record: &Measurement) -> String {
-    let mut sheet =
-        Sheet::new(1, ["type", "n", "first element", "us", "GB/s", "aligned, GB/s", "share of the aligned speed"]);
+    let mut sheet = Sheet::new(1, ["type", "n", "begins", "us", "GB/s", "aligned, GB/s", "share of the aligned speed"]);
     for (case, plain, share) in record.awkward() {
-        let start = if case.offset == 0 { "aligned".to_owned() } else { format!("{} after", grouped(case.offset)) };
+        let start = match case.offset {
+            0 => "aligned".to_owned(),
+            1 => "1 element on".to_owned(),
+            more => format!("{} elements on", grouped(more)),
+        };
         sheet.row([
             case.ty.clone(),
             grouped(case.n),
@@ -83,7 +105,8 @@ pub(crate) fn provenance(record: &Measurement, stale: &[String]) -> String {
     let mut out = provenance_sheet(record).markdown();
     out.push_str(&format!("\n**Method.** {}\n", sentence(&record.method)));
     if !stale.is_empty() {
-        out.push_str(&format!("\n**This record is stale.** {}.\n", stale.join("; ")));
+        let reasons: String = stale.iter().map(|why| format!("- {why}\n")).collect();
+        out.push_str(&format!("\n**This record is stale:**\n\n{reasons}"));
     }
     out
 }
@@ -160,9 +183,16 @@ mod tests {
         let text = champion(&record);
         assert!(text.contains("| 2¹⁰ | – | ") && text.contains(" | – | – | – |") && !text.contains("mean"), "{text}");
         assert!(provenance(&record, &[]).contains("| CUB | not measured |"));
+        assert!(against(&record).contains("no record of newer sources of CUB"));
         record.cases.clear();
         assert!(super::champion(&record).contains("no record of the champion"));
         assert!(alignment(&record).contains("no record of misaligned input"));
+    }
+
+    #[test]
+    fn newer_sources_of_cub_are_named() {
+        let text = against(&synthetic::record());
+        assert!(text.starts_with("CUB 3.0.1, measured on ") && text.contains("| f32 | 21 | "), "{text}");
     }
 
     #[test]
@@ -170,7 +200,7 @@ mod tests {
         let record = synthetic::record();
         assert!(!provenance(&record, &[]).contains("stale"));
         let text = provenance(&record, &["ch01-naive: measure again".to_owned()]);
-        assert!(text.contains("**This record is stale.** ch01-naive: measure again."), "{text}");
+        assert!(text.contains("**This record is stale:**\n\n- ch01-naive: measure again\n"), "{text}");
         assert!(text.contains("**Method.** Made up for a test.\n"), "{text}");
         assert!(text.contains("| L2 cache | 60.0 MiB |"), "{text}");
     }
@@ -179,7 +209,7 @@ mod tests {
     fn awkward_input_is_compared() {
         let text = alignment(&synthetic::record());
         assert!(
-            text.contains("| i32 | 16,777,216 | 1 after |") && text.contains("| f64 | 16,777,219 | aligned |"),
+            text.contains("| i32 | 16,777,216 | 1 element on |") && text.contains("| f64 | 16,777,219 | aligned |"),
             "{text}"
         );
     }

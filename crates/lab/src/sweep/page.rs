@@ -7,23 +7,21 @@ use device::{Checks, Choice, KernelSource, SimOptions};
 use crate::element::Type;
 use crate::error::Result;
 use crate::input::SEED;
-use crate::page::provenance;
+use crate::page::{Fact, provenance};
 use crate::record::{N, OPTIONS, is_stale};
 use crate::session::Session;
 use crate::sweep::{Numbers, Point, Sweep, markdown, svg};
 use crate::text::{grouped, three_digits};
 use crate::{Chapter, Variant, hardware};
 
-/// A fact: its anchor and its value.
-type Fact = (String, String);
-/// A generated file: its name and its text.
-type File = (String, String);
+/// Files, name and text, and facts.
+type Fragments = (Vec<(String, String)>, Vec<Fact>);
 
 /// The files of a sweep, name and text, and its facts.
 ///
 /// # Errors
 /// Kernels that do not compile or run, a record that cannot be read.
-pub(crate) fn fragments(chapter: &Chapter, sweep: &Sweep, root: &Path) -> Result<(Vec<File>, Vec<Fact>)> {
+pub(crate) fn fragments(chapter: &Chapter, sweep: &Sweep, root: &Path) -> Result<Fragments> {
     let points = simulated(chapter, sweep, root)?;
     let mut facts = point_facts("sweep", &points);
     facts.extend(conclusion_facts(sweep, "sweep", &points));
