@@ -40,8 +40,8 @@ template <> __device__ float Max::identity<float>() { return __int_as_float(0x7f
 
 // ANCHOR: warp
 // One value of a warp from its 32, in every lane. Integers have an instruction for it,
-// redux.sync; floats do not, because (a + b) + c is not a + (b + c) for them, and an
-// instruction would have to promise an order.
+// redux.sync. The sum of floats has none on any card, because (a + b) + c is not
+// a + (b + c) for them, and an instruction would have to promise an order.
 // Only the first LANES lanes need to hold anything.
 template <typename Op, unsigned int LANES = WARP, typename T>
 __device__ T warp_reduce(T value) {
@@ -311,15 +311,25 @@ __device__ T receive(unsigned long long* slots, unsigned int first, unsigned int
 
 template <unsigned int BLOCK, typename T>
 __device__ void meet(T sum, T* out, unsigned long long* slots) {
+    // Block 0 too: its own sum is ready before the messages of the others are.
+    sum = block_reduce<Sum, BLOCK / WARP>(sum);
     if (blockIdx.x > 0) {
-        sum = block_reduce<Sum, BLOCK / WARP>(sum);
         if (threadIdx.x == 0) send(slots + 2 * blockIdx.x, sum);
         return;
     }
-    // The fewest warps that need one look for all messages; the others have only their own.
-    unsigned int receivers = min(BLOCK, (gridDim.x + 159) / 160 * WARP);
-    if (threadIdx.x < receivers) sum += receive<T>(slots, 1 + threadIdx.x, receivers);
-    sum = block_reduce<Sum, BLOCK / WARP>(sum);
+    if (gridDim.x > 1) {
+        // The fewest warps that need one look for all messages. One is enough for most grids,
+        // and then nothing stands between the last message and the result but shuffles.
+        unsigned int receivers = min(BLOCK, (gridDim.x + 159) / 160 * WARP);
+        T others = threadIdx.x < receivers ? receive<T>(slots, 1 + threadIdx.x, receivers) : T(0);
+        if (receivers == WARP) {
+            if (threadIdx.x < WARP) others = warp_reduce<Sum>(others);
+        } else {
+            __syncthreads(); // warp 0 has read what the warps left for the first sum
+            others = block_reduce<Sum, BLOCK / WARP>(others);
+        }
+        sum += others;
+    }
     if (threadIdx.x == 0) *out = sum;
 }
 // ANCHOR_END: flags

@@ -139,7 +139,8 @@ fn shape(ty: Type, vectors: u64, m: u32) -> Shape {
     }
 }
 
-/// One launch, which may begin while the one before it ends.
+/// One launch, which may begin while the one before it ends; none where both block and factor are asked for and there is
+/// no instance of the two.
 pub fn single_pass(ask: &Ask) -> Plan {
     let per_vector = 16 / ask.ty.bytes();
     let mut shape = shape(ask.ty, ask.n.div_ceil(per_vector), ask.multiprocessors);
@@ -151,9 +152,9 @@ pub fn single_pass(ask: &Ask) -> Plan {
         let kept = |&(block, unroll): &(u32, u32)| {
             ask.wish.block.is_none_or(|b| b == block) && ask.wish.factor.is_none_or(|u| u == unroll)
         };
-        if let Some(nearest) = INSTANCES.into_iter().filter(kept).min_by_key(|&instance| loads(instance)) {
-            (shape.block, shape.unroll) = nearest;
-        }
+        let nearest = INSTANCES.into_iter().filter(kept).min_by_key(|&instance| loads(instance));
+        let Some(nearest) = nearest else { return Plan::default() };
+        (shape.block, shape.unroll) = nearest;
     }
     shape.grid = ask.wish.grid.unwrap_or(shape.grid).clamp(1, BLOCKS_MAX);
     shape.ahead = shape.ahead.min(shape.unroll);
@@ -171,10 +172,10 @@ pub fn launch(ask: &Ask, shape: Shape) -> Plan {
     let Shape { block, unroll, grid, spread, ahead } = shape;
     let per_vector = 16 / ask.ty.bytes();
     let tiles = ask.n.div_ceil(per_vector).div_ceil(u64::from(grid) * u64::from(block * unroll));
-    // A vector's own additions, the thread's, the one of an odd element, then warp and block, messages, block again.
+    // A vector's own additions, the thread's, the one of an odd element, then warp and block, messages, warp and block, both.
     let of_thread = tiles * u64::from(unroll) + per_vector.ilog2() as u64 + 1;
     let messages = u64::from(grid.div_ceil(32)) + 1;
-    let depth = of_thread + 10 + messages + 10;
+    let depth = of_thread + 10 + messages + 11;
     let args =
         vec![Slot::Input, Slot::Sums(0), Slot::Elements, Slot::State, Slot::Number(spread.into()), Slot::Number(ahead)];
     let kernel = ask.entry("single_pass", &format!("t{block}u{unroll}"));
