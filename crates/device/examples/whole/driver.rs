@@ -14,6 +14,10 @@ use crate::spec::{Kind, Spec, contents};
 /// Room for what the driver's compiler says.
 const LOG_BYTES: usize = 8192;
 
+/// A frame of machine code also holds the registers that a call saves, so that a GPU gets this many times the stack that the
+/// fixture gives to the frames of its PTX.
+const MACHINE_FRAME: usize = 8;
+
 /// The first GPU, opened. Every function below needs one.
 pub struct Gpu(sys::CUdevice);
 
@@ -36,8 +40,9 @@ impl Gpu {
 
     /// Runs a kernel of this PTX to its end; what `--print` names, in that order.
     pub fn run(&self, ptx: &str, request: &Request) -> Result<Vec<Left>> {
+        let stack_bytes = request.stack as usize * MACHINE_FRAME;
         // SAFETY: a context is current.
-        let limit = unsafe { sys::cuCtxSetLimit(sys::CUlimit::CU_LIMIT_STACK_SIZE, request.stack as usize) };
+        let limit = unsafe { sys::cuCtxSetLimit(sys::CUlimit::CU_LIMIT_STACK_SIZE, stack_bytes) };
         limit.result().map_err(words).context("set the stack's size")?;
         let module = load(ptx)?;
         let name = CString::new(request.kernel.as_str())?;
