@@ -13,6 +13,7 @@
 
 constexpr unsigned int WARP = 32;
 constexpr unsigned int MAX_WARPS = 32; // of a block, on every card so far
+constexpr unsigned int LINE_BYTES = 128; // of the caches
 
 // ANCHOR: operators
 // What is computed, and the value that changes nothing. min and max of floats pass a NaN
@@ -187,13 +188,14 @@ __device__ void wait_for_launch_before(const uint4* body, unsigned int i, unsign
 // A thread's share of the input. It takes UNROLL vectors at once, all of them on their way
 // before the first is added: a block's lie together in one tile, or, spread, as far apart
 // as the grid is wide, which gives every block of a small input the same to do. Elements
-// before the first 16-byte boundary and after the last are few; the last block takes
-// them, one a thread.
+// before the first cache line and after the last vector are few; the last block takes
+// them, one a thread. Vectors need 16 bytes of alignment and no more; from the start of a
+// line on, a warp's 512 bytes are four lines and not five.
 template <typename T, unsigned int BLOCK, unsigned int UNROLL>
 __device__ T sum_share(const T* in, unsigned int n, unsigned int spread, unsigned int ahead) {
-    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
-    unsigned int past = reinterpret_cast<unsigned long long>(in) % sizeof(uint4) / sizeof(T);
-    unsigned int head = min(n, (PER_VECTOR - past) % PER_VECTOR);
+    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T), PER_LINE = LINE_BYTES / sizeof(T);
+    unsigned int past = reinterpret_cast<unsigned long long>(in) % LINE_BYTES / sizeof(T);
+    unsigned int head = min(n, (PER_LINE - past) % PER_LINE);
     unsigned int vectors = (n - head) / PER_VECTOR, tail = (n - head) % PER_VECTOR;
     const uint4* body = reinterpret_cast<const uint4*>(in + head);
 
