@@ -87,7 +87,7 @@ fn compare(fixture: &str, verdicts: &[&Value], reasons: &mut Reasons) -> usize {
         reasons.meet(&[format!("{tool} {fixture}")], &what);
     }
     for code in codes.iter().filter(|code| TOOLS.iter().all(|(_, found)| !found.contains(&code.as_str()))) {
-        reasons.meet(&[code.clone()], &format!("no check of the tool looks for it ({fixture})"));
+        reasons.meet(std::slice::from_ref(code), &format!("no check of the tool looks for it ({fixture})"));
     }
     agreed
 }
