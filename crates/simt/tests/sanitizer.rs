@@ -18,7 +18,7 @@ use serde_json::Value;
 
 /// Which of our codes each of the tool's checks can find. The others it does not look for.
 const TOOLS: [(&str, &[&str]); 4] = [
-    ("memcheck", &["out-of-bounds", "misaligned"]),
+    ("memcheck", &["out-of-bounds", "misaligned", "stack-overflow"]),
     ("racecheck", &["shared-race"]),
     ("initcheck", &["uninitialised-read"]),
     ("synccheck", &["barrier-divergence", "mask-mismatch"]),
