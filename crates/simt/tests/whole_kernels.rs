@@ -149,6 +149,8 @@ fn kernels_by_nvcc_leave_what_a_gpu_left() {
 /// What differs under any schedule.
 fn compare_with_gpu(within: &str, name: &str, recorded: &Value) -> Vec<String> {
     records::check_hash(&tests(within).join(format!("{name}.ptx")), recorded);
+    let launch = request::options(&tests(within).join(format!("{name}.ptx"))).unwrap().join(" ");
+    assert_eq!(recorded["launch"].as_str(), Some(launch.as_str()), "{name}: the record is of another launch");
     if let Some(error) = recorded["error"].as_str() {
         return vec![format!("{name}: the GPU gave an error: {error}")];
     }
