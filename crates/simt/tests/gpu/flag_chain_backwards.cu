@@ -1,5 +1,5 @@
 // The same against the order in which blocks start: block 0 waits for all that come after it. All must be resident.
-// simt: --kernel flag_chain_backwards --grid 40 --block 64 --arg data=u32[41]:zero --arg flags=u32[41]:zero --print data
+// simt: --kernel flag_chain_backwards --grid 90 --block 64 --arg data=u32[91]:zero --arg flags=u32[91]:zero --print data
 extern "C" __global__ void flag_chain_backwards(unsigned* data, unsigned* flags) {
     unsigned b = blockIdx.x;
     __shared__ unsigned before;
