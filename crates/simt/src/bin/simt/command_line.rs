@@ -30,6 +30,9 @@ pub enum Command {
     },
 }
 
+/// More schedules than this are a slip of the finger: a launch of a microsecond would take an hour.
+const SEEDS_MAX: u64 = 1 << 32;
+
 const SPEC_HELP: &str = "\
 SPEC, one for each parameter of the kernel, in their order:
   NAME=TYPE[LEN]:INIT   a buffer of LEN elements; LEN is a number or a power of two such as 2^20
@@ -43,7 +46,7 @@ INIT  zero        0 everywhere
                   likely); a float is k / 2^(p-1) - 1 in [-1, 1), k its top p bits, p = 8 (bf16), 11 (f16), 24 (f32), 53 (f64)
       file(PATH)  the bytes of a file, little-endian, exactly as long as the buffer; or a .npy file of this type and length
 
-Exit status: 0 ran clean, 1 faults found, 2 bad usage or bad PTX.";
+Exit status: 0 ran clean, 1 faults found (with --seeds, or results that differ), 2 bad usage or bad PTX.";
 
 /// What `simt run` is asked for.
 #[derive(Args)]
@@ -77,6 +80,11 @@ pub struct Request {
     /// lockstep: before Volta, lanes of a warp step together; independent: they may run apart (with a seed: they are driven apart)
     #[arg(long, value_name = "lockstep|independent[:SEED]", default_value = "independent")]
     pub schedule: Schedule,
+    /// Run once without a seed, then under independent:0 to independent:N-1, and report the first run that has a fault or
+    /// leaves other values in a buffer than the run without a seed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX),
+        conflicts_with_all = ["schedule", "trace"])]
+    pub seeds: Option<u64>,
     /// What to look for: all, none, or names separated by commas (out-of-bounds, misaligned, uninitialised-read,
     /// shared-race, barrier-divergence, global-race)
     #[arg(long, value_name = "all|none|LIST", default_value = "all")]

@@ -1,10 +1,12 @@
 //! The `simt` command: runs a kernel of a PTX file on the simulator, and lists what a PTX file holds.
 //!
-//! Exit status 0: ran clean; 1: ran, and faults were found; 2: bad usage, bad PTX or bad input, with the reason on stderr.
+//! Exit status 0: ran clean; 1: ran, and faults were found, or with `--seeds` results that differ; 2: bad
+//! usage, bad PTX or bad input, with the reason on stderr.
 
 mod command_line;
 mod npy;
 mod run;
+mod seeds;
 mod show;
 mod sources;
 mod spec;

@@ -1,5 +1,7 @@
 //! The `simt` command as people and scripts meet it: results, JSON, exit status, and one clear sentence for each mistake.
 
+mod seeds;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
