@@ -118,7 +118,10 @@ impl Lower<'_> {
             return Ok((vec![row, if row == NONE { NONE } else { row + 1 }], true));
         }
         let widest = if space_of(inst) == Some(Space::Global) { 32 } else { 16 };
-        if bytes > 8 || bytes as usize * declared > widest || self.code.vectors.len() >= usize::from(NONE) {
+        if !(1..=8).contains(&bytes)
+            || bytes as usize * declared > widest
+            || self.code.vectors.len() >= usize::from(NONE)
+        {
             return self.refuse_opcode(inst);
         }
         let (mut regs, mut wide) = (Vec::with_capacity(declared), bytes == 8);
