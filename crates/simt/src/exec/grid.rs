@@ -153,7 +153,7 @@ impl<'k> Draft<'k> {
     /// A launch whose blocks do not talk to each other.
     fn silent(&self, memory: &mut Memory) -> Share {
         let wanted = match self.options.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            0 => super::host::cores(),
             n => n.min(256),
         };
         let workers = wanted.min(self.units.div_ceil(BATCH).max(1) as usize);
@@ -308,11 +308,7 @@ fn side_by_side(context: &Context<'_>, units: u64, workers: usize) -> Option<Sha
         let share = work();
         return (!stop.load(Relaxed)).then_some(share);
     }
-    let shares: Vec<Share> = std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        // A worker that panicked takes its panic along: it is a bug of the simulator, not of the kernel.
-        handles.into_iter().map(|h| h.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
+    let shares = super::host::on_threads(workers, work);
     if stop.load(Relaxed) {
         return None;
     }

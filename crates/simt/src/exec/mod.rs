@@ -47,6 +47,7 @@ mod cluster;
 mod constants;
 mod findings;
 mod grid;
+mod host;
 mod log;
 mod memory;
 mod order;
