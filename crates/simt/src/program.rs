@@ -1,5 +1,6 @@
 //! A loaded PTX file and its kernels, lowered to register code.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::code::Code;
@@ -9,7 +10,7 @@ use crate::lower;
 #[derive(Debug)]
 pub struct Program {
     module: ptx::Module,
-    text: String,
+    text: Arc<str>,
     /// Tells the module variables of one program from another's.
     id: u64,
 }
@@ -28,6 +29,8 @@ pub struct Kernel {
     pub(crate) needs_cluster: bool,
     pub(crate) code: Code,
     pub(crate) program_id: u64,
+    /// The whole PTX file, whose lines a trace shows.
+    pub(crate) text: Arc<str>,
 }
 
 /// A parameter of a kernel.
@@ -79,7 +82,7 @@ impl Program {
     /// Parses `text`; `file` is the name that messages print.
     pub fn load(file: &str, text: &str) -> Result<Program, LoadError> {
         let module = ptx::parse(file, text)?;
-        Ok(Program { module, text: text.to_owned(), id: NEXT_ID.fetch_add(1, Relaxed) })
+        Ok(Program { module, text: text.into(), id: NEXT_ID.fetch_add(1, Relaxed) })
     }
 
     fn entries(&self) -> impl Iterator<Item = &ptx::Function> {
@@ -126,6 +129,7 @@ impl Program {
             block_max: directive(&["maxntid", "reqntid"]),
             code: lower::lower(&self.module, function, &self.text)?,
             program_id: self.id,
+            text: Arc::clone(&self.text),
         })
     }
 }

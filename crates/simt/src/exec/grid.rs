@@ -63,7 +63,7 @@ pub(crate) fn run(
         memory.forget_unwritten();
     }
     let (counters, lines) = tally(kernel, &share.counts);
-    let trace = options.trace.map(|_| trace(kernel, share.steps, share.dropped_steps));
+    let trace = options.trace.map(|_| trace(kernel, launch, options.schedule, share.steps, share.dropped_steps));
     let faults = share.findings.into_faults(kernel, memory, draft.dynamic_offset);
     let (printed, prints_dropped) = share.printed.into_text();
     Ok(Outcome { counters, lines, faults, trace, printed, prints_dropped })

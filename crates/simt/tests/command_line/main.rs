@@ -1,6 +1,7 @@
 //! The `simt` command as people and scripts meet it: results, JSON, exit status, and one clear sentence for each mistake.
 
 mod seeds;
+mod trace;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -195,15 +196,6 @@ fn kernels_lists_names_and_parameters() {
     assert_eq!(output.status.code(), Some(0));
     let listed = text(&output.stdout);
     assert_eq!(listed, "scale(data: u64, factor: f32, n: u32)\nnothing()\npast_the_end(data: u64)\n");
-}
-
-#[test]
-fn a_trace_is_written_where_it_is_asked_for() {
-    let folder = folder();
-    json(folder.path(), &format!("{RUN_SCALE} --trace steps.json"), 0);
-    let trace: Value = serde_json::from_slice(&std::fs::read(folder.path().join("steps.json")).unwrap()).unwrap();
-    assert_eq!(trace["kernel"], "scale");
-    assert!(!trace["steps"].as_array().unwrap().is_empty());
 }
 
 #[test]
@@ -441,6 +433,9 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         ("ld.global.u64 %d1, [far];", &["dynamic, which lies in shared memory"]),
         ("brx.idx %r1, nowhere;", &["bad.ptx:15: ", "no .branchtargets named nowhere"]),
         ("alloca.u64 %d1, 16;", &["bad.ptx:15: ", "unsupported instruction alloca.u64"]),
+        ("st.global.pred [%d1], %r1;", &["bad.ptx:15: ", "unsupported instruction st.global.pred"]),
+        ("ld.global.pred %r1, [%d1];", &["bad.ptx:15: ", "unsupported instruction ld.global.pred"]),
+        ("atom.global.exch.pred %r1, [%d1], %r2;", &["bad.ptx:15: ", "unsupported instruction atom.global.exch.pred"]),
         ("mov.u32 %r1, %pm0;", &["bad.ptx:15: ", "%pm0"]),
     ] {
         std::fs::write(folder.path().join("bad.ptx"), body(line)).unwrap();

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use simt::{Checks, Schedule};
 
 use crate::spec::Spec;
+use crate::trace;
 
 #[derive(Parser)]
 #[command(
@@ -104,6 +105,16 @@ pub struct Request {
     /// Write the steps of the first block to FILE, as JSON
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Trace these blocks, numbered with x fastest, in place of the first
+    #[arg(long, value_name = "FIRST[-LAST]", requires = "trace", default_value = "0", value_parser = trace::blocks)]
+    pub trace_blocks: trace::Blocks,
+    /// Trace these warps of each block only: numbers and ranges, such as 0,2-3
+    #[arg(long, value_name = "all|LIST", requires = "trace", default_value = "all", value_parser = trace::warps)]
+    pub trace_warps: trace::Warps,
+    /// Most steps traced of each block; those beyond are counted and left out
+    #[arg(long, value_name = "N", requires = "trace", default_value_t = trace::STEPS,
+        value_parser = clap::value_parser!(u64).range(1..=trace::STEPS_MAX))]
+    pub trace_steps: u64,
 }
 
 /// x, y, z.

@@ -10,6 +10,7 @@ mod seeds;
 mod show;
 mod sources;
 mod spec;
+mod trace;
 mod values;
 
 use std::io::Write;

@@ -1,7 +1,5 @@
 //! `simt run`: arguments to memory, a launch, and what it left.
 
-use std::io::BufWriter;
-use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -10,7 +8,7 @@ use simt::{Kernel, Launch, Memory, Options, Outcome, Schedule};
 use crate::command_line::Request;
 use crate::show::{self, Output, Shown};
 use crate::spec::{Kind, Spec, contents};
-use crate::{CLEAN, FAULTS, load, seeds};
+use crate::{CLEAN, FAULTS, load, seeds, trace};
 
 /// One launch that was run, and the memory that it left.
 pub struct Ran {
@@ -36,12 +34,13 @@ pub fn run(request: &Request) -> Result<(u8, String)> {
             (ran, Some(seeds))
         }
     };
-    if let Some(path) = &request.trace {
-        write_trace(path, &ran.outcome)?;
-    }
+    let traced = match (&request.trace, &ran.outcome.trace) {
+        (Some(path), Some(steps)) => Some(trace::write(path, steps)?),
+        _ => None,
+    };
     let outputs = read_back(&ran, &prints)?;
     let is_clean = ran.outcome.faults.is_empty() && seeds.as_ref().is_none_or(|seeds| seeds.first.is_none());
-    let shown = Shown { request, ran: &ran, outputs, seeds: seeds.as_ref() };
+    let shown = Shown { request, ran: &ran, outputs, seeds: seeds.as_ref(), traced };
     let text = if request.json { show::json(&shown) } else { show::text(&shown) };
     Ok((if is_clean { CLEAN } else { FAULTS }, text))
 }
@@ -64,7 +63,7 @@ pub fn launch(request: &Request, kernel: &Kernel, schedule: Schedule) -> Result<
         threads: request.threads,
         steps_per_block_max: request.steps,
         stack_bytes: request.stack,
-        trace: request.trace.as_ref().map(|_| simt::trace::Options::default()),
+        trace: trace::options(request)?,
         ..Options::default()
     };
     let start = Instant::now();
@@ -163,10 +162,4 @@ impl Ran {
         self.memory.read(address, &mut bytes)?;
         Ok(bytes)
     }
-}
-
-fn write_trace(path: &Path, outcome: &Outcome) -> Result<()> {
-    let what = || path.display().to_string();
-    let file = std::fs::File::create(path).with_context(what)?;
-    serde_json::to_writer(BufWriter::new(file), &outcome.trace).with_context(what)
 }

@@ -32,6 +32,8 @@ pub struct Shown<'a> {
     pub outputs: Vec<Output>,
     /// What became of many schedules, if they were asked for.
     pub seeds: Option<&'a Seeds>,
+    /// A line about the trace, if one was written.
+    pub traced: Option<String>,
 }
 
 /// One object on one line.
@@ -85,6 +87,9 @@ pub fn text(shown: &Shown<'_>) -> String {
     );
     if let Some(seeds) = shown.seeds {
         let _ = writeln!(text, "{}", seeds.text());
+    }
+    if let Some(traced) = &shown.traced {
+        let _ = writeln!(text, "{traced}");
     }
     counters(&mut text, outcome);
     for output in &shown.outputs {
