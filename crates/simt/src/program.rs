@@ -117,7 +117,7 @@ impl Program {
         let function = self.entry(name)?;
         let directive = |wanted: &[&str]| {
             let found = function.directives.iter().find(|(name, _)| wanted.contains(&name.as_str()));
-            found.map(|(_, numbers)| numbers.iter().product())
+            found.map(|(_, numbers)| count(numbers))
         };
         Ok(Kernel {
             name: name.to_owned(),
@@ -142,11 +142,17 @@ fn cluster_size(function: &ptx::Function) -> Option<[u32; 3]> {
     (!numbers.is_empty() && numbers[0] != 0).then_some(size)
 }
 
+/// How many there are in all dimensions, or as many as can be counted.
+fn count(dimensions: &[u64]) -> u64 {
+    dimensions.iter().fold(1, |count, &n| count.saturating_mul(n))
+}
+
 fn parameter(variable: &ptx::Variable) -> Parameter {
     let element = format!("{:?}", variable.ty).to_lowercase();
-    let count = variable.dims.iter().product::<u64>();
+    let count = count(&variable.dims);
     let ty = if variable.dims.is_empty() { element } else { format!("{element}[{count}]") };
-    let bytes = u64::from(variable.ty.size_bytes()) * u64::from(variable.vector.max(1)) * count.max(1);
+    let bytes = u64::from(variable.ty.size_bytes()) * u64::from(variable.vector.max(1));
+    let bytes = bytes.saturating_mul(count.max(1));
     let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
     Parameter { name: variable.name.clone(), ty, bytes, align_bytes: variable.align_bytes }
 }

@@ -196,8 +196,8 @@ impl Lower<'_> {
         let width = ty.size_bytes();
         let mut out = Vec::new();
         for (i, &d) in regs.iter().enumerate() {
-            let at = offset + (i as u32 * width) as i64;
-            if at < 0 || at + i64::from(width) > i64::from(bytes) {
+            let at = offset.saturating_add(i64::from(i as u32 * width));
+            if at < 0 || at.saturating_add(i64::from(width)) > i64::from(bytes) {
                 return self.refuse(inst, format!("reads past the {bytes} bytes of parameter {name}"));
             }
             let signed = matches!(ty, Type::S8 | Type::S16 | Type::S32);

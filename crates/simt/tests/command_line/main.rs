@@ -199,6 +199,14 @@ fn kernels_lists_names_and_parameters() {
 }
 
 #[test]
+fn instructions_are_printed() {
+    let folder = folder();
+    let output = simt(folder.path(), "instructions");
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), simt::instructions::markdown()));
+    refused(folder.path(), "instructions scale.ptx", &["unexpected argument", "scale.ptx"]);
+}
+
+#[test]
 fn buffers_are_filled_from_files() {
     let folder = folder();
     let raw: Vec<u8> = [1.5_f32, -2.0].iter().flat_map(|x| x.to_le_bytes()).collect();
@@ -303,6 +311,10 @@ fn a_launch_that_no_gpu_would_take_is_refused() {
     refused(folder.path(), &run("--grid 1 --block 0"), &["block"]);
     refused(folder.path(), &run("--grid 1 --block 1025"), &["1024", "1025"]);
     refused(folder.path(), &run("--grid 1 --block 64,32"), &["1024", "2048"]);
+    // Their product has more than 64 bits, of which the last 64 may be a small number: 4 in the second line.
+    refused(folder.path(), &run("--grid 1 --block 4294967295,4294967295,4294967295"), &["1024"]);
+    refused(folder.path(), &run("--grid 1 --block 2147418113,429509837,20"), &["1024"]);
+    refused(folder.path(), &run("--grid 4 --block 1 --cluster 4294967295,4294967295,4294967295"), &["cluster", "16"]);
     refused(folder.path(), &run("--grid 0 --block 32"), &["grid"]);
     refused(folder.path(), &run("--grid 1 --block 1,1,128"), &["64", "128"]);
     refused(folder.path(), &run("--grid 1 --block 32 --shared 1000000"), &["shared", "1000000"]);
@@ -426,6 +438,8 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         ("call (small), one, (%d1);", &["bad.ptx:15: ", "4 bytes"]),
         ("st.param.b64 [small], %d1;", &["bad.ptx:15: ", "past the 4 bytes"]),
         ("st.param.b32 [big+2], %r1;", &["bad.ptx:15: ", "at byte 2"]),
+        ("st.param.b32 [big+9223372036854775807], %r1;", &["bad.ptx:15: ", "past the 8 bytes"]),
+        ("ld.param.b32 %r1, [p+9223372036854775807];", &["bad.ptx:15: ", "past the 8 bytes"]),
         ("st.param.b64 [p], %d1;", &["bad.ptx:15: ", "p is no parameter that can be written"]),
         ("mov.u64 %d1, malloc;", &["bad.ptx:15: ", "malloc, which has no body"]),
         ("mov.u64 %d1, elsewhere;", &["elsewhere is defined in another file"]),

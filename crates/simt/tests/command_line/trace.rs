@@ -42,7 +42,7 @@ fn misfit(value: &Value, ty: &str, used: &mut BTreeSet<(&'static str, &'static s
         "number" => value.as_u64().is_some_and(|number| number < 1 << 53),
         "string" => value.is_string(),
         "null" => value.is_null(),
-        word if word.starts_with('"') => value.to_string() == word,
+        word if word.starts_with('"') => value.as_str() == Some(word.trim_matches('"')),
         object => return misfit_object(value, object, used),
     };
     (!fits).then(|| format!("{value} is no {ty}"))
