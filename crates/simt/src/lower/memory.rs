@@ -127,9 +127,6 @@ impl Lower<'_> {
         let (mut regs, mut wide) = (Vec::with_capacity(declared), bytes == 8);
         for part in parts {
             if *part == Operand::Sink {
-                if inst.spec.mnemonic == "st" {
-                    return self.refuse(inst, "`_` where a value to store is expected");
-                }
                 regs.push(NONE);
                 continue;
             }

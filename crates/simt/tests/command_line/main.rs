@@ -450,6 +450,11 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         ("st.global.pred [%d1], %r1;", &["bad.ptx:15: ", "unsupported instruction st.global.pred"]),
         ("ld.global.pred %r1, [%d1];", &["bad.ptx:15: ", "unsupported instruction ld.global.pred"]),
         ("atom.global.exch.pred %r1, [%d1], %r2;", &["bad.ptx:15: ", "unsupported instruction atom.global.exch.pred"]),
+        ("mov.u64 %d1, _;", &["bad.ptx:15: ", "`_` where a value is expected"]),
+        ("mov.b64 %d1, {%r1, _};", &["bad.ptx:15: ", "`_` where a value is expected"]),
+        ("st.global.v2.u32 [%d1], {%r1, _};", &["bad.ptx:15: ", "`_` where a value is expected"]),
+        ("atom.global.v2.f32.add _, [%d1], {%r1, _};", &["bad.ptx:15: ", "`_` where a value is expected"]),
+        ("bar.sync _;", &["bad.ptx:15: ", "`_` where a value is expected"]),
         ("mov.u32 %r1, %pm0;", &["bad.ptx:15: ", "%pm0"]),
     ] {
         std::fs::write(folder.path().join("bad.ptx"), body(line)).unwrap();
