@@ -29,6 +29,8 @@ pub enum Command {
         /// The PTX file
         file: PathBuf,
     },
+    /// Print every PTX instruction that the simulator runs, and those that it refuses, as Markdown
+    Instructions,
 }
 
 /// More schedules than this are a slip of the finger: a launch of a microsecond would take an hour.
