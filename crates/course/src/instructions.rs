@@ -61,7 +61,7 @@ fn approximate(record: &Value) -> Result<String> {
 /// A paragraph.
 fn numba(record: &Value) -> Result<String> {
     let (numba, with, without) = (
-        number(record, "numba_seconds")?,
+        number(record, "numba_processor_seconds")?,
         number(record, "simt_seconds")?,
         number(record, "simt_seconds_without_checks")?,
     );
@@ -118,6 +118,14 @@ mod tests {
             "simt_seconds": 0.002, "simt_seconds_without_checks": 0.0005, "processor": "A CPU", "python": "3", "date": "d"});
         let text = numba(&record).unwrap();
         assert!(text.contains("over 16,384 numbers") && text.contains("1,000 and 4,000 times as fast"), "{text}");
+    }
+
+    #[test]
+    fn the_committed_records_make_the_page() {
+        let root = workspace::root().unwrap();
+        for (name, text) in fragments(&root).unwrap() {
+            assert!(text.len() > 200, "{name}: {text}");
+        }
     }
 
     #[test]
