@@ -103,10 +103,11 @@ fn grids_and_loads_are_the_readers_to_choose() -> Result<()> {
         assert_eq!((&run["grids"][0], &run["ok"]), (&Value::from(7), &Value::Bool(true)), "{run:#}");
     }
     refuses(&["--n", "1000", "--variant", "cluster", "--grid", "7"], &["--grid 7: cluster", "such as 8"])?;
-    refuses(&["--n", "1000", "--variant", "single_pass", "--grid", "70_000"], &["--grid 70000", "65,535"])?;
+    refuses(&["--n", "1000", "--variant", "single_pass", "--grid", "70000"], &["--grid 70000", "65,535"])?;
     let ended = run(&["--plan", "--n", "2^20", "--variant", "single_pass", "--block", "512", "--factor", "8"])?;
     assert!(ended.out.contains("single_pass_t512u8_i32"), "{}{}", ended.out, ended.err);
     refuses(&["--variant", "single_pass", "--factor", "3"], &["--factor 3: single_pass has 2, 4, 8", "on their way"])?;
+    refuses(&["--variant", "single_pass", "--block", "256", "--factor", "8"], &["block size and factor together"])?;
     refuses(&["--variant", "single_pass", "--block", "128"], &["--block 128: single_pass takes"])
 }
 

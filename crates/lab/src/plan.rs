@@ -115,7 +115,8 @@ impl Plan {
     /// The launches of `variant` for this request, until one value is left.
     ///
     /// # Errors
-    /// More elements than a run may have, a block size, factor or grid that the variant does not take.
+    /// More elements than a run may have, a block size, factor or grid that the variant does not take, or two of them that
+    /// it does not take together.
     pub fn new(variant: &Variant, ask: &Ask) -> Result<Plan> {
         let n = ask.n;
         if n > N_MAX {
@@ -129,6 +130,12 @@ impl Plan {
             Some(plan) => plan(ask),
             None => relaunches(variant, ask),
         };
+        if plan.passes.is_empty() {
+            return Err(Error::Usage(format!(
+                "{} is not compiled for this block size and factor together: leave one of --block and --factor out",
+                variant.name
+            )));
+        }
         match ask.wish.grid.filter(|&asked| asked != plan.grid()) {
             Some(asked) => Err(Error::Usage(grid_refused(variant, ask, &plan, asked))),
             None => Ok(plan),

@@ -42,6 +42,7 @@ SPEC, one for each parameter of the kernel, in their order:
   NAME=TYPE:VALUE       a scalar
 TYPE  u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64
 INIT  zero        0 everywhere
+      zero(BYTES) 0 in its first bytes; nothing writes the rest, so that reading it is a fault
       iota        element i is i (integers wrap, floats round)
       const(V)    V everywhere
       hash8       element i is (i * 2654435761 mod 2^32) >> 24, a number from 0 to 255

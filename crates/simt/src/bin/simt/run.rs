@@ -111,7 +111,9 @@ fn bind(memory: &mut Memory, args: &[Spec]) -> Result<Vec<Vec<u8>>> {
             Kind::Scalar(value) => value.clone(),
             Kind::Buffer { len, init } => {
                 let bytes = contents(spec, *len, init)?;
-                let address = memory.alloc(&spec.name, bytes.len() as u64, spec.ty.bytes() as u32)?;
+                // `contents` has made sure that this is no more than there can be.
+                let size = len * spec.ty.bytes() as u64;
+                let address = memory.alloc(&spec.name, size, spec.ty.bytes() as u32)?;
                 memory.write(address, &bytes)?;
                 address.to_le_bytes().to_vec()
             }
