@@ -358,6 +358,27 @@ impl Buffer {
         }
     }
 
+    /// Its contents, for reading.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> &[AtomicU32] {
+        &self.words
+    }
+
+    /// Stores a word for each lane of `mask`, that of lane 0 at word `first`; all 32 lie inside.
+    #[inline(always)]
+    pub(crate) fn store_row(&self, first: usize, mask: u32, values: &[u32; 32]) {
+        if self.journal.is_some() {
+            self.save_page(first);
+            self.save_page(first + 31);
+        }
+        let row = &self.words[first..first + 32];
+        let each = || (0..32).filter(|lane| mask & (1 << lane) != 0);
+        each().for_each(|lane: usize| row[lane].store(values[lane], Relaxed));
+        if let Some(written) = &self.written {
+            each().for_each(|lane| written[first + lane].store(0xf, Relaxed));
+        }
+    }
+
     /// Whether all `bytes` (1, 2, 4, 8) at `offset` were written.
     #[inline(always)]
     pub(crate) fn is_written(&self, offset: u64, bytes: u32) -> bool {

@@ -104,6 +104,9 @@ impl Machine<'_> {
         op: MemOp,
         mask: u32,
     ) {
+        if self.load_words(env, warp, pc, inst, op, mask) {
+            return;
+        }
         if op.vector > 4 {
             return self.load_elements::<VECTOR_MAX>(env, warp, pc, inst, op, mask);
         }
@@ -161,6 +164,9 @@ impl Machine<'_> {
         op: MemOp,
         mask: u32,
     ) {
+        if self.store_words(env, warp, pc, inst, op, mask) {
+            return;
+        }
         if op.vector > 4 {
             return self.store_elements::<VECTOR_MAX>(env, warp, pc, inst, op, mask);
         }
@@ -319,7 +325,7 @@ impl Machine<'_> {
         let elements = usize::from(op.vector);
         match place {
             Place::Global => {
-                let sectors = self.memos[pc as usize].global_sectors(span.bytes, mask, &span.at);
+                let sectors = self.memos[pc as usize].of(mask).global_sectors(span.bytes, mask, &span.at);
                 self.counts[pc as usize].sectors += u64::from(sectors);
                 self.record(place, mask, span, Passes::default(), sectors);
                 if self.order.is_some() {
@@ -329,7 +335,7 @@ impl Machine<'_> {
             }
             Place::Shared => {
                 let at = span.at.map(|a| a as u32);
-                let passes = self.memos[pc as usize].shared_load(span.bytes, mask, &at);
+                let passes = self.memos[pc as usize].of(mask).shared_load(span.bytes, mask, &at);
                 self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
                 self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
                 self.record(place, mask, span, passes, 0);
@@ -462,7 +468,7 @@ impl Machine<'_> {
         let data = &data[..usize::from(op.vector)];
         match place {
             Place::Global => {
-                let sectors = self.memos[pc as usize].global_sectors(span.bytes, mask, &span.at);
+                let sectors = self.memos[pc as usize].of(mask).global_sectors(span.bytes, mask, &span.at);
                 self.counts[pc as usize].sectors += u64::from(sectors);
                 self.record(place, mask, span, Passes::default(), sectors);
                 if self.context.side_by_side {
@@ -516,7 +522,7 @@ impl Machine<'_> {
     ) {
         let width = u32::from(op.width.bytes);
         let at = span.at.map(|a| a as u32);
-        let passes = self.memos[pc as usize].shared_store(span.bytes, mask, &at);
+        let passes = self.memos[pc as usize].of(mask).shared_store(span.bytes, mask, &at);
         self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
         self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
         self.record(Place::Shared, mask, span, passes, 0);

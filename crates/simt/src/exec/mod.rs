@@ -59,10 +59,11 @@ mod team;
 mod trace;
 mod warp;
 mod watch;
+mod words;
 
 pub(crate) use grid::run;
 
-use crate::access::Memo;
+use crate::access::Memos;
 use crate::code::{Code, Combine, Inst, NONE, Op};
 use crate::launch::{Launch, Options, Schedule};
 use crate::memory::Memory;
@@ -159,7 +160,7 @@ enum Stop {
 struct Machine<'k> {
     context: &'k Context<'k>,
     counts: Vec<Counts>,
-    memos: Vec<Memo>,
+    memos: Vec<Memos>,
     findings: Findings,
     races: Vec<Race>,
     recorder: Recorder,
@@ -180,7 +181,7 @@ impl<'k> Machine<'k> {
         Machine {
             context,
             counts: vec![Counts::default(); length],
-            memos: (0..length).map(|_| Memo::new()).collect(),
+            memos: context.code.insts.iter().map(memos).collect(),
             findings: Findings::default(),
             races: Vec::new(),
             recorder: Recorder::new(context.options.trace),
@@ -307,6 +308,14 @@ impl<'k> Machine<'k> {
     /// Whether lanes of one warp are ordered by `.sync` instructions only.
     fn lanes_apart(&self) -> bool {
         matches!(self.context.options.schedule, Schedule::Independent { .. })
+    }
+}
+
+/// What is remembered of the accesses of an instruction.
+fn memos(inst: &Inst) -> Memos {
+    match inst.op {
+        Op::Load(_) | Op::Store(_) | Op::Atomic(_) => Memos::new(),
+        _ => Memos::none(),
     }
 }
 
