@@ -117,7 +117,27 @@ two_clones! {
 impl Warp {
     #[inline(always)]
     fn alu_inline(&mut self, alu: Alu, inst: &Inst, mask: u32) {
+        if matches!(alu, Alu::RemU32 | Alu::DivU32)
+            && let Some(divisor) = self.common_power(inst)
+        {
+            // No vector unit divides integers, and 32 divisions one by one would cost more than ten other instructions.
+            return match alu {
+                Alu::RemU32 => w_w(self, inst, mask, |a| a & (divisor - 1)),
+                _ => w_w(self, inst, mask, |a| a >> divisor.trailing_zeros()),
+            };
+        }
         execute_inline(self, alu, inst, mask);
+    }
+
+    /// What operand `b` of all lanes is, if it is one power of two.
+    #[inline(always)]
+    fn common_power(&self, inst: &Inst) -> Option<u32> {
+        let row = &self.w[usize::from(inst.b)].0;
+        let mut differ = 0;
+        for lane in 0..32 {
+            differ |= row[lane] ^ row[0];
+        }
+        (differ == 0 && row[0].is_power_of_two()).then_some(row[0])
     }
 }
 

@@ -333,7 +333,12 @@ impl Machine<'_> {
         let dropped_steps = self.recorder.dropped;
         let steps = self.recorder.into_steps();
         let suspicious = self.order.map(|order| order.suspicious()).unwrap_or_default();
-        let (counts, findings, printed) = (self.counts, self.findings, self.printed);
+        let (mut counts, findings, printed) = (self.counts, self.findings, self.printed);
+        let (mut issued, mut threads) = (0u64, 0u64);
+        for (counts, edge) in counts.iter_mut().zip(&self.edges) {
+            (issued, threads) = (issued.wrapping_add(edge.issued), threads.wrapping_add(edge.threads));
+            (counts.issued, counts.threads) = (issued, threads);
+        }
         Share { counts, findings, suspicious, steps, dropped_steps, printed, ..Share::default() }
     }
 }
