@@ -48,7 +48,31 @@ pub(super) fn hull(at: &[u64; 32], mask: u32, bytes: u32) -> (u64, u64) {
 /// The lanes of `mask` for which `keep` holds.
 #[inline(always)]
 pub(super) fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
-    (0..32).fold(0, |out, lane| out | (u32::from(mask & (1 << lane) != 0 && keep(lane)) << lane))
+    let mut out = 0;
+    for lane in 0..32 {
+        out |= u32::from(mask & (1 << lane) != 0 && keep(lane)) << lane;
+    }
+    out
+}
+
+/// The low halves. (A closure given to `array::map` may end up in a function of its own, and without vectors.)
+#[inline(always)]
+pub(super) fn narrowed(values: &[u64; 32]) -> [u32; 32] {
+    let mut out = [0; 32];
+    for lane in 0..32 {
+        out[lane] = values[lane] as u32;
+    }
+    out
+}
+
+/// Zero-extended.
+#[inline(always)]
+pub(super) fn widened(values: &[u32; 32]) -> [u64; 32] {
+    let mut out = [0; 32];
+    for lane in 0..32 {
+        out[lane] = u64::from(values[lane]);
+    }
+    out
 }
 
 /// Indices of the lanes in `mask`.
@@ -76,7 +100,9 @@ fn extend(value: u64, width: Width) -> u64 {
 pub(super) fn addresses(warp: &Warp, inst: &Inst) -> [u64; 32] {
     let offset = inst.imm as u64;
     if inst.e == 1 {
-        warp.w[usize::from(inst.a)].0.map(|base| u64::from(base.wrapping_add(offset as u32)))
+        let mut at = warp.w[usize::from(inst.a)].0;
+        at.iter_mut().for_each(|a| *a = a.wrapping_add(offset as u32));
+        widened(&at)
     } else {
         let mut at = warp.d[usize::from(inst.a)].0;
         at.iter_mut().for_each(|a| *a = a.wrapping_add(offset));
@@ -139,11 +165,15 @@ impl Machine<'_> {
             let register = self.register(inst, op, element);
             let values = &data[element];
             if op.width.wide {
-                let out: [u64; 32] = std::array::from_fn(|lane| extend(values[lane], op.width));
+                let mut out = *values;
+                out.iter_mut().for_each(|value| *value = extend(*value, op.width));
                 store64(warp, register, &out, mask);
             } else {
                 // A 16-bit register may then hold sign bits above its 16: whoever reads one looks at its low half.
-                let out: [u32; 32] = std::array::from_fn(|lane| extend(values[lane], op.width) as u32);
+                let mut out = [0; 32];
+                for lane in 0..32 {
+                    out[lane] = extend(values[lane], op.width) as u32;
+                }
                 store32(warp, register, &out, mask);
             }
         }
@@ -190,7 +220,7 @@ impl Machine<'_> {
             if op.width.wide {
                 *values = warp.d[register].0;
             } else {
-                *values = warp.w[register].0.map(u64::from);
+                *values = widened(&warp.w[register].0);
             }
         }
         let remote = self.remote_lanes(op.target, mask, &span);
@@ -261,8 +291,10 @@ impl Machine<'_> {
             *requests += 1;
         }
         let size = u64::from(span.bytes);
-        let askew =
-            (0..32).fold(0, |all, lane| all | if mask & (1 << lane) != 0 { span.at[lane] & (size - 1) } else { 0 });
+        let mut askew = 0;
+        for lane in 0..32 {
+            askew |= if mask & (1 << lane) != 0 { span.at[lane] & (size - 1) } else { 0 };
+        }
         let (low, high) = hull(&span.at, mask, span.bytes);
         let inside = match place {
             Place::Global | Place::Const => match self.context.memory.buffer(low) {
@@ -334,7 +366,7 @@ impl Machine<'_> {
                 self.load_global(env, warp, pc, mask, span, width, &mut data[..elements]);
             }
             Place::Shared => {
-                let at = span.at.map(|a| a as u32);
+                let at = narrowed(&span.at);
                 let passes = self.memos[pc as usize].of(mask).shared_load(span.bytes, mask, &at);
                 self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
                 self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
@@ -521,7 +553,7 @@ impl Machine<'_> {
         data: &[Lanes],
     ) {
         let width = u32::from(op.width.bytes);
-        let at = span.at.map(|a| a as u32);
+        let at = narrowed(&span.at);
         let passes = self.memos[pc as usize].of(mask).shared_store(span.bytes, mask, &at);
         self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
         self.counts[pc as usize].conflicts += u64::from(passes.conflicts);

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use super::Machine;
 use super::alu::store32;
 use super::block::Environment;
-use super::memory::{Lanes, Place, Span, addresses, lanes};
+use super::memory::{Place, Span, addresses, lanes, narrowed};
 use super::order::Strength;
 use super::warp::{FULL, Row32, Warp};
 use crate::access::{Kind, Known};
 use crate::code::{Inst, MemOp, Target};
 use crate::launch::Check;
 use crate::race::global::Act;
+use crate::race::{Access, Layout};
 
 const WORD_BYTES: u32 = 4;
 
@@ -147,12 +148,20 @@ impl Machine<'_> {
         if !self.admit_shared_words(pc, bytes, known) {
             return false;
         }
+        let place = Words::new(known, mask, N, 0, env.shared.words.len());
         if env.is_watched() {
-            let at = addresses(warp, inst).map(|at| at as u32);
-            self.watch_read(env, warp, pc, op, mask, bytes, &at);
+            let at = narrowed(&addresses(warp, inst));
+            if !are_written::<N>(&env.shared.written, &place, mask, &at) {
+                self.watch_shared_written(env, warp, pc, env.rank, mask, bytes, &at);
+            }
+            let layout = match () {
+                () if known.is_row => Layout::SideBySide,
+                () if known.lowest == known.highest => Layout::OnePlace,
+                () => Layout::Apart,
+            };
+            self.watch_race_read(env, warp, op, Access { warp: 0, mask, pc, bytes, addresses: &at }, Some(layout));
         }
         let words = &env.shared.words;
-        let place = Words::new(known, mask, N, 0, words.len());
         if let Some(row) = place.row.and_then(|first| words.get(first..first + 32 * N)) {
             for element in 0..N {
                 keep(warp, self.register(inst, op, element), mask, |lane| row[lane * N + element]);
@@ -251,9 +260,8 @@ impl Machine<'_> {
         }
         let values = &warp.w[usize::from(inst.d)].0;
         if env.is_watched() {
-            let at = addresses(warp, inst).map(|at| at as u32);
-            let data: Lanes = values.map(u64::from);
-            self.watch_shared_store(env, warp, pc, op, env.rank, mask, &at, &[data]);
+            let at = narrowed(&addresses(warp, inst));
+            self.watch_row_store(env, warp, op, Access { warp: 0, mask, pc, bytes: WORD_BYTES, addresses: &at }, values);
         }
         let Ok(row) = <&mut [u32; 32]>::try_from(&mut env.shared.words[first..first + 32]) else { return false };
         if self.context.code.may_spin {
@@ -266,6 +274,24 @@ impl Machine<'_> {
         env.shared.mark_written(first, mask);
         true
     }
+}
+
+/// Whether all words of the lanes were written; `written` is empty where nobody asks.
+#[inline(always)]
+fn are_written<const N: usize>(written: &[u8], place: &Words, mask: u32, at: &[u32; 32]) -> bool {
+    if written.is_empty() {
+        return true;
+    }
+    if let Some(row) = place.row.and_then(|first| written.get(first..first + 32 * N)) {
+        let mut missing = 0;
+        for element in 0..N {
+            for lane in 0..32 {
+                missing |= if mask & (1 << lane) != 0 { row[lane * N + element] ^ 0xf } else { 0 };
+            }
+        }
+        return missing == 0;
+    }
+    lanes(mask).all(|lane| written[place.at(u64::from(at[lane]))..][..N].iter().all(|&bytes| bytes == 0xf))
 }
 
 /// The lanes of `mask` get what `value` gives.
