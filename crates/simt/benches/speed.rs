@@ -73,14 +73,7 @@ const CASES: &[Case] = &[
         kernel: "single_pass_t256u2_i32",
         grid: 512,
         block: 256,
-        args: &[
-            Arg::Input,
-            Arg::Array(4),
-            Arg::Number(N),
-            Arg::Array(16 * 513),
-            Arg::Number(0),
-            Arg::Number(2),
-        ],
+        args: &[Arg::Input, Arg::Array(4), Arg::Number(N), Arg::Array(16 * 513), Arg::Number(0), Arg::Number(2)],
     },
 ];
 

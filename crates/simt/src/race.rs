@@ -119,13 +119,7 @@ impl Shadow {
 
     /// The same, of lanes of which it is known how they lie.
     #[inline(always)]
-    pub(crate) fn read_of(
-        &mut self,
-        layout: Layout,
-        clocks: &mut Clocks,
-        access: Access<'_>,
-        found: &mut Vec<Race>,
-    ) {
+    pub(crate) fn read_of(&mut self, layout: Layout, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
         let now = self.tick(clocks, &access);
         let done = match self.shape(&access, layout) {
             Shape::Run(run) => self.note_read(&run, &now),

@@ -143,15 +143,7 @@ impl Machine<'_> {
 
     /// Executes the instruction for the lanes `group`, which are here and whose mask is `named`.
     #[inline(always)]
-    fn execute_group(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        named: u32,
-        group: u32,
-    ) {
+    fn execute_group(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, named: u32, group: u32) {
         if group & !named != 0 {
             self.findings.mask(env, warp, pc, group & !named, named);
         }

@@ -261,7 +261,13 @@ impl Machine<'_> {
         let values = &warp.w[usize::from(inst.d)].0;
         if env.is_watched() {
             let at = narrowed(&addresses(warp, inst));
-            self.watch_row_store(env, warp, op, Access { warp: 0, mask, pc, bytes: WORD_BYTES, addresses: &at }, values);
+            self.watch_row_store(
+                env,
+                warp,
+                op,
+                Access { warp: 0, mask, pc, bytes: WORD_BYTES, addresses: &at },
+                values,
+            );
         }
         let Ok(row) = <&mut [u32; 32]>::try_from(&mut env.shared.words[first..first + 32]) else { return false };
         if self.context.code.may_spin {
