@@ -295,7 +295,7 @@ impl Memory {
         }
     }
 
-    /// A launch ran without noting what it wrote: from here on everything counts as written.
+    /// A launch will run without noting what it writes: from here on everything counts as written.
     pub(crate) fn forget_unwritten(&mut self) {
         self.buffers_mut().for_each(|buffer| buffer.written = None);
     }

@@ -55,13 +55,13 @@ pub(crate) fn run(
     options: &Options,
 ) -> Result<Outcome, LaunchError> {
     let draft = Draft::new(kernel, memory, launch, options)?;
+    if !options.checks.has(Check::UninitialisedRead) {
+        memory.forget_unwritten();
+    }
     let share = match kernel.code.blocks_communicate || launch.cooperative {
         true => draft.talking(memory),
         false => draft.silent(memory),
     };
-    if !options.checks.has(Check::UninitialisedRead) {
-        memory.forget_unwritten();
-    }
     let (counters, lines) = tally(kernel, &share.counts);
     let trace = options.trace.map(|_| trace(kernel, share.steps, share.dropped_steps));
     let faults = share.findings.into_faults(kernel, memory, draft.dynamic_offset);

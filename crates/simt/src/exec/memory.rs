@@ -1,7 +1,7 @@
 //! Loads, stores and atomics: addresses, checks, counters, data.
 
 use super::Machine;
-use super::alu::{store32, store64};
+use super::alu::{narrowed, store32, store64, widened};
 use super::block::Environment;
 use super::order::Strength;
 use super::warp::{FULL, Warp};
@@ -51,26 +51,6 @@ pub(super) fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
     let mut out = 0;
     for lane in 0..32 {
         out |= u32::from(mask & (1 << lane) != 0 && keep(lane)) << lane;
-    }
-    out
-}
-
-/// The low halves. (A closure given to `array::map` may end up in a function of its own, and without vectors.)
-#[inline(always)]
-pub(super) fn narrowed(values: &[u64; 32]) -> [u32; 32] {
-    let mut out = [0; 32];
-    for lane in 0..32 {
-        out[lane] = values[lane] as u32;
-    }
-    out
-}
-
-/// Zero-extended.
-#[inline(always)]
-pub(super) fn widened(values: &[u32; 32]) -> [u64; 32] {
-    let mut out = [0; 32];
-    for lane in 0..32 {
-        out[lane] = u64::from(values[lane]);
     }
     out
 }

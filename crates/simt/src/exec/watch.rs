@@ -1,8 +1,9 @@
 //! What the race checks are told of shared memory.
 
 use super::Machine;
+use super::alu::widened;
 use super::block::Environment;
-use super::memory::{Lanes, Place, Span, filter, lanes, widened};
+use super::memory::{Lanes, Place, Span, filter, lanes};
 use super::order::Strength;
 use super::team::unit_warp;
 use super::warp::Warp;

@@ -5,9 +5,9 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::Machine;
-use super::alu::store32;
+use super::alu::{narrowed, store32};
 use super::block::Environment;
-use super::memory::{Place, Span, addresses, lanes, narrowed};
+use super::memory::{Place, Span, addresses, lanes};
 use super::order::Strength;
 use super::warp::{FULL, Row32, Warp};
 use crate::access::{Kind, Known};
