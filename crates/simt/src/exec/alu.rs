@@ -305,6 +305,31 @@ mod tests {
     }
 
     #[test]
+    fn a_common_power_divides_as_any_other_number() {
+        let inst = Inst { d: 2, a: 0, b: 1, ..Inst::NOP };
+        for (divisor, opcode, alu) in
+            (0..33).flat_map(|bit| [(bit, "rem.u32", Alu::RemU32), (bit, "div.u32", Alu::DivU32)])
+        {
+            let divisor = 1u32.checked_shl(divisor).unwrap_or(0);
+            let mut warp = Warp::new(0, &Code { rows32: 3, ..Code::default() });
+            let (mut seed, mask) = (u64::from(divisor), 0xffff_0fff);
+            warp.w[0].0.iter_mut().for_each(|value| *value = telling(&mut seed) as u32);
+            warp.w[1].0 = [divisor; 32];
+            warp.w[2].0 = [7; 32];
+            let a = warp.w[0].0;
+            warp.alu::<false>(alu, &inst, mask);
+            for lane in 0..32 {
+                let expected = match alu {
+                    _ if mask >> lane & 1 == 0 => 7,
+                    Alu::RemU32 => a[lane].checked_rem(divisor).unwrap_or(u32::MAX),
+                    _ => a[lane].checked_div(divisor).unwrap_or(u32::MAX),
+                };
+                assert_eq!(warp.w[2].0[lane], expected, "{opcode} {} by {divisor}", a[lane]);
+            }
+        }
+    }
+
+    #[test]
     fn lane_loops_give_what_exact_arithmetic_gives() {
         let (mut compared, mut seed) = (0, 1);
         for shape in ptx::table::ARITHMETIC {

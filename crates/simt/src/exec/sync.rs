@@ -362,3 +362,39 @@ fn float_extreme(x: u32, y: u32, mode: FloatMode, pick: fn(u32, u32) -> u32) -> 
     let magnitude = |bits: u32| if mode.abs { bits & 0x7fff_ffff } else { bits };
     pick(magnitude(x), magnitude(y))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shuffles_of_a_whole_warp_are_what_ptx_defines() {
+        let a: [u32; 32] = std::array::from_fn(|lane| 1000 + lane as u32);
+        let mut found = 0;
+        for (mode, distance) in [ShuffleMode::Down, ShuffleMode::Bfly, ShuffleMode::Up]
+            .into_iter()
+            .flat_map(|m| (0..32).map(move |d| (m, d)))
+        {
+            for here in [u32::MAX, 0xffff, 0x8000_0001, 0x5555_5555, 4] {
+                let Some((out, inside, absent)) = whole_shuffle(mode, &a, &[distance; 32], &[31; 32], here) else {
+                    continue;
+                };
+                found += 1;
+                for lane in 0..32u32 {
+                    let from = if mode == ShuffleMode::Down { lane + distance } else { lane ^ distance };
+                    let is_inside = from < 32;
+                    let from = if is_inside { from } else { lane };
+                    assert_eq!(out[lane as usize], a[from as usize], "{mode:?} {distance}, lane {lane}");
+                    assert_eq!(inside >> lane & 1 == 1, is_inside, "{mode:?} {distance}, lane {lane}");
+                    let is_absent = here >> lane & 1 == 1 && here >> from & 1 == 0;
+                    assert_eq!(absent >> lane & 1 == 1, is_absent, "{mode:?} {distance} {here:x}, lane {lane}");
+                }
+            }
+        }
+        assert_eq!(found, 2 * 5 * 5, "down and across by five powers of two");
+        let mut apart = [1; 32];
+        apart[7] = 2;
+        assert!(whole_shuffle(ShuffleMode::Down, &a, &apart, &[31; 32], u32::MAX).is_none());
+        assert!(whole_shuffle(ShuffleMode::Down, &a, &[1; 32], &[0x101f; 32], u32::MAX).is_none(), "a segment");
+    }
+}

@@ -315,3 +315,62 @@ fn keep(warp: &mut Warp, register: u16, mask: u32, value: impl Fn(usize) -> u32)
         row[lane] = if mask & (1 << lane) != 0 { loaded } else { row[lane] };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Checks, Launch, Memory, Options, Outcome, Program, trace};
+
+    const N: u32 = 3001;
+
+    /// Runs a kernel of the course over `N` words that begin `skip` words after an aligned address: what it left in
+    /// memory, and the outcome. A step that is recorded takes the general way.
+    fn run(ptx: &str, kernel: &str, skip: u64, checks: Checks, recorded: bool) -> (Vec<u8>, Outcome) {
+        let kernel = Program::load("kernel.ptx", ptx).unwrap().kernel(kernel).unwrap();
+        let mut memory = Memory::new();
+        let words = u64::from(N) + skip;
+        let input = memory.alloc("in", 4 * words, 4).unwrap();
+        let bytes: Vec<u8> = (0..words as u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        memory.write(input, &bytes).unwrap();
+        let sums = memory.alloc("sums", 4 * 64, 4).unwrap();
+        let args = [input + 4 * skip, sums].map(|address| address.to_le_bytes().to_vec());
+        let args = args.into_iter().chain([N.to_le_bytes().to_vec()]).collect();
+        let launch =
+            Launch { grid: [24, 1, 1], block: [128, 1, 1], shared_bytes: 0, cooperative: false, cluster: None, args };
+        let every_step = trace::Options { blocks: u64::MAX, steps_per_block_max: u64::MAX };
+        let options = Options { checks, threads: 1, trace: recorded.then_some(every_step), ..Options::default() };
+        let outcome = crate::run(&kernel, &mut memory, &launch, &options).unwrap();
+        let mut left = vec![0; 4 * 64];
+        memory.read(sums, &mut left).unwrap();
+        let mut array = vec![0; bytes.len()];
+        memory.read(input, &mut array).unwrap();
+        left.extend(array);
+        (left, outcome)
+    }
+
+    #[test]
+    fn words_give_what_the_general_way_gives() {
+        let naive = include_str!("../../../../kernels/ptx/ch01-naive.ptx");
+        let divergence = include_str!("../../../../kernels/ptx/ch02-divergence.ptx");
+        let unroll = include_str!("../../../../kernels/ptx/ch05-unroll.ptx");
+        let coarsening = include_str!("../../../../kernels/ptx/ch07-coarsening.ptx");
+        for (ptx, kernel) in [
+            (naive, "interleaved_modulo_i32"),
+            (naive, "simple_global_i32"),
+            (divergence, "strided_index_i32"),
+            (unroll, "unroll_volatile_i32"),
+            (unroll, "unroll_shuffle_i32"),
+            (coarsening, "vectorised_v8_i32"),
+            (coarsening, "vectorised_v16_i32"),
+        ] {
+            for (checks, skip) in [(Checks::ALL, 0), (Checks::ALL, 3), (Checks::NONE, 1)] {
+                let (left, outcome) = run(ptx, kernel, skip, checks, false);
+                let (expected, general) = run(ptx, kernel, skip, checks, true);
+                assert_eq!(left, expected, "{kernel}");
+                assert_eq!(outcome.counters, general.counters, "{kernel}");
+                assert_eq!(outcome.lines, general.lines, "{kernel}");
+                assert_eq!(outcome.faults, general.faults, "{kernel}");
+                assert!(outcome.counters.inst_executed > 1000, "{kernel}");
+            }
+        }
+    }
+}
