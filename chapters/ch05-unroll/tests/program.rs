@@ -97,7 +97,7 @@ fn the_text_says_what_a_reader_needs() -> Result<()> {
         "5,000 random i32, seed 1",
         "counters, simulated",
         "against ch04-first-add's first_add",
-        "  launches  ",
+        "  launches in all  ",
         "what holds each back",
         "chart.svg",
     ] {

@@ -56,7 +56,7 @@ fn simulated(runs: &[Run], root: &Path, slug: &str, variant: &str, ty: Type) -> 
             .chain(runs.iter().map(|run| run.variant.name.to_owned()))
             .collect(),
         rows: vec![
-            Row { name: "launches".to_owned(), plain: String::new(), cells: launches },
+            Row { name: "launches in all".to_owned(), plain: String::new(), cells: launches },
             row("warp instructions", &["inst_executed"]),
             row("barriers", &["barriers"]),
             row("shared-memory wavefronts", &["shared_ld_wavefronts", "shared_st_wavefronts"]),
@@ -68,10 +68,7 @@ fn simulated(runs: &[Run], root: &Path, slug: &str, variant: &str, ty: Type) -> 
         ],
     };
     let n = grouped(case.n);
-    Ok(Some(format!(
-        "against {slug}'s {variant} at n = {n}, simulated; counts are for every 1,000 elements\n{}",
-        table.render()
-    )))
+    Ok(Some(format!("against {slug}'s {variant} at n = {n}, simulated, for every 1,000 elements\n{}", table.render())))
 }
 
 fn measured(session: &Session<'_>, runs: &[Run], root: &Path, slug: &str, variant: &str) -> Result<Option<String>> {
