@@ -77,7 +77,8 @@ __device__ void coarsened(const T* in, T* out, unsigned int n) {
 }
 // ANCHOR_END: coarsened
 
-// What a reduction computes: how two values become one, and what changes no value.
+// What a reduction computes: how two values become one, and what changes no value. min and
+// max pass a NaN over, so that NaN is their identity for floats.
 struct Sum {
     template <typename T> static __device__ T join(T a, T b) { return a + b; }
     template <typename T> static __device__ T identity(T) { return T(0); }
@@ -85,14 +86,14 @@ struct Sum {
 struct Min {
     template <typename T> static __device__ T join(T a, T b) { return min(a, b); }
     static __device__ int identity(int) { return 0x7fffffff; }
-    static __device__ float identity(float) { return __int_as_float(0x7f800000); }
-    static __device__ double identity(double) { return __int_as_float(0x7f800000); }
+    static __device__ float identity(float) { return __int_as_float(0x7fffffff); }
+    static __device__ double identity(double) { return __int_as_float(0x7fffffff); }
 };
 struct Max {
     template <typename T> static __device__ T join(T a, T b) { return max(a, b); }
     static __device__ int identity(int) { return -0x7fffffff - 1; }
-    static __device__ float identity(float) { return __int_as_float(0xff800000); }
-    static __device__ double identity(double) { return __int_as_float(0xff800000); }
+    static __device__ float identity(float) { return __int_as_float(0x7fffffff); }
+    static __device__ double identity(double) { return __int_as_float(0x7fffffff); }
 };
 
 // Chapter 5's: from blockDim.x sums to 64 by the block, the last 64 by warp 0 alone.

@@ -13,6 +13,7 @@
 
 constexpr unsigned int WARP = 32;
 constexpr unsigned int MAX_WARPS = 32; // of a block, on every card so far
+constexpr unsigned int LINE_BYTES = 128; // of the caches
 
 // ANCHOR: operators
 // What is computed, and the value that changes nothing. min and max of floats pass a NaN
@@ -40,8 +41,8 @@ template <> __device__ float Max::identity<float>() { return __int_as_float(0x7f
 
 // ANCHOR: warp
 // One value of a warp from its 32, in every lane. Integers have an instruction for it,
-// redux.sync; floats do not, because (a + b) + c is not a + (b + c) for them, and an
-// instruction would have to promise an order.
+// redux.sync. The sum of floats has none on any card, because (a + b) + c is not
+// a + (b + c) for them, and an instruction would have to promise an order.
 // Only the first LANES lanes need to hold anything.
 template <typename Op, unsigned int LANES = WARP, typename T>
 __device__ T warp_reduce(T value) {
@@ -187,13 +188,14 @@ __device__ void wait_for_launch_before(const uint4* body, unsigned int i, unsign
 // A thread's share of the input. It takes UNROLL vectors at once, all of them on their way
 // before the first is added: a block's lie together in one tile, or, spread, as far apart
 // as the grid is wide, which gives every block of a small input the same to do. Elements
-// before the first 16-byte boundary and after the last are few; the last block takes
-// them, one a thread.
+// before the first cache line and after the last vector are few; the last block takes
+// them, one a thread. Vectors need 16 bytes of alignment and no more; from the start of a
+// line on, a warp's 512 bytes are four lines and not five.
 template <typename T, unsigned int BLOCK, unsigned int UNROLL>
 __device__ T sum_share(const T* in, unsigned int n, unsigned int spread, unsigned int ahead) {
-    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
-    unsigned int past = reinterpret_cast<unsigned long long>(in) % sizeof(uint4) / sizeof(T);
-    unsigned int head = min(n, (PER_VECTOR - past) % PER_VECTOR);
+    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T), PER_LINE = LINE_BYTES / sizeof(T);
+    unsigned int past = reinterpret_cast<unsigned long long>(in) % LINE_BYTES / sizeof(T);
+    unsigned int head = min(n, (PER_LINE - past) % PER_LINE);
     unsigned int vectors = (n - head) / PER_VECTOR, tail = (n - head) % PER_VECTOR;
     const uint4* body = reinterpret_cast<const uint4*>(in + head);
 
@@ -311,15 +313,25 @@ __device__ T receive(unsigned long long* slots, unsigned int first, unsigned int
 
 template <unsigned int BLOCK, typename T>
 __device__ void meet(T sum, T* out, unsigned long long* slots) {
+    // Block 0 too: its own sum is ready before the messages of the others are.
+    sum = block_reduce<Sum, BLOCK / WARP>(sum);
     if (blockIdx.x > 0) {
-        sum = block_reduce<Sum, BLOCK / WARP>(sum);
         if (threadIdx.x == 0) send(slots + 2 * blockIdx.x, sum);
         return;
     }
-    // The fewest warps that need one look for all messages; the others have only their own.
-    unsigned int receivers = min(BLOCK, (gridDim.x + 159) / 160 * WARP);
-    if (threadIdx.x < receivers) sum += receive<T>(slots, 1 + threadIdx.x, receivers);
-    sum = block_reduce<Sum, BLOCK / WARP>(sum);
+    if (gridDim.x > 1) {
+        // The fewest warps that need one look for all messages. One is enough for most grids,
+        // and then nothing stands between the last message and the result but shuffles.
+        unsigned int receivers = min(BLOCK, (gridDim.x + 159) / 160 * WARP);
+        T others = threadIdx.x < receivers ? receive<T>(slots, 1 + threadIdx.x, receivers) : T(0);
+        if (receivers == WARP) {
+            if (threadIdx.x < WARP) others = warp_reduce<Sum>(others);
+        } else {
+            __syncthreads(); // warp 0 has read what the warps left for the first sum
+            others = block_reduce<Sum, BLOCK / WARP>(others);
+        }
+        sum += others;
+    }
     if (threadIdx.x == 0) *out = sum;
 }
 // ANCHOR_END: flags

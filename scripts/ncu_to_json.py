@@ -47,6 +47,15 @@ def cases_of(variant, kind, n, planned, rows, path):
     return cases
 
 
+def provenance(tool):
+    """What card, driver, day and release of a tool of NVIDIA's a record is of."""
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    device, driver = subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines()[0].split(", ")
+    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
+    said = subprocess.run([tool, "--version"], check=True, capture_output=True, text=True).stdout.split("Version ")[-1]
+    return {"device": device, "driver": driver, "date": date, "tool": f"{tool} {said.split()[0]}"}
+
+
 def main(arguments):
     if len(arguments) < 2 or any(run.count(":") < 4 for run in arguments[1:]):
         sys.exit(__doc__)
@@ -58,14 +67,9 @@ def main(arguments):
             with open(path, encoding="utf-8", errors="replace") as said:
                 sys.exit(f"ncu_to_json.py: {path} holds no launch; what ncu said:\n" + said.read()[-2000:])
         cases += cases_of(variant, kind, int(elements), passes(plan, variant), rows, path)
-    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    device, driver = subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines()[0].split(", ")
     with open(arguments[0], "rb") as ptx:
         digest = hashlib.sha256(ptx.read()).hexdigest()
-    date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
-    tool = subprocess.run(["ncu", "--version"], check=True, capture_output=True, text=True).stdout.split("Version ")[-1]
-    record = {"device": device, "driver": driver, "date": date, "tool": "ncu " + tool.split()[0], "ptx_sha256": digest}
-    json.dump({**record, "cases": cases}, sys.stdout, indent=1)
+    json.dump({**provenance("ncu"), "ptx_sha256": digest, "cases": cases}, sys.stdout, indent=1)
     print()
 
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use ch05_unroll::CHAPTER;
 use lab::trial::{Ended, ended, le_bytes, npy_bytes, program};
 use lab::{Array, Type};
 use serde_json::Value;
@@ -96,9 +97,16 @@ fn the_text_says_what_a_reader_needs() -> Result<()> {
         "5,000 random i32, seed 1",
         "counters, simulated",
         "against ch04-first-add's first_add",
+        "  launches in all  ",
+        "what holds each back",
         "chart.svg",
     ] {
         assert!(ended.out.contains(words), "{words:?} is not in:\n{}", ended.out);
+    }
+    for variant in CHAPTER.variants {
+        let first_words = |text: &str| text.split(' ').take(4).collect::<Vec<_>>().join(" ");
+        assert!(ended.out.contains(&first_words(variant.idea)), "{}", ended.out);
+        assert!(ended.out.contains(&first_words(variant.limit)), "{}", ended.out);
     }
     assert!(ended.out.contains("sums[tid] += sums[tid + 16];"), "the race's own line:\n{}", ended.out);
     assert!(!ended.out.contains(" us"), "no time on the simulator:\n{}", ended.out);
@@ -382,6 +390,37 @@ fn help_lists_options_and_variants() -> Result<()> {
     }
     for ty in [Type::I32, Type::F32] {
         assert!(ended.out.contains(ty.name()));
+    }
+    Ok(())
+}
+
+#[test]
+fn many_seeds_in_one_command() -> Result<()> {
+    let (status, value) = json(&["--seeds", "5", "--n", "1000"])?;
+    assert_eq!((status, &value["seeds"]), (0, &Value::from(5)));
+    let runs = value["runs"].as_array().context("runs")?;
+    assert_eq!(runs.len(), 3);
+    for run in runs {
+        assert_eq!(run["seeds"], serde_json::json!({"asked": 5, "ran": 5, "first": null}), "{run:#}");
+        assert_eq!(run["n"], 1000);
+    }
+    let ended = sim(&["--seeds", "2", "--variant", "unroll_volatile,unroll_shuffle"])?;
+    assert_eq!(ended.status, 0);
+    for part in
+        ["20,011 random i32", "independent:0 to independent:1", "as announced: shared-race", "each of the 2 seeds"]
+    {
+        assert!(ended.out.contains(part), "{part} is not in {}", ended.out);
+    }
+    Ok(())
+}
+
+#[test]
+fn seeds_that_mean_nothing_are_refused() -> Result<()> {
+    for wrong in ["0", "-1", "x", ""] {
+        refuses(&["--seeds", wrong], &["--seeds"])?;
+    }
+    for other in [["--schedule", "lockstep"], ["--trace", "steps.json"], ["--chart", "chart.svg"]] {
+        refuses(&[&["--seeds", "3"], &other[..]].concat(), &["--seeds", other[0], "cannot be used with"])?;
     }
     Ok(())
 }

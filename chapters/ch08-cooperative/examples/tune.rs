@@ -55,7 +55,7 @@ fn shapes(vectors: u64, m: u32) -> Vec<Shape> {
     for (block, unroll) in plans::INSTANCES {
         let loads = vectors as f64 / f64::from(block * unroll);
         let tiles = loads.ceil() as u32;
-        let grids = [1, 16, 32, 48, m / 2, 3 * m / 4, m, 2 * m, 4 * m, tiles, tiles + tiles / 2];
+        let grids = [1, 33, 48, 65, m / 2, 97, 129, m, 2 * m, 4 * m, tiles, tiles + tiles / 2];
         let mut grids: Vec<u32> = grids.into_iter().filter(|&g| g > 0 && g <= 4 * m && g <= 2 * tiles).collect();
         grids.sort_unstable();
         grids.dedup();

@@ -111,10 +111,12 @@ fn shape(ty: Type, vectors: u64, m: u32) -> Shape {
     let tiles = |block: u32, unroll: u32| vectors.div_ceil(u64::from(block * unroll)) as u32;
     let one = |block, unroll| Shape { block, unroll, grid: 1, spread: true, ahead: unroll };
     let many = |block, unroll, grid, spread| Shape { block, unroll, grid, spread, ahead: unroll };
+    // A lane of the receiving warp has two messages to look for then, and not three.
+    let half = (m / 2).saturating_sub(1) / 32 * 32 + 1;
     let is_integer = ty == Type::I32;
     match vectors {
-        0..=256 => one(256, 2),
-        257..=1024 => one(512, 2),
+        0..=512 => one(256, 2),
+        513..=1024 => one(512, 2),
         1025..=2048 => one(1024, 2),
         // Integers meet by one atomic, which is quicker than the messages of floats: more blocks, sooner.
         _ if is_integer && tiles(256, 1) <= m => many(256, 2, tiles(256, 2).max(16), true),
@@ -123,23 +125,23 @@ fn shape(ty: Type, vectors: u64, m: u32) -> Shape {
         _ if is_integer && tiles(256, 2) <= 8 * m => many(256, 2, tiles(256, 2).min(4 * m), false),
         _ if is_integer && tiles(512, 2) <= 8 * m => many(512, 2, 4 * m, false),
         2049..=4096 => one(512, 8),
-        _ if !is_integer && tiles(1024, 8) == 1 => one(1024, 8),
-        _ if !is_integer && tiles(256, 2) <= m / 4 => many(256, 2, 3 * tiles(256, 2) / 2, true),
-        _ if !is_integer && tiles(256, 2) <= m / 2 => many(256, 2, m / 2, false),
-        _ if !is_integer && tiles(512, 2) <= m / 2 => many(512, 2, m / 2, ty == Type::F32),
-        _ if !is_integer && tiles(1024, 2) <= m / 2 => many(1024, 2, m / 2, true),
-        _ if ty == Type::F32 && tiles(512, 8) <= m / 2 => many(512, 8, m / 2, true),
-        _ if ty == Type::F32 && tiles(512, 8) <= m => many(512, 8, m, true),
-        _ if ty == Type::F64 && tiles(1024, 4) <= m / 2 => many(1024, 4, tiles(1024, 4), false),
-        _ if vectors <= 1 << 19 => many(1024, 4, m.min(tiles(1024, 4)), true),
-        _ if vectors <= 1 << 21 && ty != Type::F64 => many(512, 8, m, false),
-        _ if vectors <= 1 << 22 => many(1024, 4, m, ty == Type::F64),
+        _ if tiles(1024, 8) == 1 => one(1024, 8),
+        _ if tiles(256, 2) <= m / 4 => many(256, 2, 3 * tiles(256, 2) / 2, true),
+        _ if tiles(256, 2) <= half => many(256, 2, tiles(256, 2), false),
+        _ if tiles(1024, 2) <= m / 4 => many(1024, 2, m / 4, false),
+        _ if ty == Type::F32 && tiles(1024, 4) <= m / 4 => many(1024, 4, m / 4, false),
+        _ if tiles(1024, 2) <= half => many(1024, 2, tiles(1024, 2), false),
+        _ if ty == Type::F32 && tiles(1024, 4) <= m / 2 => many(1024, 4, m / 2, false),
+        _ if tiles(1024, 4) <= half => many(1024, 4, tiles(1024, 4), false),
+        _ if tiles(1024, 8) <= half => many(1024, 8, tiles(1024, 8), false),
+        _ if vectors <= 1 << 22 => many(1024, 4, m, false),
         _ if vectors < 1 << 25 => Shape { ahead: 0, ..many(512, 8, 4 * m, false) },
         _ => Shape { ahead: 0, ..many(1024, 8, 2 * m, false) },
     }
 }
 
-/// One launch, which may begin while the one before it ends.
+/// One launch, which may begin while the one before it ends; none where both block and factor are asked for and there is
+/// no instance of the two.
 pub fn single_pass(ask: &Ask) -> Plan {
     let per_vector = 16 / ask.ty.bytes();
     let mut shape = shape(ask.ty, ask.n.div_ceil(per_vector), ask.multiprocessors);
@@ -151,9 +153,9 @@ pub fn single_pass(ask: &Ask) -> Plan {
         let kept = |&(block, unroll): &(u32, u32)| {
             ask.wish.block.is_none_or(|b| b == block) && ask.wish.factor.is_none_or(|u| u == unroll)
         };
-        if let Some(nearest) = INSTANCES.into_iter().filter(kept).min_by_key(|&instance| loads(instance)) {
-            (shape.block, shape.unroll) = nearest;
-        }
+        let nearest = INSTANCES.into_iter().filter(kept).min_by_key(|&instance| loads(instance));
+        let Some(nearest) = nearest else { return Plan::default() };
+        (shape.block, shape.unroll) = nearest;
     }
     shape.grid = ask.wish.grid.unwrap_or(shape.grid).clamp(1, BLOCKS_MAX);
     shape.ahead = shape.ahead.min(shape.unroll);
@@ -171,10 +173,10 @@ pub fn launch(ask: &Ask, shape: Shape) -> Plan {
     let Shape { block, unroll, grid, spread, ahead } = shape;
     let per_vector = 16 / ask.ty.bytes();
     let tiles = ask.n.div_ceil(per_vector).div_ceil(u64::from(grid) * u64::from(block * unroll));
-    // A vector's own additions, the thread's, the one of an odd element, then warp and block, messages, block again.
+    // A vector's own additions, the thread's, the one of an odd element, then warp and block, messages, warp and block, both.
     let of_thread = tiles * u64::from(unroll) + per_vector.ilog2() as u64 + 1;
     let messages = u64::from(grid.div_ceil(32)) + 1;
-    let depth = of_thread + 10 + messages + 10;
+    let depth = of_thread + 10 + messages + 11;
     let args =
         vec![Slot::Input, Slot::Sums(0), Slot::Elements, Slot::State, Slot::Number(spread.into()), Slot::Number(ahead)];
     let kernel = ask.entry("single_pass", &format!("t{block}u{unroll}"));

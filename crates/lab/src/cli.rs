@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::op::Op;
-use crate::plan::Wish;
+use crate::plan::{Wish, refusal};
 use crate::text::listed;
 use crate::{Chapter, Variant};
 use device::{Checks, Choice, Schedule};
@@ -46,6 +46,11 @@ pub struct Args {
     /// How the simulator runs the lanes of a warp: lockstep (before Volta) or independent[:SEED] [default: independent]
     #[arg(long)]
     pub schedule: Option<Schedule>,
+    /// Run each variant under the schedules independent:0 to independent:N-1, until one goes wrong (simulator only)
+    /// [default n: 20,011]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32),
+        conflicts_with_all = ["schedule", "trace", "chart", "plan"])]
+    pub seeds: Option<u64>,
     /// What the simulator looks for: all, none, or a list such as shared-race,out-of-bounds [default: all]
     #[arg(long, value_name = "all|none|LIST")]
     pub check: Option<Checks>,
@@ -56,7 +61,7 @@ pub struct Args {
     #[arg(long)]
     pub plan: bool,
     /// Compare many geometries: elements a thread, blocks, threads, and what else the chapter varies
-    #[arg(long, conflicts_with_all = ["input", "block", "grid", "factor", "op", "plan", "trace", "once"])]
+    #[arg(long, conflicts_with_all = ["input", "block", "grid", "factor", "op", "plan", "seeds", "trace", "once"])]
     pub sweep: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -68,11 +73,26 @@ pub struct Args {
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
     /// Run every variant and type at many sizes, or with --sweep every geometry, and write the record of this device
-    #[arg(long, value_name = "FILE.json", help_heading = "For maintainers", conflicts_with_all = ["n", "input", "json"])]
+    #[arg(long, value_name = "FILE.json", help_heading = "For maintainers", conflicts_with_all = ["n", "input", "json", "seeds"])]
     pub record: Option<PathBuf>,
     /// Launch each kernel once and time nothing, so that a profiler sees one launch sequence
     #[arg(long, help_heading = "For maintainers")]
     pub once: bool,
+}
+
+/// Variants of `all` that cannot do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The option that they cannot honour, as it was typed: `--op max`.
+    pub option: String,
+    /// Their names.
+    pub variants: Vec<&'static str>,
+}
+
+impl std::fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "left out for want of {}: {}", self.option, listed(&self.variants))
+    }
 }
 
 /// `--device`.
@@ -124,7 +144,7 @@ impl Args {
         Wish { op: self.op, block: self.block, grid: self.grid, factor: self.factor }
     }
 
-    /// The variants asked for, in the order of the lesson.
+    /// The variants that were named, in the order of the lesson; all of them by default.
     ///
     /// # Errors
     /// A name that the chapter does not have; the message lists those it has.
@@ -141,7 +161,37 @@ impl Args {
         Ok(chapter.variants.iter().filter(wanted).collect())
     }
 
-    /// Refuses what this chapter's kernels cannot do, before anything is opened.
+    /// Those of `variants` that can do what was asked of elements of this type, and, of the others, a line for each option
+    /// that they cannot honour. Who asks for `all` wants those that can; who names a variant wants that one.
+    ///
+    /// # Errors
+    /// A variant that was named and cannot, or none that can: one sentence that names the option and what would do.
+    pub fn able(&self, variants: &[&'static Variant], ty: Type) -> Result<(Vec<&'static Variant>, Vec<LeftOut>)> {
+        let mut able = Vec::new();
+        let mut left_out: Vec<LeftOut> = Vec::new();
+        let mut first = None;
+        for &variant in variants {
+            let Some((option, why)) = refusal(variant, ty, &self.wish()) else {
+                able.push(variant);
+                continue;
+            };
+            let message = format!("{option}: {why}");
+            if self.variant.iter().any(|name| name == variant.name) {
+                return Err(Error::Usage(message));
+            }
+            first.get_or_insert(message);
+            match left_out.iter_mut().find(|known| known.option == option) {
+                Some(known) => known.variants.push(variant.name),
+                None => left_out.push(LeftOut { option, variants: vec![variant.name] }),
+            }
+        }
+        match first.filter(|_| able.is_empty()) {
+            Some(message) => Err(Error::Usage(message)),
+            None => Ok((able, left_out)),
+        }
+    }
+
+    /// Refuses what this chapter cannot do at all, before anything is opened.
     ///
     /// # Errors
     /// One sentence that names the option, what was wrong and what would do.
@@ -151,15 +201,6 @@ impl Args {
                 "--op {}: the kernels of {} sum, and have no other operation",
                 self.op, chapter.slug
             )));
-        }
-        for variant in variants {
-            if let Some(ty) = self.ty.filter(|ty| !variant.types.contains(ty)) {
-                let names: Vec<&str> = variant.types.iter().map(|ty| ty.name()).collect();
-                return Err(Error::Usage(format!("--type {ty}: {} is compiled for {}", variant.name, listed(&names))));
-            }
-            if let Some(block) = self.block.filter(|&block| !variant.blocks.allows(block)) {
-                return Err(Error::Usage(format!("--block {block}: {} takes {}", variant.name, variant.blocks)));
-            }
         }
         if self.sweep && chapter.sweep.is_none() {
             return Err(Error::Usage(format!("--sweep: {} has no geometries to compare", chapter.slug)));
@@ -178,6 +219,7 @@ impl Args {
         let asked = [
             ("--trace", self.trace.is_some()),
             ("--schedule", self.schedule.is_some()),
+            ("--seeds", self.seeds.is_some()),
             ("--check", self.check.is_some()),
         ];
         match asked.iter().find(|(_, asked)| *asked) {

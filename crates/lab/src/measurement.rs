@@ -31,6 +31,8 @@ pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
 pub const SCHEMA: u32 = 1;
 /// [`MeasuredCase::name`] of NVIDIA's library.
 pub const CUB: &str = "cub";
+/// [`MeasuredCase::swept`] of a variant whose launches may overlap, and here do not.
+pub const OVERLAP: &str = "overlap";
 /// [`MeasuredCase::name`] of `torch.sum`.
 pub const TORCH: &str = "torch";
 
@@ -145,7 +147,7 @@ pub struct MeasuredCase {
     /// Launches.
     #[serde(default)]
     pub launches: Option<u64>,
-    /// Of a sweep, what was varied: `block`, `grid` or `factor`. `None` where the variant chose for itself.
+    /// Of a sweep, what was varied: `block`, `grid`, `factor` or [`OVERLAP`]. `None` where the variant chose for itself.
     #[serde(default)]
     pub swept: Option<String>,
     /// Cold median; `None` where it was not timed.
@@ -188,6 +190,12 @@ impl Measurement {
     /// Its cold median, us.
     pub fn cold_us(&self, name: &str, ty: Type, n: u64) -> Option<f64> {
         self.plain(name, ty, n)?.cold_us
+    }
+
+    /// The champion's cold median where each launch begins when the one before it has ended, us.
+    pub fn without_overlap_us(&self, ty: Type, n: u64) -> Option<f64> {
+        let mut alone = self.cases.iter().filter(|case| case.swept.as_deref() == Some(OVERLAP));
+        alone.find(|case| (case.name.as_str(), case.ty.as_str(), case.n) == (CHAMPION, ty.name(), n))?.cold_us
     }
 
     /// Why figures of it say nothing about the kernels of today: a sentence for each chapter whose PTX is another now.

@@ -14,6 +14,9 @@
 //! The report that people see lies beside a failing fixture as `NAME.stderr`; `BLESS=1 cargo test -p simt --test fixtures`
 //! writes it anew.
 
+#[allow(dead_code, reason = "other tests use the rest")]
+mod request;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -104,15 +107,7 @@ impl Fixture {
         } else if let Some(rest) = line.strip_prefix("schedule=") {
             self.schedules = rest.split_whitespace().map(str::to_owned).collect();
         } else {
-            let (settings, args) = line.split_once("args=\"").unwrap_or((line, ""));
-            for setting in settings.split_whitespace() {
-                let (key, value) = setting.split_once('=').map_or((setting, None), |(key, value)| (key, Some(value)));
-                self.arguments.push(format!("--{key}"));
-                self.arguments.extend(value.map(str::to_owned));
-            }
-            for spec in args.trim_end_matches('"').split_whitespace() {
-                self.arguments.extend(["--arg".to_owned(), spec.to_owned()]);
-            }
+            self.arguments.extend(request::settings(line).unwrap_or_default());
         }
     }
 

@@ -19,7 +19,7 @@ use super::pool::Slice;
 pub const METHOD: &str = "times are medians of up to 15 replays of a CUDA graph, measured by events around it, divided by the \
 reductions in it. cold: each of 3 to 64 reductions reads an array of its own, and before each replay, outside of the events, a kernel \
 reads another array of four times the L2. warm, for inputs of at most half the L2: 64 reductions of one array. A time covers all \
-launches of a reduction. single_pass and CUB are replayed in turns. Kernels that sum in place are measured up to 2^26 elements. The \
+launches of a reduction. single_pass and CUB are replayed in turns; single_pass may begin while the reduction before it ends, and is replayed once more where it may not. Kernels that sum in place are measured up to 2^26 elements. The \
 read ceiling is the best of five geometries of a kernel that reads and adds in registers.";
 
 /// Replays of a quick run.
@@ -145,6 +145,11 @@ impl Bench {
 }
 
 impl<T: Element> Ours<'_, T> {
+    /// Makes each launch begin only when the one before it has ended.
+    pub fn forgo_overlap(&mut self) {
+        self.plan.passes.iter_mut().for_each(|pass| pass.overlaps = false);
+    }
+
     /// The plan of its launches.
     pub fn plan(&self) -> &Plan {
         &self.plan

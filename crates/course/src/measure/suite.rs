@@ -209,7 +209,8 @@ impl<'o> Suite<'o> {
     fn contest<T: Element>(&mut self, pool: &mut Pool<T>, input: Input<'_>) -> Result<()> {
         let Some((session, variant)) = self.champion::<T>() else { return Ok(()) };
         let Some(baseline) = &self.baseline else {
-            return self.case(pool, (session, variant), (Wish::default(), None), input);
+            self.case(pool, (session, variant), (Wish::default(), None), input)?;
+            return self.without_overlap(pool, (session, variant), input);
         };
         let cases = || -> Result<[MeasuredCase; 2]> {
             let ours = self.bench.ours::<T>(&self.sessions[session], variant, Wish::default(), input.n)?;
@@ -220,6 +221,28 @@ impl<'o> Suite<'o> {
         let cases = cases();
         let cases = self.attempt(&format!("{} and CUB, {} 2^{}", variant.name, T::NAME, input.n.ilog2()), cases)?;
         for case in cases.into_iter().flatten() {
+            self.push(case, false);
+        }
+        self.without_overlap(pool, (session, variant), input)
+    }
+
+    /// The champion again, where its launches may otherwise begin before the one before them has ended.
+    fn without_overlap<T: Element>(
+        &mut self,
+        pool: &mut Pool<T>,
+        (session, variant): (usize, &'static Variant),
+        input: Input<'_>,
+    ) -> Result<()> {
+        let measured = || -> Result<MeasuredCase> {
+            let mut ours = self.bench.ours::<T>(&self.sessions[session], variant, Wish::default(), input.n)?;
+            ours.forgo_overlap();
+            let slices = pool.slices(&self.bench.device, input.n, input.offset);
+            self.bench.alone(&ours, &slices, input)
+        };
+        let measured = measured();
+        let what = format!("{} {} 2^{} without overlap", variant.name, T::NAME, input.n.ilog2());
+        if let Some(mut case) = self.attempt(&what, measured)? {
+            case.swept = Some(measurement::OVERLAP.to_owned());
             self.push(case, false);
         }
         Ok(())

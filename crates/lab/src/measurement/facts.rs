@@ -2,7 +2,7 @@
 //! that a page never lacks one.
 
 use super::tables::{MISSING, mean_ratio, source_line};
-use super::{CHAMPION, CUB, LOGS, Measurement, TORCH};
+use super::{CHAMPION, CUB, LOGS, Measurement, TORCH, geometric_mean};
 use crate::Chapter;
 use crate::compare::day;
 use crate::element::Type;
@@ -61,6 +61,11 @@ fn of_type(record: Option<&Measurement>, ty: Type) -> Vec<Fact> {
     fact("ratio-min-log", least.map(|(log, _)| log.to_string()));
     fact("ratio-max", most.map(|&(_, ratio)| two(ratio)));
     fact("ratio-max-log", most.map(|(log, _)| log.to_string()));
+    let alone = record.map(|record| record.ratios_without_overlap(ty)).unwrap_or_default();
+    let ratios = || alone.iter().map(|&(_, ratio)| ratio);
+    fact("alone-ratio-mean", geometric_mean(ratios()).map(two));
+    fact("alone-ratio-min", ratios().min_by(f64::total_cmp).map(two));
+    fact("alone-ratio-max", ratios().max_by(f64::total_cmp).map(two));
     let awkward = record.map(Measurement::awkward).unwrap_or_default();
     let awkward = awkward.iter().filter(|(case, _, _)| case.ty == ty.name()).map(|(_, _, share)| *share);
     fact("awkward-min", awkward.min_by(f64::total_cmp).map(per_cent));

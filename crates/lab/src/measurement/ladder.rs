@@ -90,6 +90,12 @@ impl Measurement {
         LOGS.filter_map(|log| Some((log, self.ratio(ty, 1 << log)?))).collect()
     }
 
+    /// [`Measurement::ratios`] of the champion whose launches do not overlap.
+    pub fn ratios_without_overlap(&self, ty: Type) -> Vec<(u32, f64)> {
+        let ratio = |n| Some(self.cold_us(CUB, ty, n)? / self.without_overlap_us(ty, n)?);
+        LOGS.filter_map(|log| Some((log, ratio(1 << log)?))).collect()
+    }
+
     /// The least that a reduction of this size can take on this card: launching one block and reading every byte once.
     pub fn limit_us(&self, ty: Type, n: u64) -> Option<f64> {
         let reading_us = (n * ty.bytes()) as f64 / self.read_ceiling_gb_per_s? / 1e3;

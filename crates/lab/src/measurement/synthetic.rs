@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CHAMPION, CUB, CeilingPoint, Floor, LOGS, Library, MeasuredCase, Measurement, SCHEMA, TORCH};
+use super::{CHAMPION, CUB, CeilingPoint, Floor, LOGS, Library, MeasuredCase, Measurement, OVERLAP, SCHEMA, TORCH};
 use crate::element::Type;
 use crate::{Chapter, Code, Variant};
 
@@ -69,6 +69,8 @@ pub fn record() -> Measurement {
             let logs = LOGS.filter(|&log| log <= largest && 1u64 << log << ty.bytes().ilog2() <= 1 << 33);
             record.cases.extend(logs.map(|log| case(Some(slug), name, ty, 1 << log, gb_per_s, 1.05)));
         }
+        let alone = LOGS.map(|log| case(Some("ch08-cooperative"), CHAMPION, ty, 1 << log, 4480.0, 1.6));
+        record.cases.extend(alone.map(|alone| MeasuredCase { swept: Some(OVERLAP.to_owned()), ..alone }));
         record.cases.extend(LOGS.map(|log| case(None, CUB, ty, 1 << log, 4535.0, 2.1)));
         record.cases.extend(LOGS.step_by(2).map(|log| case(None, TORCH, ty, 1 << log, 4390.0, 4.0)));
         for (n, offset) in [(1 << 24, 1), ((1 << 24) + 3, 0), (1 << 28, 3)] {

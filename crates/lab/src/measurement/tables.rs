@@ -34,8 +34,19 @@ pub(crate) fn champion(record: &Measurement) -> String {
 }
 
 fn champion_sheet(record: &Measurement, ty: Type) -> Sheet {
-    let mut sheet =
-        Sheet::new(0, ["n", "CUB, us", "champion, us", "CUB / champion", "torch, us", "share of the card's limit"]);
+    let mut sheet = Sheet::new(
+        0,
+        [
+            "n",
+            "CUB, us",
+            "champion, us",
+            "CUB / champion",
+            "without overlap, us",
+            "CUB / that",
+            "torch, us",
+            "share of the card's limit",
+        ],
+    );
     for n in LOGS.map(|log| 1u64 << log) {
         let Some(champion_us) = record.cold_us(CHAMPION, ty, n) else { continue };
         sheet.row([
@@ -43,13 +54,16 @@ fn champion_sheet(record: &Measurement, ty: Type) -> Sheet {
             cell(record.cold_us(super::CUB, ty, n)),
             three_digits(champion_us),
             ratio(record.ratio(ty, n)),
+            cell(record.without_overlap_us(ty, n)),
+            ratio(record.cold_us(super::CUB, ty, n).zip(record.without_overlap_us(ty, n)).map(|(cub, us)| cub / us)),
             cell(record.cold_us(TORCH, ty, n)),
             record.share_of_limit(ty, n).map_or("–".to_owned(), per_cent),
         ]);
     }
     if let Some(mean) = mean_ratio(record, ty) {
-        let mean = format!("**{mean:.2}**");
-        sheet.row(["**geometric mean**", "", "", &mean, "", ""]);
+        let alone = geometric_mean(record.ratios_without_overlap(ty).into_iter().map(|(_, ratio)| ratio));
+        let bold = |mean: Option<f64>| format!("**{}**", ratio(mean));
+        sheet.row(["**geometric mean**", "", "", &bold(Some(mean)), "", &bold(alone), "", ""]);
     }
     sheet
 }
@@ -171,7 +185,12 @@ mod tests {
         let (cub, champion) = (record.cold_us(CUB, Type::I32, 1 << 24), record.cold_us(CHAMPION, Type::I32, 1 << 24));
         assert!(row.contains(&format!("| {} | {} |", cell(cub), cell(champion))), "{row}");
         let mean = mean_ratio(&record, Type::I32).unwrap();
-        assert!(text.contains(&format!("| **geometric mean** |  |  | **{mean:.2}** |")), "{text}");
+        let alone =
+            geometric_mean(record.ratios_without_overlap(Type::I32).into_iter().map(|(_, ratio)| ratio)).unwrap();
+        assert!(
+            alone < mean && text.contains(&format!("| **geometric mean** |  |  | **{mean:.2}** |  | **{alone:.2}** |")),
+            "{text}"
+        );
         assert_eq!(text.lines().filter(|line| line.starts_with("| 2")).count(), 3 * 21);
     }
 
@@ -181,7 +200,7 @@ mod tests {
         record.cases.retain(|case| case.chapter.is_some());
         (record.cub, record.torch, record.floor_us) = (None, None, None);
         let text = champion(&record);
-        assert!(text.contains("| 2¹⁰ | – | ") && text.contains(" | – | – | – |") && !text.contains("mean"), "{text}");
+        assert!(text.contains("| 2¹⁰ | – | ") && text.contains(" | – | – |") && !text.contains("mean"), "{text}");
         assert!(provenance(&record, &[]).contains("| CUB | not measured |"));
         assert!(against(&record).contains("no record of newer sources of CUB"));
         record.cases.clear();

@@ -262,9 +262,14 @@ impl Findings {
                 let (expected, came) = env.barriers.missing(id).unwrap_or_default();
                 self.note(env, Code::Deadlock, at, None, Detail::TooFew { id, expected, came });
             }
-            (Some((at, _)), Some((mut other, state))) if state.has_children() => {
+            (Some((first, _)), Some((mut other, state))) if state.has_children() => {
                 // A parted split's lanes include its children's: those that only wait to meet are the missing ones.
-                other.lanes &= !at.lanes;
+                let of_its_warp = |(at, state): &(At, State)| {
+                    (at.block, at.warp) == (other.block, other.warp) && matches!(state, State::AtBarrier(..))
+                };
+                let beside: Vec<At> = splits(env, warps).filter(of_its_warp).map(|(at, _)| at).collect();
+                other.lanes &= !beside.iter().fold(0, |lanes, at| lanes | at.lanes);
+                let at = beside.first().copied().unwrap_or(first);
                 self.note(env, Code::BarrierDivergence, at, Some(other), Detail::Stuck);
             }
             (Some((at, _)), other) => self.note(env, Code::BarrierDivergence, at, other.map(|o| o.0), Detail::Stuck),

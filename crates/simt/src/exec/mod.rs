@@ -47,6 +47,7 @@ mod cluster;
 mod constants;
 mod findings;
 mod grid;
+mod host;
 mod log;
 mod memory;
 mod order;
@@ -193,6 +194,7 @@ struct Machine<'k> {
     registers: Registers,
     /// The instruction that runs now is being recorded.
     recording: bool,
+    #[cfg(target_arch = "x86_64")]
     has_avx2: bool,
 }
 
@@ -212,6 +214,7 @@ impl<'k> Machine<'k> {
             changes: 0,
             registers: Registers::default(),
             recording: false,
+            #[cfg(target_arch = "x86_64")]
             has_avx2: !context.options.portable && has_avx2(),
         }
     }
@@ -500,16 +503,12 @@ fn repack(warp: &mut Warp, inst: &Inst, active: u32) {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        std::is_x86_feature_detected!("avx2")
-            && std::is_x86_feature_detected!("fma")
-            && std::is_x86_feature_detected!("bmi1")
-            && std::is_x86_feature_detected!("bmi2")
-            && std::is_x86_feature_detected!("lzcnt")
-            && std::is_x86_feature_detected!("popcnt")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
+    std::is_x86_feature_detected!("avx2")
+        && std::is_x86_feature_detected!("fma")
+        && std::is_x86_feature_detected!("bmi1")
+        && std::is_x86_feature_detected!("bmi2")
+        && std::is_x86_feature_detected!("lzcnt")
+        && std::is_x86_feature_detected!("popcnt")
 }

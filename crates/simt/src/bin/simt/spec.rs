@@ -28,6 +28,8 @@ pub enum Kind {
 #[derive(Debug, Clone)]
 pub enum Init {
     Rule(Rule),
+    /// So many bytes of 0; nothing writes the rest.
+    Begin(u64),
     File(PathBuf),
 }
 
@@ -75,12 +77,14 @@ fn init(ty: Type, text: &str) -> Result<Init, String> {
         _ => {
             if let Some(value) = argument("const") {
                 Rule::Const(ty.bytes_of(value)?)
+            } else if let Some(bytes) = argument("zero") {
+                return bytes.parse().map(Init::Begin).map_err(|_| format!("`{bytes}` is no number of bytes"));
             } else if let Some(seed) = argument("rand") {
                 Rule::Rand(seed.parse().map_err(|_| format!("`{seed}` is no seed: a whole number is"))?)
             } else if let Some(path) = argument("file") {
                 return Ok(Init::File(path.into()));
             } else {
-                let known = "zero, iota, const(V), hash8, rand(SEED), file(PATH)";
+                let known = "zero, zero(BYTES), iota, const(V), hash8, rand(SEED), file(PATH)";
                 return Err(format!("`{text}` is no way to fill a buffer: it is one of {known}"));
             }
         }
@@ -88,7 +92,7 @@ fn init(ty: Type, text: &str) -> Result<Init, String> {
     Ok(Init::Rule(rule))
 }
 
-/// The bytes of a buffer before the launch.
+/// What is written into a buffer before the launch, from its begin; at most as many bytes as it has.
 pub fn contents(spec: &Spec, len: u64, init: &Init) -> Result<Vec<u8>> {
     let Some(bytes) = usize::try_from(len).ok().and_then(|len| len.checked_mul(spec.ty.bytes())) else {
         bail!("{}: {len} elements of {} are too many", spec.name, spec.ty.name());
@@ -100,6 +104,11 @@ pub fn contents(spec: &Spec, len: u64, init: &Init) -> Result<Vec<u8>> {
             ensure!(probe.try_reserve_exact(bytes).is_ok(), "{}: no room for {bytes} bytes", spec.name);
             drop(probe);
             Ok(rule.fill(spec.ty, len))
+        }
+        Init::Begin(written) => {
+            let what = || format!("{}: zero({written}) is more than its {bytes} bytes", spec.name);
+            let written = usize::try_from(*written).ok().filter(|written| *written <= bytes).with_context(what)?;
+            Ok(vec![0; written])
         }
         Init::File(path) => {
             let what = format!("{}: {}", spec.name, path.display());
@@ -133,6 +142,7 @@ mod tests {
         assert!(matches!(buffer("in=f32[0]:zero"), (0, Init::Rule(Rule::Zero))));
         assert!(matches!(buffer("in=u8[3]:iota"), (3, Init::Rule(Rule::Iota))));
         assert!(matches!(buffer("in=u8[3]:hash8"), (3, Init::Rule(Rule::Hash8))));
+        assert!(matches!(buffer("in=u32[3]:zero(5)"), (3, Init::Begin(5))));
         let (_, init) = buffer("in=i8[3]:const(-1)");
         assert!(matches!(init, Init::Rule(Rule::Const(element)) if element == [0xFF]));
         let (_, init) = buffer("in=i8[3]:file(a b:c.npy)");
@@ -154,6 +164,7 @@ mod tests {
             ("in=i32[2^64]:zero", "too many"),
             ("in=i32[4]:ones", "no way to fill"),
             ("in=i32[4]:rand(x)", "is no seed"),
+            ("in=i32[4]:zero(x)", "is no number of bytes"),
             ("n=u32:-1", "does not fit"),
         ] {
             let error = Spec::parse(text).unwrap_err();

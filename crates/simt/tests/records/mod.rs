@@ -1,0 +1,121 @@
+//! What a GPU did with whole kernels, as `crates/device/examples/whole.rs` and `scripts/fixture_counters.py` record it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+/// How all records are made anew.
+const ANEW: &str = "on a machine with an H200, `scripts/gpu_fixtures.sh OUT` and `cp -r OUT/* crates/simt/tests/`";
+
+/// A difference that is known, with its reason: what is compared, as words with spaces between.
+pub struct Reasons {
+    file: String,
+    known: BTreeSet<String>,
+    met: BTreeSet<String>,
+    unexplained: Vec<String>,
+}
+
+impl Reasons {
+    /// Reads `[[difference]]` tables; `keys` are those that name what differs, and each table has a `reason` too.
+    pub fn read(path: &Path, keys: &[&str]) -> Reasons {
+        let file = path.file_name().unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{file}: {error}"));
+        let mut known = BTreeSet::new();
+        for entry in table.get("difference").and_then(toml::Value::as_array).into_iter().flatten() {
+            let word = |key: &str| entry.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
+            assert!(word("reason").len() > 20, "{file}: no reason: {entry:?}");
+            let words: Vec<String> = keys.iter().map(|key| word(key)).filter(|word| !word.is_empty()).collect();
+            assert!(!words.is_empty(), "{file}: no {}: {entry:?}", keys.join(" or "));
+            assert!(known.insert(words.join(" ")), "{file}: twice: {}", words.join(" "));
+        }
+        Reasons { file, known, met: BTreeSet::new(), unexplained: Vec::new() }
+    }
+
+    /// A difference was met: either of `names` may stand in the file, the special one first.
+    pub fn meet(&mut self, names: &[String], what: &str) {
+        match names.iter().find(|name| self.known.contains(*name)) {
+            Some(name) => drop(self.met.insert(name.clone())),
+            None => self.unexplained.push(format!("{}: {what}", names[0])),
+        }
+    }
+
+    /// Fails on a difference without a reason, and on a reason without a difference.
+    pub fn settle(self) {
+        let file = &self.file;
+        assert!(
+            self.unexplained.is_empty(),
+            "{} differences without a reason in {file}:\n{}",
+            self.unexplained.len(),
+            self.unexplained.join("\n")
+        );
+        let idle: Vec<&String> = self.known.difference(&self.met).collect();
+        assert!(idle.is_empty(), "{file} explains what does not differ: {idle:?}");
+    }
+}
+
+/// A record, if there is one: a line says so if not.
+pub fn read(path: &Path) -> Option<Value> {
+    let Ok(text) = std::fs::read_to_string(path) else {
+        println!("{} is not there yet: {ANEW}", path.display());
+        return None;
+    };
+    Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
+
+/// The kernels of a record; at least one.
+pub fn kernels(record: &Value) -> &Map<String, Value> {
+    for key in ["device", "driver", "date"] {
+        assert!(record[key].is_string(), "the record does not say its {key}");
+    }
+    let kernels = record["kernels"].as_object().expect("a record has kernels");
+    assert!(!kernels.is_empty(), "a record of no kernel");
+    kernels
+}
+
+/// Fails unless the record is of the fixture's PTX as it is now.
+pub fn check_hash(ptx: &Path, record: &Value) {
+    let bytes = std::fs::read(ptx).unwrap_or_else(|error| panic!("a record of {}: {error}", ptx.display()));
+    let (now, then) = (sha256(&bytes), record["ptx_sha256"].as_str().unwrap_or_default());
+    assert_eq!(now, then, "{} has changed since its record was made; record it anew: {ANEW}", ptx.display());
+}
+
+/// Lower-case hexadecimal SHA-256.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Two digits a byte.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The little-endian bytes of a buffer that `simt run --json` printed; `ty` as in a SPEC. No fixture leaves a NaN, whose
+/// bits are not in the JSON.
+pub fn bytes(values: &Value, ty: &str) -> Vec<u8> {
+    let values = values.as_array().expect("a buffer is an array");
+    let each = |value: &Value| match ty {
+        "f32" => (value.as_f64().expect("a number") as f32).to_le_bytes().to_vec(),
+        "f64" => value.as_f64().expect("a number").to_le_bytes().to_vec(),
+        integer => {
+            let bits: usize = integer[1..].parse().unwrap_or_else(|_| panic!("buffers of {ty} are not compared"));
+            let low = value.as_i64().map_or_else(|| value.as_u64().expect("an integer"), |signed| signed as u64);
+            low.to_le_bytes()[..bits / 8].to_vec()
+        }
+    };
+    values.iter().flat_map(each).collect()
+}
+
+/// Whether these are the bytes that the record has; if not, where they begin to differ.
+pub fn difference(bytes: &[u8], recorded: &Value) -> Option<String> {
+    if recorded["sha256"] == sha256(bytes) && recorded["bytes"] == bytes.len() {
+        return None;
+    }
+    let begin = recorded["begin"].as_str().unwrap_or_default();
+    let ours = hex(bytes);
+    let at = ours.bytes().zip(begin.bytes()).position(|(a, b)| a != b).map_or(begin.len() / 2, |digit| digit / 2);
+    let word = |text: &str| text.get(at / 4 * 8..).map_or(String::new(), |rest| rest.chars().take(16).collect());
+    Some(format!("byte {at} of {}: simulated {}, recorded {}", bytes.len(), word(&ours), word(begin)))
+}
