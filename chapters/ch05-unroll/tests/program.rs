@@ -393,3 +393,34 @@ fn help_lists_options_and_variants() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn many_seeds_in_one_command() -> Result<()> {
+    let (status, value) = json(&["--seeds", "5", "--n", "1000"])?;
+    assert_eq!((status, &value["seeds"]), (0, &Value::from(5)));
+    let runs = value["runs"].as_array().context("runs")?;
+    assert_eq!(runs.len(), 3);
+    for run in runs {
+        assert_eq!(run["seeds"], serde_json::json!({"asked": 5, "ran": 5, "first": null}), "{run:#}");
+        assert_eq!(run["n"], 1000);
+    }
+    let ended = sim(&["--seeds", "2", "--variant", "unroll_volatile,unroll_shuffle"])?;
+    assert_eq!(ended.status, 0);
+    for part in
+        ["20,011 random i32", "independent:0 to independent:1", "as announced: shared-race", "each of the 2 seeds"]
+    {
+        assert!(ended.out.contains(part), "{part} is not in {}", ended.out);
+    }
+    Ok(())
+}
+
+#[test]
+fn seeds_that_mean_nothing_are_refused() -> Result<()> {
+    for wrong in ["0", "-1", "x", ""] {
+        refuses(&["--seeds", wrong], &["--seeds"])?;
+    }
+    for other in [["--schedule", "lockstep"], ["--trace", "steps.json"], ["--chart", "chart.svg"]] {
+        refuses(&[&["--seeds", "3"], &other[..]].concat(), &["--seeds", other[0], "cannot be used with"])?;
+    }
+    Ok(())
+}

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
 use crate::lessons::lessons;
-use crate::{faults, results, workspace};
+use crate::{faults, instructions, results, workspace};
 
 const COMMAND: &str = "cargo course bless";
 /// Where the book's generated parts are; nothing else may be there.
@@ -51,6 +51,9 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
         work.file(folder.join(results::FOLDER).join(name), &contents);
     }
     work.file(folder.join("faults.md"), &faults::appendix());
+    for (name, contents) in instructions::fragments(root)? {
+        work.file(folder.join(name), &contents);
+    }
     work.sweep(&folder)?;
     Ok(work.findings)
 }

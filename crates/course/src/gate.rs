@@ -45,12 +45,13 @@ struct Check {
     run: fn(&Scene) -> Result<Verdict>,
 }
 
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     Check { name: "format", run: |scene| cargo(scene, &["fmt", "--all", "--check"]) },
     Check {
         name: "clippy",
         run: |scene| cargo(scene, &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     },
+    Check { name: "wasm", run: wasm },
     Check { name: "rust-files", run: |scene| layout::rust_files(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "slugs", run: slugs },
     Check { name: "build-dir", run: |scene| layout::build_dir(&scene.root)?.verdict().map(Verdict::Pass) },
@@ -106,6 +107,18 @@ fn cargo(scene: &Scene, args: &[&str]) -> Result<Verdict> {
     }
     let said = [output.stdout, output.stderr].concat();
     bail!("`cargo {}` fails\n{}", args.join(" "), String::from_utf8_lossy(&said).trim_end())
+}
+
+/// Builds the libraries that a browser could run for one, with nothing of a host.
+fn wasm(scene: &Scene) -> Result<Verdict> {
+    const TARGET: &str = "wasm32-unknown-unknown";
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]).output();
+    let folder = PathBuf::from(String::from_utf8_lossy(&output.context("cannot run rustc")?.stdout).trim());
+    if !folder.is_dir() {
+        return Ok(Verdict::Skip(format!("no {TARGET} on this machine: `rustup target add {TARGET}`")));
+    }
+    cargo(scene, &["check", "--quiet", "-p", "simt", "--no-default-features", "--lib", "--target", TARGET])
 }
 
 fn slugs(scene: &Scene) -> Result<Verdict> {

@@ -16,6 +16,7 @@ mod exercise;
 mod faults;
 mod findings;
 mod gate;
+mod instructions;
 mod lessons;
 mod measure;
 mod ptx;

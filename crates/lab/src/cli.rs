@@ -46,6 +46,11 @@ pub struct Args {
     /// How the simulator runs the lanes of a warp: lockstep (before Volta) or independent[:SEED] [default: independent]
     #[arg(long)]
     pub schedule: Option<Schedule>,
+    /// Run each variant under the schedules independent:0 to independent:N-1, until one goes wrong (simulator only)
+    /// [default n: 20,011]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32),
+        conflicts_with_all = ["schedule", "trace", "chart", "plan"])]
+    pub seeds: Option<u64>,
     /// What the simulator looks for: all, none, or a list such as shared-race,out-of-bounds [default: all]
     #[arg(long, value_name = "all|none|LIST")]
     pub check: Option<Checks>,
@@ -56,7 +61,7 @@ pub struct Args {
     #[arg(long)]
     pub plan: bool,
     /// Compare many geometries: elements a thread, blocks, threads, and what else the chapter varies
-    #[arg(long, conflicts_with_all = ["input", "block", "grid", "factor", "op", "plan", "trace", "once"])]
+    #[arg(long, conflicts_with_all = ["input", "block", "grid", "factor", "op", "plan", "seeds", "trace", "once"])]
     pub sweep: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -68,7 +73,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
     /// Run every variant and type at many sizes, or with --sweep every geometry, and write the record of this device
-    #[arg(long, value_name = "FILE.json", help_heading = "For maintainers", conflicts_with_all = ["n", "input", "json"])]
+    #[arg(long, value_name = "FILE.json", help_heading = "For maintainers", conflicts_with_all = ["n", "input", "json", "seeds"])]
     pub record: Option<PathBuf>,
     /// Launch each kernel once and time nothing, so that a profiler sees one launch sequence
     #[arg(long, help_heading = "For maintainers")]
@@ -214,6 +219,7 @@ impl Args {
         let asked = [
             ("--trace", self.trace.is_some()),
             ("--schedule", self.schedule.is_some()),
+            ("--seeds", self.seeds.is_some()),
             ("--check", self.check.is_some()),
         ];
         match asked.iter().find(|(_, asked)| *asked) {

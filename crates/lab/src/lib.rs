@@ -31,6 +31,7 @@ mod program;
 pub mod progress;
 pub mod record;
 pub mod reference;
+mod seeds;
 pub mod session;
 pub mod show;
 pub mod status;

@@ -19,7 +19,7 @@ use crate::session::{Job, Run, Session};
 use crate::show::Shown;
 use crate::sweep::{self, Numbers, Sweep};
 use crate::text::grouped;
-use crate::{Chapter, Variant, chart, hardware, json, record, show};
+use crate::{Chapter, Variant, chart, hardware, json, record, seeds, show};
 
 /// Elements of a run on a GPU when the reader gives none: 64 MiB of i32, more than any L2.
 const GPU_N: u64 = 1 << 24;
@@ -101,7 +101,11 @@ pub(crate) fn execute(
     if let Some(file) = &args.record {
         return Ok(make_record(&mut session, file, args.sweep)?);
     }
-    let default_n = if session.device().is_gpu() { GPU_N } else { record::N };
+    let default_n = match args.seeds {
+        Some(_) => seeds::N,
+        None if session.device().is_gpu() => GPU_N,
+        None => record::N,
+    };
     if let Some(sweep) = chapter.sweep.filter(|_| args.sweep) {
         let numbers = Numbers { ty, n: args.n.unwrap_or(default_n), seed: args.seed.unwrap_or(SEED) };
         return Ok(run_sweep(&mut session, &args, &sweep, &able, numbers)?);
@@ -126,6 +130,11 @@ fn run(
     let plans = plans(session, args, &variants, ty, n)?;
     if args.plan {
         return Ok(Output { text: show::plans(session, (&variants, left_out), &plans, args.json), status: 0 });
+    }
+    if let Some(asked) = args.seeds {
+        session.progress = Progress::new(0);
+        let numbers = seeds::Numbers::read(source, args, ty, n)?;
+        return seeds::run(session, args, &variants, &numbers, asked);
     }
     let seed = match &source {
         Source::Random { seed } => Some(*seed),

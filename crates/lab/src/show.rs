@@ -106,7 +106,7 @@ pub fn device_line(device: &Device) -> String {
 }
 
 /// A tick or a cross, the result, what was expected, the kernel's idea, and how it was launched.
-fn check_lines(run: &Run, status: Status) -> String {
+pub(crate) fn check_lines(run: &Run, status: Status) -> String {
     let mark = if run.ok() && run.variant.harm.is_none() { '✓' } else { '✗' };
     let name = run.variant.name;
     let mut text = format!("  {mark} {name:<19} {}\n", result_text(run));

@@ -32,6 +32,7 @@ mod eval;
 mod exact;
 mod exec;
 pub mod fault;
+pub mod instructions;
 #[cfg(feature = "serde")]
 mod json;
 pub mod launch;

@@ -1,5 +1,6 @@
 //! A loaded PTX file and its kernels, lowered to register code.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::code::Code;
@@ -9,7 +10,7 @@ use crate::lower;
 #[derive(Debug)]
 pub struct Program {
     module: ptx::Module,
-    text: String,
+    text: Arc<str>,
     /// Tells the module variables of one program from another's.
     id: u64,
 }
@@ -28,6 +29,8 @@ pub struct Kernel {
     pub(crate) needs_cluster: bool,
     pub(crate) code: Code,
     pub(crate) program_id: u64,
+    /// The whole PTX file, whose lines a trace shows.
+    pub(crate) text: Arc<str>,
 }
 
 /// A parameter of a kernel.
@@ -79,7 +82,7 @@ impl Program {
     /// Parses `text`; `file` is the name that messages print.
     pub fn load(file: &str, text: &str) -> Result<Program, LoadError> {
         let module = ptx::parse(file, text)?;
-        Ok(Program { module, text: text.to_owned(), id: NEXT_ID.fetch_add(1, Relaxed) })
+        Ok(Program { module, text: text.into(), id: NEXT_ID.fetch_add(1, Relaxed) })
     }
 
     fn entries(&self) -> impl Iterator<Item = &ptx::Function> {
@@ -114,7 +117,7 @@ impl Program {
         let function = self.entry(name)?;
         let directive = |wanted: &[&str]| {
             let found = function.directives.iter().find(|(name, _)| wanted.contains(&name.as_str()));
-            found.map(|(_, numbers)| numbers.iter().product())
+            found.map(|(_, numbers)| count(numbers))
         };
         Ok(Kernel {
             name: name.to_owned(),
@@ -126,6 +129,7 @@ impl Program {
             block_max: directive(&["maxntid", "reqntid"]),
             code: lower::lower(&self.module, function, &self.text)?,
             program_id: self.id,
+            text: Arc::clone(&self.text),
         })
     }
 }
@@ -138,11 +142,17 @@ fn cluster_size(function: &ptx::Function) -> Option<[u32; 3]> {
     (!numbers.is_empty() && numbers[0] != 0).then_some(size)
 }
 
+/// How many there are in all dimensions, or as many as can be counted.
+fn count(dimensions: &[u64]) -> u64 {
+    dimensions.iter().fold(1, |count, &n| count.saturating_mul(n))
+}
+
 fn parameter(variable: &ptx::Variable) -> Parameter {
     let element = format!("{:?}", variable.ty).to_lowercase();
-    let count = variable.dims.iter().product::<u64>();
+    let count = count(&variable.dims);
     let ty = if variable.dims.is_empty() { element } else { format!("{element}[{count}]") };
-    let bytes = u64::from(variable.ty.size_bytes()) * u64::from(variable.vector.max(1)) * count.max(1);
+    let bytes = u64::from(variable.ty.size_bytes()) * u64::from(variable.vector.max(1));
+    let bytes = bytes.saturating_mul(count.max(1));
     let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
     Parameter { name: variable.name.clone(), ty, bytes, align_bytes: variable.align_bytes }
 }

@@ -1,22 +1,44 @@
-//! A recorded run: every step of chosen blocks, for a stepper to play.
+//! A recorded run: every step of chosen blocks and warps, for a stepper to play.
 //!
-//! With the feature `serde`, a [`Trace`] serialises as its fields say: lane masks as numbers, rows as arrays of 32.
+//! With the feature `serde`, a [`Trace`] serialises as one object. [`SCHEMA`] lists its keys, and the book's appendix
+//! prints that list; a test holds what is written to it.
 
-/// Version of what a trace holds. It grows by one whenever a field changes its meaning or goes away.
-pub const VERSION: u32 = 1;
+mod schema;
+
+pub use schema::{Field, SCHEMA};
+
+/// Version of what a trace holds. It grows by one whenever a field changes its meaning or goes away; a new field leaves it
+/// as it is.
+pub const VERSION: u32 = 2;
 
 /// What to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// The first so many blocks of the grid.
+    /// The first block, as one number, x fastest.
+    pub first_block: u64,
+    /// So many blocks from there on.
     pub blocks: u64,
-    /// Steps kept of each block; the rest is counted in [`Trace::dropped_steps`].
+    /// Warps of each block: bit w is warp w.
+    pub warps: u32,
+    /// Steps kept of each block; the rest is counted in [`Trace::dropped_steps`]. A step takes about 600 bytes of memory.
     pub steps_per_block_max: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { blocks: 1, steps_per_block_max: 20_000 }
+        Options { first_block: 0, blocks: 1, warps: u32::MAX, steps_per_block_max: 20_000 }
+    }
+}
+
+impl Options {
+    /// Whether block number `linear` is recorded.
+    pub fn has_block(&self, linear: u64) -> bool {
+        linear.checked_sub(self.first_block).is_some_and(|at| at < self.blocks)
+    }
+
+    /// Whether warp `index` of such a block is recorded.
+    pub fn has_warp(&self, index: u32) -> bool {
+        self.warps.checked_shr(index).is_some_and(|bits| bits & 1 == 1)
     }
 }
 
@@ -28,6 +50,12 @@ pub struct Trace {
     pub version: u32,
     /// Name of the kernel.
     pub kernel: String,
+    /// The schedule, as `--schedule` takes it.
+    pub schedule: String,
+    /// Blocks of the grid in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
     /// What the instructions in `steps` are, by program counter.
     pub code: Vec<Instruction>,
     /// One per warp-instruction.
@@ -42,7 +70,9 @@ pub struct Trace {
 pub struct Instruction {
     /// The PTX opcode.
     pub opcode: String,
-    /// Line in the PTX file.
+    /// The line of the PTX file that it stands on.
+    pub text: String,
+    /// Number of that line, from 1.
     pub ptx_line: u32,
     /// Source file, empty without line information.
     pub file: String,
@@ -92,8 +122,10 @@ pub struct Access {
     pub mask: u32,
     /// Bytes a lane.
     pub bytes: u32,
-    /// Byte address of each lane in that space.
+    /// Byte address of each lane in that space; 0 for lanes outside `mask`. A sector of global memory is an address / 32.
     pub addresses: [u64; 32],
+    /// Shared memory: the bank of each lane's first word; 0 for lanes outside `mask`.
+    pub banks: Option<[u8; 32]>,
     /// Shared memory: passes through the banks.
     pub wavefronts: u32,
     /// Shared memory: passes beyond those that the width needs.
@@ -102,14 +134,20 @@ pub struct Access {
     pub sectors: u32,
 }
 
-/// A register of all lanes. Only active lanes mean anything.
+/// A register of all lanes; 0 for those that are not active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 pub enum Values {
     /// 32 bits a lane.
     Bits32([u32; 32]),
-    /// 64 bits a lane.
+    /// 64 bits a lane; as JSON, decimal digits in strings, since a number of JavaScript holds 53 bits.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "digits"))]
     Bits64([u64; 32]),
     /// One bit a lane.
     Predicate(u32),
+}
+
+#[cfg(feature = "serde")]
+fn digits<S: serde::Serializer>(row: &[u64; 32], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(row.iter().map(u64::to_string))
 }

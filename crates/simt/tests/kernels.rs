@@ -216,7 +216,7 @@ fn a_trace_shows_the_addresses_and_sums_of_the_last_warp() {
 
 #[test]
 fn a_trace_is_cut_off_where_it_was_asked_to() {
-    let trace = Some(simt::trace::Options { blocks: 1, steps_per_block_max: 10 });
+    let trace = Some(simt::trace::Options { steps_per_block_max: 10, ..Default::default() });
     let options = Options { trace, ..Options::default() };
     let (_, outcome) = pass(&program("ch05-unroll"), "unroll_shuffle_i32", 128, 64, 128, &options);
     let trace = outcome.trace.unwrap();

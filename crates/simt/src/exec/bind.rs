@@ -6,7 +6,7 @@ use crate::program::Kernel;
 /// Checks geometry and arguments; returns the parameter block.
 pub(super) fn bind(kernel: &Kernel, launch: &Launch) -> Result<Vec<u8>, LaunchError> {
     let fail = |message: String| Err(LaunchError(format!("{}: {message}", kernel.name)));
-    let threads = launch.block.iter().map(|&n| u64::from(n)).product::<u64>();
+    let threads = count(launch.block);
     if launch.grid.contains(&0) || threads == 0 {
         return fail("a grid and a block need at least one of each".into());
     }
@@ -56,7 +56,7 @@ pub(super) fn cluster(kernel: &Kernel, launch: &Launch) -> Result<Option<[u32; 3
         }
         (Some(size), _) | (None, Some(size)) => size,
     };
-    let blocks = size.iter().map(|&n| u64::from(n)).product::<u64>();
+    let blocks = count(size);
     if blocks == 0 || blocks > CLUSTER_MAX {
         return fail(format!("a cluster of {blocks} blocks; 1 to {CLUSTER_MAX} fit"));
     }
@@ -68,6 +68,11 @@ pub(super) fn cluster(kernel: &Kernel, launch: &Launch) -> Result<Option<[u32; 3
         ));
     }
     Ok(Some(size))
+}
+
+/// How many there are, or as many as can be counted.
+fn count(size: [u32; 3]) -> u64 {
+    size.iter().fold(1, |count, &n| count.saturating_mul(u64::from(n)))
 }
 
 fn text([x, y, z]: [u32; 3]) -> String {

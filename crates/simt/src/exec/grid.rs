@@ -55,15 +55,15 @@ pub(crate) fn run(
     options: &Options,
 ) -> Result<Outcome, LaunchError> {
     let draft = Draft::new(kernel, memory, launch, options)?;
+    if !options.checks.has(Check::UninitialisedRead) {
+        memory.forget_unwritten();
+    }
     let share = match kernel.code.blocks_communicate || launch.cooperative {
         true => draft.talking(memory),
         false => draft.silent(memory),
     };
-    if !options.checks.has(Check::UninitialisedRead) {
-        memory.forget_unwritten();
-    }
     let (counters, lines) = tally(kernel, &share.counts);
-    let trace = options.trace.map(|_| trace(kernel, share.steps, share.dropped_steps));
+    let trace = options.trace.map(|_| trace(kernel, launch, options.schedule, share.steps, share.dropped_steps));
     let faults = share.findings.into_faults(kernel, memory, draft.dynamic_offset);
     let (printed, prints_dropped) = share.printed.into_text();
     Ok(Outcome { counters, lines, faults, trace, printed, prints_dropped })
@@ -153,7 +153,7 @@ impl<'k> Draft<'k> {
     /// A launch whose blocks do not talk to each other.
     fn silent(&self, memory: &mut Memory) -> Share {
         let wanted = match self.options.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            0 => super::host::cores(),
             n => n.min(256),
         };
         let workers = wanted.min(self.units.div_ceil(BATCH).max(1) as usize);
@@ -308,11 +308,7 @@ fn side_by_side(context: &Context<'_>, units: u64, workers: usize) -> Option<Sha
         let share = work();
         return (!stop.load(Relaxed)).then_some(share);
     }
-    let shares: Vec<Share> = std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        // A worker that panicked takes its panic along: it is a bug of the simulator, not of the kernel.
-        handles.into_iter().map(|h| h.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
+    let shares = super::host::on_threads(workers, work);
     if stop.load(Relaxed) {
         return None;
     }
@@ -333,7 +329,12 @@ impl Machine<'_> {
         let dropped_steps = self.recorder.dropped;
         let steps = self.recorder.into_steps();
         let suspicious = self.order.map(|order| order.suspicious()).unwrap_or_default();
-        let (counts, findings, printed) = (self.counts, self.findings, self.printed);
+        let (mut counts, findings, printed) = (self.counts, self.findings, self.printed);
+        let (mut issued, mut threads) = (0u64, 0u64);
+        for (counts, edge) in counts.iter_mut().zip(&self.edges) {
+            (issued, threads) = (issued.wrapping_add(edge.issued), threads.wrapping_add(edge.threads));
+            (counts.issued, counts.threads) = (issued, threads);
+        }
         Share { counts, findings, suspicious, steps, dropped_steps, printed, ..Share::default() }
     }
 }

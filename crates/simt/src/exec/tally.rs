@@ -4,7 +4,7 @@ use super::Counts;
 use crate::code::{Op, Target};
 use crate::program::Kernel;
 use crate::trace::{Instruction, Step, Trace, VERSION};
-use crate::{Counters, LineCounters};
+use crate::{Counters, Launch, LineCounters, Schedule};
 
 impl Counts {
     pub(super) fn add(&mut self, other: &Counts) {
@@ -40,7 +40,13 @@ pub(super) fn tally(kernel: &Kernel, counts: &[Counts]) -> (Counters, Vec<LineCo
 }
 
 /// The recorded steps in block order, with the names they need.
-pub(super) fn trace(kernel: &Kernel, mut steps: Vec<Step>, dropped_steps: u64) -> Trace {
+pub(super) fn trace(
+    kernel: &Kernel,
+    launch: &Launch,
+    schedule: Schedule,
+    mut steps: Vec<Step>,
+    dropped_steps: u64,
+) -> Trace {
     // Stable: the steps of one block keep their order.
     steps.sort_by_key(|step| step.block_linear);
     let source = |debug: &crate::code::Debug| {
@@ -48,11 +54,22 @@ pub(super) fn trace(kernel: &Kernel, mut steps: Vec<Step>, dropped_steps: u64) -
         let file = kernel.sources.iter().find(|s| s.index == loc.file)?;
         Some((file.path.clone(), loc.line))
     };
+    let lines: Vec<&str> = kernel.text.lines().collect();
     let code = kernel.code.debug.iter().map(|debug| {
         let (file, line) = source(debug).unwrap_or_default();
-        Instruction { opcode: debug.opcode.clone(), ptx_line: debug.ptx_line, file, line }
+        let text = lines.get(debug.ptx_line.saturating_sub(1) as usize).map_or("", |text| text.trim());
+        Instruction { opcode: debug.opcode.clone(), text: text.to_owned(), ptx_line: debug.ptx_line, file, line }
     });
-    Trace { version: VERSION, kernel: kernel.name.clone(), code: code.collect(), steps, dropped_steps }
+    Trace {
+        version: VERSION,
+        kernel: kernel.name.clone(),
+        schedule: schedule.to_string(),
+        grid: launch.grid,
+        block: launch.block,
+        code: code.collect(),
+        steps,
+        dropped_steps,
+    }
 }
 
 fn classify(op: Op, counts: &Counts) -> Counters {

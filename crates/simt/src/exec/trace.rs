@@ -1,5 +1,7 @@
 //! Records what chosen blocks do, step by step.
 
+use std::collections::BTreeMap;
+
 use super::block::Environment;
 use super::memory::Place;
 use super::warp::Warp;
@@ -13,9 +15,8 @@ use crate::trace::{Access, Options, Space, Step, Values};
 pub(super) struct Recorder {
     options: Option<Options>,
     steps: Vec<Step>,
-    /// Steps of the block that runs now.
-    in_block: u64,
-    block: u64,
+    /// Steps so far by block: blocks that talk to each other take turns.
+    of_block: BTreeMap<u64, u64>,
     pub(super) dropped: u64,
 }
 
@@ -27,16 +28,15 @@ impl Recorder {
     /// Whether block `linear` is one of those asked for.
     #[inline(always)]
     pub(super) fn wants(&self, linear: u64) -> bool {
-        self.options.is_some_and(|options| linear < options.blocks)
+        self.options.is_some_and(|options| options.has_block(linear))
     }
 
     /// An instruction is about to run. True if it was recorded: a block that has had its share of steps is cut off.
     pub(super) fn begin(&mut self, env: &Environment, warp: &Warp, pc: u32, split: u32, active: u32) -> bool {
-        if self.block != env.linear {
-            (self.block, self.in_block) = (env.linear, 0);
-        }
-        self.in_block += 1;
-        if self.options.is_some_and(|options| self.in_block > options.steps_per_block_max) {
+        let Some(options) = self.options.filter(|options| options.has_warp(warp.index)) else { return false };
+        let so_far = self.of_block.entry(env.linear).or_default();
+        *so_far += 1;
+        if *so_far > options.steps_per_block_max {
             self.dropped += 1;
             return false;
         }
@@ -64,7 +64,9 @@ impl Recorder {
             Place::Const | Place::Param => return,
         };
         if let Some(step) = self.steps.last_mut() {
-            step.access.push(Access { space, mask, bytes, addresses: *at, wavefronts, conflicts, sectors });
+            let addresses = masked(at, mask);
+            let banks = (space == Space::Shared).then(|| addresses.map(|at| (at / 4 % 32) as u8));
+            step.access.push(Access { space, mask, bytes, addresses, banks, wavefronts, conflicts, sectors });
         }
     }
 
@@ -83,12 +85,11 @@ impl Recorder {
             Op::Atomic(op) if op.vector == 1 => Some(if op.bytes >= 8 { Row::D } else { Row::W }),
             _ => None,
         };
-        let at = usize::from(inst.d);
-
+        let (at, active) = (usize::from(inst.d), step.active);
         step.values = match row {
-            Some(Row::W) => warp.w.get(at).map(|row| Values::Bits32(row.0)),
-            Some(Row::D) => warp.d.get(at).map(|row| Values::Bits64(row.0)),
-            Some(Row::P) => warp.p.get(at).map(|&mask| Values::Predicate(mask)),
+            Some(Row::W) => warp.w.get(at).map(|row| Values::Bits32(masked(&row.0, active))),
+            Some(Row::D) => warp.d.get(at).map(|row| Values::Bits64(masked(&row.0, active))),
+            Some(Row::P) => warp.p.get(at).map(|&lanes| Values::Predicate(lanes & active)),
             None => None,
         };
     }
@@ -96,4 +97,10 @@ impl Recorder {
     pub(super) fn into_steps(self) -> Vec<Step> {
         self.steps
     }
+}
+
+/// A row with zeros for the lanes that took no part: what they hold there may be left over from the block that ran before
+/// on this host thread.
+fn masked<T: Copy + Default>(row: &[T; 32], mask: u32) -> [T; 32] {
+    std::array::from_fn(|lane| if mask >> lane & 1 == 1 { row[lane] } else { T::default() })
 }

@@ -324,7 +324,7 @@ impl<'m> Lower<'m> {
         let (regs, wide) = self.data(inst, data, ty)?;
         let (start, size) = place;
         let bytes = ty.size_bytes();
-        if at < 0 || at + i64::from(bytes) * regs.len() as i64 > i64::from(size) {
+        if at < 0 || at.saturating_add(i64::from(bytes) * regs.len() as i64) > i64::from(size) {
             return self.refuse(inst, format!("an access past the {size} bytes of the parameter"));
         }
         if at % i64::from(bytes) != 0 {

@@ -118,15 +118,15 @@ impl Lower<'_> {
             return Ok((vec![row, if row == NONE { NONE } else { row + 1 }], true));
         }
         let widest = if space_of(inst) == Some(Space::Global) { 32 } else { 16 };
-        if bytes > 8 || bytes as usize * declared > widest || self.code.vectors.len() >= usize::from(NONE) {
+        if !(1..=8).contains(&bytes)
+            || bytes as usize * declared > widest
+            || self.code.vectors.len() >= usize::from(NONE)
+        {
             return self.refuse_opcode(inst);
         }
         let (mut regs, mut wide) = (Vec::with_capacity(declared), bytes == 8);
         for part in parts {
             if *part == Operand::Sink {
-                if inst.spec.mnemonic == "st" {
-                    return self.refuse(inst, "`_` where a value to store is expected");
-                }
                 regs.push(NONE);
                 continue;
             }
@@ -193,8 +193,8 @@ impl Lower<'_> {
         let width = ty.size_bytes();
         let mut out = Vec::new();
         for (i, &d) in regs.iter().enumerate() {
-            let at = offset + (i as u32 * width) as i64;
-            if at < 0 || at + i64::from(width) > i64::from(bytes) {
+            let at = offset.saturating_add(i64::from(i as u32 * width));
+            if at < 0 || at.saturating_add(i64::from(width)) > i64::from(bytes) {
                 return self.refuse(inst, format!("reads past the {bytes} bytes of parameter {name}"));
             }
             let signed = matches!(ty, Type::S8 | Type::S16 | Type::S32);

@@ -10,6 +10,10 @@ use crate::program::LoadError;
 
 impl Lower<'_> {
     pub(super) fn instruction(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let sources = inst.operands.get(usize::from(has_destination(inst))..).unwrap_or_default();
+        if inst.spec.mnemonic != "call" && sources.iter().any(discards) {
+            return self.refuse(inst, "`_` where a value is expected");
+        }
         match inst.spec.mnemonic {
             "ld" | "ldu" => self.load(inst),
             "st" => self.store(inst),
@@ -162,5 +166,25 @@ fn clock_part(name: &str) -> Option<i64> {
         "%clock64" | "%globaltimer" => Some(1),
         "%clock_hi" | "%globaltimer_hi" => Some(2),
         _ => None,
+    }
+}
+
+/// Whether the first operand is written.
+fn has_destination(inst: &Instruction) -> bool {
+    match inst.spec.mnemonic {
+        "st" | "red" | "bra" | "brx" | "nanosleep" | "pmevent" => false,
+        "prefetch" | "prefetchu" | "applypriority" | "discard" => false,
+        "bar" | "barrier" => inst.has("red"),
+        _ => true,
+    }
+}
+
+/// Whether an operand is `_`, which takes a value and has none, or has one as a part.
+fn discards(operand: &Operand) -> bool {
+    match operand {
+        Operand::Sink => true,
+        Operand::Vector(parts) => parts.iter().any(discards),
+        Operand::Pair(a, b) => discards(a) || discards(b),
+        _ => false,
     }
 }

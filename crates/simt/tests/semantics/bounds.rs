@@ -37,15 +37,60 @@ fn bound(opcode: &str) -> Option<Bound> {
 /// Whether `theirs` is near enough to `ours`, the results of `fixture` for one row of operands.
 pub fn within(fixture: &Fixture, _row: &[u64; OPERANDS], ours: u64, theirs: u64) -> bool {
     let Some(bound) = bound(&fixture.opcode) else { return false };
-    let halves = |kind: &str, bits: u64| match kind {
+    distances(fixture, ours, theirs).into_iter().all(|Distance { ulps, absolute, .. }| match bound {
+        Bound::Ulps(most) => ulps <= most,
+        Bound::Absolute(most) => absolute.is_some_and(|error| error <= most),
+        Bound::Either(most, error_most) => ulps <= most || absolute.is_some_and(|error| error <= error_most),
+    })
+}
+
+/// The bound of an approximate opcode in words; `None` for the others.
+pub fn words(opcode: &str) -> Option<String> {
+    let power = |value: f64| format!("2^{}", value.log2());
+    Some(match bound(opcode)? {
+        Bound::Ulps(most) if is_coarse(opcode) => format!("{} ulp", most >> 32),
+        Bound::Ulps(most) => format!("{most} ulp"),
+        Bound::Absolute(most) => power(most),
+        Bound::Either(most, absolute) => format!("{most} ulp or {}", power(absolute)),
+    })
+}
+
+/// Whether an error in units of the last place, and one in absolute terms, say something of the opcode.
+pub fn measures(opcode: &str) -> (bool, bool) {
+    match bound(opcode) {
+        None => (false, false),
+        Some(Bound::Ulps(_)) => (true, false),
+        Some(Bound::Absolute(_)) => (false, true),
+        Some(Bound::Either(..)) => (true, true),
+    }
+}
+
+/// `rcp` and `rsqrt` of the upper half of an f64, whose last place is that half's.
+pub fn is_coarse(opcode: &str) -> bool {
+    opcode.ends_with(".approx.ftz.f64")
+}
+
+/// How far apart two results are.
+pub struct Distance {
+    /// Numbers of the format between the two, one of them counted.
+    pub ulps: u64,
+    /// Their difference; `None` if one is no finite number and the other not the same.
+    pub absolute: Option<f64>,
+    /// Of our result.
+    pub magnitude: f64,
+}
+
+/// The distance of the results of one row, or of each half where there are two in one register.
+pub fn distances(fixture: &Fixture, ours: u64, theirs: u64) -> Vec<Distance> {
+    let kind = fixture.destinations[0].as_str();
+    let halves = |bits: u64| match kind {
         "f16x2" | "bf16x2" => vec![bits & 0xffff, bits >> 16 & 0xffff],
         _ => vec![bits],
     };
-    let kind = fixture.destinations[0].as_str();
-    halves(kind, ours).into_iter().zip(halves(kind, theirs)).all(|(ours, theirs)| near(kind, &bound, ours, theirs))
+    halves(ours).into_iter().zip(halves(theirs)).map(|(ours, theirs)| distance(kind, ours, theirs)).collect()
 }
 
-fn near(kind: &str, bound: &Bound, ours: u64, theirs: u64) -> bool {
+fn distance(kind: &str, ours: u64, theirs: u64) -> Distance {
     let top = match kind {
         "f64" => 63,
         "f32" => 31,
@@ -57,12 +102,16 @@ fn near(kind: &str, bound: &Bound, ours: u64, theirs: u64) -> bool {
         if bits >> top & 1 != 0 { -magnitude } else { magnitude }
     };
     let ulps = order(ours).abs_diff(order(theirs));
-    let (x, y) = (f32::from_bits(ours as u32), f32::from_bits(theirs as u32));
-    let error = f64::from((x - y).abs());
-    let both_are_numbers = !x.is_nan() && !y.is_nan() && x.is_infinite() == y.is_infinite();
-    match *bound {
-        Bound::Ulps(most) => ulps <= most,
-        Bound::Absolute(most) => both_are_numbers && error <= most,
-        Bound::Either(most, absolute) => ulps <= most || both_are_numbers && error <= absolute,
-    }
+    let value = |bits: u64| match kind {
+        "f64" => f64::from_bits(bits),
+        "f32" => f64::from(f32::from_bits(bits as u32)),
+        kind if kind.starts_with("bf16") => half::bf16::from_bits(bits as u16).to_f64(),
+        _ => half::f16::from_bits(bits as u16).to_f64(),
+    };
+    let (x, y) = (value(ours), value(theirs));
+    let absolute = match (x.is_finite() && y.is_finite(), ours == theirs) {
+        (true, _) => Some((x - y).abs()),
+        (false, same) => same.then_some(0.0),
+    };
+    Distance { ulps, absolute, magnitude: x.abs() }
 }

@@ -5,6 +5,7 @@
 //! `cargo run --release -p device --example semantics` on a machine with the card.
 
 mod bounds;
+mod errors;
 mod fixture;
 mod operands;
 

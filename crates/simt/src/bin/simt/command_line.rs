@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use simt::{Checks, Schedule};
 
 use crate::spec::Spec;
+use crate::trace;
 
 #[derive(Parser)]
 #[command(
@@ -28,7 +29,12 @@ pub enum Command {
         /// The PTX file
         file: PathBuf,
     },
+    /// Print every PTX instruction that the simulator runs, and those that it refuses, as Markdown
+    Instructions,
 }
+
+/// More schedules than this are a slip of the finger: a launch of a microsecond would take an hour.
+const SEEDS_MAX: u64 = 1 << 32;
 
 const SPEC_HELP: &str = "\
 SPEC, one for each parameter of the kernel, in their order:
@@ -44,7 +50,7 @@ INIT  zero        0 everywhere
                   likely); a float is k / 2^(p-1) - 1 in [-1, 1), k its top p bits, p = 8 (bf16), 11 (f16), 24 (f32), 53 (f64)
       file(PATH)  the bytes of a file, little-endian, exactly as long as the buffer; or a .npy file of this type and length
 
-Exit status: 0 ran clean, 1 faults found, 2 bad usage or bad PTX.";
+Exit status: 0 ran clean, 1 faults found (with --seeds, or results that differ), 2 bad usage or bad PTX.";
 
 /// What `simt run` is asked for.
 #[derive(Args)]
@@ -78,6 +84,11 @@ pub struct Request {
     /// lockstep: before Volta, lanes of a warp step together; independent: they may run apart (with a seed: they are driven apart)
     #[arg(long, value_name = "lockstep|independent[:SEED]", default_value = "independent")]
     pub schedule: Schedule,
+    /// Run once without a seed, then under independent:0 to independent:N-1, and report the first run that has a fault or
+    /// leaves other values in a buffer than the run without a seed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX),
+        conflicts_with_all = ["schedule", "trace"])]
+    pub seeds: Option<u64>,
     /// What to look for: all, none, or names separated by commas (out-of-bounds, misaligned, uninitialised-read,
     /// shared-race, barrier-divergence, global-race)
     #[arg(long, value_name = "all|none|LIST", default_value = "all")]
@@ -97,6 +108,16 @@ pub struct Request {
     /// Write the steps of the first block to FILE, as JSON
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Trace these blocks, numbered with x fastest, in place of the first
+    #[arg(long, value_name = "FIRST[-LAST]", requires = "trace", default_value = "0", value_parser = trace::blocks)]
+    pub trace_blocks: trace::Blocks,
+    /// Trace these warps of each block only: numbers and ranges, such as 0,2-3
+    #[arg(long, value_name = "all|LIST", requires = "trace", default_value = "all", value_parser = trace::warps)]
+    pub trace_warps: trace::Warps,
+    /// Most steps traced of each block; those beyond are counted and left out
+    #[arg(long, value_name = "N", requires = "trace", default_value_t = trace::STEPS,
+        value_parser = clap::value_parser!(u64).range(1..=trace::STEPS_MAX))]
+    pub trace_steps: u64,
 }
 
 /// x, y, z.

@@ -1,13 +1,17 @@
-//! The `simt` command: runs a kernel of a PTX file on the simulator, and lists what a PTX file holds.
+//! The `simt` command: runs a kernel of a PTX file on the simulator, lists what a PTX file holds, and what the
+//! simulator knows.
 //!
-//! Exit status 0: ran clean; 1: ran, and faults were found; 2: bad usage, bad PTX or bad input, with the reason on stderr.
+//! Exit status 0: ran clean; 1: ran, and faults were found, or with `--seeds` results that differ; 2: bad
+//! usage, bad PTX or bad input, with the reason on stderr.
 
 mod command_line;
 mod npy;
 mod run;
+mod seeds;
 mod show;
 mod sources;
 mod spec;
+mod trace;
 mod values;
 
 use std::io::Write;
@@ -27,6 +31,7 @@ fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Run(request) => run::run(&request),
         Command::Kernels { file } => list_kernels(&file),
+        Command::Instructions => Ok((CLEAN, simt::instructions::markdown())),
     };
     let (status, text) = outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

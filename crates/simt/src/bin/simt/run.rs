@@ -1,16 +1,25 @@
-//! `simt run`: arguments to memory, one launch, and what it left.
+//! `simt run`: arguments to memory, a launch, and what it left.
 
-use std::io::BufWriter;
-use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use simt::{Kernel, Launch, Memory, Options, Outcome};
+use simt::{Kernel, Launch, Memory, Options, Outcome, Schedule};
 
 use crate::command_line::Request;
 use crate::show::{self, Output, Shown};
 use crate::spec::{Kind, Spec, contents};
-use crate::{CLEAN, FAULTS, load};
+use crate::{CLEAN, FAULTS, load, seeds, trace};
+
+/// One launch that was run, and the memory that it left.
+pub struct Ran {
+    pub schedule: Schedule,
+    pub outcome: Outcome,
+    pub memory: Memory,
+    /// The arguments as the kernel got them: of a buffer, its address.
+    pub args: Vec<Vec<u8>>,
+    /// Of this computer's time.
+    pub seconds: f64,
+}
 
 /// Runs the kernel; the exit status and what goes to standard output.
 pub fn run(request: &Request) -> Result<(u8, String)> {
@@ -18,6 +27,26 @@ pub fn run(request: &Request) -> Result<(u8, String)> {
     let kernel = program.kernel(&request.kernel)?;
     check_arguments(&kernel, &request.args)?;
     let prints = prints(request)?;
+    let (ran, seeds) = match request.seeds {
+        None => (launch(request, &kernel, request.schedule)?, None),
+        Some(count) => {
+            let (ran, seeds) = seeds::run(request, &kernel, count)?;
+            (ran, Some(seeds))
+        }
+    };
+    let traced = match (&request.trace, &ran.outcome.trace) {
+        (Some(path), Some(steps)) => Some(trace::write(path, steps)?),
+        _ => None,
+    };
+    let outputs = read_back(&ran, &prints)?;
+    let is_clean = ran.outcome.faults.is_empty() && seeds.as_ref().is_none_or(|seeds| seeds.first.is_none());
+    let shown = Shown { request, ran: &ran, outputs, seeds: seeds.as_ref(), traced };
+    let text = if request.json { show::json(&shown) } else { show::text(&shown) };
+    Ok((if is_clean { CLEAN } else { FAULTS }, text))
+}
+
+/// Fills the buffers and launches the kernel once.
+pub fn launch(request: &Request, kernel: &Kernel, schedule: Schedule) -> Result<Ran> {
     let mut memory = Memory::new();
     let args = bind(&mut memory, &request.args)?;
     let launch = Launch {
@@ -29,24 +58,18 @@ pub fn run(request: &Request) -> Result<(u8, String)> {
         args: args.clone(),
     };
     let options = Options {
-        schedule: request.schedule,
+        schedule,
         checks: request.check,
         threads: request.threads,
         steps_per_block_max: request.steps,
         stack_bytes: request.stack,
-        trace: request.trace.as_ref().map(|_| simt::trace::Options::default()),
+        trace: trace::options(request)?,
         ..Options::default()
     };
     let start = Instant::now();
-    let outcome = simt::run(&kernel, &mut memory, &launch, &options)?;
+    let outcome = simt::run(kernel, &mut memory, &launch, &options)?;
     let seconds = start.elapsed().as_secs_f64();
-    if let Some(path) = &request.trace {
-        write_trace(path, &outcome)?;
-    }
-    let outputs = read_back(&memory, &args, &prints)?;
-    let shown = Shown { request, schedule: request.schedule.to_string(), outputs, outcome: &outcome, seconds };
-    let text = if request.json { show::json(&shown) } else { show::text(&shown) };
-    Ok((if outcome.faults.is_empty() { CLEAN } else { FAULTS }, text))
+    Ok(Ran { schedule, outcome, memory, args, seconds })
 }
 
 /// Whether there is one argument of the right size for each parameter.
@@ -124,19 +147,21 @@ fn prints(request: &Request) -> Result<Vec<Wanted<'_>>> {
     Ok(wanted)
 }
 
-fn read_back(memory: &Memory, args: &[Vec<u8>], wanted: &[Wanted<'_>]) -> Result<Vec<Output>> {
+fn read_back(ran: &Ran, wanted: &[Wanted<'_>]) -> Result<Vec<Output>> {
     let mut outputs = Vec::new();
     for Wanted { place, spec, count } in wanted {
-        let address = <[u8; 8]>::try_from(args[*place].as_slice()).map(u64::from_le_bytes)?;
-        let mut bytes = vec![0; count * spec.ty.bytes()];
-        memory.read(address, &mut bytes)?;
+        let bytes = ran.bytes(*place, count * spec.ty.bytes())?;
         outputs.push(Output { name: spec.name.clone(), ty: spec.ty, bytes });
     }
     Ok(outputs)
 }
 
-fn write_trace(path: &Path, outcome: &Outcome) -> Result<()> {
-    let what = || path.display().to_string();
-    let file = std::fs::File::create(path).with_context(what)?;
-    serde_json::to_writer(BufWriter::new(file), &outcome.trace).with_context(what)
+impl Ran {
+    /// The first `len` bytes of the buffer that is argument number `place`.
+    pub fn bytes(&self, place: usize, len: usize) -> Result<Vec<u8>> {
+        let address = <[u8; 8]>::try_from(self.args[place].as_slice()).map(u64::from_le_bytes)?;
+        let mut bytes = vec![0; len];
+        self.memory.read(address, &mut bytes)?;
+        Ok(bytes)
+    }
 }

@@ -7,6 +7,8 @@ use simt::counters::{METRICS, grouped};
 use simt::{Outcome, report};
 
 use crate::command_line::Request;
+use crate::run::Ran;
+use crate::seeds::Seeds;
 use crate::sources;
 use crate::values::Type;
 
@@ -26,16 +28,18 @@ impl Output {
 /// Everything there is to show.
 pub struct Shown<'a> {
     pub request: &'a Request,
-    pub schedule: String,
+    pub ran: &'a Ran,
     pub outputs: Vec<Output>,
-    pub outcome: &'a Outcome,
-    /// Of this computer's time.
-    pub seconds: f64,
+    /// What became of many schedules, if they were asked for.
+    pub seeds: Option<&'a Seeds>,
+    /// A line about the trace, if one was written.
+    pub traced: Option<String>,
 }
 
 /// One object on one line.
 pub fn json(shown: &Shown<'_>) -> String {
-    let counters = &shown.outcome.counters;
+    let outcome = &shown.ran.outcome;
+    let counters = &outcome.counters;
     let outputs: Map<String, Value> = shown
         .outputs
         .iter()
@@ -43,14 +47,16 @@ pub fn json(shown: &Shown<'_>) -> String {
         .collect();
     let mut object = json!({
         "kernel": shown.request.kernel,
-        "schedule": shown.schedule,
+        "schedule": shown.ran.schedule.to_string(),
         "outputs": outputs,
         "counters": counters,
-        "faults": shown.outcome.faults,
+        "faults": outcome.faults,
         "warp_instructions": counters.inst_executed,
-        "seconds": shown.seconds,
+        "seconds": shown.ran.seconds,
     });
-    let outcome = shown.outcome;
+    if let Some(seeds) = shown.seeds {
+        object["seeds"] = seeds.json();
+    }
     if !outcome.printed.is_empty() || outcome.prints_dropped > 0 {
         object["printed"] = outcome.printed.as_str().into();
         object["prints_dropped"] = outcome.prints_dropped.into();
@@ -61,29 +67,36 @@ pub fn json(shown: &Shown<'_>) -> String {
 /// What the kernel printed, a table of the counters that are not 0, the outputs asked for, then the faults.
 pub fn text(shown: &Shown<'_>) -> String {
     let request = shown.request;
-    let mut text = shown.outcome.printed.clone();
+    let outcome = &shown.ran.outcome;
+    let mut text = outcome.printed.clone();
     if !text.is_empty() {
         text += if text.ends_with('\n') { "\n" } else { "\n\n" };
     }
-    if shown.outcome.prints_dropped > 0 {
-        let dropped = grouped(shown.outcome.prints_dropped);
+    if outcome.prints_dropped > 0 {
+        let dropped = grouped(outcome.prints_dropped);
         let _ = writeln!(text, "(1 MiB of output: {dropped} more calls of printf are not shown)\n");
     }
     let _ = writeln!(text, "kernel    {} of {}", request.kernel, request.file.display());
     let (grid, block) = (dimensions(request.grid.0), dimensions(request.block.0));
-    let _ = writeln!(text, "launch    grid {grid}, block {block}, schedule {}", shown.schedule);
+    let _ = writeln!(text, "launch    grid {grid}, block {block}, schedule {}", shown.ran.schedule);
     let _ = writeln!(
         text,
         "simulated {} warp instructions in {} of this computer's time\n",
-        grouped(shown.outcome.counters.inst_executed),
-        duration(shown.seconds)
+        grouped(outcome.counters.inst_executed),
+        duration(shown.ran.seconds)
     );
-    counters(&mut text, shown.outcome);
+    if let Some(seeds) = shown.seeds {
+        let _ = writeln!(text, "{}", seeds.text());
+    }
+    if let Some(traced) = &shown.traced {
+        let _ = writeln!(text, "{traced}");
+    }
+    counters(&mut text, outcome);
     for output in &shown.outputs {
         let elements: Vec<String> = output.elements().map(|e| output.ty.display(e)).collect();
         let _ = writeln!(text, "\n{} = [{}]", output.name, elements.join(", "));
     }
-    let faults = &shown.outcome.faults;
+    let faults = &outcome.faults;
     if faults.is_empty() {
         text += "\nno faults found\n";
         return text;

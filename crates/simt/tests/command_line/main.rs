@@ -1,5 +1,8 @@
 //! The `simt` command as people and scripts meet it: results, JSON, exit status, and one clear sentence for each mistake.
 
+mod seeds;
+mod trace;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -196,12 +199,11 @@ fn kernels_lists_names_and_parameters() {
 }
 
 #[test]
-fn a_trace_is_written_where_it_is_asked_for() {
+fn instructions_are_printed() {
     let folder = folder();
-    json(folder.path(), &format!("{RUN_SCALE} --trace steps.json"), 0);
-    let trace: Value = serde_json::from_slice(&std::fs::read(folder.path().join("steps.json")).unwrap()).unwrap();
-    assert_eq!(trace["kernel"], "scale");
-    assert!(!trace["steps"].as_array().unwrap().is_empty());
+    let output = simt(folder.path(), "instructions");
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), simt::instructions::markdown()));
+    refused(folder.path(), "instructions scale.ptx", &["unexpected argument", "scale.ptx"]);
 }
 
 #[test]
@@ -309,6 +311,10 @@ fn a_launch_that_no_gpu_would_take_is_refused() {
     refused(folder.path(), &run("--grid 1 --block 0"), &["block"]);
     refused(folder.path(), &run("--grid 1 --block 1025"), &["1024", "1025"]);
     refused(folder.path(), &run("--grid 1 --block 64,32"), &["1024", "2048"]);
+    // Their product has more than 64 bits, of which the last 64 may be a small number: 4 in the second line.
+    refused(folder.path(), &run("--grid 1 --block 4294967295,4294967295,4294967295"), &["1024"]);
+    refused(folder.path(), &run("--grid 1 --block 2147418113,429509837,20"), &["1024"]);
+    refused(folder.path(), &run("--grid 4 --block 1 --cluster 4294967295,4294967295,4294967295"), &["cluster", "16"]);
     refused(folder.path(), &run("--grid 0 --block 32"), &["grid"]);
     refused(folder.path(), &run("--grid 1 --block 1,1,128"), &["64", "128"]);
     refused(folder.path(), &run("--grid 1 --block 32 --shared 1000000"), &["shared", "1000000"]);
@@ -432,6 +438,8 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         ("call (small), one, (%d1);", &["bad.ptx:15: ", "4 bytes"]),
         ("st.param.b64 [small], %d1;", &["bad.ptx:15: ", "past the 4 bytes"]),
         ("st.param.b32 [big+2], %r1;", &["bad.ptx:15: ", "at byte 2"]),
+        ("st.param.b32 [big+9223372036854775807], %r1;", &["bad.ptx:15: ", "past the 8 bytes"]),
+        ("ld.param.b32 %r1, [p+9223372036854775807];", &["bad.ptx:15: ", "past the 8 bytes"]),
         ("st.param.b64 [p], %d1;", &["bad.ptx:15: ", "p is no parameter that can be written"]),
         ("mov.u64 %d1, malloc;", &["bad.ptx:15: ", "malloc, which has no body"]),
         ("mov.u64 %d1, elsewhere;", &["elsewhere is defined in another file"]),
@@ -439,6 +447,14 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         ("ld.global.u64 %d1, [far];", &["dynamic, which lies in shared memory"]),
         ("brx.idx %r1, nowhere;", &["bad.ptx:15: ", "no .branchtargets named nowhere"]),
         ("alloca.u64 %d1, 16;", &["bad.ptx:15: ", "unsupported instruction alloca.u64"]),
+        ("st.global.pred [%d1], %r1;", &["bad.ptx:15: ", "unsupported instruction st.global.pred"]),
+        ("ld.global.pred %r1, [%d1];", &["bad.ptx:15: ", "unsupported instruction ld.global.pred"]),
+        ("atom.global.exch.pred %r1, [%d1], %r2;", &["bad.ptx:15: ", "unsupported instruction atom.global.exch.pred"]),
+        ("mov.u64 %d1, _;", &["bad.ptx:15: ", "`_` where a value is expected"]),
+        ("mov.b64 %d1, {%r1, _};", &["bad.ptx:15: ", "`_` where a value is expected"]),
+        ("st.global.v2.u32 [%d1], {%r1, _};", &["bad.ptx:15: ", "`_` where a value is expected"]),
+        ("atom.global.v2.f32.add _, [%d1], {%r1, _};", &["bad.ptx:15: ", "`_` where a value is expected"]),
+        ("bar.sync _;", &["bad.ptx:15: ", "`_` where a value is expected"]),
         ("mov.u32 %r1, %pm0;", &["bad.ptx:15: ", "%pm0"]),
     ] {
         std::fs::write(folder.path().join("bad.ptx"), body(line)).unwrap();

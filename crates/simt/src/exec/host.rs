@@ -1,0 +1,26 @@
+//! Threads of the computer that the simulator runs on: the one place that knows them. Without the feature `threads` there
+//! is one, as in a browser.
+
+/// Threads that can run at once.
+pub(super) fn cores() -> usize {
+    #[cfg(feature = "threads")]
+    return std::thread::available_parallelism().map_or(1, usize::from);
+    #[cfg(not(feature = "threads"))]
+    1
+}
+
+/// What `work` returns on each of `workers` threads.
+#[cfg(feature = "threads")]
+pub(super) fn on_threads<T: Send>(workers: usize, work: impl Fn() -> T + Copy + Send) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        // A worker that panicked takes its panic along: it is a bug of the simulator, not of the kernel.
+        handles.into_iter().map(|h| h.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
+/// What `work` returns: it takes all there is to do.
+#[cfg(not(feature = "threads"))]
+pub(super) fn on_threads<T: Send>(_workers: usize, work: impl Fn() -> T + Copy + Send) -> Vec<T> {
+    vec![work()]
+}

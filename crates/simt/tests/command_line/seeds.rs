@@ -1,0 +1,121 @@
+//! `simt run --seeds N`: many schedules in one command.
+
+use super::*;
+
+/// Two kernels that end as the order of their warps has it: `last` keeps the number of the warp that came last, `tickets`
+/// leaves its buffer if a warp draws another ticket than its number.
+const ORDER: &str = r"
+.visible .entry last(.param .u64 out)
+{
+    .reg .b32 %t, %old;
+    .reg .b64 %out;
+    mov.u32 %t, %tid.x;
+    shr.u32 %t, %t, 5;
+    ld.param.u64 %out, [out];
+    atom.global.exch.b32 %old, [%out+4], %t;
+    ret;
+}
+.visible .entry tickets(.param .u64 out)
+{
+    .reg .pred %other;
+    .reg .b32 %t, %warp, %ticket;
+    .reg .b64 %out;
+    mov.u32 %t, %tid.x;
+    and.b32 %ticket, %t, 31;
+    setp.ne.u32 %other, %ticket, 0;
+    @%other ret;
+    shr.u32 %warp, %t, 5;
+    ld.param.u64 %out, [out];
+    atom.global.add.u32 %ticket, [%out], 1;
+    setp.ne.u32 %other, %ticket, %warp;
+    @%other st.global.u32 [%out+4096], %t;
+    ret;
+}
+";
+
+fn folder_of_orders() -> TempDir {
+    let folder = folder();
+    std::fs::write(folder.path().join("order.ptx"), format!("{HEAD}{ORDER}")).unwrap();
+    folder
+}
+
+#[test]
+fn many_seeds_of_a_right_kernel_are_one_clean_run() {
+    let folder = folder();
+    let object = json(folder.path(), &format!("{RUN_SCALE} --seeds 5 --print data:2"), 0);
+    assert_eq!(object["seeds"], serde_json::json!({"asked": 5, "ran": 5, "first": null}));
+    assert_eq!(object["schedule"], "independent");
+    assert_eq!(object["outputs"]["data"], serde_json::json!([0.0, 0.5]));
+    let shown = text(&simt(folder.path(), &format!("{RUN_SCALE} --seeds 5")).stdout);
+    assert!(shown.contains("independent:0 to independent:4: no faults, and every buffer ends the same\n"), "{shown}");
+}
+
+#[test]
+fn the_first_seed_that_leaves_something_else_is_named_and_repeats_it() {
+    let folder = folder_of_orders();
+    let run = "run order.ptx --kernel last --grid 1 --block 256 --print out --arg out=i32[2]:const(9)";
+    let object = json(folder.path(), &format!("{run} --seeds 50"), 1);
+    assert_eq!(object["faults"], serde_json::json!([]));
+    let first = &object["seeds"]["first"];
+    let seed = first["seed"].as_u64().expect("a seed");
+    assert_eq!(object["seeds"]["ran"], seed + 1);
+    assert_eq!(first["schedule"], format!("independent:{seed}"));
+    assert_eq!(object["schedule"], first["schedule"]);
+    let plain = json(folder.path(), run, 0)["outputs"]["out"][1].clone();
+    let again = json(folder.path(), &format!("{run} --schedule independent:{seed}"), 0)["outputs"]["out"][1].clone();
+    assert_ne!(plain, again);
+    let difference = serde_json::json!({"buffer": "out", "element": 1, "value": again.to_string(), "without_seed": plain.to_string(), "elements": 1});
+    assert_eq!(first["difference"], difference);
+    for earlier in 0..seed {
+        let same = json(folder.path(), &format!("{run} --schedule independent:{earlier}"), 0);
+        assert_eq!(same["outputs"]["out"][1], plain, "seed {earlier} was passed over");
+    }
+    let output = simt(folder.path(), &format!("{run} --seeds 50"));
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1));
+    for part in [
+        format!("seed {seed} of 0 to 49 leaves out[1] = {again}, the run without a seed {plain}\n"),
+        format!("repeat    --schedule independent:{seed} in place of --seeds 50\n"),
+    ] {
+        assert!(shown.contains(&part), "`{part}` is not in:\n{shown}");
+    }
+}
+
+#[test]
+fn the_first_seed_with_a_fault_is_reported_with_it() {
+    let folder = folder_of_orders();
+    let run = "run order.ptx --kernel tickets --grid 1 --block 256 --arg out=i32[2]:zero";
+    json(folder.path(), run, 0);
+    let object = json(folder.path(), &format!("{run} --seeds 50"), 1);
+    assert_eq!(object["faults"][0]["code"], "out-of-bounds");
+    let schedule = object["seeds"]["first"]["schedule"].as_str().unwrap();
+    let again = json(folder.path(), &format!("{run} --schedule {schedule}"), 1);
+    assert_eq!(again["faults"], object["faults"]);
+    assert_eq!(again["counters"], object["counters"]);
+
+    let run = "run scale.ptx --kernel past_the_end --grid 1 --block 4 --arg data=u32[8]:zero --seeds 3";
+    let object = json(folder.path(), run, 1);
+    let first = serde_json::json!({"schedule": "independent", "seed": null, "difference": null});
+    assert_eq!(object["seeds"], serde_json::json!({"asked": 3, "ran": 0, "first": first}));
+    let shown = text(&simt(folder.path(), run).stdout);
+    assert!(shown.contains("the run without a seed has a fault"), "{shown}");
+    assert!(shown.contains("error[out-of-bounds]"), "{shown}");
+}
+
+#[test]
+fn seeds_that_mean_nothing_are_refused() {
+    let folder = folder();
+    for wrong in ["0", "-1", "x", "1.5", "", "4294967297", "99999999999999999999"] {
+        refused(folder.path(), &format!("{RUN_SCALE} --seeds={wrong}"), &["--seeds"]);
+    }
+    refused(folder.path(), &format!("{RUN_SCALE} --seeds"), &["--seeds"]);
+    for other in ["--schedule lockstep", "--schedule independent:3", "--trace steps.json"] {
+        let option = other.split(' ').next().unwrap();
+        refused(folder.path(), &format!("{RUN_SCALE} --seeds 3 {other}"), &["--seeds", option, "cannot be used with"]);
+    }
+    refused(
+        folder.path(),
+        &RUN_SCALE.replace("n=u32:40", "n=u64:40").replacen("run", "run --seeds 2", 1),
+        &["n is u64"],
+    );
+}

@@ -1,0 +1,203 @@
+//! The number of host threads changes nothing: the same launch under the same schedule leaves the same memory, counters,
+//! faults, trace and printed text, bit for bit, with 1 to 8 of them.
+//!
+//! The kernels are those where it could: blocks that wait for each other, take tickets and locks, add floats in the order
+//! in which they come, meet at a barrier of the grid, form clusters, print, race, or end the launch in its middle.
+
+use std::path::Path;
+
+use simt::{Kernel, Launch, Memory, Options, Outcome, Program, Schedule};
+
+const SCHEDULES: [Schedule; 5] = [
+    Schedule::Lockstep,
+    Schedule::Independent { seed: None },
+    Schedule::Independent { seed: Some(1) },
+    Schedule::Independent { seed: Some(2) },
+    Schedule::Independent { seed: Some(77) },
+];
+
+/// What a four-byte element number `i` of a buffer holds before the launch, or a scalar.
+#[derive(Clone, Copy)]
+enum Arg {
+    Zeros(u32),
+    Hashed(u32),
+    Number(u32),
+}
+
+use Arg::{Hashed, Number, Zeros};
+
+/// One launch of a kernel of the tests' folder.
+struct Case {
+    file: &'static str,
+    kernel: &'static str,
+    grid: u32,
+    block: u32,
+    cooperative: bool,
+    cluster: Option<[u32; 3]>,
+    shared_bytes: u32,
+    args: &'static [Arg],
+    /// Whether faults are there to be found.
+    is_faulty: bool,
+}
+
+const fn case(file: &'static str, kernel: &'static str, grid: u32, block: u32, args: &'static [Arg]) -> Case {
+    Case { file, kernel, grid, block, cooperative: false, cluster: None, shared_bytes: 0, args, is_faulty: false }
+}
+
+const fn faulty(file: &'static str, kernel: &'static str, grid: u32, block: u32, args: &'static [Arg]) -> Case {
+    Case { is_faulty: true, ..case(file, kernel, grid, block, args) }
+}
+
+const CASES: [Case; 12] = [
+    case("gpu/flag_chain.ptx", "flag_chain", 40, 32, &[Zeros(201), Zeros(201)]),
+    case("gpu/locks_between_blocks.ptx", "locks_between_blocks", 24, 32, &[Zeros(1), Zeros(2), Zeros(2)]),
+    case(
+        "gpu/last_block_ticket.ptx",
+        "last_block_ticket",
+        150,
+        64,
+        &[Hashed(30_000), Zeros(150), Zeros(1), Zeros(2), Number(29_999)],
+    ),
+    Case { cooperative: true, ..case("gpu/grid_sync.ptx", "grid_sync", 6, 96, &[Hashed(576), Zeros(576), Zeros(4)]) },
+    Case {
+        cluster: Some([4, 1, 1]),
+        shared_bytes: 256,
+        ..case("gpu/cluster_histogram.ptx", "cluster_histogram", 8, 128, &[Hashed(8192), Zeros(256)])
+    },
+    case("gpu/look_back.ptx", "look_back", 60, 64, &[Hashed(3840), Zeros(3840), Zeros(120)]),
+    case("gpu/print_lanes.ptx", "print_lanes", 60, 64, &[Zeros(3840)]),
+    faulty("fail/global-race/neighbours_element.ptx", "smooth", 60, 32, &[Hashed(1921)]),
+    faulty(
+        "fail/global-race/last_block_without_fence.ptx",
+        "last_block",
+        20,
+        32,
+        &[Hashed(640), Zeros(20), Zeros(1), Zeros(1)],
+    ),
+    faulty("fail/shared-race/missing_syncthreads.ptx", "block_sum", 60, 128, &[Hashed(128), Zeros(1)]),
+    faulty("fail/out-of-bounds/grid_rounded_up.ptx", "add_one", 60, 64, &[Hashed(1500)]),
+    case(IN_ORDER, "in_order", 60, 64, &[Zeros(1), Zeros(1), Zeros(3840)]),
+];
+
+/// Not a file: [`IN_ORDER_PTX`].
+const IN_ORDER: &str = "in_order";
+
+/// Adds 1 / (i + 1) to a float, whose last bits tell in which order, and writes i where its ticket says.
+const IN_ORDER_PTX: &str = r"
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry in_order(.param .u64 sum, .param .u64 ticket, .param .u64 places)
+{
+    .reg .b32 %i, %block, %t;
+    .reg .f32 %x;
+    .reg .b64 %sum, %ticket, %places, %bytes;
+    mov.u32 %i, %tid.x;
+    mov.u32 %block, %ctaid.x;
+    mad.lo.s32 %i, %block, 64, %i;
+    cvt.rn.f32.u32 %x, %i;
+    add.f32 %x, %x, 0f3f800000;
+    rcp.rn.f32 %x, %x;
+    ld.param.u64 %sum, [sum];
+    red.global.add.f32 [%sum], %x;
+    ld.param.u64 %ticket, [ticket];
+    atom.global.add.u32 %t, [%ticket], 1;
+    ld.param.u64 %places, [places];
+    mul.wide.u32 %bytes, %t, 4;
+    add.u64 %places, %places, %bytes;
+    st.global.u32 [%places], %i;
+    ret;
+}
+";
+
+impl Case {
+    fn load(&self) -> Kernel {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(self.file);
+        let text = match self.file {
+            IN_ORDER => IN_ORDER_PTX.to_owned(),
+            _ => std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+        };
+        let program = Program::load(self.file, &text).unwrap_or_else(|error| panic!("{error}"));
+        program.kernel(self.kernel).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The outcome, and what the buffers hold.
+    fn run(&self, kernel: &Kernel, schedule: Schedule, threads: usize) -> (Outcome, Vec<Vec<u8>>) {
+        let mut memory = Memory::new();
+        let mut buffers = Vec::new();
+        let mut args = Vec::new();
+        for (place, &arg) in self.args.iter().enumerate() {
+            let elements: Vec<u32> = match arg {
+                Zeros(n) => vec![0; n as usize],
+                Hashed(n) => (0..n).map(|i| i.wrapping_mul(2_654_435_761) >> 24).collect(),
+                Number(value) => {
+                    args.push(value.to_le_bytes().to_vec());
+                    continue;
+                }
+            };
+            let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
+            let address = memory.alloc(&format!("buffer{place}"), bytes.len() as u64, 4).expect("room for it");
+            memory.write(address, &bytes).expect("the buffer was made for it");
+            args.push(address.to_le_bytes().to_vec());
+            buffers.push((address, bytes.len()));
+        }
+        let launch = Launch {
+            grid: [self.grid, 1, 1],
+            block: [self.block, 1, 1],
+            shared_bytes: self.shared_bytes,
+            cooperative: self.cooperative,
+            cluster: self.cluster,
+            args,
+        };
+        let trace = Some(simt::trace::Options { blocks: 20, steps_per_block_max: 60, ..Default::default() });
+        let options = Options { schedule, threads, trace, ..Options::default() };
+        let outcome = simt::run(kernel, &mut memory, &launch, &options).expect("a launch that can start");
+        let read = |&(address, len): &(u64, usize)| {
+            let mut bytes = vec![0; len];
+            memory.read(address, &mut bytes).expect("the buffer is there");
+            bytes
+        };
+        let left = buffers.iter().map(read).collect();
+        (outcome, left)
+    }
+}
+
+#[test]
+fn host_threads_change_nothing() {
+    for case in &CASES {
+        let kernel = case.load();
+        for schedule in SCHEDULES {
+            let (one, left) = case.run(&kernel, schedule, 1);
+            let what = format!("{} under {schedule}", case.kernel);
+            // Lanes in lockstep make up for some mistakes.
+            assert!(case.is_faulty || one.faults.is_empty(), "{what}: {:?}", one.faults);
+            assert!(!case.is_faulty || !one.faults.is_empty() || schedule == Schedule::Lockstep, "{what}: no faults");
+            assert!(
+                one.trace.as_ref().is_some_and(|trace| trace.steps.len() > 20),
+                "{what}: a trace of next to nothing"
+            );
+            for threads in 2..=8 {
+                let (other, other_left) = case.run(&kernel, schedule, threads);
+                let what = format!("{what} with {threads} threads");
+                assert!(other_left == left, "{what}: memory differs");
+                assert_eq!(other.counters, one.counters, "{what}");
+                assert_eq!(other.lines, one.lines, "{what}");
+                assert_eq!(other.faults, one.faults, "{what}");
+                assert!(other.trace == one.trace, "{what}: the trace differs");
+                assert_eq!((other.printed, other.prints_dropped), (one.printed.clone(), one.prints_dropped), "{what}");
+            }
+        }
+    }
+}
+
+/// Were the order of everything fixed, the test above would have nothing to see.
+#[test]
+fn the_order_shows_in_what_is_compared() {
+    let case = CASES.iter().find(|case| case.file == IN_ORDER).expect("it is in the list");
+    let kernel = case.load();
+    let left = |schedule| case.run(&kernel, schedule, 1).1;
+    let (plain, seeded) = (left(Schedule::Independent { seed: None }), left(Schedule::Independent { seed: Some(1) }));
+    assert_ne!(plain[0], seeded[0], "the last bits of the sum");
+    assert_ne!(plain[2], seeded[2], "the places");
+    assert_eq!(plain[1], seeded[1], "the number of tickets");
+}
