@@ -134,7 +134,7 @@ fn run(
     if let Some(asked) = args.seeds {
         session.progress = Progress::new(0);
         let numbers = seeds::Numbers::read(source, args, ty, n)?;
-        return seeds::run(session, args, &variants, &numbers, asked);
+        return seeds::run(session, args, (&variants, left_out), &numbers, asked);
     }
     let seed = match &source {
         Source::Random { seed } => Some(*seed),

@@ -55,12 +55,7 @@ impl Shown<'_, '_> {
         for (run, status) in self.runs.iter().zip(&statuses) {
             out.push_str(&check_lines(run, *status));
         }
-        for left_out in self.left_out {
-            out.push_str(&format!("  {}\n", wrapped(&left_out.to_string(), "    ")));
-        }
-        for missing in self.session.chapter.variants.iter().filter_map(|variant| self.session.lacks(variant)) {
-            out.push_str(&format!("  skipped: {}\n", wrapped(&missing, "    ")));
-        }
+        out.push_str(&not_run_lines(self.session, self.left_out));
         for run in self.runs.iter().filter(|run| !run.faults.is_empty()) {
             out.push_str(&format!("\nfound in {}\n", run.variant.name));
             out.push_str(&findings(&run.faults, self.session.source.root()));
@@ -103,6 +98,13 @@ pub fn device_line(device: &Device) -> String {
         line.push_str(&format!(", CUDA {cuda}"));
     }
     format!("{line}): {}", d.why)
+}
+
+/// The variants that did not run, with why.
+pub(crate) fn not_run_lines(session: &Session<'_>, left_out: &[LeftOut]) -> String {
+    let left_out = left_out.iter().map(|left_out| format!("  {}\n", wrapped(&left_out.to_string(), "    ")));
+    let missing = session.chapter.variants.iter().filter_map(|variant| session.lacks(variant));
+    left_out.chain(missing.map(|missing| format!("  skipped: {}\n", wrapped(&missing, "    ")))).collect()
 }
 
 /// A tick or a cross, the result, what was expected, the kernel's idea, and how it was launched.

@@ -58,7 +58,7 @@ const CASES: [Case; 12] = [
         64,
         &[Hashed(30_000), Zeros(150), Zeros(1), Zeros(2), Number(29_999)],
     ),
-    Case { cooperative: true, ..case("gpu/grid_sync.ptx", "grid_sync", 6, 96, &[Hashed(576), Zeros(576), Zeros(4)]) },
+    Case { cooperative: true, ..case("gpu/grid_sync.ptx", "grid_sync", 3, 96, &[Hashed(288), Zeros(288), Zeros(4)]) },
     Case {
         cluster: Some([4, 1, 1]),
         shared_bytes: 256,

@@ -84,10 +84,10 @@ fn compare(fixture: &str, verdicts: &[&Value], reasons: &mut Reasons) -> usize {
         }
         let timed_out = if verdict["timed_out"] == true { ", it did not end" } else { "" };
         let what = format!("we say {ours:?}, it says {theirs} errors{timed_out}: {}", verdict["said"]);
-        reasons.meet(&[format!("{tool} {fixture}")], &what);
+        reasons.meet(&format!("{tool} {fixture}"), &what);
     }
     for code in codes.iter().filter(|code| TOOLS.iter().all(|(_, found)| !found.contains(&code.as_str()))) {
-        reasons.meet(std::slice::from_ref(code), &format!("no check of the tool looks for it ({fixture})"));
+        reasons.meet(code, &format!("no check of the tool looks for it ({fixture})"));
     }
     agreed
 }

@@ -208,8 +208,7 @@ fn counters_are_those_of_nsight_compute() {
                     equal += 1;
                     continue;
                 }
-                let names = [format!("{name} {metric}"), name.clone()];
-                reasons.meet(&names, &format!("simulated {simulated}, counted {counted}"));
+                reasons.meet(&format!("{name} {metric}"), &format!("simulated {simulated}, counted {counted}"));
             }
         }
         println!("{within}: {equal} counters of {} kernels are equal", records::kernels(&record).len());

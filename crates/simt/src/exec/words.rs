@@ -336,7 +336,8 @@ mod tests {
         let args = args.into_iter().chain([N.to_le_bytes().to_vec()]).collect();
         let launch =
             Launch { grid: [24, 1, 1], block: [128, 1, 1], shared_bytes: 0, cooperative: false, cluster: None, args };
-        let every_step = trace::Options { blocks: u64::MAX, steps_per_block_max: u64::MAX };
+        let every_step =
+            trace::Options { blocks: u64::MAX, steps_per_block_max: u64::MAX, ..trace::Options::default() };
         let options = Options { checks, threads: 1, trace: recorded.then_some(every_step), ..Options::default() };
         let outcome = crate::run(&kernel, &mut memory, &launch, &options).unwrap();
         let mut left = vec![0; 4 * 64];

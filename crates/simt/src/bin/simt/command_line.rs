@@ -23,7 +23,7 @@ pub struct CommandLine {
 pub enum Command {
     /// Run one kernel of a PTX file
     #[command(after_help = SPEC_HELP)]
-    Run(Request),
+    Run(Box<Request>),
     /// List the kernels of a PTX file and their parameters
     Kernels {
         /// The PTX file
