@@ -19,7 +19,7 @@ const FIRST_ADD: Variant = Variant {
 const SHARED_MEM: Variant = Variant {
     name: "shared_mem",
     idea: "the same with the barrier at the start of each round, where it orders the load as well",
-    limit: "one barrier fewer, and everything else as in first_add",
+    limit: "the same tree as in first_add, with one barrier fewer",
     ..FIRST_ADD
 };
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use ch05_unroll::CHAPTER;
 use lab::trial::{Ended, ended, le_bytes, npy_bytes, program};
 use lab::{Array, Type};
 use serde_json::Value;
@@ -96,9 +97,16 @@ fn the_text_says_what_a_reader_needs() -> Result<()> {
         "5,000 random i32, seed 1",
         "counters, simulated",
         "against ch04-first-add's first_add",
+        "  launches in all  ",
+        "what holds each back",
         "chart.svg",
     ] {
         assert!(ended.out.contains(words), "{words:?} is not in:\n{}", ended.out);
+    }
+    for variant in CHAPTER.variants {
+        let first_words = |text: &str| text.split(' ').take(4).collect::<Vec<_>>().join(" ");
+        assert!(ended.out.contains(&first_words(variant.idea)), "{}", ended.out);
+        assert!(ended.out.contains(&first_words(variant.limit)), "{}", ended.out);
     }
     assert!(ended.out.contains("sums[tid] += sums[tid + 16];"), "the race's own line:\n{}", ended.out);
     assert!(!ended.out.contains(" us"), "no time on the simulator:\n{}", ended.out);

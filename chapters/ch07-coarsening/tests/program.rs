@@ -84,7 +84,9 @@ fn other_operations_are_where_the_template_has_them() -> Result<()> {
             assert_eq!((&value["runs"][0]["ok"], &value["runs"][0]["op"]), (&Value::Bool(true), &Value::from(op)));
         }
     }
-    refuses(&["--op", "min"], &["--op min: segmented_atomic has no such operation"])
+    let left_out = ["segmented_atomic", "coarsened", "multi_add", "grid_stride", "vectorised"];
+    assert_eq!(json(&["--n", "100_003", "--op", "min"])?["left_out"], serde_json::json!(left_out));
+    refuses(&["--op", "min", "--variant", "coarsened"], &["--op min: coarsened has no such operation"])
 }
 
 #[test]

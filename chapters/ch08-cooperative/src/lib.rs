@@ -1,7 +1,8 @@
-//! Chapter 8, one launch: the blocks' sums meet in the launch that made them, in five ways. The last beats CUB.
+//! Chapter 8, one launch: the sums of the blocks meet in the launch that made them. The last of five ways is the champion.
 
 mod mistakes;
 pub mod plans;
+mod waiting;
 
 use lab::{BlockRule, Chapter, Factors, Op, Type, Variant};
 
@@ -11,7 +12,7 @@ const OPS: &[Op] = &[Op::Sum, Op::Min, Op::Max];
 const REDUX: Variant = Variant {
     name: "redux",
     idea: "a warp's 32 integers by one instruction, redux.sync; floats by shuffles, because their order matters",
-    limit: "two launches: the second waits for the first, and costs as much again before it has read anything",
+    limit: "two launches: the second begins when the last block of the first has ended",
     ops: OPS,
     elements_per_block: |_| 4096,
     plan: Some(plans::redux),
@@ -40,6 +41,17 @@ pub const CHAPTER: Chapter = Chapter {
             ..REDUX
         },
         Variant {
+            name: "cluster",
+            idea: "eight blocks of one cluster read each other's shared memory",
+            limit: "eight blocks are few for a large array, and clusters do not meet in one launch",
+            types: &[Type::I32, Type::F32, Type::F64],
+            ops: &[Op::Sum],
+            plan: Some(plans::cluster),
+            kernels: Some("ch08-cluster"),
+            compute_capability: 90,
+            ..REDUX
+        },
+        Variant {
             name: "single_pass",
             idea: "value and flag in one word, so that no fence is needed; tiles of 16-byte loads, many on their way at once",
             limit: "the launch, one trip to memory for the first data and one for the last message; then bandwidth",
@@ -54,18 +66,8 @@ pub const CHAPTER: Chapter = Chapter {
             plan: Some(plans::single_pass),
             ..REDUX
         },
-        Variant {
-            name: "cluster",
-            idea: "eight blocks of one cluster read each other's shared memory",
-            limit: "eight blocks are few for a large array, and clusters do not meet in one launch",
-            types: &[Type::I32, Type::F32, Type::F64],
-            ops: &[Op::Sum],
-            plan: Some(plans::cluster),
-            kernels: Some("ch08-cluster"),
-            compute_capability: 90,
-            ..REDUX
-        },
     ],
     mistakes: mistakes::MISTAKES,
+    notes: Some(waiting::notes),
     ..Chapter::BASE
 };

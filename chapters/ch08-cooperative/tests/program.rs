@@ -36,7 +36,7 @@ fn three_variants_need_one_launch() -> Result<()> {
         let value = json(&["--n", "100_003", "--type", ty])?;
         let runs = value["runs"].as_array().context("runs")?;
         let launches: Vec<_> = runs.iter().map(|run| (run["variant"].as_str(), run["launches"].as_u64())).collect();
-        let expected = [("redux", 2), ("grid_sync", 1), ("last_block", 1), ("single_pass", 1), ("cluster", 2)];
+        let expected = [("redux", 2), ("grid_sync", 1), ("last_block", 1), ("cluster", 2), ("single_pass", 1)];
         assert_eq!(launches, expected.map(|(name, launches)| (Some(name), Some(launches))));
         for run in runs {
             assert_eq!((&run["ok"], &run["announced"]), (&Value::Bool(true), &Value::Null), "{run:#}");
@@ -66,6 +66,56 @@ fn other_operations_are_where_the_template_has_them() -> Result<()> {
         &["--op", "max", "--variant", "single_pass", "--n", "100"],
         &["--op max: single_pass has no such operation"],
     )
+}
+
+/// By default those run that can do what is asked, and the others are named; who names one gets that one or an answer.
+#[test]
+fn what_cannot_be_done_is_left_out_or_refused() -> Result<()> {
+    let names = |value: &Value| -> Vec<String> {
+        value["runs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|run| run["variant"].as_str().unwrap_or("").to_owned())
+            .collect()
+    };
+    let all = ["redux", "grid_sync", "last_block", "cluster", "single_pass"];
+    for (options, left_out) in [
+        (&["--op", "max"][..], &["cluster", "single_pass"][..]),
+        (&["--type", "f64"], &["redux", "grid_sync", "last_block"]),
+        (&["--block", "128"], &["single_pass"]),
+        (&["--factor", "4"], &["redux", "grid_sync", "last_block", "cluster"]),
+        (&["--op", "sum"], &[]),
+    ] {
+        let value = json(&[options, &["--n", "5000"]].concat())?;
+        assert_eq!(value["left_out"], serde_json::json!(left_out), "{options:?}");
+        let able: Vec<&str> = all.into_iter().filter(|name| !left_out.contains(name)).collect();
+        assert_eq!(names(&value), able, "{options:?}");
+    }
+    for plan in [&["--plan"][..], &[]] {
+        let ended = run(&[&["--n", "5000", "--op", "max"], plan].concat())?;
+        assert_eq!(ended.status, 0, "{}", ended.err);
+        let lines = ended.out.lines().filter(|line| line.contains("left out")).collect::<Vec<_>>();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].ends_with("left out for want of --op max: cluster and single_pass"), "{lines:?}");
+    }
+    refuses(&["--variant", "redux,cluster", "--op", "max"], &["--op max: cluster has no such operation"])?;
+    refuses(&["--op", "max", "--type", "f64", "--n", "100"], &["--type f64: redux is compiled for i32 and f32"])
+}
+
+/// A sum wraps; the largest element does not.
+#[test]
+fn only_sums_of_integers_wrap() -> Result<()> {
+    for (options, words) in [
+        (&["--op", "sum"][..], "5,000 random i32, seed 1; i32 sums wrap modulo 2^32"),
+        (&["--op", "min"], "5,000 random i32, seed 1; wanted is the smallest\n"),
+        (&["--op", "max", "--type", "f32"], "5,000 random f32, seed 1; wanted is the largest\n"),
+        (&["--type", "f32"], "5,000 random f32, seed 1\n"),
+    ] {
+        let ended = run(&[options, &["--n", "5000", "--variant", "redux"]].concat())?;
+        assert!(ended.out.contains(words), "{options:?}: {words:?} is not in:\n{}", ended.out);
+    }
+    Ok(())
 }
 
 #[test]

@@ -111,19 +111,24 @@ fn name_of(file: &Path) -> String {
 
 /// What one kernel left, or its error.
 fn kernel(gpu: &Gpu, file: &Path) -> Value {
-    let left = read(file).and_then(|(text, request)| Ok((gpu.run(&text, &request)?, sha256(text.as_bytes()))));
-    match left {
-        Ok((buffers, ptx_sha256)) => {
-            let outputs: Map<String, Value> =
-                buffers.into_iter().map(|(name, bytes)| (name, summary(&bytes))).collect();
-            json!({"ptx_sha256": ptx_sha256, "outputs": outputs})
+    let mut record = of(file);
+    match read(file).and_then(|(text, request)| gpu.run(&text, &request)) {
+        Ok(buffers) => {
+            let outputs = buffers.into_iter().map(|(name, bytes)| (name, summary(&bytes)));
+            record["outputs"] = outputs.collect::<Map<String, Value>>().into();
         }
         Err(error) => {
             eprintln!("{}: {error:#}", file.display());
-            let text = std::fs::read(file).unwrap_or_default();
-            json!({"ptx_sha256": sha256(&text), "error": format!("{error:#}")})
+            record["error"] = format!("{error:#}").into();
         }
     }
+    record
+}
+
+/// What a record is of: the PTX, by its hash, and the launch, by the options of `simt run`.
+fn of(file: &Path) -> Value {
+    let ptx = std::fs::read(file).unwrap_or_default();
+    json!({"ptx_sha256": sha256(&ptx), "launch": request::options(file).unwrap_or_default().join(" ")})
 }
 
 fn summary(bytes: &[u8]) -> Value {
@@ -182,7 +187,9 @@ fn apart(arguments: &Arguments, files: &[PathBuf]) -> Result<Value> {
 
 fn failed(file: &Path, error: &str) -> Value {
     eprintln!("{}: {error}", file.display());
-    json!({"ptx_sha256": sha256(&std::fs::read(file).unwrap_or_default()), "error": error})
+    let mut record = of(file);
+    record["error"] = error.into();
+    record
 }
 
 /// This program again, for one file; `stem` is where its files go.

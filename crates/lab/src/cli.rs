@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::op::Op;
-use crate::plan::Wish;
+use crate::plan::{Wish, refusal};
 use crate::text::listed;
 use crate::{Chapter, Variant};
 use device::{Checks, Choice, Schedule};
@@ -80,6 +80,21 @@ pub struct Args {
     pub once: bool,
 }
 
+/// Variants of `all` that cannot do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The option that they cannot honour, as it was typed: `--op max`.
+    pub option: String,
+    /// Their names.
+    pub variants: Vec<&'static str>,
+}
+
+impl std::fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "left out for want of {}: {}", self.option, listed(&self.variants))
+    }
+}
+
 /// `--device`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DeviceName {
@@ -129,7 +144,7 @@ impl Args {
         Wish { op: self.op, block: self.block, grid: self.grid, factor: self.factor }
     }
 
-    /// The variants asked for, in the order of the lesson.
+    /// The variants that were named, in the order of the lesson; all of them by default.
     ///
     /// # Errors
     /// A name that the chapter does not have; the message lists those it has.
@@ -146,7 +161,37 @@ impl Args {
         Ok(chapter.variants.iter().filter(wanted).collect())
     }
 
-    /// Refuses what this chapter's kernels cannot do, before anything is opened.
+    /// Those of `variants` that can do what was asked of elements of this type, and, of the others, a line for each option
+    /// that they cannot honour. Who asks for `all` wants those that can; who names a variant wants that one.
+    ///
+    /// # Errors
+    /// A variant that was named and cannot, or none that can: one sentence that names the option and what would do.
+    pub fn able(&self, variants: &[&'static Variant], ty: Type) -> Result<(Vec<&'static Variant>, Vec<LeftOut>)> {
+        let mut able = Vec::new();
+        let mut left_out: Vec<LeftOut> = Vec::new();
+        let mut first = None;
+        for &variant in variants {
+            let Some((option, why)) = refusal(variant, ty, &self.wish()) else {
+                able.push(variant);
+                continue;
+            };
+            let message = format!("{option}: {why}");
+            if self.variant.iter().any(|name| name == variant.name) {
+                return Err(Error::Usage(message));
+            }
+            first.get_or_insert(message);
+            match left_out.iter_mut().find(|known| known.option == option) {
+                Some(known) => known.variants.push(variant.name),
+                None => left_out.push(LeftOut { option, variants: vec![variant.name] }),
+            }
+        }
+        match first.filter(|_| able.is_empty()) {
+            Some(message) => Err(Error::Usage(message)),
+            None => Ok((able, left_out)),
+        }
+    }
+
+    /// Refuses what this chapter cannot do at all, before anything is opened.
     ///
     /// # Errors
     /// One sentence that names the option, what was wrong and what would do.
@@ -156,15 +201,6 @@ impl Args {
                 "--op {}: the kernels of {} sum, and have no other operation",
                 self.op, chapter.slug
             )));
-        }
-        for variant in variants {
-            if let Some(ty) = self.ty.filter(|ty| !variant.types.contains(ty)) {
-                let names: Vec<&str> = variant.types.iter().map(|ty| ty.name()).collect();
-                return Err(Error::Usage(format!("--type {ty}: {} is compiled for {}", variant.name, listed(&names))));
-            }
-            if let Some(block) = self.block.filter(|&block| !variant.blocks.allows(block)) {
-                return Err(Error::Usage(format!("--block {block}: {} takes {}", variant.name, variant.blocks)));
-            }
         }
         if self.sweep && chapter.sweep.is_none() {
             return Err(Error::Usage(format!("--sweep: {} has no geometries to compare", chapter.slug)));

@@ -4,16 +4,20 @@ use std::path::Path;
 
 use crate::element::Type;
 use crate::error::Result;
+use crate::op::Op;
 use crate::session::{Run, Session};
 use crate::text::{Row, Table, grouped, per_cent, three_digits};
 use crate::{counts, hardware, record};
 
-/// The lines that compare `runs` with the chapter before; `None` where there is none before.
+/// The lines that compare `runs` with the chapter before; `None` where there is none before, and for other operations
+/// than the sum, which the records are of.
 ///
 /// # Errors
 /// A record that cannot be read.
 pub fn text(session: &Session<'_>, runs: &[Run]) -> Result<Option<String>> {
-    let (Some((slug, variant)), Some(run)) = (session.chapter.before, runs.iter().find(|run| run.n > 0)) else {
+    let (Some((slug, variant)), Some(run)) =
+        (session.chapter.before, runs.iter().find(|run| run.n > 0 && run.wish.op == Op::Sum))
+    else {
         return Ok(None);
     };
     let root = session.source.root();
@@ -45,11 +49,14 @@ fn simulated(runs: &[Run], root: &Path, slug: &str, variant: &str, ty: Type) -> 
     };
     let mut lanes = vec![per_cent(counts::share(of_case("thread_inst_executed"), of_case("inst_executed")))];
     lanes.extend(runs.iter().map(|run| run.counters.map_or(String::new(), |c| per_cent(c.lane_efficiency()))));
+    let launches = std::iter::once(case.launches).chain(runs.iter().map(|run| run.plan.passes.len() as u64));
+    let launches = launches.map(grouped).collect();
     let table = Table {
         headers: std::iter::once(variant.to_owned())
             .chain(runs.iter().map(|run| run.variant.name.to_owned()))
             .collect(),
         rows: vec![
+            Row { name: "launches in all".to_owned(), plain: String::new(), cells: launches },
             row("warp instructions", &["inst_executed"]),
             row("barriers", &["barriers"]),
             row("shared-memory wavefronts", &["shared_ld_wavefronts", "shared_st_wavefronts"]),

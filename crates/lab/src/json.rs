@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::cli::LeftOut;
 use crate::element::json_number;
 use crate::session::{Run, Session};
 
 /// All runs of a chapter program.
-pub fn object(session: &Session<'_>, seed: Option<u64>, runs: &[Run]) -> Value {
+pub fn object(session: &Session<'_>, seed: Option<u64>, runs: &[Run], left_out: &[LeftOut]) -> Value {
     let description = session.device().description();
     json!({
         "chapter": session.chapter.slug,
@@ -18,6 +19,7 @@ pub fn object(session: &Session<'_>, seed: Option<u64>, runs: &[Run]) -> Value {
         "why": description.why,
         "seed": seed,
         "schedule": (!session.device().is_gpu()).then(|| session.options.schedule.to_string()),
+        "left_out": left_out.iter().flat_map(|left_out| &left_out.variants).collect::<Vec<_>>(),
         "runs": runs.iter().map(run).collect::<Vec<_>>(),
     })
 }

@@ -10,6 +10,7 @@ use crate::element::Type;
 use crate::error::Result;
 use crate::hardware::{GpuRecord, PRIME};
 use crate::input::{SEED, random};
+use crate::op::Op;
 use crate::record::{N, OPTIONS, is_stale};
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
@@ -96,8 +97,8 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
 
 fn terminal_text(session: &Session<'_>, runs: &[Run], notes: &[Note]) -> Result<String> {
     let chart = Path::new("target").join("charts").join(format!("{}-sim.svg", session.chapter.slug));
-    let input = crate::program::input_words(None, Some(SEED), Type::I32, N);
-    Shown { session, input, runs, notes, chart: Some(&chart) }.text()
+    let input = crate::program::input_words(None, Some(SEED), (Type::I32, Op::Sum), N);
+    Shown { session, input, runs, left_out: &[], notes, chart: Some(&chart) }.text()
 }
 
 fn counters_table(runs: &[Run]) -> String {

@@ -4,7 +4,7 @@ use crate::chapter::entry_name;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::op::Op;
-use crate::text::grouped;
+use crate::text::{grouped, listed};
 use crate::{BlockRule, Variant};
 
 /// The most elements a run may have: kernels count them in 32-bit integers and leave room for a block's stride.
@@ -122,7 +122,9 @@ impl Plan {
         if n > N_MAX {
             return Err(Error::Usage(format!("--n {n}: a run has at most 2^31 - 1 = {N_MAX} elements")));
         }
-        refuse(variant, ask)?;
+        if let Some((option, why)) = refusal(variant, ask.ty, &ask.wish) {
+            return Err(Error::Usage(format!("{option}: {why}")));
+        }
         if n == 0 {
             return Ok(Plan::default());
         }
@@ -186,25 +188,26 @@ fn relaunches(variant: &Variant, ask: &Ask) -> Plan {
     plan
 }
 
-/// What no plan can be made for.
-fn refuse(variant: &Variant, ask: &Ask) -> Result<()> {
+/// The option that `variant` cannot honour, as it was typed, and why not; `None` where it can do what is asked.
+pub(crate) fn refusal(variant: &Variant, ty: Type, wish: &Wish) -> Option<(String, String)> {
     let name = variant.name;
-    if let Some(block) = ask.wish.block.filter(|&block| !variant.blocks.allows(block)) {
-        return Err(Error::Usage(format!("--block {block}: {name} takes {}", variant.blocks)));
+    if !variant.types.contains(&ty) {
+        let names: Vec<&str> = variant.types.iter().map(|ty| ty.name()).collect();
+        return Some((format!("--type {ty}"), format!("{name} is compiled for {}", listed(&names))));
     }
-    if !variant.ops.contains(&ask.wish.op) {
-        return Err(Error::Usage(format!("--op {}: {name} has no such operation", ask.wish.op)));
+    if !variant.ops.contains(&wish.op) {
+        return Some((format!("--op {}", wish.op), format!("{name} has no such operation")));
     }
-    let Some(factor) = ask.wish.factor else { return Ok(()) };
-    match variant.factors {
-        None => Err(Error::Usage(format!("--factor {factor}: {name} has no number to be tuned by"))),
-        Some(factors) if !factors.values.contains(&factor) => {
-            let values: Vec<String> = factors.values.iter().map(u32::to_string).collect();
-            let (what, values) = (factors.what, values.join(", "));
-            Err(Error::Usage(format!("--factor {factor}: {name} has {values} ({what})")))
-        }
-        Some(_) => Ok(()),
+    if let Some(block) = wish.block.filter(|&block| !variant.blocks.allows(block)) {
+        return Some((format!("--block {block}"), format!("{name} takes {}", variant.blocks)));
     }
+    let factor = wish.factor?;
+    let Some(factors) = variant.factors else {
+        return Some((format!("--factor {factor}"), format!("{name} has no number to be tuned by")));
+    };
+    let values: Vec<String> = factors.values.iter().map(u32::to_string).collect();
+    (!factors.values.contains(&factor))
+        .then(|| (format!("--factor {factor}"), format!("{name} has {} ({})", values.join(", "), factors.what)))
 }
 
 fn grid_refused(variant: &Variant, ask: &Ask, plan: &Plan, asked: u32) -> String {

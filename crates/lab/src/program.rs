@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use device::{Checks, Choice, Schedule, SimOptions};
 
 use crate::chapter::Note;
-use crate::cli::Args;
+use crate::cli::{Args, LeftOut};
 use crate::element::{Array, Type};
 use crate::error::{Error, Result};
 use crate::input::{self, SEED, Source};
+use crate::op::Op;
 use crate::plan::{N_MAX, Plan};
 use crate::progress::Progress;
 use crate::reference::reference_of;
@@ -81,6 +82,8 @@ pub(crate) fn execute(
         None => None,
     };
     refuse_n(args.n)?;
+    let ty = input.as_ref().map(|(_, ty, _)| *ty).or(args.ty).unwrap_or(Type::I32);
+    let (able, left_out) = args.able(&variants, ty)?;
     let options = SimOptions {
         schedule: args.schedule.unwrap_or(Schedule::Independent { seed: None }),
         checks: args.check.unwrap_or(Checks::ALL),
@@ -104,22 +107,21 @@ pub(crate) fn execute(
         None => record::N,
     };
     if let Some(sweep) = chapter.sweep.filter(|_| args.sweep) {
-        let ty = args.ty.unwrap_or(Type::I32);
         let numbers = Numbers { ty, n: args.n.unwrap_or(default_n), seed: args.seed.unwrap_or(SEED) };
-        return Ok(run_sweep(&mut session, &args, &sweep, &variants, numbers)?);
+        return Ok(run_sweep(&mut session, &args, &sweep, &able, numbers)?);
     }
-    let (source, ty, n) = input.unwrap_or_else(|| {
+    let (source, _, n) = input.unwrap_or_else(|| {
         let seed = args.seed.unwrap_or(SEED);
-        (Source::Random { seed }, args.ty.unwrap_or(Type::I32), args.n.unwrap_or(default_n))
+        (Source::Random { seed }, ty, args.n.unwrap_or(default_n))
     });
-    Ok(run(&mut session, &args, &variants, source, (ty, n))?)
+    Ok(run(&mut session, &args, (&able, &left_out), source, (ty, n))?)
 }
 
 /// Runs the variants over one input and says how they came out.
 fn run(
     session: &mut Session<'_>,
     args: &Args,
-    variants: &[&'static Variant],
+    (variants, left_out): (&[&'static Variant], &[LeftOut]),
     source: Source,
     (ty, n): (Type, u64),
 ) -> Result<Output> {
@@ -127,18 +129,18 @@ fn run(
         variants.iter().copied().filter(|variant| session.lacks(variant).is_none()).collect();
     let plans = plans(session, args, &variants, ty, n)?;
     if args.plan {
-        return Ok(Output { text: show::plans(session, &variants, &plans, args.json), status: 0 });
+        return Ok(Output { text: show::plans(session, (&variants, left_out), &plans, args.json), status: 0 });
     }
     if let Some(asked) = args.seeds {
         session.progress = Progress::new(0);
         let numbers = seeds::Numbers::read(source, args, ty, n)?;
-        return seeds::run(session, args, &variants, &numbers, asked);
+        return seeds::run(session, args, (&variants, left_out), &numbers, asked);
     }
     let seed = match &source {
         Source::Random { seed } => Some(*seed),
         Source::File(_) => None,
     };
-    let words = input_words(args.input.as_deref(), seed, ty, n);
+    let words = input_words(args.input.as_deref(), seed, (ty, args.op), n);
     session.progress = Progress::new(2 + 2 * variants.len() as u64);
     session.progress.at("reading the input".to_owned());
     let input = source.read(ty, n)?;
@@ -149,9 +151,10 @@ fn run(
     let notes = if args.json { Vec::new() } else { notes(session)? };
     session.progress = Progress::hidden();
     let chart = draw(session, args, &runs)?;
-    let shown = Shown { session, input: words, runs: &runs, notes: &notes, chart: chart.as_deref() };
+    let shown = Shown { session, input: words, runs: &runs, left_out, notes: &notes, chart: chart.as_deref() };
     let status = u8::from(shown.statuses().iter().any(|status| status.fails()));
-    let text = if args.json { format!("{:#}\n", json::object(session, seed, &runs)) } else { shown.text()? };
+    let text =
+        if args.json { format!("{:#}\n", json::object(session, seed, &runs, left_out)) } else { shown.text()? };
     Ok(Output { text, status })
 }
 
@@ -177,7 +180,7 @@ fn run_sweep(
     if args.json {
         return Ok(Output { text: format!("{:#}\n", sweep::object(session, seed, &points)), status });
     }
-    let words = input_words(None, Some(seed), ty, n);
+    let words = input_words(None, Some(seed), (ty, args.op), n);
     let mut text = sweep::text(session, &points, &(sweep.conclusions)(&points), &words);
     if let Some(chart) = chart {
         text.push_str(&format!("\nchart    {}\n", chart.display()));
@@ -226,12 +229,17 @@ fn run_all(session: &Session<'_>, args: &Args, variants: &[&'static Variant], in
 }
 
 /// `1,048,576 random i32, seed 1; i32 sums wrap modulo 2^32`
-pub(crate) fn input_words(file: Option<&Path>, seed: Option<u64>, ty: Type, n: u64) -> String {
+pub(crate) fn input_words(file: Option<&Path>, seed: Option<u64>, (ty, op): (Type, Op), n: u64) -> String {
     let from = match (file, seed) {
         (Some(path), _) => format!("{} {ty} from {}", grouped(n), path.display()),
         (None, seed) => format!("{} random {ty}, seed {}", grouped(n), seed.unwrap_or(SEED)),
     };
-    if ty == Type::I32 { format!("{from}; i32 sums wrap modulo 2^32, here and on a GPU") } else { from }
+    match (op, ty) {
+        (Op::Sum, Type::I32) => format!("{from}; i32 sums wrap modulo 2^32, here and on a GPU"),
+        (Op::Sum, _) => from,
+        (Op::Min, _) => format!("{from}; wanted is the smallest"),
+        (Op::Max, _) => format!("{from}; wanted is the largest"),
+    }
 }
 
 /// What the chapter says of itself, from runs on the simulator whatever the device.

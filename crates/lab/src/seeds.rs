@@ -4,13 +4,14 @@
 use device::{Choice, Schedule};
 use serde_json::json;
 
+use crate::cli::LeftOut;
 use crate::element::{Array, Type};
 use crate::error::Result;
 use crate::input::Source;
 use crate::program::{Output, input_words};
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
-use crate::show::{check_lines, findings};
+use crate::show::{check_lines, findings, not_run_lines};
 use crate::status::Status;
 use crate::{Variant, cli, json};
 
@@ -45,7 +46,11 @@ impl Numbers {
             Source::Random { seed } => Some(*seed),
             Source::File(_) => None,
         };
-        Ok(Numbers { words: input_words(args.input.as_deref(), seed, ty, n), seed, input: source.read(ty, n)? })
+        Ok(Numbers {
+            words: input_words(args.input.as_deref(), seed, (ty, args.op), n),
+            seed,
+            input: source.read(ty, n)?,
+        })
     }
 }
 
@@ -56,7 +61,7 @@ impl Numbers {
 pub(crate) fn run(
     session: &Session<'_>,
     args: &cli::Args,
-    variants: &[&'static Variant],
+    (variants, left_out): (&[&'static Variant], &[LeftOut]),
     numbers: &Numbers,
     asked: u64,
 ) -> Result<Output> {
@@ -80,14 +85,18 @@ pub(crate) fn run(
     }
     let all: Vec<Tried> = all.into_iter().flatten().collect();
     let status = u8::from(all.iter().any(|tried| tried.status.fails()));
-    let text = if args.json { object(session, numbers, asked, &all) } else { text(session, numbers, asked, &all) };
+    let text = if args.json {
+        object(session, numbers, asked, (&all, left_out))
+    } else {
+        text(session, numbers, asked, (&all, left_out))
+    };
     Ok(Output { text, status })
 }
 
 /// The object of a run of the program, with `seeds` beside its runs and in each of them.
-fn object(session: &Session<'_>, numbers: &Numbers, asked: u64, all: &[Tried]) -> String {
+fn object(session: &Session<'_>, numbers: &Numbers, asked: u64, (all, left_out): (&[Tried], &[LeftOut])) -> String {
     let runs: Vec<Run> = all.iter().map(|tried| tried.run.clone()).collect();
-    let mut object = json::object(session, numbers.seed, &runs);
+    let mut object = json::object(session, numbers.seed, &runs, left_out);
     object["seeds"] = asked.into();
     for (place, tried) in all.iter().enumerate() {
         let first = tried
@@ -99,7 +108,7 @@ fn object(session: &Session<'_>, numbers: &Numbers, asked: u64, all: &[Tried]) -
     format!("{object:#}\n")
 }
 
-fn text(session: &Session<'_>, numbers: &Numbers, asked: u64, all: &[Tried]) -> String {
+fn text(session: &Session<'_>, numbers: &Numbers, asked: u64, (all, left_out): (&[Tried], &[LeftOut])) -> String {
     let chapter = session.chapter;
     let mut out = format!("{}: {}\n\ninput    {}\n", chapter.slug, chapter.title, numbers.words);
     out.push_str(&format!("seeds    each variant under independent:0 to independent:{}\n\ncheck\n", asked - 1));
@@ -110,6 +119,7 @@ fn text(session: &Session<'_>, numbers: &Numbers, asked: u64, all: &[Tried]) -> 
             false => format!("      judged the same under each of the {asked} seeds; shown is the last\n"),
         });
     }
+    out.push_str(&not_run_lines(session, left_out));
     for tried in all.iter().filter(|tried| tried.status.fails() && !tried.run.faults.is_empty()) {
         out.push_str(&format!("\nfound in {} under seed {}\n", tried.run.variant.name, tried.seed));
         out.push_str(&findings(&tried.run.faults, session.source.root()));

@@ -5,6 +5,7 @@ use std::path::Path;
 use device::{Device, Fault};
 
 use crate::chapter::Note;
+use crate::cli::LeftOut;
 use crate::element::Type;
 use crate::error::Result;
 use crate::plan::{Pass, Plan};
@@ -21,6 +22,8 @@ pub struct Shown<'s, 'c> {
     pub input: String,
     /// The runs, one a variant.
     pub runs: &'s [Run],
+    /// Variants that did not run, because they cannot do what was asked.
+    pub left_out: &'s [LeftOut],
     /// What the chapter says of itself.
     pub notes: &'s [Note],
     /// Where the chart went.
@@ -52,12 +55,10 @@ impl Shown<'_, '_> {
         for (run, status) in self.runs.iter().zip(&statuses) {
             out.push_str(&check_lines(run, *status));
         }
+        out.push_str(&not_run_lines(self.session, self.left_out));
         for run in self.runs.iter().filter(|run| !run.faults.is_empty()) {
             out.push_str(&format!("\nfound in {}\n", run.variant.name));
             out.push_str(&findings(&run.faults, self.session.source.root()));
-        }
-        for missing in self.session.chapter.variants.iter().filter_map(|variant| self.session.lacks(variant)) {
-            out.push_str(&format!("  skipped: {}\n", wrapped(&missing, "    ")));
         }
         self.push_counters(&mut out);
         push_times(&mut out, self.runs);
@@ -67,6 +68,7 @@ impl Shown<'_, '_> {
         for note in self.notes.iter().filter(|note| self.tells(note)) {
             out.push_str(&format!("\n{}\n", wrapped(&note.text, "")));
         }
+        push_limits(&mut out, self.runs);
         if let Some(chart) = self.chart {
             out.push_str(&format!("\nchart    {}\n", chart.display()));
         }
@@ -98,12 +100,22 @@ pub fn device_line(device: &Device) -> String {
     format!("{line}): {}", d.why)
 }
 
-/// A tick or a cross, the result, what was expected, and how it was launched.
+/// The variants that did not run, with why.
+pub(crate) fn not_run_lines(session: &Session<'_>, left_out: &[LeftOut]) -> String {
+    let left_out = left_out.iter().map(|left_out| format!("  {}\n", wrapped(&left_out.to_string(), "    ")));
+    let missing = session.chapter.variants.iter().filter_map(|variant| session.lacks(variant));
+    left_out.chain(missing.map(|missing| format!("  skipped: {}\n", wrapped(&missing, "    ")))).collect()
+}
+
+/// A tick or a cross, the result, what was expected, the kernel's idea, and how it was launched.
 pub(crate) fn check_lines(run: &Run, status: Status) -> String {
     let mark = if run.ok() && run.variant.harm.is_none() { '✓' } else { '✗' };
     let name = run.variant.name;
     let mut text = format!("  {mark} {name:<19} {}\n", result_text(run));
-    let mut below = |line: String| text.push_str(&format!("      {}\n", wrapped(&line, "      ")));
+    let mut below = |line: String| text.push_str(&format!("{}\n", wrapped(&format!("      {line}"), "      ")));
+    if !run.variant.idea.is_empty() {
+        below(run.variant.idea.to_owned());
+    }
     below(launch_text(run));
     if let Some(harm) = run.variant.harm {
         below(format!("✗ right, and no good: {harm}"));
@@ -161,7 +173,12 @@ fn launch_text(run: &Run) -> String {
 }
 
 /// What `--plan` prints: the launches of each variant, as a table or as JSON.
-pub fn plans(session: &Session<'_>, variants: &[&Variant], plans: &[Plan], json: bool) -> String {
+pub fn plans(
+    session: &Session<'_>,
+    (variants, left_out): (&[&Variant], &[LeftOut]),
+    plans: &[Plan],
+    json: bool,
+) -> String {
     if json {
         let plan = |(variant, plan): (&&Variant, &Plan)| {
             serde_json::json!({
@@ -183,6 +200,9 @@ pub fn plans(session: &Session<'_>, variants: &[&Variant], plans: &[Plan], json:
         if plan.passes.is_empty() {
             out.push_str("  no launch\n");
         }
+    }
+    for left_out in left_out {
+        out.push_str(&format!("\n{left_out}\n"));
     }
     out
 }
@@ -294,6 +314,19 @@ fn push_times(out: &mut String, runs: &[Run]) {
     };
     out.push_str("\ntime, measured, all launches together\n");
     out.push_str(&table.render());
+}
+
+/// What each kernel leaves to be done: the reason for the kernel after it, and of the last one, for the next chapter.
+fn push_limits(out: &mut String, runs: &[Run]) {
+    let limited: Vec<&Variant> = runs.iter().map(|run| run.variant).filter(|v| !v.limit.is_empty()).collect();
+    if limited.is_empty() {
+        return;
+    }
+    out.push_str("\nwhat holds each back\n");
+    for variant in limited {
+        let line = format!("  {:<19} {}", variant.name, variant.limit);
+        out.push_str(&format!("{}\n", wrapped(&line, &" ".repeat(22))));
+    }
 }
 
 fn push_verdict(out: &mut String, runs: &[Run], statuses: &[Status]) {

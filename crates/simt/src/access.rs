@@ -259,11 +259,22 @@ impl Seen {
 
 /// Which rule a [`Memo`] holds the result of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     SharedLoad,
     SharedStore,
     SharedAtomic,
     Global,
+}
+
+impl Kind {
+    /// Addresses that differ by this many bytes are the same to the rule.
+    #[inline(always)]
+    fn period(self) -> u64 {
+        match self {
+            Kind::Global => 1 << SECTOR_BYTES_LOG2,
+            _ => u64::from(WORD_BYTES),
+        }
+    }
 }
 
 /// The last access shape of one instruction and its cost. A loop repeats a shape far more often than it changes it, and
@@ -277,6 +288,25 @@ pub struct Memo {
     phase: u32,
     distances: [i32; LANES],
     passes: Passes,
+    /// The least and the largest distance of an active lane.
+    lowest: i32,
+    highest: i32,
+    /// Distances are multiples of the access size.
+    is_aligned: bool,
+    is_row: bool,
+}
+
+/// What is known of an access without another look at its lanes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known {
+    /// Address of the first active lane.
+    pub first: u64,
+    /// First byte of the lowest lane, and of the highest.
+    pub lowest: u64,
+    pub highest: u64,
+    pub passes: Passes,
+    /// Active lanes lie side by side: each its number times the access size after where lane 0 lies.
+    pub is_row: bool,
 }
 
 impl Default for Memo {
@@ -288,7 +318,18 @@ impl Default for Memo {
 impl Memo {
     /// Holds the empty access, which costs nothing.
     pub fn new() -> Memo {
-        Memo { kind: Kind::SharedLoad, bytes: 0, mask: 0, phase: 0, distances: [0; LANES], passes: Passes::default() }
+        Memo {
+            kind: Kind::SharedLoad,
+            bytes: 0,
+            mask: 0,
+            phase: 0,
+            distances: [0; LANES],
+            passes: Passes::default(),
+            lowest: 0,
+            highest: 0,
+            is_aligned: false,
+            is_row: false,
+        }
     }
 
     /// [`shared_load`], remembered.
@@ -322,6 +363,49 @@ impl Memo {
         global_atomic_sectors(bytes, mask, addresses)
     }
 
+    /// What is remembered of an access at the addresses `row` plus `offset`, if it is of the last one's shape and aligned.
+    #[inline(always)]
+    pub(crate) fn recall(&self, kind: Kind, bytes: u32, mask: u32, row: &[u64; 32], offset: u64) -> Option<Known> {
+        let base = row[first_lane(mask)?];
+        let mut differ = 0;
+        if mask == u32::MAX {
+            for (lane, &distance) in self.distances.iter().enumerate() {
+                differ |= row[lane].wrapping_sub(base) ^ i64::from(distance) as u64;
+            }
+        } else {
+            for (lane, &distance) in self.distances.iter().enumerate() {
+                let differs = row[lane].wrapping_sub(base) ^ i64::from(distance) as u64;
+                differ |= if mask & (1 << lane) != 0 { differs } else { 0 };
+            }
+        }
+        self.known(kind, bytes, mask, base.wrapping_add(offset), differ == 0)
+    }
+
+    /// The same for addresses of 32 bits.
+    #[inline(always)]
+    pub(crate) fn recall32(&self, kind: Kind, bytes: u32, mask: u32, row: &[u32; 32], offset: u32) -> Option<Known> {
+        let base = row[first_lane(mask)?];
+        let mut differ = 0;
+        for (lane, &distance) in self.distances.iter().enumerate() {
+            let differs = row[lane].wrapping_sub(base) ^ distance as u32;
+            differ |= if mask & (1 << lane) != 0 { differs } else { 0 };
+        }
+        self.known(kind, bytes, mask, u64::from(base.wrapping_add(offset)), differ == 0)
+    }
+
+    #[inline(always)]
+    fn known(&self, kind: Kind, bytes: u32, mask: u32, first: u64, is_same: bool) -> Option<Known> {
+        let phase = (first % kind.period()) as u32;
+        let aligned = self.is_aligned && first & u64::from(bytes - 1) == 0;
+        (is_same && aligned && self.same_access(kind, bytes, mask, phase)).then(|| Known {
+            first,
+            lowest: first.wrapping_add_signed(i64::from(self.lowest)),
+            highest: first.wrapping_add_signed(i64::from(self.highest)),
+            passes: self.passes,
+            is_row: self.is_row,
+        })
+    }
+
     #[inline(always)]
     fn shared(
         &mut self,
@@ -332,7 +416,7 @@ impl Memo {
         addresses: &[u32; 32],
     ) -> Passes {
         let base = addresses[first_lane(mask).unwrap_or(0)];
-        let phase = base % WORD_BYTES;
+        let phase = base % kind.period() as u32;
         if self.same_access(kind, bytes, mask, phase) {
             let mut differ = 0;
             for (lane, &distance) in self.distances.iter().enumerate() {
@@ -345,7 +429,8 @@ impl Memo {
         }
         let passes = rule(bytes, mask, addresses);
         let distances = std::array::from_fn(|lane| addresses[lane].wrapping_sub(base) as i32);
-        *self = Memo { kind, bytes, mask, phase, distances, passes };
+        *self = Memo { kind, bytes, mask, phase, distances, passes, ..Memo::new() };
+        self.describe();
         passes
     }
 
@@ -359,7 +444,7 @@ impl Memo {
         addresses: &[u64; 32],
     ) -> u32 {
         let base = addresses[first_lane(mask).unwrap_or(0)];
-        let phase = (base % (1 << SECTOR_BYTES_LOG2)) as u32;
+        let phase = (base % kind.period()) as u32;
         if self.same_access(kind, bytes, mask, phase) {
             let mut differ = 0;
             for (lane, &distance) in self.distances.iter().enumerate() {
@@ -400,6 +485,47 @@ impl Memo {
             }
         }
         let passes = Passes { wavefronts: sectors, conflicts: 0 };
-        *self = Memo { kind, bytes, mask, phase, distances, passes };
+        *self = Memo { kind, bytes, mask, phase, distances, passes, ..Memo::new() };
+        self.describe();
+    }
+
+    /// Derives from the distances what [`Known`] tells.
+    fn describe(&mut self) {
+        let Some(first) = first_lane(self.mask) else { return };
+        let bytes = self.bytes as i32;
+        (self.is_aligned, self.is_row) = (true, true);
+        for lane in lanes(self.mask) {
+            let distance = self.distances[lane];
+            self.lowest = self.lowest.min(distance);
+            self.highest = self.highest.max(distance);
+            self.is_aligned &= distance % bytes == 0;
+            self.is_row &= distance == (lane - first) as i32 * bytes;
+        }
+    }
+}
+
+/// A [`Memo`] for each order of magnitude of active lanes: the steps of a tree, which one instruction takes in turn, do
+/// not displace each other.
+#[derive(Debug, Clone)]
+pub(crate) struct Memos(Vec<Memo>);
+
+impl Memos {
+    /// One for each power of two up to 32 lanes.
+    const WAYS: usize = 6;
+
+    pub(crate) fn new() -> Memos {
+        Memos(vec![Memo::new(); Memos::WAYS])
+    }
+
+    /// Of an instruction that has no use for one.
+    pub(crate) fn none() -> Memos {
+        Memos(Vec::new())
+    }
+
+    /// That of accesses by the lanes `mask`.
+    #[inline(always)]
+    pub(crate) fn of(&mut self, mask: u32) -> &mut Memo {
+        let way = mask.count_ones().trailing_zeros() as usize;
+        &mut self.0[way.min(Memos::WAYS - 1)]
     }
 }

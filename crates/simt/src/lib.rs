@@ -20,6 +20,40 @@
 //! - `trap` and `brkpt` end the launch; no debugger is there to catch the second.
 //! - Local variables are zero until they are written.
 //!
+//! # How it is fast
+//!
+//! `cargo bench -p simt` measures it; the README has the figures.
+//!
+//! - *Decoding* is done once, when a kernel is loaded: a PTX instruction becomes register code of fixed size (`code::Inst`).
+//!   Literals, parameters and special registers are rows of the register file, filled when a launch or a block starts, so
+//!   that an operand is an index of a row and nothing else. Only rows that may be read before they are written are cleared
+//!   from block to block.
+//! - *Dispatch* is a jump on the operation, and for arithmetic a call through a table of small functions. A split of a warp
+//!   runs until it waits, parts or ends. Nothing is counted in between: code without a jump is counted where a warp comes to
+//!   it and where it leaves it, and a sum over all instructions at the end of the launch makes the counts of each.
+//! - *Lanes* are loops of 32 over whole rows, compiled once for AVX2 and once for any processor. All lanes are computed, and
+//!   those that take part are kept; with all 32 the result goes straight to its row.
+//! - *Accesses are remembered by shape*: the distances between the lanes' addresses, for each load and store and each order
+//!   of magnitude of active lanes, since the steps of a tree come back with every block. If the next access has the same
+//!   shape, one comparison tells wavefronts, conflicts and sectors, alignment and extent, and whether the words lie side by
+//!   side: then one buffer is looked up, one range is checked, and the words are copied (`exec/words.rs`). Everything else
+//!   takes the general way, lane by lane (`exec/memory.rs`).
+//! - *Checks* work on such runs of words too: the shadow of shared memory is three arrays (when, who, where), and 32 words
+//!   are compared with the last barrier at once. Races in global memory are looked for where ranges of blocks met.
+//! - *Host threads* take eight blocks at a time, and share nothing but memory.
+//!
+//! What checks cost in memory: none of it is there for checks that are off. `uninitialised-read` takes one byte for each word of
+//! shared memory and of arrays that the host has not filled. `shared-race` takes 61 bytes for each word of shared memory of
+//! a block that is running, and 60 for each byte once a kernel touches parts of words. `global-race` takes nothing for
+//! pages (of 4 KiB) that are only read or not shared; else up to 96 records of 40 bytes a page, or 100 bytes for each word (or
+//! byte, where accesses are narrower) of a page whose accesses overlap. Blocks side by side keep a copy of each page that they write until the launch ends.
+//!
+//! What was tried and did not help, or not enough: one large function for all arithmetic (the table of small ones is a
+//! sixth faster on the arithmetic mix: a large function saves and restores what its worst part needs); a count at every
+//! instruction; closures handed to `array::map`, which ended up as functions of their own without vector instructions;
+//! one remembered shape for each instruction, which the steps of a tree overwrote; a copy of the rows that the race check
+//! looks at.
+//!
 //! The library does no I/O, knows no CUDA and needs no clock, so it also builds for wasm32.
 
 // A loop over lanes indexes several rows at once; iterators over one of them would hide the others.

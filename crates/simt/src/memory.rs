@@ -295,7 +295,7 @@ impl Memory {
         }
     }
 
-    /// A launch ran without noting what it wrote: from here on everything counts as written.
+    /// A launch will run without noting what it writes: from here on everything counts as written.
     pub(crate) fn forget_unwritten(&mut self) {
         self.buffers_mut().for_each(|buffer| buffer.written = None);
     }
@@ -355,6 +355,27 @@ impl Buffer {
                 }
                 _ => drop(written[index].fetch_or((((1u32 << bytes) - 1) << (offset % 4)) as u8, Relaxed)),
             }
+        }
+    }
+
+    /// Its contents, for reading.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> &[AtomicU32] {
+        &self.words
+    }
+
+    /// Stores a word for each lane of `mask`, that of lane 0 at word `first`; all 32 lie inside.
+    #[inline(always)]
+    pub(crate) fn store_row(&self, first: usize, mask: u32, values: &[u32; 32]) {
+        if self.journal.is_some() {
+            self.save_page(first);
+            self.save_page(first + 31);
+        }
+        let row = &self.words[first..first + 32];
+        let each = || (0..32).filter(|lane| mask & (1 << lane) != 0);
+        each().for_each(|lane: usize| row[lane].store(values[lane], Relaxed));
+        if let Some(written) = &self.written {
+            each().for_each(|lane| written[first + lane].store(0xf, Relaxed));
         }
     }
 

@@ -112,10 +112,16 @@ impl Shadow {
     }
 
     /// A read; races go to `found`.
-    #[inline(always)]
+    #[inline]
     pub fn read(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
+        self.read_of(Layout::of(&access), clocks, access, found);
+    }
+
+    /// The same, of lanes of which it is known how they lie.
+    #[inline(always)]
+    pub(crate) fn read_of(&mut self, layout: Layout, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
         let now = self.tick(clocks, &access);
-        let done = match self.shape(&access) {
+        let done = match self.shape(&access, layout) {
             Shape::Run(run) => self.note_read(&run, &now),
             Shape::Scattered => self.note_scattered_read(&access, &now),
             Shape::Other => false,
@@ -127,10 +133,23 @@ impl Shadow {
 
     /// A write of `values` (low bytes of each lane's value); two lanes that write the same bytes with the same values in one
     /// instruction do not race.
-    #[inline(always)]
+    #[inline]
     pub fn write(&mut self, clocks: &mut Clocks, access: Access<'_>, values: &[u64; 32], found: &mut Vec<Race>) {
+        self.write_of(Layout::of(&access), clocks, access, values, found);
+    }
+
+    /// The same, of lanes of which it is known how they lie.
+    #[inline(always)]
+    pub(crate) fn write_of(
+        &mut self,
+        layout: Layout,
+        clocks: &mut Clocks,
+        access: Access<'_>,
+        values: &[u64; 32],
+        found: &mut Vec<Race>,
+    ) {
         let now = self.tick(clocks, &access);
-        let done = match self.shape(&access) {
+        let done = match self.shape(&access, layout) {
             Shape::Run(run) => self.note_write(&run, &now),
             Shape::Scattered => self.note_scattered_write(&access, &now),
             Shape::Other => false,
@@ -206,26 +225,22 @@ impl Shadow {
         cover.is_some_and(|cover| self.note_write(&cover, now))
     }
 
-    /// How the lanes' words lie.
+    /// The cells that the lanes' words have.
     #[inline(always)]
-    fn shape(&self, access: &Access<'_>) -> Shape {
+    fn shape(&self, access: &Access<'_>, layout: Layout) -> Shape {
         if self.any_split || access.mask == 0 || !matches!(access.bytes, 4 | 8 | 16) {
             return Shape::Other;
         }
-        let first = access.mask.trailing_zeros();
-        let first_address = access.addresses[first as usize];
-        let start = first_address.wrapping_sub(first * access.bytes);
-        let (mut not_rising, mut not_equal) = (0, 0);
-        for (lane, &address) in access.addresses.iter().enumerate() {
-            let active = if access.mask & (1 << lane) != 0 { u32::MAX } else { 0 };
-            not_rising |= active & (address ^ start.wrapping_add(lane as u32 * access.bytes));
-            not_equal |= active & (address ^ first_address);
+        match layout {
+            Layout::SideBySide => {
+                let first = access.mask.trailing_zeros();
+                let start = access.addresses[first as usize].wrapping_sub(first * access.bytes);
+                let run = self.writes.run(start as i32, access.bytes / WORD_BYTES, access.mask);
+                run.map_or(Shape::Other, Shape::Run)
+            }
+            Layout::OnePlace => Shape::Other,
+            Layout::Apart => Shape::Scattered,
         }
-        if not_rising == 0 && start.is_multiple_of(WORD_BYTES) {
-            let run = self.writes.run(start as i32, access.bytes / WORD_BYTES, access.mask);
-            return run.map_or(Shape::Other, Shape::Run);
-        }
-        if not_equal == 0 { Shape::Other } else { Shape::Scattered }
     }
 
     /// The general way: cell after cell. Every lane is checked before a write is noted, or lanes that write one place together
@@ -321,6 +336,36 @@ impl Shadow {
         if matches!(act, Act::Write | Act::Atomic) && report.now.since_unit_barrier(self.readers.used_tick) {
             report.against(&self.readers.first, Hazard::WriteAfterRead, place, lanes);
             report.against(&self.readers.second, Hazard::WriteAfterRead, place, lanes);
+        }
+    }
+}
+
+/// How the lanes of an access lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Rising from lane to lane without a gap, from the start of a word on.
+    SideBySide,
+    /// All on one address.
+    OnePlace,
+    Apart,
+}
+
+impl Layout {
+    #[inline(always)]
+    fn of(access: &Access<'_>) -> Layout {
+        let first = access.mask.trailing_zeros() & 31;
+        let first_address = access.addresses[first as usize];
+        let start = first_address.wrapping_sub(first * access.bytes);
+        let (mut not_rising, mut not_equal) = (0, 0);
+        for (lane, &address) in access.addresses.iter().enumerate() {
+            let active = if access.mask & (1 << lane) != 0 { u32::MAX } else { 0 };
+            not_rising |= active & (address ^ start.wrapping_add(lane as u32 * access.bytes));
+            not_equal |= active & (address ^ first_address);
+        }
+        match () {
+            () if not_rising == 0 && start.is_multiple_of(WORD_BYTES) => Layout::SideBySide,
+            () if not_equal == 0 => Layout::OnePlace,
+            () => Layout::Apart,
         }
     }
 }

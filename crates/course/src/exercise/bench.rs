@@ -43,6 +43,8 @@ pub struct Answer {
     pub lines: Vec<LineCounters>,
     /// Findings of the first launch that had any.
     pub faults: Vec<Fault>,
+    /// Whether it is the second launch that this is of: one that began with what a right one had left in the workspace.
+    pub is_second: bool,
 }
 
 impl Answer {
@@ -104,7 +106,8 @@ impl<'e> Bench<'e> {
         let reference = lab::reference::reference_of(self.exercise.op, numbers);
         let mut answer = Answer::of_nothing(case.ty);
         answer.expected = reference.expected;
-        for _ in 0..if self.exercise.launches == Launches::Twice { 2 } else { 1 } {
+        for launch in 0..if self.exercise.launches == Launches::Twice { 2 } else { 1 } {
+            answer.is_second = launch == 1;
             let (from, additions) = self.reduce(kernel, &mut arrays, case, &mut answer)?;
             let mut left = vec![0; case.ty.bytes() as usize];
             arrays.memory.read(from, &mut left)?;
@@ -207,7 +210,8 @@ impl Answer {
     fn of_nothing(ty: Type) -> Answer {
         let verdict = Verdict { right: true, abs_error: 0.0, error_bound: 0.0 };
         let (result, expected) = (Value::zero(ty), Value::zero(ty));
-        Answer { result, expected, verdict, counters: Counters::default(), lines: Vec::new(), faults: Vec::new() }
+        let (lines, faults) = (Vec::new(), Vec::new());
+        Answer { result, expected, verdict, counters: Counters::default(), lines, faults, is_second: false }
     }
 }
 
@@ -322,7 +326,7 @@ mod tests {
             exercise.launches = launches;
             let bench = Bench::new(&exercise, "k.ptx", &brings_the_count).unwrap();
             let answer = bench.ask(Case { ty: Type::I32, n: 9, block: 64, offset: 0, schedule }).unwrap();
-            assert_eq!(answer.is_right(), right, "{launches:?}: {answer:?}");
+            assert_eq!((answer.is_right(), answer.is_second), (right, !right), "{launches:?}: {answer:?}");
         }
     }
 

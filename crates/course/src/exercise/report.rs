@@ -58,6 +58,9 @@ fn asked(case: Case) -> String {
 
 fn case_text(case: Case, answer: &Answer, contributions: Option<&str>, root: &Path) -> String {
     let mut out = format!("\nfails first at {}\n", asked(case));
+    if answer.is_second {
+        out.push_str("the first launch was right; the second began with what the first left in the workspace\n");
+    }
     if !answer.verdict.right {
         out.push_str(&format!("{}\n", wrapped(&wrong_sum(case, answer, contributions), "")));
     }

@@ -41,6 +41,26 @@ pub(super) fn store_predicate(warp: &mut Warp, index: u16, out: u32, mask: u32) 
     }
 }
 
+/// The low halves. (A closure given to `array::map` may end up in a function of its own, and without vectors.)
+#[inline(always)]
+pub(super) fn narrowed(values: &[u64; 32]) -> [u32; 32] {
+    let mut out = [0; 32];
+    for lane in 0..32 {
+        out[lane] = values[lane] as u32;
+    }
+    out
+}
+
+/// Zero-extended.
+#[inline(always)]
+pub(super) fn widened(values: &[u32; 32]) -> [u64; 32] {
+    let mut out = [0; 32];
+    for lane in 0..32 {
+        out[lane] = u64::from(values[lane]);
+    }
+    out
+}
+
 /// One function for each group of the table: `shape!(ww_w, a: w, b: w => w)`.
 macro_rules! shape {
     ($name:ident, $($arg:ident : $row:ident = $field:ident),+ => w) => {
@@ -97,27 +117,74 @@ shape!(dww_d, a: d = a, b: w = b, c: w = c => d);
 shape!(ww_p, a: w = a, b: w = b => p);
 shape!(dd_p, a: d = a, b: d = b => p);
 
+/// An operation of the table on the rows that an instruction names.
+type Operation = unsafe fn(&mut Warp, &Inst, u32);
+
 macro_rules! dispatch {
     ($($shape:ident { $($name:ident = $($text:literal)+ : $f:expr;)* })*) => {
-        #[inline(always)]
-        fn execute_inline(warp: &mut Warp, alu: Alu, inst: &Inst, mask: u32) {
-            match alu { $($(Alu::$name => $shape(warp, inst, mask, $f),)*)* }
+        /// Each operation is a small function of its own: one large one would save and restore all that its worst part needs.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(non_snake_case)] // named after the table
+        mod avx2 {
+            use super::*;
+            $($(
+                #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+                pub(super) fn $name(warp: &mut Warp, inst: &Inst, mask: u32) {
+                    $shape(warp, inst, mask, $f);
+                }
+            )*)*
         }
+
+        #[allow(non_snake_case)] // named after the table
+        mod baseline {
+            use super::*;
+            $($(
+                pub(super) fn $name(warp: &mut Warp, inst: &Inst, mask: u32) {
+                    $shape(warp, inst, mask, $f);
+                }
+            )*)*
+        }
+
+        /// In the order of [`Alu`].
+        #[cfg(target_arch = "x86_64")]
+        static AVX2: &[Operation] = &[$($(avx2::$name,)*)*];
+        static BASELINE: &[Operation] = &[$($(baseline::$name,)*)*];
     };
 }
 alu_table!(dispatch);
 
-two_clones! {
-    impl Warp {
-        /// Executes one operation of the table. A comparison leaves its result in `self.compared`.
-        alu, alu_avx2, alu_baseline = alu_inline(&mut self, alu: Alu, inst: &Inst, mask: u32);
-    }
-}
-
 impl Warp {
+    /// Executes one operation of the table. A comparison leaves its result in `self.compared`.
     #[inline(always)]
-    fn alu_inline(&mut self, alu: Alu, inst: &Inst, mask: u32) {
-        execute_inline(self, alu, inst, mask);
+    pub(super) fn alu<const AVX2: bool>(&mut self, alu: Alu, inst: &Inst, mask: u32) {
+        if matches!(alu, Alu::RemU32 | Alu::DivU32)
+            && let Some(divisor) = self.common_power(inst)
+        {
+            // No vector unit divides integers, and 32 divisions one by one would cost more than ten other instructions.
+            return match alu {
+                Alu::RemU32 => w_w(self, inst, mask, |a| a & (divisor - 1)),
+                _ => w_w(self, inst, mask, |a| a >> divisor.trailing_zeros()),
+            };
+        }
+        #[cfg(target_arch = "x86_64")]
+        if AVX2 {
+            // SAFETY: only code reached from `Machine::run_avx2` instantiates AVX2 = true, and that is entered only where
+            // the processor has the features that these functions are compiled for.
+            return unsafe { self::AVX2[alu as usize](self, inst, mask) };
+        }
+        // SAFETY: these functions are safe ones.
+        unsafe { BASELINE[alu as usize](self, inst, mask) }
+    }
+
+    /// What operand `b` of all lanes is, if it is one power of two.
+    #[inline(always)]
+    fn common_power(&self, inst: &Inst) -> Option<u32> {
+        let row = &self.w[usize::from(inst.b)].0;
+        let mut differ = 0;
+        for lane in 0..32 {
+            differ |= row[lane] ^ row[0];
+        }
+        (differ == 0 && row[0].is_power_of_two()).then_some(row[0])
     }
 }
 
@@ -234,6 +301,31 @@ mod tests {
                 Row::P => (u64::from(warp.compared >> lane & 1), expected),
             };
             assert_eq!(found, expected, "{opcode} of {sources:x?}: {found:x}, exactly {expected:x}");
+        }
+    }
+
+    #[test]
+    fn a_common_power_divides_as_any_other_number() {
+        let inst = Inst { d: 2, a: 0, b: 1, ..Inst::NOP };
+        for (divisor, opcode, alu) in
+            (0..33).flat_map(|bit| [(bit, "rem.u32", Alu::RemU32), (bit, "div.u32", Alu::DivU32)])
+        {
+            let divisor = 1u32.checked_shl(divisor).unwrap_or(0);
+            let mut warp = Warp::new(0, &Code { rows32: 3, ..Code::default() });
+            let (mut seed, mask) = (u64::from(divisor), 0xffff_0fff);
+            warp.w[0].0.iter_mut().for_each(|value| *value = telling(&mut seed) as u32);
+            warp.w[1].0 = [divisor; 32];
+            warp.w[2].0 = [7; 32];
+            let a = warp.w[0].0;
+            warp.alu::<false>(alu, &inst, mask);
+            for lane in 0..32 {
+                let expected = match alu {
+                    _ if mask >> lane & 1 == 0 => 7,
+                    Alu::RemU32 => a[lane].checked_rem(divisor).unwrap_or(u32::MAX),
+                    _ => a[lane].checked_div(divisor).unwrap_or(u32::MAX),
+                };
+                assert_eq!(warp.w[2].0[lane], expected, "{opcode} {} by {divisor}", a[lane]);
+            }
         }
     }
 

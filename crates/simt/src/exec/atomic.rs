@@ -106,14 +106,14 @@ impl Machine<'_> {
         match place {
             Place::Shared => {
                 let at = span.at.map(|a| a as u32);
-                let passes = self.memos[pc as usize].shared_atomic(bytes, mask, &at);
+                let passes = self.memos[pc as usize].of(mask).shared_atomic(bytes, mask, &at);
                 self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
                 self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
                 self.record(place, mask, span, passes, 0);
                 self.atomic_shared(env, warp, pc, op, env.rank, mask, bytes, &at, b, c, old);
             }
             Place::Global => {
-                let sectors = self.memos[pc as usize].global_atomic_sectors(bytes, mask, &span.at);
+                let sectors = self.memos[pc as usize].of(mask).global_atomic_sectors(bytes, mask, &span.at);
                 self.counts[pc as usize].sectors += u64::from(sectors);
                 self.record(place, mask, span, Passes::default(), sectors);
                 if self.context.side_by_side {

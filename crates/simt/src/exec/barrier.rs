@@ -29,11 +29,24 @@ struct Named {
     /// Waiting threads whose predicate held.
     yes: u32,
     waiting_threads: u32,
+    /// Warps that have come, as bits.
+    warps: u32,
 }
 
 impl Named {
+    /// As before anybody came. The lists keep their room: barriers open by the million.
+    fn restart(&mut self, opening: u32) {
+        let Named { waiting, come, .. } = std::mem::take(self);
+        *self = Named { opening, waiting, come, ..Named::default() };
+        self.waiting.clear();
+        self.come.clear();
+    }
+
     fn come(&mut self, warp: &Warp, active: u32) {
-        match self.come.iter_mut().find(|(at, ..)| *at == warp.index) {
+        let warps = self.warps;
+        self.warps |= 1 << warp.index;
+        let before = self.come.iter_mut().filter(|_| warps & (1 << warp.index) != 0);
+        match before.into_iter().find(|(at, ..)| *at == warp.index) {
             Some((_, lanes, whole)) => {
                 *lanes |= active;
                 *whole = warp.live & !*lanes == 0;
@@ -70,6 +83,8 @@ struct Opened {
 #[derive(Debug, Default)]
 pub(super) struct Barriers {
     named: [Named; 16],
+    /// Those that somebody came to since the block began, as bits.
+    used: u32,
     opened: Vec<Opened>,
     /// By warp: lanes that have arrived at the cluster's barrier, lanes whose arrival has been answered, and the last arrival.
     arrived: Vec<u32>,
@@ -80,8 +95,8 @@ pub(super) struct Barriers {
 impl Barriers {
     /// As a block of so many warps finds them.
     pub(super) fn restart(&mut self, warps: usize) {
-        if self.named.iter().any(|named| named.opening > 0 || !named.come.is_empty()) {
-            self.named = Default::default();
+        for named in bits(std::mem::take(&mut self.used)) {
+            self.named[named].restart(0);
         }
         self.opened.clear();
         for lanes in [&mut self.arrived, &mut self.answered, &mut self.arrived_at] {
@@ -95,6 +110,11 @@ impl Barriers {
         let named = &self.named[id as usize & 15];
         named.expected.map(|expected| (expected, named.slots()))
     }
+}
+
+/// The numbers of the bits that are set.
+fn bits(of: u32) -> impl Iterator<Item = usize> {
+    super::memory::lanes(of)
 }
 
 /// Split `at` executes a barrier instruction with the lanes `active`. True if it now waits.
@@ -113,6 +133,7 @@ pub(super) fn meet(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Ins
 fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active: u32) -> bool {
     let id = warp.first32(inst.a, active) & 15;
     let count = (inst.b != NONE).then(|| warp.first32(inst.b, active));
+    env.barriers.used |= 1 << id;
     let named = &mut env.barriers.named[id as usize];
     named.come(warp, active);
     named.expected = named.expected.max(count);
@@ -150,17 +171,17 @@ impl Environment {
     /// Barrier `id` opens; with `everybody`, for all threads of the block.
     fn open(&mut self, id: u32, everybody: bool) {
         let named = &mut self.barriers.named[id as usize];
-        let done = std::mem::take(named);
-        named.opening = done.opening.wrapping_add(1);
-        self.barriers.opened.push(Opened { id, opening: done.opening, yes: done.yes, threads: done.waiting_threads });
+        let (opening, handed) = (named.opening, named.handed.take());
+        self.barriers.opened.push(Opened { id, opening, yes: named.yes, threads: named.waiting_threads });
         if let Some(clocks) = &mut self.team.clocks {
-            let threads = done.waiting.iter().map(|(_, lanes)| lanes.count_ones()).sum::<u32>();
-            if done.handed.is_none() && (everybody || threads == self.threads) {
+            let threads = named.waiting.iter().map(|(_, lanes)| lanes.count_ones()).sum::<u32>();
+            if handed.is_none() && (everybody || threads == self.threads) {
                 clocks.block_barrier(self.rank);
             } else {
-                clocks.meet(&done.waiting, done.handed.unwrap_or_default());
+                clocks.meet(&named.waiting, handed.unwrap_or_default());
             }
         }
+        named.restart(opening.wrapping_add(1));
     }
 }
 
@@ -168,7 +189,7 @@ impl Block {
     /// Opens the barriers that everybody has reached, and lets those go on who wait at an open one. True if any did.
     pub(super) fn release_barriers(&mut self, machine: &mut Machine<'_>) -> bool {
         let live: u32 = self.warps.iter().map(|warp| warp.live.count_ones()).sum();
-        for id in 0..16u32 {
+        for id in bits(self.env.barriers.used).map(|id| id as u32) {
             let named = &self.env.barriers.named[id as usize];
             if named.expected.is_some() {
                 // Lanes may have ended since their warp came.
@@ -190,7 +211,7 @@ impl Block {
             }
             self.env.open(id, true);
         }
-        let opened = std::mem::take(&mut self.env.barriers.opened);
+        let mut opened = std::mem::take(&mut self.env.barriers.opened);
         for warp in self.warps.iter_mut().filter(|_| !opened.is_empty()) {
             for at in 0..warp.splits.len() {
                 let State::AtBarrier(id, opening) = warp.splits[at].state else { continue };
@@ -202,7 +223,10 @@ impl Block {
             }
             warp.merge();
         }
-        !opened.is_empty()
+        let any = !opened.is_empty();
+        opened.clear();
+        self.env.barriers.opened = opened;
+        any
     }
 
     /// Whether every thread that is left has arrived at the cluster's barrier.

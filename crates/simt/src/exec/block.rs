@@ -91,6 +91,12 @@ impl Environment {
         }
     }
 
+    /// Whether any check looks at what happens in shared memory.
+    #[inline(always)]
+    pub(super) fn is_watched(&self) -> bool {
+        self.team.clocks.is_some() || !self.shared.written.is_empty()
+    }
+
     /// The same block's shadow, and the clock.
     #[inline(always)]
     pub(super) fn shadow_of(&mut self, rank: u32) -> (Option<&mut Shadow>, Option<&mut Clocks>) {

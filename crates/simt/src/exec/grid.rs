@@ -55,13 +55,13 @@ pub(crate) fn run(
     options: &Options,
 ) -> Result<Outcome, LaunchError> {
     let draft = Draft::new(kernel, memory, launch, options)?;
+    if !options.checks.has(Check::UninitialisedRead) {
+        memory.forget_unwritten();
+    }
     let share = match kernel.code.blocks_communicate || launch.cooperative {
         true => draft.talking(memory),
         false => draft.silent(memory),
     };
-    if !options.checks.has(Check::UninitialisedRead) {
-        memory.forget_unwritten();
-    }
     let (counters, lines) = tally(kernel, &share.counts);
     let trace = options.trace.map(|_| trace(kernel, launch, options.schedule, share.steps, share.dropped_steps));
     let faults = share.findings.into_faults(kernel, memory, draft.dynamic_offset);
@@ -329,7 +329,12 @@ impl Machine<'_> {
         let dropped_steps = self.recorder.dropped;
         let steps = self.recorder.into_steps();
         let suspicious = self.order.map(|order| order.suspicious()).unwrap_or_default();
-        let (counts, findings, printed) = (self.counts, self.findings, self.printed);
+        let (mut counts, findings, printed) = (self.counts, self.findings, self.printed);
+        let (mut issued, mut threads) = (0u64, 0u64);
+        for (counts, edge) in counts.iter_mut().zip(&self.edges) {
+            (issued, threads) = (issued.wrapping_add(edge.issued), threads.wrapping_add(edge.threads));
+            (counts.issued, counts.threads) = (issued, threads);
+        }
         Share { counts, findings, suspicious, steps, dropped_steps, printed, ..Share::default() }
     }
 }

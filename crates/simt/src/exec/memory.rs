@@ -1,7 +1,7 @@
 //! Loads, stores and atomics: addresses, checks, counters, data.
 
 use super::Machine;
-use super::alu::{store32, store64};
+use super::alu::{narrowed, store32, store64, widened};
 use super::block::Environment;
 use super::order::Strength;
 use super::warp::{FULL, Warp};
@@ -48,7 +48,11 @@ pub(super) fn hull(at: &[u64; 32], mask: u32, bytes: u32) -> (u64, u64) {
 /// The lanes of `mask` for which `keep` holds.
 #[inline(always)]
 pub(super) fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
-    (0..32).fold(0, |out, lane| out | (u32::from(mask & (1 << lane) != 0 && keep(lane)) << lane))
+    let mut out = 0;
+    for lane in 0..32 {
+        out |= u32::from(mask & (1 << lane) != 0 && keep(lane)) << lane;
+    }
+    out
 }
 
 /// Indices of the lanes in `mask`.
@@ -76,7 +80,9 @@ fn extend(value: u64, width: Width) -> u64 {
 pub(super) fn addresses(warp: &Warp, inst: &Inst) -> [u64; 32] {
     let offset = inst.imm as u64;
     if inst.e == 1 {
-        warp.w[usize::from(inst.a)].0.map(|base| u64::from(base.wrapping_add(offset as u32)))
+        let mut at = warp.w[usize::from(inst.a)].0;
+        at.iter_mut().for_each(|a| *a = a.wrapping_add(offset as u32));
+        widened(&at)
     } else {
         let mut at = warp.d[usize::from(inst.a)].0;
         at.iter_mut().for_each(|a| *a = a.wrapping_add(offset));
@@ -104,6 +110,9 @@ impl Machine<'_> {
         op: MemOp,
         mask: u32,
     ) {
+        if self.load_words(env, warp, pc, inst, op, mask) {
+            return;
+        }
         if op.vector > 4 {
             return self.load_elements::<VECTOR_MAX>(env, warp, pc, inst, op, mask);
         }
@@ -136,11 +145,15 @@ impl Machine<'_> {
             let register = self.register(inst, op, element);
             let values = &data[element];
             if op.width.wide {
-                let out: [u64; 32] = std::array::from_fn(|lane| extend(values[lane], op.width));
+                let mut out = *values;
+                out.iter_mut().for_each(|value| *value = extend(*value, op.width));
                 store64(warp, register, &out, mask);
             } else {
                 // A 16-bit register may then hold sign bits above its 16: whoever reads one looks at its low half.
-                let out: [u32; 32] = std::array::from_fn(|lane| extend(values[lane], op.width) as u32);
+                let mut out = [0; 32];
+                for lane in 0..32 {
+                    out[lane] = extend(values[lane], op.width) as u32;
+                }
                 store32(warp, register, &out, mask);
             }
         }
@@ -161,6 +174,9 @@ impl Machine<'_> {
         op: MemOp,
         mask: u32,
     ) {
+        if self.store_words(env, warp, pc, inst, op, mask) {
+            return;
+        }
         if op.vector > 4 {
             return self.store_elements::<VECTOR_MAX>(env, warp, pc, inst, op, mask);
         }
@@ -184,7 +200,7 @@ impl Machine<'_> {
             if op.width.wide {
                 *values = warp.d[register].0;
             } else {
-                *values = warp.w[register].0.map(u64::from);
+                *values = widened(&warp.w[register].0);
             }
         }
         let remote = self.remote_lanes(op.target, mask, &span);
@@ -255,8 +271,10 @@ impl Machine<'_> {
             *requests += 1;
         }
         let size = u64::from(span.bytes);
-        let askew =
-            (0..32).fold(0, |all, lane| all | if mask & (1 << lane) != 0 { span.at[lane] & (size - 1) } else { 0 });
+        let mut askew = 0;
+        for lane in 0..32 {
+            askew |= if mask & (1 << lane) != 0 { span.at[lane] & (size - 1) } else { 0 };
+        }
         let (low, high) = hull(&span.at, mask, span.bytes);
         let inside = match place {
             Place::Global | Place::Const => match self.context.memory.buffer(low) {
@@ -319,7 +337,7 @@ impl Machine<'_> {
         let elements = usize::from(op.vector);
         match place {
             Place::Global => {
-                let sectors = self.memos[pc as usize].global_sectors(span.bytes, mask, &span.at);
+                let sectors = self.memos[pc as usize].of(mask).global_sectors(span.bytes, mask, &span.at);
                 self.counts[pc as usize].sectors += u64::from(sectors);
                 self.record(place, mask, span, Passes::default(), sectors);
                 if self.order.is_some() {
@@ -328,8 +346,8 @@ impl Machine<'_> {
                 self.load_global(env, warp, pc, mask, span, width, &mut data[..elements]);
             }
             Place::Shared => {
-                let at = span.at.map(|a| a as u32);
-                let passes = self.memos[pc as usize].shared_load(span.bytes, mask, &at);
+                let at = narrowed(&span.at);
+                let passes = self.memos[pc as usize].of(mask).shared_load(span.bytes, mask, &at);
                 self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
                 self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
                 self.record(place, mask, span, passes, 0);
@@ -462,7 +480,7 @@ impl Machine<'_> {
         let data = &data[..usize::from(op.vector)];
         match place {
             Place::Global => {
-                let sectors = self.memos[pc as usize].global_sectors(span.bytes, mask, &span.at);
+                let sectors = self.memos[pc as usize].of(mask).global_sectors(span.bytes, mask, &span.at);
                 self.counts[pc as usize].sectors += u64::from(sectors);
                 self.record(place, mask, span, Passes::default(), sectors);
                 if self.context.side_by_side {
@@ -515,8 +533,8 @@ impl Machine<'_> {
         data: &[Lanes],
     ) {
         let width = u32::from(op.width.bytes);
-        let at = span.at.map(|a| a as u32);
-        let passes = self.memos[pc as usize].shared_store(span.bytes, mask, &at);
+        let at = narrowed(&span.at);
+        let passes = self.memos[pc as usize].of(mask).shared_store(span.bytes, mask, &at);
         self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
         self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
         self.record(Place::Shared, mask, span, passes, 0);

@@ -7,12 +7,12 @@
 /// instantiates for the clone it belongs to. Clones are functions of their own: inlined into one run loop they would
 /// take the compiler minutes.
 macro_rules! two_clones {
-    ($(#[$m:meta])* impl $type:ty { $($(#[$doc:meta])* $name:ident, $avx2:ident, $baseline:ident = $inline:ident(&mut self, $($arg:ident : $argtype:ty),*);)* }) => {
+    ($(#[$m:meta])* impl $type:ty { $($(#[$doc:meta])* $name:ident, $avx2:ident, $baseline:ident = $inline:ident(&mut self, $($arg:ident : $argtype:ty),*) $(-> $ret:ty)?;)* }) => {
         impl $type {
             $(
                 $(#[$doc])*
                 #[inline(always)]
-                pub(super) fn $name<const AVX2: bool>(&mut self, $($arg: $argtype),*) {
+                pub(super) fn $name<const AVX2: bool>(&mut self, $($arg: $argtype),*) $(-> $ret)? {
                     #[cfg(target_arch = "x86_64")]
                     if AVX2 {
                         // SAFETY: only code reached from `Machine::run_avx2` instantiates AVX2 = true, and that is
@@ -24,12 +24,12 @@ macro_rules! two_clones {
 
                 #[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-                fn $avx2(&mut self, $($arg: $argtype),*) {
+                fn $avx2(&mut self, $($arg: $argtype),*) $(-> $ret)? {
                     self.$inline($($arg),*)
                 }
 
                 #[inline(never)]
-                fn $baseline(&mut self, $($arg: $argtype),*) {
+                fn $baseline(&mut self, $($arg: $argtype),*) $(-> $ret)? {
                     self.$inline($($arg),*)
                 }
             )*
@@ -60,10 +60,11 @@ mod team;
 mod trace;
 mod warp;
 mod watch;
+mod words;
 
 pub(crate) use grid::run;
 
-use crate::access::Memo;
+use crate::access::Memos;
 use crate::code::{Code, Combine, Inst, NONE, Op};
 use crate::launch::{Launch, Options, Schedule};
 use crate::memory::Memory;
@@ -145,6 +146,25 @@ pub(crate) struct Counts {
     pub(crate) requests: [u64; 3],
 }
 
+/// How many more warps and lanes execute an instruction than execute the one before it. Code without a jump is counted where
+/// a warp comes to it and where it leaves it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Edge {
+    issued: u64,
+    threads: u64,
+}
+
+/// What comes after an instruction.
+enum Next {
+    /// The one behind it.
+    On,
+    /// The one behind it, with these lanes.
+    With(u32),
+    /// Another one.
+    To(u32),
+    Stop(Stop),
+}
+
 /// Why a split stopped running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
@@ -159,8 +179,10 @@ enum Stop {
 /// One host thread's view of a launch.
 struct Machine<'k> {
     context: &'k Context<'k>,
+    /// Of each instruction all but how often it was executed: that comes from the edges.
     counts: Vec<Counts>,
-    memos: Vec<Memo>,
+    edges: Vec<Edge>,
+    memos: Vec<Memos>,
     findings: Findings,
     races: Vec<Race>,
     recorder: Recorder,
@@ -182,7 +204,8 @@ impl<'k> Machine<'k> {
         Machine {
             context,
             counts: vec![Counts::default(); length],
-            memos: (0..length).map(|_| Memo::new()).collect(),
+            edges: vec![Edge::default(); length + 1],
+            memos: context.code.insts.iter().map(memos).collect(),
             findings: Findings::default(),
             races: Vec::new(),
             recorder: Recorder::new(context.options.trace),
@@ -216,84 +239,130 @@ impl<'k> Machine<'k> {
     fn run_split<const AVX2: bool>(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Stop {
         let code = self.context.code;
         let (mut pc, mut mask, meet) = (warp.splits[at].pc, warp.splits[at].mask, warp.splits[at].meet);
+        let began = warp.steps;
         let mut left = turn;
+        let mut first = pc;
         let wanted = self.recorder.wants(env.linear);
+        self.recording = false;
         loop {
-            if pc == meet {
-                warp.end(at);
-                return Stop::Blocked;
-            }
-            if left == 0 {
+            if pc == meet || left == 0 {
+                self.passed(first, pc, mask);
+                warp.steps = began + (turn - left);
+                if pc == meet {
+                    warp.end(at);
+                    return Stop::Blocked;
+                }
                 warp.splits[at].pc = pc;
                 return self.end_turn(env, warp, pc, mask);
             }
             left -= 1;
-            warp.steps += 1;
             let inst = &code.insts[pc as usize];
-            let counts = &mut self.counts[pc as usize];
-            counts.issued += 1;
-            counts.threads += u64::from(mask.count_ones());
             let active = guarded(warp, inst, mask);
-            self.recording = wanted && self.recorder.begin(env, warp, pc, mask, active);
-            match inst.op {
-                Op::Alu(alu) => warp.alu::<AVX2>(alu, inst, active),
-                Op::Exact { at, .. } => exact(warp, &code.exact[usize::from(at)], active),
-                Op::Branch => {
-                    let target = inst.imm as u32;
-                    let stay = mask & !active;
-                    if stay == 0 {
-                        pc = target;
-                        continue;
-                    }
-                    if active != 0 {
-                        counts.divergent += 1;
-                        warp.splits[at].mask = mask;
-                        warp.part(at, active, target, pc + 1, inst.reconverge);
-                        return Stop::Blocked;
-                    }
-                }
-                Op::Load(op) => self.load::<AVX2>(env, warp, pc, inst, op, active),
-                Op::Store(op) => self.store::<AVX2>(env, warp, pc, inst, op, active),
-                Op::Atomic(op) => self.atomic::<AVX2>(env, warp, pc, inst, op, active),
-                Op::Call | Op::Return | Op::BranchIndexed if active != 0 => {
-                    match self.transfer(env, warp, at, pc, inst, active) {
-                        Ok(()) => mask = warp.splits[at].mask,
-                        Err(stop) => return stop,
-                    }
-                }
-                Op::LoadFrame(_) | Op::StoreFrame(_) | Op::LocalAddress => self.frame(warp, at, inst, active),
-                Op::Exit => {
-                    mask &= !active;
-                    if leave(warp, at, mask, active) {
-                        return Stop::Blocked;
-                    }
-                }
-                Op::Trap if active != 0 => {
-                    self.findings.trap(self.context, env, warp, pc, active);
-                    return Stop::Fatal;
-                }
-                Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) | Op::ClusterArrive { .. } | Op::ClusterWait => {
-                    warp.splits[at].pc = pc;
-                    if active != 0 && barrier::meet(env, warp, at, inst, active) {
-                        return Stop::Blocked;
-                    }
-                }
-                Op::Fence(scope) => self.fence(env, warp, scope, active),
-                Op::MapShared { .. } | Op::RankOf { .. } => team::address(env, warp, inst, active),
-                Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) | Op::Elect => {
-                    if active != 0 {
-                        match self.collective(env, warp, at, pc, inst, active) {
-                            Some(going_on) => mask = going_on,
-                            None => return Stop::Blocked,
-                        }
-                    }
-                }
-                _ => simple::<AVX2>(warp, inst, active, mask),
+            if wanted {
+                self.recording = self.recorder.begin(env, warp, pc, mask, active);
             }
-            if std::mem::take(&mut self.recording) {
+            match self.execute::<AVX2>(env, warp, at, (pc, mask), inst, active, began + (turn - left)) {
+                Next::On => {}
+                Next::To(target) => {
+                    self.passed(first, pc + 1, mask);
+                    (first, pc) = (target, target);
+                    continue;
+                }
+                Next::With(lanes) => {
+                    self.passed(first, pc + 1, mask);
+                    (first, mask) = (pc + 1, lanes);
+                }
+                Next::Stop(stop) => {
+                    self.passed(first, pc + 1, mask);
+                    warp.steps = began + (turn - left);
+                    return stop;
+                }
+            }
+            if wanted && std::mem::take(&mut self.recording) {
                 self.recorder.values(warp, inst);
             }
             pc += 1;
+        }
+    }
+
+    /// Executes one instruction of split `at`, which is at `pc` with the lanes `mask`; `active` take part. `steps` counts the
+    /// warp's instructions up to this one.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // one call site; a struct would only rename the arguments
+    fn execute<const AVX2: bool>(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        at: usize,
+        (pc, mask): (u32, u32),
+        inst: &Inst,
+        active: u32,
+        steps: u64,
+    ) -> Next {
+        match inst.op {
+            Op::Alu(alu) => warp.alu::<AVX2>(alu, inst, active),
+            Op::Exact { at, .. } => exact(warp, &self.context.code.exact[usize::from(at)], active),
+            Op::Branch => return self.branch(warp, at, (pc, mask), inst, active),
+            Op::Load(op) => self.load::<AVX2>(env, warp, pc, inst, op, active),
+            Op::Store(op) => self.store::<AVX2>(env, warp, pc, inst, op, active),
+            Op::Atomic(op) => self.atomic::<AVX2>(env, warp, pc, inst, op, active),
+            Op::Call | Op::Return | Op::BranchIndexed if active != 0 => {
+                return match self.transfer(env, warp, at, pc, inst, active) {
+                    Ok(()) => Next::With(warp.splits[at].mask),
+                    Err(stop) => Next::Stop(stop),
+                };
+            }
+            Op::LoadFrame(_) | Op::StoreFrame(_) | Op::LocalAddress => self.frame(warp, at, inst, active),
+            Op::Exit => {
+                let rest = mask & !active;
+                return if leave(warp, at, rest, active) { Next::Stop(Stop::Blocked) } else { Next::With(rest) };
+            }
+            Op::Trap if active != 0 => {
+                self.findings.trap(self.context, env, warp, pc, active);
+                return Next::Stop(Stop::Fatal);
+            }
+            Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) | Op::ClusterArrive { .. } | Op::ClusterWait => {
+                warp.splits[at].pc = pc;
+                if active != 0 && barrier::meet(env, warp, at, inst, active) {
+                    return Next::Stop(Stop::Blocked);
+                }
+            }
+            Op::Fence(scope) => self.fence(env, warp, scope, active),
+            Op::MapShared { .. } | Op::RankOf { .. } => team::address(env, warp, inst, active),
+            Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) | Op::Elect
+                if active != 0 =>
+            {
+                let going_on = self.collective::<AVX2>(env, warp, at, pc, inst, active);
+                return going_on.map_or(Next::Stop(Stop::Blocked), Next::With);
+            }
+            _ => simple::<AVX2>(warp, inst, active, mask, steps),
+        }
+        Next::On
+    }
+
+    #[inline(always)]
+    fn branch(&mut self, warp: &mut Warp, at: usize, (pc, mask): (u32, u32), inst: &Inst, active: u32) -> Next {
+        let target = inst.imm as u32;
+        if active == mask {
+            return Next::To(target);
+        }
+        if active == 0 {
+            return Next::On;
+        }
+        self.counts[pc as usize].divergent += 1;
+        warp.splits[at].mask = mask;
+        warp.part(at, active, target, pc + 1, inst.reconverge);
+        Next::Stop(Stop::Blocked)
+    }
+
+    /// The lanes `mask` executed the instructions from `first` to the one before `end`.
+    #[inline(always)]
+    fn passed(&mut self, first: u32, end: u32, mask: u32) {
+        let threads = u64::from(mask.count_ones());
+        for (at, issued, threads) in [(first, 1, threads), (end, u64::MAX, threads.wrapping_neg())] {
+            let edge = &mut self.edges[at as usize];
+            edge.issued = edge.issued.wrapping_add(issued);
+            edge.threads = edge.threads.wrapping_add(threads);
         }
     }
 
@@ -310,6 +379,14 @@ impl<'k> Machine<'k> {
     /// Whether lanes of one warp are ordered by `.sync` instructions only.
     fn lanes_apart(&self) -> bool {
         matches!(self.context.options.schedule, Schedule::Independent { .. })
+    }
+}
+
+/// What is remembered of the accesses of an instruction.
+fn memos(inst: &Inst) -> Memos {
+    match inst.op {
+        Op::Load(_) | Op::Store(_) | Op::Atomic(_) => Memos::new(),
+        _ => Memos::none(),
     }
 }
 
@@ -334,9 +411,9 @@ fn guarded(warp: &Warp, inst: &Inst, mask: u32) -> u32 {
     mask & if inst.guard.negated { !p } else { p }
 }
 
-/// Moves, selections and predicate logic. `mask` is all lanes of the split, `active` those that take part.
+/// Moves, selections and predicate logic. `mask` is all lanes of the split, `active` those that take part; `steps` is the time.
 #[inline(always)]
-fn simple<const AVX2: bool>(warp: &mut Warp, inst: &Inst, active: u32, mask: u32) {
+fn simple<const AVX2: bool>(warp: &mut Warp, inst: &Inst, active: u32, mask: u32, steps: u64) {
     match inst.op {
         Op::Setp(alu, combine, negated) => {
             warp.alu::<AVX2>(alu, inst, active);
@@ -367,9 +444,9 @@ fn simple<const AVX2: bool>(warp: &mut Warp, inst: &Inst, active: u32, mask: u32
         Op::PredMov => store_predicate(warp, inst.d, p(warp, inst.a), active),
         Op::Pack64 | Op::Unpack64 | Op::Pack32 | Op::Unpack32 => repack(warp, inst, active),
         Op::ActiveMask => store32(warp, inst.d, &[mask; 32], active),
-        Op::Clock if inst.imm == 1 => store64(warp, inst.d, &[warp.steps; 32], active),
-        Op::Clock if inst.imm == 2 => store32(warp, inst.d, &[(warp.steps >> 32) as u32; 32], active),
-        Op::Clock => store32(warp, inst.d, &[warp.steps as u32; 32], active),
+        Op::Clock if inst.imm == 1 => store64(warp, inst.d, &[steps; 32], active),
+        Op::Clock if inst.imm == 2 => store32(warp, inst.d, &[(steps >> 32) as u32; 32], active),
+        Op::Clock => store32(warp, inst.d, &[steps as u32; 32], active),
         _ => {}
     }
 }

@@ -9,11 +9,43 @@ use super::{Machine, guarded};
 use crate::code::{FloatMode, Inst, Op, ReduxOp, ShuffleMode, VoteMode};
 use crate::launch::Schedule;
 
+two_clones! {
+    impl Machine<'_> {
+        /// Executes a `.sync` instruction of the warp for those lanes whose mask names only lanes that are here, and
+        /// returns the lanes of split `at` that go on. `None` if none do: the split waits.
+        collective, collective_avx2, collective_baseline = collective_inline(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, pc: u32, inst: &Inst, active: u32) -> Option<u32>;
+    }
+}
+
 impl Machine<'_> {
-    /// Executes a `.sync` instruction of the warp for those lanes whose mask names only lanes that are here, and returns
-    /// the lanes of split `at` that go on. `None` if none do: the split waits.
     #[inline(always)]
-    pub(super) fn collective(
+    fn collective_inline(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        at: usize,
+        pc: u32,
+        inst: &Inst,
+        active: u32,
+    ) -> Option<u32> {
+        let named = warp.first32(mask_row(inst), active);
+        let masks = &warp.w[usize::from(mask_row(inst))].0;
+        let mut differ = 0;
+        for lane in 0..32 {
+            differ |= if active & (1 << lane) != 0 { masks[lane] ^ named } else { 0 };
+        }
+        let lockstep = self.context.options.schedule == Schedule::Lockstep;
+        if differ == 0 && (lockstep || named & warp.live & !active == 0) {
+            // One mask, and all that it names are here, as is the rule.
+            warp.splits[at].pc = pc;
+            self.execute_group(env, warp, pc, inst, named, active);
+            return Some(warp.splits[at].mask);
+        }
+        self.collective_apart(env, warp, at, pc, inst, active)
+    }
+
+    #[inline(never)]
+    fn collective_apart(
         &mut self,
         env: &mut Environment,
         warp: &mut Warp,
@@ -105,22 +137,28 @@ impl Machine<'_> {
             let named = masks[(rest.trailing_zeros() & 31) as usize];
             let group = same_mask(masks, rest, named);
             rest &= !group;
-            if group & !named != 0 {
-                self.findings.mask(env, warp, pc, group & !named, named);
-            }
-            match inst.op {
-                Op::WarpBarrier => {
-                    if let Some(clocks) = &mut env.team.clocks {
-                        clocks.warp_barrier(unit_warp(env.rank, warp.index), group);
-                    }
+            self.execute_group(env, warp, pc, inst, named, group);
+        }
+    }
+
+    /// Executes the instruction for the lanes `group`, which are here and whose mask is `named`.
+    #[inline(always)]
+    fn execute_group(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, named: u32, group: u32) {
+        if group & !named != 0 {
+            self.findings.mask(env, warp, pc, group & !named, named);
+        }
+        match inst.op {
+            Op::WarpBarrier => {
+                if let Some(clocks) = &mut env.team.clocks {
+                    clocks.warp_barrier(unit_warp(env.rank, warp.index), group);
                 }
-                Op::Shuffle(mode) => self.shuffle(env, warp, pc, inst, mode, group),
-                Op::Vote(mode) => vote(warp, inst, mode, group),
-                Op::Match { all, wide } => match_lanes(warp, inst, all, wide, group),
-                Op::Redux(op) => redux(warp, inst, op, group),
-                Op::Elect => elect(warp, inst, named, group),
-                _ => {}
             }
+            Op::Shuffle(mode) => self.shuffle(env, warp, pc, inst, mode, group),
+            Op::Vote(mode) => vote(warp, inst, mode, group),
+            Op::Match { all, wide } => match_lanes(warp, inst, all, wide, group),
+            Op::Redux(op) => redux(warp, inst, op, group),
+            Op::Elect => elect(warp, inst, named, group),
+            _ => {}
         }
     }
 
@@ -128,6 +166,13 @@ impl Machine<'_> {
     fn shuffle(&mut self, env: &Environment, warp: &mut Warp, pc: u32, inst: &Inst, mode: ShuffleMode, here: u32) {
         let row = |reg: u16| warp.w[usize::from(reg)].0;
         let (a, b, c) = (row(inst.a), row(inst.b), row(inst.c));
+        if let Some((out, inside, absent)) = whole_shuffle(mode, &a, &b, &c, here) {
+            if absent != 0 {
+                self.findings.inactive_lane(env, warp, pc, absent);
+            }
+            store32(warp, inst.d, &out, here);
+            return store_predicate(warp, inst.e, inside, here);
+        }
         let mut out = [0; 32];
         let (mut inside, mut absent) = (0u32, 0u32);
         for lane in 0..32u32 {
@@ -153,11 +198,78 @@ impl Machine<'_> {
     }
 }
 
+/// The row of the mask operand.
+#[inline(always)]
+fn mask_row(inst: &Inst) -> u16 {
+    if inst.op == Op::WarpBarrier { inst.a } else { inst.f }
+}
+
 /// The mask operand of each lane.
 #[inline(always)]
 fn member_masks(warp: &Warp, inst: &Inst) -> [u32; 32] {
-    let row = if inst.op == Op::WarpBarrier { inst.a } else { inst.f };
-    warp.w[usize::from(row)].0
+    warp.w[usize::from(mask_row(inst))].0
+}
+
+/// What `here` get, which lanes have a partner, and which of `here` have one that is not here: of a shuffle down or
+/// across the whole warp by a power of two, as reductions have. `None` if it is another.
+#[inline(always)]
+fn whole_shuffle(
+    mode: ShuffleMode,
+    a: &[u32; 32],
+    b: &[u32; 32],
+    c: &[u32; 32],
+    here: u32,
+) -> Option<([u32; 32], u32, u32)> {
+    let first = (here.trailing_zeros() & 31) as usize;
+    let mut differ = (c[first] & 0x1f1f) ^ 0x1f;
+    for lane in 0..32 {
+        let differs = (b[lane] ^ b[first]) | (c[lane] ^ c[first]);
+        differ |= if here & (1 << lane) != 0 { differs } else { 0 };
+    }
+    if differ != 0 {
+        return None;
+    }
+    let out = match (mode, b[first] & 31) {
+        (ShuffleMode::Down, 1) => down::<1>(a),
+        (ShuffleMode::Down, 2) => down::<2>(a),
+        (ShuffleMode::Down, 4) => down::<4>(a),
+        (ShuffleMode::Down, 8) => down::<8>(a),
+        (ShuffleMode::Down, 16) => down::<16>(a),
+        (ShuffleMode::Bfly, 1) => across::<1>(a),
+        (ShuffleMode::Bfly, 2) => across::<2>(a),
+        (ShuffleMode::Bfly, 4) => across::<4>(a),
+        (ShuffleMode::Bfly, 8) => across::<8>(a),
+        (ShuffleMode::Bfly, 16) => across::<16>(a),
+        _ => return None,
+    };
+    let distance = b[first] & 31;
+    if mode == ShuffleMode::Down {
+        let inside = u32::MAX >> distance;
+        return Some((out, inside, here & inside & !(here >> distance)));
+    }
+    let mut partners = 0;
+    for lane in 0..32 {
+        partners |= (here >> (lane ^ distance) & 1) << lane;
+    }
+    Some((out, u32::MAX, here & !partners))
+}
+
+#[inline(always)]
+fn down<const DISTANCE: usize>(a: &[u32; 32]) -> [u32; 32] {
+    let mut out = *a;
+    for lane in 0..32 - DISTANCE {
+        out[lane] = a[lane + DISTANCE];
+    }
+    out
+}
+
+#[inline(always)]
+fn across<const DISTANCE: usize>(a: &[u32; 32]) -> [u32; 32] {
+    let mut out = *a;
+    for lane in 0..32 {
+        out[lane] = a[lane ^ DISTANCE];
+    }
+    out
 }
 
 /// The lanes of `of` whose mask is `named`.
@@ -249,4 +361,40 @@ fn float_extreme(x: u32, y: u32, mode: FloatMode, pick: fn(u32, u32) -> u32) -> 
     }
     let magnitude = |bits: u32| if mode.abs { bits & 0x7fff_ffff } else { bits };
     pick(magnitude(x), magnitude(y))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shuffles_of_a_whole_warp_are_what_ptx_defines() {
+        let a: [u32; 32] = std::array::from_fn(|lane| 1000 + lane as u32);
+        let mut found = 0;
+        for (mode, distance) in [ShuffleMode::Down, ShuffleMode::Bfly, ShuffleMode::Up]
+            .into_iter()
+            .flat_map(|m| (0..32).map(move |d| (m, d)))
+        {
+            for here in [u32::MAX, 0xffff, 0x8000_0001, 0x5555_5555, 4] {
+                let Some((out, inside, absent)) = whole_shuffle(mode, &a, &[distance; 32], &[31; 32], here) else {
+                    continue;
+                };
+                found += 1;
+                for lane in 0..32u32 {
+                    let from = if mode == ShuffleMode::Down { lane + distance } else { lane ^ distance };
+                    let is_inside = from < 32;
+                    let from = if is_inside { from } else { lane };
+                    assert_eq!(out[lane as usize], a[from as usize], "{mode:?} {distance}, lane {lane}");
+                    assert_eq!(inside >> lane & 1 == 1, is_inside, "{mode:?} {distance}, lane {lane}");
+                    let is_absent = here >> lane & 1 == 1 && here >> from & 1 == 0;
+                    assert_eq!(absent >> lane & 1 == 1, is_absent, "{mode:?} {distance} {here:x}, lane {lane}");
+                }
+            }
+        }
+        assert_eq!(found, 2 * 5 * 5, "down and across by five powers of two");
+        let mut apart = [1; 32];
+        apart[7] = 2;
+        assert!(whole_shuffle(ShuffleMode::Down, &a, &apart, &[31; 32], u32::MAX).is_none());
+        assert!(whole_shuffle(ShuffleMode::Down, &a, &[1; 32], &[0x101f; 32], u32::MAX).is_none(), "a segment");
+    }
 }

@@ -56,6 +56,15 @@ impl Shared {
         }
     }
 
+    /// From here on the words of the lanes `mask` are written, that of lane 0 being `first`.
+    #[inline(always)]
+    pub(super) fn mark_written(&mut self, first: usize, mask: u32) {
+        let Some(Ok(row)) = self.written.get_mut(first..first + 32).map(<&mut [u8; 32]>::try_from) else { return };
+        for lane in 0..32 {
+            row[lane] |= if mask & (1 << lane) != 0 { 0xf } else { 0 };
+        }
+    }
+
     /// Whether all of the `bytes` (a power of two) there were written.
     #[inline(always)]
     pub(super) fn is_written(&self, at: u32, bytes: u32) -> bool {

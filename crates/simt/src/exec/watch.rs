@@ -1,6 +1,7 @@
 //! What the race checks are told of shared memory.
 
 use super::Machine;
+use super::alu::widened;
 use super::block::Environment;
 use super::memory::{Lanes, Place, Span, filter, lanes};
 use super::order::Strength;
@@ -9,8 +10,8 @@ use super::warp::Warp;
 use crate::code::MemOp;
 use crate::fault::Code;
 use crate::launch::Check;
-use crate::race::Access;
 use crate::race::global::Act;
+use crate::race::{Access, Layout};
 
 impl Machine<'_> {
     /// Initialisation check of an atomic on global memory, which reads what it changes.
@@ -61,16 +62,29 @@ impl Machine<'_> {
         at: &[u32; 32],
     ) {
         self.watch_shared_written(env, warp, pc, env.rank, mask, bytes, at);
+        self.watch_race_read(env, warp, op, Access { warp: 0, mask, pc, bytes, addresses: at }, None);
+    }
+
+    /// Race check of a read of shared memory; `layout` where it is known.
+    #[inline(always)]
+    pub(super) fn watch_race_read(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        op: MemOp,
+        access: Access<'_>,
+        layout: Option<Layout>,
+    ) {
+        let access = Access { warp: unit_warp(env.rank, warp.index), ..access };
         let strength = Strength::of(op, Act::Read);
         if strength.is_flag() {
-            self.watch_shared_flag(env, warp, strength, env.rank, mask, at);
+            self.watch_shared_flag(env, warp, strength, env.rank, access.mask, access.addresses);
         }
         if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
-            let access = Access { warp: unit_warp(env.rank, warp.index), mask, pc, bytes, addresses: at };
-            if strength.is_flag() {
-                shadow.flag(clocks, access, &mut self.races);
-            } else {
-                shadow.read(clocks, access, &mut self.races);
+            match layout {
+                _ if strength.is_flag() => shadow.flag(clocks, access, &mut self.races),
+                Some(layout) => shadow.read_of(layout, clocks, access, &mut self.races),
+                None => shadow.read(clocks, access, &mut self.races),
             }
             self.take_races(env, env.rank);
         }
@@ -83,6 +97,30 @@ impl Machine<'_> {
                 self.findings.race(env, owner, &race);
             }
         }
+    }
+
+    /// Race check of a store of one word a lane to the block's own shared memory, its lanes side by side.
+    #[inline(always)]
+    pub(super) fn watch_row_store(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        op: MemOp,
+        access: Access<'_>,
+        values: &[u32; 32],
+    ) {
+        let access = Access { warp: unit_warp(env.rank, warp.index), ..access };
+        let strength = Strength::of(op, Act::Write);
+        if strength.is_flag() {
+            self.watch_shared_flag(env, warp, strength, env.rank, access.mask, access.addresses);
+        }
+        let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) else { return };
+        if strength.is_flag() {
+            shadow.atomic(clocks, access, &mut self.races);
+        } else {
+            shadow.write_of(Layout::SideBySide, clocks, access, &widened(values), &mut self.races);
+        }
+        self.take_races(env, env.rank);
     }
 
     /// Race checks of a store to the shared memory of the block of rank `owner`.

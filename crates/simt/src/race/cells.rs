@@ -50,8 +50,8 @@ pub(super) trait Cover {
     fn mask(&self) -> u32;
     /// Which lane owns each word of a part.
     fn owners(&self, part: usize) -> &[u32; LANES];
-    /// What `field` holds for each word of a part.
-    fn gather<T: Copy + Default>(&self, part: usize, field: &[T]) -> [T; LANES];
+    /// What `field` holds for each word of a part; `room` is for those that do not lie side by side.
+    fn gather<'a, T: Copy>(&self, part: usize, field: &'a [T], room: &'a mut [T; LANES]) -> &'a [T; LANES];
     /// Overwrites the cells of a part. False if lanes share one (it then names them all).
     fn set(&self, part: usize, cells: &mut Cells, now: &Now) -> bool;
 }
@@ -89,8 +89,8 @@ impl Cover for Run {
     }
 
     #[inline(always)]
-    fn gather<T: Copy + Default>(&self, part: usize, field: &[T]) -> [T; LANES] {
-        <[T; LANES]>::try_from(&field[self.range(part)]).unwrap_or([T::default(); LANES])
+    fn gather<'a, T: Copy>(&self, part: usize, field: &'a [T], room: &'a mut [T; LANES]) -> &'a [T; LANES] {
+        <&[T; LANES]>::try_from(&field[self.range(part)]).unwrap_or(room)
     }
 
     #[inline(always)]
@@ -125,8 +125,11 @@ impl Cover for Scattered {
     }
 
     #[inline(always)]
-    fn gather<T: Copy + Default>(&self, part: usize, field: &[T]) -> [T; LANES] {
-        std::array::from_fn(|lane| field[self.cells[lane] as usize + part])
+    fn gather<'a, T: Copy>(&self, part: usize, field: &'a [T], room: &'a mut [T; LANES]) -> &'a [T; LANES] {
+        for (value, &cell) in room.iter_mut().zip(&self.cells) {
+            *value = field[cell as usize + part];
+        }
+        room
     }
 
     #[inline(always)]
@@ -137,8 +140,13 @@ impl Cover for Scattered {
             cells.site[cell] = now.site;
             cells.lanes[cell] = 1 << lane;
         }
-        let kept = self.gather(part, &cells.lanes);
-        let apart = (0..LANES).all(|lane| self.mask & (1 << lane) == 0 || kept[lane] == 1 << lane);
+        let mut room = [0; LANES];
+        let kept = self.gather(part, &cells.lanes, &mut room);
+        let mut shared = 0;
+        for lane in 0..LANES {
+            shared |= if self.mask & (1 << lane) != 0 { kept[lane] ^ (1 << lane) } else { 0 };
+        }
+        let apart = shared == 0;
         if !apart {
             self.cells.iter().for_each(|&cell| cells.lanes[cell as usize + part] = 0);
             for (lane, &cell) in self.cells.iter().enumerate() {
@@ -256,16 +264,18 @@ impl Cells {
     #[inline(always)]
     fn any_live(&self, cover: &impl Cover, now: &Now, says_so: impl Fn(u32, u32, u32) -> u32) -> bool {
         for part in 0..cover.parts() {
-            let ticks = cover.gather(part, &self.tick);
+            let mut room = [0; LANES];
+            let ticks = cover.gather(part, &self.tick, &mut room);
             let mut any = 0;
-            for tick in ticks {
+            for &tick in ticks {
                 any |= all_ones_if(tick >= now.unit_base);
             }
             if any == 0 {
                 continue;
             }
-            let lanes = cover.gather(part, &self.lanes);
-            let sites = cover.gather(part, &self.site);
+            let (mut room_lanes, mut room_sites) = ([0; LANES], [0; LANES]);
+            let lanes = cover.gather(part, &self.lanes, &mut room_lanes);
+            let sites = cover.gather(part, &self.site, &mut room_sites);
             let (owners, mask, warp) = (cover.owners(part), cover.mask(), now.warp());
             let block = block_of(now.site);
             let mut any = 0;

@@ -477,3 +477,13 @@ impl Report<'_> {
         self.found.push(Race { hazard, address, earlier, later });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_check_remembers_is_as_large_as_the_crate_s_head_says() {
+        assert_eq!([size_of::<Span>(), size_of::<Cell>()], [40, 100]);
+    }
+}

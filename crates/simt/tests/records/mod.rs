@@ -18,27 +18,35 @@ pub struct Reasons {
 }
 
 impl Reasons {
-    /// Reads `[[difference]]` tables; `keys` are those that name what differs, and each table has a `reason` too.
+    /// Reads `[[difference]]` tables; `keys` are those that name what differs, one text or several, and each table has a
+    /// `reason` too.
     pub fn read(path: &Path, keys: &[&str]) -> Reasons {
         let file = path.file_name().unwrap().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{file}: {error}"));
         let mut known = BTreeSet::new();
         for entry in table.get("difference").and_then(toml::Value::as_array).into_iter().flatten() {
-            let word = |key: &str| entry.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned();
-            assert!(word("reason").len() > 20, "{file}: no reason: {entry:?}");
-            let words: Vec<String> = keys.iter().map(|key| word(key)).filter(|word| !word.is_empty()).collect();
-            assert!(!words.is_empty(), "{file}: no {}: {entry:?}", keys.join(" or "));
-            assert!(known.insert(words.join(" ")), "{file}: twice: {}", words.join(" "));
+            assert!(words(entry, "reason").iter().any(|reason| reason.len() > 20), "{file}: no reason: {entry:?}");
+            let mut names = vec![String::new()];
+            for values in keys.iter().map(|key| words(entry, key)).filter(|values| !values.is_empty()) {
+                let with = |name: &String| values.iter().map(|v| format!("{name} {v}").trim().to_owned()).collect();
+                names = names.iter().flat_map::<Vec<String>, _>(with).collect();
+            }
+            for name in names {
+                assert!(!name.is_empty(), "{file}: no {}: {entry:?}", keys.join(" or "));
+                assert!(!known.contains(&name), "{file}: twice: {name}");
+                known.insert(name);
+            }
         }
         Reasons { file, known, met: BTreeSet::new(), unexplained: Vec::new() }
     }
 
-    /// A difference was met: either of `names` may stand in the file, the special one first.
-    pub fn meet(&mut self, names: &[String], what: &str) {
-        match names.iter().find(|name| self.known.contains(*name)) {
-            Some(name) => drop(self.met.insert(name.clone())),
-            None => self.unexplained.push(format!("{}: {what}", names[0])),
+    /// A difference was met, of that name.
+    pub fn meet(&mut self, name: &str, what: &str) {
+        if self.known.contains(name) {
+            self.met.insert(name.to_owned());
+        } else {
+            self.unexplained.push(format!("{name}: {what}"));
         }
     }
 
@@ -53,6 +61,16 @@ impl Reasons {
         );
         let idle: Vec<&String> = self.known.difference(&self.met).collect();
         assert!(idle.is_empty(), "{file} explains what does not differ: {idle:?}");
+    }
+}
+
+/// A key's text, or its texts where it has several.
+fn words(entry: &toml::Value, key: &str) -> Vec<String> {
+    let text = |value: &toml::Value| value.as_str().map(str::to_owned);
+    match entry.get(key) {
+        Some(toml::Value::Array(values)) => values.iter().filter_map(text).collect(),
+        Some(value) => text(value).into_iter().collect(),
+        None => Vec::new(),
     }
 }
 

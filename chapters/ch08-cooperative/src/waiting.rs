@@ -1,0 +1,29 @@
+//! What waiting does to the counters, from a small run: the program tells it, and the page includes it.
+
+use lab::text::grouped;
+use lab::{Note, Result, Session, Type, Wish, input, trial};
+
+/// Elements of the small run.
+const N: usize = 1 << 16;
+
+/// Loads of the kernels whose blocks wait, beside those of a kernel whose blocks do not.
+pub fn notes(session: &Session<'_>) -> Result<Vec<Note>> {
+    let loads = |name: &str, ty: Type| -> Result<u64> {
+        let Some(variant) = session.chapter.variant(name) else { return Ok(0) };
+        let run = trial::run_wish(session, variant, Wish::default(), &input::random(ty, N, input::SEED), 0)?;
+        Ok(run.counters.map_or(0, |counters| counters.global_ld_requests))
+    };
+    let (waiting, not) = (loads("grid_sync", Type::I32)?, loads("last_block", Type::I32)?);
+    let (floats, ints) = (loads("single_pass", Type::F32)?, loads("single_pass", Type::I32)?);
+    let facts = [("waiting", waiting), ("not", not), ("floats", floats), ("ints", ints)];
+    let facts = facts.map(|(name, count)| (format!("loads-{name}"), grouped(count)));
+    let text = format!(
+        "{} elements: grid_sync executes {} loads and last_block {}. Most of the difference is blocks that wait and look \
+         again. How often they look is a matter of time, which is not simulated: the loads, branches and instructions \
+         of grid_sync, and of single_pass for floats, are those of this schedule and of no card.",
+        grouped(N as u64),
+        grouped(waiting),
+        grouped(not),
+    );
+    Ok(vec![Note { variant: "grid_sync", text, facts: facts.to_vec() }])
+}

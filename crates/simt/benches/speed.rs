@@ -1,0 +1,171 @@
+//! How many warp-instructions a second the simulator executes: `cargo bench -p simt`.
+//!
+//! The throughput that criterion prints counts PTX instructions, once for each warp that executes one, so `Melem/s`
+//! reads as million warp-instructions a second. Counters are part of every run; `no checks` leaves out what has a switch,
+//! `all checks` looks for every fault. Everything runs on one host thread but the group `threads`.
+
+#![allow(missing_docs)] // criterion's macros write a main without any
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use simt::{Checks, Kernel, Launch, Memory, Options, Program};
+
+/// Elements of the chapters' inputs.
+const N: u32 = 1 << 20;
+
+/// What a kernel takes, in its order.
+#[derive(Clone, Copy)]
+enum Arg {
+    Input,
+    /// An array of so many bytes, zero at first.
+    Array(u32),
+    Number(u32),
+}
+
+struct Case {
+    slug: &'static str,
+    kernel: &'static str,
+    grid: u32,
+    block: u32,
+    args: &'static [Arg],
+}
+
+/// The launches that the chapters make for an input of `N` elements.
+const CASES: &[Case] = &[
+    Case {
+        slug: "ch01-naive",
+        kernel: "interleaved_modulo_i32",
+        grid: N / 256,
+        block: 256,
+        args: &[Arg::Input, Arg::Array(N / 64), Arg::Number(N)],
+    },
+    Case {
+        slug: "ch03-sequential",
+        kernel: "sequential_i32",
+        grid: N / 256,
+        block: 256,
+        args: &[Arg::Input, Arg::Array(N / 64), Arg::Number(N)],
+    },
+    Case {
+        slug: "ch05-unroll",
+        kernel: "unroll_shuffle_i32",
+        grid: N / 512,
+        block: 256,
+        args: &[Arg::Input, Arg::Array(N / 128), Arg::Number(N)],
+    },
+    Case {
+        slug: "ch07-coarsening",
+        kernel: "vectorised_v16_i32",
+        grid: N / 2048,
+        block: 256,
+        args: &[Arg::Input, Arg::Array(N / 512), Arg::Number(N)],
+    },
+    Case {
+        slug: "ch08-cooperative",
+        kernel: "last_block_i32",
+        grid: 512,
+        block: 256,
+        args: &[Arg::Input, Arg::Array(4), Arg::Number(N), Arg::Array(4 * 512), Arg::Array(8)],
+    },
+    Case {
+        slug: "ch08-cooperative",
+        kernel: "single_pass_t256u2_i32",
+        grid: 512,
+        block: 256,
+        args: &[Arg::Input, Arg::Array(4), Arg::Number(N), Arg::Array(16 * 513), Arg::Number(0), Arg::Number(2)],
+    },
+];
+
+/// A launch ready to run, with what it runs on.
+struct Ready {
+    name: String,
+    kernel: Kernel,
+    memory: Memory,
+    launch: Launch,
+}
+
+impl Ready {
+    fn new(name: &str, ptx: &str, kernel: &str, grid: u32, block: u32, args: &[Arg]) -> Ready {
+        let program = Program::load(name, ptx).unwrap_or_else(|error| panic!("{error}"));
+        let mut memory = Memory::new();
+        let mut array = |name: &str, bytes: &[u8]| {
+            let address = memory.alloc(name, bytes.len() as u64, 4).expect("room for the array");
+            memory.write(address, bytes).expect("the array is there");
+            address.to_le_bytes().to_vec()
+        };
+        let input: Vec<u8> = (0..N).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let args = args.iter().map(|arg| match *arg {
+            Arg::Input => array("in", &input),
+            Arg::Array(bytes) => array("array", &vec![0; bytes as usize]),
+            Arg::Number(number) => number.to_le_bytes().to_vec(),
+        });
+        let args = args.collect();
+        let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
+        Ready {
+            name: name.to_owned(),
+            kernel: program.kernel(kernel).unwrap_or_else(|error| panic!("{error}")),
+            memory,
+            launch: Launch { grid, block, shared_bytes: 0, cooperative: false, cluster: None, args },
+        }
+    }
+
+    fn of(case: &Case) -> Ready {
+        let path = format!("{}/../../kernels/ptx/{}.ptx", env!("CARGO_MANIFEST_DIR"), case.slug);
+        let ptx = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let name = format!("{}/{}", &case.slug[..4], case.kernel);
+        Ready { name, ..Ready::new(&path, &ptx, case.kernel, case.grid, case.block, case.args) }
+    }
+
+    /// Warp-instructions executed.
+    fn run(&mut self, options: &Options) -> u64 {
+        let outcome = simt::run(&self.kernel, &mut self.memory, &self.launch, options);
+        let outcome = outcome.unwrap_or_else(|error| panic!("{error}"));
+        assert!(outcome.faults.is_empty(), "{}: {:?}", self.name, outcome.faults);
+        outcome.counters.inst_executed
+    }
+}
+
+fn options(checks: Checks, threads: usize) -> Options {
+    Options { checks, threads, ..Options::default() }
+}
+
+fn measure(criterion: &mut Criterion, group: &str, id: BenchmarkId, ready: &mut Ready, options: &Options) {
+    let mut group = criterion.benchmark_group(group);
+    group.throughput(Throughput::Elements(ready.run(options)));
+    group.bench_function(id, |bencher| bencher.iter(|| ready.run(options)));
+    group.finish();
+}
+
+/// Arithmetic without memory: integers and floats, 32 and 64 bits, comparisons and a loop.
+fn arithmetic(criterion: &mut Criterion) {
+    let mut ready = Ready::new("alu_mix", include_str!("alu_mix.ptx"), "alu_mix", 32, 256, &[Arg::Array(4 << 13)]);
+    measure(criterion, "alu", BenchmarkId::from_parameter("mix"), &mut ready, &options(Checks::NONE, 1));
+}
+
+fn chapters(criterion: &mut Criterion) {
+    for case in CASES {
+        let mut ready = Ready::of(case);
+        for (checks, name) in [(Checks::NONE, "no checks"), (Checks::ALL, "all checks")] {
+            let id = BenchmarkId::new(ready.name.clone(), name);
+            measure(criterion, "kernels", id, &mut ready, &options(checks, 1));
+        }
+    }
+}
+
+/// The same launch on one host thread and on two; blocks that talk to each other take turns on one whatever is asked for.
+fn threads(criterion: &mut Criterion) {
+    let mut ready = Ready::of(&CASES[2]);
+    for (checks, name) in [(Checks::NONE, "no checks"), (Checks::ALL, "all checks")] {
+        for threads in [1, 2] {
+            measure(criterion, "threads", BenchmarkId::new(name, threads), &mut ready, &options(checks, threads));
+        }
+    }
+}
+
+criterion::criterion_group!(
+    name = benches;
+    config = Criterion::default().sample_size(20).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+    targets = arithmetic, chapters, threads
+);
+criterion::criterion_main!(benches);
