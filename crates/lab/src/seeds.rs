@@ -116,7 +116,7 @@ fn text(session: &Session<'_>, numbers: &Numbers, asked: u64, (all, left_out): (
         out.push_str(&check_lines(run, *status));
         out.push_str(&match status.fails() {
             true => format!("      first under seed {seed}: --schedule independent:{seed} repeats it\n"),
-            false => format!("      and so under each of the {asked} seeds\n"),
+            false => format!("      judged the same under each of the {asked} seeds; shown is the last\n"),
         });
     }
     out.push_str(&not_run_lines(session, left_out));
@@ -174,7 +174,7 @@ mod tests {
             "first under seed 0: --schedule independent:0 repeats it",
             "found in unroll_volatile under seed 0",
             "error[shared-race]",
-            "and so under each of the 4 seeds",
+            "judged the same under each of the 4 seeds",
         ] {
             assert!(text.contains(part), "{part} is not in {text}");
         }

@@ -5,11 +5,10 @@
 //! knows what their threads released and it acquired: a [`Beyond`], a map that shares its branches with the maps it was
 //! made from, so that handing on what a thousand blocks did costs a pointer.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::clocks::Tick;
-
-const LANES: usize = 32;
 
 /// Lanes of one warp and the tick before which their past is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,48 +32,46 @@ impl Known {
         Known { all: tick, parts: Vec::new() }
     }
 
-    /// The tick before which what `lane` of `warp` did is known.
-    pub fn of(&self, warp: u32, lane: usize) -> Tick {
+    /// Where the parts of `warp` are.
+    fn places(&self, warp: u32) -> Range<usize> {
         let first = self.parts.partition_point(|part| u32::from(part.warp) < warp);
         let own = self.parts[first..].iter().take_while(|part| u32::from(part.warp) == warp);
-        let tick = own.filter(|part| part.lanes & (1 << lane) != 0).map(|part| part.tick).max();
-        tick.map_or(self.all, |tick| tick.max(self.all))
+        first..first + own.count()
+    }
+
+    /// The tick before which what `lane` of `warp` did is known.
+    pub fn of(&self, warp: u32, lane: usize) -> Tick {
+        let own = self.parts[self.places(warp)].iter().find(|part| part.lanes & (1 << lane) != 0);
+        own.map_or(self.all, |part| part.tick.max(self.all))
+    }
+
+    /// The lanes of `warp` of which parts say what they did before `tick`.
+    fn lanes_until(&self, warp: u32, tick: Tick) -> u32 {
+        let own = self.parts[self.places(warp)].iter().filter(|part| part.tick >= tick);
+        own.fold(0, |lanes, part| lanes | part.lanes)
     }
 
     /// Learns what `lanes` of `warp` did before `tick`.
     pub fn add(&mut self, warp: u32, lanes: u32, tick: Tick) {
-        if tick <= self.all || lanes == 0 {
+        let new = lanes & !self.lanes_until(warp, tick);
+        if tick <= self.all || new == 0 {
             return;
         }
-        let ticks: [Tick; LANES] = std::array::from_fn(|lane| {
-            let own = self.of(warp, lane);
-            if lanes & (1 << lane) != 0 { own.max(tick) } else { own }
-        });
-        self.set_warp(warp as u16, &ticks);
-    }
-
-    /// Replaces what is known of one warp.
-    fn set_warp(&mut self, warp: u16, ticks: &[Tick; LANES]) {
-        let first = self.parts.partition_point(|part| part.warp < warp);
-        let end = self.parts.partition_point(|part| part.warp <= warp);
-        let mut left = u32::MAX;
-        let mut parts = Vec::new();
-        while left != 0 {
-            let tick = ticks[left.trailing_zeros() as usize];
-            let lanes = (0..LANES).filter(|&lane| ticks[lane] == tick).fold(0, |all, lane| all | 1 << lane) & left;
-            left &= !lanes;
-            if tick > self.all {
-                parts.push(Part { warp, lanes, tick });
-            }
+        let places = self.places(warp);
+        let mut parts = self.parts[places.clone()].to_vec();
+        parts.iter_mut().for_each(|part| part.lanes &= !new);
+        match parts.iter_mut().find(|part| part.tick == tick) {
+            Some(part) => part.lanes |= new,
+            None => parts.push(Part { warp: warp as u16, lanes: new, tick }),
         }
-        self.parts.splice(first..end, parts);
+        parts.retain(|part| part.lanes != 0);
+        self.parts.splice(places, parts);
     }
 
     /// Whether everything in `other` is known here too.
     fn covers(&self, other: &Known) -> bool {
-        let known = |part: &Part| {
-            (0..LANES).all(|lane| part.lanes & (1 << lane) == 0 || self.of(u32::from(part.warp), lane) >= part.tick)
-        };
+        let known =
+            |part: &Part| part.tick <= self.all || part.lanes & !self.lanes_until(u32::from(part.warp), part.tick) == 0;
         // `all` of a unit speaks of more warps than parts can name.
         self.all >= other.all && other.parts.iter().all(known)
     }
