@@ -84,3 +84,8 @@ pub use fault::{Code, Fault, Site};
 pub use launch::{Check, Checks, Launch, LaunchError, Options, Outcome, Schedule, run};
 pub use memory::{Memory, MemoryError};
 pub use program::{Kernel, LoadError, Parameter, Program};
+
+/// The example of the README, so that it stays true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
