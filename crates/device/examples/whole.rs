@@ -19,6 +19,9 @@ mod request;
 #[path = "../../simt/src/bin/simt/spec.rs"]
 mod spec;
 #[allow(dead_code, reason = "the command of the simulator uses the rest")]
+#[path = "../../simt/src/bin/simt/trace.rs"]
+mod trace;
+#[allow(dead_code, reason = "the command of the simulator uses the rest")]
 #[path = "../../simt/src/bin/simt/values.rs"]
 mod values;
 
@@ -143,8 +146,10 @@ fn read(file: &Path) -> Result<(String, Request)> {
     let options = request::options(file).map_err(anyhow::Error::msg)?;
     let words = ["simt".to_owned(), "run".to_owned(), file.display().to_string()].into_iter().chain(options);
     match CommandLine::try_parse_from(words).with_context(|| format!("the head of {}", file.display()))?.command {
-        command_line::Command::Run(request) => Ok((text, request)),
-        command_line::Command::Kernels { .. } => bail!("{}: the head asks for no run", file.display()),
+        command_line::Command::Run(request) => Ok((text, *request)),
+        command_line::Command::Kernels { .. } | command_line::Command::Instructions => {
+            bail!("{}: the head asks for no run", file.display())
+        }
     }
 }
 

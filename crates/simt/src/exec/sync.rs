@@ -257,9 +257,7 @@ fn whole_shuffle(
 #[inline(always)]
 fn down<const DISTANCE: usize>(a: &[u32; 32]) -> [u32; 32] {
     let mut out = *a;
-    for lane in 0..32 - DISTANCE {
-        out[lane] = a[lane + DISTANCE];
-    }
+    out[..32 - DISTANCE].copy_from_slice(&a[DISTANCE..]);
     out
 }
 
