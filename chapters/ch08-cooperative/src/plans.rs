@@ -55,6 +55,7 @@ pub fn one_launch(ask: &Ask, name: &str, state: &[Slot]) -> Plan {
 pub fn grid_sync(ask: &Ask) -> Plan {
     let mut plan = one_launch(ask, "grid_sync", &[]);
     plan.passes[0].cooperative = true;
+    plan.passes[0].waits = true;
     plan
 }
 
@@ -180,6 +181,8 @@ pub fn launch(ask: &Ask, shape: Shape) -> Plan {
     let args =
         vec![Slot::Input, Slot::Sums(0), Slot::Elements, Slot::State, Slot::Number(spread.into()), Slot::Number(ahead)];
     let kernel = ask.entry("single_pass", &format!("t{block}u{unroll}"));
-    let pass = Pass { overlaps: true, ..Pass::new(kernel, grid, block, ask.n, depth, args) };
+    // Integers do not: their last block finds the others' sum in the word.
+    let waits = ask.ty != Type::I32 && grid > 1;
+    let pass = Pass { overlaps: true, waits, ..Pass::new(kernel, grid, block, ask.n, depth, args) };
     Plan { passes: vec![pass], sums: vec![1], state_words: 2 * u64::from(grid) + 2 }
 }

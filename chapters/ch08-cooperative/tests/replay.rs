@@ -48,6 +48,8 @@ fn the_profilers_counts_are_the_simulators() -> Result<()> {
         record.cases.len()
     );
     assert!(arbitrated < compared / 2, "most launches should be free of it");
+    let of_meetings = comparison.of_meetings;
+    assert!(of_meetings < compared / 10, "{of_meetings}: those of grid_sync and cluster, and few of theirs");
     assert!(comparison.compared > 0, "the record has no counter that is address-exact");
     assert!(comparison.differences.is_empty(), "{}", comparison.differences.join("\n"));
     Ok(())

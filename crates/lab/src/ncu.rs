@@ -12,7 +12,7 @@ use simt::{Metric, Tier};
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::input::{SEED, random};
-use crate::plan::Wish;
+use crate::plan::{Pass, Wish};
 use crate::record::{OPTIONS, load_json, path};
 use crate::reference::reference;
 use crate::session::{Job, Session};
@@ -22,6 +22,8 @@ use crate::{Chapter, Variant};
 const WAVEFRONTS: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_";
 const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_";
 const ATOM: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum";
+const GLOBAL_LOADS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+const GLOBAL_STORES: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum";
 const RED: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum";
 /// Of the H200 that the files come from: with no more blocks than this, each has a multiprocessor to itself.
 const MULTIPROCESSORS: u64 = 132;
@@ -91,6 +93,8 @@ pub struct Comparison {
     pub compared: usize,
     /// Those of them that only the arbitration between warps of a full multiprocessor explains.
     pub arbitrated: usize,
+    /// Those of launches whose blocks meet, which no address decides: see [`meeting`].
+    pub of_meetings: usize,
     /// Those that disagree, a line each.
     pub differences: Vec<String>,
 }
@@ -109,14 +113,14 @@ pub fn load(root: &Path, slug: &str, name: &str) -> Result<Option<NcuRecord>> {
 /// A kernel that the chapter does not have, or a grid that it would not launch.
 pub fn compare(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Comparison> {
     let mut comparison = Comparison::default();
-    for (case, counters) in simulate(chapter, root, record)? {
-        compare_case(case, &counters, &mut comparison);
+    for (case, counters, pass) in simulate(chapter, root, record)? {
+        compare_case(case, &counters, &pass, &mut comparison);
     }
     Ok(comparison)
 }
 
-/// The counters of each profiled launch on the simulator.
-fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result<Vec<(&'r NcuCase, Counters)>> {
+/// The counters of each profiled launch on the simulator, and the launch.
+fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result<Vec<(&'r NcuCase, Counters, Pass)>> {
     let options = SimOptions { checks: Checks::NONE, ..OPTIONS };
     let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
     let launch = |case: &'r NcuCase| {
@@ -124,12 +128,14 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
         let (variant, ty) = case.kernel(chapter).ok_or_else(unknown)?;
         let wish = if variant.plan.is_none() { Wish::block(case.block.total() as u32) } else { Wish::default() };
         let plan = session.plan(variant, ty, case.n, wish)?;
-        let planned = plan.passes.get(case.launch).map(|pass| (pass.kernel.as_str(), u64::from(pass.grid)));
         let found = (case.kernel.as_str(), case.grid.total());
-        if planned != Some(found) {
+        let planned = plan.passes.into_iter().nth(case.launch);
+        let Some(pass) = planned.filter(|pass| found == (pass.kernel.as_str(), u64::from(pass.grid))) else {
             let n = case.n;
-            return Err(Error::Usage(format!("n = {n}: {found:?} was profiled, and the plan has {planned:?}")));
-        }
+            return Err(Error::Usage(format!(
+                "n = {n}: {found:?} was profiled, and the plan has another launch there"
+            )));
+        };
         let input = random(ty, case.n as usize, SEED);
         let reference = reference(&input);
         let job = Job { variant, wish, input: &input, reference: &reference, offset: 0 };
@@ -139,7 +145,7 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
         } else {
             session.launches(job)?.into_iter().nth(case.launch).unwrap_or_default()
         };
-        Ok((case, report.counters.unwrap_or_default()))
+        Ok((case, report.counters.unwrap_or_default(), pass))
     };
     record.cases.iter().map(launch).collect()
 }
@@ -167,16 +173,16 @@ pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Strin
     let firsts = |variant: &Variant| {
         let is_own =
             |case: &NcuCase| case.kernel(chapter).is_some_and(|(v, ty)| v.name == variant.name && ty == Type::I32);
-        let mut own: Vec<_> = cases.iter().filter(|(case, _)| is_own(case)).collect();
+        let mut own: Vec<_> = cases.iter().filter(|(case, ..)| is_own(case)).collect();
         // Of the launches of one run, the widest.
-        own.sort_by_key(|(case, _)| std::cmp::Reverse((case.n, case.grid.total())));
-        own.dedup_by_key(|(case, _)| case.n);
+        own.sort_by_key(|(case, ..)| std::cmp::Reverse((case.n, case.grid.total())));
+        own.dedup_by_key(|(case, ..)| case.n);
         own.truncate(2);
         own
     };
     let mut out = String::from("| kernel | n | counter | on the card | simulated |\n|---|--:|---|--:|--:|\n");
     for variant in chapter.variants {
-        for (case, counters) in firsts(variant) {
+        for (case, counters, _) in firsts(variant) {
             for (plain, key) in ROWS {
                 let Some((on_card, here)) = both(case, counters, key) else { continue };
                 if on_card != 0.0 || here != 0.0 {
@@ -218,7 +224,7 @@ impl NcuCase {
     }
 }
 
-fn compare_case(case: &NcuCase, counters: &Counters, comparison: &mut Comparison) {
+fn compare_case(case: &NcuCase, counters: &Counters, pass: &Pass, comparison: &mut Comparison) {
     for metric in METRICS.iter().filter(|metric| metric.tier == Tier::AddressExact) {
         let Some((measured, simulated)) = both(case, counters, metric.key) else { continue };
         comparison.compared += 1;
@@ -227,10 +233,27 @@ fn compare_case(case: &NcuCase, counters: &Counters, comparison: &mut Comparison
             comparison.arbitrated += usize::from(surplus != 0.0);
             continue;
         }
+        if meeting(pass, metric.key) {
+            comparison.of_meetings += 1;
+            continue;
+        }
         comparison
             .differences
             .push(format!("{} n={} {}: measured {measured}, simulated {simulated}", case.kernel, case.n, metric.key));
     }
+}
+
+/// Whether this counter of a launch whose blocks meet depends on more than addresses. Blocks that wait look as often as time
+/// allows, and lanes that waited go on when each has found what it waits for, alone or together. The atomics of the grid's
+/// barrier are generic ones, which the card counts as passes through shared memory wherever they lead, in the way of other
+/// accesses. Of the loads from the shared memory of a cluster the card counts
+/// those that stay in their block.
+fn meeting(pass: &Pass, key: &str) -> bool {
+    let is_shared = |op: &str| [WAVEFRONTS, CONFLICTS].iter().any(|prefix| key.strip_prefix(*prefix) == Some(op));
+    let of_waiting = pass.waits && [GLOBAL_LOADS, GLOBAL_STORES].contains(&key);
+    let of_grid = pass.cooperative && (is_shared("st.sum") || is_shared("atom.sum"));
+    let of_cluster = pass.cluster > 1 && is_shared("ld.sum");
+    of_waiting || of_grid || of_cluster
 }
 
 /// Passes through shared memory that the warps of a full multiprocessor took from each other. The hardware counts each as

@@ -86,6 +86,9 @@ pub struct Pass {
     pub args: Vec<Slot>,
     /// Whether all its blocks must be resident together, so that they can wait for each other.
     pub cooperative: bool,
+    /// Whether blocks wait for each other: how often they look, and which lanes go on together, is a matter of time, and so
+    /// is what is counted of it.
+    pub waits: bool,
     /// Blocks of one cluster; 1 where there are none.
     pub cluster: u32,
     /// Whether it may start while the launch before it ends: it waits for it in its own code (programmatic dependent
@@ -96,7 +99,18 @@ pub struct Pass {
 impl Pass {
     /// A plain launch.
     pub fn new(kernel: String, grid: u32, block: u32, elements: u64, depth: u64, args: Vec<Slot>) -> Pass {
-        Pass { kernel, grid, block, elements, depth, args, cooperative: false, cluster: 1, overlaps: false }
+        Pass {
+            kernel,
+            grid,
+            block,
+            elements,
+            depth,
+            args,
+            cooperative: false,
+            waits: false,
+            cluster: 1,
+            overlaps: false,
+        }
     }
 }
 
