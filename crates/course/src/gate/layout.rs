@@ -57,13 +57,21 @@ pub fn rust_files(root: &Path) -> Result<Findings> {
 const SLUG_PLACES: [&str; 5] =
     ["kernels/{}.cu", "kernels/ptx/{}.ptx", "chapters/{}/Cargo.toml", "book/src/{}.md", "book/src/generated/{}"];
 
-/// One slug names the same lesson everywhere; a slug that is found in one place must be in all.
-pub fn slugs(root: &Path, lessons: &[&str]) -> Result<Findings> {
+/// One slug names the same lesson everywhere; a slug that is found in one place must be in all. `more_kernels` are files of
+/// kernels that a lesson has beside its own.
+pub fn slugs(root: &Path, lessons: &[&str], more_kernels: &[&str]) -> Result<Findings> {
     let mut findings = Findings::new("slugs");
     let mut found: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for place in SLUG_PLACES {
         for slug in slugs_at(root, place)? {
             found.entry(slug).or_default().insert(place);
+        }
+    }
+    for kernels in more_kernels {
+        findings.examined += 1;
+        let places = found.remove(*kernels).unwrap_or_default();
+        for missing in SLUG_PLACES[..2].iter().filter(|place| !places.contains(*place)) {
+            findings.problems.push(format!("{}: missing: a variant names it", missing.replace("{}", kernels)));
         }
     }
     for lesson in lessons {
@@ -194,15 +202,16 @@ mod tests {
             ("book/src/ch01-a.md", ""),
             ("book/src/generated/ch01-a/facts.md", ""),
         ];
-        assert_eq!(slugs(tree(&whole).path(), &["ch01-a"]).unwrap().problems, Vec::<String>::new());
+        assert_eq!(slugs(tree(&whole).path(), &["ch01-a"], &[]).unwrap().problems, Vec::<String>::new());
 
         let mut broken = whole.to_vec();
         broken[3].0 = "book/src/ch01-b.md";
-        let problems = slugs(tree(&broken).path(), &["ch01-a"]).unwrap().problems;
+        let problems = slugs(tree(&broken).path(), &["ch01-a"], &["ch01-more"]).unwrap().problems;
+        assert!(problems.contains(&"kernels/ch01-more.cu: missing: a variant names it".to_owned()), "{problems:?}");
         assert!(problems.contains(&"book/src/ch01-a.md: missing: every lesson has one".to_owned()), "{problems:?}");
         assert!(problems.contains(&"kernels/ch01-b.cu: missing: every lesson has one".to_owned()), "{problems:?}");
         assert!(problems.iter().any(|problem| problem.starts_with("ch01-b: not in the list")), "{problems:?}");
-        assert_eq!(slugs(tree(&[]).path(), &[]).unwrap().examined, 0);
+        assert_eq!(slugs(tree(&[]).path(), &[], &[]).unwrap().examined, 0);
     }
 
     #[test]
