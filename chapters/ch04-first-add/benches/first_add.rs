@@ -2,7 +2,7 @@
 
 #![allow(missing_docs)] // criterion's macros write a main without any
 
-#[path = "../../speed.rs"]
+#[path = "../../../crates/lab/benches/chapter/mod.rs"]
 mod speed;
 
 fn kernels(criterion: &mut criterion::Criterion) {
