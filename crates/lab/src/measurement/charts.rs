@@ -166,7 +166,13 @@ fn blocks(record: &Measurement, lessons: &[&Chapter]) -> Plot {
 fn ladder(record: &Measurement, lessons: &[&Chapter]) -> Result<String> {
     let Some(n) = record.one_size(Type::I32) else { return figure::placeholder("Every kernel", MISSING) };
     let mut cases: Vec<&MeasuredCase> = record.timed(Type::I32).filter(|case| case.n == n).collect();
-    cases.sort_by_key(|case| (case.chapter.is_none(), case.chapter.clone()));
+    // As the lessons have them; the library and torch after them.
+    let place = |case: &&MeasuredCase| {
+        let lesson = lessons.iter().position(|lesson| Some(lesson.slug) == case.chapter.as_deref());
+        let variants = lesson.map_or(&[][..], |at| lessons[at].variants);
+        (case.chapter.is_none(), case.chapter.clone(), variants.iter().position(|variant| variant.name == case.name))
+    };
+    cases.sort_by_key(place);
     let bar = |case: &&MeasuredCase| {
         let slug = case.chapter.as_deref().unwrap_or_default();
         let is_wrong = !case.ok || is_taught_as_wrong(lessons, slug, &case.name);

@@ -89,7 +89,7 @@ pub fn report(yours: &Measurement, books: Option<&Measurement>, lessons: &[&Chap
     }
     page.push_str(&format!(
         "<h2>Where the figures come from</h2>\n{}</main>\n</html>\n",
-        provenance_sheet(yours).html()
+        provenance_sheet(yours, "").html()
     ));
     files.push(("index.html".to_owned(), page));
     Ok(files)

@@ -116,7 +116,8 @@ pub(crate) fn alignment(record: &Measurement) -> String {
 
 /// `provenance.md`: the card, the software, the day, the method; and that the record is stale, if it is.
 pub(crate) fn provenance(record: &Measurement, stale: &[String]) -> String {
-    let mut out = provenance_sheet(record).markdown();
+    // As code, so that two hyphens stay two.
+    let mut out = provenance_sheet(record, "`").markdown();
     out.push_str(&format!("\n**Method.** {}\n", sentence(&record.method)));
     if !stale.is_empty() {
         let reasons: String = stale.iter().map(|why| format!("- {why}\n")).collect();
@@ -125,7 +126,8 @@ pub(crate) fn provenance(record: &Measurement, stale: &[String]) -> String {
     out
 }
 
-pub(crate) fn provenance_sheet(record: &Measurement) -> Sheet {
+/// `quote` stands before and after what was typed.
+pub(crate) fn provenance_sheet(record: &Measurement, quote: &str) -> Sheet {
     let mut sheet = Sheet::new(2, ["what", "as measured"]);
     let mut known = |what: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -147,7 +149,7 @@ pub(crate) fn provenance_sheet(record: &Measurement) -> Sheet {
     known("wrong results", Some(grouped(record.cases.iter().filter(|case| !case.ok).count() as u64)));
     known("day", Some(day(&record.date).to_owned()));
     known("commit", record.commit.clone());
-    known("command", Some(record.command.clone()));
+    known("command", Some(format!("{quote}{}{quote}", record.command)));
     sheet
 }
 
