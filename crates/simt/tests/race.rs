@@ -205,6 +205,20 @@ fn a_barrier_of_half_a_warp_orders_that_half() {
     assert_eq!(block.races().len(), 1);
 }
 
+/// Lane 31's read lies behind the barrier for warp 1, and lane 8's, by the same instruction, does not.
+#[test]
+fn a_read_before_an_arrival_is_not_named_with_one_behind_it() {
+    let mut block = Block::new(true);
+    block.read(0, 1 << 31, 1, 4, &[0; 32]);
+    let mut arrived = Arrivals::default();
+    block.clocks.arrive(&mut arrived, 0, FULL);
+    block.clocks.meet(&[(1, FULL)], arrived);
+    block.read(0, 1 << 8, 1, 4, &[0; 32]);
+    block.write(1, 1, 2, 4, &[0; 32]);
+    let found = block.races();
+    assert_eq!((found.len(), found[0].earlier), (1, (0, 1 << 8, 1)));
+}
+
 #[test]
 fn a_warp_of_twenty_lanes_is_whole_when_all_twenty_meet() {
     let mut block = Block::new(true);

@@ -394,7 +394,7 @@ fn takes_over(entry: &Entry, lanes: u32, now: &Now) -> bool {
     !now.is_live(entry.tick, entry.site) || (entry.warp() == now.warp() && entry.lanes == lanes)
 }
 
-/// Whether `entry` is of the same instruction and warp, with no warp barrier since.
+/// Whether `entry` is of the same instruction and warp, and nobody can have learnt of it since.
 #[inline]
 fn joins(entry: &Entry, now: &Now) -> bool {
     entry.site == now.site && entry.tick >= now.merge_base

@@ -67,8 +67,9 @@ struct Warp {
     lanes: u32,
     /// Tick of the last barrier of all its lanes.
     base: Tick,
-    /// Tick of its last barrier of any lanes.
-    last_barrier: Tick,
+    /// Tick of the last time that others may have learnt what some of its lanes did: a barrier of any lanes, a fence, a
+    /// release. What came before is told apart from what comes after.
+    last_split: Tick,
     views: Views,
     fenced: Vec<Fenced>,
     pending: Vec<Pending>,
@@ -113,7 +114,7 @@ impl Clocks {
         let warp = || Warp {
             lanes: u32::MAX,
             base: 1,
-            last_barrier: 1,
+            last_split: 1,
             views: Views::Common,
             fenced: Vec::new(),
             pending: Vec::new(),
@@ -169,7 +170,7 @@ impl Clocks {
             *block = Block { base: self.now, common: common.clone(), tangled: !common.is_empty() };
         }
         for warp in &mut self.warps {
-            (warp.base, warp.last_barrier, warp.views) = (self.now, self.now, Views::Common);
+            (warp.base, warp.last_split, warp.views) = (self.now, self.now, Views::Common);
             warp.pending.clear();
         }
     }
@@ -197,7 +198,7 @@ impl Clocks {
         }
         let now = self.now;
         for warp in &mut self.warps[warps] {
-            (warp.base, warp.last_barrier, warp.views) = (now, now, Views::Common);
+            (warp.base, warp.last_split, warp.views) = (now, now, Views::Common);
             warp.pending.clear();
         }
         self.blocks[block as usize] = Block { base: now, tangled: !joined.is_empty(), common: joined };
@@ -236,7 +237,7 @@ impl Clocks {
             return;
         }
         self.now += 1;
-        self.warps[at].last_barrier = self.now;
+        self.warps[at].last_split = self.now;
         let all = mask & self.warps[at].lanes == self.warps[at].lanes;
         if all && self.warps[at].pending.is_empty() && !matches!(self.warps[at].views, Views::Lanes(_)) {
             self.warps[at].base = self.now;
@@ -303,6 +304,7 @@ impl Clocks {
             return;
         }
         self.now += 1;
+        self.warps[warp as usize].last_split = self.now;
         let mask = if self.lanes_apart { mask } else { u32::MAX };
         let joined = &mut arrived.0;
         match &self.warps[warp as usize].views {
@@ -329,7 +331,7 @@ impl Clocks {
         }
         for (warp, mask) in waited {
             let at = warp as usize;
-            self.warps[at].last_barrier = self.now;
+            self.warps[at].last_split = self.now;
             if mask & self.warps[at].lanes == self.warps[at].lanes {
                 self.warps[at].base = self.now;
             }
@@ -409,6 +411,7 @@ impl Clocks {
         let others = counts.into_iter().map(|pending| Pending { lanes: pending.lanes & !mask, ..pending });
         self.warps[warp as usize].pending.extend(others.filter(|pending| pending.lanes != 0));
         self.now += 1;
+        self.warps[warp as usize].last_split = self.now;
         let moment = self.moment(warp);
         let fenced = &mut self.warps[warp as usize].fenced;
         fenced.iter_mut().for_each(|fenced| fenced.lanes &= !mask);
@@ -478,6 +481,7 @@ impl Clocks {
         let here = self.reach(warp);
         let release = if matches!(order, Order::Release | Order::AcqRel) {
             self.now += 1;
+            self.warps[warp as usize].last_split = self.now;
             Some(Release { scope, released: self.released(warp, lane, &self.moment(warp)) })
         } else {
             let fenced = self.warps[warp as usize].fenced.iter().find(|fenced| fenced.lanes & (1 << lane) != 0);
@@ -517,7 +521,7 @@ impl Clocks {
         };
         let Some(own) = self.warps.get(warp as usize) else { return now };
         if self.lanes_apart {
-            (now.order_base, now.merge_base) = (own.base, own.last_barrier);
+            (now.order_base, now.merge_base) = (own.base, own.last_split);
         }
         if block.tangled {
             now.views = match &own.views {

@@ -17,7 +17,7 @@ pub(super) struct Now {
     pub block_base: Tick,
     /// Entries of the same warp before this tick are ordered before this access.
     pub order_base: Tick,
-    /// Entries of the same warp from this tick on have seen no warp barrier since.
+    /// Of entries of the same warp from this tick on nobody can have learnt.
     pub merge_base: Tick,
     /// Warp and instruction of this access.
     pub site: u32,
