@@ -1,7 +1,7 @@
 //! What the shadow remembers of each word and byte: structures of arrays, so that a run of words is checked at once.
 
 use super::WORD_BYTES;
-use super::clocks::Tick;
+use super::clocks::{Tick, lanes};
 use super::now::{Now, block_of, pc_of, warp_of};
 
 const LANES: usize = 32;
@@ -52,6 +52,8 @@ pub(super) trait Cover {
     fn owners(&self, part: usize) -> &[u32; LANES];
     /// What `field` holds for each word of a part; `room` is for those that do not lie side by side.
     fn gather<'a, T: Copy>(&self, part: usize, field: &'a [T], room: &'a mut [T; LANES]) -> &'a [T; LANES];
+    /// The latest of the ticks of a part, or a later one that is no active lane's.
+    fn newest(&self, part: usize, ticks: &[Tick]) -> Tick;
     /// Overwrites the cells of a part. False if lanes share one (it then names them all).
     fn set(&self, part: usize, cells: &mut Cells, now: &Now) -> bool;
 }
@@ -94,6 +96,15 @@ impl Cover for Run {
     }
 
     #[inline(always)]
+    fn newest(&self, part: usize, ticks: &[Tick]) -> Tick {
+        let mut newest = 0;
+        for &tick in &ticks[self.range(part)][..LANES] {
+            newest = newest.max(tick);
+        }
+        newest
+    }
+
+    #[inline(always)]
     fn set(&self, part: usize, cells: &mut Cells, now: &Now) -> bool {
         let owners = &self.owners[part];
         put(&mut cells.tick[self.range(part)], owners, self.mask, |_| now.tick);
@@ -133,25 +144,24 @@ impl Cover for Scattered {
     }
 
     #[inline(always)]
+    fn newest(&self, part: usize, ticks: &[Tick]) -> Tick {
+        let mut newest = 0;
+        for lane in lanes(self.mask) {
+            newest = ticks[self.cells[lane] as usize + part].max(newest);
+        }
+        newest
+    }
+
+    #[inline(always)]
     fn set(&self, part: usize, cells: &mut Cells, now: &Now) -> bool {
-        for (lane, &cell) in self.cells.iter().enumerate() {
-            let cell = cell as usize + part;
-            cells.tick[cell] = now.tick;
-            cells.site[cell] = now.site;
-            cells.lanes[cell] = 1 << lane;
-        }
-        let mut room = [0; LANES];
-        let kept = self.gather(part, &cells.lanes, &mut room);
-        let mut shared = 0;
-        for lane in 0..LANES {
-            shared |= if self.mask & (1 << lane) != 0 { kept[lane] ^ (1 << lane) } else { 0 };
-        }
-        let apart = shared == 0;
-        if !apart {
-            self.cells.iter().for_each(|&cell| cells.lanes[cell as usize + part] = 0);
-            for (lane, &cell) in self.cells.iter().enumerate() {
-                cells.lanes[cell as usize + part] |= self.mask & (1 << lane);
-            }
+        let mut apart = true;
+        for lane in lanes(self.mask) {
+            let cell = self.cells[lane] as usize + part;
+            // No access but this one has this tick.
+            let joins = cells.tick[cell] == now.tick;
+            cells.lanes[cell] = 1 << lane | if joins { cells.lanes[cell] } else { 0 };
+            (cells.tick[cell], cells.site[cell]) = (now.tick, now.site);
+            apart &= !joins;
         }
         apart
     }
@@ -264,15 +274,11 @@ impl Cells {
     #[inline(always)]
     fn any_live(&self, cover: &impl Cover, now: &Now, says_so: impl Fn(u32, u32, u32) -> u32) -> bool {
         for part in 0..cover.parts() {
-            let mut room = [0; LANES];
-            let ticks = cover.gather(part, &self.tick, &mut room);
-            let mut any = 0;
-            for &tick in ticks {
-                any |= all_ones_if(tick >= now.unit_base);
-            }
-            if any == 0 {
+            if cover.newest(part, &self.tick) < now.unit_base {
                 continue;
             }
+            let mut room = [0; LANES];
+            let ticks = cover.gather(part, &self.tick, &mut room);
             let (mut room_lanes, mut room_sites) = ([0; LANES], [0; LANES]);
             let lanes = cover.gather(part, &self.lanes, &mut room_lanes);
             let sites = cover.gather(part, &self.site, &mut room_sites);

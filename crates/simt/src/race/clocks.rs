@@ -102,8 +102,14 @@ pub struct Clocks {
 }
 
 /// Indices of the lanes in `mask`.
+#[inline(always)]
 pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |lane| mask & (1 << lane) != 0)
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
 }
 
 impl Clocks {
