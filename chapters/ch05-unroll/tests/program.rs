@@ -31,13 +31,7 @@ fn json(args: &[&str]) -> Result<(i32, Value)> {
 
 /// The program refuses with status 2, nothing on standard output, and one message with all of these words.
 fn refuses(args: &[&str], words: &[&str]) -> Result<()> {
-    let ended = sim(args)?;
-    assert_eq!(ended.status, 2, "{args:?}: {}{}", ended.out, ended.err);
-    assert!(ended.out.is_empty(), "{args:?}: {}", ended.out);
-    for word in words {
-        assert!(ended.err.contains(word), "{args:?}: {:?} lacks {word:?}", ended.err);
-    }
-    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    sim(args)?.assert_refused(args, words);
     Ok(())
 }
 

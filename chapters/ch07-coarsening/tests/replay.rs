@@ -1,40 +1,23 @@
 //! The records in data/: the simulator's is recomputed, the GPU's is replayed (bit for bit where additions have an
 //! order), the profiler's is counted again.
 
-use std::path::{Path, PathBuf};
-
 use ch07_coarsening::CHAPTER;
-use lab::{Result, hardware, ncu, record};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join("..")
-}
+use lab::session::built_root;
+use lab::{Result, hardware, ncu, record, trial};
 
 #[test]
 fn the_simulators_record_is_what_it_computes_today() -> Result<()> {
-    let differences = record::check(&CHAPTER, &root())?;
-    assert!(differences.is_empty(), "BLESS=1 rewrites it:\n{}", differences.join("\n"));
-    Ok(())
+    trial::simulators_record(&CHAPTER)
 }
 
 #[test]
 fn the_gpus_results_are_the_simulators() -> Result<()> {
-    let Some(record) = hardware::load(&root(), CHAPTER.slug, "h200")? else {
-        println!("skipped: no data/h200.json yet");
-        return Ok(());
-    };
-    let replay = hardware::replay(&CHAPTER, &root(), &record)?;
-    println!("{} compared, of which {} without an order differ within their bounds", replay.compared, replay.unordered);
-    assert!(replay.compared > 0, "the record has no case");
-    assert!(replay.differences.is_empty(), "{}", replay.differences.join("\n"));
-    let wrong: Vec<_> = record.cases.iter().filter(|case| !case.ok).collect();
-    assert!(wrong.is_empty(), "wrong on the GPU: {wrong:?}");
-    Ok(())
+    trial::gpus_record(&CHAPTER).map(drop)
 }
 
 #[test]
 fn the_gpus_sweep_was_right_at_every_point() -> Result<()> {
-    let Some(record) = hardware::load(&root(), CHAPTER.slug, "h200-sweep")? else {
+    let Some(record) = hardware::load(&built_root(), CHAPTER.slug, "h200-sweep")? else {
         println!("skipped: no data/h200-sweep.json yet");
         return Ok(());
     };
@@ -47,20 +30,7 @@ fn the_gpus_sweep_was_right_at_every_point() -> Result<()> {
 
 #[test]
 fn the_profilers_counts_are_the_simulators() -> Result<()> {
-    let Some(record) = ncu::load(&root(), CHAPTER.slug, "h200-ncu")? else {
-        println!("skipped: no data/h200-ncu.json yet");
-        return Ok(());
-    };
-    let comparison = ncu::compare(&CHAPTER, &root(), &record)?;
-    let (compared, arbitrated) = (comparison.compared, comparison.arbitrated);
-    println!(
-        "{compared} counters of {} launches compared, {arbitrated} with arbitration between warps",
-        record.cases.len()
-    );
-    assert!(arbitrated < compared / 2, "most launches should be free of it");
-    assert!(comparison.compared > 0, "the record has no counter that is address-exact");
-    assert!(comparison.differences.is_empty(), "{}", comparison.differences.join("\n"));
-    Ok(())
+    trial::profilers_record(&CHAPTER).map(drop)
 }
 
 /// A record of one case, as a GPU would make it.
@@ -70,7 +40,7 @@ fn recorded(case: &str) -> Result<hardware::GpuRecord> {
         "multiprocessors": null, "l2_bytes": null, "memory_bytes": null, "date": "2026-01-01T00:00:00Z", "commit": null,
         "ptx_sha256": "{}", "command": "", "method": "", "seed": 1, "cases": [{{{case}, "n": 4096, "block": 256,
         "launches": 2, "ok": true, "cold_us": null, "cold_range_us": null, "warm_us": null, "gb_per_s": null}}]}}"#,
-        record::ptx_sha256(&root(), CHAPTER.slug)?
+        record::ptx_sha256(&built_root(), CHAPTER.slug)?
     );
     Ok(serde_json::from_str(&text).expect("the form of a record"))
 }
@@ -78,8 +48,8 @@ fn recorded(case: &str) -> Result<hardware::GpuRecord> {
 /// The sum of 4,096 random f32 of seed 1 in the order of the simulator, and the exact one as a double.
 fn sums() -> Result<(f32, f64)> {
     let variant = CHAPTER.variant("segmented_atomic").expect("the lesson has it");
-    let session = lab::trial::simulator(&CHAPTER, record::OPTIONS.schedule, device::Checks::NONE)?;
-    let run = lab::trial::run(&session, variant, 256, &lab::input::random(lab::Type::F32, 4096, 1), 0)?;
+    let session = trial::simulator(&CHAPTER, record::OPTIONS.schedule, device::Checks::NONE)?;
+    let run = trial::run(&session, variant, 256, &lab::input::random(lab::Type::F32, 4096, 1), 0)?;
     Ok((run.result.to_f64() as f32, run.expected.to_f64()))
 }
 
@@ -92,7 +62,7 @@ fn floats_without_an_order_may_differ_in_their_last_bits_and_no_more() -> Result
             r#""variant": "{variant}", "type": "f32", "grid": 8, "result": "{bits:#010x}", "expected": "{exact:#018x}""#
         )
     };
-    let replay = |variant: &str, sum: f32| hardware::replay(&CHAPTER, &root(), &recorded(&case(variant, sum))?);
+    let replay = |variant: &str, sum: f32| hardware::replay(&CHAPTER, &built_root(), &recorded(&case(variant, sum))?);
     let next = f32::from_bits(sum.to_bits() + 1);
     let same = replay("segmented_atomic", sum)?;
     assert_eq!((same.unordered, same.differences.len()), (0, 0), "{:?}", same.differences);
@@ -106,8 +76,8 @@ fn floats_without_an_order_may_differ_in_their_last_bits_and_no_more() -> Result
 #[test]
 fn where_the_order_is_fixed_one_bit_is_a_difference() -> Result<()> {
     let variant = CHAPTER.variant("grid_stride").expect("the lesson has it");
-    let session = lab::trial::simulator(&CHAPTER, record::OPTIONS.schedule, device::Checks::NONE)?;
-    let run = lab::trial::run(&session, variant, 256, &lab::input::random(lab::Type::F32, 4096, 1), 0)?;
+    let session = trial::simulator(&CHAPTER, record::OPTIONS.schedule, device::Checks::NONE)?;
+    let run = trial::run(&session, variant, 256, &lab::input::random(lab::Type::F32, 4096, 1), 0)?;
     let case = |bits: u32| {
         let exact = run.expected.bits();
         format!(
@@ -115,9 +85,9 @@ fn where_the_order_is_fixed_one_bit_is_a_difference() -> Result<()> {
         )
     };
     let bits = (run.result.to_f64() as f32).to_bits();
-    let same = hardware::replay(&CHAPTER, &root(), &recorded(&case(bits))?)?;
+    let same = hardware::replay(&CHAPTER, &built_root(), &recorded(&case(bits))?)?;
     assert_eq!(same.differences.len(), 0, "{:?}", same.differences);
-    let other = hardware::replay(&CHAPTER, &root(), &recorded(&case(bits + 1))?)?;
+    let other = hardware::replay(&CHAPTER, &built_root(), &recorded(&case(bits + 1))?)?;
     assert_eq!((other.unordered, other.differences.len()), (0, 1));
     Ok(())
 }
@@ -134,9 +104,9 @@ fn an_atomic_is_compared_as_what_the_card_makes_of_it() -> Result<()> {
         );
         serde_json::from_str(&text).expect("the form of a profile")
     };
-    let same = ncu::compare(&CHAPTER, &root(), &profiled(8))?;
+    let same = ncu::compare(&CHAPTER, &built_root(), &profiled(8))?;
     assert_eq!((same.compared, same.differences.len()), (1, 0), "{:?}", same.differences);
-    assert_eq!(ncu::compare(&CHAPTER, &root(), &profiled(9))?.differences.len(), 1);
-    assert!(ncu::table(&CHAPTER, &root(), &profiled(8))?.contains("atom and red | 8 | 8 |"));
+    assert_eq!(ncu::compare(&CHAPTER, &built_root(), &profiled(9))?.differences.len(), 1);
+    assert!(ncu::table(&CHAPTER, &built_root(), &profiled(8))?.contains("atom and red | 8 | 8 |"));
     Ok(())
 }

@@ -21,12 +21,7 @@ fn json(args: &[&str]) -> Result<Value> {
 
 /// The program refuses with status 2, nothing on standard output, and one message with all of these words.
 fn refuses(args: &[&str], words: &[&str]) -> Result<()> {
-    let ended = run(args)?;
-    assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{args:?}: {}", ended.err);
-    for word in words {
-        assert!(ended.err.contains(word), "{args:?}: {:?} lacks {word:?}", ended.err);
-    }
-    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    run(args)?.assert_refused(args, words);
     Ok(())
 }
 

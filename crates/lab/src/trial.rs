@@ -1,7 +1,8 @@
 //! What every chapter's tests try, so that a chapter says only what is its own: ragged sizes, all blocks and types, many
 //! schedules, and its program on bad input.
 //!
-//! Functions return what went wrong as lines, and how much was tried: a trial of nothing must not pass.
+//! Functions return what went wrong as lines, and how much was tried: a trial of nothing must not pass. Those of records
+//! and of refusals judge at once.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,10 +11,11 @@ use device::{Checks, Choice, KernelSource, Schedule, SimOptions};
 
 use crate::element::Array;
 use crate::error::Result;
-use crate::hardware::ragged_sizes;
+use crate::hardware::{self, Replay, ragged_sizes};
 use crate::input::{SEED, random};
+use crate::ncu::{self, Comparison};
 use crate::op::Op;
-use crate::record::OPTIONS;
+use crate::record::{self, OPTIONS};
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session, built_root};
 use crate::{Chapter, Variant, Wish};
@@ -151,6 +153,64 @@ pub fn schedules(chapter: &Chapter, seeds: u64) -> Result<Trial> {
     Ok(trial)
 }
 
+/// Recomputes `data/sim.json`.
+///
+/// # Errors
+/// As [`record::check`].
+///
+/// # Panics
+/// If it is not what the simulator computes today.
+pub fn simulators_record(chapter: &Chapter) -> Result<()> {
+    let differences = record::check(chapter, &built_root())?;
+    assert!(differences.is_empty(), "BLESS=1 rewrites it:\n{}", differences.join("\n"));
+    Ok(())
+}
+
+/// Replays `data/h200.json`; `None` while there is none.
+///
+/// # Errors
+/// As [`hardware::replay`].
+///
+/// # Panics
+/// If a case was wrong on the GPU and not announced to be, if one differs, or if there is none.
+pub fn gpus_record(chapter: &Chapter) -> Result<Option<Replay>> {
+    let Some(record) = hardware::load(&built_root(), chapter.slug, "h200")? else {
+        println!("skipped: no data/h200.json yet");
+        return Ok(None);
+    };
+    let replay = hardware::replay(chapter, &built_root(), &record)?;
+    let Replay { compared, announced, unordered, differences } = &replay;
+    println!("{compared} compared, of which {announced} undefined ones differ, and {unordered} without an order");
+    assert!(*compared > 0, "the record has no case");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    let is_announced = |name: &str| chapter.variant(name).is_some_and(|variant| variant.announced.is_some());
+    let wrong: Vec<_> = record.cases.iter().filter(|case| !case.ok && !is_announced(&case.variant)).collect();
+    assert!(wrong.is_empty(), "wrong on the GPU: {wrong:?}");
+    Ok(Some(replay))
+}
+
+/// Counts again what `data/h200-ncu.json` has; `None` while there is none.
+///
+/// # Errors
+/// As [`ncu::compare`].
+///
+/// # Panics
+/// If a counter differs, if there is none, or if most are explained by arbitration between warps.
+pub fn profilers_record(chapter: &Chapter) -> Result<Option<Comparison>> {
+    let Some(record) = ncu::load(&built_root(), chapter.slug, "h200-ncu")? else {
+        println!("skipped: no data/h200-ncu.json yet");
+        return Ok(None);
+    };
+    let comparison = ncu::compare(chapter, &built_root(), &record)?;
+    let Comparison { compared, arbitrated, differences, .. } = &comparison;
+    let launches = record.cases.len();
+    println!("{compared} counters of {launches} launches compared, {arbitrated} with arbitration between warps");
+    assert!(*arbitrated < compared / 2, "most launches should be free of it");
+    assert!(*compared > 0, "the record has no counter that is address-exact");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    Ok(Some(comparison))
+}
+
 /// What a program did.
 #[derive(Debug)]
 pub struct Ended {
@@ -160,6 +220,20 @@ pub struct Ended {
     pub out: String,
     /// Standard error.
     pub err: String,
+}
+
+impl Ended {
+    /// The program refused: status 2, nothing on standard output, and one message with all of these words.
+    ///
+    /// # Panics
+    /// If it did not.
+    pub fn assert_refused(&self, args: &[&str], words: &[&str]) {
+        assert_eq!((self.status, self.out.as_str()), (2, ""), "{args:?}: {}", self.err);
+        for word in words {
+            assert!(self.err.contains(word), "{args:?}: {:?} lacks {word:?}", self.err);
+        }
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+    }
 }
 
 /// Runs a chapter's program in `folder` with these words, and waits.

@@ -19,7 +19,7 @@ use super::{Options, limits, open_baseline};
 use crate::lessons::lessons;
 
 /// The last word of the course, which is measured against the library.
-const CHAMPION: (&str, &str) = ("ch08-cooperative", "single_pass");
+const CHAMPION: (&str, &str) = ("ch08-cooperative", measurement::CHAMPION);
 /// Where blocks and factors are swept.
 const SWEEP_N: u64 = 1 << 24;
 /// Threads a block of a sweep.
@@ -205,12 +205,13 @@ impl<'o> Suite<'o> {
         self.variants::<T>().into_iter().find(|&(session, variant)| self.is_champion(session, variant))
     }
 
-    /// The champion, in turns with the library if there is one.
+    /// The champion, in turns with the library if there is one, and once more where its launches may not overlap.
     fn contest<T: Element>(&mut self, pool: &mut Pool<T>, input: Input<'_>) -> Result<()> {
         let Some((session, variant)) = self.champion::<T>() else { return Ok(()) };
+        let without_overlap = (Wish::default(), Some(measurement::OVERLAP));
         let Some(baseline) = &self.baseline else {
             self.case(pool, (session, variant), (Wish::default(), None), input)?;
-            return self.without_overlap(pool, (session, variant), input);
+            return self.case(pool, (session, variant), without_overlap, input);
         };
         let cases = || -> Result<[MeasuredCase; 2]> {
             let ours = self.bench.ours::<T>(&self.sessions[session], variant, Wish::default(), input.n)?;
@@ -223,29 +224,7 @@ impl<'o> Suite<'o> {
         for case in cases.into_iter().flatten() {
             self.push(case, false);
         }
-        self.without_overlap(pool, (session, variant), input)
-    }
-
-    /// The champion again, where its launches may otherwise begin before the one before them has ended.
-    fn without_overlap<T: Element>(
-        &mut self,
-        pool: &mut Pool<T>,
-        (session, variant): (usize, &'static Variant),
-        input: Input<'_>,
-    ) -> Result<()> {
-        let measured = || -> Result<MeasuredCase> {
-            let mut ours = self.bench.ours::<T>(&self.sessions[session], variant, Wish::default(), input.n)?;
-            ours.forgo_overlap();
-            let slices = pool.slices(&self.bench.device, input.n, input.offset);
-            self.bench.alone(&ours, &slices, input)
-        };
-        let measured = measured();
-        let what = format!("{} {} 2^{} without overlap", variant.name, T::NAME, input.n.ilog2());
-        if let Some(mut case) = self.attempt(&what, measured)? {
-            case.swept = Some(measurement::OVERLAP.to_owned());
-            self.push(case, false);
-        }
-        Ok(())
+        self.case(pool, (session, variant), without_overlap, input)
     }
 
     /// One variant at one size, with what was swept if anything was.
@@ -257,7 +236,10 @@ impl<'o> Suite<'o> {
         input: Input<'_>,
     ) -> Result<()> {
         let mut measured = || -> Result<Option<MeasuredCase>> {
-            let ours = self.bench.ours::<T>(&self.sessions[session], variant, wish, input.n)?;
+            let mut ours = self.bench.ours::<T>(&self.sessions[session], variant, wish, input.n)?;
+            if swept == Some(measurement::OVERLAP) {
+                ours.forgo_overlap();
+            }
             if wish.block.is_some_and(|block| ours.plan().block() != Some(block)) {
                 return Ok(None); // the plan has no such block
             }
@@ -397,6 +379,8 @@ mod tests {
                 assert_eq!((case.cold_us, case.warm_us, case.chapter.as_deref()), (None, None, Some(lesson.slug)));
             }
         }
+        let overlap = record.cases.iter().filter(|case| case.swept.as_deref() == Some(measurement::OVERLAP));
+        assert!(overlap.map(|case| case.name.as_str()).eq([CHAMPION.1; 6]), "two sizes of three types");
         assert_eq!(record.stale(&built_root()).unwrap(), Vec::<String>::new());
     }
 

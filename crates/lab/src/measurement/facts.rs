@@ -62,10 +62,9 @@ fn of_type(record: Option<&Measurement>, ty: Type) -> Vec<Fact> {
     fact("ratio-max", most.map(|&(_, ratio)| two(ratio)));
     fact("ratio-max-log", most.map(|(log, _)| log.to_string()));
     let alone = record.map(|record| record.ratios_without_overlap(ty)).unwrap_or_default();
-    let ratios = || alone.iter().map(|&(_, ratio)| ratio);
-    fact("alone-ratio-mean", geometric_mean(ratios()).map(two));
-    fact("alone-ratio-min", ratios().min_by(f64::total_cmp).map(two));
-    fact("alone-ratio-max", ratios().max_by(f64::total_cmp).map(two));
+    fact("alone-ratio-mean", geometric_mean(alone.iter().copied()).map(two));
+    fact("alone-ratio-min", alone.iter().copied().min_by(f64::total_cmp).map(two));
+    fact("alone-ratio-max", alone.iter().copied().max_by(f64::total_cmp).map(two));
     let awkward = record.map(Measurement::awkward).unwrap_or_default();
     let awkward = awkward.iter().filter(|(case, _, _)| case.ty == ty.name()).map(|(_, _, share)| *share);
     fact("awkward-min", awkward.min_by(f64::total_cmp).map(per_cent));

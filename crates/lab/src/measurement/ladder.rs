@@ -90,10 +90,14 @@ impl Measurement {
         LOGS.filter_map(|log| Some((log, self.ratio(ty, 1 << log)?))).collect()
     }
 
-    /// [`Measurement::ratios`] of the champion whose launches do not overlap.
-    pub fn ratios_without_overlap(&self, ty: Type) -> Vec<(u32, f64)> {
-        let ratio = |n| Some(self.cold_us(CUB, ty, n)? / self.without_overlap_us(ty, n)?);
-        LOGS.filter_map(|log| Some((log, ratio(1 << log)?))).collect()
+    /// [`Measurement::ratio`] of the champion whose launches do not overlap.
+    pub fn ratio_without_overlap(&self, ty: Type, n: u64) -> Option<f64> {
+        Some(self.cold_us(CUB, ty, n)? / self.without_overlap_us(ty, n)?)
+    }
+
+    /// That, at the sizes of the table.
+    pub fn ratios_without_overlap(&self, ty: Type) -> Vec<f64> {
+        LOGS.filter_map(|log| self.ratio_without_overlap(ty, 1 << log)).collect()
     }
 
     /// The least that a reduction of this size can take on this card: launching one block and reading every byte once.

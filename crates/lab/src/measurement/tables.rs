@@ -55,13 +55,13 @@ fn champion_sheet(record: &Measurement, ty: Type) -> Sheet {
             three_digits(champion_us),
             ratio(record.ratio(ty, n)),
             cell(record.without_overlap_us(ty, n)),
-            ratio(record.cold_us(super::CUB, ty, n).zip(record.without_overlap_us(ty, n)).map(|(cub, us)| cub / us)),
+            ratio(record.ratio_without_overlap(ty, n)),
             cell(record.cold_us(TORCH, ty, n)),
             record.share_of_limit(ty, n).map_or("–".to_owned(), per_cent),
         ]);
     }
     if let Some(mean) = mean_ratio(record, ty) {
-        let alone = geometric_mean(record.ratios_without_overlap(ty).into_iter().map(|(_, ratio)| ratio));
+        let alone = geometric_mean(record.ratios_without_overlap(ty));
         let bold = |mean: Option<f64>| format!("**{}**", ratio(mean));
         sheet.row(["**geometric mean**", "", "", &bold(Some(mean)), "", &bold(alone), "", ""]);
     }
@@ -187,8 +187,7 @@ mod tests {
         let (cub, champion) = (record.cold_us(CUB, Type::I32, 1 << 24), record.cold_us(CHAMPION, Type::I32, 1 << 24));
         assert!(row.contains(&format!("| {} | {} |", cell(cub), cell(champion))), "{row}");
         let mean = mean_ratio(&record, Type::I32).unwrap();
-        let alone =
-            geometric_mean(record.ratios_without_overlap(Type::I32).into_iter().map(|(_, ratio)| ratio)).unwrap();
+        let alone = geometric_mean(record.ratios_without_overlap(Type::I32)).unwrap();
         assert!(
             alone < mean && text.contains(&format!("| **geometric mean** |  |  | **{mean:.2}** |  | **{alone:.2}** |")),
             "{text}"
