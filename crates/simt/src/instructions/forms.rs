@@ -150,6 +150,8 @@ pub const FORMS: &[Form] = &[
     form("pmevent", "1"),
     form("prefetch.global|local?.L1|L2", "[D]"),
     form("prefetchu.L1", "[D]"),
+    form("cp.async.bulk.prefetch.L2.global", "[D], R"),
+    form("cp.async.bulk.prefetch.L2.global.L2::cache_hint", "[D], R, D"),
 ];
 
 /// Spellings of instructions of [`FORMS`] that are refused, each with operands as there, and what they do.

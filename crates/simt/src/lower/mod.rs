@@ -12,6 +12,7 @@ mod arithmetic;
 mod atomic;
 mod call;
 mod cfg;
+mod copy;
 mod graph;
 mod initial;
 mod live;
