@@ -21,6 +21,7 @@ mod operand;
 mod select;
 mod sync;
 mod variables;
+mod video;
 
 use std::collections::HashMap;
 

@@ -3,6 +3,7 @@
 
 use ptx::{Immediate, Instruction, Operand, Type};
 
+use super::video::is_video;
 use super::{Fixup, Lower};
 use crate::code::{Combine, Inst, NONE, Op, Source, Special};
 use crate::ops::{Alu, Row};
@@ -46,6 +47,7 @@ impl Lower<'_> {
             "prefetch" | "prefetchu" | "applypriority" | "discard" => self.emit(inst, &[Inst::NOP]),
             "cp" => self.copy(inst),
             "createpolicy" => self.cache_policy(inst),
+            _ if is_video(inst.spec.mnemonic) => self.video(inst),
             _ => self.arithmetic(inst),
         }
     }
