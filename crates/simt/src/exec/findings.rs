@@ -30,6 +30,10 @@ enum Detail {
         address: u64,
         bytes: u32,
     },
+    /// No barrier object is at this offset in shared memory.
+    NoObject {
+        address: u32,
+    },
     /// So many bytes, where a multiple of others is asked for.
     Granule {
         bytes: u32,
@@ -151,6 +155,13 @@ impl Findings {
     ) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, code, at, None, Detail::Access { place, address, bytes });
+    }
+
+    /// `mbarrier` where no object has been made.
+    #[cold]
+    pub(super) fn no_object(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::UninitialisedRead, at, None, Detail::NoObject { address });
     }
 
     /// A range of `bytes` where a multiple of `multiple` is asked for.
@@ -306,6 +317,8 @@ impl Hazard {
             Hazard::ReadAfterWrite => format!("reads {what} while another thread may still be writing it"),
             Hazard::WriteAfterRead => format!("writes {what} while another thread may still be reading it"),
             Hazard::WriteAfterWrite => format!("writes {what} while another thread may also be writing it"),
+            Hazard::ReadOfCopy => format!("reads {what} while an asynchronous copy may still be writing it"),
+            Hazard::WriteOverCopy => format!("writes {what} while an asynchronous copy may still be writing it"),
         }
     }
 }
@@ -343,6 +356,10 @@ impl Finding {
                     _ => format!("{action} {bytes} bytes outside every allocation: {what}"),
                 };
                 (action, "", message)
+            }
+            Detail::NoObject { address } => {
+                let message = format!("uses {} as a barrier, which no mbarrier.init has made one", shared(*address));
+                ("uses", "", message)
             }
             Detail::Granule { bytes, multiple } => {
                 let action = action(&self.at);

@@ -384,7 +384,7 @@ impl Machine<'_> {
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn load_global(
+    pub(super) fn load_global(
         &mut self,
         env: &mut Environment,
         warp: &Warp,
@@ -577,6 +577,8 @@ pub(super) fn verb(inst: &Inst) -> &'static str {
         Op::Load(_) | Op::Call => "reads",
         Op::Store(_) => "writes",
         Op::Atomic(_) => "updates",
+        Op::CopyAsync => "copies to",
+        Op::Mbarrier(_) => "updates",
         Op::PrefetchBulk => "prefetches",
         _ => "executes",
     }
