@@ -18,9 +18,7 @@ impl Lower<'_> {
             ["async", "commit_group"] => self.emit(inst, &[Inst { op: Op::CopyCommit, ..Inst::NOP }]),
             ["async", "wait_all"] => self.emit(inst, &[Inst { op: Op::CopyWait, imm: -1, ..Inst::NOP }]),
             ["async", "wait_group"] => match inst.operands.as_slice() {
-                [Operand::Immediate(Immediate::Int(groups))]
-                    if (0..=i128::from(u32::MAX)).contains(&(*groups).into()) =>
-                {
+                [Operand::Immediate(Immediate::Int(groups))] if (0..=i128::from(u32::MAX)).contains(groups) => {
                     self.emit(inst, &[Inst { op: Op::CopyWait, imm: *groups as i64, ..Inst::NOP }])
                 }
                 _ => self.refuse(inst, "a number of groups is expected here"),
