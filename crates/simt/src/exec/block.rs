@@ -128,6 +128,7 @@ impl Block {
         let shadow = (words > 0 && checks.has(Check::SharedRace)).then(|| Shadow::new(context.shared_bytes));
         let mut warps: Vec<Warp> = (0..context.warps_per_block).map(|i| Warp::new(i, context.code)).collect();
         warps.iter_mut().for_each(|warp| super::constants::fill(context, warp));
+        warps.iter_mut().for_each(|warp| warp.watches_local = checks.has(Check::UninitialisedRead));
         let written = if checks.has(Check::UninitialisedRead) { vec![0; words] } else { Vec::new() };
         Block {
             env: Environment {

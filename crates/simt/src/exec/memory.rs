@@ -363,6 +363,9 @@ impl Machine<'_> {
             }
             Place::Local => {
                 self.record(place, mask, span, Passes::default(), 0);
+                if !warp.local_written.is_empty() {
+                    self.watch_local(env, warp, pc, mask, span);
+                }
                 for (element, values) in data.iter_mut().enumerate().take(elements) {
                     let step = (element as u32 * width) as u64;
                     lanes(mask).for_each(|lane| values[lane] = warp.load_local(lane, span.at[lane] + step, width));

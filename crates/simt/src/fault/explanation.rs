@@ -70,7 +70,8 @@ const UNINITIALISED_READ: Explanation = Explanation {
     meaning: "A lane read memory that neither the host nor any thread has written. In a reduction it is mostly the part of \
         the shared array whose threads had no element to load. A barrier object that nobody has made is one too. On a GPU the value is left over from an earlier block, often 0, \
         so the kernel seems to work until it runs beside another one.",
-    may_miss: "a read of a variable in local memory; a read of bytes that an earlier, unrelated write of the same launch filled",
+    may_miss: "a read of bytes that an earlier, unrelated write of the same launch filled; in local memory, a read of which \
+        some bytes were written, and a variable that the compiler keeps in a register",
     false_alarms: "when a kernel copies padding along that it never uses",
 };
 

@@ -8,6 +8,7 @@ pub fn outputs(kernel: &str) -> Option<Outputs> {
         "async_groups" => each("out", 1440, async_groups),
         "async_pipeline" => each("out", 1024, async_pipeline),
         "async_producer_warp" => each("out", 1536, async_producer_warp),
+        "async_strided" => each("out", 256, async_strided),
         "mbarrier_phases" => each("out", 768, mbarrier_phases),
         _ => return None,
     })
@@ -21,6 +22,12 @@ fn async_double_buffer(i: u32) -> u32 {
     let last = if k.is_multiple_of(5) { 0 } else { hash8(from + 4 * k + 3) };
     let one = if k % 7 == 3 { 0 } else { hash8(from + 384 + (k ^ 21)) };
     hash8(from + 4 * k) + 3 * last + 5 * hash8(from + 256 + 127 - 2 * t) + 7 * one
+}
+
+fn async_strided(i: u32) -> u32 {
+    let (block, t) = (i / 64, i % 64);
+    let other = 63 - t;
+    hash8(block * 512 + 8 * other) + 1000 * hash8(block * 512 + 8 * other + 4)
 }
 
 fn async_groups(i: u32) -> u32 {
