@@ -339,33 +339,10 @@ impl Finding {
     fn fault(&self, kernel: &Kernel, memory: &Memory, dynamic_offset: u32) -> Fault {
         let code = &kernel.code;
         let action = |at: &At| code.insts.get(at.pc as usize).map_or("executes", verb);
-        let shared = |address: u32| shared_element(&code.shared, dynamic_offset, address);
         let (here, there, message) = match &self.detail {
-            Detail::Access { place, address, bytes } => {
-                let what = match place {
-                    Place::Global | Place::Const => memory.describe(*address),
-                    Place::Shared => shared(*address as u32),
-                    Place::Local => format!("local memory at byte {address}"),
-                    Place::Param => format!("the kernel's parameters at byte {address}"),
-                };
-                let action = action(&self.at);
-                let message = match self.code {
-                    Code::Misaligned => format!("{action} {bytes} bytes at {what}: the address {address:#x} is no multiple of {bytes}"),
-                    Code::UninitialisedRead => format!("reads {what}, which nothing has written"),
-                    _ if matches!(place, Place::Const | Place::Param) && action != "reads" => {
-                        format!("{action} {bytes} bytes of {what}, which no kernel may change")
-                    }
-                    _ => format!("{action} {bytes} bytes outside every allocation: {what}"),
-                };
-                (action, "", message)
-            }
-            Detail::NoObject { address } => {
-                let message = format!("uses {} as a barrier, which no mbarrier.init has made one", shared(*address));
-                ("uses", "", message)
-            }
-            Detail::Granule { bytes, multiple } => {
-                let action = action(&self.at);
-                (action, "", format!("{action} {bytes} bytes: the size is no multiple of {multiple}"))
+            Detail::Access { .. } | Detail::NoObject { .. } | Detail::Granule { .. } => {
+                let action = if matches!(self.detail, Detail::NoObject { .. }) { "uses" } else { action(&self.at) };
+                (action, "", self.access_sentence(action, code, memory, dynamic_offset))
             }
             Detail::Race { .. } | Detail::GlobalRace { .. } => {
                 (action(&self.at), self.other.as_ref().map_or("", action), self.race_sentence(code, memory, dynamic_offset))
@@ -411,6 +388,37 @@ impl Finding {
             site: site(kernel, code, &self.at, here),
             other: self.other.as_ref().map(|at| site(kernel, code, at, there)),
             count: self.count,
+        }
+    }
+
+    /// What is wrong with one access by itself.
+    fn access_sentence(&self, action: &str, code: &Program, memory: &Memory, dynamic_offset: u32) -> String {
+        let shared = |address: u32| shared_element(&code.shared, dynamic_offset, address);
+        let (place, address, bytes) = match self.detail {
+            Detail::Access { place, address, bytes } => (place, address, bytes),
+            Detail::NoObject { address } => {
+                return format!("uses {} as a barrier, which no mbarrier.init has made one", shared(address));
+            }
+            Detail::Granule { bytes, multiple } => {
+                return format!("{action} {bytes} bytes: the size is no multiple of {multiple}");
+            }
+            _ => return String::new(),
+        };
+        let what = match place {
+            Place::Global | Place::Const => memory.describe(address),
+            Place::Shared => shared(address as u32),
+            Place::Local => format!("local memory at byte {address}"),
+            Place::Param => format!("the kernel's parameters at byte {address}"),
+        };
+        match self.code {
+            Code::Misaligned => {
+                format!("{action} {bytes} bytes at {what}: the address {address:#x} is no multiple of {bytes}")
+            }
+            Code::UninitialisedRead => format!("reads {what}, which nothing has written"),
+            _ if matches!(place, Place::Const | Place::Param) && action != "reads" => {
+                format!("{action} {bytes} bytes of {what}, which no kernel may change")
+            }
+            _ => format!("{action} {bytes} bytes outside every allocation: {what}"),
         }
     }
 
