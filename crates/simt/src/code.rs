@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use ptx::Loc;
 
 pub use access::{AtomOp, AtomicOp, MemOp, Order, Scope, Target, Width};
-pub use copy::{CopyCode, MbarrierAct, MbarrierOp, Place};
+pub use copy::{BulkCopy, CopyCode, MbarrierAct, MbarrierOp, Place};
 
 use crate::exact::Exact;
 use crate::ops::{Alu, Row};
@@ -211,6 +211,8 @@ pub enum Op {
     CopyCommit,
     /// `cp.async.wait_group imm`; `cp.async.wait_all` where `imm` is negative.
     CopyWait,
+    /// `cp.async.bulk` to shared memory: as `Code::bulk_copies[imm]` says.
+    CopyBulk,
     /// `mbarrier`, `cp.async.mbarrier.arrive`.
     Mbarrier(MbarrierOp),
     /// `cp.async.bulk.prefetch`: address row `a`, offset `imm`, bytes row `b`. It moves nothing; address and size are checked.
@@ -492,6 +494,8 @@ pub struct Code {
     pub calls: Vec<CallSite>,
     /// The asynchronous copies.
     pub copies: Vec<CopyCode>,
+    #[allow(missing_docs)]
+    pub bulk_copies: Vec<BulkCopy>,
     /// Targets of indexed branches.
     pub tables: Vec<Vec<u32>>,
     /// How deep calls go is not known before they run: there is recursion, or an indirect call.

@@ -28,6 +28,19 @@ pub struct CopyCode {
     pub ignored: Guard,
 }
 
+/// One `cp.async.bulk` from global to shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BulkCopy {
+    /// In shared memory.
+    pub to: Place,
+    /// In global memory.
+    pub from: Place,
+    /// Row of how many bytes each lane copies.
+    pub bytes: Reg,
+    /// The barrier object that is told of them.
+    pub object: Place,
+}
+
 /// What is done to a barrier object (`mbarrier`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MbarrierAct {

@@ -16,9 +16,6 @@ use crate::launch::Check;
 use crate::race::Access;
 use crate::race::global::Act;
 
-/// What the address and the size of a bulk copy must be a multiple of, in bytes.
-const BULK_GRANULE_BYTES: u32 = 16;
-
 /// What one instruction of a warp copies and nobody has waited for.
 #[derive(Debug, Clone)]
 pub(super) struct Flying {
@@ -36,6 +33,12 @@ pub(super) struct Flying {
 }
 
 impl Flying {
+    /// What one lane copies outside any group.
+    pub(super) fn of_lane(id: u32, access: Access<'_>) -> Flying {
+        let Access { warp, mask, pc, bytes, addresses } = access;
+        Flying { id, warp, pc, bytes, mask, at: *addresses, group: [u32::MAX; 32] }
+    }
+
     pub(super) fn id(&self) -> u32 {
         self.id
     }
@@ -73,7 +76,7 @@ impl Copies {
 }
 
 /// Where the lanes of a copy read or write.
-fn places(warp: &Warp, place: code::Place) -> [u64; 32] {
+pub(super) fn places(warp: &Warp, place: code::Place) -> [u64; 32] {
     addresses(warp, &Inst { a: place.row, e: u16::from(place.narrow), imm: place.offset, ..Inst::NOP })
 }
 
@@ -221,26 +224,10 @@ impl Machine<'_> {
             shadow.end_copy(flying.id, flying.access(flying.mask));
         }
     }
-
-    /// `cp.async.bulk.prefetch`: a hint like other prefetches, to wherever it goes, but one that PTX leaves undefined unless
-    /// address and size are multiples of 16.
-    #[inline(never)]
-    pub(super) fn prefetch_bulk(&mut self, env: &Environment, warp: &Warp, pc: u32, inst: &Inst, active: u32) {
-        let (at, sizes) = (addresses(warp, inst), warp.w[usize::from(inst.b)].0);
-        let askew = filter(active, |lane| !at[lane].is_multiple_of(u64::from(BULK_GRANULE_BYTES)));
-        if askew != 0 {
-            let first = at[askew.trailing_zeros() as usize];
-            self.findings.access(Code::Misaligned, env, warp, pc, askew, Place::Global, first, BULK_GRANULE_BYTES);
-        }
-        let odd = filter(active & !askew, |lane| !sizes[lane].is_multiple_of(BULK_GRANULE_BYTES));
-        if odd != 0 {
-            let first = sizes[odd.trailing_zeros() as usize];
-            self.findings.granule(env, warp, pc, odd, first, BULK_GRANULE_BYTES);
-        }
-    }
 }
 
-const PLAIN_READ: Strength = Strength { order: Order::Weak, scope: Scope::Cta, act: Act::Read, is_atomic: false };
+pub(super) const PLAIN_READ: Strength =
+    Strength { order: Order::Weak, scope: Scope::Cta, act: Act::Read, is_atomic: false };
 
 impl Environment {
     fn copies_of(&mut self, warp: u32) -> &mut Copies {

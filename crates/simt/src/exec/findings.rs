@@ -6,7 +6,7 @@ use super::Context;
 use super::block::Environment;
 use super::memory::{Place, verb};
 use super::warp::{State, Warp};
-use crate::code::{Code as Program, SharedVariable};
+use crate::code::{Code as Program, Inst, Op, SharedVariable};
 use crate::fault::{Code, Fault, Site};
 use crate::lower::function_name;
 use crate::memory::{Memory, element};
@@ -34,6 +34,8 @@ enum Detail {
     NoObject {
         address: u32,
     },
+    /// An asynchronous copy into another block's memory.
+    CopyAway,
     /// So many bytes, where a multiple of others is asked for.
     Granule {
         bytes: u32,
@@ -162,6 +164,13 @@ impl Findings {
     pub(super) fn no_object(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::UninitialisedRead, at, None, Detail::NoObject { address });
+    }
+
+    /// An asynchronous copy that the simulator does not carry out: it goes into the memory of another block.
+    #[cold]
+    pub(super) fn copy_away(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::UnsupportedInstruction, at, None, Detail::CopyAway);
     }
 
     /// A range of `bytes` where a multiple of `multiple` is asked for.
@@ -338,7 +347,12 @@ fn splits<'a>(env: &'a Environment, warps: &'a [Warp]) -> impl Iterator<Item = (
 impl Finding {
     fn fault(&self, kernel: &Kernel, memory: &Memory, dynamic_offset: u32) -> Fault {
         let code = &kernel.code;
-        let action = |at: &At| code.insts.get(at.pc as usize).map_or("executes", verb);
+        // Of global memory, an asynchronous copy is a reader.
+        let in_global = matches!(self.detail, Detail::GlobalRace { .. } | Detail::Access { place: Place::Global, .. });
+        let action = |at: &At| match code.insts.get(at.pc as usize) {
+            Some(Inst { op: Op::CopyAsync | Op::CopyBulk, .. }) if in_global => "reads",
+            inst => inst.map_or("executes", verb),
+        };
         let (here, there, message) = match &self.detail {
             Detail::Access { .. } | Detail::NoObject { .. } | Detail::Granule { .. } => {
                 let action = if matches!(self.detail, Detail::NoObject { .. }) { "uses" } else { action(&self.at) };
@@ -364,6 +378,7 @@ impl Finding {
             Detail::Spin => {
                 ("waits", "", "waits in a loop for memory to change, and every thread that is left waits for another".into())
             }
+            Detail::CopyAway => ("fills", "", "copies asynchronously into the shared memory of another block".into()),
             Detail::Barrier => ("waits", "waits", "some threads of the block wait at this barrier, others at another one".into()),
             Detail::Stuck if self.code == Code::BarrierDivergence => {
                 ("waits", "is", "waits at this barrier for threads of the block that will not reach it".into())

@@ -129,6 +129,26 @@ impl Machine<'_> {
         false
     }
 
+    /// What one lane does to an object apart from instructions of its own.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn on_object(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        op: MbarrierOp,
+        lane: usize,
+        at: u32,
+        number: u32,
+    ) {
+        self.watch_object(env, warp, pc, op, 1 << lane, &[at; 32], &[number; 32]);
+        let before = env.shared.load(at, BYTES);
+        if let Some(object) = Object::from_word(before) {
+            let word = env.change_object(warp, lane, at, op, op.act, object, number);
+            env.shared.store(at, BYTES, word);
+        }
+    }
+
     /// Race and initialisation checks; the lanes that may go on.
     #[allow(clippy::too_many_arguments)]
     fn watch_object(
@@ -223,7 +243,7 @@ impl Environment {
     }
 
     /// The lane hands over what it did.
-    fn arrive_at(&mut self, warp: &Warp, lane: usize, at: u32, releases: bool) {
+    pub(super) fn arrive_at(&mut self, warp: &Warp, lane: usize, at: u32, releases: bool) {
         if let Some(clocks) = self.team.clocks.as_mut().filter(|_| releases) {
             let handed = &mut self.mbarriers.entry(at).or_default().handed;
             clocks.arrive(handed, unit_warp(self.rank, warp.index), 1 << lane);

@@ -42,6 +42,7 @@ mod atomic;
 mod barrier;
 mod bind;
 mod block;
+mod bulk;
 mod call;
 mod cluster;
 mod constants;
@@ -330,6 +331,11 @@ impl<'k> Machine<'k> {
                 }
             }
             Op::CopyAsync => self.copy_async(env, warp, pc, inst, active),
+            Op::CopyBulk => {
+                if !self.copy_bulk(env, warp, pc, inst, active) {
+                    return Next::Stop(Stop::Fatal);
+                }
+            }
             Op::CopyCommit => env.commit_copies(warp.index, active),
             Op::CopyWait => self.copy_wait(env, warp, inst.imm, active),
             Op::Mbarrier(op) => {

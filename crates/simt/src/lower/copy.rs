@@ -3,7 +3,7 @@
 use ptx::{Immediate, Instruction, Operand};
 
 use super::Lower;
-use crate::code::{CopyCode, Guard, Inst, MbarrierAct, MbarrierOp, NONE, Op, Place};
+use crate::code::{BulkCopy, CopyCode, Guard, Inst, MbarrierAct, MbarrierOp, NONE, Op, Place};
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -29,6 +29,16 @@ impl Lower<'_> {
                     ["b64"] | ["shared" | "shared::cta", "b64"] => self.copy_arrive(inst, counted),
                     _ => self.refuse_opcode(inst),
                 }
+            }
+            [
+                "async",
+                "bulk",
+                "shared::cta" | "shared::cluster",
+                "global",
+                "mbarrier::complete_tx::bytes",
+                hints @ ..,
+            ] if matches!(hints, [] | ["L2::cache_hint"]) && inst.operands.len() == 4 + hints.len() => {
+                self.copy_bulk(inst)
             }
             ["async", "bulk", "prefetch", "L2", "global"] if inst.operands.len() == 2 => self.prefetch_bulk(inst),
             ["async", "bulk", "prefetch", "L2", "global", "L2::cache_hint"] if inst.operands.len() == 3 => {
@@ -67,6 +77,20 @@ impl Lower<'_> {
         let imm = self.code.copies.len() as i64;
         self.code.copies.push(CopyCode { to, from, bytes, taken, ignored });
         self.emit(inst, &[Inst { op: Op::CopyAsync, imm, ..Inst::NOP }])
+    }
+
+    /// `cp.async.bulk` to shared memory: where to, where from, how many bytes, the barrier object; then a cache policy.
+    fn copy_bulk(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let [to, from, bytes, object, policy @ ..] = inst.operands.as_slice() else { return self.refuse_opcode(inst) };
+        let (to, from, object) = (self.place(inst, to)?, self.place(inst, from)?, self.place(inst, object)?);
+        let bytes = self.row32(inst, bytes)?;
+        if let [policy] = policy {
+            self.row64(inst, policy)?;
+        }
+        self.code.may_spin = true;
+        let imm = self.code.bulk_copies.len() as i64;
+        self.code.bulk_copies.push(BulkCopy { to, from, bytes, object });
+        self.emit(inst, &[Inst { op: Op::CopyBulk, imm, ..Inst::NOP }])
     }
 
     fn place(&mut self, inst: &Instruction, operand: &Operand) -> Result<Place, LoadError> {

@@ -40,6 +40,11 @@ fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
             let places = [copy.to, copy.from].map(|at| (if at.narrow { Row::W } else { Row::D }, at.row));
             places.into_iter().chain([(Row::W, copy.taken), (Row::P, copy.ignored.predicate)]).collect()
         }),
+        Op::CopyBulk => code.bulk_copies.get(imm as usize).map_or(Vec::new(), |copy| {
+            let places = [copy.to, copy.from, copy.object];
+            let rows = places.map(|at| (if at.narrow { Row::W } else { Row::D }, at.row));
+            rows.into_iter().chain([(Row::W, copy.bytes)]).collect()
+        }),
         Op::CopyCommit | Op::CopyWait => Vec::new(),
         Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence(_) => Vec::new(),
         Op::Vote(_) => vec![(Row::P, a), (Row::W, f)],
@@ -81,7 +86,7 @@ fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::StoreFrame(_) | Op::BranchIndexed | Op::Call | Op::Return => Vec::new(),
         Op::Mbarrier(MbarrierOp { act: MbarrierAct::Test { .. }, .. }) => vec![(Row::P, d)],
         Op::Mbarrier(_) => vec![(Row::D, d)],
-        Op::CopyAsync | Op::CopyCommit | Op::CopyWait => Vec::new(),
+        Op::CopyAsync | Op::CopyBulk | Op::CopyCommit | Op::CopyWait => Vec::new(),
         Op::PrefetchBulk | Op::Branch | Op::Exit | Op::Trap | Op::Nop => Vec::new(),
     }
 }

@@ -9,6 +9,8 @@ pub fn outputs(kernel: &str) -> Option<Outputs> {
         "async_pipeline" => each("out", 1024, async_pipeline),
         "async_producer_warp" => each("out", 1536, async_producer_warp),
         "async_strided" => each("out", 256, async_strided),
+        "async_bulk" => each("out", 1536, async_bulk),
+        "async_barrier_bulk" => each("out", 1024, async_barrier_bulk),
         "mbarrier_phases" => each("out", 768, mbarrier_phases),
         _ => return None,
     })
@@ -28,6 +30,17 @@ fn async_strided(i: u32) -> u32 {
     let (block, t) = (i / 64, i % 64);
     let other = 63 - t;
     hash8(block * 512 + 8 * other) + 1000 * hash8(block * 512 + 8 * other + 4)
+}
+
+fn async_bulk(i: u32) -> u32 {
+    let (tile, t) = (i / 96, i % 96);
+    hash8(tile * 192 + t) * 3 + hash8(tile * 192 + 191 - t)
+}
+
+fn async_barrier_bulk(i: u32) -> u32 {
+    let (block, k, t) = (i / 512, i / 64 % 8, i % 64);
+    let x = |at: u32| hash8(block * 2048 + at);
+    x(k * 256 + 4 * (63 - t) + k % 4) * 3 + x(k * 100 + 1 + (t * 5 + 3) % 64)
 }
 
 fn async_groups(i: u32) -> u32 {
