@@ -102,7 +102,7 @@ impl Machine<'_> {
     fn go_to_read(&mut self, env: &mut Environment, warp: &mut Warp, at: usize) -> bool {
         for _ in 0..LOOP_STEPS_MAX {
             let inst = &self.context.code.insts[warp.splits[at].pc as usize];
-            if matches!(inst.op, Op::Load(_) | Op::Atomic(_)) {
+            if matches!(inst.op, Op::Load(_) | Op::Atomic(_) | Op::Mbarrier(_)) {
                 return true;
             }
             self.run(env, warp, at, 1);

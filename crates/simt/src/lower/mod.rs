@@ -16,6 +16,7 @@ mod copy;
 mod graph;
 mod initial;
 mod live;
+pub(crate) mod mbarrier;
 mod memory;
 mod operand;
 mod select;
