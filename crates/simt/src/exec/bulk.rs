@@ -38,13 +38,20 @@ impl Machine<'_> {
         let bytes = warp.w[usize::from(bytes)].0;
         // An address that names this block means what it means without a name.
         let [to, object] = [to, object].map(|at| at.map(block_and_offset));
-        let elsewhere = |(rank, _): (Option<u64>, u64)| rank.is_some_and(|rank| rank != u64::from(env.rank));
-        let away = filter(active, |lane| elsewhere(to[lane]) || elsewhere(object[lane]));
+        let (own, size) = (u64::from(env.rank), u64::from(env.team.size()));
+        let rank = |lane: usize| to[lane].0.unwrap_or(own).max(object[lane].0.unwrap_or(own));
+        let nowhere = filter(active, |lane| rank(lane) >= size);
+        if nowhere != 0 {
+            let named = rank((nowhere.trailing_zeros() & 31) as usize).min(u64::from(u32::MAX)) as u32;
+            self.findings.no_block(env, warp, pc, nowhere, named);
+        }
+        let is_own = |lane: usize| [to[lane].0, object[lane].0].iter().all(|rank| rank.is_none_or(|rank| rank == own));
+        let away = filter(active & !nowhere, |lane| !is_own(lane));
         if away != 0 {
             self.findings.copy_away(env, warp, pc, away);
             return false;
         }
-        for lane in lanes(active) {
+        for lane in lanes(active & !nowhere) {
             let copy = Copy { to: to[lane].1, from: from[lane], bytes: bytes[lane], object: object[lane].1 };
             if self.admit_bulk(env, warp, pc, lane, &copy) {
                 self.read_bulk(env, warp, pc, lane, &copy);
