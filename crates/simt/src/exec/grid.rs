@@ -34,6 +34,10 @@ const BATCH: u64 = 8;
 /// Warp-instructions a unit runs before the next has a turn, where blocks talk to each other.
 const TURN_STEPS: u64 = 1 << 16;
 
+/// Units that wait while lanes of theirs could go ahead of others: a launch that hangs otherwise is not made resident as a whole
+/// first.
+const WAITING_MAX: usize = 256;
+
 /// What one host thread brings home.
 #[derive(Default)]
 struct Share {
@@ -231,6 +235,7 @@ fn run_to_end(unit: &mut Unit, machine: &mut Machine<'_>) -> Progress {
     loop {
         match unit.run(machine, u64::MAX) {
             Progress::Turn => {}
+            Progress::Waiting if machine.start_going_ahead() => {}
             Progress::Waiting => {
                 unit.stuck(machine);
                 return Progress::Fatal;
@@ -249,20 +254,25 @@ fn taking_turns(context: &Context<'_>, units: u64) -> Share {
     let mut next = 0;
     'launch: while next < units || !resident.is_empty() {
         let mut at = 0;
-        let mut moved = false;
+        let (mut moved, mut all_wait) = (false, true);
         while at < resident.len() {
             let before = resident[at].steps();
             match resident[at].run(&mut machine, TURN_STEPS) {
                 Progress::Done => {
                     spare.push(resident.remove(at));
-                    moved = true;
+                    (moved, all_wait) = (true, false);
                     continue;
                 }
-                Progress::Turn | Progress::Waiting => {}
+                Progress::Turn => all_wait = false,
+                Progress::Waiting => {}
                 Progress::Fatal => break 'launch,
             }
             moved |= resident[at].steps() != before;
             at += 1;
+        }
+        let many_wait = all_wait && resident.len() >= WAITING_MAX && !context.launch.cooperative;
+        if (many_wait || (next == units && !moved)) && machine.start_going_ahead() {
+            continue;
         }
         if next < units {
             let mut unit = spare.pop().unwrap_or_else(|| Unit::new(context));
