@@ -97,6 +97,39 @@ pub enum AtomicOp {
     Dec,
 }
 
+/// The machine instruction that becomes of an atomic, as far as its counts go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Machine {
+    /// ATOM, ATOMG, ATOMS: each lane gets what was there.
+    Atom,
+    /// The same, once for all lanes of a warp, which have combined their values.
+    AtomOfOne,
+    /// The same where the warp is complete; else each lane for itself.
+    AtomOfOneInFullWarps,
+    /// RED: nobody gets anything.
+    Red,
+    /// The same, once for all lanes of a warp.
+    RedOfOne,
+    /// ATOMS.POPC.INC: the lanes of a word are counted, and their number is added in one pass.
+    CountLanes,
+}
+
+impl Machine {
+    /// Whether it is counted as a reduction.
+    pub fn is_red(self) -> bool {
+        matches!(self, Machine::Red | Machine::RedOfOne)
+    }
+
+    /// The lanes that reach memory, of those that are active, all of which have the same address where one is enough.
+    pub fn reaching(self, mask: u32) -> u32 {
+        match self {
+            Machine::AtomOfOneInFullWarps if mask != u32::MAX => mask,
+            Machine::AtomOfOne | Machine::RedOfOne | Machine::AtomOfOneInFullWarps => mask & mask.wrapping_neg(),
+            Machine::Atom | Machine::Red | Machine::CountLanes => mask,
+        }
+    }
+}
+
 /// `atom` or `red`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtomOp {
@@ -109,8 +142,8 @@ pub struct AtomOp {
     pub bytes: u8,
     /// Elements a lane: 1, 2, 4 or 8. Of more than one, `f` (result) and `c` (operand) index [`Code::vectors`].
     pub vector: u8,
-    /// `red`: no result.
-    pub is_red: bool,
+    /// What becomes of it in machine code.
+    pub machine: Machine,
     /// What it promises,
     pub order: Order,
     /// and to whom.
