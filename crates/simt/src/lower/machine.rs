@@ -118,12 +118,10 @@ impl Facts {
         if unused && op.target == Target::Shared && self.counts_lanes(code, pc, inst, op) {
             return Some(Machine::CountLanes);
         }
-        let is_red = match op.target {
-            // What may be shared memory has no RED.
-            Target::Generic | Target::Cluster => false,
-            _ if op.machine.is_red() => true,
-            _ => unused && !self.has_fence && matches!(op.order, Order::Relaxed | Order::Release) && has_red(op),
-        };
+        // What may be shared memory has no RED.
+        let is_red = op.target == Target::Global
+            && (op.machine.is_red()
+                || (unused && !self.has_fence && matches!(op.order, Order::Relaxed | Order::Release) && has_red(op)));
         let row = if inst.e == 1 { Row::W } else { Row::D };
         let joined = combines(op) && self.uniform.contains(&(row, inst.a));
         let by_one = joined && (unused || (op.op == AtomicOp::Add && self.uniform.contains(&(Row::W, inst.b))));
@@ -203,4 +201,73 @@ fn is_uniform_source(source: Source) -> bool {
         source,
         Source::Special(Tid(_) | LaneId | LanemaskEq | LanemaskGe | LanemaskGt | LanemaskLe | LanemaskLt)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The machine instructions of the atomics in `body`, which finds addresses in `%rd1`, one for each lane in `%rd2` and in
+    /// shared memory `%r2`, and a value in `%r1`, which differs from lane to lane.
+    fn selected(body: &str) -> Vec<Machine> {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
+             .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<3>; .reg .pred %p<3>; .shared .b32 s[32];\n\
+             ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd2, %rd1, %rd3;\n\
+             cvt.u32.u64 %r3, %rd3; mov.u32 %r2, s; add.u32 %r2, %r2, %r3;\n{body}\nret;\n}}"
+        );
+        let kernel = crate::Program::load("a.ptx", &text).and_then(|program| program.kernel("k"));
+        let code = kernel.unwrap_or_else(|error| panic!("{body}: {error}")).code;
+        let of = |inst: &Inst| if let Op::Atomic(op) = inst.op { Some(op.machine) } else { None };
+        code.insts.iter().filter_map(of).collect()
+    }
+
+    /// Each row is what ptxas 13.0 was seen to do for sm_90.
+    #[test]
+    fn atomics_become_what_ptxas_makes_of_them() {
+        use Machine::{Atom, AtomOfOne, AtomOfOneInFullWarps, CountLanes, Red, RedOfOne};
+        for (body, expected) in [
+            ("atom.global.add.u32 %r4, [%rd2], %r1;", Red),
+            ("atom.global.add.u32 %r4, [%rd2], %r1; add.u32 %r5, %r4, 1;", Red),
+            ("atom.global.add.u32 %r4, [%rd2], %r1; st.global.u32 [%rd2], %r4;", Atom),
+            ("atom.global.add.u32 %r4, [%rd2], %r1; setp.eq.u32 %p1, %r4, 5; @%p1 trap;", Atom),
+            ("atom.global.add.u32 %r4, [%rd2], %r1; membar.gl;", Atom),
+            ("red.global.add.u32 [%rd2], %r1; membar.gl;", Red),
+            ("atom.acquire.gpu.global.add.u32 %r4, [%rd2], %r1;", Atom),
+            ("atom.release.gpu.global.add.u32 %r4, [%rd2], %r1;", Red),
+            ("atom.global.exch.b32 %r4, [%rd2], %r1;", Atom),
+            ("atom.global.cas.b32 %r4, [%rd2], %r1, %r2;", Atom),
+            ("atom.global.add.f32 %f1, [%rd2], %f2;", Red),
+            ("atom.add.u32 %r4, [%rd2], %r1;", Atom),
+            ("red.add.u32 [%rd2], %r1;", Atom),
+            ("atom.global.add.u32 %r4, [%rd1], %r1;", RedOfOne),
+            ("atom.global.max.s32 %r4, [%rd1], %r1;", RedOfOne),
+            ("atom.global.inc.u32 %r4, [%rd1], %r1;", Red),
+            ("atom.global.add.u64 %rd4, [%rd1], %rd3;", Red),
+            ("atom.global.add.f32 %f1, [%rd1], %f2;", Red),
+            ("atom.global.add.u32 %r4, [%rd1], 1; st.global.u32 [%rd2], %r4;", AtomOfOne),
+            ("atom.global.add.u32 %r4, [%rd1], %r1; st.global.u32 [%rd2], %r4;", AtomOfOneInFullWarps),
+            ("atom.global.max.u32 %r4, [%rd1], %r1; st.global.u32 [%rd2], %r4;", Atom),
+            ("ld.global.u64 %rd4, [%rd1]; red.global.add.u32 [%rd4], %r1;", RedOfOne),
+            ("mov.u64 %rd4, %rd1; @%p1 add.s64 %rd4, %rd4, 4; red.global.add.u32 [%rd4], %r1;", Red),
+            ("atom.add.u32 %r4, [%rd1], %r1;", AtomOfOne),
+            ("atom.shared.add.u32 %r4, [s], %r1;", AtomOfOne),
+            ("atom.shared.add.u32 %r4, [%r2], 1;", CountLanes),
+            ("mov.u32 %r5, 1; red.shared.add.u32 [%r2], %r5;", CountLanes),
+            ("atom.shared.inc.u32 %r4, [%r2], -1;", CountLanes),
+            ("atom.shared.add.u32 %r4, [%r2], 2;", Atom),
+            ("atom.shared.add.s32 %r4, [%r2], 1;", Atom),
+            ("atom.shared.add.u32 %r4, [%r2], 1; st.global.u32 [%rd2], %r4;", Atom),
+        ] {
+            assert_eq!(selected(body), [expected], "{body}");
+        }
+    }
+
+    #[test]
+    fn what_was_derived_of_addresses_holds_only_where_it_is_seen() {
+        assert_eq!(Machine::RedOfOne.reaching(0xff00), 0x100);
+        assert_eq!(Machine::AtomOfOneInFullWarps.reaching(0xff00), 0xff00);
+        assert_eq!(Machine::AtomOfOneInFullWarps.reaching(u32::MAX), 1);
+        assert_eq!(Machine::CountLanes.reaching(0xff00), 0xff00);
+    }
 }
