@@ -1,6 +1,7 @@
 //! Accesses to the shared memory of the cluster's blocks, by addresses that name a block. A load or store passes through the
 //! banks of its own block only, for the lanes that stay there; an atomic passes through those of all blocks at once, and
-//! counts what the busiest needs. So it was measured on an H200, with lanes that meet in a bank in their own block.
+//! counts what the busiest needs. So an H200 counted in the kernels with clusters of `tests/gpu`; that all lanes of a store
+//! leave the block was not among them, and follows loads.
 
 use super::Machine;
 use super::block::Environment;
