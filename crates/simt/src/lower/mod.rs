@@ -12,6 +12,7 @@ mod arithmetic;
 mod atomic;
 mod call;
 mod cfg;
+mod copy;
 mod graph;
 mod initial;
 mod live;
@@ -21,6 +22,7 @@ mod operand;
 mod select;
 mod sync;
 mod variables;
+mod video;
 
 use std::collections::HashMap;
 
