@@ -229,7 +229,10 @@ impl Block {
             while let Some(at) = warp.next_ready_before(last).or_else(|| warp.next_ready()) {
                 ran = true;
                 let mut stop = machine.turn(&mut self.env, warp, at);
-                if stop == Stop::Blocked && machine.context.code.may_spin && warp.steps - watched >= warp.patience.parting_steps() {
+                if stop == Stop::Blocked
+                    && machine.context.code.may_spin
+                    && warp.steps - watched >= warp.patience.parting_steps()
+                {
                     stop = machine.watch_parting(&mut self.env, warp);
                     warp.patience.grow(PARTING_STEPS);
                     watched = warp.steps;
@@ -301,7 +304,7 @@ impl Block {
     }
 
     /// Lanes that wait for others that spin go ahead, since those may wait for them. True if there were any.
-    fn go_ahead_of_spinning(&mut self) -> bool {
+    pub(super) fn go_ahead_of_spinning(&mut self) -> bool {
         let mut any = false;
         for warp in &mut self.warps {
             for at in 0..warp.splits.len() {

@@ -95,11 +95,8 @@ fn classify(op: Op, counts: &Counts) -> Counters {
         }
         Op::Atomic(atomic) => {
             (out.shared_atom_wavefronts, out.shared_atom_conflicts) = (counts.wavefronts, counts.conflicts);
-            let sectors = if atomic.machine.is_red() {
-                &mut out.global_red_sectors
-            } else {
-                &mut out.global_atom_sectors
-            };
+            let sectors =
+                if atomic.machine.is_red() { &mut out.global_red_sectors } else { &mut out.global_atom_sectors };
             *sectors = counts.sectors;
         }
         _ => {}

@@ -197,10 +197,7 @@ fn spreads_uniformity(op: Op) -> bool {
 
 fn is_uniform_source(source: Source) -> bool {
     use Special::{LaneId, LanemaskEq, LanemaskGe, LanemaskGt, LanemaskLe, LanemaskLt, Tid};
-    !matches!(
-        source,
-        Source::Special(Tid(_) | LaneId | LanemaskEq | LanemaskGe | LanemaskGt | LanemaskLe | LanemaskLt)
-    )
+    !matches!(source, Source::Special(Tid(_) | LaneId | LanemaskEq | LanemaskGe | LanemaskGt | LanemaskLe | LanemaskLt))
 }
 
 #[cfg(test)]
