@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use ptx::Loc;
 
-pub use access::{AtomOp, AtomicOp, Machine, MemOp, Order, Scope, Target, Width};
+pub use access::{AtomOp, AtomicOp, MachineOp, MemOp, Order, Scope, Target, Width};
 
 use crate::exact::Exact;
 use crate::ops::{Alu, Row};

@@ -99,7 +99,7 @@ pub enum AtomicOp {
 
 /// The machine instruction that becomes of an atomic, as far as its counts go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Machine {
+pub enum MachineOp {
     /// ATOM, ATOMG, ATOMS: each lane gets what was there.
     Atom,
     /// The same, once for all lanes of a warp, which have combined their values.
@@ -114,18 +114,18 @@ pub enum Machine {
     CountLanes,
 }
 
-impl Machine {
+impl MachineOp {
     /// Whether it is counted as a reduction.
     pub fn is_red(self) -> bool {
-        matches!(self, Machine::Red | Machine::RedOfOne)
+        matches!(self, MachineOp::Red | MachineOp::RedOfOne)
     }
 
     /// The lanes that reach memory, of those that are active, all of which have the same address where one is enough.
     pub fn reaching(self, mask: u32) -> u32 {
         match self {
-            Machine::AtomOfOneInFullWarps if mask != u32::MAX => mask,
-            Machine::AtomOfOne | Machine::RedOfOne | Machine::AtomOfOneInFullWarps => mask & mask.wrapping_neg(),
-            Machine::Atom | Machine::Red | Machine::CountLanes => mask,
+            MachineOp::AtomOfOneInFullWarps if mask != u32::MAX => mask,
+            MachineOp::AtomOfOne | MachineOp::RedOfOne | MachineOp::AtomOfOneInFullWarps => mask & mask.wrapping_neg(),
+            MachineOp::Atom | MachineOp::Red | MachineOp::CountLanes => mask,
         }
     }
 }
@@ -143,7 +143,7 @@ pub struct AtomOp {
     /// Elements a lane: 1, 2, 4 or 8. Of more than one, `f` (result) and `c` (operand) index [`Code::vectors`].
     pub vector: u8,
     /// What becomes of it in machine code.
-    pub machine: Machine,
+    pub machine: MachineOp,
     /// What it promises,
     pub order: Order,
     /// and to whom.

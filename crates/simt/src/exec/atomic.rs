@@ -10,7 +10,7 @@ use super::order::Strength;
 use super::team::unit_warp;
 use super::warp::Warp;
 use crate::access::Passes;
-use crate::code::{AtomOp, AtomicOp, Inst, Machine as Selected, NONE, Reg, Target, VECTOR_MAX};
+use crate::code::{AtomOp, AtomicOp, Inst, MachineOp, NONE, Reg, Target, VECTOR_MAX};
 use crate::fault::Code;
 use crate::race::Access;
 use crate::race::global::Act;
@@ -184,7 +184,7 @@ impl Machine<'_> {
         let memo = self.memos[pc as usize].of(mask);
         match op.machine {
             // Equal addresses need no pass of their own, as in a store.
-            Selected::CountLanes => memo.shared_store(bytes, mask, at),
+            MachineOp::CountLanes => memo.shared_store(bytes, mask, at),
             _ => memo.shared_atomic(bytes, mask, at),
         }
     }

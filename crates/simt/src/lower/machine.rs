@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::live::{reads, writes};
-use crate::code::{AtomOp, AtomicOp, Code, Inst, Machine, NONE, Op, Order, Reg, Source, Special, Target};
+use crate::code::{AtomOp, AtomicOp, Code, Inst, MachineOp, NONE, Op, Order, Reg, Source, Special, Target};
 use crate::ops::Row;
 
 type Register = (Row, Reg);
@@ -111,12 +111,12 @@ impl Facts {
     }
 
     /// The machine instruction of the atomic at `pc`, if there is one.
-    fn machine(&self, code: &Code, pc: usize) -> Option<Machine> {
+    fn machine(&self, code: &Code, pc: usize) -> Option<MachineOp> {
         let inst = &code.insts[pc];
         let Op::Atomic(op) = inst.op else { return None };
         let unused = !known(writes(code, inst)).any(|register| self.needed.contains(&register));
         if unused && op.target == Target::Shared && self.counts_lanes(code, pc, inst, op) {
-            return Some(Machine::CountLanes);
+            return Some(MachineOp::CountLanes);
         }
         // What may be shared memory has no RED.
         let is_red = op.target == Target::Global
@@ -126,12 +126,12 @@ impl Facts {
         let joined = combines(op) && self.uniform.contains(&(row, inst.a));
         let by_one = joined && (unused || (op.op == AtomicOp::Add && self.uniform.contains(&(Row::W, inst.b))));
         Some(match (is_red, by_one) {
-            (true, true) => Machine::RedOfOne,
-            (true, false) => Machine::Red,
-            (false, true) => Machine::AtomOfOne,
+            (true, true) => MachineOp::RedOfOne,
+            (true, false) => MachineOp::Red,
+            (false, true) => MachineOp::AtomOfOne,
             // By shuffles, which take a whole warp.
-            (false, false) if joined && op.op == AtomicOp::Add => Machine::AtomOfOneInFullWarps,
-            (false, false) => Machine::Atom,
+            (false, false) if joined && op.op == AtomicOp::Add => MachineOp::AtomOfOneInFullWarps,
+            (false, false) => MachineOp::Atom,
         })
     }
 
@@ -171,18 +171,16 @@ fn is_pure(op: Op) -> bool {
     match op {
         Op::Load(load) => load.order == Order::Weak,
         Op::LoadFrame(_) | Op::MapShared { .. } | Op::RankOf { .. } => true,
+        Op::ActiveMask | Op::Clock | Op::LocalAddress => true,
         op => is_arithmetic(op),
     }
 }
 
 fn is_arithmetic(op: Op) -> bool {
-    match op {
-        Op::Alu(_) | Op::Exact { .. } | Op::Setp(..) => true,
-        Op::Mov32 | Op::Mov64 | Op::Pack64 | Op::Unpack64 | Op::Pack32 | Op::Unpack32 | Op::Selp32 | Op::Selp64 => true,
-        Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => true,
-        Op::ActiveMask | Op::Clock | Op::LocalAddress => true,
-        _ => false,
-    }
+    use Op::{Mov32, Mov64, Pack32, Pack64, Selp32, Selp64, Unpack32, Unpack64};
+    let moves = matches!(op, Mov32 | Mov64 | Pack64 | Unpack64 | Pack32 | Unpack32 | Selp32 | Selp64);
+    let logic = matches!(op, Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov);
+    moves || logic || matches!(op, Op::Alu(_) | Op::Exact { .. } | Op::Setp(..))
 }
 
 /// Whether an instruction that reads the same in all lanes of a warp gives all of them the same.
@@ -190,7 +188,6 @@ fn spreads_uniformity(op: Op) -> bool {
     match op {
         Op::Load(load) => load.target != Target::Local,
         Op::Vote(_) | Op::Redux(_) | Op::MapShared { .. } | Op::RankOf { .. } => true,
-        Op::ActiveMask | Op::Clock | Op::LocalAddress => false,
         op => is_arithmetic(op),
     }
 }
@@ -206,7 +203,7 @@ mod tests {
 
     /// The machine instructions of the atomics in `body`, which finds addresses in `%rd1`, one for each lane in `%rd2` and in
     /// shared memory `%r2`, and a value in `%r1`, which differs from lane to lane.
-    fn selected(body: &str) -> Vec<Machine> {
+    fn selected(body: &str) -> Vec<MachineOp> {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
              .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<3>; .reg .pred %p<3>; .shared .b32 s[32];\n\
@@ -222,7 +219,7 @@ mod tests {
     /// Each row is what ptxas 13.0 was seen to do for sm_90.
     #[test]
     fn atomics_become_what_ptxas_makes_of_them() {
-        use Machine::{Atom, AtomOfOne, AtomOfOneInFullWarps, CountLanes, Red, RedOfOne};
+        use MachineOp::{Atom, AtomOfOne, AtomOfOneInFullWarps, CountLanes, Red, RedOfOne};
         for (body, expected) in [
             ("atom.global.add.u32 %r4, [%rd2], %r1;", Red),
             ("atom.global.add.u32 %r4, [%rd2], %r1; add.u32 %r5, %r4, 1;", Red),
@@ -262,9 +259,9 @@ mod tests {
 
     #[test]
     fn what_was_derived_of_addresses_holds_only_where_it_is_seen() {
-        assert_eq!(Machine::RedOfOne.reaching(0xff00), 0x100);
-        assert_eq!(Machine::AtomOfOneInFullWarps.reaching(0xff00), 0xff00);
-        assert_eq!(Machine::AtomOfOneInFullWarps.reaching(u32::MAX), 1);
-        assert_eq!(Machine::CountLanes.reaching(0xff00), 0xff00);
+        assert_eq!(MachineOp::RedOfOne.reaching(0xff00), 0x100);
+        assert_eq!(MachineOp::AtomOfOneInFullWarps.reaching(0xff00), 0xff00);
+        assert_eq!(MachineOp::AtomOfOneInFullWarps.reaching(u32::MAX), 1);
+        assert_eq!(MachineOp::CountLanes.reaching(0xff00), 0xff00);
     }
 }
