@@ -193,6 +193,8 @@ struct Machine<'k> {
     order: Option<Box<GlobalOrder>>,
     /// How often memory has changed: what those wait for who spin.
     changes: u64,
+    /// Waiting for all lanes of a warp where they meet would have hung: from now on those that wait go ahead at once.
+    goes_ahead: bool,
     /// Room for `spin` to remember a warp in.
     registers: Registers,
     /// The instruction that runs now is being recorded.
@@ -215,6 +217,7 @@ impl<'k> Machine<'k> {
             printed: Printed::default(),
             order: GlobalOrder::new(context),
             changes: 0,
+            goes_ahead: context.options.schedule.is_seeded(),
             registers: Registers::default(),
             recording: false,
             #[cfg(target_arch = "x86_64")]
