@@ -23,31 +23,40 @@ const FIRST_TURN_STEPS: u64 = 256;
 
 /// How long the splits of a warp run before they are watched.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience(u64);
+pub(super) struct Patience {
+    steps: u64,
+    /// The warp's steps when it was last watched.
+    watched: u64,
+}
 
 impl Default for Patience {
     fn default() -> Patience {
-        Patience(FIRST_TURN_STEPS)
+        Patience { steps: FIRST_TURN_STEPS, watched: 0 }
     }
 }
 
 impl Patience {
     /// Who has spun will most likely spin again.
-    const AFTER_A_CHANGE: Patience = Patience(1);
+    const AFTER_A_CHANGE: Patience = Patience { steps: 1, watched: 0 };
 
     /// Steps of the next turn.
     pub(super) fn steps(self) -> u64 {
-        self.0
+        self.steps
     }
 
     /// Steps, parting and meeting, after which a warp is watched: more, since more is run then.
     pub(super) fn parting_steps(self) -> u64 {
-        4 * self.0
+        4 * self.steps
     }
 
-    /// The next turn may be longer, up to `most` steps.
-    pub(super) fn grow(&mut self, most: u64) {
-        self.0 = (self.0 * 2).min(most);
+    /// Whether it is time for a look after a turn that ended early, `now` steps into the warp's life.
+    pub(super) fn is_over(self, now: u64) -> bool {
+        now - self.watched >= self.steps
+    }
+
+    /// A look at this step found nobody spinning: the next turn may be longer, up to `most` steps.
+    pub(super) fn grow(&mut self, now: u64, most: u64) {
+        *self = Patience { steps: (self.steps * 2).min(most), watched: now };
     }
 }
 
