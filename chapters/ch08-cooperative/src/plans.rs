@@ -129,7 +129,7 @@ fn shape(ty: Type, vectors: u64, m: u32) -> Shape {
         _ if is_integer && tiles(256, 2) <= 8 * m => Shape { ahead: 1, ..many(256, 2, 4 * m, true) },
         _ if is_integer && tiles(512, 2) <= 8 * m => Shape { ahead: 4, ..many(512, 8, m, false) },
         _ if is_integer && vectors <= 1 << 21 => Shape { ahead: 2, ..many(1024, 4, m, false) },
-        _ if is_integer && vectors <= 1 << 23 => Shape { ahead: 1, ..many(1024, 4, 2 * m, true) },
+        _ if is_integer && vectors <= 1 << 23 => Shape { ahead: 1, ..many(1024, 4, 2 * m, vectors > 1 << 22) },
         2049..=4096 => one(512, 8),
         _ if tiles(1024, 8) == 1 => one(1024, 8),
         _ if tiles(256, 2) <= m / 4 => many(256, 2, 3 * tiles(256, 2) / 2, true),
@@ -139,7 +139,7 @@ fn shape(ty: Type, vectors: u64, m: u32) -> Shape {
         _ if tiles(1024, 8) <= m / 4 => many(1024, 8, 3 * tiles(1024, 8) / 2, false),
         _ if tiles(1024, 8) <= half => Shape { ahead: 4, ..many(1024, 8, tiles(1024, 8), false) },
         _ if vectors <= 1 << 21 => Shape { ahead: 4, ..many(1024, 8, half, false) },
-        _ if vectors <= 1 << 22 => Shape { ahead: 3, ..many(1024, 8, all, true) },
+        _ if vectors < 1 << 23 => Shape { ahead: 2, ..many(1024, 8, all, false) },
         _ if vectors < 1 << 25 => Shape { ahead: 0, ..many(512, 8, 4 * m, false) },
         _ => Shape { ahead: 0, ..many(1024, 8, 2 * m, false) },
     }

@@ -5,6 +5,8 @@
 //! Either way a block's course depends on its index and the schedule alone, not on host threads.
 
 use super::barrier::{Barriers, open_cluster_barrier};
+use super::copy::Copies;
+use super::mbarrier::Sides;
 use super::team::{Shared, Team};
 use super::warp::{FULL, State, Warp};
 use super::{Context, Machine, Stop};
@@ -34,6 +36,9 @@ pub(super) struct Environment {
     pub(super) team: Team,
     pub(super) log: super::log::AccessLog,
     pub(super) barriers: Barriers,
+    /// Asynchronous copies, by warp, and barrier objects: what the race check knows of them.
+    pub(super) copies: Vec<Copies>,
+    pub(super) mbarriers: Sides,
     random: Option<Random>,
     /// Passes since memory changed, and how often it had changed then.
     quiet_passes: u32,
@@ -123,6 +128,7 @@ impl Block {
         let shadow = (words > 0 && checks.has(Check::SharedRace)).then(|| Shadow::new(context.shared_bytes));
         let mut warps: Vec<Warp> = (0..context.warps_per_block).map(|i| Warp::new(i, context.code)).collect();
         warps.iter_mut().for_each(|warp| super::constants::fill(context, warp));
+        warps.iter_mut().for_each(|warp| warp.watches_local = checks.has(Check::UninitialisedRead));
         let written = if checks.has(Check::UninitialisedRead) { vec![0; words] } else { Vec::new() };
         Block {
             env: Environment {
@@ -134,6 +140,8 @@ impl Block {
                 team: Team { clocks: clocks(context, 1), blocks: vec![[0; 3]], ..Team::default() },
                 log: Default::default(),
                 barriers: Barriers::default(),
+                copies: Vec::new(),
+                mbarriers: Sides::new(),
                 random: None,
                 quiet_passes: 0,
                 quiet_since: 0,
@@ -163,6 +171,11 @@ impl Block {
         self.env.shared.words.fill(0);
         self.env.shared.written.fill(0);
         self.env.barriers.restart(self.warps.len());
+        self.env.copies.clear();
+        self.env.mbarriers.clear();
+        if let Some(shadow) = &mut self.env.shared.shadow {
+            shadow.forget_copies();
+        }
         self.env.random = match context.options.schedule {
             Schedule::Independent { seed: Some(seed) } => Some(Random(seed ^ linear.wrapping_mul(0x9e37_79b9))),
             _ => None,
@@ -335,7 +348,12 @@ impl Machine<'_> {
         while left > 0 {
             let steps = warp.patience.steps().min(left);
             left -= steps;
+            let began = warp.steps;
             let mut stop = self.run(env, warp, at, steps);
+            // Who waits for a barrier object ends the turn early.
+            if stop == Stop::Turn && warp.steps - began < steps {
+                return self.put_aside_if_it_spins(env, warp, at);
+            }
             if stop == Stop::Turn {
                 stop = self.put_aside_if_it_spins(env, warp, at);
                 warp.patience.grow(TURN_STEPS);

@@ -149,7 +149,7 @@ impl Machine<'_> {
     /// Whether split `at` is about to read memory.
     fn reads(&self, warp: &Warp, at: usize) -> bool {
         let inst = &self.context.code.insts[warp.splits[at].pc as usize];
-        matches!(inst.op, Op::Load(_) | Op::Atomic(_))
+        matches!(inst.op, Op::Load(_) | Op::Atomic(_) | Op::Mbarrier(_))
     }
 
     /// Takes a split that goes round in a loop to where the loop reads memory, which is what it waits for. False if it

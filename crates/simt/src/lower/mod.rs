@@ -17,6 +17,7 @@ mod graph;
 mod initial;
 mod live;
 mod machine;
+pub(crate) mod mbarrier;
 mod memory;
 mod operand;
 mod select;
