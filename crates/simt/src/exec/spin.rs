@@ -5,9 +5,12 @@
 //! aside until then. So waiting costs next to nothing, and when everybody who is left waits like that, nobody will
 //! ever be let go: a deadlock, and no guess. A loop that counts, or reads the clock, is never put aside.
 //!
-//! Lanes that leave such a loop wait behind it for those that spin, as lanes wait wherever they meet: on the hardware too
-//! they go on together. Only where that hangs, because a lane spins until one that waits for it does something (gives
-//! back a lock, say), those that wait go ahead; and from then on at once, since a kernel that needs it once needs it again.
+//! Lanes that leave such a loop wait behind it for those that spin, as lanes wait wherever they meet: as if all that a warp
+//! waits for came between two looks. That is the least that a card counts, and one of many: there a loop that looks has a YIELD, which
+//! lets those go that wait at the BSYNC behind it. Of 32 lanes whose words an H200 wrote one after the other, all went on alone
+//! with 2,000 cycles or more between two words, in 23 groups with 200, and in 10 with none. Where waiting for each
+//! other hangs, because a lane spins until one that waits for it does something (gives back a lock, say), those that
+//! wait go ahead here too; and from then on at once, since a kernel that needs it once needs it again.
 
 use super::block::Environment;
 use super::warp::{Row32, Row64, Split, State, Warp};
