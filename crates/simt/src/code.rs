@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use ptx::Loc;
 
-pub use access::{AtomOp, AtomicOp, MemOp, Order, Scope, Target, Width};
+pub use access::{AtomOp, AtomicOp, MachineOp, MemOp, Order, Scope, Target, Width};
 pub use copy::{BulkCopy, CopyCode, MbarrierAct, MbarrierOp, Place};
 
 use crate::exact::Exact;

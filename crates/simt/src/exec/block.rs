@@ -207,7 +207,7 @@ impl Block {
             let released = self.release_barriers(machine)
                 || (self.env.team.size() == 1 && open_cluster_barrier(std::slice::from_mut(self), 0))
                 || (!ran && self.warps.iter_mut().any(|warp| warp.exit_waiting(machine.context.code)));
-            if !ran && !released && machine.lanes_apart() && self.go_ahead_of_spinning() {
+            if !ran && !released && machine.goes_ahead && self.go_ahead_of_spinning() {
                 continue;
             }
             if !ran && !released {
@@ -238,10 +238,19 @@ impl Block {
         for warp in &mut self.warps {
             machine.wake(warp);
             let mut last = usize::MAX;
-            let mut began = warp.steps;
+            let (mut began, mut watched) = (warp.steps, warp.steps);
             while let Some(at) = warp.next_ready_before(last).or_else(|| warp.next_ready()) {
                 ran = true;
-                let spinning = match machine.turn(&mut self.env, warp, at) {
+                let mut stop = machine.turn(&mut self.env, warp, at);
+                if stop == Stop::Blocked
+                    && machine.context.code.may_spin
+                    && warp.steps - watched >= warp.patience.parting_steps()
+                {
+                    stop = machine.watch_parting(&mut self.env, warp);
+                    warp.patience.grow(warp.steps, PARTING_STEPS);
+                    watched = warp.steps;
+                }
+                let spinning = match stop {
                     Stop::Fatal => return None,
                     Stop::Blocked if warp.steps - began < PARTING_STEPS => {
                         last = usize::MAX;
@@ -308,7 +317,7 @@ impl Block {
     }
 
     /// Lanes that wait for others that spin go ahead, since those may wait for them. True if there were any.
-    fn go_ahead_of_spinning(&mut self) -> bool {
+    pub(super) fn go_ahead_of_spinning(&mut self) -> bool {
         let mut any = false;
         for warp in &mut self.warps {
             for at in 0..warp.splits.len() {
@@ -354,11 +363,11 @@ impl Machine<'_> {
         Stop::Turn
     }
 
-    /// See `spin`. Lanes that wait for those that spin may be the ones they wait for: they go ahead.
+    /// See `spin`. Lanes that wait for those that spin may be the ones they wait for: they go ahead where that has shown.
     fn put_aside_if_it_spins(&mut self, env: &mut Environment, warp: &mut Warp, at: usize) -> Stop {
         let stop = self.watch_spinning(env, warp, at);
         let spins = stop == Stop::Blocked && warp.splits.get(at).is_some_and(|split| split.state.is_spinning());
-        if spins && self.lanes_apart() {
+        if spins && self.goes_ahead {
             warp.let_go_ahead(at);
         }
         stop

@@ -56,6 +56,7 @@ mod memory;
 mod order;
 mod print;
 mod remote;
+mod rounds;
 mod spin;
 mod sync;
 mod tally;
@@ -143,6 +144,9 @@ pub(crate) struct Counts {
     pub(crate) threads: u64,
     pub(crate) wavefronts: u64,
     pub(crate) conflicts: u64,
+    /// Of the loads that an atomic makes between its rounds.
+    pub(crate) load_wavefronts: u64,
+    pub(crate) load_conflicts: u64,
     pub(crate) sectors: u64,
     pub(crate) divergent: u64,
     /// Warp-level accesses to shared, global and local memory.
@@ -193,6 +197,8 @@ struct Machine<'k> {
     order: Option<Box<GlobalOrder>>,
     /// How often memory has changed: what those wait for who spin.
     changes: u64,
+    /// Waiting for all lanes of a warp where they meet would have hung: from now on those that wait go ahead at once.
+    goes_ahead: bool,
     /// Room for `spin` to remember a warp in.
     registers: Registers,
     /// The instruction that runs now is being recorded.
@@ -215,6 +221,7 @@ impl<'k> Machine<'k> {
             printed: Printed::default(),
             order: GlobalOrder::new(context),
             changes: 0,
+            goes_ahead: context.options.schedule.is_seeded(),
             registers: Registers::default(),
             recording: false,
             #[cfg(target_arch = "x86_64")]

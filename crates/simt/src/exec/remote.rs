@@ -1,5 +1,7 @@
-//! Accesses to the shared memory of other blocks of the cluster. They are counted as requests, not as passes through the
-//! banks: what those cost was not measured.
+//! Accesses to the shared memory of the cluster's blocks, by addresses that name a block. What passes through the banks of
+//! the block's own memory is counted, and nothing else: the lanes of a load or store that stay there; the same lanes of an
+//! atomic, which counts one pass if none of them stays. So an H200 counted where the lanes that stay and those that leave
+//! meet in different banks (`cluster_banks` in `tests/gpu`).
 
 use super::Machine;
 use super::block::Environment;
@@ -7,6 +9,7 @@ use super::memory::{Lanes, Place, Span, filter, lanes, low_bytes};
 use super::order::Strength;
 use super::team::{block_and_offset, unit_warp};
 use super::warp::Warp;
+use crate::access::Passes;
 use crate::code::{AtomOp, MemOp, Target};
 use crate::fault::Code;
 use crate::memory::{LOCAL_BASE, SHARED_BASE};
@@ -93,6 +96,11 @@ impl Machine<'_> {
     ) {
         let width = u32::from(op.width.bytes);
         for Group { owner, mask, at } in self.groups(env, warp, pc, mask, span) {
+            if owner == env.rank {
+                let passes = self.memos[pc as usize].of(mask).shared_load(span.bytes, mask, &at);
+                self.count_passes(pc, passes);
+                self.record(Place::Shared, mask, span, passes, 0);
+            }
             let strength = Strength::of(op, Act::Read);
             if strength.is_flag() {
                 self.watch_shared_flag(env, warp, strength, owner, mask, &at);
@@ -129,6 +137,11 @@ impl Machine<'_> {
         let width = u32::from(op.width.bytes);
         let data = &data[..usize::from(op.vector)];
         for Group { owner, mask, at } in self.groups(env, warp, pc, mask, span) {
+            if owner == env.rank {
+                let passes = self.memos[pc as usize].of(mask).shared_store(span.bytes, mask, &at);
+                self.count_passes(pc, passes);
+                self.record(Place::Shared, mask, span, passes, 0);
+            }
             self.watch_shared_store(env, warp, pc, op, owner, mask, &at, data);
             let Some(shared) = env.shared_of(owner) else { continue };
             for (element, values) in data.iter().enumerate() {
@@ -155,7 +168,14 @@ impl Machine<'_> {
         c: &[Lanes],
         old: &mut [Lanes],
     ) {
-        for Group { owner, mask, at } in self.groups(env, warp, pc, mask, span) {
+        let groups = self.groups(env, warp, pc, mask, span);
+        let own = groups.iter().find(|group| group.owner == env.rank);
+        let passes = own.map_or(Passes { wavefronts: u32::from(!groups.is_empty()), conflicts: 0 }, |group| {
+            self.shared_atomic_passes(pc, op, group.mask, span.bytes, &group.at)
+        });
+        self.count_passes(pc, passes);
+        self.record(Place::Shared, mask, span, passes, 0);
+        for Group { owner, mask, at } in groups {
             self.atomic_shared(env, warp, pc, op, owner, mask, span.bytes, &at, b, c, old);
         }
     }

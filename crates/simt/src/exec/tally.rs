@@ -1,7 +1,7 @@
 //! Counts per instruction to counters, and recorded steps to a trace.
 
 use super::Counts;
-use crate::code::{Op, Target};
+use crate::code::Op;
 use crate::program::Kernel;
 use crate::trace::{Instruction, Step, Trace, VERSION};
 use crate::{Counters, Launch, LineCounters, Schedule};
@@ -12,6 +12,8 @@ impl Counts {
         self.threads += other.threads;
         self.wavefronts += other.wavefronts;
         self.conflicts += other.conflicts;
+        self.load_wavefronts += other.load_wavefronts;
+        self.load_conflicts += other.load_conflicts;
         self.sectors += other.sectors;
         self.divergent += other.divergent;
         self.requests.iter_mut().zip(other.requests).for_each(|(sum, n)| *sum += n);
@@ -95,11 +97,9 @@ fn classify(op: Op, counts: &Counts) -> Counters {
         }
         Op::Atomic(atomic) => {
             (out.shared_atom_wavefronts, out.shared_atom_conflicts) = (counts.wavefronts, counts.conflicts);
-            let sectors = if atomic.is_red && atomic.target != Target::Shared {
-                &mut out.global_red_sectors
-            } else {
-                &mut out.global_atom_sectors
-            };
+            (out.shared_ld_wavefronts, out.shared_ld_conflicts) = (counts.load_wavefronts, counts.load_conflicts);
+            let sectors =
+                if atomic.machine.is_red() { &mut out.global_red_sectors } else { &mut out.global_atom_sectors };
             *sectors = counts.sectors;
         }
         _ => {}

@@ -46,7 +46,7 @@ pub(super) enum State {
 }
 
 /// Lanes with one program counter.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Split {
     pub(super) pc: u32,
     pub(super) mask: u32,

@@ -8,7 +8,7 @@ use crate::ops::{Alu, Row};
 use super::cfg::{self, Block};
 
 /// The registers that `inst` reads, [`NONE`] among them where an operand is absent.
-fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
+pub(super) fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
     let Inst { op, a, b, c, d, e, f, imm, .. } = *inst;
     let address = (if e == 1 { Row::W } else { Row::D }, a);
     let sources = |alu: Alu| alu.signature().sources.into_iter().flatten().zip([a, b, c, e]);
@@ -61,7 +61,7 @@ fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
 }
 
 /// The registers that `inst` writes, likewise.
-fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
+pub(super) fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
     let Inst { op, c, d, e, f, imm, .. } = *inst;
     match op {
         Op::Alu(alu) => vec![(alu.signature().destination, d)],
