@@ -410,7 +410,7 @@ impl<'k> Machine<'k> {
 /// What is remembered of the accesses of an instruction.
 fn memos(inst: &Inst) -> Memos {
     match inst.op {
-        Op::Load(_) | Op::Store(_) | Op::Atomic(_) => Memos::new(),
+        Op::Load(_) | Op::CopyAsync | Op::Store(_) | Op::Atomic(_) => Memos::new(),
         _ => Memos::none(),
     }
 }
