@@ -160,7 +160,8 @@ fn word_changed(text: &str, bits: &mut Bits) -> String {
         picked = bits.pick(&words);
     }
     let Some(&(start, end, kind)) = picked else { return text.to_owned() };
-    let mut same: Vec<&str> = words.iter().filter(|word| word.2 == kind).map(|&(from, to, _)| &text[from..to]).collect();
+    let mut same: Vec<&str> =
+        words.iter().filter(|word| word.2 == kind).map(|&(from, to, _)| &text[from..to]).collect();
     if kind == Kind::Register && bits.below(8) > 0 {
         same.retain(|name| stem(name) == stem(&text[start..end]));
     }
