@@ -3,8 +3,9 @@
 
 #[path = "../../crates/simt/tests/mutations/harness.rs"]
 pub mod harness;
+#[allow(dead_code)] // the test uses the rest of it
 #[path = "../../crates/simt/tests/mutations/mutate.rs"]
-pub mod mutate;
+mod mutate;
 
 use std::alloc::System;
 use std::sync::Mutex;
@@ -44,7 +45,7 @@ pub fn count(reached: Reached) {
 pub fn change(data: &mut [u8], size: usize, size_max: usize, seed: u32) -> usize {
     static LATELY: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let mut bits = Bits::of(seed.into());
-    if bits.next() % 8 == 0 {
+    if bits.next().is_multiple_of(8) {
         return libfuzzer_sys::fuzzer_mutate(data, size, size_max);
     }
     let text = String::from_utf8_lossy(&data[..size]).into_owned();

@@ -85,7 +85,6 @@ fn launch(kernel: &Kernel, choice: u64) -> Reached {
         portable: choice >> 14 & 3 == 0,
         stack_bytes: [1024, 32][(choice >> 16 & 1) as usize],
         trace: (choice >> 17 & 7 == 0).then_some(TRACE),
-        ..Options::default()
     };
     match run(kernel, &mut memory, &launch, &options) {
         Ok(outcome) => {
