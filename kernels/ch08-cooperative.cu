@@ -59,8 +59,9 @@ __device__ int warp_reduce(int value) {
 
 // ANCHOR: block
 // One value of a block, right in warp 0: each warp leaves one value, and warp 0 reduces
-// those. A block that calls this twice needs a barrier in between.
-template <typename Op, unsigned int WARPS = MAX_WARPS, typename T>
+// those. Each CALL has an array of its own; a block that makes the same call twice needs a
+// barrier in between.
+template <typename Op, unsigned int WARPS = MAX_WARPS, int CALL = 0, typename T>
 __device__ T block_reduce(T value) {
     __shared__ T of_warps[MAX_WARPS];
     unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -76,14 +77,20 @@ __device__ T block_reduce(T value) {
 // ANCHOR_END: block
 
 // ANCHOR: stride
-// A block's share of the input: every thread strides by the threads of the whole grid.
+// A block's share of the input: every thread strides by the threads of the whole grid, and
+// has eight loads on their way before it needs the first.
 template <typename Op, typename T>
 __device__ T reduce_share(const T* in, unsigned int n) {
+    constexpr unsigned int TOGETHER = 8;
     T value = Op::template identity<T>();
     unsigned long long stride = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
-    for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
-        value = Op::of(value, in[i]);
+    unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i + (TOGETHER - 1) * stride < n; i += TOGETHER * stride) {
+        T loaded[TOGETHER];
+        for (unsigned int k = 0; k < TOGETHER; k++) loaded[k] = in[i + k * stride];
+        for (unsigned int k = 0; k < TOGETHER; k++) value = Op::of(value, loaded[k]);
     }
+    for (; i < n; i += stride) value = Op::of(value, in[i]);
     return block_reduce<Op>(value);
 }
 // ANCHOR_END: stride
@@ -185,28 +192,10 @@ __device__ void wait_for_launch_before(const uint4* body, unsigned int i, unsign
 // ANCHOR_END: overlap
 
 // ANCHOR: tiles
-// A thread's share of the input. It takes UNROLL vectors at once, all of them on their way
-// before the first is added: a block's lie together in one tile, or, spread, as far apart
-// as the grid is wide, which gives every block of a small input the same to do. Elements
-// before the first cache line and after the last vector are few; the last block takes
-// them, one a thread. Vectors need 16 bytes of alignment and no more; from the start of a
-// line on, a warp's 512 bytes are four lines and not five.
+// UNROLL vectors at once, step apart, all of them on their way before the first is added.
 template <typename T, unsigned int BLOCK, unsigned int UNROLL>
-__device__ T sum_share(const T* in, unsigned int n, unsigned int spread, unsigned int ahead) {
-    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T), PER_LINE = LINE_BYTES / sizeof(T);
-    unsigned int past = reinterpret_cast<unsigned long long>(in) % LINE_BYTES / sizeof(T);
-    unsigned int head = min(n, (PER_LINE - past) % PER_LINE);
-    unsigned int vectors = (n - head) / PER_VECTOR, tail = (n - head) % PER_VECTOR;
-    const uint4* body = reinterpret_cast<const uint4*>(in + head);
-
-    unsigned int step = spread ? gridDim.x * BLOCK : BLOCK;
-    unsigned int i = blockIdx.x * (spread ? BLOCK : BLOCK * UNROLL) + threadIdx.x;
-    wait_for_launch_before<UNROLL>(body, i, step, vectors, ahead);
-
+__device__ T sum_vectors(const uint4* body, unsigned int i, unsigned int step, unsigned int vectors) {
     T sum = 0;
-    if (blockIdx.x == gridDim.x - 1 && threadIdx.x < head + tail) {
-        sum = in[threadIdx.x < head ? threadIdx.x : n - tail + threadIdx.x - head];
-    }
     for (; i < vectors; i += gridDim.x * BLOCK * UNROLL) {
         uint4 v[UNROLL];
         if (i + (UNROLL - 1) * step < vectors) {
@@ -220,9 +209,41 @@ __device__ T sum_share(const T* in, unsigned int n, unsigned int spread, unsigne
     }
     return sum;
 }
+
+// A thread's share of the input. A block's vectors lie together in one tile, or, spread, as
+// far apart as the grid is wide, which gives every block of a small input the same to do.
+// Elements before the first cache line and after the last vector are few; the last block
+// takes them, one a thread. Vectors need 16 bytes of alignment and no more; from the start
+// of a line on, a warp's 512 bytes are four lines and not five.
+template <typename T, unsigned int BLOCK, unsigned int UNROLL>
+__device__ T sum_share(const T* in, unsigned int n, unsigned int spread, unsigned int ahead) {
+    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T), PER_LINE = LINE_BYTES / sizeof(T);
+    unsigned int past = reinterpret_cast<unsigned long long>(in) % LINE_BYTES / sizeof(T);
+    unsigned int head = min(n, (PER_LINE - past) % PER_LINE);
+    unsigned int vectors = (n - head) / PER_VECTOR, tail = (n - head) % PER_VECTOR;
+    const uint4* body = reinterpret_cast<const uint4*>(in + head);
+
+    unsigned int wide = gridDim.x * BLOCK;
+    unsigned int i = blockIdx.x * (spread ? BLOCK : BLOCK * UNROLL) + threadIdx.x;
+    wait_for_launch_before<UNROLL>(body, i, spread ? wide : BLOCK, vectors, ahead);
+
+    // One tile has a constant for a step: its addresses need no arithmetic.
+    T sum = spread ? sum_vectors<T, BLOCK, UNROLL>(body, i, wide, vectors)
+                   : sum_vectors<T, BLOCK, UNROLL>(body, i, BLOCK, vectors);
+    if (blockIdx.x == gridDim.x - 1 && threadIdx.x < head + tail) {
+        sum += in[threadIdx.x < head ? threadIdx.x : n - tail + threadIdx.x - head];
+    }
+    return sum;
+}
 // ANCHOR_END: tiles
 
 // ANCHOR: packed
+// Clears a slot, two words, for the next launch. As strong as the message that it follows,
+// so that the two have an order.
+__device__ void put_back(unsigned long long* slot) {
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %1};" :: "l"(slot), "l"(0ull) : "memory");
+}
+
 // Integers: one atomic addition a block carries its sum and counts it. The upper 16 bits
 // of the word count blocks, the lower 48 hold the sum of up to 65,535 values below 2^32,
 // of which the answer keeps 32 bits. What the addition returns tells the last block that
@@ -238,7 +259,7 @@ __device__ void meet(int sum, int* out, unsigned long long* state) {
     unsigned long long message = (1ull << 48) | static_cast<unsigned int>(sum);
     unsigned long long before = atomicAdd(state, message);
     if (before >> 48 == gridDim.x - 1) {
-        *state = 0; // for the next launch
+        put_back(state);
         *out = static_cast<int>(before + message);
     }
 }
@@ -258,10 +279,6 @@ __device__ void send(unsigned long long* slot, double value) {
     unsigned long long bits = __double_as_longlong(value);
     asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};"
                  :: "l"(slot), "l"(READY | (bits & 0xffffffff)), "l"(READY | (bits >> 32)) : "memory");
-}
-// For the next launch. As strong as the message that it follows, so that the two have an order.
-__device__ void put_back(unsigned long long* slot) {
-    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %1};" :: "l"(slot), "l"(0ull) : "memory");
 }
 struct FloatMessage {
     unsigned long long word;
@@ -284,28 +301,23 @@ template <typename T> struct MessageOf { using type = FloatMessage; };
 template <> struct MessageOf<double> { using type = DoubleMessage; };
 
 // Waits for the messages of blocks first, first + stride, ... and adds them in that order.
-// Five are looked at together, so that their trips to L2 overlap.
+// Two are looked at together. Both looks are always made, at the same slot if there is only
+// one, because the compiler puts a look that depends on a condition behind the one before.
 template <typename T>
 __device__ T receive(unsigned long long* slots, unsigned int first, unsigned int stride) {
-    constexpr unsigned int TOGETHER = 5;
-    typename MessageOf<T>::type message[TOGETHER];
+    typename MessageOf<T>::type message, other;
     T sum = 0;
-    for (unsigned int b = first; b < gridDim.x; b += TOGETHER * stride) {
-        bool all;
+    for (unsigned int b = first; b < gridDim.x; b += 2 * stride) {
+        bool two = b + stride < gridDim.x;
         do {
-            all = true;
-            for (unsigned int k = 0; k < TOGETHER; k++) {
-                if (b + k * stride < gridDim.x) message[k].look(slots + 2 * (b + k * stride));
-            }
-            for (unsigned int k = 0; k < TOGETHER; k++) {
-                if (b + k * stride < gridDim.x) all = all && message[k].ready();
-            }
-        } while (!all);
-        for (unsigned int k = 0; k < TOGETHER; k++) {
-            if (b + k * stride < gridDim.x) {
-                sum += message[k].value();
-                put_back(slots + 2 * (b + k * stride));
-            }
+            message.look(slots + 2 * b);
+            other.look(slots + 2 * (two ? b + stride : b));
+        } while (!(message.ready() && other.ready()));
+        sum += message.value();
+        put_back(slots + 2 * b);
+        if (two) {
+            sum += other.value();
+            put_back(slots + 2 * (b + stride));
         }
     }
     return sum;
@@ -320,15 +332,14 @@ __device__ void meet(T sum, T* out, unsigned long long* slots) {
         return;
     }
     if (gridDim.x > 1) {
-        // The fewest warps that need one look for all messages. One is enough for most grids,
-        // and then nothing stands between the last message and the result but shuffles.
-        unsigned int receivers = min(BLOCK, (gridDim.x + 159) / 160 * WARP);
+        // As many warps as need one look for all messages: two messages a lane. Where one warp
+        // is enough, nothing stands between the last message and the result but shuffles.
+        unsigned int receivers = min(BLOCK, (gridDim.x - 1 + 2 * WARP - 1) / (2 * WARP) * WARP);
         T others = threadIdx.x < receivers ? receive<T>(slots, 1 + threadIdx.x, receivers) : T(0);
-        if (receivers == WARP) {
-            if (threadIdx.x < WARP) others = warp_reduce<Sum>(others);
-        } else {
-            __syncthreads(); // warp 0 has read what the warps left for the first sum
-            others = block_reduce<Sum, BLOCK / WARP>(others);
+        if (receivers > WARP) {
+            others = block_reduce<Sum, BLOCK / WARP, 1>(others);
+        } else if (threadIdx.x < WARP) {
+            others = warp_reduce<Sum>(others);
         }
         sum += others;
     }
@@ -345,7 +356,9 @@ __device__ void single_pass(const T* in, T* out, unsigned int n, unsigned long l
 // ANCHOR_END: single_pass
 
 // ANCHOR: entries
-// C names, so that a host program finds each instance by the name the reader sees.
+// C names, so that a host program finds each instance by the name the reader sees. With few
+// loads on their way 32 registers are enough, and the blocks of the next launch find room
+// beside this one's: 2,048 threads on a multiprocessor.
 extern "C" __global__ void redux_i32(const int* in, int* out, unsigned int n) {
     redux<Sum>(in, out, n);
 }
@@ -406,27 +419,27 @@ extern "C" __global__ void last_block_max_f32(const float* in, float* out, unsig
                                           unsigned int* tickets) {
     last_block<Max>(in, out, n, of_blocks, tickets);
 }
-extern "C" __global__ void __launch_bounds__(256) single_pass_t256u2_i32(
+extern "C" __global__ void __launch_bounds__(256, 8) single_pass_t256u2_i32(
     const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<int, 256, 2>(in, out, n, state, spread, ahead);
 }
-extern "C" __global__ void __launch_bounds__(256) single_pass_t256u2_f32(
+extern "C" __global__ void __launch_bounds__(256, 8) single_pass_t256u2_f32(
     const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<float, 256, 2>(in, out, n, state, spread, ahead);
 }
-extern "C" __global__ void __launch_bounds__(256) single_pass_t256u2_f64(
+extern "C" __global__ void __launch_bounds__(256, 8) single_pass_t256u2_f64(
     const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<double, 256, 2>(in, out, n, state, spread, ahead);
 }
-extern "C" __global__ void __launch_bounds__(512) single_pass_t512u2_i32(
+extern "C" __global__ void __launch_bounds__(512, 4) single_pass_t512u2_i32(
     const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<int, 512, 2>(in, out, n, state, spread, ahead);
 }
-extern "C" __global__ void __launch_bounds__(512) single_pass_t512u2_f32(
+extern "C" __global__ void __launch_bounds__(512, 4) single_pass_t512u2_f32(
     const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<float, 512, 2>(in, out, n, state, spread, ahead);
 }
-extern "C" __global__ void __launch_bounds__(512) single_pass_t512u2_f64(
+extern "C" __global__ void __launch_bounds__(512, 4) single_pass_t512u2_f64(
     const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<double, 512, 2>(in, out, n, state, spread, ahead);
 }
@@ -442,27 +455,27 @@ extern "C" __global__ void __launch_bounds__(512) single_pass_t512u8_f64(
     const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<double, 512, 8>(in, out, n, state, spread, ahead);
 }
-extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u2_i32(
+extern "C" __global__ void __launch_bounds__(1024, 2) single_pass_t1024u2_i32(
     const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<int, 1024, 2>(in, out, n, state, spread, ahead);
 }
-extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u2_f32(
+extern "C" __global__ void __launch_bounds__(1024, 2) single_pass_t1024u2_f32(
     const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<float, 1024, 2>(in, out, n, state, spread, ahead);
 }
-extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u2_f64(
+extern "C" __global__ void __launch_bounds__(1024, 2) single_pass_t1024u2_f64(
     const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<double, 1024, 2>(in, out, n, state, spread, ahead);
 }
-extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u4_i32(
+extern "C" __global__ void __launch_bounds__(1024, 2) single_pass_t1024u4_i32(
     const int* in, int* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<int, 1024, 4>(in, out, n, state, spread, ahead);
 }
-extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u4_f32(
+extern "C" __global__ void __launch_bounds__(1024, 2) single_pass_t1024u4_f32(
     const float* in, float* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<float, 1024, 4>(in, out, n, state, spread, ahead);
 }
-extern "C" __global__ void __launch_bounds__(1024) single_pass_t1024u4_f64(
+extern "C" __global__ void __launch_bounds__(1024, 2) single_pass_t1024u4_f64(
     const double* in, double* out, unsigned int n, unsigned long long* state, unsigned int spread, unsigned int ahead) {
     single_pass<double, 1024, 4>(in, out, n, state, spread, ahead);
 }

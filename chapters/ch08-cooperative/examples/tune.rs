@@ -63,9 +63,9 @@ fn shapes(vectors: u64, m: u32) -> Vec<Shape> {
         grids.retain(|&grid| f64::from(grid) * 40.0 > loads || grid >= m / 2);
         for grid in grids {
             for spread in [false, true] {
-                for ahead in if vectors <= 1 << 22 { vec![unroll] } else { vec![0] } {
-                    shapes.push(Shape { block, unroll, grid, spread, ahead });
-                }
+                let mut aheads = vec![0, unroll / 2, unroll];
+                aheads.retain(|&ahead| vectors <= 1 << 22 || ahead == 0);
+                shapes.extend(aheads.into_iter().map(|ahead| Shape { block, unroll, grid, spread, ahead }));
             }
         }
     }

@@ -112,8 +112,10 @@ fn shape(ty: Type, vectors: u64, m: u32) -> Shape {
     let tiles = |block: u32, unroll: u32| vectors.div_ceil(u64::from(block * unroll)) as u32;
     let one = |block, unroll| Shape { block, unroll, grid: 1, spread: true, ahead: unroll };
     let many = |block, unroll, grid, spread| Shape { block, unroll, grid, spread, ahead: unroll };
-    // A lane of the receiving warp has two messages to look for then, and not three.
-    let half = (m / 2).saturating_sub(1) / 32 * 32 + 1;
+    // Every lane that receives has as many messages as the others, and a few multiprocessors are left: the next launch's
+    // blocks find room while block 0 still receives.
+    let even = |blocks: u32| (blocks.saturating_sub(1) / 32 * 32 + 1).max(1);
+    let (half, all) = (even(m / 2), even(m));
     let is_integer = ty == Type::I32;
     match vectors {
         0..=512 => one(256, 2),
@@ -123,19 +125,21 @@ fn shape(ty: Type, vectors: u64, m: u32) -> Shape {
         _ if is_integer && tiles(256, 1) <= m => many(256, 2, tiles(256, 2).max(16), true),
         _ if is_integer && tiles(256, 2) <= m => many(256, 2, m.min(3 * tiles(256, 2) / 2), true),
         _ if is_integer && tiles(512, 2) <= m => many(512, 2, tiles(512, 2), false),
-        _ if is_integer && tiles(256, 2) <= 8 * m => many(256, 2, tiles(256, 2).min(4 * m), false),
-        _ if is_integer && tiles(512, 2) <= 8 * m => many(512, 2, 4 * m, false),
+        _ if is_integer && tiles(256, 2) <= 4 * m => many(256, 2, tiles(256, 2), false),
+        _ if is_integer && tiles(256, 2) <= 8 * m => Shape { ahead: 1, ..many(256, 2, 4 * m, true) },
+        _ if is_integer && tiles(512, 2) <= 8 * m => Shape { ahead: 4, ..many(512, 8, m, false) },
+        _ if is_integer && vectors <= 1 << 21 => Shape { ahead: 2, ..many(1024, 4, m, false) },
+        _ if is_integer && vectors <= 1 << 23 => Shape { ahead: 1, ..many(1024, 4, 2 * m, vectors > 1 << 22) },
         2049..=4096 => one(512, 8),
         _ if tiles(1024, 8) == 1 => one(1024, 8),
         _ if tiles(256, 2) <= m / 4 => many(256, 2, 3 * tiles(256, 2) / 2, true),
-        _ if tiles(256, 2) <= half => many(256, 2, tiles(256, 2), false),
-        _ if tiles(1024, 2) <= m / 4 => many(1024, 2, m / 4, false),
-        _ if ty == Type::F32 && tiles(1024, 4) <= m / 4 => many(1024, 4, m / 4, false),
-        _ if tiles(1024, 2) <= half => many(1024, 2, tiles(1024, 2), false),
-        _ if ty == Type::F32 && tiles(1024, 4) <= m / 2 => many(1024, 4, m / 2, false),
-        _ if tiles(1024, 4) <= half => many(1024, 4, tiles(1024, 4), false),
-        _ if tiles(1024, 8) <= half => many(1024, 8, tiles(1024, 8), false),
-        _ if vectors <= 1 << 22 => many(1024, 4, m, false),
+        _ if tiles(512, 2) <= m / 4 => many(512, 2, 3 * tiles(512, 2) / 2, true),
+        _ if tiles(512, 2) <= half => many(512, 2, half, true),
+        _ if tiles(1024, 2) <= half => many(1024, 2, half, false),
+        _ if tiles(1024, 8) <= m / 4 => many(1024, 8, 3 * tiles(1024, 8) / 2, false),
+        _ if tiles(1024, 8) <= half => Shape { ahead: 4, ..many(1024, 8, tiles(1024, 8), false) },
+        _ if vectors <= 1 << 21 => Shape { ahead: 4, ..many(1024, 8, half, false) },
+        _ if vectors < 1 << 23 => Shape { ahead: 2, ..many(1024, 8, all, false) },
         _ if vectors < 1 << 25 => Shape { ahead: 0, ..many(512, 8, 4 * m, false) },
         _ => Shape { ahead: 0, ..many(1024, 8, 2 * m, false) },
     }

@@ -7,6 +7,8 @@
 mod fixture;
 #[path = "../../simt/tests/semantics/operands.rs"]
 mod operands;
+#[path = "../../simt/tests/semantics/video.rs"]
+mod video;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -203,6 +203,8 @@ pub enum Op {
     Elect,
     /// `activemask`
     ActiveMask,
+    /// `cp.async.bulk.prefetch`: address row `a`, offset `imm`, bytes row `b`. It moves nothing; address and size are checked.
+    PrefetchBulk,
     /// `nanosleep`, prefetches and other hints: nothing to do.
     Nop,
     /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is. `imm` 0: its

@@ -20,6 +20,7 @@ const PARTS: [(&str, &[&str]); 5] = [
         "Hints and time",
         &[
             "applypriority",
+            "cp",
             "createpolicy",
             "discard",
             "griddepcontrol",

@@ -39,6 +39,7 @@ pub static FORMS: &[Form] = &[
     form("barrier.red", 3, 4),
     form("barrier.sync", 1, 2),
     form("cp.async.bulk.commit_group", 0, 0),
+    form("cp.async.bulk.prefetch.L2", 2, 3),
     form("cp.async.bulk.wait_group", 1, 1),
     form("cp.async.commit_group", 0, 0),
     form("cp.async.ca", 3, 5),

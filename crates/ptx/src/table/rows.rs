@@ -42,7 +42,7 @@ pub static SPECS: &[Spec] = &[
     row("cnot", 2, 2, Alu, "9.7.8.5", "one if the value is zero, else zero"),
     row("copysign", 3, 3, Alu, "9.7.3.2", "sign of one value on another"),
     row("cos", 2, 2, Alu, "9.7.3.19", "cosine, approximate"),
-    row("cp", 0, 8, Memory, "9.7.9.25, 9.7.9.27", "copy between memories without waiting; its commit and wait"),
+    row("cp", 0, 8, Memory, "9.7.9.25, 9.7.9.27", "copy between memories without waiting; its commit and wait; bring memory into a cache"),
     row("createpolicy", 1, 4, Alu, "9.7.9.18", "make a cache eviction policy"),
     row("cvt", 2, 4, Alu, "9.7.9.21, 9.7.9.22", "convert from one type to another"),
     row("cvta", 2, 2, Alu, "9.7.9.20", "convert an address to generic or back"),

@@ -47,7 +47,7 @@ impl Comparison {
     }
 
     /// The answer for two values of which `order` is how they compare, `None` if one is a NaN.
-    fn of(self, order: Option<std::cmp::Ordering>) -> bool {
+    pub(super) fn of(self, order: Option<std::cmp::Ordering>) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};
         let Some(order) = order else { return matches!(self, Equ | Neu | Ltu | Leu | Gtu | Geu | Nan) };
         match self {

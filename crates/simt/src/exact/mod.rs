@@ -12,10 +12,12 @@ mod compare;
 mod convert;
 mod float;
 mod integer;
+mod video;
 
 use compare::Comparison;
 use float::{BF16, E4M3, E5M2, F16, F32, F64, Format, Rounding, TF32};
 use integer::Integer;
+pub use video::Video;
 
 use crate::code::Combine;
 
@@ -73,6 +75,8 @@ pub struct Exact {
     combine: Combine,
     /// The mode of `prmt`, the question of `testp`.
     mode: &'static str,
+    /// Of a video instruction all that it is.
+    video: Option<Video>,
 }
 
 /// Most results an instruction has.
@@ -117,6 +121,7 @@ impl Exact {
             comparison: Comparison::Eq,
             combine: Combine::None,
             mode: "",
+            video: None,
         };
         for word in words.iter().filter(|word| ty(word).is_none()) {
             match Comparison::from_word(word).filter(|_| compares) {
@@ -142,6 +147,11 @@ impl Exact {
         Exact::of_integers("pack", bits)
     }
 
+    /// A video instruction.
+    pub fn video(video: Video) -> Exact {
+        Exact { video: Some(video), ..Exact::of_integers("video", 32) }
+    }
+
     fn of_integers(verb: &'static str, bits: u32) -> Exact {
         let ty = Ty::Integer(Integer { bits, signed: false });
         Exact {
@@ -153,6 +163,7 @@ impl Exact {
             comparison: Comparison::Eq,
             combine: Combine::None,
             mode: "",
+            video: None,
         }
     }
 
@@ -193,6 +204,9 @@ impl Exact {
     /// What the instruction gives from its sources, in order; predicates and carries are 0 or 1.
     #[inline(never)]
     pub fn evaluate(&self, s: &[u64; SOURCES]) -> Results {
+        if let Some(video) = &self.video {
+            return [video.evaluate(s), 0];
+        }
         match (self.verb, self.to) {
             ("cvt", _) => [self.convert(s), 0],
             ("set" | "setp" | "slct" | "testp", _) => self.compare(s),

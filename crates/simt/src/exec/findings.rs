@@ -30,6 +30,11 @@ enum Detail {
         address: u64,
         bytes: u32,
     },
+    /// So many bytes, where a multiple of others is asked for.
+    Granule {
+        bytes: u32,
+        multiple: u32,
+    },
     /// In shared memory: of which block, where there are clusters.
     Race {
         hazard: Hazard,
@@ -146,6 +151,14 @@ impl Findings {
     ) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, code, at, None, Detail::Access { place, address, bytes });
+    }
+
+    /// A range of `bytes` where a multiple of `multiple` is asked for.
+    #[cold]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn granule(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, bytes: u32, multiple: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::Misaligned, at, None, Detail::Granule { bytes, multiple });
     }
 
     #[cold]
@@ -330,6 +343,10 @@ impl Finding {
                     _ => format!("{action} {bytes} bytes outside every allocation: {what}"),
                 };
                 (action, "", message)
+            }
+            Detail::Granule { bytes, multiple } => {
+                let action = action(&self.at);
+                (action, "", format!("{action} {bytes} bytes: the size is no multiple of {multiple}"))
             }
             Detail::Race { .. } | Detail::GlobalRace { .. } => {
                 (action(&self.at), self.other.as_ref().map_or("", action), self.race_sentence(code, memory, dynamic_offset))

@@ -577,6 +577,7 @@ pub(super) fn verb(inst: &Inst) -> &'static str {
         Op::Load(_) | Op::Call => "reads",
         Op::Store(_) => "writes",
         Op::Atomic(_) => "updates",
+        Op::PrefetchBulk => "prefetches",
         _ => "executes",
     }
 }

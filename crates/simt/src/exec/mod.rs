@@ -45,6 +45,7 @@ mod block;
 mod call;
 mod cluster;
 mod constants;
+mod copy;
 mod findings;
 mod grid;
 mod host;
@@ -327,6 +328,7 @@ impl<'k> Machine<'k> {
                     return Next::Stop(Stop::Blocked);
                 }
             }
+            Op::PrefetchBulk => self.prefetch_bulk(env, warp, pc, inst, active),
             Op::Fence(scope) => self.fence(env, warp, scope, active),
             Op::MapShared { .. } | Op::RankOf { .. } => team::address(env, warp, inst, active),
             Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) | Op::Elect

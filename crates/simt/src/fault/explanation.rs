@@ -57,7 +57,8 @@ const MISALIGNED: Explanation = Explanation {
     why: "an access of 2, 4, 8 or 16 bytes must start at a multiple of its size",
     remedy: "start wide loads at an aligned element, and take the few elements before it one by one",
     meaning: "The address of a load or store is no multiple of its width. It comes up when a `float*` is cast to `float4*` \
-        though it does not start on 16 bytes: a slice of an array, an odd offset. A GPU stops the kernel.",
+        though it does not start on 16 bytes: a slice of an array, an odd offset. A GPU stops the kernel. Of a bulk prefetch \
+        address and size must both be multiples of 16; otherwise PTX leaves open what happens.",
     may_miss: "nothing",
     false_alarms: "never",
 };

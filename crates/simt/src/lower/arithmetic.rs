@@ -170,7 +170,7 @@ impl Lower<'_> {
         }
     }
 
-    fn emit_exact(&mut self, inst: &Instruction, code: ExactCode) -> Result<(), LoadError> {
+    pub(super) fn emit_exact(&mut self, inst: &Instruction, code: ExactCode) -> Result<(), LoadError> {
         self.emit_exacts(inst, vec![code])
     }
 

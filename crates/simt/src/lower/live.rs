@@ -34,6 +34,7 @@ fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::Elect => vec![(Row::W, f)],
         Op::MapShared { wide } => vec![(if wide { Row::D } else { Row::W }, a), (Row::W, b)],
         Op::RankOf { wide } => vec![(if wide { Row::D } else { Row::W }, a)],
+        Op::PrefetchBulk => vec![address, (Row::W, b)],
         Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence(_) => Vec::new(),
         Op::Vote(_) => vec![(Row::P, a), (Row::W, f)],
         Op::Match { wide: true, .. } => vec![(Row::D, a), (Row::W, f)],
@@ -72,7 +73,7 @@ fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::Clock => vec![(if imm == 1 { Row::D } else { Row::W }, d)],
         Op::Store(_) | Op::Barrier | Op::BarrierArrive | Op::WarpBarrier => Vec::new(),
         Op::StoreFrame(_) | Op::BranchIndexed | Op::Call | Op::Return => Vec::new(),
-        Op::Branch | Op::Exit | Op::Trap | Op::Nop => Vec::new(),
+        Op::PrefetchBulk | Op::Branch | Op::Exit | Op::Trap | Op::Nop => Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@ mod arithmetic;
 mod atomic;
 mod call;
 mod cfg;
+mod copy;
 mod graph;
 mod initial;
 mod live;
@@ -20,6 +21,7 @@ mod operand;
 mod select;
 mod sync;
 mod variables;
+mod video;
 
 use std::collections::HashMap;
 

@@ -3,6 +3,7 @@
 
 use ptx::{Immediate, Instruction, Operand, Type};
 
+use super::video::is_video;
 use super::{Fixup, Lower};
 use crate::code::{Combine, Inst, NONE, Op, Source, Special};
 use crate::ops::{Alu, Row};
@@ -44,7 +45,9 @@ impl Lower<'_> {
             // Hints, time, and what orders one grid after another: nothing to do inside one launch.
             "nanosleep" | "pmevent" | "griddepcontrol" => self.emit(inst, &[Inst::NOP]),
             "prefetch" | "prefetchu" | "applypriority" | "discard" => self.emit(inst, &[Inst::NOP]),
+            "cp" => self.copy(inst),
             "createpolicy" => self.cache_policy(inst),
+            _ if is_video(inst.spec.mnemonic) => self.video(inst),
             _ => self.arithmetic(inst),
         }
     }
@@ -173,7 +176,7 @@ fn clock_part(name: &str) -> Option<i64> {
 fn has_destination(inst: &Instruction) -> bool {
     match inst.spec.mnemonic {
         "st" | "red" | "bra" | "brx" | "nanosleep" | "pmevent" => false,
-        "prefetch" | "prefetchu" | "applypriority" | "discard" => false,
+        "prefetch" | "prefetchu" | "applypriority" | "discard" | "cp" => false,
         "bar" | "barrier" => inst.has("red"),
         _ => true,
     }

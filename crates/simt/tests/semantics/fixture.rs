@@ -8,6 +8,7 @@ use std::fmt::Write;
 use ptx::table::{ARITHMETIC, Shape};
 
 use super::operands::{OPERANDS, ROWS, ROWS_APPROXIMATE, fnv, rows};
+use super::video;
 
 /// Most opcodes in one kernel.
 const PER_KERNEL: usize = 40;
@@ -16,6 +17,8 @@ const PER_KERNEL: usize = 40;
 pub struct Fixture {
     pub opcode: String,
     pub immediate: Option<u8>,
+    /// Of a video instruction, with their dots: of the destination and of the first two sources.
+    pub selectors: [String; 3],
     pub destinations: Vec<String>,
     pub sources: Vec<String>,
 }
@@ -60,12 +63,19 @@ fn kernels(shape: &Shape) -> Vec<Kernel> {
         let key = (operands.destinations.clone(), operands.sources.clone());
         let has_immediate = operands.sources.iter().any(|kind| kind == "imm8");
         let immediates: &[u8] = if has_immediate { &[0x00, 0x01, 0x1b, 0x80, 0x96, 0xca, 0xe8, 0xfe] } else { &[0] };
-        by_operands.entry(key).or_default().extend(immediates.iter().map(|&immediate| Fixture {
-            opcode: opcode.clone(),
-            immediate: has_immediate.then_some(immediate),
-            destinations: operands.destinations.clone(),
-            sources: operands.sources.clone(),
-        }));
+        if video::is_run_plain(&opcode) {
+            by_operands.entry(key).or_default().extend(immediates.iter().map(|&immediate| Fixture {
+                opcode: opcode.clone(),
+                immediate: has_immediate.then_some(immediate),
+                selectors: Default::default(),
+                destinations: operands.destinations.clone(),
+                sources: operands.sources.clone(),
+            }));
+        }
+        if let Some(selecting) = video::selecting(&opcode, &operands) {
+            let key = (selecting.destinations.clone(), selecting.sources.clone());
+            by_operands.entry(key).or_default().push(selecting);
+        }
     }
     let mut made = Vec::new();
     for ((destinations, sources), mut fixtures) in by_operands {
@@ -123,6 +133,10 @@ impl Fixture {
     pub fn key(&self) -> String {
         match self.immediate {
             Some(immediate) => format!("{} {immediate:#04x}", self.opcode),
+            None if self.selectors.iter().any(|selector| !selector.is_empty()) => {
+                let [d, a, b] = &self.selectors;
+                format!("{} d{d} a{a} b{b}", self.opcode)
+            }
             None => self.opcode.clone(),
         }
     }
@@ -145,7 +159,9 @@ impl Fixture {
 
     /// The instruction, and what sets and reads the carry around it. `at` is its place in the kernel.
     fn write(&self, text: &mut String, at: usize) {
-        let destinations: Vec<String> = self.destinations.iter().enumerate().map(|(i, k)| register(k, 8 + i)).collect();
+        let selector = |operand: usize| self.selectors.get(operand).map_or("", String::as_str);
+        let destinations: Vec<String> =
+            self.destinations.iter().enumerate().map(|(i, k)| register(k, 8 + i) + selector(0)).collect();
         let mut loaded = 0;
         let sources: Vec<String> = self
             .sources
@@ -156,7 +172,7 @@ impl Fixture {
                     loaded += 1;
                     // Every second one takes its predicate negated.
                     let negated = if kind == "pred" && at % 2 == 1 { "!" } else { "" };
-                    format!("{negated}{}", register(kind, loaded - 1))
+                    format!("{negated}{}{}", register(kind, loaded - 1), selector(loaded))
                 }
             })
             .collect();

@@ -8,6 +8,7 @@ mod bounds;
 mod errors;
 mod fixture;
 mod operands;
+mod video;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -49,6 +49,8 @@ enum Kind {
     Float(u32, u32),
     /// Two of these.
     Pair(&'static str),
+    /// Four bytes.
+    Four,
     /// These values, for bit positions and counts.
     Listed(&'static [u64]),
     Predicate,
@@ -62,6 +64,7 @@ const COUNTS: [u64; 24] =
     [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 63, 64, 65, 128, 255, 256, 0xffff_ffff];
 const OFFSETS: [u64; 12] =
     [0, 1, 2, 3, 7, 31, 0xffff_ffff, 0xffff_fffe, 0xffff_fffd, 0xffff_fff9, 0xffff_ffe0, 0xffff_ffff];
+const BYTES: [u64; 9] = [0, 0x80, 0xff, 0x7f, 1, 0xfe, 0x81, 2, 0x55];
 const POSITIONS: [u64; 8] = [0, 1, 5, 13, 16, 22, 30, 31];
 
 fn kind_of(name: &str) -> Kind {
@@ -74,6 +77,7 @@ fn kind_of(name: &str) -> Kind {
         "f16x2" => Kind::Pair("f16"),
         "bf16x2" => Kind::Pair("bf16"),
         "u16x2" | "s16x2" => Kind::Pair("u16"),
+        "u8x4" => Kind::Four,
         "count" => Kind::Listed(&COUNTS),
         "offset" => Kind::Listed(&OFFSETS),
         "bit" => Kind::Listed(&POSITIONS),
@@ -103,7 +107,7 @@ fn specials(kind: Kind) -> Vec<u64> {
             let angles = [0f32, 0.5, 1.0, FRAC_PI_4, FRAC_PI_2, PI, 1e-3, 1e-20, 6.0, 2.5, f32::INFINITY, f32::NAN];
             angles.iter().flat_map(|x| [x.to_bits(), (-x).to_bits()]).chain([1, 0x8000_0001]).map(u64::from).collect()
         }
-        Kind::Pair(_) | Kind::Bytes => Vec::new(),
+        Kind::Pair(_) | Kind::Four | Kind::Bytes => Vec::new(),
     }
 }
 
@@ -188,6 +192,10 @@ fn random(kind: Kind, bits: &mut Bits, base: u64) -> u64 {
             let low = random(half, bits, base);
             low | random(half, bits, base) << 16
         }
+        Kind::Four => (0..4).fold(0, |word, _| {
+            let byte = if bits.below(2) == 0 { BYTES[bits.below(9) as usize] } else { bits.next() & 0xff };
+            word << 8 | byte
+        }),
         Kind::Listed(_) if bits.below(2) == 0 => bits.next() & 63,
         Kind::Listed(_) => special(bits, kind),
         Kind::Predicate => bits.below(2),
@@ -312,6 +320,11 @@ fn crossed(kinds: &[Kind], at: usize, row: usize) -> Option<u64> {
     match kind {
         Kind::Predicate => None,
         _ if row >= end => None,
+        // Each byte walks the combinations from another place on.
+        Kind::Four => {
+            let byte = |which: usize| BYTES[(row + which * end / 4) % end / side.pow(at as u32) % side];
+            Some((0..4).fold(0, |word, which| word | byte(which) << (8 * which)))
+        }
         // The low half walks the combinations one way and the high half the other.
         Kind::Pair(name) => Some(one(name, row) | one(name, end - 1 - row) << 16),
         _ => {

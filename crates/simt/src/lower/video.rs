@@ -1,0 +1,64 @@
+//! Video instructions, whose registers may carry selectors of bytes and half words.
+
+use ptx::table::arithmetic;
+use ptx::{Instruction, Operand};
+
+use super::Lower;
+use crate::code::{ExactCode, NONE};
+use crate::exact::{Exact, Video};
+use crate::ops::Row;
+use crate::program::LoadError;
+
+/// Whether the mnemonic is one of the manual's video instructions.
+pub(super) fn is_video(mnemonic: &str) -> bool {
+    let one = mnemonic.trim_end_matches(['2', '4']);
+    matches!(one, "vadd" | "vsub" | "vavrg" | "vabsdiff" | "vmin" | "vmax" | "vshl" | "vshr" | "vmad" | "vset")
+}
+
+impl Lower<'_> {
+    pub(super) fn video(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let Some((shape, opcode)) = arithmetic(&inst.opcode) else { return self.refuse_opcode(inst) };
+        let (mut plain, mut selectors) = (Vec::with_capacity(inst.operands.len()), [""; 3]);
+        for (at, operand) in inst.operands.iter().enumerate() {
+            let (operand, selector) = selected(operand);
+            match selectors.get_mut(at) {
+                Some(slot) => *slot = selector,
+                None if selector.is_empty() => {}
+                None => return self.refuse(inst, format!("the addend of {} has no selector", inst.opcode)),
+            }
+            plain.push(operand);
+        }
+        let listed = shape.operands_of(&opcode).sources.len();
+        // A scalar result that is merged into the third source takes one source more than the table lists.
+        let merges = listed == 2 && !selectors[0].is_empty();
+        let video = Video::from_opcode(&opcode, selectors);
+        let Some(video) = video.filter(|_| listed == 2 || is_simd(inst) || selectors[0].is_empty()) else {
+            return self.refuse(inst, format!("a selector that {} does not have", inst.opcode));
+        };
+        if plain.len() != 1 + listed + usize::from(merges) {
+            return self.refuse_opcode(inst);
+        }
+        let mut sources = Vec::with_capacity(plain.len() - 1);
+        for operand in &plain[1..] {
+            sources.push((Row::W, self.row32(inst, operand)?, false));
+        }
+        let d = self.row32(inst, &plain[0])?;
+        self.emit_exact(inst, ExactCode { exact: Exact::video(video), sources, to: Row::W, d, second: NONE })
+    }
+}
+
+/// Several results side by side.
+fn is_simd(inst: &Instruction) -> bool {
+    inst.spec.mnemonic.ends_with(['2', '4'])
+}
+
+/// An operand without its selector, and the selector without its dot.
+fn selected(operand: &Operand) -> (Operand, &str) {
+    if let Operand::Name(name) = operand
+        && let Some((register, selector)) = name.rsplit_once('.')
+        && selector.strip_prefix(['b', 'h']).is_some_and(|digits| digits.bytes().all(|c| c.is_ascii_digit()))
+    {
+        return (Operand::Name(register.to_owned()), selector);
+    }
+    (operand.clone(), "")
+}
