@@ -206,13 +206,13 @@ fn what_the_page_says_of_the_clock() -> Result<()> {
         let (redux, last, grid) = (time("redux", n)?, time("last_block", n)?, time("grid_sync", n)?);
         assert!((0.85..1.15).contains(&(last / redux)), "one launch is not faster by being one: {last} and {redux} us");
         assert!(grid > 0.98 * last, "all blocks pay: {grid} and {last} us");
-        assert!(time("single_pass", n)? < 0.5 * last, "n = {n}");
+        assert!(time("single_pass", n)? < 0.9 * last, "one trip, and loads on their way: n = {n}");
         assert!(time("cluster", n)? > last, "n = {n}");
     }
     let gb_per_s = |name: &str| Ok::<_, anyhow::Error>((1u64 << 26) as f64 / time(name, 1 << 24)? / 1e3);
-    let (redux, cluster) = (gb_per_s("redux")?, gb_per_s("cluster")?);
-    assert!(redux < 1460.0, "4 KiB on their way for each multiprocessor: {redux}");
-    assert!(cluster < 354.0, "1 KiB on its way for each of 128: {cluster}");
+    assert!(gb_per_s("cluster")? < 2830.0, "8 KiB on its way for each of 128");
+    let (redux, last) = (time("redux", 1 << 24)?, time("last_block", 1 << 24)?);
+    assert!((0.95..1.05).contains(&(last / redux)), "in large arrays the meeting is lost: {last} and {redux} us");
     Ok(())
 }
 

@@ -21,10 +21,7 @@ use crate::{Chapter, Variant};
 
 const WAVEFRONTS: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_";
 const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_";
-const ATOM: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum";
 const GLOBAL_LOADS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
-const GLOBAL_STORES: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum";
-const RED: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum";
 /// Of the H200 that the files come from: with no more blocks than this, each has a multiprocessor to itself.
 const MULTIPROCESSORS: u64 = 132;
 
@@ -151,13 +148,14 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
 }
 
 /// The rows of [`table`]: what the reader calls it, and Nsight Compute's name.
-const ROWS: [(&str, &str); 7] = [
+const ROWS: [(&str, &str); 8] = [
     ("shared-memory load wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"),
     ("of them bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"),
     ("shared-memory store wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"),
     ("global-memory load sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
     ("global-memory store sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),
-    ("global-memory atomic sectors, atom and red", ATOM),
+    ("global-memory atomic sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum"),
+    ("global-memory reduction sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum"),
     ("instructions: SASS on the card, PTX here", INSTRUCTIONS),
 ];
 
@@ -200,19 +198,10 @@ pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Strin
     Ok(out)
 }
 
-/// What the card and the simulator counted under this name. An `atom` whose result nobody reads is a `red` on the card,
-/// where `ptxas` sees that, and both are counted together under the name of the one; there is nothing under the other's.
+/// What the card and the simulator counted under this name; of instructions, each its own.
 fn both(case: &NcuCase, counters: &Counters, key: &str) -> Option<(f64, f64)> {
-    let one = |on_card: &str, here: &str| Some((*case.metrics.get(on_card)?, (Metric::named(here)?.value)(counters)));
-    match key {
-        RED => None,
-        ATOM => {
-            let (atoms, reds) = (one(ATOM, ATOM)?, one(RED, RED)?);
-            Some((atoms.0 + reds.0, atoms.1 + reds.1))
-        }
-        INSTRUCTIONS => one(INSTRUCTIONS, "ptx_inst_executed"),
-        _ => one(key, key),
-    }
+    let here = if key == INSTRUCTIONS { "ptx_inst_executed" } else { key };
+    Some((*case.metrics.get(key)?, (Metric::named(here)?.value)(counters)))
 }
 
 impl NcuCase {
@@ -244,16 +233,11 @@ fn compare_case(case: &NcuCase, counters: &Counters, pass: &Pass, comparison: &m
 }
 
 /// Whether this counter of a launch whose blocks meet depends on more than addresses. Blocks that wait look as often as time
-/// allows, and lanes that waited go on when each has found what it waits for, alone or together. The atomics of the grid's
-/// barrier are generic ones, which the card counts as passes through shared memory wherever they lead, in the way of other
-/// accesses. Of the loads from the shared memory of a cluster the card counts
-/// those that stay in their block.
+/// allows. The atomics of the grid's barrier are generic ones, which pass by shared memory wherever they lead, in the way of
+/// other accesses.
 fn meeting(pass: &Pass, key: &str) -> bool {
     let is_shared = |op: &str| [WAVEFRONTS, CONFLICTS].iter().any(|prefix| key.strip_prefix(*prefix) == Some(op));
-    let of_waiting = pass.waits && [GLOBAL_LOADS, GLOBAL_STORES].contains(&key);
-    let of_grid = pass.cooperative && (is_shared("st.sum") || is_shared("atom.sum"));
-    let of_cluster = pass.cluster > 1 && is_shared("ld.sum");
-    of_waiting || of_grid || of_cluster
+    (pass.waits && key == GLOBAL_LOADS) || (pass.cooperative && (is_shared("st.sum") || is_shared("atom.sum")))
 }
 
 /// Passes through shared memory that the warps of a full multiprocessor took from each other. The hardware counts each as

@@ -86,8 +86,7 @@ pub struct Pass {
     pub args: Vec<Slot>,
     /// Whether all its blocks must be resident together, so that they can wait for each other.
     pub cooperative: bool,
-    /// Whether blocks wait for each other: how often they look, and which lanes go on together, is a matter of time, and so
-    /// is what is counted of it.
+    /// Whether blocks wait for each other: how often they look is a matter of time, and so is what is counted of it.
     pub waits: bool,
     /// Blocks of one cluster; 1 where there are none.
     pub cluster: u32,

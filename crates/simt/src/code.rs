@@ -2,12 +2,14 @@
 //! special registers are rows of the register file that a launch fills, so that every operand is a row index.
 
 mod access;
+mod copy;
 
 use std::collections::HashMap;
 
 use ptx::Loc;
 
-pub use access::{AtomOp, AtomicOp, MemOp, Order, Scope, Target, Width};
+pub use access::{AtomOp, AtomicOp, MachineOp, MemOp, Order, Scope, Target, Width};
+pub use copy::{BulkCopy, CopyCode, MbarrierAct, MbarrierOp, Place};
 
 use crate::exact::Exact;
 use crate::ops::{Alu, Row};
@@ -203,6 +205,16 @@ pub enum Op {
     Elect,
     /// `activemask`
     ActiveMask,
+    /// `cp.async`: as `Code::copies[imm]` says.
+    CopyAsync,
+    /// `cp.async.commit_group`
+    CopyCommit,
+    /// `cp.async.wait_group imm`; `cp.async.wait_all` where `imm` is negative.
+    CopyWait,
+    /// `cp.async.bulk` to shared memory: as `Code::bulk_copies[imm]` says.
+    CopyBulk,
+    /// `mbarrier`, `cp.async.mbarrier.arrive`.
+    Mbarrier(MbarrierOp),
     /// `cp.async.bulk.prefetch`: address row `a`, offset `imm`, bytes row `b`. It moves nothing; address and size are checked.
     PrefetchBulk,
     /// `nanosleep`, prefetches and other hints: nothing to do.
@@ -480,6 +492,10 @@ pub struct Code {
     pub addresses: HashMap<u64, u32>,
     /// The calls.
     pub calls: Vec<CallSite>,
+    /// The asynchronous copies.
+    pub copies: Vec<CopyCode>,
+    #[allow(missing_docs)]
+    pub bulk_copies: Vec<BulkCopy>,
     /// Targets of indexed branches.
     pub tables: Vec<Vec<u32>>,
     /// How deep calls go is not known before they run: there is recursion, or an indirect call.

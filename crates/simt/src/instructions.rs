@@ -12,15 +12,14 @@ pub use forms::{FORMS, Form, REFUSED, SPECIAL_REGISTERS};
 
 /// The parts of the reference, in their order, with the mnemonics that belong there and are no arithmetic.
 const PARTS: [(&str, &[&str]); 5] = [
-    ("Memory", &["ld", "ldu", "st", "mov", "cvta", "isspacep", "mapa", "getctarank"]),
+    ("Memory", &["ld", "ldu", "st", "cp", "mov", "cvta", "isspacep", "mapa", "getctarank"]),
     ("Atomics and fences", &["atom", "red", "membar", "fence"]),
-    ("Lanes, warps, blocks", &["activemask", "bar", "barrier", "elect", "match", "redux", "shfl", "vote"]),
+    ("Lanes, warps, blocks", &["activemask", "bar", "barrier", "elect", "match", "mbarrier", "redux", "shfl", "vote"]),
     ("Control", &["bra", "brx", "call", "exit", "ret", "trap", "brkpt"]),
     (
         "Hints and time",
         &[
             "applypriority",
-            "cp",
             "createpolicy",
             "discard",
             "griddepcontrol",

@@ -28,6 +28,13 @@ pub enum Check {
     GlobalRace,
 }
 
+impl Schedule {
+    /// Whether chance decides what runs next.
+    pub(crate) fn is_seeded(self) -> bool {
+        matches!(self, Schedule::Independent { seed: Some(_) })
+    }
+}
+
 impl std::fmt::Display for Schedule {
     /// As `--schedule` takes it: `lockstep`, `independent`, `independent:7`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

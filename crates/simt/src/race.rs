@@ -6,7 +6,7 @@
 //! among the lanes it names, one of a cluster among its blocks; a thread's own program order; unless lanes run apart,
 //! the program order of the whole warp; and a release and an acquire that meet in an atomic or another ordered access, as
 //! `global` tells. Shuffles and votes order nothing, as on the hardware, and neither does `volatile`: it counts as plain
-//! here. Two lanes that write the same bytes in one instruction race only if their values differ.
+//! here. An asynchronous copy writes from its start until its thread has waited for it: see `flights`. Two lanes that write the same bytes in one instruction race only if their values differ.
 //!
 //! The shadow keeps, for each word (for each byte, once a narrower access came by), the last write and readers and
 //! atomics of two different threads, of two different warps if there are such. That is enough to find a race in
@@ -14,11 +14,13 @@
 //!
 //! It may miss: a second race of a word after its first one in the same stretch between barriers; races among threads
 //! that other barriers or flags keep apart, when more than two of them read the word; differing values beyond the
-//! first 8 bytes of one lane's store; a plain write after an ordered read (`ld.relaxed`, `ld.acquire`). It never reports
+//! first 8 bytes of one lane's store; a plain write after an ordered read (`ld.relaxed`, `ld.acquire`); two copies of one
+//! instruction to one place. It never reports
 //! accesses that the rules above order. It does cry wolf over code that orders threads through `volatile` flags.
 
 mod cells;
 mod clocks;
+mod flights;
 pub(crate) mod global;
 mod now;
 mod places;
@@ -27,6 +29,7 @@ mod views;
 use cells::{Cells, Cover, Pair, Run};
 use clocks::Tick;
 pub use clocks::{Arrivals, Clocks, WARPS_PER_BLOCK};
+use flights::Flights;
 use now::Now;
 pub use places::Places;
 
@@ -54,6 +57,10 @@ pub enum Hazard {
     WriteAfterRead,
     /// Write after write.
     WriteAfterWrite,
+    /// A read of what an asynchronous copy may still be writing.
+    ReadOfCopy,
+    /// A write, or another copy, to where an asynchronous copy may still be writing.
+    WriteOverCopy,
 }
 
 /// Two unordered accesses. Words of one access that race with the same earlier instruction of a warp are one race.
@@ -94,6 +101,8 @@ pub struct Shadow {
     /// Words whose bytes have different histories, one flag a word; those live in the byte cells.
     split: Vec<bool>,
     any_split: bool,
+    /// What asynchronous copies may still be writing, once there has been one.
+    flights: Option<Box<Flights>>,
 }
 
 impl Shadow {
@@ -108,6 +117,7 @@ impl Shadow {
             atomics: Pair::new(words),
             split: vec![false; words],
             any_split: false,
+            flights: None,
         }
     }
 
@@ -120,6 +130,9 @@ impl Shadow {
     /// The same, of lanes of which it is known how they lie.
     #[inline(always)]
     pub(crate) fn read_of(&mut self, layout: Layout, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
+        if self.flights.is_some() {
+            self.check_flights(&access, Act::Read, found);
+        }
         let now = self.tick(clocks, &access);
         let done = match self.shape(&access, layout) {
             Shape::Run(run) => self.note_read(&run, &now),
@@ -148,6 +161,9 @@ impl Shadow {
         values: &[u64; 32],
         found: &mut Vec<Race>,
     ) {
+        if self.flights.is_some() {
+            self.check_flights(&access, Act::Write, found);
+        }
         let now = self.tick(clocks, &access);
         let done = match self.shape(&access, layout) {
             Shape::Run(run) => self.note_write(&run, &now),
@@ -161,12 +177,18 @@ impl Shadow {
 
     /// A read that is more than plain: races with plain writes, and is no news to later accesses.
     pub fn flag(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
+        if self.flights.is_some() {
+            self.check_flights(&access, Act::Flag, found);
+        }
         let now = self.tick(clocks, &access);
         self.by_cell(access, Act::Flag, &[0; 32], &now, found);
     }
 
     /// An atomic, or a write that is more than plain: races with plain accesses, never with another atomic.
     pub fn atomic(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
+        if self.flights.is_some() {
+            self.check_flights(&access, Act::Atomic, found);
+        }
         let now = self.tick(clocks, &access);
         self.by_cell(access, Act::Atomic, &[0; 32], &now, found);
     }

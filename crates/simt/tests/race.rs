@@ -114,6 +114,43 @@ fn one_instruction_races_with_itself_when_its_lanes_write_different_values() {
 }
 
 #[test]
+fn a_copy_races_with_everybody_until_it_is_over() {
+    let mut block = Block::new(true);
+    let to = rising(0, 4);
+    let words = access(0, FULL, 1, 4, &to);
+    let id = block.shadow.begin_copy(&mut block.clocks, words, &mut block.found);
+    assert_eq!(block.races(), [], "nothing was there before");
+    // Neither its own thread nor a barrier makes a difference.
+    block.read(0, 0b1, 2, 4, &to);
+    block.clocks.block_barrier(0);
+    block.write(1, 0b10, 3, 2, &rising(0, 4));
+    let expected =
+        [(Hazard::ReadOfCopy, (0, 0b1, 1), (0, 0b1, 2)), (Hazard::WriteOverCopy, (0, 0b10, 1), (1, 0b10, 3))];
+    assert_eq!(block.races().iter().map(|race| (race.hazard, race.earlier, race.later)).collect::<Vec<_>>(), expected);
+    // Lane 0 has waited: it may read, others may behind a barrier only, and of the others' copies nobody may.
+    let own = Access { mask: 0b1, ..words };
+    block.shadow.stamp_copy(&mut block.clocks, own);
+    block.shadow.end_copy(id, own);
+    block.read(0, 0b1, 4, 4, &to);
+    assert_eq!(block.races(), []);
+    block.read(2, 0b1, 5, 4, &to);
+    assert_eq!(block.races().first().map(|race| race.hazard), Some(Hazard::ReadAfterWrite));
+    block.clocks.block_barrier(0);
+    block.read(2, 0b1, 6, 4, &to);
+    assert_eq!(block.races(), []);
+    block.read(2, 0b100, 7, 4, &to);
+    assert_eq!(block.races().first().map(|race| race.hazard), Some(Hazard::ReadOfCopy));
+    // A copy is a write behind what its thread did, and like any write no further.
+    block.read(3, 0b1, 8, 4, &[900; 32]);
+    block.shadow.begin_copy(&mut block.clocks, access(0, 0b1, 9, 4, &[900; 32]), &mut block.found);
+    assert_eq!(block.races().first().map(|race| race.hazard), Some(Hazard::WriteAfterRead));
+    block.shadow.forget_copies();
+    block.clocks.block_barrier(0);
+    block.read(2, FULL, 10, 4, &to);
+    assert_eq!(block.races(), []);
+}
+
+#[test]
 fn bytes_beside_each_other_do_not_race() {
     let mut block = Block::new(true);
     block.write(0, FULL, 1, 1, &rising(0, 1));

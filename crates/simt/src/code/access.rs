@@ -97,6 +97,39 @@ pub enum AtomicOp {
     Dec,
 }
 
+/// The machine instruction that becomes of an atomic, as far as its counts go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MachineOp {
+    /// ATOM, ATOMG, ATOMS: each lane gets what was there.
+    Atom,
+    /// The same, once for all lanes of a warp, which have combined their values.
+    AtomOfOne,
+    /// The same where the warp is complete; else each lane for itself.
+    AtomOfOneInFullWarps,
+    /// RED: nobody gets anything.
+    Red,
+    /// The same, once for all lanes of a warp.
+    RedOfOne,
+    /// ATOMS.POPC.INC: the lanes of a word are counted, and their number is added in one pass.
+    CountLanes,
+}
+
+impl MachineOp {
+    /// Whether it is counted as a reduction.
+    pub fn is_red(self) -> bool {
+        matches!(self, MachineOp::Red | MachineOp::RedOfOne)
+    }
+
+    /// The lanes that reach memory, of those that are active, all of which have the same address where one is enough.
+    pub fn reaching(self, mask: u32) -> u32 {
+        match self {
+            MachineOp::AtomOfOneInFullWarps if mask != u32::MAX => mask,
+            MachineOp::AtomOfOne | MachineOp::RedOfOne | MachineOp::AtomOfOneInFullWarps => mask & mask.wrapping_neg(),
+            MachineOp::Atom | MachineOp::Red | MachineOp::CountLanes => mask,
+        }
+    }
+}
+
 /// `atom` or `red`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtomOp {
@@ -109,8 +142,8 @@ pub struct AtomOp {
     pub bytes: u8,
     /// Elements a lane: 1, 2, 4 or 8. Of more than one, `f` (result) and `c` (operand) index [`Code::vectors`].
     pub vector: u8,
-    /// `red`: no result.
-    pub is_red: bool,
+    /// What becomes of it in machine code.
+    pub machine: MachineOp,
     /// What it promises,
     pub order: Order,
     /// and to whom.

@@ -10,7 +10,7 @@ use super::order::Strength;
 use super::team::unit_warp;
 use super::warp::Warp;
 use crate::access::Passes;
-use crate::code::{AtomOp, AtomicOp, Inst, NONE, Reg, VECTOR_MAX};
+use crate::code::{AtomOp, AtomicOp, Inst, MachineOp, NONE, Reg, Target, VECTOR_MAX};
 use crate::fault::Code;
 use crate::race::Access;
 use crate::race::global::Act;
@@ -39,18 +39,22 @@ impl Machine<'_> {
         let span = Span { bytes: u32::from(op.bytes), at: addresses(warp, inst) };
         let [b, c] = [inst.b, inst.c].map(|row| operand(warp, op, row));
         let mut old = [[0; 32]];
+        let mut elsewhere = op.target == Target::Generic && mask != 0;
         let remote = self.remote_lanes(op.target, mask, &span);
         if remote != 0 {
+            elsewhere = false;
             self.atomic_remote(env, warp, pc, op, remote, &span, &[b], &[c], &mut old);
         }
         if remote == 0 || remote != mask {
             self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
                 let mask = machine.admit(env, warp, pc, place, mask, span);
                 if mask != 0 {
+                    elsewhere &= place != Place::Shared;
                     machine.atomic_at(env, warp, pc, op, place, mask, span, &[b], &[c], &mut old);
                 }
             });
         }
+        self.pass_by_shared(pc, elsewhere);
         result(warp, op, inst.d, &old[0], mask);
     }
 
@@ -72,16 +76,20 @@ impl Machine<'_> {
         let b = registers(inst.b, inst.c).map(|row| operand(warp, op, row));
         let c = registers(inst.c, NONE).map(|row| if wide { operand(warp, op, row) } else { [0; 32] });
         let mut old = [[0; 32]; VECTOR_MAX];
+        let mut elsewhere = op.target == Target::Generic && mask != 0;
         let remote = self.remote_lanes(op.target, mask, &span);
         if remote != 0 {
+            elsewhere = false;
             self.atomic_remote(env, warp, pc, op, remote, &span, &b[..count], &c[..count], &mut old[..count]);
         }
         self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
             let mask = machine.admit(env, warp, pc, place, mask, span);
             if mask != 0 {
+                elsewhere &= place != Place::Shared;
                 machine.atomic_at(env, warp, pc, op, place, mask, span, &b[..count], &c[..count], &mut old[..count]);
             }
         });
+        self.pass_by_shared(pc, elsewhere);
         for (row, old) in registers(inst.d, inst.f).into_iter().zip(&old) {
             result(warp, op, row, old, mask);
         }
@@ -106,14 +114,14 @@ impl Machine<'_> {
         match place {
             Place::Shared => {
                 let at = span.at.map(|a| a as u32);
-                let passes = self.memos[pc as usize].of(mask).shared_atomic(bytes, mask, &at);
-                self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
-                self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
+                let passes = self.shared_atomic_passes(pc, op, mask, bytes, &at);
+                self.count_passes(pc, passes);
                 self.record(place, mask, span, passes, 0);
                 self.atomic_shared(env, warp, pc, op, env.rank, mask, bytes, &at, b, c, old);
             }
             Place::Global => {
-                let sectors = self.memos[pc as usize].of(mask).global_atomic_sectors(bytes, mask, &span.at);
+                let reaching = reaching(op, mask, &span.at);
+                let sectors = self.memos[pc as usize].of(mask).global_atomic_sectors(bytes, reaching, &span.at);
                 self.counts[pc as usize].sectors += u64::from(sectors);
                 self.record(place, mask, span, Passes::default(), sectors);
                 if self.context.side_by_side {
@@ -151,6 +159,36 @@ impl Machine<'_> {
 }
 
 impl Machine<'_> {
+    /// A generic atomic (ATOM) passes by shared memory once, though none of its lanes goes there.
+    #[inline(always)]
+    fn pass_by_shared(&mut self, pc: u32, elsewhere: bool) {
+        self.counts[pc as usize].wavefronts += u64::from(elsewhere);
+    }
+
+    #[inline(always)]
+    pub(super) fn count_passes(&mut self, pc: u32, passes: Passes) {
+        self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
+        self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
+    }
+
+    /// Passes of an atomic on the shared memory of one block.
+    pub(super) fn shared_atomic_passes(
+        &mut self,
+        pc: u32,
+        op: AtomOp,
+        mask: u32,
+        bytes: u32,
+        at: &[u32; 32],
+    ) -> Passes {
+        let mask = reaching(op, mask, at);
+        let memo = self.memos[pc as usize].of(mask);
+        match op.machine {
+            // Equal addresses need no pass of their own, as in a store.
+            MachineOp::CountLanes => memo.shared_store(bytes, mask, at),
+            _ => memo.shared_atomic(bytes, mask, at),
+        }
+    }
+
     /// On the shared memory of the block of rank `owner`.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn atomic_shared(
@@ -191,6 +229,14 @@ impl Machine<'_> {
         }
         self.changes += changes;
     }
+}
+
+/// The lanes that reach memory. That all of them have one address was derived and not seen: it is looked at.
+#[inline(always)]
+fn reaching<A: PartialEq + Copy>(op: AtomOp, mask: u32, at: &[A; 32]) -> u32 {
+    let reaching = op.machine.reaching(mask);
+    let first = (mask.trailing_zeros() & 31) as usize;
+    if reaching != mask && lanes(mask).any(|lane| at[lane] != at[first]) { mask } else { reaching }
 }
 
 /// How an atomic is ordered.

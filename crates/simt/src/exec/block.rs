@@ -5,6 +5,8 @@
 //! Either way a block's course depends on its index and the schedule alone, not on host threads.
 
 use super::barrier::{Barriers, open_cluster_barrier};
+use super::copy::Copies;
+use super::mbarrier::Sides;
 use super::team::{Shared, Team};
 use super::warp::{FULL, State, Warp};
 use super::{Context, Machine, Stop};
@@ -34,6 +36,9 @@ pub(super) struct Environment {
     pub(super) team: Team,
     pub(super) log: super::log::AccessLog,
     pub(super) barriers: Barriers,
+    /// Asynchronous copies, by warp, and barrier objects: what the race check knows of them.
+    pub(super) copies: Vec<Copies>,
+    pub(super) mbarriers: Sides,
     random: Option<Random>,
     /// Passes since memory changed, and how often it had changed then.
     quiet_passes: u32,
@@ -123,6 +128,7 @@ impl Block {
         let shadow = (words > 0 && checks.has(Check::SharedRace)).then(|| Shadow::new(context.shared_bytes));
         let mut warps: Vec<Warp> = (0..context.warps_per_block).map(|i| Warp::new(i, context.code)).collect();
         warps.iter_mut().for_each(|warp| super::constants::fill(context, warp));
+        warps.iter_mut().for_each(|warp| warp.watches_local = checks.has(Check::UninitialisedRead));
         let written = if checks.has(Check::UninitialisedRead) { vec![0; words] } else { Vec::new() };
         Block {
             env: Environment {
@@ -134,6 +140,8 @@ impl Block {
                 team: Team { clocks: clocks(context, 1), blocks: vec![[0; 3]], ..Team::default() },
                 log: Default::default(),
                 barriers: Barriers::default(),
+                copies: Vec::new(),
+                mbarriers: Sides::new(),
                 random: None,
                 quiet_passes: 0,
                 quiet_since: 0,
@@ -163,6 +171,11 @@ impl Block {
         self.env.shared.words.fill(0);
         self.env.shared.written.fill(0);
         self.env.barriers.restart(self.warps.len());
+        self.env.copies.clear();
+        self.env.mbarriers.clear();
+        if let Some(shadow) = &mut self.env.shared.shadow {
+            shadow.forget_copies();
+        }
         self.env.random = match context.options.schedule {
             Schedule::Independent { seed: Some(seed) } => Some(Random(seed ^ linear.wrapping_mul(0x9e37_79b9))),
             _ => None,
@@ -194,7 +207,7 @@ impl Block {
             let released = self.release_barriers(machine)
                 || (self.env.team.size() == 1 && open_cluster_barrier(std::slice::from_mut(self), 0))
                 || (!ran && self.warps.iter_mut().any(|warp| warp.exit_waiting(machine.context.code)));
-            if !ran && !released && machine.lanes_apart() && self.go_ahead_of_spinning() {
+            if !ran && !released && machine.goes_ahead && self.go_ahead_of_spinning() {
                 continue;
             }
             if !ran && !released {
@@ -225,10 +238,19 @@ impl Block {
         for warp in &mut self.warps {
             machine.wake(warp);
             let mut last = usize::MAX;
-            let mut began = warp.steps;
+            let (mut began, mut watched) = (warp.steps, warp.steps);
             while let Some(at) = warp.next_ready_before(last).or_else(|| warp.next_ready()) {
                 ran = true;
-                let spinning = match machine.turn(&mut self.env, warp, at) {
+                let mut stop = machine.turn(&mut self.env, warp, at);
+                if stop == Stop::Blocked
+                    && machine.context.code.may_spin
+                    && warp.steps - watched >= warp.patience.parting_steps()
+                {
+                    stop = machine.watch_parting(&mut self.env, warp);
+                    warp.patience.grow(PARTING_STEPS);
+                    watched = warp.steps;
+                }
+                let spinning = match stop {
                     Stop::Fatal => return None,
                     Stop::Blocked if warp.steps - began < PARTING_STEPS => {
                         last = usize::MAX;
@@ -295,7 +317,7 @@ impl Block {
     }
 
     /// Lanes that wait for others that spin go ahead, since those may wait for them. True if there were any.
-    fn go_ahead_of_spinning(&mut self) -> bool {
+    pub(super) fn go_ahead_of_spinning(&mut self) -> bool {
         let mut any = false;
         for warp in &mut self.warps {
             for at in 0..warp.splits.len() {
@@ -326,7 +348,12 @@ impl Machine<'_> {
         while left > 0 {
             let steps = warp.patience.steps().min(left);
             left -= steps;
+            let began = warp.steps;
             let mut stop = self.run(env, warp, at, steps);
+            // Who waits for a barrier object ends the turn early.
+            if stop == Stop::Turn && warp.steps - began < steps {
+                return self.put_aside_if_it_spins(env, warp, at);
+            }
             if stop == Stop::Turn {
                 stop = self.put_aside_if_it_spins(env, warp, at);
                 warp.patience.grow(TURN_STEPS);
@@ -338,11 +365,11 @@ impl Machine<'_> {
         Stop::Turn
     }
 
-    /// See `spin`. Lanes that wait for those that spin may be the ones they wait for: they go ahead.
+    /// See `spin`. Lanes that wait for those that spin may be the ones they wait for: they go ahead where that has shown.
     fn put_aside_if_it_spins(&mut self, env: &mut Environment, warp: &mut Warp, at: usize) -> Stop {
         let stop = self.watch_spinning(env, warp, at);
         let spins = stop == Stop::Blocked && warp.splits.get(at).is_some_and(|split| split.state.is_spinning());
-        if spins && self.lanes_apart() {
+        if spins && self.goes_ahead {
             warp.let_go_ahead(at);
         }
         stop

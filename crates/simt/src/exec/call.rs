@@ -91,6 +91,7 @@ impl Machine<'_> {
                 return Err(Stop::Fatal);
             }
             warp.make_room(local + function.local_bytes, frame + function.frame_rows);
+            warp.forget_local(local, function.local_bytes, mask);
         }
         for &Slot { caller, callee, rows } in &site.arguments {
             (0..rows).for_each(|row| copy(&mut warp.frames, split.frame + caller + row, frame + callee + row, active));

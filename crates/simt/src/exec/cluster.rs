@@ -122,6 +122,13 @@ impl Unit {
         }
     }
 
+    /// Lanes that wait for others that spin go ahead of them.
+    pub(super) fn go_ahead(&mut self) {
+        for block in &mut self.blocks {
+            block.go_ahead_of_spinning();
+        }
+    }
+
     /// Nobody is left who could let it go on: a finding.
     pub(super) fn stuck(&self, machine: &mut Machine<'_>) {
         for block in self.blocks.iter().filter(|block| !block.is_done()) {

@@ -6,7 +6,7 @@ use super::Context;
 use super::block::Environment;
 use super::memory::{Place, verb};
 use super::warp::{State, Warp};
-use crate::code::{Code as Program, SharedVariable};
+use crate::code::{Code as Program, Inst, Op, SharedVariable};
 use crate::fault::{Code, Fault, Site};
 use crate::lower::function_name;
 use crate::memory::{Memory, element};
@@ -30,6 +30,12 @@ enum Detail {
         address: u64,
         bytes: u32,
     },
+    /// No barrier object is at this offset in shared memory.
+    NoObject {
+        address: u32,
+    },
+    /// An asynchronous copy into another block's memory.
+    CopyAway,
     /// So many bytes, where a multiple of others is asked for.
     Granule {
         bytes: u32,
@@ -151,6 +157,20 @@ impl Findings {
     ) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, code, at, None, Detail::Access { place, address, bytes });
+    }
+
+    /// `mbarrier` where no object has been made.
+    #[cold]
+    pub(super) fn no_object(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::UninitialisedRead, at, None, Detail::NoObject { address });
+    }
+
+    /// An asynchronous copy that the simulator does not carry out: it goes into the memory of another block.
+    #[cold]
+    pub(super) fn copy_away(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::UnsupportedInstruction, at, None, Detail::CopyAway);
     }
 
     /// A range of `bytes` where a multiple of `multiple` is asked for.
@@ -306,6 +326,10 @@ impl Hazard {
             Hazard::ReadAfterWrite => format!("reads {what} while another thread may still be writing it"),
             Hazard::WriteAfterRead => format!("writes {what} while another thread may still be reading it"),
             Hazard::WriteAfterWrite => format!("writes {what} while another thread may also be writing it"),
+            Hazard::ReadOfCopy => format!("reads {what} while a copy that nobody waited for may still be writing it"),
+            Hazard::WriteOverCopy => {
+                format!("writes {what} while a copy that nobody waited for may still be writing it")
+            }
         }
     }
 }
@@ -323,30 +347,16 @@ fn splits<'a>(env: &'a Environment, warps: &'a [Warp]) -> impl Iterator<Item = (
 impl Finding {
     fn fault(&self, kernel: &Kernel, memory: &Memory, dynamic_offset: u32) -> Fault {
         let code = &kernel.code;
-        let action = |at: &At| code.insts.get(at.pc as usize).map_or("executes", verb);
-        let shared = |address: u32| shared_element(&code.shared, dynamic_offset, address);
+        // Of global memory, an asynchronous copy is a reader.
+        let in_global = matches!(self.detail, Detail::GlobalRace { .. } | Detail::Access { place: Place::Global, .. });
+        let action = |at: &At| match code.insts.get(at.pc as usize) {
+            Some(Inst { op: Op::CopyAsync | Op::CopyBulk, .. }) if in_global => "reads",
+            inst => inst.map_or("executes", verb),
+        };
         let (here, there, message) = match &self.detail {
-            Detail::Access { place, address, bytes } => {
-                let what = match place {
-                    Place::Global | Place::Const => memory.describe(*address),
-                    Place::Shared => shared(*address as u32),
-                    Place::Local => format!("local memory at byte {address}"),
-                    Place::Param => format!("the kernel's parameters at byte {address}"),
-                };
-                let action = action(&self.at);
-                let message = match self.code {
-                    Code::Misaligned => format!("{action} {bytes} bytes at {what}: the address {address:#x} is no multiple of {bytes}"),
-                    Code::UninitialisedRead => format!("reads {what}, which nothing has written"),
-                    _ if matches!(place, Place::Const | Place::Param) && action != "reads" => {
-                        format!("{action} {bytes} bytes of {what}, which no kernel may change")
-                    }
-                    _ => format!("{action} {bytes} bytes outside every allocation: {what}"),
-                };
-                (action, "", message)
-            }
-            Detail::Granule { bytes, multiple } => {
-                let action = action(&self.at);
-                (action, "", format!("{action} {bytes} bytes: the size is no multiple of {multiple}"))
+            Detail::Access { .. } | Detail::NoObject { .. } | Detail::Granule { .. } => {
+                let action = if matches!(self.detail, Detail::NoObject { .. }) { "uses" } else { action(&self.at) };
+                (action, "", self.access_sentence(action, code, memory, dynamic_offset))
             }
             Detail::Race { .. } | Detail::GlobalRace { .. } => {
                 (action(&self.at), self.other.as_ref().map_or("", action), self.race_sentence(code, memory, dynamic_offset))
@@ -368,6 +378,7 @@ impl Finding {
             Detail::Spin => {
                 ("waits", "", "waits in a loop for memory to change, and every thread that is left waits for another".into())
             }
+            Detail::CopyAway => ("fills", "", "copies asynchronously into the shared memory of another block".into()),
             Detail::Barrier => ("waits", "waits", "some threads of the block wait at this barrier, others at another one".into()),
             Detail::Stuck if self.code == Code::BarrierDivergence => {
                 ("waits", "is", "waits at this barrier for threads of the block that will not reach it".into())
@@ -392,6 +403,37 @@ impl Finding {
             site: site(kernel, code, &self.at, here),
             other: self.other.as_ref().map(|at| site(kernel, code, at, there)),
             count: self.count,
+        }
+    }
+
+    /// What is wrong with one access by itself.
+    fn access_sentence(&self, action: &str, code: &Program, memory: &Memory, dynamic_offset: u32) -> String {
+        let shared = |address: u32| shared_element(&code.shared, dynamic_offset, address);
+        let (place, address, bytes) = match self.detail {
+            Detail::Access { place, address, bytes } => (place, address, bytes),
+            Detail::NoObject { address } => {
+                return format!("uses {} as a barrier, which no mbarrier.init has made one", shared(address));
+            }
+            Detail::Granule { bytes, multiple } => {
+                return format!("{action} {bytes} bytes: the size is no multiple of {multiple}");
+            }
+            _ => return String::new(),
+        };
+        let what = match place {
+            Place::Global | Place::Const => memory.describe(address),
+            Place::Shared => shared(address as u32),
+            Place::Local => format!("local memory at byte {address}"),
+            Place::Param => format!("the kernel's parameters at byte {address}"),
+        };
+        match self.code {
+            Code::Misaligned => {
+                format!("{action} {bytes} bytes at {what}: the address {address:#x} is no multiple of {bytes}")
+            }
+            Code::UninitialisedRead => format!("reads {what}, which nothing has written"),
+            _ if matches!(place, Place::Const | Place::Param) && action != "reads" => {
+                format!("{action} {bytes} bytes of {what}, which no kernel may change")
+            }
+            _ => format!("{action} {bytes} bytes outside every allocation: {what}"),
         }
     }
 

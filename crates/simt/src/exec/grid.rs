@@ -34,6 +34,13 @@ const BATCH: u64 = 8;
 /// Warp-instructions a unit runs before the next has a turn, where blocks talk to each other.
 const TURN_STEPS: u64 = 1 << 16;
 
+/// Units that wait while lanes of theirs could go ahead of others: a launch that hangs otherwise is not made resident as a whole
+/// first.
+const WAITING_MAX: usize = 256;
+/// Turns of all units, none of which ends, after which lanes go ahead of others though somebody still runs: that may be one
+/// that spins and is not seen to.
+const PATIENT_TURNS: u32 = 64;
+
 /// What one host thread brings home.
 #[derive(Default)]
 struct Share {
@@ -228,9 +235,16 @@ fn in_order(context: &Context<'_>, units: u64) -> Share {
 
 /// Runs a unit until it is done or the launch is over.
 fn run_to_end(unit: &mut Unit, machine: &mut Machine<'_>) -> Progress {
+    let mut turns = 0;
     loop {
-        match unit.run(machine, u64::MAX) {
-            Progress::Turn => {}
+        match unit.run(machine, TURN_STEPS) {
+            Progress::Turn => {
+                turns += 1;
+                if turns == PATIENT_TURNS && machine.start_going_ahead() {
+                    unit.go_ahead();
+                }
+            }
+            Progress::Waiting if machine.start_going_ahead() => unit.go_ahead(),
             Progress::Waiting => {
                 unit.stuck(machine);
                 return Progress::Fatal;
@@ -246,23 +260,31 @@ fn taking_turns(context: &Context<'_>, units: u64) -> Share {
     let mut machine = Machine::new(context);
     let mut resident: Vec<Unit> = Vec::new();
     let mut spare: Vec<Unit> = Vec::new();
-    let mut next = 0;
+    let (mut next, mut turns) = (0, 0);
     'launch: while next < units || !resident.is_empty() {
         let mut at = 0;
-        let mut moved = false;
+        let (mut moved, mut all_wait, mut ended) = (false, true, false);
         while at < resident.len() {
             let before = resident[at].steps();
             match resident[at].run(&mut machine, TURN_STEPS) {
                 Progress::Done => {
                     spare.push(resident.remove(at));
-                    moved = true;
+                    (moved, ended) = (true, true);
                     continue;
                 }
-                Progress::Turn | Progress::Waiting => {}
+                Progress::Turn => all_wait = false,
+                Progress::Waiting => {}
                 Progress::Fatal => break 'launch,
             }
             moved |= resident[at].steps() != before;
             at += 1;
+        }
+        turns = if ended || next < units { 0 } else { turns + 1 };
+        let many_wait = all_wait && !ended && resident.len() >= WAITING_MAX && !context.launch.cooperative;
+        let hangs = next == units && !moved;
+        if (many_wait || hangs || turns == PATIENT_TURNS) && machine.start_going_ahead() {
+            resident.iter_mut().for_each(Unit::go_ahead);
+            continue;
         }
         if next < units {
             let mut unit = spare.pop().unwrap_or_else(|| Unit::new(context));

@@ -363,6 +363,9 @@ impl Machine<'_> {
             }
             Place::Local => {
                 self.record(place, mask, span, Passes::default(), 0);
+                if !warp.local_written.is_empty() {
+                    self.watch_local(env, warp, pc, mask, span);
+                }
                 for (element, values) in data.iter_mut().enumerate().take(elements) {
                     let step = (element as u32 * width) as u64;
                     lanes(mask).for_each(|lane| values[lane] = warp.load_local(lane, span.at[lane] + step, width));
@@ -384,7 +387,7 @@ impl Machine<'_> {
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn load_global(
+    pub(super) fn load_global(
         &mut self,
         env: &mut Environment,
         warp: &Warp,
@@ -577,6 +580,8 @@ pub(super) fn verb(inst: &Inst) -> &'static str {
         Op::Load(_) | Op::Call => "reads",
         Op::Store(_) => "writes",
         Op::Atomic(_) => "updates",
+        Op::CopyAsync | Op::CopyBulk => "fills",
+        Op::Mbarrier(_) => "updates",
         Op::PrefetchBulk => "prefetches",
         _ => "executes",
     }

@@ -42,6 +42,7 @@ mod atomic;
 mod barrier;
 mod bind;
 mod block;
+mod bulk;
 mod call;
 mod cluster;
 mod constants;
@@ -50,6 +51,7 @@ mod findings;
 mod grid;
 mod host;
 mod log;
+mod mbarrier;
 mod memory;
 mod order;
 mod print;
@@ -191,6 +193,8 @@ struct Machine<'k> {
     order: Option<Box<GlobalOrder>>,
     /// How often memory has changed: what those wait for who spin.
     changes: u64,
+    /// Waiting for all lanes of a warp where they meet would have hung: from now on those that wait go ahead at once.
+    goes_ahead: bool,
     /// Room for `spin` to remember a warp in.
     registers: Registers,
     /// The instruction that runs now is being recorded.
@@ -213,6 +217,7 @@ impl<'k> Machine<'k> {
             printed: Printed::default(),
             order: GlobalOrder::new(context),
             changes: 0,
+            goes_ahead: context.options.schedule.is_seeded(),
             registers: Registers::default(),
             recording: false,
             #[cfg(target_arch = "x86_64")]
@@ -326,6 +331,20 @@ impl<'k> Machine<'k> {
                 warp.splits[at].pc = pc;
                 if active != 0 && barrier::meet(env, warp, at, inst, active) {
                     return Next::Stop(Stop::Blocked);
+                }
+            }
+            Op::CopyAsync => self.copy_async(env, warp, pc, inst, active),
+            Op::CopyBulk => {
+                if !self.copy_bulk(env, warp, pc, inst, active) {
+                    return Next::Stop(Stop::Fatal);
+                }
+            }
+            Op::CopyCommit => env.commit_copies(warp.index, active),
+            Op::CopyWait => self.copy_wait(env, warp, inst.imm, active),
+            Op::Mbarrier(op) => {
+                if self.mbarrier(env, warp, pc, inst, op, active) {
+                    warp.splits[at].pc = pc + 1;
+                    return Next::Stop(self.end_turn(env, warp, pc, mask));
                 }
             }
             Op::PrefetchBulk => self.prefetch_bulk(env, warp, pc, inst, active),

@@ -63,8 +63,10 @@ impl Strength {
 }
 
 impl Machine<'_> {
-    /// A unit has ended. Where no other may touch what it touched, that is forgotten.
+    /// A unit has ended, and the next one starts alone. What was learnt of the one does not hold for the other; and where no
+    /// other may touch what it touched, that is forgotten.
     pub(super) fn unit_ends(&mut self) {
+        self.goes_ahead = self.context.options.schedule.is_seeded();
         if let (Some(order), Watch::Pages { across: false, .. }) = (&mut self.order, self.context.watch) {
             order.shadow.clear();
         }

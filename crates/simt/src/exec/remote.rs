@@ -1,5 +1,7 @@
-//! Accesses to the shared memory of other blocks of the cluster. They are counted as requests, not as passes through the
-//! banks: what those cost was not measured.
+//! Accesses to the shared memory of the cluster's blocks, by addresses that name a block. A load or store passes through the
+//! banks of its own block only, for the lanes that stay there; an atomic passes through those of all blocks at once, and
+//! counts what the busiest needs. So an H200 counted in the kernels with clusters of `tests/gpu`; that all lanes of a store
+//! leave the block was not among them, and follows loads.
 
 use super::Machine;
 use super::block::Environment;
@@ -93,6 +95,11 @@ impl Machine<'_> {
     ) {
         let width = u32::from(op.width.bytes);
         for Group { owner, mask, at } in self.groups(env, warp, pc, mask, span) {
+            if owner == env.rank {
+                let passes = self.memos[pc as usize].of(mask).shared_load(span.bytes, mask, &at);
+                self.count_passes(pc, passes);
+                self.record(Place::Shared, mask, span, passes, 0);
+            }
             let strength = Strength::of(op, Act::Read);
             if strength.is_flag() {
                 self.watch_shared_flag(env, warp, strength, owner, mask, &at);
@@ -129,6 +136,11 @@ impl Machine<'_> {
         let width = u32::from(op.width.bytes);
         let data = &data[..usize::from(op.vector)];
         for Group { owner, mask, at } in self.groups(env, warp, pc, mask, span) {
+            if owner == env.rank {
+                let passes = self.memos[pc as usize].of(mask).shared_store(span.bytes, mask, &at);
+                self.count_passes(pc, passes);
+                self.record(Place::Shared, mask, span, passes, 0);
+            }
             self.watch_shared_store(env, warp, pc, op, owner, mask, &at, data);
             let Some(shared) = env.shared_of(owner) else { continue };
             for (element, values) in data.iter().enumerate() {
@@ -155,7 +167,13 @@ impl Machine<'_> {
         c: &[Lanes],
         old: &mut [Lanes],
     ) {
-        for Group { owner, mask, at } in self.groups(env, warp, pc, mask, span) {
+        let groups = self.groups(env, warp, pc, mask, span);
+        // All blocks' memories are passed through at once.
+        let passes = groups.iter().map(|group| self.shared_atomic_passes(pc, op, group.mask, span.bytes, &group.at));
+        let most = passes.max_by_key(|passes| passes.wavefronts).unwrap_or_default();
+        self.count_passes(pc, most);
+        self.record(Place::Shared, mask, span, most, 0);
+        for Group { owner, mask, at } in groups {
             self.atomic_shared(env, warp, pc, op, owner, mask, span.bytes, &at, b, c, old);
         }
     }

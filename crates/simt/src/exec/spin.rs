@@ -4,6 +4,10 @@
 //! every register as it was, and no memory changed meanwhile, it will go on like that until memory changes: it is put
 //! aside until then. So waiting costs next to nothing, and when everybody who is left waits like that, nobody will
 //! ever be let go: a deadlock, and no guess. A loop that counts, or reads the clock, is never put aside.
+//!
+//! Lanes that leave such a loop wait behind it for those that spin, as lanes wait wherever they meet: on the hardware too
+//! they go on together. Only where that hangs, because a lane spins until one that waits for it does something (gives
+//! back a lock, say), those that wait go ahead; and from then on at once, since a kernel that needs it once needs it again.
 
 use super::block::Environment;
 use super::warp::{Row32, Row64, Split, State, Warp};
@@ -12,6 +16,8 @@ use crate::code::Op;
 
 /// Instructions of a loop that is recognised.
 const LOOP_STEPS_MAX: u32 = 96;
+/// The same, of a loop whose lanes part and meet inside.
+const PARTING_LOOP_STEPS_MAX: u32 = 320;
 /// Instructions before a split is watched for the first time; the time doubles whenever it did not spin.
 const FIRST_TURN_STEPS: u64 = 256;
 
@@ -32,6 +38,11 @@ impl Patience {
     /// Steps of the next turn.
     pub(super) fn steps(self) -> u64 {
         self.0
+    }
+
+    /// Steps, parting and meeting, after which a warp is watched: more, since more is run then.
+    pub(super) fn parting_steps(self) -> u64 {
+        4 * self.0
     }
 
     /// The next turn may be longer, up to `most` steps.
@@ -97,17 +108,62 @@ impl Machine<'_> {
         stop
     }
 
+    /// Runs a warp, whose lanes part and meet without end, for a few more instructions. If all of it comes back to where it was,
+    /// those that ran spin, and are put aside.
+    pub(super) fn watch_parting(&mut self, env: &mut Environment, warp: &mut Warp) -> Stop {
+        let (splits, changes) = (warp.splits.clone(), self.changes);
+        let mut registers = std::mem::take(&mut self.registers);
+        registers.save(warp);
+        let (mut lanes, mut back) = (0, false);
+        for _ in 0..PARTING_LOOP_STEPS_MAX {
+            let Some(at) = warp.next_ready() else { break };
+            // Together, and about to read: there they wait, if they wait.
+            if back && warp.splits[at].mask == lanes && self.reads(warp, at) {
+                warp.splits[at].state = State::Spinning(changes);
+                break;
+            }
+            if !back {
+                lanes |= warp.splits[at].mask;
+            }
+            if self.run(env, warp, at, 1) == Stop::Fatal {
+                return Stop::Fatal;
+            }
+            if self.changes != changes {
+                back = false;
+                break;
+            }
+            back |= warp.splits == splits && registers.are_those_of(warp);
+        }
+        if back && !warp.splits.iter().any(|split| split.state == State::Spinning(changes)) {
+            // Some lanes never take part in a look of the others: each waits where it stands.
+            let spins = |split: &&mut Split| split.state == State::Ready && split.mask & !lanes == 0;
+            warp.splits.iter_mut().filter(spins).for_each(|split| split.state = State::Spinning(changes));
+        }
+        self.registers = registers;
+        Stop::Blocked
+    }
+
+    /// Whether split `at` is about to read memory.
+    fn reads(&self, warp: &Warp, at: usize) -> bool {
+        let inst = &self.context.code.insts[warp.splits[at].pc as usize];
+        matches!(inst.op, Op::Load(_) | Op::Atomic(_) | Op::Mbarrier(_))
+    }
+
     /// Takes a split that goes round in a loop to where the loop reads memory, which is what it waits for. False if it
     /// nowhere does.
     fn go_to_read(&mut self, env: &mut Environment, warp: &mut Warp, at: usize) -> bool {
         for _ in 0..LOOP_STEPS_MAX {
-            let inst = &self.context.code.insts[warp.splits[at].pc as usize];
-            if matches!(inst.op, Op::Load(_) | Op::Atomic(_)) {
+            if self.reads(warp, at) {
                 return true;
             }
             self.run(env, warp, at, 1);
         }
         false
+    }
+
+    /// Everybody waits for somebody: from now on lanes go ahead of those that spin. False if they do already, or never may.
+    pub(super) fn start_going_ahead(&mut self) -> bool {
+        self.context.code.may_spin && self.lanes_apart() && !std::mem::replace(&mut self.goes_ahead, true)
     }
 
     /// Lets those spin on whose memory may have changed.

@@ -1,7 +1,7 @@
 //! Counts per instruction to counters, and recorded steps to a trace.
 
 use super::Counts;
-use crate::code::{Op, Target};
+use crate::code::Op;
 use crate::program::Kernel;
 use crate::trace::{Instruction, Step, Trace, VERSION};
 use crate::{Counters, Launch, LineCounters, Schedule};
@@ -95,11 +95,8 @@ fn classify(op: Op, counts: &Counts) -> Counters {
         }
         Op::Atomic(atomic) => {
             (out.shared_atom_wavefronts, out.shared_atom_conflicts) = (counts.wavefronts, counts.conflicts);
-            let sectors = if atomic.is_red && atomic.target != Target::Shared {
-                &mut out.global_red_sectors
-            } else {
-                &mut out.global_atom_sectors
-            };
+            let sectors =
+                if atomic.machine.is_red() { &mut out.global_red_sectors } else { &mut out.global_atom_sectors };
             *sectors = counts.sectors;
         }
         _ => {}

@@ -46,7 +46,7 @@ pub(super) enum State {
 }
 
 /// Lanes with one program counter.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Split {
     pub(super) pc: u32,
     pub(super) mask: u32,
@@ -88,6 +88,9 @@ pub(super) struct Warp {
     pub(super) splits: Vec<Split>,
     /// Local memory, word after word. It grows with calls.
     pub(super) local: Vec<Row32>,
+    /// Whether anybody asks what of it was written. If so, for each of its words and each lane the bytes, a bit each.
+    pub(super) watches_local: bool,
+    pub(super) local_written: Vec<[u8; 32]>,
     /// What calls pass, return and keep, frame after frame. It grows with calls.
     pub(super) frames: Vec<Row32>,
     /// Warp-instructions executed.
@@ -109,6 +112,8 @@ impl Warp {
             live: 0,
             splits: Vec::new(),
             local: Vec::new(),
+            watches_local: false,
+            local_written: Vec::new(),
             frames: Vec::new(),
             steps: 0,
             compared: 0,
@@ -128,6 +133,7 @@ impl Warp {
         // What calls added is gone, so that each block finds the same.
         let (local_bytes, frame_rows) = code.functions.first().map_or((0, 0), |f| (f.local_bytes, f.frame_rows));
         self.local.clear();
+        self.local_written.clear();
         self.frames.clear();
         self.make_room(local_bytes, frame_rows);
         self.live = mask;
@@ -143,6 +149,9 @@ impl Warp {
         let words = local_bytes.div_ceil(4) as usize;
         if words > self.local.len() {
             self.local.resize(words, Row32([0; 32]));
+            if self.watches_local {
+                self.local_written.resize(words, [0; 32]);
+            }
         }
         if frame_rows as usize > self.frames.len() {
             self.frames.resize(frame_rows as usize, Row32([0; 32]));
@@ -166,10 +175,29 @@ impl Warp {
         }
     }
 
+    /// Whether one of the `bytes` there was written, if anybody asks.
+    pub(super) fn is_local_written(&self, lane: usize, at: u64, bytes: u32) -> bool {
+        let is_written = |byte: u64| self.local_written[(byte / 4) as usize][lane] >> (byte % 4) & 1 != 0;
+        self.local_written.is_empty() || (at..at + u64::from(bytes)).any(is_written)
+    }
+
+    /// An activation begins with `bytes` of local variables from byte `at` on: what was there belongs to one before it.
+    pub(super) fn forget_local(&mut self, at: u32, bytes: u32, lanes: u32) {
+        let words = (at / 4) as usize..at.saturating_add(bytes).div_ceil(4) as usize;
+        for written in self.local_written.get_mut(words).into_iter().flatten() {
+            (0..32).filter(|lane| lanes >> lane & 1 != 0).for_each(|lane| written[lane] = 0);
+        }
+    }
+
     /// Stores the low `bytes` of `value` there.
     #[inline(always)]
     pub(super) fn store_local(&mut self, lane: usize, at: u64, bytes: u32, value: u64) {
         let index = (at / 4) as usize;
+        if !self.local_written.is_empty() {
+            for byte in at..at + u64::from(bytes) {
+                self.local_written[(byte / 4) as usize][lane] |= 1 << (byte % 4);
+            }
+        }
         match bytes {
             4 => self.local[index].0[lane] = value as u32,
             8 => {

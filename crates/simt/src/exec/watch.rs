@@ -27,6 +27,17 @@ impl Machine<'_> {
         }
     }
 
+    /// Initialisation check of a read of local memory. Compilers copy structures whole, holes and all, so only a read of
+    /// nothing that was written counts.
+    #[inline(never)]
+    pub(super) fn watch_local(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) {
+        let unwritten = filter(mask, |lane| !warp.is_local_written(lane, span.at[lane], span.bytes));
+        if unwritten != 0 {
+            let first = span.at[unwritten.trailing_zeros() as usize];
+            self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Local, first, span.bytes);
+        }
+    }
+
     /// Initialisation check of a read of the shared memory of the block of rank `owner`.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]

@@ -68,9 +68,10 @@ const UNINITIALISED_READ: Explanation = Explanation {
     why: "nothing has written this memory, so what is read is whatever was left there",
     remedy: "write the whole array before reading it, the elements of threads without input too (with 0 for a sum)",
     meaning: "A lane read memory that neither the host nor any thread has written. In a reduction it is mostly the part of \
-        the shared array whose threads had no element to load. On a GPU the value is left over from an earlier block, often 0, \
+        the shared array whose threads had no element to load. A barrier object that nobody has made is one too. On a GPU the value is left over from an earlier block, often 0, \
         so the kernel seems to work until it runs beside another one.",
-    may_miss: "a read of a variable in local memory; a read of bytes that an earlier, unrelated write of the same launch filled",
+    may_miss: "a read of bytes that an earlier, unrelated write of the same launch filled; in local memory, a read of which \
+        some bytes were written, and a variable that the compiler keeps in a register",
     false_alarms: "when a kernel copies padding along that it never uses",
 };
 
@@ -81,9 +82,13 @@ const SHARED_RACE: Explanation = Explanation {
     meaning: "Two threads touch the same bytes of shared memory, at least one writes, and no barrier lies between. Inside \
         one warp this was harmless before Volta, when the 32 lanes moved together; since then each lane may run by itself, and \
         only `__syncwarp()`, or a barrier of the block, makes one lane's writes visible to another. `volatile` does not help: it \
-        keeps the compiler from caching a value, it does not make lanes wait.",
+        keeps the compiler from caching a value, it does not make lanes wait. An asynchronous copy (`memcpy_async`, \
+        `__pipeline_memcpy_async`) may write until its thread has waited for it, so for that long every access to its \
+        destination is one, its own thread's too; after that it counts as a write of its thread.",
     may_miss: "a second race on a word that has raced since the last barrier; races that need two lanes to take different \
-        paths than they took in this run; races inside a warp under `--schedule lockstep`, which has none by definition",
+        paths than they took in this run; races inside a warp under `--schedule lockstep`, which has none by definition; a write to what an asynchronous copy \
+        reads, and a thread that reads what it copied itself when a barrier object has counted the copy and the thread \
+        has not asked it",
     false_alarms: "when threads are ordered by hand through a `volatile` flag in shared memory: use an atomic for the flag",
 };
 
@@ -120,7 +125,7 @@ const DEADLOCK: Explanation = Explanation {
     remedy: "check that each lane named in a `__syncwarp` mask, and each block that a flag waits for, can get there",
     meaning: "Nothing can run any more though threads are left. Lanes wait for lanes that wait for them, or for a warp \
         barrier that its other lanes never reach; a barrier asks for more threads than come; or every thread that still runs \
-        goes round in a loop that waits for memory to change. On a GPU the kernel hangs until a watchdog or the user ends it.",
+        goes round in a loop that waits for memory to change, or for a barrier object of which arrivals are missing. On a GPU the kernel hangs until a watchdog or the user ends it.",
     may_miss: "threads that spin on a flag nobody will set and count, or look at the clock, meanwhile: they end as `step-budget`",
     false_alarms: "never",
 };

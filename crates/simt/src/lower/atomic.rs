@@ -6,7 +6,7 @@ use ptx::{Instruction, Operand, Type};
 
 use super::Lower;
 use super::memory::{order, scope, target};
-use crate::code::{AtomOp, AtomicOp, Code, Inst, NONE, Op, Order, Reg, Scope, Target};
+use crate::code::{AtomOp, AtomicOp, Code, Inst, MachineOp, NONE, Op, Order, Reg, Scope, Target};
 use crate::ops::Row;
 use crate::program::LoadError;
 
@@ -39,7 +39,7 @@ impl Lower<'_> {
             op,
             bytes: ty.size_bytes() as u8,
             vector: vector as u8,
-            is_red,
+            machine: if is_red { MachineOp::Red } else { MachineOp::Atom },
             order,
             scope: scope(inst),
         };

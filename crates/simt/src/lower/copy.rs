@@ -1,15 +1,45 @@
-//! Instructions that start with `cp`: copies that a thread starts and does not wait for.
+//! Instructions that start with `cp`: copies that a thread starts and does not wait for, and how it waits for them later.
 
-use ptx::Instruction;
+use ptx::{Immediate, Instruction, Operand};
 
 use super::Lower;
-use crate::code::{Inst, Op};
+use crate::code::{BulkCopy, CopyCode, Guard, Inst, MbarrierAct, MbarrierOp, NONE, Op, Place};
 use crate::program::LoadError;
 
 impl Lower<'_> {
     pub(super) fn copy(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let words: Vec<&str> = inst.modifiers.iter().map(String::as_str).collect();
         match words.as_slice() {
+            ["async", "ca" | "cg", "shared" | "shared::cta", "global", hints @ ..]
+                if hints.iter().all(|hint| hint.starts_with("L2::")) =>
+            {
+                self.copy_async(inst)
+            }
+            ["async", "commit_group"] => self.emit(inst, &[Inst { op: Op::CopyCommit, ..Inst::NOP }]),
+            ["async", "wait_all"] => self.emit(inst, &[Inst { op: Op::CopyWait, imm: -1, ..Inst::NOP }]),
+            ["async", "wait_group"] => match inst.operands.as_slice() {
+                [Operand::Immediate(Immediate::Int(groups))] if (0..=i128::from(u32::MAX)).contains(groups) => {
+                    self.emit(inst, &[Inst { op: Op::CopyWait, imm: *groups as i64, ..Inst::NOP }])
+                }
+                _ => self.refuse(inst, "a number of groups is expected here"),
+            },
+            ["async", "mbarrier", "arrive", rest @ ..] => {
+                let counted = rest.first() == Some(&"noinc");
+                match &rest[usize::from(counted)..] {
+                    ["b64"] | ["shared" | "shared::cta", "b64"] => self.copy_arrive(inst, counted),
+                    _ => self.refuse_opcode(inst),
+                }
+            }
+            [
+                "async",
+                "bulk",
+                "shared::cta" | "shared::cluster",
+                "global",
+                "mbarrier::complete_tx::bytes",
+                hints @ ..,
+            ] if matches!(hints, [] | ["L2::cache_hint"]) && inst.operands.len() == 4 + hints.len() => {
+                self.copy_bulk(inst)
+            }
             ["async", "bulk", "prefetch", "L2", "global"] if inst.operands.len() == 2 => self.prefetch_bulk(inst),
             ["async", "bulk", "prefetch", "L2", "global", "L2::cache_hint"] if inst.operands.len() == 3 => {
                 self.row64(inst, &inst.operands[2])?;
@@ -17,6 +47,64 @@ impl Lower<'_> {
             }
             _ => self.refuse_opcode(inst),
         }
+    }
+
+    /// `cp.async` to shared memory: where to, where from, how many bytes; then how many of them are read or a predicate under
+    /// which none is; then a cache policy.
+    fn copy_async(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let [to, from, size, rest @ ..] = inst.operands.as_slice() else { return self.refuse_opcode(inst) };
+        let bytes = match size {
+            Operand::Immediate(Immediate::Int(bytes @ (4 | 8 | 16))) if *bytes == 16 || inst.has("ca") => *bytes as u32,
+            _ => return self.refuse(inst, "a copy has 4, 8 or 16 bytes, and of .cg 16"),
+        };
+        let (to, from) = (self.place(inst, to)?, self.place(inst, from)?);
+        let rest = match rest {
+            [rest @ .., policy] if inst.has("L2::cache_hint") => {
+                self.row64(inst, policy)?;
+                rest
+            }
+            rest => rest,
+        };
+        let everywhere = Guard { predicate: NONE, negated: false };
+        let (taken, ignored) = match rest {
+            [] => (NONE, everywhere),
+            [one] => match self.predicate(inst, one) {
+                Ok((predicate, negated)) => (NONE, Guard { predicate, negated }),
+                Err(_) => (self.row32(inst, one)?, everywhere),
+            },
+            _ => return self.refuse_opcode(inst),
+        };
+        let imm = self.code.copies.len() as i64;
+        self.code.copies.push(CopyCode { to, from, bytes, taken, ignored });
+        self.emit(inst, &[Inst { op: Op::CopyAsync, imm, ..Inst::NOP }])
+    }
+
+    /// `cp.async.bulk` to shared memory: where to, where from, how many bytes, the barrier object; then a cache policy.
+    fn copy_bulk(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let [to, from, bytes, object, policy @ ..] = inst.operands.as_slice() else { return self.refuse_opcode(inst) };
+        let (to, from, object) = (self.place(inst, to)?, self.place(inst, from)?, self.place(inst, object)?);
+        let bytes = self.row32(inst, bytes)?;
+        if let [policy] = policy {
+            self.row64(inst, policy)?;
+        }
+        self.code.may_spin = true;
+        let imm = self.code.bulk_copies.len() as i64;
+        self.code.bulk_copies.push(BulkCopy { to, from, bytes, object });
+        self.emit(inst, &[Inst { op: Op::CopyBulk, imm, ..Inst::NOP }])
+    }
+
+    fn place(&mut self, inst: &Instruction, operand: &Operand) -> Result<Place, LoadError> {
+        let address = self.address(inst, operand)?;
+        Ok(Place { row: address.row, narrow: address.narrow, offset: address.offset })
+    }
+
+    fn copy_arrive(&mut self, inst: &Instruction, counted: bool) -> Result<(), LoadError> {
+        let address = self.address(inst, &inst.operands[0])?;
+        let generic = super::space_of(inst).is_none();
+        let op = Op::Mbarrier(MbarrierOp { act: MbarrierAct::CopyArrive { counted }, generic, ordered: true });
+        let (a, e, imm) = (address.row, u16::from(address.narrow), address.offset);
+        self.code.may_spin = true;
+        self.emit(inst, &[Inst { op, a, e, imm, ..Inst::NOP }])
     }
 
     fn prefetch_bulk(&mut self, inst: &Instruction) -> Result<(), LoadError> {

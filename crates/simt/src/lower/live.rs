@@ -2,14 +2,14 @@
 //! and all others need no clearing, whatever the block before left in them. Behind a call that may lead back to its
 //! caller: which rows the call must keep.
 
-use crate::code::{AtomOp, Code, Inst, MemOp, NONE, Op, Reduction, Reg, VoteMode, Width};
+use crate::code::{AtomOp, Code, Inst, MbarrierAct, MbarrierOp, MemOp, NONE, Op, Reduction, Reg, VoteMode, Width};
 use crate::ops::{Alu, Row};
 
 use super::cfg::{self, Block};
 
 /// The registers that `inst` reads, [`NONE`] among them where an operand is absent.
-fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
-    let Inst { op, a, b, c, d, e, f, .. } = *inst;
+pub(super) fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
+    let Inst { op, a, b, c, d, e, f, imm, .. } = *inst;
     let address = (if e == 1 { Row::W } else { Row::D }, a);
     let sources = |alu: Alu| alu.signature().sources.into_iter().flatten().zip([a, b, c, e]);
     let mut all = match op {
@@ -35,6 +35,17 @@ fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::MapShared { wide } => vec![(if wide { Row::D } else { Row::W }, a), (Row::W, b)],
         Op::RankOf { wide } => vec![(if wide { Row::D } else { Row::W }, a)],
         Op::PrefetchBulk => vec![address, (Row::W, b)],
+        Op::Mbarrier(_) => vec![address, (Row::W, b), (Row::D, c)],
+        Op::CopyAsync => code.copies.get(imm as usize).map_or(Vec::new(), |copy| {
+            let places = [copy.to, copy.from].map(|at| (if at.narrow { Row::W } else { Row::D }, at.row));
+            places.into_iter().chain([(Row::W, copy.taken), (Row::P, copy.ignored.predicate)]).collect()
+        }),
+        Op::CopyBulk => code.bulk_copies.get(imm as usize).map_or(Vec::new(), |copy| {
+            let places = [copy.to, copy.from, copy.object];
+            let rows = places.map(|at| (if at.narrow { Row::W } else { Row::D }, at.row));
+            rows.into_iter().chain([(Row::W, copy.bytes)]).collect()
+        }),
+        Op::CopyCommit | Op::CopyWait => Vec::new(),
         Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence(_) => Vec::new(),
         Op::Vote(_) => vec![(Row::P, a), (Row::W, f)],
         Op::Match { wide: true, .. } => vec![(Row::D, a), (Row::W, f)],
@@ -50,7 +61,7 @@ fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
 }
 
 /// The registers that `inst` writes, likewise.
-fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
+pub(super) fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
     let Inst { op, c, d, e, f, imm, .. } = *inst;
     match op {
         Op::Alu(alu) => vec![(alu.signature().destination, d)],
@@ -73,6 +84,9 @@ fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::Clock => vec![(if imm == 1 { Row::D } else { Row::W }, d)],
         Op::Store(_) | Op::Barrier | Op::BarrierArrive | Op::WarpBarrier => Vec::new(),
         Op::StoreFrame(_) | Op::BranchIndexed | Op::Call | Op::Return => Vec::new(),
+        Op::Mbarrier(MbarrierOp { act: MbarrierAct::Test { .. }, .. }) => vec![(Row::P, d)],
+        Op::Mbarrier(_) => vec![(Row::D, d)],
+        Op::CopyAsync | Op::CopyBulk | Op::CopyCommit | Op::CopyWait => Vec::new(),
         Op::PrefetchBulk | Op::Branch | Op::Exit | Op::Trap | Op::Nop => Vec::new(),
     }
 }

@@ -16,6 +16,8 @@ mod copy;
 mod graph;
 mod initial;
 mod live;
+mod machine;
+pub(crate) mod mbarrier;
 mod memory;
 mod operand;
 mod select;
@@ -270,6 +272,7 @@ impl<'m> Lower<'m> {
         self.code.functions.iter_mut().for_each(|f| f.local_bytes = f.local_bytes.next_multiple_of(align));
         live::find_unset(&mut self.code);
         atomic::mark_expectations(&mut self.code);
+        machine::select(&mut self.code);
         graph::save_around_recursion(&mut self.code);
         Ok(self.code)
     }

@@ -46,6 +46,7 @@ impl Lower<'_> {
             "nanosleep" | "pmevent" | "griddepcontrol" => self.emit(inst, &[Inst::NOP]),
             "prefetch" | "prefetchu" | "applypriority" | "discard" => self.emit(inst, &[Inst::NOP]),
             "cp" => self.copy(inst),
+            "mbarrier" => self.mbarrier(inst),
             "createpolicy" => self.cache_policy(inst),
             _ if is_video(inst.spec.mnemonic) => self.video(inst),
             _ => self.arithmetic(inst),
@@ -178,6 +179,7 @@ fn has_destination(inst: &Instruction) -> bool {
         "st" | "red" | "bra" | "brx" | "nanosleep" | "pmevent" => false,
         "prefetch" | "prefetchu" | "applypriority" | "discard" | "cp" => false,
         "bar" | "barrier" => inst.has("red"),
+        "mbarrier" => !["init", "inval", "expect_tx", "complete_tx"].contains(&inst.modifiers[0].as_str()),
         _ => true,
     }
 }

@@ -540,5 +540,5 @@ impl Clocks {
 }
 
 /// What threads handed over to a barrier that they did not wait at.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Arrivals(View);

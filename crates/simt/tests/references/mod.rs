@@ -2,6 +2,7 @@
 //! arithmetic in Rust, written anew from its `.cu`.
 
 mod calls;
+mod copies;
 mod flow;
 mod memory;
 
@@ -31,7 +32,8 @@ fn hash8(i: u32) -> u32 {
 
 /// The reference of a kernel, if it has one.
 pub fn outputs(kernel: &str) -> Option<Outputs> {
-    calls::outputs(kernel).or_else(|| flow::outputs(kernel)).or_else(|| memory::outputs(kernel))
+    let rest = || flow::outputs(kernel).or_else(|| memory::outputs(kernel));
+    calls::outputs(kernel).or_else(|| copies::outputs(kernel)).or_else(rest)
 }
 
 /// What `print_lanes` prints, in the order of the default schedule.

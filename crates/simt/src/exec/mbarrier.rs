@@ -1,0 +1,300 @@
+//! Barrier objects in shared memory.
+//!
+//! An object is the 64-bit word that PTX gives it; what its bits mean is our own, as it is the hardware's own there:
+//!
+//! ```text
+//! bits  0..20  threads that each phase expects        bits 40..62  bytes still expected, signed
+//! bits 20..40  threads that have still to arrive      bit  62      parity of the phase        bit 63  it has been made
+//! ```
+//!
+//! A state that an arrival gives is the word as it was before. Who finds a phase not over has nothing to do: its turn ends, so
+//! that others run, and if it asks in a loop that nothing else keeps going, it is put aside as any lane that spins.
+
+use std::collections::HashMap;
+
+use super::Machine;
+use super::alu::{store_predicate, store64};
+use super::block::Environment;
+use super::copy::Flying;
+use super::memory::{Place, Span, addresses, filter, lanes};
+use super::team::unit_warp;
+use super::warp::Warp;
+use crate::code::{Inst, MbarrierAct, MbarrierOp};
+use crate::launch::Check;
+use crate::lower::mbarrier::{COUNT_BITS, PENDING_SHIFT};
+use crate::memory::SHARED_BASE;
+use crate::race::{Access, Arrivals};
+
+const BYTES: u32 = 8;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+const TX_SHIFT: u32 = 40;
+const TX_BITS: u32 = 22;
+const PARITY: u64 = 1 << 62;
+const MADE: u64 = 1 << 63;
+
+/// What the word says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Object {
+    expected: u32,
+    pending: u32,
+    bytes: i32,
+    parity: bool,
+}
+
+impl Object {
+    /// `None` if nobody has made one here.
+    fn from_word(word: u64) -> Option<Object> {
+        let bytes = (word << (64 - TX_SHIFT - TX_BITS)) as i64 >> (64 - TX_BITS);
+        (word & MADE != 0).then_some(Object {
+            expected: (word & COUNT_MASK) as u32,
+            pending: (word >> PENDING_SHIFT & COUNT_MASK) as u32,
+            bytes: bytes as i32,
+            parity: word & PARITY != 0,
+        })
+    }
+
+    fn word(self) -> u64 {
+        let bytes = (self.bytes as u64 & ((1 << TX_BITS) - 1)) << TX_SHIFT;
+        let counts = u64::from(self.expected) & COUNT_MASK | (u64::from(self.pending) & COUNT_MASK) << PENDING_SHIFT;
+        counts | bytes | if self.parity { PARITY } else { 0 } | MADE
+    }
+
+    /// Goes on to the next phase if this one is over.
+    fn complete(&mut self) -> bool {
+        let over = u64::from(self.pending) & COUNT_MASK == 0 && self.bytes == 0;
+        if over {
+            self.parity = !self.parity;
+            self.pending = self.expected;
+        }
+        over
+    }
+}
+
+/// What the race check keeps of an object.
+#[derive(Debug, Default)]
+pub(super) struct Side {
+    /// What all who arrived so far handed over, and what they had when the last phase ended.
+    handed: Arrivals,
+    met: Arrivals,
+    /// Copies that the phase waits for.
+    pub(super) copies: Vec<Flying>,
+}
+
+/// By offset in shared memory.
+pub(super) type Sides = HashMap<u32, Side>;
+
+impl Machine<'_> {
+    /// `mbarrier`, `cp.async.mbarrier.arrive`. True if a lane asked for the end of a phase that is not over.
+    #[inline(never)]
+    pub(super) fn mbarrier(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        pc: u32,
+        inst: &Inst,
+        op: MbarrierOp,
+        active: u32,
+    ) -> bool {
+        let base = if op.generic { SHARED_BASE } else { 0 };
+        let span = Span { bytes: BYTES, at: addresses(warp, inst).map(|at| at.wrapping_sub(base)) };
+        let mask = self.admit(env, warp, pc, Place::Shared, active, &span);
+        let at = span.at.map(|at| at as u32);
+        let numbers = warp.w.get(usize::from(inst.b)).map_or([0; 32], |row| row.0);
+        let states = warp.d.get(usize::from(inst.c)).map_or([0; 32], |row| row.0);
+        let mask = self.watch_object(env, warp, pc, op, mask, &at, &numbers);
+        if let MbarrierAct::Test { parity, .. } = op.act {
+            let over = filter(mask, |lane| {
+                let of = if parity { numbers[lane] & 1 != 0 } else { states[lane] & PARITY != 0 };
+                Object::from_word(env.shared.load(at[lane], BYTES)).is_none_or(|object| object.parity != of)
+            });
+            lanes(over).for_each(|lane| env.pass(warp, lane, at[lane], op.ordered));
+            store_predicate(warp, inst.d, over, active);
+            return over != mask;
+        }
+        let mut before = [0; 32];
+        for lane in lanes(mask) {
+            before[lane] = env.shared.load(at[lane], BYTES);
+            let word = match (op.act, Object::from_word(before[lane])) {
+                (MbarrierAct::Init, _) => env.make_object(at[lane], numbers[lane]),
+                (MbarrierAct::Invalidate, _) => env.unmake_object(at[lane]),
+                (_, None) => before[lane],
+                (act, Some(object)) => env.change_object(warp, lane, at[lane], op, act, object, numbers[lane]),
+            };
+            self.changes += u64::from(word != before[lane]);
+            env.shared.store(at[lane], BYTES, word);
+        }
+        if matches!(op.act, MbarrierAct::Arrive { .. }) {
+            store64(warp, inst.d, &before, active);
+        }
+        false
+    }
+
+    /// What one lane does to an object apart from instructions of its own.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn on_object(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        op: MbarrierOp,
+        lane: usize,
+        at: u32,
+        number: u32,
+    ) {
+        self.watch_object(env, warp, pc, op, 1 << lane, &[at; 32], &[number; 32]);
+        let before = env.shared.load(at, BYTES);
+        if let Some(object) = Object::from_word(before) {
+            let word = env.change_object(warp, lane, at, op, op.act, object, number);
+            env.shared.store(at, BYTES, word);
+        }
+    }
+
+    /// Race and initialisation checks; the lanes that may go on.
+    #[allow(clippy::too_many_arguments)]
+    fn watch_object(
+        &mut self,
+        env: &mut Environment,
+        warp: &Warp,
+        pc: u32,
+        op: MbarrierOp,
+        mask: u32,
+        at: &[u32; 32],
+        numbers: &[u32; 32],
+    ) -> u32 {
+        if mask == 0 {
+            return 0;
+        }
+        let access = Access { warp: unit_warp(env.rank, warp.index), mask, pc, bytes: BYTES, addresses: at };
+        if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
+            match op.act {
+                // `.inval` is none: the pipelines of CUDA's library order it behind the arrivals of other lanes by nothing but
+                // `match.sync`, and whoever comes too late finds no object.
+                MbarrierAct::Init => {
+                    shadow.write(clocks, access, &numbers.map(u64::from), &mut self.races);
+                }
+                MbarrierAct::Test { .. } => shadow.flag(clocks, access, &mut self.races),
+                _ => shadow.atomic(clocks, access, &mut self.races),
+            }
+            self.take_races(env, env.rank);
+        }
+        if op.act == MbarrierAct::Init {
+            return mask;
+        }
+        let made = filter(mask, |lane| Object::from_word(env.shared.load(at[lane], BYTES)).is_some());
+        if made != mask && self.context.options.checks.has(Check::UninitialisedRead) {
+            let lane = ((mask & !made).trailing_zeros() & 31) as usize;
+            self.findings.no_object(env, warp, pc, mask & !made, at[lane]);
+        }
+        mask
+    }
+}
+
+impl Environment {
+    fn make_object(&mut self, at: u32, count: u32) -> u64 {
+        self.unmake_object(at);
+        Object { expected: count, pending: count, bytes: 0, parity: false }.word()
+    }
+
+    fn unmake_object(&mut self, at: u32) -> u64 {
+        self.mbarriers.remove(&at);
+        0
+    }
+
+    /// What an arrival, or a change of the bytes that are expected, leaves of an object.
+    #[allow(clippy::too_many_arguments)]
+    fn change_object(
+        &mut self,
+        warp: &Warp,
+        lane: usize,
+        at: u32,
+        op: MbarrierOp,
+        act: MbarrierAct,
+        mut object: Object,
+        number: u32,
+    ) -> u64 {
+        let mut completes = true;
+        match act {
+            MbarrierAct::ExpectBytes => object.bytes = object.bytes.wrapping_add(number as i32),
+            MbarrierAct::CompleteBytes => object.bytes = object.bytes.wrapping_sub(number as i32),
+            MbarrierAct::CopyArrive { counted } => {
+                self.hand_over_copies(warp, lane, at);
+                self.arrive_at(warp, lane, at, true);
+                // Without `.noinc` one more is expected than the copies' arrival takes away again.
+                object.pending = object.pending.wrapping_sub(u32::from(counted));
+            }
+            MbarrierAct::Arrive { completes: may_complete, drops, expects } => {
+                completes = may_complete;
+                let arriving = if expects { 1 } else { number };
+                if expects {
+                    object.bytes = object.bytes.wrapping_add(number as i32);
+                }
+                if drops {
+                    object.expected = object.expected.wrapping_sub(arriving);
+                }
+                object.pending = object.pending.wrapping_sub(arriving);
+                self.arrive_at(warp, lane, at, op.ordered);
+            }
+            MbarrierAct::Init | MbarrierAct::Invalidate | MbarrierAct::Test { .. } => {}
+        }
+        if completes && object.complete() {
+            self.end_phase(at);
+        }
+        object.word()
+    }
+
+    /// The lane hands over what it did.
+    pub(super) fn arrive_at(&mut self, warp: &Warp, lane: usize, at: u32, releases: bool) {
+        if let Some(clocks) = self.team.clocks.as_mut().filter(|_| releases) {
+            let handed = &mut self.mbarriers.entry(at).or_default().handed;
+            clocks.arrive(handed, unit_warp(self.rank, warp.index), 1 << lane);
+        }
+    }
+
+    /// The phase waits for the copies that the lane has started, which count as written here.
+    fn hand_over_copies(&mut self, warp: &Warp, lane: usize, at: u32) {
+        let Some(copies) = self.copies.get_mut(warp.index as usize) else { return };
+        let flying = copies.take(1 << lane);
+        if let (Some(shadow), Some(clocks)) = (&mut self.shared.shadow, &mut self.team.clocks) {
+            flying.iter().for_each(|flying| shadow.stamp_copy(clocks, flying.access(1 << lane)));
+        }
+        self.mbarriers.entry(at).or_default().copies.extend(flying);
+    }
+
+    fn end_phase(&mut self, at: u32) {
+        let Some(side) = self.mbarriers.get_mut(&at) else { return };
+        side.met = side.handed.clone();
+        let shadow = &mut self.shared.shadow;
+        for flying in side.copies.drain(..) {
+            if let Some(shadow) = shadow {
+                shadow.end_copy(flying.id(), flying.access(flying.mask()));
+            }
+        }
+    }
+
+    /// The lane has seen the end of a phase, and with it what was handed over.
+    fn pass(&mut self, warp: &Warp, lane: usize, at: u32, acquires: bool) {
+        let unit_warp = unit_warp(self.rank, warp.index);
+        let side = self.mbarriers.get(&at).filter(|_| acquires);
+        if let (Some(clocks), Some(side)) = (&mut self.team.clocks, side) {
+            clocks.learn(unit_warp, 1 << lane, &side.met);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_holds_an_object() {
+        let mut object = Object { expected: 0xf_ffff, pending: 1, bytes: -((1 << 20) - 1), parity: true };
+        assert_eq!(Object::from_word(object.word()), Some(object));
+        assert_eq!(Object::from_word(0), None);
+        assert!(!object.complete());
+        (object.pending, object.bytes) = (0, 16);
+        assert!(!object.complete(), "bytes are missing");
+        object.bytes = 0;
+        assert!(object.complete());
+        assert_eq!((object.pending, object.parity), (0xf_ffff, false));
+    }
+}

@@ -1,0 +1,105 @@
+//! Asynchronous copies into shared memory: which words one may still be writing.
+//!
+//! A copy begins behind all that its thread has done, and is a write of its thread at the moment when that thread has waited
+//! for it, or hands it over to a barrier object. Between the two its words are nobody's: whoever reads or writes one then, the
+//! thread that copies included, races with the copy, whatever barriers lie between.
+
+use super::clocks::Clocks;
+use super::now::{pack, pc_of, warp_of};
+use super::{Access, Act, Hazard, Race, Report, Shadow, WORD_BYTES};
+
+/// A word in flight.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flight {
+    /// Of the copy; 0 where there is none.
+    id: u32,
+    site: u32,
+    lane: u8,
+}
+
+/// The words in flight.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    words: Vec<Flight>,
+    in_flight: usize,
+    last_id: u32,
+}
+
+impl Shadow {
+    /// A copy begins that will write the words of `access`. Gives its number, for [`Shadow::end_copy`].
+    pub fn begin_copy(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) -> u32 {
+        let now = self.tick(clocks, &access);
+        self.check_flights(&access, Act::Write, found);
+        let reported = found.len();
+        let mut report = Report { found, reported, addresses: access.addresses, values: &[0; 32], now: &now };
+        self.each_cell(&access, false, |shadow, place, lanes| shadow.check(place, lanes, Act::Write, &mut report));
+        let words = self.split.len();
+        let flights = self.flights.get_or_insert_default();
+        flights.words.resize(words, Flight::default());
+        flights.last_id = flights.last_id.wrapping_add(1).max(1);
+        let (id, site) = (flights.last_id, pack(access.warp, access.pc));
+        for (lane, word) in words_of(&access) {
+            if let Some(flight) = flights.words.get_mut(word) {
+                flights.in_flight += usize::from(flight.id == 0);
+                *flight = Flight { id, site, lane: lane as u8 };
+            }
+        }
+        id
+    }
+
+    /// What the lanes of `access` have copied counts as written by them now.
+    pub fn stamp_copy(&mut self, clocks: &mut Clocks, access: Access<'_>) {
+        let now = self.tick(clocks, &access);
+        self.each_cell(&access, false, |shadow, place, lanes| shadow.writes.set_or_join(place.cell, lanes, &now));
+    }
+
+    /// The copy with this number is over for the lanes of `access`, which has the words that it wrote.
+    pub fn end_copy(&mut self, id: u32, access: Access<'_>) {
+        let Some(flights) = &mut self.flights else { return };
+        for (_, word) in words_of(&access) {
+            if let Some(flight) = flights.words.get_mut(word).filter(|flight| flight.id == id) {
+                *flight = Flight::default();
+                flights.in_flight -= 1;
+            }
+        }
+    }
+
+    /// Another block begins: nothing is in flight.
+    pub fn forget_copies(&mut self) {
+        if let Some(flights) = self.flights.as_mut().filter(|flights| flights.in_flight > 0) {
+            flights.words.fill(Flight::default());
+            flights.in_flight = 0;
+        }
+    }
+
+    /// Reports what an access has in common with copies that may not be over.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn check_flights(&self, access: &Access<'_>, act: Act, found: &mut Vec<Race>) {
+        let Some(flights) = self.flights.as_ref().filter(|flights| flights.in_flight > 0) else { return };
+        let hazard = if matches!(act, Act::Read | Act::Flag) { Hazard::ReadOfCopy } else { Hazard::WriteOverCopy };
+        let reported = found.len();
+        for (lane, word) in words_of(access) {
+            let Some(flight) = flights.words.get(word).filter(|flight| flight.id != 0) else { continue };
+            let (warp, pc) = (warp_of(flight.site), pc_of(flight.site));
+            let same = |race: &&mut Race| (race.earlier.0, race.earlier.2) == (warp, pc);
+            if let Some(race) = found[reported..].iter_mut().find(same) {
+                race.earlier.1 |= 1 << flight.lane;
+                race.later.1 |= 1 << lane;
+                continue;
+            }
+            let (earlier, later) = ((warp, 1 << flight.lane, pc), (access.warp, 1 << lane, access.pc));
+            found.push(Race { hazard, address: word as u32 * WORD_BYTES, earlier, later });
+        }
+    }
+}
+
+/// Each lane with the words that it touches.
+fn words_of<'a>(access: &Access<'a>) -> impl Iterator<Item = (u32, usize)> + 'a {
+    let Access { mask, bytes, addresses, .. } = *access;
+    super::clocks::lanes(mask).flat_map(move |lane| {
+        let at = addresses[lane];
+        let end = at.saturating_add(bytes.max(1));
+        (at / WORD_BYTES..end.div_ceil(WORD_BYTES)).map(move |word| (lane as u32, word as usize))
+    })
+}
