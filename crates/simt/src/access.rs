@@ -14,7 +14,8 @@
 //! 32-byte sectors; a global atomic counts, for each sector, the lanes that queue on its busiest address.
 //!
 //! Three of 200 measured global atomics count one sector more than this rule says, for a reason that their addresses do not
-//! show (the test names the one among the 700). Atomics of other than 4 bytes were not measured: they follow by analogy.
+//! show (the test names the one among the 700). Exchanges and compare-and-swaps of other than 4 bytes were not measured: they follow
+//! by analogy. Other atomics of 8 bytes, and floats, take rounds in shared memory: see `exec/rounds.rs`.
 //!
 //! Addresses must be multiples of the access size (a launch stops on a misaligned access before it is counted here).
 

@@ -26,8 +26,8 @@ use simt::Code;
 
 const SCHEDULES: [&str; 3] = ["lockstep", "independent", "independent:7"];
 
-/// Codes that must have a fixture. The others need what the simulator does not run yet.
-const CODES_WITH_FIXTURES: [Code; 12] = [
+/// Codes that must have a fixture: all.
+const CODES_WITH_FIXTURES: [Code; 13] = [
     Code::OutOfBounds,
     Code::Misaligned,
     Code::UninitialisedRead,
@@ -40,6 +40,7 @@ const CODES_WITH_FIXTURES: [Code; 12] = [
     Code::StepBudget,
     Code::Trap,
     Code::StackOverflow,
+    Code::UnsupportedInstruction,
 ];
 
 /// `fault code, file, line`, as annotations and reports both give it.

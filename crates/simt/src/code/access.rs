@@ -112,6 +112,8 @@ pub enum MachineOp {
     RedOfOne,
     /// ATOMS.POPC.INC: the lanes of a word are counted, and their number is added in one pass.
     CountLanes,
+    /// LDS and ATOMS.CAST.SPIN, a compare-and-swap, round after round until each lane's has succeeded.
+    Rounds,
 }
 
 impl MachineOp {
@@ -125,7 +127,7 @@ impl MachineOp {
         match self {
             MachineOp::AtomOfOneInFullWarps if mask != u32::MAX => mask,
             MachineOp::AtomOfOne | MachineOp::RedOfOne | MachineOp::AtomOfOneInFullWarps => mask & mask.wrapping_neg(),
-            MachineOp::Atom | MachineOp::Red | MachineOp::CountLanes => mask,
+            MachineOp::Atom | MachineOp::Red | MachineOp::CountLanes | MachineOp::Rounds => mask,
         }
     }
 }

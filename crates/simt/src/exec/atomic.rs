@@ -114,8 +114,14 @@ impl Machine<'_> {
         match place {
             Place::Shared => {
                 let at = span.at.map(|a| a as u32);
-                let passes = self.shared_atomic_passes(pc, op, mask, bytes, &at);
-                self.count_passes(pc, passes);
+                let passes = match op.machine {
+                    MachineOp::Rounds => self.count_rounds(env, pc, op, mask, &at, &b[0]),
+                    _ => {
+                        let passes = self.shared_atomic_passes(pc, op, mask, bytes, &at);
+                        self.count_passes(pc, passes);
+                        passes
+                    }
+                };
                 self.record(place, mask, span, passes, 0);
                 self.atomic_shared(env, warp, pc, op, env.rank, mask, bytes, &at, b, c, old);
             }
@@ -329,7 +335,7 @@ fn flushed(bits: u64) -> f32 {
 }
 
 /// The value that an atomic leaves in memory.
-fn combine(op: AtomOp, old: u64, b: u64, c: u64) -> u64 {
+pub(super) fn combine(op: AtomOp, old: u64, b: u64, c: u64) -> u64 {
     let signed = |v: u64| if op.bytes == 4 { v as u32 as i32 as i64 } else { v as i64 };
     match op.op {
         AtomicOp::Add => old.wrapping_add(b),

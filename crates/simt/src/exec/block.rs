@@ -247,7 +247,7 @@ impl Block {
                     && warp.steps - watched >= warp.patience.parting_steps()
                 {
                     stop = machine.watch_parting(&mut self.env, warp);
-                    warp.patience.grow(PARTING_STEPS);
+                    warp.patience.grow(warp.steps, PARTING_STEPS);
                     watched = warp.steps;
                 }
                 let spinning = match stop {
@@ -351,14 +351,12 @@ impl Machine<'_> {
             let began = warp.steps;
             let mut stop = self.run(env, warp, at, steps);
             // Who waits for a barrier object ends the turn early.
-            if stop == Stop::Turn && warp.steps - began < steps {
-                return self.put_aside_if_it_spins(env, warp, at);
-            }
-            if stop == Stop::Turn {
+            let waits = stop == Stop::Turn && warp.steps - began < steps;
+            if stop == Stop::Turn && (!waits || warp.patience.is_over(warp.steps)) {
                 stop = self.put_aside_if_it_spins(env, warp, at);
-                warp.patience.grow(TURN_STEPS);
+                warp.patience.grow(warp.steps, TURN_STEPS);
             }
-            if stop != Stop::Turn {
+            if waits || stop != Stop::Turn {
                 return stop;
             }
         }

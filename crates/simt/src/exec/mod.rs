@@ -56,6 +56,7 @@ mod memory;
 mod order;
 mod print;
 mod remote;
+mod rounds;
 mod spin;
 mod sync;
 mod tally;
@@ -143,6 +144,9 @@ pub(crate) struct Counts {
     pub(crate) threads: u64,
     pub(crate) wavefronts: u64,
     pub(crate) conflicts: u64,
+    /// Of the loads that an atomic makes between its rounds.
+    pub(crate) load_wavefronts: u64,
+    pub(crate) load_conflicts: u64,
     pub(crate) sectors: u64,
     pub(crate) divergent: u64,
     /// Warp-level accesses to shared, global and local memory.

@@ -1,7 +1,7 @@
-//! Accesses to the shared memory of the cluster's blocks, by addresses that name a block. A load or store passes through the
-//! banks of its own block only, for the lanes that stay there; an atomic passes through those of all blocks at once, and
-//! counts what the busiest needs. So an H200 counted in the kernels with clusters of `tests/gpu`; that all lanes of a store
-//! leave the block was not among them, and follows loads.
+//! Accesses to the shared memory of the cluster's blocks, by addresses that name a block. What passes through the banks of
+//! the block's own memory is counted, and nothing else: the lanes of a load or store that stay there; the same lanes of an
+//! atomic, which counts one pass if none of them stays. So an H200 counted where the lanes that stay and those that leave
+//! meet in different banks (`cluster_banks` in `tests/gpu`).
 
 use super::Machine;
 use super::block::Environment;
@@ -9,6 +9,7 @@ use super::memory::{Lanes, Place, Span, filter, lanes, low_bytes};
 use super::order::Strength;
 use super::team::{block_and_offset, unit_warp};
 use super::warp::Warp;
+use crate::access::Passes;
 use crate::code::{AtomOp, MemOp, Target};
 use crate::fault::Code;
 use crate::memory::{LOCAL_BASE, SHARED_BASE};
@@ -168,11 +169,12 @@ impl Machine<'_> {
         old: &mut [Lanes],
     ) {
         let groups = self.groups(env, warp, pc, mask, span);
-        // All blocks' memories are passed through at once.
-        let passes = groups.iter().map(|group| self.shared_atomic_passes(pc, op, group.mask, span.bytes, &group.at));
-        let most = passes.max_by_key(|passes| passes.wavefronts).unwrap_or_default();
-        self.count_passes(pc, most);
-        self.record(Place::Shared, mask, span, most, 0);
+        let own = groups.iter().find(|group| group.owner == env.rank);
+        let passes = own.map_or(Passes { wavefronts: u32::from(!groups.is_empty()), conflicts: 0 }, |group| {
+            self.shared_atomic_passes(pc, op, group.mask, span.bytes, &group.at)
+        });
+        self.count_passes(pc, passes);
+        self.record(Place::Shared, mask, span, passes, 0);
         for Group { owner, mask, at } in groups {
             self.atomic_shared(env, warp, pc, op, owner, mask, span.bytes, &at, b, c, old);
         }

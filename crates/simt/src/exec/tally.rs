@@ -12,6 +12,8 @@ impl Counts {
         self.threads += other.threads;
         self.wavefronts += other.wavefronts;
         self.conflicts += other.conflicts;
+        self.load_wavefronts += other.load_wavefronts;
+        self.load_conflicts += other.load_conflicts;
         self.sectors += other.sectors;
         self.divergent += other.divergent;
         self.requests.iter_mut().zip(other.requests).for_each(|(sum, n)| *sum += n);
@@ -95,6 +97,7 @@ fn classify(op: Op, counts: &Counts) -> Counters {
         }
         Op::Atomic(atomic) => {
             (out.shared_atom_wavefronts, out.shared_atom_conflicts) = (counts.wavefronts, counts.conflicts);
+            (out.shared_ld_wavefronts, out.shared_ld_conflicts) = (counts.load_wavefronts, counts.load_conflicts);
             let sectors =
                 if atomic.machine.is_red() { &mut out.global_red_sectors } else { &mut out.global_atom_sectors };
             *sectors = counts.sectors;

@@ -190,7 +190,8 @@ const UNSUPPORTED_INSTRUCTION: Explanation = Explanation {
     why: "the simulator does not know how to execute this instruction",
     remedy: "run the kernel on a GPU, or write the step in plain CUDA C++ that compiles to other instructions",
     meaning: "PTX has many instructions and the simulator executes those that the kernels of this field use. One that is \
-        missing is refused when the kernel is loaded, with its file, line and text, and never executed wrongly. It says nothing about \
+        missing is refused when the kernel is loaded, with its file, line and text, and never executed wrongly; where its address \
+        alone tells that it is, the launch ends there. It says nothing about \
         the kernel.",
     may_miss: "nothing: what is not known is not run",
     false_alarms: "never",

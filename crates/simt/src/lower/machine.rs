@@ -1,8 +1,9 @@
 //! Which machine instruction becomes of an atomic, as far as counters can tell.
 //!
 //! A GPU does not run PTX: `ptxas` makes a reduction (RED) of an atomic whose result nobody needs, combines the lanes of a warp
-//! first where all go to one address, and counts the lanes of a word that each add 1 (ATOMS.POPC.INC). The rules below are what
-//! release 13.0 does for sm_90, read in the machine code of small kernels, one for each case. They change what is counted and
+//! first where all go to one address, counts the lanes of a word that each add 1 (ATOMS.POPC.INC), and makes a loop of what shared
+//! memory cannot do at once. The rules below are what release 13.0 does for sm_90, read in the machine code of small kernels, one
+//! for each case. They change what is counted and
 //! nothing else: every lane still does its own atomic here.
 
 use std::collections::{HashMap, HashSet};
@@ -118,6 +119,9 @@ impl Facts {
         if unused && op.target == Target::Shared && self.counts_lanes(code, pc, inst, op) {
             return Some(MachineOp::CountLanes);
         }
+        if op.target == Target::Shared && takes_rounds(op) {
+            return Some(MachineOp::Rounds);
+        }
         // What may be shared memory has no RED.
         let is_red = op.target == Target::Global
             && (op.machine.is_red()
@@ -157,6 +161,15 @@ fn has_red(op: AtomOp) -> bool {
         AtomicOp::Exch | AtomicOp::Cas => false,
         // Of single halves `ptxas` makes loops of compare-and-swap.
         _ => op.bytes >= 4,
+    }
+}
+
+/// Whether shared memory has no instruction that does this. (Of single halves `ptxas` makes loops of another kind.)
+fn takes_rounds(op: AtomOp) -> bool {
+    match op.op {
+        AtomicOp::Exch | AtomicOp::Cas => false,
+        AtomicOp::AddF32 | AtomicOp::AddF16 | AtomicOp::AddBf16 => op.bytes == 4,
+        _ => op.bytes == 8,
     }
 }
 
@@ -219,7 +232,7 @@ mod tests {
     /// Each row is what ptxas 13.0 was seen to do for sm_90.
     #[test]
     fn atomics_become_what_ptxas_makes_of_them() {
-        use MachineOp::{Atom, AtomOfOne, AtomOfOneInFullWarps, CountLanes, Red, RedOfOne};
+        use MachineOp::{Atom, AtomOfOne, AtomOfOneInFullWarps, CountLanes, Red, RedOfOne, Rounds};
         for (body, expected) in [
             ("atom.global.add.u32 %r4, [%rd2], %r1;", Red),
             ("atom.global.add.u32 %r4, [%rd2], %r1; add.u32 %r5, %r4, 1;", Red),
@@ -250,6 +263,14 @@ mod tests {
             ("mov.u32 %r5, 1; red.shared.add.u32 [%r2], %r5;", CountLanes),
             ("atom.shared.inc.u32 %r4, [%r2], -1;", CountLanes),
             ("atom.shared.add.u32 %r4, [%r2], 2;", Atom),
+            ("atom.shared.add.u64 %rd4, [%r2], %rd3;", Rounds),
+            ("atom.shared.min.s64 %rd4, [%r2], %rd3;", Rounds),
+            ("atom.shared.or.b64 %rd4, [%r2], %rd3;", Rounds),
+            ("atom.shared.exch.b64 %rd4, [%r2], %rd3;", Atom),
+            ("atom.shared.cas.b64 %rd4, [%r2], %rd3, %rd1;", Atom),
+            ("atom.shared.add.f32 %f1, [%r2], %f2;", Rounds),
+            ("atom.shared.add.noftz.f16x2 %r4, [%r2], %r1;", Rounds),
+            ("atom.add.f32 %f1, [%rd2], %f2;", Atom),
             ("atom.shared.add.s32 %r4, [%r2], 1;", Atom),
             ("atom.shared.add.u32 %r4, [%r2], 1; st.global.u32 [%rd2], %r4;", Atom),
         ] {

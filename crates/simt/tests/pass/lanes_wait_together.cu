@@ -1,5 +1,6 @@
 // Each lane waits for a word of its own, which another block writes one after the other, and answers: the lanes leave the
-// loop one by one, and go on together. 32 words sent, one sector each, and 32 answers in four sectors.
+// loop one by one, and go on together (on a card that is a matter of time). 32 words sent, one sector each, and 32 answers in
+// four sectors.
 extern "C" __global__ void lanes_wait_together(unsigned* words, unsigned* answers) {
     unsigned t = threadIdx.x;
     if (blockIdx.x > 0) {

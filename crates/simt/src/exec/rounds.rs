@@ -1,0 +1,130 @@
+//! Atomics that shared memory has no instruction for: additions of floats and of pairs of halves, and all of 64 bits but exchange
+//! and compare-and-swap. `ptxas` makes a loop of them: LDS, the operation, and ATOMS.CAST.SPIN, a compare-and-swap that
+//! says whether it stored. In each round all lanes that are left load; of each word the lowest lane stores, and leaves. Words of
+//! 64 bits are compared one half of the warp after the other, so that the second half stores too where the first has
+//! changed nothing. A minimum or maximum that would change nothing leaves without a store.
+//!
+//! An H200 counted that for one warp, two passes for each ATOMS.CAST.SPIN where a store takes one (`shared_float_rounds` and
+//! `shared_wide_rounds` in `tests/gpu`). What it counts where lanes of a round meet in a bank was not among that, and follows
+//! stores. Nor is this exact where warps come between each other's rounds, which is a matter of time, or where the atomic is in a loop
+//! behind which alone the lanes meet again: then those that were first go round that loop before the others go on.
+
+use super::Machine;
+use super::atomic::combine;
+use super::block::Environment;
+use super::memory::{Lanes, filter, lanes};
+use crate::access::{self, Passes};
+use crate::code::{AtomOp, AtomicOp};
+
+/// Passes of ATOMS.CAST.SPIN for one of a store.
+const SPIN_PASSES: u32 = 2;
+
+/// What all rounds of one atomic cost.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Rounds {
+    loads: Passes,
+    swaps: Passes,
+}
+
+impl Machine<'_> {
+    /// Counts the rounds of an atomic on the block's own shared memory, before it is carried out. The passes of its
+    /// compare-and-swaps.
+    #[cold]
+    pub(super) fn count_rounds(
+        &mut self,
+        env: &Environment,
+        pc: u32,
+        op: AtomOp,
+        mask: u32,
+        at: &[u32; 32],
+        operands: &Lanes,
+    ) -> Passes {
+        let mut words = [0; 32];
+        lanes(mask).for_each(|lane| words[lane] = env.shared.load(at[lane], u32::from(op.bytes)));
+        let rounds = rounds(op, mask, at, words, operands);
+        let counts = &mut self.counts[pc as usize];
+        counts.load_wavefronts += u64::from(rounds.loads.wavefronts);
+        counts.load_conflicts += u64::from(rounds.loads.conflicts);
+        self.count_passes(pc, rounds.swaps);
+        rounds.swaps
+    }
+}
+
+/// Plays the rounds of the lanes `mask`, whose words hold `words`.
+fn rounds(op: AtomOp, mask: u32, at: &[u32; 32], words: Lanes, operands: &Lanes) -> Rounds {
+    let bytes = u32::from(op.bytes);
+    // What a word holds is kept with the lowest of its lanes.
+    let lowest: [usize; 32] =
+        std::array::from_fn(|lane| lanes(mask).find(|&other| at[other] == at[lane]).unwrap_or(lane));
+    let halves = if bytes == 8 { [0xffff, 0xffff_0000] } else { [u32::MAX, 0] };
+    let extreme = matches!(op.op, AtomicOp::MinS | AtomicOp::MinU | AtomicOp::MaxS | AtomicOp::MaxU);
+    let mut now = words;
+    let mut left = mask;
+    let mut sum = Rounds::default();
+    while left != 0 {
+        add(&mut sum.loads, access::shared_load(bytes, left, at), 1);
+        let seen = now;
+        let becomes = |lane: usize| combine(op, seen[lowest[lane]], operands[lane], 0);
+        if extreme {
+            left = filter(left, |lane| becomes(lane) != seen[lowest[lane]]);
+        }
+        add(&mut sum.swaps, access::shared_store(bytes, left, at), SPIN_PASSES);
+        let mut stored = 0;
+        for half in halves {
+            let first = |lane: usize| !lanes(left & half).any(|other| other < lane && at[other] == at[lane]);
+            let same = |lane: usize| now[lowest[lane]] == seen[lowest[lane]];
+            let storing = filter(left & half, |lane| first(lane) && same(lane));
+            lanes(storing).for_each(|lane| now[lowest[lane]] = becomes(lane));
+            stored |= storing;
+        }
+        left &= !stored;
+    }
+    sum
+}
+
+fn add(sum: &mut Passes, passes: Passes, times: u32) {
+    sum.wavefronts += times * passes.wavefronts;
+    sum.conflicts += times * passes.conflicts;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{MachineOp, Order, Scope, Target};
+
+    fn of(op: AtomicOp, bytes: u8, word: fn(u32) -> u32, operand: fn(u64) -> u64) -> (u32, u32) {
+        let (target, machine) = (Target::Shared, MachineOp::Rounds);
+        let op = AtomOp { target, op, bytes, vector: 1, machine, order: Order::Relaxed, scope: Scope::Gpu };
+        let at = std::array::from_fn(|lane| u32::from(bytes) * word(lane as u32));
+        let operands = std::array::from_fn(|lane| operand(lane as u64));
+        let rounds = rounds(op, u32::MAX, &at, [0; 32], &operands);
+        assert_eq!((rounds.loads.conflicts, rounds.swaps.conflicts), (0, 0));
+        (rounds.loads.wavefronts, rounds.swaps.wavefronts)
+    }
+
+    /// A sixteenth of what an H200 counted for 16 additions: passes of loads and of compare-and-swaps.
+    #[test]
+    fn an_h200_counted_these_rounds() {
+        let float = |word| of(AtomicOp::AddF32, 4, word, |_| u64::from(1_f32.to_bits()));
+        assert_eq!(float(|t| t), (1, 2));
+        assert_eq!(float(|_| 0), (32, 64));
+        assert_eq!(float(|t| t / 2), (2, 4));
+        assert_eq!(float(|t| t % 4), (8, 16));
+        assert_eq!(float(|t| t % 16), (2, 4));
+        assert_eq!(float(|t| if t < 8 { 0 } else { t }), (8, 16));
+        let wide = |word| of(AtomicOp::Add, 8, word, |t| t);
+        assert_eq!(wide(|t| t), (2, 4));
+        assert_eq!(wide(|t| t / 2), (2, 8));
+        assert_eq!(wide(|t| t % 16), (3, 6));
+        assert_eq!(wide(|t| if t < 8 { 0 } else { t }), (9, 18));
+        // Lane 0 adds nothing, so that a lane of the other half stores in the same round.
+        assert_eq!(wide(|_| 0).0, 31);
+    }
+
+    #[test]
+    fn who_would_change_nothing_only_loads() {
+        assert_eq!(of(AtomicOp::MaxU, 8, |t| t, |_| 0), (2, 0));
+        // The lowest lane of each round stores one more than the one before it.
+        assert_eq!(of(AtomicOp::MaxU, 8, |_| 0, |t| t % 3).0, 3);
+    }
+}
