@@ -179,7 +179,7 @@ fn has_destination(inst: &Instruction) -> bool {
         "st" | "red" | "bra" | "brx" | "nanosleep" | "pmevent" => false,
         "prefetch" | "prefetchu" | "applypriority" | "discard" | "cp" => false,
         "bar" | "barrier" => inst.has("red"),
-        "mbarrier" => !["init", "inval", "expect_tx", "complete_tx"].contains(&inst.modifiers[0].as_str()),
+        "mbarrier" => !["init", "inval", "expect_tx", "complete_tx"].iter().any(|form| inst.has(form)),
         _ => true,
     }
 }
