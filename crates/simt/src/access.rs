@@ -11,7 +11,8 @@
 //! | atomic of 4 bytes | largest number of active lanes in one bank: equal addresses queue too |
 //!
 //! Conflicts are the wavefronts beyond one for each group that has an active lane. Global loads and stores count distinct
-//! 32-byte sectors; a global atomic counts, for each sector, the lanes that queue on its busiest address.
+//! 32-byte sectors, asynchronous copies (`cp.async`) as loads do; a global atomic counts, for each sector, the lanes that queue
+//! on its busiest address.
 //!
 //! Three of 200 measured global atomics count one sector more than this rule says, for a reason that their addresses do not
 //! show (the test names the one among the 700). Exchanges and compare-and-swaps of other than 4 bytes were not measured: they follow

@@ -75,7 +75,7 @@ pub struct Exact {
     combine: Combine,
     /// The mode of `prmt`, the question of `testp`.
     mode: &'static str,
-    /// Of a video instruction all that it is.
+    /// Of a packed video instruction all that it is.
     video: Option<Video>,
 }
 
@@ -147,7 +147,7 @@ impl Exact {
         Exact::of_integers("pack", bits)
     }
 
-    /// A video instruction.
+    /// A packed video instruction.
     pub fn video(video: Video) -> Exact {
         Exact { video: Some(video), ..Exact::of_integers("video", 32) }
     }

@@ -1,5 +1,5 @@
-//! Video instructions of one lane: arithmetic on bytes, half words or words chosen out of two registers, with one result or
-//! with several side by side, and what becomes of the results.
+//! Packed video instructions of one lane: arithmetic on bytes or half words chosen out of two registers, with two or four
+//! results side by side, and what becomes of the results.
 
 use super::SOURCES;
 use super::compare::Comparison;
@@ -14,20 +14,7 @@ enum Verb {
     Difference,
     Min,
     Max,
-    ShiftLeft,
-    ShiftRight,
-    MultiplyAdd,
     Set(Comparison),
-}
-
-/// What is done with the results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Then {
-    /// They are put into the third source.
-    Merge,
-    Add,
-    Min,
-    Max,
 }
 
 /// Parts of a register, or of two with the first one low.
@@ -48,16 +35,13 @@ impl Parts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Video {
     verb: Verb,
-    then: Then,
     sources: [Parts; 2],
     result: Parts,
     /// Which results count, a bit each.
     mask: u32,
     saturate: bool,
-    /// Shift amounts wrap around at 32 instead of stopping there.
-    wrap: bool,
-    plus_one: bool,
-    scale: u32,
+    /// The results are added to the third source instead of put into it.
+    accumulates: bool,
 }
 
 impl Video {
@@ -66,60 +50,26 @@ impl Video {
     pub fn from_opcode(opcode: &str, selectors: [&str; 3]) -> Option<Video> {
         let mut words = opcode.split('.');
         let mnemonic = words.next()?;
-        let several = mnemonic.chars().next_back()?.to_digit(10);
+        let count = mnemonic.chars().next_back()?.to_digit(10).filter(|count| matches!(count, 2 | 4))?;
         let words: Vec<&str> = words.collect();
         let mut signed = words.iter().filter(|word| matches!(**word, "u32" | "s32")).map(|word| *word == "s32");
         let compares = mnemonic.starts_with("vset");
         let result_signed = if compares { false } else { signed.next()? };
         let signs = [signed.next()?, signed.next()?];
-        let verb = verb(mnemonic.trim_end_matches(['2', '4']), &words)?;
-        let has = |wanted: &str| words.contains(&wanted);
+        let bits = 32 / count;
+        let own: [u32; 4] = std::array::from_fn(|i| i as u32);
+        let source = |selector: &str, signed, from: u32| {
+            let places = if selector.is_empty() { own.map(|i| i + from) } else { places(selector, count)? };
+            Some(Parts { each: Integer { bits, signed }, at: places.map(|i| i * bits) })
+        };
         let [d, a, b] = selectors;
-        let (sources, result, mask) = match several {
-            None => {
-                let source = |selector: &str, signed, register: u32| {
-                    let (at, bits) = one_part(selector)?;
-                    Some(Parts { each: Integer { bits, signed }, at: [at + 32 * register, 0, 0, 0] })
-                };
-                let (at, bits) = one_part(d)?;
-                let result = Parts { each: Integer { bits, signed: result_signed }, at: [at, 0, 0, 0] };
-                ([source(a, signs[0], 0)?, source(b, signs[1], 1)?], result, 1)
-            }
-            Some(count) => {
-                let bits = 32 / count;
-                let own: [u32; 4] = std::array::from_fn(|i| i as u32);
-                let source = |selector: &str, signed, from: u32| {
-                    let places = if selector.is_empty() { own.map(|i| i + from) } else { places(selector, count)? };
-                    Some(Parts { each: Integer { bits, signed }, at: places.map(|i| i * bits) })
-                };
-                let result =
-                    Parts { each: Integer { bits, signed: result_signed }, at: own.map(|i| (i % count) * bits) };
-                ([source(a, signs[0], 0)?, source(b, signs[1], count)?], result, results(d, count)?)
-            }
-        };
-        let then = match () {
-            () if has("add") => Then::Add,
-            () if has("min") => Then::Min,
-            () if has("max") => Then::Max,
-            () => Then::Merge,
-        };
-        let scale = if has("shr7") {
-            7
-        } else if has("shr15") {
-            15
-        } else {
-            0
-        };
         Some(Video {
-            verb,
-            then,
-            sources,
-            result,
-            mask,
-            saturate: has("sat"),
-            wrap: has("wrap"),
-            plus_one: has("po"),
-            scale,
+            verb: verb(mnemonic.trim_end_matches(['2', '4']), &words)?,
+            sources: [source(a, signs[0], 0)?, source(b, signs[1], count)?],
+            result: Parts { each: Integer { bits, signed: result_signed }, at: own.map(|i| (i % count) * bits) },
+            mask: results(d, count)?,
+            saturate: words.contains(&"sat"),
+            accumulates: words.contains(&"add"),
         })
     }
 
@@ -129,54 +79,32 @@ impl Video {
         let c = s[2] as u32;
         let results = (0..4).filter(|which| self.mask >> which & 1 != 0).map(|which| {
             let (a, b) = (self.sources[0].value(registers, which), self.sources[1].value(registers, which));
-            (which, self.saturated(self.one(a, b, c)))
+            let result = self.verb.of(a, b);
+            (which, if self.saturate { self.result.each.clamped(result) } else { result })
         });
-        let word = Integer { bits: 32, signed: self.result.each.signed };
-        let joined =
-            |result: i128, join: fn(i128, i128) -> i128| join(word.value(result as u64), word.value(c.into())) as u32;
-        let out = match self.then {
-            Then::Add => results.fold(c, |sum, (_, result)| sum.wrapping_add(result as u32)),
-            Then::Min => results.fold(c, |_, (_, result)| joined(result, i128::min)),
-            Then::Max => results.fold(c, |_, (_, result)| joined(result, i128::max)),
-            Then::Merge => results.fold(c, |out, (which, result)| {
+        let out = if self.accumulates {
+            results.fold(c, |sum, (_, result)| sum.wrapping_add(result as u32))
+        } else {
+            results.fold(c, |out, (which, result)| {
                 let (ones, at) = (self.result.each.mask() as u32, self.result.at[which]);
                 out & !(ones << at) | (result as u32 & ones) << at
-            }),
+            })
         };
         u64::from(out)
     }
+}
 
+impl Verb {
     /// The result for one pair of parts, as wide as it comes.
-    fn one(&self, a: i128, b: i128, c: u32) -> i128 {
-        let amount = if self.wrap { b & 31 } else { b.min(32) };
-        match self.verb {
+    fn of(self, a: i128, b: i128) -> i128 {
+        match self {
             Verb::Add => a + b,
             Verb::Sub => a - b,
             Verb::Difference => (a - b).abs(),
             Verb::Min => a.min(b),
             Verb::Max => a.max(b),
             Verb::Average => (a + b + i128::from(a + b >= 0)) >> 1,
-            Verb::ShiftLeft => a << amount,
-            Verb::ShiftRight => a >> amount,
             Verb::Set(comparison) => i128::from(comparison.of(a.partial_cmp(&b))),
-            Verb::MultiplyAdd => {
-                let addend = Integer { bits: 32, signed: self.is_final_signed() }.value(c.into());
-                let sum = a * b + addend + i128::from(self.plus_one);
-                sum >> self.scale
-            }
-        }
-    }
-
-    /// Of a product with addend: signed if one of the factors is.
-    fn is_final_signed(&self) -> bool {
-        self.sources.iter().any(|parts| parts.each.signed)
-    }
-
-    fn saturated(&self, value: i128) -> i128 {
-        match self.verb {
-            _ if !self.saturate => value,
-            Verb::MultiplyAdd => Integer { bits: 32, signed: self.is_final_signed() }.clamped(value),
-            _ => self.result.each.clamped(value),
         }
     }
 }
@@ -189,24 +117,7 @@ fn verb(mnemonic: &str, words: &[&str]) -> Option<Verb> {
         "vabsdiff" => Verb::Difference,
         "vmin" => Verb::Min,
         "vmax" => Verb::Max,
-        "vshl" => Verb::ShiftLeft,
-        "vshr" => Verb::ShiftRight,
-        "vmad" => Verb::MultiplyAdd,
         "vset" => Verb::Set(words.iter().find_map(|word| Comparison::from_word(word))?),
-        _ => return None,
-    })
-}
-
-/// First bit and width of the part that the selector of a scalar instruction names.
-fn one_part(selector: &str) -> Option<(u32, u32)> {
-    Some(match selector {
-        "" => (0, 32),
-        "b0" => (0, 8),
-        "b1" => (8, 8),
-        "b2" => (16, 8),
-        "b3" => (24, 8),
-        "h0" => (0, 16),
-        "h1" => (16, 16),
         _ => return None,
     })
 }
@@ -248,16 +159,6 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_chosen_extended_and_merged() {
-        let (a, b, c) = (0x8001_ff7f, 0x0203_0405, 0x1111_1111);
-        assert_eq!(of("vadd.s32.s32.u32", ["", "b1", "h0"], [a, b, c]), 0x0404); // -1 + 0x405
-        assert_eq!(of("vadd.u32.u32.u32", ["b2", "b1", "b0"], [a, b, c]), 0x1104_1111); // 0xff + 5 in eight bits
-        assert_eq!(of("vadd.u32.u32.u32.sat", ["b2", "b1", "b0"], [a, b, c]), 0x11ff_1111);
-        assert_eq!(of("vsub.u32.u32.u32.sat", ["", "h0", "h1"], [0, b, 0]), 0);
-        assert_eq!(of("vmax.s32.s32.s32.add", ["", "h1", "h0"], [a, b, 1]), 0x406);
-    }
-
-    #[test]
     fn several_results_stand_side_by_side() {
         assert_eq!(
             of("vabsdiff4.u32.u32.u32.add", ["", "", ""], [0x01ff_0080, 0x0200_00ff, 1000]),
@@ -271,7 +172,7 @@ mod tests {
     #[test]
     fn selectors_of_other_instructions_are_none() {
         for (opcode, selectors) in [
-            ("vadd.u32.u32.u32", ["", "h2", ""]),
+            ("vadd.u32.u32.u32", ["", "", ""]),
             ("vadd2.u32.u32.u32", ["", "h41", ""]),
             ("vadd2.u32.u32.u32", ["h01", "", ""]),
             ("vadd4.u32.u32.u32", ["", "b321", ""]),

@@ -10,6 +10,7 @@ use super::memory::{Lanes, Place, Span, addresses, filter, lanes};
 use super::order::Strength;
 use super::team::unit_warp;
 use super::warp::Warp;
+use crate::access::Passes;
 use crate::code::{self, CopyCode, Inst, NONE, Order, Scope};
 use crate::fault::Code;
 use crate::launch::Check;
@@ -102,13 +103,14 @@ impl Machine<'_> {
         let to = Span { bytes: copy.bytes, at: places(warp, copy.to) };
         let from = Span { bytes: copy.bytes, at: places(warp, copy.from) };
         let taken = bytes_taken(warp, &copy);
-        let mask = self.admit(env, warp, pc, Place::Shared, active, &to);
+        let mask = self.allowed(env, warp, pc, Place::Shared, active, &to);
         let whole = filter(mask, |lane| taken[lane] == copy.bytes);
         let part = filter(mask, |lane| taken[lane] != 0 && taken[lane] != copy.bytes);
         let mut data = [[0; 32]; 2];
         let refused_whole = whole & !self.take_whole(env, warp, pc, whole, &from, &mut data);
         let refused_part = part & !self.take_parts(env, warp, pc, part, &from, &taken, &mut data);
         let mask = mask & !refused_whole & !refused_part;
+        self.count_copy(pc, mask & (whole | part), &from);
         let at = to.at.map(|at| at as u32);
         self.begin_copy(env, warp, pc, copy.bytes, mask, &at);
         let width = copy.bytes.min(8);
@@ -116,6 +118,19 @@ impl Machine<'_> {
             lanes(mask).for_each(|lane| env.shared.store(at[lane] + element as u32 * width, width, values[lane]));
         }
         self.changes += 1;
+    }
+
+    /// Counts what the lanes `mask` read as a load from global memory, as hardware does; where it goes counts no passes through
+    /// shared memory. An instruction none of whose lanes reads anything is no request.
+    fn count_copy(&mut self, pc: u32, mask: u32, from: &Span) {
+        if mask == 0 {
+            return;
+        }
+        let sectors = self.memos[pc as usize].of(mask).global_sectors(from.bytes, mask, &from.at);
+        let counts = &mut self.counts[pc as usize];
+        counts.requests[Place::Global as usize] += 1;
+        counts.sectors += u64::from(sectors);
+        self.record(Place::Global, mask, from, Passes::default(), sectors);
     }
 
     /// Reads all bytes of the lanes `mask`; the lanes that could.
@@ -128,7 +143,7 @@ impl Machine<'_> {
         from: &Span,
         data: &mut [Lanes; 2],
     ) -> u32 {
-        let mask = self.admit(env, warp, pc, Place::Global, mask, from);
+        let mask = self.allowed(env, warp, pc, Place::Global, mask, from);
         if mask != 0 {
             if self.order.is_some() {
                 self.watch_order(env, warp, pc, PLAIN_READ, mask, from, &[]);

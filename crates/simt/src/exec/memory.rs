@@ -255,7 +255,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The lanes of `mask` whose access may go ahead: aligned and inside. The others become findings.
+    /// Counts a request, and gives the lanes of `mask` whose access may go ahead.
     #[inline(always)]
     pub(super) fn admit(
         &mut self,
@@ -270,6 +270,20 @@ impl Machine<'_> {
         if let Some(requests) = self.counts[pc as usize].requests.get_mut(place as usize) {
             *requests += 1;
         }
+        self.allowed(env, warp, pc, place, mask, span)
+    }
+
+    /// The lanes of `mask` whose access may go ahead: aligned and inside. The others become findings.
+    #[inline(always)]
+    pub(super) fn allowed(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        place: Place,
+        mask: u32,
+        span: &Span,
+    ) -> u32 {
         let size = u64::from(span.bytes);
         let mut askew = 0;
         for lane in 0..32 {
@@ -291,7 +305,7 @@ impl Machine<'_> {
         self.refuse(env, warp, pc, place, mask, span)
     }
 
-    /// The slow half of `admit`: which lanes are wrong, and how.
+    /// The slow half of `allowed`: which lanes are wrong, and how.
     #[cold]
     fn refuse(&mut self, env: &Environment, warp: &Warp, pc: u32, place: Place, mask: u32, span: &Span) -> u32 {
         let size = u64::from(span.bytes);

@@ -90,6 +90,7 @@ fn classify(op: Op, counts: &Counts) -> Counters {
             out.global_ld_sectors = counts.sectors;
             (out.shared_ld_requests, out.global_ld_requests, out.local_ld_requests) = (shared, global, local);
         }
+        Op::CopyAsync => (out.global_ld_sectors, out.global_ld_requests) = (counts.sectors, global),
         Op::Store(_) => {
             (out.shared_st_wavefronts, out.shared_st_conflicts) = (counts.wavefronts, counts.conflicts);
             out.global_st_sectors = counts.sectors;

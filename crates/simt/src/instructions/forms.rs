@@ -143,15 +143,6 @@ pub const FORMS: &[Form] = &[
     form("or.pred", "P, P, P"),
     form("xor.pred", "P, P, P"),
     form("not.pred", "P, P"),
-    // Of a result that goes into a part of its register; the rest comes from the last source.
-    form("vabsdiff.u32|s32.u32|s32.u32|s32.sat?", "R.h1, R.b0, R.h0, R"),
-    form("vadd.u32|s32.u32|s32.u32|s32.sat?", "R.h1, R.b0, R.h0, R"),
-    form("vmax.u32|s32.u32|s32.u32|s32.sat?", "R.h1, R.b0, R.h0, R"),
-    form("vmin.u32|s32.u32|s32.u32|s32.sat?", "R.h1, R.b0, R.h0, R"),
-    form("vsub.u32|s32.u32|s32.u32|s32.sat?", "R.h1, R.b0, R.h0, R"),
-    form("vset.u32|s32.u32|s32.eq|ne|lt|le|gt|ge", "R.h1, R.b0, R.h0, R"),
-    form("vshl.u32|s32.u32|s32.u32.sat?.clamp|wrap", "R.h1, R.b0, R.h0, R"),
-    form("vshr.u32|s32.u32|s32.u32.sat?.clamp|wrap", "R.h1, R.b0, R.h0, R"),
 
     form("bra.uni?", "label"),
     form("brx.idx.uni?", "R, targets"),

@@ -3,7 +3,7 @@
 
 use ptx::{Immediate, Instruction, Operand, Type};
 
-use super::video::is_video;
+use super::video::is_packed_video;
 use super::{Fixup, Lower};
 use crate::code::{Combine, Inst, NONE, Op, Source, Special};
 use crate::ops::{Alu, Row};
@@ -48,7 +48,7 @@ impl Lower<'_> {
             "cp" => self.copy(inst),
             "mbarrier" => self.mbarrier(inst),
             "createpolicy" => self.cache_policy(inst),
-            _ if is_video(inst.spec.mnemonic) => self.video(inst),
+            _ if is_packed_video(inst.spec.mnemonic) => self.video(inst),
             _ => self.arithmetic(inst),
         }
     }

@@ -17,7 +17,7 @@ const PER_KERNEL: usize = 40;
 pub struct Fixture {
     pub opcode: String,
     pub immediate: Option<u8>,
-    /// Of a video instruction, with their dots: of the destination and of the first two sources.
+    /// Of a packed video instruction, with their dots: of the destination and of the first two sources.
     pub selectors: [String; 3],
     pub destinations: Vec<String>,
     pub sources: Vec<String>,
@@ -63,15 +63,13 @@ fn kernels(shape: &Shape) -> Vec<Kernel> {
         let key = (operands.destinations.clone(), operands.sources.clone());
         let has_immediate = operands.sources.iter().any(|kind| kind == "imm8");
         let immediates: &[u8] = if has_immediate { &[0x00, 0x01, 0x1b, 0x80, 0x96, 0xca, 0xe8, 0xfe] } else { &[0] };
-        if video::is_run_plain(&opcode) {
-            by_operands.entry(key).or_default().extend(immediates.iter().map(|&immediate| Fixture {
-                opcode: opcode.clone(),
-                immediate: has_immediate.then_some(immediate),
-                selectors: Default::default(),
-                destinations: operands.destinations.clone(),
-                sources: operands.sources.clone(),
-            }));
-        }
+        by_operands.entry(key).or_default().extend(immediates.iter().map(|&immediate| Fixture {
+            opcode: opcode.clone(),
+            immediate: has_immediate.then_some(immediate),
+            selectors: Default::default(),
+            destinations: operands.destinations.clone(),
+            sources: operands.sources.clone(),
+        }));
         if let Some(selecting) = video::selecting(&opcode, &operands) {
             let key = (selecting.destinations.clone(), selecting.sources.clone());
             by_operands.entry(key).or_default().push(selecting);
