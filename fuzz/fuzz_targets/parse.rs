@@ -2,11 +2,12 @@
 
 #![no_main]
 
-// The other target uses the rest of it.
-#[allow(dead_code)]
-#[path = "../../crates/simt/tests/mutations/harness.rs"]
-mod harness;
+use reduction_course_fuzz::{change, count, harness};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    harness::parse(&String::from_utf8_lossy(bytes));
+    count(harness::parse(&String::from_utf8_lossy(bytes)));
+});
+
+libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    change(data, size, max_size, seed)
 });

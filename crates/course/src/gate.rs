@@ -14,6 +14,7 @@ use crate::ensure::Mode;
 use crate::lessons::lessons;
 use crate::{bless, book, chromium, exercise, ptx, workspace};
 
+mod fuzz;
 mod layout;
 mod pages;
 
@@ -45,13 +46,14 @@ struct Check {
     run: fn(&Scene) -> Result<Verdict>,
 }
 
-const CHECKS: [Check; 16] = [
+const CHECKS: [Check; 17] = [
     Check { name: "format", run: |scene| cargo(scene, &["fmt", "--all", "--check"]) },
     Check {
         name: "clippy",
         run: |scene| cargo(scene, &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     },
     Check { name: "wasm", run: wasm },
+    Check { name: "fuzz", run: |scene| fuzz::check(&scene.root) },
     Check { name: "rust-files", run: |scene| layout::rust_files(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "slugs", run: slugs },
     Check { name: "build-dir", run: |scene| layout::build_dir(&scene.root)?.verdict().map(Verdict::Pass) },

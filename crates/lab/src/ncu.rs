@@ -22,8 +22,9 @@ use crate::{Chapter, Variant};
 const WAVEFRONTS: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_";
 const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_";
 const GLOBAL_LOADS: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
-/// Of the H200 that the files come from: with no more blocks than this, each has a multiprocessor to itself.
-const MULTIPROCESSORS: u64 = 132;
+/// Threads.
+const WARP: u64 = 32;
+const GLOBAL_STORES: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum";
 
 /// A file of profiled launches.
 #[derive(Debug, Clone, Deserialize)]
@@ -88,7 +89,7 @@ impl Size {
 pub struct Comparison {
     /// Counters that were compared.
     pub compared: usize,
-    /// Those of them that only the arbitration between warps of a full multiprocessor explains.
+    /// Those of them that only the arbitration between warps of a multiprocessor explains.
     pub arbitrated: usize,
     /// Those of launches whose blocks meet, which no address decides: see [`meeting`].
     pub of_meetings: usize,
@@ -222,7 +223,7 @@ fn compare_case(case: &NcuCase, counters: &Counters, pass: &Pass, comparison: &m
             comparison.arbitrated += usize::from(surplus != 0.0);
             continue;
         }
-        if meeting(pass, metric.key) {
+        if meeting(pass, metric.key, surplus) {
             comparison.of_meetings += 1;
             continue;
         }
@@ -233,20 +234,23 @@ fn compare_case(case: &NcuCase, counters: &Counters, pass: &Pass, comparison: &m
 }
 
 /// Whether this counter of a launch whose blocks meet depends on more than addresses. Blocks that wait look as often as time
-/// allows. The atomics of the grid's barrier are generic ones, which pass by shared memory wherever they lead, in the way of
-/// other accesses.
-fn meeting(pass: &Pass, key: &str) -> bool {
+/// allows. Lanes that have waited clear their slots together here, which is the least that a card counts, and on the card in
+/// groups, as their messages came: at most a sector for each block. The atomics of the grid's barrier are generic ones, which
+/// pass by shared memory wherever they lead, in the way of other accesses.
+fn meeting(pass: &Pass, key: &str, surplus: f64) -> bool {
     let is_shared = |op: &str| [WAVEFRONTS, CONFLICTS].iter().any(|prefix| key.strip_prefix(*prefix) == Some(op));
-    (pass.waits && key == GLOBAL_LOADS) || (pass.cooperative && (is_shared("st.sum") || is_shared("atom.sum")))
+    let apart = 0.0..=f64::from(pass.grid);
+    pass.waits && (key == GLOBAL_LOADS || key == GLOBAL_STORES && apart.contains(&surplus))
+        || pass.cooperative && (is_shared("st.sum") || is_shared("atom.sum"))
 }
 
-/// Passes through shared memory that the warps of a full multiprocessor took from each other. The hardware counts each as
-/// a wavefront and as a conflict; where blocks have a multiprocessor to themselves there are none. `None` if this counter
-/// can have no such surplus, or if the two counters do not agree about it.
+/// Passes through shared memory that the warps of a multiprocessor took from each other. The hardware counts each as a
+/// wavefront and as a conflict. They are few where a multiprocessor has one block, and not the same in two recordings; one
+/// warp has none. `None` if this counter can have no such surplus, or if the two counters do not agree about it.
 fn arbitration(case: &NcuCase, counters: &Counters, key: &str) -> Option<f64> {
     let op = key.strip_prefix(WAVEFRONTS).or_else(|| key.strip_prefix(CONFLICTS))?;
     let surplus =
         |name: String| -> Option<f64> { Some(case.metrics.get(&name)? - (Metric::named(&name)?.value)(counters)) };
     let (wavefronts, conflicts) = (surplus(format!("{WAVEFRONTS}{op}"))?, surplus(format!("{CONFLICTS}{op}"))?);
-    (case.grid.total() > MULTIPROCESSORS && wavefronts == conflicts && wavefronts > 0.0).then_some(wavefronts)
+    (case.block.total() > WARP && wavefronts == conflicts && wavefronts > 0.0).then_some(wavefronts)
 }

@@ -149,11 +149,8 @@ fn count(dimensions: &[u64]) -> u64 {
 
 fn parameter(variable: &ptx::Variable) -> Parameter {
     let element = format!("{:?}", variable.ty).to_lowercase();
-    let count = count(&variable.dims);
-    let ty = if variable.dims.is_empty() { element } else { format!("{element}[{count}]") };
-    let bytes = u64::from(variable.ty.size_bytes()) * u64::from(variable.vector.max(1));
-    let bytes = bytes.saturating_mul(count.max(1));
-    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    let ty = if variable.dims.is_empty() { element } else { format!("{element}[{}]", count(&variable.dims)) };
+    let bytes = u32::try_from(lower::variables::size_of(variable)).unwrap_or(u32::MAX);
     Parameter { name: variable.name.clone(), ty, bytes, align_bytes: variable.align_bytes }
 }
 
@@ -171,5 +168,56 @@ impl Kernel {
     /// Static shared memory in bytes.
     pub fn shared_bytes(&self) -> u32 {
         self.code.shared_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(parameters: &str) -> Result<Kernel, LoadError> {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(\n{parameters},\n.param .u32 last)\n\
+             {{ .reg .b32 %r1; .reg .pred %p1;\nld.param.u32 %r1, [last];\nsetp.ne.u32 %p1, %r1, 7;\n@%p1 trap;\nret; }}"
+        );
+        Program::load("k.ptx", &text)?.kernel("k")
+    }
+
+    #[test]
+    fn parameters_that_a_kernel_cannot_have_are_refused_at_their_line() {
+        for (parameters, line, why) in [
+            (".param .pred truth", 5, "truth: a predicate has no place in memory"),
+            (".param .b8 much[32761]", 6, "last ends past the 32764 bytes"),
+            (".param .b8 more[4294967295]", 5, "more ends past"),
+        ] {
+            let error = kernel(parameters).expect_err(parameters).to_string();
+            assert!(error.starts_with(&format!("k.ptx:{line}: ")) && error.contains(why), "{parameters}: {error}");
+        }
+        assert!(kernel(".param .b8 much[32760]").is_ok());
+    }
+
+    #[test]
+    fn a_launch_places_parameters_where_the_code_reads_them() {
+        for (parameters, bytes) in [(".param .b8 none[0]", 0), (".param .b8 odd[3]", 3), (".param .v4 .f32 four", 16)] {
+            let kernel = kernel(parameters).expect(parameters);
+            assert_eq!(kernel.parameters().iter().map(|p| p.bytes).collect::<Vec<_>>(), [bytes, 4], "{parameters}");
+            let mut args = vec![vec![0; bytes as usize], 7u32.to_le_bytes().to_vec()];
+            let mut launch = crate::Launch {
+                grid: [1; 3],
+                block: [32, 1, 1],
+                shared_bytes: 0,
+                cooperative: false,
+                cluster: None,
+                args: args.clone(),
+            };
+            let faults = |launch: &crate::Launch| {
+                let outcome = crate::run(&kernel, &mut crate::Memory::new(), launch, &crate::Options::default());
+                outcome.map(|outcome| outcome.faults.len())
+            };
+            assert_eq!(faults(&launch), Ok(0), "{parameters}");
+            args[1][0] = 8;
+            launch.args = args;
+            assert_eq!(faults(&launch), Ok(1), "{parameters}: the kernel sees another number");
+        }
     }
 }

@@ -120,6 +120,18 @@ fn special_registers_can_be_read() {
 }
 
 #[test]
+fn a_mnemonic_without_its_modifiers_is_taken_or_refused() {
+    for spec in ptx::table::SPECS {
+        for operands in ["", " label", " %r1", " [%d1]", " %r1, %r2", " %r1, [%d1]", " %r1, %r2, %r3"] {
+            if let Ok(program) = Program::load("k.ptx", &file(&format!("    {}{operands};", spec.mnemonic))) {
+                let refused = program.kernel("kernel").err().map(|error| error.to_string());
+                assert!(refused.is_none_or(|message| message.starts_with("k.ptx:")), "{}{operands}", spec.mnemonic);
+            }
+        }
+    }
+}
+
+#[test]
 fn what_the_reference_leaves_out_is_refused() {
     let refused = |line: &str| {
         let program = Program::load("reference.ptx", &file(line)).map_err(|error| error.to_string());

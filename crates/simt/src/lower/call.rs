@@ -87,8 +87,7 @@ impl<'m> Lower<'m> {
             returned: Vec::new(),
         };
         if function.is_entry {
-            self.bind_params(function);
-            return Ok(());
+            return self.bind_params(function);
         }
         self.body.address_row = self.next64 as Reg;
         self.next64 += 1;

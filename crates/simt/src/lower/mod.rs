@@ -22,7 +22,7 @@ mod memory;
 mod operand;
 mod select;
 mod sync;
-mod variables;
+pub(crate) mod variables;
 mod video;
 
 use std::collections::HashMap;

@@ -91,7 +91,11 @@ pub(crate) fn function_name(mangled: &str) -> &str {
     name.unwrap_or(mangled)
 }
 
-pub(super) fn size_of(variable: &Variable) -> u64 {
+/// Most bytes that the parameters of a kernel take: CUDA's limit since 12.1.
+const PARAMETER_BYTES_MAX: u64 = 32_764;
+
+/// Bytes of a variable or a parameter.
+pub(crate) fn size_of(variable: &Variable) -> u64 {
     let element = u64::from(variable.ty.size_bytes().max(1)) * u64::from(variable.vector.max(1));
     variable.dims.iter().fold(element, |bytes, &dim| bytes.saturating_mul(dim))
 }
@@ -103,14 +107,25 @@ pub(super) fn element_of(variable: &Variable) -> u32 {
 }
 
 impl Lower<'_> {
-    pub(super) fn bind_params(&mut self, function: &Function) {
-        let mut offset = 0u32;
+    /// Places the parameters of a kernel as a launch does, which has nothing but their sizes and alignments.
+    pub(super) fn bind_params(&mut self, function: &Function) -> Result<(), LoadError> {
+        let mut end = 0u64;
         for param in &function.params {
-            offset = offset.next_multiple_of(param.align_bytes.max(1));
-            let bytes = size_of(param) as u32;
-            self.scopes[0].names.insert(param.name.clone(), Binding::Param { offset, bytes });
-            offset += bytes;
+            if param.ty == Type::Pred {
+                let message = format!("unsupported parameter {}: a predicate has no place in memory", param.name);
+                return Err(self.unsupported(param.span.line, message));
+            }
+            let (offset, bytes) = (end.next_multiple_of(u64::from(param.align_bytes.max(1))), size_of(param));
+            end = offset.saturating_add(bytes);
+            if end > PARAMETER_BYTES_MAX {
+                let message =
+                    format!("{} ends past the {PARAMETER_BYTES_MAX} bytes of parameters of a kernel", param.name);
+                return Err(self.unsupported(param.span.line, message));
+            }
+            let binding = Binding::Param { offset: offset as u32, bytes: bytes as u32 };
+            self.scopes[0].names.insert(param.name.clone(), binding);
         }
+        Ok(())
     }
 
     pub(super) fn bind_register(&mut self, decl: &RegisterDecl) -> Result<(), LoadError> {

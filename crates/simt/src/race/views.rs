@@ -45,35 +45,43 @@ impl Known {
         own.map_or(self.all, |part| part.tick.max(self.all))
     }
 
-    /// The lanes of `warp` of which parts say what they did before `tick`.
-    fn lanes_until(&self, warp: u32, tick: Tick) -> u32 {
-        let own = self.parts[self.places(warp)].iter().filter(|part| part.tick >= tick);
-        own.fold(0, |lanes, part| lanes | part.lanes)
-    }
-
     /// Learns what `lanes` of `warp` did before `tick`.
     pub fn add(&mut self, warp: u32, lanes: u32, tick: Tick) {
-        let new = lanes & !self.lanes_until(warp, tick);
-        if tick <= self.all || new == 0 {
+        self.put(self.places(warp), Part { warp: warp as u16, lanes, tick });
+    }
+
+    /// Learns `new`, where `own` are the places of its warp's parts.
+    fn put(&mut self, own: Range<usize>, new: Part) {
+        let known_later = self.parts[own.clone()].iter().filter(|part| part.tick >= new.tick);
+        let lanes = new.lanes & !known_later.fold(0, |lanes, part| lanes | part.lanes);
+        if new.tick <= self.all || lanes == 0 {
             return;
         }
-        let places = self.places(warp);
-        let mut parts = self.parts[places.clone()].to_vec();
-        parts.iter_mut().for_each(|part| part.lanes &= !new);
-        match parts.iter_mut().find(|part| part.tick == tick) {
-            Some(part) => part.lanes |= new,
-            None => parts.push(Part { warp: warp as u16, lanes: new, tick }),
+        let parts = &mut self.parts[own.clone()];
+        parts.iter_mut().for_each(|part| part.lanes &= !lanes);
+        match parts.iter_mut().find(|part| part.tick == new.tick) {
+            Some(part) => part.lanes |= lanes,
+            None => self.parts.insert(own.end, Part { lanes, ..new }),
         }
-        parts.retain(|part| part.lanes != 0);
-        self.parts.splice(places, parts);
+        if self.parts[own].iter().any(|part| part.lanes == 0) {
+            self.parts.retain(|part| part.lanes != 0);
+        }
     }
 
     /// Whether everything in `other` is known here too.
     fn covers(&self, other: &Known) -> bool {
-        let known =
-            |part: &Part| part.tick <= self.all || part.lanes & !self.lanes_until(u32::from(part.warp), part.tick) == 0;
         // `all` of a unit speaks of more warps than parts can name.
-        self.all >= other.all && other.parts.iter().all(known)
+        if self.all < other.all {
+            return false;
+        }
+        let mut ours = &self.parts[..];
+        other.parts.iter().filter(|part| part.tick > self.all).all(|part| {
+            while ours.first().is_some_and(|own| own.warp < part.warp) {
+                ours = &ours[1..];
+            }
+            let later = ours.iter().take_while(|own| own.warp == part.warp).filter(|own| own.tick >= part.tick);
+            part.lanes & !later.fold(0, |lanes, own| lanes | own.lanes) == 0
+        })
     }
 
     /// All that either knows; one of the two where it covers the other.
@@ -84,12 +92,25 @@ impl Known {
         if b.covers(a) {
             return b.clone();
         }
-        let mut both = Known { all: a.all.max(b.all), parts: Vec::new() };
-        for part in a.parts.iter().chain(&b.parts) {
-            both.add(u32::from(part.warp), part.lanes, part.tick);
+        let all = a.all.max(b.all);
+        let mut both = Known { all, parts: Vec::with_capacity(a.parts.len() + b.parts.len()) };
+        let (mut x, mut y) = (&a.parts[..], &b.parts[..]);
+        while let Some(warp) = x.first().into_iter().chain(y.first()).map(|part| part.warp).min() {
+            let start = both.parts.len();
+            both.parts.extend(take_warp(&mut x, warp).iter().filter(|part| part.tick > all));
+            for &part in take_warp(&mut y, warp) {
+                both.put(start..both.parts.len(), part);
+            }
         }
         Arc::new(both)
     }
+}
+
+/// The parts of `warp` from the front of `parts`.
+fn take_warp<'p>(parts: &mut &'p [Part], warp: u16) -> &'p [Part] {
+    let (own, rest) = parts.split_at(parts.iter().take_while(|part| part.warp == warp).count());
+    *parts = rest;
+    own
 }
 
 const FAN_BITS: u32 = 4;
@@ -295,6 +316,33 @@ mod tests {
         other.add(3, 0b1, 8);
         let joined = Known::join(&Arc::new(known), &Arc::new(other));
         assert_eq!([joined.of(3, 0), joined.of(3, 1), joined.of(3, 2), joined.of(1, 0)], [9, 9, 6, 6]);
+    }
+
+    /// What two threads know and what they know together, lane by lane, over all that three warps' parts can be.
+    #[test]
+    fn a_join_knows_the_later_of_both_of_every_lane() {
+        let mut bits = 1u64;
+        let mut below = |end: u64| {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (bits >> 33) % end
+        };
+        for _ in 0..2000 {
+            let mut known = || {
+                let mut known = Known::all_before(below(4) as Tick);
+                for _ in 0..below(6) {
+                    known.add(below(3) as u32, below(16) as u32, below(8) as Tick);
+                }
+                Arc::new(known)
+            };
+            let (a, b) = (known(), known());
+            let joined = Known::join(&a, &b);
+            for (warp, lane) in (0..4).flat_map(|warp| (0..4).map(move |lane| (warp, lane))) {
+                assert_eq!(joined.of(warp, lane), a.of(warp, lane).max(b.of(warp, lane)), "{a:?} {b:?}");
+            }
+            assert_eq!(joined.parts.iter().filter(|part| part.lanes == 0).count(), 0);
+            assert!(joined.covers(&a) && joined.covers(&b) && Known::join(&joined, &a).covers(&joined));
+            assert!(joined.parts.is_sorted_by_key(|part| part.warp), "{joined:?}");
+        }
     }
 
     #[test]

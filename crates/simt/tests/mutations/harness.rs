@@ -1,15 +1,17 @@
 //! Runs whatever a text is, with bounded steps and memory. The fuzz targets (`fuzz/`) and the mutation test share it.
 
-use simt::{Checks, Kernel, Launch, Memory, MemoryError, Options, Program, Schedule, run};
+use simt::{Checks, Kernel, Launch, Memory, MemoryError, Options, Program, Schedule, run, trace};
 
 /// Most warp-instructions of a block.
-const STEPS: u64 = 4096;
+const STEPS: u64 = 1024;
 /// Most bytes of global memory, with what the text declares.
 const MEMORY_BYTES: u64 = 16 << 20;
 /// Bytes that a parameter which may be a pointer points to.
 const BUFFER_BYTES: u64 = 4096;
 /// Parameters longer than this in all are not made up.
 const PARAMETER_BYTES: u64 = 4096;
+/// What one launch in eight records.
+const TRACE: trace::Options = trace::Options { first_block: 1, blocks: 2, warps: 0b10, steps_per_block_max: 100 };
 /// Kernels of one text that are run.
 const KERNELS: usize = 3;
 
@@ -38,7 +40,15 @@ pub fn parse(text: &str) -> Reached {
     }
 }
 
-/// Loads `text` and launches its first kernels. `choice` decides how: schedule, checks, geometry, cooperative or not.
+/// A number that follows from a text: its 64-bit FNV-1a hash, the upper half mixed into the lower.
+pub fn choice(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);
+    hash ^ hash >> 32
+}
+
+/// Loads `text` and launches its first kernels. `choice` decides how: schedule, checks, geometry, stack, trace,
+/// cooperative or not.
 pub fn execute(text: &str, choice: u64) -> Reached {
     let Ok(program) = Program::load("fuzz.ptx", text) else { return Reached::Nothing };
     let mut reached = Reached::Parsed;
@@ -73,7 +83,8 @@ fn launch(kernel: &Kernel, choice: u64) -> Reached {
         threads: 1,
         steps_per_block_max: STEPS,
         portable: choice >> 14 & 3 == 0,
-        ..Options::default()
+        stack_bytes: [1024, 32][(choice >> 16 & 1) as usize],
+        trace: (choice >> 17 & 7 == 0).then_some(TRACE),
     };
     match run(kernel, &mut memory, &launch, &options) {
         Ok(outcome) => {

@@ -3,14 +3,14 @@
 //!
 //! Always the same ten thousand texts. `FUZZ_EXECUTIONS=10000000` runs as many, `FUZZ_FIRST=N` starts at another; where
 //! one is found that panics, the message says how to run it alone. `fuzz/` has the same for cargo-fuzz, which learns from
-//! what a text reaches.
+//! what a text reaches; the texts that it kept, each for something that no other reaches, run here too.
 
 mod harness;
 mod mutate;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use harness::Reached;
 use mutate::{Bits, mutated};
@@ -37,6 +37,37 @@ fn fixtures() -> Vec<String> {
     files.sort();
     let text = |path| std::fs::read_to_string(path).expect("a fixture is text");
     files.iter().map(text).filter(|text| text.len() <= TEXT_BYTES).collect()
+}
+
+/// The files of `fuzz/corpus/{target}`, sorted. They need not be text.
+fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("a readable entry").path()).collect();
+    files.sort();
+    assert!(files.len() > 100, "{}: {} files", folder.display(), files.len());
+    let bytes = |path: &PathBuf| std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    files.into_iter().map(|path| (path.clone(), bytes(&path))).collect()
+}
+
+/// How far the files of a target's corpus come.
+fn replayed(target: &str, run: impl Fn(&str, &[u8]) -> Reached) -> BTreeMap<Reached, usize> {
+    let mut reached = BTreeMap::new();
+    for (path, bytes) in corpus(target) {
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(&String::from_utf8_lossy(&bytes), &bytes)));
+        *reached.entry(outcome.unwrap_or_else(|_| panic!("{} panics", path.display()))).or_default() += 1;
+    }
+    println!("{target}: {reached:?}");
+    reached
+}
+
+#[test]
+fn the_corpus_of_the_fuzz_targets_ends_with_an_outcome_or_an_error() {
+    let parsed = replayed("parse", |text, _| harness::parse(text));
+    assert!(parsed.contains_key(&Reached::Nothing) && parsed.contains_key(&Reached::Parsed), "{parsed:?}");
+    let executed = replayed("execute", |text, bytes| harness::execute(text, harness::choice(bytes)));
+    let (launched, all) = (executed.get(&Reached::Launched).copied().unwrap_or(0), executed.values().sum::<usize>());
+    assert!(launched > all / 3, "{executed:?}");
 }
 
 fn number_from(variable: &str) -> Option<u64> {

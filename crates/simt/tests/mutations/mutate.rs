@@ -36,9 +36,15 @@ const NUMBERS: [&str; 33] = [
     "9223372036854775807", "18446744073709551615", "0x8000000000000000", "0f7fc00000",
 ];
 
-/// One of `texts`, changed in one place, often in a second, seldom in more: few texts stay PTX through many changes.
+/// One of `texts`, changed.
 pub fn mutated(texts: &[String], bits: &mut Bits) -> String {
-    let mut text = bits.pick(texts).cloned().unwrap_or_default();
+    let text = bits.pick(texts).cloned().unwrap_or_default();
+    changed(text, texts, bits)
+}
+
+/// `text`, changed in one place, often in a second, seldom in more: few texts stay PTX through many changes. Lines may
+/// come from the others in `texts`.
+pub fn changed(mut text: String, texts: &[String], bits: &mut Bits) -> String {
     loop {
         text = match bits.below(24) {
             0 => bytes_changed(text, bits),
@@ -140,6 +146,11 @@ fn words(text: &str) -> Vec<(usize, usize, Kind)> {
     found
 }
 
+/// A register's name without its number. What compilers write keeps registers of a type under one.
+fn stem(register: &str) -> &str {
+    register.trim_end_matches(|c: char| c.is_ascii_digit())
+}
+
 /// A word replaced by another of its kind, mostly one of the same text.
 fn word_changed(text: &str, bits: &mut Bits) -> String {
     let words = words(text);
@@ -149,7 +160,11 @@ fn word_changed(text: &str, bits: &mut Bits) -> String {
         picked = bits.pick(&words);
     }
     let Some(&(start, end, kind)) = picked else { return text.to_owned() };
-    let same: Vec<&str> = words.iter().filter(|word| word.2 == kind).map(|&(from, to, _)| &text[from..to]).collect();
+    let mut same: Vec<&str> =
+        words.iter().filter(|word| word.2 == kind).map(|&(from, to, _)| &text[from..to]).collect();
+    if kind == Kind::Register && bits.below(8) > 0 {
+        same.retain(|name| stem(name) == stem(&text[start..end]));
+    }
     let known = match kind {
         Kind::Number if bits.below(3) > 0 => bits.pick(&NUMBERS).copied(),
         Kind::Dotted if bits.below(3) == 0 => bits.pick(MODIFIERS).copied(),
