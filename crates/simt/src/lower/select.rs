@@ -179,7 +179,10 @@ fn has_destination(inst: &Instruction) -> bool {
         "st" | "red" | "bra" | "brx" | "nanosleep" | "pmevent" => false,
         "prefetch" | "prefetchu" | "applypriority" | "discard" | "cp" => false,
         "bar" | "barrier" => inst.has("red"),
-        "mbarrier" => !["init", "inval", "expect_tx", "complete_tx"].iter().any(|form| inst.has(form)),
+        "mbarrier" => {
+            let act = inst.modifiers.first().map_or("", String::as_str);
+            !["init", "inval", "expect_tx", "complete_tx"].contains(&act)
+        }
         _ => true,
     }
 }
