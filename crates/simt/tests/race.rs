@@ -5,7 +5,6 @@ use simt::race::{Access, Arrivals, Clocks, Hazard, Race, Shadow};
 
 const FULL: u32 = u32::MAX;
 
-/// Addresses that rise from lane to lane.
 fn rising(start: u32, step: u32) -> [u32; 32] {
     std::array::from_fn(|lane| start + step * lane as u32)
 }

@@ -7,7 +7,8 @@
 use super::Machine;
 use super::block::Environment;
 use super::copy::{Flying, PLAIN_READ, places};
-use super::memory::{Place, Span, addresses, filter, lanes};
+use super::masks::{filter, lanes};
+use super::memory::{Place, Span, addresses};
 use super::team::{block_and_offset, unit_warp};
 use super::warp::Warp;
 use crate::code::{BulkCopy, Inst, MbarrierAct, MbarrierOp};

@@ -3,7 +3,7 @@
 
 use super::alu::{store32, store64};
 use super::block::Environment;
-use super::memory::lanes;
+use super::masks::lanes;
 use super::warp::{FULL, Row32, Warp};
 use super::{Machine, Stop};
 use crate::code::{CallSite, Callee, Function, Inst, MemOp, NONE, Op, Slot};

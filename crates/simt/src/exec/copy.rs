@@ -6,7 +6,8 @@
 
 use super::Machine;
 use super::block::Environment;
-use super::memory::{Lanes, Place, Span, addresses, filter, lanes};
+use super::masks::{filter, lanes};
+use super::memory::{Lanes, Place, Span, addresses};
 use super::order::Strength;
 use super::team::unit_warp;
 use super::warp::Warp;

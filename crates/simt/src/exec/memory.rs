@@ -3,6 +3,7 @@
 use super::Machine;
 use super::alu::{narrowed, store32, store64, widened};
 use super::block::Environment;
+use super::masks::{filter, hull, lanes};
 use super::order::Strength;
 use super::warp::{FULL, Warp};
 use crate::access::Passes;
@@ -31,39 +32,6 @@ pub(super) enum Place {
     Const,
     /// The kernel's parameters.
     Param,
-}
-
-/// The first and one past the last byte that the active lanes touch.
-#[inline(always)]
-pub(super) fn hull(at: &[u64; 32], mask: u32, bytes: u32) -> (u64, u64) {
-    let (mut low, mut high) = (u64::MAX, 0);
-    for lane in 0..32 {
-        let on = mask & (1 << lane) != 0;
-        low = low.min(if on { at[lane] } else { u64::MAX });
-        high = high.max(if on { at[lane] } else { 0 });
-    }
-    (low, high.saturating_add(u64::from(bytes)))
-}
-
-/// The lanes of `mask` for which `keep` holds.
-#[inline(always)]
-pub(super) fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
-    let mut out = 0;
-    for lane in 0..32 {
-        out |= u32::from(mask & (1 << lane) != 0 && keep(lane)) << lane;
-    }
-    out
-}
-
-/// Indices of the lanes in `mask`.
-#[inline(always)]
-pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        let lane = rest.trailing_zeros() as usize;
-        rest &= rest.wrapping_sub(1);
-        (lane < 32).then_some(lane)
-    })
 }
 
 #[inline(always)]

@@ -51,6 +51,7 @@ mod findings;
 mod grid;
 mod host;
 mod log;
+mod masks;
 mod mbarrier;
 mod memory;
 mod order;

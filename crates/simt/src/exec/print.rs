@@ -1,7 +1,8 @@
 //! `vprintf` and `__assertfail`, which CUDA's runtime has on a GPU: they read memory, and what they print is collected.
 
 use super::block::Environment;
-use super::memory::{Place, lanes};
+use super::masks::lanes;
+use super::memory::Place;
 use super::warp::Warp;
 use super::{Machine, Stop};
 use crate::code::CallSite;

@@ -5,7 +5,8 @@
 
 use super::Machine;
 use super::block::Environment;
-use super::memory::{Lanes, Place, Span, filter, lanes, low_bytes};
+use super::masks::{filter, lanes};
+use super::memory::{Lanes, Place, Span, low_bytes};
 use super::order::Strength;
 use super::team::{block_and_offset, unit_warp};
 use super::warp::Warp;

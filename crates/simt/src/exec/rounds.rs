@@ -12,7 +12,8 @@
 use super::Machine;
 use super::atomic::combine;
 use super::block::Environment;
-use super::memory::{Lanes, filter, lanes};
+use super::masks::{filter, lanes};
+use super::memory::Lanes;
 use crate::access::{self, Passes};
 use crate::code::{AtomOp, AtomicOp};
 

@@ -2,7 +2,7 @@
 
 use super::alu::{store_predicate, store32};
 use super::block::Environment;
-use super::memory::lanes;
+use super::masks::lanes;
 use super::team::unit_warp;
 use super::warp::{Split, State, Warp};
 use super::{Machine, guarded};

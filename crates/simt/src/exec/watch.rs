@@ -3,7 +3,8 @@
 use super::Machine;
 use super::alu::widened;
 use super::block::Environment;
-use super::memory::{Lanes, Place, Span, filter, lanes};
+use super::masks::{filter, lanes};
+use super::memory::{Lanes, Place, Span};
 use super::order::Strength;
 use super::team::unit_warp;
 use super::warp::Warp;
