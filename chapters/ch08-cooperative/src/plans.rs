@@ -114,7 +114,7 @@ fn shape(ty: Type, vectors: u64, m: u32) -> Shape {
     let many = |block, unroll, grid, spread| Shape { block, unroll, grid, spread, ahead: unroll };
     // Every lane that receives has as many messages as the others, and a few multiprocessors are left: the next launch's
     // blocks find room while block 0 still receives.
-    let even = |blocks: u32| (blocks.saturating_sub(1) / 32 * 32 + 1).max(1);
+    let even = |blocks: u32| blocks.saturating_sub(1) / 32 * 32 + 1;
     let (half, all) = (even(m / 2), even(m));
     let is_integer = ty == Type::I32;
     match vectors {

@@ -79,6 +79,7 @@ pub mod instructions;
 mod json;
 pub mod launch;
 mod lower;
+mod masks;
 pub mod memory;
 mod ops;
 mod print;

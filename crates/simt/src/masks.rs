@@ -2,7 +2,7 @@
 
 /// The first and one past the last byte that the active lanes touch.
 #[inline(always)]
-pub(super) fn hull(at: &[u64; 32], mask: u32, bytes: u32) -> (u64, u64) {
+pub(crate) fn hull(at: &[u64; 32], mask: u32, bytes: u32) -> (u64, u64) {
     let (mut low, mut high) = (u64::MAX, 0);
     for lane in 0..32 {
         let on = mask & (1 << lane) != 0;
@@ -14,7 +14,7 @@ pub(super) fn hull(at: &[u64; 32], mask: u32, bytes: u32) -> (u64, u64) {
 
 /// The lanes of `mask` for which `keep` holds.
 #[inline(always)]
-pub(super) fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
+pub(crate) fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
     let mut out = 0;
     for lane in 0..32 {
         out |= u32::from(mask & (1 << lane) != 0 && keep(lane)) << lane;
@@ -24,7 +24,7 @@ pub(super) fn filter(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
 
 /// Indices of the lanes in `mask`.
 #[inline(always)]
-pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     let mut rest = mask;
     std::iter::from_fn(move || {
         let lane = rest.trailing_zeros() as usize;

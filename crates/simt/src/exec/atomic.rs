@@ -5,7 +5,6 @@ use half::{bf16, f16};
 use super::Machine;
 use super::alu::{store32, store64};
 use super::block::Environment;
-use super::masks::{hull, lanes};
 use super::memory::{Lanes, Place, Span, addresses, low_bytes};
 use super::order::Strength;
 use super::team::unit_warp;
@@ -13,6 +12,7 @@ use super::warp::Warp;
 use crate::access::Passes;
 use crate::code::{AtomOp, AtomicOp, Inst, MachineOp, NONE, Reg, Target, VECTOR_MAX};
 use crate::fault::Code;
+use crate::masks::{hull, lanes};
 use crate::race::Access;
 use crate::race::global::Act;
 

@@ -114,7 +114,7 @@ impl Barriers {
 
 /// The numbers of the bits that are set.
 fn bits(of: u32) -> impl Iterator<Item = usize> {
-    super::masks::lanes(of)
+    crate::masks::lanes(of)
 }
 
 /// Split `at` executes a barrier instruction with the lanes `active`. True if it now waits.

@@ -7,13 +7,13 @@
 use super::Machine;
 use super::block::Environment;
 use super::copy::{Flying, PLAIN_READ, places};
-use super::masks::{filter, lanes};
 use super::memory::{Place, Span, addresses};
 use super::team::{block_and_offset, unit_warp};
 use super::warp::Warp;
 use crate::code::{BulkCopy, Inst, MbarrierAct, MbarrierOp};
 use crate::fault::Code;
 use crate::launch::Check;
+use crate::masks::{filter, lanes};
 use crate::race::Access;
 
 /// What the address and the size of a bulk copy must be a multiple of, in bytes.

@@ -3,10 +3,10 @@
 
 use super::alu::{store32, store64};
 use super::block::Environment;
-use super::masks::lanes;
 use super::warp::{FULL, Row32, Warp};
 use super::{Machine, Stop};
 use crate::code::{CallSite, Callee, Function, Inst, MemOp, NONE, Op, Slot};
+use crate::masks::lanes;
 use crate::memory::LOCAL_BYTES_MAX;
 use crate::ops::Row;
 

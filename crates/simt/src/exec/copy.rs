@@ -6,7 +6,6 @@
 
 use super::Machine;
 use super::block::Environment;
-use super::masks::{filter, lanes};
 use super::memory::{Lanes, Place, Span, addresses};
 use super::order::Strength;
 use super::team::unit_warp;
@@ -15,6 +14,7 @@ use crate::access::Passes;
 use crate::code::{self, CopyCode, Inst, NONE, Order, Scope};
 use crate::fault::Code;
 use crate::launch::Check;
+use crate::masks::{filter, lanes};
 use crate::race::Access;
 use crate::race::global::Act;
 

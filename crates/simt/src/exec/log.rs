@@ -40,7 +40,7 @@ impl AccessLog {
     }
 
     fn write_each(&mut self, mask: u32, bytes: u32, at: &[u64; 32]) {
-        for lane in super::masks::lanes(mask) {
+        for lane in crate::masks::lanes(mask) {
             self.write_range(at[lane], at[lane] + u64::from(bytes));
         }
     }

@@ -16,13 +16,13 @@ use super::Machine;
 use super::alu::{store_predicate, store64};
 use super::block::Environment;
 use super::copy::Flying;
-use super::masks::{filter, lanes};
 use super::memory::{Place, Span, addresses};
 use super::team::unit_warp;
 use super::warp::Warp;
 use crate::code::{Inst, MbarrierAct, MbarrierOp};
 use crate::launch::Check;
 use crate::lower::mbarrier::{COUNT_BITS, PENDING_SHIFT};
+use crate::masks::{filter, lanes};
 use crate::memory::SHARED_BASE;
 use crate::race::{Access, Arrivals};
 

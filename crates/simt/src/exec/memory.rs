@@ -3,13 +3,13 @@
 use super::Machine;
 use super::alu::{narrowed, store32, store64, widened};
 use super::block::Environment;
-use super::masks::{filter, hull, lanes};
 use super::order::Strength;
 use super::warp::{FULL, Warp};
 use crate::access::Passes;
 use crate::code::{Inst, MemOp, Op, Target, VECTOR_MAX, Width};
 use crate::fault::Code;
 use crate::launch::Check;
+use crate::masks::{filter, hull, lanes};
 use crate::memory::{Buffer, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::race::global::Act;
 

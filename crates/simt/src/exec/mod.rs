@@ -51,7 +51,6 @@ mod findings;
 mod grid;
 mod host;
 mod log;
-mod masks;
 mod mbarrier;
 mod memory;
 mod order;

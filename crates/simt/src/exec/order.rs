@@ -87,7 +87,7 @@ impl Machine<'_> {
     ) {
         let (Some(order), Some(clocks)) = (&mut self.order, &mut env.team.clocks) else { return };
         let unit_warp = unit_warp(env.rank, warp.index);
-        let lanes = || super::masks::lanes(mask);
+        let lanes = || crate::masks::lanes(mask);
         let reads = strength.act == Act::Read || strength.is_atomic;
         if strength.is_strong() && reads {
             for lane in lanes() {
@@ -134,7 +134,7 @@ impl Machine<'_> {
     ) {
         let Some(clocks) = &mut env.team.clocks else { return };
         let unit_warp = unit_warp(env.rank, warp.index);
-        for lane in super::masks::lanes(mask) {
+        for lane in crate::masks::lanes(mask) {
             let key = u64::from(owner) << 32 | u64::from(at[lane]);
             if strength.act == Act::Read || strength.is_atomic {
                 clocks.read_flag(&env.team.places, key, unit_warp, lane, strength.order, strength.scope);

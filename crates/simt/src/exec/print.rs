@@ -1,12 +1,12 @@
 //! `vprintf` and `__assertfail`, which CUDA's runtime has on a GPU: they read memory, and what they print is collected.
 
 use super::block::Environment;
-use super::masks::lanes;
 use super::memory::Place;
 use super::warp::Warp;
 use super::{Machine, Stop};
 use crate::code::CallSite;
 use crate::fault::Code;
+use crate::masks::lanes;
 use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::print::{PRINTED_BYTES_MAX, Values, format};
 

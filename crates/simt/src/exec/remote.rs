@@ -5,7 +5,6 @@
 
 use super::Machine;
 use super::block::Environment;
-use super::masks::{filter, lanes};
 use super::memory::{Lanes, Place, Span, low_bytes};
 use super::order::Strength;
 use super::team::{block_and_offset, unit_warp};
@@ -13,6 +12,7 @@ use super::warp::Warp;
 use crate::access::Passes;
 use crate::code::{AtomOp, MemOp, Target};
 use crate::fault::Code;
+use crate::masks::{filter, lanes};
 use crate::memory::{LOCAL_BASE, SHARED_BASE};
 use crate::race::Access;
 use crate::race::global::Act;

@@ -12,10 +12,10 @@
 use super::Machine;
 use super::atomic::combine;
 use super::block::Environment;
-use super::masks::{filter, lanes};
 use super::memory::Lanes;
 use crate::access::{self, Passes};
 use crate::code::{AtomOp, AtomicOp};
+use crate::masks::{filter, lanes};
 
 /// Passes of ATOMS.CAST.SPIN for one of a store.
 const SPIN_PASSES: u32 = 2;

@@ -2,12 +2,12 @@
 
 use super::alu::{store_predicate, store32};
 use super::block::Environment;
-use super::masks::lanes;
 use super::team::unit_warp;
 use super::warp::{Split, State, Warp};
 use super::{Machine, guarded};
 use crate::code::{FloatMode, Inst, Op, ReduxOp, ShuffleMode, VoteMode};
 use crate::launch::Schedule;
+use crate::masks::lanes;
 
 two_clones! {
     impl Machine<'_> {

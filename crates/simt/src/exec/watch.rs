@@ -3,7 +3,6 @@
 use super::Machine;
 use super::alu::widened;
 use super::block::Environment;
-use super::masks::{filter, lanes};
 use super::memory::{Lanes, Place, Span};
 use super::order::Strength;
 use super::team::unit_warp;
@@ -11,6 +10,7 @@ use super::warp::Warp;
 use crate::code::MemOp;
 use crate::fault::Code;
 use crate::launch::Check;
+use crate::masks::{filter, lanes};
 use crate::race::global::Act;
 use crate::race::{Access, Layout};
 

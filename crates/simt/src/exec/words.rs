@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use super::Machine;
 use super::alu::{narrowed, store32};
 use super::block::Environment;
-use super::masks::lanes;
 use super::memory::{Place, Span, addresses};
 use super::order::Strength;
 use super::warp::{FULL, Row32, Warp};
 use crate::access::{Kind, Known};
 use crate::code::{Inst, MemOp, Target};
 use crate::launch::Check;
+use crate::masks::lanes;
 use crate::race::global::Act;
 use crate::race::{Access, Layout};
 

@@ -1,8 +1,9 @@
 //! What the shadow remembers of each word and byte: structures of arrays, so that a run of words is checked at once.
 
 use super::WORD_BYTES;
-use super::clocks::{Tick, lanes};
+use super::clocks::Tick;
 use super::now::{Now, block_of, pc_of, warp_of};
+use crate::masks::lanes;
 
 const LANES: usize = 32;
 

@@ -4,6 +4,7 @@
 //! only move a horizon: of the unit, of one block in it, of one warp. What else a thread learns, at a barrier of some
 //! threads or from a flag, is kept as [`View`]s until the next barrier of the block.
 
+use crate::masks::lanes;
 use std::sync::Arc;
 
 use super::now::{Now, pack};
@@ -99,17 +100,6 @@ pub struct Clocks {
     generation: u32,
     /// Time started again while the unit ran.
     lost_time: bool,
-}
-
-/// Indices of the lanes in `mask`.
-#[inline(always)]
-pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        let lane = rest.trailing_zeros() as usize;
-        rest &= rest.wrapping_sub(1);
-        (lane < LANES).then_some(lane)
-    })
 }
 
 impl Clocks {

@@ -97,7 +97,7 @@ impl Shadow {
 /// Each lane with the words that it touches.
 fn words_of<'a>(access: &Access<'a>) -> impl Iterator<Item = (u32, usize)> + 'a {
     let Access { mask, bytes, addresses, .. } = *access;
-    super::clocks::lanes(mask).flat_map(move |lane| {
+    crate::masks::lanes(mask).flat_map(move |lane| {
         let at = addresses[lane];
         let end = at.saturating_add(bytes.max(1));
         (at / WORD_BYTES..end.div_ceil(WORD_BYTES)).map(move |word| (lane as u32, word as usize))

@@ -2,8 +2,9 @@
 
 use super::WARPS_PER_BLOCK;
 use super::cells::Entry;
-use super::clocks::{Tick, Views, lanes};
+use super::clocks::{Tick, Views};
 use super::views::View;
+use crate::masks::lanes;
 
 /// What one access needs to know of time.
 #[derive(Debug)]
