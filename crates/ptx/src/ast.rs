@@ -1,5 +1,7 @@
 //! The syntax tree: what a PTX file says, nothing of what it means when run.
 
+use std::sync::Arc;
+
 use crate::table::Spec;
 
 /// A range of bytes in the PTX text, and the line it starts on.
@@ -254,6 +256,9 @@ pub struct Instruction {
     pub operands: Vec<Operand>,
     /// The CUDA source line (the innermost function's, when inlined), if line information is there.
     pub loc: Option<Loc>,
+    /// The lines of the calls that brought `loc` here by inlining, from the innermost outwards; empty without inlining.
+    /// `Display` leaves them out: the names that PTX wants beside them lie in a debug section, which is not kept.
+    pub callers: Arc<[Loc]>,
     /// Where it stands.
     pub span: Span,
 }

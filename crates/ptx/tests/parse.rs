@@ -10,15 +10,20 @@ mod fixtures;
 use fixtures::fixtures;
 use ptx::{Immediate, Initializer, Instruction, Item, Linkage, Loc, Module, Operand, Space, Type};
 
-/// The tree without its spans.
+/// The tree without what printing loses: spans, and the calls that lines were inlined through.
 fn shape(module: &Module) -> String {
     let debug = format!("{module:?}");
-    let mut parts = debug.split("Span {");
-    let mut shape = parts.next().unwrap_or_default().to_string();
+    without(&without(&debug, "Span {", '}'), "callers: [", ']')
+}
+
+/// `text` without the parts from `open` to the next `close`.
+fn without(text: &str, open: &str, close: char) -> String {
+    let mut parts = text.split(open);
+    let mut left = parts.next().unwrap_or_default().to_string();
     for part in parts {
-        shape.push_str(part.split_once('}').expect("a span ends").1);
+        left.push_str(part.split_once(close).expect("what opens is closed").1);
     }
-    shape
+    left
 }
 
 #[test]
@@ -95,16 +100,33 @@ fn kernels_parameters_and_shared_memory_are_found() {
 }
 
 #[test]
-fn a_line_is_that_of_the_innermost_function() {
+fn a_line_is_that_of_the_innermost_function_and_knows_its_callers() {
     let module = fixture("reduce.sm_80");
     let shuffle = instructions(&module, "reduce_f32").into_iter().find(|i| i.spec.mnemonic == "shfl").unwrap();
     let file = module.sources.iter().find(|s| s.path == "reduce.cu").expect("the source is named");
-    // Line 4 holds the shuffle, inlined at line 23 and from there at line 29.
+    // Line 4 holds the shuffle, inlined at line 21, and that at line 27.
     assert_eq!(shuffle.loc.map(|loc| (loc.file, loc.line)), Some((file.index, 4)));
+    let callers: Vec<_> = shuffle.callers.iter().map(|loc| (loc.file, loc.line)).collect();
+    assert_eq!(callers, [(file.index, 21), (file.index, 27)]);
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/parse/reduce.sm_80.ptx")).unwrap();
     let span = &text[shuffle.span.start as usize..shuffle.span.end as usize];
     assert!(span.starts_with("shfl.sync.down") && span.ends_with(';'), "{span}");
     assert_eq!(text.lines().nth(shuffle.span.line as usize - 1).unwrap().trim(), span);
+}
+
+#[test]
+fn calls_in_a_circle_end() {
+    let text = ".version 8.0 .target sm_80 .address_size 64 .file 1 \"a.cu\" .visible .entry k() {
+        .loc 1 1 1, function_name f, inlined_at 1 2 1
+        .loc 1 2 1, function_name f, inlined_at 1 1 1
+        membar.cta;
+        .loc 1 3 1
+        ret; }";
+    let module = ptx::parse("circle.ptx", text).unwrap();
+    let [fence, ret] = &instructions(&module, "k")[..] else { panic!("two instructions") };
+    assert_eq!((fence.callers[0].line, fence.callers[1].line), (1, 2));
+    assert!((2..1000).contains(&fence.callers.len()));
+    assert!(ret.callers.is_empty());
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod access;
 mod copy;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ptx::Loc;
 
@@ -270,14 +271,37 @@ pub const NO_PC: u32 = u32::MAX;
 /// What reports and counters need to know of an instruction, apart from the hot array.
 #[derive(Debug, Clone)]
 pub struct Debug {
-    /// CUDA source line, if known.
+    /// CUDA source line, if known: of what was inlined, the innermost line in the file of the function that it became
+    /// part of. A line of a library says little to who calls it.
     pub loc: Option<Loc>,
+    /// What was inlined: its line, its caller's, and so on outwards; else empty.
+    pub frames: Arc<[Loc]>,
     /// Line in the PTX file.
     pub ptx_line: u32,
     /// Opcode as written.
     pub opcode: String,
     /// False for the second and later parts of a PTX instruction that lowered to several.
     pub counted: bool,
+}
+
+impl Debug {
+    /// Of `instruction`, or of a later part of it, which is not counted.
+    pub fn of(instruction: &ptx::Instruction, counted: bool) -> Debug {
+        let frames: Arc<[Loc]> = match &*instruction.callers {
+            [] => Arc::default(),
+            callers => instruction.loc.iter().chain(callers).copied().collect(),
+        };
+        let loc = match frames.last() {
+            Some(outermost) => frames.iter().find(|frame| frame.file == outermost.file).copied(),
+            None => instruction.loc,
+        };
+        Debug { loc, frames, ptx_line: instruction.span.line, opcode: instruction.opcode.clone(), counted }
+    }
+
+    /// Of what the simulator adds in a line of the PTX.
+    pub fn added(opcode: &str, ptx_line: u32) -> Debug {
+        Debug { loc: None, frames: Arc::default(), ptx_line, opcode: opcode.into(), counted: false }
+    }
 }
 
 /// A row that a launch fills before the first instruction.

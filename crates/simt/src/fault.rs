@@ -100,13 +100,27 @@ impl fmt::Display for Code {
     }
 }
 
-/// Where a fault, or one half of it, happened.
+/// A line of the CUDA source, of code that was inlined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Site {
-    /// Source file as `.file` names it, or the PTX file when there is no line information.
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Frame {
+    /// File as `.file` names it.
     pub file: String,
     /// Line in that file, from 1.
     pub line: u32,
+}
+
+/// Where a fault, or one half of it, happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Source file as `.file` names it, or the PTX file when there is no line information. Of code that was inlined from
+    /// another file, a library's header say, it is the file that it was inlined into.
+    pub file: String,
+    /// Line in that file, from 1.
+    pub line: u32,
+    /// Where the code was inlined: its file and line, its caller's, and so on outwards; `file` and `line` are among them.
+    /// Else empty.
+    pub frames: Vec<Frame>,
     /// Line in the PTX file, from 1.
     pub ptx_line: u32,
     /// The PTX opcode: `ld.volatile.shared.u32`.

@@ -33,6 +33,9 @@ fn entries<M: SerializeMap>(site: &Site, map: &mut M) -> Result<(), M::Error> {
     let lanes: Vec<u32> = (0..32).filter(|lane| site.lanes >> lane & 1 == 1).collect();
     map.serialize_entry("file", &site.file)?;
     map.serialize_entry("line", &site.line)?;
+    if !site.frames.is_empty() {
+        map.serialize_entry("frames", &site.frames)?;
+    }
     map.serialize_entry("ptx_line", &site.ptx_line)?;
     map.serialize_entry("opcode", &site.opcode)?;
     map.serialize_entry("action", site.action)?;

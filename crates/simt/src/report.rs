@@ -3,10 +3,13 @@
 use std::fmt::Write;
 
 use crate::counters::grouped;
-use crate::fault::{Blame, Fault, Site};
+use crate::fault::{Blame, Fault, Frame, Site};
 
 /// Faults shown in full by [`render_all`]; the rest is counted.
 pub const SHOWN_MAX: usize = 10;
+
+/// Calls shown of a chain that was inlined; of a longer one the middle is left out.
+const CALLERS_SHOWN_MAX: usize = 4;
 
 /// One fault. `source` gives the text of a file by the name in [`Site::file`], or `None` when it is not at hand: the
 /// report then leaves the source lines out. No colour, no trailing newline.
@@ -109,6 +112,25 @@ fn site(text: &mut String, site: &Site, label: Option<&str>, margin: usize, sour
         let _ = writeln!(text, "{:margin$} | {line}", site.line);
     }
     let _ = writeln!(text, "{:margin$} | {who}: {ptx}", "");
+    inlined(text, site, margin, source);
+}
+
+/// Of a site that was inlined: what it is inside the line shown, and which lines called that.
+fn inlined(text: &mut String, site: &Site, margin: usize, source: &dyn Fn(&str) -> Option<String>) {
+    let shown = site.frames.iter().position(|frame| (&frame.file, frame.line) == (&site.file, site.line)).unwrap_or(0);
+    if shown > 0 {
+        let Frame { file, line } = &site.frames[0];
+        let code = source(file).and_then(|text| nth_line(&text, *line)).map(|code| format!(": `{}`", code.trim()));
+        let _ = writeln!(text, "{:margin$} | inside it, {file}:{line}{}", "", code.unwrap_or_default());
+    }
+    if let Some(callers @ [_, ..]) = site.frames.get(shown + 1..) {
+        let mut callers: Vec<String> = callers.iter().map(|frame| format!("{}:{}", frame.file, frame.line)).collect();
+        if callers.len() > CALLERS_SHOWN_MAX {
+            callers[CALLERS_SHOWN_MAX - 1] = "…".into();
+            callers.drain(CALLERS_SHOWN_MAX..callers.len() - 1);
+        }
+        let _ = writeln!(text, "{:margin$} | called at {}", "", callers.join(", from "));
+    }
 }
 
 /// `reads` of one lane, `read` of several.

@@ -32,7 +32,7 @@ impl<'a> Parser<'a> {
     pub(super) fn function(&mut self, linkage: Linkage) -> Result<Function> {
         let is_entry = self.peek() == ".entry";
         self.advance()?;
-        self.loc = None;
+        self.no_line();
         while self.at_dot(".attribute") {
             self.attribute()?;
         }
@@ -50,7 +50,7 @@ impl<'a> Parser<'a> {
             }
             Some(self.block(format!("the body of `{name}`"), brace)?)
         };
-        self.loc = None;
+        self.no_line();
         Ok(Function { is_entry, linkage, name: name.to_string(), returns, params, directives, body, span })
     }
 

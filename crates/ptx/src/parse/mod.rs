@@ -5,6 +5,9 @@ mod declare;
 mod function;
 mod instruction;
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use crate::ast::{Alias, Linkage, Loc, Module, Space, Span};
 use crate::lex::{Fail, Kind, Lexer, Token};
 use declare::Where;
@@ -13,6 +16,9 @@ type Result<T> = std::result::Result<T, Fail>;
 
 /// Blocks and parentheses may nest this deep: far beyond what compilers emit, far below what the stack holds.
 const DEPTH_MAX: usize = 64;
+
+/// Calls that a line was inlined through: a chain longer than this is cut.
+const CALLERS_MAX: usize = 64;
 
 /// Something opened by `{` or `(` and not yet closed, for the message when the file ends inside it.
 struct Open {
@@ -30,6 +36,10 @@ pub(crate) struct Parser<'a> {
     previous_end: u32,
     /// The line of the CUDA source that the instructions now parsed belong to.
     loc: Option<Loc>,
+    /// The lines that it was inlined at, innermost first.
+    callers: Arc<[Loc]>,
+    /// Where each line of this function so far was inlined at, if it was.
+    inlined: HashMap<Loc, Loc>,
     /// What surrounds the next token, outermost first.
     open: Vec<Open>,
 }
@@ -42,6 +52,8 @@ pub(crate) fn module(file: &str, text: &str) -> Result<Module> {
         token: Token { kind: Kind::End, span: Span::default() },
         previous_end: 0,
         loc: None,
+        callers: Arc::default(),
+        inlined: HashMap::new(),
         open: Vec::new(),
     };
     let module = parser.advance().and_then(|_| parser.header(file));
@@ -306,7 +318,8 @@ impl<'a> Parser<'a> {
         let file = self.unsigned_up_to("a file number", limit)? as u32;
         let line = self.unsigned_up_to("a line number", limit)? as u32;
         let column = self.unsigned_up_to("a column number", limit)? as u32;
-        self.loc = (line != 0).then_some(Loc { file, line, column });
+        let loc = Loc { file, line, column };
+        let mut caller = None;
         while self.eat(b',')? {
             match self.word("`function_name` or `inlined_at`")? {
                 "function_name" => {
@@ -316,9 +329,12 @@ impl<'a> Parser<'a> {
                     }
                 }
                 "inlined_at" => {
-                    for what in ["a file number", "a line number", "a column number"] {
-                        self.unsigned(what)?;
-                    }
+                    let mut number = |what| Ok(self.unsigned_up_to(what, limit)? as u32);
+                    caller = Some(Loc {
+                        file: number("a file number")?,
+                        line: number("a line number")?,
+                        column: number("a column number")?,
+                    });
                 }
                 other => {
                     return Err(
@@ -327,7 +343,27 @@ impl<'a> Parser<'a> {
                 }
             }
         }
+        self.at_line(loc, caller);
         Ok(())
+    }
+
+    /// What follows stands at `loc`, inlined at `caller`. Where that was inlined in its turn, an earlier `.loc` has said.
+    fn at_line(&mut self, loc: Loc, caller: Option<Loc>) {
+        self.loc = (loc.line != 0).then_some(loc);
+        match caller {
+            Some(caller) => self.inlined.insert(loc, caller),
+            None => self.inlined.remove(&loc),
+        };
+        // Real chains are short; a made-up one may go in a circle.
+        let chain = std::iter::successors(caller, |line| self.inlined.get(line).copied());
+        self.callers = chain.take(CALLERS_MAX).collect();
+    }
+
+    /// What follows belongs to no line, and no line so far was inlined.
+    fn no_line(&mut self) {
+        self.loc = None;
+        self.callers = Arc::default();
+        self.inlined.clear();
     }
 
     /// A variable or a function, with its linkage.

@@ -6,8 +6,10 @@ use super::Context;
 use super::block::Environment;
 use super::memory::{Place, verb};
 use super::warp::{State, Warp};
+use ptx::Loc;
+
 use crate::code::{Code as Program, Inst, Op, SharedVariable};
-use crate::fault::{Code, Fault, Site};
+use crate::fault::{Code, Fault, Frame, Site};
 use crate::lower::function_name;
 use crate::memory::{Memory, element};
 use crate::program::Kernel;
@@ -479,13 +481,16 @@ fn site(kernel: &Kernel, code: &Program, at: &At, action: &'static str) -> Site 
     let debug = &code.debug[pc];
     // What the compiler made without a line belongs to the line before it, as far as a reader can tell.
     let start = code.function_at(at.pc).start as usize;
-    let source = code.debug[start..=pc].iter().rev().find_map(|debug| debug.loc).and_then(|loc| {
+    let in_source = |loc: &Loc| {
         let file = kernel.sources.iter().find(|s| s.index == loc.file)?;
-        Some((file.path.clone(), loc.line))
-    });
-    let (file, line) = source.unwrap_or_else(|| (kernel.file.clone(), debug.ptx_line));
+        Some(Frame { file: file.path.clone(), line: loc.line })
+    };
+    let lined = code.debug[start..=pc].iter().rev().find(|debug| debug.loc.is_some());
+    let source = lined.and_then(|debug| in_source(debug.loc.as_ref()?));
+    let Frame { file, line } = source.unwrap_or_else(|| Frame { file: kernel.file.clone(), line: debug.ptx_line });
+    let frames = lined.map(|debug| debug.frames.iter().filter_map(in_source).collect()).unwrap_or_default();
     let (ptx_line, opcode) = (debug.ptx_line, debug.opcode.clone());
-    Site { file, line, ptx_line, opcode, block: at.block, warp: at.warp, lanes: at.lanes, action }
+    Site { file, line, frames, ptx_line, opcode, block: at.block, warp: at.warp, lanes: at.lanes, action }
 }
 
 /// `sums[16]`, or the byte offset where no variable is.

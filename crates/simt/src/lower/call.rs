@@ -95,7 +95,7 @@ impl<'m> Lower<'m> {
         let (places, end) = layout(&signature);
         self.take_frame(end, function.span.line)?;
         let line = function.span.line;
-        let debug = Debug { loc: None, ptx_line: line, opcode: ".func".into(), counted: false };
+        let debug = Debug::added(".func", line);
         for (at, variable) in places.into_iter().zip(function.returns.iter().chain(&function.params)) {
             if variable.space != Space::Reg {
                 let bytes = size_of(variable) as u32;
@@ -154,7 +154,7 @@ impl<'m> Lower<'m> {
     /// `ret`
     pub(super) fn ret(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let guard = self.guard(inst)?;
-        let debug = Debug { loc: inst.loc, ptx_line: inst.span.line, opcode: inst.opcode.clone(), counted: true };
+        let debug = Debug::of(inst, true);
         self.push_return(guard, &debug);
         Ok(())
     }
@@ -186,7 +186,7 @@ impl<'m> Lower<'m> {
         }
         let frame_bytes = self.body.frame_bytes;
         let guard = self.guard(inst)?;
-        let debug = Debug { loc: inst.loc, ptx_line: inst.span.line, opcode: inst.opcode.clone(), counted: false };
+        let debug = Debug::of(inst, false);
         let wanted = |list: &[u32], place: usize| list.get(place).copied();
         let (mut found, mut places, mut after) = (Signature::default(), Vec::new(), Vec::new());
         for (place, operand) in operands.returns.iter().enumerate() {

@@ -239,7 +239,7 @@ impl<'m> Lower<'m> {
         let last = self.code.insts.last().filter(|inst| inst.guard.predicate == NONE);
         if labelled || !last.is_some_and(|inst| matches!(inst.op, Op::Exit | Op::Return)) {
             let line = self.body.function.span.line;
-            let debug = Debug { loc: None, ptx_line: line, opcode: "ret".into(), counted: false };
+            let debug = Debug::added("ret", line);
             self.push_return(Guard { predicate: NONE, negated: false }, &debug);
         }
         Ok(())
@@ -305,9 +305,7 @@ impl<'m> Lower<'m> {
         let guard = self.guard(source)?;
         self.address_pending = false;
         for (i, inst) in insts.iter().enumerate() {
-            let debug =
-                Debug { loc: source.loc, ptx_line: source.span.line, opcode: source.opcode.clone(), counted: i == 0 };
-            self.push(Inst { guard, ..*inst }, debug);
+            self.push(Inst { guard, ..*inst }, Debug::of(source, i == 0));
         }
         Ok(())
     }

@@ -171,7 +171,7 @@ impl Lower<'_> {
             return self.refuse(inst, "two addresses of local variables in one instruction");
         }
         let d = self.body.address_row;
-        let debug = Debug { loc: inst.loc, ptx_line: inst.span.line, opcode: inst.opcode.clone(), counted: false };
+        let debug = Debug::of(inst, false);
         self.push(Inst { op: Op::LocalAddress, d, imm: at, ..Inst::NOP }, debug);
         Ok(d)
     }
