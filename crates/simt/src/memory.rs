@@ -189,17 +189,15 @@ impl Memory {
         Some((buffer, offset))
     }
 
-    /// `input[17]`, `4 bytes past the end of input (1000 elements)`, or the bare address.
+    /// `input[17]`, `input[1001], 4 bytes past the end of input (1000 elements)`, or the bare address.
     pub(crate) fn describe(&self, address: u64) -> String {
         if let Some((buffer, offset)) = self.buffer(address) {
             if offset < buffer.bytes {
                 return element(&buffer.name, offset, buffer.element_bytes);
             }
             let past = offset - buffer.bytes;
-            let elements = buffer.bytes / u64::from(buffer.element_bytes);
             if past < 1 << (SLOT_BITS - 1) {
-                let what = element(&buffer.name, offset, buffer.element_bytes);
-                return format!("{what}, {past} bytes past the end of {} ({elements} elements)", buffer.name);
+                return element_past(&buffer.name, buffer.bytes, past, buffer.element_bytes);
             }
         }
         if let Some((slot, offset)) = slot_of(address)
@@ -305,6 +303,18 @@ impl Memory {
 pub(crate) fn element(name: &str, offset: u64, element_bytes: u32) -> String {
     let (index, byte) = (offset / u64::from(element_bytes), offset % u64::from(element_bytes));
     if byte == 0 { format!("{name}[{index}]") } else { format!("{name}[{index}] (byte {byte})") }
+}
+
+/// `name[index], 4 bytes past the end of name (1000 elements)`, of a variable of `bytes`.
+pub(crate) fn element_past(name: &str, bytes: u64, past: u64, element_bytes: u32) -> String {
+    let what = element(name, bytes + past, element_bytes);
+    let elements = bytes / u64::from(element_bytes);
+    let distance = match past {
+        0 => "just".into(),
+        1 => "1 byte".into(),
+        _ => format!("{past} bytes"),
+    };
+    format!("{what}, {distance} past the end of {name} ({elements} elements)")
 }
 
 #[inline(always)]

@@ -11,7 +11,7 @@ use ptx::Loc;
 use crate::code::{Code as Program, Inst, Op, SharedVariable};
 use crate::fault::{Code, Fault, Frame, Site};
 use crate::lower::function_name;
-use crate::memory::{Memory, element};
+use crate::memory::{Memory, element, element_past};
 use crate::program::Kernel;
 use crate::race::{Hazard, Race, WARPS_PER_BLOCK, global};
 
@@ -505,9 +505,8 @@ fn shared_element(variables: &[SharedVariable], dynamic_offset: u32, address: u3
     // Past the end of everything: counted from the last variable before it.
     match variables.iter().filter(|v| v.offset <= address).max_by_key(|v| v.offset) {
         Some(last) => {
-            let what = element(&last.name, u64::from(address - last.offset), last.element_bytes);
-            let (past, elements) = (address - last.offset - last.bytes, last.bytes / last.element_bytes);
-            format!("{what}, {past} bytes past the end of {} ({elements} elements)", last.name)
+            let past = address - last.offset - last.bytes;
+            element_past(&last.name, last.bytes.into(), past.into(), last.element_bytes)
         }
         None => format!("shared memory at byte {address}"),
     }
