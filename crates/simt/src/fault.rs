@@ -44,6 +44,8 @@ pub enum Blame {
     Kernel,
     /// A limit of the simulator; says nothing about the kernel.
     Simulator,
+    /// A bug in the kernel, or an option that does not allow what it honestly needs.
+    Either,
 }
 
 impl Code {

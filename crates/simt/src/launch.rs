@@ -134,6 +134,8 @@ pub struct Options {
     pub threads: usize,
     /// Most warp-instructions one block may execute before the launch is stopped with `step-budget`.
     pub steps_per_block_max: u64,
+    /// Most warp-instructions that all blocks may execute together, likewise.
+    pub steps_per_launch_max: u64,
     /// Run the code compiled for any processor even where this one has AVX2: for tests and benchmarks.
     pub portable: bool,
     /// Bytes of stack a thread has for calls whose depth the compiler does not know: recursion and function pointers.
@@ -151,6 +153,8 @@ impl Default for Options {
             checks: Checks::ALL,
             threads: 0,
             steps_per_block_max: 1 << 26,
+            // Half a minute or more of work on one core; a sum of 2^29 elements, one a thread, takes a quarter of it.
+            steps_per_launch_max: 1 << 32,
             portable: false,
             stack_bytes: 1024,
             trace: None,

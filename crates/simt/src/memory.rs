@@ -189,6 +189,13 @@ impl Memory {
         Some((buffer, offset))
     }
 
+    /// The word at a multiple of 4, if a buffer holds all of it.
+    #[inline(always)]
+    pub(crate) fn word(&self, address: u64) -> Option<u32> {
+        let (buffer, offset) = self.buffer(address)?;
+        buffer.words.get((offset / 4) as usize).map(|word| word.load(Relaxed))
+    }
+
     /// `input[17]`, `input[1001], 4 bytes past the end of input (1000 elements)`, or the bare address.
     pub(crate) fn describe(&self, address: u64) -> String {
         if let Some((buffer, offset)) = self.buffer(address) {

@@ -34,6 +34,7 @@ pub fn render(fault: &Fault, source: &dyn Fn(&str) -> Option<String>) -> String 
     }
     let blame = match explanation.blame {
         Blame::Kernel => "this is a bug in the kernel",
+        Blame::Either => "this is a bug in the kernel, or the budget is too small for its work",
         Blame::Simulator => "this is a limit of the simulator, it says nothing about the kernel",
     };
     let _ = write!(text, "{:margin$} = note: {blame}", "");

@@ -219,8 +219,9 @@ impl Block {
                 return Progress::Fatal;
             }
             let now: u64 = self.warps.iter().map(|warp| warp.steps).sum();
-            if now >= machine.context.options.steps_per_block_max {
-                machine.findings.endless(&self.env, &self.warps);
+            let budget = machine.context.options.steps_per_block_max;
+            if now >= budget {
+                machine.findings.endless(&self.env, &self.warps, budget);
                 return Progress::Fatal;
             }
             if now - before > steps {
@@ -341,10 +342,11 @@ impl Block {
 impl Machine<'_> {
     /// A turn of split `at`, with a look now and then at whether it spins.
     fn turn(&mut self, env: &mut Environment, warp: &mut Warp, at: usize) -> Stop {
+        let budget = self.context.options.steps_per_block_max;
+        let mut left = TURN_STEPS.min(budget.saturating_sub(warp.steps).max(1));
         if !self.context.code.may_spin {
-            return self.run(env, warp, at, TURN_STEPS);
+            return self.run(env, warp, at, left);
         }
-        let mut left = TURN_STEPS;
         while left > 0 {
             let steps = warp.patience.steps().min(left);
             left -= steps;

@@ -3,9 +3,11 @@
 use super::barrier::open_cluster_barrier;
 use super::block::{Block, Progress, clocks};
 use super::log::Touches;
+use super::spin::{Word, are_unchanged};
 use super::team::Team;
 use super::warp::Warp;
 use super::{Context, Machine};
+use crate::memory::Memory;
 
 /// Warp-instructions a block of a cluster runs before the next has a turn.
 const TURN_STEPS: u64 = 1 << 14;
@@ -15,6 +17,8 @@ pub(super) struct Unit {
     blocks: Vec<Block>,
     /// The block that has the team.
     at: usize,
+    /// All of it waits until one of these words of global memory changes.
+    asleep: Option<Vec<Word>>,
 }
 
 impl Unit {
@@ -27,11 +31,12 @@ impl Unit {
             let indices = vec![[0; 3]; size as usize];
             blocks[0].env.team = Team { clocks: clocks(context, size), peers, blocks: indices, ..Team::default() };
         }
-        Unit { blocks, at: 0 }
+        Unit { blocks, at: 0, asleep: None }
     }
 
     /// At the first instruction of the unit of this number.
     pub(super) fn restart(&mut self, context: &Context<'_>, number: u64) {
+        self.asleep = None;
         if let [block] = self.blocks.as_mut_slice() {
             return block.restart(context, number);
         }
@@ -124,8 +129,34 @@ impl Unit {
 
     /// Lanes that wait for others that spin go ahead of them.
     pub(super) fn go_ahead(&mut self) {
+        self.asleep = None;
         for block in &mut self.blocks {
             block.go_ahead_of_spinning();
+        }
+    }
+
+    /// All of it waits for memory to change: it need not run before one of the words has that its lanes looked at.
+    pub(super) fn sleep(&mut self) {
+        let mut all = Vec::new();
+        for warp in self.warps() {
+            let Some(words) = warp.looks.known() else { return };
+            all.extend_from_slice(words);
+        }
+        all.sort_unstable();
+        all.dedup();
+        self.asleep = Some(all);
+    }
+
+    /// Whether it would only find what it has found.
+    pub(super) fn sleeps(&mut self, memory: &Memory) -> bool {
+        self.asleep = self.asleep.take().filter(|words| are_unchanged(memory, words));
+        self.asleep.is_some()
+    }
+
+    /// The launch is over its budget, and this unit runs or is about to: a finding.
+    pub(super) fn over_budget(&self, machine: &mut Machine<'_>) {
+        if let Some(block) = self.blocks.iter().find(|block| !block.is_done()) {
+            machine.findings.launch_budget(&block.env, &block.warps, machine.context.options.steps_per_launch_max);
         }
     }
 

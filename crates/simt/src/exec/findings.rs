@@ -9,6 +9,7 @@ use super::warp::{State, Warp};
 use ptx::Loc;
 
 use crate::code::{Code as Program, Inst, Op, SharedVariable};
+use crate::counters::grouped;
 use crate::fault::{Code, Fault, Frame, Site};
 use crate::lower::function_name;
 use crate::memory::{Memory, element, element_past};
@@ -75,7 +76,14 @@ enum Detail {
         named: u32,
     },
     Lane,
-    Budget,
+    /// A block has executed as many warp-instructions as it may.
+    Budget {
+        budget: u64,
+    },
+    /// All blocks together have.
+    LaunchBudget {
+        budget: u64,
+    },
     Trap {
         for_want_of_cooperation: bool,
     },
@@ -117,7 +125,9 @@ pub(super) struct Findings {
 impl Findings {
     fn note(&mut self, env: &Environment, code: Code, at: At, other: Option<At>, detail: Detail) {
         let key = (code, at.pc, other.map_or(u32::MAX, |o| o.pc));
-        let count = u64::from(at.lanes.count_ones().max(1));
+        // A budget ends once, for all lanes.
+        let lanes = if code == Code::StepBudget { 1 } else { at.lanes.count_ones().max(1) };
+        let count = u64::from(lanes);
         let block = env.linear;
         let new = Finding { code, block, at, other, detail, count };
         self.add(key, new);
@@ -249,16 +259,25 @@ impl Findings {
         self.note(env, Code::OutOfBounds, at, None, Detail::Label { index });
     }
 
-    pub(super) fn step_budget(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
+    /// The warp alone has run longer than a block should.
+    pub(super) fn step_budget(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, budget: u64) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::StepBudget, at, None, Detail::Budget);
+        self.note(env, Code::StepBudget, at, None, Detail::Budget { budget });
     }
 
     /// The block has run longer than a block should: wherever its first threads are now is in the loop.
-    pub(super) fn endless(&mut self, env: &Environment, warps: &[Warp]) {
+    pub(super) fn endless(&mut self, env: &Environment, warps: &[Warp], budget: u64) {
         let running = splits(env, warps).find(|(_, state)| !state.has_children());
         if let Some((at, _)) = running {
-            self.note(env, Code::StepBudget, at, None, Detail::Budget);
+            self.note(env, Code::StepBudget, at, None, Detail::Budget { budget });
+        }
+    }
+
+    /// The whole launch has run longer than it should: this block runs, or is about to.
+    pub(super) fn launch_budget(&mut self, env: &Environment, warps: &[Warp], budget: u64) {
+        let running = splits(env, warps).find(|(_, state)| !state.has_children());
+        if let Some((at, _)) = running {
+            self.note(env, Code::StepBudget, at, None, Detail::LaunchBudget { budget });
         }
     }
 
@@ -388,7 +407,15 @@ impl Finding {
             Detail::Stuck => ("waits", "", "waits here, and no thread of the block can go on".into()),
             Detail::Mask { named } => ("executes", "", format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes")),
             Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
-            Detail::Budget => ("executes", "", "the launch ran past its step budget here: a loop that does not end, or more work than the budget allows".into()),
+            Detail::Budget { budget } => {
+                let [x, y, z] = self.at.block;
+                let budget = grouped(*budget);
+                ("executes", "", format!("block ({x},{y},{z}) has used up its step budget of {budget} warp-instructions, and is here"))
+            }
+            Detail::LaunchBudget { budget } => {
+                let budget = grouped(*budget);
+                ("executes", "", format!("the launch has used up its step budget of {budget} warp-instructions, and this block is here"))
+            }
             Detail::Trap { for_want_of_cooperation } => {
                 let opcode = &code.debug[self.at.pc as usize].opcode;
                 let why = if *for_want_of_cooperation { ": it waits for the whole grid, and this launch is not cooperative" } else { "" };

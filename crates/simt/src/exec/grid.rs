@@ -41,6 +41,12 @@ const WAITING_MAX: usize = 256;
 /// that spins and is not seen to.
 const PATIENT_TURNS: u32 = 64;
 
+/// Units that wait and all look again whenever memory has changed, and of which one more starts when all have. Of more, those look
+/// again who have read what has changed, and a share of as many as there are starts at once: else n units that wait for the last
+/// would look n^2 / 2 times. (How often a card looks depends on time, and hardly on how many wait.)
+const FEW_WAITING: usize = 64;
+const STARTED_AT_ONCE: usize = 8;
+
 /// What one host thread brings home.
 #[derive(Default)]
 struct Share {
@@ -223,6 +229,9 @@ fn in_order(context: &Context<'_>, units: u64) -> Share {
     let mut touches = Touches::default();
     for number in 0..units {
         unit.restart(context, number);
+        if machine.has_spent_all(&unit) {
+            break;
+        }
         let progress = run_to_end(&mut unit, &mut machine);
         unit.collect(&mut touches, context.side_by_side);
         if progress == Progress::Fatal {
@@ -237,7 +246,7 @@ fn in_order(context: &Context<'_>, units: u64) -> Share {
 fn run_to_end(unit: &mut Unit, machine: &mut Machine<'_>) -> Progress {
     let mut turns = 0;
     loop {
-        match unit.run(machine, TURN_STEPS) {
+        match machine.turn_of(unit) {
             Progress::Turn => {
                 turns += 1;
                 if turns == PATIENT_TURNS && machine.start_going_ahead() {
@@ -254,6 +263,39 @@ fn run_to_end(unit: &mut Unit, machine: &mut Machine<'_>) -> Progress {
     }
 }
 
+/// What came of a turn of all units.
+#[derive(Default)]
+struct Pass {
+    /// Somebody executed an instruction, ended, or used up its turn.
+    moved: bool,
+    ended: bool,
+    somebody_runs: bool,
+    fatal: bool,
+}
+
+impl Pass {
+    /// The turn of `unit`; true if that was its last.
+    fn turn(&mut self, unit: &mut Unit, machine: &mut Machine<'_>) -> bool {
+        if self.fatal || unit.sleeps(machine.context.memory) {
+            return false;
+        }
+        let before = unit.steps();
+        match machine.turn_of(unit) {
+            Progress::Done => {
+                (self.moved, self.ended) = (true, true);
+                return true;
+            }
+            Progress::Turn => self.somebody_runs = true,
+            Progress::Waiting if machine.crowded => unit.sleep(),
+            Progress::Waiting => {}
+            Progress::Fatal => self.fatal = true,
+        }
+        self.moved |= unit.steps() != before;
+        self.fatal = self.fatal || machine.has_spent_all(unit);
+        false
+    }
+}
+
 /// Units in turns: each runs for a while, and the next one starts when all that have started still wait. One after the
 /// other while nobody waits; all of them resident if everybody does.
 fn taking_turns(context: &Context<'_>, units: u64) -> Share {
@@ -261,39 +303,34 @@ fn taking_turns(context: &Context<'_>, units: u64) -> Share {
     let mut resident: Vec<Unit> = Vec::new();
     let mut spare: Vec<Unit> = Vec::new();
     let (mut next, mut turns) = (0, 0);
-    'launch: while next < units || !resident.is_empty() {
-        let mut at = 0;
-        let (mut moved, mut all_wait, mut ended) = (false, true, false);
-        while at < resident.len() {
-            let before = resident[at].steps();
-            match resident[at].run(&mut machine, TURN_STEPS) {
-                Progress::Done => {
-                    spare.push(resident.remove(at));
-                    (moved, ended) = (true, true);
-                    continue;
-                }
-                Progress::Turn => all_wait = false,
-                Progress::Waiting => {}
-                Progress::Fatal => break 'launch,
-            }
-            moved |= resident[at].steps() != before;
-            at += 1;
+    while next < units || !resident.is_empty() {
+        machine.crowded = resident.len() > FEW_WAITING;
+        let mut pass = Pass::default();
+        spare.extend(resident.extract_if(.., |unit| pass.turn(unit, &mut machine)));
+        if pass.fatal {
+            break;
         }
-        turns = if ended || next < units { 0 } else { turns + 1 };
-        let many_wait = all_wait && !ended && resident.len() >= WAITING_MAX && !context.launch.cooperative;
-        let hangs = next == units && !moved;
+        turns = if pass.ended || next < units { 0 } else { turns + 1 };
+        let all_wait = !pass.somebody_runs && !pass.ended;
+        let many_wait = all_wait && resident.len() >= WAITING_MAX && !context.launch.cooperative;
+        let hangs = next == units && !pass.moved;
         if (many_wait || hangs || turns == PATIENT_TURNS) && machine.start_going_ahead() {
             resident.iter_mut().for_each(Unit::go_ahead);
             continue;
         }
-        if next < units {
-            let mut unit = spare.pop().unwrap_or_else(|| Unit::new(context));
-            unit.restart(context, next);
-            next += 1;
-            resident.push(unit);
-        } else if !moved {
+        if next == units && !pass.moved {
             resident.iter().for_each(|unit| unit.stuck(&mut machine));
             break;
+        }
+        let started = if resident.len() > FEW_WAITING { resident.len() / STARTED_AT_ONCE } else { 1 };
+        for _ in 0..started.min((units - next) as usize) {
+            let mut unit = spare.pop().unwrap_or_else(|| Unit::new(context));
+            unit.restart(context, next);
+            if machine.has_spent_all(&unit) {
+                return machine.share();
+            }
+            next += 1;
+            resident.push(unit);
         }
     }
     machine.share()
@@ -303,6 +340,7 @@ fn taking_turns(context: &Context<'_>, units: u64) -> Share {
 fn side_by_side(context: &Context<'_>, units: u64, workers: usize) -> Option<Share> {
     let next = AtomicU64::new(0);
     let stop = AtomicBool::new(false);
+    let spent = AtomicU64::new(0);
     let work = || {
         let mut machine = Machine::new(context);
         let mut unit = Unit::new(context);
@@ -312,7 +350,10 @@ fn side_by_side(context: &Context<'_>, units: u64, workers: usize) -> Option<Sha
             let first = next.fetch_add(BATCH, Relaxed);
             for number in first..(first + BATCH).min(units) {
                 unit.restart(context, number);
-                if run_to_end(&mut unit, &mut machine) == Progress::Fatal {
+                let before = machine.spent;
+                let progress = run_to_end(&mut unit, &mut machine);
+                let spent = spent.fetch_add(machine.spent - before, Relaxed) + (machine.spent - before);
+                if progress == Progress::Fatal || spent >= context.options.steps_per_launch_max {
                     stop.store(true, Relaxed);
                     break;
                 }
@@ -347,6 +388,23 @@ fn side_by_side(context: &Context<'_>, units: u64, workers: usize) -> Option<Sha
 }
 
 impl Machine<'_> {
+    /// Runs `unit` for a turn.
+    fn turn_of(&mut self, unit: &mut Unit) -> Progress {
+        let before = unit.steps();
+        let progress = unit.run(self, TURN_STEPS);
+        self.spent += unit.steps() - before;
+        progress
+    }
+
+    /// Whether the launch has used up its budget, though `unit` still has something to do: a finding.
+    fn has_spent_all(&mut self, unit: &Unit) -> bool {
+        let all = self.spent >= self.context.options.steps_per_launch_max;
+        if all {
+            unit.over_budget(self);
+        }
+        all
+    }
+
     fn share(self) -> Share {
         let dropped_steps = self.recorder.dropped;
         let steps = self.recorder.into_steps();

@@ -197,6 +197,11 @@ struct Machine<'k> {
     order: Option<Box<GlobalOrder>>,
     /// How often memory has changed: what those wait for who spin.
     changes: u64,
+    /// Warp-instructions executed.
+    spent: u64,
+    /// So many units wait that it is noted what those read who spin: they look again when that has changed. A few look whenever
+    /// anything has.
+    crowded: bool,
     /// Waiting for all lanes of a warp where they meet would have hung: from now on those that wait go ahead at once.
     goes_ahead: bool,
     /// Room for `spin` to remember a warp in.
@@ -221,6 +226,8 @@ impl<'k> Machine<'k> {
             printed: Printed::default(),
             order: GlobalOrder::new(context),
             changes: 0,
+            spent: 0,
+            crowded: false,
             goes_ahead: context.options.schedule.is_seeded(),
             registers: Registers::default(),
             recording: false,
@@ -394,10 +401,11 @@ impl<'k> Machine<'k> {
     /// A turn is over: the launch too, if this warp alone has run longer than a block should. (A block that meets at
     /// barriers for ever never ends a turn; `Block::run` sees that.)
     fn end_turn(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, mask: u32) -> Stop {
-        if warp.steps < self.context.options.steps_per_block_max {
+        let budget = self.context.options.steps_per_block_max;
+        if warp.steps < budget {
             return Stop::Turn;
         }
-        self.findings.step_budget(env, warp, pc, mask);
+        self.findings.step_budget(env, warp, pc, mask, budget);
         Stop::Fatal
     }
 

@@ -13,9 +13,12 @@
 //! wait go ahead here too; and from then on at once, since a kernel that needs it once needs it again.
 
 use super::block::Environment;
+use super::memory::addresses;
 use super::warp::{Row32, Row64, Split, State, Warp};
-use super::{Machine, Stop};
+use super::{Machine, Stop, guarded};
 use crate::code::Op;
+use crate::masks::lanes;
+use crate::memory::Memory;
 
 /// Instructions of a loop that is recognised.
 const LOOP_STEPS_MAX: u32 = 96;
@@ -63,6 +66,30 @@ impl Patience {
     }
 }
 
+/// A word of global memory that somebody who spins has read: its address, and what it held.
+pub(super) type Word = (u64, u32);
+
+/// The words of global memory that lanes have read who spin: until one of them changes, the loops go round as they did.
+#[derive(Debug, Default)]
+pub(super) struct Looks {
+    words: Vec<Word>,
+    /// Somebody spins of whom nothing was noted.
+    unknown: bool,
+}
+
+impl Looks {
+    /// Nobody spins.
+    pub(super) fn forget(&mut self) {
+        self.words.clear();
+        self.unknown = false;
+    }
+
+    /// The words, unless somebody may have read others.
+    pub(super) fn known(&self) -> Option<&[Word]> {
+        (!self.unknown).then_some(&self.words)
+    }
+}
+
 /// All that a loop's next round depends on, besides memory.
 #[derive(Debug, Default)]
 pub(super) struct Registers {
@@ -103,7 +130,9 @@ impl Machine<'_> {
         let mut registers = std::mem::take(&mut self.registers);
         registers.save(warp);
         let mut stop = Stop::Turn;
+        let mut read = Looks::default();
         for _ in 0..LOOP_STEPS_MAX {
+            self.note_read(&mut read, warp, at);
             stop = self.run(env, warp, at, 1);
             if stop != Stop::Turn || self.changes != changes || warp.splits.len() != splits {
                 break;
@@ -111,6 +140,7 @@ impl Machine<'_> {
             if same_place(&warp.splits[at]) && registers.are_those_of(warp) {
                 if self.go_to_read(env, warp, at) {
                     warp.splits[at].state = State::Spinning(changes);
+                    self.keep(&mut warp.looks, read);
                     stop = Stop::Blocked;
                 }
                 break;
@@ -127,6 +157,7 @@ impl Machine<'_> {
         let mut registers = std::mem::take(&mut self.registers);
         registers.save(warp);
         let (mut lanes, mut back) = (0, false);
+        let mut read = Looks::default();
         for _ in 0..PARTING_LOOP_STEPS_MAX {
             let Some(at) = warp.next_ready() else { break };
             // Together, and about to read: there they wait, if they wait.
@@ -137,6 +168,7 @@ impl Machine<'_> {
             if !back {
                 lanes |= warp.splits[at].mask;
             }
+            self.note_read(&mut read, warp, at);
             if self.run(env, warp, at, 1) == Stop::Fatal {
                 return Stop::Fatal;
             }
@@ -151,8 +183,45 @@ impl Machine<'_> {
             let spins = |split: &&mut Split| split.state == State::Ready && split.mask & !lanes == 0;
             warp.splits.iter_mut().filter(spins).for_each(|split| split.state = State::Spinning(changes));
         }
+        if warp.splits.iter().any(|split| split.state == State::Spinning(changes)) {
+            self.keep(&mut warp.looks, read);
+        }
         self.registers = registers;
         Stop::Blocked
+    }
+
+    /// Notes which words of global memory split `at` is about to read. Those of shared memory nobody else can change.
+    fn note_read(&self, read: &mut Looks, warp: &Warp, at: usize) {
+        let split = warp.splits[at];
+        let inst = &self.context.code.insts[split.pc as usize];
+        let bytes = match inst.op {
+            _ if !self.crowded => return,
+            Op::Load(op) => u64::from(op.width.bytes) * u64::from(op.vector),
+            Op::Atomic(op) => u64::from(op.bytes) * u64::from(op.vector),
+            Op::CopyAsync | Op::CopyBulk | Op::Call => {
+                read.unknown = true;
+                return;
+            }
+            _ => return,
+        };
+        let addresses = addresses(warp, inst);
+        for lane in lanes(guarded(warp, inst, split.mask)) {
+            let first = addresses[lane] / 4;
+            for word in first..(addresses[lane] + bytes).div_ceil(4) {
+                let address = 4 * word;
+                if let Some(value) = self.context.memory.word(address)
+                    && !read.words.contains(&(address, value))
+                {
+                    read.words.push((address, value));
+                }
+            }
+        }
+    }
+
+    /// Somebody spins who has read this.
+    fn keep(&self, looks: &mut Looks, read: Looks) {
+        looks.unknown |= read.unknown || !self.crowded;
+        looks.words.extend(read.words);
     }
 
     /// Whether split `at` is about to read memory.
@@ -180,11 +249,25 @@ impl Machine<'_> {
 
     /// Lets those spin on whose memory may have changed.
     pub(super) fn wake(&self, warp: &mut Warp) {
+        let (mut woken, mut left) = (false, false);
         for split in &mut warp.splits {
-            if matches!(split.state, State::Spinning(changes) if changes != self.changes) {
-                split.state = State::Ready;
-                warp.patience = Patience::AFTER_A_CHANGE;
+            match split.state {
+                State::Spinning(changes) if changes != self.changes => {
+                    split.state = State::Ready;
+                    warp.patience = Patience::AFTER_A_CHANGE;
+                    woken = true;
+                }
+                State::Spinning(_) => left = true,
+                _ => {}
             }
         }
+        if woken && !left {
+            warp.looks.forget();
+        }
     }
+}
+
+/// Whether all of these words hold what they held.
+pub(super) fn are_unchanged(memory: &Memory, words: &[Word]) -> bool {
+    words.iter().all(|&(address, value)| memory.word(address) == Some(value))
 }

@@ -8,7 +8,7 @@
 //! as its children, where each lane leaves them with its `ret`. So lanes that call different functions, return early or
 //! recurse to different depths are together again behind the call.
 
-use super::spin::Patience;
+use super::spin::{Looks, Patience};
 use crate::code::{Code, NO_PC, NONE, Op, Reg};
 
 /// All 32 lanes.
@@ -86,6 +86,8 @@ pub(super) struct Warp {
     /// Lanes that have not exited.
     pub(super) live: u32,
     pub(super) splits: Vec<Split>,
+    /// No slot before this one is free: recursion to depth n makes n splits, and looking through them for each would take n^2 steps.
+    free_from: usize,
     /// Local memory, word after word. It grows with calls.
     pub(super) local: Vec<Row32>,
     /// Whether anybody asks what of it was written. If so, for each of its words and each lane the bytes, a bit each.
@@ -99,6 +101,8 @@ pub(super) struct Warp {
     pub(super) compared: u32,
     /// How long its splits run before somebody looks whether they spin.
     pub(super) patience: Patience,
+    /// What those of its splits have read that spin.
+    pub(super) looks: Looks,
 }
 
 impl Warp {
@@ -111,6 +115,7 @@ impl Warp {
             p: vec![0; usize::from(code.predicates)],
             live: 0,
             splits: Vec::new(),
+            free_from: 0,
             local: Vec::new(),
             watches_local: false,
             local_written: Vec::new(),
@@ -118,6 +123,7 @@ impl Warp {
             steps: 0,
             compared: 0,
             patience: Patience::default(),
+            looks: Looks::default(),
         }
     }
 
@@ -139,7 +145,9 @@ impl Warp {
         self.live = mask;
         self.steps = 0;
         self.patience = Patience::default();
+        self.looks.forget();
         self.splits.clear();
+        self.free_from = 0;
         let (parent, children, state) = (None, 0, State::Ready);
         self.splits.push(Split { pc: 0, mask, meet: NO_PC, parent, children, state, frame: 0, local: 0, depth: 0 });
     }
@@ -230,16 +238,15 @@ impl Warp {
     }
 
     fn add(&mut self, split: Split) -> usize {
-        match self.splits.iter().position(|s| s.state == State::Dead) {
-            Some(slot) => {
-                self.splits[slot] = split;
-                slot
-            }
-            None => {
-                self.splits.push(split);
-                self.splits.len() - 1
-            }
+        let from = self.free_from.min(self.splits.len());
+        let free = self.splits[from..].iter().position(|s| s.state == State::Dead);
+        let slot = free.map_or(self.splits.len(), |at| from + at);
+        match self.splits.get_mut(slot) {
+            Some(free) => *free = split,
+            None => self.splits.push(split),
         }
+        self.free_from = slot + 1;
+        slot
     }
 
     /// The lanes of split `at` part: `taken` go to `target`, the rest to `next`; they meet at `meet`.
@@ -316,6 +323,7 @@ impl Warp {
         loop {
             let parent = self.splits[at].parent;
             self.splits[at].state = State::Dead;
+            self.free_from = self.free_from.min(at);
             while self.splits.last().is_some_and(|split| split.state == State::Dead) {
                 self.splits.pop();
             }
@@ -421,6 +429,7 @@ impl Warp {
                 if ready && a.pc == b.pc && a.meet == b.meet && a.parent == b.parent {
                     self.splits[i].mask |= b.mask;
                     self.splits[j].state = State::Dead;
+                    self.free_from = self.free_from.min(j);
                     if let Some(waiting) = a.parent {
                         self.splits[waiting].children -= 1;
                     }

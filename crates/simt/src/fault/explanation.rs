@@ -152,10 +152,11 @@ const MASK_MISMATCH: Explanation = Explanation {
 };
 
 const STEP_BUDGET: Explanation = Explanation {
-    blame: Blame::Kernel,
-    why: "a block executed more instructions than the launch allows it",
-    remedy: "look for a loop whose condition cannot become false; if the work is honest, raise the budget",
-    meaning: "Each block may execute a fixed number of warp-instructions, so that an endless loop is reported instead of suffered. \
+    blame: Blame::Either,
+    why: "a block, and a launch, may execute so many warp-instructions and no more, so that a loop without end is reported and not suffered",
+    remedy: "look for a loop whose condition cannot become false; if the work is honest, raise the budget of a block (`--steps N`) or \
+        of the launch (`--launch-steps N`)",
+    meaning: "Each block may execute a fixed number of warp-instructions, and so may all blocks together: an endless loop is reported instead of suffered. \
         The usual cause is a loop that waits for a value nobody writes, or a counter that overflows. A very large input can also \
         get there.",
     may_miss: "nothing: every loop ends here",

@@ -99,6 +99,9 @@ pub struct Request {
     /// Most warp-instructions one block may execute before the launch is stopped as endless
     #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_block_max)]
     pub steps: u64,
+    /// Most warp-instructions that all blocks may execute together, likewise
+    #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_launch_max)]
+    pub launch_steps: u64,
     /// Stack of a thread for recursion and calls through pointers, as cudaLimitStackSize sets it
     #[arg(long, value_name = "BYTES", default_value_t = simt::Options::default().stack_bytes)]
     pub stack: u32,

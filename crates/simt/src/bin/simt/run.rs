@@ -62,6 +62,7 @@ pub fn launch(request: &Request, kernel: &Kernel, schedule: Schedule) -> Result<
         checks: request.check,
         threads: request.threads,
         steps_per_block_max: request.steps,
+        steps_per_launch_max: request.launch_steps,
         stack_bytes: request.stack,
         trace: trace::options(request)?,
         ..Options::default()
