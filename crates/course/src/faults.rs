@@ -19,6 +19,7 @@ fn section(code: Code) -> String {
     let words = code.explanation();
     let blame = match words.blame {
         Blame::Kernel => "A bug in the kernel.",
+        Blame::Either => "A bug in the kernel, or a budget too small for its work.",
         Blame::Simulator => "A limit of the simulator; it says nothing about the kernel.",
     };
     format!(

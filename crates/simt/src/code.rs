@@ -13,6 +13,7 @@ pub use access::{AtomOp, AtomicOp, MachineOp, MemOp, Order, Scope, Target, Width
 pub use copy::{BulkCopy, CopyCode, MbarrierAct, MbarrierOp, Place};
 
 use crate::exact::Exact;
+use crate::fault::{Frame, Site};
 use crate::ops::{Alu, Row};
 
 /// Index of a register row (or predicate). [`NONE`] where an operand is absent.
@@ -296,6 +297,19 @@ impl Debug {
             None => instruction.loc,
         };
         Debug { loc, frames, ptx_line: instruction.span.line, opcode: instruction.opcode.clone(), counted }
+    }
+
+    /// The place in the source, or where that is not known, in line `ptx_line` of the PTX file `file`. Nobody is there.
+    pub fn site(&self, sources: &[ptx::SourceFile], file: &str, ptx_line: u32) -> Site {
+        let in_source = |loc: &Loc| {
+            let file = sources.iter().find(|source| source.index == loc.file)?;
+            Some(Frame { file: file.path.clone(), line: loc.line })
+        };
+        let place = self.loc.as_ref().and_then(in_source);
+        let Frame { file, line } = place.unwrap_or_else(|| Frame { file: file.to_owned(), line: ptx_line });
+        let frames = self.frames.iter().filter_map(in_source).collect();
+        let opcode = self.opcode.clone();
+        Site { file, line, frames, ptx_line, opcode, block: [0; 3], warp: 0, lanes: 0, action: "" }
     }
 
     /// Of what the simulator adds in a line of the PTX.

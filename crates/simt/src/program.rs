@@ -73,6 +73,8 @@ pub enum LoadError {
         message: String,
         /// The line's text.
         text: String,
+        /// The same as a fault, where it is an instruction that the simulator does not know.
+        fault: Option<Box<crate::Fault>>,
     },
 }
 

@@ -8,6 +8,9 @@ use crate::fault::{Blame, Fault, Frame, Site};
 /// Faults shown in full by [`render_all`]; the rest is counted.
 pub const SHOWN_MAX: usize = 10;
 
+/// Characters shown of a source line.
+const LINE_CHARS_MAX: usize = 240;
+
 /// Calls shown of a chain that was inlined; of a longer one the middle is left out.
 const CALLERS_SHOWN_MAX: usize = 4;
 
@@ -96,11 +99,16 @@ fn margin(fault: &Fault) -> usize {
 /// One site: who does what where, and the line.
 fn site(text: &mut String, site: &Site, label: Option<&str>, margin: usize, source: &dyn Fn(&str) -> Option<String>) {
     let [x, y, z] = site.block;
-    let who = format!("{} of warp {}, block ({x},{y},{z})", lanes(site.lanes), site.warp);
+    let who = match site.lanes {
+        // Of an instruction that was refused before anybody executed it.
+        0 => String::new(),
+        mask => format!("{} of warp {}, block ({x},{y},{z})", lanes(mask), site.warp),
+    };
     let what = if site.action.is_empty() { String::new() } else { format!(" {}", verb(site)) };
     let who = match label {
-        Some(label) => format!("{label}: {who}{what}"),
-        None => format!("{who}{what}"),
+        Some(label) => format!("{label}: {who}{what}: "),
+        None if site.lanes == 0 => String::new(),
+        None => format!("{who}{what}: "),
     };
     let ptx = if is_ptx(&site.file) {
         format!("`{}`", site.opcode)
@@ -112,7 +120,7 @@ fn site(text: &mut String, site: &Site, label: Option<&str>, margin: usize, sour
         let _ = writeln!(text, "{:margin$} |", "");
         let _ = writeln!(text, "{:margin$} | {line}", site.line);
     }
-    let _ = writeln!(text, "{:margin$} | {who}: {ptx}", "");
+    let _ = writeln!(text, "{:margin$} | {who}{ptx}", "");
     inlined(text, site, margin, source);
 }
 
@@ -149,8 +157,13 @@ fn is_ptx(file: &str) -> bool {
     file.ends_with(".ptx")
 }
 
-/// Line `number` (from 1) of `text`, without indentation that all code shares a screen with.
-fn nth_line(text: &str, number: u32) -> Option<String> {
+/// Line `number` (from 1) of `text` as a report shows it: blanks for tabs, and of a long one its begin.
+pub fn nth_line(text: &str, number: u32) -> Option<String> {
     let line = text.lines().nth(number.checked_sub(1)? as usize)?;
-    Some(line.trim_end().replace('\t', "    "))
+    let mut line = line.trim_end().replace('\t', "    ");
+    if let Some((end, _)) = line.char_indices().nth(LINE_CHARS_MAX) {
+        line.truncate(end);
+        line.push('…');
+    }
+    Some(line)
 }

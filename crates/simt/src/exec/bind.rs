@@ -3,6 +3,20 @@
 use crate::launch::{Launch, LaunchError};
 use crate::program::Kernel;
 
+/// Shared memory of a block in bytes: what compute capability 9.0 gives, the most that there is.
+const SHARED_BYTES_MAX: u64 = 227 << 10;
+
+/// More multiprocessors than any card has.
+const MULTIPROCESSORS: u64 = 256;
+
+/// Blocks of this size that are resident at once on a card larger than any: a multiprocessor has room for 32 blocks, 64 warps and
+/// 228 KiB of shared memory, of which the system takes 1 KiB a block.
+fn resident_max(threads: u64, shared_bytes: u64) -> u64 {
+    let by_warps = 64 / threads.div_ceil(32);
+    let by_shared = (228 << 10) / (shared_bytes + (1 << 10));
+    MULTIPROCESSORS * by_warps.min(by_shared).clamp(1, 32)
+}
+
 /// Checks geometry and arguments; returns the parameter block.
 pub(super) fn bind(kernel: &Kernel, launch: &Launch) -> Result<Vec<u8>, LaunchError> {
     let fail = |message: String| Err(LaunchError(format!("{}: {message}", kernel.name)));
@@ -22,8 +36,20 @@ pub(super) fn bind(kernel: &Kernel, launch: &Launch) -> Result<Vec<u8>, LaunchEr
         return fail(format!("a block of {threads} threads; the kernel was compiled for at most {max}"));
     }
     let shared = u64::from(kernel.code.shared_bytes) + u64::from(launch.shared_bytes);
-    if shared > 227 << 10 {
-        return fail(format!("{shared} bytes of shared memory; a block has at most 227 KiB"));
+    if shared > SHARED_BYTES_MAX {
+        let (own, dynamic) = (kernel.code.shared_bytes, launch.shared_bytes);
+        return fail(format!(
+            "{shared} bytes of shared memory, {own} of the kernel's own and {dynamic} of the launch; a block has at most \
+             {SHARED_BYTES_MAX}"
+        ));
+    }
+    let blocks = count(launch.grid);
+    let most = resident_max(threads, shared);
+    if launch.cooperative && blocks > most {
+        return fail(format!(
+            "a cooperative launch of {blocks} blocks of {threads} threads and {shared} bytes of shared memory; all of them must be \
+             resident at once, and no card holds more than {most}"
+        ));
     }
     if launch.args.len() != kernel.parameters.len() {
         return fail(format!("{} arguments given, {} wanted", launch.args.len(), kernel.parameters.len()));

@@ -6,11 +6,10 @@ use super::Context;
 use super::block::Environment;
 use super::memory::{Place, verb};
 use super::warp::{State, Warp};
-use ptx::Loc;
 
 use crate::code::{Code as Program, Inst, Op, SharedVariable};
 use crate::counters::grouped;
-use crate::fault::{Code, Fault, Frame, Site};
+use crate::fault::{Code, Fault, Site};
 use crate::lower::function_name;
 use crate::memory::{Memory, element, element_past};
 use crate::program::Kernel;
@@ -379,9 +378,11 @@ impl Finding {
                 let action = if matches!(self.detail, Detail::NoObject { .. }) { "uses" } else { action(&self.at) };
                 (action, "", self.access_sentence(action, code, memory, dynamic_offset))
             }
-            Detail::Race { .. } | Detail::GlobalRace { .. } => {
-                (action(&self.at), self.other.as_ref().map_or("", action), self.race_sentence(code, memory, dynamic_offset))
-            }
+            Detail::Race { .. } | Detail::GlobalRace { .. } => (
+                action(&self.at),
+                self.other.as_ref().map_or("", action),
+                self.race_sentence(code, memory, dynamic_offset),
+            ),
             Detail::NoBlock { ended: Some([x, y, z]), .. } => {
                 let action = action(&self.at);
                 (action, "", format!("{action} shared memory of block ({x},{y},{z}) of its cluster, which has ended"))
@@ -390,35 +391,63 @@ impl Finding {
                 let action = action(&self.at);
                 (action, "", format!("{action} shared memory of block {rank} of its cluster, which has {size}"))
             }
-            Detail::TooFew { id, expected, came } => {
-                ("waits", "", format!("waits at barrier {id} for {expected} threads; {came} have come, and no more will"))
-            }
-            Detail::Cluster => {
-                ("waits", "", "waits for all threads of the cluster to arrive at its barrier, and some never will".into())
-            }
-            Detail::Spin => {
-                ("waits", "", "waits in a loop for memory to change, and every thread that is left waits for another".into())
-            }
+            Detail::TooFew { id, expected, came } => (
+                "waits",
+                "",
+                format!("waits at barrier {id} for {expected} threads; {came} have come, and no more will"),
+            ),
+            Detail::Cluster => (
+                "waits",
+                "",
+                "waits for all threads of the cluster to arrive at its barrier, and some never will".into(),
+            ),
+            Detail::Spin => (
+                "waits",
+                "",
+                "waits in a loop for memory to change, and every thread that is left waits for another".into(),
+            ),
             Detail::CopyAway => ("fills", "", "copies asynchronously into the shared memory of another block".into()),
-            Detail::Barrier => ("waits", "waits", "some threads of the block wait at this barrier, others at another one".into()),
+            Detail::Barrier => {
+                ("waits", "waits", "some threads of the block wait at this barrier, others at another one".into())
+            }
             Detail::Stuck if self.code == Code::BarrierDivergence => {
                 ("waits", "is", "waits at this barrier for threads of the block that will not reach it".into())
             }
             Detail::Stuck => ("waits", "", "waits here, and no thread of the block can go on".into()),
-            Detail::Mask { named } => ("executes", "", format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes")),
+            Detail::Mask { named } => (
+                "executes",
+                "",
+                format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes"),
+            ),
             Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
             Detail::Budget { budget } => {
                 let [x, y, z] = self.at.block;
                 let budget = grouped(*budget);
-                ("executes", "", format!("block ({x},{y},{z}) has used up its step budget of {budget} warp-instructions, and is here"))
+                (
+                    "executes",
+                    "",
+                    format!(
+                        "block ({x},{y},{z}) has used up its step budget of {budget} warp-instructions, and is here"
+                    ),
+                )
             }
             Detail::LaunchBudget { budget } => {
                 let budget = grouped(*budget);
-                ("executes", "", format!("the launch has used up its step budget of {budget} warp-instructions, and this block is here"))
+                (
+                    "executes",
+                    "",
+                    format!(
+                        "the launch has used up its step budget of {budget} warp-instructions, and this block is here"
+                    ),
+                )
             }
             Detail::Trap { for_want_of_cooperation } => {
                 let opcode = &code.debug[self.at.pc as usize].opcode;
-                let why = if *for_want_of_cooperation { ": it waits for the whole grid, and this launch is not cooperative" } else { "" };
+                let why = if *for_want_of_cooperation {
+                    ": it waits for the whole grid, and this launch is not cooperative"
+                } else {
+                    ""
+                };
                 ("executes", "", format!("the kernel executed {opcode}{why}"))
             }
             Detail::Assertion(_) | Detail::Stack { .. } | Detail::Pointer { .. } | Detail::Label { .. } => {
@@ -508,16 +537,16 @@ fn site(kernel: &Kernel, code: &Program, at: &At, action: &'static str) -> Site 
     let debug = &code.debug[pc];
     // What the compiler made without a line belongs to the line before it, as far as a reader can tell.
     let start = code.function_at(at.pc).start as usize;
-    let in_source = |loc: &Loc| {
-        let file = kernel.sources.iter().find(|s| s.index == loc.file)?;
-        Some(Frame { file: file.path.clone(), line: loc.line })
-    };
-    let lined = code.debug[start..=pc].iter().rev().find(|debug| debug.loc.is_some());
-    let source = lined.and_then(|debug| in_source(debug.loc.as_ref()?));
-    let Frame { file, line } = source.unwrap_or_else(|| Frame { file: kernel.file.clone(), line: debug.ptx_line });
-    let frames = lined.map(|debug| debug.frames.iter().filter_map(in_source).collect()).unwrap_or_default();
-    let (ptx_line, opcode) = (debug.ptx_line, debug.opcode.clone());
-    Site { file, line, frames, ptx_line, opcode, block: at.block, warp: at.warp, lanes: at.lanes, action }
+    let lined = code.debug[start..=pc].iter().rev().find(|debug| debug.loc.is_some()).unwrap_or(debug);
+    Site {
+        ptx_line: debug.ptx_line,
+        opcode: debug.opcode.clone(),
+        block: at.block,
+        warp: at.warp,
+        lanes: at.lanes,
+        action,
+        ..lined.site(&kernel.sources, &kernel.file, debug.ptx_line)
+    }
 }
 
 /// `sums[16]`, or the byte offset where no variable is.

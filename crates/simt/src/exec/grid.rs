@@ -23,7 +23,7 @@ use super::tally::{tally, trace};
 use super::{Context, Counts, Machine, Watch};
 use crate::code::Code;
 use crate::launch::{Check, Launch, LaunchError, Options, Outcome};
-use crate::memory::Memory;
+use crate::memory::{LOCAL_BYTES_MAX, Memory};
 use crate::print::Printed;
 use crate::program::Kernel;
 use crate::race::global::Pages;
@@ -108,6 +108,12 @@ impl<'k> Draft<'k> {
     ) -> Result<Draft<'k>, LaunchError> {
         let code = &kernel.code;
         let params = super::bind::bind(kernel, launch)?;
+        if options.stack_bytes > LOCAL_BYTES_MAX {
+            let (asked, most) = (options.stack_bytes, LOCAL_BYTES_MAX);
+            return Err(LaunchError(format!(
+                "a stack of {asked} bytes; a thread has at most {most} bytes of local memory"
+            )));
+        }
         let cluster = super::bind::cluster(kernel, launch)?;
         let refused = |error: crate::MemoryError| LaunchError(error.to_string());
         let variables = memory.place_variables(kernel.program_id, &code.variables).map_err(refused)?;

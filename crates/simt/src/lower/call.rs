@@ -263,7 +263,9 @@ impl<'m> Lower<'m> {
                     }
                     None if name == "vprintf" && function.body.is_none() => Callee::Print,
                     None if name == "__assertfail" && function.body.is_none() => Callee::AssertFail,
-                    None => return self.refuse(inst, format!("unsupported call: {name} has no body in this file")),
+                    None => {
+                        return self.refuse_limit(inst, format!("unsupported call: {name} has no body in this file"));
+                    }
                 };
                 let built_in = match callee {
                     Callee::Print => Some(Signature { returns: vec![4], params: vec![8, 8] }),
@@ -271,7 +273,8 @@ impl<'m> Lower<'m> {
                     _ => None,
                 };
                 if built_in.is_some_and(|known| known != signature) {
-                    return self.refuse(inst, format!("unsupported call: {name} is declared in a way of its own"));
+                    return self
+                        .refuse_limit(inst, format!("unsupported call: {name} is declared in a way of its own"));
                 }
                 Ok((callee, NONE, Some(signature)))
             }

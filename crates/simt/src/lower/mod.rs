@@ -324,7 +324,7 @@ impl<'m> Lower<'m> {
 
     fn unsupported(&self, line: u32, message: String) -> LoadError {
         let text = self.text.lines().nth(line.saturating_sub(1) as usize).unwrap_or("").trim().to_owned();
-        LoadError::Unsupported { file: self.module.file.clone(), line, message, text }
+        LoadError::Unsupported { file: self.module.file.clone(), line, message, text, fault: None }
     }
 
     fn refuse<T>(&self, inst: &Instruction, message: impl Into<String>) -> Result<T, LoadError> {
@@ -332,7 +332,19 @@ impl<'m> Lower<'m> {
     }
 
     fn refuse_opcode<T>(&self, inst: &Instruction) -> Result<T, LoadError> {
-        self.refuse(inst, format!("unsupported instruction {}", inst.opcode))
+        self.refuse_limit(inst, format!("unsupported instruction {}", inst.opcode))
+    }
+
+    /// Refuses what is good PTX, and more than the simulator knows.
+    fn refuse_limit<T>(&self, inst: &Instruction, message: String) -> Result<T, LoadError> {
+        let mut error = self.unsupported(inst.span.line, message.clone());
+        if let LoadError::Unsupported { file, line, text, fault, .. } = &mut error {
+            let message = format!("{message}: `{text}`");
+            let site = Debug::of(inst, true).site(&self.module.sources, file, *line);
+            let code = crate::Code::UnsupportedInstruction;
+            *fault = Some(Box::new(crate::Fault { code, message, site, other: None, count: 1 }));
+        }
+        Err(error)
     }
 }
 

@@ -77,7 +77,8 @@ fn refused(folder: &Path, arguments: &str, parts: &[&str]) {
     for part in parts {
         assert!(message.contains(part), "{arguments}: `{part}` is not in: {message}");
     }
-    assert!(message.starts_with("error: ") && !message.contains("panicked"), "{arguments}: {message}");
+    let known = message.starts_with("error: ") || message.starts_with("error[unsupported-instruction]: ");
+    assert!(known && !message.contains("panicked"), "{arguments}: {message}");
 }
 
 const RUN_SCALE: &str =
@@ -88,7 +89,7 @@ fn a_clean_run_prints_the_keys_of_the_contract() {
     let folder = folder();
     let object = json(folder.path(), &format!("{RUN_SCALE} --print data:3"), 0);
     let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["kernel", "schedule", "outputs", "counters", "faults", "warp_instructions", "seconds"]);
+    assert_eq!(keys, ["kernel", "schedule", "outputs", "counters", "faults", "warp_instructions", "seconds", "lines"]);
     assert_eq!(object["kernel"], "scale");
     assert_eq!(object["schedule"], "independent");
     assert_eq!(object["outputs"], serde_json::json!({"data": [0.0, 0.5, 1.0]}));
@@ -227,7 +228,10 @@ fn buffers_are_filled_from_files() {
     refused(folder.path(), &run("cut.npy", "f32"), &["cut.npy", "7 bytes", "8"]);
     refused(folder.path(), &run("x.npy", "i32"), &["x.npy", "type <f4", "i32"]);
     refused(folder.path(), &run("x.bin", "f64"), &["x.bin", "8 bytes", "16"]);
-    refused(folder.path(), &run("absent.bin", "f32"), &["absent.bin", "os error 2"]);
+    refused(folder.path(), &run("absent.bin", "f32"), &["absent.bin", "os error 2", "from the current folder"]);
+    refused(folder.path(), &run(".", "f32"), &["is no regular file"]);
+    std::fs::write(folder.path().join("long.bin"), vec![0; 200_000]).unwrap();
+    refused(folder.path(), &run("long.bin", "f32"), &["holds at least 65545 bytes", "2 elements of f32 need 8"]);
 }
 
 // ---- mistakes --------------------------------------------------------------------------------------------------------
@@ -293,6 +297,7 @@ fn arguments_must_fit_the_parameters() {
     refused(folder.path(), &run("--arg data=f32[4]:ones"), &["no way to fill", "hash8"]);
     refused(folder.path(), &run("--arg data=f31[4]:zero"), &["no type `f31`"]);
     refused(folder.path(), &run("--arg n=u8:300"), &["300 does not fit u8"]);
+    refused(folder.path(), "run --kernel scale --grid 1 --block 1 --arg n=u8:3 scale.ptx", &["PTX file stands before"]);
 }
 
 #[test]
@@ -317,11 +322,27 @@ fn a_launch_that_no_gpu_would_take_is_refused() {
     refused(folder.path(), &run("--grid 4 --block 1 --cluster 4294967295,4294967295,4294967295"), &["cluster", "16"]);
     refused(folder.path(), &run("--grid 0 --block 32"), &["grid"]);
     refused(folder.path(), &run("--grid 1 --block 1,1,128"), &["64", "128"]);
-    refused(folder.path(), &run("--grid 1 --block 32 --shared 1000000"), &["shared", "1000000"]);
+    refused(
+        folder.path(),
+        &run("--grid 1 --block 32 --shared 1000000"),
+        &["shared", "0 of the kernel's own and 1000000 of the launch", "232448"],
+    );
     refused(folder.path(), &run("--grid 6 --block 32 --cluster 4"), &["6x1x1", "clusters of 4x1x1"]);
     refused(folder.path(), &run("--grid 64 --block 32 --cluster 32"), &["cluster of 32 blocks", "16"]);
     refused(folder.path(), &run("--grid 1,2,3,4 --block 32"), &["at most three"]);
-    refused(folder.path(), &run("--grid -1 --block 32"), &["-1"]);
+    refused(folder.path(), &run("--grid -1 --block 32"), &["`-1` is no whole number from 0 to 4294967295"]);
+    refused(folder.path(), &run("--grid 1 --block 32 --shared 227KB"), &["`227KB` is no whole number of bytes"]);
+    for option in ["--shared", "--threads", "--steps", "--launch-steps", "--stack", "--seeds"] {
+        refused(folder.path(), &run(&format!("--grid 1 --block 32 {option} -1")), &["`-1` is no whole number"]);
+    }
+    refused(folder.path(), &run("--grid 1 --block 32 --threads 1000"), &["from 0 to 256"]);
+    refused(folder.path(), &run("--grid 1 --block 32 --stack 524289"), &["from 0 to 524288"]);
+    refused(
+        folder.path(),
+        &run("--grid 8193 --block 32 --cooperative"),
+        &["8193 blocks", "no card holds more than 8192"],
+    );
+    refused(folder.path(), &run("--grid 513 --block 1024 --cooperative"), &["no card holds more than 512"]);
     refused(folder.path(), &run("--grid x --block 32"), &["`x` is no whole number"]);
     refused(folder.path(), "run scale.ptx --kernel nothing --grid 1", &["--block"]);
 }
@@ -338,6 +359,88 @@ fn unknown_names_are_answered_with_the_known_ones() {
     refused(folder.path(), &run("--print data:41"), &["--print data:41", "40 elements"]);
     refused(folder.path(), &run("--frob"), &["--frob"]);
     refused(folder.path(), &run("--trace absent/steps.json"), &["absent/steps.json"]);
+    refused(folder.path(), &run("--print data --print data:3"), &["--print data", "twice"]);
+}
+
+/// A kernel that is refused as a fault: its line, what to try, and whose fault it is, in the report and in the object.
+#[test]
+fn what_the_simulator_does_not_know_is_a_fault_of_a_kernel_that_never_ran() {
+    let folder = folder();
+    let kernel =
+        ".file 1 \"k.cu\"\n.visible .entry k()\n{\n .reg .b64 %d;\n .loc 1 2 3\n alloca.u64 %d, 16;\n ret;\n}\n";
+    std::fs::write(folder.path().join("k.ptx"), format!("{HEAD}{kernel}")).unwrap();
+    std::fs::write(folder.path().join("k.cu"), b"// caf\xe9\n    char* room = take(n);\n").unwrap();
+    let run = "run k.ptx --kernel k --grid 1 --block 32";
+    let parts = [
+        "error[unsupported-instruction]: unsupported instruction alloca.u64: `alloca.u64 %d, 16;`\n",
+        "--> k.cu:2\n",
+        "char* room = take(n);",
+        "`alloca.u64` in line 9 of the PTX",
+        "= try: ",
+        "limit of the simulator",
+    ];
+    refused(folder.path(), run, &parts);
+    let object = json(folder.path(), run, 2);
+    let fault = &object["faults"][0];
+    assert_eq!(
+        (&fault["code"], &fault["line"], &fault["ptx_line"]),
+        (&"unsupported-instruction".into(), &2.into(), &9.into())
+    );
+    assert_eq!(fault["lanes"], serde_json::json!([]));
+    assert_eq!(object["warp_instructions"], 0);
+}
+
+#[test]
+fn counters_are_shown_by_line_of_the_source() {
+    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fail/shared-race/missing_syncthreads.ptx");
+    let run = format!(
+        "run {} --kernel block_sum --grid 1 --block 128 --arg in=i32[128]:iota out=i32[1]:zero",
+        tests.display()
+    );
+    let object = json(tests.parent().unwrap(), &run, 1);
+    let lines = object["lines"].as_array().unwrap();
+    let sum = |metric: &str| lines.iter().map(|line| line["counters"][metric].as_u64().unwrap()).sum::<u64>();
+    for metric in ["ptx_inst_executed", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "ptx_branches"] {
+        assert_eq!(sum(metric), object["counters"][metric].as_u64().unwrap(), "{metric}");
+    }
+    let line = lines.iter().find(|line| line["counters"]["ptx_global_ld_requests"] == 4).unwrap();
+    let shown = text(&simt(tests.parent().unwrap(), &format!("{run} --lines")).stdout);
+    let head = format!("\n{}:{}  ", line["file"].as_str().unwrap(), line["line"]);
+    let table = &shown[shown.find(&head).unwrap()..];
+    assert!(table.lines().nth(1).unwrap().contains("in["), "{table}");
+    assert!(
+        table.split("\n\n").next().unwrap().contains("16  l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
+        "{table}"
+    );
+    assert!(!text(&simt(tests.parent().unwrap(), &run).stdout).contains(&head));
+}
+
+/// Whoever does not end, ends; and so does who does nothing too often.
+#[test]
+fn budgets_hold_for_a_block_and_for_a_launch() {
+    let folder = folder();
+    let run = |options: &str| format!("{RUN_SCALE} {options}");
+    let fault = |options: &str| json(folder.path(), &run(options), 1)["faults"][0].clone();
+    let of_block = fault("--steps 5");
+    assert_eq!((&of_block["code"], &of_block["count"]), (&"step-budget".into(), &1.into()));
+    assert!(
+        of_block["message"].as_str().unwrap().contains("block (0,0,0) has used up its step budget of 5"),
+        "{of_block}"
+    );
+    for threads in ["1", "3"] {
+        let of_launch = fault(&format!("--launch-steps 10 --threads {threads}"));
+        assert!(
+            of_launch["message"].as_str().unwrap().contains("the launch has used up its step budget of 10"),
+            "{of_launch}"
+        );
+        assert_eq!(of_launch["block"], serde_json::json!([1, 0, 0]));
+    }
+    let shown = text(&simt(folder.path(), &run("--steps 0")).stdout);
+    assert!(
+        shown.contains("(`--steps N`)") && shown.contains("or the budget is too small") && !shown.contains("seen"),
+        "{shown}"
+    );
+    json(folder.path(), &run("--launch-steps 100"), 0);
 }
 
 /// Prints a line from each thread, and returns what `vprintf` did.
@@ -428,7 +531,7 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         )
     };
     for (line, parts) in [
-        ("call (big), malloc, (big);", &["bad.ptx:15: ", "malloc has no body in this file"][..]),
+        ("call (big), malloc, (big);", &["bad.ptx:15\n", "malloc has no body in this file"][..]),
         ("call (small), one, (big);", &["bad.ptx:15: ", "other sizes"]),
         ("call (small), one, (small, small);", &["bad.ptx:15: ", "takes 1, not 1 and 2"]),
         ("call (small), two, (small);", &["bad.ptx:15: ", "two is not declared"]),
@@ -446,10 +549,10 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         ("ld.global.u32 %r1, [narrow];", &["address of one in an element of 4 bytes"]),
         ("ld.global.u64 %d1, [far];", &["dynamic, which lies in shared memory"]),
         ("brx.idx %r1, nowhere;", &["bad.ptx:15: ", "no .branchtargets named nowhere"]),
-        ("alloca.u64 %d1, 16;", &["bad.ptx:15: ", "unsupported instruction alloca.u64"]),
-        ("st.global.pred [%d1], %r1;", &["bad.ptx:15: ", "unsupported instruction st.global.pred"]),
-        ("ld.global.pred %r1, [%d1];", &["bad.ptx:15: ", "unsupported instruction ld.global.pred"]),
-        ("atom.global.exch.pred %r1, [%d1], %r2;", &["bad.ptx:15: ", "unsupported instruction atom.global.exch.pred"]),
+        ("alloca.u64 %d1, 16;", &["bad.ptx:15\n", "unsupported instruction alloca.u64"]),
+        ("st.global.pred [%d1], %r1;", &["bad.ptx:15\n", "unsupported instruction st.global.pred"]),
+        ("ld.global.pred %r1, [%d1];", &["bad.ptx:15\n", "unsupported instruction ld.global.pred"]),
+        ("atom.global.exch.pred %r1, [%d1], %r2;", &["bad.ptx:15\n", "unsupported instruction atom.global.exch.pred"]),
         ("mov.u64 %d1, _;", &["bad.ptx:15: ", "`_` where a value is expected"]),
         ("mov.b64 %d1, {%r1, _};", &["bad.ptx:15: ", "`_` where a value is expected"]),
         ("st.global.v2.u32 [%d1], {%r1, _};", &["bad.ptx:15: ", "`_` where a value is expected"]),

@@ -193,4 +193,23 @@ fn traces_that_mean_nothing_are_refused() {
     refused(folder.path(), &run("--trace-blocks 0-1 --trace-steps 1000000"), &["2 blocks of 1000000 steps"]);
     refused(folder.path(), &format!("{RUN_SCALE} --trace-steps 5"), &["--trace"]);
     assert!(!folder.path().join("steps.json").exists());
+    refused(folder.path(), &format!("{RUN_SCALE} --trace ./scale.ptx"), &["--trace ./scale.ptx", "scale.ptx itself"]);
+    assert!(text(&simt(folder.path(), RUN_SCALE).stdout).contains("no faults found"), "the PTX is what it was");
+}
+
+/// What was found is not lost with the trace.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_trace_that_cannot_be_kept_loses_nothing_else() {
+    let folder = folder();
+    let output = simt(folder.path(), &format!("{RUN_SCALE} --trace /dev/full"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stdout).contains("no faults found"), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).starts_with("error: --trace /dev/full: "), "{}", text(&output.stderr));
+}
+
+#[test]
+fn blocks_that_the_grid_does_not_have_are_said_to_be_missing() {
+    let (_, said) = traced(RACE, &format!("{BLOCK_SUM} --trace-blocks 2-9"), 1);
+    assert!(said.contains("steps in steps.json; the grid has 3 blocks\n"), "{said}");
 }

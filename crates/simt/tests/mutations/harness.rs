@@ -82,6 +82,7 @@ fn launch(kernel: &Kernel, choice: u64) -> Reached {
         checks: if choice >> 12 & 3 == 0 { Checks::NONE } else { Checks::ALL },
         threads: 1,
         steps_per_block_max: STEPS,
+        steps_per_launch_max: 8 * STEPS,
         portable: choice >> 14 & 3 == 0,
         stack_bytes: [1024, 32][(choice >> 16 & 1) as usize],
         trace: (choice >> 17 & 7 == 0).then_some(TRACE),

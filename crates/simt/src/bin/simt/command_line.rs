@@ -33,8 +33,12 @@ pub enum Command {
     Instructions,
 }
 
-/// More schedules than this are a slip of the finger: a launch of a microsecond would take an hour.
-const SEEDS_MAX: u64 = 1 << 32;
+/// More schedules than this are a slip of the finger: launches of a millisecond would take a quarter of an hour.
+const SEEDS_MAX: u64 = 1 << 20;
+/// More host threads than this are never started.
+const THREADS_MAX: u64 = 256;
+/// What a card gives a thread of local memory, its stack in it.
+const STACK_MAX: u64 = 512 << 10;
 
 const SPEC_HELP: &str = "\
 SPEC, one for each parameter of the kernel, in their order:
@@ -61,21 +65,21 @@ pub struct Request {
     #[arg(long, value_name = "NAME")]
     pub kernel: String,
     /// Blocks
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions)]
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions, allow_hyphen_values = true)]
     pub grid: Dimensions,
     /// Threads of a block, at most 1024 in all
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions)]
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions, allow_hyphen_values = true)]
     pub block: Dimensions,
     /// Dynamic shared memory of a block
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = shared, allow_hyphen_values = true)]
     pub shared: u32,
     /// Cooperative launch: all blocks at once, so that grid-wide barriers work
     #[arg(long)]
     pub cooperative: bool,
     /// Blocks of a cluster, where the kernel does not say; at most 16
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions)]
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions, allow_hyphen_values = true)]
     pub cluster: Option<Dimensions>,
-    /// Arguments of the kernel, see below; may be given more than once
+    /// Arguments of the kernel, see below; may be given more than once. FILE stands before them
     #[arg(long = "arg", value_name = "SPEC", num_args = 1.., value_parser = Spec::parse)]
     pub args: Vec<Spec>,
     /// Include a buffer's first COUNT elements (default: all) in the output; may be given more than once
@@ -86,26 +90,32 @@ pub struct Request {
     pub schedule: Schedule,
     /// Run once without a seed, then under independent:0 to independent:N-1, and report the first run that has a fault or
     /// leaves other values in a buffer than the run without a seed
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX),
+    #[arg(long, value_name = "N", value_parser = seeds, allow_hyphen_values = true,
         conflicts_with_all = ["schedule", "trace"])]
     pub seeds: Option<u64>,
-    /// What to look for: all, none, or names separated by commas (out-of-bounds, misaligned, uninitialised-read,
-    /// shared-race, barrier-divergence, global-race)
+    /// What to look for: all, none, or names separated by commas (uninitialised-read, shared-race, barrier-divergence,
+    /// global-race). Every other fault is always found; out-of-bounds and misaligned may be named all the same
     #[arg(long, value_name = "all|none|LIST", default_value = "all")]
     pub check: Checks,
-    /// Host threads, 0 for one a core; the outcome is the same for any number
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Host threads, 0 for one a core, at most 256; the outcome is the same for any number
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads, allow_hyphen_values = true)]
     pub threads: usize,
     /// Most warp-instructions one block may execute before the launch is stopped as endless
-    #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_block_max)]
+    #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_block_max, value_parser = steps,
+        allow_hyphen_values = true)]
     pub steps: u64,
     /// Most warp-instructions that all blocks may execute together, likewise
-    #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_launch_max)]
+    #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_launch_max, value_parser = steps,
+        allow_hyphen_values = true)]
     pub launch_steps: u64,
-    /// Stack of a thread for recursion and calls through pointers, as cudaLimitStackSize sets it
-    #[arg(long, value_name = "BYTES", default_value_t = simt::Options::default().stack_bytes)]
+    /// Stack of a thread for recursion and calls through pointers, as cudaLimitStackSize sets it; at most 524288
+    #[arg(long, value_name = "BYTES", default_value_t = simt::Options::default().stack_bytes, value_parser = stack,
+        allow_hyphen_values = true)]
     pub stack: u32,
-    /// Print one JSON object instead of text
+    /// Show the counters of each line of the source too
+    #[arg(long)]
+    pub lines: bool,
+    /// Print one JSON object instead of text; it has the counters of each line
     #[arg(long)]
     pub json: bool,
     /// Write the steps of the first block to FILE, as JSON
@@ -119,7 +129,7 @@ pub struct Request {
     pub trace_warps: trace::Warps,
     /// Most steps traced of each block; those beyond are counted and left out
     #[arg(long, value_name = "N", requires = "trace", default_value_t = trace::STEPS,
-        value_parser = clap::value_parser!(u64).range(1..=trace::STEPS_MAX))]
+        value_parser = trace_steps, allow_hyphen_values = true)]
     pub trace_steps: u64,
 }
 
@@ -134,9 +144,39 @@ fn dimensions(text: &str) -> Result<Dimensions, String> {
     }
     let mut all = [1; 3];
     for (dimension, part) in all.iter_mut().zip(parts) {
-        *dimension = part.trim().parse().map_err(|_| format!("`{part}` is no whole number from 0 to 4294967295"))?;
+        *dimension = number(part.trim(), 0, u64::from(u32::MAX), "")? as u32;
     }
     Ok(Dimensions(all))
+}
+
+/// A whole number in these bounds, of what `unit` says.
+fn number(text: &str, low: u64, high: u64, unit: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no whole number{unit} from {low} to {high}");
+    text.parse().ok().filter(|n| (low..=high).contains(n)).ok_or_else(wrong)
+}
+
+fn shared(text: &str) -> Result<u32, String> {
+    number(text, 0, u64::from(u32::MAX), " of bytes").map(|n| n as u32)
+}
+
+fn stack(text: &str) -> Result<u32, String> {
+    number(text, 0, STACK_MAX, " of bytes").map(|n| n as u32)
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    number(text, 0, THREADS_MAX, "").map(|n| n as usize)
+}
+
+fn seeds(text: &str) -> Result<u64, String> {
+    number(text, 1, SEEDS_MAX, "")
+}
+
+fn steps(text: &str) -> Result<u64, String> {
+    number(text, 0, u64::MAX, " of warp-instructions")
+}
+
+fn trace_steps(text: &str) -> Result<u64, String> {
+    number(text, 1, trace::STEPS_MAX, "")
 }
 
 /// A buffer to show.

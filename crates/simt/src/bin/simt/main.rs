@@ -5,6 +5,7 @@
 //! usage, bad PTX or bad input, with the reason on stderr.
 
 mod command_line;
+mod decimal;
 mod npy;
 mod run;
 mod seeds;
@@ -14,7 +15,7 @@ mod spec;
 mod trace;
 mod values;
 
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -27,19 +28,23 @@ const CLEAN: u8 = 0;
 const FAULTS: u8 = 1;
 const BAD_INPUT: u8 = 2;
 
+/// An exit status, and what became of standard output.
+type Written = (u8, io::Result<()>);
+
 fn main() -> ExitCode {
+    let mut out = BufWriter::new(io::stdout().lock());
     let outcome = match CommandLine::parse().command {
-        Command::Run(request) => run::run(&request),
-        Command::Kernels { file } => list_kernels(&file),
-        Command::Instructions => Ok((CLEAN, simt::instructions::markdown())),
+        Command::Run(request) => run::run(&request, &mut out),
+        Command::Kernels { file } => list_kernels(&file).map(|text| (CLEAN, out.write_all(text.as_bytes()))),
+        Command::Instructions => Ok((CLEAN, out.write_all(simt::instructions::markdown().as_bytes()))),
     };
-    let (status, text) = outcome.unwrap_or_else(|error| {
+    let (status, written) = outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
-        (BAD_INPUT, String::new())
+        (BAD_INPUT, Ok(()))
     });
-    match std::io::stdout().write_all(text.as_bytes()) {
+    match written.and_then(|()| out.flush()) {
         // Whoever read the output has seen enough of it.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             eprintln!("error: standard output: {error}");
             ExitCode::from(BAD_INPUT)
         }
@@ -50,7 +55,8 @@ fn main() -> ExitCode {
 /// Reads and parses a PTX file.
 fn load(file: &Path) -> Result<Program> {
     let name = file.display().to_string();
-    let bytes = std::fs::read(file).with_context(|| name.clone())?;
+    let bytes = std::fs::read(file)
+        .with_context(|| format!("{name}: the PTX file cannot be read (it is looked for from the current folder)"))?;
     let Ok(text) = String::from_utf8(bytes) else {
         anyhow::bail!("{name}: this is a binary file: PTX is text, as `nvcc -ptx` or NVRTC writes it");
     };
@@ -58,7 +64,7 @@ fn load(file: &Path) -> Result<Program> {
 }
 
 /// One line a kernel: its name and its parameters.
-fn list_kernels(file: &Path) -> Result<(u8, String)> {
+fn list_kernels(file: &Path) -> Result<String> {
     let program = load(file)?;
     let mut text = String::new();
     for name in program.kernel_names() {
@@ -67,5 +73,5 @@ fn list_kernels(file: &Path) -> Result<(u8, String)> {
         text += &format!("{name}({})\n", parameters.join(", "));
     }
     anyhow::ensure!(!text.is_empty(), "{}: no kernel (.entry) in this file", file.display());
-    Ok((CLEAN, text))
+    Ok(text)
 }

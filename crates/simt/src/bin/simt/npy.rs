@@ -4,12 +4,15 @@ use crate::values::Type;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
+/// No header is longer that describes an array of numbers: NumPy itself refuses to read one of more than 10,000 bytes.
+pub const HEADER_BYTES_MAX: u64 = 1 << 16;
+
 pub fn is_npy(file: &[u8]) -> bool {
     file.starts_with(MAGIC)
 }
 
-/// The elements, if they are of type `ty` and in one dimension's order.
-pub fn data(file: &[u8], ty: Type) -> Result<&[u8], String> {
+/// The elements, if there are `len` of type `ty`, in one dimension's order.
+pub fn data(file: &[u8], ty: Type, len: u64) -> Result<&[u8], String> {
     let cut = || "the file ends inside its header".to_owned();
     // Version 1 counts the header in 2 bytes, versions 2 and 3 in 4.
     let major = *file.get(MAGIC.len()).ok_or_else(cut)?;
@@ -32,7 +35,21 @@ pub fn data(file: &[u8], ty: Type) -> Result<&[u8], String> {
     if field(&header, "fortran_order") == Some("True") {
         return Err("is stored column by column: save np.ascontiguousarray(x) instead".into());
     }
+    let shape = shape(&header).ok_or("its header has no shape")?;
+    if shape != Some(len) {
+        let dimensions = header.split_once("'shape'").and_then(|(_, rest)| Some(rest.split_once(')')?.0));
+        let dimensions = dimensions.map_or("", |text| text.trim_start_matches([':', ' ']));
+        return Err(format!("its shape is {dimensions}), {len} elements are asked for"));
+    }
     Ok(&file[end..])
+}
+
+/// How many elements the header says there are; `None` inside if that is no number of elements.
+fn shape(header: &str) -> Option<Option<u64>> {
+    let inside = header.split_once("'shape'")?.1.trim_start().strip_prefix(':')?.trim_start().strip_prefix('(')?;
+    let (inside, _) = inside.split_once(')')?;
+    let dimensions = inside.split(',').map(str::trim).filter(|dimension| !dimension.is_empty());
+    Some(dimensions.map(|dimension| dimension.parse().ok()).try_fold(1_u64, |all, n| all.checked_mul(n?)))
 }
 
 /// The text of one field of the header, which is a Python dictionary.
@@ -59,7 +76,7 @@ mod tests {
         let header = "{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }";
         let i32s = Type::parse("i32").unwrap();
         for version in [1, 2, 3] {
-            assert_eq!(data(&file(version, header, &[1, 0, 0, 0]), i32s).unwrap(), [1, 0, 0, 0]);
+            assert_eq!(data(&file(version, header, &[1, 0, 0, 0]), i32s, 1).unwrap(), [1, 0, 0, 0]);
         }
     }
 
@@ -69,12 +86,19 @@ mod tests {
         let good = file(1, header, &[0; 8]);
         let f64s = Type::parse("f64").unwrap();
         for length in 0..good.len() - 8 {
-            assert!(!is_npy(&good[..length]) || data(&good[..length], f64s).is_err(), "cut at {length}");
+            assert!(!is_npy(&good[..length]) || data(&good[..length], f64s, 1).is_err(), "cut at {length}");
         }
-        assert!(data(&good, Type::parse("i32").unwrap()).unwrap_err().contains("type <f8"));
+        assert!(data(&good, Type::parse("i32").unwrap(), 1).unwrap_err().contains("type <f8"));
         let swapped = file(1, &header.replace('<', ">"), &[0; 8]);
-        assert!(data(&swapped, f64s).unwrap_err().contains(">f8"));
+        assert!(data(&swapped, f64s, 1).unwrap_err().contains(">f8"));
         let columns = file(1, &header.replace("False", "True"), &[0; 8]);
-        assert!(data(&columns, f64s).unwrap_err().contains("column"));
+        assert!(data(&columns, f64s, 1).unwrap_err().contains("column"));
+        for shape in ["(-1,)", "(99999999999999999999,)", "(2,)", "(1, 0)", "(4294967296, 4294967296)"] {
+            let other = file(1, &header.replace("(1,)", shape), &[0; 8]);
+            assert!(data(&other, f64s, 1).unwrap_err().contains(shape), "{shape}");
+        }
+        for shape in ["()", "(1, 1)"] {
+            assert!(data(&file(1, &header.replace("(1,)", shape), &[0; 8]), f64s, 1).is_ok(), "{shape}");
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! `simt run`: arguments to memory, a launch, and what it left.
 
+use std::io::Write;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use simt::{Kernel, Launch, Memory, Options, Outcome, Schedule};
+use simt::{Fault, Kernel, Launch, LoadError, Memory, Options, Outcome, Schedule, report};
 
 use crate::command_line::Request;
 use crate::show::{self, Output, Shown};
 use crate::spec::{Kind, Spec, contents};
-use crate::{CLEAN, FAULTS, load, seeds, trace};
+use crate::{BAD_INPUT, CLEAN, FAULTS, Written, load, seeds, sources, trace};
 
 /// One launch that was run, and the memory that it left.
 pub struct Ran {
@@ -21,12 +22,16 @@ pub struct Ran {
     pub seconds: f64,
 }
 
-/// Runs the kernel; the exit status and what goes to standard output.
-pub fn run(request: &Request) -> Result<(u8, String)> {
+/// Runs the kernel and writes what came of it to `out`; the exit status.
+pub fn run(request: &Request, out: &mut dyn Write) -> Result<Written> {
     let program = load(&request.file)?;
-    let kernel = program.kernel(&request.kernel)?;
+    let kernel = match program.kernel(&request.kernel) {
+        Err(LoadError::Unsupported { fault: Some(fault), .. }) => return Ok(refuse(request, &fault, out)),
+        kernel => kernel?,
+    };
     check_arguments(&kernel, &request.args)?;
-    let prints = prints(request)?;
+    let outputs = outputs(request)?;
+    let trace = request.trace.as_deref().map(|path| trace::create(request, path)).transpose()?;
     let (ran, seeds) = match request.seeds {
         None => (launch(request, &kernel, request.schedule)?, None),
         Some(count) => {
@@ -34,15 +39,28 @@ pub fn run(request: &Request) -> Result<(u8, String)> {
             (ran, Some(seeds))
         }
     };
-    let traced = match (&request.trace, &ran.outcome.trace) {
-        (Some(path), Some(steps)) => Some(trace::write(path, steps)?),
-        _ => None,
+    let traced = match (trace, &ran.outcome.trace) {
+        (Some(file), Some(steps)) => file.write(steps),
+        _ => Ok(None),
     };
-    let outputs = read_back(&ran, &prints)?;
+    // What was found is shown even where the trace could not be kept.
+    let not_traced = traced.as_ref().err().map(|error| format!("{error:#}"));
     let is_clean = ran.outcome.faults.is_empty() && seeds.as_ref().is_none_or(|seeds| seeds.first.is_none());
-    let shown = Shown { request, ran: &ran, outputs, seeds: seeds.as_ref(), traced };
-    let text = if request.json { show::json(&shown) } else { show::text(&shown) };
-    Ok((if is_clean { CLEAN } else { FAULTS }, text))
+    let shown = Shown { request, ran: &ran, outputs, seeds: seeds.as_ref(), traced: traced.unwrap_or_default() };
+    let written = if request.json { show::json(&shown, out) } else { show::text(&shown, out) };
+    if let Some(error) = not_traced {
+        eprintln!("error: {error}");
+        return Ok((BAD_INPUT, written));
+    }
+    Ok((if is_clean { CLEAN } else { FAULTS }, written))
+}
+
+/// The kernel has an instruction that the simulator does not know: nothing runs.
+fn refuse(request: &Request, fault: &Fault, out: &mut dyn Write) -> Written {
+    let source = |name: &str| sources::text(&request.file, name);
+    eprintln!("{}", report::render(fault, &source));
+    let written = if request.json { show::json_refused(request, fault, out) } else { Ok(()) };
+    (BAD_INPUT, written)
 }
 
 /// Fills the buffers and launches the kernel once.
@@ -123,15 +141,9 @@ fn bind(memory: &mut Memory, args: &[Spec]) -> Result<Vec<Vec<u8>>> {
     Ok(bound)
 }
 
-/// A buffer to show: which argument, and how many of its elements.
-struct Wanted<'a> {
-    place: usize,
-    spec: &'a Spec,
-    count: usize,
-}
-
-fn prints(request: &Request) -> Result<Vec<Wanted<'_>>> {
-    let mut wanted = Vec::new();
+/// The buffers that are to be shown.
+fn outputs(request: &Request) -> Result<Vec<Output>> {
+    let mut outputs: Vec<Output> = Vec::new();
     for print in &request.print {
         let name = &print.name;
         let Some(place) = request.args.iter().position(|spec| spec.name == *name) else {
@@ -143,26 +155,18 @@ fn prints(request: &Request) -> Result<Vec<Wanted<'_>>> {
         let len = usize::try_from(len).context("length")?;
         let count = print.count.unwrap_or(len);
         ensure!(count <= len, "--print {name}:{count}: it has {len} elements");
-        wanted.push(Wanted { place, spec, count });
-    }
-    Ok(wanted)
-}
-
-fn read_back(ran: &Ran, wanted: &[Wanted<'_>]) -> Result<Vec<Output>> {
-    let mut outputs = Vec::new();
-    for Wanted { place, spec, count } in wanted {
-        let bytes = ran.bytes(*place, count * spec.ty.bytes())?;
-        outputs.push(Output { name: spec.name.clone(), ty: spec.ty, bytes });
+        ensure!(outputs.iter().all(|output| output.place != place), "--print {name}: it is asked for twice");
+        outputs.push(Output { name: name.clone(), ty: spec.ty, place, count });
     }
     Ok(outputs)
 }
 
 impl Ran {
-    /// The first `len` bytes of the buffer that is argument number `place`.
-    pub fn bytes(&self, place: usize, len: usize) -> Result<Vec<u8>> {
+    /// `len` bytes from byte `from` on of the buffer that is argument number `place`.
+    pub fn bytes(&self, place: usize, from: usize, len: usize) -> Result<Vec<u8>> {
         let address = <[u8; 8]>::try_from(self.args[place].as_slice()).map(u64::from_le_bytes)?;
         let mut bytes = vec![0; len];
-        self.memory.read(address, &mut bytes)?;
+        self.memory.read(address + from as u64, &mut bytes)?;
         Ok(bytes)
     }
 }

@@ -66,7 +66,7 @@ fn buffers(request: &Request, ran: &Ran) -> Result<Vec<Vec<u8>>> {
     let bytes = |(place, spec): (usize, &crate::spec::Spec)| match spec.kind {
         Kind::Scalar(_) => Ok(Vec::new()),
         Kind::Buffer { len, .. } => {
-            ran.bytes(place, usize::try_from(len).context("length")?.saturating_mul(spec.ty.bytes()))
+            ran.bytes(place, 0, usize::try_from(len).context("length")?.saturating_mul(spec.ty.bytes()))
         }
     };
     request.args.iter().enumerate().map(bytes).collect()
@@ -106,6 +106,12 @@ impl Seeds {
             })
         });
         json!({ "asked": self.asked, "ran": self.ran, "first": first })
+    }
+
+    /// What speaks against the kernel though the run that is shown has no fault.
+    pub fn verdict(&self) -> Option<&'static str> {
+        let differs = self.first.as_ref().is_some_and(|first| first.difference.is_some());
+        differs.then_some("it leaves other values than the run without a seed: see `seeds` above")
     }
 
     /// Lines for people, each with its label.

@@ -1,10 +1,13 @@
 //! What a run prints: one JSON object, or text for people.
+//!
+//! Buffers are read and written a piece at a time, so that showing one takes no memory beside its own.
 
-use std::fmt::Write;
+use std::io::{self, Write};
 
-use serde_json::{Map, Value, json};
+use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::Value;
 use simt::counters::{METRICS, grouped};
-use simt::{Outcome, report};
+use simt::{Counters, Fault, LineCounters, report};
 
 use crate::command_line::Request;
 use crate::run::Ran;
@@ -12,17 +15,16 @@ use crate::seeds::Seeds;
 use crate::sources;
 use crate::values::Type;
 
-/// A buffer after the launch.
+/// Elements of a buffer that are read at a time.
+const PIECE_ELEMENTS: usize = 1 << 13;
+
+/// A buffer after the launch, or its first elements.
 pub struct Output {
     pub name: String,
     pub ty: Type,
-    pub bytes: Vec<u8>,
-}
-
-impl Output {
-    fn elements(&self) -> impl Iterator<Item = &[u8]> {
-        self.bytes.chunks_exact(self.ty.bytes())
-    }
+    /// Which argument it is.
+    pub place: usize,
+    pub count: usize,
 }
 
 /// Everything there is to show.
@@ -36,93 +38,204 @@ pub struct Shown<'a> {
     pub traced: Option<String>,
 }
 
+impl Output {
+    /// The bytes of its elements, piece by piece.
+    fn pieces<'a>(&'a self, ran: &'a Ran) -> impl Iterator<Item = anyhow::Result<Vec<u8>>> + 'a {
+        let bytes = self.ty.bytes();
+        (0..self.count).step_by(PIECE_ELEMENTS).map(move |first| {
+            let elements = PIECE_ELEMENTS.min(self.count - first);
+            ran.bytes(self.place, first * bytes, elements * bytes)
+        })
+    }
+
+    fn text(&self, ran: &Ran, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "\n{} = [", self.name)?;
+        let mut between = "";
+        for piece in self.pieces(ran) {
+            for element in piece.map_err(io::Error::other)?.chunks_exact(self.ty.bytes()) {
+                write!(out, "{between}{}", self.ty.display(element))?;
+                between = ", ";
+            }
+        }
+        writeln!(out, "]")
+    }
+}
+
+/// A buffer as JSON: its elements.
+struct Elements<'a>(&'a Output, &'a Ran);
+
+impl Serialize for Elements<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Elements(output, ran) = self;
+        let mut seq = serializer.serialize_seq(Some(output.count))?;
+        for piece in output.pieces(ran) {
+            for element in piece.map_err(S::Error::custom)?.chunks_exact(output.ty.bytes()) {
+                seq.serialize_element(&output.ty.json(element))?;
+            }
+        }
+        seq.end()
+    }
+}
+
+/// The buffers, by name.
+struct Outputs<'a>(&'a Shown<'a>);
+
+impl Serialize for Outputs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.outputs.len()))?;
+        for output in &self.0.outputs {
+            map.serialize_entry(&output.name, &Elements(output, self.0.ran))?;
+        }
+        map.end()
+    }
+}
+
+/// The counters of one line.
+struct Line<'a>(&'a LineCounters);
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("file", &self.0.file)?;
+        map.serialize_entry("line", &self.0.line)?;
+        map.serialize_entry("counters", &self.0.counters)?;
+        map.end()
+    }
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let outcome = &self.ran.outcome;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("kernel", &self.request.kernel)?;
+        map.serialize_entry("schedule", &self.ran.schedule.to_string())?;
+        map.serialize_entry("outputs", &Outputs(self))?;
+        map.serialize_entry("counters", &outcome.counters)?;
+        map.serialize_entry("faults", &outcome.faults)?;
+        map.serialize_entry("warp_instructions", &outcome.counters.inst_executed)?;
+        map.serialize_entry("seconds", &self.ran.seconds)?;
+        map.serialize_entry("lines", &outcome.lines.iter().map(Line).collect::<Vec<_>>())?;
+        if let Some(seeds) = self.seeds {
+            map.serialize_entry("seeds", &seeds.json())?;
+        }
+        if !outcome.printed.is_empty() || outcome.prints_dropped > 0 {
+            map.serialize_entry("printed", &outcome.printed)?;
+            map.serialize_entry("prints_dropped", &outcome.prints_dropped)?;
+        }
+        map.end()
+    }
+}
+
 /// One object on one line.
-pub fn json(shown: &Shown<'_>) -> String {
-    let outcome = &shown.ran.outcome;
-    let counters = &outcome.counters;
-    let outputs: Map<String, Value> = shown
-        .outputs
-        .iter()
-        .map(|output| (output.name.clone(), output.elements().map(|e| output.ty.json(e)).collect()))
-        .collect();
-    let mut object = json!({
-        "kernel": shown.request.kernel,
-        "schedule": shown.ran.schedule.to_string(),
-        "outputs": outputs,
-        "counters": counters,
-        "faults": outcome.faults,
-        "warp_instructions": counters.inst_executed,
-        "seconds": shown.ran.seconds,
+pub fn json(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, shown)?;
+    writeln!(out)
+}
+
+/// The object of a kernel that was refused when it was loaded: the fault, and nothing ran.
+pub fn json_refused(request: &Request, fault: &Fault, out: &mut dyn Write) -> io::Result<()> {
+    let object = serde_json::json!({
+        "kernel": request.kernel,
+        "schedule": request.schedule.to_string(),
+        "outputs": {},
+        "counters": Counters::default(),
+        "faults": [fault],
+        "warp_instructions": 0,
+        "seconds": 0.0,
+        "lines": Value::Array(Vec::new()),
     });
-    if let Some(seeds) = shown.seeds {
-        object["seeds"] = seeds.json();
-    }
-    if !outcome.printed.is_empty() || outcome.prints_dropped > 0 {
-        object["printed"] = outcome.printed.as_str().into();
-        object["prints_dropped"] = outcome.prints_dropped.into();
-    }
-    format!("{object}\n")
+    writeln!(out, "{object}")
 }
 
 /// What the kernel printed, a table of the counters that are not 0, the outputs asked for, then the faults.
-pub fn text(shown: &Shown<'_>) -> String {
+pub fn text(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     let request = shown.request;
     let outcome = &shown.ran.outcome;
-    let mut text = outcome.printed.clone();
-    if !text.is_empty() {
-        text += if text.ends_with('\n') { "\n" } else { "\n\n" };
+    head(shown, out)?;
+    counters(&outcome.counters, "", out)?;
+    if request.lines {
+        lines(request, &outcome.lines, out)?;
+    }
+    for output in &shown.outputs {
+        output.text(shown.ran, out)?;
+    }
+    let faults = &outcome.faults;
+    if !faults.is_empty() {
+        let source = |name: &str| sources::text(&request.file, name);
+        write!(out, "\n{}", report::render_all(faults, &source))?;
+    }
+    let found = match faults.len() {
+        0 => "no faults found".to_owned(),
+        1 => "1 fault found".to_owned(),
+        n => format!("{n} faults found"),
+    };
+    // That results differ is no fault of one run, and no clean bill either.
+    match shown.seeds.and_then(Seeds::verdict) {
+        Some(verdict) => writeln!(out, "\n{found} in this run, but {verdict}"),
+        None => writeln!(out, "\n{found}"),
+    }
+}
+
+/// What was run, and what the kernel printed.
+fn head(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let (request, outcome) = (shown.request, &shown.ran.outcome);
+    out.write_all(outcome.printed.as_bytes())?;
+    if !outcome.printed.is_empty() {
+        out.write_all(if outcome.printed.ends_with('\n') { b"\n" } else { b"\n\n" })?;
     }
     if outcome.prints_dropped > 0 {
         let dropped = grouped(outcome.prints_dropped);
-        let _ = writeln!(text, "(1 MiB of output: {dropped} more calls of printf are not shown)\n");
+        writeln!(out, "(1 MiB of output: {dropped} more calls of printf are not shown)\n")?;
     }
-    let _ = writeln!(text, "kernel    {} of {}", request.kernel, request.file.display());
+    writeln!(out, "kernel    {} of {}", request.kernel, request.file.display())?;
     let (grid, block) = (dimensions(request.grid.0), dimensions(request.block.0));
-    let _ = writeln!(text, "launch    grid {grid}, block {block}, schedule {}", shown.ran.schedule);
-    let _ = writeln!(
-        text,
+    writeln!(out, "launch    grid {grid}, block {block}, schedule {}", shown.ran.schedule)?;
+    writeln!(
+        out,
         "simulated {} warp instructions in {} of this computer's time\n",
         grouped(outcome.counters.inst_executed),
         duration(shown.ran.seconds)
-    );
+    )?;
     if let Some(seeds) = shown.seeds {
-        let _ = writeln!(text, "{}", seeds.text());
+        writeln!(out, "{}", seeds.text())?;
     }
     if let Some(traced) = &shown.traced {
-        let _ = writeln!(text, "{traced}");
+        writeln!(out, "{traced}")?;
     }
-    counters(&mut text, outcome);
-    for output in &shown.outputs {
-        let elements: Vec<String> = output.elements().map(|e| output.ty.display(e)).collect();
-        let _ = writeln!(text, "\n{} = [{}]", output.name, elements.join(", "));
-    }
-    let faults = &outcome.faults;
-    if faults.is_empty() {
-        text += "\nno faults found\n";
-        return text;
-    }
-    let source = |name: &str| sources::text(&request.file, name);
-    let _ = write!(text, "\n{}", report::render_all(faults, &source));
-    let _ = writeln!(
-        text,
-        "\n{} found",
-        if faults.len() == 1 { "1 fault".into() } else { format!("{} faults", faults.len()) }
-    );
-    text
+    Ok(())
 }
 
-fn counters(text: &mut String, outcome: &Outcome) {
-    let counters = &outcome.counters;
+/// A table of the counters that are not 0.
+fn counters(counters: &Counters, indent: &str, out: &mut dyn Write) -> io::Result<()> {
     let shown: Vec<_> = METRICS.iter().filter(|metric| (metric.value)(counters) != 0.0).collect();
     let values: Vec<String> = shown.iter().map(|metric| metric.display(counters)).collect();
     let key_width = shown.iter().map(|metric| metric.key.len()).max().unwrap_or(0);
     let value_width = values.iter().map(String::len).max().unwrap_or(0);
     for (metric, value) in shown.iter().zip(values) {
-        let _ = writeln!(text, "{value:>value_width$}  {:key_width$}  {}", metric.key, metric.plain);
+        writeln!(out, "{indent}{value:>value_width$}  {:key_width$}  {}", metric.key, metric.plain)?;
     }
-    if shown.len() < METRICS.len() {
-        text.push_str("every other counter is 0\n");
+    if shown.len() < METRICS.len() && indent.is_empty() {
+        writeln!(out, "every other counter is 0")?;
     }
+    Ok(())
+}
+
+/// For each line of the source, in order, the counters that are not 0.
+fn lines(request: &Request, lines: &[LineCounters], out: &mut dyn Write) -> io::Result<()> {
+    let (mut file, mut text) = ("", None);
+    for line in lines {
+        if line.line == 0 {
+            writeln!(out, "\ninstructions without a line of the source (compile with -lineinfo)")?;
+        } else {
+            if file != line.file {
+                (file, text) = (&line.file, sources::text(&request.file, &line.file));
+            }
+            let code = text.as_deref().and_then(|text| report::nth_line(text, line.line)).unwrap_or_default();
+            writeln!(out, "\n{}:{}  {}", line.file, line.line, code.trim_start())?;
+        }
+        counters(&line.counters, "  ", out)?;
+    }
+    Ok(())
 }
 
 /// `3.2 s`, or `0.4 ms` below a second.

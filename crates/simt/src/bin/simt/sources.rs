@@ -2,20 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-/// The text of `name`, as a report names it. It is looked for from the current folder, then from the PTX file's folder and
-/// the ones above it, then beside the PTX file.
+/// The text of `name`, as a report names it. It is looked for from the current folder, then beside the PTX file, then from the PTX
+/// file's folder and, where the name has folders of its own, from the ones above it: a bare name there would be of another file. What
+/// is no UTF-8 is shown as far as it is ASCII.
 pub fn text(ptx_file: &Path, name: &str) -> Option<String> {
-    candidates(ptx_file, Path::new(name)).into_iter().find_map(|path| std::fs::read_to_string(path).ok())
+    let bytes = candidates(ptx_file, Path::new(name)).into_iter().find_map(|path| std::fs::read(path).ok())?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn candidates(ptx_file: &Path, name: &Path) -> Vec<PathBuf> {
     let mut paths = vec![name.to_path_buf()];
-    let Ok(ptx_file) = std::path::absolute(ptx_file) else { return paths };
-    if name.is_relative() {
-        paths.extend(ptx_file.ancestors().skip(1).map(|folder| folder.join(name)));
-    }
     if let (Some(folder), Some(base)) = (ptx_file.parent(), name.file_name()) {
         paths.push(folder.join(base));
+    }
+    let Ok(ptx_file) = std::path::absolute(ptx_file) else { return paths };
+    if name.is_relative() && name.components().count() > 1 {
+        paths.extend(ptx_file.ancestors().skip(1).map(|folder| folder.join(name)));
     }
     paths
 }

@@ -1,6 +1,8 @@
 //! SPEC: one argument of the kernel, as the command line gives it.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -37,10 +39,17 @@ impl Spec {
     /// Reads a SPEC; errors say which part is wrong.
     pub fn parse(text: &str) -> Result<Spec, String> {
         let shape = "it is NAME=TYPE[LEN]:INIT for a buffer or NAME=TYPE:VALUE for a scalar";
-        let (name, rest) = text.split_once('=').ok_or(shape)?;
+        let no_spec = || match text.ends_with(".ptx") {
+            true => format!("{shape}; the PTX file stands before `--arg`"),
+            false => shape.to_owned(),
+        };
+        let (name, rest) = text.split_once('=').ok_or_else(no_spec)?;
         let (ty, value) = rest.split_once(':').ok_or(shape)?;
         if name.is_empty() {
             return Err(format!("a name is missing: {shape}"));
+        }
+        if name.contains(':') {
+            return Err(format!("`{name}` has a colon, which `--print NAME:COUNT` could not tell from its own"));
         }
         let (ty, len) = match ty.split_once('[') {
             None => (ty, None),
@@ -110,19 +119,30 @@ pub fn contents(spec: &Spec, len: u64, init: &Init) -> Result<Vec<u8>> {
             let written = usize::try_from(*written).ok().filter(|written| *written <= bytes).with_context(what)?;
             Ok(vec![0; written])
         }
-        Init::File(path) => {
-            let what = format!("{}: {}", spec.name, path.display());
-            let file = std::fs::read(path).with_context(|| what.clone())?;
-            let data = if npy::is_npy(&file) {
-                npy::data(&file, spec.ty).map_err(anyhow::Error::msg).with_context(|| what.clone())?
-            } else {
-                &file
-            };
-            let (held, ty) = (data.len(), spec.ty.name());
-            ensure!(held == bytes, "{what}: holds {held} bytes of data, {len} elements of {ty} need {bytes}");
-            Ok(data.to_vec())
-        }
+        Init::File(path) => from_file(spec, len, bytes, path),
     }
+}
+
+/// The `bytes` bytes of `len` elements that a file holds, bare or as NumPy writes them.
+fn from_file(spec: &Spec, len: u64, bytes: usize, path: &Path) -> Result<Vec<u8>> {
+    let what = format!("{}: {}", spec.name, path.display());
+    let unread = || format!("{what}: the file cannot be read (it is looked for from the current folder)");
+    // Opening a pipe waits for whoever writes to it.
+    let is_file = std::fs::metadata(path).with_context(unread)?.is_file();
+    ensure!(is_file, "{what}: is no regular file: data comes from a file of known length");
+    let file = File::open(path).with_context(unread)?;
+    let mut held = Vec::new();
+    let most = (bytes as u64).saturating_add(npy::HEADER_BYTES_MAX + 1);
+    file.take(most).read_to_end(&mut held).with_context(unread)?;
+    let data = if npy::is_npy(&held) {
+        npy::data(&held, spec.ty, len).map_err(anyhow::Error::msg).with_context(|| what.clone())?
+    } else {
+        &held
+    };
+    let (ty, more) = (spec.ty.name(), if held.len() as u64 == most { "at least " } else { "" });
+    let held = data.len();
+    ensure!(held == bytes, "{what}: holds {more}{held} bytes of data, {len} elements of {ty} need {bytes}");
+    Ok(data.to_vec())
 }
 
 #[cfg(test)]
@@ -157,6 +177,8 @@ mod tests {
             ("in", "NAME=TYPE"),
             ("in=i32", "NAME=TYPE"),
             ("=i32:1", "name is missing"),
+            ("k.ptx", "the PTX file stands before"),
+            ("a:1=i32:1", "`a:1` has a colon"),
             ("in=i33:1", "no type `i33`"),
             ("in=i32[10:zero", "`]` is missing"),
             ("in=i32[ten]:zero", "is no length"),

@@ -1,12 +1,14 @@
 //! `simt run --trace`: which steps are recorded, and the file that they go to.
 
-use std::io::BufWriter;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use simt::trace::{Options, Trace};
 
 use crate::command_line::Request;
+use crate::spec::{Init, Kind};
 
 /// Steps of a block when nothing else is asked for.
 pub const STEPS: u64 = 20_000;
@@ -70,15 +72,48 @@ pub fn options(request: &Request) -> Result<Option<Options>> {
     Ok(Some(Options { first_block: first, blocks, warps, steps_per_block_max: steps }))
 }
 
-/// Writes the trace; a line for people about what is in the file.
-pub fn write(path: &Path, trace: &Trace) -> Result<String> {
-    let name = path.display();
-    let what = || name.to_string();
-    let file = std::fs::File::create(path).with_context(what)?;
-    serde_json::to_writer(BufWriter::new(file), trace).with_context(what)?;
-    let kept = trace.steps.len();
-    Ok(match trace.dropped_steps {
-        0 => format!("trace     {kept} steps in {name}\n"),
-        dropped => format!("trace     {kept} steps in {name}, cut off: --trace-steps keeps {dropped} more out\n"),
-    })
+/// The file that the trace goes to, open before anything has run.
+pub struct TraceFile {
+    name: String,
+    file: File,
+    /// What is added to the line about the trace.
+    remark: String,
+}
+
+/// Opens the file of the trace, which must be none of the files that are read.
+pub fn create(request: &Request, path: &Path) -> Result<TraceFile> {
+    let name = path.display().to_string();
+    let data = request.args.iter().filter_map(|spec| match &spec.kind {
+        Kind::Buffer { init: Init::File(path), .. } => Some(path.as_path()),
+        _ => None,
+    });
+    let written = std::fs::canonicalize(path).ok();
+    for read in std::iter::once(request.file.as_path()).chain(data) {
+        let same = written.is_some() && std::fs::canonicalize(read).ok() == written;
+        ensure!(!same, "--trace {name}: that is the file {} itself, which would be lost", read.display());
+    }
+    options(request)?;
+    let file = File::create(path).with_context(|| format!("--trace {name}: the file cannot be written"))?;
+    let grid = request.grid.0.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
+    let Blocks { first, count } = request.trace_blocks;
+    let remark =
+        if first.saturating_add(count) > grid { format!("; the grid has {grid} blocks") } else { String::new() };
+    Ok(TraceFile { name, file, remark })
+}
+
+impl TraceFile {
+    /// Writes the trace; a line for people about what is in the file.
+    pub fn write(self, trace: &Trace) -> Result<Option<String>> {
+        let TraceFile { name, file, remark } = self;
+        let what = || format!("--trace {name}: the trace could not be written");
+        let mut file = BufWriter::new(file);
+        serde_json::to_writer(&mut file, trace).map_err(std::io::Error::from).with_context(what)?;
+        file.flush().with_context(what)?;
+        let kept = trace.steps.len();
+        let cut = match trace.dropped_steps {
+            0 => String::new(),
+            dropped => format!(", cut off: --trace-steps keeps {dropped} more out"),
+        };
+        Ok(Some(format!("trace     {kept} steps in {name}{cut}{remark}\n")))
+    }
 }

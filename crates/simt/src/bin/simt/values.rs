@@ -3,6 +3,8 @@
 use half::{bf16, f16};
 use serde_json::{Number, Value};
 
+use crate::decimal;
+
 /// An element type of a SPEC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
@@ -70,11 +72,11 @@ impl Type {
             Type::Int { bits, signed } => {
                 let wrong = || format!("`{text}` is no {}", self.name());
                 let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
-                let value = match digits.strip_prefix("0x") {
-                    Some(hex) => i128::from_str_radix(hex, 16),
-                    None => digits.parse::<i128>(),
-                };
-                let value = value.map(|value| if negative { -value } else { value }).map_err(|_| wrong())?;
+                let (digits, radix) = digits.strip_prefix("0x").map_or((digits, 10), |hex| (hex, 16));
+                // A sign of its own would be a second one.
+                let value = Some(digits).filter(|digits| digits.chars().all(|digit| digit.is_digit(radix)));
+                let value = value.and_then(|digits| i128::from_str_radix(digits, radix).ok()).ok_or_else(wrong)?;
+                let value = if negative { -value } else { value };
                 let (low, high) = if signed { (-(1_i128 << (bits - 1)), 1 << (bits - 1)) } else { (0, 1_i128 << bits) };
                 if !(low..high).contains(&value) {
                     return Err(format!("{text} does not fit {}, which goes from {low} to {}", self.name(), high - 1));
@@ -83,8 +85,27 @@ impl Type {
             }
             _ => {
                 let value = text.parse::<f64>().map_err(|_| format!("`{text}` is no {}", self.name()))?;
-                Ok(self.of_f64(value))
+                let bytes = match self {
+                    Type::F32 => text.parse::<f32>().unwrap_or(value as f32).to_le_bytes().to_vec(),
+                    Type::F16 | Type::Bf16 => self.of_f64(decimal::exact(text, value)),
+                    _ => self.of_f64(value),
+                };
+                // A word for infinity has no digit.
+                if self.float(&bytes).is_infinite() && text.contains(|c: char| c.is_ascii_digit()) {
+                    return Err(format!("{text} does not fit {}: the largest is {:e}", self.name(), self.largest()));
+                }
+                Ok(bytes)
             }
+        }
+    }
+
+    /// The largest finite float of the type.
+    fn largest(self) -> f64 {
+        match self {
+            Type::F16 => f16::MAX.to_f64(),
+            Type::Bf16 => bf16::MAX.to_f64(),
+            Type::F32 => f32::MAX.into(),
+            _ => f64::MAX,
         }
     }
 
@@ -100,8 +121,8 @@ impl Type {
 
     fn of_f64(self, value: f64) -> Vec<u8> {
         match self {
-            Type::F16 => f16::from_f64(value).to_le_bytes().to_vec(),
-            Type::Bf16 => bf16::from_f64(value).to_le_bytes().to_vec(),
+            Type::F16 => f16::from_f32(decimal::odd(value)).to_le_bytes().to_vec(),
+            Type::Bf16 => bf16::from_f32(decimal::odd(value)).to_le_bytes().to_vec(),
             Type::F32 => (value as f32).to_le_bytes().to_vec(),
             Type::F64 => value.to_le_bytes().to_vec(),
             Type::Int { .. } => (value as i64).to_le_bytes()[..self.bytes()].to_vec(),
@@ -249,5 +270,31 @@ mod tests {
         assert!(ty("i32").bytes_of("1.5").unwrap_err().contains("is no i32"));
         assert_eq!(ty("i8").bytes_of("-128").unwrap(), [0x80]);
         assert_eq!(ty("u32").bytes_of("0xff").unwrap(), [0xFF, 0, 0, 0]);
+        for twice in ["--5", "-0x-5", "0x+5", "+5", "-+5"] {
+            assert!(ty("i32").bytes_of(twice).unwrap_err().contains("is no i32"), "{twice}");
+        }
+        for (name, text) in [("f16", "65520"), ("bf16", "3.4e38"), ("f32", "1e400"), ("f64", "-1e400")] {
+            assert!(ty(name).bytes_of(text).unwrap_err().contains("does not fit"), "{name} {text}");
+        }
+        assert_eq!(ty("f16").bytes_of("65519.99").unwrap(), f16::MAX.to_le_bytes());
+    }
+
+    /// A double between a text and a half may lie where two halves are as near, though the text does not.
+    #[test]
+    fn a_float_is_the_one_nearest_to_the_text() {
+        let shown = |name: &str, text: &str| ty(name).display(&ty(name).bytes_of(text).unwrap());
+        for (name, text, nearest) in [
+            ("bf16", "1.0039062500000002220446e0", "1.0078125"),
+            ("bf16", "1.00390625000000000000000000001", "1.0078125"),
+            ("bf16", "0.0100390624999999999999999999999E2", "1"),
+            ("bf16", "1.00390625", "1"),
+            ("f16", "1.00048828125000022204", "1.0009766"),
+            ("f16", "-1.00048828125000000000000000000000000000001", "-1.0009766"),
+            ("f16", "-1.000488281249999999999999999999999999999", "-1"),
+            ("f16", "1.00146484375", "1.0019531"),
+            ("f32", "1.00000005960464477539062500000000001", "1.0000001"),
+        ] {
+            assert_eq!(shown(name, text), nearest, "{name} {text}");
+        }
     }
 }
