@@ -381,7 +381,7 @@ pub struct SharedVariable {
     pub offset: u32,
     /// Size in bytes; for the dynamic part 0 until launch.
     pub bytes: u32,
-    /// Element size in bytes for reports.
+    /// Element size in bytes as the PTX declares it: 1 for what may be an array of anything.
     pub element_bytes: u32,
 }
 

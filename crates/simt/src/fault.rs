@@ -148,6 +148,8 @@ pub struct Fault {
     pub site: Site,
     /// The other site, where two are involved (the earlier access; where the missing threads are).
     pub other: Option<Site>,
+    /// What to try: of its kind, or more to the point.
+    pub remedy: &'static str,
     /// How many times it was seen, this one included.
     pub count: u64,
 }

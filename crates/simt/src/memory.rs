@@ -207,16 +207,38 @@ impl Memory {
                 return element_past(&buffer.name, buffer.bytes, past, buffer.element_bytes);
             }
         }
-        if let Some((slot, offset)) = slot_of(address)
-            && let Some(Some(next)) = self.slots.get(slot + 1)
-        {
-            let before = (1u64 << SLOT_BITS) - offset;
-            return format!("{before} bytes before the start of {}", next.name);
+        if let Some((next, before)) = self.after(address) {
+            return element_before(&next.name, before, next.element_bytes);
         }
-        if address < 1 << SLOT_BITS {
+        if self.is_null(address) {
             return format!("address {address:#x}, a null pointer plus {address} bytes");
         }
         format!("address {address:#x}, which no buffer holds")
+    }
+
+    /// The buffer that starts shortly after `address`, which is in none, and how many bytes after.
+    fn after(&self, address: u64) -> Option<(&Buffer, u64)> {
+        let slot = ((address >> SLOT_BITS) + 1).checked_sub(FIRST_SLOT)?;
+        let before = (1 << SLOT_BITS) - (address & ((1 << SLOT_BITS) - 1));
+        let next = self.slots.get(slot as usize)?.as_ref()?;
+        (before <= 1 << (SLOT_BITS - 1)).then_some((next, before))
+    }
+
+    /// Whether it is the null pointer, or that and an index.
+    pub(crate) fn is_null(&self, address: u64) -> bool {
+        address < 1 << SLOT_BITS
+    }
+
+    /// Whether it lies shortly before a buffer.
+    pub(crate) fn is_before(&self, address: u64) -> bool {
+        let past = self.buffer(address).is_some_and(|(_, offset)| offset < 1 << (SLOT_BITS - 1));
+        !past && self.after(address).is_some()
+    }
+
+    /// The name of the buffer that `describe` names.
+    pub(crate) fn name_at(&self, address: u64) -> Option<&str> {
+        let buffer = self.buffer(address).filter(|(_, offset)| *offset < 1 << (SLOT_BITS - 1));
+        buffer.or_else(|| self.after(address)).map(|(buffer, _)| buffer.name.as_str())
     }
 
     /// The addresses of module-scope variables, each placed and initialised on first use.
@@ -322,6 +344,18 @@ pub(crate) fn element_past(name: &str, bytes: u64, past: u64, element_bytes: u32
         _ => format!("{past} bytes"),
     };
     format!("{what}, {distance} past the end of {name} ({elements} elements)")
+}
+
+/// `name[-2], 8 bytes before the start of name`.
+pub(crate) fn element_before(name: &str, before: u64, element_bytes: u32) -> String {
+    let element_bytes = u64::from(element_bytes);
+    let index = before.div_ceil(element_bytes);
+    let byte = match index * element_bytes - before {
+        0 => String::new(),
+        byte => format!(" (byte {byte})"),
+    };
+    let s = if before == 1 { "" } else { "s" };
+    format!("{name}[-{index}]{byte}, {before} byte{s} before the start of {name}")
 }
 
 #[inline(always)]

@@ -1,5 +1,7 @@
 //! Faults as text, in the shape that rustc made familiar: what, where (with the source line), why, and what to try.
 
+mod consequences;
+
 use std::fmt::Write;
 
 use crate::counters::grouped;
@@ -31,7 +33,7 @@ pub fn render(fault: &Fault, source: &dyn Fn(&str) -> Option<String>) -> String 
         }
     }
     let _ = writeln!(text, "{:margin$} = why: {}", "", explanation.why);
-    let _ = writeln!(text, "{:margin$} = try: {}", "", explanation.remedy);
+    let _ = writeln!(text, "{:margin$} = try: {}", "", fault.remedy);
     if fault.count > 1 {
         let _ = writeln!(text, "{:margin$} = note: seen {} times", "", grouped(fault.count));
     }
@@ -44,21 +46,39 @@ pub fn render(fault: &Fault, source: &dyn Fn(&str) -> Option<String>) -> String 
     text
 }
 
-/// The first [`SHOWN_MAX`] faults in full, then how many of each kind are left. Ends with a newline unless empty.
+/// Up to [`SHOWN_MAX`] faults in full, one of each kind before others of the same, then how many of each kind are left. What follows from
+/// a fault that is shown is named with it. Ends with a newline unless empty.
 pub fn render_all(faults: &[Fault], source: &dyn Fn(&str) -> Option<String>) -> String {
+    let causes: Vec<Option<usize>> = consequences::causes(faults);
+    let mains: Vec<usize> = (0..faults.len()).filter(|&at| causes[at].is_none()).collect();
+    let is_first = |at: usize| mains.iter().find(|&&main| faults[main].code == faults[at].code) == Some(&at);
+    let (firsts, repeats): (Vec<usize>, Vec<usize>) = mains.iter().partition(|&&at| is_first(at));
+    let mut shown: Vec<usize> = firsts.into_iter().chain(repeats).collect();
+    let left = shown.split_off(SHOWN_MAX.min(shown.len()));
+    shown.sort_unstable();
     let mut text = String::new();
-    for fault in faults.iter().take(SHOWN_MAX) {
-        text += &render(fault, source);
+    for &at in &shown {
+        text += &render(&faults[at], source);
+        let margin = margin(&faults[at]);
+        for (follower, _) in faults.iter().zip(&causes).filter(|(_, cause)| **cause == Some(at)) {
+            let Site { file, line, .. } = &follower.site;
+            let (code, count) = (follower.code, grouped(follower.count));
+            let times = if follower.count == 1 { "time" } else { "times" };
+            let _ = write!(
+                text,
+                "\n{:margin$} = note: most likely because of this, {code} at {file}:{line}, {count} {times}",
+                ""
+            );
+        }
         text += "\n\n";
     }
-    let left = faults.get(SHOWN_MAX..).unwrap_or_default();
     if left.is_empty() {
         text.truncate(text.trim_end().len());
         text += if text.is_empty() { "" } else { "\n" };
         return text;
     }
     let mut kinds: Vec<(&str, usize)> = Vec::new();
-    for fault in left {
+    for fault in left.iter().map(|&at| &faults[at]) {
         match kinds.iter_mut().find(|(name, _)| *name == fault.code.name()) {
             Some((_, count)) => *count += 1,
             None => kinds.push((fault.code.name(), 1)),

@@ -215,7 +215,7 @@ impl Block {
                 if self.warps.iter().flat_map(|warp| &warp.splits).any(|split| waits(split.state)) {
                     return Progress::Waiting;
                 }
-                machine.findings.stuck(&self.env, &self.warps);
+                machine.findings.stuck(machine.context, &self.env, &self.warps);
                 return Progress::Fatal;
             }
             let now: u64 = self.warps.iter().map(|warp| warp.steps).sum();

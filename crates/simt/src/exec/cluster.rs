@@ -163,7 +163,7 @@ impl Unit {
     /// Nobody is left who could let it go on: a finding.
     pub(super) fn stuck(&self, machine: &mut Machine<'_>) {
         for block in self.blocks.iter().filter(|block| !block.is_done()) {
-            machine.findings.stuck(&block.env, &block.warps);
+            machine.findings.stuck(machine.context, &block.env, &block.warps);
         }
     }
 

@@ -1,5 +1,9 @@
 //! What was found while running, folded by kind and place, and made into [`Fault`]s at the end.
 
+mod remedy;
+mod waiting;
+mod wording;
+
 use std::collections::HashMap;
 
 use super::Context;
@@ -7,13 +11,12 @@ use super::block::Environment;
 use super::memory::{Place, verb};
 use super::warp::{State, Warp};
 
-use crate::code::{Code as Program, Inst, Op, SharedVariable};
-use crate::counters::grouped;
-use crate::fault::{Code, Fault, Site};
-use crate::lower::function_name;
-use crate::memory::{Memory, element, element_past};
-use crate::program::Kernel;
+use crate::code::{Inst, Op};
+use crate::fault::{Code, Fault};
 use crate::race::{Hazard, Race, WARPS_PER_BLOCK, global};
+use waiting::Awaited;
+pub(super) use wording::Names;
+use wording::site;
 
 /// A site before it has names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +73,12 @@ enum Detail {
     /// Threads of the cluster do not come to its barrier.
     Cluster,
     /// Memory that a loop waits for does not change.
-    Spin,
+    Spin(Awaited),
+    /// Lanes that the mask of a `.sync` instruction names do not come to it.
+    Lanes {
+        named: u32,
+        absent: u32,
+    },
     Mask {
         named: u32,
     },
@@ -299,43 +307,29 @@ impl Findings {
         }
     }
 
-    /// Nothing in the block can run, and nobody else will change that.
-    pub(super) fn stuck(&mut self, env: &Environment, warps: &[Warp]) {
-        let find = |wanted: fn(&State) -> bool| splits(env, warps).find(|(_, state)| wanted(state));
-        if let Some((at, _)) = find(|state| state.is_spinning()) {
-            return self.note(env, Code::Deadlock, at, None, Detail::Spin);
-        }
-        if let Some((at, _)) = find(|state| *state == State::AtCluster) {
-            return self.note(env, Code::Deadlock, at, None, Detail::Cluster);
-        }
-        let waiting = find(|state| matches!(state, State::AtBarrier(..)));
-        let elsewhere = find(|state| *state == State::AtWarpSync).or_else(|| find(|state| state.has_children()));
-        match (waiting, elsewhere) {
-            (Some((at, State::AtBarrier(id, _))), _) if env.barriers.missing(id).is_some() => {
-                let (expected, came) = env.barriers.missing(id).unwrap_or_default();
-                self.note(env, Code::Deadlock, at, None, Detail::TooFew { id, expected, came });
-            }
-            (Some((first, _)), Some((mut other, state))) if state.has_children() => {
-                // A parted split's lanes include its children's: those that only wait to meet are the missing ones.
-                let of_its_warp = |(at, state): &(At, State)| {
-                    (at.block, at.warp) == (other.block, other.warp) && matches!(state, State::AtBarrier(..))
-                };
-                let beside: Vec<At> = splits(env, warps).filter(of_its_warp).map(|(at, _)| at).collect();
-                other.lanes &= !beside.iter().fold(0, |lanes, at| lanes | at.lanes);
-                let at = beside.first().copied().unwrap_or(first);
-                self.note(env, Code::BarrierDivergence, at, Some(other), Detail::Stuck);
-            }
-            (Some((at, _)), other) => self.note(env, Code::BarrierDivergence, at, other.map(|o| o.0), Detail::Stuck),
-            (None, Some((at, _))) => self.note(env, Code::Deadlock, at, None, Detail::Stuck),
-            (None, None) => {}
-        }
-    }
-
-    /// The findings in the order of blocks, with names from the kernel and its memory.
-    pub(super) fn into_faults(self, kernel: &Kernel, memory: &Memory, dynamic_offset: u32) -> Vec<Fault> {
+    /// The findings in the order of blocks, with names; those of one line and one variable are one.
+    pub(super) fn into_faults(self, names: &Names<'_>) -> Vec<Fault> {
         let mut findings: Vec<Finding> = self.by_place.into_values().collect();
         findings.sort_by_key(|f| (f.block, f.at.pc, f.other.map_or(0, |o| o.pc), f.code));
-        findings.iter().map(|finding| finding.fault(kernel, memory, dynamic_offset)).collect()
+        let mut faults: Vec<(Fault, Option<String>)> = Vec::new();
+        for finding in &findings {
+            let (fault, variable) = (finding.fault(names), finding.variable(names));
+            match faults.iter_mut().find(|(first, of)| first.is_at(&fault) && *of == variable) {
+                Some((first, _)) => first.count += fault.count,
+                None => faults.push((fault, variable)),
+            }
+        }
+        faults.into_iter().map(|(fault, _)| fault).collect()
+    }
+}
+
+impl Fault {
+    /// Whether it is of the same kind as another one, in the same lines of the source.
+    fn is_at(&self, other: &Fault) -> bool {
+        fn places(fault: &Fault) -> [Option<(&str, u32)>; 2] {
+            [Some(&fault.site), fault.other.as_ref()].map(|site| Some((site?.file.as_str(), site?.line)))
+        }
+        self.code == other.code && places(self) == places(other)
     }
 }
 
@@ -365,8 +359,8 @@ fn splits<'a>(env: &'a Environment, warps: &'a [Warp]) -> impl Iterator<Item = (
 }
 
 impl Finding {
-    fn fault(&self, kernel: &Kernel, memory: &Memory, dynamic_offset: u32) -> Fault {
-        let code = &kernel.code;
+    fn fault(&self, names: &Names<'_>) -> Fault {
+        let code = &names.kernel.code;
         // Of global memory, an asynchronous copy is a reader.
         let in_global = matches!(self.detail, Detail::GlobalRace { .. } | Detail::Access { place: Place::Global, .. });
         let action = |at: &At| match code.insts.get(at.pc as usize) {
@@ -376,13 +370,11 @@ impl Finding {
         let (here, there, message) = match &self.detail {
             Detail::Access { .. } | Detail::NoObject { .. } | Detail::Granule { .. } => {
                 let action = if matches!(self.detail, Detail::NoObject { .. }) { "uses" } else { action(&self.at) };
-                (action, "", self.access_sentence(action, code, memory, dynamic_offset))
+                (action, "", self.access_sentence(action, names))
             }
-            Detail::Race { .. } | Detail::GlobalRace { .. } => (
-                action(&self.at),
-                self.other.as_ref().map_or("", action),
-                self.race_sentence(code, memory, dynamic_offset),
-            ),
+            Detail::Race { .. } | Detail::GlobalRace { .. } => {
+                (action(&self.at), self.other.as_ref().map_or("", action), self.race_sentence(names))
+            }
             Detail::NoBlock { ended: Some([x, y, z]), .. } => {
                 let action = action(&self.at);
                 (action, "", format!("{action} shared memory of block ({x},{y},{z}) of its cluster, which has ended"))
@@ -391,56 +383,14 @@ impl Finding {
                 let action = action(&self.at);
                 (action, "", format!("{action} shared memory of block {rank} of its cluster, which has {size}"))
             }
-            Detail::TooFew { id, expected, came } => (
-                "waits",
-                "",
-                format!("waits at barrier {id} for {expected} threads; {came} have come, and no more will"),
-            ),
-            Detail::Cluster => (
-                "waits",
-                "",
-                "waits for all threads of the cluster to arrive at its barrier, and some never will".into(),
-            ),
-            Detail::Spin => (
-                "waits",
-                "",
-                "waits in a loop for memory to change, and every thread that is left waits for another".into(),
-            ),
             Detail::CopyAway => ("fills", "", "copies asynchronously into the shared memory of another block".into()),
-            Detail::Barrier => {
-                ("waits", "waits", "some threads of the block wait at this barrier, others at another one".into())
-            }
-            Detail::Stuck if self.code == Code::BarrierDivergence => {
-                ("waits", "is", "waits at this barrier for threads of the block that will not reach it".into())
-            }
-            Detail::Stuck => ("waits", "", "waits here, and no thread of the block can go on".into()),
             Detail::Mask { named } => (
                 "executes",
                 "",
                 format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes"),
             ),
             Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
-            Detail::Budget { budget } => {
-                let [x, y, z] = self.at.block;
-                let budget = grouped(*budget);
-                (
-                    "executes",
-                    "",
-                    format!(
-                        "block ({x},{y},{z}) has used up its step budget of {budget} warp-instructions, and is here"
-                    ),
-                )
-            }
-            Detail::LaunchBudget { budget } => {
-                let budget = grouped(*budget);
-                (
-                    "executes",
-                    "",
-                    format!(
-                        "the launch has used up its step budget of {budget} warp-instructions, and this block is here"
-                    ),
-                )
-            }
+            Detail::Budget { .. } | Detail::LaunchBudget { .. } => ("executes", "", self.budget_sentence()),
             Detail::Trap { for_want_of_cooperation } => {
                 let opcode = &code.debug[self.at.pc as usize].opcode;
                 let why = if *for_want_of_cooperation {
@@ -450,6 +400,12 @@ impl Finding {
                 };
                 ("executes", "", format!("the kernel executed {opcode}{why}"))
             }
+            Detail::TooFew { .. }
+            | Detail::Cluster
+            | Detail::Spin(_)
+            | Detail::Lanes { .. }
+            | Detail::Barrier
+            | Detail::Stuck => ("waits", self.absence(), self.wait_sentence(names)),
             Detail::Assertion(_) | Detail::Stack { .. } | Detail::Pointer { .. } | Detail::Label { .. } => {
                 let (here, message) = self.control_flow(code);
                 (here, "", message)
@@ -458,112 +414,10 @@ impl Finding {
         Fault {
             code: self.code,
             message,
-            site: site(kernel, code, &self.at, here),
-            other: self.other.as_ref().map(|at| site(kernel, code, at, there)),
+            site: site(names.kernel, &self.at, here),
+            other: self.other.as_ref().map(|at| site(names.kernel, at, there)),
+            remedy: self.remedy(names).unwrap_or(self.code.explanation().remedy),
             count: self.count,
         }
-    }
-
-    /// What is wrong with one access by itself.
-    fn access_sentence(&self, action: &str, code: &Program, memory: &Memory, dynamic_offset: u32) -> String {
-        let shared = |address: u32| shared_element(&code.shared, dynamic_offset, address);
-        let (place, address, bytes) = match self.detail {
-            Detail::Access { place, address, bytes } => (place, address, bytes),
-            Detail::NoObject { address } => {
-                return format!("uses {} as a barrier, which no mbarrier.init has made one", shared(address));
-            }
-            Detail::Granule { bytes, multiple } => {
-                return format!("{action} {bytes} bytes: the size is no multiple of {multiple}");
-            }
-            _ => return String::new(),
-        };
-        let what = match place {
-            Place::Global | Place::Const => memory.describe(address),
-            Place::Shared => shared(address as u32),
-            Place::Local => format!("local memory at byte {address}"),
-            Place::Param => format!("the kernel's parameters at byte {address}"),
-        };
-        match self.code {
-            Code::Misaligned => {
-                format!("{action} {bytes} bytes at {what}: the address {address:#x} is no multiple of {bytes}")
-            }
-            Code::UninitialisedRead => format!("reads {what}, which nothing has written"),
-            _ if matches!(place, Place::Const | Place::Param) && action != "reads" => {
-                format!("{action} {bytes} bytes of {what}, which no kernel may change")
-            }
-            _ => format!("{action} {bytes} bytes outside every allocation: {what}"),
-        }
-    }
-
-    /// What the later of two accesses does while the earlier may not be over.
-    fn race_sentence(&self, code: &Program, memory: &Memory, dynamic_offset: u32) -> String {
-        match &self.detail {
-            Detail::Race { hazard, address, owner } => {
-                let of_block = owner.map_or(String::new(), |[x, y, z]| format!(" of block ({x},{y},{z})"));
-                let element = shared_element(&code.shared, dynamic_offset, *address);
-                hazard.sentence(&format!("{element}{of_block}"))
-            }
-            Detail::GlobalRace { hazard, address } => hazard.sentence(&memory.describe(*address)),
-            _ => String::new(),
-        }
-    }
-
-    /// What a call or an indexed branch did, and what is wrong with it.
-    fn control_flow(&self, code: &Program) -> (&'static str, String) {
-        match &self.detail {
-            Detail::Assertion(condition) => ("executes", format!("the assertion `{condition}` failed")),
-            Detail::Stack { depth, bytes } => {
-                let caller = function_name(&code.function_at(self.at.pc).name);
-                (
-                    "calls",
-                    format!("no room for this call in {caller}, {depth} deep, on a thread's stack of {bytes} bytes"),
-                )
-            }
-            Detail::Pointer { function: Some(index), .. } => {
-                let name = function_name(&code.functions[*index as usize].name);
-                ("calls", format!("calls {name} through a pointer of another type"))
-            }
-            Detail::Pointer { address, .. } => {
-                ("calls", format!("calls address {address:#x}, which is no function of this program"))
-            }
-            Detail::Label { index } => ("executes", format!("branches to label {index} of a list that has fewer")),
-            _ => ("executes", String::new()),
-        }
-    }
-}
-
-fn site(kernel: &Kernel, code: &Program, at: &At, action: &'static str) -> Site {
-    let pc = (at.pc as usize).min(code.debug.len() - 1);
-    let debug = &code.debug[pc];
-    // What the compiler made without a line belongs to the line before it, as far as a reader can tell.
-    let start = code.function_at(at.pc).start as usize;
-    let lined = code.debug[start..=pc].iter().rev().find(|debug| debug.loc.is_some()).unwrap_or(debug);
-    Site {
-        ptx_line: debug.ptx_line,
-        opcode: debug.opcode.clone(),
-        block: at.block,
-        warp: at.warp,
-        lanes: at.lanes,
-        action,
-        ..lined.site(&kernel.sources, &kernel.file, debug.ptx_line)
-    }
-}
-
-/// `sums[16]`, or the byte offset where no variable is.
-fn shared_element(variables: &[SharedVariable], dynamic_offset: u32, address: u32) -> String {
-    let holds = |v: &&SharedVariable| v.offset != u32::MAX && (v.offset..v.offset + v.bytes).contains(&address);
-    if let Some(variable) = variables.iter().find(holds) {
-        return element(&variable.name, u64::from(address - variable.offset), variable.element_bytes);
-    }
-    if let Some(dynamic) = variables.iter().find(|v| v.offset == u32::MAX && address >= dynamic_offset) {
-        return element(&dynamic.name, u64::from(address - dynamic_offset), dynamic.element_bytes);
-    }
-    // Past the end of everything: counted from the last variable before it.
-    match variables.iter().filter(|v| v.offset <= address).max_by_key(|v| v.offset) {
-        Some(last) => {
-            let past = address - last.offset - last.bytes;
-            element_past(&last.name, last.bytes.into(), past.into(), last.element_bytes)
-        }
-        None => format!("shared memory at byte {address}"),
     }
 }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::block::Progress;
 use super::cluster::Unit;
-use super::findings::Findings;
+use super::findings::{Findings, Names};
 use super::log::Touches;
 use super::tally::{tally, trace};
 use super::{Context, Counts, Machine, Watch};
@@ -77,7 +77,12 @@ pub(crate) fn run(
     };
     let (counters, lines) = tally(kernel, &share.counts);
     let trace = options.trace.map(|_| trace(kernel, launch, options.schedule, share.steps, share.dropped_steps));
-    let faults = share.findings.into_faults(kernel, memory, draft.dynamic_offset);
+    let faults = share.findings.into_faults(&Names {
+        kernel,
+        memory,
+        dynamic_offset: draft.dynamic_offset,
+        shared_bytes: draft.shared_bytes,
+    });
     let (printed, prints_dropped) = share.printed.into_text();
     Ok(Outcome { counters, lines, faults, trace, printed, prints_dropped })
 }

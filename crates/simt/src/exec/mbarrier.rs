@@ -35,16 +35,16 @@ const MADE: u64 = 1 << 63;
 
 /// What the word says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Object {
-    expected: u32,
-    pending: u32,
-    bytes: i32,
-    parity: bool,
+pub(super) struct Object {
+    pub(super) expected: u32,
+    pub(super) pending: u32,
+    pub(super) bytes: i32,
+    pub(super) parity: bool,
 }
 
 impl Object {
     /// `None` if nobody has made one here.
-    fn from_word(word: u64) -> Option<Object> {
+    pub(super) fn from_word(word: u64) -> Option<Object> {
         let bytes = (word << (64 - TX_SHIFT - TX_BITS)) as i64 >> (64 - TX_BITS);
         (word & MADE != 0).then_some(Object {
             expected: (word & COUNT_MASK) as u32,

@@ -200,7 +200,7 @@ impl Machine<'_> {
 
 /// The row of the mask operand.
 #[inline(always)]
-fn mask_row(inst: &Inst) -> u16 {
+pub(super) fn mask_row(inst: &Inst) -> u16 {
     if inst.op == Op::WarpBarrier { inst.a } else { inst.f }
 }
 

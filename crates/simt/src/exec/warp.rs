@@ -355,7 +355,7 @@ impl Warp {
     }
 
     /// The lanes of a parted split that are at its meeting point already.
-    fn waiting(&self, at: usize) -> u32 {
+    pub(super) fn waiting(&self, at: usize) -> u32 {
         let below = |split: &Split| {
             let mut up = split.parent;
             while let Some(parent) = up {

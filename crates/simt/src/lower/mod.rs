@@ -342,7 +342,14 @@ impl<'m> Lower<'m> {
             let message = format!("{message}: `{text}`");
             let site = Debug::of(inst, true).site(&self.module.sources, file, *line);
             let code = crate::Code::UnsupportedInstruction;
-            *fault = Some(Box::new(crate::Fault { code, message, site, other: None, count: 1 }));
+            *fault = Some(Box::new(crate::Fault {
+                code,
+                message,
+                site,
+                other: None,
+                remedy: code.explanation().remedy,
+                count: 1,
+            }));
         }
         Err(error)
     }

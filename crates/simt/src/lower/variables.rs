@@ -67,9 +67,16 @@ pub(crate) fn last_name(mangled: &str) -> String {
             let digits: String = mangled[at..].chars().take_while(char::is_ascii_digit).collect();
             let start = at + digits.len();
             let length: usize = digits.parse().ok()?;
-            (length > 0 && start + length == mangled.len()).then(|| mangled[start..].to_owned())
+            let name = mangled.get(start..start + length)?;
+            (length > 0 && is_end(&mangled[start + length..])).then(|| name.to_owned())
         })
         .unwrap_or_else(|| mangled.to_owned())
+}
+
+/// Whether nothing comes behind a name but the number that tells it from another one of its function: `_$_0`, `_1`.
+fn is_end(rest: &str) -> bool {
+    let number = rest.strip_prefix("_$_").or_else(|| rest.strip_prefix('_'));
+    rest.is_empty() || number.is_some_and(|n| !n.is_empty() && n.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 /// The name of a function inside a mangled one: `_Z4areaP5Shape` is `area` to the reader, `_ZN3geo4areaEv` too.
@@ -224,7 +231,7 @@ impl Lower<'_> {
                 name,
                 offset: u32::MAX,
                 bytes: 0,
-                element_bytes: element_of(variable),
+                element_bytes: variable.ty.size_bytes().max(1),
             });
             return Ok(Binding::Dynamic);
         }
@@ -235,7 +242,7 @@ impl Lower<'_> {
             return Err(self.unsupported(variable.span.line, message));
         }
         self.code.shared_bytes = end as u32;
-        let element_bytes = element_of(variable);
+        let element_bytes = variable.ty.size_bytes().max(1);
         let name = last_name(&variable.name);
         self.code.shared.push(SharedVariable { name, offset, bytes: bytes as u32, element_bytes });
         Ok(Binding::Shared(offset))
@@ -272,5 +279,7 @@ mod tests {
         assert_eq!(last_name("_ZZ3fooE1a"), "a");
         assert_eq!(last_name("_ZN2ns5tableE"), "_ZN2ns5tableE");
         assert_eq!(last_name("smem"), "smem");
+        assert_eq!(last_name("_ZZ10warp_queueE4base_$_0"), "base");
+        assert_eq!(last_name("_ZZ10warp_queueE4base_1"), "base");
     }
 }

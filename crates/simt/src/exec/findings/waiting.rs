@@ -1,0 +1,143 @@
+//! Who waits when nothing can run any more, and what for.
+
+use super::{At, Detail, Findings, Names, splits};
+use crate::code::{Inst, MbarrierAct, Op};
+use crate::exec::Context;
+use crate::exec::block::Environment;
+use crate::exec::mbarrier::Object;
+use crate::exec::memory::addresses;
+use crate::exec::sync::mask_row;
+use crate::exec::warp::{State, Warp};
+use crate::fault::Code;
+use crate::memory::SHARED_BASE;
+
+/// What a loop waits for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Awaited {
+    Memory,
+    /// A place in global memory.
+    Global(u64),
+    /// A place in shared memory.
+    Shared(u32),
+    /// The barrier of the whole grid.
+    Grid,
+    /// The end of a phase of a barrier object.
+    Phase {
+        address: u32,
+        object: Object,
+    },
+}
+
+impl Awaited {
+    pub(super) fn sentence(self, names: &Names<'_>) -> String {
+        match self {
+            Awaited::Memory => "waits in a loop for memory to change".into(),
+            Awaited::Global(address) => format!("waits in a loop for {} to change", names.memory.describe(address)),
+            Awaited::Shared(address) => format!("waits in a loop for {} to change", names.shared(address, 4)),
+            Awaited::Grid => "waits at the barrier of the grid for blocks that do not come to it".into(),
+            Awaited::Phase { address, object } => {
+                let Object { expected, pending, bytes, parity } = object;
+                let missing = match (pending, bytes) {
+                    (0, bytes) => format!("{bytes} bytes are missing"),
+                    (pending, 0) => format!("{pending} of {expected} arrivals are missing"),
+                    (pending, bytes) => format!("{pending} of {expected} arrivals and {bytes} bytes are missing"),
+                };
+                let (name, parity) = (names.shared(address, 8), u32::from(parity));
+                format!("waits for the phase of parity {parity} of the barrier object {name} to end: {missing}")
+            }
+        }
+    }
+}
+
+impl Findings {
+    /// Nothing in the block can run, and nobody else will change that.
+    pub(in crate::exec) fn stuck(&mut self, context: &Context<'_>, env: &Environment, warps: &[Warp]) {
+        let find = |wanted: fn(&State) -> bool| splits(env, warps).find(|(_, state)| wanted(state));
+        if let Some((at, _)) = find(|state| state.is_spinning()) {
+            let on = awaited(context, env, &warps[at.warp as usize], &at);
+            return self.note(env, Code::Deadlock, at, None, Detail::Spin(on));
+        }
+        if let Some((at, _)) = find(|state| *state == State::AtCluster) {
+            return self.note(env, Code::Deadlock, at, None, Detail::Cluster);
+        }
+        let waiting = find(|state| matches!(state, State::AtBarrier(..)));
+        let elsewhere = find(|state| *state == State::AtWarpSync).or_else(|| find(|state| state.has_children()));
+        match (waiting, elsewhere) {
+            (Some((at, State::AtBarrier(id, _))), _) if env.barriers.missing(id).is_some() => {
+                let (expected, came) = env.barriers.missing(id).unwrap_or_default();
+                self.note(env, Code::Deadlock, at, None, Detail::TooFew { id, expected, came });
+            }
+            (Some((first, _)), Some((mut other, state))) if state.has_children() => {
+                // A parted split's lanes include its children's: those that only wait to meet are the missing ones.
+                let of_its_warp = |(at, state): &(At, State)| {
+                    (at.block, at.warp) == (other.block, other.warp) && matches!(state, State::AtBarrier(..))
+                };
+                let beside: Vec<At> = splits(env, warps).filter(of_its_warp).map(|(at, _)| at).collect();
+                other.lanes &= !beside.iter().fold(0, |lanes, at| lanes | at.lanes);
+                let at = beside.first().copied().unwrap_or(first);
+                self.note(env, Code::BarrierDivergence, at, Some(other), Detail::Stuck);
+            }
+            (Some((at, _)), other) => self.note(env, Code::BarrierDivergence, at, other.map(|o| o.0), Detail::Stuck),
+            (None, Some((at, State::AtWarpSync))) => self.lanes_missing(context, env, &warps[at.warp as usize], at),
+            (None, Some((at, _))) => self.note(env, Code::Deadlock, at, None, Detail::Stuck),
+            (None, None) => {}
+        }
+    }
+
+    /// Lanes wait at a `.sync` instruction: which of those that its mask names are elsewhere, and where the first of them are.
+    fn lanes_missing(&mut self, context: &Context<'_>, env: &Environment, warp: &Warp, at: At) {
+        let Some(inst) = context.code.insts.get(at.pc as usize) else { return };
+        let named = warp.first32(mask_row(inst), at.lanes);
+        let here = |split: &&crate::exec::warp::Split| split.state == State::AtWarpSync && split.pc == at.pc;
+        let come = warp.splits.iter().filter(here).fold(0, |all, split| all | split.mask);
+        let absent = named & warp.live & !come;
+        let places = (0..warp.splits.len()).filter_map(|index| {
+            let split = &warp.splits[index];
+            let lanes = match split.state {
+                State::Dead => 0,
+                state if state.has_children() => warp.waiting(index),
+                _ => split.mask,
+            };
+            let lanes = lanes & absent;
+            (lanes != 0).then_some(At { pc: split.pc, lanes, ..at })
+        });
+        match places.min_by_key(|place| place.lanes.trailing_zeros()) {
+            Some(other) => self.note(env, Code::Deadlock, at, Some(other), Detail::Lanes { named, absent }),
+            None => self.note(env, Code::Deadlock, at, None, Detail::Stuck),
+        }
+    }
+}
+
+/// What the lanes at `at` read that spin there.
+fn awaited(context: &Context<'_>, env: &Environment, warp: &Warp, at: &At) -> Awaited {
+    let Some(inst) = context.code.insts.get(at.pc as usize) else { return Awaited::Memory };
+    let lane = (at.lanes.trailing_zeros() & 31) as usize;
+    let shared = |address: u64| {
+        let offset = address.wrapping_sub(if address >= SHARED_BASE { SHARED_BASE } else { 0 });
+        u32::try_from(offset).ok().filter(|&offset| (offset / 4 + 1) < env.shared.words.len() as u32)
+    };
+    match inst.op {
+        Op::Mbarrier(op) if matches!(op.act, MbarrierAct::Test { .. }) => {
+            let address = addresses(warp, inst)[lane];
+            let object = shared(address).and_then(|at| Some((at, Object::from_word(env.shared.load(at, 8))?)));
+            object.map_or(Awaited::Memory, |(address, object)| Awaited::Phase { address, object })
+        }
+        Op::Load(_) | Op::Atomic(_) => in_memory(context, inst, addresses(warp, inst)[lane], shared),
+        _ => Awaited::Memory,
+    }
+}
+
+fn in_memory(context: &Context<'_>, inst: &Inst, address: u64, shared: impl Fn(u64) -> Option<u32>) -> Awaited {
+    let is_shared = match inst.op {
+        Op::Load(op) => op.target == crate::code::Target::Shared,
+        Op::Atomic(op) => op.target == crate::code::Target::Shared,
+        _ => false,
+    };
+    if is_shared || address >= SHARED_BASE {
+        return shared(address).map_or(Awaited::Memory, Awaited::Shared);
+    }
+    if context.workspace != 0 && (context.workspace..context.workspace + 8).contains(&address) {
+        return Awaited::Grid;
+    }
+    Awaited::Global(address)
+}

@@ -1,0 +1,269 @@
+//! What findings say: accesses by variable and element, and where they are in the source.
+
+use super::{At, Detail, Finding};
+use crate::code::{Op, SharedVariable};
+use crate::counters::grouped;
+use crate::exec::memory::Place;
+use crate::fault::{Code, Site};
+use crate::lower::function_name;
+use crate::memory::{Memory, element, element_before, element_past};
+use crate::program::Kernel;
+use crate::report::lanes;
+
+/// What a launch's findings get their names from.
+pub(in crate::exec) struct Names<'a> {
+    pub(in crate::exec) kernel: &'a Kernel,
+    pub(in crate::exec) memory: &'a Memory,
+    /// Where dynamic shared memory starts, and all shared memory of a block, in bytes.
+    pub(in crate::exec) dynamic_offset: u32,
+    pub(in crate::exec) shared_bytes: u32,
+}
+
+/// A place in shared memory.
+enum InShared<'a> {
+    /// Inside a variable: its name, the offset there, and what is known of its elements.
+    Inside(&'a SharedVariable, u32),
+    /// So many bytes past the end of a variable, which has this size.
+    Past(&'a SharedVariable, u32, u32),
+    /// So many bytes before a variable.
+    Before(&'a SharedVariable, u32),
+    Nowhere,
+}
+
+impl Names<'_> {
+    fn variables(&self) -> &[SharedVariable] {
+        &self.kernel.code.shared
+    }
+
+    /// Whose `address` is: a variable's, or past the end of the one before it.
+    fn in_shared(&self, address: u32) -> InShared<'_> {
+        let is_dynamic = |v: &&SharedVariable| v.offset == u32::MAX;
+        let fixed = self.variables().iter().filter(|v| !is_dynamic(v));
+        if let Some(of) = fixed.clone().find(|v| (v.offset..v.offset + v.bytes).contains(&address)) {
+            return InShared::Inside(of, address - of.offset);
+        }
+        let dynamic = self.variables().iter().find(is_dynamic);
+        // A small negative number, in 32 bits or in the window of a block of a cluster.
+        let before = if address >= 1 << 31 { address.wrapping_neg() } else { (1 << 24) - address.min(1 << 24) };
+        if (1..1 << 23).contains(&before) {
+            let first = fixed.clone().min_by_key(|v| v.offset).or(dynamic);
+            return first.map_or(InShared::Nowhere, |first| InShared::Before(first, before));
+        }
+        match (dynamic, address.checked_sub(self.dynamic_offset)) {
+            (Some(of), Some(at)) if address < self.shared_bytes => InShared::Inside(of, at),
+            (Some(of), Some(at)) => {
+                let bytes = self.shared_bytes.saturating_sub(self.dynamic_offset);
+                InShared::Past(of, bytes, at - bytes.min(at))
+            }
+            // Past the end of everything: counted from the last variable before it.
+            _ => match fixed.filter(|v| v.offset <= address).max_by_key(|v| v.offset) {
+                Some(last) => InShared::Past(last, last.bytes, address - last.offset - last.bytes),
+                None => InShared::Nowhere,
+            },
+        }
+    }
+
+    /// `sums[16]`, or the byte offset where no variable is. `width` is what an array of bytes counts in: compilers make
+    /// one of every array, and keep its alignment only.
+    pub(super) fn shared(&self, address: u32, width: u32) -> String {
+        let of = |v: &SharedVariable| if v.element_bytes > 1 { v.element_bytes } else { width.max(1) };
+        match self.in_shared(address) {
+            InShared::Inside(v, at) => element(&v.name, at.into(), of(v)),
+            InShared::Past(v, bytes, past) => element_past(&v.name, bytes.into(), past.into(), of(v)),
+            InShared::Before(v, before) => element_before(&v.name, before.into(), of(v)),
+            InShared::Nowhere => format!("shared memory at byte {address}"),
+        }
+    }
+
+    /// The name of the variable there.
+    fn shared_name(&self, address: u32) -> Option<String> {
+        match self.in_shared(address) {
+            InShared::Inside(v, _) | InShared::Past(v, ..) | InShared::Before(v, _) => Some(v.name.clone()),
+            InShared::Nowhere => None,
+        }
+    }
+
+    /// Whether `address` lies past the end of the dynamic shared memory that the launch gives.
+    pub(super) fn is_past_dynamic(&self, address: u32) -> bool {
+        matches!(self.in_shared(address), InShared::Past(v, ..) if v.offset == u32::MAX)
+    }
+
+    /// Bytes of an element of the access at `at`, where it tells.
+    fn width(&self, at: &At) -> Option<u32> {
+        match self.kernel.code.insts.get(at.pc as usize)?.op {
+            Op::Load(op) | Op::Store(op) => Some(op.width.bytes.into()),
+            Op::Atomic(op) => Some(op.bytes.into()),
+            _ => None,
+        }
+    }
+}
+
+impl Finding {
+    /// The variable or buffer that it is about.
+    pub(super) fn variable(&self, names: &Names<'_>) -> Option<String> {
+        match self.detail {
+            Detail::Access { place: Place::Shared, address, .. } => names.shared_name(address as u32),
+            Detail::NoObject { address } | Detail::Race { address, .. } => names.shared_name(address),
+            Detail::Access { place: Place::Global | Place::Const, address, .. }
+            | Detail::GlobalRace { address, .. } => names.memory.name_at(address).map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    /// What an array of bytes in shared memory counts in: the narrower of the two accesses, or a word.
+    fn width(&self, names: &Names<'_>) -> u32 {
+        [Some(&self.at), self.other.as_ref()].into_iter().flatten().filter_map(|at| names.width(at)).min().unwrap_or(4)
+    }
+
+    /// What is wrong with one access by itself.
+    pub(super) fn access_sentence(&self, action: &str, names: &Names<'_>) -> String {
+        let shared = |address: u32| names.shared(address, self.width(names));
+        let (place, address, bytes) = match self.detail {
+            Detail::Access { place, address, bytes } => (place, address, bytes),
+            Detail::NoObject { address } => {
+                return format!("uses {} as a barrier, which no mbarrier.init has made one", names.shared(address, 8));
+            }
+            Detail::Granule { bytes, multiple } => {
+                return format!("{action} {bytes} bytes: the size is no multiple of {multiple}");
+            }
+            _ => return String::new(),
+        };
+        let what = match place {
+            Place::Global | Place::Const => names.memory.describe(address),
+            Place::Shared => shared(address as u32),
+            Place::Local => format!("local memory at byte {address}"),
+            Place::Param => format!("the kernel's parameters at byte {address}"),
+        };
+        match self.code {
+            Code::Misaligned => {
+                format!("{action} {bytes} bytes at {what}: the address {address:#x} is no multiple of {bytes}")
+            }
+            Code::UninitialisedRead => format!("reads {what}, which nothing has written"),
+            _ if matches!(place, Place::Const | Place::Param) && action != "reads" => {
+                format!("{action} {bytes} bytes of {what}, which no kernel may change")
+            }
+            _ => match self.past_the_end(names, place, address, bytes) {
+                0 => format!("{action} {bytes} bytes outside every allocation: {what}"),
+                past => {
+                    let name = self.variable(names).unwrap_or_default();
+                    let past = grouped(past);
+                    format!("{action} {bytes} bytes at {what}, the last {past} of them past the end of {name}")
+                }
+            },
+        }
+    }
+
+    /// How many of its last bytes lie past the end, if it starts inside.
+    fn past_the_end(&self, names: &Names<'_>, place: Place, address: u64, bytes: u32) -> u64 {
+        let (start, end) = match place {
+            Place::Global | Place::Const => match names.memory.buffer(address) {
+                Some((buffer, offset)) => (offset, buffer.bytes),
+                None => return 0,
+            },
+            Place::Shared => (address, names.shared_bytes.into()),
+            Place::Local | Place::Param => return 0,
+        };
+        if start < end { (start + u64::from(bytes)).saturating_sub(end) } else { 0 }
+    }
+
+    /// What the later of two accesses does while the earlier may not be over.
+    pub(super) fn race_sentence(&self, names: &Names<'_>) -> String {
+        match &self.detail {
+            Detail::Race { hazard, address, owner } => {
+                let of_block = owner.map_or(String::new(), |[x, y, z]| format!(" of block ({x},{y},{z})"));
+                hazard.sentence(&format!("{}{of_block}", names.shared(*address, self.width(names))))
+            }
+            Detail::GlobalRace { hazard, address } => hazard.sentence(&names.memory.describe(*address)),
+            _ => String::new(),
+        }
+    }
+
+    /// What those do at the other site of a wait.
+    pub(super) fn absence(&self) -> &'static str {
+        match self.detail {
+            Detail::Barrier => "waits",
+            Detail::Lanes { .. } => "is",
+            Detail::Stuck if self.code == Code::BarrierDivergence => "is",
+            _ => "",
+        }
+    }
+
+    /// Who waits for whom.
+    pub(super) fn wait_sentence(&self, names: &Names<'_>) -> String {
+        match &self.detail {
+            Detail::TooFew { id, expected, came } => {
+                format!("waits at barrier {id} for {expected} threads; {came} have come, and no more will")
+            }
+            Detail::Cluster => {
+                "waits for all threads of the cluster to arrive at its barrier, and some never will".into()
+            }
+            Detail::Spin(on) => format!("{}, and every thread that is left waits for another", on.sentence(names)),
+            Detail::Lanes { named, absent } => {
+                let come = if absent.count_ones() == 1 { "does not come" } else { "do not come" };
+                format!("waits for the lanes that its mask {named:#010x} names, and {} {come}", lanes(*absent))
+            }
+            Detail::Barrier => "some threads of the block wait at this barrier, others at another one".into(),
+            Detail::Stuck if self.code == Code::BarrierDivergence => {
+                "waits at this barrier for threads of the block that will not reach it".into()
+            }
+            _ => "waits here, and no thread of the block can go on".into(),
+        }
+    }
+
+    /// Whose budget is used up.
+    pub(super) fn budget_sentence(&self) -> String {
+        let [x, y, z] = self.at.block;
+        match self.detail {
+            Detail::LaunchBudget { budget } => format!(
+                "the launch has used up its step budget of {} warp-instructions, and block ({x},{y},{z}) is here",
+                grouped(budget)
+            ),
+            Detail::Budget { budget } => format!(
+                "block ({x},{y},{z}) has used up its step budget of {} warp-instructions, and is here",
+                grouped(budget)
+            ),
+            _ => String::new(),
+        }
+    }
+
+    /// What a call or an indexed branch did, and what is wrong with it.
+    pub(super) fn control_flow(&self, code: &crate::code::Code) -> (&'static str, String) {
+        match &self.detail {
+            Detail::Assertion(condition) => ("executes", format!("the assertion `{condition}` failed")),
+            Detail::Stack { depth, bytes } => {
+                let caller = function_name(&code.function_at(self.at.pc).name);
+                (
+                    "calls",
+                    format!("no room for this call in {caller}, {depth} deep, on a thread's stack of {bytes} bytes"),
+                )
+            }
+            Detail::Pointer { function: Some(index), .. } => {
+                let name = function_name(&code.functions[*index as usize].name);
+                ("calls", format!("calls {name} through a pointer of another type"))
+            }
+            Detail::Pointer { address, .. } => {
+                ("calls", format!("calls address {address:#x}, which is no function of this program"))
+            }
+            Detail::Label { index } => ("executes", format!("branches to label {index} of a list that has fewer")),
+            _ => ("executes", String::new()),
+        }
+    }
+}
+
+pub(super) fn site(kernel: &Kernel, at: &At, action: &'static str) -> Site {
+    let code = &kernel.code;
+    let pc = (at.pc as usize).min(code.debug.len() - 1);
+    let debug = &code.debug[pc];
+    // What the compiler made without a line belongs to the line before it, as far as a reader can tell.
+    let start = code.function_at(at.pc).start as usize;
+    let lined = code.debug[start..=pc].iter().rev().find(|debug| debug.loc.is_some()).unwrap_or(debug);
+    Site {
+        ptx_line: debug.ptx_line,
+        opcode: debug.opcode.clone(),
+        block: at.block,
+        warp: at.warp,
+        lanes: at.lanes,
+        action,
+        ..lined.site(&kernel.sources, &kernel.file, debug.ptx_line)
+    }
+}
