@@ -95,6 +95,51 @@ fn many_faults_are_summed_up() {
     assert!(text.ends_with("\n\nand 3 more: 2 shared-race, 1 trap\n"), "{text}");
 }
 
+/// One of each kind is shown before a second of any, and all that is shown in the order of the list.
+#[test]
+fn the_only_one_of_a_kind_is_not_lost_among_many() {
+    let mut faults = vec![race(); SHOWN_MAX + 5];
+    faults.push(Fault { code: Code::OutOfBounds, other: None, ..race() });
+    let text = render_all(&faults, &source);
+    assert_eq!(text.matches("error[shared-race]").count(), SHOWN_MAX - 1);
+    assert_eq!(text.matches("error[out-of-bounds]").count(), 1);
+    assert!(text.ends_with("\n\nand 6 more: 6 shared-race\n"), "{text}");
+}
+
+#[test]
+fn what_follows_from_a_fault_is_a_note_of_it() {
+    let read = |opcode: &str, line| {
+        let mut fault = Fault { code: Code::UninitialisedRead, other: None, message: String::new(), ..race() };
+        (fault.site.line, fault.site.opcode, fault.count) = (line, opcode.to_owned(), 64);
+        fault
+    };
+    let text = render_all(&[read("ld.shared.u32", 12), race()], &source);
+    assert_eq!(text.matches("error[").count(), 1, "{text}");
+    assert!(
+        text.contains("note: most likely because of this, uninitialised-read at kernels/sum.cu:12, 64 times\n"),
+        "{text}"
+    );
+    // Another line may have another reason, and a line that only writes reads nothing.
+    for line in [9, 13] {
+        assert_eq!(render_all(&[read("ld.shared.u32", line), race()], &source).matches("error[").count(), 2);
+    }
+    let mut copy = Fault { code: Code::Misaligned, ..read("cp.async.ca.shared.global", 3) };
+    let stuck = Fault { code: Code::Deadlock, ..read("mbarrier.try_wait.parity.shared.b64", 5) };
+    let all = [copy.clone(), read("ld.shared.u32", 4), stuck];
+    assert_eq!(render_all(&all, &source).matches("error[").count(), 1);
+    copy.site.opcode = "ld.global.u32".into();
+    assert_eq!(render_all(&[copy, all[1].clone(), all[2].clone()], &source).matches("error[").count(), 3);
+}
+
+#[test]
+fn long_lines_are_cut() {
+    let long = |_: &str| Some("x".repeat(1000) + "\n" + &"é".repeat(1000));
+    let mut fault = race();
+    (fault.other, fault.site.line) = (None, 2);
+    let text = render(&fault, &long);
+    assert!(text.contains("ééé…\n") && text.lines().all(|line| line.chars().count() < 300), "{text}");
+}
+
 #[test]
 fn lanes_are_ranges() {
     let cases = [

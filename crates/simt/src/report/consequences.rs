@@ -33,6 +33,8 @@ fn follows(fault: &Fault, cause: &Fault, is_before: bool) -> bool {
         // The same object, used in another line.
         Code::UninitialisedRead if is_object(&fault.site) => no_object && is_before && cause.message == fault.message,
         Code::UninitialisedRead => left_out && fills_shared(&cause.site),
+        // Threads that a barrier would have ordered.
+        Code::SharedRace => no_object,
         // Who waits for a copy that was never made, or at a barrier that is none.
         Code::Deadlock => (left_out && cause.site.opcode.starts_with("cp.async")) || no_object,
         _ => false,

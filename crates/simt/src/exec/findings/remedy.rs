@@ -13,6 +13,7 @@ const WAIT_FOR_COPY: &str = "wait for the copy in the thread that started it (`_
 const CLUSTER_SYNC: &str = "put `cluster.sync()` between them: the threads are in two blocks of a cluster, which `__syncthreads()` does not order";
 const STAY: &str =
     "put `cluster.sync()` at the end of the kernel, so that no block ends while others use its shared memory";
+const RANKS: &str = "compare the rank with the number of blocks of the cluster, `cluster.num_blocks()`";
 const DEVICE_SCOPE: &str = "make the atomics those of the whole device (`atomicAdd`, `cuda::thread_scope_device`): those of a block order \
     nothing between blocks";
 const GRID_SYNC: &str = "put `grid.sync()` between the two, or make two launches of them";
@@ -33,7 +34,8 @@ impl Finding {
         match self.detail {
             Detail::Race { hazard, .. } => self.remedy_of_race(names, hazard),
             Detail::GlobalRace { .. } => self.remedy_of_global_race(names),
-            Detail::NoBlock { .. } => Some(STAY),
+            Detail::NoBlock { ended: Some(_), .. } => Some(STAY),
+            Detail::NoBlock { ended: None, .. } => Some(RANKS),
             Detail::Lanes { .. } => Some(NAMED_LANES),
             Detail::Spin(Awaited::Phase { .. }) => Some(ARRIVALS),
             Detail::Spin(Awaited::Grid) => Some(GRID),

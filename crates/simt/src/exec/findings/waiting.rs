@@ -38,12 +38,14 @@ impl Awaited {
             Awaited::Phase { address, object } => {
                 let Object { expected, pending, bytes, parity } = object;
                 let missing = match (pending, bytes) {
-                    (0, bytes) => format!("{bytes} bytes are missing"),
-                    (pending, 0) => format!("{pending} of {expected} arrivals are missing"),
-                    (pending, bytes) => format!("{pending} of {expected} arrivals and {bytes} bytes are missing"),
+                    (0, bytes) => format!("{bytes} bytes"),
+                    (pending, 0) => format!("{pending} of {expected} arrivals"),
+                    (pending, bytes) => format!("{pending} of {expected} arrivals and {bytes} bytes"),
                 };
                 let (name, parity) = (names.shared(address, 8), u32::from(parity));
-                format!("waits for the phase of parity {parity} of the barrier object {name} to end: {missing}")
+                format!(
+                    "waits for the phase of parity {parity} of the barrier object {name} to end, which lacks {missing}"
+                )
             }
         }
     }
