@@ -122,10 +122,12 @@ pub struct Access {
     pub mask: u32,
     /// Bytes a lane.
     pub bytes: u32,
-    /// Byte address of each lane in that space; 0 for lanes outside `mask`. A sector of global memory is an address / 32.
+    /// Byte address of each lane in that space; 0 for lanes outside `mask`.
     pub addresses: [u64; 32],
     /// Shared memory: the bank of each lane's first word; 0 for lanes outside `mask`.
     pub banks: Option<[u8; 32]>,
+    /// Global memory: the sector of each lane's first byte, which is its address / 32; 0 for lanes outside `mask`.
+    pub lane_sectors: Option<[u64; 32]>,
     /// Shared memory: passes through the banks.
     pub wavefronts: u32,
     /// Shared memory: passes beyond those that the width needs.

@@ -89,10 +89,11 @@ fn many_faults_are_summed_up() {
     assert_eq!(one, format!("{}\n", render(&race(), &source)));
     let mut faults = vec![race(); SHOWN_MAX];
     assert!(!render_all(&faults, &source).contains("more"));
-    faults.extend([race(), race(), Fault { code: Code::Trap, ..race() }]);
+    let trap = Fault { code: Code::Trap, ..race() };
+    faults.extend([race(), race(), trap.clone(), trap]);
     let text = render_all(&faults, &source);
     assert_eq!(text.matches("error[").count(), SHOWN_MAX);
-    assert!(text.ends_with("\n\nand 3 more: 2 shared-race, 1 trap\n"), "{text}");
+    assert!(text.ends_with("\n\nand 4 more: 3 shared-race, 1 trap\n"), "{text}");
 }
 
 /// One of each kind is shown before a second of any, and all that is shown in the order of the list.

@@ -66,7 +66,18 @@ impl Recorder {
         if let Some(step) = self.steps.last_mut() {
             let addresses = masked(at, mask);
             let banks = (space == Space::Shared).then(|| addresses.map(|at| (at / 4 % 32) as u8));
-            step.access.push(Access { space, mask, bytes, addresses, banks, wavefronts, conflicts, sectors });
+            let lane_sectors = (space == Space::Global).then(|| addresses.map(|at| at / 32));
+            step.access.push(Access {
+                space,
+                mask,
+                bytes,
+                addresses,
+                banks,
+                lane_sectors,
+                wavefronts,
+                conflicts,
+                sectors,
+            });
         }
     }
 
