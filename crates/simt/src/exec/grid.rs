@@ -316,6 +316,10 @@ fn taking_turns(context: &Context<'_>, units: u64) -> Share {
     let (mut next, mut turns) = (0, 0);
     while next < units || !resident.is_empty() {
         machine.crowded = resident.len() > FEW_WAITING;
+        if machine.crowded {
+            // Now from the first to the last and now back: who waits for a neighbour need not wait for another turn.
+            resident.reverse();
+        }
         let mut pass = Pass::default();
         spare.extend(resident.extract_if(.., |unit| pass.turn(unit, &mut machine)));
         if pass.fatal {
