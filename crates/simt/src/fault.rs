@@ -137,7 +137,8 @@ pub struct Site {
     pub action: &'static str,
 }
 
-/// One finding. Findings that differ only in lane, address or block are folded into one with a count.
+/// One finding. Findings of one kind about one variable, in the same lines of the source, are folded into one with a count: they differ in
+/// lane, element, block, or in the copy of an unrolled loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Its kind.

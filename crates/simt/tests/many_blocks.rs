@@ -64,7 +64,7 @@ fn run(name: &str, body: &str, blocks: u32, options: &Options) -> Outcome {
 #[test]
 fn the_steps_of_waiting_blocks_grow_with_their_number() {
     let (unseeded, seeded) = (Schedule::Independent { seed: None }, Schedule::Independent { seed: Some(3) });
-    for (schedule, [few, many]) in [(unseeded, [300, 1200]), (seeded, [100, 300])] {
+    for (schedule, [few, many]) in [(unseeded, [200, 800]), (seeded, [100, 200])] {
         for (name, body) in [("chain", CHAIN), ("meeting", MEETING)] {
             let steps = |blocks| {
                 let outcome = run(name, body, blocks, &Options { schedule, ..Options::default() });
