@@ -176,6 +176,7 @@ impl<'a> Parser<'a> {
             file: file.to_string(),
             version: self.version()?,
             target: String::new(),
+            debug: false,
             address_size_bits: 32,
             sources: Vec::new(),
             variables: Vec::new(),
@@ -228,7 +229,7 @@ impl<'a> Parser<'a> {
             module.target = target.to_string();
         }
         while self.eat(b',')? {
-            self.word("another target such as `debug`")?;
+            module.debug |= self.word("another target such as `debug`")? == "debug";
         }
         Ok(())
     }

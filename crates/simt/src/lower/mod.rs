@@ -12,6 +12,7 @@ mod arithmetic;
 mod atomic;
 mod call;
 mod cfg;
+mod contract;
 mod copy;
 mod graph;
 mod initial;
@@ -270,6 +271,9 @@ impl<'m> Lower<'m> {
         self.code.rows64 = self.next_row(self.code.rows64, self.constants64.len(), function)?;
         let align = self.local_align_bytes;
         self.code.functions.iter_mut().for_each(|f| f.local_bytes = f.local_bytes.next_multiple_of(align));
+        if !self.module.debug {
+            contract::contract(&mut self.code);
+        }
         live::find_unset(&mut self.code);
         atomic::mark_expectations(&mut self.code);
         machine::select(&mut self.code);
