@@ -354,9 +354,16 @@ pub enum Special {
     LanemaskGt,
     DynamicSharedBytes,
     TotalSharedBytes,
+    AllSharedBytes,
     WarpSize,
     Envreg(u8),
+    /// One that has the same value in every launch.
+    Known(u32),
 }
+
+/// Shared memory that a driver keeps for itself at the start of a block's, from sm_90 on. Only kernels that ask where it
+/// is have it here: libraries keep the barriers of large groups there.
+pub const RESERVED_SHARED_BYTES: u32 = 1024;
 
 /// A variable in shared memory, for reports.
 #[derive(Debug, Clone)]
@@ -382,6 +389,8 @@ pub struct ModuleVariable {
     pub bytes: u64,
     /// Initial bytes; those after the last of them are zero.
     pub init: Vec<u8>,
+    /// In constant memory, which no kernel may change.
+    pub is_const: bool,
     /// Addresses of other variables, to be written over `init`.
     pub relocations: Vec<Relocation>,
     /// Element size in bytes for reports.
@@ -506,8 +515,10 @@ pub struct Code {
     pub unset64: Vec<Reg>,
     /// Static shared variables.
     pub shared: Vec<SharedVariable>,
-    /// Static shared memory in bytes.
+    /// Static shared memory in bytes, with the reserved part.
     pub shared_bytes: u32,
+    /// What is reserved of it, at its start: 0 or [`RESERVED_SHARED_BYTES`].
+    pub reserved_bytes: u32,
     /// Alignment that the dynamic part starts at.
     pub dynamic_align_bytes: u32,
     /// The entry, then the device functions that it may call.

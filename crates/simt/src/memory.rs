@@ -10,8 +10,12 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Acquire, Ordering::Relaxe
 
 use crate::code::ModuleVariable;
 
+/// Addresses from here on are constants: each is that far from the place in the buffers that holds it.
+pub(crate) const CONST_BASE: u64 = 1 << 55;
 /// Generic addresses from here on are shared memory.
 pub(crate) const SHARED_BASE: u64 = 1 << 56;
+/// Of them so many are the block's own; behind them are those of its cluster's blocks, by rank.
+pub(crate) const BLOCK_WINDOW_BYTES: u64 = 1 << 24;
 /// Generic addresses from here on are local memory.
 pub(crate) const LOCAL_BASE: u64 = 1 << 57;
 
@@ -24,7 +28,7 @@ pub(crate) const LOCAL_BYTES_MAX: u32 = 512 << 10;
 const SLOT_BITS: u32 = 36;
 /// Address 0 and small numbers are no buffer.
 const FIRST_SLOT: u64 = 16;
-const SLOTS_MAX: usize = 1 << 19;
+const SLOTS_MAX: usize = 1 << 18;
 const PAGE_WORDS: usize = 1024;
 
 /// Device memory as kernels see it.
@@ -191,6 +195,9 @@ impl Memory {
 
     /// `input[17]`, `input[1001], 4 bytes past the end of input (1000 elements)`, or the bare address.
     pub(crate) fn describe(&self, address: u64) -> String {
+        if (CONST_BASE..SHARED_BASE).contains(&address) {
+            return format!("{}, a constant", self.describe(address - CONST_BASE));
+        }
         if let Some((buffer, offset)) = self.buffer(address) {
             if offset < buffer.bytes {
                 return element(&buffer.name, offset, buffer.element_bytes);
@@ -224,7 +231,8 @@ impl Memory {
             if !self.module_variables.contains_key(&key) {
                 let address = self.alloc(&variable.name, variable.bytes, variable.element_bytes)?;
                 self.write(address, &variable.init)?;
-                self.module_variables.insert(key, address);
+                let window = if variable.is_const { CONST_BASE } else { 0 };
+                self.module_variables.insert(key, address + window);
                 new.push((variable, address));
             }
         }
@@ -506,6 +514,7 @@ mod tests {
             init: vec![1],
             relocations: vec![Relocation { at, bytes, symbol: of.to_owned(), offset, mask }],
             element_bytes: 8,
+            is_const: false,
         };
         let (a, b) = (variable("a", "b", 8, -4, 8, u64::MAX), variable("b", "a", 3, 0, 1, 0xff << 32));
         let mut memory = Memory::new();

@@ -7,7 +7,7 @@ use super::{Machine, Stop};
 use crate::code::CallSite;
 use crate::fault::Code;
 use crate::masks::lanes;
-use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
+use crate::memory::{CONST_BASE, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::print::{PRINTED_BYTES_MAX, Values, format};
 
 /// What one lane can read.
@@ -39,7 +39,7 @@ impl Reader<'_, '_> {
                 if self.machine.context.side_by_side {
                     self.env.log.read(address, address + 1);
                 }
-                let buffer = self.machine.context.memory.buffer(address);
+                let buffer = self.machine.context.memory.buffer(address & !CONST_BASE);
                 buffer
                     .filter(|(buffer, offset)| *offset < buffer.bytes)
                     .map(|(buffer, offset)| buffer.load(offset, 1) as u8)
@@ -81,6 +81,7 @@ fn place_of(address: u64) -> (Place, u64) {
         PARAM_BASE.. => (Place::Param, address - PARAM_BASE),
         LOCAL_BASE.. => (Place::Local, address - LOCAL_BASE),
         SHARED_BASE.. => (Place::Shared, address - SHARED_BASE),
+        CONST_BASE.. => (Place::Const, address - CONST_BASE),
         _ => (Place::Global, address),
     }
 }

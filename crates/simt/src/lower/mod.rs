@@ -21,6 +21,7 @@ pub(crate) mod mbarrier;
 mod memory;
 mod operand;
 mod select;
+mod special;
 mod sync;
 pub(crate) mod variables;
 mod video;
@@ -154,6 +155,9 @@ pub fn lower(module: &Module, function: &Function, text: &str) -> Result<Code, L
         function_index: HashMap::new(),
         carry: None,
     };
+    if text.contains("%reserved_smem_offset_") {
+        lower.reserve_shared();
+    }
     let mut counts = [0u32; 3];
     for function in std::iter::once(function).chain(functions.iter().map(|&index| &module.functions[index])) {
         let own = variables::count_registers(function);

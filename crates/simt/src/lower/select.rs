@@ -15,6 +15,9 @@ impl Lower<'_> {
         if inst.spec.mnemonic != "call" && sources.iter().any(discards) {
             return self.refuse(inst, "`_` where a value is expected");
         }
+        if has_destination(inst) && inst.spec.mnemonic != "call" {
+            inst.operands.first().map_or(Ok(()), |operand| self.check_destination(inst, operand))?;
+        }
         match inst.spec.mnemonic {
             "ld" | "ldu" => self.load(inst),
             "st" => self.store(inst),
