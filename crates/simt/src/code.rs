@@ -160,6 +160,8 @@ pub enum Op {
     StoreFrame(MemOp),
     /// `d` = where byte `imm` of a device function's local variables is in this activation.
     LocalAddress,
+    /// `alloca`, `stacksave`, `stackrestore`: 64-bit rows `d` and `a`.
+    Stack(StackAct),
     /// `atom`/`red`: `d` = old value or none, address `a`, operand `b`, second operand `c` (cas).
     Atomic(AtomOp),
     /// `bar.sync a{, b}`: barrier number row `a`, thread count row `b` or none.
@@ -223,6 +225,20 @@ pub enum Op {
     /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is. `imm` 0: its
     /// low 32 bits; 1: all 64; 2: the high 32.
     Clock,
+}
+
+/// What is done to a thread's stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StackAct {
+    /// Room for as many bytes as `a` says, at an address in local memory.
+    Allocate {
+        /// A power of two.
+        align_bytes: u32,
+    },
+    /// Where it ends.
+    Save,
+    /// What was allocated since then is given back.
+    Restore,
 }
 
 /// One instruction.
@@ -519,6 +535,8 @@ pub struct Code {
     pub shared_bytes: u32,
     /// What is reserved of it, at its start: 0 or [`RESERVED_SHARED_BYTES`].
     pub reserved_bytes: u32,
+    /// Largest alignment of a local variable in bytes.
+    pub local_align_bytes: u32,
     /// Alignment that the dynamic part starts at.
     pub dynamic_align_bytes: u32,
     /// The entry, then the device functions that it may call.

@@ -230,6 +230,17 @@ impl Exact {
 
 /// The words that `Exact::mode` keeps.
 const MODES: [&str; 13] = [
-    "f4e", "b4e", "rc8", "ecl", "ecr", "rc16", "finite", "infinite", "number", "notanumber", "normal", "subnormal",
+    "f4e",
+    "b4e",
+    "rc8",
+    "ecl",
+    "ecr",
+    "rc16",
+    "finite",
+    "infinite",
+    "number",
+    "notanumber",
+    "normal",
+    "subnormal",
     "pack",
 ];

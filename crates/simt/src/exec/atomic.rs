@@ -262,7 +262,9 @@ fn operand(warp: &Warp, op: AtomOp, row: Reg) -> Lanes {
     match op.bytes {
         8.. => warp.d.get(usize::from(row)).map_or([0; 32], |r| r.0),
         4.. => warp.w.get(usize::from(row)).map_or([0; 32], |r| r.0.map(u64::from)),
-        _ => warp.w.get(usize::from(row)).map_or([0; 32], |r| r.0.map(|value| low_bytes(value.into(), op.bytes.into()))),
+        _ => {
+            warp.w.get(usize::from(row)).map_or([0; 32], |r| r.0.map(|value| low_bytes(value.into(), op.bytes.into())))
+        }
     }
 }
 

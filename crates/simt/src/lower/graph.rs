@@ -154,7 +154,7 @@ pub(super) fn save_around_recursion(code: &mut Code) {
     };
     let calls = (0..code.insts.len()).filter(|&pc| code.insts[pc].op == Op::Call);
     let again: Vec<usize> = calls.filter(|&pc| may_return(&code.calls[code.insts[pc].imm as usize])).collect();
-    code.has_unbounded_stack = !again.is_empty() || code.calls.iter().any(|site| site.callee == Callee::Indirect);
+    code.has_unbounded_stack |= !again.is_empty() || code.calls.iter().any(|site| site.callee == Callee::Indirect);
     let returns: Vec<usize> = again.iter().map(|pc| pc + 1).collect();
     for (pc, needed) in again.into_iter().zip(live::live_before(code, &returns)) {
         let at = code.insts[pc].imm as usize;

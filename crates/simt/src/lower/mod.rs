@@ -273,6 +273,7 @@ impl<'m> Lower<'m> {
         self.code.rows32 = self.next_row(self.code.rows32, self.constants32.len(), function)?;
         self.code.rows64 = self.next_row(self.code.rows64, self.constants64.len(), function)?;
         let align = self.local_align_bytes;
+        self.code.local_align_bytes = align;
         self.code.functions.iter_mut().for_each(|f| f.local_bytes = f.local_bytes.next_multiple_of(align));
         live::find_unset(&mut self.code);
         atomic::mark_expectations(&mut self.code);

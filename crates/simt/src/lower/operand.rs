@@ -79,9 +79,9 @@ impl Lower<'_> {
                 return self.check_destination(inst, b);
             }
             Operand::Name(name) => match self.binding(name)? {
-                Some(
-                    Binding::Row32(_) | Binding::Row64(_) | Binding::Row128(_) | Binding::Predicate(_),
-                ) => return Ok(()),
+                Some(Binding::Row32(_) | Binding::Row64(_) | Binding::Row128(_) | Binding::Predicate(_)) => {
+                    return Ok(());
+                }
                 Some(_) => format!("{name} is no register"),
                 None if special(name).is_some() => format!("{name} can only be read"),
                 None => return self.undeclared(inst, name),
