@@ -227,6 +227,9 @@ pub enum Op {
     Clock,
 }
 
+/// Barriers of a block.
+pub const BARRIERS: u32 = 16;
+
 /// What is done to a thread's stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StackAct {

@@ -334,6 +334,9 @@ impl<'k> Machine<'k> {
             }
             Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) | Op::ClusterArrive { .. } | Op::ClusterWait => {
                 warp.splits[at].pc = pc;
+                if !self.has_barrier(env, warp, pc, inst, active) {
+                    return Next::Stop(Stop::Fatal);
+                }
                 if active != 0 && barrier::meet(env, warp, at, inst, active) {
                     return Next::Stop(Stop::Blocked);
                 }

@@ -23,6 +23,7 @@ mod operand;
 mod select;
 mod special;
 mod sync;
+mod target;
 pub(crate) mod variables;
 mod video;
 
@@ -155,6 +156,7 @@ pub fn lower(module: &Module, function: &Function, text: &str) -> Result<Code, L
         function_index: HashMap::new(),
         carry: None,
     };
+    lower.check_constants(module)?;
     if text.contains("%reserved_smem_offset_") {
         lower.reserve_shared();
     }

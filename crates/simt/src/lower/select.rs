@@ -15,6 +15,7 @@ impl Lower<'_> {
         if inst.spec.mnemonic != "call" && sources.iter().any(discards) {
             return self.refuse(inst, "`_` where a value is expected");
         }
+        self.check_target(inst)?;
         if has_destination(inst) && inst.spec.mnemonic != "call" {
             inst.operands.first().map_or(Ok(()), |operand| self.check_destination(inst, operand))?;
         }
@@ -62,6 +63,9 @@ impl Lower<'_> {
         let Some(ty) = inst.types().next() else { return self.refuse_opcode(inst) };
         if ty == Type::B128 {
             return self.mov_wide(inst, d, s);
+        }
+        if let Operand::Immediate(_) = s {
+            self.check_literal(inst, s, ty.name())?;
         }
         match (d, s) {
             (Operand::Vector(parts), _) => self.unpack(inst, parts, s, ty),
