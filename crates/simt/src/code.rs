@@ -442,6 +442,10 @@ pub enum Callee {
     Print,
     /// `__assertfail`
     AssertFail,
+    /// `malloc`
+    Allocate,
+    /// `free`
+    Free,
 }
 
 /// Rows of parameters copied between the frames of caller and callee.

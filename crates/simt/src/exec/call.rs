@@ -76,6 +76,14 @@ impl Machine<'_> {
         let groups: Vec<(u32, u32)> = match site.callee {
             Callee::Function(index) => vec![(index, active)],
             Callee::Print => return self.print(env, warp, at, pc, site, active),
+            Callee::Allocate => {
+                self.allocate(warp, at, site, active);
+                return Ok(());
+            }
+            Callee::Free => {
+                self.give_back(env, warp, at, pc, site, active);
+                return Ok(());
+            }
             Callee::AssertFail => return self.assertion(env, warp, at, pc, site, active),
             Callee::Indirect => match self.targets(env, warp, pc, inst, site, active) {
                 Some(groups) => groups,

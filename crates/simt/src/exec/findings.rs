@@ -98,6 +98,9 @@ enum Detail {
     NoBarrier {
         number: u32,
     },
+    NotAllocated {
+        address: u64,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -252,6 +255,12 @@ impl Findings {
         self.note(env, Code::OutOfBounds, at, None, Detail::Label { index });
     }
 
+    /// `free` of what is not allocated.
+    pub(super) fn not_allocated(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u64) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::OutOfBounds, at, None, Detail::NotAllocated { address });
+    }
+
     /// A barrier that no block has.
     pub(super) fn no_barrier(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, number: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
@@ -403,6 +412,9 @@ impl Finding {
                 let why = if *for_want_of_cooperation { ": it waits for the whole grid, and this launch is not cooperative" } else { "" };
                 ("executes", "", format!("the kernel executed {opcode}{why}"))
             }
+            Detail::NotAllocated { address } => {
+                ("executes", "", format!("gives {} back, and it is nothing that malloc has given", memory.describe_outside(*address)))
+            }
             Detail::NoBarrier { .. }
             | Detail::Assertion(_)
             | Detail::Stack { .. }
@@ -435,6 +447,7 @@ impl Finding {
             _ => return String::new(),
         };
         let what = match place {
+            Place::Global if self.code == Code::OutOfBounds => memory.describe_outside(address),
             Place::Global | Place::Const => memory.describe(address),
             Place::Shared => shared(address as u32),
             Place::Local => format!("local memory at byte {address}"),

@@ -287,9 +287,7 @@ impl Machine<'_> {
         let outside = filter(mask & !misaligned, |lane| {
             let at = span.at[lane];
             match place {
-                Place::Global | Place::Const => {
-                    !self.context.memory.buffer(at).is_some_and(|(b, offset)| offset + size <= b.bytes)
-                }
+                Place::Global | Place::Const => self.context.memory.holding(at, size).is_none(),
                 Place::Shared => at.saturating_add(size) > u64::from(self.context.shared_bytes),
                 Place::Local => at.saturating_add(size) > warp.local_bytes(),
                 Place::Param => at.saturating_add(size) > self.context.params.len() as u64,

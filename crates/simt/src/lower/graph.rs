@@ -150,7 +150,7 @@ pub(super) fn save_around_recursion(code: &mut Code) {
     let may_return = |site: &crate::code::CallSite| match site.callee {
         Callee::Function(callee) => leads_to[callee as usize][site.caller as usize],
         Callee::Indirect => leads_to.iter().skip(1).any(|reached| reached[site.caller as usize]),
-        Callee::Print | Callee::AssertFail => false,
+        Callee::Print | Callee::AssertFail | Callee::Allocate | Callee::Free => false,
     };
     let calls = (0..code.insts.len()).filter(|&pc| code.insts[pc].op == Op::Call);
     let again: Vec<usize> = calls.filter(|&pc| may_return(&code.calls[code.insts[pc].imm as usize])).collect();
@@ -183,7 +183,7 @@ fn closure(code: &Code) -> Vec<Vec<bool>> {
             Callee::Function(callee) => next[site.caller as usize].push(callee as usize),
             // Any function's address may be in the register.
             Callee::Indirect => next[site.caller as usize].extend(1..count),
-            Callee::Print | Callee::AssertFail => {}
+            Callee::Print | Callee::AssertFail | Callee::Allocate | Callee::Free => {}
         }
     }
     let from = |start: usize| {

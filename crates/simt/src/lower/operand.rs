@@ -78,7 +78,8 @@ impl Lower<'_> {
                 self.check_destination(inst, a)?;
                 return self.check_destination(inst, b);
             }
-            Operand::Name(name) => match self.binding(name)? {
+            // Behind a dot, a packed video instruction selects halves or bytes of the register.
+            Operand::Name(name) => match self.binding(name.split('.').next().unwrap_or(name))? {
                 Some(Binding::Row32(_) | Binding::Row64(_) | Binding::Row128(_) | Binding::Predicate(_)) => {
                     return Ok(());
                 }

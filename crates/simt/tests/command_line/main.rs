@@ -419,7 +419,7 @@ fn the_stack_has_the_size_it_is_given() {
 #[test]
 fn what_the_simulator_lacks_is_refused_at_its_line() {
     let folder = folder();
-    let declared = ".extern .func (.param .b64 r) malloc (.param .b64 n);\n.extern .global .u32 elsewhere;\n\
+    let declared = ".extern .func (.param .b64 r) realloc (.param .b64 n);\n.extern .global .u32 elsewhere;\n\
                     .func (.param .b32 r) one (.param .b32 x) { ret; }\n.extern .shared .b32 dynamic[];\n\
                     .global .u32 narrow = one;\n.global .u64 far = dynamic;";
     let body = |line: &str| {
@@ -428,7 +428,7 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         )
     };
     for (line, parts) in [
-        ("call (big), malloc, (big);", &["bad.ptx:15: ", "malloc has no body in this file"][..]),
+        ("call (big), realloc, (big);", &["bad.ptx:15: ", "realloc has no body in this file"][..]),
         ("call (small), one, (big);", &["bad.ptx:15: ", "other sizes"]),
         ("call (small), one, (small, small);", &["bad.ptx:15: ", "takes 1, not 1 and 2"]),
         ("call (small), two, (small);", &["bad.ptx:15: ", "two is not declared"]),
