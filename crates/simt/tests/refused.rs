@@ -37,7 +37,6 @@ fn results_go_to_registers() {
         ("ld.global.v2.u32 {%r1, 2}, [%rd1];", "a register is expected"),
         ("setp.eq.u32 %p1|s, %r1, 0;", "s is no register"),
         ("atom.global.add.u32 7, [%rd1], 1;", "a register is expected"),
-        ("shfl.sync.idx.b32 3|%p1, %r1, 0, 31, -1;", "a register is expected"),
     ] {
         refused(SM_90, line, why);
     }

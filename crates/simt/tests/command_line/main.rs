@@ -441,7 +441,7 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         ("st.param.b32 [big+9223372036854775807], %r1;", &["bad.ptx:15: ", "past the 8 bytes"]),
         ("ld.param.b32 %r1, [p+9223372036854775807];", &["bad.ptx:15: ", "past the 8 bytes"]),
         ("st.param.b64 [p], %d1;", &["bad.ptx:15: ", "p is no parameter that can be written"]),
-        ("mov.u64 %d1, malloc;", &["bad.ptx:15: ", "malloc, which has no body"]),
+        ("mov.u64 %d1, realloc;", &["bad.ptx:15: ", "realloc, which has no body"]),
         ("mov.u64 %d1, elsewhere;", &["elsewhere is defined in another file"]),
         ("ld.global.u32 %r1, [narrow];", &["address of one in an element of 4 bytes"]),
         ("ld.global.u64 %d1, [far];", &["dynamic, which lies in shared memory"]),
