@@ -67,8 +67,7 @@ impl Machine<'_> {
     fn admit_bulk(&mut self, env: &Environment, warp: &Warp, pc: u32, lane: usize, copy: &Copy) -> bool {
         let (mask, granule) = (1 << lane, u64::from(BULK_GRANULE_BYTES));
         let bytes = u64::from(copy.bytes);
-        let buffer = self.context.memory.buffer(copy.from);
-        let reads_inside = buffer.is_some_and(|(buffer, offset)| offset + bytes <= buffer.bytes);
+        let reads_inside = self.context.memory.holding(copy.from, bytes).is_some();
         let writes_inside = copy.to + bytes <= u64::from(self.context.shared_bytes);
         for (place, at, inside) in [(Place::Shared, copy.to, writes_inside), (Place::Global, copy.from, reads_inside)] {
             let code = match () {
