@@ -131,7 +131,7 @@ impl Shadow {
     #[inline(always)]
     pub(crate) fn read_of(&mut self, layout: Layout, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
         if self.flights.is_some() {
-            self.check_flights(&access, Act::Read, found);
+            self.check_flights(clocks, &access, Act::Read, found);
         }
         let now = self.tick(clocks, &access);
         let done = match self.shape(&access, layout) {
@@ -162,7 +162,7 @@ impl Shadow {
         found: &mut Vec<Race>,
     ) {
         if self.flights.is_some() {
-            self.check_flights(&access, Act::Write, found);
+            self.check_flights(clocks, &access, Act::Write, found);
         }
         let now = self.tick(clocks, &access);
         let done = match self.shape(&access, layout) {
@@ -178,7 +178,7 @@ impl Shadow {
     /// A read that is more than plain: races with plain writes, and is no news to later accesses.
     pub fn flag(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
         if self.flights.is_some() {
-            self.check_flights(&access, Act::Flag, found);
+            self.check_flights(clocks, &access, Act::Flag, found);
         }
         let now = self.tick(clocks, &access);
         self.by_cell(access, Act::Flag, &[0; 32], &now, found);
@@ -187,7 +187,7 @@ impl Shadow {
     /// An atomic, or a write that is more than plain: races with plain accesses, never with another atomic.
     pub fn atomic(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
         if self.flights.is_some() {
-            self.check_flights(&access, Act::Atomic, found);
+            self.check_flights(clocks, &access, Act::Atomic, found);
         }
         let now = self.tick(clocks, &access);
         self.by_cell(access, Act::Atomic, &[0; 32], &now, found);
@@ -213,6 +213,7 @@ impl Shadow {
     #[cold]
     fn forget(&mut self, now: &Now) {
         self.generation = now.generation;
+        self.forget_copies();
         self.writes.clear();
         self.readers.clear();
         self.atomics.clear();

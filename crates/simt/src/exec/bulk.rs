@@ -117,7 +117,6 @@ impl Machine<'_> {
         if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
             let access = Access { warp: unit_warp, mask: 1 << lane, pc, bytes: copy.bytes, addresses: &at };
             let id = shadow.begin_copy(clocks, access, &mut self.races);
-            shadow.stamp_copy(clocks, access);
             env.mbarriers.entry(object).or_default().copies.push(Flying::of_lane(id, access));
             self.take_races(env, env.rank);
         }

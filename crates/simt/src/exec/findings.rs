@@ -328,9 +328,9 @@ impl Hazard {
             Hazard::ReadAfterWrite => format!("reads {what} while another thread may still be writing it"),
             Hazard::WriteAfterRead => format!("writes {what} while another thread may still be reading it"),
             Hazard::WriteAfterWrite => format!("writes {what} while another thread may also be writing it"),
-            Hazard::ReadOfCopy => format!("reads {what} while a copy that nobody waited for may still be writing it"),
+            Hazard::ReadOfCopy => format!("reads {what} while a copy that it did not wait for may still be writing it"),
             Hazard::WriteOverCopy => {
-                format!("writes {what} while a copy that nobody waited for may still be writing it")
+                format!("writes {what} while a copy that it did not wait for may still be writing it")
             }
         }
     }

@@ -352,6 +352,22 @@ impl Clocks {
         }
     }
 
+    /// A moment in which asynchronous copies end.
+    pub fn landing(&mut self) -> i32 {
+        self.now += i32::from(!self.at_the_end());
+        self.now
+    }
+
+    /// Whether `lane` of `warp` knows that what object `key` counted until `tick` is over.
+    pub(super) fn knows_landed(&self, warp: u32, lane: usize, key: u32, tick: Tick) -> bool {
+        self.view(warp, lane).landed(key) >= tick
+    }
+
+    /// Whether all threads of the unit know it.
+    pub(super) fn all_know_landed(&self, key: u32, tick: Tick) -> bool {
+        self.blocks.iter().all(|block| block.common.landed(key) >= tick)
+    }
+
     fn set_view_keeping_pending(&mut self, warp: u32, lane: usize, view: View) {
         let pending = std::mem::take(&mut self.warps[warp as usize].pending);
         let mask = if self.lanes_apart { 1 << lane } else { u32::MAX };
@@ -532,3 +548,10 @@ impl Clocks {
 /// What threads handed over to a barrier that they did not wait at.
 #[derive(Debug, Default, Clone)]
 pub struct Arrivals(View);
+
+impl Arrivals {
+    /// With the end of a phase of the barrier object `key` at `tick`, the copies are over that it counted.
+    pub fn land(&mut self, key: u32, tick: i32) {
+        self.0.land(key, tick);
+    }
+}

@@ -3,8 +3,10 @@
 //! A copy begins behind all that its thread has done, and is a write of its thread at the moment when that thread has waited
 //! for it, or hands it over to a barrier object. Between the two its words are nobody's: whoever reads or writes one then, the
 //! thread that copies included, races with the copy, whatever barriers lie between.
+//! A copy that a barrier object has counted is over for those who saw the end of the phase, and for whoever comes after one
+//! of them; for all others it stays in flight.
 
-use super::clocks::Clocks;
+use super::clocks::{Clocks, Tick};
 use super::now::{pack, pc_of, warp_of};
 use super::{Access, Act, Hazard, Race, Report, Shadow, WORD_BYTES};
 
@@ -15,6 +17,9 @@ struct Flight {
     id: u32,
     site: u32,
     lane: u8,
+    /// When the phase of the barrier object `key` ended that counted it; 0 before.
+    landed: Tick,
+    key: u32,
 }
 
 /// The words in flight.
@@ -29,7 +34,7 @@ impl Shadow {
     /// A copy begins that will write the words of `access`. Gives its number, for [`Shadow::end_copy`].
     pub fn begin_copy(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) -> u32 {
         let now = self.tick(clocks, &access);
-        self.check_flights(&access, Act::Write, found);
+        self.check_flights(clocks, &access, Act::Write, found);
         let reported = found.len();
         let mut report = Report { found, reported, addresses: access.addresses, values: &[0; 32], now: &now };
         self.each_cell(&access, false, |shadow, place, lanes| shadow.check(place, lanes, Act::Write, &mut report));
@@ -41,7 +46,7 @@ impl Shadow {
         for (lane, word) in words_of(&access) {
             if let Some(flight) = flights.words.get_mut(word) {
                 flights.in_flight += usize::from(flight.id == 0);
-                *flight = Flight { id, site, lane: lane as u8 };
+                *flight = Flight { id, site, lane: lane as u8, landed: 0, key: 0 };
             }
         }
         id
@@ -64,6 +69,22 @@ impl Shadow {
         }
     }
 
+    /// A phase of the barrier object `key` has ended at `tick`, which counted the copy with this number.
+    pub fn land_copy(&mut self, id: u32, access: Access<'_>, key: u32, tick: i32) {
+        let Some(flights) = &mut self.flights else { return };
+        for (_, word) in words_of(&access) {
+            if let Some(flight) = flights.words.get_mut(word).filter(|flight| flight.id == id) {
+                (flight.landed, flight.key) = (tick, key);
+            }
+        }
+    }
+
+    /// Whether any word of the copy with this number has not been written or copied to since.
+    pub fn is_flying(&self, id: u32, access: Access<'_>) -> bool {
+        let Some(flights) = &self.flights else { return false };
+        words_of(&access).any(|(_, word)| flights.words.get(word).is_some_and(|flight| flight.id == id))
+    }
+
     /// Another block begins: nothing is in flight.
     pub fn forget_copies(&mut self) {
         if let Some(flights) = self.flights.as_mut().filter(|flights| flights.in_flight > 0) {
@@ -75,12 +96,28 @@ impl Shadow {
     /// Reports what an access has in common with copies that may not be over.
     #[cold]
     #[inline(never)]
-    pub(super) fn check_flights(&self, access: &Access<'_>, act: Act, found: &mut Vec<Race>) {
-        let Some(flights) = self.flights.as_ref().filter(|flights| flights.in_flight > 0) else { return };
+    pub(super) fn check_flights(
+        &mut self,
+        clocks: &Clocks,
+        access: &Access<'_>,
+        act: Act,
+        found: &mut Vec<Race>,
+    ) {
+        let Some(flights) = self.flights.as_mut().filter(|flights| flights.in_flight > 0) else { return };
         let hazard = if matches!(act, Act::Read | Act::Flag) { Hazard::ReadOfCopy } else { Hazard::WriteOverCopy };
         let reported = found.len();
         for (lane, word) in words_of(access) {
-            let Some(flight) = flights.words.get(word).filter(|flight| flight.id != 0) else { continue };
+            let Some(flight) = flights.words.get_mut(word).filter(|flight| flight.id != 0) else { continue };
+            let Flight { landed, key, .. } = *flight;
+            let known = landed != 0 && clocks.knows_landed(access.warp, lane as usize, key, landed);
+            // Who comes behind such a write, or behind what all threads know, needs no more to be behind the copy.
+            if known && (matches!(act, Act::Write | Act::Atomic) || clocks.all_know_landed(key, landed)) {
+                *flight = Flight::default();
+                flights.in_flight -= 1;
+            }
+            if known {
+                continue;
+            }
             let (warp, pc) = (warp_of(flight.site), pc_of(flight.site));
             let same = |race: &&mut Race| (race.earlier.0, race.earlier.2) == (warp, pc);
             if let Some(race) = found[reported..].iter_mut().find(same) {

@@ -24,12 +24,27 @@ pub(super) struct Known {
     all: Tick,
     /// Sorted by warp; each lane stands in one part at most.
     parts: Vec<Part>,
+    /// Barrier objects of which a phase's end is known, with the tick of the last such end: so long asynchronous copies
+    /// are over. Sorted. No barrier of threads tells it, unless one of them knew it, so `all` says nothing of these.
+    landings: Vec<(u32, Tick)>,
 }
 
 impl Known {
     /// Everything before `tick`.
     pub fn all_before(tick: Tick) -> Known {
-        Known { all: tick, parts: Vec::new() }
+        Known { all: tick, ..Known::default() }
+    }
+
+    /// Up to which tick the copies that object `key` counted are known to be over.
+    fn landed(&self, key: u32) -> Tick {
+        self.landings.binary_search_by_key(&key, |&(key, _)| key).map_or(0, |at| self.landings[at].1)
+    }
+
+    fn land(&mut self, key: u32, tick: Tick) {
+        match self.landings.binary_search_by_key(&key, |&(key, _)| key) {
+            Ok(at) => self.landings[at].1 = self.landings[at].1.max(tick),
+            Err(at) => self.landings.insert(at, (key, tick)),
+        }
     }
 
     /// Where the parts of `warp` are.
@@ -71,7 +86,7 @@ impl Known {
     /// Whether everything in `other` is known here too.
     fn covers(&self, other: &Known) -> bool {
         // `all` of a unit speaks of more warps than parts can name.
-        if self.all < other.all {
+        if self.all < other.all || other.landings.iter().any(|&(key, tick)| self.landed(key) < tick) {
             return false;
         }
         let mut ours = &self.parts[..];
@@ -93,7 +108,9 @@ impl Known {
             return b.clone();
         }
         let all = a.all.max(b.all);
-        let mut both = Known { all, parts: Vec::with_capacity(a.parts.len() + b.parts.len()) };
+        let parts = Vec::with_capacity(a.parts.len() + b.parts.len());
+        let mut both = Known { all, parts, landings: a.landings.clone() };
+        b.landings.iter().for_each(|&(key, tick)| both.land(key, tick));
         let (mut x, mut y) = (&a.parts[..], &b.parts[..]);
         while let Some(warp) = x.first().into_iter().chain(y.first()).map(|part| part.warp).min() {
             let start = both.parts.len();
@@ -268,9 +285,21 @@ impl View {
         Arc::make_mut(self.own.get_or_insert_default()).add(warp, lanes, tick);
     }
 
-    /// Forgets what it knows of its own unit.
+    /// Up to which tick the copies that object `key` of its own unit counted are known to be over.
+    pub fn landed(&self, key: u32) -> Tick {
+        self.own.as_ref().map_or(0, |known| known.landed(key))
+    }
+
+    /// Learns that the copies which object `key` of its own unit counted before `tick` are over.
+    pub fn land(&mut self, key: u32, tick: Tick) {
+        Arc::make_mut(self.own.get_or_insert_default()).land(key, tick);
+    }
+
+    /// Forgets what it knows of its own unit's threads.
     pub fn forget_own(&mut self) {
-        self.own = None;
+        let landings = self.own.take().map(|mut own| std::mem::take(&mut Arc::make_mut(&mut own).landings));
+        let landings = landings.filter(|landings| !landings.is_empty());
+        self.own = landings.map(|landings| Arc::new(Known { landings, ..Known::default() }));
     }
 
     /// What it knows of its own unit, and `known`.
