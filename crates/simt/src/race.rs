@@ -57,8 +57,12 @@ pub enum Hazard {
     WriteAfterRead,
     /// Write after write.
     WriteAfterWrite,
+    /// Lanes of one instruction write different values.
+    WriteTogether,
     /// A read of what an asynchronous copy may still be writing.
     ReadOfCopy,
+    /// A write, or a copy, to what an asynchronous copy may still be reading.
+    WriteUnderCopy,
     /// A write, or another copy, to where an asynchronous copy may still be writing.
     WriteOverCopy,
 }
@@ -449,7 +453,7 @@ impl Report<'_> {
         };
         let (earlier, later) = (entry.lanes.trailing_zeros(), lanes.trailing_zeros());
         if earlier != later && value(earlier).zip(value(later)).is_some_and(|(a, b)| a != b) {
-            self.push(Hazard::WriteAfterWrite, place.address, (self.now.warp(), 1 << earlier, self.now.pc()), lanes);
+            self.push(Hazard::WriteTogether, place.address, (self.now.warp(), 1 << earlier, self.now.pc()), lanes);
         }
     }
 

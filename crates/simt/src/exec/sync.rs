@@ -137,6 +137,11 @@ impl Machine<'_> {
             let named = masks[(rest.trailing_zeros() & 31) as usize];
             let group = same_mask(masks, rest, named);
             rest &= !group;
+            let apart = here & named & !group;
+            if apart != 0 {
+                let lane = apart.trailing_zeros() & 31;
+                self.findings.masks(env, warp, pc, group, named, (lane, masks[lane as usize]));
+            }
             self.execute_group(env, warp, pc, inst, named, group);
         }
     }

@@ -12,6 +12,7 @@ mod arithmetic;
 mod atomic;
 mod call;
 mod cfg;
+pub(crate) mod copied;
 mod copy;
 mod graph;
 mod initial;
@@ -272,6 +273,7 @@ impl<'m> Lower<'m> {
         self.code.functions.iter_mut().for_each(|f| f.local_bytes = f.local_bytes.next_multiple_of(align));
         live::find_unset(&mut self.code);
         atomic::mark_expectations(&mut self.code);
+        memory::mark_flags(&mut self.code);
         machine::select(&mut self.code);
         graph::save_around_recursion(&mut self.code);
         Ok(self.code)

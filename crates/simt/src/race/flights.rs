@@ -26,6 +26,8 @@ struct Flight {
 #[derive(Debug, Default)]
 pub(super) struct Flights {
     words: Vec<Flight>,
+    /// Words that copies out of shared memory may still be reading.
+    read: Vec<Flight>,
     in_flight: usize,
     last_id: u32,
 }
@@ -50,6 +52,40 @@ impl Shadow {
             }
         }
         id
+    }
+
+    /// A copy begins that reads the words of `access`, and may read them until [`Shadow::end_reading`] is told its number.
+    pub fn begin_reading(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) -> u32 {
+        self.check_flights(clocks, &access, Act::Read, found);
+        let now = self.tick(clocks, &access);
+        let reported = found.len();
+        let mut report = Report { found, reported, addresses: access.addresses, values: &[0; 32], now: &now };
+        self.each_cell(&access, false, |shadow, place, lanes| shadow.check(place, lanes, Act::Read, &mut report));
+        let words = self.split.len();
+        let flights = self.flights.get_or_insert_default();
+        flights.read.resize(words, Flight::default());
+        flights.last_id = flights.last_id.wrapping_add(1).max(1);
+        let (id, site) = (flights.last_id, pack(access.warp, access.pc));
+        for (lane, word) in words_of(&access) {
+            if let Some(flight) = flights.read.get_mut(word) {
+                flights.in_flight += usize::from(flight.id == 0);
+                *flight = Flight { id, site, lane: lane as u8, landed: 0, key: 0 };
+            }
+        }
+        id
+    }
+
+    /// The copy with this number has read the words of `access`, which counts as a read of its thread now.
+    pub fn end_reading(&mut self, clocks: &mut Clocks, id: u32, access: Access<'_>) {
+        let now = self.tick(clocks, &access);
+        self.each_cell(&access, false, |shadow, place, lanes| shadow.readers.note(place.cell, lanes, &now));
+        let Some(flights) = &mut self.flights else { return };
+        for (_, word) in words_of(&access) {
+            if let Some(flight) = flights.read.get_mut(word).filter(|flight| flight.id == id) {
+                *flight = Flight::default();
+                flights.in_flight -= 1;
+            }
+        }
     }
 
     /// What the lanes of `access` have copied counts as written by them now.
@@ -89,6 +125,7 @@ impl Shadow {
     pub fn forget_copies(&mut self) {
         if let Some(flights) = self.flights.as_mut().filter(|flights| flights.in_flight > 0) {
             flights.words.fill(Flight::default());
+            flights.read.fill(Flight::default());
             flights.in_flight = 0;
         }
     }
@@ -104,29 +141,35 @@ impl Shadow {
         found: &mut Vec<Race>,
     ) {
         let Some(flights) = self.flights.as_mut().filter(|flights| flights.in_flight > 0) else { return };
-        let hazard = if matches!(act, Act::Read | Act::Flag) { Hazard::ReadOfCopy } else { Hazard::WriteOverCopy };
         let reported = found.len();
+        let reads = matches!(act, Act::Read | Act::Flag);
         for (lane, word) in words_of(access) {
+            let mut report = |hazard, flight: &Flight| {
+                let (warp, pc) = (warp_of(flight.site), pc_of(flight.site));
+                let same = |race: &&mut Race| (race.earlier.0, race.earlier.2) == (warp, pc);
+                if let Some(race) = found[reported..].iter_mut().find(same) {
+                    race.earlier.1 |= 1 << flight.lane;
+                    race.later.1 |= 1 << lane;
+                    return;
+                }
+                let (earlier, later) = ((warp, 1 << flight.lane, pc), (access.warp, 1 << lane, access.pc));
+                found.push(Race { hazard, address: word as u32 * WORD_BYTES, earlier, later });
+            };
+            if let Some(flight) = flights.read.get(word).filter(|flight| flight.id != 0 && !reads) {
+                report(Hazard::WriteUnderCopy, flight);
+            }
             let Some(flight) = flights.words.get_mut(word).filter(|flight| flight.id != 0) else { continue };
             let Flight { landed, key, .. } = *flight;
             let known = landed != 0 && clocks.knows_landed(access.warp, lane as usize, key, landed);
+            if !known {
+                report(if reads { Hazard::ReadOfCopy } else { Hazard::WriteOverCopy }, flight);
+                continue;
+            }
             // Who comes behind such a write, or behind what all threads know, needs no more to be behind the copy.
-            if known && (matches!(act, Act::Write | Act::Atomic) || clocks.all_know_landed(key, landed)) {
+            if matches!(act, Act::Write | Act::Atomic) || clocks.all_know_landed(key, landed) {
                 *flight = Flight::default();
                 flights.in_flight -= 1;
             }
-            if known {
-                continue;
-            }
-            let (warp, pc) = (warp_of(flight.site), pc_of(flight.site));
-            let same = |race: &&mut Race| (race.earlier.0, race.earlier.2) == (warp, pc);
-            if let Some(race) = found[reported..].iter_mut().find(same) {
-                race.earlier.1 |= 1 << flight.lane;
-                race.later.1 |= 1 << lane;
-                continue;
-            }
-            let (earlier, later) = ((warp, 1 << flight.lane, pc), (access.warp, 1 << lane, access.pc));
-            found.push(Race { hazard, address: word as u32 * WORD_BYTES, earlier, later });
         }
     }
 }

@@ -459,7 +459,7 @@ impl Report<'_> {
             (first + 1..32).filter(|&lane| lanes & (1 << lane) != 0 && differs(lane)).fold(0, |all, l| all | 1 << l);
         if others != 0 {
             let earlier = (self.now.unit, self.now.warp(), 1 << first, self.now.pc());
-            self.push(Hazard::WriteAfterWrite, at, earlier, others);
+            self.push(Hazard::WriteTogether, at, earlier, others);
         }
     }
 

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::clocks::Tick;
+use crate::code::Scope;
 
 /// Lanes of one warp and the tick before which their past is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -267,12 +268,35 @@ pub(super) struct View {
     own: Option<Arc<Known>>,
     /// Of other units.
     pub beyond: Beyond,
+    /// What the fences in its past had behind them, by their scope; of fences that have an order among themselves. It
+    /// knows all that, and hands it on to those whose fences must come after.
+    behind: Option<Arc<[Beyond; 3]>>,
 }
+
+/// Scopes of fences; that of the system is that of the device here.
+const FENCES: [Scope; 3] = [Scope::Cta, Scope::Cluster, Scope::Gpu];
 
 impl View {
     /// Whether it adds nothing to the bases.
     pub fn is_empty(&self) -> bool {
         self.own.is_none() && self.beyond.is_empty()
+    }
+
+    /// Whether fences lie behind it.
+    pub fn has_news(&self) -> bool {
+        self.behind.is_some()
+    }
+
+    /// A fence of this scope lies behind it from here on, which had `released` behind it.
+    pub fn stand_behind(&mut self, scope: Scope, released: &Beyond) {
+        let behind = Arc::make_mut(self.behind.get_or_insert_default());
+        behind[FENCES.iter().position(|&fence| fence >= scope).unwrap_or(FENCES.len() - 1)].join(released);
+    }
+
+    /// What the fences in its past had behind them, by scope.
+    pub fn behind(&self) -> impl Iterator<Item = (Scope, &Beyond)> {
+        let all = self.behind.iter().flat_map(|behind| FENCES.into_iter().zip(behind.iter()));
+        all.filter(|(_, released)| !released.is_empty())
     }
 
     /// The tick before which it knows what `lane` of `warp` of its own unit did.
@@ -318,6 +342,13 @@ impl View {
             self.join_own(known);
         }
         self.beyond.join(&other.beyond);
+        match (&self.behind, &other.behind) {
+            (Some(ours), Some(theirs)) if !Arc::ptr_eq(ours, theirs) => {
+                other.behind().for_each(|(scope, released)| self.stand_behind(scope, released));
+            }
+            (None, Some(theirs)) => self.behind = Some(theirs.clone()),
+            _ => {}
+        }
     }
 
     /// Learns what a thread released; `unit` is the learner's own.
