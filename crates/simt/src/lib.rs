@@ -22,7 +22,8 @@
 //! - An asynchronous copy (`cp.async`) is carried out where it starts; that nobody may count on it before it has been waited for
 //!   is the race check's affair. It counts as an H200 counts it (`LDGSTS`): the sectors that its lanes read, as those of a load
 //!   from global memory, and a request unless no lane reads anything; but neither wavefronts nor conflicts in shared memory,
-//!   which the card has other counters for. A bulk copy (`cp.async.bulk`) counts as an instruction and nothing else.
+//!   which the card has other counters for. A bulk copy or reduction (`cp.async.bulk`, `cp.reduce.async.bulk`) counts as an
+//!   instruction and nothing else.
 //! - What the 64 bits of a barrier object (`mbarrier`) mean is in `exec/mbarrier.rs`. `try_wait` answers at once, and who finds
 //!   a phase not over lets others run first. Objects in the memory of other blocks of a cluster are left out.
 //! - Prefetches and cache hints do nothing, as there is no cache.

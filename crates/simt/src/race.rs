@@ -6,7 +6,10 @@
 //! among the lanes it names, one of a cluster among its blocks; a thread's own program order; unless lanes run apart,
 //! the program order of the whole warp; and a release and an acquire that meet in an atomic or another ordered access, as
 //! `global` tells. Shuffles and votes order nothing, as on the hardware, and neither does `volatile`: it counts as plain
-//! here. An asynchronous copy writes from its start until its thread has waited for it: see `flights`. Two lanes that write the same bytes in one instruction race only if their values differ.
+//! here, unless a fence or an atomic on shared memory says that a kernel has flags; then a `volatile` read may be that of a flag, and a `volatile` write is one to a
+//! flag if its thread has fenced before. An asynchronous copy writes from its start until its thread has waited for it: see
+//! `flights`. Two lanes that write the same bytes in one instruction race only if their values differ, and who writes what is there
+//! already does not race with the write that left it (which the caller sorts out, since it has the memory).
 //!
 //! The shadow keeps, for each word (for each byte, once a narrower access came by), the last write and readers and
 //! atomics of two different threads, of two different warps if there are such. That is enough to find a race in
@@ -15,8 +18,8 @@
 //! It may miss: a second race of a word after its first one in the same stretch between barriers; races among threads
 //! that other barriers or flags keep apart, when more than two of them read the word; differing values beyond the
 //! first 8 bytes of one lane's store; a plain write after an ordered read (`ld.relaxed`, `ld.acquire`); two copies of one
-//! instruction to one place. It never reports
-//! accesses that the rules above order. It does cry wolf over code that orders threads through `volatile` flags.
+//! instruction to one place, or from one place. It never reports accesses that the rules above order. It does cry wolf over code
+//! that orders threads through `volatile` flags without fences.
 
 mod cells;
 mod clocks;

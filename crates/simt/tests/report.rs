@@ -5,7 +5,17 @@ use simt::report::{SHOWN_MAX, lanes, render, render_all};
 
 fn site(file: &str, line: u32, lanes: u32, action: &'static str) -> Site {
     let opcode = "ld.volatile.shared.u32".to_owned();
-    Site { file: file.into(), line, frames: Vec::new(), ptx_line: 120, opcode, block: [3, 0, 0], warp: 1, lanes, action }
+    Site {
+        file: file.into(),
+        line,
+        frames: Vec::new(),
+        ptx_line: 120,
+        opcode,
+        block: [3, 0, 0],
+        warp: 1,
+        lanes,
+        action,
+    }
 }
 
 fn race() -> Fault {

@@ -99,7 +99,9 @@ impl Machine<'_> {
             }
             let new = env.shared.load(from, copy.part_bytes);
             let span = Span { bytes: copy.part_bytes, at: [copy.to + u64::from(part); 32] };
-            if reduction.is_some() && !buffer.is_all_written() && self.context.options.checks.has(Check::UninitialisedRead)
+            if reduction.is_some()
+                && !buffer.is_all_written()
+                && self.context.options.checks.has(Check::UninitialisedRead)
             {
                 self.watch_global(env, warp, copy.pc, mask, &span, buffer, copy.to - offset);
             }
@@ -118,8 +120,7 @@ impl Machine<'_> {
     fn remember_store(&mut self, env: &mut Environment, warp: &Warp, mut copy: Outgoing) {
         let unit_warp = unit_warp(env.rank, warp.index);
         let at = [copy.from; 32];
-        let access =
-            Access { warp: unit_warp, mask: 1 << copy.lane, pc: copy.pc, bytes: copy.bytes, addresses: &at };
+        let access = Access { warp: unit_warp, mask: 1 << copy.lane, pc: copy.pc, bytes: copy.bytes, addresses: &at };
         if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
             copy.read = Some(shadow.begin_reading(clocks, access, &mut self.races));
             self.take_races(env, env.rank);

@@ -16,8 +16,8 @@ use crate::code::{self, CopyCode, Inst, NONE, Order, Scope};
 use crate::fault::Code;
 use crate::launch::Check;
 use crate::masks::{filter, lanes};
-use crate::race::{Access, Arrivals};
 use crate::race::global::Act;
+use crate::race::{Access, Arrivals};
 
 /// What one instruction of a warp copies and nobody has waited for.
 #[derive(Debug, Clone)]
@@ -225,8 +225,7 @@ impl Machine<'_> {
         let over = |flying: &mut Flying| {
             // Bulk copies are in no group of these.
             let waits_for_all = groups < 0 && flying.group[0] != u32::MAX;
-            let is_over =
-                |lane: usize| waits_for_all || i64::from(flying.group[lane]) + groups < committed[lane];
+            let is_over = |lane: usize| waits_for_all || i64::from(flying.group[lane]) + groups < committed[lane];
             let mask = filter(flying.mask & active, is_over);
             let landed = Flying { mask, ..flying.clone() };
             flying.mask &= !mask;

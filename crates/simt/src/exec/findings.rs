@@ -309,9 +309,7 @@ impl Findings {
             .map(|(at, _)| at)
             .collect();
         let may_not = |first: &At, other: &At| {
-            first.pc != other.pc
-                && (id == 0 || first.warp == other.warp)
-                && (is_aligned(first) || is_aligned(other))
+            first.pc != other.pc && (id == 0 || first.warp == other.warp) && (is_aligned(first) || is_aligned(other))
         };
         let pairs = waiting.iter().flat_map(|first| waiting.iter().map(move |other| (first, other)));
         if let Some((&first, &other)) = pairs.into_iter().find(|(first, other)| may_not(first, other)) {
@@ -321,6 +319,14 @@ impl Findings {
 
     /// Nothing in the block can run, and nobody else will change that.
     pub(super) fn stuck(&mut self, env: &Environment, warps: &[Warp]) {
+        for warp in warps {
+            for suspect in &warp.suspects {
+                self.masks(env, warp, suspect.pc, suspect.lanes, suspect.named, (suspect.lane, suspect.other));
+            }
+        }
+        if warps.iter().any(|warp| !warp.suspects.is_empty()) {
+            return;
+        }
         let find = |wanted: fn(&State) -> bool| splits(env, warps).find(|(_, state)| wanted(state));
         if let Some((at, _)) = find(|state| state.is_spinning()) {
             return self.note(env, Code::Deadlock, at, None, Detail::Spin);
@@ -365,7 +371,9 @@ impl Hazard {
         match self {
             Hazard::ReadAfterWrite => format!("reads {what} while another thread may still be writing it"),
             Hazard::WriteAfterRead => format!("writes {what} while another thread may still be reading it"),
-            Hazard::WriteAfterWrite | Hazard::WriteTogether => format!("writes {what} while another thread may also be writing it"),
+            Hazard::WriteAfterWrite | Hazard::WriteTogether => {
+                format!("writes {what} while another thread may also be writing it")
+            }
             Hazard::ReadOfCopy => format!("reads {what} while a copy that it did not wait for may still be writing it"),
             Hazard::WriteUnderCopy => {
                 format!("writes {what} while a copy that it did not wait for may still be reading it")

@@ -6,8 +6,8 @@ use super::team::unit_warp;
 use super::warp::Warp;
 use super::{Context, Machine, Watch};
 use crate::code::{MemOp, Order, Scope};
-use crate::race::{Hazard, Places};
 use crate::race::global::{Access, Act, Pages, Race, Shadow};
+use crate::race::{Hazard, Places};
 
 /// The check for races in global memory, where it is on.
 pub(super) struct GlobalOrder {

@@ -5,8 +5,8 @@ use super::live::{reads, writes};
 use crate::code::{Code, Inst, Op, Reg, Target};
 use crate::ops::Row;
 
-/// Whether nothing is done with what the load at `pc` reads, but that it may be stored to shared or local memory or passed
-/// to a function.
+/// Whether nothing is done with what the load at `pc` reads, but that it may be stored to shared or local memory, or
+/// passed to a function as a byte.
 pub(crate) fn is_only_copied(code: &Code, pc: u32) -> bool {
     let Some(inst) = code.insts.get(pc as usize).filter(|inst| matches!(inst.op, Op::Load(_))) else { return false };
     let mut seen = std::collections::HashSet::new();
@@ -44,7 +44,8 @@ fn carries(inst: &Inst, (row, register): (Row, Reg)) -> bool {
             let near = matches!(op.target, Target::Shared | Target::Cluster | Target::Local);
             near && address != (row, register) && (Row::P, inst.guard.predicate) != (row, register)
         }
-        Op::StoreFrame(_) => (Row::P, inst.guard.predicate) != (row, register),
+        // A class without members is a byte that nobody writes.
+        Op::StoreFrame(op) if op.width.bytes == 1 => (Row::P, inst.guard.predicate) != (row, register),
         _ => false,
     }
 }

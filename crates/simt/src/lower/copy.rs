@@ -43,7 +43,9 @@ impl Lower<'_> {
             ] if matches!(hints, [] | ["L2::cache_hint"]) && inst.operands.len() == 4 + hints.len() => {
                 self.copy_bulk(inst)
             }
-            ["async", "bulk", "global", "shared::cta", "bulk_group", hints @ ..] if matches!(hints, [] | ["L2::cache_hint"]) => {
+            ["async", "bulk", "global", "shared::cta", "bulk_group", hints @ ..]
+                if matches!(hints, [] | ["L2::cache_hint"]) =>
+            {
                 self.store_bulk(inst, None, hints.len())
             }
             ["reduce", "async", "bulk", "global", "shared::cta", "bulk_group", rest @ ..] => {
@@ -56,13 +58,15 @@ impl Lower<'_> {
                 self.store_bulk(inst, reduction, hints)
             }
             ["async", "bulk", "commit_group"] => self.emit(inst, &[Inst { op: Op::BulkCommit, ..Inst::NOP }]),
-            ["async", "bulk", "wait_group", read @ ..] if matches!(read, [] | ["read"]) => match inst.operands.as_slice() {
-                [Operand::Immediate(Immediate::Int(groups))] if (0..=i128::from(u32::MAX)).contains(groups) => {
-                    let (imm, e) = (*groups as i64, u16::from(!read.is_empty()));
-                    self.emit(inst, &[Inst { op: Op::BulkWait, imm, e, ..Inst::NOP }])
+            ["async", "bulk", "wait_group", read @ ..] if matches!(read, [] | ["read"]) => {
+                match inst.operands.as_slice() {
+                    [Operand::Immediate(Immediate::Int(groups))] if (0..=i128::from(u32::MAX)).contains(groups) => {
+                        let (imm, e) = (*groups as i64, u16::from(!read.is_empty()));
+                        self.emit(inst, &[Inst { op: Op::BulkWait, imm, e, ..Inst::NOP }])
+                    }
+                    _ => self.refuse(inst, "a number of groups is expected here"),
                 }
-                _ => self.refuse(inst, "a number of groups is expected here"),
-            },
+            }
             ["async", "bulk", "prefetch", "L2", "global"] if inst.operands.len() == 2 => self.prefetch_bulk(inst),
             ["async", "bulk", "prefetch", "L2", "global", "L2::cache_hint"] if inst.operands.len() == 3 => {
                 self.row64(inst, &inst.operands[2])?;

@@ -265,6 +265,7 @@ impl Clocks {
         }
         for pending in own.pending.iter().filter(|pending| pending.lanes & mask != 0) {
             put_aside(&mut past.pending, pending.clone());
+            past.view.within_sight.join(&pending.released);
         }
         let news = |fenced: &&Fenced| fenced.orders_fences && fenced.lanes & mask != 0 && fenced.told < told;
         for fenced in own.fenced.iter().filter(news) {

@@ -1,10 +1,10 @@
 //! Asynchronous copies into shared memory: which words one may still be writing.
 //!
 //! A copy begins behind all that its thread has done, and is a write of its thread at the moment when that thread has waited
-//! for it, or hands it over to a barrier object. Between the two its words are nobody's: whoever reads or writes one then, the
-//! thread that copies included, races with the copy, whatever barriers lie between.
-//! A copy that a barrier object has counted is over for those who saw the end of the phase, and for whoever comes after one
-//! of them; for all others it stays in flight.
+//! for it. Between the two its words are nobody's: whoever reads or writes one then, the thread that copies included, races
+//! with the copy, whatever barriers lie between. A copy that a barrier object has counted is over for those who saw the end of
+//! the phase, and for whoever comes after one of them; for all others it stays in flight. A bulk copy out of shared memory is a
+//! reader in the same way, until its thread has waited for its group.
 
 use super::clocks::{Clocks, Tick};
 use super::now::{pack, pc_of, warp_of};
@@ -133,13 +133,7 @@ impl Shadow {
     /// Reports what an access has in common with copies that may not be over.
     #[cold]
     #[inline(never)]
-    pub(super) fn check_flights(
-        &mut self,
-        clocks: &Clocks,
-        access: &Access<'_>,
-        act: Act,
-        found: &mut Vec<Race>,
-    ) {
+    pub(super) fn check_flights(&mut self, clocks: &Clocks, access: &Access<'_>, act: Act, found: &mut Vec<Race>) {
         let Some(flights) = self.flights.as_mut().filter(|flights| flights.in_flight > 0) else { return };
         let reported = found.len();
         let reads = matches!(act, Act::Read | Act::Flag);

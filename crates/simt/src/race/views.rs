@@ -271,6 +271,9 @@ pub(super) struct View {
     /// What the fences in its past had behind them, by their scope; of fences that have an order among themselves. It
     /// knows all that, and hands it on to those whose fences must come after.
     behind: Option<Arc<[Beyond; 3]>>,
+    /// What its threads read released before a barrier, without the fence that would let it count: enough for reads that
+    /// are more than plain, since they go where the writes went, and published kernels rely on it.
+    pub within_sight: Beyond,
 }
 
 /// Scopes of fences; that of the system is that of the device here.
@@ -279,7 +282,7 @@ const FENCES: [Scope; 3] = [Scope::Cta, Scope::Cluster, Scope::Gpu];
 impl View {
     /// Whether it adds nothing to the bases.
     pub fn is_empty(&self) -> bool {
-        self.own.is_none() && self.beyond.is_empty()
+        self.own.is_none() && self.beyond.is_empty() && self.within_sight.is_empty()
     }
 
     /// Whether fences lie behind it.
@@ -342,6 +345,7 @@ impl View {
             self.join_own(known);
         }
         self.beyond.join(&other.beyond);
+        self.within_sight.join(&other.within_sight);
         match (&self.behind, &other.behind) {
             (Some(ours), Some(theirs)) if !Arc::ptr_eq(ours, theirs) => {
                 other.behind().for_each(|(scope, released)| self.stand_behind(scope, released));
