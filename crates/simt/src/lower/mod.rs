@@ -13,6 +13,7 @@ mod atomic;
 mod call;
 mod cfg;
 mod contract;
+pub(crate) mod copied;
 mod copy;
 mod graph;
 mod initial;
@@ -283,6 +284,7 @@ impl<'m> Lower<'m> {
         }
         live::find_unset(&mut self.code);
         atomic::mark_expectations(&mut self.code);
+        memory::mark_flags(&mut self.code);
         machine::select(&mut self.code);
         graph::save_around_recursion(&mut self.code);
         Ok(self.code)
