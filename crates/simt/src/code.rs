@@ -3,6 +3,7 @@
 
 mod access;
 mod copy;
+mod debug;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,10 +11,9 @@ use std::sync::Arc;
 use ptx::Loc;
 
 pub use access::{AtomOp, AtomicOp, MachineOp, MemOp, Order, Scope, Target, Width};
-pub use copy::{BulkCopy, CopyCode, MbarrierAct, MbarrierOp, Place};
+pub use copy::{BulkCopy, BulkStore, CopyCode, MbarrierAct, MbarrierOp, Place};
 
 use crate::exact::Exact;
-use crate::fault::{Frame, Site};
 use crate::ops::{Alu, Row};
 
 /// Index of a register row (or predicate). [`NONE`] where an operand is absent.
@@ -161,9 +161,12 @@ pub enum Op {
     StoreFrame(MemOp),
     /// `d` = where byte `imm` of a device function's local variables is in this activation.
     LocalAddress,
+    /// `alloca`, `stacksave`, `stackrestore`: 64-bit rows `d` and `a`.
+    Stack(StackAct),
     /// `atom`/`red`: `d` = old value or none, address `a`, operand `b`, second operand `c` (cas).
     Atomic(AtomOp),
     /// `bar.sync a{, b}`: barrier number row `a`, thread count row `b` or none.
+    /// `e` is 1 where all lanes of a warp must come to it together, as to the two that follow.
     Barrier,
     /// `bar.arrive`
     BarrierArrive,
@@ -177,7 +180,12 @@ pub enum Op {
     /// `barrier.cluster.wait`
     ClusterWait,
     /// `fence`, `membar`: for the race checks only, since whole instructions are executed one after the other.
-    Fence(Scope),
+    Fence {
+        /// Whom it is for.
+        scope: Scope,
+        /// `fence.sc`, `membar`: such fences have an order among themselves.
+        orders_fences: bool,
+    },
     /// `mapa d, a, rank`: rank row in `b`.
     MapShared {
         /// Addresses of 64 bits.
@@ -215,6 +223,12 @@ pub enum Op {
     CopyWait,
     /// `cp.async.bulk` to shared memory: as `Code::bulk_copies[imm]` says.
     CopyBulk,
+    /// `cp.async.bulk`, `cp.reduce.async.bulk` to global memory: as `Code::bulk_stores[imm]` says.
+    StoreBulk,
+    /// `cp.async.bulk.commit_group`
+    BulkCommit,
+    /// `cp.async.bulk.wait_group imm`; `e` is 1 with `.read`.
+    BulkWait,
     /// `mbarrier`, `cp.async.mbarrier.arrive`.
     Mbarrier(MbarrierOp),
     /// `cp.async.bulk.prefetch`: address row `a`, offset `imm`, bytes row `b`. It moves nothing; address and size are checked.
@@ -224,6 +238,23 @@ pub enum Op {
     /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is. `imm` 0: its
     /// low 32 bits; 1: all 64; 2: the high 32.
     Clock,
+}
+
+/// Barriers of a block.
+pub const BARRIERS: u32 = 16;
+
+/// What is done to a thread's stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StackAct {
+    /// Room for as many bytes as `a` says, at an address in local memory.
+    Allocate {
+        /// A power of two.
+        align_bytes: u32,
+    },
+    /// Where it ends.
+    Save,
+    /// What was allocated since then is given back.
+    Restore,
 }
 
 /// One instruction.
@@ -285,39 +316,6 @@ pub struct Debug {
     pub counted: bool,
 }
 
-impl Debug {
-    /// Of `instruction`, or of a later part of it, which is not counted.
-    pub fn of(instruction: &ptx::Instruction, counted: bool) -> Debug {
-        let frames: Arc<[Loc]> = match &*instruction.callers {
-            [] => Arc::default(),
-            callers => instruction.loc.iter().chain(callers).copied().collect(),
-        };
-        let loc = match frames.last() {
-            Some(outermost) => frames.iter().find(|frame| frame.file == outermost.file).copied(),
-            None => instruction.loc,
-        };
-        Debug { loc, frames, ptx_line: instruction.span.line, opcode: instruction.opcode.clone(), counted }
-    }
-
-    /// The place in the source, or where that is not known, in line `ptx_line` of the PTX file `file`. Nobody is there.
-    pub fn site(&self, sources: &[ptx::SourceFile], file: &str, ptx_line: u32) -> Site {
-        let in_source = |loc: &Loc| {
-            let file = sources.iter().find(|source| source.index == loc.file)?;
-            Some(Frame { file: file.path.clone(), line: loc.line })
-        };
-        let place = self.loc.as_ref().and_then(in_source);
-        let Frame { file, line } = place.unwrap_or_else(|| Frame { file: file.to_owned(), line: ptx_line });
-        let frames = self.frames.iter().filter_map(in_source).collect();
-        let opcode = self.opcode.clone();
-        Site { file, line, frames, ptx_line, opcode, block: [0; 3], warp: 0, lanes: 0, action: "" }
-    }
-
-    /// Of what the simulator adds in a line of the PTX.
-    pub fn added(opcode: &str, ptx_line: u32) -> Debug {
-        Debug { loc: None, frames: Arc::default(), ptx_line, opcode: opcode.into(), counted: false }
-    }
-}
-
 /// A row that a launch fills before the first instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
@@ -368,9 +366,16 @@ pub enum Special {
     LanemaskGt,
     DynamicSharedBytes,
     TotalSharedBytes,
+    AllSharedBytes,
     WarpSize,
     Envreg(u8),
+    /// One that has the same value in every launch.
+    Known(u32),
 }
+
+/// Shared memory that a driver keeps for itself at the start of a block's, from sm_90 on. Only kernels that ask where it
+/// is have it here: libraries keep the barriers of large groups there.
+pub const RESERVED_SHARED_BYTES: u32 = 1024;
 
 /// A variable in shared memory, for reports.
 #[derive(Debug, Clone)]
@@ -396,6 +401,8 @@ pub struct ModuleVariable {
     pub bytes: u64,
     /// Initial bytes; those after the last of them are zero.
     pub init: Vec<u8>,
+    /// In constant memory, which no kernel may change.
+    pub is_const: bool,
     /// Addresses of other variables, to be written over `init`.
     pub relocations: Vec<Relocation>,
     /// Element size in bytes for reports.
@@ -428,6 +435,10 @@ pub enum Callee {
     Print,
     /// `__assertfail`
     AssertFail,
+    /// `malloc`
+    Allocate,
+    /// `free`
+    Free,
 }
 
 /// Rows of parameters copied between the frames of caller and callee.
@@ -520,8 +531,12 @@ pub struct Code {
     pub unset64: Vec<Reg>,
     /// Static shared variables.
     pub shared: Vec<SharedVariable>,
-    /// Static shared memory in bytes.
+    /// Static shared memory in bytes, with the reserved part.
     pub shared_bytes: u32,
+    /// What is reserved of it, at its start: 0 or [`RESERVED_SHARED_BYTES`].
+    pub reserved_bytes: u32,
+    /// Largest alignment of a local variable in bytes.
+    pub local_align_bytes: u32,
     /// Alignment that the dynamic part starts at.
     pub dynamic_align_bytes: u32,
     /// The entry, then the device functions that it may call.
@@ -534,6 +549,8 @@ pub struct Code {
     pub copies: Vec<CopyCode>,
     #[allow(missing_docs)]
     pub bulk_copies: Vec<BulkCopy>,
+    #[allow(missing_docs)]
+    pub bulk_stores: Vec<BulkStore>,
     /// Targets of indexed branches.
     pub tables: Vec<Vec<u32>>,
     /// How deep calls go is not known before they run: there is recursion, or an indirect call.
@@ -545,6 +562,8 @@ pub struct Code {
     pub blocks_communicate: bool,
     /// It makes addresses of the shared memory of other blocks.
     pub maps_shared: bool,
+    /// Threads may order each other by `volatile` flags in shared memory: it has fences, or atomics there.
+    pub has_volatile_flags: bool,
     /// It has fences, or accesses that acquire or release: threads may order each other by flags.
     pub orders_by_hand: bool,
     /// It has atomics, or loads that are ordered or volatile: lanes may spin until another lane writes.

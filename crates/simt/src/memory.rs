@@ -4,14 +4,22 @@
 //! program undefined; on x86-64 and Arm a relaxed access is a plain move. A launch that runs blocks side by side can
 //! be rolled back page by page (see `exec/grid.rs` for why).
 
+mod names;
+
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 use crate::code::ModuleVariable;
+use crate::heap::{ARENA_BYTES, Heap};
+pub(crate) use names::{element, element_before, element_past};
 
+/// Addresses from here on are constants: each is that far from the place in the buffers that holds it.
+pub(crate) const CONST_BASE: u64 = 1 << 55;
 /// Generic addresses from here on are shared memory.
 pub(crate) const SHARED_BASE: u64 = 1 << 56;
+/// Of them so many are the block's own; behind them are those of its cluster's blocks, by rank.
+pub(crate) const BLOCK_WINDOW_BYTES: u64 = 1 << 24;
 /// Generic addresses from here on are local memory.
 pub(crate) const LOCAL_BASE: u64 = 1 << 57;
 
@@ -24,7 +32,7 @@ pub(crate) const LOCAL_BYTES_MAX: u32 = 512 << 10;
 const SLOT_BITS: u32 = 36;
 /// Address 0 and small numbers are no buffer.
 const FIRST_SLOT: u64 = 16;
-const SLOTS_MAX: usize = 1 << 19;
+const SLOTS_MAX: usize = 1 << 18;
 const PAGE_WORDS: usize = 1024;
 
 /// Device memory as kernels see it.
@@ -33,6 +41,10 @@ pub struct Memory {
     slots: Vec<Option<Buffer>>,
     module_variables: HashMap<(u64, String), u64>,
     grid_workspace: Option<u64>,
+    /// The slot of what kernels allocate from, and what they have; as it was before the launch, while that may be undone.
+    heap_slot: Option<usize>,
+    heap: Mutex<Heap>,
+    heap_before: Option<Heap>,
     /// Most bytes that buffers and variables may have together, and how many they have.
     bytes_max: Option<u64>,
     bytes_used: u64,
@@ -196,49 +208,46 @@ impl Memory {
         buffer.words.get((offset / 4) as usize).map(|word| word.load(Relaxed))
     }
 
-    /// `input[17]`, `input[1001], 4 bytes past the end of input (1000 elements)`, or the bare address.
-    pub(crate) fn describe(&self, address: u64) -> String {
-        if let Some((buffer, offset)) = self.buffer(address) {
-            if offset < buffer.bytes {
-                return element(&buffer.name, offset, buffer.element_bytes);
+    /// Makes the buffer that kernels allocate from, once.
+    pub(crate) fn place_heap(&mut self) -> Result<(), MemoryError> {
+        if self.heap_slot.is_none() {
+            let slot = self.slots.len();
+            self.alloc("heap", ARENA_BYTES, 1)?;
+            if let Some(Some(buffer)) = self.slots.get_mut(slot) {
+                buffer.bytes = 0;
             }
-            let past = offset - buffer.bytes;
-            if past < 1 << (SLOT_BITS - 1) {
-                return element_past(&buffer.name, buffer.bytes, past, buffer.element_bytes);
-            }
+            self.heap_slot = Some(slot);
         }
-        if let Some((next, before)) = self.after(address) {
-            return element_before(&next.name, before, next.element_bytes);
+        Ok(())
+    }
+
+    fn heap(&self) -> std::sync::MutexGuard<'_, Heap> {
+        self.heap.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// `malloc` of a kernel: the address of so many bytes that nothing has written, or 0.
+    pub(crate) fn allocate_in_kernel(&self, bytes: u64) -> u64 {
+        let (Some(slot), Some(at)) = (self.heap_slot, self.heap().allocate(bytes)) else { return 0 };
+        if let Some(Some(buffer)) = self.slots.get(slot) {
+            buffer.forget(at, bytes);
         }
-        if self.is_null(address) {
-            return format!("address {address:#x}, a null pointer plus {address} bytes");
+        ((slot as u64 + FIRST_SLOT) << SLOT_BITS) + at
+    }
+
+    /// `free` of a kernel: false if the address is none that is allocated.
+    pub(crate) fn free_in_kernel(&self, address: u64) -> bool {
+        match slot_of(address) {
+            Some((slot, at)) if Some(slot) == self.heap_slot => self.heap().give_back(at),
+            _ => false,
         }
-        format!("address {address:#x}, which no buffer holds")
     }
 
-    /// The buffer that starts shortly after `address`, which is in none, and how many bytes after.
-    fn after(&self, address: u64) -> Option<(&Buffer, u64)> {
-        let slot = ((address >> SLOT_BITS) + 1).checked_sub(FIRST_SLOT)?;
-        let before = (1 << SLOT_BITS) - (address & ((1 << SLOT_BITS) - 1));
-        let next = self.slots.get(slot as usize)?.as_ref()?;
-        (before <= 1 << (SLOT_BITS - 1)).then_some((next, before))
-    }
-
-    /// Whether it is the null pointer, or that and an index.
-    pub(crate) fn is_null(&self, address: u64) -> bool {
-        address < 1 << SLOT_BITS
-    }
-
-    /// Whether it lies shortly before a buffer.
-    pub(crate) fn is_before(&self, address: u64) -> bool {
-        let past = self.buffer(address).is_some_and(|(_, offset)| offset < 1 << (SLOT_BITS - 1));
-        !past && self.after(address).is_some()
-    }
-
-    /// The name of the buffer that `describe` names.
-    pub(crate) fn name_at(&self, address: u64) -> Option<&str> {
-        let buffer = self.buffer(address).filter(|(_, offset)| *offset < 1 << (SLOT_BITS - 1));
-        buffer.or_else(|| self.after(address)).map(|(buffer, _)| buffer.name.as_str())
+    /// The buffer that holds all of these bytes, and where there.
+    pub(crate) fn holding(&self, address: u64, bytes: u64) -> Option<(&Buffer, u64)> {
+        let (buffer, offset) = self.buffer(address)?;
+        let inside = offset + bytes <= buffer.bytes;
+        let of_heap = || slot_of(address).map(|(slot, _)| slot) == self.heap_slot && self.heap().holds(offset, bytes);
+        (inside || of_heap()).then_some((buffer, offset))
     }
 
     /// The addresses of module-scope variables, each placed and initialised on first use.
@@ -253,7 +262,8 @@ impl Memory {
             if !self.module_variables.contains_key(&key) {
                 let address = self.alloc(&variable.name, variable.bytes, variable.element_bytes)?;
                 self.write(address, &variable.init)?;
-                self.module_variables.insert(key, address);
+                let window = if variable.is_const { CONST_BASE } else { 0 };
+                self.module_variables.insert(key, address + window);
                 new.push((variable, address));
             }
         }
@@ -294,6 +304,7 @@ impl Memory {
 
     /// From here on changed pages are kept as they were.
     pub(crate) fn begin_journal(&mut self) {
+        self.heap_before = self.heap_slot.map(|_| self.heap().clone());
         for buffer in self.buffers_mut() {
             let pages = buffer.words.len().div_ceil(PAGE_WORDS);
             let state = (0..pages).map(|_| AtomicU8::new(0)).collect();
@@ -308,6 +319,9 @@ impl Memory {
 
     /// Undoes what was written since `begin_journal`.
     pub(crate) fn roll_back(&mut self) {
+        if let Some(before) = self.heap_before.take() {
+            *self.heap() = before;
+        }
         for buffer in self.buffers_mut() {
             let Some(journal) = buffer.journal.take() else { continue };
             let pages = journal.saved.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -326,36 +340,6 @@ impl Memory {
     pub(crate) fn forget_unwritten(&mut self) {
         self.buffers_mut().for_each(|buffer| buffer.written = None);
     }
-}
-
-/// `name[index]`, with the byte when the offset falls inside an element.
-pub(crate) fn element(name: &str, offset: u64, element_bytes: u32) -> String {
-    let (index, byte) = (offset / u64::from(element_bytes), offset % u64::from(element_bytes));
-    if byte == 0 { format!("{name}[{index}]") } else { format!("{name}[{index}] (byte {byte})") }
-}
-
-/// `name[index], 4 bytes past the end of name (1000 elements)`, of a variable of `bytes`.
-pub(crate) fn element_past(name: &str, bytes: u64, past: u64, element_bytes: u32) -> String {
-    let what = element(name, bytes + past, element_bytes);
-    let elements = bytes / u64::from(element_bytes);
-    let distance = match past {
-        0 => "just".into(),
-        1 => "1 byte".into(),
-        _ => format!("{past} bytes"),
-    };
-    format!("{what}, {distance} past the end of {name} ({elements} elements)")
-}
-
-/// `name[-2], 8 bytes before the start of name`.
-pub(crate) fn element_before(name: &str, before: u64, element_bytes: u32) -> String {
-    let element_bytes = u64::from(element_bytes);
-    let index = before.div_ceil(element_bytes);
-    let byte = match index * element_bytes - before {
-        0 => String::new(),
-        byte => format!(" (byte {byte})"),
-    };
-    let s = if before == 1 { "" } else { "s" };
-    format!("{name}[-{index}]{byte}, {before} byte{s} before the start of {name}")
 }
 
 #[inline(always)]
@@ -405,6 +389,17 @@ impl Buffer {
                     written[index + 1].store(0xf, Relaxed);
                 }
                 _ => drop(written[index].fetch_or((((1u32 << bytes) - 1) << (offset % 4)) as u8, Relaxed)),
+            }
+        }
+    }
+
+    /// From here on nothing has written these bytes.
+    fn forget(&self, offset: u64, bytes: u64) {
+        let Some(written) = &self.written else { return };
+        for index in (offset / 4) as usize..(offset + bytes).div_ceil(4) as usize {
+            if written[index].load(Relaxed) != 0 {
+                self.save_page(index);
+                written[index].store(0, Relaxed);
             }
         }
     }
@@ -547,6 +542,7 @@ mod tests {
             init: vec![1],
             relocations: vec![Relocation { at, bytes, symbol: of.to_owned(), offset, mask }],
             element_bytes: 8,
+            is_const: false,
         };
         let (a, b) = (variable("a", "b", 8, -4, 8, u64::MAX), variable("b", "a", 3, 0, 1, 0xff << 32));
         let mut memory = Memory::new();

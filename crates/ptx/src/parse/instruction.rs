@@ -109,7 +109,11 @@ impl<'a> Parser<'a> {
                 self.paired(first)
             }
             Kind::Punct(b'!') => {
+                let start = self.token;
                 self.advance()?;
+                if self.at_constant() {
+                    return Ok(Operand::Immediate(self.negation(start)?));
+                }
                 Ok(Operand::Not(self.name("a predicate register after `!`")?))
             }
             _ => {

@@ -35,9 +35,15 @@ pub(super) fn bind(kernel: &Kernel, launch: &Launch) -> Result<Vec<u8>, LaunchEr
     {
         return fail(format!("a block of {threads} threads; the kernel was compiled for at most {max}"));
     }
-    let shared = u64::from(kernel.code.shared_bytes) + u64::from(launch.shared_bytes);
+    if let Some(block) = kernel.block
+        && launch.block != block
+    {
+        let (asked, wanted) = (text(launch.block), text(block));
+        return fail(format!("a block of {asked} threads; the kernel was compiled for {wanted} and nothing else"));
+    }
+    let shared = u64::from(kernel.shared_bytes()) + u64::from(launch.shared_bytes);
     if shared > SHARED_BYTES_MAX {
-        let (own, dynamic) = (kernel.code.shared_bytes, launch.shared_bytes);
+        let (own, dynamic) = (kernel.shared_bytes(), launch.shared_bytes);
         return fail(format!(
             "{shared} bytes of shared memory, {own} of the kernel's own and {dynamic} of the launch; a block has at most \
              {SHARED_BYTES_MAX}"

@@ -11,7 +11,7 @@ use super::block::Environment;
 use super::memory::{Place, verb};
 use super::warp::{State, Warp};
 
-use crate::code::{Inst, Op};
+use crate::code::{Code as Program, Inst, Op};
 use crate::fault::{Code, Fault};
 use crate::race::{Hazard, Race, WARPS_PER_BLOCK, global};
 use waiting::Awaited;
@@ -82,6 +82,12 @@ enum Detail {
     Mask {
         named: u32,
     },
+    /// A lane that is named gives another mask at the same instruction.
+    Masks {
+        named: u32,
+        lane: u32,
+        other: u32,
+    },
     Lane,
     /// A block has executed as many warp-instructions as it may.
     Budget {
@@ -110,6 +116,12 @@ enum Detail {
     Label {
         index: u32,
     },
+    NoBarrier {
+        number: u32,
+    },
+    NotAllocated {
+        address: u64,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -127,6 +139,8 @@ struct Finding {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     by_place: HashMap<(Code, u32, u32), Finding>,
+    /// Of loads that read what nobody wrote: whether that is only carried along.
+    only_copied: HashMap<u32, bool>,
 }
 
 impl Findings {
@@ -183,6 +197,12 @@ impl Findings {
     pub(super) fn no_object(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::UninitialisedRead, at, None, Detail::NoObject { address });
+    }
+
+    /// Whether what the load at `pc` reads is only carried along.
+    #[cold]
+    pub(super) fn is_only_copied(&mut self, code: &Program, pc: u32) -> bool {
+        *self.only_copied.entry(pc).or_insert_with(|| crate::lower::copied::is_only_copied(code, pc))
     }
 
     /// An asynchronous copy that the simulator does not carry out: it goes into the memory of another block.
@@ -266,6 +286,18 @@ impl Findings {
         self.note(env, Code::OutOfBounds, at, None, Detail::Label { index });
     }
 
+    /// `free` of what is not allocated.
+    pub(super) fn not_allocated(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u64) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::OutOfBounds, at, None, Detail::NotAllocated { address });
+    }
+
+    /// A barrier that no block has.
+    pub(super) fn no_barrier(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, number: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::OutOfBounds, at, None, Detail::NoBarrier { number });
+    }
+
     /// The warp alone has run longer than a block should.
     pub(super) fn step_budget(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, budget: u64) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
@@ -293,16 +325,38 @@ impl Findings {
         self.note(env, Code::MaskMismatch, at, None, Detail::Mask { named });
     }
 
+    /// Of the lanes that `lanes` name, one executes the instruction with them and with another mask.
+    pub(super) fn masks(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        lanes: u32,
+        named: u32,
+        (lane, other): (u32, u32),
+    ) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::MaskMismatch, at, None, Detail::Masks { named, lane, other });
+    }
+
     pub(super) fn inactive_lane(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::InactiveShuffleLane, at, None, Detail::Lane);
     }
 
-    /// Barrier `id` opens: a finding if those who wait there came to it at different instructions.
-    pub(super) fn barrier(&mut self, env: &Environment, warps: &[Warp], id: u32) {
-        let mut waiting = splits(env, warps).filter(|(_, state)| matches!(state, State::AtBarrier(at, _) if *at == id));
-        let Some((first, _)) = waiting.next() else { return };
-        if let Some((other, _)) = waiting.find(|(at, _)| at.pc != first.pc) {
+    /// Barrier `id` opens: a finding if those who wait there came to it at different instructions, and may not. An aligned
+    /// instruction asks one warp to come to it together; `__syncthreads()`, which is barrier 0, asks that of the block.
+    pub(super) fn barrier(&mut self, env: &Environment, code: &Program, warps: &[Warp], id: u32) {
+        let is_aligned = |at: &At| code.insts.get(at.pc as usize).is_some_and(|inst| inst.e != 0);
+        let waiting: Vec<At> = splits(env, warps)
+            .filter(|(_, state)| matches!(state, State::AtBarrier(at, _) if *at == id))
+            .map(|(at, _)| at)
+            .collect();
+        let may_not = |first: &At, other: &At| {
+            first.pc != other.pc && (id == 0 || first.warp == other.warp) && (is_aligned(first) || is_aligned(other))
+        };
+        let pairs = waiting.iter().flat_map(|first| waiting.iter().map(move |other| (first, other)));
+        if let Some((&first, &other)) = pairs.into_iter().find(|(first, other)| may_not(first, other)) {
             self.note(env, Code::BarrierDivergence, other, Some(first), Detail::Barrier);
         }
     }
@@ -339,10 +393,15 @@ impl Hazard {
         match self {
             Hazard::ReadAfterWrite => format!("reads {what} while another thread may still be writing it"),
             Hazard::WriteAfterRead => format!("writes {what} while another thread may still be reading it"),
-            Hazard::WriteAfterWrite => format!("writes {what} while another thread may also be writing it"),
-            Hazard::ReadOfCopy => format!("reads {what} while a copy that nobody waited for may still be writing it"),
+            Hazard::WriteAfterWrite | Hazard::WriteTogether => {
+                format!("writes {what} while another thread may also be writing it")
+            }
+            Hazard::ReadOfCopy => format!("reads {what} while a copy that it did not wait for may still be writing it"),
+            Hazard::WriteUnderCopy => {
+                format!("writes {what} while a copy that it did not wait for may still be reading it")
+            }
             Hazard::WriteOverCopy => {
-                format!("writes {what} while a copy that nobody waited for may still be writing it")
+                format!("writes {what} while a copy that it did not wait for may still be writing it")
             }
         }
     }
@@ -365,6 +424,7 @@ impl Finding {
         let in_global = matches!(self.detail, Detail::GlobalRace { .. } | Detail::Access { place: Place::Global, .. });
         let action = |at: &At| match code.insts.get(at.pc as usize) {
             Some(Inst { op: Op::CopyAsync | Op::CopyBulk, .. }) if in_global => "reads",
+            Some(Inst { op: Op::StoreBulk, .. }) if !in_global => "reads",
             inst => inst.map_or("executes", verb),
         };
         let (here, there, message) = match &self.detail {
@@ -389,6 +449,13 @@ impl Finding {
                 "",
                 format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes"),
             ),
+            Detail::Masks { named, lane, other } => (
+                "executes",
+                "",
+                format!(
+                    "executes a .sync instruction with mask {named:#010x}, and lane {lane}, which it names, executes it with mask {other:#010x}"
+                ),
+            ),
             Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
             Detail::Budget { .. } | Detail::LaunchBudget { .. } => ("executes", "", self.budget_sentence()),
             Detail::Trap { for_want_of_cooperation } => {
@@ -406,7 +473,19 @@ impl Finding {
             | Detail::Lanes { .. }
             | Detail::Barrier
             | Detail::Stuck => ("waits", self.absence(), self.wait_sentence(names)),
-            Detail::Assertion(_) | Detail::Stack { .. } | Detail::Pointer { .. } | Detail::Label { .. } => {
+            Detail::NotAllocated { address } => (
+                "executes",
+                "",
+                format!(
+                    "gives {} back, and it is nothing that malloc has given",
+                    names.memory.describe_outside(*address)
+                ),
+            ),
+            Detail::NoBarrier { .. }
+            | Detail::Assertion(_)
+            | Detail::Stack { .. }
+            | Detail::Pointer { .. }
+            | Detail::Label { .. } => {
                 let (here, message) = self.control_flow(code);
                 (here, "", message)
             }

@@ -43,6 +43,7 @@ mod barrier;
 mod bind;
 mod block;
 mod bulk;
+mod bulk_store;
 mod call;
 mod cluster;
 mod constants;
@@ -58,6 +59,7 @@ mod print;
 mod remote;
 mod rounds;
 mod spin;
+mod stack;
 mod sync;
 mod tally;
 mod team;
@@ -323,7 +325,7 @@ impl<'k> Machine<'k> {
             Op::Load(op) => self.load::<AVX2>(env, warp, pc, inst, op, active),
             Op::Store(op) => self.store::<AVX2>(env, warp, pc, inst, op, active),
             Op::Atomic(op) => self.atomic::<AVX2>(env, warp, pc, inst, op, active),
-            Op::Call | Op::Return | Op::BranchIndexed if active != 0 => {
+            Op::Call | Op::Return | Op::BranchIndexed | Op::Stack(_) if active != 0 => {
                 return match self.transfer(env, warp, at, pc, inst, active) {
                     Ok(()) => Next::With(warp.splits[at].mask),
                     Err(stop) => Next::Stop(stop),
@@ -340,6 +342,9 @@ impl<'k> Machine<'k> {
             }
             Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) | Op::ClusterArrive { .. } | Op::ClusterWait => {
                 warp.splits[at].pc = pc;
+                if !self.has_barrier(env, warp, pc, inst, active) {
+                    return Next::Stop(Stop::Fatal);
+                }
                 if active != 0 && barrier::meet(env, warp, at, inst, active) {
                     return Next::Stop(Stop::Blocked);
                 }
@@ -350,6 +355,9 @@ impl<'k> Machine<'k> {
                     return Next::Stop(Stop::Fatal);
                 }
             }
+            Op::StoreBulk => self.store_bulk(env, warp, pc, inst, active),
+            Op::BulkCommit => env.commit_bulk(warp.index, active),
+            Op::BulkWait => self.bulk_wait(env, warp, inst, active),
             Op::CopyCommit => env.commit_copies(warp.index, active),
             Op::CopyWait => self.copy_wait(env, warp, inst.imm, active),
             Op::Mbarrier(op) => {
@@ -359,7 +367,7 @@ impl<'k> Machine<'k> {
                 }
             }
             Op::PrefetchBulk => self.prefetch_bulk(env, warp, pc, inst, active),
-            Op::Fence(scope) => self.fence(env, warp, scope, active),
+            Op::Fence { scope, orders_fences } => self.fence(env, warp, scope, orders_fences, active),
             Op::MapShared { .. } | Op::RankOf { .. } => team::address(env, warp, inst, active),
             Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) | Op::Elect
                 if active != 0 =>

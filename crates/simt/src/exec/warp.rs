@@ -93,16 +93,32 @@ pub(super) struct Warp {
     /// Whether anybody asks what of it was written. If so, for each of its words and each lane the bytes, a bit each.
     pub(super) watches_local: bool,
     pub(super) local_written: Vec<[u8; 32]>,
+    /// Where what a lane has allocated on its stack ends, in bytes: see `stack.rs`.
+    pub(super) dynamic_ends: [u32; 32],
     /// What calls pass, return and keep, frame after frame. It grows with calls.
     pub(super) frames: Vec<Row32>,
     /// Warp-instructions executed.
     pub(super) steps: u64,
     /// The last comparison's result, for `setp` to combine.
     pub(super) compared: u32,
+    /// Lanes that wait for others which came with another mask.
+    pub(super) suspects: Vec<Suspect>,
     /// How long its splits run before somebody looks whether they spin.
     pub(super) patience: Patience,
     /// What those of its splits have read that spin.
     pub(super) looks: Looks,
+}
+
+/// Lanes that wait at a `.sync` instruction for a lane that executed it beside them with another mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Suspect {
+    pub(super) pc: u32,
+    pub(super) lanes: u32,
+    /// Their mask.
+    pub(super) named: u32,
+    pub(super) lane: u32,
+    /// That lane's mask.
+    pub(super) other: u32,
 }
 
 impl Warp {
@@ -119,9 +135,11 @@ impl Warp {
             local: Vec::new(),
             watches_local: false,
             local_written: Vec::new(),
+            dynamic_ends: [0; 32],
             frames: Vec::new(),
             steps: 0,
             compared: 0,
+            suspects: Vec::new(),
             patience: Patience::default(),
             looks: Looks::default(),
         }
@@ -129,6 +147,7 @@ impl Warp {
 
     /// Ready at the first instruction with the lanes `mask`.
     pub(super) fn restart(&mut self, code: &Code, mask: u32) {
+        self.suspects.clear();
         for &row in &code.unset32 {
             self.w[usize::from(row)] = Row32([0; 32]);
         }
@@ -140,6 +159,7 @@ impl Warp {
         let (local_bytes, frame_rows) = code.functions.first().map_or((0, 0), |f| (f.local_bytes, f.frame_rows));
         self.local.clear();
         self.local_written.clear();
+        self.dynamic_ends = [0; 32];
         self.frames.clear();
         self.make_room(local_bytes, frame_rows);
         self.live = mask;

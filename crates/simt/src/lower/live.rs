@@ -2,7 +2,9 @@
 //! and all others need no clearing, whatever the block before left in them. Behind a call that may lead back to its
 //! caller: which rows the call must keep.
 
-use crate::code::{AtomOp, Code, Inst, MbarrierAct, MbarrierOp, MemOp, NONE, Op, Reduction, Reg, VoteMode, Width};
+use crate::code::{
+    AtomOp, Code, Inst, MbarrierAct, MbarrierOp, MemOp, NONE, Op, Reduction, Reg, StackAct, VoteMode, Width,
+};
 use crate::ops::{Alu, Row};
 
 use super::cfg::{self, Block};
@@ -45,8 +47,12 @@ pub(super) fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
             let rows = places.map(|at| (if at.narrow { Row::W } else { Row::D }, at.row));
             rows.into_iter().chain([(Row::W, copy.bytes)]).collect()
         }),
-        Op::CopyCommit | Op::CopyWait => Vec::new(),
-        Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence(_) => Vec::new(),
+        Op::StoreBulk => code.bulk_stores.get(imm as usize).map_or(Vec::new(), |copy| {
+            let rows = [copy.to, copy.from].map(|at| (if at.narrow { Row::W } else { Row::D }, at.row));
+            rows.into_iter().chain([(Row::W, copy.bytes)]).collect()
+        }),
+        Op::CopyCommit | Op::CopyWait | Op::BulkCommit | Op::BulkWait => Vec::new(),
+        Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence { .. } => Vec::new(),
         Op::Vote(_) => vec![(Row::P, a), (Row::W, f)],
         Op::Match { wide: true, .. } => vec![(Row::D, a), (Row::W, f)],
         Op::Match { .. } | Op::Redux(_) => vec![(Row::W, a), (Row::W, f)],
@@ -54,7 +60,8 @@ pub(super) fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::BranchIndexed => vec![(Row::W, a)],
         Op::Call => vec![(Row::D, a)],
         Op::ActiveMask | Op::Clock | Op::Branch | Op::Exit | Op::Return | Op::Trap | Op::Nop => Vec::new(),
-        Op::LoadFrame(_) | Op::LocalAddress => Vec::new(),
+        Op::Stack(StackAct::Allocate { .. } | StackAct::Restore) => vec![(Row::D, a)],
+        Op::LoadFrame(_) | Op::LocalAddress | Op::Stack(StackAct::Save) => Vec::new(),
     };
     all.push((Row::P, inst.guard.predicate));
     all
@@ -72,14 +79,14 @@ pub(super) fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::Unpack64 | Op::Unpack32 => vec![(Row::W, d), (Row::W, e)],
         Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => vec![(Row::P, d)],
         Op::Load(op) | Op::LoadFrame(op) => data(code, d, c, op),
-        Op::LocalAddress => vec![(Row::D, d)],
+        Op::LocalAddress | Op::Stack(_) => vec![(Row::D, d)],
         Op::Atomic(op) if op.vector > 1 && f != NONE => data(code, NONE, f, element(op)),
         Op::Atomic(op) => pair(op, row_of(op), d),
         Op::Shuffle(_) | Op::Match { .. } | Op::Elect => vec![(Row::W, d), (Row::P, e)],
         Op::BarrierReduce(Reduction::Count) | Op::RankOf { .. } => vec![(Row::W, d)],
         Op::BarrierReduce(_) => vec![(Row::P, d)],
         Op::MapShared { wide } => vec![(if wide { Row::D } else { Row::W }, d)],
-        Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence(_) => Vec::new(),
+        Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence { .. } => Vec::new(),
         Op::Vote(mode) => vec![(if mode == VoteMode::Ballot { Row::W } else { Row::P }, d)],
         Op::Clock => vec![(if imm == 1 { Row::D } else { Row::W }, d)],
         Op::Store(_) | Op::Barrier | Op::BarrierArrive | Op::WarpBarrier => Vec::new(),
@@ -87,6 +94,7 @@ pub(super) fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::Mbarrier(MbarrierOp { act: MbarrierAct::Test { .. }, .. }) => vec![(Row::P, d)],
         Op::Mbarrier(_) => vec![(Row::D, d)],
         Op::CopyAsync | Op::CopyBulk | Op::CopyCommit | Op::CopyWait => Vec::new(),
+        Op::StoreBulk | Op::BulkCommit | Op::BulkWait => Vec::new(),
         Op::PrefetchBulk | Op::Branch | Op::Exit | Op::Trap | Op::Nop => Vec::new(),
     }
 }

@@ -54,6 +54,14 @@ impl Awaited {
 impl Findings {
     /// Nothing in the block can run, and nobody else will change that.
     pub(in crate::exec) fn stuck(&mut self, context: &Context<'_>, env: &Environment, warps: &[Warp]) {
+        for warp in warps {
+            for suspect in &warp.suspects {
+                self.masks(env, warp, suspect.pc, suspect.lanes, suspect.named, (suspect.lane, suspect.other));
+            }
+        }
+        if warps.iter().any(|warp| !warp.suspects.is_empty()) {
+            return;
+        }
         let find = |wanted: fn(&State) -> bool| splits(env, warps).find(|(_, state)| wanted(state));
         if let Some((at, _)) = find(|state| state.is_spinning()) {
             let on = awaited(context, env, &warps[at.warp as usize], &at);

@@ -1,7 +1,7 @@
 //! What findings say: accesses by variable and element, and where they are in the source.
 
 use super::{At, Detail, Finding};
-use crate::code::{Op, SharedVariable};
+use crate::code::{BARRIERS, Op, SharedVariable};
 use crate::counters::grouped;
 use crate::exec::memory::Place;
 use crate::fault::{Code, Site};
@@ -129,6 +129,7 @@ impl Finding {
             _ => return String::new(),
         };
         let what = match place {
+            Place::Global if self.code == Code::OutOfBounds => names.memory.describe_outside(address),
             Place::Global | Place::Const => names.memory.describe(address),
             Place::Shared => shared(address as u32),
             Place::Local => format!("local memory at byte {address}"),
@@ -243,6 +244,9 @@ impl Finding {
             }
             Detail::Pointer { address, .. } => {
                 ("calls", format!("calls address {address:#x}, which is no function of this program"))
+            }
+            Detail::NoBarrier { number } => {
+                ("executes", format!("names barrier {number}; a block has barriers 0 to {}", BARRIERS - 1))
             }
             Detail::Label { index } => ("executes", format!("branches to label {index} of a list that has fewer")),
             _ => ("executes", String::new()),

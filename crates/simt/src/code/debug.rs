@@ -1,0 +1,41 @@
+//! Where an instruction comes from: the PTX, and the source that it was compiled from.
+
+use std::sync::Arc;
+
+use ptx::Loc;
+
+use super::Debug;
+use crate::fault::{Frame, Site};
+
+impl Debug {
+    /// Of `instruction`, or of a later part of it, which is not counted.
+    pub fn of(instruction: &ptx::Instruction, counted: bool) -> Debug {
+        let frames: Arc<[Loc]> = match &*instruction.callers {
+            [] => Arc::default(),
+            callers => instruction.loc.iter().chain(callers).copied().collect(),
+        };
+        let loc = match frames.last() {
+            Some(outermost) => frames.iter().find(|frame| frame.file == outermost.file).copied(),
+            None => instruction.loc,
+        };
+        Debug { loc, frames, ptx_line: instruction.span.line, opcode: instruction.opcode.clone(), counted }
+    }
+
+    /// The place in the source, or where that is not known, in line `ptx_line` of the PTX file `file`. Nobody is there.
+    pub fn site(&self, sources: &[ptx::SourceFile], file: &str, ptx_line: u32) -> Site {
+        let in_source = |loc: &Loc| {
+            let file = sources.iter().find(|source| source.index == loc.file)?;
+            Some(Frame { file: file.path.clone(), line: loc.line })
+        };
+        let place = self.loc.as_ref().and_then(in_source);
+        let Frame { file, line } = place.unwrap_or_else(|| Frame { file: file.to_owned(), line: ptx_line });
+        let frames = self.frames.iter().filter_map(in_source).collect();
+        let opcode = self.opcode.clone();
+        Site { file, line, frames, ptx_line, opcode, block: [0; 3], warp: 0, lanes: 0, action: "" }
+    }
+
+    /// Of what the simulator adds in a line of the PTX.
+    pub fn added(opcode: &str, ptx_line: u32) -> Debug {
+        Debug { loc: None, frames: Arc::default(), ptx_line, opcode: opcode.into(), counted: false }
+    }
+}
