@@ -22,12 +22,10 @@ pub(crate) enum Kind {
     Number,
     /// A string with its quotes.
     Text,
-    /// One of ``( ) { } [ ] < > , ; : = + - * / % | & ^ ~ ! @``.
+    /// One of ``( ) { } [ ] < > , ; : = + - * / % | & ^ ~ ! @ ?``.
     Punct(u8),
-    /// `<<`
-    ShiftLeft,
-    /// `>>`
-    ShiftRight,
+    /// `<<`, `>>`, `<=`, `>=`, `==`, `!=`, `&&`, `||`: its two characters.
+    Pair(u8, u8),
     /// The end of the file.
     End,
 }
@@ -40,6 +38,9 @@ pub(crate) struct Token {
     /// Where it stands.
     pub span: Span,
 }
+
+/// Operators of two characters.
+const PAIRS: [&[u8; 2]; 8] = [b"<<", b">>", b"<=", b">=", b"==", b"!=", b"&&", b"||"];
 
 /// Hands out tokens.
 #[derive(Debug)]
@@ -85,10 +86,9 @@ impl<'a> Lexer<'a> {
             b'.' if follows(self.byte(1)) => self.dotted(),
             b'0'..=b'9' => self.number(),
             b'"' => self.string()?,
-            b'<' if self.byte(1) == b'<' => self.take(2, Kind::ShiftLeft),
-            b'>' if self.byte(1) == b'>' => self.take(2, Kind::ShiftRight),
+            _ if PAIRS.contains(&&[first, self.byte(1)]) => self.take(2, Kind::Pair(first, self.byte(1))),
             b'(' | b')' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b',' | b';' | b':' | b'=' | b'+' | b'-' | b'*'
-            | b'/' | b'%' | b'|' | b'&' | b'^' | b'~' | b'!' | b'@' => self.take(1, Kind::Punct(first)),
+            | b'/' | b'%' | b'|' | b'&' | b'^' | b'~' | b'!' | b'@' | b'?' => self.take(1, Kind::Punct(first)),
             _ => return Err(self.unexpected()),
         };
         Ok(Token { kind, span: self.span(start, self.position) })

@@ -160,6 +160,8 @@ pub enum Op {
     StoreFrame(MemOp),
     /// `d` = where byte `imm` of a device function's local variables is in this activation.
     LocalAddress,
+    /// `alloca`, `stacksave`, `stackrestore`: 64-bit rows `d` and `a`.
+    Stack(StackAct),
     /// `atom`/`red`: `d` = old value or none, address `a`, operand `b`, second operand `c` (cas).
     Atomic(AtomOp),
     /// `bar.sync a{, b}`: barrier number row `a`, thread count row `b` or none.
@@ -235,6 +237,23 @@ pub enum Op {
     /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is. `imm` 0: its
     /// low 32 bits; 1: all 64; 2: the high 32.
     Clock,
+}
+
+/// Barriers of a block.
+pub const BARRIERS: u32 = 16;
+
+/// What is done to a thread's stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StackAct {
+    /// Room for as many bytes as `a` says, at an address in local memory.
+    Allocate {
+        /// A power of two.
+        align_bytes: u32,
+    },
+    /// Where it ends.
+    Save,
+    /// What was allocated since then is given back.
+    Restore,
 }
 
 /// One instruction.
@@ -366,9 +385,16 @@ pub enum Special {
     LanemaskGt,
     DynamicSharedBytes,
     TotalSharedBytes,
+    AllSharedBytes,
     WarpSize,
     Envreg(u8),
+    /// One that has the same value in every launch.
+    Known(u32),
 }
+
+/// Shared memory that a driver keeps for itself at the start of a block's, from sm_90 on. Only kernels that ask where it
+/// is have it here: libraries keep the barriers of large groups there.
+pub const RESERVED_SHARED_BYTES: u32 = 1024;
 
 /// A variable in shared memory, for reports.
 #[derive(Debug, Clone)]
@@ -394,6 +420,8 @@ pub struct ModuleVariable {
     pub bytes: u64,
     /// Initial bytes; those after the last of them are zero.
     pub init: Vec<u8>,
+    /// In constant memory, which no kernel may change.
+    pub is_const: bool,
     /// Addresses of other variables, to be written over `init`.
     pub relocations: Vec<Relocation>,
     /// Element size in bytes for reports.
@@ -426,6 +454,10 @@ pub enum Callee {
     Print,
     /// `__assertfail`
     AssertFail,
+    /// `malloc`
+    Allocate,
+    /// `free`
+    Free,
 }
 
 /// Rows of parameters copied between the frames of caller and callee.
@@ -518,8 +550,12 @@ pub struct Code {
     pub unset64: Vec<Reg>,
     /// Static shared variables.
     pub shared: Vec<SharedVariable>,
-    /// Static shared memory in bytes.
+    /// Static shared memory in bytes, with the reserved part.
     pub shared_bytes: u32,
+    /// What is reserved of it, at its start: 0 or [`RESERVED_SHARED_BYTES`].
+    pub reserved_bytes: u32,
+    /// Largest alignment of a local variable in bytes.
+    pub local_align_bytes: u32,
     /// Alignment that the dynamic part starts at.
     pub dynamic_align_bytes: u32,
     /// The entry, then the device functions that it may call.

@@ -15,7 +15,7 @@ const PARTS: [(&str, &[&str]); 5] = [
     ("Memory", &["ld", "ldu", "st", "cp", "mov", "cvta", "isspacep", "mapa", "getctarank"]),
     ("Atomics and fences", &["atom", "red", "membar", "fence"]),
     ("Lanes, warps, blocks", &["activemask", "bar", "barrier", "elect", "match", "mbarrier", "redux", "shfl", "vote"]),
-    ("Control", &["bra", "brx", "call", "exit", "ret", "trap", "brkpt"]),
+    ("Control", &["bra", "brx", "call", "alloca", "stacksave", "stackrestore", "exit", "ret", "trap", "brkpt"]),
     (
         "Hints and time",
         &[

@@ -75,6 +75,7 @@ mod eval;
 mod exact;
 mod exec;
 pub mod fault;
+mod heap;
 pub mod instructions;
 #[cfg(feature = "serde")]
 mod json;

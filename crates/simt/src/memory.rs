@@ -9,9 +9,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 use crate::code::ModuleVariable;
+use crate::heap::{ARENA_BYTES, Heap};
 
+/// Addresses from here on are constants: each is that far from the place in the buffers that holds it.
+pub(crate) const CONST_BASE: u64 = 1 << 55;
 /// Generic addresses from here on are shared memory.
 pub(crate) const SHARED_BASE: u64 = 1 << 56;
+/// Of them so many are the block's own; behind them are those of its cluster's blocks, by rank.
+pub(crate) const BLOCK_WINDOW_BYTES: u64 = 1 << 24;
 /// Generic addresses from here on are local memory.
 pub(crate) const LOCAL_BASE: u64 = 1 << 57;
 
@@ -24,7 +29,7 @@ pub(crate) const LOCAL_BYTES_MAX: u32 = 512 << 10;
 const SLOT_BITS: u32 = 36;
 /// Address 0 and small numbers are no buffer.
 const FIRST_SLOT: u64 = 16;
-const SLOTS_MAX: usize = 1 << 19;
+const SLOTS_MAX: usize = 1 << 18;
 const PAGE_WORDS: usize = 1024;
 
 /// Device memory as kernels see it.
@@ -33,6 +38,10 @@ pub struct Memory {
     slots: Vec<Option<Buffer>>,
     module_variables: HashMap<(u64, String), u64>,
     grid_workspace: Option<u64>,
+    /// The slot of what kernels allocate from, and what they have; as it was before the launch, while that may be undone.
+    heap_slot: Option<usize>,
+    heap: Mutex<Heap>,
+    heap_before: Option<Heap>,
     /// Most bytes that buffers and variables may have together, and how many they have.
     bytes_max: Option<u64>,
     bytes_used: u64,
@@ -189,8 +198,56 @@ impl Memory {
         Some((buffer, offset))
     }
 
+    /// Makes the buffer that kernels allocate from, once.
+    pub(crate) fn place_heap(&mut self) -> Result<(), MemoryError> {
+        if self.heap_slot.is_none() {
+            let slot = self.slots.len();
+            self.alloc("heap", ARENA_BYTES, 1)?;
+            if let Some(Some(buffer)) = self.slots.get_mut(slot) {
+                buffer.bytes = 0;
+            }
+            self.heap_slot = Some(slot);
+        }
+        Ok(())
+    }
+
+    fn heap(&self) -> std::sync::MutexGuard<'_, Heap> {
+        self.heap.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// `malloc` of a kernel: the address of so many bytes that nothing has written, or 0.
+    pub(crate) fn allocate_in_kernel(&self, bytes: u64) -> u64 {
+        let (Some(slot), Some(at)) = (self.heap_slot, self.heap().allocate(bytes)) else { return 0 };
+        if let Some(Some(buffer)) = self.slots.get(slot) {
+            buffer.forget(at, bytes);
+        }
+        ((slot as u64 + FIRST_SLOT) << SLOT_BITS) + at
+    }
+
+    /// `free` of a kernel: false if the address is none that is allocated.
+    pub(crate) fn free_in_kernel(&self, address: u64) -> bool {
+        match slot_of(address) {
+            Some((slot, at)) if Some(slot) == self.heap_slot => self.heap().give_back(at),
+            _ => false,
+        }
+    }
+
+    /// The buffer that holds all of these bytes, and where there.
+    pub(crate) fn holding(&self, address: u64, bytes: u64) -> Option<(&Buffer, u64)> {
+        let (buffer, offset) = self.buffer(address)?;
+        let inside = offset + bytes <= buffer.bytes;
+        let of_heap = || slot_of(address).map(|(slot, _)| slot) == self.heap_slot && self.heap().holds(offset, bytes);
+        (inside || of_heap()).then_some((buffer, offset))
+    }
+
     /// `input[17]`, `input[1001], 4 bytes past the end of input (1000 elements)`, or the bare address.
     pub(crate) fn describe(&self, address: u64) -> String {
+        if (CONST_BASE..SHARED_BASE).contains(&address) {
+            return format!("{}, a constant", self.describe(address - CONST_BASE));
+        }
+        if let Some((_, at)) = slot_of(address).filter(|&(slot, _)| Some(slot) == self.heap_slot) {
+            return self.heap().describe(at);
+        }
         if let Some((buffer, offset)) = self.buffer(address) {
             if offset < buffer.bytes {
                 return element(&buffer.name, offset, buffer.element_bytes);
@@ -224,7 +281,8 @@ impl Memory {
             if !self.module_variables.contains_key(&key) {
                 let address = self.alloc(&variable.name, variable.bytes, variable.element_bytes)?;
                 self.write(address, &variable.init)?;
-                self.module_variables.insert(key, address);
+                let window = if variable.is_const { CONST_BASE } else { 0 };
+                self.module_variables.insert(key, address + window);
                 new.push((variable, address));
             }
         }
@@ -259,12 +317,20 @@ impl Memory {
         Ok(address)
     }
 
+    /// The same of what an access found in no allocation.
+    pub(crate) fn describe_outside(&self, address: u64) -> String {
+        let of_heap = slot_of(address).filter(|&(slot, _)| Some(slot) == self.heap_slot);
+        let back = of_heap.is_some_and(|(_, at)| self.heap().was_given_back(at));
+        format!("{}{}", self.describe(address), if back { ", given back with free" } else { "" })
+    }
+
     fn buffers_mut(&mut self) -> impl Iterator<Item = &mut Buffer> {
         self.slots.iter_mut().flatten()
     }
 
     /// From here on changed pages are kept as they were.
     pub(crate) fn begin_journal(&mut self) {
+        self.heap_before = self.heap_slot.map(|_| self.heap().clone());
         for buffer in self.buffers_mut() {
             let pages = buffer.words.len().div_ceil(PAGE_WORDS);
             let state = (0..pages).map(|_| AtomicU8::new(0)).collect();
@@ -279,6 +345,9 @@ impl Memory {
 
     /// Undoes what was written since `begin_journal`.
     pub(crate) fn roll_back(&mut self) {
+        if let Some(before) = self.heap_before.take() {
+            *self.heap() = before;
+        }
         for buffer in self.buffers_mut() {
             let Some(journal) = buffer.journal.take() else { continue };
             let pages = journal.saved.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -364,6 +433,17 @@ impl Buffer {
                     written[index + 1].store(0xf, Relaxed);
                 }
                 _ => drop(written[index].fetch_or((((1u32 << bytes) - 1) << (offset % 4)) as u8, Relaxed)),
+            }
+        }
+    }
+
+    /// From here on nothing has written these bytes.
+    fn forget(&self, offset: u64, bytes: u64) {
+        let Some(written) = &self.written else { return };
+        for index in (offset / 4) as usize..(offset + bytes).div_ceil(4) as usize {
+            if written[index].load(Relaxed) != 0 {
+                self.save_page(index);
+                written[index].store(0, Relaxed);
             }
         }
     }
@@ -506,6 +586,7 @@ mod tests {
             init: vec![1],
             relocations: vec![Relocation { at, bytes, symbol: of.to_owned(), offset, mask }],
             element_bytes: 8,
+            is_const: false,
         };
         let (a, b) = (variable("a", "b", 8, -4, 8, u64::MAX), variable("b", "a", 3, 0, 1, 0xff << 32));
         let mut memory = Memory::new();

@@ -22,7 +22,9 @@ pub struct Kernel {
     pub(crate) file: String,
     pub(crate) sources: Vec<ptx::SourceFile>,
     pub(crate) parameters: Vec<Parameter>,
+    /// Threads of a block: at most so many (`.maxntid`), or exactly these (`.reqntid`).
     pub(crate) block_max: Option<u64>,
+    pub(crate) block: Option<[u32; 3]>,
     /// Blocks of a cluster that it was compiled for.
     pub(crate) cluster: Option<[u32; 3]>,
     /// Compiled for clusters whose size the launch gives.
@@ -115,18 +117,17 @@ impl Program {
     /// Lowers the entry `name`.
     pub fn kernel(&self, name: &str) -> Result<Kernel, LoadError> {
         let function = self.entry(name)?;
-        let directive = |wanted: &[&str]| {
-            let found = function.directives.iter().find(|(name, _)| wanted.contains(&name.as_str()));
-            found.map(|(_, numbers)| count(numbers))
-        };
+        let directive =
+            |wanted: &str| function.directives.iter().find(|(name, _)| name == wanted).map(|(_, numbers)| &numbers[..]);
         Ok(Kernel {
             name: name.to_owned(),
             file: self.module.file.clone(),
             sources: self.module.sources.clone(),
             parameters: function.params.iter().map(parameter).collect(),
-            cluster: cluster_size(function),
+            cluster: directive("reqnctapercluster").filter(|n| n.first().is_some_and(|&x| x != 0)).map(dimensions),
             needs_cluster: function.directives.iter().any(|(name, _)| name == "explicitcluster"),
-            block_max: directive(&["maxntid", "reqntid"]),
+            block_max: directive("maxntid").map(count),
+            block: directive("reqntid").filter(|numbers| !numbers.is_empty()).map(dimensions),
             code: lower::lower(&self.module, function, &self.text)?,
             program_id: self.id,
             text: Arc::clone(&self.text),
@@ -134,12 +135,9 @@ impl Program {
     }
 }
 
-/// `.reqnctapercluster x, y, z`, where dimensions that are not given are 1. (Without numbers, or with 0, it leaves the size
-/// to the launch.)
-fn cluster_size(function: &ptx::Function) -> Option<[u32; 3]> {
-    let (_, numbers) = function.directives.iter().find(|(name, _)| name == "reqnctapercluster")?;
-    let size = std::array::from_fn(|axis| numbers.get(axis).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX)));
-    (!numbers.is_empty() && numbers[0] != 0).then_some(size)
+/// Numbers of a directive as x, y, z, where dimensions that are not given are 1.
+fn dimensions(numbers: &[u64]) -> [u32; 3] {
+    std::array::from_fn(|axis| numbers.get(axis).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX)))
 }
 
 /// How many there are in all dimensions, or as many as can be counted.
@@ -167,7 +165,7 @@ impl Kernel {
 
     /// Static shared memory in bytes.
     pub fn shared_bytes(&self) -> u32 {
-        self.code.shared_bytes
+        self.code.shared_bytes - self.code.reserved_bytes
     }
 }
 

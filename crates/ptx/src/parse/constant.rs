@@ -1,22 +1,37 @@
-//! Constant expressions: literals, signs, `~`, parentheses and the arithmetic that PTX allows between them.
+//! Constant expressions: literals, signs, `~`, `!`, casts, parentheses and the operators that PTX allows between them.
 
 use super::{Parser, Result};
-use crate::ast::Immediate;
+use crate::ast::{Immediate, Span};
 use crate::lex::{self, Kind, Token};
 
 /// What PTX calls a constant is 64 bits wide, signed or not.
 const VALUE_MIN: i128 = i64::MIN as i128;
 const VALUE_MAX: i128 = u64::MAX as i128;
 
-/// How tightly `+` and `-` bind.
-const SUM: u8 = 5;
+/// How tightly `+` and `-` bind, and `<<`, above which no operator looks like the end of a register count.
+const SUM: u8 = 10;
+const SHIFT: u8 = 9;
+
+/// A constant, and whether it counts as unsigned: two constants are compared, divided and shifted as unsigned numbers if
+/// one of them is.
+#[derive(Debug, Clone, Copy)]
+struct Constant {
+    value: Immediate,
+    unsigned: bool,
+}
+
+impl Constant {
+    fn signed(value: i128) -> Constant {
+        Constant { value: Immediate::Int(value), unsigned: false }
+    }
+}
 
 impl Parser<'_> {
     /// Whether a constant starts here.
     pub(super) fn at_constant(&self) -> bool {
         match self.token.kind {
             Kind::Number => true,
-            Kind::Punct(b'-' | b'+' | b'~' | b'(') => true,
+            Kind::Punct(b'-' | b'+' | b'~' | b'!' | b'(') => true,
             Kind::Word => self.peek() == "WARP_SZ",
             _ => false,
         }
@@ -24,8 +39,49 @@ impl Parser<'_> {
 
     /// A constant expression.
     pub(super) fn constant(&mut self) -> Result<Immediate> {
+        Ok(self.choice()?.value)
+    }
+
+    /// A constant expression, perhaps with `?` and `:`.
+    fn choice(&mut self) -> Result<Constant> {
         let first = self.constant_unary()?;
-        self.constant_rest(first, 0)
+        self.choice_after(first)
+    }
+
+    /// A constant expression that began with `!`, the token `start`.
+    pub(super) fn negation(&mut self, start: Token) -> Result<Immediate> {
+        let operand = self.nested("the expression".to_string(), start.span, |p| p.constant_unary())?;
+        let first = self.signed(start, b'!', operand)?;
+        Ok(self.choice_after(first)?.value)
+    }
+
+    fn choice_after(&mut self, first: Constant) -> Result<Constant> {
+        let condition = self.constant_rest(first, 0)?;
+        let start = self.token.span;
+        if !self.eat(b'?')? {
+            return Ok(condition);
+        }
+        let Immediate::Int(truth) = condition.value else {
+            return Err(self.fail(start, "a float before `?`: expected an integer"));
+        };
+        let yes = self.nested("the expression".to_string(), start, |p| p.choice())?;
+        self.expect(b':', "between the two values of the expression")?;
+        let no = self.nested("the expression".to_string(), start, |p| p.choice())?;
+        Ok(if truth != 0 { yes } else { no })
+    }
+
+    /// The number of registers in `%r<20>`, where `>` ends it.
+    pub(super) fn register_count(&mut self, limit: u64) -> Result<u64> {
+        let start = self.token.span;
+        let what = "a number of registers";
+        if !self.at_constant() {
+            return Err(self.expected(what));
+        }
+        let first = self.constant_unary()?;
+        match self.constant_rest(first, SHIFT)?.value {
+            Immediate::Int(value) => self.limited(value, what, limit, start),
+            _ => Err(self.fail(self.since(start), format!("a float where {what} is expected"))),
+        }
     }
 
     /// A constant expression that must be an integer.
@@ -49,6 +105,10 @@ impl Parser<'_> {
     pub(super) fn unsigned_up_to(&mut self, what: &str, limit: u64) -> Result<u64> {
         let start = self.token.span;
         let value = self.integer(what)?;
+        self.limited(value, what, limit, start)
+    }
+
+    fn limited(&self, value: i128, what: &str, limit: u64, start: Span) -> Result<u64> {
         match u64::try_from(value) {
             Ok(value) if value <= limit => Ok(value),
             _ => Err(self
@@ -59,7 +119,7 @@ impl Parser<'_> {
     /// `+4`, `-4`, `+-4` or nothing, after the name of an address.
     pub(super) fn offset(&mut self) -> Result<i64> {
         let start = self.token.span;
-        match self.constant_rest(Immediate::Int(0), SUM)? {
+        match self.constant_rest(Constant::signed(0), SUM)?.value {
             Immediate::Int(value) => i64::try_from(value).map_err(|_| {
                 self.fail(
                     self.since(start),
@@ -70,25 +130,31 @@ impl Parser<'_> {
         }
     }
 
-    fn constant_unary(&mut self) -> Result<Immediate> {
+    fn constant_unary(&mut self) -> Result<Constant> {
         let token = self.token;
         match token.kind {
             Kind::Number => {
                 self.advance()?;
-                lex::number(self.text_of(token)).map_err(|message| self.fail(token.span, message))
+                let text = self.text_of(token);
+                let value = lex::number(text).map_err(|message| self.fail(token.span, message))?;
+                let large = matches!(value, Immediate::Int(value) if value > i128::from(i64::MAX));
+                Ok(Constant { value, unsigned: large || text.ends_with('U') })
             }
             Kind::Word if self.peek() == "WARP_SZ" => {
                 self.advance()?;
-                Ok(Immediate::Int(32))
+                Ok(Constant::signed(32))
             }
-            Kind::Punct(sign @ (b'-' | b'+' | b'~')) => {
+            Kind::Punct(sign @ (b'-' | b'+' | b'~' | b'!')) => {
                 self.advance()?;
-                let value = self.nested("the expression".to_string(), token.span, |p| p.constant_unary())?;
-                self.signed(token, sign, value)
+                let operand = self.nested("the expression".to_string(), token.span, |p| p.constant_unary())?;
+                self.signed(token, sign, operand)
             }
             Kind::Punct(b'(') => {
                 self.advance()?;
-                let value = self.nested("the parenthesis".to_string(), token.span, |p| p.constant())?;
+                if self.at_dot(".s64") || self.at_dot(".u64") {
+                    return self.cast();
+                }
+                let value = self.nested("the parenthesis".to_string(), token.span, |p| p.choice())?;
                 self.expect(b')', "to close the expression")?;
                 Ok(value)
             }
@@ -96,14 +162,34 @@ impl Parser<'_> {
         }
     }
 
-    fn signed(&self, token: Token, sign: u8, value: Immediate) -> Result<Immediate> {
-        match (sign, value) {
-            (b'+', value) => Ok(value),
-            (b'-', Immediate::F32(bits)) => Ok(Immediate::F32(bits ^ 1 << 31)),
-            (b'-', Immediate::F64(bits)) => Ok(Immediate::F64(bits ^ 1 << 63)),
-            (b'-', Immediate::Int(value)) => self.in_range(token, Some(-value)),
-            (_, Immediate::Int(value)) => self.in_range(token, Some(!value)),
-            _ => Err(self.fail(self.since(token.span), "`~` of a float: expected an integer")),
+    /// `.s64)` or `.u64)` of a cast, and what it is of.
+    fn cast(&mut self) -> Result<Constant> {
+        let token = self.token;
+        let unsigned = self.at_dot(".u64");
+        self.advance()?;
+        self.expect(b')', "after the type")?;
+        let operand = self.nested("the expression".to_string(), token.span, |p| p.constant_unary())?;
+        let Immediate::Int(value) = operand.value else {
+            return Err(self.fail(self.since(token.span), "a float where an integer is cast"));
+        };
+        let bits = value as u64;
+        let value = if unsigned { i128::from(bits) } else { i128::from(bits as i64) };
+        Ok(Constant { value: Immediate::Int(value), unsigned })
+    }
+
+    fn signed(&self, token: Token, sign: u8, operand: Constant) -> Result<Constant> {
+        let with = |value| Constant { value, ..operand };
+        match (sign, operand.value) {
+            (b'+', _) => Ok(operand),
+            (b'-', Immediate::F32(bits)) => Ok(with(Immediate::F32(bits ^ 1 << 31))),
+            (b'-', Immediate::F64(bits)) => Ok(with(Immediate::F64(bits ^ 1 << 63))),
+            (b'-', Immediate::Int(value)) => Ok(with(self.in_range(token, Some(-value))?)),
+            (b'!', Immediate::Int(value)) => Ok(Constant::signed(i128::from(value == 0))),
+            (_, Immediate::Int(value)) => Ok(Constant { value: self.in_range(token, Some(!value))?, unsigned: true }),
+            _ => {
+                Err(self
+                    .fail(self.since(token.span), format!("`{}` of a float: expected an integer", char::from(sign))))
+            }
         }
     }
 
@@ -119,50 +205,110 @@ impl Parser<'_> {
     }
 
     /// Operators that bind at least as tightly as `least`, and their right-hand sides.
-    fn constant_rest(&mut self, mut left: Immediate, least: u8) -> Result<Immediate> {
-        while let Some((symbol, binding)) = operator(self.token.kind).filter(|&(_, binding)| binding >= least) {
+    fn constant_rest(&mut self, mut left: Constant, least: u8) -> Result<Constant> {
+        while let Some((operator, binding)) = operator(self.token.kind).filter(|&(_, binding)| binding >= least) {
             let token = self.advance()?;
             let right = self.constant_unary()?;
             let right =
                 self.nested("the expression".to_string(), token.span, |p| p.constant_rest(right, binding + 1))?;
-            let (Immediate::Int(a), Immediate::Int(b)) = (left, right) else {
+            let (Immediate::Int(a), Immediate::Int(b)) = (left.value, right.value) else {
                 return Err(self.fail(token.span, "arithmetic on a float constant: write its value instead"));
             };
-            if matches!(symbol, b'/' | b'%') && b == 0 {
+            if matches!(operator, Operator::Divide | Operator::Remainder) && b == 0 {
                 return Err(self.fail(token.span, "division by zero in a constant expression"));
             }
-            left = self.in_range(token, evaluate(symbol, a, b))?;
+            let unsigned = left.unsigned || operator != Operator::Right && right.unsigned;
+            left = Constant {
+                value: self.in_range(token, operator.evaluate(a, b, unsigned))?,
+                unsigned: unsigned && !operator.is_a_question() || operator.is_of_bits(),
+            };
         }
         Ok(left)
     }
 }
 
-/// An operator's symbol and how tightly it binds.
-fn operator(kind: Kind) -> Option<(u8, u8)> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Either,
+    Both,
+    Or,
+    ExclusiveOr,
+    And,
+    Equal,
+    Differ,
+    Less,
+    More,
+    AtMost,
+    AtLeast,
+    Left,
+    Right,
+    Plus,
+    Minus,
+    Times,
+    Divide,
+    Remainder,
+}
+
+/// An operator and how tightly it binds, in the order of C.
+fn operator(kind: Kind) -> Option<(Operator, u8)> {
+    use Operator::*;
     Some(match kind {
-        Kind::Punct(b'|') => (b'|', 1),
-        Kind::Punct(b'^') => (b'^', 2),
-        Kind::Punct(b'&') => (b'&', 3),
-        Kind::ShiftLeft => (b'<', 4),
-        Kind::ShiftRight => (b'>', 4),
-        Kind::Punct(symbol @ (b'+' | b'-')) => (symbol, SUM),
-        Kind::Punct(symbol @ (b'*' | b'/' | b'%')) => (symbol, 6),
+        Kind::Pair(b'|', _) => (Either, 1),
+        Kind::Pair(b'&', _) => (Both, 2),
+        Kind::Punct(b'|') => (Or, 3),
+        Kind::Punct(b'^') => (ExclusiveOr, 4),
+        Kind::Punct(b'&') => (And, 5),
+        Kind::Pair(b'=', _) => (Equal, 6),
+        Kind::Pair(b'!', _) => (Differ, 6),
+        Kind::Punct(b'<') => (Less, 7),
+        Kind::Punct(b'>') => (More, 7),
+        Kind::Pair(b'<', b'=') => (AtMost, 7),
+        Kind::Pair(b'>', b'=') => (AtLeast, 7),
+        Kind::Pair(b'<', _) => (Left, SHIFT),
+        Kind::Pair(b'>', _) => (Right, SHIFT),
+        Kind::Punct(b'+') => (Plus, SUM),
+        Kind::Punct(b'-') => (Minus, SUM),
+        Kind::Punct(b'*') => (Times, 11),
+        Kind::Punct(b'/') => (Divide, 11),
+        Kind::Punct(b'%') => (Remainder, 11),
         _ => return None,
     })
 }
 
-/// The value, or `None` where it overflows.
-fn evaluate(symbol: u8, a: i128, b: i128) -> Option<i128> {
-    match symbol {
-        b'|' => Some(a | b),
-        b'^' => Some(a ^ b),
-        b'&' => Some(a & b),
-        b'<' => (0..64).contains(&b).then(|| a << b),
-        b'>' => (0..64).contains(&b).then(|| a >> b),
-        b'+' => a.checked_add(b),
-        b'-' => a.checked_sub(b),
-        b'*' => a.checked_mul(b),
-        b'/' => a.checked_div(b),
-        _ => a.checked_rem(b),
+impl Operator {
+    /// The answer is yes or no, a signed 1 or 0.
+    fn is_a_question(self) -> bool {
+        use Operator::*;
+        matches!(self, Either | Both | Equal | Differ | Less | More | AtMost | AtLeast)
+    }
+
+    /// Its result is unsigned whatever it is of.
+    fn is_of_bits(self) -> bool {
+        matches!(self, Operator::Or | Operator::ExclusiveOr | Operator::And)
+    }
+
+    /// The value, or `None` where it overflows.
+    fn evaluate(self, a: i128, b: i128, unsigned: bool) -> Option<i128> {
+        let [x, y] = [a, b].map(|value| if unsigned { i128::from(value as u64) } else { value });
+        match self {
+            Operator::Either => Some(i128::from(a != 0 || b != 0)),
+            Operator::Both => Some(i128::from(a != 0 && b != 0)),
+            Operator::Or => Some(a | b),
+            Operator::ExclusiveOr => Some(a ^ b),
+            Operator::And => Some(a & b),
+            Operator::Equal => Some(i128::from(x == y)),
+            Operator::Differ => Some(i128::from(x != y)),
+            Operator::Less => Some(i128::from(x < y)),
+            Operator::More => Some(i128::from(x > y)),
+            Operator::AtMost => Some(i128::from(x <= y)),
+            Operator::AtLeast => Some(i128::from(x >= y)),
+            Operator::Left => (0..64).contains(&b).then(|| a << b),
+            Operator::Right => (0..64).contains(&b).then(|| x >> b),
+            Operator::Plus => a.checked_add(b),
+            Operator::Minus => a.checked_sub(b),
+            Operator::Times => a.checked_mul(b),
+            Operator::Divide => x.checked_div(y),
+            Operator::Remainder => x.checked_rem(y),
+        }
     }
 }

@@ -255,7 +255,7 @@ impl Parser<'_> {
             let name = self.word("the name of a register")?.to_string();
             let mut count = None;
             if self.eat(b'<')? {
-                count = Some(self.unsigned_up_to("a number of registers", 1 << 24)? as u32);
+                count = Some(self.register_count(1 << 24)? as u32);
                 self.expect(b'>', "after the number of registers")?;
             }
             registers.push(RegisterDecl { ty: specifiers.ty, vector: specifiers.vector, name, count, span });

@@ -27,6 +27,37 @@ const DIRECTIVES: &[&str] = &[
 /// The labels of one scope and the lines they stand on.
 type Labels<'a> = HashMap<&'a str, u32>;
 
+/// The registers and variables of one scope and the lines they stand on.
+#[derive(Debug, Default)]
+struct Declared {
+    names: HashMap<String, u32>,
+    /// By base name: how many, and the line. `%r<20>` declares `%r0` to `%r19`.
+    ranges: HashMap<String, (u32, u32)>,
+}
+
+impl Declared {
+    /// The line of what has this name.
+    fn line_of(&self, name: &str) -> Option<u32> {
+        let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let index = name[base.len()..].parse::<u32>().ok();
+        let of_range = || self.ranges.get(base).filter(|(count, _)| index.is_some_and(|index| index < *count));
+        self.names.get(name).copied().or_else(|| of_range().map(|&(_, line)| line))
+    }
+
+    /// Adds one; the line of what has the name already.
+    fn add(&mut self, name: &str, count: Option<u32>, line: u32) -> Option<u32> {
+        let earlier = match count {
+            None => self.line_of(name),
+            Some(_) => self.ranges.get(name).map(|&(_, line)| line),
+        };
+        match count {
+            None => drop(self.names.insert(name.to_string(), line)),
+            Some(count) => drop(self.ranges.insert(name.to_string(), (count, line))),
+        }
+        earlier
+    }
+}
+
 impl<'a> Parser<'a> {
     /// `.entry` or `.func`, its linkage already taken.
     pub(super) fn function(&mut self, linkage: Linkage) -> Result<Function> {
@@ -48,10 +79,37 @@ impl<'a> Parser<'a> {
             if !self.at(b'{') {
                 return Err(self.expected("`{` to open the body, `;` or a directive such as `.maxntid`"));
             }
-            Some(self.block(format!("the body of `{name}`"), brace)?)
+            let body = self.block(format!("the body of `{name}`"), brace)?;
+            self.check_names(&body, returns.iter().chain(&params))?;
+            Some(body)
         };
         self.no_line();
         Ok(Function { is_entry, linkage, name: name.to_string(), returns, params, directives, body, span })
+    }
+
+    /// Refuses a scope where two things have one name; `outer` are the parameters of a function's outermost.
+    fn check_names<'v>(&self, items: &[Item], outer: impl Iterator<Item = &'v Variable>) -> Result<()> {
+        let mut declared = Declared::default();
+        outer.filter(|variable| variable.name != "_").for_each(|variable| {
+            declared.add(&variable.name, None, variable.span.line);
+        });
+        for item in items {
+            let (name, count, span) = match item {
+                Item::Register(decl) => (&decl.name, decl.count, decl.span),
+                Item::Variable(variable) if variable.linkage != Linkage::Extern => {
+                    (&variable.name, None, variable.span)
+                }
+                Item::Block(inner) => {
+                    self.check_names(inner, std::iter::empty())?;
+                    continue;
+                }
+                _ => continue,
+            };
+            if let Some(line) = declared.add(name, count, span.line) {
+                return Err(self.fail(span, format!("`{name}` is declared twice in this scope: first on line {line}")));
+            }
+        }
+        Ok(())
     }
 
     /// `(.param .u64 a, .param .b32 b)`

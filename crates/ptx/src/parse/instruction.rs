@@ -39,7 +39,16 @@ impl<'a> Parser<'a> {
         }
         let opcode_span = Span { end: opcode_end, ..at };
         self.check(spec, &opcode, &operands, opcode_span)?;
-        Ok(Instruction { guard, spec, opcode, modifiers, operands, loc: self.loc, callers: self.callers.clone(), span: self.since(start) })
+        Ok(Instruction {
+            guard,
+            spec,
+            opcode,
+            modifiers,
+            operands,
+            loc: self.loc,
+            callers: self.callers.clone(),
+            span: self.since(start),
+        })
     }
 
     fn operands(&mut self, call: bool) -> Result<Vec<Operand>> {
@@ -100,7 +109,11 @@ impl<'a> Parser<'a> {
                 self.paired(first)
             }
             Kind::Punct(b'!') => {
+                let start = self.token;
                 self.advance()?;
+                if self.at_constant() {
+                    return Ok(Operand::Immediate(self.negation(start)?));
+                }
                 Ok(Operand::Not(self.name("a predicate register after `!`")?))
             }
             _ => {

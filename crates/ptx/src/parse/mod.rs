@@ -40,6 +40,8 @@ pub(crate) struct Parser<'a> {
     callers: Arc<[Loc]>,
     /// Where each line of this function so far was inlined at, if it was.
     inlined: HashMap<Loc, Loc>,
+    /// Functions and variables of the module that are defined, and where.
+    defined: HashMap<String, u32>,
     /// What surrounds the next token, outermost first.
     open: Vec<Open>,
 }
@@ -54,6 +56,7 @@ pub(crate) fn module(file: &str, text: &str) -> Result<Module> {
         loc: None,
         callers: Arc::default(),
         inlined: HashMap::new(),
+        defined: HashMap::new(),
         open: Vec::new(),
     };
     let module = parser.advance().and_then(|_| parser.header(file));
@@ -176,6 +179,7 @@ impl<'a> Parser<'a> {
             file: file.to_string(),
             version: self.version()?,
             target: String::new(),
+            debug: false,
             address_size_bits: 32,
             sources: Vec::new(),
             variables: Vec::new(),
@@ -223,12 +227,18 @@ impl<'a> Parser<'a> {
 
     fn target(&mut self, module: &mut Module) -> Result<()> {
         self.advance()?;
+        let start = self.token.span;
         let target = self.word("a target such as `sm_80`")?;
+        let numbered =
+            target.strip_prefix("sm_").is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()));
+        if !numbered && module.target.is_empty() {
+            return Err(self.fail(start, format!("`{target}` is no target: expected one such as `sm_80`")));
+        }
         if module.target.is_empty() {
             module.target = target.to_string();
         }
         while self.eat(b',')? {
-            self.word("another target such as `debug`")?;
+            module.debug |= self.word("another target such as `debug`")? == "debug";
         }
         Ok(())
     }
@@ -366,6 +376,14 @@ impl<'a> Parser<'a> {
         self.inlined.clear();
     }
 
+    /// Notes a function or a variable of the module, of which there is one with a name.
+    fn define(&mut self, name: &str, span: Span) -> Result<()> {
+        match self.defined.insert(name.to_string(), span.line) {
+            None => Ok(()),
+            Some(line) => Err(self.fail(span, format!("`{name}` is defined twice in this file: first on line {line}"))),
+        }
+    }
+
     /// A variable or a function, with its linkage.
     fn symbol(&mut self, module: &mut Module) -> Result<()> {
         let start = self.token.span;
@@ -377,12 +395,19 @@ impl<'a> Parser<'a> {
         match self.peek() {
             ".entry" | ".func" => {
                 let function = self.function(linkage)?;
+                if function.body.is_some() {
+                    self.define(&function.name, function.span)?;
+                }
                 module.functions.push(function);
             }
             word => match space_of(word).filter(|space| !matches!(space, Space::Reg | Space::Param | Space::Local)) {
                 Some(_) => {
-                    let variables = self.variables(linkage, Where::Module)?;
-                    module.variables.extend(variables);
+                    for variable in self.variables(linkage, Where::Module)? {
+                        if variable.linkage != Linkage::Extern {
+                            self.define(&variable.name, variable.span)?;
+                        }
+                        module.variables.push(variable);
+                    }
                 }
                 None if self.token.kind == Kind::Dot && start.start == self.token.span.start => {
                     return Err(self.fail(start, format!("unknown directive `{word}`: expected a variable (`.global`, `.const`, `.shared`), `.entry`, `.func`, `.file`, `.section` or `.pragma`")));

@@ -32,9 +32,9 @@ pub struct Operands {
 }
 
 /// Words that are types, first those of integers.
-const TYPES: [&str; 29] = [
+const TYPES: [&str; 31] = [
     "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "b8", "b16", "b32", "b64", "u16x2", "s16x2", "f16", "f16x2",
-    "bf16", "bf16x2", "f32", "f64", "pred", "tf32", "e4m3x2", "e5m2x2", "b128", "b1", "b4", "u4", "s4",
+    "bf16", "bf16x2", "f32", "f64", "pred", "tf32", "e4m3x2", "e5m2x2", "b128", "b1", "b4", "u4", "s4", "u2", "s2",
 ];
 
 impl Shape {

@@ -50,7 +50,9 @@ impl Exact {
         if self.flags.high { product >> bits } else { product }
     }
 
-    /// Sums that may take a carry and give one. A product's carry is that of its sum with the addend.
+    /// Sums that may take a carry and give one. A product's carry is that of its sum with the addend. A difference is the
+    /// sum with the complement and 1: its carry is set where nothing was borrowed, which shows where `addc` reads what
+    /// `sub.cc` left.
     fn with_carry(&self, ty: Integer, s: &[u64; SOURCES]) -> Results {
         let takes = matches!(self.verb, "addc" | "subc" | "madc");
         let is_product = matches!(self.verb, "mad" | "madc");
@@ -70,8 +72,12 @@ impl Exact {
         } else {
             ((s[0] & ty.mask()) as i128, (s[1] & ty.mask()) as i128)
         };
-        let exact = if matches!(self.verb, "sub" | "subc") { x - y - carry } else { x + y + carry };
-        [exact as u64 & ty.mask(), u64::from(exact < 0 || exact > ty.mask() as i128)]
+        let exact = match self.verb {
+            "sub" => x + (ty.mask() as i128 - y) + 1,
+            "subc" => x + (ty.mask() as i128 - y) + carry,
+            _ => x + y + carry,
+        };
+        [exact as u64 & ty.mask(), u64::from(exact > ty.mask() as i128)]
     }
 
     /// Products of the low 24 bits: of 48 bits the low 32 or the high 32.

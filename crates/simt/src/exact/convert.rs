@@ -8,6 +8,7 @@ use super::{Exact, SOURCES, Ty};
 impl Exact {
     pub(super) fn convert(&self, s: &[u64; SOURCES]) -> u64 {
         match (self.from, self.to) {
+            (_, Ty::Integer(to)) if self.mode == "pack" => packed(to, s),
             (Ty::Integer(from), Ty::Integer(to)) => self.between_integers(from, to, s[0]),
             (Ty::Integer(from), Ty::Float(to)) => {
                 self.finished(to, to.round(Number::integer(from.value(s[0])), self.rounding))
@@ -88,6 +89,13 @@ impl Exact {
             () => out,
         }
     }
+}
+
+/// `cvt.pack`: two clamped integers, the second lowest, and above them what has room of the third source.
+fn packed(to: Integer, s: &[u64; SOURCES]) -> u64 {
+    const SOURCE: Integer = Integer { bits: 32, signed: true };
+    let [high, low] = [s[0], s[1]].map(|bits| to.clamped(SOURCE.value(bits)) as u64 & to.mask());
+    (s[2] << (2 * to.bits) | high << to.bits | low) & 0xffff_ffff
 }
 
 /// The whole number next to it, in the same or another format.

@@ -73,7 +73,7 @@ pub struct Exact {
     flags: Flags,
     comparison: Comparison,
     combine: Combine,
-    /// The mode of `prmt`, the question of `testp`.
+    /// The mode of `prmt`, the question of `testp`, `pack` of `cvt`.
     mode: &'static str,
     /// Of a packed video instruction all that it is.
     video: Option<Video>,
@@ -84,7 +84,7 @@ pub type Results = [u64; 2];
 
 fn ty(word: &str) -> Option<Ty> {
     let integer = |signed, bits: &str| {
-        bits.parse().ok().filter(|bits| matches!(bits, 8 | 16 | 32 | 64)).map(|bits| Integer { bits, signed })
+        bits.parse().ok().filter(|bits| matches!(bits, 2 | 4 | 8 | 16 | 32 | 64)).map(|bits| Integer { bits, signed })
     };
     Some(match word {
         "f16" => Ty::Float(F16),
@@ -229,5 +229,18 @@ impl Exact {
 }
 
 /// The words that `Exact::mode` keeps.
-const MODES: [&str; 12] =
-    ["f4e", "b4e", "rc8", "ecl", "ecr", "rc16", "finite", "infinite", "number", "notanumber", "normal", "subnormal"];
+const MODES: [&str; 13] = [
+    "f4e",
+    "b4e",
+    "rc8",
+    "ecl",
+    "ecr",
+    "rc16",
+    "finite",
+    "infinite",
+    "number",
+    "notanumber",
+    "normal",
+    "subnormal",
+    "pack",
+];

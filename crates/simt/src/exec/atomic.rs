@@ -256,12 +256,15 @@ fn reads_old(op: AtomicOp) -> bool {
     op != AtomicOp::Exch
 }
 
-/// An operand of all lanes; nothing if it is absent.
+/// An operand of all lanes; nothing if it is absent. A row may hold sign bits above a number of 16 bits.
 #[inline(always)]
 fn operand(warp: &Warp, op: AtomOp, row: Reg) -> Lanes {
     match op.bytes {
         8.. => warp.d.get(usize::from(row)).map_or([0; 32], |r| r.0),
-        _ => warp.w.get(usize::from(row)).map_or([0; 32], |r| r.0.map(u64::from)),
+        4.. => warp.w.get(usize::from(row)).map_or([0; 32], |r| r.0.map(u64::from)),
+        _ => {
+            warp.w.get(usize::from(row)).map_or([0; 32], |r| r.0.map(|value| low_bytes(value.into(), op.bytes.into())))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::alu::{store_predicate, store32};
 use super::block::{Block, Environment};
 use super::team::unit_warp;
 use super::warp::{State, Warp};
-use crate::code::{Inst, NONE, Op, Reduction};
+use crate::code::{BARRIERS, Inst, NONE, Op, Reduction};
 use crate::launch::Check;
 use crate::race::Arrivals;
 
@@ -82,7 +82,7 @@ struct Opened {
 /// The barriers of a block.
 #[derive(Debug, Default)]
 pub(super) struct Barriers {
-    named: [Named; 16],
+    named: [Named; BARRIERS as usize],
     /// Those that somebody came to since the block began, as bits.
     used: u32,
     opened: Vec<Opened>,
@@ -107,7 +107,7 @@ impl Barriers {
 
     /// The count that barrier `id` waits for, and how much of it has come.
     pub(super) fn missing(&self, id: u32) -> Option<(u32, u32)> {
-        let named = &self.named[id as usize & 15];
+        let named = &self.named[(id % BARRIERS) as usize];
         named.expected.map(|expected| (expected, named.slots()))
     }
 }
@@ -130,8 +130,20 @@ pub(super) fn meet(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Ins
     }
 }
 
+impl Machine<'_> {
+    /// Whether the block has the barrier that the lanes `active` name; a finding if not.
+    pub(super) fn has_barrier(&mut self, env: &Environment, warp: &Warp, pc: u32, inst: &Inst, active: u32) -> bool {
+        let named = matches!(inst.op, Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_));
+        let number = if named && active != 0 { warp.first32(inst.a, active) } else { 0 };
+        if number >= BARRIERS {
+            self.findings.no_barrier(env, warp, pc, active, number);
+        }
+        number < BARRIERS
+    }
+}
+
 fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active: u32) -> bool {
-    let id = warp.first32(inst.a, active) & 15;
+    let id = warp.first32(inst.a, active) % BARRIERS;
     let count = (inst.b != NONE).then(|| warp.first32(inst.b, active));
     env.barriers.used |= 1 << id;
     let named = &mut env.barriers.named[id as usize];

@@ -21,7 +21,13 @@ pub(super) fn bind(kernel: &Kernel, launch: &Launch) -> Result<Vec<u8>, LaunchEr
     {
         return fail(format!("a block of {threads} threads; the kernel was compiled for at most {max}"));
     }
-    let shared = u64::from(kernel.code.shared_bytes) + u64::from(launch.shared_bytes);
+    if let Some(block) = kernel.block
+        && launch.block != block
+    {
+        let (asked, wanted) = (text(launch.block), text(block));
+        return fail(format!("a block of {asked} threads; the kernel was compiled for {wanted} and nothing else"));
+    }
+    let shared = u64::from(kernel.shared_bytes()) + u64::from(launch.shared_bytes);
     if shared > 227 << 10 {
         return fail(format!("{shared} bytes of shared memory; a block has at most 227 KiB"));
     }

@@ -173,6 +173,9 @@ impl Block {
         (self.env.block, self.env.linear, self.env.rank) = (block, linear, rank);
         self.env.shared.words.fill(0);
         self.env.shared.written.fill(0);
+        // The driver's part is no variable of the kernel: its libraries know what is there.
+        let reserved = self.env.shared.written.iter_mut().take((context.code.reserved_bytes / 4) as usize);
+        reserved.for_each(|written| *written = 0xf);
         self.env.barriers.restart(self.warps.len());
         self.env.copies.clear();
         self.env.bulk_groups.clear();

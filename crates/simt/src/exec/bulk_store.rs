@@ -179,7 +179,7 @@ impl Machine<'_> {
         for (place, at) in [to, from] {
             let inside = match place {
                 Place::Shared => at + u64::from(bytes) <= u64::from(self.context.shared_bytes),
-                _ => self.context.memory.buffer(at).is_some_and(|(b, offset)| offset + u64::from(bytes) <= b.bytes),
+                _ => self.context.memory.holding(at, u64::from(bytes)).is_some(),
             };
             let code = match () {
                 () if !at.is_multiple_of(granule) => Code::Misaligned,

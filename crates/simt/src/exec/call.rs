@@ -30,7 +30,7 @@ fn keep(row: &mut Row32, new: &[u32; 32], mask: u32) {
 }
 
 impl Machine<'_> {
-    /// Executes `call`, `ret` or `brx.idx` for the lanes `active` of split `at`. `Ok` if the split goes on behind it with
+    /// Executes `call`, `ret`, `brx.idx` or what allocates on the stack for the lanes `active` of split `at`. `Ok` if the split goes on behind it with
     /// the lanes that it has left.
     pub(super) fn transfer(
         &mut self,
@@ -44,6 +44,7 @@ impl Machine<'_> {
         match inst.op {
             Op::Call => self.call(env, warp, at, pc, inst, active),
             Op::Return => self.come_back(warp, at, active),
+            Op::Stack(act) => self.stack(env, warp, at, pc, inst, act, active),
             _ => Err(self.branch_indexed(env, warp, at, pc, inst, active)),
         }
     }
@@ -75,6 +76,14 @@ impl Machine<'_> {
         let groups: Vec<(u32, u32)> = match site.callee {
             Callee::Function(index) => vec![(index, active)],
             Callee::Print => return self.print(env, warp, at, pc, site, active),
+            Callee::Allocate => {
+                self.allocate(warp, at, site, active);
+                return Ok(());
+            }
+            Callee::Free => {
+                self.give_back(env, warp, at, pc, site, active);
+                return Ok(());
+            }
             Callee::AssertFail => return self.assertion(env, warp, at, pc, site, active),
             Callee::Indirect => match self.targets(env, warp, pc, inst, site, active) {
                 Some(groups) => groups,
@@ -83,7 +92,9 @@ impl Machine<'_> {
         };
         let split = warp.splits[at];
         let caller = &code.functions[site.caller as usize];
-        let (frame, local) = (split.frame + caller.frame_rows, split.local + caller.local_bytes);
+        let ends = warp.stack_ends(at, caller.local_bytes);
+        let local = lanes(active).map(|lane| ends[lane]).max().unwrap_or(0).next_multiple_of(code.local_align_bytes);
+        let frame = split.frame + caller.frame_rows;
         for &(index, mask) in &groups {
             let function = &code.functions[index as usize];
             if let Some(bytes) = self.full_stack(local, function, split.depth) {
@@ -118,6 +129,7 @@ impl Machine<'_> {
             (0..rows).for_each(|row| copy(&mut warp.frames, frame + callee + row, split.frame + caller + row, back));
         }
         restore(warp, site, split.frame + site.save_at, back);
+        warp.release_stack(warp.splits[at].local, back);
         warp.leave_activation(at, back);
         if rest != 0 {
             return Ok(());

@@ -8,7 +8,7 @@ use super::memory::{Place, verb};
 use super::warp::{State, Warp};
 use ptx::Loc;
 
-use crate::code::{Code as Program, Inst, Op, SharedVariable};
+use crate::code::{BARRIERS, Code as Program, Inst, Op, SharedVariable};
 use crate::fault::{Code, Fault, Frame, Site};
 use crate::lower::function_name;
 use crate::memory::{Memory, element, element_past};
@@ -100,6 +100,12 @@ enum Detail {
     /// An index past the labels of an indexed branch.
     Label {
         index: u32,
+    },
+    NoBarrier {
+        number: u32,
+    },
+    NotAllocated {
+        address: u64,
     },
 }
 
@@ -261,6 +267,18 @@ impl Findings {
     pub(super) fn label(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, index: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::OutOfBounds, at, None, Detail::Label { index });
+    }
+
+    /// `free` of what is not allocated.
+    pub(super) fn not_allocated(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u64) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::OutOfBounds, at, None, Detail::NotAllocated { address });
+    }
+
+    /// A barrier that no block has.
+    pub(super) fn no_barrier(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, number: u32) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::OutOfBounds, at, None, Detail::NoBarrier { number });
     }
 
     pub(super) fn step_budget(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
@@ -445,7 +463,14 @@ impl Finding {
                 let why = if *for_want_of_cooperation { ": it waits for the whole grid, and this launch is not cooperative" } else { "" };
                 ("executes", "", format!("the kernel executed {opcode}{why}"))
             }
-            Detail::Assertion(_) | Detail::Stack { .. } | Detail::Pointer { .. } | Detail::Label { .. } => {
+            Detail::NotAllocated { address } => {
+                ("executes", "", format!("gives {} back, and it is nothing that malloc has given", memory.describe_outside(*address)))
+            }
+            Detail::NoBarrier { .. }
+            | Detail::Assertion(_)
+            | Detail::Stack { .. }
+            | Detail::Pointer { .. }
+            | Detail::Label { .. } => {
                 let (here, message) = self.control_flow(code);
                 (here, "", message)
             }
@@ -473,6 +498,7 @@ impl Finding {
             _ => return String::new(),
         };
         let what = match place {
+            Place::Global if self.code == Code::OutOfBounds => memory.describe_outside(address),
             Place::Global | Place::Const => memory.describe(address),
             Place::Shared => shared(address as u32),
             Place::Local => format!("local memory at byte {address}"),
@@ -520,6 +546,9 @@ impl Finding {
             }
             Detail::Pointer { address, .. } => {
                 ("calls", format!("calls address {address:#x}, which is no function of this program"))
+            }
+            Detail::NoBarrier { number } => {
+                ("executes", format!("names barrier {number}; a block has barriers 0 to {}", BARRIERS - 1))
             }
             Detail::Label { index } => ("executes", format!("branches to label {index} of a list that has fewer")),
             _ => ("executes", String::new()),

@@ -21,7 +21,7 @@ use super::findings::Findings;
 use super::log::Touches;
 use super::tally::{tally, trace};
 use super::{Context, Counts, Machine, Watch};
-use crate::code::Code;
+use crate::code::{Callee, Code};
 use crate::launch::{Check, Launch, LaunchError, Options, Outcome};
 use crate::memory::Memory;
 use crate::print::Printed;
@@ -105,6 +105,9 @@ impl<'k> Draft<'k> {
         let cluster = super::bind::cluster(kernel, launch)?;
         let refused = |error: crate::MemoryError| LaunchError(error.to_string());
         let variables = memory.place_variables(kernel.program_id, &code.variables).map_err(refused)?;
+        if code.calls.iter().any(|site| matches!(site.callee, Callee::Allocate | Callee::Free)) {
+            memory.place_heap().map_err(refused)?;
+        }
         let workspace = match launch.cooperative && code.uses_grid_barrier() {
             true => memory.grid_workspace().map_err(refused)?,
             false => 0,

@@ -10,7 +10,7 @@ use crate::code::{Inst, MemOp, Op, Target, VECTOR_MAX, Width};
 use crate::fault::Code;
 use crate::launch::Check;
 use crate::masks::{filter, hull, lanes};
-use crate::memory::{Buffer, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
+use crate::memory::{Buffer, CONST_BASE, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::race::global::Act;
 
 /// Bytes an access of one lane covers, and where lanes start.
@@ -194,7 +194,7 @@ impl Machine<'_> {
         const NOWHERE: (Place, u32, u64) = (Place::Local, 0, 0);
         let parts = match target {
             Target::Global => [(Place::Global, mask, 0), NOWHERE, NOWHERE],
-            Target::Const => [(Place::Const, mask, 0), NOWHERE, NOWHERE],
+            Target::Const => [(Place::Const, mask, CONST_BASE), NOWHERE, NOWHERE],
             Target::Param => [(Place::Param, mask, 0), NOWHERE, NOWHERE],
             // What lies in other blocks has been served, see `remote`.
             Target::Shared | Target::Cluster => [(Place::Shared, mask, 0), NOWHERE, NOWHERE],
@@ -202,7 +202,13 @@ impl Machine<'_> {
             Target::Generic => {
                 let mut local = filter(mask, |lane| span.at[lane] >= LOCAL_BASE);
                 let shared = filter(mask & !local, |lane| span.at[lane] >= SHARED_BASE);
-                let global = mask & !local & !shared;
+                let mut global = mask & !local & !shared;
+                let constant = filter(global, |lane| span.at[lane] >= CONST_BASE);
+                if constant != 0 {
+                    global &= !constant;
+                    let inside = Span { bytes: span.bytes, at: span.at.map(|at| at.wrapping_sub(CONST_BASE)) };
+                    access(self, Place::Const, constant, &inside);
+                }
                 let param = if local == 0 { 0 } else { filter(local, |lane| span.at[lane] >= PARAM_BASE) };
                 if param != 0 {
                     local &= !param;
@@ -216,7 +222,7 @@ impl Machine<'_> {
             // An access with no lane on is still issued: it is counted where its opcode says.
             if mask != 0 || (i == 0 && target != Target::Generic) {
                 if base != 0 {
-                    lanes(mask).for_each(|lane| span.at[lane] -= base);
+                    lanes(mask).for_each(|lane| span.at[lane] = span.at[lane].wrapping_sub(base));
                 }
                 access(self, place, mask, &span);
             }
@@ -281,9 +287,7 @@ impl Machine<'_> {
         let outside = filter(mask & !misaligned, |lane| {
             let at = span.at[lane];
             match place {
-                Place::Global | Place::Const => {
-                    !self.context.memory.buffer(at).is_some_and(|(b, offset)| offset + size <= b.bytes)
-                }
+                Place::Global | Place::Const => self.context.memory.holding(at, size).is_none(),
                 Place::Shared => at.saturating_add(size) > u64::from(self.context.shared_bytes),
                 Place::Local => at.saturating_add(size) > warp.local_bytes(),
                 Place::Param => at.saturating_add(size) > self.context.params.len() as u64,

@@ -59,6 +59,7 @@ mod print;
 mod remote;
 mod rounds;
 mod spin;
+mod stack;
 mod sync;
 mod tally;
 mod team;
@@ -317,7 +318,7 @@ impl<'k> Machine<'k> {
             Op::Load(op) => self.load::<AVX2>(env, warp, pc, inst, op, active),
             Op::Store(op) => self.store::<AVX2>(env, warp, pc, inst, op, active),
             Op::Atomic(op) => self.atomic::<AVX2>(env, warp, pc, inst, op, active),
-            Op::Call | Op::Return | Op::BranchIndexed if active != 0 => {
+            Op::Call | Op::Return | Op::BranchIndexed | Op::Stack(_) if active != 0 => {
                 return match self.transfer(env, warp, at, pc, inst, active) {
                     Ok(()) => Next::With(warp.splits[at].mask),
                     Err(stop) => Next::Stop(stop),
@@ -334,6 +335,9 @@ impl<'k> Machine<'k> {
             }
             Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) | Op::ClusterArrive { .. } | Op::ClusterWait => {
                 warp.splits[at].pc = pc;
+                if !self.has_barrier(env, warp, pc, inst, active) {
+                    return Next::Stop(Stop::Fatal);
+                }
                 if active != 0 && barrier::meet(env, warp, at, inst, active) {
                     return Next::Stop(Stop::Blocked);
                 }

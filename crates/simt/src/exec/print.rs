@@ -7,7 +7,7 @@ use super::{Machine, Stop};
 use crate::code::CallSite;
 use crate::fault::Code;
 use crate::masks::lanes;
-use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
+use crate::memory::{CONST_BASE, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::print::{PRINTED_BYTES_MAX, Values, format};
 
 /// What one lane can read.
@@ -39,10 +39,8 @@ impl Reader<'_, '_> {
                 if self.machine.context.side_by_side {
                     self.env.log.read(address, address + 1);
                 }
-                let buffer = self.machine.context.memory.buffer(address);
-                buffer
-                    .filter(|(buffer, offset)| *offset < buffer.bytes)
-                    .map(|(buffer, offset)| buffer.load(offset, 1) as u8)
+                let buffer = self.machine.context.memory.holding(address & !CONST_BASE, 1);
+                buffer.map(|(buffer, offset)| buffer.load(offset, 1) as u8)
             }
         };
         if byte.is_none() {
@@ -81,6 +79,7 @@ fn place_of(address: u64) -> (Place, u64) {
         PARAM_BASE.. => (Place::Param, address - PARAM_BASE),
         LOCAL_BASE.. => (Place::Local, address - LOCAL_BASE),
         SHARED_BASE.. => (Place::Shared, address - SHARED_BASE),
+        CONST_BASE.. => (Place::Const, address - CONST_BASE),
         _ => (Place::Global, address),
     }
 }
@@ -125,6 +124,34 @@ impl Machine<'_> {
             warp.frames[result].0[lane] = count as u32;
         }
         Ok(())
+    }
+
+    /// `malloc(bytes)`, one lane after the other: the address, 0 without room.
+    pub(super) fn allocate(&mut self, warp: &mut Warp, at: usize, site: &CallSite, active: u32) {
+        let result = (warp.splits[at].frame + site.returns[0].caller) as usize;
+        for lane in lanes(active) {
+            let address = self.context.memory.allocate_in_kernel(argument(warp, at, site, 0, lane));
+            warp.frames[result].0[lane] = address as u32;
+            warp.frames[result + 1].0[lane] = (address >> 32) as u32;
+        }
+    }
+
+    /// `free(address)`; of 0 it does nothing.
+    pub(super) fn give_back(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        at: usize,
+        pc: u32,
+        site: &CallSite,
+        active: u32,
+    ) {
+        for lane in lanes(active) {
+            let address = argument(warp, at, site, 0, lane);
+            if address != 0 && !self.context.memory.free_in_kernel(address) {
+                self.findings.not_allocated(env, warp, pc, 1 << lane, address);
+            }
+        }
     }
 
     /// `__assertfail(condition, file, line, function, bytes of a character)`: prints what failed and ends the launch.

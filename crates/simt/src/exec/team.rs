@@ -8,7 +8,7 @@ use crate::race::{Arrivals, Clocks, Places, Shadow, WARPS_PER_BLOCK};
 
 /// The bits of a shared address that are an offset in one block's memory. Above them stands which block of the cluster is
 /// meant: 0 for the one that asks, else its rank plus 1.
-const OFFSET_BITS: u32 = 24;
+const OFFSET_BITS: u32 = crate::memory::BLOCK_WINDOW_BYTES.trailing_zeros();
 
 /// The shared memory of one block.
 #[derive(Debug, Default)]
@@ -126,10 +126,13 @@ pub(super) fn block_and_offset(address: u64) -> (Option<u64>, u64) {
     ((address >> OFFSET_BITS).checked_sub(1), address & ((1 << OFFSET_BITS) - 1))
 }
 
-/// The address of the same place in the block of that rank.
+/// The largest rank that an address of 32 bits can name; no cluster has as many blocks.
+const RANK_MAX: u32 = (1 << (32 - OFFSET_BITS)) - 2;
+
+/// The address of the same place in the block of that rank; of a rank that no cluster has, one that no block has.
 #[inline(always)]
 pub(super) fn mapped(address: u64, rank: u32) -> u64 {
-    block_and_offset(address).1 | (u64::from(rank) + 1) << OFFSET_BITS
+    block_and_offset(address).1 | (u64::from(rank.min(RANK_MAX)) + 1) << OFFSET_BITS
 }
 
 /// `mapa`, `getctarank`. A generic address keeps its window.

@@ -91,6 +91,8 @@ pub(super) struct Warp {
     /// Whether anybody asks what of it was written. If so, for each of its words and each lane the bytes, a bit each.
     pub(super) watches_local: bool,
     pub(super) local_written: Vec<[u8; 32]>,
+    /// Where what a lane has allocated on its stack ends, in bytes: see `stack.rs`.
+    pub(super) dynamic_ends: [u32; 32],
     /// What calls pass, return and keep, frame after frame. It grows with calls.
     pub(super) frames: Vec<Row32>,
     /// Warp-instructions executed.
@@ -128,6 +130,7 @@ impl Warp {
             local: Vec::new(),
             watches_local: false,
             local_written: Vec::new(),
+            dynamic_ends: [0; 32],
             frames: Vec::new(),
             steps: 0,
             compared: 0,
@@ -150,6 +153,7 @@ impl Warp {
         let (local_bytes, frame_rows) = code.functions.first().map_or((0, 0), |f| (f.local_bytes, f.frame_rows));
         self.local.clear();
         self.local_written.clear();
+        self.dynamic_ends = [0; 32];
         self.frames.clear();
         self.make_room(local_bytes, frame_rows);
         self.live = mask;

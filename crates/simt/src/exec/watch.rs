@@ -106,7 +106,9 @@ impl Machine<'_> {
     #[inline(always)]
     pub(super) fn take_races(&mut self, env: &Environment, owner: u32) {
         if !self.races.is_empty() {
-            for race in self.races.drain(..) {
+            // What lies in the driver's part is its libraries' business.
+            let reserved = self.context.code.reserved_bytes;
+            for race in self.races.drain(..).filter(|race| race.address >= reserved) {
                 self.findings.race(env, owner, &race);
             }
         }

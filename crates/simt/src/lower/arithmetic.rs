@@ -8,6 +8,7 @@ use super::variables::window;
 use super::{Lower, space_of};
 use crate::code::{Combine, ExactCode, Inst, NONE, Op, Reg, Source};
 use crate::exact::{Exact, SOURCES};
+use crate::memory::{BLOCK_WINDOW_BYTES, CONST_BASE};
 use crate::ops::{Alu, Row};
 use crate::program::LoadError;
 
@@ -29,6 +30,9 @@ impl Lower<'_> {
         let operands = shape.operands_of(&opcode);
         if inst.operands.len() != operands.sources.len() + 1 {
             return self.refuse_opcode(inst);
+        }
+        for (operand, kind) in inst.operands[1..].iter().zip(&operands.sources) {
+            self.check_literal(inst, operand, kind)?;
         }
         let fast = match inst.spec.mnemonic {
             "cvt" => self.fast_conversion(inst, &opcode)?,
@@ -153,9 +157,16 @@ impl Lower<'_> {
         kind: &str,
         any_width: bool,
     ) -> Result<(Row, Reg, bool), LoadError> {
-        if let (Operand::Immediate(Immediate::F64(bits)), "f32" | "angle") = (operand, kind) {
-            let narrowed = (f64::from_bits(*bits) as f32).to_bits();
-            return Ok((Row::W, self.constant32(Source::Literal(narrowed.into())), false));
+        match (operand, kind) {
+            (Operand::Immediate(Immediate::F64(bits)), "f32" | "angle") => {
+                let narrowed = (f64::from_bits(*bits) as f32).to_bits();
+                return Ok((Row::W, self.constant32(Source::Literal(narrowed.into())), false));
+            }
+            (Operand::Immediate(Immediate::F32(bits)), "f64") => {
+                let widened = f64::from(f32::from_bits(*bits)).to_bits();
+                return Ok((Row::D, self.constant64(Source::Literal(widened)), false));
+            }
+            _ => {}
         }
         match row_of(kind) {
             Row::P => {
@@ -263,12 +274,15 @@ impl Lower<'_> {
         self.emit(inst, &[out])
     }
 
-    /// Whether a generic address lies in a window. Constants lie in global memory here, so nothing tells them apart.
+    /// Whether a generic address lies in a window.
     pub(super) fn isspacep(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let [shared, local, param] = [Space::Shared, Space::Local, Space::Param].map(window);
         let (start, end) = match space_of(inst) {
-            Some(Space::Global) => (0, shared),
-            Some(Space::Shared) => (shared, local),
+            Some(Space::Global) => (0, CONST_BASE),
+            Some(Space::Const) => (CONST_BASE, shared),
+            // Above what a block's own addresses are, those of the cluster's blocks begin.
+            Some(Space::Shared) if inst.has("shared::cluster") => (shared, local),
+            Some(Space::Shared) => (shared, shared + BLOCK_WINDOW_BYTES),
             Some(Space::Local) => (local, param),
             Some(Space::Param) => (param, u64::MAX),
             _ => return self.refuse_opcode(inst),

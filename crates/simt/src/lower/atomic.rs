@@ -43,6 +43,10 @@ impl Lower<'_> {
             order,
             scope: scope(inst),
         };
+        rest[1..].iter().try_for_each(|operand| match inst.has("L2::cache_hint") {
+            true => Ok(()),
+            false => self.check_literal(inst, operand, ty.name()),
+        })?;
         let address = self.address(inst, &rest[0])?;
         let mut out = Inst { op: Op::Atomic(op), a: address.row, e: u16::from(address.narrow), ..Inst::NOP };
         out.imm = address.offset;

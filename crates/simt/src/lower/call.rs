@@ -261,18 +261,26 @@ impl<'m> Lower<'m> {
                     None if function.is_entry => {
                         return self.refuse(inst, format!("{name} is a kernel, not a function"));
                     }
-                    None if name == "vprintf" && function.body.is_none() => Callee::Print,
-                    None if name == "__assertfail" && function.body.is_none() => Callee::AssertFail,
-                    None => return self.refuse(inst, format!("unsupported call: {name} has no body in this file")),
+                    None => match name {
+                        "vprintf" => Callee::Print,
+                        "__assertfail" => Callee::AssertFail,
+                        "malloc" => Callee::Allocate,
+                        "free" => Callee::Free,
+                        _ => return self.refuse(inst, format!("unsupported call: {name} has no body in this file")),
+                    },
                 };
                 let built_in = match callee {
                     Callee::Print => Some(Signature { returns: vec![4], params: vec![8, 8] }),
                     Callee::AssertFail => Some(Signature { returns: vec![], params: vec![8, 8, 4, 8, 8] }),
+                    Callee::Allocate => Some(Signature { returns: vec![8], params: vec![8] }),
+                    Callee::Free => Some(Signature { returns: vec![], params: vec![8] }),
                     _ => None,
                 };
                 if built_in.is_some_and(|known| known != signature) {
                     return self.refuse(inst, format!("unsupported call: {name} is declared in a way of its own"));
                 }
+                // Who gets which room depends on who asks first: blocks take turns.
+                self.code.blocks_communicate |= matches!(callee, Callee::Allocate | Callee::Free);
                 Ok((callee, NONE, Some(signature)))
             }
             Some(_) => self.refuse(inst, format!("{name} is no function")),

@@ -150,11 +150,11 @@ pub(super) fn save_around_recursion(code: &mut Code) {
     let may_return = |site: &crate::code::CallSite| match site.callee {
         Callee::Function(callee) => leads_to[callee as usize][site.caller as usize],
         Callee::Indirect => leads_to.iter().skip(1).any(|reached| reached[site.caller as usize]),
-        Callee::Print | Callee::AssertFail => false,
+        Callee::Print | Callee::AssertFail | Callee::Allocate | Callee::Free => false,
     };
     let calls = (0..code.insts.len()).filter(|&pc| code.insts[pc].op == Op::Call);
     let again: Vec<usize> = calls.filter(|&pc| may_return(&code.calls[code.insts[pc].imm as usize])).collect();
-    code.has_unbounded_stack = !again.is_empty() || code.calls.iter().any(|site| site.callee == Callee::Indirect);
+    code.has_unbounded_stack |= !again.is_empty() || code.calls.iter().any(|site| site.callee == Callee::Indirect);
     let returns: Vec<usize> = again.iter().map(|pc| pc + 1).collect();
     for (pc, needed) in again.into_iter().zip(live::live_before(code, &returns)) {
         let at = code.insts[pc].imm as usize;
@@ -183,7 +183,7 @@ fn closure(code: &Code) -> Vec<Vec<bool>> {
             Callee::Function(callee) => next[site.caller as usize].push(callee as usize),
             // Any function's address may be in the register.
             Callee::Indirect => next[site.caller as usize].extend(1..count),
-            Callee::Print | Callee::AssertFail => {}
+            Callee::Print | Callee::AssertFail | Callee::Allocate | Callee::Free => {}
         }
     }
     let from = |start: usize| {

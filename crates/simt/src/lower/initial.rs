@@ -29,6 +29,7 @@ impl Lower<'_> {
             symbol: symbol.to_owned(),
             bytes,
             element_bytes: element_of(variable),
+            is_const: variable.space == Space::Const,
             ..ModuleVariable::default()
         });
         // Bound before its initial value is looked at: that may be an address that leads back here.

@@ -2,7 +2,9 @@
 //! and all others need no clearing, whatever the block before left in them. Behind a call that may lead back to its
 //! caller: which rows the call must keep.
 
-use crate::code::{AtomOp, Code, Inst, MbarrierAct, MbarrierOp, MemOp, NONE, Op, Reduction, Reg, VoteMode, Width};
+use crate::code::{
+    AtomOp, Code, Inst, MbarrierAct, MbarrierOp, MemOp, NONE, Op, Reduction, Reg, StackAct, VoteMode, Width,
+};
 use crate::ops::{Alu, Row};
 
 use super::cfg::{self, Block};
@@ -58,7 +60,8 @@ pub(super) fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::BranchIndexed => vec![(Row::W, a)],
         Op::Call => vec![(Row::D, a)],
         Op::ActiveMask | Op::Clock | Op::Branch | Op::Exit | Op::Return | Op::Trap | Op::Nop => Vec::new(),
-        Op::LoadFrame(_) | Op::LocalAddress => Vec::new(),
+        Op::Stack(StackAct::Allocate { .. } | StackAct::Restore) => vec![(Row::D, a)],
+        Op::LoadFrame(_) | Op::LocalAddress | Op::Stack(StackAct::Save) => Vec::new(),
     };
     all.push((Row::P, inst.guard.predicate));
     all
@@ -76,7 +79,7 @@ pub(super) fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::Unpack64 | Op::Unpack32 => vec![(Row::W, d), (Row::W, e)],
         Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => vec![(Row::P, d)],
         Op::Load(op) | Op::LoadFrame(op) => data(code, d, c, op),
-        Op::LocalAddress => vec![(Row::D, d)],
+        Op::LocalAddress | Op::Stack(_) => vec![(Row::D, d)],
         Op::Atomic(op) if op.vector > 1 && f != NONE => data(code, NONE, f, element(op)),
         Op::Atomic(op) => pair(op, row_of(op), d),
         Op::Shuffle(_) | Op::Match { .. } | Op::Elect => vec![(Row::W, d), (Row::P, e)],

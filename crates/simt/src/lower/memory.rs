@@ -36,6 +36,7 @@ impl Lower<'_> {
         }
         let target = self.plain_target(inst)?;
         let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
+        self.check_literal(inst, &inst.operands[1], ty.name())?;
         let address = self.address(inst, &inst.operands[0])?;
         let (regs, wide) = self.data(inst, &inst.operands[1], ty)?;
         let op = Op::Store(MemOp {

@@ -12,6 +12,7 @@ mod arithmetic;
 mod atomic;
 mod call;
 mod cfg;
+mod contract;
 pub(crate) mod copied;
 mod copy;
 mod graph;
@@ -22,7 +23,9 @@ pub(crate) mod mbarrier;
 mod memory;
 mod operand;
 mod select;
+mod special;
 mod sync;
+mod target;
 pub(crate) mod variables;
 mod video;
 
@@ -155,6 +158,10 @@ pub fn lower(module: &Module, function: &Function, text: &str) -> Result<Code, L
         function_index: HashMap::new(),
         carry: None,
     };
+    lower.check_constants(module)?;
+    if text.contains("%reserved_smem_offset_") {
+        lower.reserve_shared();
+    }
     let mut counts = [0u32; 3];
     for function in std::iter::once(function).chain(functions.iter().map(|&index| &module.functions[index])) {
         let own = variables::count_registers(function);
@@ -270,7 +277,11 @@ impl<'m> Lower<'m> {
         self.code.rows32 = self.next_row(self.code.rows32, self.constants32.len(), function)?;
         self.code.rows64 = self.next_row(self.code.rows64, self.constants64.len(), function)?;
         let align = self.local_align_bytes;
+        self.code.local_align_bytes = align;
         self.code.functions.iter_mut().for_each(|f| f.local_bytes = f.local_bytes.next_multiple_of(align));
+        if !self.module.debug {
+            contract::contract(&mut self.code);
+        }
         live::find_unset(&mut self.code);
         atomic::mark_expectations(&mut self.code);
         memory::mark_flags(&mut self.code);

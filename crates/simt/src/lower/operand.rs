@@ -2,8 +2,9 @@
 
 use ptx::{Immediate, Instruction, Operand, Type};
 
+use super::special::special;
 use super::{Binding, Lower};
-use crate::code::{Debug, Inst, NONE, Op, Reg, Source, Special, function_address};
+use crate::code::{Debug, Inst, NONE, Op, Reg, Source, function_address};
 use crate::memory::{LOCAL_BASE, SHARED_BASE};
 use crate::ops::Row;
 use crate::program::LoadError;
@@ -68,6 +69,47 @@ impl Lower<'_> {
         }
     }
 
+    /// Refuses what an instruction cannot write to: a number, a special register, a variable.
+    pub(super) fn check_destination(&mut self, inst: &Instruction, operand: &Operand) -> Result<(), LoadError> {
+        let what = match operand {
+            Operand::Sink => return Ok(()),
+            Operand::Vector(parts) => return parts.iter().try_for_each(|part| self.check_destination(inst, part)),
+            Operand::Pair(a, b) => {
+                self.check_destination(inst, a)?;
+                return self.check_destination(inst, b);
+            }
+            // Behind a dot, a packed video instruction selects halves or bytes of the register.
+            Operand::Name(name) => match self.binding(name.split('.').next().unwrap_or(name))? {
+                Some(Binding::Row32(_) | Binding::Row64(_) | Binding::Row128(_) | Binding::Predicate(_)) => {
+                    return Ok(());
+                }
+                Some(_) => format!("{name} is no register"),
+                None if special(name).is_some() => format!("{name} can only be read"),
+                None => return self.undeclared(inst, name),
+            },
+            _ => "a number or an address".to_owned(),
+        };
+        self.refuse(inst, format!("{what}: a register is expected where the result goes"))
+    }
+
+    /// Refuses a literal that cannot stand where an operand of this kind (`ptx::table::Operands`, a type for most) does.
+    pub(super) fn check_literal(&self, inst: &Instruction, operand: &Operand, kind: &str) -> Result<(), LoadError> {
+        let value = match operand {
+            Operand::Immediate(value) => *value,
+            Operand::Vector(parts) => return parts.iter().try_for_each(|part| self.check_literal(inst, part, kind)),
+            _ => return Ok(()),
+        };
+        let wanted = match (kind, value) {
+            ("f16" | "bf16" | "f16x2" | "bf16x2", _) => "a register: halves have no literals",
+            ("f32" | "f64" | "angle", Immediate::Int(_)) => "a float literal, such as 1.0 or 0f3F800000",
+            ("f32" | "f64" | "angle", _) | (_, Immediate::Int(_)) => return Ok(()),
+            ("b32", Immediate::F32(_)) | ("b64" | "b128", Immediate::F64(_)) => return Ok(()),
+            ("b32", _) => "an integer, or the bits of a float as 0f3F800000",
+            _ => "an integer",
+        };
+        self.refuse(inst, format!("a literal of another kind than .{kind} takes: expected {wanted}"))
+    }
+
     /// A source or destination row of the given width.
     pub(super) fn row(&mut self, inst: &Instruction, operand: &Operand, row: Row) -> Result<Reg, LoadError> {
         match row {
@@ -92,14 +134,14 @@ impl Lower<'_> {
                 Some(other) => self.address_constant(inst, name, &other, 0).map(|source| self.constant32(source)),
                 None => match special(name) {
                     Some(special) => Ok(self.constant32(Source::Special(special))),
-                    None => self.refuse(inst, format!("{name} is not declared")),
+                    None => self.undeclared(inst, name),
                 },
             },
             Operand::Offset(name, offset) => match self.binding(name)? {
                 Some(binding) => {
                     self.address_constant(inst, name, &binding, *offset).map(|source| self.constant32(source))
                 }
-                None => self.refuse(inst, format!("{name} is not declared")),
+                None => self.undeclared(inst, name),
             },
             _ => self.refuse(inst, "a register or a number is expected here"),
         }
@@ -127,7 +169,7 @@ impl Lower<'_> {
                     }
                     None => match special(name) {
                         Some(special) => Ok(self.constant64(Source::Special(special))),
-                        None => self.refuse(inst, format!("{name} is not declared")),
+                        None => self.undeclared(inst, name),
                     },
                 }
             }
@@ -226,7 +268,7 @@ impl Lower<'_> {
                 };
                 Ok(Address { row: self.constant64(source), narrow: false, offset: offset.wrapping_add(window as i64) })
             }
-            None => self.refuse(inst, format!("{name} is not declared")),
+            None => self.undeclared(inst, name),
         }
     }
 
@@ -256,65 +298,11 @@ fn literal(value: Immediate, inst: &Instruction, bytes: u32) -> u64 {
     let is_f32 = inst.types().next_back() == Some(Type::F32);
     match value {
         Immediate::Int(v) => v as u64,
+        Immediate::F32(bits) if bytes == 8 && inst.types().next_back() == Some(Type::F64) => {
+            f64::from(f32::from_bits(bits)).to_bits()
+        }
         Immediate::F32(bits) => u64::from(bits),
         Immediate::F64(bits) if bytes == 4 && is_f32 => u64::from((f64::from_bits(bits) as f32).to_bits()),
         Immediate::F64(bits) => bits,
     }
-}
-
-/// The special register of this name, if it is constant for a warp.
-fn special(name: &str) -> Option<Special> {
-    let axis = |base: &str| match name.strip_prefix(base)? {
-        ".x" => Some(0),
-        ".y" => Some(1),
-        ".z" => Some(2),
-        _ => None,
-    };
-    if let Some(i) = axis("%tid") {
-        return Some(Special::Tid(i));
-    }
-    if let Some(i) = axis("%ntid") {
-        return Some(Special::Ntid(i));
-    }
-    if let Some(i) = axis("%ctaid") {
-        return Some(Special::Ctaid(i));
-    }
-    if let Some(i) = axis("%clusterid") {
-        return Some(Special::ClusterId(i));
-    }
-    if let Some(i) = axis("%nclusterid") {
-        return Some(Special::NclusterId(i));
-    }
-    if let Some(i) = axis("%cluster_ctaid") {
-        return Some(Special::ClusterCtaid(i));
-    }
-    if let Some(i) = axis("%cluster_nctaid") {
-        return Some(Special::ClusterNctaid(i));
-    }
-    if let Some(i) = axis("%nctaid") {
-        return Some(Special::Nctaid(i));
-    }
-    if let Some(index) = name.strip_prefix("%envreg") {
-        return index.parse().ok().filter(|&i: &u8| i < 32).map(Special::Envreg);
-    }
-    Some(match name {
-        "%cluster_ctarank" => Special::ClusterCtarank,
-        "%cluster_nctarank" => Special::ClusterNctarank,
-        "%laneid" => Special::LaneId,
-        "%warpid" => Special::WarpId,
-        "%nwarpid" => Special::NwarpId,
-        "%smid" => Special::SmId,
-        "%nsmid" => Special::NsmId,
-        "%gridid" => Special::GridId,
-        "%lanemask_eq" => Special::LanemaskEq,
-        "%lanemask_le" => Special::LanemaskLe,
-        "%lanemask_lt" => Special::LanemaskLt,
-        "%lanemask_ge" => Special::LanemaskGe,
-        "%lanemask_gt" => Special::LanemaskGt,
-        "%dynamic_smem_size" => Special::DynamicSharedBytes,
-        // Without clusters a block's is all there is.
-        "%total_smem_size" | "%aggr_smem_size" => Special::TotalSharedBytes,
-        "WARP_SZ" => Special::WarpSize,
-        _ => return None,
-    })
 }

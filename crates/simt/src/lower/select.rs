@@ -5,7 +5,7 @@ use ptx::{Immediate, Instruction, Operand, Type};
 
 use super::video::is_packed_video;
 use super::{Fixup, Lower};
-use crate::code::{Combine, Inst, NONE, Op, Source, Special};
+use crate::code::{Combine, Inst, NONE, Op, Source, Special, StackAct};
 use crate::ops::{Alu, Row};
 use crate::program::LoadError;
 
@@ -14,6 +14,10 @@ impl Lower<'_> {
         let sources = inst.operands.get(usize::from(has_destination(inst))..).unwrap_or_default();
         if inst.spec.mnemonic != "call" && sources.iter().any(discards) {
             return self.refuse(inst, "`_` where a value is expected");
+        }
+        self.check_target(inst)?;
+        if has_destination(inst) && inst.spec.mnemonic != "call" {
+            inst.operands.first().map_or(Ok(()), |operand| self.check_destination(inst, operand))?;
         }
         match inst.spec.mnemonic {
             "ld" | "ldu" => self.load(inst),
@@ -26,6 +30,7 @@ impl Lower<'_> {
             "bra" => self.branch(inst),
             "brx" => self.branch_indexed(inst),
             "call" => self.call(inst),
+            "alloca" | "stacksave" | "stackrestore" => self.stack(inst),
             "ret" => self.ret(inst),
             "exit" => self.emit(inst, &[Inst { op: Op::Exit, ..Inst::NOP }]),
             "trap" | "brkpt" => self.emit(inst, &[Inst { op: Op::Trap, ..Inst::NOP }]),
@@ -58,6 +63,9 @@ impl Lower<'_> {
         let Some(ty) = inst.types().next() else { return self.refuse_opcode(inst) };
         if ty == Type::B128 {
             return self.mov_wide(inst, d, s);
+        }
+        if let Operand::Immediate(_) = s {
+            self.check_literal(inst, s, ty.name())?;
         }
         match (d, s) {
             (Operand::Vector(parts), _) => self.unpack(inst, parts, s, ty),
@@ -147,6 +155,34 @@ impl Lower<'_> {
         self.emit(inst, &[Inst { op: Op::Branch, ..Inst::NOP }])
     }
 
+    /// `alloca`, `stacksave`, `stackrestore`, with addresses of 64 bits.
+    fn stack(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        if !inst.has("u64") {
+            return self.refuse_opcode(inst);
+        }
+        let act = match (inst.spec.mnemonic, inst.operands.get(2)) {
+            ("stacksave", _) => StackAct::Save,
+            ("stackrestore", _) => StackAct::Restore,
+            (_, None) => StackAct::Allocate { align_bytes: 8 },
+            (_, Some(Operand::Immediate(Immediate::Int(align @ 1..=0x10_0000)))) if align.count_ones() == 1 => {
+                StackAct::Allocate { align_bytes: *align as u32 }
+            }
+            _ => return self.refuse(inst, "an alignment that is no power of two"),
+        };
+        let row = |lower: &mut Self, at: usize| match inst.operands.get(at) {
+            Some(operand) => lower.row64(inst, operand),
+            None => Ok(NONE),
+        };
+        let (d, a) = match act {
+            StackAct::Allocate { .. } => (row(self, 0)?, row(self, 1)?),
+            StackAct::Save => (row(self, 0)?, NONE),
+            StackAct::Restore => (NONE, row(self, 0)?),
+        };
+        // How much it takes is known at run time, so the stack is as large as the launch asks.
+        self.code.has_unbounded_stack = true;
+        self.emit(inst, &[Inst { op: Op::Stack(act), d, a, ..Inst::NOP }])
+    }
+
     /// `brx.idx`: one of a list of labels, chosen by a register.
     fn branch_indexed(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let [index, Operand::Name(list)] = inst.operands.as_slice() else { return self.refuse_opcode(inst) };
@@ -178,6 +214,7 @@ fn has_destination(inst: &Instruction) -> bool {
     match inst.spec.mnemonic {
         "st" | "red" | "bra" | "brx" | "nanosleep" | "pmevent" => false,
         "prefetch" | "prefetchu" | "applypriority" | "discard" | "cp" => false,
+        "stackrestore" => false,
         "bar" | "barrier" => inst.has("red"),
         "mbarrier" => {
             let act = inst.modifiers.first().map_or("", String::as_str);

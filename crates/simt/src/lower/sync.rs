@@ -1,9 +1,9 @@
 //! What lanes, warps and blocks do together, to register code.
 
-use ptx::{Instruction, Operand};
+use ptx::{Immediate, Instruction, Operand};
 
 use super::Lower;
-use crate::code::{FloatMode, Inst, NONE, Op, Reduction, ReduxOp, Reg, Scope, ShuffleMode, VoteMode};
+use crate::code::{BARRIERS, FloatMode, Inst, NONE, Op, Reduction, ReduxOp, Reg, Scope, ShuffleMode, VoteMode};
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -27,6 +27,11 @@ impl Lower<'_> {
             () if inst.has("arrive") => Op::BarrierArrive,
             () => Op::Barrier,
         };
+        if let Operand::Immediate(Immediate::Int(number)) = barrier
+            && !(0..i128::from(BARRIERS)).contains(number)
+        {
+            return self.refuse(inst, format!("barrier {number}: a block has barriers 0 to {}", BARRIERS - 1));
+        }
         let aligned = inst.spec.mnemonic == "bar" || inst.has("aligned");
         let mut out = Inst { op, a: self.row32(inst, barrier)?, e: u16::from(aligned), ..Inst::NOP };
         if let Some(d) = d {
@@ -38,6 +43,11 @@ impl Lower<'_> {
             };
         }
         if rest.len() == if d.is_some() { 3 } else { 2 } {
+            if let Operand::Immediate(Immediate::Int(threads)) = rest[1]
+                && threads % 32 != 0
+            {
+                return self.refuse(inst, format!("a barrier of {threads} threads: it is whole warps of 32 that meet"));
+            }
             out.b = self.row32(inst, &rest[1])?;
         }
         self.emit(inst, &[out])
@@ -133,6 +143,7 @@ impl Lower<'_> {
             Operand::Pair(d, p) => (self.row32(inst, d)?, self.predicate_destination(inst, p)?),
             d => (self.row32(inst, d)?, NONE),
         };
+        inst.operands[1..5].iter().try_for_each(|operand| self.check_literal(inst, operand, "b32"))?;
         let [a, b, c, f] = self.rows32(inst, &inst.operands[1..5])?;
         self.emit(inst, &[Inst { op: Op::Shuffle(mode), d, e, a, b, c, f, ..Inst::NOP }])
     }
@@ -195,6 +206,7 @@ impl Lower<'_> {
         if sync != "sync" {
             return self.refuse_opcode(inst);
         }
+        self.check_literal(inst, &inst.operands[1], ty)?;
         let d = self.row32(inst, &inst.operands[0])?;
         let a = self.row32(inst, &inst.operands[1])?;
         let f = self.row32(inst, &inst.operands[2])?;

@@ -3,7 +3,7 @@
 use ptx::{Function, Item, Linkage, RegisterDecl, Space, Type, Variable};
 
 use super::{Binding, Lower};
-use crate::code::SharedVariable;
+use crate::code::{RESERVED_SHARED_BYTES, SharedVariable};
 use crate::memory::{LOCAL_BASE, LOCAL_BYTES_MAX, PARAM_BASE, SHARED_BASE};
 use crate::program::LoadError;
 
@@ -214,6 +214,13 @@ impl Lower<'_> {
         Ok(Some(binding))
     }
 
+    /// Keeps the start of shared memory free, as a driver does for its own ends.
+    pub(super) fn reserve_shared(&mut self) {
+        let bytes = RESERVED_SHARED_BYTES;
+        (self.code.shared_bytes, self.code.reserved_bytes) = (bytes, bytes);
+        self.code.shared.push(SharedVariable { name: "reserved".to_owned(), offset: 0, bytes, element_bytes: 4 });
+    }
+
     fn shared_variable(&mut self, variable: &Variable) -> Result<Binding, LoadError> {
         let bytes = size_of(variable);
         let align = variable.align_bytes.max(1);
@@ -230,8 +237,9 @@ impl Lower<'_> {
         }
         let offset = self.code.shared_bytes.next_multiple_of(align);
         let end = u64::from(offset) + bytes;
-        if end > 227 << 10 {
-            let message = format!("{end} bytes of static shared memory; a block has at most 227 KiB");
+        let own = end - u64::from(self.code.reserved_bytes);
+        if own > 227 << 10 {
+            let message = format!("{own} bytes of static shared memory; a block has at most 227 KiB");
             return Err(self.unsupported(variable.span.line, message));
         }
         self.code.shared_bytes = end as u32;
@@ -242,7 +250,7 @@ impl Lower<'_> {
     }
 }
 
-/// Generic address of the start of a state space's window.
+/// Generic address of the start of a state space's window; constants have their generic addresses everywhere.
 pub(super) fn window(space: Space) -> u64 {
     match space {
         Space::Shared => SHARED_BASE,

@@ -419,7 +419,7 @@ fn the_stack_has_the_size_it_is_given() {
 #[test]
 fn what_the_simulator_lacks_is_refused_at_its_line() {
     let folder = folder();
-    let declared = ".extern .func (.param .b64 r) malloc (.param .b64 n);\n.extern .global .u32 elsewhere;\n\
+    let declared = ".extern .func (.param .b64 r) realloc (.param .b64 n);\n.extern .global .u32 elsewhere;\n\
                     .func (.param .b32 r) one (.param .b32 x) { ret; }\n.extern .shared .b32 dynamic[];\n\
                     .global .u32 narrow = one;\n.global .u64 far = dynamic;";
     let body = |line: &str| {
@@ -428,7 +428,7 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         )
     };
     for (line, parts) in [
-        ("call (big), malloc, (big);", &["bad.ptx:15: ", "malloc has no body in this file"][..]),
+        ("call (big), realloc, (big);", &["bad.ptx:15: ", "realloc has no body in this file"][..]),
         ("call (small), one, (big);", &["bad.ptx:15: ", "other sizes"]),
         ("call (small), one, (small, small);", &["bad.ptx:15: ", "takes 1, not 1 and 2"]),
         ("call (small), two, (small);", &["bad.ptx:15: ", "two is not declared"]),
@@ -441,7 +441,7 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         ("st.param.b32 [big+9223372036854775807], %r1;", &["bad.ptx:15: ", "past the 8 bytes"]),
         ("ld.param.b32 %r1, [p+9223372036854775807];", &["bad.ptx:15: ", "past the 8 bytes"]),
         ("st.param.b64 [p], %d1;", &["bad.ptx:15: ", "p is no parameter that can be written"]),
-        ("mov.u64 %d1, malloc;", &["bad.ptx:15: ", "malloc, which has no body"]),
+        ("mov.u64 %d1, realloc;", &["bad.ptx:15: ", "realloc, which has no body"]),
         ("mov.u64 %d1, elsewhere;", &["elsewhere is defined in another file"]),
         ("ld.global.u32 %r1, [narrow];", &["address of one in an element of 4 bytes"]),
         ("ld.global.u64 %d1, [far];", &["dynamic, which lies in shared memory"]),

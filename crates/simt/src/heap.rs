@@ -1,0 +1,129 @@
+//! What kernels allocate with `malloc` and give back with `free`.
+//!
+//! It lies in one buffer whose size counts as 0, so that every quick look at whether an access is inside says no; the slow
+//! look asks here. What was given back is not given out again before the whole buffer was, so that a use of it is found, and
+//! what is side by side does not touch.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// Bytes that may be allocated at a time: CUDA's `cudaLimitMallocHeapSize` unless a program asks for another.
+const LIVE_BYTES_MAX: u64 = 8 << 20;
+/// Bytes of the buffer.
+pub(crate) const ARENA_BYTES: u64 = 4 * LIVE_BYTES_MAX;
+/// Every allocation starts at a multiple of this, and is at least as far from the next.
+const GRANULE_BYTES: u64 = 16;
+
+#[derive(Debug, Clone, Copy)]
+struct Allocation {
+    bytes: u64,
+    /// Room up to the next one.
+    room: u64,
+    is_live: bool,
+}
+
+/// Which parts of the buffer are allocated.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Heap {
+    /// By first byte.
+    allocations: BTreeMap<u64, Allocation>,
+    end: u64,
+    live_bytes: u64,
+    /// Given back and not out again, the longest ago first.
+    freed: VecDeque<u64>,
+}
+
+fn rounded(bytes: u64) -> u64 {
+    bytes.next_multiple_of(GRANULE_BYTES)
+}
+
+impl Heap {
+    /// The first byte of so many new ones; `None` if there is no room or none is wanted.
+    pub(crate) fn allocate(&mut self, bytes: u64) -> Option<u64> {
+        if bytes == 0 || bytes > LIVE_BYTES_MAX || self.live_bytes + rounded(bytes) > LIVE_BYTES_MAX {
+            return None;
+        }
+        let wanted = rounded(bytes) + GRANULE_BYTES;
+        let (at, room) = if self.end + wanted <= ARENA_BYTES {
+            (self.end, wanted)
+        } else {
+            let fits = |at: &u64| self.allocations.get(at).is_some_and(|old| old.room >= wanted);
+            let place = self.freed.iter().position(fits)?;
+            let at = self.freed.remove(place)?;
+            (at, self.allocations.get(&at)?.room)
+        };
+        self.end = self.end.max(at + room);
+        self.live_bytes += rounded(bytes);
+        self.allocations.insert(at, Allocation { bytes, room, is_live: true });
+        Some(at)
+    }
+
+    /// Takes back what starts there. False if nothing does, or it was given back before.
+    pub(crate) fn give_back(&mut self, at: u64) -> bool {
+        match self.allocations.get_mut(&at) {
+            Some(allocation) if allocation.is_live => {
+                allocation.is_live = false;
+                self.live_bytes -= rounded(allocation.bytes);
+                self.freed.push_back(at);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether all of these bytes are of one allocation.
+    pub(crate) fn holds(&self, at: u64, bytes: u64) -> bool {
+        self.before(at).is_some_and(|(start, found)| found.is_live && at + bytes <= start + found.bytes)
+    }
+
+    fn before(&self, at: u64) -> Option<(u64, Allocation)> {
+        self.allocations.range(..=at).next_back().map(|(&start, &found)| (start, found))
+    }
+
+    /// What is at that byte.
+    pub(crate) fn describe(&self, at: u64) -> String {
+        let Some((start, found)) = self.before(at) else { return "the heap, of which malloc has given nothing".into() };
+        let (byte, bytes) = (at - start, found.bytes);
+        match byte < bytes {
+            true => format!("byte {byte} of {bytes} bytes from malloc"),
+            false => format!("byte {byte}, past the end of {bytes} bytes from malloc"),
+        }
+    }
+
+    /// Whether that byte was of an allocation which is none any more.
+    pub(crate) fn was_given_back(&self, at: u64) -> bool {
+        self.before(at).is_some_and(|(start, found)| !found.is_live && at < start + found.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_allocated_does_not_overlap_and_comes_back() {
+        let mut heap = Heap::default();
+        let [a, b] = [40, 1].map(|bytes| heap.allocate(bytes).expect("there is room"));
+        assert!(a.is_multiple_of(16) && b.is_multiple_of(16) && a + 40 < b);
+        assert!(heap.holds(a, 40) && heap.holds(a + 36, 4) && !heap.holds(a + 36, 8) && heap.holds(b, 1));
+        assert!(heap.give_back(a) && !heap.give_back(a) && !heap.give_back(a + 16) && !heap.holds(a, 4));
+        assert!(
+            heap.was_given_back(a + 39)
+                && !heap.was_given_back(a + 40)
+                && heap.describe(b + 1).contains("past the end")
+        );
+        assert_eq!(heap.allocate(0), None);
+    }
+
+    #[test]
+    fn a_full_heap_gives_nothing_until_something_comes_back() {
+        let mut heap = Heap::default();
+        let megabytes: Vec<u64> = (0..8).map(|_| heap.allocate(1 << 20).expect("there is room")).collect();
+        assert_eq!(heap.allocate(1), None);
+        assert!(heap.give_back(megabytes[3]));
+        // Far more than the buffer holds, one after the other.
+        for _ in 0..100 {
+            let at = heap.allocate(1 << 20).expect("there is room");
+            assert!(at + (1 << 20) <= ARENA_BYTES && heap.give_back(at));
+        }
+    }
+}

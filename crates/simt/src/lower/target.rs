@@ -1,0 +1,60 @@
+//! What an assembler asks of a file before it looks at what it does: that the target has the instructions, and that the
+//! constants fit.
+
+use ptx::{Instruction, Module, Operand, Space};
+
+use super::Lower;
+use super::variables::size_of;
+use crate::program::LoadError;
+
+/// Bytes of constants that a file may declare.
+const CONST_BYTES_MAX: u64 = 64 << 10;
+
+/// Mnemonics that came with clusters.
+const WITH_CLUSTERS: [&str; 4] = ["elect", "mapa", "getctarank", "griddepcontrol"];
+
+/// The number in `.target sm_90a`.
+fn number(target: &str) -> Option<u32> {
+    target.strip_prefix("sm_")?.trim_end_matches(|c: char| c.is_ascii_lowercase()).parse().ok()
+}
+
+/// Whether an instruction is about clusters, or a bulk copy: sm_90 brought both.
+fn is_of_clusters(inst: &Instruction) -> bool {
+    let asks = |operand: &Operand| match operand {
+        Operand::Name(name) => ["%cluster", "%ncluster", "%is_explicit_cluster"].iter().any(|c| name.starts_with(c)),
+        _ => false,
+    };
+    WITH_CLUSTERS.contains(&inst.spec.mnemonic)
+        || inst.has("cluster")
+        || inst.has("shared::cluster") && !inst.has("mbarrier") && inst.spec.mnemonic != "cp"
+        || inst.has("bulk")
+        || inst.operands.iter().any(asks)
+}
+
+impl Lower<'_> {
+    /// Refuses an instruction that the file's target does not have.
+    pub(super) fn check_target(&self, inst: &Instruction) -> Result<(), LoadError> {
+        let arithmetic = ptx::table::arithmetic(&inst.opcode).map_or(0, |(shape, _)| u32::from(shape.sm));
+        let needed = if is_of_clusters(inst) { 90 } else { arithmetic };
+        match number(&self.module.target) {
+            Some(has) if has < needed && needed > 80 => {
+                let message = format!("{} needs .target sm_{needed} or higher, not sm_{has}", inst.opcode);
+                self.refuse(inst, message)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses constants that do not fit where a GPU has them.
+    pub(super) fn check_constants(&self, module: &Module) -> Result<(), LoadError> {
+        let mut end = 0u64;
+        for variable in module.variables.iter().filter(|variable| variable.space == Space::Const) {
+            end = end.next_multiple_of(u64::from(variable.align_bytes.max(1))).saturating_add(size_of(variable));
+            if end > CONST_BYTES_MAX {
+                let message = format!("{end} bytes of constants; a file has at most 64 KiB");
+                return Err(self.unsupported(variable.span.line, message));
+            }
+        }
+        Ok(())
+    }
+}

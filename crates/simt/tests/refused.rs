@@ -1,0 +1,138 @@
+//! What an assembler refuses the simulator refuses too, with a sentence that says what was wrong: it would otherwise run
+//! something that no GPU runs. Each line was given to `ptxas` 13.0.
+
+use simt::{Launch, Memory, Options, Program};
+
+/// A kernel with registers of each kind and `line` in it.
+fn module(head: &str, directives: &str, line: &str) -> String {
+    format!(
+        "{head}\n.address_size 64\n.const .b32 c = 1;\n.global .b32 g;\n.shared .b32 s;\n\
+         .visible .entry k(.param .u64 p) {directives}\n{{\n\
+         .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<5>; .reg .b16 %h<9>; .reg .f32 %f<9>; .reg .f64 %fd<5>;\n\
+         {line}\nret;\n}}\n"
+    )
+}
+
+const SM_90: &str = ".version 8.1\n.target sm_90";
+const SM_80: &str = ".version 8.1\n.target sm_80";
+const KERNEL_LINE: u32 = 10;
+
+fn lowered(head: &str, line: &str) -> Result<simt::Kernel, simt::LoadError> {
+    Program::load("k.ptx", &module(head, "", line))?.kernel("k")
+}
+
+#[track_caller]
+fn refused(head: &str, line: &str, why: &str) {
+    let error = lowered(head, line).expect_err(line).to_string();
+    assert!(error.contains(why), "{line}: {error}");
+    assert!(error.contains(&format!("k.ptx:{KERNEL_LINE}")), "{line}: {error}");
+}
+
+#[test]
+fn results_go_to_registers() {
+    for (line, why) in [
+        ("add.u32 1, %r1, 100;", "a register is expected where the result goes"),
+        ("mov.u32 %tid.x, 99;", "%tid.x can only be read"),
+        ("mov.u32 s, 12;", "s is no register"),
+        ("ld.global.v2.u32 {%r1, 2}, [%rd1];", "a register is expected"),
+        ("setp.eq.u32 %p1|s, %r1, 0;", "s is no register"),
+        ("atom.global.add.u32 7, [%rd1], 1;", "a register is expected"),
+    ] {
+        refused(SM_90, line, why);
+    }
+}
+
+#[test]
+fn literals_are_of_the_kind_that_an_instruction_takes() {
+    for (line, why) in [
+        ("mov.f32 %f1, 1;", "expected a float literal"),
+        ("mov.b32 %r1, 1.5;", "expected an integer, or the bits of a float"),
+        ("mov.u32 %r1, 0f3F800000;", "expected an integer"),
+        ("mov.b64 %rd1, 0f3F800000;", "expected an integer"),
+        ("add.f32 %f1, %f1, 0x3f800000;", "expected a float literal"),
+        ("add.s32 %r1, %r1, 1.5;", "expected an integer"),
+        ("add.f16 %h1, %h1, 1.0;", "halves have no literals"),
+        ("selp.b32 %r1, 1.5, %r2, %p1;", "expected an integer"),
+        ("selp.f32 %f1, 1, %f2, %p1;", "expected a float literal"),
+        ("slct.u32.f32 %r1, 1, 2, 1;", "expected a float literal"),
+        ("cvt.rn.f32.s32 %f1, 1.5;", "expected an integer"),
+        ("st.global.f32 [%rd1], 1;", "expected a float literal"),
+        ("st.global.u32 [%rd1], 0f3F800000;", "expected an integer"),
+        ("atom.global.add.f32 %f1, [%rd1], 1;", "expected a float literal"),
+        ("shfl.sync.idx.b32 %r1, 1.5, 1, 31, -1;", "expected an integer"),
+        ("redux.sync.add.s32 %r1, 1.5, -1;", "expected an integer"),
+    ] {
+        refused(SM_90, line, why);
+    }
+    for line in [
+        "mov.f32 %f1, 0d3FF0000000000000;",
+        "mov.b32 %r1, 0f3F800000;",
+        "mov.b64 %rd1, 1.5;",
+        "and.b32 %r1, %r1, 0f3F800000;",
+        "slct.u32.f32 %r1, 1, 2, 1.0;",
+        "st.global.f32 [%rd1], 1.5;",
+        "red.global.add.f64 [%rd1], 1.0;",
+        "mov.pred %p1, 1;",
+        "mov.b32 %f1, 1;",
+    ] {
+        lowered(SM_90, line).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn a_block_has_sixteen_barriers_of_whole_warps() {
+    refused(SM_90, "bar.sync 16;", "a block has barriers 0 to 15");
+    refused(SM_90, "bar.sync -1;", "a block has barriers 0 to 15");
+    refused(SM_90, "bar.sync 1, 33;", "33 threads");
+    refused(SM_90, "bar.arrive 1, 31;", "31 threads");
+    assert!(lowered(SM_90, "barrier.sync 15, 1024;").is_ok());
+}
+
+#[test]
+fn a_target_has_what_came_with_it() {
+    for line in [
+        "mov.u32 %r1, %cluster_ctarank;",
+        "barrier.cluster.arrive;",
+        "mapa.shared::cluster.u32 %r1, %r2, 0;",
+        "elect.sync %r1|%p1, -1;",
+        "fence.acq_rel.cluster;",
+        "add.u16x2 %r1, %r1, %r2;",
+    ] {
+        refused(SM_80, line, "needs .target sm_90 or higher, not sm_80");
+        assert!(lowered(SM_90, line).is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn constants_fit_in_64_kib() {
+    let text = |bytes: u32| module(SM_90, "", "").replace(".const .b32 c = 1;", &format!(".const .b8 c[{bytes}];"));
+    let kernel = |bytes| Program::load("k.ptx", &text(bytes)).expect("it parses").kernel("k");
+    assert!(kernel(65536).is_ok());
+    let error = kernel(65537).expect_err("one byte too many").to_string();
+    assert!(error.contains("k.ptx:4: 65537 bytes of constants"), "{error}");
+}
+
+#[test]
+fn registers_of_the_driver_are_called_what_they_are() {
+    refused(SM_90, "mov.u32 %r1, %pm0;", "unsupported special register %pm0");
+    refused(SM_90, "mov.u32 %r1, %nosuch;", "%nosuch is not declared");
+    assert!(lowered(SM_90, "mov.u32 %r1, %tid.w;").is_ok());
+}
+
+#[test]
+fn a_launch_has_the_block_that_the_kernel_requires() {
+    let launch = |directives: &str, block| {
+        let kernel = Program::load("k.ptx", &module(SM_90, directives, "")).expect("it parses").kernel("k");
+        let launch =
+            Launch { grid: [1; 3], block, shared_bytes: 0, cooperative: false, cluster: None, args: vec![vec![0; 8]] };
+        let outcome = simt::run(&kernel.expect("it lowers"), &mut Memory::new(), &launch, &Options::default());
+        outcome.map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(launch(".reqntid 64, 2", [64, 2, 1]), Ok(()));
+    for block in [[64, 1, 1], [128, 1, 1], [2, 64, 1], [64, 2, 2]] {
+        let error = launch(".reqntid 64, 2", block).expect_err("another block");
+        assert!(error.contains("compiled for 64x2x1 and nothing else"), "{error}");
+    }
+    assert_eq!(launch(".maxntid 64, 2", [32, 1, 1]), Ok(()));
+    assert!(launch(".maxntid 64, 2", [129, 1, 1]).is_err_and(|error| error.contains("at most 128")));
+}
