@@ -75,7 +75,8 @@ const UNINITIALISED_READ: Explanation = Explanation {
         structures whole with the holes in them (what it was copied to counts as written); a variable that the compiler keeps in \
         a register",
     false_alarms: "when a value is read and then thrown away, as CUB's merge sort reads one key past its part of the array; in \
-        global memory also when a kernel copies padding along that it never uses",
+        global memory also when a kernel copies padding along that it never uses; in debug builds, when a local structure is \
+        copied, or a bit field in it set, before all of it was written",
 };
 
 const SHARED_RACE: Explanation = Explanation {

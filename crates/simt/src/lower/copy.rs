@@ -169,7 +169,7 @@ fn reduction(inst: &Instruction, words: &[&str]) -> Option<AtomOp> {
         [name, ty] => (name, ty),
         _ => return None,
     };
-    if matches!(*name, "cas" | "exch") {
+    if matches!(*name, "cas" | "exch") || (*name, *ty) == ("add", "s64") {
         return None;
     }
     let ty = Type::from_name(ty).filter(|ty| !matches!(ty, Type::F16x2 | Type::Bf16x2))?;
