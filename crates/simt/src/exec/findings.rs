@@ -11,7 +11,7 @@ use ptx::Loc;
 use crate::code::{BARRIERS, Code as Program, Inst, Op, SharedVariable};
 use crate::fault::{Code, Fault, Frame, Site};
 use crate::lower::function_name;
-use crate::memory::{Memory, element, element_past};
+use crate::memory::{CONST_BASE, Memory, element, element_past};
 use crate::program::Kernel;
 use crate::race::{Hazard, Race, WARPS_PER_BLOCK, global};
 
@@ -413,7 +413,7 @@ impl Finding {
                 ("executes", "", format!("the kernel executed {opcode}{why}"))
             }
             Detail::NotAllocated { address } => {
-                ("executes", "", format!("gives {} back, and it is nothing that malloc has given", memory.describe_outside(*address)))
+                ("executes", "", format!("frees {}, where nothing that is allocated begins", memory.describe(*address)))
             }
             Detail::NoBarrier { .. }
             | Detail::Assertion(_)
@@ -448,7 +448,8 @@ impl Finding {
         };
         let what = match place {
             Place::Global if self.code == Code::OutOfBounds => memory.describe_outside(address),
-            Place::Global | Place::Const => memory.describe(address),
+            Place::Global => memory.describe(address),
+            Place::Const => memory.describe(address.wrapping_add(CONST_BASE)),
             Place::Shared => shared(address as u32),
             Place::Local => format!("local memory at byte {address}"),
             Place::Param => format!("the kernel's parameters at byte {address}"),
@@ -484,6 +485,11 @@ impl Finding {
             Detail::Assertion(condition) => ("executes", format!("the assertion `{condition}` failed")),
             Detail::Stack { depth, bytes } => {
                 let caller = function_name(&code.function_at(self.at.pc).name);
+                if let Some(Inst { op: Op::Stack(_), .. }) = code.insts.get(self.at.pc as usize) {
+                    let message =
+                        format!("no room for what alloca asks in {caller}, on a thread's stack of {bytes} bytes");
+                    return ("executes", message);
+                }
                 (
                     "calls",
                     format!("no room for this call in {caller}, {depth} deep, on a thread's stack of {bytes} bytes"),
