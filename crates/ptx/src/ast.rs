@@ -24,6 +24,8 @@ pub struct Module {
     pub version: (u8, u8),
     /// `.target` as written, first entry: `sm_80`.
     pub target: String,
+    /// `debug` stands beside the target: nothing is optimised when the PTX becomes machine code.
+    pub debug: bool,
     /// `.address_size`, 32 or 64 bits.
     pub address_size_bits: u8,
     /// `.file` directives: number and path of the source files that `.loc` names.

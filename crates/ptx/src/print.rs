@@ -7,7 +7,12 @@ use crate::ast::*;
 impl Display for Module {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (major, minor) = self.version;
-        writeln!(f, ".version {major}.{minor}\n.target {}\n.address_size {}", self.target, self.address_size_bits)?;
+        let debug = if self.debug { ", debug" } else { "" };
+        writeln!(
+            f,
+            ".version {major}.{minor}\n.target {}{debug}\n.address_size {}",
+            self.target, self.address_size_bits
+        )?;
         for source in &self.sources {
             writeln!(f, ".file {} \"{}\"", source.index, source.path)?;
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ptx::Loc;
 
 pub use access::{AtomOp, AtomicOp, MachineOp, MemOp, Order, Scope, Target, Width};
-pub use copy::{BulkCopy, CopyCode, MbarrierAct, MbarrierOp, Place};
+pub use copy::{BulkCopy, BulkStore, CopyCode, MbarrierAct, MbarrierOp, Place};
 
 use crate::exact::Exact;
 use crate::ops::{Alu, Row};
@@ -165,6 +165,7 @@ pub enum Op {
     /// `atom`/`red`: `d` = old value or none, address `a`, operand `b`, second operand `c` (cas).
     Atomic(AtomOp),
     /// `bar.sync a{, b}`: barrier number row `a`, thread count row `b` or none.
+    /// `e` is 1 where all lanes of a warp must come to it together, as to the two that follow.
     Barrier,
     /// `bar.arrive`
     BarrierArrive,
@@ -178,7 +179,12 @@ pub enum Op {
     /// `barrier.cluster.wait`
     ClusterWait,
     /// `fence`, `membar`: for the race checks only, since whole instructions are executed one after the other.
-    Fence(Scope),
+    Fence {
+        /// Whom it is for.
+        scope: Scope,
+        /// `fence.sc`, `membar`: such fences have an order among themselves.
+        orders_fences: bool,
+    },
     /// `mapa d, a, rank`: rank row in `b`.
     MapShared {
         /// Addresses of 64 bits.
@@ -216,6 +222,12 @@ pub enum Op {
     CopyWait,
     /// `cp.async.bulk` to shared memory: as `Code::bulk_copies[imm]` says.
     CopyBulk,
+    /// `cp.async.bulk`, `cp.reduce.async.bulk` to global memory: as `Code::bulk_stores[imm]` says.
+    StoreBulk,
+    /// `cp.async.bulk.commit_group`
+    BulkCommit,
+    /// `cp.async.bulk.wait_group imm`; `e` is 1 with `.read`.
+    BulkWait,
     /// `mbarrier`, `cp.async.mbarrier.arrive`.
     Mbarrier(MbarrierOp),
     /// `cp.async.bulk.prefetch`: address row `a`, offset `imm`, bytes row `b`. It moves nothing; address and size are checked.
@@ -556,6 +568,8 @@ pub struct Code {
     pub copies: Vec<CopyCode>,
     #[allow(missing_docs)]
     pub bulk_copies: Vec<BulkCopy>,
+    #[allow(missing_docs)]
+    pub bulk_stores: Vec<BulkStore>,
     /// Targets of indexed branches.
     pub tables: Vec<Vec<u32>>,
     /// How deep calls go is not known before they run: there is recursion, or an indirect call.
@@ -567,6 +581,8 @@ pub struct Code {
     pub blocks_communicate: bool,
     /// It makes addresses of the shared memory of other blocks.
     pub maps_shared: bool,
+    /// Threads may order each other by `volatile` flags in shared memory: it has fences, or atomics there.
+    pub has_volatile_flags: bool,
     /// It has fences, or accesses that acquire or release: threads may order each other by flags.
     pub orders_by_hand: bool,
     /// It has atomics, or loads that are ordered or volatile: lanes may spin until another lane writes.

@@ -22,7 +22,8 @@
 //! - An asynchronous copy (`cp.async`) is carried out where it starts; that nobody may count on it before it has been waited for
 //!   is the race check's affair. It counts as an H200 counts it (`LDGSTS`): the sectors that its lanes read, as those of a load
 //!   from global memory, and a request unless no lane reads anything; but neither wavefronts nor conflicts in shared memory,
-//!   which the card has other counters for. A bulk copy (`cp.async.bulk`) counts as an instruction and nothing else.
+//!   which the card has other counters for. A bulk copy or reduction (`cp.async.bulk`, `cp.reduce.async.bulk`) counts as an
+//!   instruction and nothing else.
 //! - What the 64 bits of a barrier object (`mbarrier`) mean is in `exec/mbarrier.rs`. `try_wait` answers at once, and who finds
 //!   a phase not over lets others run first. Objects in the memory of other blocks of a cluster are left out.
 //! - Prefetches and cache hints do nothing, as there is no cache.
@@ -51,7 +52,7 @@
 //!
 //! What checks cost in memory: none of it is there for checks that are off. `uninitialised-read` takes one byte for each word of
 //! shared memory, of local memory of each lane, and of arrays that the host has not filled. `shared-race` takes 61 bytes for each word of shared memory of
-//! a block that is running, and 60 for each byte once a kernel touches parts of words, and 12
+//! a block that is running, and 60 for each byte once a kernel touches parts of words, and 20
 //! for each word once it copies asynchronously. `global-race` takes nothing for
 //! pages (of 4 KiB) that are only read or not shared; else up to 96 records of 40 bytes a page, or 100 bytes for each word (or
 //! byte, where accesses are narrower) of a page whose accesses overlap. Blocks side by side keep a copy of each page that they write until the launch ends.

@@ -126,6 +126,24 @@ macro_rules! alu_table {
                 FmaF16x2 = "fma.rn.f16x2": |a, b, c| both3(a, b, c, fma_f16);
                 FmaBf16 = "fma.rn.bf16": |a, b, c| fma_bf16(a, b, c);
                 FmaBf16x2 = "fma.rn.bf16x2": |a, b, c| both3(a, b, c, fma_bf16);
+                AddMinusProductF32 = "fused.-ab+c.f32": |a, b, c| bits32(f(a ^ 0x8000_0000).mul_add(f(b), f(c)));
+                ProductMinusF32 = "fused.ab-c.f32": |a, b, c| bits32(f(a).mul_add(f(b), f(c ^ 0x8000_0000)));
+                MinusProductMinusF32 = "fused.-ab-c.f32": |a, b, c| bits32(f(a ^ 0x8000_0000).mul_add(f(b), f(c ^ 0x8000_0000)));
+                AddMinusProductFtzF32 = "fused.-ab+c.ftz.f32": |a, b, c| flushed64(fma_to_odd64(ff(a ^ 0x8000_0000), ff(b), ff(c)));
+                ProductMinusFtzF32 = "fused.ab-c.ftz.f32": |a, b, c| flushed64(fma_to_odd64(ff(a), ff(b), ff(c ^ 0x8000_0000)));
+                MinusProductMinusFtzF32 = "fused.-ab-c.ftz.f32": |a, b, c| flushed64(fma_to_odd64(ff(a ^ 0x8000_0000), ff(b), ff(c ^ 0x8000_0000)));
+                AddMinusProductF16 = "fused.-ab+c.f16": |a, b, c| fma_f16(a ^ 0x8000, b, c);
+                ProductMinusF16 = "fused.ab-c.f16": |a, b, c| fma_f16(a, b, c ^ 0x8000);
+                MinusProductMinusF16 = "fused.-ab-c.f16": |a, b, c| fma_f16(a ^ 0x8000, b, c ^ 0x8000);
+                AddMinusProductF16x2 = "fused.-ab+c.f16x2": |a, b, c| both3(a ^ 0x8000_8000, b, c, fma_f16);
+                ProductMinusF16x2 = "fused.ab-c.f16x2": |a, b, c| both3(a, b, c ^ 0x8000_8000, fma_f16);
+                MinusProductMinusF16x2 = "fused.-ab-c.f16x2": |a, b, c| both3(a ^ 0x8000_8000, b, c ^ 0x8000_8000, fma_f16);
+                AddMinusProductBf16 = "fused.-ab+c.bf16": |a, b, c| fma_bf16(a ^ 0x8000, b, c);
+                ProductMinusBf16 = "fused.ab-c.bf16": |a, b, c| fma_bf16(a, b, c ^ 0x8000);
+                MinusProductMinusBf16 = "fused.-ab-c.bf16": |a, b, c| fma_bf16(a ^ 0x8000, b, c ^ 0x8000);
+                AddMinusProductBf16x2 = "fused.-ab+c.bf16x2": |a, b, c| both3(a ^ 0x8000_8000, b, c, fma_bf16);
+                ProductMinusBf16x2 = "fused.ab-c.bf16x2": |a, b, c| both3(a, b, c ^ 0x8000_8000, fma_bf16);
+                MinusProductMinusBf16x2 = "fused.-ab-c.bf16x2": |a, b, c| both3(a ^ 0x8000_8000, b, c ^ 0x8000_8000, fma_bf16);
                 BfeU32 = "bfe.u32": |a, b, c| bfe_u64(u64::from(a), b, c, 32) as u32;
                 BfeS32 = "bfe.s32": |a, b, c| bfe_s64(i64::from(a as i32), b, c, 32) as u32;
                 PrmtB32 = "prmt.b32": |a, b, c| prmt(a, b, c);
@@ -180,6 +198,9 @@ macro_rules! alu_table {
             ddd_d {
                 MadLoB64 = "mad.lo.s64" "mad.lo.u64": |a, b, c| a.wrapping_mul(b).wrapping_add(c);
                 FmaF64 = "fma.rn.f64" "mad.rn.f64": |a, b, c| bits64(g(a).mul_add(g(b), g(c)), [b, c, a]);
+                AddMinusProductF64 = "fused.-ab+c.f64": |a, b, c| bits64((-g(a)).mul_add(g(b), g(c)), [b, c, a]);
+                ProductMinusF64 = "fused.ab-c.f64": |a, b, c| bits64(g(a).mul_add(g(b), -g(c)), [b, c, a]);
+                MinusProductMinusF64 = "fused.-ab-c.f64": |a, b, c| bits64((-g(a)).mul_add(g(b), -g(c)), [b, c, a]);
             }
             dw_d {
                 ShlB64 = "shl.b64": |a, b| if b > 63 { 0 } else { a << b };

@@ -6,7 +6,10 @@
 //! among the lanes it names, one of a cluster among its blocks; a thread's own program order; unless lanes run apart,
 //! the program order of the whole warp; and a release and an acquire that meet in an atomic or another ordered access, as
 //! `global` tells. Shuffles and votes order nothing, as on the hardware, and neither does `volatile`: it counts as plain
-//! here. An asynchronous copy writes from its start until its thread has waited for it: see `flights`. Two lanes that write the same bytes in one instruction race only if their values differ.
+//! here, unless a fence or an atomic on shared memory says that a kernel has flags; then a `volatile` read may be that of a flag, and a `volatile` write is one to a
+//! flag if its thread has fenced before. An asynchronous copy writes from its start until its thread has waited for it: see
+//! `flights`. Two lanes that write the same bytes in one instruction race only if their values differ, and who writes what is there
+//! already does not race with the write that left it (which the caller sorts out, since it has the memory).
 //!
 //! The shadow keeps, for each word (for each byte, once a narrower access came by), the last write and readers and
 //! atomics of two different threads, of two different warps if there are such. That is enough to find a race in
@@ -15,8 +18,8 @@
 //! It may miss: a second race of a word after its first one in the same stretch between barriers; races among threads
 //! that other barriers or flags keep apart, when more than two of them read the word; differing values beyond the
 //! first 8 bytes of one lane's store; a plain write after an ordered read (`ld.relaxed`, `ld.acquire`); two copies of one
-//! instruction to one place. It never reports
-//! accesses that the rules above order. It does cry wolf over code that orders threads through `volatile` flags.
+//! instruction to one place, or from one place. It never reports accesses that the rules above order. It does cry wolf over code
+//! that orders threads through `volatile` flags without fences.
 
 mod cells;
 mod clocks;
@@ -57,8 +60,12 @@ pub enum Hazard {
     WriteAfterRead,
     /// Write after write.
     WriteAfterWrite,
+    /// Lanes of one instruction write different values.
+    WriteTogether,
     /// A read of what an asynchronous copy may still be writing.
     ReadOfCopy,
+    /// A write, or a copy, to what an asynchronous copy may still be reading.
+    WriteUnderCopy,
     /// A write, or another copy, to where an asynchronous copy may still be writing.
     WriteOverCopy,
 }
@@ -131,7 +138,7 @@ impl Shadow {
     #[inline(always)]
     pub(crate) fn read_of(&mut self, layout: Layout, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
         if self.flights.is_some() {
-            self.check_flights(&access, Act::Read, found);
+            self.check_flights(clocks, &access, Act::Read, found);
         }
         let now = self.tick(clocks, &access);
         let done = match self.shape(&access, layout) {
@@ -162,7 +169,7 @@ impl Shadow {
         found: &mut Vec<Race>,
     ) {
         if self.flights.is_some() {
-            self.check_flights(&access, Act::Write, found);
+            self.check_flights(clocks, &access, Act::Write, found);
         }
         let now = self.tick(clocks, &access);
         let done = match self.shape(&access, layout) {
@@ -178,7 +185,7 @@ impl Shadow {
     /// A read that is more than plain: races with plain writes, and is no news to later accesses.
     pub fn flag(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
         if self.flights.is_some() {
-            self.check_flights(&access, Act::Flag, found);
+            self.check_flights(clocks, &access, Act::Flag, found);
         }
         let now = self.tick(clocks, &access);
         self.by_cell(access, Act::Flag, &[0; 32], &now, found);
@@ -187,7 +194,7 @@ impl Shadow {
     /// An atomic, or a write that is more than plain: races with plain accesses, never with another atomic.
     pub fn atomic(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
         if self.flights.is_some() {
-            self.check_flights(&access, Act::Atomic, found);
+            self.check_flights(clocks, &access, Act::Atomic, found);
         }
         let now = self.tick(clocks, &access);
         self.by_cell(access, Act::Atomic, &[0; 32], &now, found);
@@ -213,6 +220,7 @@ impl Shadow {
     #[cold]
     fn forget(&mut self, now: &Now) {
         self.generation = now.generation;
+        self.forget_copies();
         self.writes.clear();
         self.readers.clear();
         self.atomics.clear();
@@ -448,7 +456,7 @@ impl Report<'_> {
         };
         let (earlier, later) = (entry.lanes.trailing_zeros(), lanes.trailing_zeros());
         if earlier != later && value(earlier).zip(value(later)).is_some_and(|(a, b)| a != b) {
-            self.push(Hazard::WriteAfterWrite, place.address, (self.now.warp(), 1 << earlier, self.now.pc()), lanes);
+            self.push(Hazard::WriteTogether, place.address, (self.now.warp(), 1 << earlier, self.now.pc()), lanes);
         }
     }
 

@@ -179,6 +179,7 @@ impl<'a> Parser<'a> {
             file: file.to_string(),
             version: self.version()?,
             target: String::new(),
+            debug: false,
             address_size_bits: 32,
             sources: Vec::new(),
             variables: Vec::new(),
@@ -237,7 +238,7 @@ impl<'a> Parser<'a> {
             module.target = target.to_string();
         }
         while self.eat(b',')? {
-            self.word("another target such as `debug`")?;
+            module.debug |= self.word("another target such as `debug`")? == "debug";
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Asynchronous copies and barrier objects in register code.
 
-use super::{Guard, Reg};
+use super::{AtomOp, Guard, Reg};
 
 /// Where an access starts, as `Inst` has it for loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,19 @@ pub struct BulkCopy {
     pub bytes: Reg,
     /// The barrier object that is told of them.
     pub object: Place,
+}
+
+/// One `cp.async.bulk` or `cp.reduce.async.bulk` from shared to global memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BulkStore {
+    /// In global memory.
+    pub to: Place,
+    /// In shared memory.
+    pub from: Place,
+    /// Row of how many bytes each lane copies.
+    pub bytes: Reg,
+    /// What becomes of each element there; it is replaced if there is none.
+    pub reduction: Option<AtomOp>,
 }
 
 /// What is done to a barrier object (`mbarrier`).

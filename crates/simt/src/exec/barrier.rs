@@ -219,7 +219,7 @@ impl Block {
                 continue;
             }
             if machine.context.options.checks.has(Check::BarrierDivergence) {
-                machine.findings.barrier(&self.env, &self.warps, id);
+                machine.findings.barrier(&self.env, machine.context.code, &self.warps, id);
             }
             self.env.open(id, true);
         }

@@ -5,6 +5,7 @@
 //! Either way a block's course depends on its index and the schedule alone, not on host threads.
 
 use super::barrier::{Barriers, open_cluster_barrier};
+use super::bulk_store::BulkGroups;
 use super::copy::Copies;
 use super::mbarrier::Sides;
 use super::team::{Shared, Team};
@@ -38,6 +39,7 @@ pub(super) struct Environment {
     pub(super) barriers: Barriers,
     /// Asynchronous copies, by warp, and barrier objects: what the race check knows of them.
     pub(super) copies: Vec<Copies>,
+    pub(super) bulk_groups: Vec<BulkGroups>,
     pub(super) mbarriers: Sides,
     random: Option<Random>,
     /// Passes since memory changed, and how often it had changed then.
@@ -141,6 +143,7 @@ impl Block {
                 log: Default::default(),
                 barriers: Barriers::default(),
                 copies: Vec::new(),
+                bulk_groups: Vec::new(),
                 mbarriers: Sides::new(),
                 random: None,
                 quiet_passes: 0,
@@ -175,6 +178,7 @@ impl Block {
         reserved.for_each(|written| *written = 0xf);
         self.env.barriers.restart(self.warps.len());
         self.env.copies.clear();
+        self.env.bulk_groups.clear();
         self.env.mbarriers.clear();
         if let Some(shadow) = &mut self.env.shared.shadow {
             shadow.forget_copies();

@@ -17,10 +17,10 @@ use crate::masks::{filter, lanes};
 use crate::race::Access;
 
 /// What the address and the size of a bulk copy must be a multiple of, in bytes.
-const BULK_GRANULE_BYTES: u32 = 16;
+pub(super) const BULK_GRANULE_BYTES: u32 = 16;
 
 /// Bytes that are looked at together.
-const PART_BYTES: u64 = 8;
+pub(super) const PART_BYTES: u64 = 8;
 
 /// One lane's copy.
 struct Copy {
@@ -65,26 +65,12 @@ impl Machine<'_> {
 
     /// Whether one lane's copy is aligned, and inside on both sides.
     fn admit_bulk(&mut self, env: &Environment, warp: &Warp, pc: u32, lane: usize, copy: &Copy) -> bool {
-        let (mask, granule) = (1 << lane, u64::from(BULK_GRANULE_BYTES));
-        let bytes = u64::from(copy.bytes);
-        let reads_inside = self.context.memory.holding(copy.from, bytes).is_some();
-        let writes_inside = copy.to + bytes <= u64::from(self.context.shared_bytes);
-        for (place, at, inside) in [(Place::Shared, copy.to, writes_inside), (Place::Global, copy.from, reads_inside)] {
-            let code = match () {
-                () if !at.is_multiple_of(granule) => Code::Misaligned,
-                () if !inside => Code::OutOfBounds,
-                () => continue,
-            };
-            let bytes = if code == Code::Misaligned { BULK_GRANULE_BYTES } else { copy.bytes };
-            self.findings.access(code, env, warp, pc, mask, place, at, bytes);
-            return false;
-        }
-        if !copy.bytes.is_multiple_of(BULK_GRANULE_BYTES) {
-            self.findings.granule(env, warp, pc, mask, copy.bytes, BULK_GRANULE_BYTES);
+        let (from, to) = ((Place::Global, copy.from), (Place::Shared, copy.to));
+        if !self.admit_bulk_range(env, warp, pc, lane, from, to, copy.bytes) {
             return false;
         }
         let object = Span { bytes: 8, at: [copy.object; 32] };
-        self.admit(env, warp, pc, Place::Shared, mask, &object) != 0
+        self.admit(env, warp, pc, Place::Shared, 1 << lane, &object) != 0
     }
 
     /// Moves the bytes, with the checks of what is read.
@@ -116,7 +102,6 @@ impl Machine<'_> {
         if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
             let access = Access { warp: unit_warp, mask: 1 << lane, pc, bytes: copy.bytes, addresses: &at };
             let id = shadow.begin_copy(clocks, access, &mut self.races);
-            shadow.stamp_copy(clocks, access);
             env.mbarriers.entry(object).or_default().copies.push(Flying::of_lane(id, access));
             self.take_races(env, env.rank);
         }

@@ -6,6 +6,7 @@
 
 use super::Machine;
 use super::block::Environment;
+use super::mbarrier::landing_key;
 use super::memory::{Lanes, Place, Span, addresses};
 use super::order::Strength;
 use super::team::unit_warp;
@@ -15,8 +16,8 @@ use crate::code::{self, CopyCode, Inst, NONE, Order, Scope};
 use crate::fault::Code;
 use crate::launch::Check;
 use crate::masks::{filter, lanes};
-use crate::race::Access;
 use crate::race::global::Act;
+use crate::race::{Access, Arrivals};
 
 /// What one instruction of a warp copies and nobody has waited for.
 #[derive(Debug, Clone)]
@@ -221,7 +222,9 @@ impl Machine<'_> {
         let copies = env.copies_of(warp.index);
         let committed = copies.committed.map(i64::from);
         let over = |flying: &mut Flying| {
-            let is_over = |lane: usize| groups < 0 || i64::from(flying.group[lane]) + groups < committed[lane];
+            // Bulk copies are in no group of these.
+            let waits_for_all = groups < 0 && flying.group[0] != u32::MAX;
+            let is_over = |lane: usize| waits_for_all || i64::from(flying.group[lane]) + groups < committed[lane];
             let mask = filter(flying.mask & active, is_over);
             let landed = Flying { mask, ..flying.clone() };
             flying.mask &= !mask;
@@ -233,6 +236,7 @@ impl Machine<'_> {
         let handed_over = env.mbarriers.values_mut().flat_map(|side| side.copies.iter_mut());
         landed.extend(handed_over.filter(|flying| flying.warp == unit_warp).map(over));
         env.mbarriers.values_mut().for_each(|side| side.copies.retain(|flying| flying.mask != 0));
+        env.learn_of_own(unit_warp, over);
         let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) else { return };
         for flying in landed.iter().filter(|flying| flying.mask != 0) {
             shadow.stamp_copy(clocks, flying.access(flying.mask));
@@ -251,6 +255,19 @@ impl Environment {
             self.copies.resize_with(at + 1, Copies::default);
         }
         &mut self.copies[at]
+    }
+
+    /// The lanes that wait here know of what barrier objects have counted of their own copies.
+    fn learn_of_own(&mut self, unit_warp: u32, over: impl Fn(&mut Flying) -> Flying) {
+        let Some(clocks) = &mut self.team.clocks else { return };
+        for (&at, side) in &mut self.mbarriers {
+            for (flying, tick) in side.landed.iter_mut().filter(|(flying, _)| flying.warp == unit_warp) {
+                let mask = over(&mut flying.clone()).mask;
+                let mut known = Arrivals::default();
+                known.land(landing_key(self.rank, at), *tick);
+                clocks.learn(unit_warp, mask, &known);
+            }
+        }
     }
 
     /// `cp.async.commit_group`

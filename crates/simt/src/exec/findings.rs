@@ -74,6 +74,12 @@ enum Detail {
     Mask {
         named: u32,
     },
+    /// A lane that is named gives another mask at the same instruction.
+    Masks {
+        named: u32,
+        lane: u32,
+        other: u32,
+    },
     Lane,
     Budget,
     Trap {
@@ -118,6 +124,8 @@ struct Finding {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     by_place: HashMap<(Code, u32, u32), Finding>,
+    /// Of loads that read what nobody wrote: whether that is only carried along.
+    only_copied: HashMap<u32, bool>,
 }
 
 impl Findings {
@@ -172,6 +180,12 @@ impl Findings {
     pub(super) fn no_object(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::UninitialisedRead, at, None, Detail::NoObject { address });
+    }
+
+    /// Whether what the load at `pc` reads is only carried along.
+    #[cold]
+    pub(super) fn is_only_copied(&mut self, code: &Program, pc: u32) -> bool {
+        *self.only_copied.entry(pc).or_insert_with(|| crate::lower::copied::is_only_copied(code, pc))
     }
 
     /// An asynchronous copy that the simulator does not carry out: it goes into the memory of another block.
@@ -285,22 +299,52 @@ impl Findings {
         self.note(env, Code::MaskMismatch, at, None, Detail::Mask { named });
     }
 
+    /// Of the lanes that `lanes` name, one executes the instruction with them and with another mask.
+    pub(super) fn masks(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        lanes: u32,
+        named: u32,
+        (lane, other): (u32, u32),
+    ) {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        self.note(env, Code::MaskMismatch, at, None, Detail::Masks { named, lane, other });
+    }
+
     pub(super) fn inactive_lane(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::InactiveShuffleLane, at, None, Detail::Lane);
     }
 
-    /// Barrier `id` opens: a finding if those who wait there came to it at different instructions.
-    pub(super) fn barrier(&mut self, env: &Environment, warps: &[Warp], id: u32) {
-        let mut waiting = splits(env, warps).filter(|(_, state)| matches!(state, State::AtBarrier(at, _) if *at == id));
-        let Some((first, _)) = waiting.next() else { return };
-        if let Some((other, _)) = waiting.find(|(at, _)| at.pc != first.pc) {
+    /// Barrier `id` opens: a finding if those who wait there came to it at different instructions, and may not. An aligned
+    /// instruction asks one warp to come to it together; `__syncthreads()`, which is barrier 0, asks that of the block.
+    pub(super) fn barrier(&mut self, env: &Environment, code: &Program, warps: &[Warp], id: u32) {
+        let is_aligned = |at: &At| code.insts.get(at.pc as usize).is_some_and(|inst| inst.e != 0);
+        let waiting: Vec<At> = splits(env, warps)
+            .filter(|(_, state)| matches!(state, State::AtBarrier(at, _) if *at == id))
+            .map(|(at, _)| at)
+            .collect();
+        let may_not = |first: &At, other: &At| {
+            first.pc != other.pc && (id == 0 || first.warp == other.warp) && (is_aligned(first) || is_aligned(other))
+        };
+        let pairs = waiting.iter().flat_map(|first| waiting.iter().map(move |other| (first, other)));
+        if let Some((&first, &other)) = pairs.into_iter().find(|(first, other)| may_not(first, other)) {
             self.note(env, Code::BarrierDivergence, other, Some(first), Detail::Barrier);
         }
     }
 
     /// Nothing in the block can run, and nobody else will change that.
     pub(super) fn stuck(&mut self, env: &Environment, warps: &[Warp]) {
+        for warp in warps {
+            for suspect in &warp.suspects {
+                self.masks(env, warp, suspect.pc, suspect.lanes, suspect.named, (suspect.lane, suspect.other));
+            }
+        }
+        if warps.iter().any(|warp| !warp.suspects.is_empty()) {
+            return;
+        }
         let find = |wanted: fn(&State) -> bool| splits(env, warps).find(|(_, state)| wanted(state));
         if let Some((at, _)) = find(|state| state.is_spinning()) {
             return self.note(env, Code::Deadlock, at, None, Detail::Spin);
@@ -345,10 +389,15 @@ impl Hazard {
         match self {
             Hazard::ReadAfterWrite => format!("reads {what} while another thread may still be writing it"),
             Hazard::WriteAfterRead => format!("writes {what} while another thread may still be reading it"),
-            Hazard::WriteAfterWrite => format!("writes {what} while another thread may also be writing it"),
-            Hazard::ReadOfCopy => format!("reads {what} while a copy that nobody waited for may still be writing it"),
+            Hazard::WriteAfterWrite | Hazard::WriteTogether => {
+                format!("writes {what} while another thread may also be writing it")
+            }
+            Hazard::ReadOfCopy => format!("reads {what} while a copy that it did not wait for may still be writing it"),
+            Hazard::WriteUnderCopy => {
+                format!("writes {what} while a copy that it did not wait for may still be reading it")
+            }
             Hazard::WriteOverCopy => {
-                format!("writes {what} while a copy that nobody waited for may still be writing it")
+                format!("writes {what} while a copy that it did not wait for may still be writing it")
             }
         }
     }
@@ -371,6 +420,7 @@ impl Finding {
         let in_global = matches!(self.detail, Detail::GlobalRace { .. } | Detail::Access { place: Place::Global, .. });
         let action = |at: &At| match code.insts.get(at.pc as usize) {
             Some(Inst { op: Op::CopyAsync | Op::CopyBulk, .. }) if in_global => "reads",
+            Some(Inst { op: Op::StoreBulk, .. }) if !in_global => "reads",
             inst => inst.map_or("executes", verb),
         };
         let (here, there, message) = match &self.detail {
@@ -405,6 +455,7 @@ impl Finding {
             }
             Detail::Stuck => ("waits", "", "waits here, and no thread of the block can go on".into()),
             Detail::Mask { named } => ("executes", "", format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes")),
+            Detail::Masks { named, lane, other } => ("executes", "", format!("executes a .sync instruction with mask {named:#010x}, and lane {lane}, which it names, executes it with mask {other:#010x}")),
             Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
             Detail::Budget => ("executes", "", "the launch ran past its step budget here: a loop that does not end, or more work than the budget allows".into()),
             Detail::Trap { for_want_of_cooperation } => {

@@ -17,7 +17,7 @@ use super::alu::{store_predicate, store64};
 use super::block::Environment;
 use super::copy::Flying;
 use super::memory::{Place, Span, addresses};
-use super::team::unit_warp;
+use super::team::{mapped, unit_warp};
 use super::warp::Warp;
 use crate::code::{Inst, MbarrierAct, MbarrierOp};
 use crate::launch::Check;
@@ -79,6 +79,8 @@ pub(super) struct Side {
     met: Arrivals,
     /// Copies that the phase waits for.
     pub(super) copies: Vec<Flying>,
+    /// Copies that earlier phases waited for, and the tick of the phase's end.
+    pub(super) landed: Vec<(Flying, i32)>,
 }
 
 /// By offset in shared memory.
@@ -190,6 +192,11 @@ impl Machine<'_> {
     }
 }
 
+/// What the race check calls a barrier object: its place in the cluster.
+pub(super) fn landing_key(rank: u32, at: u32) -> u32 {
+    mapped(at.into(), rank) as u32
+}
+
 impl Environment {
     fn make_object(&mut self, at: u32, count: u32) -> u64 {
         self.unmake_object(at);
@@ -251,25 +258,27 @@ impl Environment {
         }
     }
 
-    /// The phase waits for the copies that the lane has started, which count as written here.
+    /// The phase waits for the copies that the lane has started.
     fn hand_over_copies(&mut self, warp: &Warp, lane: usize, at: u32) {
         let Some(copies) = self.copies.get_mut(warp.index as usize) else { return };
         let flying = copies.take(1 << lane);
-        if let (Some(shadow), Some(clocks)) = (&mut self.shared.shadow, &mut self.team.clocks) {
-            flying.iter().for_each(|flying| shadow.stamp_copy(clocks, flying.access(1 << lane)));
-        }
         self.mbarriers.entry(at).or_default().copies.extend(flying);
     }
 
     fn end_phase(&mut self, at: u32) {
         let Some(side) = self.mbarriers.get_mut(&at) else { return };
-        side.met = side.handed.clone();
-        let shadow = &mut self.shared.shadow;
-        for flying in side.copies.drain(..) {
-            if let Some(shadow) = shadow {
-                shadow.end_copy(flying.id(), flying.access(flying.mask()));
+        if let (Some(shadow), Some(clocks), false) =
+            (&mut self.shared.shadow, &mut self.team.clocks, side.copies.is_empty())
+        {
+            let (tick, key) = (clocks.landing(), landing_key(self.rank, at));
+            side.landed.retain(|(flying, _)| shadow.is_flying(flying.id(), flying.access(flying.mask())));
+            for flying in side.copies.drain(..) {
+                shadow.land_copy(flying.id(), flying.access(flying.mask()), key, tick);
+                side.landed.push((flying, tick));
             }
+            side.handed.land(key, tick);
         }
+        side.met = side.handed.clone();
     }
 
     /// The lane has seen the end of a phase, and with it what was handed over.

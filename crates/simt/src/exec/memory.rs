@@ -566,7 +566,7 @@ pub(super) fn verb(inst: &Inst) -> &'static str {
         Op::Load(_) | Op::Call => "reads",
         Op::Store(_) => "writes",
         Op::Atomic(_) => "updates",
-        Op::CopyAsync | Op::CopyBulk => "fills",
+        Op::CopyAsync | Op::CopyBulk | Op::StoreBulk => "fills",
         Op::Mbarrier(_) => "updates",
         Op::PrefetchBulk => "prefetches",
         _ => "executes",

@@ -43,6 +43,7 @@ mod barrier;
 mod bind;
 mod block;
 mod bulk;
+mod bulk_store;
 mod call;
 mod cluster;
 mod constants;
@@ -347,6 +348,9 @@ impl<'k> Machine<'k> {
                     return Next::Stop(Stop::Fatal);
                 }
             }
+            Op::StoreBulk => self.store_bulk(env, warp, pc, inst, active),
+            Op::BulkCommit => env.commit_bulk(warp.index, active),
+            Op::BulkWait => self.bulk_wait(env, warp, inst, active),
             Op::CopyCommit => env.commit_copies(warp.index, active),
             Op::CopyWait => self.copy_wait(env, warp, inst.imm, active),
             Op::Mbarrier(op) => {
@@ -356,7 +360,7 @@ impl<'k> Machine<'k> {
                 }
             }
             Op::PrefetchBulk => self.prefetch_bulk(env, warp, pc, inst, active),
-            Op::Fence(scope) => self.fence(env, warp, scope, active),
+            Op::Fence { scope, orders_fences } => self.fence(env, warp, scope, orders_fences, active),
             Op::MapShared { .. } | Op::RankOf { .. } => team::address(env, warp, inst, active),
             Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) | Op::Elect
                 if active != 0 =>

@@ -1,13 +1,13 @@
 //! What the race checks are told of global memory, of flags and of fences.
 
 use super::block::Environment;
-use super::memory::Span;
+use super::memory::{Span, low_bytes};
 use super::team::unit_warp;
 use super::warp::Warp;
 use super::{Context, Machine, Watch};
 use crate::code::{MemOp, Order, Scope};
-use crate::race::Places;
 use crate::race::global::{Access, Act, Pages, Race, Shadow};
+use crate::race::{Hazard, Places};
 
 /// The check for races in global memory, where it is on.
 pub(super) struct GlobalOrder {
@@ -116,6 +116,9 @@ impl Machine<'_> {
                 }
             }
         }
+        if !order.found.is_empty() {
+            forgive_equal_writes(&mut order.found, self.context, span, values);
+        }
         for race in order.found.drain(..) {
             self.findings.global_race(self.context, env, &race);
         }
@@ -148,9 +151,31 @@ impl Machine<'_> {
 
     /// `fence`, `membar`
     #[inline(never)]
-    pub(super) fn fence(&mut self, env: &mut Environment, warp: &Warp, scope: Scope, active: u32) {
+    pub(super) fn fence(&mut self, env: &mut Environment, warp: &Warp, scope: Scope, orders_fences: bool, active: u32) {
         if let Some(clocks) = env.team.clocks.as_mut().filter(|_| active != 0) {
-            clocks.fence(unit_warp(env.rank, warp.index), active, scope);
+            clocks.fence(unit_warp(env.rank, warp.index), active, scope, orders_fences);
         }
     }
+}
+
+/// Takes out of `races` the writes of `values` that leave in memory what another thread wrote there: in whatever order they
+/// come, they leave the same. An atomic has no values.
+#[cold]
+fn forgive_equal_writes(races: &mut Vec<Race>, context: &Context<'_>, span: &Span, values: &[[u64; 32]]) {
+    if values.is_empty() {
+        return;
+    }
+    let bytes = span.bytes / values.len() as u32;
+    let same = |lane: usize| {
+        context.memory.buffer(span.at[lane]).is_some_and(|(buffer, offset)| {
+            let old = |element: usize| buffer.load(offset + u64::from(element as u32 * bytes), bytes);
+            values.iter().enumerate().all(|(element, values)| old(element) == low_bytes(values[lane], bytes))
+        })
+    };
+    races.retain_mut(|race| {
+        if race.hazard == Hazard::WriteAfterWrite {
+            race.later.2 &= !crate::masks::filter(race.later.2, same);
+        }
+        race.later.2 != 0
+    });
 }

@@ -1,13 +1,14 @@
 //! Atomics that shared memory has no instruction for: additions of floats and of pairs of halves, and all of 64 bits but exchange
 //! and compare-and-swap. `ptxas` makes a loop of them: LDS, the operation, and ATOMS.CAST.SPIN, a compare-and-swap that
-//! says whether it stored. In each round all lanes that are left load; of each word the lowest lane stores, and leaves. Words of
-//! 64 bits are compared one half of the warp after the other, so that the second half stores too where the first has
-//! changed nothing. A minimum or maximum that would change nothing leaves without a store.
+//! says whether it stored. In each round all lanes that are left load; of each bank the lowest lane stores, and leaves: the
+//! swap takes no passes more where lanes meet in a bank, those lanes go round again. Words of 64 bits are swapped one half
+//! of the warp after the other, so that a lane of the second half stores too unless the first half has just changed its word. A
+//! minimum or maximum that would change nothing leaves without a store.
 //!
-//! An H200 counted that for one warp, two passes for each ATOMS.CAST.SPIN where a store takes one (`shared_float_rounds` and
-//! `shared_wide_rounds` in `tests/gpu`). What it counts where lanes of a round meet in a bank was not among that, and follows
-//! stores. Nor is this exact where warps come between each other's rounds, which is a matter of time, or where the atomic is in a loop
-//! behind which alone the lanes meet again: then those that were first go round that loop before the others go on.
+//! An H200 counted that for one warp, two passes for each ATOMS.CAST.SPIN and half (`shared_float_rounds`,
+//! `shared_wide_rounds` and `shared_bank_rounds` in `tests/gpu`). It is not exact where warps come between each other's
+//! rounds, which is a matter of time, or where the atomic is in a loop behind which alone the lanes meet again: then those that
+//! were first go round that loop before the others go on.
 
 use super::Machine;
 use super::atomic::combine;
@@ -17,8 +18,11 @@ use crate::access::{self, Passes};
 use crate::code::{AtomOp, AtomicOp};
 use crate::masks::{filter, lanes};
 
-/// Passes of ATOMS.CAST.SPIN for one of a store.
+/// Passes of ATOMS.CAST.SPIN, for each half of a warp where words have 64 bits.
 const SPIN_PASSES: u32 = 2;
+
+/// One word of each bank.
+const ALL_BANKS_BYTES: u32 = 32 * 4;
 
 /// What all rounds of one atomic cost.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -58,21 +62,22 @@ fn rounds(op: AtomOp, mask: u32, at: &[u32; 32], words: Lanes, operands: &Lanes)
     let lowest: [usize; 32] =
         std::array::from_fn(|lane| lanes(mask).find(|&other| at[other] == at[lane]).unwrap_or(lane));
     let halves = if bytes == 8 { [0xffff, 0xffff_0000] } else { [u32::MAX, 0] };
+    let bank = |lane: usize| at[lane] % ALL_BANKS_BYTES / bytes;
     let extreme = matches!(op.op, AtomicOp::MinS | AtomicOp::MinU | AtomicOp::MaxS | AtomicOp::MaxU);
     let mut now = words;
     let mut left = mask;
     let mut sum = Rounds::default();
     while left != 0 {
-        add(&mut sum.loads, access::shared_load(bytes, left, at), 1);
+        add(&mut sum.loads, access::shared_load(bytes, left, at));
         let seen = now;
         let becomes = |lane: usize| combine(op, seen[lowest[lane]], operands[lane], 0);
         if extreme {
             left = filter(left, |lane| becomes(lane) != seen[lowest[lane]]);
         }
-        add(&mut sum.swaps, access::shared_store(bytes, left, at), SPIN_PASSES);
         let mut stored = 0;
-        for half in halves {
-            let first = |lane: usize| !lanes(left & half).any(|other| other < lane && at[other] == at[lane]);
+        for half in halves.into_iter().filter(|half| left & half != 0) {
+            sum.swaps.wavefronts += SPIN_PASSES;
+            let first = |lane: usize| !lanes(left & half).any(|other| other < lane && bank(other) == bank(lane));
             let same = |lane: usize| now[lowest[lane]] == seen[lowest[lane]];
             let storing = filter(left & half, |lane| first(lane) && same(lane));
             lanes(storing).for_each(|lane| now[lowest[lane]] = becomes(lane));
@@ -83,9 +88,9 @@ fn rounds(op: AtomOp, mask: u32, at: &[u32; 32], words: Lanes, operands: &Lanes)
     sum
 }
 
-fn add(sum: &mut Passes, passes: Passes, times: u32) {
-    sum.wavefronts += times * passes.wavefronts;
-    sum.conflicts += times * passes.conflicts;
+fn add(sum: &mut Passes, passes: Passes) {
+    sum.wavefronts += passes.wavefronts;
+    sum.conflicts += passes.conflicts;
 }
 
 #[cfg(test)]
@@ -99,7 +104,7 @@ mod tests {
         let at = std::array::from_fn(|lane| u32::from(bytes) * word(lane as u32));
         let operands = std::array::from_fn(|lane| operand(lane as u64));
         let rounds = rounds(op, u32::MAX, &at, [0; 32], &operands);
-        assert_eq!((rounds.loads.conflicts, rounds.swaps.conflicts), (0, 0));
+        assert_eq!(rounds.swaps.conflicts, 0);
         (rounds.loads.wavefronts, rounds.swaps.wavefronts)
     }
 
@@ -120,6 +125,25 @@ mod tests {
         assert_eq!(wide(|t| if t < 8 { 0 } else { t }), (9, 18));
         // Lane 0 adds nothing, so that a lane of the other half stores in the same round.
         assert_eq!(wide(|_| 0).0, 31);
+    }
+
+    /// What an H200 counted where lanes meet in a bank with different words.
+    #[test]
+    fn of_each_bank_one_lane_stores_in_a_round() {
+        let float = |word| of(AtomicOp::AddF32, 4, word, |_| u64::from(1_f32.to_bits()));
+        assert_eq!(float(|t| 32 * t), (528, 64));
+        assert_eq!(float(|t| 2 * t), (3, 4));
+        assert_eq!(float(|t| t % 8 * 16), (58, 32));
+        assert_eq!(float(|t| t / 4 * 32), (144, 64));
+        assert_eq!(float(|t| t % 2 * 32), (63, 64));
+        assert_eq!(float(|t| 5 * t % 8 * 32), (228, 64));
+        let wide = |word| of(AtomicOp::Add, 8, word, |t| t + 1);
+        assert_eq!(wide(|t| 16 * t), (272, 64));
+        assert_eq!(wide(|t| t % 8 * 16), (207, 66));
+        assert_eq!(wide(|t| t % 16 * 16), (287, 66));
+        assert_eq!(wide(|t| t / 4 * 16), (80, 64));
+        assert_eq!(wide(|t| 4 * t), (20, 16));
+        assert_eq!(of(AtomicOp::MaxU, 8, |t| t % 8 * 16, |t| t + 1), (167, 54));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::alu::{store_predicate, store32};
 use super::block::Environment;
 use super::team::unit_warp;
-use super::warp::{Split, State, Warp};
+use super::warp::{Split, State, Suspect, Warp};
 use super::{Machine, guarded};
 use crate::code::{FloatMode, Inst, Op, ReduxOp, ShuffleMode, VoteMode};
 use crate::launch::Schedule;
@@ -60,6 +60,7 @@ impl Machine<'_> {
             Schedule::Lockstep => active,
             Schedule::Independent { .. } => complete(&masks, active, warp.live),
         };
+        suspect(warp, pc, &masks, active, active & !complete);
         warp.splits[at].pc = pc;
         if complete == 0 {
             warp.splits[at].state = State::AtWarpSync;
@@ -137,13 +138,35 @@ impl Machine<'_> {
             let named = masks[(rest.trailing_zeros() & 31) as usize];
             let group = same_mask(masks, rest, named);
             rest &= !group;
+            let apart = here & named & !group;
+            if apart != 0 {
+                let lane = apart.trailing_zeros() & 31;
+                self.findings.masks(env, warp, pc, group, named, (lane, masks[lane as usize]));
+            }
             self.execute_group(env, warp, pc, inst, named, group);
+        }
+    }
+
+    /// The lanes `group` have waited long enough: a finding if one that they waited for has not come to them.
+    #[cold]
+    fn judge_suspects(&mut self, env: &Environment, warp: &mut Warp, pc: u32, group: u32, named: u32) {
+        for at in (0..warp.suspects.len()).rev() {
+            let suspect = warp.suspects[at];
+            if (suspect.pc, suspect.named) == (pc, named) && suspect.lanes & group != 0 {
+                warp.suspects.swap_remove(at);
+                if group & (1 << suspect.lane) == 0 {
+                    self.findings.masks(env, warp, pc, suspect.lanes & group, named, (suspect.lane, suspect.other));
+                }
+            }
         }
     }
 
     /// Executes the instruction for the lanes `group`, which are here and whose mask is `named`.
     #[inline(always)]
     fn execute_group(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, named: u32, group: u32) {
+        if !warp.suspects.is_empty() {
+            self.judge_suspects(env, warp, pc, group, named);
+        }
         if group & !named != 0 {
             self.findings.mask(env, warp, pc, group & !named, named);
         }
@@ -275,6 +298,23 @@ fn across<const DISTANCE: usize>(a: &[u32; 32]) -> [u32; 32] {
 fn same_mask(masks: &[u32; 32], of: u32, named: u32) -> u32 {
     let same = (0..32).fold(0, |all, lane| all | (u32::from(masks[lane] == named) << lane));
     of & same
+}
+
+/// Notes which of the lanes `waiting` name one that executes the instruction beside them, in `active`, with another mask. It may
+/// come back with theirs, in a loop.
+fn suspect(warp: &mut Warp, pc: u32, masks: &[u32; 32], active: u32, waiting: u32) {
+    let mut rest = waiting;
+    while rest != 0 {
+        let named = masks[(rest.trailing_zeros() & 31) as usize];
+        let lanes = same_mask(masks, rest, named);
+        rest &= !lanes;
+        let apart = active & named & !same_mask(masks, active, named);
+        let lane = apart.trailing_zeros() & 31;
+        let new = Suspect { pc, lanes, named, lane, other: masks[lane as usize] };
+        if apart != 0 && !warp.suspects.contains(&new) {
+            warp.suspects.push(new);
+        }
+    }
 }
 
 /// The lanes of `here` whose mask names no living lane but those that came with the same mask.

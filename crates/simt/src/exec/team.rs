@@ -65,6 +65,16 @@ impl Shared {
         }
     }
 
+    /// Whether any of the `bytes` (a power of two) there were written.
+    #[inline(always)]
+    pub(super) fn is_touched(&self, at: u32, bytes: u32) -> bool {
+        let index = (at / 4) as usize;
+        match bytes {
+            1 | 2 => self.written[index] & (((1u32 << bytes) - 1) << (at % 4)) as u8 != 0,
+            _ => self.written[index..index + (bytes / 4) as usize].iter().any(|&mask| mask != 0),
+        }
+    }
+
     /// Whether all of the `bytes` (a power of two) there were written.
     #[inline(always)]
     pub(super) fn is_written(&self, at: u32, bytes: u32) -> bool {

@@ -99,8 +99,22 @@ pub(super) struct Warp {
     pub(super) steps: u64,
     /// The last comparison's result, for `setp` to combine.
     pub(super) compared: u32,
+    /// Lanes that wait for others which came with another mask.
+    pub(super) suspects: Vec<Suspect>,
     /// How long its splits run before somebody looks whether they spin.
     pub(super) patience: Patience,
+}
+
+/// Lanes that wait at a `.sync` instruction for a lane that executed it beside them with another mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Suspect {
+    pub(super) pc: u32,
+    pub(super) lanes: u32,
+    /// Their mask.
+    pub(super) named: u32,
+    pub(super) lane: u32,
+    /// That lane's mask.
+    pub(super) other: u32,
 }
 
 impl Warp {
@@ -120,12 +134,14 @@ impl Warp {
             frames: Vec::new(),
             steps: 0,
             compared: 0,
+            suspects: Vec::new(),
             patience: Patience::default(),
         }
     }
 
     /// Ready at the first instruction with the lanes `mask`.
     pub(super) fn restart(&mut self, code: &Code, mask: u32) {
+        self.suspects.clear();
         for &row in &code.unset32 {
             self.w[usize::from(row)] = Row32([0; 32]);
         }

@@ -3,16 +3,16 @@
 use super::Machine;
 use super::alu::widened;
 use super::block::Environment;
-use super::memory::{Lanes, Place, Span};
+use super::memory::{Lanes, Place, Span, low_bytes};
 use super::order::Strength;
-use super::team::unit_warp;
+use super::team::{Shared, unit_warp};
 use super::warp::Warp;
-use crate::code::MemOp;
+use crate::code::{MemOp, Order};
 use crate::fault::Code;
 use crate::launch::Check;
 use crate::masks::{filter, lanes};
 use crate::race::global::Act;
-use crate::race::{Access, Layout};
+use crate::race::{Access, Hazard, Layout, Race};
 
 impl Machine<'_> {
     /// Initialisation check of an atomic on global memory, which reads what it changes.
@@ -33,13 +33,14 @@ impl Machine<'_> {
     #[inline(never)]
     pub(super) fn watch_local(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) {
         let unwritten = filter(mask, |lane| !warp.is_local_written(lane, span.at[lane], span.bytes));
-        if unwritten != 0 {
+        if unwritten != 0 && !self.findings.is_only_copied(self.context.code, pc) {
             let first = span.at[unwritten.trailing_zeros() as usize];
             self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Local, first, span.bytes);
         }
     }
 
-    /// Initialisation check of a read of the shared memory of the block of rank `owner`.
+    /// Initialisation check of a read of the shared memory of the block of rank `owner`; of local memory's kind, and what is only
+    /// carried along does not count either.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn watch_shared_written(
@@ -53,8 +54,8 @@ impl Machine<'_> {
         at: &[u32; 32],
     ) {
         let Some(shared) = env.shared_of(owner).filter(|shared| !shared.written.is_empty()) else { return };
-        let unwritten = filter(mask, |lane| !shared.is_written(at[lane], bytes));
-        if unwritten != 0 {
+        let unwritten = filter(mask, |lane| !shared.is_touched(at[lane], bytes));
+        if unwritten != 0 && !self.findings.is_only_copied(self.context.code, pc) {
             let first = u64::from(at[unwritten.trailing_zeros() as usize]);
             self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
         }
@@ -125,14 +126,18 @@ impl Machine<'_> {
     ) {
         let access = Access { warp: unit_warp(env.rank, warp.index), ..access };
         let strength = Strength::of(op, Act::Write);
-        if strength.is_flag() {
+        let is_flag = strength.is_flag() || env.is_volatile_flag(strength, access.warp, access.mask);
+        if is_flag {
             self.watch_shared_flag(env, warp, strength, env.rank, access.mask, access.addresses);
         }
         let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) else { return };
-        if strength.is_flag() {
+        if is_flag {
             shadow.atomic(clocks, access, &mut self.races);
         } else {
             shadow.write_of(Layout::SideBySide, clocks, access, &widened(values), &mut self.races);
+        }
+        if !self.races.is_empty() {
+            forgive_equal_writes(&mut self.races, &env.shared, access, &widened(values));
         }
         self.take_races(env, env.rank);
     }
@@ -152,23 +157,50 @@ impl Machine<'_> {
         data: &[Lanes],
     ) {
         let strength = Strength::of(op, Act::Write);
-        if strength.is_flag() {
-            self.watch_shared_flag(env, warp, strength, owner, mask, at);
-        }
         let unit_warp = unit_warp(env.rank, warp.index);
         let width = u32::from(op.width.bytes);
-        let (Some(shadow), clocks) = env.shadow_of(owner) else { return };
-        let Some(clocks) = clocks else { return };
+        let is_flag = strength.is_flag() || env.is_volatile_flag(strength, unit_warp, mask);
+        if is_flag {
+            self.watch_shared_flag(env, warp, strength, owner, mask, at);
+        }
         // Each element is its own access to the race check, so that values can be compared.
         for (element, values) in data.iter().enumerate() {
             let at = at.map(|a| a.wrapping_add(element as u32 * width));
             let access = Access { warp: unit_warp, mask, pc, bytes: width, addresses: &at };
-            if strength.is_flag() {
+            let (Some(shadow), Some(clocks)) = env.shadow_of(owner) else { return };
+            if is_flag {
                 shadow.atomic(clocks, access, &mut self.races);
             } else {
                 shadow.write(clocks, access, values, &mut self.races);
             }
+            if let Some(shared) = env.shared_of(owner).filter(|_| !self.races.is_empty()) {
+                forgive_equal_writes(&mut self.races, shared, access, values);
+                self.take_races(env, owner);
+            }
         }
-        self.take_races(env, owner);
+    }
+}
+
+/// Takes out of `races` the writes that leave in memory what another thread wrote there: in whatever order they come, they
+/// leave the same.
+#[cold]
+fn forgive_equal_writes(races: &mut Vec<Race>, shared: &Shared, access: Access<'_>, values: &Lanes) {
+    let Access { bytes, addresses: at, .. } = access;
+    races.retain_mut(|race| {
+        if race.hazard == Hazard::WriteAfterWrite {
+            let inside = |lane: usize| (at[lane] + bytes) as usize <= 4 * shared.words.len();
+            let same = |lane: usize| shared.load(at[lane], bytes) == low_bytes(values[lane], bytes);
+            race.later.1 &= !filter(race.later.1, |lane| inside(lane) && same(lane));
+        }
+        race.later.1 != 0
+    });
+}
+
+impl Environment {
+    /// Whether a `volatile` store is one to a flag: its threads have fenced before.
+    #[inline(always)]
+    pub(super) fn is_volatile_flag(&self, strength: Strength, unit_warp: u32, mask: u32) -> bool {
+        strength.order == Order::Volatile
+            && self.team.clocks.as_ref().is_some_and(|clocks| clocks.have_fenced(unit_warp, mask))
     }
 }

@@ -70,9 +70,12 @@ const UNINITIALISED_READ: Explanation = Explanation {
     meaning: "A lane read memory that neither the host nor any thread has written. In a reduction it is mostly the part of \
         the shared array whose threads had no element to load. A barrier object that nobody has made is one too. On a GPU the value is left over from an earlier block, often 0, \
         so the kernel seems to work until it runs beside another one.",
-    may_miss: "a read of bytes that an earlier, unrelated write of the same launch filled; in local memory, a read of which \
-        some bytes were written, and a variable that the compiler keeps in a register",
-    false_alarms: "when a kernel copies padding along that it never uses",
+    may_miss: "a read of bytes that an earlier, unrelated write of the same launch filled; in shared and local memory, a read of \
+        which some bytes were written, or whose value goes nowhere but to shared or local memory again, since compilers copy \
+        structures whole with the holes in them (what it was copied to counts as written); a variable that the compiler keeps in \
+        a register",
+    false_alarms: "when a value is read and then thrown away, as CUB's merge sort reads one key past its part of the array; in \
+        global memory also when a kernel copies padding along that it never uses",
 };
 
 const SHARED_RACE: Explanation = Explanation {
@@ -84,12 +87,16 @@ const SHARED_RACE: Explanation = Explanation {
         only `__syncwarp()`, or a barrier of the block, makes one lane's writes visible to another. `volatile` does not help: it \
         keeps the compiler from caching a value, it does not make lanes wait. An asynchronous copy (`memcpy_async`, \
         `__pipeline_memcpy_async`) may write until its thread has waited for it, so for that long every access to its \
-        destination is one, its own thread's too; after that it counts as a write of its thread.",
+        destination is one, its own thread's too; after that it counts as a write of its thread. If a barrier object counts the \
+        copy, it is over for threads that have seen the end of the phase, and for those that come after one of them; \
+        `__syncthreads()` alone waits for no copy. A bulk copy out of shared memory may read its source until its thread has waited for \
+        its group. Threads that write the same value to one place are not reported: in whatever order they come, they leave the same.",
     may_miss: "a second race on a word that has raced since the last barrier; races that need two lanes to take different \
         paths than they took in this run; races inside a warp under `--schedule lockstep`, which has none by definition; a write to what an asynchronous copy \
-        reads, and a thread that reads what it copied itself when a barrier object has counted the copy and the thread \
-        has not asked it",
-    false_alarms: "when threads are ordered by hand through a `volatile` flag in shared memory: use an atomic for the flag",
+        (other than a bulk copy out of shared memory) reads; a fence that is missing between threads and bulk copies \
+        (`fence.proxy.async`); where a kernel has fences or atomics on shared memory, a write after a `volatile` read",
+    false_alarms: "when threads are ordered by hand through a `volatile` flag in shared memory and the thread that sets it has no \
+        fence before: use `__threadfence_block()`, or an atomic for the flag",
 };
 
 const GLOBAL_RACE: Explanation = Explanation {
@@ -99,24 +106,31 @@ const GLOBAL_RACE: Explanation = Explanation {
         `atomicAdd`, or a second launch; within a block: `__syncthreads()`",
     meaning: "Two threads touch the same bytes of global memory, at least one writes, and nothing orders them. Blocks of one \
         launch are not ordered by themselves: only a flag or counter that one writes after a `__threadfence()` (or with a \
-        release) and the other reads (with an acquire, or before a `__threadfence()` or a barrier of its block), a grid-wide \
-        barrier, or the end of the launch orders them. An atomic that is only for one block (`atomicAdd_block`) and a fence \
+        release) and the other reads (with an acquire, or before a `__threadfence()`), a grid-wide \
+        barrier, or the end of the launch orders them. The fences may be other threads' than those at the flag, with a barrier of the \
+        block between: of two `__threadfence()` one always comes first. Threads that write the same value to one place are not \
+        reported: in whatever order they come, they leave the same. An atomic that is only for one block (`atomicAdd_block`) and a fence \
         that is (`__threadfence_block`) do nothing between blocks.",
     may_miss: "a second race on a word that has raced; races with a third reader of a word; races that need blocks to come in another \
-        order than they did in this run; a missing fence of the reader where a barrier of its block follows",
+        order than they did in this run; a missing fence of the reader where a barrier of its block follows and what it reads \
+        is read through `volatile`; a thread that reads back what its own bulk copy writes, and what is read after a bulk copy whose thread \
+        waits for the reading of its source only (`wait_group.read`)",
     false_alarms: "when a value that may be out of date is read on purpose with a plain load (other than as what a compare-and-swap \
         expects): say so with `volatile`",
 };
 
 const BARRIER_DIVERGENCE: Explanation = Explanation {
     blame: Blame::Kernel,
-    why: "a block barrier must be reached by every thread of the block, and by all of them at the same place",
+    why: "`__syncthreads()` must be reached by every thread of the block, and by all of them at the same place",
     remedy: "move the barrier out of the `if`, and let threads without work go round the loop with the others",
     meaning: "Some threads wait at `__syncthreads()` while others are at another barrier or will never come to one. It \
         happens when the barrier stands inside a condition or a loop that threads leave at different times. A GPU may hang, or go on \
-        with data that is not complete.",
+        with data that is not complete. In PTX a barrier is its number: threads may come to barriers 1 to 15 from different \
+        instructions, if the lanes of one warp come together, and to a `barrier.sync` that is not `.aligned`, as cooperative groups have it, \
+        in any way. Barrier 0 is that of `__syncthreads()`, for which CUDA asks that all threads take the same way to it.",
     may_miss: "threads that reach different barriers in different launches only; the branch must be taken in this run",
-    false_alarms: "never: threads that have ended do not count as missing, as on the hardware",
+    false_alarms: "when hand-written PTX, or a compiler that copied a `__syncthreads()`, lets whole warps meet at different \
+        `bar.sync 0`: PTX allows it. Threads that have ended do not count as missing, as on the hardware",
 };
 
 const DEADLOCK: Explanation = Explanation {
@@ -142,10 +156,11 @@ const INACTIVE_SHUFFLE_LANE: Explanation = Explanation {
 
 const MASK_MISMATCH: Explanation = Explanation {
     blame: Blame::Kernel,
-    why: "a lane that executes a `.sync` instruction must be named in its mask, and all lanes named must come",
+    why: "a lane that executes a `.sync` instruction must be named in its mask, and all lanes named must come with the same mask",
     remedy: "compute the mask from the condition, as in `__ballot_sync(0xffffffff, tid < n)`, before the branch",
     meaning: "A warp-wide instruction carries a mask of the lanes that meet in it. Here a lane executes it without being \
-        named, or a lane that is named has already left the kernel. `__activemask()` is no cure: it says who happens to be \
+        named, or with another mask than a lane that it names and that executes the instruction beside it. A lane that has left the \
+        kernel may be named: it is not waited for. `__activemask()` is no cure: it says who happens to be \
         here, not who should be.",
     may_miss: "a mask that is wrong in a way that this run's branches do not show",
     false_alarms: "never",

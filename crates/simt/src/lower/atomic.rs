@@ -95,7 +95,7 @@ fn is_integer(ty: Type) -> bool {
     matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64 | Type::B32 | Type::B64 | Type::B16 | Type::B128)
 }
 
-fn operation(inst: &Instruction, ty: Type) -> Option<AtomicOp> {
+pub(super) fn operation(inst: &Instruction, ty: Type) -> Option<AtomicOp> {
     const NAMES: [&str; 10] = ["add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"];
     let name = NAMES.into_iter().find(|name| inst.has(name))?;
     let bits = matches!(ty, Type::B32 | Type::B64);

@@ -2,6 +2,9 @@
 
 use crate::code::{Code, Inst, NO_PC, NONE, Op};
 
+/// Ways out of the code that are looked at for its proper end; people write a handful.
+const WAYS_OUT_MAX: usize = 256;
+
 /// A basic block: instructions `start..end` and where control goes from there. The exit is block `blocks.len()`.
 #[derive(Debug)]
 pub(super) struct Block {
@@ -56,8 +59,9 @@ pub(super) fn blocks(code: &Code) -> Vec<Block> {
         .collect()
 }
 
-/// For each instruction that is a branch: the first instruction of its block's immediate post-dominator, or [`NO_PC`]
-/// when the paths only meet at the exit.
+/// For each instruction that is a branch: where the lanes that it parts meet again, or [`NO_PC`] when that is only at the
+/// exit. It is the first instruction of the immediate post-dominator of the branch's block, as far as paths go that do not
+/// end before: lanes that return early are not waited for. ptxas does so too.
 pub(super) fn reconvergence(code: &Code) -> Vec<u32> {
     let insts: &[Inst] = &code.insts;
     let mut meet = vec![NO_PC; insts.len()];
@@ -65,39 +69,100 @@ pub(super) fn reconvergence(code: &Code) -> Vec<u32> {
         return meet;
     }
     let blocks = blocks(code);
-    let post = post_dominators(&blocks);
-    for (block, &dominator) in blocks.iter().zip(&post) {
-        let last = block.end - 1;
-        if matches!(insts[last].op, Op::Branch | Op::BranchIndexed) && dominator < blocks.len() {
-            meet[last] = blocks[dominator].start as u32;
+    let graph: Vec<Vec<usize>> = blocks.iter().map(|block| block.successors.clone()).collect();
+    let is_end = |at: usize| {
+        blocks
+            .get(at)
+            .is_none_or(|block| block.end - block.start == 1 && matches!(insts[block.start].op, Op::Exit | Op::Return))
+    };
+    let mut post = post_dominators(&graph);
+    let branches = |at: usize| matches!(insts[blocks[at].end - 1].op, Op::Branch | Op::BranchIndexed);
+    let mut open: Vec<bool> = (0..blocks.len()).map(|at| branches(at) && is_end(post[at])).collect();
+    if open.contains(&true) {
+        meet_without_ends(&graph, is_end, &mut open, &mut post);
+    }
+    for (at, &dominator) in post.iter().enumerate() {
+        if branches(at) && dominator < blocks.len() {
+            meet[blocks[at].end - 1] = blocks[dominator].start as u32;
         }
     }
     meet
 }
 
-/// Immediate post-dominator of each block (Cooper, Harvey and Kennedy's iteration on the reversed graph). A block that
-/// cannot reach the exit (an endless loop) has the exit.
-fn post_dominators(blocks: &[Block]) -> Vec<usize> {
-    let exit = blocks.len();
-    let mut predecessors = vec![Vec::new(); blocks.len() + 1];
-    for (i, block) in blocks.iter().enumerate() {
-        for &next in &block.successors {
+/// Post-dominators of the `open` blocks, some of whose paths end early. One way out of the code is taken for its proper
+/// end, the one that most blocks can get to, and what cannot get there is left aside; then the same among what is left,
+/// until no open block is left.
+fn meet_without_ends(graph: &[Vec<usize>], is_end: impl Fn(usize) -> bool, open: &mut [bool], post: &mut [usize]) {
+    let exit = graph.len();
+    let predecessors = predecessors(graph);
+    let mut left: Vec<bool> = (0..exit).map(|at| !is_end(at)).collect();
+    while left.iter().zip(&*open).any(|(&left, &open)| left && open) {
+        let ways_out = (0..exit).filter(|&at| left[at] && graph[at].iter().any(|&next| is_end(next)));
+        let reaching = ways_out.take(WAYS_OUT_MAX).map(|at| (at, ancestors(at, &predecessors, &left)));
+        // Of two that as many can get to the later one, which stands where the code ends.
+        let Some((last, within)) = reaching.max_by_key(|(_, within)| within.iter().filter(|&&is| is).count()) else {
+            return;
+        };
+        let kept = |at: usize| {
+            let inside = graph[at].iter().copied().filter(|&next| next < exit && within[next]);
+            inside.chain((at == last).then_some(exit)).collect()
+        };
+        let part: Vec<Vec<usize>> = (0..exit).map(|at| if within[at] { kept(at) } else { Vec::new() }).collect();
+        let found = post_dominators(&part);
+        for at in (0..exit).filter(|&at| within[at]) {
+            left[at] = false;
+            let parts = part[at].windows(2).any(|pair| pair[0] != pair[1]);
+            if std::mem::take(&mut open[at]) && parts && found[at] != exit {
+                post[at] = found[at];
+            }
+        }
+    }
+}
+
+/// The blocks among `left` from which control can get to `block`, itself included.
+fn ancestors(block: usize, predecessors: &[Vec<usize>], left: &[bool]) -> Vec<bool> {
+    let mut found = vec![false; left.len()];
+    let mut stack = vec![block];
+    found[block] = true;
+    while let Some(at) = stack.pop() {
+        for &before in &predecessors[at] {
+            if left[before] && !std::mem::replace(&mut found[before], true) {
+                stack.push(before);
+            }
+        }
+    }
+    found
+}
+
+/// From where control gets to each block, and to the exit.
+fn predecessors(graph: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut predecessors = vec![Vec::new(); graph.len() + 1];
+    for (i, successors) in graph.iter().enumerate() {
+        for &next in successors {
             predecessors[next].push(i);
         }
     }
+    predecessors
+}
+
+/// Immediate post-dominator of each block (Cooper, Harvey and Kennedy's iteration on the reversed graph). A block that
+/// cannot reach the exit (an endless loop) has the exit.
+fn post_dominators(graph: &[Vec<usize>]) -> Vec<usize> {
+    let exit = graph.len();
+    let predecessors = predecessors(graph);
     let order = reverse_post_order(exit, &predecessors);
-    let mut rank = vec![usize::MAX; blocks.len() + 1];
+    let mut rank = vec![usize::MAX; graph.len() + 1];
     for (position, &block) in order.iter().enumerate() {
         rank[block] = position;
     }
     const UNKNOWN: usize = usize::MAX;
-    let mut dominator = vec![UNKNOWN; blocks.len() + 1];
+    let mut dominator = vec![UNKNOWN; graph.len() + 1];
     dominator[exit] = exit;
     let mut changed = true;
     while changed {
         changed = false;
         for &block in order.iter().skip(1) {
-            let known = blocks[block].successors.iter().copied().filter(|&s| dominator[s] != UNKNOWN);
+            let known = graph[block].iter().copied().filter(|&s| dominator[s] != UNKNOWN);
             let new = known.reduce(|mut a, mut b| {
                 while a != b {
                     while rank[a] > rank[b] {
@@ -117,7 +182,7 @@ fn post_dominators(blocks: &[Block]) -> Vec<usize> {
             }
         }
     }
-    dominator.truncate(blocks.len());
+    dominator.truncate(graph.len());
     dominator.iter_mut().filter(|d| **d == UNKNOWN).for_each(|d| *d = exit);
     dominator
 }
@@ -187,6 +252,21 @@ mod tests {
         assert_eq!(meet(&code, 0), 2);
         let code = [branch(3, true), Inst::NOP, EXIT, Inst::NOP, EXIT];
         assert_eq!(meet(&code, 0), NO_PC);
+    }
+
+    #[test]
+    fn lanes_that_return_early_are_not_waited_for() {
+        // if (a) { if (b) return; } else { … } and then a tail: all that are left meet at the tail, 6.
+        let code = [branch(4, true), branch(7, true), Inst::NOP, branch(6, false), Inst::NOP, Inst::NOP];
+        let code: Vec<Inst> = code.into_iter().chain([Inst::NOP, EXIT]).collect();
+        assert_eq!((meet(&code, 0), meet(&code, 1)), (6, 7));
+        // while (a) { if (b) return; } and a tail, 4.
+        let code = [branch(4, true), branch(5, true), Inst::NOP, branch(0, false), Inst::NOP, EXIT];
+        assert_eq!((meet(&code, 0), meet(&code, 1)), (4, 5));
+        // Both sides of the first branch return; on each of them lanes part, and meet once more before they do.
+        let side = |at: usize| [branch(at + 3, true), branch(at + 5, true), Inst::NOP, Inst::NOP, EXIT, EXIT];
+        let code: Vec<Inst> = [branch(7, true)].into_iter().chain(side(1)).chain(side(7)).collect();
+        assert_eq!([0, 1, 2, 7, 8].map(|pc| meet(&code, pc)), [NO_PC, 4, NO_PC, 10, NO_PC]);
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Instructions that start with `cp`: copies that a thread starts and does not wait for, and how it waits for them later.
 
-use ptx::{Immediate, Instruction, Operand};
+use ptx::{Immediate, Instruction, Operand, Type};
 
 use super::Lower;
-use crate::code::{BulkCopy, CopyCode, Guard, Inst, MbarrierAct, MbarrierOp, NONE, Op, Place};
+use crate::code::{
+    AtomOp, AtomicOp, BulkCopy, BulkStore, CopyCode, Guard, Inst, MachineOp, MbarrierAct, MbarrierOp, NONE, Op, Order,
+    Place, Scope, Target,
+};
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -39,6 +42,30 @@ impl Lower<'_> {
                 hints @ ..,
             ] if matches!(hints, [] | ["L2::cache_hint"]) && inst.operands.len() == 4 + hints.len() => {
                 self.copy_bulk(inst)
+            }
+            ["async", "bulk", "global", "shared::cta", "bulk_group", hints @ ..]
+                if matches!(hints, [] | ["L2::cache_hint"]) =>
+            {
+                self.store_bulk(inst, None, hints.len())
+            }
+            ["reduce", "async", "bulk", "global", "shared::cta", "bulk_group", rest @ ..] => {
+                let hints = usize::from(rest.first() == Some(&"L2::cache_hint"));
+                let reduction = reduction(inst, &rest[hints..]);
+                if reduction.is_none() {
+                    return self.refuse_opcode(inst);
+                }
+                self.code.blocks_communicate = true;
+                self.store_bulk(inst, reduction, hints)
+            }
+            ["async", "bulk", "commit_group"] => self.emit(inst, &[Inst { op: Op::BulkCommit, ..Inst::NOP }]),
+            ["async", "bulk", "wait_group", read @ ..] if matches!(read, [] | ["read"]) => {
+                match inst.operands.as_slice() {
+                    [Operand::Immediate(Immediate::Int(groups))] if (0..=i128::from(u32::MAX)).contains(groups) => {
+                        let (imm, e) = (*groups as i64, u16::from(!read.is_empty()));
+                        self.emit(inst, &[Inst { op: Op::BulkWait, imm, e, ..Inst::NOP }])
+                    }
+                    _ => self.refuse(inst, "a number of groups is expected here"),
+                }
             }
             ["async", "bulk", "prefetch", "L2", "global"] if inst.operands.len() == 2 => self.prefetch_bulk(inst),
             ["async", "bulk", "prefetch", "L2", "global", "L2::cache_hint"] if inst.operands.len() == 3 => {
@@ -93,6 +120,23 @@ impl Lower<'_> {
         self.emit(inst, &[Inst { op: Op::CopyBulk, imm, ..Inst::NOP }])
     }
 
+    /// A bulk copy or reduction to global memory: where to, where from, how many bytes; then a cache policy.
+    fn store_bulk(&mut self, inst: &Instruction, reduction: Option<AtomOp>, hints: usize) -> Result<(), LoadError> {
+        let [to, from, bytes, policy @ ..] = inst.operands.as_slice() else { return self.refuse_opcode(inst) };
+        if policy.len() != hints {
+            return self.refuse_opcode(inst);
+        }
+        let (to, from) = (self.place(inst, to)?, self.place(inst, from)?);
+        let bytes = self.row32(inst, bytes)?;
+        if let [policy] = policy {
+            self.row64(inst, policy)?;
+        }
+        self.code.may_spin = true;
+        let imm = self.code.bulk_stores.len() as i64;
+        self.code.bulk_stores.push(BulkStore { to, from, bytes, reduction });
+        self.emit(inst, &[Inst { op: Op::StoreBulk, imm, ..Inst::NOP }])
+    }
+
     fn place(&mut self, inst: &Instruction, operand: &Operand) -> Result<Place, LoadError> {
         let address = self.address(inst, operand)?;
         Ok(Place { row: address.row, narrow: address.narrow, offset: address.offset })
@@ -113,4 +157,26 @@ impl Lower<'_> {
         let (a, e, imm) = (address.row, u16::from(address.narrow), address.offset);
         self.emit(inst, &[Inst { op: Op::PrefetchBulk, a, b, e, imm, ..Inst::NOP }])
     }
+}
+
+/// What `cp.reduce.async.bulk` does to each element of global memory: operation and type, of halves with `.noftz` where they
+/// are added. Floats are added as an atomic on global memory adds them, subnormal numbers as zero.
+fn reduction(inst: &Instruction, words: &[&str]) -> Option<AtomOp> {
+    let (name, ty) = match words {
+        [name, "noftz", ty @ ("f16" | "bf16")] if *name == "add" => (name, ty),
+        [name @ ("min" | "max"), ty @ ("f16" | "bf16")] => (name, ty),
+        [_, "f16" | "bf16"] => return None,
+        [name, ty] => (name, ty),
+        _ => return None,
+    };
+    if matches!(*name, "cas" | "exch") {
+        return None;
+    }
+    let ty = Type::from_name(ty).filter(|ty| !matches!(ty, Type::F16x2 | Type::Bf16x2))?;
+    let op = match super::atomic::operation(inst, ty)? {
+        AtomicOp::AddF32 => AtomicOp::AddF32Ftz,
+        op => op,
+    };
+    let (order, scope, bytes) = (Order::Relaxed, Scope::Gpu, ty.size_bytes() as u8);
+    Some(AtomOp { target: Target::Global, op, bytes, vector: 1, machine: MachineOp::Red, order, scope })
 }

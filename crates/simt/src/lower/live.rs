@@ -47,8 +47,12 @@ pub(super) fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
             let rows = places.map(|at| (if at.narrow { Row::W } else { Row::D }, at.row));
             rows.into_iter().chain([(Row::W, copy.bytes)]).collect()
         }),
-        Op::CopyCommit | Op::CopyWait => Vec::new(),
-        Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence(_) => Vec::new(),
+        Op::StoreBulk => code.bulk_stores.get(imm as usize).map_or(Vec::new(), |copy| {
+            let rows = [copy.to, copy.from].map(|at| (if at.narrow { Row::W } else { Row::D }, at.row));
+            rows.into_iter().chain([(Row::W, copy.bytes)]).collect()
+        }),
+        Op::CopyCommit | Op::CopyWait | Op::BulkCommit | Op::BulkWait => Vec::new(),
+        Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence { .. } => Vec::new(),
         Op::Vote(_) => vec![(Row::P, a), (Row::W, f)],
         Op::Match { wide: true, .. } => vec![(Row::D, a), (Row::W, f)],
         Op::Match { .. } | Op::Redux(_) => vec![(Row::W, a), (Row::W, f)],
@@ -82,7 +86,7 @@ pub(super) fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::BarrierReduce(Reduction::Count) | Op::RankOf { .. } => vec![(Row::W, d)],
         Op::BarrierReduce(_) => vec![(Row::P, d)],
         Op::MapShared { wide } => vec![(if wide { Row::D } else { Row::W }, d)],
-        Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence(_) => Vec::new(),
+        Op::ClusterArrive { .. } | Op::ClusterWait | Op::Fence { .. } => Vec::new(),
         Op::Vote(mode) => vec![(if mode == VoteMode::Ballot { Row::W } else { Row::P }, d)],
         Op::Clock => vec![(if imm == 1 { Row::D } else { Row::W }, d)],
         Op::Store(_) | Op::Barrier | Op::BarrierArrive | Op::WarpBarrier => Vec::new(),
@@ -90,6 +94,7 @@ pub(super) fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
         Op::Mbarrier(MbarrierOp { act: MbarrierAct::Test { .. }, .. }) => vec![(Row::P, d)],
         Op::Mbarrier(_) => vec![(Row::D, d)],
         Op::CopyAsync | Op::CopyBulk | Op::CopyCommit | Op::CopyWait => Vec::new(),
+        Op::StoreBulk | Op::BulkCommit | Op::BulkWait => Vec::new(),
         Op::PrefetchBulk | Op::Branch | Op::Exit | Op::Trap | Op::Nop => Vec::new(),
     }
 }

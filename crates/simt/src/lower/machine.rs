@@ -50,7 +50,7 @@ impl Facts {
             constants: constants32.chain(constants64).collect(),
             needed: HashSet::new(),
             uniform: HashSet::new(),
-            has_fence: code.insts.iter().any(|inst| matches!(inst.op, Op::Fence(_))),
+            has_fence: code.insts.iter().any(|inst| matches!(inst.op, Op::Fence { .. })),
         };
         for (pc, inst) in code.insts.iter().enumerate() {
             for register in known(writes(code, inst)) {

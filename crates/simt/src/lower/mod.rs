@@ -12,6 +12,8 @@ mod arithmetic;
 mod atomic;
 mod call;
 mod cfg;
+mod contract;
+pub(crate) mod copied;
 mod copy;
 mod graph;
 mod initial;
@@ -282,8 +284,12 @@ impl<'m> Lower<'m> {
         let align = self.local_align_bytes;
         self.code.local_align_bytes = align;
         self.code.functions.iter_mut().for_each(|f| f.local_bytes = f.local_bytes.next_multiple_of(align));
+        if !self.module.debug {
+            contract::contract(&mut self.code);
+        }
         live::find_unset(&mut self.code);
         atomic::mark_expectations(&mut self.code);
+        memory::mark_flags(&mut self.code);
         machine::select(&mut self.code);
         graph::save_around_recursion(&mut self.code);
         Ok(self.code)

@@ -32,7 +32,8 @@ impl Lower<'_> {
         {
             return self.refuse(inst, format!("barrier {number}: a block has barriers 0 to {}", BARRIERS - 1));
         }
-        let mut out = Inst { op, a: self.row32(inst, barrier)?, ..Inst::NOP };
+        let aligned = inst.spec.mnemonic == "bar" || inst.has("aligned");
+        let mut out = Inst { op, a: self.row32(inst, barrier)?, e: u16::from(aligned), ..Inst::NOP };
         if let Some(d) = d {
             let (predicate, negated) = self.predicate(inst, &rest[rest.len() - 1])?;
             (out.c, out.imm) = (predicate, i64::from(negated));
@@ -72,7 +73,13 @@ impl Lower<'_> {
             () => return self.refuse_opcode(inst),
         };
         self.code.orders_by_hand = true;
-        self.emit(inst, &[Inst { op: Op::Fence(scope), ..Inst::NOP }])
+        // A loop that waits for other blocks may have no more than a plain load and a fence.
+        self.code.blocks_communicate |= scope >= Scope::Gpu;
+        self.code.may_spin = true;
+        self.code.has_volatile_flags = true;
+        // `membar` is another name for `fence.sc`.
+        let orders_fences = inst.spec.mnemonic == "membar" || inst.has("sc");
+        self.emit(inst, &[Inst { op: Op::Fence { scope, orders_fences }, ..Inst::NOP }])
     }
 
     /// `elect.sync`

@@ -8,7 +8,7 @@ use crate::masks::lanes;
 use std::sync::Arc;
 
 use super::now::{Now, pack};
-use super::places::{Places, Reach, Release};
+use super::places::{Places, Reach, Release, Visible};
 use super::views::{Beyond, Known, View};
 use crate::code::{Order, Scope};
 
@@ -51,15 +51,36 @@ struct Moment {
 struct Fenced {
     lanes: u32,
     scope: Scope,
+    /// One of the fences that have an order among themselves: `fence.sc`, `membar`.
+    orders_fences: bool,
     moment: Moment,
+    /// The widest barrier of whole warps, blocks or the unit behind which all know that it was passed.
+    told: Told,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    Nobody,
+    Warp,
+    Block,
+    Unit,
 }
 
 /// Something released that lanes have read, and which counts for them once they fence.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Pending {
     lanes: u32,
     reach: Scope,
     released: Beyond,
+    /// It is no release that they have read, but what fences had behind them that came before the write: see `Fenced`.
+    behind_fences: bool,
+}
+
+/// What threads know when they meet, and what of it counts at their next fence.
+#[derive(Debug, Clone, Default)]
+struct Past {
+    view: View,
+    pending: Vec<Pending>,
 }
 
 #[derive(Debug)]
@@ -82,8 +103,10 @@ struct Block {
     base: Tick,
     /// What all its threads learnt besides the horizons.
     common: View,
-    /// Not all is said by the horizons: `common`, or a warp's views or pending reads, say more.
+    /// Not all is said by the horizons: `common`, or a warp's views, say more.
     tangled: bool,
+    /// Or there are pending reads, or fences that not all threads know of: barriers hand those on.
+    has_news: bool,
 }
 
 /// See the module's head.
@@ -142,7 +165,7 @@ impl Clocks {
             self.restart();
         }
         self.now += 1;
-        self.all_met(&View::default());
+        self.all_met(&Past::default());
         self.warps.iter_mut().for_each(|warp| warp.fenced.clear());
     }
 
@@ -155,20 +178,32 @@ impl Clocks {
     fn restart(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         self.now = 1;
-        self.all_met(&View::default());
+        self.all_met(&Past::default());
         self.warps.iter_mut().for_each(|warp| warp.fenced.clear());
     }
 
     /// Moves every horizon to now.
-    fn all_met(&mut self, common: &View) {
+    fn all_met(&mut self, past: &Past) {
         self.unit_base = self.now;
-        for block in &mut self.blocks {
-            *block = Block { base: self.now, common: common.clone(), tangled: !common.is_empty() };
+        for block in 0..self.blocks.len() as u32 {
+            self.block_met(block, past);
         }
-        for warp in &mut self.warps {
-            (warp.base, warp.last_split, warp.views) = (self.now, self.now, Views::Common);
-            warp.pending.clear();
+    }
+
+    /// All threads of a block have met now, and know what `past` says besides.
+    fn block_met(&mut self, block: u32, Past { view, pending }: &Past) {
+        let now = self.now;
+        let warps = self.warps_of(block);
+        for warp in &mut self.warps[warps] {
+            (warp.base, warp.last_split, warp.views) = (now, now, Views::Common);
+            warp.pending.clone_from(pending);
         }
+        self.blocks[block as usize] = Block {
+            base: now,
+            common: view.clone(),
+            tangled: !view.is_empty(),
+            has_news: !pending.is_empty() || view.has_news(),
+        };
     }
 
     fn warps_of(&self, block: u32) -> std::ops::Range<usize> {
@@ -182,47 +217,59 @@ impl Clocks {
     /// All threads of a block of the unit passed a barrier.
     pub fn block_barrier(&mut self, block: u32) {
         self.now += 1;
-        let warps = self.warps_of(block);
-        let mut joined = View::default();
-        if self.blocks[block as usize].tangled {
-            joined = self.blocks[block as usize].common.clone();
-            warps.clone().for_each(|warp| self.join_warp(warp, u32::MAX, &mut joined));
-        }
+        let mut past = self.past_of_block(block, Told::Block);
         if self.blocks.len() == 1 {
-            joined.forget_own();
-            return self.all_met(&joined);
+            past.view.forget_own();
+            self.all_met(&past);
+        } else {
+            self.block_met(block, &past);
         }
-        let now = self.now;
-        for warp in &mut self.warps[warps] {
-            (warp.base, warp.last_split, warp.views) = (now, now, Views::Common);
-            warp.pending.clear();
-        }
-        self.blocks[block as usize] = Block { base: now, tangled: !joined.is_empty(), common: joined };
     }
 
     /// All threads of all blocks of the unit passed a barrier together.
     pub fn unit_barrier(&mut self) {
         self.now += 1;
-        let mut joined = View::default();
-        for block in 0..self.blocks.len() {
-            if self.blocks[block].tangled {
-                joined.join(&self.blocks[block].common);
-                self.warps_of(block as u32).for_each(|warp| self.join_warp(warp, u32::MAX, &mut joined));
-            }
+        let mut past = Past::default();
+        for block in 0..self.blocks.len() as u32 {
+            let Past { view, pending } = self.past_of_block(block, Told::Unit);
+            past.view.join(&view);
+            pending.into_iter().for_each(|one| put_aside(&mut past.pending, one));
         }
-        joined.forget_own();
-        self.all_met(&joined);
+        past.view.forget_own();
+        self.all_met(&past);
     }
 
-    /// Adds to `joined` what lanes of a warp learnt, and what they read since their last fence: a barrier is taken for one.
-    fn join_warp(&self, warp: usize, mask: u32, joined: &mut View) {
-        match &self.warps[warp].views {
-            Views::Common => {}
-            Views::Warp(view) => joined.join(view),
-            Views::Lanes(views) => lanes(mask).for_each(|lane| joined.join(&views[lane])),
+    /// What the threads of a block know together besides the horizons, which from here on all know whom `told` says.
+    fn past_of_block(&mut self, block: u32, told: Told) -> Past {
+        let mut past = Past::default();
+        let Block { tangled, has_news, .. } = self.blocks[block as usize];
+        if tangled || has_news {
+            past.view = self.blocks[block as usize].common.clone();
+            for warp in self.warps_of(block) {
+                self.join_warp(warp as u32, u32::MAX, told, &mut past);
+                self.warps[warp].fenced.iter_mut().for_each(|fenced| fenced.told = fenced.told.max(told));
+            }
         }
-        for pending in self.warps[warp].pending.iter().filter(|pending| pending.lanes & mask != 0) {
-            joined.acquire(&pending.released, self.unit);
+        past.pending.iter_mut().for_each(|pending| pending.lanes = u32::MAX);
+        past
+    }
+
+    /// Adds to `past` what lanes of a warp learnt, what they read since their last fence, and what their fences had behind
+    /// them, unless those were told so far before.
+    fn join_warp(&self, warp: u32, mask: u32, told: Told, past: &mut Past) {
+        let own = &self.warps[warp as usize];
+        match &own.views {
+            Views::Common => {}
+            Views::Warp(view) => past.view.join(view),
+            Views::Lanes(views) => lanes(mask).for_each(|lane| past.view.join(&views[lane])),
+        }
+        for pending in own.pending.iter().filter(|pending| pending.lanes & mask != 0) {
+            put_aside(&mut past.pending, pending.clone());
+            past.view.within_sight.join(&pending.released);
+        }
+        let news = |fenced: &&Fenced| fenced.orders_fences && fenced.lanes & mask != 0 && fenced.told < told;
+        for fenced in own.fenced.iter().filter(news) {
+            past.view.stand_behind(fenced.scope, &self.behind_fence(warp, fenced.lanes & mask, &fenced.moment));
         }
     }
 
@@ -235,18 +282,30 @@ impl Clocks {
         self.now += 1;
         self.warps[at].last_split = self.now;
         let all = mask & self.warps[at].lanes == self.warps[at].lanes;
-        if all && self.warps[at].pending.is_empty() && !matches!(self.warps[at].views, Views::Lanes(_)) {
+        let is_news = |fenced: &Fenced| fenced.orders_fences && fenced.told == Told::Nobody;
+        let news = !self.warps[at].pending.is_empty() || self.warps[at].fenced.iter().any(is_news);
+        if all && !news && !matches!(self.warps[at].views, Views::Lanes(_)) {
             self.warps[at].base = self.now;
             return;
         }
-        let mut joined = self.common(warp).clone();
-        self.join_warp(at, mask, &mut joined);
+        let mut past = Past { view: self.common(warp).clone(), ..Past::default() };
+        self.join_warp(warp, mask, Told::Warp, &mut past);
         if all {
             self.warps[at].base = self.now;
+            self.warps[at].fenced.iter_mut().for_each(|fenced| fenced.told = fenced.told.max(Told::Warp));
         } else {
-            joined.add(warp, mask, self.now);
+            past.view.add(warp, mask, self.now);
         }
-        self.set_views(warp, mask, joined);
+        self.set_past(warp, mask, past);
+    }
+
+    /// From here on the lanes `mask` know what `past` says, and have read what it says.
+    fn set_past(&mut self, warp: u32, mask: u32, Past { view, pending }: Past) {
+        self.set_views(warp, mask, view);
+        let own = &mut self.warps[warp as usize].pending;
+        pending.into_iter().for_each(|one| put_aside(own, Pending { lanes: mask, ..one }));
+        let block = self.block_of_warp(warp);
+        self.blocks[block].has_news = true;
     }
 
     fn block_of_warp(&self, warp: u32) -> usize {
@@ -302,13 +361,8 @@ impl Clocks {
         self.now += 1;
         self.warps[warp as usize].last_split = self.now;
         let mask = if self.lanes_apart { mask } else { u32::MAX };
-        let joined = &mut arrived.0;
-        match &self.warps[warp as usize].views {
-            Views::Common => {}
-            Views::Warp(view) => joined.join(view),
-            Views::Lanes(views) => lanes(mask).for_each(|lane| joined.join(&views[lane])),
-        }
-        self.add_past(warp, mask, joined);
+        self.join_warp(warp, mask, Told::Unit, &mut arrived.0);
+        self.add_past(warp, mask, &mut arrived.0.view);
     }
 
     /// The barrier opens: those who waited (warps of one block and their lanes) go on behind what they and those who
@@ -322,8 +376,8 @@ impl Clocks {
         let whole = |mask: u32| if self.lanes_apart { mask } else { u32::MAX };
         let waited: Vec<(u32, u32)> = waited.iter().map(|&(warp, mask)| (warp, whole(mask))).collect();
         for &(warp, mask) in &waited {
-            self.join_warp(warp as usize, mask, &mut joined);
-            self.add_past(warp, mask, &mut joined);
+            self.join_warp(warp, mask, Told::Unit, &mut joined);
+            self.add_past(warp, mask, &mut joined.view);
         }
         for (warp, mask) in waited {
             let at = warp as usize;
@@ -331,7 +385,7 @@ impl Clocks {
             if mask & self.warps[at].lanes == self.warps[at].lanes {
                 self.warps[at].base = self.now;
             }
-            self.set_views(warp, mask, joined.clone());
+            self.set_past(warp, mask, joined.clone());
         }
     }
 
@@ -339,8 +393,11 @@ impl Clocks {
     pub fn learn(&mut self, warp: u32, mask: u32, arrived: &Arrivals) {
         for lane in lanes(mask) {
             let mut view = self.view(warp, lane).clone();
-            view.join(&arrived.0);
+            view.join(&arrived.0.view);
             self.set_view_keeping_pending(warp, lane, view);
+        }
+        for pending in &arrived.0.pending {
+            put_aside(&mut self.warps[warp as usize].pending, Pending { lanes: mask, ..pending.clone() });
         }
     }
 
@@ -350,6 +407,22 @@ impl Clocks {
             Views::Warp(view) => view,
             Views::Lanes(views) => &views[lane],
         }
+    }
+
+    /// A moment in which asynchronous copies end.
+    pub fn landing(&mut self) -> i32 {
+        self.now += i32::from(!self.at_the_end());
+        self.now
+    }
+
+    /// Whether `lane` of `warp` knows that what object `key` counted until `tick` is over.
+    pub(super) fn knows_landed(&self, warp: u32, lane: usize, key: u32, tick: Tick) -> bool {
+        self.view(warp, lane).landed(key) >= tick
+    }
+
+    /// Whether all threads of the unit know it.
+    pub(super) fn all_know_landed(&self, key: u32, tick: Tick) -> bool {
+        self.blocks.iter().all(|block| block.common.landed(key) >= tick)
     }
 
     fn set_view_keeping_pending(&mut self, warp: u32, lane: usize, view: View) {
@@ -378,27 +451,49 @@ impl Clocks {
             Views::Warp(view) => view,
             Views::Lanes(views) => &views[lane],
         };
+        self.released_with(warp, if self.lanes_apart { 1 << lane } else { u32::MAX }, moment, view)
+    }
+
+    /// What the lanes `mask` of `warp`, taken together, had behind them when they passed a fence at `moment`.
+    fn behind_fence(&self, warp: u32, mask: u32, moment: &Moment) -> Beyond {
+        let mask = if self.lanes_apart { mask } else { u32::MAX };
+        match &moment.views {
+            Views::Common => self.released_with(warp, mask, moment, &moment.common),
+            Views::Warp(view) => self.released_with(warp, mask, moment, view),
+            Views::Lanes(views) => {
+                let mut joined = View::default();
+                lanes(mask).for_each(|lane| joined.join(&views[lane]));
+                self.released_with(warp, mask, moment, &joined)
+            }
+        }
+    }
+
+    fn released_with(&self, warp: u32, mask: u32, moment: &Moment, view: &View) -> Beyond {
         let mut known = Known::all_before(moment.unit_base);
         if moment.block_base > moment.unit_base {
             let block = self.block_of_warp(warp) as u32;
             self.warps_of(block).for_each(|warp| known.add(warp as u32, u32::MAX, moment.block_base));
         }
         known.add(warp, u32::MAX, moment.warp_base);
-        known.add(warp, if self.lanes_apart { 1 << lane } else { u32::MAX }, moment.at);
+        known.add(warp, mask, moment.at);
         let mut released = view.beyond.clone();
         released.learn(self.unit, &view.own_with(known));
         released
     }
 
     /// The lanes `mask` of `warp` pass a fence of this scope: what they read from flags counts from here on, and what
-    /// they did so far goes with the flags that they write from here on.
-    pub fn fence(&mut self, warp: u32, mask: u32, scope: Scope) {
+    /// they did so far goes with the flags that they write from here on. Fences that have an order among themselves
+    /// (`orders_fences`) do more: of two of them one comes first, and that is the one which is ordered before a write that the
+    /// thread of the other, or one that it has met since, has read.
+    pub fn fence(&mut self, warp: u32, mask: u32, scope: Scope, orders_fences: bool) {
         if self.at_the_end() {
             return;
         }
         let mask = if self.lanes_apart { mask } else { u32::MAX };
         let pending = std::mem::take(&mut self.warps[warp as usize].pending);
-        let (counts, waits) = pending.into_iter().partition(|pending| pending.reach <= scope);
+        let (counts, waits) = pending
+            .into_iter()
+            .partition(|pending| pending.reach <= scope && (orders_fences || !pending.behind_fences));
         self.warps[warp as usize].pending = waits;
         let counts: Vec<Pending> = counts;
         for Pending { lanes: readers, released, .. } in counts.iter() {
@@ -412,7 +507,15 @@ impl Clocks {
         let fenced = &mut self.warps[warp as usize].fenced;
         fenced.iter_mut().for_each(|fenced| fenced.lanes &= !mask);
         fenced.retain(|fenced| fenced.lanes != 0);
-        fenced.push(Fenced { lanes: mask, scope, moment });
+        fenced.push(Fenced { lanes: mask, scope, orders_fences, moment, told: Told::Nobody });
+        let block = self.block_of_warp(warp);
+        self.blocks[block].has_news = true;
+    }
+
+    /// Whether all of the lanes `mask` of `warp` have passed a fence.
+    pub fn have_fenced(&self, warp: u32, mask: u32) -> bool {
+        let fenced = self.warps[warp as usize].fenced.iter().fold(0, |all, fenced| all | fenced.lanes);
+        mask & !fenced == 0
     }
 
     fn acquire(&mut self, warp: u32, lane: usize, released: &Beyond) {
@@ -429,35 +532,17 @@ impl Clocks {
     /// `lane` of `warp` reads the flag at `key` with an access that is more than plain.
     pub fn read_flag(&mut self, places: &Places, key: u64, warp: u32, lane: usize, order: Order, scope: Scope) {
         let here = self.reach(warp);
-        for (reach, released) in places.visible(key, here, scope) {
-            if matches!(order, Order::Acquire | Order::AcqRel) {
+        let acquires = matches!(order, Order::Acquire | Order::AcqRel);
+        for Visible { reach, released, behind_fences } in places.visible(key, here, scope) {
+            if acquires && !behind_fences {
                 self.acquire(warp, lane, released);
-            } else {
-                self.read_later(warp, lane, reach, released);
+                continue;
             }
-        }
-    }
-
-    /// Remembers a read that will count at the next fence or barrier.
-    fn read_later(&mut self, warp: u32, lane: usize, reach: Scope, released: &Beyond) {
-        let block = self.block_of_warp(warp);
-        self.blocks[block].tangled = true;
-        let readers = if self.lanes_apart { 1 << lane } else { u32::MAX };
-        let pending = &mut self.warps[warp as usize].pending;
-        match pending.iter().position(|pending| pending.reach == reach && pending.released.is_same(released)) {
-            Some(same) => pending[same].lanes |= readers,
-            None if pending.len() < PENDING_MAX => {
-                pending.push(Pending { lanes: readers, reach, released: released.clone() });
-            }
-            None => {
-                // Too many to tell apart: all its readers are taken to have read them all.
-                let mut all = Pending { lanes: readers, reach, released: released.clone() };
-                for one in pending.drain(..) {
-                    all = Pending { lanes: all.lanes | one.lanes, reach: all.reach.min(one.reach), ..all };
-                    all.released.join(&one.released);
-                }
-                pending.push(all);
-            }
+            let block = self.block_of_warp(warp);
+            self.blocks[block].has_news = true;
+            let lanes = if self.lanes_apart { 1 << lane } else { u32::MAX };
+            let read = Pending { lanes, reach, released: released.clone(), behind_fences };
+            put_aside(&mut self.warps[warp as usize].pending, read);
         }
     }
 
@@ -486,7 +571,12 @@ impl Clocks {
                 released: self.released(warp, lane, &fenced.moment),
             })
         };
-        places.write(key, here, release, in_place);
+        if release.is_some() || !in_place {
+            places.write(key, here, release, in_place);
+        }
+        for (fence, released) in self.view(warp, lane).behind() {
+            places.write_behind(key, here, Release { scope: scope.min(fence), released: released.clone() });
+        }
     }
 
     /// The clock has nothing left.
@@ -529,6 +619,38 @@ impl Clocks {
     }
 }
 
+/// Adds to what has been read and waits for a fence.
+fn put_aside(pending: &mut Vec<Pending>, new: Pending) {
+    let same = |one: &Pending| {
+        (one.reach, one.behind_fences) == (new.reach, new.behind_fences) && one.released.is_same(&new.released)
+    };
+    if let Some(one) = pending.iter_mut().find(|one| same(one)) {
+        one.lanes |= new.lanes;
+    } else if pending.len() < PENDING_MAX {
+        pending.push(new);
+    } else {
+        // Too many to tell apart: all its readers are taken to have read them all.
+        let mut all = new;
+        for one in pending.drain(..) {
+            all.released.join(&one.released);
+            all = Pending {
+                lanes: all.lanes | one.lanes,
+                reach: all.reach.min(one.reach),
+                behind_fences: all.behind_fences && one.behind_fences,
+                ..all
+            };
+        }
+        pending.push(all);
+    }
+}
+
 /// What threads handed over to a barrier that they did not wait at.
 #[derive(Debug, Default, Clone)]
-pub struct Arrivals(View);
+pub struct Arrivals(Past);
+
+impl Arrivals {
+    /// With the end of a phase of the barrier object `key` at `tick`, the copies are over that it counted.
+    pub fn land(&mut self, key: u32, tick: i32) {
+        self.0.view.land(key, tick);
+    }
+}

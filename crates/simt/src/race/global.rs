@@ -4,16 +4,23 @@
 //! them, and they are not both strong (atomic, volatile, relaxed, acquire or release) with scopes that include each
 //! other. What orders, besides what `race` says of one block: a release and an acquire that meet in a flag. A releasing
 //! write is one with `.release`, or a strong one after a fence; an acquiring read one with `.acquire`, or a strong one
-//! before a fence or a barrier. Scopes are those of PTX: a fence or flag of a block orders nothing beyond it. An atomic
+//! before a fence. Scopes are those of PTX: a fence or flag of a block orders nothing beyond it. An atomic
 //! hands on what was released at its place before. A grid-wide barrier is made of such parts and needs no rule. And the
 //! strong writes of one place have one order: who comes after the last of them, in this order, comes after all.
+//!
+//! `fence.sc` and `membar` have an order among themselves: of two that reach each other one comes first, and orders what
+//! lies before it before what lies behind the other. Which one is first is not known, unless a write that comes after the one (in its
+//! thread, or behind a barrier of its threads) was read before the other: then it can only be the one. So every thread of a block may fence
+//! for itself, and after a barrier one sets the flag.
 //!
 //! Bytes are told apart. A page of memory keeps whole warp accesses while they do not overlap, and a cell for each word
 //! (or byte) once they do: the last plain write, two strong writes and two readers, of two
 //! blocks if there are such.
 //!
-//! It may miss: a race with a third reader or strong write of a word; a second race of a word after its first. A barrier of the block after a strong read is taken for the fence
-//! that PTX asks for there, since published kernels leave it out. It finds what is unordered in the interleaving that
+//! It may miss: a race with a third reader or strong write of a word; a second race of a word after its first. For reads that
+//! are strong themselves a barrier of the block after the strong read of a flag is taken for the fence that PTX asks for there, since
+//! published kernels leave it out. Who writes what is there already does not race with the write that left it: in whatever order they come, they leave
+//! the same. It finds what is unordered in the interleaving that
 //! ran, which for most kernels is unordered in all. It never reports accesses that the rules above order.
 
 use std::collections::{HashMap, HashSet};
@@ -440,7 +447,10 @@ impl Report<'_> {
         let entry = Entry { tick: past.tick, lanes: past.lanes, site: past.site };
         let unordered = match past.unit == self.now.unit {
             true => self.now.unordered(&entry, lanes),
-            false => self.now.unordered_beyond(past.unit, &entry, lanes),
+            false => {
+                let by_sight = self.strong.is_some() && hazard == Hazard::ReadAfterWrite;
+                self.now.unordered_beyond(past.unit, &entry, lanes, by_sight)
+            }
         };
         if let Some((earlier, later)) = unordered {
             self.push(hazard, address, (past.unit, warp_of(past.site), earlier, pc_of(past.site)), later);
@@ -459,7 +469,7 @@ impl Report<'_> {
             (first + 1..32).filter(|&lane| lanes & (1 << lane) != 0 && differs(lane)).fold(0, |all, l| all | 1 << l);
         if others != 0 {
             let earlier = (self.now.unit, self.now.warp(), 1 << first, self.now.pc());
-            self.push(Hazard::WriteAfterWrite, at, earlier, others);
+            self.push(Hazard::WriteTogether, at, earlier, others);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::WARPS_PER_BLOCK;
 use super::cells::Entry;
 use super::clocks::{Tick, Views};
-use super::views::View;
+use super::views::{Beyond, View};
 use crate::masks::lanes;
 
 /// What one access needs to know of time.
@@ -100,9 +100,12 @@ impl Now {
     }
 
     /// The same for an entry of another unit.
-    pub fn unordered_beyond(&self, unit: u32, entry: &Entry, lanes: u32) -> Option<(u32, u32)> {
+    /// With `by_sight` this access is a read that sees what was within sight of its thread.
+    pub fn unordered_beyond(&self, unit: u32, entry: &Entry, lanes: u32, by_sight: bool) -> Option<(u32, u32)> {
         let (earlier, later) = self.unordered_by_views(entry.lanes, lanes, false, |view, lane| {
-            view.beyond.of(unit).is_none_or(|known| entry.tick >= known.of(entry.warp(), lane))
+            let is_news =
+                |beyond: &Beyond| beyond.of(unit).is_none_or(|known| entry.tick >= known.of(entry.warp(), lane));
+            is_news(&view.beyond) && !(by_sight && !is_news(&view.within_sight))
         });
         (earlier != 0 && later != 0).then_some((earlier, later))
     }

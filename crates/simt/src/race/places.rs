@@ -22,12 +22,59 @@ pub(super) struct Release {
 /// What can be read at one place.
 #[derive(Debug, Default)]
 struct Flag {
-    /// Released to the whole grid.
+    released: Handed,
+    /// What fences had behind them that were ordered before the write, though they were no part of a release.
+    behind_fences: Handed,
+}
+
+#[derive(Debug, Default)]
+struct Handed {
+    /// To the whole grid.
     wide: Beyond,
-    /// Who did, while it was one block.
+    /// By whom, while it was one block.
     sole: Option<Reach>,
-    /// Released to one block or cluster.
+    /// To one block or cluster.
     narrow: Option<(Scope, Reach, Beyond)>,
+}
+
+/// Something that a reader sees at a flag.
+pub(super) struct Visible<'a> {
+    /// Scope that a fence needs for it to count.
+    pub reach: Scope,
+    pub released: &'a Beyond,
+    /// It counts at a fence that has an order with other fences, and at no other.
+    pub behind_fences: bool,
+}
+
+impl Handed {
+    fn add(&mut self, here: Reach, Release { scope, released }: Release) {
+        if scope >= Scope::Gpu {
+            self.sole = if self.wide.is_empty() || self.sole == Some(here) { Some(here) } else { None };
+            self.wide.join(&released);
+            return;
+        }
+        match &mut self.narrow {
+            Some((old, from, all)) if *old == scope && *from == here => all.join(&released),
+            narrow => *narrow = Some((scope, here, released)),
+        }
+    }
+
+    /// What a reader at `here` sees, and the scope that it needs.
+    fn visible(&self, here: Reach) -> impl Iterator<Item = (Scope, &Beyond)> {
+        let wide = Some(&self.wide).filter(|wide| !wide.is_empty()).map(|wide| {
+            let reach = match self.sole {
+                Some(sole) if sole == here => Scope::Cta,
+                Some(sole) if sole.unit == here.unit => Scope::Cluster,
+                _ => Scope::Gpu,
+            };
+            (reach, wide)
+        });
+        let narrow = self.narrow.as_ref().filter(|(scope, from, _)| match scope {
+            Scope::Cta => *from == here,
+            _ => from.unit == here.unit,
+        });
+        wide.into_iter().chain(narrow.map(|(scope, _, released)| (*scope, released)))
+    }
 }
 
 /// Every flag of a state space, by address.
@@ -35,48 +82,30 @@ struct Flag {
 pub struct Places(HashMap<u64, Flag>);
 
 impl Places {
-    /// What a reader at `here` sees released at `key`, and the scope that a fence needs for it to count.
-    pub(super) fn visible(&self, key: u64, here: Reach, scope: Scope) -> impl Iterator<Item = (Scope, &Beyond)> {
-        let flag = self.0.get(&key);
-        let wide = flag.filter(|flag| !flag.wide.is_empty()).map(|flag| {
-            let reach = match flag.sole {
-                Some(sole) if sole == here => Scope::Cta,
-                Some(sole) if sole.unit == here.unit => Scope::Cluster,
-                _ => Scope::Gpu,
-            };
-            (reach, &flag.wide)
+    /// What a reader at `here` sees at `key` with an access of that scope.
+    pub(super) fn visible(&self, key: u64, here: Reach, scope: Scope) -> impl Iterator<Item = Visible<'_>> {
+        let flag = self.0.get(&key).into_iter();
+        let all = flag.flat_map(move |flag| {
+            let released = flag.released.visible(here).map(|seen| (seen, false));
+            released.chain(flag.behind_fences.visible(here).map(|seen| (seen, true)))
         });
-        let narrow = flag.and_then(|flag| flag.narrow.as_ref()).filter(|(scope, from, _)| match scope {
-            Scope::Cta => *from == here,
-            _ => from.unit == here.unit,
-        });
-        let narrow = narrow.map(|(scope, _, released)| (*scope, released));
-        wide.into_iter().chain(narrow).filter(move |(reach, _)| scope >= *reach)
+        let seen = all.map(|((reach, released), behind_fences)| Visible { reach, released, behind_fences });
+        seen.filter(move |seen| scope >= seen.reach)
     }
 
     /// A write at `key`. An atomic (`in_place`) keeps what was released there; another write replaces it.
     pub(super) fn write(&mut self, key: u64, here: Reach, release: Option<Release>, in_place: bool) {
-        if release.is_none() {
-            // Nothing to note, and nothing to forget where an atomic only hands on.
-            if !in_place {
-                self.0.remove(&key);
-            }
-            return;
-        }
-        let flag = self.0.entry(key).or_default();
         if !in_place {
-            *flag = Flag::default();
+            self.0.remove(&key);
         }
-        let Some(Release { scope, released }) = release else { return };
-        if scope >= Scope::Gpu {
-            flag.sole = if flag.wide.is_empty() || flag.sole == Some(here) { Some(here) } else { None };
-            flag.wide.join(&released);
-            return;
+        if let Some(release) = release {
+            self.0.entry(key).or_default().released.add(here, release);
         }
-        match &mut flag.narrow {
-            Some((old, from, all)) if *old == scope && *from == here => all.join(&released),
-            narrow => *narrow = Some((scope, here, released)),
-        }
+    }
+
+    /// The write at `key` comes behind fences, without a fence of its own thread.
+    pub(super) fn write_behind(&mut self, key: u64, here: Reach, release: Release) {
+        self.0.entry(key).or_default().behind_fences.add(here, release);
     }
 
     /// A plain write of `bytes` bytes at `key` ends what was released there.

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::clocks::Tick;
+use crate::code::Scope;
 
 /// Lanes of one warp and the tick before which their past is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +25,27 @@ pub(super) struct Known {
     all: Tick,
     /// Sorted by warp; each lane stands in one part at most.
     parts: Vec<Part>,
+    /// Barrier objects of which a phase's end is known, with the tick of the last such end: so long asynchronous copies
+    /// are over. Sorted. No barrier of threads tells it, unless one of them knew it, so `all` says nothing of these.
+    landings: Vec<(u32, Tick)>,
 }
 
 impl Known {
     /// Everything before `tick`.
     pub fn all_before(tick: Tick) -> Known {
-        Known { all: tick, parts: Vec::new() }
+        Known { all: tick, ..Known::default() }
+    }
+
+    /// Up to which tick the copies that object `key` counted are known to be over.
+    fn landed(&self, key: u32) -> Tick {
+        self.landings.binary_search_by_key(&key, |&(key, _)| key).map_or(0, |at| self.landings[at].1)
+    }
+
+    fn land(&mut self, key: u32, tick: Tick) {
+        match self.landings.binary_search_by_key(&key, |&(key, _)| key) {
+            Ok(at) => self.landings[at].1 = self.landings[at].1.max(tick),
+            Err(at) => self.landings.insert(at, (key, tick)),
+        }
     }
 
     /// Where the parts of `warp` are.
@@ -71,7 +87,7 @@ impl Known {
     /// Whether everything in `other` is known here too.
     fn covers(&self, other: &Known) -> bool {
         // `all` of a unit speaks of more warps than parts can name.
-        if self.all < other.all {
+        if self.all < other.all || other.landings.iter().any(|&(key, tick)| self.landed(key) < tick) {
             return false;
         }
         let mut ours = &self.parts[..];
@@ -93,7 +109,9 @@ impl Known {
             return b.clone();
         }
         let all = a.all.max(b.all);
-        let mut both = Known { all, parts: Vec::with_capacity(a.parts.len() + b.parts.len()) };
+        let parts = Vec::with_capacity(a.parts.len() + b.parts.len());
+        let mut both = Known { all, parts, landings: a.landings.clone() };
+        b.landings.iter().for_each(|&(key, tick)| both.land(key, tick));
         let (mut x, mut y) = (&a.parts[..], &b.parts[..]);
         while let Some(warp) = x.first().into_iter().chain(y.first()).map(|part| part.warp).min() {
             let start = both.parts.len();
@@ -250,12 +268,38 @@ pub(super) struct View {
     own: Option<Arc<Known>>,
     /// Of other units.
     pub beyond: Beyond,
+    /// What the fences in its past had behind them, by their scope; of fences that have an order among themselves. It
+    /// knows all that, and hands it on to those whose fences must come after.
+    behind: Option<Arc<[Beyond; 3]>>,
+    /// What its threads read released before a barrier, without the fence that would let it count: enough for reads that
+    /// are more than plain, since they go where the writes went, and published kernels rely on it.
+    pub within_sight: Beyond,
 }
+
+/// Scopes of fences; that of the system is that of the device here.
+const FENCES: [Scope; 3] = [Scope::Cta, Scope::Cluster, Scope::Gpu];
 
 impl View {
     /// Whether it adds nothing to the bases.
     pub fn is_empty(&self) -> bool {
-        self.own.is_none() && self.beyond.is_empty()
+        self.own.is_none() && self.beyond.is_empty() && self.within_sight.is_empty()
+    }
+
+    /// Whether fences lie behind it.
+    pub fn has_news(&self) -> bool {
+        self.behind.is_some()
+    }
+
+    /// A fence of this scope lies behind it from here on, which had `released` behind it.
+    pub fn stand_behind(&mut self, scope: Scope, released: &Beyond) {
+        let behind = Arc::make_mut(self.behind.get_or_insert_default());
+        behind[FENCES.iter().position(|&fence| fence >= scope).unwrap_or(FENCES.len() - 1)].join(released);
+    }
+
+    /// What the fences in its past had behind them, by scope.
+    pub fn behind(&self) -> impl Iterator<Item = (Scope, &Beyond)> {
+        let all = self.behind.iter().flat_map(|behind| FENCES.into_iter().zip(behind.iter()));
+        all.filter(|(_, released)| !released.is_empty())
     }
 
     /// The tick before which it knows what `lane` of `warp` of its own unit did.
@@ -268,9 +312,21 @@ impl View {
         Arc::make_mut(self.own.get_or_insert_default()).add(warp, lanes, tick);
     }
 
-    /// Forgets what it knows of its own unit.
+    /// Up to which tick the copies that object `key` of its own unit counted are known to be over.
+    pub fn landed(&self, key: u32) -> Tick {
+        self.own.as_ref().map_or(0, |known| known.landed(key))
+    }
+
+    /// Learns that the copies which object `key` of its own unit counted before `tick` are over.
+    pub fn land(&mut self, key: u32, tick: Tick) {
+        Arc::make_mut(self.own.get_or_insert_default()).land(key, tick);
+    }
+
+    /// Forgets what it knows of its own unit's threads.
     pub fn forget_own(&mut self) {
-        self.own = None;
+        let landings = self.own.take().map(|mut own| std::mem::take(&mut Arc::make_mut(&mut own).landings));
+        let landings = landings.filter(|landings| !landings.is_empty());
+        self.own = landings.map(|landings| Arc::new(Known { landings, ..Known::default() }));
     }
 
     /// What it knows of its own unit, and `known`.
@@ -289,6 +345,14 @@ impl View {
             self.join_own(known);
         }
         self.beyond.join(&other.beyond);
+        self.within_sight.join(&other.within_sight);
+        match (&self.behind, &other.behind) {
+            (Some(ours), Some(theirs)) if !Arc::ptr_eq(ours, theirs) => {
+                other.behind().for_each(|(scope, released)| self.stand_behind(scope, released));
+            }
+            (None, Some(theirs)) => self.behind = Some(theirs.clone()),
+            _ => {}
+        }
     }
 
     /// Learns what a thread released; `unit` is the learner's own.

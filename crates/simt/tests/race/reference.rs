@@ -158,6 +158,7 @@ impl Reference {
                 let hazard = match (past.act, act) {
                     (Act::Read, _) => Hazard::WriteAfterRead,
                     (_, Act::Read) => Hazard::ReadAfterWrite,
+                    (Act::Write, Act::Write) if same_event => Hazard::WriteTogether,
                     _ => Hazard::WriteAfterWrite,
                 };
                 races.push(Pair { hazard, earlier: (past.thread, past.pc), later: (thread, pc), byte });

@@ -98,7 +98,7 @@ fn one_instruction_races_with_itself_when_its_lanes_write_different_values() {
     let found = block.races();
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].earlier, found[0].later), ((0, 0b01, 1), (0, 0b10, 1)));
-    assert_eq!((found[0].hazard, found[0].address), (Hazard::WriteAfterWrite, 128));
+    assert_eq!((found[0].hazard, found[0].address), (Hazard::WriteTogether, 128));
 
     let same = [7; 32];
     let everywhere = [256; 32];
@@ -146,6 +146,59 @@ fn a_copy_races_with_everybody_until_it_is_over() {
     block.shadow.forget_copies();
     block.clocks.block_barrier(0);
     block.read(2, FULL, 10, 4, &to);
+    assert_eq!(block.races(), []);
+}
+
+#[test]
+fn a_copy_that_a_barrier_object_counted_is_over_for_those_who_know() {
+    let mut block = Block::new(true);
+    let to = rising(0, 4);
+    let words = access(0, FULL, 1, 4, &to);
+    let id = block.shadow.begin_copy(&mut block.clocks, words, &mut block.found);
+    let (tick, mut arrived) = (block.clocks.landing(), Arrivals::default());
+    block.shadow.land_copy(id, words, 7, tick);
+    arrived.land(7, tick);
+    // The phase is over, and no barrier tells who has not asked.
+    block.clocks.block_barrier(0);
+    block.read(1, 0b1, 2, 4, &to);
+    assert_eq!(block.races().first().map(|race| race.hazard), Some(Hazard::ReadOfCopy));
+    // One lane has seen the end, and its warp behind a barrier.
+    block.clocks.learn(1, 0b1, &arrived);
+    block.read(1, 0b1, 3, 4, &to);
+    assert_eq!(block.races(), []);
+    block.read(1, 0b10, 4, 4, &to);
+    assert_eq!(block.races().first().map(|race| race.later), Some((1, 0b10, 4)));
+    block.clocks.warp_barrier(1, FULL);
+    block.read(1, FULL, 5, 4, &to);
+    assert_eq!(block.races(), []);
+    block.read(2, 0b1, 6, 4, &to);
+    assert_eq!(block.races().first().map(|race| race.later), Some((2, 0b1, 6)));
+    // And all of the block behind a barrier of the block; the next copy starts anew.
+    block.clocks.block_barrier(0);
+    block.read(2, FULL, 7, 4, &to);
+    assert_eq!(block.races(), []);
+    block.shadow.begin_copy(&mut block.clocks, words, &mut block.found);
+    assert_eq!(block.races().first().map(|race| race.hazard), Some(Hazard::WriteAfterRead));
+    block.read(1, 0b1, 8, 4, &to);
+    assert_eq!(block.races().first().map(|race| race.hazard), Some(Hazard::ReadOfCopy));
+}
+
+#[test]
+fn a_copy_out_of_shared_memory_reads_until_it_is_waited_for() {
+    let mut block = Block::new(true);
+    let from = rising(0, 4);
+    let words = access(0, 0b1, 1, 128, &[0; 32]);
+    let id = block.shadow.begin_reading(&mut block.clocks, words, &mut block.found);
+    block.clocks.block_barrier(0);
+    block.read(1, FULL, 2, 4, &from);
+    assert_eq!(block.races(), [], "reads do not race");
+    block.write(1, 0b1, 3, 4, &[0; 32]);
+    assert_eq!(block.races().first().map(|race| race.hazard), Some(Hazard::WriteUnderCopy));
+    block.shadow.end_reading(&mut block.clocks, id, words);
+    block.write(2, 0b1, 4, 4, &[64; 32]);
+    assert_eq!(block.races().last().map(|race| race.hazard), Some(Hazard::WriteAfterRead), "the wait was another's");
+    block.clocks.block_barrier(0);
+    block.write(1, 0b1, 5, 4, &[0; 32]);
     assert_eq!(block.races(), []);
 }
 

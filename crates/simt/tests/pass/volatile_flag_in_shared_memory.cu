@@ -1,0 +1,21 @@
+// One warp leaves numbers, another waits for them at a volatile flag; both fence.
+extern "C" __global__ void pass_on(const int *in, int *out)
+{
+    __shared__ int numbers[32];
+    __shared__ volatile int flag;
+    unsigned t = threadIdx.x;
+    if (t == 0) flag = 0;
+    __syncthreads();
+    if (t < 32) {
+        numbers[t] = 2 * in[t];
+        __syncwarp();
+        if (t == 0) {
+            __threadfence_block();
+            flag = 1;
+        }
+    } else {
+        while (flag == 0) {}
+        __threadfence_block();
+        out[t - 32] = numbers[63 - t];
+    }
+}
