@@ -75,7 +75,6 @@ mod eval;
 mod exact;
 mod exec;
 pub mod fault;
-mod heap;
 pub mod instructions;
 #[cfg(feature = "serde")]
 mod json;

@@ -4,6 +4,7 @@
 //! program undefined; on x86-64 and Arm a relaxed access is a plain move. A launch that runs blocks side by side can
 //! be rolled back page by page (see `exec/grid.rs` for why).
 
+mod heap;
 mod names;
 
 use std::collections::HashMap;
@@ -11,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 use crate::code::ModuleVariable;
-use crate::heap::{ARENA_BYTES, Heap};
+use heap::Heap;
 pub(crate) use names::{element, element_before, element_past};
 
 /// Addresses from here on are constants: each is that far from the place in the buffers that holds it.
@@ -206,48 +207,6 @@ impl Memory {
     pub(crate) fn word(&self, address: u64) -> Option<u32> {
         let (buffer, offset) = self.buffer(address)?;
         buffer.words.get((offset / 4) as usize).map(|word| word.load(Relaxed))
-    }
-
-    /// Makes the buffer that kernels allocate from, once.
-    pub(crate) fn place_heap(&mut self) -> Result<(), MemoryError> {
-        if self.heap_slot.is_none() {
-            let slot = self.slots.len();
-            self.alloc("heap", ARENA_BYTES, 1)?;
-            if let Some(Some(buffer)) = self.slots.get_mut(slot) {
-                buffer.bytes = 0;
-            }
-            self.heap_slot = Some(slot);
-        }
-        Ok(())
-    }
-
-    fn heap(&self) -> std::sync::MutexGuard<'_, Heap> {
-        self.heap.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    /// `malloc` of a kernel: the address of so many bytes that nothing has written, or 0.
-    pub(crate) fn allocate_in_kernel(&self, bytes: u64) -> u64 {
-        let (Some(slot), Some(at)) = (self.heap_slot, self.heap().allocate(bytes)) else { return 0 };
-        if let Some(Some(buffer)) = self.slots.get(slot) {
-            buffer.forget(at, bytes);
-        }
-        ((slot as u64 + FIRST_SLOT) << SLOT_BITS) + at
-    }
-
-    /// `free` of a kernel: false if the address is none that is allocated.
-    pub(crate) fn free_in_kernel(&self, address: u64) -> bool {
-        match slot_of(address) {
-            Some((slot, at)) if Some(slot) == self.heap_slot => self.heap().give_back(at),
-            _ => false,
-        }
-    }
-
-    /// The buffer that holds all of these bytes, and where there.
-    pub(crate) fn holding(&self, address: u64, bytes: u64) -> Option<(&Buffer, u64)> {
-        let (buffer, offset) = self.buffer(address)?;
-        let inside = offset + bytes <= buffer.bytes;
-        let of_heap = || slot_of(address).map(|(slot, _)| slot) == self.heap_slot && self.heap().holds(offset, bytes);
-        (inside || of_heap()).then_some((buffer, offset))
     }
 
     /// The addresses of module-scope variables, each placed and initialised on first use.

@@ -473,14 +473,10 @@ impl Finding {
             | Detail::Lanes { .. }
             | Detail::Barrier
             | Detail::Stuck => ("waits", self.absence(), self.wait_sentence(names)),
-            Detail::NotAllocated { address } => (
-                "executes",
-                "",
-                format!(
-                    "gives {} back, and it is nothing that malloc has given",
-                    names.memory.describe_outside(*address)
-                ),
-            ),
+            Detail::NotAllocated { address } => {
+                let what = names.memory.describe(*address);
+                ("executes", "", format!("frees {what}, where nothing that is allocated begins"))
+            }
             Detail::NoBarrier { .. }
             | Detail::Assertion(_)
             | Detail::Stack { .. }

@@ -167,8 +167,13 @@ pub fn lower(module: &Module, function: &Function, text: &str) -> Result<Code, L
         let own = variables::count_registers(function);
         counts.iter_mut().zip(own).for_each(|(sum, n)| *sum = sum.saturating_add(n));
     }
-    if counts.iter().any(|&n| n > u32::from(Reg::MAX) / 2) {
-        return Err(lower.unsupported(function.span.line, "more registers than the simulator has rows for".into()));
+    const REGISTERS_MAX: u32 = Reg::MAX as u32 / 2;
+    if let Some(many) = counts.iter().find(|&&n| n > REGISTERS_MAX) {
+        let message = format!(
+            "{many} registers of one width in the kernel and the functions that it may call; the simulator has room for \
+             {REGISTERS_MAX}: declare fewer, or part the kernel"
+        );
+        return Err(lower.unsupported(function.span.line, message));
     }
     [lower.code.rows32, lower.code.rows64, lower.code.predicates] = counts.map(|n| n as u16);
     for (place, &index) in functions.iter().enumerate() {
@@ -293,7 +298,14 @@ impl<'m> Lower<'m> {
     fn next_row(&self, registers: u16, constants: usize, function: &Function) -> Result<u16, LoadError> {
         match u16::try_from(usize::from(registers) + constants) {
             Ok(rows) if rows < NONE => Ok(rows),
-            _ => Err(self.unsupported(function.span.line, "more constants than the simulator has rows for".into())),
+            _ => {
+                let room = usize::from(NONE) - usize::from(registers);
+                let message = format!(
+                    "{constants} different numbers and addresses of one width in the kernel and the functions that it may \
+                     call; beside its registers the simulator has room for {room}: part the kernel"
+                );
+                Err(self.unsupported(function.span.line, message))
+            }
         }
     }
 

@@ -53,13 +53,6 @@ impl Memory {
         let buffer = self.buffer(address).filter(|(_, offset)| *offset < 1 << (SLOT_BITS - 1));
         buffer.or_else(|| self.after(address)).map(|(buffer, _)| buffer.name.as_str())
     }
-
-    /// The same of what an access found in no allocation.
-    pub(crate) fn describe_outside(&self, address: u64) -> String {
-        let of_heap = slot_of(address).filter(|&(slot, _)| Some(slot) == self.heap_slot);
-        let back = of_heap.is_some_and(|(_, at)| self.heap().was_given_back(at));
-        format!("{}{}", self.describe(address), if back { ", given back with free" } else { "" })
-    }
 }
 
 /// `name[index]`, with the byte when the offset falls inside an element.

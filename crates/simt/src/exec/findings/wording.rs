@@ -1,12 +1,12 @@
 //! What findings say: accesses by variable and element, and where they are in the source.
 
 use super::{At, Detail, Finding};
-use crate::code::{BARRIERS, Op, SharedVariable};
+use crate::code::{BARRIERS, Inst, Op, SharedVariable};
 use crate::counters::grouped;
 use crate::exec::memory::Place;
 use crate::fault::{Code, Site};
 use crate::lower::function_name;
-use crate::memory::{Memory, element, element_before, element_past};
+use crate::memory::{CONST_BASE, Memory, element, element_before, element_past};
 use crate::program::Kernel;
 use crate::report::lanes;
 
@@ -130,7 +130,8 @@ impl Finding {
         };
         let what = match place {
             Place::Global if self.code == Code::OutOfBounds => names.memory.describe_outside(address),
-            Place::Global | Place::Const => names.memory.describe(address),
+            Place::Global => names.memory.describe(address),
+            Place::Const => names.memory.describe(address.wrapping_add(CONST_BASE)),
             Place::Shared => shared(address as u32),
             Place::Local => format!("local memory at byte {address}"),
             Place::Param => format!("the kernel's parameters at byte {address}"),
@@ -233,6 +234,11 @@ impl Finding {
             Detail::Assertion(condition) => ("executes", format!("the assertion `{condition}` failed")),
             Detail::Stack { depth, bytes } => {
                 let caller = function_name(&code.function_at(self.at.pc).name);
+                if let Some(Inst { op: Op::Stack(_), .. }) = code.insts.get(self.at.pc as usize) {
+                    let message =
+                        format!("no room for what alloca asks in {caller}, on a thread's stack of {bytes} bytes");
+                    return ("executes", message);
+                }
                 (
                     "calls",
                     format!("no room for this call in {caller}, {depth} deep, on a thread's stack of {bytes} bytes"),

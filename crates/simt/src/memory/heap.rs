@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::{Buffer, FIRST_SLOT, Memory, MemoryError, SLOT_BITS, slot_of};
+
 /// Bytes that may be allocated at a time: CUDA's `cudaLimitMallocHeapSize` unless a program asks for another.
 const LIVE_BYTES_MAX: u64 = 8 << 20;
 /// Bytes of the buffer.
-pub(crate) const ARENA_BYTES: u64 = 4 * LIVE_BYTES_MAX;
+const ARENA_BYTES: u64 = 4 * LIVE_BYTES_MAX;
 /// Every allocation starts at a multiple of this, and is at least as far from the next.
 const GRANULE_BYTES: u64 = 16;
 
@@ -23,7 +25,7 @@ struct Allocation {
 
 /// Which parts of the buffer are allocated.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Heap {
+pub(super) struct Heap {
     /// By first byte.
     allocations: BTreeMap<u64, Allocation>,
     end: u64,
@@ -38,7 +40,7 @@ fn rounded(bytes: u64) -> u64 {
 
 impl Heap {
     /// The first byte of so many new ones; `None` if there is no room or none is wanted.
-    pub(crate) fn allocate(&mut self, bytes: u64) -> Option<u64> {
+    pub(super) fn allocate(&mut self, bytes: u64) -> Option<u64> {
         if bytes == 0 || bytes > LIVE_BYTES_MAX || self.live_bytes + rounded(bytes) > LIVE_BYTES_MAX {
             return None;
         }
@@ -58,7 +60,7 @@ impl Heap {
     }
 
     /// Takes back what starts there. False if nothing does, or it was given back before.
-    pub(crate) fn give_back(&mut self, at: u64) -> bool {
+    pub(super) fn give_back(&mut self, at: u64) -> bool {
         match self.allocations.get_mut(&at) {
             Some(allocation) if allocation.is_live => {
                 allocation.is_live = false;
@@ -71,7 +73,7 @@ impl Heap {
     }
 
     /// Whether all of these bytes are of one allocation.
-    pub(crate) fn holds(&self, at: u64, bytes: u64) -> bool {
+    pub(super) fn holds(&self, at: u64, bytes: u64) -> bool {
         self.before(at).is_some_and(|(start, found)| found.is_live && at + bytes <= start + found.bytes)
     }
 
@@ -80,7 +82,7 @@ impl Heap {
     }
 
     /// What is at that byte.
-    pub(crate) fn describe(&self, at: u64) -> String {
+    pub(super) fn describe(&self, at: u64) -> String {
         let Some((start, found)) = self.before(at) else { return "the heap, of which malloc has given nothing".into() };
         let (byte, bytes) = (at - start, found.bytes);
         match byte < bytes {
@@ -90,8 +92,59 @@ impl Heap {
     }
 
     /// Whether that byte was of an allocation which is none any more.
-    pub(crate) fn was_given_back(&self, at: u64) -> bool {
+    pub(super) fn was_given_back(&self, at: u64) -> bool {
         self.before(at).is_some_and(|(start, found)| !found.is_live && at < start + found.bytes)
+    }
+}
+
+impl Memory {
+    /// Makes the buffer that kernels allocate from, once.
+    pub(crate) fn place_heap(&mut self) -> Result<(), MemoryError> {
+        if self.heap_slot.is_none() {
+            let slot = self.slots.len();
+            self.alloc("heap", ARENA_BYTES, 1)?;
+            if let Some(Some(buffer)) = self.slots.get_mut(slot) {
+                buffer.bytes = 0;
+            }
+            self.heap_slot = Some(slot);
+        }
+        Ok(())
+    }
+
+    pub(super) fn heap(&self) -> std::sync::MutexGuard<'_, Heap> {
+        self.heap.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// `malloc` of a kernel: the address of so many bytes that nothing has written, or 0.
+    pub(crate) fn allocate_in_kernel(&self, bytes: u64) -> u64 {
+        let (Some(slot), Some(at)) = (self.heap_slot, self.heap().allocate(bytes)) else { return 0 };
+        if let Some(Some(buffer)) = self.slots.get(slot) {
+            buffer.forget(at, bytes);
+        }
+        ((slot as u64 + FIRST_SLOT) << SLOT_BITS) + at
+    }
+
+    /// `free` of a kernel: false if the address is none that is allocated.
+    pub(crate) fn free_in_kernel(&self, address: u64) -> bool {
+        match slot_of(address) {
+            Some((slot, at)) if Some(slot) == self.heap_slot => self.heap().give_back(at),
+            _ => false,
+        }
+    }
+
+    /// The buffer that holds all of these bytes, and where there.
+    pub(crate) fn holding(&self, address: u64, bytes: u64) -> Option<(&Buffer, u64)> {
+        let (buffer, offset) = self.buffer(address)?;
+        let inside = offset + bytes <= buffer.bytes;
+        let of_heap = || slot_of(address).map(|(slot, _)| slot) == self.heap_slot && self.heap().holds(offset, bytes);
+        (inside || of_heap()).then_some((buffer, offset))
+    }
+
+    /// [`Memory::describe`] of what an access found in no allocation.
+    pub(crate) fn describe_outside(&self, address: u64) -> String {
+        let of_heap = slot_of(address).filter(|&(slot, _)| Some(slot) == self.heap_slot);
+        let back = of_heap.is_some_and(|(_, at)| self.heap().was_given_back(at));
+        format!("{}{}", self.describe(address), if back { ", given back with free" } else { "" })
     }
 }
 
