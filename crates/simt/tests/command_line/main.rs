@@ -469,7 +469,6 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         ("ld.global.u32 %r1, [narrow];", &["address of one in an element of 4 bytes"]),
         ("ld.global.u64 %d1, [far];", &["dynamic, which lies in shared memory"]),
         ("brx.idx %r1, nowhere;", &["bad.ptx:15: ", "no .branchtargets named nowhere"]),
-        ("alloca.u64 %d1, 16;", &["bad.ptx:15\n", "unsupported instruction alloca.u64"]),
         ("st.global.pred [%d1], %r1;", &["bad.ptx:15\n", "unsupported instruction st.global.pred"]),
         ("ld.global.pred %r1, [%d1];", &["bad.ptx:15\n", "unsupported instruction ld.global.pred"]),
         ("atom.global.exch.pred %r1, [%d1], %r2;", &["bad.ptx:15\n", "unsupported instruction atom.global.exch.pred"]),
