@@ -6,16 +6,15 @@ use super::*;
 #[test]
 fn what_the_simulator_does_not_know_is_a_fault_of_a_kernel_that_never_ran() {
     let folder = folder();
-    let kernel =
-        ".file 1 \"k.cu\"\n.visible .entry k()\n{\n .reg .b64 %d;\n .loc 1 2 3\n alloca.u64 %d, 16;\n ret;\n}\n";
+    let kernel = ".file 1 \"k.cu\"\n.visible .entry k()\n{\n .reg .b64 %d; .reg .b32 %r;\n .loc 1 2 3\n st.global.pred [%d], %r;\n ret;\n}\n";
     std::fs::write(folder.path().join("k.ptx"), format!("{HEAD}{kernel}")).unwrap();
     std::fs::write(folder.path().join("k.cu"), b"// caf\xe9\n    char* room = take(n);\n").unwrap();
     let run = "run k.ptx --kernel k --grid 1 --block 32";
     let parts = [
-        "error[unsupported-instruction]: unsupported instruction alloca.u64: `alloca.u64 %d, 16;`\n",
+        "error[unsupported-instruction]: unsupported instruction st.global.pred: `st.global.pred [%d], %r;`\n",
         "--> k.cu:2\n",
         "char* room = take(n);",
-        "`alloca.u64` in line 9 of the PTX",
+        "`st.global.pred` in line 9 of the PTX",
         "= try: ",
         "limit of the simulator",
     ];
