@@ -500,7 +500,10 @@ impl Finding {
         let what = match place {
             Place::Global if self.code == Code::OutOfBounds => memory.describe_outside(address),
             Place::Global => memory.describe(address),
-            Place::Const => memory.describe(address.wrapping_add(CONST_BASE)),
+            Place::Const => match address.wrapping_add(CONST_BASE) {
+                other @ ..CONST_BASE => format!("{}, which is no constant", memory.describe(other)),
+                constant => memory.describe(constant),
+            },
             Place::Shared => shared(address as u32),
             Place::Local => format!("local memory at byte {address}"),
             Place::Param => format!("the kernel's parameters at byte {address}"),
