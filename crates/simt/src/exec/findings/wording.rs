@@ -131,7 +131,10 @@ impl Finding {
         let what = match place {
             Place::Global if self.code == Code::OutOfBounds => names.memory.describe_outside(address),
             Place::Global => names.memory.describe(address),
-            Place::Const => names.memory.describe(address.wrapping_add(CONST_BASE)),
+            Place::Const => match address.wrapping_add(CONST_BASE) {
+                other @ ..CONST_BASE => format!("{}, which is no constant", names.memory.describe(other)),
+                constant => names.memory.describe(constant),
+            },
             Place::Shared => shared(address as u32),
             Place::Local => format!("local memory at byte {address}"),
             Place::Param => format!("the kernel's parameters at byte {address}"),
