@@ -9,6 +9,8 @@
 #[allow(dead_code, reason = "the command of the simulator uses the rest")]
 #[path = "../../simt/src/bin/simt/command_line.rs"]
 mod command_line;
+#[path = "../../simt/src/bin/simt/decimal.rs"]
+mod decimal;
 #[path = "whole/driver.rs"]
 mod driver;
 #[path = "../../simt/src/bin/simt/npy.rs"]

@@ -49,8 +49,7 @@ pub fn markdown() -> String {
     let arithmetic: usize = ARITHMETIC.iter().map(|shape| shape.opcodes().len()).sum();
     let mut page = format!(
         "## Arithmetic\n\n{} instructions in {} spellings. In the simulator each of them gives what an H200 gave, bit for bit, \
-         for 128 rows of operands or more (a comparison that also combines with a predicate is tried for some of its \
-         relations only); `.approx` and `.full` have [a section of their own](#approximate-instructions).\n",
+         for 128 rows of operands or more; `.approx` and `.full` have [a section of their own](#approximate-instructions).\n",
         SPECS.iter().filter(|spec| shapes(spec.mnemonic).next().is_some()).count(),
         grouped(arithmetic),
     );

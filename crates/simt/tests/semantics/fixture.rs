@@ -58,7 +58,7 @@ pub fn groups() -> Vec<Group> {
 /// The kernels of one shape.
 fn kernels(shape: &Shape) -> Vec<Kernel> {
     let mut by_operands = BTreeMap::<(Vec<String>, Vec<String>), Vec<Fixture>>::new();
-    for opcode in shape.opcodes().into_iter().filter(|opcode| is_worth_running(opcode)) {
+    for opcode in shape.opcodes() {
         let operands = shape.operands_of(&opcode);
         let key = (operands.destinations.clone(), operands.sources.clone());
         let has_immediate = operands.sources.iter().any(|kind| kind == "imm8");
@@ -94,14 +94,6 @@ fn kernels(shape: &Shape) -> Vec<Kernel> {
         }
     }
     made
-}
-
-/// A comparison combines its result in one and the same way, whatever it compares: not every pair of the two is run.
-fn is_worth_running(opcode: &str) -> bool {
-    let combines = opcode.starts_with("set") && opcode.split('.').any(|word| matches!(word, "and" | "or" | "xor"));
-    !combines
-        || opcode.split('.').any(|word| matches!(word, "lt" | "neu"))
-        || opcode.contains(".eq.") && opcode.contains(".b")
 }
 
 /// Bits that a destination is recorded with.
