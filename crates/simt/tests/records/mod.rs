@@ -117,6 +117,9 @@ pub fn bytes(values: &Value, ty: &str) -> Vec<u8> {
     let each = |value: &Value| match ty {
         "f32" => (value.as_f64().expect("a number") as f32).to_le_bytes().to_vec(),
         "f64" => value.as_f64().expect("a number").to_le_bytes().to_vec(),
+        // Printed numbers are those of the buffer, so that nothing is rounded here.
+        "f16" => half::f16::from_f32(value.as_f64().expect("a number") as f32).to_le_bytes().to_vec(),
+        "bf16" => half::bf16::from_f32(value.as_f64().expect("a number") as f32).to_le_bytes().to_vec(),
         integer => {
             let bits: usize = integer[1..].parse().unwrap_or_else(|_| panic!("buffers of {ty} are not compared"));
             let low = value.as_i64().map_or_else(|| value.as_u64().expect("an integer"), |signed| signed as u64);
