@@ -7,6 +7,7 @@ use super::alu::{store32, store64};
 use super::block::Environment;
 use super::memory::{Lanes, Place, Span, addresses, low_bytes};
 use super::order::Strength;
+use super::rounds::SWAP_PASSES;
 use super::team::unit_warp;
 use super::warp::Warp;
 use crate::access::Passes;
@@ -192,7 +193,13 @@ impl Machine<'_> {
         match op.machine {
             // Equal addresses need no pass of their own, as in a store.
             MachineOp::CountLanes => memo.shared_store(bytes, mask, at),
-            _ => memo.shared_atomic(bytes, mask, at),
+            _ => {
+                let mut passes = memo.shared_atomic(bytes, mask, at);
+                if op.op == AtomicOp::Cas && op.target == Target::Shared {
+                    passes.wavefronts *= SWAP_PASSES;
+                }
+                passes
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! of the warp after the other, so that a lane of the second half stores too unless the first half has just changed its word. A
 //! minimum or maximum that would change nothing leaves without a store.
 //!
-//! An H200 counted that for one warp, two passes for each ATOMS.CAST.SPIN and half (`shared_float_rounds`,
+//! An H200 counted that for one warp, two passes for each ATOMS.CAST.SPIN and half, and one more each where the address is generic (`shared_float_rounds`,
 //! `shared_wide_rounds` and `shared_bank_rounds` in `tests/gpu`). It is not exact where warps come between each other's
 //! rounds, which is a matter of time, or where the atomic is in a loop behind which alone the lanes meet again: then those that
 //! were first go round that loop before the others go on.
@@ -15,11 +15,11 @@ use super::atomic::combine;
 use super::block::Environment;
 use super::memory::Lanes;
 use crate::access::{self, Passes};
-use crate::code::{AtomOp, AtomicOp};
+use crate::code::{AtomOp, AtomicOp, Target};
 use crate::masks::{filter, lanes};
 
-/// Passes of ATOMS.CAST.SPIN, for each half of a warp where words have 64 bits.
-const SPIN_PASSES: u32 = 2;
+/// Passes of a compare-and-swap for one of a store; of ATOMS.CAST.SPIN, for each half of a warp where words have 64 bits.
+pub(super) const SWAP_PASSES: u32 = 2;
 
 /// One word of each bank.
 const ALL_BANKS_BYTES: u32 = 32 * 4;
@@ -46,7 +46,12 @@ impl Machine<'_> {
     ) -> Passes {
         let mut words = [0; 32];
         lanes(mask).for_each(|lane| words[lane] = env.shared.load(at[lane], u32::from(op.bytes)));
-        let rounds = rounds(op, mask, at, words, operands);
+        let mut rounds = rounds(op, mask, at, words, operands);
+        if op.target == Target::Generic {
+            // The instruction that finds out that it is shared memory.
+            let halves = [0xffff, 0xffff_0000].into_iter().filter(|half| op.bytes == 8 && mask & half != 0).count();
+            rounds.swaps.wavefronts += halves.max(1) as u32;
+        }
         let counts = &mut self.counts[pc as usize];
         counts.load_wavefronts += u64::from(rounds.loads.wavefronts);
         counts.load_conflicts += u64::from(rounds.loads.conflicts);
@@ -76,7 +81,7 @@ fn rounds(op: AtomOp, mask: u32, at: &[u32; 32], words: Lanes, operands: &Lanes)
         }
         let mut stored = 0;
         for half in halves.into_iter().filter(|half| left & half != 0) {
-            sum.swaps.wavefronts += SPIN_PASSES;
+            sum.swaps.wavefronts += SWAP_PASSES;
             let first = |lane: usize| !lanes(left & half).any(|other| other < lane && bank(other) == bank(lane));
             let same = |lane: usize| now[lowest[lane]] == seen[lowest[lane]];
             let storing = filter(left & half, |lane| first(lane) && same(lane));

@@ -119,7 +119,9 @@ impl Facts {
         if unused && op.target == Target::Shared && self.counts_lanes(code, pc, inst, op) {
             return Some(MachineOp::CountLanes);
         }
-        if op.target == Target::Shared && takes_rounds(op) {
+        if (op.target == Target::Shared && takes_rounds(op))
+            || (op.target == Target::Generic && takes_rounds_if_shared(op))
+        {
             return Some(MachineOp::Rounds);
         }
         // What may be shared memory has no RED.
@@ -171,6 +173,13 @@ fn takes_rounds(op: AtomOp) -> bool {
         AtomicOp::AddF32 | AtomicOp::AddF16 | AtomicOp::AddBf16 => op.bytes == 4,
         _ => op.bytes == 8,
     }
+}
+
+/// The same by a generic address that leads to shared memory: additions of 64 bits it does at once.
+fn takes_rounds_if_shared(op: AtomOp) -> bool {
+    use AtomicOp::{MaxS, MaxU, MinS, MinU};
+    let floats = matches!(op.op, AtomicOp::AddF32 | AtomicOp::AddF16 | AtomicOp::AddBf16 | AtomicOp::AddF64);
+    takes_rounds(op) && (floats || matches!(op.op, MinS | MinU | MaxS | MaxU))
 }
 
 /// Whether `ptxas` combines the lanes of a warp that do this to one address.
@@ -270,7 +279,7 @@ mod tests {
             ("atom.shared.cas.b64 %rd4, [%r2], %rd3, %rd1;", Atom),
             ("atom.shared.add.f32 %f1, [%r2], %f2;", Rounds),
             ("atom.shared.add.noftz.f16x2 %r4, [%r2], %r1;", Rounds),
-            ("atom.add.f32 %f1, [%rd2], %f2;", Atom),
+            ("atom.add.f32 %f1, [%rd2], %f2;", Rounds),
             ("atom.shared.add.s32 %r4, [%r2], 1;", Atom),
             ("atom.shared.add.u32 %r4, [%r2], 1; st.global.u32 [%rd2], %r4;", Atom),
         ] {
