@@ -60,17 +60,25 @@ pub(crate) fn last_name(mangled: &str) -> String {
         return mangled.to_owned();
     }
     let bytes = mangled.as_bytes();
-    // The last <length><identifier> whose identifier ends the string.
-    (2..bytes.len())
-        .filter(|&at| bytes[at].is_ascii_digit() && !bytes[at - 1].is_ascii_digit())
-        .find_map(|at| {
-            let digits: String = mangled[at..].chars().take_while(char::is_ascii_digit).collect();
-            let start = at + digits.len();
-            let length: usize = digits.parse().ok()?;
-            let name = mangled.get(start..start + length)?;
-            (length > 0 && is_end(&mangled[start + length..])).then(|| name.to_owned())
-        })
-        .unwrap_or_else(|| mangled.to_owned())
+    // Of each <length><identifier>, the one that ends the string.
+    let mut at = 2;
+    while at < bytes.len() {
+        let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let start = at + digits;
+        // `S0_` and `T1_` stand for what was there before, `Li4E` for a number.
+        let counts =
+            !matches!(bytes[at - 1], b'S' | b'T') && !(bytes[at - 2] == b'L' && bytes[at - 1].is_ascii_lowercase());
+        let length = mangled[at..start].parse().ok().filter(|&length: &usize| length > 0 && counts);
+        match length.and_then(|length| Some((length, mangled.get(start..start.checked_add(length)?)?))) {
+            Some((length, name)) if is_end(&mangled[start + length..]) => return name.to_owned(),
+            Some((length, _)) => at = start + length,
+            None => at = start.max(at + 1),
+        }
+        while at < bytes.len() && !mangled.is_char_boundary(at) {
+            at += 1;
+        }
+    }
+    mangled.to_owned()
 }
 
 /// Whether nothing comes behind a name but the number that tells it from another one of its function: `_$_0`, `_1`.
@@ -285,6 +293,9 @@ mod tests {
     fn mangled_names_end_in_the_readers_name() {
         assert_eq!(last_name("_ZZ15unroll_shuffleIiEvPKT_PS0_jE4sums"), "sums");
         assert_eq!(last_name("_ZZ3fooE1a"), "a");
+        assert_eq!(last_name("_ZZ7reduce3E1s"), "s");
+        assert_eq!(last_name("_ZZ3fooILi7EEvvE1s"), "s");
+        assert_eq!(last_name("_ZZ7reduce3IPS0_EvT_E3buf"), "buf");
         assert_eq!(last_name("_ZN2ns5tableE"), "_ZN2ns5tableE");
         assert_eq!(last_name("smem"), "smem");
         assert_eq!(last_name("_ZZ10warp_queueE4base_$_0"), "base");

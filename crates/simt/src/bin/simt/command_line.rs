@@ -89,7 +89,7 @@ pub struct Request {
     #[arg(long, value_name = "lockstep|independent[:SEED]", default_value = "independent")]
     pub schedule: Schedule,
     /// Run once without a seed, then under independent:0 to independent:N-1, and report the first run that has a fault or
-    /// leaves other values in a buffer than the run without a seed
+    /// leaves other values in a buffer than the run without a seed; with --print, in one of the buffers printed
     #[arg(long, value_name = "N", value_parser = seeds, allow_hyphen_values = true,
         conflicts_with_all = ["schedule", "trace"])]
     pub seeds: Option<u64>,

@@ -61,10 +61,13 @@ pub fn run(request: &Request, kernel: &Kernel, asked: u64) -> Result<(Ran, Seeds
     Ok((unseeded, Seeds { asked, ran: asked, first: None }))
 }
 
-/// What a run left in every buffer, in the order of the arguments; nothing for scalars.
+/// What a run left in every buffer that counts, in the order of the arguments; nothing for the others and for scalars. Those
+/// that are printed are the results, and the others room to work in; if none is printed all count.
 fn buffers(request: &Request, ran: &Ran) -> Result<Vec<Vec<u8>>> {
+    let counts = |name: &str| request.print.is_empty() || request.print.iter().any(|print| print.name == name);
     let bytes = |(place, spec): (usize, &crate::spec::Spec)| match spec.kind {
         Kind::Scalar(_) => Ok(Vec::new()),
+        Kind::Buffer { .. } if !counts(&spec.name) => Ok(Vec::new()),
         Kind::Buffer { len, .. } => {
             ran.bytes(place, 0, usize::try_from(len).context("length")?.saturating_mul(spec.ty.bytes()))
         }
