@@ -54,7 +54,7 @@ const OUT_OF_BOUNDS: Explanation = Explanation {
 
 const MISALIGNED: Explanation = Explanation {
     blame: Blame::Kernel,
-    why: "an access of 2, 4, 8 or 16 bytes must start at a multiple of its size",
+    why: "an access of 2, 4, 8, 16 or 32 bytes must start at a multiple of its size",
     remedy: "start wide loads at an aligned element, and take the few elements before it one by one",
     meaning: "The address of a load or store is no multiple of its width. It comes up when a `float*` is cast to `float4*` \
         though it does not start on 16 bytes: a slice of an array, an odd offset. A GPU stops the kernel. Of a bulk prefetch \
