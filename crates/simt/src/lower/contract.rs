@@ -12,10 +12,10 @@ use std::ops::Range;
 
 use super::cfg;
 use super::live::{reads, writes};
-use crate::code::{Code, NONE, Op};
+use crate::code::{Code, Inst, NONE, Op, Reg};
 use crate::ops::{Alu, Row};
 
-type Register = (Row, crate::code::Reg);
+type Register = (Row, Reg);
 
 /// Where a product is needed: the sum, whether as its second operand, and whether negated on the way.
 #[derive(Debug, Clone, Copy)]
@@ -69,8 +69,8 @@ fn fuse(code: &mut Code, pc: usize, at: Use) {
     let minus_product = at.negated != (part == Part::Difference && at.second);
     let minus_other = part == Part::Difference && !at.second;
     let c = if at.second { sum.a } else { sum.b };
-    let op = Op::Alu(kind.fused(minus_product, minus_other));
-    code.insts[at.pc] = crate::code::Inst { op, a: product.a, b: product.b, c, ..sum };
+    let Some(alu) = fused(kind, minus_product, minus_other) else { return };
+    code.insts[at.pc] = Inst { op: Op::Alu(alu), a: product.a, b: product.b, c, ..sum };
 }
 
 impl Facts {
@@ -95,10 +95,10 @@ impl Facts {
             return None;
         }
         let mut uses = Vec::new();
-        self.follow(code, (kind.row(), inst.d), pc, kind, block, false, &mut uses)?;
+        self.follow(code, (row(kind), inst.d), pc, kind, block, false, &mut uses)?;
         let last = uses.iter().map(|at| at.pc).max()?;
         let kept = [inst.a, inst.b].into_iter().all(|reg| {
-            let written = self.written.get(&(kind.row(), reg));
+            let written = self.written.get(&(row(kind), reg));
             !written.is_some_and(|written| written.iter().any(|at| (pc..last).contains(at)))
         });
         kept.then_some(uses)
@@ -112,7 +112,7 @@ impl Facts {
         code: &Code,
         register: Register,
         pc: usize,
-        of: Kind,
+        of: Kind<'_>,
         block: &Range<usize>,
         negated: bool,
         uses: &mut Vec<Use>,
@@ -131,12 +131,12 @@ impl Facts {
                 Part::Sum | Part::Difference if found == of && inst.a != inst.b => {
                     uses.push(Use { pc: at, second: inst.b == register.1, negated });
                 }
-                Part::Copy | Part::Negation if inst.guard.predicate == NONE && found.row() == of.row() => {
+                Part::Copy | Part::Negation if inst.guard.predicate == NONE && row(found) == row(of) => {
                     if part == Part::Negation && found != of {
                         return None;
                     }
                     let negated = negated != (part == Part::Negation);
-                    self.follow(code, (of.row(), inst.d), at, of, block, negated, uses)?;
+                    self.follow(code, (row(of), inst.d), at, of, block, negated, uses)?;
                 }
                 _ => return None,
             }
@@ -155,93 +155,39 @@ enum Part {
     Copy,
 }
 
-/// Types that are fused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    F32,
-    FtzF32,
-    F64,
-    F16,
-    F16x2,
-    Bf16,
-    Bf16x2,
-}
+/// The type that a part is of, as its opcode ends: `ftz.f32`. A copy takes any of its width.
+type Kind<'a> = &'a str;
 
 /// The part that an instruction may play, if it leaves its rounding open.
-fn kind(code: &Code, pc: usize) -> Option<(Part, Kind)> {
-    let Op::Alu(alu) = code.insts[pc].op else {
-        return match code.insts[pc].op {
-            Op::Mov32 => Some((Part::Copy, Kind::F32)),
-            Op::Mov64 => Some((Part::Copy, Kind::F64)),
-            _ => None,
-        };
-    };
-    let found = match alu {
-        Alu::MulF32 => (Part::Product, Kind::F32),
-        Alu::MulFtzF32 => (Part::Product, Kind::FtzF32),
-        Alu::MulF64 => (Part::Product, Kind::F64),
-        Alu::MulF16 => (Part::Product, Kind::F16),
-        Alu::MulF16x2 => (Part::Product, Kind::F16x2),
-        Alu::MulBf16 => (Part::Product, Kind::Bf16),
-        Alu::MulBf16x2 => (Part::Product, Kind::Bf16x2),
-        Alu::AddF32 => (Part::Sum, Kind::F32),
-        Alu::AddFtzF32 => (Part::Sum, Kind::FtzF32),
-        Alu::AddF64 => (Part::Sum, Kind::F64),
-        Alu::AddF16 => (Part::Sum, Kind::F16),
-        Alu::AddF16x2 => (Part::Sum, Kind::F16x2),
-        Alu::AddBf16 => (Part::Sum, Kind::Bf16),
-        Alu::AddBf16x2 => (Part::Sum, Kind::Bf16x2),
-        Alu::SubF32 => (Part::Difference, Kind::F32),
-        Alu::SubFtzF32 => (Part::Difference, Kind::FtzF32),
-        Alu::SubF64 => (Part::Difference, Kind::F64),
-        Alu::SubF16 => (Part::Difference, Kind::F16),
-        Alu::SubF16x2 => (Part::Difference, Kind::F16x2),
-        Alu::SubBf16 => (Part::Difference, Kind::Bf16),
-        Alu::SubBf16x2 => (Part::Difference, Kind::Bf16x2),
-        Alu::NegF32 => (Part::Negation, Kind::F32),
-        Alu::NegFtzF32 => (Part::Negation, Kind::FtzF32),
-        Alu::NegF64 => (Part::Negation, Kind::F64),
+fn kind(code: &Code, pc: usize) -> Option<(Part, Kind<'_>)> {
+    match code.insts[pc].op {
+        Op::Mov32 => return Some((Part::Copy, "f32")),
+        Op::Mov64 => return Some((Part::Copy, "f64")),
+        Op::Alu(_) => {}
+        _ => return None,
+    }
+    let (verb, kind) = code.debug[pc].opcode.split_once('.')?;
+    let part = match verb {
+        "mul" => Part::Product,
+        "add" => Part::Sum,
+        "sub" => Part::Difference,
+        "neg" => Part::Negation,
         _ => return None,
     };
-    (!code.debug[pc].opcode.split('.').any(|word| word == "rn")).then_some(found)
+    fused(kind, false, true).map(|_| (part, kind))
 }
 
-impl Kind {
-    fn row(self) -> Row {
-        if self == Kind::F64 { Row::D } else { Row::W }
-    }
+fn row(kind: Kind<'_>) -> Row {
+    if kind == "f64" { Row::D } else { Row::W }
+}
 
-    /// The operation on the product's factors and the sum's other operand.
-    fn fused(self, minus_product: bool, minus_other: bool) -> Alu {
-        match (self, minus_product, minus_other) {
-            (Kind::F32, false, false) => Alu::FmaF32,
-            (Kind::F32, true, false) => Alu::AddMinusProductF32,
-            (Kind::F32, false, true) => Alu::ProductMinusF32,
-            (Kind::F32, true, true) => Alu::MinusProductMinusF32,
-            (Kind::FtzF32, false, false) => Alu::FmaFtzF32,
-            (Kind::FtzF32, true, false) => Alu::AddMinusProductFtzF32,
-            (Kind::FtzF32, false, true) => Alu::ProductMinusFtzF32,
-            (Kind::FtzF32, true, true) => Alu::MinusProductMinusFtzF32,
-            (Kind::F64, false, false) => Alu::FmaF64,
-            (Kind::F64, true, false) => Alu::AddMinusProductF64,
-            (Kind::F64, false, true) => Alu::ProductMinusF64,
-            (Kind::F64, true, true) => Alu::MinusProductMinusF64,
-            (Kind::F16, false, false) => Alu::FmaF16,
-            (Kind::F16, true, false) => Alu::AddMinusProductF16,
-            (Kind::F16, false, true) => Alu::ProductMinusF16,
-            (Kind::F16, true, true) => Alu::MinusProductMinusF16,
-            (Kind::F16x2, false, false) => Alu::FmaF16x2,
-            (Kind::F16x2, true, false) => Alu::AddMinusProductF16x2,
-            (Kind::F16x2, false, true) => Alu::ProductMinusF16x2,
-            (Kind::F16x2, true, true) => Alu::MinusProductMinusF16x2,
-            (Kind::Bf16, false, false) => Alu::FmaBf16,
-            (Kind::Bf16, true, false) => Alu::AddMinusProductBf16,
-            (Kind::Bf16, false, true) => Alu::ProductMinusBf16,
-            (Kind::Bf16, true, true) => Alu::MinusProductMinusBf16,
-            (Kind::Bf16x2, false, false) => Alu::FmaBf16x2,
-            (Kind::Bf16x2, true, false) => Alu::AddMinusProductBf16x2,
-            (Kind::Bf16x2, false, true) => Alu::ProductMinusBf16x2,
-            (Kind::Bf16x2, true, true) => Alu::MinusProductMinusBf16x2,
-        }
-    }
+/// The operation on the product's factors and the sum's other operand; `None` if the type is none that is fused.
+fn fused(kind: Kind<'_>, minus_product: bool, minus_other: bool) -> Option<Alu> {
+    let operation = match (minus_product, minus_other) {
+        (false, false) => "fma.rn",
+        (true, false) => "fused.-ab+c",
+        (false, true) => "fused.ab-c",
+        (true, true) => "fused.-ab-c",
+    };
+    Alu::from_opcode(&format!("{operation}.{kind}"))
 }
