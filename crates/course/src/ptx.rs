@@ -106,7 +106,7 @@ fn compile(nvrtc: &Nvrtc, kernel: &KernelSource) -> Result<String> {
     Ok(ptx)
 }
 
-/// Every kernel: the lessons', then the mistakes that their pages show and the exercises'.
+/// Every kernel: the lessons', then the asides and mistakes that their pages show and the exercises'.
 fn kernels(root: &Path) -> Result<Vec<KernelSource>> {
     let slugs = file_stems(&root.join("kernels"), "cu")?;
     let mut kernels: Vec<KernelSource> = slugs.iter().map(|slug| KernelSource::in_root(root, slug)).collect();
@@ -129,8 +129,8 @@ fn orphans(root: &Path) -> Result<Vec<String>> {
     Ok(sources.into_iter().filter(orphan).map(problem).collect())
 }
 
-/// Folders of chapters where a kernel lies beside its PTX: mistakes that pages show, and what belongs to exercises.
-const SIDE_FOLDERS: [&str; 4] = ["tests/mistakes", "exercises", "solutions", "wrong"];
+/// Folders of chapters where a kernel lies beside its PTX: asides and mistakes that pages show, and what belongs to exercises.
+const SIDE_FOLDERS: [&str; 5] = ["asides", "tests/mistakes", "exercises", "solutions", "wrong"];
 
 /// Those of them that are there.
 fn side_folders(root: &Path) -> Vec<PathBuf> {

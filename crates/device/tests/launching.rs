@@ -210,3 +210,63 @@ fn a_probe_opens_nothing_and_agrees_with_opening() {
         assert!(probe.devices.is_err(), "{error}");
     }
 }
+
+/// A kernel that a chapter's page shows beside its lesson.
+fn aside_source(chapter: &str, name: &str) -> KernelSource {
+    let folder = repository().join("chapters").join(chapter).join("asides");
+    let file = |extension: &str| folder.join(format!("{name}.{extension}"));
+    KernelSource { slug: name.to_owned(), cu: file("cu"), ptx: file("ptx") }
+}
+
+/// What it leaves in one launch whose blocks take `per_thread` elements a thread.
+fn aside(device: &Device, chapter: &str, name: &str, per_thread: u32, shared_bytes: u32, n: u32) -> Vec<i32> {
+    let module = device.load(&aside_source(chapter, name)).expect("the aside loads");
+    let input = device.upload("input", &values(n)).expect("room");
+    let blocks = n.div_ceil(BLOCK * per_thread);
+    let sums = device.alloc("sums", blocks as usize).expect("room");
+    let kernel = format!("{name}_i32");
+    let call = Call {
+        module: &module,
+        kernel: &kernel,
+        geometry: Geometry { shared_bytes, ..Geometry::linear(blocks, BLOCK) },
+        args: vec![Arg::Address(&input, 0), Arg::Address(&sums, 0), Arg::U32(n)],
+    };
+    assert_eq!(device.launch(&call).expect("it runs").faults, [], "{name}, {n} elements");
+    device.download(&sums).expect("the sums")
+}
+
+#[test]
+fn asides_of_the_pages_sum_their_slices() {
+    for device in devices() {
+        for (chapter, name, per_thread, shared_bytes) in
+            [("ch03-sequential", "dynamic_shared", 1, 4 * BLOCK), ("ch05-unroll", "tile", 2, 0)]
+        {
+            for n in [1, 31, BLOCK - 1, BLOCK, 2 * BLOCK + 1, 10_007] {
+                let slice = (BLOCK * per_thread) as usize;
+                let sum = |slice: &[i32]| slice.iter().fold(0, |sum: i32, x| sum.wrapping_add(*x));
+                let expected: Vec<i32> = values(n).chunks(slice).map(sum).collect();
+                assert_eq!(
+                    aside(&device, chapter, name, per_thread, shared_bytes, n),
+                    expected,
+                    "{name}, {n} elements"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn dynamic_shared_memory_that_nobody_asked_for_is_out_of_bounds() {
+    let device = sim();
+    let module = device.load(&aside_source("ch03-sequential", "dynamic_shared")).expect("the aside loads");
+    let input = device.upload("input", &values(BLOCK)).expect("room");
+    let sums = device.alloc::<i32>("sums", 1).expect("room");
+    let call = Call {
+        module: &module,
+        kernel: "dynamic_shared_i32",
+        geometry: Geometry::linear(1, BLOCK),
+        args: vec![Arg::Address(&input, 0), Arg::Address(&sums, 0), Arg::U32(BLOCK)],
+    };
+    let faults = device.launch(&call).expect("the simulator goes on").faults;
+    assert_eq!(faults.first().map(|fault| fault.code), Some(Code::OutOfBounds));
+}
