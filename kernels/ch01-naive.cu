@@ -63,6 +63,7 @@ __device__ void simple_global(T* data, T* out, unsigned int n) {
 // ANCHOR_END: simple_global
 
 // ANCHOR: entries
+// ANCHOR: entry
 // C names, so that a host program finds each instance by the name the reader sees. An array
 // of int is summed as unsigned int: the same 32 bits, and unsigned addition wraps where
 // that of int would be undefined.
@@ -70,6 +71,7 @@ extern "C" __global__ void interleaved_modulo_i32(
     const unsigned int* in, unsigned int* out, unsigned int n) {
     interleaved_modulo(in, out, n);
 }
+// ANCHOR_END: entry
 extern "C" __global__ void interleaved_modulo_f32(const float* in, float* out, unsigned int n) {
     interleaved_modulo(in, out, n);
 }
