@@ -282,7 +282,8 @@ pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord) -> Result<Repl
             replay.announced += 1;
             continue;
         }
-        let on_gpu = Value::from_bits(ty, &case.result).map(|result| verify(result, &reference, run.plan.depth(), ty));
+        let on_gpu =
+            Value::from_bits(ty, &case.result).map(|result| verify(result, &reference, run.plan.rounding(), ty));
         let both_right = run.verdict.right && on_gpu.is_some_and(|verdict| verdict.right);
         if variant.unordered && launches == case.launches && run.expected.bits() == case.expected && both_right {
             replay.unordered += 1;

@@ -1,5 +1,6 @@
 //! The launches that take n elements to one value, as plain data that tests can inspect and `--plan` prints.
 
+use crate::bound::Rounding;
 use crate::chapter::entry_name;
 use crate::element::Type;
 use crate::error::{Error, Result};
@@ -82,6 +83,8 @@ pub struct Pass {
     pub elements: u64,
     /// Additions on the longest path from what it reads to what it writes.
     pub depth: u64,
+    /// Atomic additions by which it brings its blocks' sums together in global memory.
+    pub atomics: u64,
     /// Its arguments, in order.
     pub args: Vec<Slot>,
     /// Whether all its blocks must be resident together, so that they can wait for each other.
@@ -104,6 +107,7 @@ impl Pass {
             block,
             elements,
             depth,
+            atomics: 0,
             args,
             cooperative: false,
             waits: false,
@@ -175,6 +179,11 @@ impl Plan {
     /// Additions on the longest path from an element to the result, over all passes.
     pub fn depth(&self) -> u64 {
         self.passes.iter().map(|pass| pass.depth).sum()
+    }
+
+    /// What all passes together do to a sum.
+    pub fn rounding(&self) -> Rounding {
+        Rounding { additions: self.depth(), atomics: self.passes.iter().map(|pass| pass.atomics).sum() }
     }
 
     /// Values that the passes write, all of them together.

@@ -236,7 +236,7 @@ impl<'c> Session<'c> {
         let (result, reports) = self.launch_all(job, &plan, values)?;
         let mut report = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
         reports.into_iter().for_each(|launch| merge(&mut report, launch));
-        let verdict = verify(result, job.reference, plan.depth(), T::TYPE);
+        let verdict = verify(result, job.reference, plan.rounding(), T::TYPE);
         Ok(Run {
             variant: job.variant,
             ty: T::TYPE,
