@@ -147,6 +147,6 @@ fn a_sweep_chooses_its_geometries_itself() -> Result<()> {
         refuses(&[&["--sweep"], &option[..]].concat(), &["--sweep", option[0]])?;
     }
     refuses(&["--sweep", "--n", "0"], &["--n 0", "no geometry"])?;
-    refuses(&["--sweep", "--n", "2^31"], &["2^31 - 1"])?;
+    refuses(&["--sweep", "--n", "2^31"], &["at most 2,147,483,647"])?;
     refuses(&["--sweep", "--record", "x.json"], &["--record is for a GPU"])
 }

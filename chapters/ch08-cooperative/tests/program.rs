@@ -138,7 +138,7 @@ fn the_plan_of_the_champion_is_one_launch_at_every_size() -> Result<()> {
         let passes = value["plans"][0]["passes"].as_array().context("passes")?;
         assert_eq!((passes.len(), &passes[0]["overlaps"]), (1, &Value::Bool(true)), "{value:#}");
     }
-    refuses(&["--plan", "--variant", "single_pass", "--n", "2^31"], &["2^31 - 1"])
+    refuses(&["--plan", "--variant", "single_pass", "--n", "2^31"], &["at most 2,147,483,647"])
 }
 
 #[test]
