@@ -63,8 +63,7 @@ fn stdout(output: &Output) -> String {
 #[test]
 fn bad_usage_is_status_2() {
     let checkout = Checkout::new();
-    for args in [&["frobnicate"][..], &[], &["book", "--port", "80"], &["gate", "--only", "nothing"], &["doctor", "x"]]
-    {
+    for args in [&["frobnicate"][..], &[], &["exercise", "--port", "80"], &["doctor", "x"]] {
         assert_eq!(checkout.course(args).status.code(), Some(2), "{args:?}");
     }
 }
@@ -203,26 +202,4 @@ fn ptx_without_kernels_or_compiler_is_an_error() {
     let output = checkout.course(&["ptx"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("found no kernels/*.cu"), "{}", stderr(&output));
-}
-
-#[test]
-fn a_gate_that_finds_nothing_fails() {
-    let checkout = Checkout::new();
-    let only = ["gate", "--only", "rust-files", "--only", "includes", "--only", "links"];
-    let output = checkout.course(&only);
-    assert_eq!(output.status.code(), Some(1));
-    let said = stdout(&output);
-    for line in ["rust-files     FAIL", "includes       FAIL", "links          FAIL"] {
-        assert!(said.contains(line), "{said}");
-    }
-    assert!(stderr(&output).contains("3 checks failed"), "{}", stderr(&output));
-}
-
-#[test]
-fn serving_on_a_busy_port_says_so() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port().to_string();
-    let output = Checkout::new().course(&["book", "--serve", "--port", &port]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains(&format!("port {port} is busy")), "{}", stderr(&output));
 }

@@ -12,9 +12,9 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::book::site::{self, Answer, Request};
-use crate::chromium;
-use crate::findings::Findings;
-use crate::workspace;
+use course::chromium;
+use course::findings::Findings;
+use course::workspace;
 
 const PROBE: &str = include_str!("probe.js");
 const SHEET: &str = include_str!("sheet.js");

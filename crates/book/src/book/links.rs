@@ -12,8 +12,8 @@ use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use regex::Regex;
 
-use crate::findings::Findings;
-use crate::workspace;
+use course::findings::Findings;
+use course::workspace;
 
 use super::site::decode;
 

@@ -10,8 +10,8 @@ use mdbook_driver::config::Config;
 use regex::Regex;
 
 use crate::book::BUILD_DIR;
-use crate::findings::Findings;
-use crate::workspace;
+use course::findings::Findings;
+use course::workspace;
 
 /// Longest Rust file, in lines.
 const LINES_MAX: usize = 600;
@@ -83,7 +83,7 @@ pub fn slugs(root: &Path, lessons: &[&str], more_kernels: &[&str]) -> Result<Fin
             findings.problems.push(format!("{}: missing: every lesson has one", missing.replace("{}", slug)));
         }
         if !lessons.contains(&slug.as_str()) {
-            findings.problems.push(format!("{slug}: not in the list of lessons, crates/course/src/lessons.rs"));
+            findings.problems.push(format!("{slug}: not in the list of lessons, crates/course/Cargo.toml"));
         }
     }
     Ok(findings)

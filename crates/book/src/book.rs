@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use mdbook_driver::MDBook;
 
-use crate::workspace;
+use course::workspace;
 
 pub mod complaints;
 pub mod includes;

@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 use anyhow::{Context, Result};
 use regex::Regex;
 
-use crate::findings::Findings;
-use crate::workspace;
+use course::findings::Findings;
+use course::workspace;
 
 /// A mark: an escaping backslash (then it is text), its verb, and the rest.
 static MARK: LazyLock<Regex> = LazyLock::new(|| {

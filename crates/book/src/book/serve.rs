@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 
 use super::{BUILD_DIR, build, includes, site};
-use crate::workspace;
+use course::workspace;
 
 /// How often sources are looked at. Polling works everywhere, shared folders of virtual machines included.
 const POLL: Duration = Duration::from_millis(500);

@@ -10,9 +10,11 @@ use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 
 use crate::book::{BUILD_DIR, includes, links};
-use crate::ensure::Mode;
-use crate::lessons::lessons;
-use crate::{bless, book, chromium, exercise, ptx, workspace};
+use course::ensure::Mode;
+use course::lessons::lessons;
+use course::{bless, chromium, exercise, ptx, workspace};
+
+use crate::book;
 
 mod fuzz;
 mod layout;
@@ -123,16 +125,19 @@ fn wasm(scene: &Scene) -> Result<Verdict> {
     cargo(scene, &["check", "--quiet", "-p", "simt", "--no-default-features", "--lib", "--target", TARGET])
 }
 
+/// The slugs of the list of lessons.
+fn listed() -> Vec<&'static str> {
+    lessons().iter().map(|lesson| lesson.slug).collect()
+}
+
 fn slugs(scene: &Scene) -> Result<Verdict> {
-    let lessons = lessons().map(|lesson| lesson.slug);
-    let variants = crate::lessons::lessons().into_iter().flat_map(|lesson| lesson.variants);
+    let variants = lessons().into_iter().flat_map(|lesson| lesson.variants);
     let more_kernels: Vec<&str> = variants.filter_map(|variant| variant.kernels).collect();
-    layout::slugs(&scene.root, &lessons, &more_kernels)?.verdict().map(Verdict::Pass)
+    layout::slugs(&scene.root, &listed(), &more_kernels)?.verdict().map(Verdict::Pass)
 }
 
 fn exercises(scene: &Scene) -> Result<Verdict> {
-    let lessons = lessons().map(|lesson| lesson.slug);
-    exercise::check(&scene.root, &lessons)?.verdict().map(Verdict::Pass)
+    exercise::check(&scene.root, &listed())?.verdict().map(Verdict::Pass)
 }
 
 /// Recompiles where the pinned compiler is installed; else the stamps must do, except in CI.
