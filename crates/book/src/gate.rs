@@ -16,6 +16,7 @@ use course::{bless, chromium, exercise, ptx, workspace};
 
 use crate::book;
 
+mod dependencies;
 mod fuzz;
 mod layout;
 mod pages;
@@ -48,13 +49,16 @@ struct Check {
     run: fn(&Scene) -> Result<Verdict>,
 }
 
-const CHECKS: [Check; 17] = [
+const CHECKS: [Check; 20] = [
     Check { name: "format", run: |scene| cargo(scene, &["fmt", "--all", "--check"]) },
     Check {
         name: "clippy",
         run: |scene| cargo(scene, &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     },
     Check { name: "wasm", run: wasm },
+    Check { name: "rust-version", run: rust_version },
+    Check { name: "licences", run: |scene| dependencies::licences(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "advisories", run: |scene| dependencies::advisories(&scene.root) },
     Check { name: "fuzz", run: |scene| fuzz::check(&scene.root) },
     Check { name: "rust-files", run: |scene| layout::rust_files(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "slugs", run: slugs },
@@ -123,6 +127,27 @@ fn wasm(scene: &Scene) -> Result<Verdict> {
         return Ok(Verdict::Skip(format!("no {TARGET} on this machine: `rustup target add {TARGET}`")));
     }
     cargo(scene, &["check", "--quiet", "-p", "simt", "--no-default-features", "--lib", "--target", TARGET])
+}
+
+/// The oldest Rust that the workspace declares is what CI builds with, and what readers are told.
+fn rust_version(scene: &Scene) -> Result<Verdict> {
+    let declared = env!("CARGO_PKG_RUST_VERSION");
+    let setup = "book/src/setup.md";
+    let told = format!("Rust ({declared} or newer)");
+    if !std::fs::read_to_string(scene.root.join(setup))
+        .with_context(|| format!("cannot read `{setup}`"))?
+        .contains(&told)
+    {
+        bail!("{setup}: does not say `{told}`, which is what Cargo.toml declares");
+    }
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("--version").output().context("cannot run rustc")?;
+    let here = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    match (here.starts_with(&format!("rustc {declared}.")), scene.is_ci) {
+        (true, _) => Ok(Verdict::Pass(here)),
+        (false, true) => bail!("CI builds with {here}, and Cargo.toml declares Rust {declared}: nothing proves that"),
+        (false, false) => Ok(Verdict::Skip(format!("this is {here}; CI builds with {declared}"))),
+    }
 }
 
 /// The slugs of the list of lessons.

@@ -28,7 +28,7 @@ fn driver_folder() -> Option<&'static Path> {
     let build = || {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fake_driver");
         std::fs::create_dir_all(&folder).expect("a folder below the target folder");
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fake_driver/libcuda.rs");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device/fake_driver/libcuda.rs");
         // Made aside and moved into place, in case two runs of the tests meet.
         let made = folder.join(format!("made_by_{}.so", std::process::id()));
         let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
@@ -56,7 +56,7 @@ fn driver_folder() -> Option<&'static Path> {
 fn told(failures: &str, nvrtc: bool) -> Option<String> {
     let folder = driver_folder()?;
     let output = Command::new(std::env::current_exe().expect("this program"))
-        .args(["child", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .args(["fake_driver::child", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
         .env("LD_LIBRARY_PATH", folder)
         .env("FAKE_CUDA", failures)
         .env("FAKE_NVRTC", if nvrtc { "1" } else { "" })
