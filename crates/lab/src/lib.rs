@@ -34,6 +34,7 @@ pub mod reference;
 mod seeds;
 pub mod session;
 pub mod show;
+mod smaller;
 #[cfg(feature = "bench")]
 pub mod speed;
 pub mod status;

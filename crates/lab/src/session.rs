@@ -20,7 +20,8 @@ use crate::{Chapter, Variant, memory};
 
 /// The source tree that this program was built from: where kernels are when the current directory has none.
 pub fn built_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join("..")
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crates.ancestors().nth(2).unwrap_or(crates).to_path_buf()
 }
 
 /// A device with a chapter's kernels on it.

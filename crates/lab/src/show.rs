@@ -144,7 +144,7 @@ fn result_text(run: &Run) -> String {
         return if verdict.right {
             format!("{result}, exact")
         } else {
-            format!("{result}, expected {expected}: wrong")
+            format!("{result}, expected {expected}: wrong, off by {}", grouped(verdict.abs_error as u64))
         };
     }
     let (error, bound) = (three_digits(verdict.abs_error), three_digits(verdict.error_bound));

@@ -54,8 +54,15 @@ pub fn rust_files(root: &Path) -> Result<Findings> {
 }
 
 /// Where a lesson's slug must appear, as a path with the slug in braces.
-const SLUG_PLACES: [&str; 5] =
-    ["kernels/{}.cu", "kernels/ptx/{}.ptx", "chapters/{}/Cargo.toml", "book/src/{}.md", "book/src/generated/{}"];
+const SLUG_PLACES: [&str; 7] = [
+    "kernels/{}.cu",
+    "kernels/ptx/{}.ptx",
+    "chapters/{}/Cargo.toml",
+    "chapters/{}/tests/lesson/main.rs",
+    "chapters/{}/exercises.toml",
+    "book/src/{}.md",
+    "book/src/generated/{}",
+];
 
 /// One slug names the same lesson everywhere; a slug that is found in one place must be in all. `more_kernels` are files of
 /// kernels that a lesson has beside its own.
@@ -199,13 +206,15 @@ mod tests {
             ("kernels/ch01-a.cu", ""),
             ("kernels/ptx/ch01-a.ptx", ""),
             ("chapters/ch01-a/Cargo.toml", ""),
+            ("chapters/ch01-a/tests/lesson/main.rs", ""),
+            ("chapters/ch01-a/exercises.toml", ""),
             ("book/src/ch01-a.md", ""),
             ("book/src/generated/ch01-a/facts.md", ""),
         ];
         assert_eq!(slugs(tree(&whole).path(), &["ch01-a"], &[]).unwrap().problems, Vec::<String>::new());
 
         let mut broken = whole.to_vec();
-        broken[3].0 = "book/src/ch01-b.md";
+        broken[5].0 = "book/src/ch01-b.md";
         let problems = slugs(tree(&broken).path(), &["ch01-a"], &["ch01-more"]).unwrap().problems;
         assert!(problems.contains(&"kernels/ch01-more.cu: missing: a variant names it".to_owned()), "{problems:?}");
         assert!(problems.contains(&"book/src/ch01-a.md: missing: every lesson has one".to_owned()), "{problems:?}");

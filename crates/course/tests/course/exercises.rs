@@ -87,7 +87,9 @@ fn the_first_call_makes_a_copy_and_judges_the_starter() {
     let checkout = Checkout::new();
     let (status, said) = checkout.course(&["exercise", "four-loads"]);
     assert_eq!(status, 1, "{said}");
-    assert_eq!(checkout.read(COPY), checkout.read(&format!("{CHAPTER}/exercises/four-loads.cu")));
+    let (copy, starter) = (checkout.read(COPY), checkout.read(&format!("{CHAPTER}/exercises/four-loads.cu")));
+    assert!(starter.contains("// ANCHOR") && !copy.contains("ANCHOR"), "the book's marks are not for readers: {copy}");
+    assert_eq!(copy.lines().count(), starter.lines().count());
     for what in
         ["Your copy is my/four-loads.cu", "fails first at n = 33, 32 threads a block, i32", "element 32 is missing"]
     {
@@ -101,7 +103,9 @@ fn the_first_call_makes_a_copy_and_judges_the_starter() {
 fn a_solution_is_solved_and_stays_solved() {
     let checkout = Checkout::new();
     checkout.hand_in("wrong/four-loads-one-guard");
-    assert_eq!(checkout.course(&["exercise", "ch04"]).0, 1);
+    for chapter in ["ch04-first-add", "ch04", "4"] {
+        assert_eq!(checkout.course(&["exercise", chapter]).0, 1);
+    }
     checkout.hand_in("solutions/four-loads");
     let (status, said) = checkout.course(&["exercise", "four-loads"]);
     assert_eq!(status, 0, "{said}");
@@ -110,7 +114,7 @@ fn a_solution_is_solved_and_stays_solved() {
     assert_eq!(checkout.course(&["exercise", "four-loads"]).0, 1);
     let (status, progress) = checkout.course(&["progress"]);
     assert_eq!(status, 0);
-    assert!(progress.contains("solved             3    0 of 3"), "{progress}");
+    assert!(progress.contains("solved             5    0 of 3"), "{progress}");
     assert!(progress.contains("1 of 1 solved"), "{progress}");
 }
 
@@ -181,7 +185,8 @@ fn hints_come_one_by_one() {
 #[test]
 fn reset_never_loses_work() {
     let checkout = Checkout::new();
-    let starter = checkout.read(&format!("{CHAPTER}/exercises/four-loads.cu"));
+    checkout.course(&["exercise", "four-loads"]);
+    let starter = checkout.read(COPY);
     for (text, kept) in [("// mine\n", "my/four-loads.1.cu"), ("// mine too\n", "my/four-loads.2.cu")] {
         checkout.write(COPY, text);
         let (status, said) = checkout.course(&["reset", "four-loads"]);
@@ -229,6 +234,34 @@ fn what_the_compiler_says_has_file_and_line() {
     let (status, said) = checkout.course(&["exercise", "four-loads"]);
     assert_eq!(status, 1);
     assert!(said.contains("there is no kernel four_loads_f32 (but four_loads_i32 and five_loads_f32)"), "{said}");
+
+    checkout.write(COPY, "\n");
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    assert!(said.contains("there is no kernel four_loads_i32: keep"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn printf_and_warnings_are_shown_and_a_header_of_the_host_is_explained() {
+    let checkout = Checkout::new();
+    if !checkout.has_compiler() {
+        return;
+    }
+    let wrong = checkout.read(&format!("{CHAPTER}/wrong/four-loads-one-guard.cu"));
+    let call = "    four_loads(in, out, n);";
+    let talks = format!("    int unused;\n    if (threadIdx.x == 3) printf(\"n is %u\\n\", n);\n{call}");
+    let talks = wrong.replacen(call, &talks, 1);
+    checkout.write(COPY, &talks);
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    for what in ["the compiler warns:", "\"unused\" was declared but never referenced", "printf in this case:\nn is "] {
+        assert!(said.contains(what), "{what}: {said}");
+    }
+    checkout.write(COPY, &format!("#include <cstdio>\n{talks}"));
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    assert!(said.contains("`printf` needs none: leave the #include out"), "{said}");
 }
 
 #[cfg(unix)]
