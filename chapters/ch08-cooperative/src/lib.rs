@@ -64,6 +64,7 @@ pub const CHAPTER: Chapter = Chapter {
                 default: 2,
             }),
             plan: Some(plans::single_pass),
+            overlaps: true,
             ..REDUX
         },
     ],

@@ -187,6 +187,6 @@ pub fn launch(ask: &Ask, shape: Shape) -> Plan {
     let kernel = ask.entry("single_pass", &format!("t{block}u{unroll}"));
     // Integers do not: their last block finds the others' sum in the word.
     let waits = ask.ty != Type::I32 && grid > 1;
-    let pass = Pass { overlaps: true, waits, ..Pass::new(kernel, grid, block, ask.n, depth, args) };
+    let pass = Pass { overlaps: ask.wish.overlap, waits, ..Pass::new(kernel, grid, block, ask.n, depth, args) };
     Plan { passes: vec![pass], sums: vec![1], state_words: 2 * u64::from(grid) + 2 }
 }

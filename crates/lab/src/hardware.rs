@@ -109,7 +109,7 @@ impl GpuCase {
         // A plan of its own may choose a block that it takes from nobody else.
         let block = Some(self.block).filter(|_| variant.plan.is_none());
         let grid = self.grid.filter(|&grid| grid > 0);
-        Wish { op, block, grid, factor: self.factor }
+        Wish { op, block, grid, factor: self.factor, overlap: false }
     }
 }
 

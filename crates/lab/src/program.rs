@@ -12,7 +12,7 @@ use crate::element::{Array, Type};
 use crate::error::{Error, Result};
 use crate::input::{self, SEED, Source};
 use crate::op::Op;
-use crate::plan::{N_MAX, Plan};
+use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
@@ -81,7 +81,7 @@ pub(crate) fn execute(
         Some(path) => Some(input::open(path, args.ty, &chapter.types(), args.n)?),
         None => None,
     };
-    refuse_n(args.n)?;
+    refuse_n(args.n, &variants)?;
     let ty = input.as_ref().map(|(_, ty, _)| *ty).or(args.ty).unwrap_or(Type::I32);
     let (able, left_out) = args.able(&variants, ty)?;
     let options = SimOptions {
@@ -196,7 +196,6 @@ fn run_sweep(
 
 /// The launches of each variant, after making sure that they can be made as asked for, and fit in memory.
 fn plans(session: &Session<'_>, args: &Args, variants: &[&'static Variant], ty: Type, n: u64) -> Result<Vec<Plan>> {
-    refuse_n(Some(n))?;
     let plan = |variant: &&'static Variant| {
         let plan = session.plan(variant, ty, n, args.wish())?;
         if !args.plan {
@@ -207,11 +206,11 @@ fn plans(session: &Session<'_>, args: &Args, variants: &[&'static Variant], ty: 
     variants.iter().map(plan).collect()
 }
 
-fn refuse_n(n: Option<u64>) -> Result<()> {
-    match n.filter(|&n| n > N_MAX) {
-        Some(n) => {
-            Err(Error::Usage(format!("--n {}: a run has at most 2^31 - 1 = {} elements", grouped(n), grouped(N_MAX))))
-        }
+/// Refuses what none of the variants could take, before an input of that size is made.
+fn refuse_n(n: Option<u64>, variants: &[&'static Variant]) -> Result<()> {
+    let n_max = variants.iter().map(|variant| variant.n_max).max().unwrap_or(0);
+    match n.filter(|&n| n > n_max) {
+        Some(n) => Err(Error::Usage(format!("--n {}: a run has at most {} elements", grouped(n), grouped(n_max)))),
         None => Ok(()),
     }
 }

@@ -318,6 +318,7 @@ impl<'c> Session<'c> {
             Slot::Sums(i) => Arg::Address(&arrays.sums[i], 0),
             Slot::State => Arg::Address(&arrays.state, 0),
             Slot::Elements => Arg::U32(pass.elements as u32),
+            Slot::Elements64 => Arg::U64(pass.elements),
             Slot::Number(number) => Arg::U32(number),
         };
         let call = |pass: &'a Pass| Call {

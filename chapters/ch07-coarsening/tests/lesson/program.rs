@@ -105,6 +105,6 @@ fn a_sweep_chooses_its_geometries_itself() {
         PROGRAM.refuses(&[&["--sweep"], &option[..]].concat(), &["--sweep", option[0]]);
     }
     PROGRAM.refuses(&["--sweep", "--n", "0"], &["--n 0", "no geometry"]);
-    PROGRAM.refuses(&["--sweep", "--n", "2^31"], &["2^31 - 1"]);
+    PROGRAM.refuses(&["--sweep", "--n", "2^31"], &["at most 2,147,483,647"]);
     PROGRAM.refuses(&["--sweep", "--record", "x.json"], &["--record is for a GPU"]);
 }

@@ -201,7 +201,7 @@ proptest! {
         let (b, u) = plans::INSTANCES.into_iter().find(named).expect("an instance");
         prop_assert_eq!(b, pass.block);
         prop_assert!(block.is_none_or(|wish| wish == b) && factor.is_none_or(|wish| wish == u), "{} {:?}", pass.kernel, ask.wish);
-        prop_assert!(pass.overlaps && (1..=65_535).contains(&pass.grid));
+        prop_assert!(!pass.overlaps && (1..=65_535).contains(&pass.grid));
         // The loops count vectors in 32 bits and look a whole grid of tiles ahead.
         let vectors = n.div_ceil(16 / ty.bytes());
         prop_assert!(vectors + 2 * u64::from(pass.grid) * u64::from(b * u) <= u64::from(u32::MAX));

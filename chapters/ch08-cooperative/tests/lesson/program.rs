@@ -99,7 +99,6 @@ fn the_plan_says_what_is_launched() {
             "1. grid_sync_i32: 1,000,003 elements by 489 blocks of 256 threads, cooperative",
             "1. last_block_i32: 1,000,003 elements by 489 blocks of 256 threads",
             "1. single_pass_t",
-            "may start before the launch before it has ended",
             "1. cluster_i32: 1,000,003 elements by 128 blocks of 256 threads, clusters of 8",
             "2. cluster_i32: 16 elements by 8 blocks of 256 threads, clusters of 8",
         ],
@@ -109,11 +108,13 @@ fn the_plan_says_what_is_launched() {
 #[test]
 fn the_plan_of_the_champion_is_one_launch_at_every_size() -> Result<()> {
     for n in ["1", "4097", "2^20"] {
-        let value = PROGRAM.json(&["--plan", "--variant", "single_pass", "--n", n]);
+        let value = PROGRAM.json(&["--plan", "--variant", "single_pass", "--overlap", "--n", n]);
         let passes = value["plans"][0]["passes"].as_array().context("passes")?;
         assert_eq!((passes.len(), &passes[0]["overlaps"]), (1, &Value::Bool(true)), "{value:#}");
     }
-    PROGRAM.refuses(&["--plan", "--variant", "single_pass", "--n", "2^31"], &["2^31 - 1"]);
+    let overlap = ["--plan", "--variant", "single_pass", "--overlap", "--n", "1000"];
+    PROGRAM.says(&overlap, &["may start before the launch before it has ended"]);
+    PROGRAM.refuses(&["--plan", "--variant", "single_pass", "--n", "2^31"], &["at most 2,147,483,647"]);
     Ok(())
 }
 

@@ -156,7 +156,7 @@ pub fn anything(chapter: &Chapter, n: usize, choice: u64, offset: usize) -> Resu
     let factor = variant.factors.map(|factors| factors.values[pick(factors.values.len())]);
     let grid = 1 + pick(12) as u32;
     let session = simulator(chapter, OPTIONS.schedule, Checks::ALL)?;
-    let wish = taken(&session, variant, ty, n as u64, Wish { op, block, grid: Some(grid), factor })?;
+    let wish = taken(&session, variant, ty, n as u64, Wish { op, block, grid: Some(grid), factor, ..Wish::default() })?;
     run_wish(&session, variant, wish, &random(ty, n, n as u64), offset)
 }
 
