@@ -126,7 +126,7 @@ fn run(
     (ty, n): (Type, u64),
 ) -> Result<Output> {
     let variants: Vec<&'static Variant> =
-        variants.iter().copied().filter(|variant| session.lacks(variant).is_none()).collect();
+        variants.iter().copied().filter(|variant| session.unsupported(variant).is_none()).collect();
     let plans = plans(session, args, &variants, ty, n)?;
     if args.plan {
         return Ok(Output { text: show::plans(session, (&variants, left_out), &plans, args.json), status: 0 });

@@ -39,7 +39,7 @@ pub struct Answer {
     pub verdict: Verdict,
     /// Counts of all launches together.
     pub counters: Counters,
-    /// The same per source line.
+    /// What each source line counted.
     pub lines: Vec<LineCounters>,
     /// What the last launch printed.
     pub printed: String,
