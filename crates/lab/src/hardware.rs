@@ -132,7 +132,7 @@ pub fn ragged_sizes(block: u64) -> Vec<u64> {
 pub fn record(session: &Session<'_>, command: String, file: &Path) -> Result<GpuRecord> {
     let mut cases = Vec::new();
     for ty in session.chapter.types() {
-        for variant in session.chapter.variants_for(ty).filter(|variant| session.lacks(variant).is_none()) {
+        for variant in session.chapter.variants_for(ty).filter(|variant| session.unsupported(variant).is_none()) {
             for (wish, n) in asked(variant) {
                 let input = random(ty, n as usize, SEED);
                 let reference = reference_of(wish.op, &input);

@@ -34,6 +34,9 @@ pub mod reference;
 mod seeds;
 pub mod session;
 pub mod show;
+mod smaller;
+#[cfg(feature = "bench")]
+pub mod speed;
 pub mod status;
 pub mod sweep;
 pub mod text;

@@ -134,15 +134,25 @@ fn mistake_facts(run: &Run) -> Vec<Fact> {
     facts.into_iter().map(|(name, value)| (format!("mistake-{}-{name}", run.variant.name), value)).collect()
 }
 
+/// Where the chapter's mistake of that name is.
+pub fn mistake_source(chapter: &Chapter, name: &str, root: &Path) -> KernelSource {
+    let folder = mistakes_folder(chapter, root);
+    let file = |extension: &str| folder.join(format!("{name}.{extension}"));
+    KernelSource { slug: name.to_owned(), cu: file("cu"), ptx: file("ptx") }
+}
+
+/// The folder of a chapter that holds the mistakes of its page, each a `.cu` with its PTX.
+pub(crate) fn mistakes_folder(chapter: &Chapter, root: &Path) -> PathBuf {
+    root.join("chapters").join(chapter.slug).join("tests").join("mistakes")
+}
+
 /// Runs a wrong kernel of the page over one full block of i32, for the first operation that it has.
 ///
 /// # Errors
 /// A kernel that does not compile or run at all.
 pub fn run_mistake(chapter: &Chapter, mistake: &'static Mistake, root: &Path) -> Result<Run> {
     let variant = &mistake.variant;
-    let folder = root.join("chapters").join(chapter.slug).join("tests").join("mistakes");
-    let file = |extension: &str| folder.join(format!("{}.{extension}", variant.name));
-    let source = KernelSource { slug: variant.name.to_owned(), cu: file("cu"), ptx: file("ptx") };
+    let source = mistake_source(chapter, variant.name, root);
     let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
     let block = variant.blocks.default;
     run_random(&session, variant, (variant.elements_per_block)(block), variant.offset)

@@ -19,7 +19,7 @@ use crate::session::{Job, Run, Session};
 use crate::show::Shown;
 use crate::sweep::{self, Numbers, Sweep};
 use crate::text::grouped;
-use crate::{Chapter, Variant, chart, hardware, json, record, seeds, show};
+use crate::{Chapter, Variant, chart, hardware, json, record, seeds, show, smaller};
 
 /// Elements of a run on a GPU when the reader gives none: 64 MiB of i32, more than any L2.
 const GPU_N: u64 = 1 << 24;
@@ -126,7 +126,7 @@ fn run(
     (ty, n): (Type, u64),
 ) -> Result<Output> {
     let variants: Vec<&'static Variant> =
-        variants.iter().copied().filter(|variant| session.lacks(variant).is_none()).collect();
+        variants.iter().copied().filter(|variant| session.unsupported(variant).is_none()).collect();
     let plans = plans(session, args, &variants, ty, n)?;
     if args.plan {
         return Ok(Output { text: show::plans(session, (&variants, left_out), &plans, args.json), status: 0 });
@@ -153,8 +153,14 @@ fn run(
     let chart = draw(session, args, &runs)?;
     let shown = Shown { session, input: words, runs: &runs, left_out, notes: &notes, chart: chart.as_deref() };
     let status = u8::from(shown.statuses().iter().any(|status| status.fails()));
-    let text =
-        if args.json { format!("{:#}\n", json::object(session, seed, &runs, left_out)) } else { shown.text()? };
+    if args.json {
+        return Ok(Output { text: format!("{:#}\n", json::object(session, seed, &runs, left_out)), status });
+    }
+    let mut text = shown.text()?;
+    if let Some(seed) = seed {
+        let judged: Vec<_> = runs.iter().zip(shown.statuses()).collect();
+        text.push_str(&smaller::text(session, &judged, seed)?);
+    }
     Ok(Output { text, status })
 }
 

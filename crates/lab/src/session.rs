@@ -20,7 +20,8 @@ use crate::{Chapter, Variant, memory};
 
 /// The source tree that this program was built from: where kernels are when the current directory has none.
 pub fn built_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join("..")
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crates.ancestors().nth(2).unwrap_or(crates).to_path_buf()
 }
 
 /// A device with a chapter's kernels on it.
@@ -77,7 +78,7 @@ pub struct Run {
     pub verdict: Verdict,
     /// Counts of all launches together; `None` on a GPU.
     pub counters: Option<Counters>,
-    /// The same per source line.
+    /// What each source line counted.
     pub lines: Vec<LineCounters>,
     /// Findings of all launches, those of the same two lines folded.
     pub faults: Vec<Fault>,
@@ -145,7 +146,7 @@ impl<'c> Session<'c> {
     ) -> Result<Session<'c>> {
         let mut modules = vec![device.load(&source)?];
         for variant in chapter.variants {
-            let Some(slug) = variant.kernels.filter(|_| lacks(&device, variant).is_none()) else { continue };
+            let Some(slug) = variant.kernels.filter(|_| unsupported(&device, variant).is_none()) else { continue };
             if modules.iter().all(|module| module.slug() != slug) {
                 modules.push(device.load(&KernelSource::in_root(source.root(), slug))?);
             }
@@ -155,8 +156,8 @@ impl<'c> Session<'c> {
     }
 
     /// Why the device cannot run this variant; `None` if it can.
-    pub fn lacks(&self, variant: &Variant) -> Option<String> {
-        lacks(&self.device, variant)
+    pub fn unsupported(&self, variant: &Variant) -> Option<String> {
+        unsupported(&self.device, variant)
     }
 
     /// The launches of `variant` over `n` elements on this device.
@@ -176,7 +177,7 @@ impl<'c> Session<'c> {
     fn module(&self, variant: &Variant) -> Result<&Module> {
         let slug = variant.kernels.unwrap_or(self.modules[0].slug());
         let own = self.modules.iter().find(|module| module.slug() == slug);
-        own.ok_or_else(|| Error::Usage(self.lacks(variant).unwrap_or_else(|| format!("{slug} is not loaded"))))
+        own.ok_or_else(|| Error::Usage(self.unsupported(variant).unwrap_or_else(|| format!("{slug} is not loaded"))))
     }
 
     /// The device.
@@ -337,7 +338,7 @@ pub struct Arrays<T: Element> {
 }
 
 /// Why `device` cannot run `variant`.
-fn lacks(device: &Device, variant: &Variant) -> Option<String> {
+fn unsupported(device: &Device, variant: &Variant) -> Option<String> {
     let (needs, has) = (variant.compute_capability, device.compute_capability()?);
     let written = |capability: u32| format!("{}.{}", capability / 10, capability % 10);
     (has < needs).then(|| {

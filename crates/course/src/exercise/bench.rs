@@ -39,8 +39,10 @@ pub struct Answer {
     pub verdict: Verdict,
     /// Counts of all launches together.
     pub counters: Counters,
-    /// The same per source line.
+    /// What each source line counted.
     pub lines: Vec<LineCounters>,
+    /// What the last launch printed.
+    pub printed: String,
     /// Findings of the first launch that had any.
     pub faults: Vec<Fault>,
     /// Whether it is the second launch that this is of: one that began with what a right one had left in the workspace.
@@ -202,6 +204,7 @@ impl<'e> Bench<'e> {
             }
         }
         answer.faults = outcome.faults;
+        answer.printed = outcome.printed;
         Ok(())
     }
 }
@@ -210,8 +213,8 @@ impl Answer {
     fn of_nothing(ty: Type) -> Answer {
         let verdict = Verdict { right: true, abs_error: 0.0, error_bound: 0.0 };
         let (result, expected) = (Value::zero(ty), Value::zero(ty));
-        let (lines, faults) = (Vec::new(), Vec::new());
-        Answer { result, expected, verdict, counters: Counters::default(), lines, faults, is_second: false }
+        let (lines, printed, faults) = (Vec::new(), String::new(), Vec::new());
+        Answer { result, expected, verdict, counters: Counters::default(), lines, printed, faults, is_second: false }
     }
 }
 
@@ -219,8 +222,9 @@ impl Answer {
 fn load(exercise: &Exercise, program: &Program, entry: &str) -> Result<Kernel, String> {
     let parameters = program.parameters(entry).map_err(|error| match error {
         LoadError::NoSuchKernel { kernels, .. } => {
-            let there = if kernels.is_empty() { "none".to_owned() } else { lab::text::listed(&kernels) };
-            format!("there is no kernel {entry} (but {there}): keep the `extern \"C\"` functions of the starter")
+            let there =
+                if kernels.is_empty() { String::new() } else { format!(" (but {})", lab::text::listed(&kernels)) };
+            format!("there is no kernel {entry}{there}: keep the `extern \"C\"` functions of the starter")
         }
         other => other.to_string(),
     })?;

@@ -28,6 +28,8 @@ pub struct Verdict {
     pub stages: Vec<Stage>,
     /// The first thing that was not right; `None` for a solution.
     pub failure: Option<Failure>,
+    /// What the compiler warned of.
+    pub warnings: String,
 }
 
 /// One kind of trial.
@@ -95,7 +97,13 @@ pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
     let mut stages = stages(exercise);
     let bench = match Bench::new(exercise, &format!("PTX of {name}"), ptx) {
         Ok(bench) => bench,
-        Err(why) => return Ok(Verdict { stages: names(stages), failure: Some(Failure::NoKernel(why)) }),
+        Err(why) => {
+            return Ok(Verdict {
+                stages: names(stages),
+                failure: Some(Failure::NoKernel(why)),
+                warnings: String::new(),
+            });
+        }
     };
     let mut failure = None;
     'all: for (stage, cases) in &mut stages {
@@ -116,7 +124,7 @@ pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
     if goals.cases > 0 {
         stages.push(goals);
     }
-    Ok(Verdict { stages, failure })
+    Ok(Verdict { stages, failure, warnings: String::new() })
 }
 
 fn names(stages: Vec<(Stage, Vec<Case>)>) -> Vec<Stage> {

@@ -191,7 +191,8 @@ impl<'o> Suite<'o> {
     /// The variants for this type that the device can run, each with the number of its session.
     fn variants<T: Element>(&self) -> Vec<(usize, &'static Variant)> {
         let of_session = |(i, session): (usize, &Session<'static>)| {
-            let variants = session.chapter.variants_for(T::TYPE).filter(|variant| session.lacks(variant).is_none());
+            let variants =
+                session.chapter.variants_for(T::TYPE).filter(|variant| session.unsupported(variant).is_none());
             variants.map(|variant| (i, variant)).collect::<Vec<_>>()
         };
         self.sessions.iter().enumerate().flat_map(of_session).collect()
