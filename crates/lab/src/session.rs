@@ -165,6 +165,10 @@ impl<'c> Session<'c> {
     /// # Errors
     /// What [`Plan::new`] refuses.
     pub fn plan(&self, variant: &Variant, ty: Type, n: u64, wish: Wish) -> Result<Plan> {
+        if wish.overlap && self.device.compute_capability().is_some_and(|has| has < 90) {
+            let why = "launches overlap from compute capability 9.0 on, and this GPU is older";
+            return Err(Error::Usage(format!("--overlap: {why}")));
+        }
         let multiprocessors = self.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
         Plan::new(variant, &Ask { ty, n, wish, multiprocessors })
     }
