@@ -15,7 +15,7 @@ import sys
 
 import torch
 
-REPLAYS = 11
+REPLAYS = 15
 WARM_UP = 3
 CALLS_MIN, CALLS_MAX = 3, 64
 COPIES_BYTES = 1 << 30

@@ -100,8 +100,8 @@ pub fn report(yours: &Measurement, books: Option<&Measurement>, lessons: &[&Chap
 
 /// The champion at some sizes: time, speed, per cent of the card's own ceiling and limit, and the same of the book's card.
 fn side_by_side(yours: &Measurement, books: Option<&Measurement>, ty: Type) -> Sheet {
-    let own = ["n", "us", "GB/s", "of your read ceiling", "of your card's limit", "CUB / champion"];
-    let theirs = ["book's, us", "of its read ceiling", "its CUB / champion"];
+    let own = ["n", "µs", "GB/s", "of your read ceiling", "of your card's limit", "CUB / champion"];
+    let theirs = ["book's, µs", "of its read ceiling", "its CUB / champion"];
     let mut sheet = Sheet::new(0, own.into_iter().chain(theirs.into_iter().filter(|_| books.is_some())));
     let of_ceiling = |record: &Measurement, n: u64| {
         let gb_per_s = record.plain(CHAMPION, ty, n)?.gb_per_s()?;

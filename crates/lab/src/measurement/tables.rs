@@ -43,12 +43,12 @@ pub(crate) fn contest(record: &Measurement, contest: Contest) -> String {
 
 fn contest_sheet(record: &Measurement, contest: Contest, ty: Type) -> Sheet {
     let rivals =
-        [(CUB, "CUB, us"), (CUB_UNORDERED, "unordered, us"), (CUB_NEWER, "newer CUB, us"), (TORCH, "torch, us")];
+        [(CUB, "CUB, µs"), (CUB_UNORDERED, "unordered, µs"), (CUB_NEWER, "newer CUB, µs"), (TORCH, "torch, µs")];
     let sizes = record.contest_sizes(contest, ty);
     let is_there = |name: &str| sizes.iter().any(|&n| record.us_in(contest, name, ty, n).is_some());
     let rivals: Vec<(&str, &str)> = rivals.into_iter().filter(|(name, _)| *name == CUB || is_there(name)).collect();
     let head = ["n"].into_iter().chain(rivals.iter().map(|rival| rival.1));
-    let mut sheet = Sheet::new(0, head.chain(["champion, us", "CUB / champion", "share of the card's limit"]));
+    let mut sheet = Sheet::new(0, head.chain(["champion, µs", "CUB / champion", "share of the card's limit"]));
     for n in sizes {
         let Some(champion_us) = record.us_in(contest, CHAMPION, ty, n) else { continue };
         let mut cells = vec![size(n)];
@@ -103,7 +103,7 @@ pub(crate) fn rivals(record: &Measurement) -> String {
 
 /// `huge.md`: what is larger than 32 bits can count.
 pub(crate) fn huge(record: &Measurement) -> String {
-    let mut sheet = Sheet::new(3, ["launches", "kernel", "type", "n", "us", "GB/s", "right"]);
+    let mut sheet = Sheet::new(3, ["launches", "kernel", "type", "n", "µs", "GB/s", "right"]);
     for case in record.cases.iter().filter(|case| case.n > u64::from(u32::MAX) && case.cold_us.is_some()) {
         let rules = if case.contest == Contest::BackToBack { "back to back" } else { "alone" };
         let right = if case.ok { "yes" } else { "no" };
@@ -122,7 +122,7 @@ pub(crate) fn ablation(record: &Measurement) -> String {
         return unmeasured("the champion without one of its ideas");
     }
     let head = columns.iter().map(|&(ty, n)| format!("{ty}, {}", size(n)));
-    let mut sheet = Sheet::new(1, ["us".to_owned()].into_iter().chain(head));
+    let mut sheet = Sheet::new(1, ["µs".to_owned()].into_iter().chain(head));
     let mut row = |words: &str, contest: Contest, name: &str| {
         let times = columns.iter().map(|&(ty, n)| cell(record.us_in(contest, name, ty, n)));
         sheet.row([words.to_owned()].into_iter().chain(times));
@@ -138,7 +138,7 @@ pub(crate) fn ablation(record: &Measurement) -> String {
 
 /// `alignment.md`: the champion on misaligned input and ragged sizes.
 pub(crate) fn alignment(record: &Measurement) -> String {
-    let mut sheet = Sheet::new(1, ["type", "n", "begins", "us", "GB/s", "aligned, GB/s", "share of the aligned speed"]);
+    let mut sheet = Sheet::new(1, ["type", "n", "begins", "µs", "GB/s", "aligned, GB/s", "share of the aligned speed"]);
     for (case, plain, share) in record.awkward() {
         let start = match case.offset {
             0 => "aligned".to_owned(),
@@ -188,9 +188,9 @@ pub(crate) fn provenance_sheet(record: &Measurement, quote: &str) -> Sheet {
         let version = record.libraries.get(library).map(|library| library.version.clone());
         known(name, Some(version.unwrap_or_else(|| "not measured".to_owned())));
     }
-    known("launch floor, one block", record.floor_us.map(|floor| format!("{} us", three_digits(floor.one_block))));
-    known("launch floor, full grid", record.floor_us.map(|floor| format!("{} us", three_digits(floor.full))));
-    known("one block, launches overlap", record.floor_us.map(|floor| format!("{} us", three_digits(floor.overlapped))));
+    known("launch floor, one block", record.floor_us.map(|floor| format!("{} µs", three_digits(floor.one_block))));
+    known("launch floor, full grid", record.floor_us.map(|floor| format!("{} µs", three_digits(floor.full))));
+    known("one block, launches overlap", record.floor_us.map(|floor| format!("{} µs", three_digits(floor.overlapped))));
     known("read ceiling", record.read_ceiling_gb_per_s.map(|ceiling| format!("{} GB/s", three_digits(ceiling))));
     known("cases", Some(grouped(record.cases.len() as u64)));
     known("results judged", Some(grouped(record.cases.iter().map(|case| case.judged).sum())));
@@ -268,7 +268,7 @@ mod tests {
     fn ideas_are_taken_away_one_at_a_time() {
         let mut record = synthetic::record();
         let text = ablation(&record);
-        assert!(text.starts_with("| us | i32, 2¹² | i32, 2¹⁶ | i32, 2²⁰ | i32, 2²⁴ |"), "{text}");
+        assert!(text.starts_with("| µs | i32, 2¹² | i32, 2¹⁶ | i32, 2²⁰ | i32, 2²⁴ |"), "{text}");
         assert_eq!(text.lines().count(), 2 + 3 + ABLATIONS.len());
         // An entry that is not compiled for a size leaves a dash.
         record.cases.retain(|case| case.entrant != "ticket" || case.n != 1 << 16);
