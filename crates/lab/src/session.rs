@@ -184,6 +184,16 @@ impl<'c> Session<'c> {
         own.ok_or_else(|| Error::Usage(self.unsupported(variant).unwrap_or_else(|| format!("{slug} is not loaded"))))
     }
 
+    /// Whether the kernels of this variant's file have an entry of this name.
+    pub fn has_kernel(&self, variant: &Variant, kernel: &str) -> bool {
+        self.module(variant).is_ok_and(|module| module.kernels().contains(&kernel))
+    }
+
+    /// The variants for this type that the device can run.
+    pub fn variants_for(&self, ty: Type) -> impl Iterator<Item = &'static Variant> {
+        self.chapter.variants_for(ty).filter(|variant| self.unsupported(variant).is_none())
+    }
+
     /// The device.
     pub fn device(&self) -> &Device {
         &self.device
@@ -339,6 +349,14 @@ impl<'c> Session<'c> {
 pub struct Arrays<T: Element> {
     sums: Vec<Buffer<T>>,
     state: Buffer<u64>,
+}
+
+impl<T: Element> Arrays<T> {
+    /// Where the result is, as an argument of the kernel that reads it.
+    pub fn result_address(&self) -> Arg<'_> {
+        // A plan of no launches has no result, and nobody launches what reads it.
+        self.sums.last().map_or(Arg::Address(&self.state, 0), |sums| Arg::Address(sums, 0))
+    }
 }
 
 /// Why `device` cannot run `variant`.
