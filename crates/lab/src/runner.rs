@@ -48,6 +48,12 @@ impl<T: Element> Arrays<T> {
     pub fn result(&self, device: &Device) -> Result<Option<Value>> {
         self.sums.len().checked_sub(1).map_or(Ok(None), |last| self.first(device, last))
     }
+
+    /// Where the result is, as an argument of the kernel that reads it.
+    pub fn result_address(&self) -> Arg<'_> {
+        // A plan of no launches has no result, and nobody launches what reads it.
+        self.sums.last().map_or(Arg::Address(&self.state, 0), |sums| Arg::Address(sums, 0))
+    }
 }
 
 fn sums<T: Element>(device: &Device, plan: &Plan, op: Option<Op>) -> Result<Vec<Buffer<T>>> {
