@@ -57,13 +57,15 @@ pub const CHAPTER: Chapter = Chapter {
             limit: "the launch, one trip to memory for the first data and one for the last message; then bandwidth",
             types: &[Type::I32, Type::F32, Type::F64],
             ops: &[Op::Sum],
-            blocks: BlockRule { min: 256, max: 1024, default: 512 },
+            blocks: BlockRule { min: 256, max: 512, default: 256 },
             factors: Some(Factors {
                 what: "16-byte loads of a thread on their way at once",
-                values: &[2, 4, 8],
-                default: 2,
+                values: &[2, 8],
+                default: 8,
             }),
             plan: Some(plans::single_pass),
+            kernels: Some("ch08-champion"),
+            n_max: 1 << 40,
             overlaps: true,
             ..REDUX
         },

@@ -202,7 +202,8 @@ fn sourceless(name: &str, text: &str, program: Program, code: Code) -> Module {
 /// own compiler. Code of an NVRTC newer than the driver may be refused, and an old toolkit's NVRTC may not understand a
 /// lesson; then PTX is tried too.
 pub(crate) fn load_gpu(gpu: &Gpu, source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
-    let recipe = Recipe::read(source, places)?;
+    let source = source.for_arch(gpu.arch())?;
+    let recipe = Recipe::read(&source, places)?;
     let nvrtc = Nvrtc::find_in(places).ok().filter(|nvrtc| nvrtc.knows(gpu.arch()));
     match nvrtc.map(|nvrtc| load_machine_code(gpu, &recipe, &nvrtc)) {
         Some(Ok(module)) => return Ok(module),

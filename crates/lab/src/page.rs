@@ -73,7 +73,7 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
         facts.extend(more);
         files.push(("schedules.md".to_owned(), table));
     }
-    let measured = match hardware::load(root, chapter.slug, "h200")? {
+    let measured = match hardware::load_timed(root, chapter.slug, "h200")? {
         Some(record) => {
             facts.extend(gpu_facts(&record));
             gpu_table(&record, is_stale(root, chapter.slug, &record.ptx_sha256)?)

@@ -165,6 +165,10 @@ impl<'c> Session<'c> {
     /// # Errors
     /// What [`Plan::new`] refuses.
     pub fn plan(&self, variant: &Variant, ty: Type, n: u64, wish: Wish) -> Result<Plan> {
+        if wish.overlap && self.device.compute_capability().is_some_and(|has| has < 90) {
+            let why = "launches overlap from compute capability 9.0 on, and this GPU is older";
+            return Err(Error::Usage(format!("--overlap: {why}")));
+        }
         let multiprocessors = self.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
         Plan::new(variant, &Ask { ty, n, wish, multiprocessors })
     }
@@ -178,6 +182,16 @@ impl<'c> Session<'c> {
         let slug = variant.kernels.unwrap_or(self.modules[0].slug());
         let own = self.modules.iter().find(|module| module.slug() == slug);
         own.ok_or_else(|| Error::Usage(self.unsupported(variant).unwrap_or_else(|| format!("{slug} is not loaded"))))
+    }
+
+    /// Whether the kernels of this variant's file have an entry of this name.
+    pub fn has_kernel(&self, variant: &Variant, kernel: &str) -> bool {
+        self.module(variant).is_ok_and(|module| module.kernels().contains(&kernel))
+    }
+
+    /// The variants for this type that the device can run.
+    pub fn variants_for(&self, ty: Type) -> impl Iterator<Item = &'static Variant> {
+        self.chapter.variants_for(ty).filter(|variant| self.unsupported(variant).is_none())
     }
 
     /// The device.
@@ -335,6 +349,14 @@ impl<'c> Session<'c> {
 pub struct Arrays<T: Element> {
     sums: Vec<Buffer<T>>,
     state: Buffer<u64>,
+}
+
+impl<T: Element> Arrays<T> {
+    /// Where the result is, as an argument of the kernel that reads it.
+    pub fn result_address(&self) -> Arg<'_> {
+        // A plan of no launches has no result, and nobody launches what reads it.
+        self.sums.last().map_or(Arg::Address(&self.state, 0), |sums| Arg::Address(sums, 0))
+    }
 }
 
 /// Why `device` cannot run `variant`.

@@ -227,9 +227,9 @@ fn bounds_count_the_blocks_that_add_in_any_order() -> Result<()> {
 fn atomic_additions_of_float_lose_subnormal_numbers_and_the_bound_says_so() -> Result<()> {
     let input = Array::F32(vec![f32::MIN_POSITIVE / 4096.0; 2000]);
     let session = session()?;
-    let atomic = trial::run(&session, variant("segmented_atomic")?, 256, &input, 0)?;
+    let atomic = trial::run(&session, trial::variant(&CHAPTER, "segmented_atomic"), 256, &input, 0)?;
     assert_eq!((atomic.result.to_f64(), atomic.ok()), (0.0, true), "four blocks, each with a subnormal sum");
-    let grid_stride = trial::run(&session, variant("grid_stride")?, 256, &input, 0)?;
+    let grid_stride = trial::run(&session, trial::variant(&CHAPTER, "grid_stride"), 256, &input, 0)?;
     assert_eq!(grid_stride.verdict.abs_error, 0.0, "additions in registers keep them");
     Ok(())
 }

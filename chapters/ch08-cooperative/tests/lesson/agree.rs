@@ -1,6 +1,7 @@
 //! Kernels against the reference on the simulator, and plans as data: sizes, grids, types, operations, schedules, offsets,
 //! and the state that one launch leaves to the next.
 
+use ch08_cooperative::plans::Share;
 use ch08_cooperative::{CHAPTER, plans};
 use device::{Checks, KernelSource, Schedule};
 use lab::element::Element;
@@ -49,9 +50,10 @@ fn any_schedule_gives_the_same_bits_and_no_fault() -> Result<()> {
 fn single_pass_begins_and_ends_anywhere() -> Result<()> {
     let session = simulator()?;
     for &ty in variant("single_pass").types {
-        for wish in [grid(1), grid(3), Wish { factor: Some(8), ..grid(2) }] {
+        let overlap = Wish { overlap: true, ..Wish::default() };
+        for wish in [Wish::default(), overlap, grid(1), grid(3), Wish { factor: Some(2), ..grid(2) }] {
             for offset in [0, 1, 2, 3, 15, 31, 33] {
-                for n in (1..12).chain(4090..4102) {
+                for n in (1..12).chain(4090..4102).chain(16_380..16_390) {
                     let run = trial::run_wish(&session, variant("single_pass"), wish, &random(ty, n, 5), offset)?;
                     assert!(run.ok(), "{}", trial::describe(&run, &format!("offset {offset}, {wish:?}")));
                 }
@@ -67,8 +69,11 @@ fn sizes_around_every_change_of_shape() -> Result<()> {
     for &ty in variant("single_pass").types {
         for log in 8..=17 {
             for n in [(1usize << log) - 1, 1 << log, (1 << log) + 1] {
-                let run = trial::run_wish(&session, variant("single_pass"), Wish::default(), &random(ty, n, 9), 0)?;
-                assert!(run.ok(), "{}", trial::describe(&run, ""));
+                for offset in [0, 1] {
+                    let numbers = random(ty, n, 9);
+                    let run = trial::run_wish(&session, variant("single_pass"), Wish::default(), &numbers, offset)?;
+                    assert!(run.ok(), "{}", trial::describe(&run, &format!("offset {offset}")));
+                }
             }
         }
     }
@@ -173,37 +178,48 @@ proptest! {
             let pass = &plan.passes[0];
             prop_assert_eq!(pass.grid, blocks, "a wish is honoured or refused");
             match name {
-                "single_pass" => prop_assert!(plan.state_words >= 2 * u64::from(blocks)),
+                "single_pass" => prop_assert!(plan.state_words >= 4 * u64::from(blocks)),
                 "last_block" => prop_assert_eq!((plan.state_words, plan.sums[0]), (1, u64::from(blocks))),
                 _ => prop_assert_eq!((plan.state_words, plan.sums[0], pass.cooperative), (0, u64::from(blocks), true)),
             }
         }
     }
 
-    /// The block and the loads in the name are those of the launch, and what the reader wishes is kept.
+    /// The block, the loads and the share in the name are those of the launch, and what the reader wishes is kept.
     #[test]
     fn single_pass_takes_an_instance_that_there_is(
-        n in prop_oneof![1u64..=N_MAX, 1u64..=1 << 17],
-        block in prop::option::of(prop::sample::select(vec![256u32, 512, 1024])),
-        factor in prop::option::of(prop::sample::select(vec![2u32, 4, 8])),
+        n in prop_oneof![1u64..=1 << 40, 1u64..=1 << 17],
+        block in prop::option::of(prop::sample::select(vec![256u32, 512])),
+        factor in prop::option::of(prop::sample::select(vec![2u32, 8])),
+        overlap in any::<bool>(),
         choice in any::<prop::sample::Index>(),
         multiprocessors in 1u32..=200,
     ) {
         let ty = any_type(variant("single_pass"), choice);
-        let ask = Ask { ty, n, wish: Wish { block, factor, ..Wish::default() }, multiprocessors };
+        let ask = Ask { ty, n, wish: Wish { block, factor, overlap, ..Wish::default() }, multiprocessors };
         let Ok(plan) = Plan::new(variant("single_pass"), &ask) else {
-            let both = (block.expect("a wish"), factor.expect("a wish"));
-            prop_assert!(!plans::INSTANCES.contains(&both), "{:?} was refused", both);
+            let (block, factor) = (block.expect("a wish"), factor.expect("a wish"));
+            prop_assert!(!plans::INSTANCES.contains(&(Share::ManyTiles, block, factor)), "{} {} was refused", block, factor);
             return Ok(());
         };
         let pass = &plan.passes[0];
-        let named = |&(b, u): &(u32, u32)| pass.kernel.contains(&format!("_t{b}u{u}_"));
-        let (b, u) = plans::INSTANCES.into_iter().find(named).expect("an instance");
-        prop_assert_eq!(b, pass.block);
+        let overlapping = if overlap { "overlap_" } else { "" };
+        let name = |share: Share| match share {
+            Share::OneBlock => "block",
+            Share::OneTile => "tile",
+            Share::ManyTiles => "tiles",
+        };
+        let named = |&(share, b, u): &(Share, u32, u32)| {
+            pass.kernel == format!("single_pass_{overlapping}{}_t{b}u{u}_{ty}", name(share))
+        };
+        let (share, b, u) = plans::INSTANCES.into_iter().find(named).expect("an instance");
+        prop_assert_eq!((b, overlap), (pass.block, pass.overlaps));
         prop_assert!(block.is_none_or(|wish| wish == b) && factor.is_none_or(|wish| wish == u), "{} {:?}", pass.kernel, ask.wish);
-        prop_assert!(!pass.overlaps && (1..=65_535).contains(&pass.grid));
-        // The loops count vectors in 32 bits and look a whole grid of tiles ahead.
+        prop_assert!((1..=65_535).contains(&pass.grid));
+        // One tile a block has to be enough, and is counted in 32 bits.
         let vectors = n.div_ceil(16 / ty.bytes());
-        prop_assert!(vectors + 2 * u64::from(pass.grid) * u64::from(b * u) <= u64::from(u32::MAX));
+        let of_one_tile = u64::from(pass.grid) * u64::from(b * u);
+        prop_assert!(share == Share::ManyTiles || vectors <= of_one_tile && of_one_tile <= u64::from(u32::MAX / 4));
+        prop_assert!(share != Share::OneBlock || pass.grid == 1);
     }
 }

@@ -56,7 +56,7 @@ fn what_cannot_be_done_is_left_out_or_refused() {
         (&["--op", "max"][..], &["cluster", "single_pass"][..]),
         (&["--type", "f64"], &["redux", "grid_sync", "last_block"]),
         (&["--block", "128"], &["single_pass"]),
-        (&["--factor", "4"], &["redux", "grid_sync", "last_block", "cluster"]),
+        (&["--factor", "8"], &["redux", "grid_sync", "last_block", "cluster"]),
         (&["--op", "sum"], &[]),
     ] {
         let value = PROGRAM.json(&[options, &["--n", "5000"]].concat());
@@ -114,7 +114,7 @@ fn the_plan_of_the_champion_is_one_launch_at_every_size() -> Result<()> {
     }
     let overlap = ["--plan", "--variant", "single_pass", "--overlap", "--n", "1000"];
     PROGRAM.says(&overlap, &["may start before the launch before it has ended"]);
-    PROGRAM.refuses(&["--plan", "--variant", "single_pass", "--n", "2^31"], &["at most 2,147,483,647"]);
+    PROGRAM.refuses(&["--plan", "--variant", "single_pass", "--n", "2^41"], &["at most 1,099,511,627,776"]);
     Ok(())
 }
 
@@ -126,12 +126,12 @@ fn grids_and_loads_are_the_readers_to_choose() {
     PROGRAM.refuses(&["--n", "1000", "--variant", "cluster", "--grid", "7"], &["--grid 7: cluster", "such as 8"]);
     PROGRAM.refuses(&["--n", "1000", "--variant", "single_pass", "--grid", "70000"], &["--grid 70000", "65,535"]);
     let ended = PROGRAM.run(&["--plan", "--n", "2^20", "--variant", "single_pass", "--block", "512", "--factor", "8"]);
-    assert!(ended.out.contains("single_pass_t512u8_i32"), "{}{}", ended.out, ended.err);
+    assert!(ended.out.contains("single_pass_tiles_t512u8_i32"), "{}{}", ended.out, ended.err);
     PROGRAM.refuses(
         &["--variant", "single_pass", "--factor", "3"],
-        &["--factor 3: single_pass has 2, 4, 8", "on their way"],
+        &["--factor 3: single_pass has 2, 8", "on their way"],
     );
     PROGRAM
-        .refuses(&["--variant", "single_pass", "--block", "256", "--factor", "8"], &["block size and factor together"]);
+        .refuses(&["--variant", "single_pass", "--block", "512", "--factor", "2"], &["block size and factor together"]);
     PROGRAM.refuses(&["--variant", "single_pass", "--block", "128"], &["--block 128: single_pass takes"]);
 }

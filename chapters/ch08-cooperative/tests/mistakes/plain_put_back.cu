@@ -8,8 +8,8 @@ constexpr unsigned int WARP = 32;
 constexpr unsigned int MAX_WARPS = 32;
 
 // Right in thread 0. Blocks are a power of two, from 32 threads on.
-__device__ int block_sum(int value) {
-    __shared__ int of_warps[MAX_WARPS];
+__device__ unsigned int block_sum(unsigned int value) {
+    __shared__ unsigned int of_warps[MAX_WARPS];
     value = __reduce_add_sync(0xffffffff, value);
     if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = value;
     __syncthreads();
@@ -18,10 +18,10 @@ __device__ int block_sum(int value) {
 }
 
 // ANCHOR: mistake
-extern "C" __global__ void plain_put_back_i32(const int* in, int* out, unsigned int n,
+extern "C" __global__ void plain_put_back_i32(const unsigned int* in, unsigned int* out, unsigned int n,
                                               unsigned long long* slots) {
     constexpr unsigned long long READY = 1ull << 32;
-    int sum = 0;
+    unsigned int sum = 0;
     for (unsigned int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         sum += in[i];
     }
@@ -33,13 +33,13 @@ extern "C" __global__ void plain_put_back_i32(const int* in, int* out, unsigned 
         }
         return;
     }
-    int theirs = 0;
+    unsigned int theirs = 0;
     for (unsigned int b = 1 + threadIdx.x; b < gridDim.x; b += blockDim.x) {
         unsigned long long word = 0;
         while ((word & READY) == 0) {
             asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(slots + b) : "memory");
         }
-        theirs += static_cast<int>(word);
+        theirs += static_cast<unsigned int>(word);
         slots[b] = 0; // for the next launch
     }
     __syncthreads();

@@ -13,7 +13,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use device::nvrtc::{Nvrtc, Place, pinned};
-use device::{Arg, Baseline, Call, Choice, Device, Error, Geometry, KernelSource, Replays, SimOptions, Timed, Timing};
+use device::{
+    Arg, Baseline, Call, Choice, Device, Error, Geometry, Graph, KernelSource, Replays, SimOptions, Step, Timed, Timing,
+};
 
 const N: u32 = 1000;
 const BLOCK: u32 = 256;
@@ -139,11 +141,23 @@ fn time<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error> {
         println!("time: {calls} calls, {replays} replays, in order {}", min_us <= median_us && median_us <= max_us);
     }
     println!("a graph of launches: {}, of a library: {}", timings[0].min_us >= 200.0, timings[1].min_us >= 100.0);
+    replay(device, call)?;
     let refused = |_: *mut c_void| Err("the library is tired".to_string());
     let error = device.time(&[Timed::Foreign(&refused)], None, 5).expect_err("refused");
     println!("refused: {error}");
     // The capture ended all the same.
     device.launch(&call()).map(|_| ())
+}
+
+/// What each replay leaves is copied away before the next one poisons it.
+fn replay<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error> {
+    let (source, out) = (device.upload("source", &[5, 6, 7])?, device.alloc::<i32>("out", 4)?);
+    let before = vec![Step::Fill(&out, 0xff), Step::Copy { from: &source, to: &out, elements: 3 }];
+    let graph = Graph { calls: vec![Timed::Launches(vec![call()])], before, output: Some(&out) };
+    let replays = Replays { warm_up: Duration::from_millis(1), ..Replays::new(5, None) };
+    let replayed = device.replay(&[graph], &replays)?;
+    println!("kept: {} times {:?}", replayed[0].outputs.len(), replayed[0].outputs[4]);
+    Ok(())
 }
 
 #[test]
@@ -165,6 +179,7 @@ fn a_chapter_runs_on_committed_ptx() {
         "a graph of launches: true, of a library: true",
         // A flush (L) before each pair of events (E) around a replay (G with what it holds), in turns.
         "timeline: LEG6ELEG4ELEG6ELEG4ELEG6ELEG4ELEG6ELEG4ELEG6ELEG4E\n",
+        "kept: 5 times [5, 6, 7, -1]",
         "refused: the library's code failed: the library is tired",
         "huge: huge: no room on the GPU for 8796093022208 bytes: 536870912 of 1073741824 are free; take a smaller --n",
         "wide: interleaved_modulo_i32 cannot be launched as grid 4x1x1, block 2048x1x1: a block has at most \

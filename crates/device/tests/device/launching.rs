@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use device::{
-    Arg, Buffer, Call, Choice, Code, Device, Error, Geometry, KernelSource, Module, Report, SimOptions, Timed,
+    Arg, Buffer, Call, Choice, Code, Device, Error, Geometry, Graph, KernelSource, Module, Replays, Report, SimOptions,
+    Step, Timed,
 };
 
 const BLOCK: u32 = 128;
@@ -174,6 +175,34 @@ fn the_simulator_never_gives_a_time_and_a_gpu_does() {
             assert!(timing.min_us > 0.1 && timing.median_us < 1000.0, "{timing:?}");
             assert!(timing.min_us <= timing.median_us && timing.median_us <= timing.max_us, "{timing:?}");
         }
+    }
+}
+
+#[test]
+fn what_each_replay_left_is_kept_and_was_poisoned_and_restored_before() {
+    for device in devices() {
+        let (module, numbers) = (naive(&device), values(1000));
+        let input = device.upload("input", &numbers).expect("room");
+        let wrong = device.upload("wrong", &vec![7; 1000]).expect("room");
+        let sums = device.alloc("sums", 8 + 1).expect("room");
+        let graph = || Graph {
+            calls: vec![Timed::Launches(vec![interleaved(&module, &wrong, 0, &sums, 1000)])],
+            before: vec![Step::Fill(&sums, 0xff), Step::Copy { from: &input, to: &wrong, elements: 1000 }],
+            output: Some(&sums),
+        };
+        let replayed = device.replay(&[graph(), graph()], &Replays::new(5, None)).expect("it runs");
+        let mut expected = sums_of(&numbers);
+        expected.push(-1); // nobody wrote there
+        for graph in &replayed {
+            assert_eq!(graph.timing.is_some(), device.is_gpu());
+            assert_eq!(graph.outputs.len(), if device.is_gpu() { 5 } else { 1 });
+            assert!(graph.outputs.iter().all(|output| *output == expected), "{:?}", graph.outputs);
+        }
+        let too_long = Step::Copy { from: &input, to: &sums, elements: 10 };
+        let error = device.replay(&[Graph { before: vec![too_long], ..graph() }], &Replays::new(5, None));
+        assert_eq!(error.expect_err("nine fit").to_string(), "sums has room for 9, and 10 were to be copied");
+        let nothing = device.replay(&[Graph::<i32>::of(Vec::new())], &Replays::new(5, None));
+        assert!(matches!(nothing, Err(Error::NothingToTime)));
     }
 }
 

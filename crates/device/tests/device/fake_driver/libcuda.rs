@@ -67,7 +67,7 @@ pub unsafe extern "C" fn cub_baseline_sum_i32(
     temp_bytes: *mut usize,
     input: *const i32,
     out: *mut i32,
-    n: c_int,
+    n: i64,
     stream: *mut c_void,
 ) -> Status {
     // SAFETY: the callers keep the contract that scripts/cub_baseline.cu states.
@@ -181,6 +181,18 @@ driver! {
     fn cuMemcpyDtoHAsync_v2(to: *mut u8, from: u64, bytes: usize, _stream: *mut c_void) {
         outside_capture!();
         std::ptr::copy_nonoverlapping(from as *const u8, to, bytes);
+        OK
+    }
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: *mut c_void) {
+        outside_capture!();
+        note("C");
+        std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes);
+        OK
+    }
+    fn cuMemsetD8Async(to: u64, byte: u8, bytes: usize, _stream: *mut c_void) {
+        outside_capture!();
+        note("F");
+        std::ptr::write_bytes(to as *mut u8, byte, bytes);
         OK
     }
 
