@@ -228,7 +228,7 @@ fn gpu_table(record: &GpuRecord, stale: Option<String>) -> String {
     types.dedup();
     let mut out = String::from("| n | kernel |");
     for ty in &types {
-        out.push_str(&format!(" {ty}, us | {ty}, GB/s |"));
+        out.push_str(&format!(" {ty}, µs | {ty}, GB/s |"));
     }
     out.push_str(&format!("\n|--:|---|{}\n", "--:|--:|".repeat(types.len())));
     for first in record.cases.iter().filter(|case| case.cold_us.is_some() && case.ty == types[0]) {
