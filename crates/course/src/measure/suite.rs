@@ -89,7 +89,8 @@ impl<'o> Suite<'o> {
             let source = KernelSource::in_root(source.root(), chapter.slug);
             let session = Session::on(chapter, source, Rc::clone(&device), SimOptions::default());
             if let Some(session) = suite.attempt(chapter.slug, session.map_err(Into::into))? {
-                suite.record.code.insert(chapter.slug.to_owned(), session.origin());
+                let made = session.origins().map(|(slug, origin)| (slug.to_owned(), origin));
+                suite.record.code.extend(made);
                 suite.sessions.push(session);
             }
         }
@@ -541,6 +542,7 @@ mod tests {
         assert_eq!(record.proofs.len(), 6, "three types, with overlap and without");
         assert!(record.proofs.iter().all(|proof| (proof.judged, proof.wrong) == (3, 0)), "{:?}", record.proofs);
         assert_eq!(record.stale(&built_root()).unwrap(), Vec::<String>::new());
+        assert!(record.code["ch08-champion"].starts_with("committed"), "{:?}", record.code);
     }
 
     #[test]
