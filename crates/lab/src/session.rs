@@ -177,6 +177,11 @@ impl<'c> Session<'c> {
         self.modules[0].origin().to_string()
     }
 
+    /// The same of every file of kernels that is loaded, by its slug.
+    pub fn origins(&self) -> impl Iterator<Item = (&str, String)> {
+        self.modules.iter().map(|module| (module.slug(), module.origin().to_string()))
+    }
+
     fn module(&self, variant: &Variant) -> Result<&Module> {
         let slug = variant.kernels.unwrap_or(self.modules[0].slug());
         let own = self.modules.iter().find(|module| module.slug() == slug);
