@@ -71,7 +71,7 @@ mod words;
 pub(crate) use grid::run;
 
 use crate::access::Memos;
-use crate::code::{Code, Combine, Inst, NONE, Op};
+use crate::code::{Code, Combine, Counted, Inst, NONE, Op};
 use crate::launch::{Launch, Options, Schedule};
 use crate::memory::Memory;
 use crate::print::Printed;
@@ -298,7 +298,7 @@ impl<'k> Machine<'k> {
                 }
             }
             if wanted && std::mem::take(&mut self.recording) {
-                self.recorder.values(warp, inst);
+                self.recorder.values(code, warp, inst);
             }
             pc += 1;
         }
@@ -425,8 +425,8 @@ impl<'k> Machine<'k> {
 
 /// What is remembered of the accesses of an instruction.
 fn memos(inst: &Inst) -> Memos {
-    match inst.op {
-        Op::Load(_) | Op::CopyAsync | Op::Store(_) | Op::Atomic(_) => Memos::new(),
+    match inst.op.counted() {
+        Counted::Load | Counted::Store | Counted::Atomic | Counted::Copy => Memos::new(),
         _ => Memos::none(),
     }
 }

@@ -11,8 +11,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::cfg;
-use super::live::{reads, writes};
-use crate::code::{Code, Inst, NONE, Op, Reg};
+use crate::code::{Code, Inst, NONE, Op, Reg, reads, writes};
 use crate::ops::{Alu, Row};
 
 type Register = (Row, Reg);
@@ -77,10 +76,10 @@ impl Facts {
     fn of(code: &Code) -> Facts {
         let mut facts = Facts { written: HashMap::new(), read: HashMap::new() };
         for (pc, inst) in code.insts.iter().enumerate() {
-            for register in writes(code, inst).into_iter().filter(|register| register.1 != NONE) {
+            for register in writes(code, inst) {
                 facts.written.entry(register).or_default().push(pc);
             }
-            for register in reads(code, inst).into_iter().filter(|register| register.1 != NONE) {
+            for register in reads(code, inst) {
                 facts.read.entry(register).or_default().push(pc);
             }
         }

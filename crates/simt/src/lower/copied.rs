@@ -1,8 +1,7 @@
 //! What becomes of a loaded value. Compilers copy structures whole, holes and all, and keep registers that nobody asks
 //! for; a check that looks at what was never written asks here whether the value is more than carried along.
 
-use super::live::{reads, writes};
-use crate::code::{Code, Inst, Op, Reg, Target};
+use crate::code::{Code, Inst, NONE, Op, Reg, Role, Target, operands, reads, writes};
 use crate::ops::Row;
 
 /// Whether nothing is done with what the load at `pc` reads, but that it may be stored to shared or local memory, or
@@ -11,20 +10,20 @@ pub(crate) fn is_only_copied(code: &Code, pc: u32) -> bool {
     let Some(inst) = code.insts.get(pc as usize).filter(|inst| matches!(inst.op, Op::Load(_))) else { return false };
     let mut seen = std::collections::HashSet::new();
     let mut left: Vec<(u32, (Row, Reg))> = Vec::new();
-    left.extend(writes(code, inst).into_iter().filter(is_register).map(|register| (pc + 1, register)));
+    left.extend(writes(code, inst).map(|register| (pc + 1, register)));
     while let Some((pc, register)) = left.pop() {
         let Some(inst) = code.insts.get(pc as usize).filter(|_| seen.insert((pc, register))) else { continue };
-        let unguarded = inst.guard.predicate == crate::code::NONE;
-        if reads(code, inst).contains(&register) {
+        let unguarded = inst.guard.predicate == NONE;
+        if reads(code, inst).any(|read| read == register) {
             match inst.op {
                 Op::Mov32 | Op::Mov64 => {
-                    left.extend(writes(code, inst).into_iter().map(|copy| (pc + 1, copy)));
+                    left.extend(writes(code, inst).map(|copy| (pc + 1, copy)));
                 }
-                _ if carries(inst, register) => {}
+                _ if carries(code, inst, register) => {}
                 _ => return false,
             }
         }
-        if unguarded && writes(code, inst).contains(&register) {
+        if unguarded && writes(code, inst).any(|written| written == register) {
             continue;
         }
         left.extend(next(code, pc, inst, unguarded).into_iter().map(|pc| (pc, register)));
@@ -32,22 +31,16 @@ pub(crate) fn is_only_copied(code: &Code, pc: u32) -> bool {
     true
 }
 
-fn is_register(&(_, register): &(Row, Reg)) -> bool {
-    register != crate::code::NONE
-}
-
 /// Whether an instruction that reads the register does no more with it than to store it where only threads of the block look.
-fn carries(inst: &Inst, (row, register): (Row, Reg)) -> bool {
-    match inst.op {
-        Op::Store(op) => {
-            let address = (if inst.e == 1 { Row::W } else { Row::D }, inst.a);
-            let near = matches!(op.target, Target::Shared | Target::Cluster | Target::Local);
-            near && address != (row, register) && (Row::P, inst.guard.predicate) != (row, register)
-        }
+fn carries(code: &Code, inst: &Inst, register: (Row, Reg)) -> bool {
+    let near = match inst.op {
+        Op::Store(op) => matches!(op.target, Target::Shared | Target::Cluster | Target::Local),
         // A class without members is a byte that nobody writes.
-        Op::StoreFrame(op) if op.width.bytes == 1 => (Row::P, inst.guard.predicate) != (row, register),
+        Op::StoreFrame(op) => op.width.bytes == 1,
         _ => false,
-    }
+    };
+    let is_it = operands(code, inst).into_iter().filter(|operand| (operand.row, operand.reg) == register);
+    near && is_it.into_iter().all(|operand| operand.role == Role::Source)
 }
 
 /// Where the lanes may be after an instruction.
