@@ -104,6 +104,21 @@ fn a_target_has_what_came_with_it() {
 }
 
 #[test]
+fn what_no_form_is_run_of_is_called_unsupported_whatever_its_first_operand_is() {
+    for line in [
+        "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%rd1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, %r1;",
+        "sust.b.2d.b32.trap [%rd1, {%r1, %r2}], {%r3};",
+        "setmaxnreg.inc.sync.aligned.u32 40;",
+        "multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1;",
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r1], %r2, [%r3];",
+        "ld.global.acq_rel.u32 %r1, [%rd1];",
+    ] {
+        let opcode = line.split(' ').next().unwrap();
+        refused(SM_90, line, &format!("unsupported instruction {opcode}"));
+    }
+}
+
+#[test]
 fn constants_fit_in_64_kib() {
     let text = |bytes: u32| module(SM_90, "", "").replace(".const .b32 c = 1;", &format!(".const .b8 c[{bytes}];"));
     let kernel = |bytes| Program::load("k.ptx", &text(bytes)).expect("it parses").kernel("k");

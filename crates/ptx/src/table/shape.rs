@@ -2,19 +2,21 @@
 //!
 //! A shape is an opcode's words with dots between. A word is its alternatives with `|` between; a trailing `?` says that
 //! it may be left out, and `+` stands for a dot inside an alternative (`xorsign+abs`). Operands are written
-//! `destination = source, source`, each by its type, where `T` is the opcode's last type, `D` its first, `W` an integer of
-//! twice the width of `T`, and `count`, `bit`, `offset`, `imm8`, `angle`, `f8x2` are operands whose useful values are few.
+//! `destination = source, source`, without a `=` where there is no destination, each by its type, where `T` is the opcode's
+//! last type, `D` its first, `W` an integer of twice the width of `T`, and `count`, `bit`, `offset`, `imm8`, `angle`, `f8x2`
+//! are operands whose useful values are few. An address is in brackets, a vector in braces; a number or a word stands for
+//! itself or for what it says.
 
-use super::ARITHMETIC;
+use super::shapes;
 
-/// One line of the table of arithmetic: every opcode it covers takes the same operands.
+/// One line of the table: every opcode it covers takes the same operands.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The opcodes: `add.rn|rz|rm|rp?.ftz?.sat?.f32`.
     pub pattern: &'static str,
     /// The operands: `T=T,T`.
     pub operands: &'static str,
-    /// Which file of fixtures tests it.
+    /// Which file of fixtures tests it; none for what is no arithmetic.
     pub group: &'static str,
     /// Oldest target: 80 for `sm_80`. Targets before `sm_80` are not told apart.
     pub sm: u8,
@@ -82,7 +84,33 @@ impl Shape {
         left.is_empty().then_some(spelled)
     }
 
-    /// The operands of an opcode that the shape covers.
+    /// Whether `word`, a modifier, stands in the shape.
+    pub fn has(&self, word: &str) -> bool {
+        self.words().any(|(mut alternatives, _)| alternatives.any(|one| one.split('+').any(|part| part == word)))
+    }
+
+    /// Whether the first operand is written.
+    pub fn has_destination(&self) -> bool {
+        self.operands.contains('=')
+    }
+
+    /// Operands, a pair of destinations counted as one and what is in brackets, braces or parentheses too.
+    pub fn operand_count(&self) -> usize {
+        let mut depth = 0;
+        let mut count = usize::from(!self.operands.is_empty());
+        for (at, c) in self.operands.char_indices() {
+            match c {
+                '[' | '{' | '(' => depth += 1,
+                ']' | '}' | ')' => depth -= 1,
+                // Behind a `=` may come nothing.
+                ',' | '=' if depth == 0 && at + 1 < self.operands.len() => count += 1,
+                _ => {}
+            }
+        }
+        count
+    }
+
+    /// The operands of an opcode that the shape covers, if it is arithmetic.
     pub fn operands_of(&self, opcode: &str) -> Operands {
         let types: Vec<&str> = opcode.split('.').skip(1).filter(|word| TYPES.contains(word)).collect();
         let (first, last) = (types.first().copied().unwrap_or("b32"), types.last().copied().unwrap_or("b32"));
@@ -123,14 +151,14 @@ fn wide(ty: &str) -> String {
 /// the table knows.
 pub fn arithmetic(opcode: &str) -> Option<(&'static Shape, String)> {
     let mnemonic = opcode.split('.').next().unwrap_or_default();
-    let candidates = ARITHMETIC.iter().filter(|shape| shape.mnemonic() == mnemonic);
-    candidates.filter_map(|shape| Some((shape, shape.canonical(opcode)?))).next()
+    let candidates = shapes(mnemonic).iter().filter(|shape| !shape.group.is_empty());
+    candidates.filter_map(|shape| Some((*shape, shape.canonical(opcode)?))).next()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{is_modifier, lookup};
+    use crate::table::{ARITHMETIC, is_modifier, lookup};
 
     #[test]
     fn a_shape_covers_what_it_lists_and_nothing_else() {

@@ -11,7 +11,7 @@ impl Lower<'_> {
         if space_of(inst) == Some(Space::Param) {
             return self.load_param(inst);
         }
-        let target = self.plain_target(inst)?;
+        let Some(target) = target(inst) else { return self.refuse_opcode(inst) };
         self.note_communication(inst, target);
         let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
         let address = self.address(inst, &inst.operands[1])?;
@@ -34,7 +34,7 @@ impl Lower<'_> {
         if space_of(inst) == Some(Space::Param) {
             return self.store_param(inst);
         }
-        let target = self.plain_target(inst)?;
+        let Some(target) = target(inst) else { return self.refuse_opcode(inst) };
         let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
         self.check_literal(inst, &inst.operands[1], ty.name())?;
         let address = self.address(inst, &inst.operands[0])?;
@@ -69,21 +69,6 @@ impl Lower<'_> {
         row[..regs.len()].copy_from_slice(regs);
         self.code.vectors.push(row);
         (self.code.vectors.len() - 1) as u16
-    }
-
-    /// The target of a load or store whose modifiers are all understood. Cache operators, eviction priorities and prefetch
-    /// sizes are; there is no cache here, so they change nothing.
-    fn plain_target(&self, inst: &Instruction) -> Result<Target, LoadError> {
-        let known = |m: &String| {
-            PLAIN.contains(&m.as_str())
-                || m.starts_with("L1::")
-                || m.starts_with("L2::")
-                || Type::from_name(m).is_some()
-        };
-        match target(inst) {
-            Some(target) if inst.modifiers.iter().all(known) => Ok(target),
-            _ => self.refuse_opcode(inst),
-        }
     }
 
     /// `createpolicy`: an opaque number for the cache hints that take one.
@@ -233,39 +218,6 @@ pub(super) fn mark_flags(code: &mut Code) {
         }
     }
 }
-
-/// What a load or store may be spelled with besides its type, eviction priority and prefetch size.
-const PLAIN: [&str; 29] = [
-    "global",
-    "const",
-    "shared",
-    "shared::cta",
-    "local",
-    "param",
-    "param::entry",
-    "nc",
-    "weak",
-    "volatile",
-    "mmio",
-    "relaxed",
-    "acquire",
-    "release",
-    "cta",
-    "cluster",
-    "gpu",
-    "sys",
-    "ca",
-    "cg",
-    "cs",
-    "lu",
-    "cv",
-    "wb",
-    "wt",
-    "v2",
-    "v4",
-    "v8",
-    "shared::cluster",
-];
 
 /// The memory that an opcode names.
 pub(super) fn target(inst: &Instruction) -> Option<Target> {

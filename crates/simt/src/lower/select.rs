@@ -1,6 +1,7 @@
 //! One PTX instruction to register code, but for loads, stores and atomics (`memory.rs`) and for arithmetic
 //! (`arithmetic.rs`).
 
+use ptx::table::{self, Shape};
 use ptx::{Immediate, Instruction, Operand, Type};
 
 use super::video::is_packed_video;
@@ -11,14 +12,16 @@ use crate::program::LoadError;
 
 impl Lower<'_> {
     pub(super) fn instruction(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let sources = inst.operands.get(usize::from(has_destination(inst))..).unwrap_or_default();
+        let shapes = table::shapes(inst.spec.mnemonic);
+        if !inst.modifiers.iter().all(|word| shapes.iter().any(|shape| shape.has(word))) || shapes.is_empty() {
+            return self.refuse_opcode(inst);
+        }
+        self.check_target(inst)?;
+        let (destination, sources) = inst.operands.split_at(usize::from(has_destination(inst, shapes)));
         if inst.spec.mnemonic != "call" && sources.iter().any(discards) {
             return self.refuse(inst, "`_` where a value is expected");
         }
-        self.check_target(inst)?;
-        if has_destination(inst) && inst.spec.mnemonic != "call" {
-            inst.operands.first().map_or(Ok(()), |operand| self.check_destination(inst, operand))?;
-        }
+        destination.iter().try_for_each(|operand| self.check_destination(inst, operand))?;
         match inst.spec.mnemonic {
             "ld" | "ldu" => self.load(inst),
             "st" => self.store(inst),
@@ -209,19 +212,11 @@ fn clock_part(name: &str) -> Option<i64> {
     }
 }
 
-/// Whether the first operand is written.
-fn has_destination(inst: &Instruction) -> bool {
-    match inst.spec.mnemonic {
-        "st" | "red" | "bra" | "brx" | "nanosleep" | "pmevent" => false,
-        "prefetch" | "prefetchu" | "applypriority" | "discard" | "cp" => false,
-        "stackrestore" => false,
-        "bar" | "barrier" => inst.has("red"),
-        "mbarrier" => {
-            let act = inst.modifiers.first().map_or("", String::as_str);
-            !["init", "inval", "expect_tx", "complete_tx"].contains(&act)
-        }
-        _ => true,
-    }
+/// Whether the first operand is written: the shape says so that covers the opcode, if the mnemonic's differ.
+fn has_destination(inst: &Instruction, shapes: &[&Shape]) -> bool {
+    let (mut with, without) = shapes.iter().partition::<Vec<&Shape>, _>(|shape| shape.has_destination());
+    with.retain(|shape| without.is_empty() || shape.canonical(&inst.opcode).is_some());
+    !with.is_empty() && !inst.operands.is_empty()
 }
 
 /// Whether an operand is `_`, which takes a value and has none, or has one as a part.
