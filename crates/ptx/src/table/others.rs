@@ -37,6 +37,13 @@ pub static OTHERS: &[Shape] = &[
     form("ldu.global?.v2.b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", "{T,T}=[b64]"),
     form("ldu.global?.v4.b8|b16|b32|u8|u16|u32|s8|s16|s32|f32", "{T,T,T,T}=[b64]"),
 
+    form("ldmatrix.sync.aligned.m8n8.x1.trans?.shared|shared::cta?.b16", "{b32}=[b64]"),
+    form("ldmatrix.sync.aligned.m8n8.x2.trans?.shared|shared::cta?.b16", "{b32,b32}=[b64]"),
+    form("ldmatrix.sync.aligned.m8n8.x4.trans?.shared|shared::cta?.b16", "{b32,b32,b32,b32}=[b64]"),
+    recent("stmatrix.sync.aligned.m8n8.x1.trans?.shared|shared::cta?.b16", "[b64],{b32}"),
+    recent("stmatrix.sync.aligned.m8n8.x2.trans?.shared|shared::cta?.b16", "[b64],{b32,b32}"),
+    recent("stmatrix.sync.aligned.m8n8.x4.trans?.shared|shared::cta?.b16", "[b64],{b32,b32,b32,b32}"),
+
     form("st.weak?.global|local|shared|shared::cta|shared::cluster?.b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", "[b64],T"),
     form("st.volatile.global|local|shared|shared::cta?.b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", "[b64],T"),
     form("st.relaxed|release.cta|cluster|gpu|sys.global|shared|shared::cta|shared::cluster?.b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64", "[b64],T"),

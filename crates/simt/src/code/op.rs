@@ -183,6 +183,17 @@ pub enum Op {
     Redux(ReduxOp),
     /// `elect.sync`: the mask.
     Elect,
+    /// `ldmatrix`, `stmatrix`: registers of the side table, the address of a row in each lane, mask.
+    Matrix {
+        /// `stmatrix`
+        stores: bool,
+        /// 1, 2 or 4 matrices of 8 by 8 elements of 16 bits.
+        count: u8,
+        /// `.trans`
+        transposed: bool,
+        /// The addresses are generic.
+        generic: bool,
+    },
     /// `activemask`
     ActiveMask,
     /// `cp.async`: as `Code::copies[imm]` says.
@@ -331,6 +342,10 @@ impl Operands {
             Op::Match { wide: is_wide, .. } => self.to(W, d).to(P, e).of(wide(is_wide), a).of(W, f),
             Op::Redux(_) => self.to(W, d).of(W, a).of(W, f),
             Op::Elect => self.to(W, d).to(P, e).of(W, f),
+            Op::Matrix { stores, .. } => {
+                let role = if stores { Role::Source } else { Role::Destination };
+                self.side(code, role, W, c).at(e == 1, a).of(W, f)
+            }
 
             Op::Mbarrier(MbarrierOp { act: MbarrierAct::Test { .. }, .. }) => {
                 self.to(P, d).at(e == 1, a).of(W, b).of(D, c)
@@ -436,8 +451,8 @@ impl Op {
             Op::Branch | Op::BranchIndexed => Counted::Branch,
             Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) => Counted::Barrier,
             Op::Shuffle(_) => Counted::Shuffle,
-            Op::Load(_) => Counted::Load,
-            Op::Store(_) => Counted::Store,
+            Op::Load(_) | Op::Matrix { stores: false, .. } => Counted::Load,
+            Op::Store(_) | Op::Matrix { stores: true, .. } => Counted::Store,
             Op::Atomic(_) => Counted::Atomic,
             Op::CopyAsync => Counted::Copy,
             _ => Counted::Plain,
@@ -448,8 +463,8 @@ impl Op {
     pub(crate) fn verb(self) -> &'static str {
         match self {
             // Of calls only `printf` has memory of its own to look at.
-            Op::Load(_) | Op::Call => "reads",
-            Op::Store(_) => "writes",
+            Op::Load(_) | Op::Call | Op::Matrix { stores: false, .. } => "reads",
+            Op::Store(_) | Op::Matrix { stores: true, .. } => "writes",
             Op::Atomic(_) | Op::Mbarrier(_) => "updates",
             Op::CopyAsync | Op::CopyBulk | Op::StoreBulk => "fills",
             Op::PrefetchBulk => "prefetches",
@@ -470,7 +485,7 @@ impl Op {
         match self {
             Op::Load(load) => load.order == Order::Weak,
             Op::LoadFrame(_) | Op::MapShared { .. } | Op::RankOf { .. } => true,
-            Op::ActiveMask | Op::Clock | Op::LocalAddress => true,
+            Op::ActiveMask | Op::Clock | Op::LocalAddress | Op::Matrix { stores: false, .. } => true,
             op => op.is_arithmetic(),
         }
     }

@@ -369,7 +369,13 @@ impl<'k> Machine<'k> {
             Op::PrefetchBulk => self.prefetch_bulk(env, warp, pc, inst, active),
             Op::Fence { scope, orders_fences } => self.fence(env, warp, scope, orders_fences, active),
             Op::MapShared { .. } | Op::RankOf { .. } => team::address(env, warp, inst, active),
-            Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) | Op::Elect
+            Op::WarpBarrier
+            | Op::Shuffle(_)
+            | Op::Vote(_)
+            | Op::Match { .. }
+            | Op::Redux(_)
+            | Op::Elect
+            | Op::Matrix { .. }
                 if active != 0 =>
             {
                 let going_on = self.collective::<AVX2>(env, warp, at, pc, inst, active);

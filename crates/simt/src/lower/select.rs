@@ -48,6 +48,7 @@ impl Lower<'_> {
             }
             "membar" | "fence" => self.fence(inst),
             "elect" => self.elect(inst),
+            "ldmatrix" | "stmatrix" => self.matrix(inst),
             "mapa" => self.map_shared(inst),
             "getctarank" => self.rank_of(inst),
             // Hints, time, and what orders one grid after another: nothing to do inside one launch.
@@ -184,6 +185,25 @@ impl Lower<'_> {
         // How much it takes is known at run time, so the stack is as large as the launch asks.
         self.code.has_unbounded_stack = true;
         self.emit(inst, &[Inst { op: Op::Stack(act), d, a, ..Inst::NOP }])
+    }
+
+    /// `ldmatrix`, `stmatrix`, for which the whole warp comes together.
+    fn matrix(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let stores = inst.spec.mnemonic == "stmatrix";
+        let counts = [("x1", 1), ("x2", 2), ("x4", 4)].into_iter().find(|(word, _)| inst.has(word));
+        let (Some((_, count)), 2) = (counts, inst.operands.len()) else { return self.refuse_opcode(inst) };
+        let (registers, address) = (&inst.operands[usize::from(stores)], &inst.operands[usize::from(!stores)]);
+        let parts = match registers {
+            Operand::Vector(parts) if parts.len() == usize::from(count) => parts,
+            _ => return self.refuse(inst, format!("{count} registers in braces are expected here")),
+        };
+        let rows = parts.iter().map(|part| self.row32(inst, part)).collect::<Result<Vec<_>, _>>()?;
+        let address = self.address(inst, address)?;
+        let generic = super::space_of(inst).is_none();
+        let op = Op::Matrix { stores, count, transposed: inst.has("trans"), generic };
+        let (c, f) = (self.vector(&rows), self.constant32(Source::Literal(u32::MAX.into())));
+        let (a, e, imm) = (address.row, u16::from(address.narrow), address.offset);
+        self.emit(inst, &[Inst { op, a, c, e, f, imm, ..Inst::NOP }])
     }
 
     /// `brx.idx`: one of a list of labels, chosen by a register.
