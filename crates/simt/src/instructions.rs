@@ -33,7 +33,7 @@ pub fn markdown() -> String {
     let arithmetic: usize = ARITHMETIC.iter().map(|shape| shape.opcodes().len()).sum();
     let mut page = format!(
         "## Arithmetic\n\n{} instructions in {} spellings. In the simulator each of them gives what an H200 gave, bit for bit, \
-         for 128 rows of operands or more; `.approx` and `.full` have [a section of their own](#approximate-instructions).\n",
+         for 128 rows of operands or more, but for those of sm_100, which follow their definition: there was no such card to hold them against. `.approx` and `.full` have [a section of their own](#approximate-instructions).\n",
         run_of(Part::Arithmetic).count(),
         grouped(arithmetic),
     );
@@ -64,7 +64,11 @@ fn entry(page: &mut String, spec: &Spec) {
 
 /// The target that a shape needs, where it is newer than the oldest.
 fn since(shape: &Shape) -> String {
-    if shape.sm > 80 { format!("   (sm_{})", shape.sm) } else { String::new() }
+    match shape.sm {
+        ..=80 => String::new(),
+        ..=90 => format!("   (sm_{})", shape.sm),
+        newer => format!("   (sm_{newer}, not held against hardware)"),
+    }
 }
 
 fn refused(page: &mut String) {

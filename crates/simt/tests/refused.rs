@@ -104,6 +104,18 @@ fn a_target_has_what_came_with_it() {
 }
 
 #[test]
+fn newer_targets_have_more_forms_of_what_older_ones_have() {
+    let (sm_89, sm_100) = (".version 8.8\n.target sm_89", ".version 8.8\n.target sm_100");
+    for line in ["add.rn.f32x2 %rd1, %rd1, %rd2;", "min.f32 %f1, %f1, %f2, %f3;", "add.f32.bf16 %f1, %h1, %f2;"] {
+        refused(SM_90, line, "needs .target sm_100 or higher, not sm_90");
+        assert!(lowered(sm_100, line).is_ok(), "{line}");
+    }
+    let line = "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;";
+    refused(SM_80, line, "needs .target sm_89 or higher, not sm_80");
+    assert!(lowered(sm_89, line).is_ok() && lowered(SM_80, "min.f32 %f1, %f1, %f2;").is_ok());
+}
+
+#[test]
 fn what_no_form_is_run_of_is_called_unsupported_whatever_its_first_operand_is() {
     for line in [
         "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%rd1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, %r1;",

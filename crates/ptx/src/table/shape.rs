@@ -34,9 +34,10 @@ pub struct Operands {
 }
 
 /// Words that are types, first those of integers.
-const TYPES: [&str; 31] = [
+const TYPES: [&str; 32] = [
     "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "b8", "b16", "b32", "b64", "u16x2", "s16x2", "f16", "f16x2",
-    "bf16", "bf16x2", "f32", "f64", "pred", "tf32", "e4m3x2", "e5m2x2", "b128", "b1", "b4", "u4", "s4", "u2", "s2",
+    "bf16", "bf16x2", "f32", "f32x2", "f64", "pred", "tf32", "e4m3x2", "e5m2x2", "b128", "b1", "b4", "u4", "s4", "u2",
+    "s2",
 ];
 
 impl Shape {
@@ -147,11 +148,12 @@ fn wide(ty: &str) -> String {
     bits.parse::<u32>().map_or_else(|_| ty.to_string(), |bits| format!("{sign}{}", bits * 2))
 }
 
-/// The shape that covers a whole opcode, and the opcode with its words in the shape's order, if it is arithmetic that
-/// the table knows.
-pub fn arithmetic(opcode: &str) -> Option<(&'static Shape, String)> {
+/// The shape that covers a whole opcode with so many operands, and the opcode with its words in the shape's order, if it is
+/// arithmetic that the table knows.
+pub fn arithmetic(opcode: &str, operands: usize) -> Option<(&'static Shape, String)> {
     let mnemonic = opcode.split('.').next().unwrap_or_default();
-    let candidates = shapes(mnemonic).iter().filter(|shape| !shape.group.is_empty());
+    let candidates =
+        shapes(mnemonic).iter().filter(|shape| !shape.group.is_empty() && shape.operand_count() == operands);
     candidates.filter_map(|shape| Some((*shape, shape.canonical(opcode)?))).next()
 }
 
@@ -176,11 +178,11 @@ mod tests {
 
     #[test]
     fn operands_are_read_off_the_opcode() {
-        let (shape, _) = arithmetic("mad.wide.s16").expect("it is in the table");
+        let (shape, _) = arithmetic("mad.wide.s16", 4).expect("it is in the table");
         let operands = shape.operands_of("mad.wide.s16");
         assert_eq!(operands.destinations, ["s32"]);
         assert_eq!(operands.sources, ["s16", "s16", "s32"]);
-        let (shape, _) = arithmetic("dp4a.u32.s32").expect("it is in the table");
+        let (shape, _) = arithmetic("dp4a.u32.s32", 4).expect("it is in the table");
         assert_eq!(shape.operands_of("dp4a.u32.s32").sources, ["u32", "s32", "b32"]);
     }
 
@@ -194,7 +196,7 @@ mod tests {
                 let spec = lookup(shape.mnemonic()).expect("checked above");
                 let count = (1 + shape.operands_of(&opcode).sources.len()) as u8;
                 assert!(spec.operands_min <= count && count <= spec.operands_max, "{opcode}: {count} operands");
-                assert!(seen.insert(opcode.clone()), "{opcode} stands twice");
+                assert!(seen.insert((opcode.clone(), count)), "{opcode} stands twice");
             }
         }
         assert!(seen.len() > 2000, "{}", seen.len());

@@ -11,13 +11,9 @@ pub const REFUSED: &[(&str, &str)] = &[
     ("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [b32]", "arrival at a barrier object of another block of the cluster"),
     ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [b32], [b64], b32, [b32], b16", "bulk copy into several blocks of the cluster"),
     ("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [b32], [b32], b32, [b32]", "bulk copy between blocks of the cluster"),
+    ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {b32, b32}, [b32]", "matrices of bytes (sm_100)"),
+    ("stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [b32], {b32}", "matrices of bytes (sm_100)"),
     ("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [b32], [b32], b32, [b32]", "bulk reduction in another block of the cluster"),
-    ("min.s32 b32, b32, b32, b32", "smallest of three (sm_100): no card to hold the result against"),
-    ("max.s32 b32, b32, b32, b32", "largest of three (sm_100): no card to hold the result against"),
-    ("add.rn.f32x2 b64, b64, b64", "two sums at once (sm_100): no card to hold the result against"),
-    ("sub.rn.f32x2 b64, b64, b64", "two differences at once (sm_100): no card to hold the result against"),
-    ("mul.rn.f32x2 b64, b64, b64", "two products at once (sm_100): no card to hold the result against"),
-    ("fma.rn.f32x2 b64, b64, b64, b64", "two products plus addends at once (sm_100): no card to hold the result against"),
 ];
 
 /// Registers that the machine fills; axes are `.x`, `.y`, `.z`.

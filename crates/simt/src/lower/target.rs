@@ -1,7 +1,7 @@
 //! What an assembler asks of a file before it looks at what it does: that the target has the instructions, and that the
 //! constants fit.
 
-use ptx::table::shapes;
+use ptx::table::{Shape, shapes};
 use ptx::{Instruction, Module, Operand, Space};
 
 use super::Lower;
@@ -35,7 +35,9 @@ fn oldest(inst: &Instruction) -> u32 {
     if all.iter().all(|shape| shape.sm <= 80) {
         return 0;
     }
-    let covering = all.iter().filter(|shape| shape.canonical(&inst.opcode).is_some()).map(|shape| shape.sm).min();
+    let covers =
+        |shape: &&&Shape| shape.operand_count() == inst.operands.len() && shape.canonical(&inst.opcode).is_some();
+    let covering = all.iter().filter(covers).map(|shape| shape.sm).min();
     covering.or(all.iter().map(|shape| shape.sm).min()).map_or(0, u32::from)
 }
 
