@@ -257,15 +257,18 @@ pub(crate) struct Operand {
 }
 
 /// The registers that `inst` reads.
-pub(crate) fn reads(code: &Code, inst: &Inst) -> impl Iterator<Item = (Row, Reg)> {
-    let all = operands(code, inst).into_iter();
-    all.filter(|operand| operand.role != Role::Destination).map(|operand| (operand.row, operand.reg))
+pub(crate) fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
+    in_role(code, inst, |role| role != Role::Destination)
 }
 
 /// The registers that `inst` writes.
-pub(crate) fn writes(code: &Code, inst: &Inst) -> impl Iterator<Item = (Row, Reg)> {
-    let all = operands(code, inst).into_iter();
-    all.filter(|operand| operand.role == Role::Destination).map(|operand| (operand.row, operand.reg))
+pub(crate) fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
+    in_role(code, inst, |role| role == Role::Destination)
+}
+
+fn in_role(code: &Code, inst: &Inst, is: impl Fn(Role) -> bool) -> Vec<(Row, Reg)> {
+    let all = operands(code, inst).into_iter().filter(|operand| is(operand.role));
+    all.map(|operand| (operand.row, operand.reg)).collect()
 }
 
 /// The operands of `inst`: what it writes, what it reads, its guard. Those that are absent are left out.

@@ -44,9 +44,7 @@ impl Lower<'_> {
             true => Ok(()),
             false => self.check_literal(inst, operand, ty.name()),
         })?;
-        let address = self.address(inst, &rest[0])?;
-        let mut out = Inst { op: Op::Atomic(op), a: address.row, e: u16::from(address.narrow), ..Inst::NOP };
-        out.imm = address.offset;
+        let mut out = Inst { op: Op::Atomic(op), ..self.at(inst, &rest[0])? };
         let result = inst.operands.first().filter(|_| !is_red);
         if vector > 1 {
             out.c = self.elements(inst, &rest[1], ty, vector)?;

@@ -10,20 +10,20 @@ pub(crate) fn is_only_copied(code: &Code, pc: u32) -> bool {
     let Some(inst) = code.insts.get(pc as usize).filter(|inst| matches!(inst.op, Op::Load(_))) else { return false };
     let mut seen = std::collections::HashSet::new();
     let mut left: Vec<(u32, (Row, Reg))> = Vec::new();
-    left.extend(writes(code, inst).map(|register| (pc + 1, register)));
+    left.extend(writes(code, inst).into_iter().map(|register| (pc + 1, register)));
     while let Some((pc, register)) = left.pop() {
         let Some(inst) = code.insts.get(pc as usize).filter(|_| seen.insert((pc, register))) else { continue };
         let unguarded = inst.guard.predicate == NONE;
-        if reads(code, inst).any(|read| read == register) {
+        if reads(code, inst).contains(&register) {
             match inst.op {
                 Op::Mov32 | Op::Mov64 => {
-                    left.extend(writes(code, inst).map(|copy| (pc + 1, copy)));
+                    left.extend(writes(code, inst).into_iter().map(|copy| (pc + 1, copy)));
                 }
                 _ if carries(code, inst, register) => {}
                 _ => return false,
             }
         }
-        if unguarded && writes(code, inst).any(|written| written == register) {
+        if unguarded && writes(code, inst).contains(&register) {
             continue;
         }
         left.extend(next(code, pc, inst, unguarded).into_iter().map(|pc| (pc, register)));
@@ -39,8 +39,8 @@ fn carries(code: &Code, inst: &Inst, register: (Row, Reg)) -> bool {
         Op::StoreFrame(op) => op.width.bytes == 1,
         _ => false,
     };
-    let is_it = operands(code, inst).into_iter().filter(|operand| (operand.row, operand.reg) == register);
-    near && is_it.into_iter().all(|operand| operand.role == Role::Source)
+    let mut roles = operands(code, inst).into_iter().filter(|operand| (operand.row, operand.reg) == register);
+    near && roles.all(|operand| operand.role == Role::Source)
 }
 
 /// Where the lanes may be after an instruction.

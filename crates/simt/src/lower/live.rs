@@ -63,9 +63,9 @@ fn before(code: &Code, block: &Block, pc: usize, live_in: &[Set], empty: &Set) -
         // A guarded write, or one that only some lanes reach, leaves the other lanes' old values; only the
         // guard can make a value be read that this path never wrote.
         if inst.guard.predicate == NONE {
-            writes(code, inst).for_each(|(row, reg)| live.remove(Set::bit(code, row, reg)));
+            writes(code, inst).into_iter().for_each(|(row, reg)| live.remove(Set::bit(code, row, reg)));
         }
-        reads(code, inst).for_each(|(row, reg)| live.insert(Set::bit(code, row, reg)));
+        reads(code, inst).into_iter().for_each(|(row, reg)| live.insert(Set::bit(code, row, reg)));
     }
     live
 }

@@ -70,8 +70,8 @@ impl Facts {
         while changed {
             changed = false;
             for inst in code.insts.iter().rev() {
-                let matters = !inst.op.is_pure() || writes(code, inst).any(|r| self.needed.contains(&r));
-                for register in reads(code, inst).filter(|_| matters) {
+                let matters = !inst.op.is_pure() || writes(code, inst).iter().any(|r| self.needed.contains(r));
+                for register in reads(code, inst).into_iter().filter(|_| matters) {
                     changed |= self.needed.insert(register);
                 }
             }
@@ -86,8 +86,8 @@ impl Facts {
         while changed {
             changed = false;
             for inst in code.insts.iter().filter(|inst| inst.op.spreads_uniformity()) {
-                let all = reads(code, inst).all(|register| self.uniform.contains(&register));
-                for register in writes(code, inst).filter(|_| all) {
+                let all = reads(code, inst).iter().all(|register| self.uniform.contains(register));
+                for register in writes(code, inst).into_iter().filter(|_| all) {
                     let once = self.written.get(&register).is_some_and(|&(times, _)| times == 1);
                     changed |= once && self.uniform.insert(register);
                 }
@@ -117,7 +117,7 @@ impl Facts {
     fn machine(&self, code: &Code, pc: usize) -> Option<MachineOp> {
         let inst = &code.insts[pc];
         let Op::Atomic(op) = inst.op else { return None };
-        let unused = !writes(code, inst).any(|register| self.needed.contains(&register));
+        let unused = !writes(code, inst).iter().any(|register| self.needed.contains(register));
         if unused && op.target == Target::Shared && self.counts_lanes(code, pc, inst, op) {
             return Some(MachineOp::CountLanes);
         }

@@ -62,10 +62,9 @@ impl Lower<'_> {
             (_, [number]) if act != MbarrierAct::Invalidate => b = self.row32(inst, number)?,
             _ => return self.refuse_opcode(inst),
         }
-        let address = self.address(inst, address)?;
+        let at = self.at(inst, address)?;
         let op = MbarrierOp { act, generic: super::space_of(inst).is_none(), ordered: !inst.has("relaxed") };
-        let (a, e, imm) = (address.row, u16::from(address.narrow), address.offset);
-        self.emit(inst, &[Inst { op: Op::Mbarrier(op), a, b, c, d, e, imm, ..Inst::NOP }])
+        self.emit(inst, &[Inst { op: Op::Mbarrier(op), b, c, d, ..at }])
     }
 
     /// `.pending_count`: of a state that an arrival gave.

@@ -198,12 +198,11 @@ impl Lower<'_> {
             _ => return self.refuse(inst, format!("{count} registers in braces are expected here")),
         };
         let rows = parts.iter().map(|part| self.row32(inst, part)).collect::<Result<Vec<_>, _>>()?;
-        let address = self.address(inst, address)?;
+        let at = self.at(inst, address)?;
         let generic = super::space_of(inst).is_none();
         let op = Op::Matrix { stores, count, transposed: inst.has("trans"), generic };
         let (c, f) = (self.vector(&rows), self.constant32(Source::Literal(u32::MAX.into())));
-        let (a, e, imm) = (address.row, u16::from(address.narrow), address.offset);
-        self.emit(inst, &[Inst { op, a, c, e, f, imm, ..Inst::NOP }])
+        self.emit(inst, &[Inst { op, c, f, ..at }])
     }
 
     /// `brx.idx`: one of a list of labels, chosen by a register.
