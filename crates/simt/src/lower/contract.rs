@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::cfg;
-use crate::code::{Code, Inst, NONE, Op, Reg, reads, writes};
+use super::live::{reads, writes};
+use crate::code::{Code, Inst, NONE, Op, Reg};
 use crate::ops::{Alu, Row};
 
 type Register = (Row, Reg);

@@ -1,7 +1,8 @@
 //! What becomes of a loaded value. Compilers copy structures whole, holes and all, and keep registers that nobody asks
 //! for; a check that looks at what was never written asks here whether the value is more than carried along.
 
-use crate::code::{Code, Inst, NONE, Op, Reg, Role, Target, operands, reads, writes};
+use super::live::{reads, writes};
+use crate::code::{Code, Inst, Op, Reg, Target};
 use crate::ops::Row;
 
 /// Whether nothing is done with what the load at `pc` reads, but that it may be stored to shared or local memory, or
@@ -10,16 +11,16 @@ pub(crate) fn is_only_copied(code: &Code, pc: u32) -> bool {
     let Some(inst) = code.insts.get(pc as usize).filter(|inst| matches!(inst.op, Op::Load(_))) else { return false };
     let mut seen = std::collections::HashSet::new();
     let mut left: Vec<(u32, (Row, Reg))> = Vec::new();
-    left.extend(writes(code, inst).into_iter().map(|register| (pc + 1, register)));
+    left.extend(writes(code, inst).into_iter().filter(is_register).map(|register| (pc + 1, register)));
     while let Some((pc, register)) = left.pop() {
         let Some(inst) = code.insts.get(pc as usize).filter(|_| seen.insert((pc, register))) else { continue };
-        let unguarded = inst.guard.predicate == NONE;
+        let unguarded = inst.guard.predicate == crate::code::NONE;
         if reads(code, inst).contains(&register) {
             match inst.op {
                 Op::Mov32 | Op::Mov64 => {
                     left.extend(writes(code, inst).into_iter().map(|copy| (pc + 1, copy)));
                 }
-                _ if carries(code, inst, register) => {}
+                _ if carries(inst, register) => {}
                 _ => return false,
             }
         }
@@ -31,16 +32,22 @@ pub(crate) fn is_only_copied(code: &Code, pc: u32) -> bool {
     true
 }
 
+fn is_register(&(_, register): &(Row, Reg)) -> bool {
+    register != crate::code::NONE
+}
+
 /// Whether an instruction that reads the register does no more with it than to store it where only threads of the block look.
-fn carries(code: &Code, inst: &Inst, register: (Row, Reg)) -> bool {
-    let near = match inst.op {
-        Op::Store(op) => matches!(op.target, Target::Shared | Target::Cluster | Target::Local),
+fn carries(inst: &Inst, (row, register): (Row, Reg)) -> bool {
+    match inst.op {
+        Op::Store(op) => {
+            let address = (if inst.e == 1 { Row::W } else { Row::D }, inst.a);
+            let near = matches!(op.target, Target::Shared | Target::Cluster | Target::Local);
+            near && address != (row, register) && (Row::P, inst.guard.predicate) != (row, register)
+        }
         // A class without members is a byte that nobody writes.
-        Op::StoreFrame(op) => op.width.bytes == 1,
+        Op::StoreFrame(op) if op.width.bytes == 1 => (Row::P, inst.guard.predicate) != (row, register),
         _ => false,
-    };
-    let mut roles = operands(code, inst).into_iter().filter(|operand| (operand.row, operand.reg) == register);
-    near && roles.all(|operand| operand.role == Role::Source)
+    }
 }
 
 /// Where the lanes may be after an instruction.

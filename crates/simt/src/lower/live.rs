@@ -2,7 +2,8 @@
 //! and all others need no clearing, whatever the block before left in them. Behind a call that may lead back to its
 //! caller: which rows the call must keep.
 
-use crate::code::{Code, NONE, Reg, reads, writes};
+use crate::code::{Code, NONE, Reg};
+pub(crate) use crate::code::{reads, writes};
 use crate::ops::Row;
 
 use super::cfg::{self, Block};

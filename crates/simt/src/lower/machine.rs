@@ -8,9 +8,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::live::{reads, writes};
 use crate::code::{
-    AtomOp, AtomicOp, Code, Inst, MachineOp, NONE, Op, Order, Reg, Role, Source, Special, Target, operands, reads,
-    writes,
+    AtomOp, AtomicOp, Code, Inst, MachineOp, NONE, Op, Order, Reg, Role, Source, Special, Target, operands,
 };
 use crate::ops::Row;
 
