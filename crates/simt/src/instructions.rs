@@ -66,7 +66,7 @@ fn entry(page: &mut String, spec: &Spec) {
 fn since(shape: &Shape) -> String {
     match shape.sm {
         ..=80 => String::new(),
-        ..=90 => format!("   (sm_{})", shape.sm),
+        81..=90 => format!("   (sm_{})", shape.sm),
         newer => format!("   (sm_{newer}, not held against hardware)"),
     }
 }

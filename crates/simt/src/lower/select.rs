@@ -190,13 +190,19 @@ impl Lower<'_> {
     /// `ldmatrix`, `stmatrix`, for which the whole warp comes together.
     fn matrix(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let stores = inst.spec.mnemonic == "stmatrix";
+        let is_whole = table::shapes(inst.spec.mnemonic).iter().any(|shape| shape.canonical(&inst.opcode).is_some());
         let counts = [("x1", 1), ("x2", 2), ("x4", 4)].into_iter().find(|(word, _)| inst.has(word));
-        let (Some((_, count)), 2) = (counts, inst.operands.len()) else { return self.refuse_opcode(inst) };
+        let (Some((_, count)), 2, true) = (counts, inst.operands.len(), is_whole) else {
+            return self.refuse_opcode(inst);
+        };
         let (registers, address) = (&inst.operands[usize::from(stores)], &inst.operands[usize::from(!stores)]);
         let parts = match registers {
             Operand::Vector(parts) if parts.len() == usize::from(count) => parts,
             _ => return self.refuse(inst, format!("{count} registers in braces are expected here")),
         };
+        if self.code.vectors.len() >= usize::from(NONE) {
+            return self.refuse(inst, "more instructions on several registers than the simulator has room for");
+        }
         let rows = parts.iter().map(|part| self.row32(inst, part)).collect::<Result<Vec<_>, _>>()?;
         let at = self.at(inst, address)?;
         let generic = super::space_of(inst).is_none();

@@ -47,7 +47,7 @@ pub fn groups() -> Vec<Group> {
             name: shape.group,
             sm: match shape.sm {
                 ..=80 => 80,
-                ..=90 => 90,
+                81..=90 => 90,
                 newer => newer,
             },
             version: 81,
