@@ -47,6 +47,10 @@ impl Lower<'_> {
     fn fast(&mut self, inst: &Instruction, opcode: &str) -> Result<Option<Inst>, LoadError> {
         let Some(alu) = Alu::from_opcode(opcode) else { return Ok(None) };
         let signature = alu.signature();
+        // `min.f32` of three is no lane loop's.
+        if signature.sources.iter().flatten().count() + 1 != inst.operands.len() {
+            return Ok(None);
+        }
         let mut rows = [NONE; 4];
         for ((slot, row), operand) in rows.iter_mut().zip(signature.sources.iter().flatten()).zip(&inst.operands[1..]) {
             *slot = self.row(inst, operand, *row)?;
