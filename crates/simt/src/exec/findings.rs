@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::Context;
 use super::block::Environment;
-use super::memory::{Place, verb};
+use super::memory::Place;
 use super::warp::{State, Warp};
 
 use crate::code::{Code as Program, Inst, Op};
@@ -425,7 +425,7 @@ impl Finding {
         let action = |at: &At| match code.insts.get(at.pc as usize) {
             Some(Inst { op: Op::CopyAsync | Op::CopyBulk, .. }) if in_global => "reads",
             Some(Inst { op: Op::StoreBulk, .. }) if !in_global => "reads",
-            inst => inst.map_or("executes", verb),
+            inst => inst.map_or("executes", |inst| inst.op.verb()),
         };
         let (here, there, message) = match &self.detail {
             Detail::Access { .. } | Detail::NoObject { .. } | Detail::Granule { .. } => {

@@ -71,7 +71,7 @@ mod words;
 pub(crate) use grid::run;
 
 use crate::access::Memos;
-use crate::code::{Code, Combine, Inst, NONE, Op};
+use crate::code::{Code, Combine, Counted, Inst, NONE, Op};
 use crate::launch::{Launch, Options, Schedule};
 use crate::memory::Memory;
 use crate::print::Printed;
@@ -298,7 +298,7 @@ impl<'k> Machine<'k> {
                 }
             }
             if wanted && std::mem::take(&mut self.recording) {
-                self.recorder.values(warp, inst);
+                self.recorder.values(code, warp, inst);
             }
             pc += 1;
         }
@@ -369,7 +369,13 @@ impl<'k> Machine<'k> {
             Op::PrefetchBulk => self.prefetch_bulk(env, warp, pc, inst, active),
             Op::Fence { scope, orders_fences } => self.fence(env, warp, scope, orders_fences, active),
             Op::MapShared { .. } | Op::RankOf { .. } => team::address(env, warp, inst, active),
-            Op::WarpBarrier | Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) | Op::Elect
+            Op::WarpBarrier
+            | Op::Shuffle(_)
+            | Op::Vote(_)
+            | Op::Match { .. }
+            | Op::Redux(_)
+            | Op::Elect
+            | Op::Matrix { .. }
                 if active != 0 =>
             {
                 let going_on = self.collective::<AVX2>(env, warp, at, pc, inst, active);
@@ -425,8 +431,8 @@ impl<'k> Machine<'k> {
 
 /// What is remembered of the accesses of an instruction.
 fn memos(inst: &Inst) -> Memos {
-    match inst.op {
-        Op::Load(_) | Op::CopyAsync | Op::Store(_) | Op::Atomic(_) => Memos::new(),
+    match inst.op.counted() {
+        Counted::Load | Counted::Store | Counted::Atomic | Counted::Copy => Memos::new(),
         _ => Memos::none(),
     }
 }

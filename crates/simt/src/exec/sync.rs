@@ -1,13 +1,16 @@
 //! What the lanes of a warp do together: the `.sync` instructions.
 
-use super::alu::{store_predicate, store32};
+use super::alu::{store_predicate, store32, widened};
 use super::block::Environment;
+use super::memory::{Place, Span, addresses};
 use super::team::unit_warp;
 use super::warp::{Split, State, Suspect, Warp};
 use super::{Machine, guarded};
-use crate::code::{FloatMode, Inst, Op, ReduxOp, ShuffleMode, VoteMode};
+use crate::access;
+use crate::code::{FloatMode, Inst, MemOp, Op, Order, ReduxOp, Scope, ShuffleMode, Target, VoteMode, Width};
 use crate::launch::Schedule;
-use crate::masks::lanes;
+use crate::masks::{filter, lanes};
+use crate::memory::SHARED_BASE;
 
 two_clones! {
     impl Machine<'_> {
@@ -181,6 +184,7 @@ impl Machine<'_> {
             Op::Match { all, wide } => match_lanes(warp, inst, all, wide, group),
             Op::Redux(op) => redux(warp, inst, op, group),
             Op::Elect => elect(warp, inst, named, group),
+            Op::Matrix { .. } => self.matrix(env, warp, pc, inst, group),
             _ => {}
         }
     }
@@ -219,6 +223,59 @@ impl Machine<'_> {
         store32(warp, inst.d, &out, here);
         store_predicate(warp, inst.e, inside, here);
     }
+}
+
+impl Machine<'_> {
+    /// `ldmatrix`, `stmatrix`. Of matrix `m`, lane `8 m + r` has the address of row `r`, 16 bytes; lane `4 r + c` gets or gives
+    /// elements `2 c` and `2 c + 1` of that row, or of that column where the matrix is transposed. Each matrix passes through
+    /// the banks on its own.
+    #[inline(never)]
+    fn matrix(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, here: u32) {
+        let Op::Matrix { stores, count, transposed, generic } = inst.op else { return };
+        let mut rows = addresses(warp, inst);
+        let told = here & u32::MAX >> (32 - 8 * u32::from(count));
+        if generic {
+            rows.iter_mut().for_each(|row| *row = row.wrapping_sub(SHARED_BASE));
+        }
+        let inside = self.admit(env, warp, pc, Place::Shared, told, &Span { bytes: 16, at: rows });
+        let width = Width { bytes: 4, signed: false, wide: false };
+        let op = MemOp { target: Target::Shared, width, vector: 1, order: Order::Weak, scope: Scope::Cta };
+        for matrix in 0..usize::from(count) {
+            let row = |lane: usize| 8 * matrix + lane / 4;
+            let mask = filter(here, |lane| inside >> row(lane) & 1 != 0);
+            if mask == 0 {
+                continue;
+            }
+            let at: [u32; 32] = std::array::from_fn(|lane| rows[row(lane)] as u32 + 4 * (lane as u32 % 4));
+            let passes = access::shared_load(4, mask, &at);
+            self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
+            self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
+            self.record(Place::Shared, mask, &Span { bytes: 4, at: widened(&at) }, passes, 0);
+            let register = self.context.code.vectors[usize::from(inst.c)][matrix];
+            let turned = |values: &[u32; 32]| if transposed { transpose(values) } else { *values };
+            if stores {
+                let values = turned(&warp.w[usize::from(register)].0);
+                self.watch_shared_store(env, warp, pc, op, env.rank, mask, &at, &[widened(&values)]);
+                let changed = lanes(mask).filter(|&lane| env.shared.load(at[lane], 4) as u32 != values[lane]).count();
+                self.changes += changed as u64;
+                lanes(mask).for_each(|lane| env.shared.store(at[lane], 4, values[lane].into()));
+            } else {
+                self.watch_read(env, warp, pc, op, mask, 4, &at);
+                let mut values = [0; 32];
+                lanes(mask).for_each(|lane| values[lane] = env.shared.load(at[lane], 4) as u32);
+                store32(warp, register, &turned(&values), here);
+            }
+        }
+    }
+}
+
+/// An 8 by 8 matrix of halves as the lanes of a warp hold it, rows and columns exchanged.
+fn transpose(values: &[u32; 32]) -> [u32; 32] {
+    let element = |row: usize, column: usize| values[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff;
+    std::array::from_fn(|lane| {
+        let (row, column) = (lane / 4, 2 * (lane % 4));
+        element(column, row) | element(column + 1, row) << 16
+    })
 }
 
 /// The row of the mask operand.
