@@ -4,7 +4,7 @@ use super::alu::{store_predicate, store32};
 use super::block::Environment;
 use super::team::unit_warp;
 use super::warp::{Split, State, Suspect, Warp};
-use super::{Machine, guarded};
+use super::Machine;
 use crate::code::{FloatMode, Inst, Op, ReduxOp, ShuffleMode, VoteMode};
 use crate::launch::Schedule;
 use crate::masks::lanes;
@@ -63,6 +63,8 @@ impl Machine<'_> {
         suspect(warp, pc, &masks, active, active & !complete);
         warp.splits[at].pc = pc;
         if complete == 0 {
+            // Who is not to execute it does not wait for it either.
+            warp.pass_by(at, active);
             warp.splits[at].state = State::AtWarpSync;
             return None;
         }
@@ -92,10 +94,9 @@ impl Machine<'_> {
             };
             let (mut here, mut masks) = (0, [0; 32]);
             for other in warp.splits.iter().filter(|s| together(s)) {
-                let inst = &code.insts[other.pc as usize];
-                let (lanes_here, own) = (guarded(warp, inst, other.mask), member_masks(warp, inst));
-                here |= lanes_here;
-                lanes(lanes_here).for_each(|lane| masks[lane] = own[lane]);
+                let own = member_masks(warp, &code.insts[other.pc as usize]);
+                here |= other.mask;
+                lanes(other.mask).for_each(|lane| masks[lane] = own[lane]);
             }
             let complete = complete(&masks, here, warp.live);
             if complete == 0 {
@@ -104,7 +105,7 @@ impl Machine<'_> {
             self.execute_collective(env, warp, split.pc, inst, &masks, complete);
             for other in 0..warp.splits.len() {
                 let split = warp.splits[other];
-                let done = guarded(warp, &code.insts[split.pc as usize], split.mask) & complete;
+                let done = split.mask & complete;
                 if !together(&split) || done == 0 {
                     continue;
                 }

@@ -374,6 +374,15 @@ impl Warp {
         self.add(Split { mask: apart, ..split })
     }
 
+    /// The lanes `active` of split `at` are about to wait at its guarded instruction: the others walk past it.
+    pub(super) fn pass_by(&mut self, at: usize, active: u32) {
+        let passing = self.splits[at].mask & !active;
+        if passing != 0 {
+            let other = self.drive_apart(at, passing);
+            self.splits[other].pc += 1;
+        }
+    }
+
     /// The lanes of a parted split that are at its meeting point already.
     pub(super) fn waiting(&self, at: usize) -> u32 {
         let below = |split: &Split| {
