@@ -217,6 +217,9 @@ impl Block {
             if !ran && !released && machine.goes_ahead && self.go_ahead_of_spinning() {
                 continue;
             }
+            if !ran && !released && self.let_absent_lanes_run_on(machine) {
+                continue;
+            }
             if !ran && !released {
                 let waits = |state| matches!(state, State::Spinning(_) | State::AtCluster);
                 if self.warps.iter().flat_map(|warp| &warp.splits).any(|split| waits(split.state)) {

@@ -37,6 +37,7 @@ macro_rules! two_clones {
     };
 }
 
+mod absent;
 mod alu;
 mod atomic;
 mod barrier;

@@ -1,10 +1,10 @@
 //! What the lanes of a warp do together: the `.sync` instructions.
 
+use super::Machine;
 use super::alu::{store_predicate, store32};
 use super::block::Environment;
 use super::team::unit_warp;
 use super::warp::{Split, State, Suspect, Warp};
-use super::Machine;
 use crate::code::{FloatMode, Inst, Op, ReduxOp, ShuffleMode, VoteMode};
 use crate::launch::Schedule;
 use crate::masks::lanes;

@@ -437,11 +437,8 @@ impl Warp {
     pub(super) fn let_go_ahead(&mut self, spinning: usize) -> bool {
         let mut up = self.splits[spinning].parent;
         while let Some(at) = up {
-            let waiting = self.waiting(at);
-            if waiting != 0 {
-                let ahead = self.drive_apart(at, waiting);
-                self.splits[ahead].state = State::Ready;
-                self.splits[ahead].children = 0;
+            if self.waiting(at) != 0 {
+                self.go_ahead_from(at);
                 return true;
             }
             up = self.splits[at].parent;

@@ -157,10 +157,12 @@ const INACTIVE_SHUFFLE_LANE: Explanation = Explanation {
 
 const MASK_MISMATCH: Explanation = Explanation {
     blame: Blame::Kernel,
-    why: "a lane that executes a `.sync` instruction must be named in its mask, and all lanes named must come with the same mask",
+    why: "a lane that executes a `.sync` instruction must be named in its mask, and all lanes named must come to it, with the same mask",
     remedy: "compute the mask from the condition, as in `__ballot_sync(0xffffffff, tid < n)`, before the branch",
     meaning: "A warp-wide instruction carries a mask of the lanes that meet in it. Here a lane executes it without being \
-        named, or with another mask than a lane that it names and that executes the instruction beside it. A lane that has left the \
+        named, or with another mask than a lane that it names and that executes the instruction beside it, or waits for a lane that it \
+        names and that has taken another way. PTX leaves open what happens then; here, as on a card, that lane runs on, and once it has \
+        exited nobody waits for it any more. A lane that has left the \
         kernel may be named: it is not waited for. `__activemask()` is no cure: it says who happens to be \
         here, not who should be.",
     may_miss: "a mask that is wrong in a way that this run's branches do not show",
