@@ -64,6 +64,13 @@ fn verdicts_differ_from_the_tools_only_for_known_reasons() {
         by_fixture.entry(now(verdict["fixture"].as_str().unwrap())).or_default().push(verdict);
     }
     assert!(!by_fixture.is_empty(), "a record of no fixture");
+    by_fixture.retain(|fixture, _| {
+        let is_there = tests().join(format!("{fixture}.ptx")).exists();
+        if !is_there {
+            println!("{fixture} has a record and is no more");
+        }
+        is_there
+    });
     let mut agreed = 0;
     for (fixture, verdicts) in &by_fixture {
         agreed += compare(fixture, verdicts, &mut reasons);

@@ -125,7 +125,7 @@ enum Detail {
 }
 
 #[derive(Debug, Clone)]
-struct Finding {
+pub(super) struct Finding {
     code: Code,
     /// Linear index of the first block that showed it.
     block: u64,
@@ -139,40 +139,25 @@ struct Finding {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     by_place: HashMap<(Code, u32, u32), Finding>,
-    /// Of loads that read what nobody wrote: whether that is only carried along.
-    only_copied: HashMap<u32, bool>,
 }
 
 impl Findings {
     fn note(&mut self, env: &Environment, code: Code, at: At, other: Option<At>, detail: Detail) {
         let key = (code, at.pc, other.map_or(u32::MAX, |o| o.pc));
-        // A budget ends once, for all lanes.
-        let lanes = if code == Code::StepBudget { 1 } else { at.lanes.count_ones().max(1) };
-        let count = u64::from(lanes);
-        let block = env.linear;
-        let new = Finding { code, block, at, other, detail, count };
-        self.add(key, new);
+        add(&mut self.by_place, key, Finding::new(env, code, at, other, detail));
     }
 
-    fn add(&mut self, key: (Code, u32, u32), new: Finding) {
-        match self.by_place.get_mut(&key) {
-            None => drop(self.by_place.insert(key, new)),
-            Some(old) => {
-                let count = old.count + new.count;
-                // The first block in grid order speaks for all, whichever host thread ran it.
-                if new.block < old.block {
-                    *old = new;
-                }
-                old.count = count;
-            }
-        }
+    /// An undefined value is used by so many lanes that have not used it before.
+    #[cold]
+    pub(super) fn used(&mut self, finding: &Finding, lanes: u32) {
+        let at = At { lanes, ..finding.at };
+        let used = Finding { at, count: u64::from(lanes.count_ones()), ..finding.clone() };
+        add(&mut self.by_place, (used.code, at.pc, u32::MAX), used);
     }
 
     /// Adds what another host thread found in other blocks.
     pub(super) fn merge(&mut self, other: Findings) {
-        for (key, finding) in other.by_place {
-            self.add(key, finding);
-        }
+        other.by_place.into_iter().for_each(|(key, finding)| add(&mut self.by_place, key, finding));
     }
 
     #[cold]
@@ -197,12 +182,6 @@ impl Findings {
     pub(super) fn no_object(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::UninitialisedRead, at, None, Detail::NoObject { address });
-    }
-
-    /// Whether what the load at `pc` reads is only carried along.
-    #[cold]
-    pub(super) fn is_only_copied(&mut self, code: &Program, pc: u32) -> bool {
-        *self.only_copied.entry(pc).or_insert_with(|| crate::lower::copied::is_only_copied(code, pc))
     }
 
     /// An asynchronous copy that the simulator does not carry out: it goes into the memory of another block.
@@ -339,11 +318,6 @@ impl Findings {
         self.note(env, Code::MaskMismatch, at, None, Detail::Masks { named, lane, other });
     }
 
-    pub(super) fn inactive_lane(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::InactiveShuffleLane, at, None, Detail::Lane);
-    }
-
     /// Barrier `id` opens: a finding if those who wait there came to it at different instructions, and may not. An aligned
     /// instruction asks one warp to come to it together; `__syncthreads()`, which is barrier 0, asks that of the block.
     pub(super) fn barrier(&mut self, env: &Environment, code: &Program, warps: &[Warp], id: u32) {
@@ -374,6 +348,21 @@ impl Findings {
             }
         }
         faults.into_iter().map(|(fault, _)| fault).collect()
+    }
+}
+
+/// Adds a finding, or counts it with those of its place.
+fn add<K: Eq + std::hash::Hash>(places: &mut HashMap<K, Finding>, key: K, new: Finding) {
+    match places.get_mut(&key) {
+        None => drop(places.insert(key, new)),
+        Some(old) => {
+            let count = old.count + new.count;
+            // The first block in grid order speaks for all, whichever host thread ran it.
+            if new.block < old.block {
+                *old = new;
+            }
+            old.count = count;
+        }
     }
 }
 
@@ -418,6 +407,39 @@ fn splits<'a>(env: &'a Environment, warps: &'a [Warp]) -> impl Iterator<Item = (
 }
 
 impl Finding {
+    fn new(env: &Environment, code: Code, at: At, other: Option<At>, detail: Detail) -> Finding {
+        // A budget ends once, for all lanes.
+        let lanes = if code == Code::StepBudget { 1 } else { at.lanes.count_ones().max(1) };
+        Finding { code, block: env.linear, at, other, detail, count: lanes.into() }
+    }
+
+    /// What to say if the lanes `lanes` use what they shuffled from a lane that takes no part.
+    #[cold]
+    pub(super) fn inactive_lane(env: &Environment, warp: &Warp, pc: u32, lanes: u32) -> Finding {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        Finding::new(env, Code::InactiveShuffleLane, at, None, Detail::Lane)
+    }
+
+    /// What to say if the lanes `lanes` use what they read where nobody had written.
+    #[cold]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn unread(
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        lanes: u32,
+        place: Place,
+        address: u64,
+        bytes: u32,
+    ) -> Finding {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        Finding::new(env, Code::UninitialisedRead, at, None, Detail::Access { place, address, bytes })
+    }
+
+    pub(super) fn lanes(&self) -> u32 {
+        self.at.lanes
+    }
+
     fn fault(&self, names: &Names<'_>) -> Fault {
         let code = &names.kernel.code;
         // Of global memory, an asynchronous copy is a reader.

@@ -9,6 +9,7 @@
 //! recurse to different depths are together again behind the call.
 
 use super::spin::{Looks, Patience};
+use super::undefined::Marks;
 use crate::code::{Code, NO_PC, NONE, Op, Reg};
 
 /// All 32 lanes.
@@ -107,6 +108,8 @@ pub(super) struct Warp {
     pub(super) patience: Patience,
     /// What those of its splits have read that spin.
     pub(super) looks: Looks,
+    /// Undefined values in its registers.
+    pub(super) undefined: Marks,
 }
 
 /// Lanes that wait at a `.sync` instruction for a lane that executed it beside them with another mask.
@@ -142,12 +145,14 @@ impl Warp {
             suspects: Vec::new(),
             patience: Patience::default(),
             looks: Looks::default(),
+            undefined: Marks::default(),
         }
     }
 
     /// Ready at the first instruction with the lanes `mask`.
     pub(super) fn restart(&mut self, code: &Code, mask: u32) {
         self.suspects.clear();
+        self.undefined.forget();
         for &row in &code.unset32 {
             self.w[usize::from(row)] = Row32([0; 32]);
         }
