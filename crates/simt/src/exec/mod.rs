@@ -65,6 +65,7 @@ mod sync;
 mod tally;
 mod team;
 mod trace;
+mod turns;
 mod undefined;
 mod warp;
 mod watch;

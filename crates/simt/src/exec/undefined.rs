@@ -256,10 +256,7 @@ impl Machine<'_> {
 
     /// Something depends on these values.
     pub(super) fn use_undefined(&mut self, warp: &mut Warp, parts: &[Part]) {
-        // What came first is told first.
-        let mut parts = parts.to_vec();
-        parts.sort_unstable();
-        for (origin, lanes) in parts {
+        for &(origin, lanes) in parts {
             let origin = &mut warp.undefined.origins[origin];
             let is_new = origin.left == origin.finding.lanes();
             let used = match lanes & origin.left {
@@ -327,10 +324,12 @@ impl Machine<'_> {
     }
 }
 
-/// What of the lanes `active` is undefined in one of these registers.
+/// What of the lanes `active` is undefined in one of these registers, what came first before the rest.
 fn together(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
     let of = |&(row, reg): &(Row, Reg)| warp.undefined.parts(Home::Register(row, reg), active);
-    sources.iter().filter(|source| source.1 != NONE).flat_map(of).collect()
+    let mut parts: Vec<Part> = sources.iter().filter(|source| source.1 != NONE).flat_map(of).collect();
+    parts.sort_unstable();
+    parts
 }
 
 /// The same, of values whose bits are joined.
