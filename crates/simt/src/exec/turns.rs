@@ -26,6 +26,12 @@ impl Random {
         (self.next() % end.max(1) as u64) as usize
     }
 
+    /// One of those below `end` that are `fit`, if there are any.
+    pub(super) fn pick(&mut self, end: usize, fit: impl Fn(usize) -> bool) -> Option<usize> {
+        let first = self.below(end);
+        (first..end).chain(0..first).find(|&at| fit(at))
+    }
+
     /// A set of lanes.
     pub(super) fn lanes(&mut self) -> u32 {
         (self.next() >> 32) as u32
