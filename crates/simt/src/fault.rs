@@ -1,10 +1,12 @@
 //! What a run can find wrong: codes, sites, and the words for them.
 
 mod explanation;
+mod note;
 
 use std::fmt;
 
 pub use explanation::Explanation;
+pub use note::{Note, NoteKind};
 
 /// The kinds of fault. The kebab-case name is a contract: JSON, fixtures and the book's appendix use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -149,7 +151,9 @@ pub struct Fault {
     pub site: Site,
     /// The other site, where two are involved (the earlier access; where the missing threads are).
     pub other: Option<Site>,
-    /// What to try: of its kind, or more to the point.
+    /// Why this is wrong: of its kind, or more to the point.
+    pub why: &'static str,
+    /// What to try, likewise.
     pub remedy: &'static str,
     /// How many times it was seen, this one included.
     pub count: u64,

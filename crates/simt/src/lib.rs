@@ -90,7 +90,7 @@ pub mod report;
 pub mod trace;
 
 pub use counters::{Counters, LineCounters, Metric, Tier};
-pub use fault::{Code, Fault, Frame, Site};
+pub use fault::{Code, Fault, Frame, Note, NoteKind, Site};
 pub use launch::{Check, Checks, Launch, LaunchError, Options, Outcome, Schedule, run};
 pub use memory::{Memory, MemoryError};
 pub use program::{Kernel, LoadError, Parameter, Program};

@@ -24,6 +24,7 @@ fn race() -> Fault {
         message: "reads sums[16] while another thread may still be writing it".into(),
         site: site("kernels/sum.cu", 12, 0x0000_FFFF, "reads"),
         other: Some(site("kernels/sum.cu", 9, 0xFFFF_0000, "writes")),
+        why: Code::SharedRace.explanation().why,
         remedy: Code::SharedRace.explanation().remedy,
         count: 12_345,
     }

@@ -12,7 +12,7 @@ use super::memory::{Place, verb};
 use super::warp::{State, Warp};
 
 use crate::code::{Code as Program, Inst, Op};
-use crate::fault::{Code, Fault};
+use crate::fault::{Code, Fault, Note, NoteKind};
 use crate::race::{Hazard, Race, WARPS_PER_BLOCK, global};
 use waiting::Awaited;
 pub(super) use wording::Names;
@@ -139,6 +139,8 @@ struct Finding {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     by_place: HashMap<(Code, u32, u32), Finding>,
+    /// What is no fault, and worth a note.
+    notes: HashMap<(NoteKind, u32, u32), Finding>,
     /// Of loads that read what nobody wrote: whether that is only carried along.
     only_copied: HashMap<u32, bool>,
 }
@@ -146,33 +148,23 @@ pub(super) struct Findings {
 impl Findings {
     fn note(&mut self, env: &Environment, code: Code, at: At, other: Option<At>, detail: Detail) {
         let key = (code, at.pc, other.map_or(u32::MAX, |o| o.pc));
-        // A budget ends once, for all lanes.
-        let lanes = if code == Code::StepBudget { 1 } else { at.lanes.count_ones().max(1) };
-        let count = u64::from(lanes);
-        let block = env.linear;
-        let new = Finding { code, block, at, other, detail, count };
-        self.add(key, new);
+        add(&mut self.by_place, key, Finding::new(env, code, at, other, detail));
     }
 
-    fn add(&mut self, key: (Code, u32, u32), new: Finding) {
-        match self.by_place.get_mut(&key) {
-            None => drop(self.by_place.insert(key, new)),
-            Some(old) => {
-                let count = old.count + new.count;
-                // The first block in grid order speaks for all, whichever host thread ran it.
-                if new.block < old.block {
-                    *old = new;
-                }
-                old.count = count;
-            }
-        }
+    /// Two accesses that nothing orders, or that are worth a note.
+    fn pair(&mut self, env: &Environment, code: Code, hazard: Hazard, at: At, other: At, detail: Detail) {
+        let kind = match hazard {
+            Hazard::EqualWrites => NoteKind::EqualWrites,
+            Hazard::Observed => NoteKind::OrderedByObservation,
+            _ => return self.note(env, code, at, Some(other), detail),
+        };
+        add(&mut self.notes, (kind, at.pc, other.pc), Finding::new(env, code, at, Some(other), detail));
     }
 
     /// Adds what another host thread found in other blocks.
     pub(super) fn merge(&mut self, other: Findings) {
-        for (key, finding) in other.by_place {
-            self.add(key, finding);
-        }
+        other.by_place.into_iter().for_each(|(key, finding)| add(&mut self.by_place, key, finding));
+        other.notes.into_iter().for_each(|(key, finding)| add(&mut self.notes, key, finding));
     }
 
     #[cold]
@@ -228,7 +220,7 @@ impl Findings {
         };
         let owner = (env.team.size() > 1).then(|| env.team.blocks[owner as usize]);
         let detail = Detail::Race { hazard: race.hazard, address: race.address, owner };
-        self.note(env, Code::SharedRace, site(race.later), Some(site(race.earlier)), detail);
+        self.pair(env, Code::SharedRace, race.hazard, site(race.later), site(race.earlier), detail);
     }
 
     #[cold]
@@ -238,7 +230,7 @@ impl Findings {
             At { pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
         };
         let detail = Detail::GlobalRace { hazard: race.hazard, address: race.address };
-        self.note(env, Code::GlobalRace, site(race.later), Some(site(race.earlier)), detail);
+        self.pair(env, Code::GlobalRace, race.hazard, site(race.later), site(race.earlier), detail);
     }
 
     /// An access to the shared memory of a block of the cluster that does not exist, or no longer.
@@ -361,20 +353,48 @@ impl Findings {
         }
     }
 
-    /// The findings in the order of blocks, with names; those of one line and one variable are one.
-    pub(super) fn into_faults(self, names: &Names<'_>) -> Vec<Fault> {
-        let mut findings: Vec<Finding> = self.by_place.into_values().collect();
-        findings.sort_by_key(|f| (f.block, f.at.pc, f.other.map_or(0, |o| o.pc), f.code));
-        let mut faults: Vec<(Fault, Option<String>)> = Vec::new();
-        for finding in &findings {
-            let (fault, variable) = (finding.fault(names), finding.variable(names));
-            match faults.iter_mut().find(|(first, of)| first.is_at(&fault) && *of == variable) {
-                Some((first, _)) => first.count += fault.count,
-                None => faults.push((fault, variable)),
-            }
-        }
-        faults.into_iter().map(|(fault, _)| fault).collect()
+    /// The faults and the notes, each in the order of blocks, with names; those of one line and one variable are one.
+    pub(super) fn into_faults(self, names: &Names<'_>) -> (Vec<Fault>, Vec<Note>) {
+        let faults = folded(self.by_place, names).into_iter().map(|(_, fault)| fault).collect();
+        let notes = folded(self.notes, names).into_iter().map(|(kind, fault)| {
+            let Fault { message, site, other, why, count, .. } = fault;
+            Note { kind, message, site, other, why, count }
+        });
+        (faults, notes.collect())
     }
+}
+
+/// Adds a finding, or counts it with those of its place.
+fn add<K: Eq + std::hash::Hash>(places: &mut HashMap<K, Finding>, key: K, new: Finding) {
+    match places.get_mut(&key) {
+        None => drop(places.insert(key, new)),
+        Some(old) => {
+            let count = old.count + new.count;
+            // The first block in grid order speaks for all, whichever host thread ran it.
+            if new.block < old.block {
+                *old = new;
+            }
+            old.count = count;
+        }
+    }
+}
+
+/// What was found, in the order of blocks; what is of one kind, one line and one variable is one.
+fn folded<K: Ord + Copy>(places: HashMap<(K, u32, u32), Finding>, names: &Names<'_>) -> Vec<(K, Fault)> {
+    let mut findings: Vec<(K, Finding)> = places.into_iter().map(|((kind, ..), finding)| (kind, finding)).collect();
+    findings.sort_by_key(|(kind, f)| (f.block, f.at.pc, f.other.map_or(0, |o| o.pc), *kind));
+    let mut folded: Vec<(K, Fault, Option<String>)> = Vec::new();
+    for (kind, finding) in findings {
+        let (fault, variable) = (finding.fault(names), finding.variable(names));
+        let same = |(of, first, about): &&mut (K, Fault, Option<String>)| {
+            *of == kind && first.is_at(&fault) && *about == variable
+        };
+        match folded.iter_mut().find(same) {
+            Some((_, first, _)) => first.count += fault.count,
+            None => folded.push((kind, fault, variable)),
+        }
+    }
+    folded.into_iter().map(|(kind, fault, _)| (kind, fault)).collect()
 }
 
 impl Fault {
@@ -396,6 +416,10 @@ impl Hazard {
             Hazard::WriteAfterWrite | Hazard::WriteTogether => {
                 format!("writes {what} while another thread may also be writing it")
             }
+            Hazard::UnfencedRead => format!("reads {what} with nothing to say that another thread's write has arrived"),
+            Hazard::UnfencedWrite => format!("writes {what} with nothing to say that another thread has read it"),
+            Hazard::Observed => format!("touches {what} plainly, behind a strong access of another thread"),
+            Hazard::EqualWrites => format!("writes to {what} the value that another thread writes there"),
             Hazard::ReadOfCopy => format!("reads {what} while a copy that it did not wait for may still be writing it"),
             Hazard::WriteUnderCopy => {
                 format!("writes {what} while a copy that it did not wait for may still be reading it")
@@ -418,6 +442,12 @@ fn splits<'a>(env: &'a Environment, warps: &'a [Warp]) -> impl Iterator<Item = (
 }
 
 impl Finding {
+    fn new(env: &Environment, code: Code, at: At, other: Option<At>, detail: Detail) -> Finding {
+        // A budget ends once, for all lanes.
+        let lanes = if code == Code::StepBudget { 1 } else { at.lanes.count_ones().max(1) };
+        Finding { code, block: env.linear, at, other, detail, count: lanes.into() }
+    }
+
     fn fault(&self, names: &Names<'_>) -> Fault {
         let code = &names.kernel.code;
         // Of global memory, an asynchronous copy is a reader.
@@ -491,6 +521,7 @@ impl Finding {
             message,
             site: site(names.kernel, &self.at, here),
             other: self.other.as_ref().map(|at| site(names.kernel, at, there)),
+            why: self.why(code).unwrap_or(self.code.explanation().why),
             remedy: self.remedy(names).unwrap_or(self.code.explanation().remedy),
             count: self.count,
         }

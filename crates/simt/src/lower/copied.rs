@@ -1,6 +1,8 @@
 //! What becomes of a loaded value. Compilers copy structures whole, holes and all, and keep registers that nobody asks
 //! for; a check that looks at what was never written asks here whether the value is more than carried along.
 
+use std::collections::HashSet;
+
 use super::live::{reads, writes};
 use crate::code::{Code, Inst, Op, Reg, Target};
 use crate::ops::Row;
@@ -9,7 +11,7 @@ use crate::ops::Row;
 /// passed to a function as a byte.
 pub(crate) fn is_only_copied(code: &Code, pc: u32) -> bool {
     let Some(inst) = code.insts.get(pc as usize).filter(|inst| matches!(inst.op, Op::Load(_))) else { return false };
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let mut left: Vec<(u32, (Row, Reg))> = Vec::new();
     left.extend(writes(code, inst).into_iter().filter(is_register).map(|register| (pc + 1, register)));
     while let Some((pc, register)) = left.pop() {
@@ -32,6 +34,29 @@ pub(crate) fn is_only_copied(code: &Code, pc: u32) -> bool {
     true
 }
 
+/// Whether what the store at `pc` writes was made of something that was read from memory.
+pub(crate) fn comes_from_memory(code: &Code, pc: u32) -> bool {
+    let Some(store) = code.insts.get(pc as usize) else { return false };
+    let address = (if store.e == 1 { Row::W } else { Row::D }, store.a);
+    let mut sources: HashSet<(Row, Reg)> = reads(code, store).into_iter().filter(is_register).collect();
+    sources.remove(&address);
+    // Back through whatever writes a source anywhere, until there is nothing new.
+    let mut count = 0;
+    while count != sources.len() {
+        count = sources.len();
+        for inst in &code.insts {
+            if !writes(code, inst).iter().any(|register| sources.contains(register)) {
+                continue;
+            }
+            if matches!(inst.op, Op::Load(_) | Op::Atomic(_) | Op::LoadFrame(_)) {
+                return true;
+            }
+            sources.extend(reads(code, inst).into_iter().filter(is_register));
+        }
+    }
+    false
+}
+
 fn is_register(&(_, register): &(Row, Reg)) -> bool {
     register != crate::code::NONE
 }
@@ -51,7 +76,7 @@ fn carries(inst: &Inst, (row, register): (Row, Reg)) -> bool {
 }
 
 /// Where the lanes may be after an instruction.
-fn next(code: &Code, pc: u32, inst: &Inst, unguarded: bool) -> Vec<u32> {
+pub(super) fn next(code: &Code, pc: u32, inst: &Inst, unguarded: bool) -> Vec<u32> {
     let mut all = match inst.op {
         Op::Branch => vec![inst.imm as u32],
         Op::BranchIndexed => code.tables.get(inst.imm as usize).cloned().unwrap_or_default(),
