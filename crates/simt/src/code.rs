@@ -573,6 +573,11 @@ pub struct Code {
 }
 
 impl Code {
+    /// Whether instruction `pc` is an atomic.
+    pub fn is_atomic(&self, pc: u32) -> bool {
+        self.insts.get(pc as usize).is_some_and(|inst| matches!(inst.op, Op::Atomic(_)))
+    }
+
     /// Whether it looks for the workspace of a cooperative launch.
     pub fn uses_grid_barrier(&self) -> bool {
         let is_workspace = |source: Source| matches!(source, Source::Special(Special::Envreg(1 | 2)));

@@ -184,7 +184,13 @@ fn forgive_equal_writes(races: &mut Vec<Race>, context: &Context<'_>, span: &Spa
         })
     };
     for at in 0..races.len() {
-        let Race { hazard: Hazard::WriteAfterWrite, later: (unit, warp, lanes, pc), .. } = races[at] else { continue };
+        let Race { hazard: Hazard::WriteAfterWrite, later: (unit, warp, lanes, pc), earlier, .. } = races[at] else {
+            continue;
+        };
+        // What an atomic makes of a place depends on what was there.
+        if context.code.is_atomic(earlier.3) {
+            continue;
+        }
         let equal = crate::masks::filter(lanes, same);
         if equal != 0 {
             races.push(Race { hazard: Hazard::EqualWrites, later: (unit, warp, equal, pc), ..races[at] });

@@ -7,8 +7,8 @@ use super::memory::{Lanes, Place, Span, low_bytes};
 use super::order::Strength;
 use super::team::{Shared, unit_warp};
 use super::warp::Warp;
-use crate::code::{MemOp, Order};
-use crate::fault::Code;
+use crate::code::{Code, MemOp, Order};
+use crate::fault;
 use crate::launch::Check;
 use crate::masks::{filter, lanes};
 use crate::race::global::Act;
@@ -35,7 +35,16 @@ impl Machine<'_> {
         let unwritten = filter(mask, |lane| !warp.is_local_written(lane, span.at[lane], span.bytes));
         if unwritten != 0 && !self.findings.is_only_copied(self.context.code, pc) {
             let first = span.at[unwritten.trailing_zeros() as usize];
-            self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Local, first, span.bytes);
+            self.findings.access(
+                fault::Code::UninitialisedRead,
+                env,
+                warp,
+                pc,
+                unwritten,
+                Place::Local,
+                first,
+                span.bytes,
+            );
         }
     }
 
@@ -57,7 +66,7 @@ impl Machine<'_> {
         let unwritten = filter(mask, |lane| !shared.is_touched(at[lane], bytes));
         if unwritten != 0 && !self.findings.is_only_copied(self.context.code, pc) {
             let first = u64::from(at[unwritten.trailing_zeros() as usize]);
-            self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
+            self.findings.access(fault::Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
         }
     }
 
@@ -143,7 +152,7 @@ impl Machine<'_> {
             shadow.write_of(Layout::SideBySide, clocks, access, &widened(values), &mut self.races);
         }
         if !self.races.is_empty() {
-            forgive_equal_writes(&mut self.races, &env.shared, access, &widened(values));
+            forgive_equal_writes(self.context.code, &mut self.races, &env.shared, access, &widened(values));
         }
         self.take_races(env, env.rank);
     }
@@ -180,7 +189,7 @@ impl Machine<'_> {
                 shadow.write(clocks, access, values, &mut self.races);
             }
             if let Some(shared) = env.shared_of(owner).filter(|_| !self.races.is_empty()) {
-                forgive_equal_writes(&mut self.races, shared, access, values);
+                forgive_equal_writes(self.context.code, &mut self.races, shared, access, values);
                 self.take_races(env, owner);
             }
         }
@@ -190,12 +199,18 @@ impl Machine<'_> {
 /// Of `races`, the writes that leave in memory what another thread wrote there are none: in whatever order they come, they
 /// leave the same. They become notes.
 #[cold]
-fn forgive_equal_writes(races: &mut Vec<Race>, shared: &Shared, access: Access<'_>, values: &Lanes) {
+fn forgive_equal_writes(code: &Code, races: &mut Vec<Race>, shared: &Shared, access: Access<'_>, values: &Lanes) {
     let Access { bytes, addresses: at, .. } = access;
     let inside = |lane: usize| (at[lane] + bytes) as usize <= 4 * shared.words.len();
     let same = |lane: usize| inside(lane) && shared.load(at[lane], bytes) == low_bytes(values[lane], bytes);
     for index in 0..races.len() {
-        let Race { hazard: Hazard::WriteAfterWrite, later: (warp, lanes, pc), .. } = races[index] else { continue };
+        let Race { hazard: Hazard::WriteAfterWrite, later: (warp, lanes, pc), earlier, .. } = races[index] else {
+            continue;
+        };
+        // What an atomic makes of a place depends on what was there.
+        if code.is_atomic(earlier.2) {
+            continue;
+        }
         let equal = filter(lanes, same);
         if equal != 0 {
             races.push(Race { hazard: Hazard::EqualWrites, later: (warp, equal, pc), ..races[index] });
