@@ -353,9 +353,11 @@ impl Findings {
         }
     }
 
-    /// The faults and the notes, each in the order of blocks, with names; those of one line and one variable are one.
+    /// The faults and the notes, each in the order of blocks, with names; those of one line and one variable are one. A used-up
+    /// budget comes first: what else a loop without end did follows from it.
     pub(super) fn into_faults(self, names: &Names<'_>) -> (Vec<Fault>, Vec<Note>) {
-        let faults = folded(self.by_place, names).into_iter().map(|(_, fault)| fault).collect();
+        let mut faults: Vec<Fault> = folded(self.by_place, names).into_iter().map(|(_, fault)| fault).collect();
+        faults.sort_by_key(|fault| fault.code != Code::StepBudget);
         let notes = folded(self.notes, names).into_iter().map(|(kind, fault)| {
             let Fault { message, site, other, why, count, .. } = fault;
             Note { kind, message, site, other, why, count }
