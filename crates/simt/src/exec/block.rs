@@ -9,6 +9,7 @@ use super::bulk_store::BulkGroups;
 use super::copy::Copies;
 use super::mbarrier::Sides;
 use super::team::{Shared, Team};
+use super::turns::Random;
 use super::warp::{FULL, State, Warp};
 use super::{Context, Machine, Stop};
 use crate::launch::{Check, Schedule};
@@ -64,29 +65,6 @@ pub(super) enum Progress {
     Waiting,
     /// The launch is over.
     Fatal,
-}
-
-/// SplitMix64 (Steele, Lea and Flood 2014): small, seedable, good enough to shuffle a schedule.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`.
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    /// A set of lanes.
-    fn lanes(&mut self) -> u32 {
-        (self.next() >> 32) as u32
-    }
 }
 
 impl Environment {
@@ -215,6 +193,9 @@ impl Block {
                 || (self.env.team.size() == 1 && open_cluster_barrier(std::slice::from_mut(self), 0))
                 || (!ran && self.warps.iter_mut().any(|warp| warp.exit_waiting(machine.context.code)));
             if !ran && !released && machine.goes_ahead && self.go_ahead_of_spinning() {
+                continue;
+            }
+            if !ran && !released && self.let_absent_lanes_run_on(machine) {
                 continue;
             }
             if !ran && !released {

@@ -125,7 +125,7 @@ enum Detail {
 }
 
 #[derive(Debug, Clone)]
-struct Finding {
+pub(super) struct Finding {
     code: Code,
     /// Linear index of the first block that showed it.
     block: u64,
@@ -141,8 +141,6 @@ pub(super) struct Findings {
     by_place: HashMap<(Code, u32, u32), Finding>,
     /// What is no fault, and worth a note.
     notes: HashMap<(NoteKind, u32, u32), Finding>,
-    /// Of loads that read what nobody wrote: whether that is only carried along.
-    only_copied: HashMap<u32, bool>,
 }
 
 impl Findings {
@@ -159,6 +157,14 @@ impl Findings {
             _ => return self.note(env, code, at, Some(other), detail),
         };
         add(&mut self.notes, (kind, at.pc, other.pc), Finding::new(env, code, at, Some(other), detail));
+    }
+
+    /// An undefined value is used by so many lanes that have not used it before.
+    #[cold]
+    pub(super) fn used(&mut self, finding: &Finding, lanes: u32) {
+        let at = At { lanes, ..finding.at };
+        let used = Finding { at, count: u64::from(lanes.count_ones()), ..finding.clone() };
+        add(&mut self.by_place, (used.code, at.pc, u32::MAX), used);
     }
 
     /// Adds what another host thread found in other blocks.
@@ -189,12 +195,6 @@ impl Findings {
     pub(super) fn no_object(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u32) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::UninitialisedRead, at, None, Detail::NoObject { address });
-    }
-
-    /// Whether what the load at `pc` reads is only carried along.
-    #[cold]
-    pub(super) fn is_only_copied(&mut self, code: &Program, pc: u32) -> bool {
-        *self.only_copied.entry(pc).or_insert_with(|| crate::lower::copied::is_only_copied(code, pc))
     }
 
     /// An asynchronous copy that the simulator does not carry out: it goes into the memory of another block.
@@ -331,11 +331,6 @@ impl Findings {
         self.note(env, Code::MaskMismatch, at, None, Detail::Masks { named, lane, other });
     }
 
-    pub(super) fn inactive_lane(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::InactiveShuffleLane, at, None, Detail::Lane);
-    }
-
     /// Barrier `id` opens: a finding if those who wait there came to it at different instructions, and may not. An aligned
     /// instruction asks one warp to come to it together; `__syncthreads()`, which is barrier 0, asks that of the block.
     pub(super) fn barrier(&mut self, env: &Environment, code: &Program, warps: &[Warp], id: u32) {
@@ -385,28 +380,15 @@ fn add<K: Eq + std::hash::Hash>(places: &mut HashMap<K, Finding>, key: K, new: F
 fn folded<K: Ord + Copy>(places: HashMap<(K, u32, u32), Finding>, names: &Names<'_>) -> Vec<(K, Fault)> {
     let mut findings: Vec<(K, Finding)> = places.into_iter().map(|((kind, ..), finding)| (kind, finding)).collect();
     findings.sort_by_key(|(kind, f)| (f.block, f.at.pc, f.other.map_or(0, |o| o.pc), *kind));
-    let mut folded: Vec<(K, Fault, Option<String>)> = Vec::new();
+    let mut folded: Vec<(K, Fault)> = Vec::new();
     for (kind, finding) in findings {
-        let (fault, variable) = (finding.fault(names), finding.variable(names));
-        let same = |(of, first, about): &&mut (K, Fault, Option<String>)| {
-            *of == kind && first.is_at(&fault) && *about == variable
-        };
-        match folded.iter_mut().find(same) {
-            Some((_, first, _)) => first.count += fault.count,
-            None => folded.push((kind, fault, variable)),
+        let fault = finding.fault(names);
+        match folded.iter_mut().find(|(of, first)| *of == kind && first.is_like(&fault)) {
+            Some((_, first)) => first.count += fault.count,
+            None => folded.push((kind, fault)),
         }
     }
-    folded.into_iter().map(|(kind, fault, _)| (kind, fault)).collect()
-}
-
-impl Fault {
-    /// Whether it is of the same kind as another one, in the same lines of the source.
-    fn is_at(&self, other: &Fault) -> bool {
-        fn places(fault: &Fault) -> [Option<(&str, u32)>; 2] {
-            [Some(&fault.site), fault.other.as_ref()].map(|site| Some((site?.file.as_str(), site?.line)))
-        }
-        self.code == other.code && places(self) == places(other)
-    }
+    folded
 }
 
 impl Hazard {
@@ -448,6 +430,33 @@ impl Finding {
         // A budget ends once, for all lanes.
         let lanes = if code == Code::StepBudget { 1 } else { at.lanes.count_ones().max(1) };
         Finding { code, block: env.linear, at, other, detail, count: lanes.into() }
+    }
+
+    /// What to say if the lanes `lanes` use what they shuffled from a lane that takes no part.
+    #[cold]
+    pub(super) fn inactive_lane(env: &Environment, warp: &Warp, pc: u32, lanes: u32) -> Finding {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        Finding::new(env, Code::InactiveShuffleLane, at, None, Detail::Lane)
+    }
+
+    /// What to say if the lanes `lanes` use what they read where nobody had written.
+    #[cold]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn unread(
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        lanes: u32,
+        place: Place,
+        address: u64,
+        bytes: u32,
+    ) -> Finding {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        Finding::new(env, Code::UninitialisedRead, at, None, Detail::Access { place, address, bytes })
+    }
+
+    pub(super) fn lanes(&self) -> u32 {
+        self.at.lanes
     }
 
     fn fault(&self, names: &Names<'_>) -> Fault {
@@ -525,6 +534,7 @@ impl Finding {
             other: self.other.as_ref().map(|at| site(names.kernel, at, there)),
             why: self.why(code).unwrap_or(self.code.explanation().why),
             remedy: self.remedy(names).unwrap_or(self.code.explanation().remedy),
+            variable: self.variable(names),
             count: self.count,
         }
     }

@@ -3,11 +3,12 @@
 use super::Machine;
 use super::alu::widened;
 use super::block::Environment;
+use super::findings::Finding;
 use super::memory::{Lanes, Place, Span, low_bytes};
 use super::order::Strength;
 use super::team::{Shared, unit_warp};
 use super::warp::Warp;
-use crate::code::{Code, MemOp, Order};
+use crate::code::{Code, MemOp, Op, Order};
 use crate::fault;
 use crate::launch::Check;
 use crate::masks::{filter, lanes};
@@ -15,6 +16,27 @@ use crate::race::global::Act;
 use crate::race::{Access, Hazard, Layout, Race};
 
 impl Machine<'_> {
+    /// The lanes `lanes` have read what nobody has written. Of a load that is a finding once the value is used; everything else uses it
+    /// at once.
+    #[cold]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn read_unwritten(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        lanes: u32,
+        place: Place,
+        address: u64,
+        bytes: u32,
+    ) {
+        if matches!(self.context.code.insts[pc as usize].op, Op::Load(_)) {
+            self.unread.push((lanes, Finding::unread(env, warp, pc, lanes, place, address, bytes)));
+        } else {
+            self.findings.access(fault::Code::UninitialisedRead, env, warp, pc, lanes, place, address, bytes);
+        }
+    }
+
     /// Initialisation check of an atomic on global memory, which reads what it changes.
     pub(super) fn watch_global_written(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) {
         if !self.context.options.checks.has(Check::UninitialisedRead) {
@@ -33,18 +55,9 @@ impl Machine<'_> {
     #[inline(never)]
     pub(super) fn watch_local(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) {
         let unwritten = filter(mask, |lane| !warp.is_local_written(lane, span.at[lane], span.bytes));
-        if unwritten != 0 && !self.findings.is_only_copied(self.context.code, pc) {
+        if unwritten != 0 {
             let first = span.at[unwritten.trailing_zeros() as usize];
-            self.findings.access(
-                fault::Code::UninitialisedRead,
-                env,
-                warp,
-                pc,
-                unwritten,
-                Place::Local,
-                first,
-                span.bytes,
-            );
+            self.read_unwritten(env, warp, pc, unwritten, Place::Local, first, span.bytes);
         }
     }
 
@@ -64,9 +77,9 @@ impl Machine<'_> {
     ) {
         let Some(shared) = env.shared_of(owner).filter(|shared| !shared.written.is_empty()) else { return };
         let unwritten = filter(mask, |lane| !shared.is_touched(at[lane], bytes));
-        if unwritten != 0 && !self.findings.is_only_copied(self.context.code, pc) {
+        if unwritten != 0 {
             let first = u64::from(at[unwritten.trailing_zeros() as usize]);
-            self.findings.access(fault::Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
+            self.read_unwritten(env, warp, pc, unwritten, Place::Shared, first, bytes);
         }
     }
 

@@ -69,14 +69,13 @@ const UNINITIALISED_READ: Explanation = Explanation {
     remedy: "write the whole array before reading it, the elements of threads without input too (with 0 for a sum)",
     meaning: "A lane read memory that neither the host nor any thread has written. In a reduction it is mostly the part of \
         the shared array whose threads had no element to load. A barrier object that nobody has made is one too. On a GPU the value is left over from an earlier block, often 0, \
-        so the kernel seems to work until it runs beside another one.",
+        so the kernel seems to work until it runs beside another one. It is reported once the value is used: as an address, in a branch, in \
+        what is stored to global memory. A value that is thrown away is no fault.",
     may_miss: "a read of bytes that an earlier, unrelated write of the same launch filled; in shared and local memory, a read of \
-        which some bytes were written, or whose value goes nowhere but to shared or local memory again, since compilers copy \
-        structures whole with the holes in them (what it was copied to counts as written); a variable that the compiler keeps in \
+        which some bytes were written, since compilers copy structures whole with the holes in them; a value that is copied to \
+        shared memory, where it counts as written, or joined with bits that were written; a variable that the compiler keeps in \
         a register",
-    false_alarms: "when a value is read and then thrown away, as CUB's merge sort reads one key past its part of the array; in \
-        global memory also when a kernel copies padding along that it never uses; in debug builds, when a local structure is \
-        copied, or a bit field in it set, before all of it was written",
+    false_alarms: "when a kernel copies padding along to global memory and never uses it",
 };
 
 const SHARED_RACE: Explanation = Explanation {
@@ -152,19 +151,24 @@ const DEADLOCK: Explanation = Explanation {
 const INACTIVE_SHUFFLE_LANE: Explanation = Explanation {
     blame: Blame::Kernel,
     why: "the value of a lane that takes no part in a shuffle is undefined",
-    remedy: "let all lanes named in the mask execute the shuffle, and mask out the result instead of the shuffle",
+    remedy: "let every lane execute the shuffle, those without an element with 0 (for a sum), or use the result only where the lane \
+        that it comes from takes part",
     meaning: "A lane reads, through a shuffle, the register of a lane that has ended or is elsewhere. PTX leaves the value \
-        undefined; cards often return the lane's last value, so it seems to work.",
-    may_miss: "a value that is read and then thrown away is still reported; a lane that is active by luck is not",
-    false_alarms: "when the undefined value is never used, as in the last steps of some shuffle trees",
+        undefined; cards often return the lane's last value, so it seems to work. It is reported once the value is used: as an address, \
+        in a branch, in what is stored to global or shared memory, at the line of the shuffle that brought it. A value that is thrown away, \
+        as in the last steps of some shuffle trees, is no fault.",
+    may_miss: "a lane that is active by luck; a value that recursion keeps for later",
+    false_alarms: "when the undefined value is stored to memory, and nobody looks at it there",
 };
 
 const MASK_MISMATCH: Explanation = Explanation {
     blame: Blame::Kernel,
-    why: "a lane that executes a `.sync` instruction must be named in its mask, and all lanes named must come with the same mask",
+    why: "a lane that executes a `.sync` instruction must be named in its mask, and all lanes named must come to it, with the same mask",
     remedy: "compute the mask from the condition, as in `__ballot_sync(0xffffffff, tid < n)`, before the branch",
     meaning: "A warp-wide instruction carries a mask of the lanes that meet in it. Here a lane executes it without being \
-        named, or with another mask than a lane that it names and that executes the instruction beside it. A lane that has left the \
+        named, or with another mask than a lane that it names and that executes the instruction beside it, or waits for a lane that it \
+        names and that has taken another way. PTX leaves open what happens then; here, as on a card, that lane runs on, and once it has \
+        exited nobody waits for it any more. A lane that has left the \
         kernel may be named: it is not waited for. `__activemask()` is no cure: it says who happens to be \
         here, not who should be.",
     may_miss: "a mask that is wrong in a way that this run's branches do not show",

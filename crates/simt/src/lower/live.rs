@@ -10,7 +10,7 @@ use crate::ops::{Alu, Row};
 use super::cfg::{self, Block};
 
 /// The registers that `inst` reads, [`NONE`] among them where an operand is absent.
-pub(super) fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
+pub(crate) fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
     let Inst { op, a, b, c, d, e, f, imm, .. } = *inst;
     let address = (if e == 1 { Row::W } else { Row::D }, a);
     let sources = |alu: Alu| alu.signature().sources.into_iter().flatten().zip([a, b, c, e]);
@@ -68,7 +68,7 @@ pub(super) fn reads(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
 }
 
 /// The registers that `inst` writes, likewise.
-pub(super) fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
+pub(crate) fn writes(code: &Code, inst: &Inst) -> Vec<(Row, Reg)> {
     let Inst { op, c, d, e, f, imm, .. } = *inst;
     match op {
         Op::Alu(alu) => vec![(alu.signature().destination, d)],

@@ -13,18 +13,17 @@ mod atomic;
 mod call;
 mod cfg;
 mod contract;
-pub(crate) mod copied;
 mod copy;
 mod graph;
 mod initial;
-mod live;
+pub(crate) mod live;
 mod machine;
 pub(crate) mod mbarrier;
 mod memory;
 mod operand;
 mod select;
 mod special;
-mod strong_loads;
+pub(crate) mod strong_loads;
 mod sync;
 mod target;
 pub(crate) mod variables;
@@ -375,6 +374,7 @@ impl<'m> Lower<'m> {
                 other: None,
                 why: code.explanation().why,
                 remedy: code.explanation().remedy,
+                variable: None,
                 count: 1,
             }));
         }

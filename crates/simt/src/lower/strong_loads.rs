@@ -4,7 +4,6 @@
 
 use std::collections::HashSet;
 
-use super::copied::next;
 use super::live::{reads, writes};
 use crate::code::{AtomicOp, Code, Inst, NONE, Op, Order, Reg, Scope, Target};
 use crate::ops::Row;
@@ -123,4 +122,42 @@ fn one_use(inst: &Inst, register: (Row, Reg), mnemonic: &str) -> Use {
         Op::Alu(_) | Op::Exact { .. } if CUTTING.contains(&mnemonic) => Use::Cuts,
         _ => Use::Works,
     }
+}
+
+/// Where the lanes may be after an instruction.
+fn next(code: &Code, pc: u32, inst: &Inst, unguarded: bool) -> Vec<u32> {
+    let mut all = match inst.op {
+        Op::Branch => vec![inst.imm as u32],
+        Op::BranchIndexed => code.tables.get(inst.imm as usize).cloned().unwrap_or_default(),
+        Op::Exit | Op::Return | Op::Trap => Vec::new(),
+        _ => return vec![pc + 1],
+    };
+    if !unguarded {
+        all.push(pc + 1);
+    }
+    all
+}
+
+/// Whether what the store at `pc` writes was made of something that was read from memory.
+pub(crate) fn comes_from_memory(code: &Code, pc: u32) -> bool {
+    let Some(store) = code.insts.get(pc as usize) else { return false };
+    let address = (if store.e == 1 { Row::W } else { Row::D }, store.a);
+    let mut sources: HashSet<(Row, Reg)> =
+        reads(code, store).into_iter().filter(|register| register.1 != NONE).collect();
+    sources.remove(&address);
+    // Back through whatever writes a source anywhere, until there is nothing new.
+    let mut count = 0;
+    while count != sources.len() {
+        count = sources.len();
+        for inst in &code.insts {
+            if !writes(code, inst).iter().any(|register| sources.contains(register)) {
+                continue;
+            }
+            if matches!(inst.op, Op::Load(_) | Op::Atomic(_) | Op::LoadFrame(_)) {
+                return true;
+            }
+            sources.extend(reads(code, inst).into_iter().filter(|register| register.1 != NONE));
+        }
+    }
+    false
 }

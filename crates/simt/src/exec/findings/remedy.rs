@@ -3,7 +3,7 @@
 use super::{Detail, Finding, Names};
 use crate::code::{Code, Op, Order, Scope};
 use crate::exec::memory::Place;
-use crate::lower::copied::comes_from_memory;
+use crate::lower::strong_loads::comes_from_memory;
 use crate::race::Hazard;
 
 const WAIT_FOR_BULK: &str = "wait for the phase of the barrier object that counts the copy (`mbarrier.try_wait`, `barrier.wait`), in every \
