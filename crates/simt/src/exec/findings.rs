@@ -12,7 +12,7 @@ use super::memory::{Place, verb};
 use super::warp::{State, Warp};
 
 use crate::code::{Code as Program, Inst, Op};
-use crate::fault::{Code, Fault};
+use crate::fault::{Code, Fault, Note, NoteKind};
 use crate::race::{Hazard, Race, WARPS_PER_BLOCK, global};
 use waiting::Awaited;
 pub(super) use wording::Names;
@@ -139,12 +139,24 @@ pub(super) struct Finding {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     by_place: HashMap<(Code, u32, u32), Finding>,
+    /// What is no fault, and worth a note.
+    notes: HashMap<(NoteKind, u32, u32), Finding>,
 }
 
 impl Findings {
     fn note(&mut self, env: &Environment, code: Code, at: At, other: Option<At>, detail: Detail) {
         let key = (code, at.pc, other.map_or(u32::MAX, |o| o.pc));
         add(&mut self.by_place, key, Finding::new(env, code, at, other, detail));
+    }
+
+    /// Two accesses that nothing orders, or that are worth a note.
+    fn pair(&mut self, env: &Environment, code: Code, hazard: Hazard, at: At, other: At, detail: Detail) {
+        let kind = match hazard {
+            Hazard::EqualWrites => NoteKind::EqualWrites,
+            Hazard::Observed => NoteKind::OrderedByObservation,
+            _ => return self.note(env, code, at, Some(other), detail),
+        };
+        add(&mut self.notes, (kind, at.pc, other.pc), Finding::new(env, code, at, Some(other), detail));
     }
 
     /// An undefined value is used by so many lanes that have not used it before.
@@ -158,6 +170,7 @@ impl Findings {
     /// Adds what another host thread found in other blocks.
     pub(super) fn merge(&mut self, other: Findings) {
         other.by_place.into_iter().for_each(|(key, finding)| add(&mut self.by_place, key, finding));
+        other.notes.into_iter().for_each(|(key, finding)| add(&mut self.notes, key, finding));
     }
 
     #[cold]
@@ -207,7 +220,7 @@ impl Findings {
         };
         let owner = (env.team.size() > 1).then(|| env.team.blocks[owner as usize]);
         let detail = Detail::Race { hazard: race.hazard, address: race.address, owner };
-        self.note(env, Code::SharedRace, site(race.later), Some(site(race.earlier)), detail);
+        self.pair(env, Code::SharedRace, race.hazard, site(race.later), site(race.earlier), detail);
     }
 
     #[cold]
@@ -217,7 +230,7 @@ impl Findings {
             At { pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
         };
         let detail = Detail::GlobalRace { hazard: race.hazard, address: race.address };
-        self.note(env, Code::GlobalRace, site(race.later), Some(site(race.earlier)), detail);
+        self.pair(env, Code::GlobalRace, race.hazard, site(race.later), site(race.earlier), detail);
     }
 
     /// An access to the shared memory of a block of the cluster that does not exist, or no longer.
@@ -335,19 +348,16 @@ impl Findings {
         }
     }
 
-    /// The findings in the order of blocks, with names; those of one line and one variable are one.
-    pub(super) fn into_faults(self, names: &Names<'_>) -> Vec<Fault> {
-        let mut findings: Vec<Finding> = self.by_place.into_values().collect();
-        findings.sort_by_key(|f| (f.block, f.at.pc, f.other.map_or(0, |o| o.pc), f.code));
-        let mut faults: Vec<(Fault, Option<String>)> = Vec::new();
-        for finding in &findings {
-            let (fault, variable) = (finding.fault(names), finding.variable(names));
-            match faults.iter_mut().find(|(first, of)| first.is_at(&fault) && *of == variable) {
-                Some((first, _)) => first.count += fault.count,
-                None => faults.push((fault, variable)),
-            }
-        }
-        faults.into_iter().map(|(fault, _)| fault).collect()
+    /// The faults and the notes, each in the order of blocks, with names; those of one line and one variable are one. A used-up
+    /// budget comes first: what else a loop without end did follows from it.
+    pub(super) fn into_faults(self, names: &Names<'_>) -> (Vec<Fault>, Vec<Note>) {
+        let mut faults: Vec<Fault> = folded(self.by_place, names).into_iter().map(|(_, fault)| fault).collect();
+        faults.sort_by_key(|fault| fault.code != Code::StepBudget);
+        let notes = folded(self.notes, names).into_iter().map(|(kind, fault)| {
+            let Fault { message, site, other, why, count, .. } = fault;
+            Note { kind, message, site, other, why, count }
+        });
+        (faults, notes.collect())
     }
 }
 
@@ -366,14 +376,19 @@ fn add<K: Eq + std::hash::Hash>(places: &mut HashMap<K, Finding>, key: K, new: F
     }
 }
 
-impl Fault {
-    /// Whether it is of the same kind as another one, in the same lines of the source.
-    fn is_at(&self, other: &Fault) -> bool {
-        fn places(fault: &Fault) -> [Option<(&str, u32)>; 2] {
-            [Some(&fault.site), fault.other.as_ref()].map(|site| Some((site?.file.as_str(), site?.line)))
+/// What was found, in the order of blocks; what is of one kind, one line and one variable is one.
+fn folded<K: Ord + Copy>(places: HashMap<(K, u32, u32), Finding>, names: &Names<'_>) -> Vec<(K, Fault)> {
+    let mut findings: Vec<(K, Finding)> = places.into_iter().map(|((kind, ..), finding)| (kind, finding)).collect();
+    findings.sort_by_key(|(kind, f)| (f.block, f.at.pc, f.other.map_or(0, |o| o.pc), *kind));
+    let mut folded: Vec<(K, Fault)> = Vec::new();
+    for (kind, finding) in findings {
+        let fault = finding.fault(names);
+        match folded.iter_mut().find(|(of, first)| *of == kind && first.is_like(&fault)) {
+            Some((_, first)) => first.count += fault.count,
+            None => folded.push((kind, fault)),
         }
-        self.code == other.code && places(self) == places(other)
     }
+    folded
 }
 
 impl Hazard {
@@ -385,6 +400,10 @@ impl Hazard {
             Hazard::WriteAfterWrite | Hazard::WriteTogether => {
                 format!("writes {what} while another thread may also be writing it")
             }
+            Hazard::UnfencedRead => format!("reads {what} with nothing to say that another thread's write has arrived"),
+            Hazard::UnfencedWrite => format!("writes {what} with nothing to say that another thread has read it"),
+            Hazard::Observed => format!("touches {what} plainly, behind a strong access of another thread"),
+            Hazard::EqualWrites => format!("writes to {what} the value that another thread writes there"),
             Hazard::ReadOfCopy => format!("reads {what} while a copy that it did not wait for may still be writing it"),
             Hazard::WriteUnderCopy => {
                 format!("writes {what} while a copy that it did not wait for may still be reading it")
@@ -513,7 +532,9 @@ impl Finding {
             message,
             site: site(names.kernel, &self.at, here),
             other: self.other.as_ref().map(|at| site(names.kernel, at, there)),
+            why: self.why(code).unwrap_or(self.code.explanation().why),
             remedy: self.remedy(names).unwrap_or(self.code.explanation().remedy),
+            variable: self.variable(names),
             count: self.count,
         }
     }

@@ -75,14 +75,14 @@ pub(crate) fn run(
     };
     let (counters, lines) = tally(kernel, &share.counts);
     let trace = options.trace.map(|_| trace(kernel, launch, options.schedule, share.steps, share.dropped_steps));
-    let faults = share.findings.into_faults(&Names {
+    let (faults, notes) = share.findings.into_faults(&Names {
         kernel,
         memory,
         dynamic_offset: draft.dynamic_offset,
         shared_bytes: draft.shared_bytes,
     });
     let (printed, prints_dropped) = share.printed.into_text();
-    Ok(Outcome { counters, lines, faults, trace, printed, prints_dropped })
+    Ok(Outcome { counters, lines, faults, notes, trace, printed, prints_dropped })
 }
 
 /// A context that still lacks its borrow of memory.

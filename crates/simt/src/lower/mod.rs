@@ -23,6 +23,7 @@ mod memory;
 mod operand;
 mod select;
 mod special;
+pub(crate) mod strong_loads;
 mod sync;
 mod target;
 pub(crate) mod variables;
@@ -288,7 +289,7 @@ impl<'m> Lower<'m> {
         }
         live::find_unset(&mut self.code);
         atomic::mark_expectations(&mut self.code);
-        memory::mark_flags(&mut self.code);
+        strong_loads::sort(&mut self.code);
         machine::select(&mut self.code);
         graph::save_around_recursion(&mut self.code);
         Ok(self.code)
@@ -371,7 +372,9 @@ impl<'m> Lower<'m> {
                 message,
                 site,
                 other: None,
+                why: code.explanation().why,
                 remedy: code.explanation().remedy,
+                variable: None,
                 count: 1,
             }));
         }
