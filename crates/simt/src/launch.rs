@@ -195,6 +195,8 @@ pub struct Outcome {
     pub printed: String,
     /// Calls of `printf` whose output did not fit any more.
     pub prints_dropped: u64,
+    /// Atomic operations on memory, one for each lane that made one: as many values may have been combined in another order.
+    pub atomic_operations: u64,
 }
 
 /// A launch that could not start: bad geometry or arguments.

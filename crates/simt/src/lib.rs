@@ -79,6 +79,7 @@ pub mod instructions;
 #[cfg(feature = "serde")]
 mod json;
 pub mod launch;
+mod link;
 mod lower;
 mod masks;
 pub mod memory;

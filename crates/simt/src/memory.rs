@@ -142,6 +142,7 @@ impl Memory {
 
     /// Host to device.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        let address = without_window(address);
         let (buffer, offset) = self.range(address, bytes.len() as u64)?;
         if offset == 0 && bytes.len() as u64 == buffer.bytes {
             buffer.written = None;
@@ -167,6 +168,7 @@ impl Memory {
 
     /// Device to host. Bytes that nothing wrote read as zero.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
+        let address = without_window(address);
         let missing = MemoryError::NoSuchBuffer { address, bytes: bytes.len() as u64 };
         let (buffer, offset) = self.buffer(address).ok_or(missing.clone())?;
         if offset + bytes.len() as u64 > buffer.bytes {
@@ -299,6 +301,11 @@ impl Memory {
     pub(crate) fn forget_unwritten(&mut self) {
         self.buffers_mut().for_each(|buffer| buffer.written = None);
     }
+}
+
+/// Where a constant lies in the buffers; other addresses as they are.
+fn without_window(address: u64) -> u64 {
+    if (CONST_BASE..SHARED_BASE).contains(&address) { address - CONST_BASE } else { address }
 }
 
 #[inline(always)]

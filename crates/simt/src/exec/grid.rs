@@ -19,7 +19,7 @@ use super::block::Progress;
 use super::cluster::Unit;
 use super::findings::{Findings, Names};
 use super::log::Touches;
-use super::tally::{tally, trace};
+use super::tally::{atomic_operations, tally, trace};
 use super::{Context, Counts, Machine, Watch};
 use crate::code::{Callee, Code};
 use crate::launch::{Check, Launch, LaunchError, Options, Outcome};
@@ -77,6 +77,7 @@ pub(crate) fn run(
     };
     let (counters, lines) = tally(kernel, &share.counts);
     let trace = options.trace.map(|_| trace(kernel, launch, options.schedule, share.steps, share.dropped_steps));
+    let atomic_operations = atomic_operations(kernel, &share.counts);
     let faults = share.findings.into_faults(&Names {
         kernel,
         memory,
@@ -84,7 +85,7 @@ pub(crate) fn run(
         shared_bytes: draft.shared_bytes,
     });
     let (printed, prints_dropped) = share.printed.into_text();
-    Ok(Outcome { counters, lines, faults, trace, printed, prints_dropped })
+    Ok(Outcome { counters, lines, faults, trace, printed, prints_dropped, atomic_operations })
 }
 
 /// A context that still lacks its borrow of memory.

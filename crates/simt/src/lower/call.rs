@@ -19,6 +19,9 @@ const PLACE_BYTES: u32 = 16;
 /// Parameters of one function in bytes: far beyond what compilers pass.
 const FRAME_BYTES_MAX: u32 = 16 << 10;
 
+/// How names of CUDA's device runtime (`libcudadevrt`) begin: kernels that launch kernels call it. It comes as machine code.
+const DEVICE_RUNTIME: [&str; 2] = ["cuda", "__cuda"];
+
 /// A register that stands for a parameter: where in the frame, which register, how many bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passed {
@@ -266,10 +269,7 @@ impl<'m> Lower<'m> {
                         "__assertfail" => Callee::AssertFail,
                         "malloc" => Callee::Allocate,
                         "free" => Callee::Free,
-                        _ => {
-                            return self
-                                .refuse_limit(inst, format!("unsupported call: {name} has no body in this file"));
-                        }
+                        _ => return self.refuse_without_body(inst, name),
                     },
                 };
                 let built_in = match callee {
@@ -290,6 +290,16 @@ impl<'m> Lower<'m> {
             Some(_) => self.refuse(inst, format!("{name} is no function")),
             None => self.refuse(inst, format!("{name} is not declared")),
         }
+    }
+
+    /// Refuses a call of what is declared and defined nowhere.
+    fn refuse_without_body<T>(&self, inst: &Instruction, name: &str) -> Result<T, LoadError> {
+        if DEVICE_RUNTIME.iter().any(|prefix| name.starts_with(prefix)) {
+            let message = format!("unsupported call: {name} belongs to CUDA's device runtime, which has no PTX");
+            return self.refuse_limit(inst, message);
+        }
+        let message = "is called, and no PTX file given has its body: name the PTX file that defines it too";
+        self.refuse(inst, format!("{name} {message}"))
     }
 
     /// Where an operand of a call lies in the frame, and its size. A register or a number is moved there, which `bytes`

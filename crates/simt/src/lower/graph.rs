@@ -18,10 +18,12 @@ pub(super) fn function_named(module: &Module, name: &str) -> Option<usize> {
 
 /// The device functions, by index in the module and in the order they are found, that `entry` may call: those whose
 /// names it mentions, in its code or in the variables it uses, and so on from there. With an indirect call also every
-/// function whose address is taken anywhere, since the pointer may come from the host or from another kernel.
-pub(super) fn reachable(module: &Module, entry: &Function) -> Vec<usize> {
+/// function whose address is taken anywhere, since the pointer may come from the host or from another kernel. Those of `more`
+/// come along in any case.
+pub(super) fn reachable(module: &Module, entry: &Function, more: &[usize]) -> Vec<usize> {
     let mut search = Search::new(module);
     search.function(entry);
+    more.iter().for_each(|&index| search.mention(&module.functions[index].name));
     search.run();
     if search.is_indirect {
         for function in &module.functions {

@@ -236,7 +236,8 @@ impl Lower<'_> {
                 Source::Literal(function_address(*index).wrapping_add_signed(offset))
             }
             Binding::Function(_) => {
-                return self.refuse(inst, format!("the address of {name}, which has no body in this file"));
+                let message = "is taken, and no PTX file given has its body: name the PTX file that defines it too";
+                return self.refuse(inst, format!("the address of {name} {message}"));
             }
             _ => return self.refuse(inst, format!("the address of {name} cannot be taken here")),
         })
