@@ -242,9 +242,10 @@ impl Mover<'_> {
 
     fn operand(&self, operand: &mut Operand) {
         match operand {
-            Operand::Name(name) | Operand::Offset(name, _) | Operand::Address { base: Some(name), .. } => {
-                self.name(name)
-            }
+            Operand::Name(name)
+            | Operand::Offset(name, _)
+            | Operand::Index(name, _)
+            | Operand::Address { base: Some(name), .. } => self.name(name),
             Operand::Vector(parts) | Operand::List(parts) => parts.iter_mut().for_each(|part| self.operand(part)),
             Operand::Pair(a, b) => [a, b].into_iter().for_each(|part| self.operand(part)),
             Operand::Not(_) | Operand::Immediate(_) | Operand::Sink | Operand::Address { base: None, .. } => {}

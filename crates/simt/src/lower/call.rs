@@ -89,6 +89,7 @@ impl<'m> Lower<'m> {
             address_row: NONE,
             returned: Vec::new(),
         };
+        self.bind_spares(function)?;
         if function.is_entry {
             return self.bind_params(function);
         }
@@ -113,7 +114,7 @@ impl<'m> Lower<'m> {
                 self.push(move_inst(passed, true), debug.clone());
             }
         }
-        Ok(())
+        self.place_parameters(function)
     }
 
     /// A `.reg` parameter: a register like any other, loaded on entry or stored on return.
@@ -371,6 +372,16 @@ fn move_inst(passed: Passed, is_load: bool) -> Inst {
     let op = frame_op(Width { bytes: bytes as u8, signed: false, wide }, 1);
     let op = if is_load { Op::LoadFrame(op) } else { Op::StoreFrame(op) };
     Inst { op, d: reg, imm: i64::from(at), ..Inst::NOP }
+}
+
+/// Moves bytes of the frame to local memory, by way of the register `reg`.
+pub(super) fn to_local(reg: Reg, frame: u32, local: u32, bytes: u32, address: Reg) -> [Inst; 3] {
+    let store = Op::Store(frame_op(Width { bytes: bytes as u8, signed: false, wide: false }, 1));
+    [
+        move_inst(Passed { at: frame, reg, wide: false, bytes }, true),
+        Inst { op: Op::LocalAddress, d: address, imm: i64::from(local), ..Inst::NOP },
+        Inst { op: store, d: reg, a: address, e: 0, ..Inst::NOP },
+    ]
 }
 
 /// An access to the frame: nobody but its own thread sees it.

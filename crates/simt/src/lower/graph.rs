@@ -127,7 +127,8 @@ impl<'m> Search<'m> {
 /// The names in an operand.
 fn names<'m>(operand: &'m Operand, mention: &mut impl FnMut(&'m str)) {
     match operand {
-        Operand::Name(name) | Operand::Offset(name, _) | Operand::Address { base: Some(name), .. } => mention(name),
+        Operand::Name(name) | Operand::Offset(name, _) | Operand::Index(name, _) => mention(name),
+        Operand::Address { base: Some(name), .. } => mention(name),
         Operand::Vector(parts) | Operand::List(parts) => parts.iter().for_each(|part| names(part, mention)),
         _ => {}
     }

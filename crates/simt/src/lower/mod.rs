@@ -24,6 +24,7 @@ mod memory;
 mod operand;
 mod select;
 mod special;
+mod spelling;
 mod sync;
 mod target;
 pub(crate) mod variables;
@@ -78,6 +79,10 @@ struct Scope {
     /// Labels of `.branchtargets` and the labels they list.
     targets: HashMap<String, Vec<String>>,
     prototypes: HashMap<String, Prototype>,
+    /// Vector registers and the names of their parts.
+    vectors: HashMap<String, Vec<String>>,
+    /// Bytes of an element of each variable.
+    elements: HashMap<String, u32>,
 }
 
 /// What waits for the addresses of labels.
@@ -129,6 +134,8 @@ struct Lower<'m> {
     carry: Option<Reg>,
     /// What cannot be lowered so far, if all of it is asked for and not the first only.
     problems: Option<Vec<LoadError>>,
+    /// The predicates that hold false and true, once something uses them.
+    constant_predicates: [Option<Reg>; 2],
 }
 
 /// Lowers the entry `function` of `module`, and the functions that it may call; `more` are others whose addresses the host
@@ -208,6 +215,7 @@ impl<'m> Lower<'m> {
             function_index: HashMap::new(),
             carry: None,
             problems: None,
+            constant_predicates: [None; 2],
         }
     }
 
@@ -283,7 +291,7 @@ impl<'m> Lower<'m> {
                     let pc = self.code.insts.len() as u32;
                     self.scopes[self.scope].labels.insert(name.clone(), pc);
                 }
-                Item::Instruction(inst) => match (self.instruction(inst), &mut self.problems) {
+                Item::Instruction(inst) => match (self.spelled(inst), &mut self.problems) {
                     (Err(problem), Some(problems)) => problems.push(problem),
                     (ended, _) => ended?,
                 },
@@ -405,8 +413,15 @@ impl<'m> Lower<'m> {
 
     fn unsupported(&self, line: u32, message: String) -> LoadError {
         let text = self.texts.line(line).to_owned();
+        let message = message + &self.age();
         let (file, line) = self.texts.locate(line);
         LoadError::Unsupported { file: file.to_owned(), line, message, text, fault: None }
+    }
+
+    /// What messages about a file older than what is covered say of it.
+    fn age(&self) -> String {
+        let (major, minor) = self.module.version;
+        if (major, minor) < ptx::VERSION_FLOOR { ptx::floor(major, minor) } else { String::new() }
     }
 
     fn refuse<T>(&self, inst: &Instruction, message: impl Into<String>) -> Result<T, LoadError> {
@@ -421,7 +436,7 @@ impl<'m> Lower<'m> {
     fn refuse_limit<T>(&self, inst: &Instruction, message: String) -> Result<T, LoadError> {
         let mut error = self.unsupported(inst.span.line, message.clone());
         if let LoadError::Unsupported { file, line, text, fault, .. } = &mut error {
-            let message = format!("{message}: `{text}`");
+            let message = format!("{message}: `{text}`{}", self.age());
             let site = Debug::of(inst, true).site(&self.module.sources, file, *line);
             let code = crate::Code::UnsupportedInstruction;
             *fault = Some(Box::new(crate::Fault {

@@ -32,6 +32,11 @@ fn is_of_clusters(inst: &Instruction) -> bool {
 }
 
 impl Lower<'_> {
+    /// Whether the file is for targets whose warps go together.
+    pub(super) fn is_before_volta(&self) -> bool {
+        number(&self.module.target).is_some_and(|number| number < 70)
+    }
+
     /// Refuses an instruction that the file's target does not have.
     pub(super) fn check_target(&self, inst: &Instruction) -> Result<(), LoadError> {
         let arithmetic = ptx::table::arithmetic(&inst.opcode).map_or(0, |(shape, _)| u32::from(shape.sm));

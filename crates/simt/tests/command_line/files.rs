@@ -174,6 +174,19 @@ fn what_nobody_defines_or_two_define_is_refused() {
 }
 
 #[test]
+fn old_ptx_is_named_as_such() {
+    let folder = folder();
+    let old = "\n.entry k()\n{\n    .reg .b32 %r1;\n    alloca.u32 %r1, 16;\n}\n";
+    for (version, parts) in [("2.3", &["the file is PTX 2.3, and PTX 3.0 and later is covered"][..]), ("3.0", &[])] {
+        std::fs::write(folder.path().join("old.ptx"), format!(".version {version}\n.target sm_20{old}")).unwrap();
+        let message = text(&simt(folder.path(), "run old.ptx --kernel k --grid 1 --block 1").stderr);
+        assert!(message.contains("unsupported instruction alloca.u32"), "{message}");
+        assert_eq!(message.contains("is covered"), !parts.is_empty(), "{message}");
+        parts.iter().for_each(|part| assert!(message.contains(part), "{message}"));
+    }
+}
+
+#[test]
 fn source_code_is_no_ptx() {
     let folder = folder_of_files();
     std::fs::write(folder.path().join("hello.cu"), "extern \"C\" __global__ void hello() {}\n").unwrap();
