@@ -95,13 +95,13 @@ impl Ready {
         let mut array = |name: &str, bytes: &[u8]| {
             let address = memory.alloc(name, bytes.len() as u64, 4).expect("room for the array");
             memory.write(address, bytes).expect("the array is there");
-            address.to_le_bytes().to_vec()
+            simt::Arg::Address(address)
         };
         let input: Vec<u8> = (0..N).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         let args = args.iter().map(|arg| match *arg {
             Arg::Input => array("in", &input),
             Arg::Array(bytes) => array("array", &vec![0; bytes as usize]),
-            Arg::Number(number) => number.to_le_bytes().to_vec(),
+            Arg::Number(number) => number.into(),
         });
         let args = args.collect();
         let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
@@ -109,7 +109,7 @@ impl Ready {
             name: name.to_owned(),
             kernel: program.kernel(kernel).unwrap_or_else(|error| panic!("{error}")),
             memory,
-            launch: Launch { grid, block, shared_bytes: 0, cooperative: false, cluster: None, args },
+            launch: Launch { grid, block, args, ..Launch::default() },
         }
     }
 

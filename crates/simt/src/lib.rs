@@ -92,7 +92,7 @@ pub mod trace;
 
 pub use counters::{Counters, LineCounters, Metric, Tier};
 pub use fault::{Code, Fault, Frame, Site};
-pub use launch::{Check, Checks, Launch, LaunchError, Options, Outcome, Schedule, run};
+pub use launch::{Arg, Check, Checks, Launch, LaunchError, Options, Outcome, Schedule, run};
 pub use memory::{Memory, MemoryError};
 pub use program::{Kernel, LoadError, Parameter, Program};
 

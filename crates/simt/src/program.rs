@@ -312,22 +312,14 @@ mod tests {
         for (parameters, bytes) in [(".param .b8 none[0]", 0), (".param .b8 odd[3]", 3), (".param .v4 .f32 four", 16)] {
             let kernel = kernel(parameters).expect(parameters);
             assert_eq!(kernel.parameters().iter().map(|p| p.bytes).collect::<Vec<_>>(), [bytes, 4], "{parameters}");
-            let mut args = vec![vec![0; bytes as usize], 7u32.to_le_bytes().to_vec()];
-            let mut launch = crate::Launch {
-                grid: [1; 3],
-                block: [32, 1, 1],
-                shared_bytes: 0,
-                cooperative: false,
-                cluster: None,
-                args: args.clone(),
-            };
+            let args = vec![vec![0; bytes as usize].into(), 7u32.into()];
+            let mut launch = crate::Launch { block: [32, 1, 1], args, ..crate::Launch::default() };
             let faults = |launch: &crate::Launch| {
                 let outcome = crate::run(&kernel, &mut crate::Memory::new(), launch, &crate::Options::default());
                 outcome.map(|outcome| outcome.faults.len())
             };
             assert_eq!(faults(&launch), Ok(0), "{parameters}");
-            args[1][0] = 8;
-            launch.args = args;
+            launch.args[1] = 8u32.into();
             assert_eq!(faults(&launch), Ok(1), "{parameters}: the kernel sees another number");
         }
     }

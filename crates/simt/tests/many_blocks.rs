@@ -1,6 +1,6 @@
 //! Many blocks that wait for each other take steps in proportion to their number.
 
-use simt::{Checks, Launch, Memory, Options, Outcome, Program, Schedule};
+use simt::{Arg, Checks, Launch, Memory, Options, Outcome, Program, Schedule};
 
 /// Block b waits until block b + 1 has set its flag, and sets its own: the last has nobody to wait for.
 const CHAIN: &str = "
@@ -50,14 +50,7 @@ fn run(name: &str, body: &str, blocks: u32, options: &Options) -> Outcome {
     let mut memory = Memory::new();
     let words = memory.alloc("words", u64::from(blocks) * 4, 4).unwrap();
     memory.write(words, &vec![0; blocks as usize * 4]).unwrap();
-    let launch = Launch {
-        grid: [blocks, 1, 1],
-        block: [1, 1, 1],
-        shared_bytes: 0,
-        cooperative: false,
-        cluster: None,
-        args: vec![words.to_le_bytes().to_vec()],
-    };
+    let launch = Launch { grid: [blocks, 1, 1], args: vec![Arg::Address(words)], ..Launch::default() };
     simt::run(&kernel, &mut memory, &launch, options).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! What an assembler refuses the simulator refuses too, with a sentence that says what was wrong: it would otherwise run
 //! something that no GPU runs. Each line was given to `ptxas` 13.0.
 
-use simt::{Launch, Memory, Options, Program};
+use simt::{Arg, Launch, Memory, Options, Program};
 
 /// A kernel with registers of each kind and `line` in it.
 fn module(head: &str, directives: &str, line: &str) -> String {
@@ -123,8 +123,7 @@ fn registers_of_the_driver_are_called_what_they_are() {
 fn a_launch_has_the_block_that_the_kernel_requires() {
     let launch = |directives: &str, block| {
         let kernel = Program::load("k.ptx", &module(SM_90, directives, "")).expect("it parses").kernel("k");
-        let launch =
-            Launch { grid: [1; 3], block, shared_bytes: 0, cooperative: false, cluster: None, args: vec![vec![0; 8]] };
+        let launch = Launch { block, args: vec![Arg::Address(0)], ..Launch::default() };
         let outcome = simt::run(&kernel.expect("it lowers"), &mut Memory::new(), &launch, &Options::default());
         outcome.map(|_| ()).map_err(|error| error.to_string())
     };

@@ -180,9 +180,9 @@ impl<'e> Bench<'e> {
         answer: &mut Answer,
     ) -> Result<()> {
         let n = u32::try_from(elements).context("more elements than a kernel counts")?;
-        let mut args = vec![from.to_le_bytes().to_vec(), out.to_le_bytes().to_vec(), n.to_le_bytes().to_vec()];
+        let mut args = vec![simt::Arg::Address(from), simt::Arg::Address(out), n.into()];
         if self.exercise.state_words > 0 {
-            args.push(arrays.state.to_le_bytes().to_vec());
+            args.push(simt::Arg::Address(arrays.state));
         }
         let (grid, block) = ([grid, 1, 1], [case.block, 1, 1]);
         let launch =

@@ -115,19 +115,15 @@ impl<'k> Draft<'k> {
         let code = &kernel.code;
         let params = super::bind::bind(kernel, launch)?;
         if options.stack_bytes > LOCAL_BYTES_MAX {
-            let (asked, most) = (options.stack_bytes, LOCAL_BYTES_MAX);
-            return Err(LaunchError(format!(
-                "a stack of {asked} bytes; a thread has at most {most} bytes of local memory"
-            )));
+            return Err(LaunchError::Stack { asked: options.stack_bytes, most: LOCAL_BYTES_MAX });
         }
         let cluster = super::bind::cluster(kernel, launch)?;
-        let refused = |error: crate::MemoryError| LaunchError(error.to_string());
-        let variables = memory.place_variables(kernel.program_id, &code.variables).map_err(refused)?;
+        let variables = memory.place_variables(kernel.program_id, &code.variables)?;
         if code.calls.iter().any(|site| matches!(site.callee, Callee::Allocate | Callee::Free)) {
-            memory.place_heap().map_err(refused)?;
+            memory.place_heap()?;
         }
         let workspace = match launch.cooperative && code.uses_grid_barrier() {
-            true => memory.grid_workspace().map_err(refused)?,
+            true => memory.grid_workspace()?,
             false => 0,
         };
         let dynamic_offset = code.shared_bytes.next_multiple_of(code.dynamic_align_bytes);

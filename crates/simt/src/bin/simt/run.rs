@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use simt::{Fault, Kernel, Launch, LoadError, Memory, Options, Outcome, Schedule, report};
+use simt::{Arg, Fault, Kernel, Launch, LoadError, Memory, Options, Outcome, Schedule, report};
 
 use crate::bind::{self, Arguments, Bound, Placed};
 use crate::command_line::Request;
@@ -87,7 +87,7 @@ impl Job<'_> {
             shared_bytes: request.shared,
             cooperative: request.cooperative,
             cluster: request.cluster.map(|cluster| cluster.0),
-            args,
+            args: args.into_iter().map(Arg::from).collect(),
         };
         let options = Options {
             schedule,
