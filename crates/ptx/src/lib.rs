@@ -55,3 +55,8 @@ pub fn floor(major: u8, minor: u8) -> String {
     let (from, _) = VERSION_FLOOR;
     format!("; the file is PTX {major}.{minor}, and PTX {from}.0 and later is covered: compile the source anew")
 }
+
+/// The example of the README, so that it stays true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -26,6 +26,7 @@ enum Arg {
     Number(u32),
 }
 
+#[derive(Clone, Copy)]
 struct Case {
     slug: &'static str,
     kernel: &'static str,
@@ -183,9 +184,25 @@ fn threads(criterion: &mut Criterion) {
     }
 }
 
+/// A launch of one block, alone and with other memory allocated: it should not know.
+fn launches(criterion: &mut Criterion) {
+    for (name, buffers, bytes) in
+        [("alone", 0, 0), ("beside 512 MiB", 1, 512 << 20), ("beside 1000 buffers", 1000, 4096)]
+    {
+        let case = Case { grid: 1, args: &[Arg::Input, Arg::Array(4), Arg::Number(256)], ..CASES[1] };
+        let mut ready = Ready::of(&case);
+        for _ in 0..buffers {
+            ready.memory.alloc("beside", bytes, 4).expect("room beside");
+        }
+        for (checks, checked) in [(Checks::NONE, "no checks"), (Checks::ALL, "all checks")] {
+            measure_core(criterion, "launch", BenchmarkId::new(name, checked), &mut ready, checks);
+        }
+    }
+}
+
 criterion::criterion_group!(
     name = benches;
     config = Criterion::default().sample_size(20).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
-    targets = arithmetic, chapters, threads
+    targets = arithmetic, chapters, threads, launches
 );
 criterion::criterion_main!(benches);

@@ -232,7 +232,8 @@ impl<'m> Lower<'m> {
             let own = variables::count_registers(function);
             counts.iter_mut().zip(own).for_each(|(sum, n)| *sum = sum.saturating_add(n));
         }
-        const REGISTERS_MAX: u32 = Reg::MAX as u32 / 2;
+        // What is left is for numbers and addresses, which `next_row` looks after.
+        const REGISTERS_MAX: u32 = 65_000;
         if let Some(many) = counts.iter().find(|&&n| n > REGISTERS_MAX) {
             let message = format!(
                 "{many} registers of one width in the kernel and the functions that it may call; the simulator has room for \
