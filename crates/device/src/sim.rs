@@ -65,7 +65,7 @@ impl Sim {
             shared_bytes: geometry.shared_bytes,
             cooperative: geometry.cooperative,
             cluster: (geometry.cluster > 1).then_some([geometry.cluster, 1, 1]),
-            args: args.iter().map(|arg| arg.value.to_le_bytes()[..arg.bytes].to_vec()).collect(),
+            args: args.iter().map(|arg| arg.value.to_le_bytes()[..arg.bytes].to_vec().into()).collect(),
         };
         let outcome = simt::run(&lowered, &mut lock(&self.memory), &launch, &self.options).map_err(|error| {
             Error::SimulatedLaunch { kernel: kernel.to_string(), geometry, problem: error.to_string() }

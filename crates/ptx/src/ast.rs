@@ -317,6 +317,8 @@ pub enum Operand {
     List(Vec<Operand>),
     /// `name+offset` outside brackets, as in `mov.u64 %rd1, table+16`.
     Offset(String, i64),
+    /// `name[index]` outside brackets, as in `mov.u64 %rd1, table[2]`: the address of an element.
+    Index(String, i64),
 }
 
 impl Type {

@@ -45,3 +45,18 @@ pub fn parse(file: &str, text: &str) -> Result<Module, Error> {
     }
     parse::module(file, text).map_err(|fail| Error::new(file, text, fail))
 }
+
+/// The first version of PTX that is covered as a whole: of 2012, when addresses and calls had become what they are. Older files are
+/// read as far as they are like newer ones.
+pub const VERSION_FLOOR: (u8, u8) = (3, 0);
+
+/// What is added to messages about a file of PTX `major.minor`, older than [`VERSION_FLOOR`].
+pub fn floor(major: u8, minor: u8) -> String {
+    let (from, _) = VERSION_FLOOR;
+    format!("; the file is PTX {major}.{minor}, and PTX {from}.0 and later is covered: compile the source anew")
+}
+
+/// The example of the README, so that it stays true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -235,6 +235,7 @@ impl Display for Operand {
                 _ => write!(f, "({})", Separated(parts)),
             },
             Operand::Offset(name, offset) => write!(f, "{name}+{offset}"),
+            Operand::Index(name, index) => write!(f, "{name}[{index}]"),
         }
     }
 }

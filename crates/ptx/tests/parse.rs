@@ -145,6 +145,7 @@ fn operands_keep_their_shape() {
     assert_eq!(moves[4][1], Operand::Offset("matrix".to_string(), 2));
     assert_eq!(moves[5][1], Operand::Offset("matrix".to_string(), -1));
     assert_eq!((&moves[6][1], &moves[8][1]), (&int(32), &int(31)));
+    assert_eq!(moves.last().unwrap()[1], Operand::Index("matrix".to_string(), 3));
     let loads = operands_in_forms("ld");
     assert_eq!(loads[0][1], address("%rd1", -16));
     assert_eq!(loads[2][1], address("b", 8));

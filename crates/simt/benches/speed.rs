@@ -26,6 +26,7 @@ enum Arg {
     Number(u32),
 }
 
+#[derive(Clone, Copy)]
 struct Case {
     slug: &'static str,
     kernel: &'static str,
@@ -95,13 +96,13 @@ impl Ready {
         let mut array = |name: &str, bytes: &[u8]| {
             let address = memory.alloc(name, bytes.len() as u64, 4).expect("room for the array");
             memory.write(address, bytes).expect("the array is there");
-            address.to_le_bytes().to_vec()
+            simt::Arg::Address(address)
         };
         let input: Vec<u8> = (0..N).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         let args = args.iter().map(|arg| match *arg {
             Arg::Input => array("in", &input),
             Arg::Array(bytes) => array("array", &vec![0; bytes as usize]),
-            Arg::Number(number) => number.to_le_bytes().to_vec(),
+            Arg::Number(number) => number.into(),
         });
         let args = args.collect();
         let (grid, block) = ([grid, 1, 1], [block, 1, 1]);
@@ -109,7 +110,7 @@ impl Ready {
             name: name.to_owned(),
             kernel: program.kernel(kernel).unwrap_or_else(|error| panic!("{error}")),
             memory,
-            launch: Launch { grid, block, shared_bytes: 0, cooperative: false, cluster: None, args },
+            launch: Launch { grid, block, args, ..Launch::default() },
         }
     }
 
@@ -183,9 +184,25 @@ fn threads(criterion: &mut Criterion) {
     }
 }
 
+/// A launch of one block, alone and with other memory allocated: it should not know.
+fn launches(criterion: &mut Criterion) {
+    for (name, buffers, bytes) in
+        [("alone", 0, 0), ("beside 512 MiB", 1, 512 << 20), ("beside 1000 buffers", 1000, 4096)]
+    {
+        let case = Case { grid: 1, args: &[Arg::Input, Arg::Array(4), Arg::Number(256)], ..CASES[1] };
+        let mut ready = Ready::of(&case);
+        for _ in 0..buffers {
+            ready.memory.alloc("beside", bytes, 4).expect("room beside");
+        }
+        for (checks, checked) in [(Checks::NONE, "no checks"), (Checks::ALL, "all checks")] {
+            measure_core(criterion, "launch", BenchmarkId::new(name, checked), &mut ready, checks);
+        }
+    }
+}
+
 criterion::criterion_group!(
     name = benches;
     config = Criterion::default().sample_size(20).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
-    targets = arithmetic, chapters, threads
+    targets = arithmetic, chapters, threads, launches
 );
 criterion::criterion_main!(benches);

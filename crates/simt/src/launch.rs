@@ -1,5 +1,11 @@
 //! One launch: its geometry, its options and its outcome.
 
+mod arguments;
+mod error;
+
+pub use arguments::Arg;
+pub use error::LaunchError;
+
 use crate::{Code, Counters, Fault, LineCounters, Note};
 
 /// How the lanes of a warp run.
@@ -18,6 +24,7 @@ pub enum Schedule {
 
 /// A check that can be switched on by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 #[allow(missing_docs)] // named after the fault codes they report
 pub enum Check {
     OutOfBounds,
@@ -162,7 +169,7 @@ impl Default for Options {
     }
 }
 
-/// Geometry and arguments.
+/// Geometry and arguments. `Launch { grid, block, args, ..Launch::default() }` leaves the rest as most launches have it.
 #[derive(Debug, Clone)]
 pub struct Launch {
     /// Blocks in x, y, z.
@@ -176,12 +183,20 @@ pub struct Launch {
     /// Blocks of a cluster in x, y, z, whole clusters in the grid; `None` leaves it to the kernel, which may be compiled
     /// for some size or none.
     pub cluster: Option<[u32; 3]>,
-    /// One entry a parameter, little-endian bytes of exactly the parameter's size.
-    pub args: Vec<Vec<u8>>,
+    /// One for each parameter, of exactly its size.
+    pub args: Vec<Arg>,
+}
+
+impl Default for Launch {
+    /// One thread without arguments.
+    fn default() -> Launch {
+        Launch { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false, cluster: None, args: Vec::new() }
+    }
 }
 
 /// What a launch left besides memory.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Outcome {
     /// Counts in total.
     pub counters: Counters,
@@ -197,12 +212,9 @@ pub struct Outcome {
     pub printed: String,
     /// Calls of `printf` whose output did not fit any more.
     pub prints_dropped: u64,
+    /// Atomic operations on memory, one for each lane that made one: as many values may have been combined in another order.
+    pub atomic_operations: u64,
 }
-
-/// A launch that could not start: bad geometry or arguments.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LaunchError(pub String);
 
 /// Runs one launch to its end (or to its first stopping fault) on `memory`.
 pub fn run(

@@ -79,6 +79,7 @@ pub mod instructions;
 #[cfg(feature = "serde")]
 mod json;
 pub mod launch;
+mod link;
 mod lower;
 mod masks;
 pub mod memory;
@@ -91,7 +92,7 @@ pub mod trace;
 
 pub use counters::{Counters, LineCounters, Metric, Tier};
 pub use fault::{Code, Fault, Frame, Note, NoteKind, Site};
-pub use launch::{Check, Checks, Launch, LaunchError, Options, Outcome, Schedule, run};
+pub use launch::{Arg, Check, Checks, Launch, LaunchError, Options, Outcome, Schedule, run};
 pub use memory::{Memory, MemoryError};
 pub use program::{Kernel, LoadError, Parameter, Program};
 

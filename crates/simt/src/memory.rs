@@ -5,14 +5,16 @@
 //! be rolled back page by page (see `exec/grid.rs` for why).
 
 mod heap;
+mod journal;
 mod names;
 
-use std::collections::HashMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use crate::code::ModuleVariable;
 use heap::Heap;
+use journal::Journal;
 pub(crate) use names::{element, element_before, element_past};
 
 /// Addresses from here on are constants: each is that far from the place in the buffers that holds it.
@@ -34,12 +36,22 @@ const SLOT_BITS: u32 = 36;
 /// Address 0 and small numbers are no buffer.
 const FIRST_SLOT: u64 = 16;
 const SLOTS_MAX: usize = 1 << 18;
+/// Slots that are given out before any is given out again. Addresses stay below 2^46 while no more buffers are held at a time,
+/// which is below where hosts place the memory of a program.
+const SLOTS_BEFORE_REUSE: usize = (1 << 10) - FIRST_SLOT as usize;
 const PAGE_WORDS: usize = 1024;
 
 /// Device memory as kernels see it.
 #[derive(Debug, Default)]
 pub struct Memory {
     slots: Vec<Option<Buffer>>,
+    /// Slots of buffers that were given back, the longest ago first.
+    free: VecDeque<usize>,
+    /// Ranges of slots that no buffer is placed in.
+    clear: Vec<std::ops::Range<usize>>,
+    /// Buffers that were made since every byte last counted as written.
+    unwritten: HashSet<usize>,
+    journal: Arc<Journal>,
     module_variables: HashMap<(u64, String), u64>,
     grid_workspace: Option<u64>,
     /// The slot of what kernels allocate from, and what they have; as it was before the launch, while that may be undone.
@@ -49,10 +61,13 @@ pub struct Memory {
     /// Most bytes that buffers and variables may have together, and how many they have.
     bytes_max: Option<u64>,
     bytes_used: u64,
+    /// Launches that have kept pages.
+    launches: u32,
 }
 
 /// Why a memory operation of the host failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MemoryError {
     /// The host has no room for the buffer.
     #[error("no room for {bytes} bytes of simulated memory for {name}")]
@@ -81,22 +96,11 @@ pub(crate) struct Buffer {
     words: Vec<AtomicU32>,
     /// Bit i of entry w: byte i of word w was written. `None` when all were.
     written: Option<Vec<AtomicU8>>,
-    journal: Option<Journal>,
-}
-
-/// The pages that a launch changed, as they were before it.
-#[derive(Debug)]
-struct Journal {
-    /// 0: untouched, 1: being saved, 2: saved.
-    state: Vec<AtomicU8>,
-    saved: Mutex<Vec<Page>>,
-}
-
-#[derive(Debug)]
-struct Page {
-    first_word: usize,
-    words: Vec<u32>,
-    written: Vec<u8>,
+    slot: usize,
+    /// Of each page, which launch saved it last: twice its number while it does, and one more when it has. So that a launch
+    /// need not look at buffers that it does not touch.
+    pages: Vec<AtomicU32>,
+    journal: Arc<Journal>,
 }
 
 impl Memory {
@@ -115,17 +119,49 @@ impl Memory {
     pub fn alloc(&mut self, name: &str, bytes: u64, element_bytes: u32) -> Result<u64, MemoryError> {
         let refuse = || MemoryError::OutOfMemory { name: name.to_owned(), bytes };
         let used = self.bytes_used.saturating_add(bytes);
-        if bytes >= 1 << SLOT_BITS || self.slots.len() >= SLOTS_MAX || self.bytes_max.is_some_and(|max| used > max) {
+        if bytes >= 1 << SLOT_BITS || self.bytes_max.is_some_and(|max| used > max) {
             return Err(refuse());
         }
         let count = bytes.div_ceil(4) as usize;
         let words = zeroed_words(count).ok_or_else(refuse)?;
         let written = Some(zeroed_bytes(count).ok_or_else(refuse)?);
-        let address = (self.slots.len() as u64 + FIRST_SLOT) << SLOT_BITS;
-        let element_bytes = element_bytes.max(1);
+        let pages = zeroed_words(count.div_ceil(PAGE_WORDS)).ok_or_else(refuse)?;
+        let slot = self.take_slot().ok_or_else(refuse)?;
         self.bytes_used = used;
-        self.slots.push(Some(Buffer { name: name.to_owned(), bytes, element_bytes, words, written, journal: None }));
-        Ok(address)
+        let (name, element_bytes, journal) = (name.to_owned(), element_bytes.max(1), Arc::clone(&self.journal));
+        self.slots[slot] = Some(Buffer { name, bytes, element_bytes, words, written, slot, pages, journal });
+        self.unwritten.insert(slot);
+        Ok((slot as u64 + FIRST_SLOT) << SLOT_BITS)
+    }
+
+    /// A slot without a buffer: a new one while there are few, so that a stale address is found to be one; then the one that has
+    /// been free for longest.
+    fn take_slot(&mut self) -> Option<usize> {
+        if self.slots.len() >= SLOTS_BEFORE_REUSE
+            && let Some(slot) = self.free.pop_front()
+        {
+            return Some(slot);
+        }
+        let mut slot = self.slots.len();
+        while let Some(range) = self.clear.iter().find(|range| range.contains(&slot)) {
+            slot = range.end;
+        }
+        (slot < SLOTS_MAX).then(|| {
+            self.slots.resize_with(slot + 1, || None);
+            slot
+        })
+    }
+
+    /// Places no buffer at these addresses from now on, nor within 64 GiB of them: for programs that tell device addresses from
+    /// others of their own by the number. Buffers that are there already stay.
+    pub fn keep_clear(&mut self, addresses: std::ops::Range<u64>) {
+        if addresses.is_empty() {
+            return;
+        }
+        let slot = |address: u64| (address >> SLOT_BITS).saturating_sub(FIRST_SLOT).min(SLOTS_MAX as u64) as usize;
+        let range = slot(addresses.start)..slot(addresses.end - 1) + 1;
+        self.free.retain(|slot| !range.contains(slot));
+        self.clear.push(range);
     }
 
     /// Gives the buffer that starts at `address` back.
@@ -133,7 +169,11 @@ impl Memory {
         let missing = MemoryError::NoSuchBuffer { address, bytes: 0 };
         match slot_of(address) {
             Some((slot, 0)) if self.slots.get(slot).is_some_and(Option::is_some) => {
+                self.unwritten.remove(&slot);
                 self.bytes_used -= self.slots[slot].take().map_or(0, |buffer| buffer.bytes);
+                if !self.clear.iter().any(|range| range.contains(&slot)) {
+                    self.free.push_back(slot);
+                }
                 Ok(())
             }
             _ => Err(missing),
@@ -142,6 +182,7 @@ impl Memory {
 
     /// Host to device.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        let address = without_window(address);
         let (buffer, offset) = self.range(address, bytes.len() as u64)?;
         if offset == 0 && bytes.len() as u64 == buffer.bytes {
             buffer.written = None;
@@ -167,6 +208,7 @@ impl Memory {
 
     /// Device to host. Bytes that nothing wrote read as zero.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
+        let address = without_window(address);
         let missing = MemoryError::NoSuchBuffer { address, bytes: bytes.len() as u64 };
         let (buffer, offset) = self.buffer(address).ok_or(missing.clone())?;
         if offset + bytes.len() as u64 > buffer.bytes {
@@ -257,48 +299,19 @@ impl Memory {
         Ok(address)
     }
 
-    fn buffers_mut(&mut self) -> impl Iterator<Item = &mut Buffer> {
-        self.slots.iter_mut().flatten()
-    }
-
-    /// From here on changed pages are kept as they were.
-    pub(crate) fn begin_journal(&mut self) {
-        self.heap_before = self.heap_slot.map(|_| self.heap().clone());
-        for buffer in self.buffers_mut() {
-            let pages = buffer.words.len().div_ceil(PAGE_WORDS);
-            let state = (0..pages).map(|_| AtomicU8::new(0)).collect();
-            buffer.journal = Some(Journal { state, saved: Mutex::new(Vec::new()) });
-        }
-    }
-
-    /// Keeps what was written since `begin_journal`.
-    pub(crate) fn commit_journal(&mut self) {
-        self.buffers_mut().for_each(|buffer| buffer.journal = None);
-    }
-
-    /// Undoes what was written since `begin_journal`.
-    pub(crate) fn roll_back(&mut self) {
-        if let Some(before) = self.heap_before.take() {
-            *self.heap() = before;
-        }
-        for buffer in self.buffers_mut() {
-            let Some(journal) = buffer.journal.take() else { continue };
-            let pages = journal.saved.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-            for page in pages {
-                for (word, old) in buffer.words[page.first_word..].iter().zip(&page.words) {
-                    word.store(*old, Relaxed);
-                }
-                for (mask, old) in buffer.written.iter().flat_map(|w| &w[page.first_word..]).zip(&page.written) {
-                    mask.store(*old, Relaxed);
-                }
+    /// A launch will run without noting what it writes: from here on everything counts as written.
+    pub(crate) fn forget_unwritten(&mut self) {
+        for slot in self.unwritten.drain() {
+            if let Some(Some(buffer)) = self.slots.get_mut(slot) {
+                buffer.written = None;
             }
         }
     }
+}
 
-    /// A launch will run without noting what it writes: from here on everything counts as written.
-    pub(crate) fn forget_unwritten(&mut self) {
-        self.buffers_mut().for_each(|buffer| buffer.written = None);
-    }
+/// Where a constant lies in the buffers; other addresses as they are.
+fn without_window(address: u64) -> u64 {
+    if (CONST_BASE..SHARED_BASE).contains(&address) { address - CONST_BASE } else { address }
 }
 
 #[inline(always)]
@@ -323,9 +336,7 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn store(&self, offset: u64, bytes: u32, value: u64) {
         let index = (offset / 4) as usize;
-        if self.journal.is_some() {
-            self.save_page(index);
-        }
+        self.save_page(index);
         match bytes {
             4 => self.words[index].store(value as u32, Relaxed),
             8 => {
@@ -372,10 +383,8 @@ impl Buffer {
     /// Stores a word for each lane of `mask`, that of lane 0 at word `first`; all 32 lie inside.
     #[inline(always)]
     pub(crate) fn store_row(&self, first: usize, mask: u32, values: &[u32; 32]) {
-        if self.journal.is_some() {
-            self.save_page(first);
-            self.save_page(first + 31);
-        }
+        self.save_page(first);
+        self.save_page(first + 31);
         let row = &self.words[first..first + 32];
         let each = || (0..32).filter(|lane| mask & (1 << lane) != 0);
         each().for_each(|lane: usize| row[lane].store(values[lane], Relaxed));
@@ -403,32 +412,6 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn is_all_written(&self) -> bool {
         self.written.is_none()
-    }
-
-    /// Keeps the page of word `index` as it was, once a launch.
-    fn save_page(&self, index: usize) {
-        let Some(journal) = &self.journal else { return };
-        let page = index / PAGE_WORDS;
-        let state = &journal.state[page];
-        if state.load(Acquire) == 2 {
-            return;
-        }
-        if state.compare_exchange(0, 1, Acquire, Acquire).is_err() {
-            while state.load(Acquire) != 2 {
-                std::hint::spin_loop();
-            }
-            return;
-        }
-        let first_word = page * PAGE_WORDS;
-        let end = (first_word + PAGE_WORDS).min(self.words.len());
-        let words = self.words[first_word..end].iter().map(|w| w.load(Relaxed)).collect();
-        let written = self.written.iter().flat_map(|w| &w[first_word..end]).map(|w| w.load(Relaxed)).collect();
-        journal.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(Page {
-            first_word,
-            words,
-            written,
-        });
-        state.store(2, Release);
     }
 }
 
@@ -483,13 +466,44 @@ mod tests {
         let mut memory = Memory::new();
         let at = memory.alloc("x", 16, 4).unwrap();
         memory.write(at, &7u32.to_le_bytes()).unwrap();
-        memory.begin_journal();
-        memory.buffer(at).unwrap().0.store(0, 4, 9);
-        memory.buffer(at).unwrap().0.store(4, 4, 9);
-        memory.roll_back();
+        // Once, and again by a later launch.
+        for _ in 0..2 {
+            memory.begin_journal();
+            memory.buffer(at).unwrap().0.store(0, 4, 9);
+            memory.buffer(at).unwrap().0.store(4, 4, 9);
+            memory.roll_back();
+        }
         let (buffer, _) = memory.buffer(at).unwrap();
         assert_eq!(buffer.load(0, 4), 7);
         assert!(buffer.is_written(0, 4) && !buffer.is_written(4, 4));
+    }
+
+    #[test]
+    fn addresses_come_back_late_and_keep_clear_of_others() {
+        let mut memory = Memory::new();
+        let first = memory.alloc("x", 4, 4).unwrap();
+        memory.free(first).unwrap();
+        let second = memory.alloc("x", 4, 4).unwrap();
+        assert_ne!(first, second, "a stale address is no new buffer's");
+        let mut highest = 0;
+        for _ in 0..10_000 {
+            let at = memory.alloc("x", 4, 4).unwrap();
+            highest = highest.max(at);
+            memory.free(at).unwrap();
+        }
+        assert!(highest < 1 << 46 && memory.read(second, &mut [0; 4]).is_ok());
+        assert!(memory.free(highest).is_err(), "nothing is there any more");
+
+        let host = 0x5500_0000_0000..0x8000_0000_0000;
+        let mut memory = Memory::new();
+        memory.keep_clear(host.clone());
+        memory.keep_clear(0..0);
+        let held: Vec<u64> = (0..3000).map(|_| memory.alloc("x", 1, 1).unwrap()).collect();
+        assert!(held.iter().all(|at| !host.contains(at)) && held.iter().any(|&at| at >= host.end));
+        memory.keep_clear(held[0]..held[0] + 1);
+        held.iter().for_each(|&at| memory.free(at).unwrap());
+        let again: Vec<u64> = (0..2999).map(|_| memory.alloc("x", 1, 1).unwrap()).collect();
+        assert!(!again.contains(&held[0]) && again.iter().all(|at| held.contains(at)));
     }
 
     #[test]

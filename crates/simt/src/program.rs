@@ -1,16 +1,17 @@
 //! A loaded PTX file and its kernels, lowered to register code.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::code::Code;
+use crate::link::{self, Texts};
 use crate::lower;
+use crate::memory::Memory;
 
-/// A parsed PTX file.
+/// A parsed PTX file, or several that were linked.
 #[derive(Debug)]
 pub struct Program {
     module: ptx::Module,
-    text: Arc<str>,
+    texts: Texts,
     /// Tells the module variables of one program from another's.
     id: u64,
 }
@@ -19,7 +20,6 @@ pub struct Program {
 #[derive(Debug)]
 pub struct Kernel {
     pub(crate) name: String,
-    pub(crate) file: String,
     pub(crate) sources: Vec<ptx::SourceFile>,
     pub(crate) parameters: Vec<Parameter>,
     /// Threads of a block: at most so many (`.maxntid`), or exactly these (`.reqntid`).
@@ -31,8 +31,8 @@ pub struct Kernel {
     pub(crate) needs_cluster: bool,
     pub(crate) code: Code,
     pub(crate) program_id: u64,
-    /// The whole PTX file, whose lines a trace shows.
-    pub(crate) text: Arc<str>,
+    /// The PTX, whose lines a trace shows.
+    pub(crate) texts: Texts,
 }
 
 /// A parameter of a kernel.
@@ -50,12 +50,37 @@ pub struct Parameter {
 
 /// Why a PTX file or a kernel of it cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LoadError {
     /// The text is not PTX as the parser knows it.
     #[error(transparent)]
     Parse(#[from] ptx::Error),
+    /// Nothing to link.
+    #[error("no PTX file to load: name one or more")]
+    NoFiles,
+    /// Two of the files that were to be linked define the same name, and neither definition is `.weak`.
+    #[error(
+        "{}:{}: `{name}` is defined a second time, first in {}:{}: leave one of the files out, or make one definition `.weak`",
+        second.0, second.1, first.0, first.1
+    )]
+    Duplicate {
+        /// The name.
+        name: String,
+        /// File and line of the first definition.
+        first: (String, u32),
+        /// File and line of the second.
+        second: (String, u32),
+    },
+    /// Two of the files that were to be linked have addresses of different sizes.
+    #[error("{second}: its `.address_size` is not that of {first}: compile both for 64 bits")]
+    AddressSizes {
+        /// The first file.
+        first: String,
+        /// The first file that differs from it.
+        second: String,
+    },
     /// No entry of that name.
-    #[error("{file}: no kernel named {name}; it has {}", if .kernels.is_empty() { "none".to_owned() } else { .kernels.join(", ") })]
+    #[error("{file}: no kernel named {name}; it has {}", list(kernels))]
     NoSuchKernel {
         /// The PTX file.
         file: String,
@@ -64,6 +89,29 @@ pub enum LoadError {
         /// The kernels that are there.
         kernels: Vec<String>,
     },
+    /// No device function of that name that has a body.
+    #[error("{file}: no device function named {name} with a body; it has {}", list(functions))]
+    NoSuchFunction {
+        /// The PTX file, or files.
+        file: String,
+        /// The name asked for.
+        name: String,
+        /// The device functions that are there.
+        functions: Vec<String>,
+    },
+    /// No variable of that name in global or constant memory.
+    #[error("{file}: no .global or .const variable named {name}; it has {}", list(variables))]
+    NoSuchVariable {
+        /// The PTX file, or files.
+        file: String,
+        /// The name asked for.
+        name: String,
+        /// The variables that are there.
+        variables: Vec<String>,
+    },
+    /// There is no room for a variable.
+    #[error(transparent)]
+    Memory(#[from] crate::MemoryError),
     /// An instruction, register or symbol that the simulator cannot execute.
     #[error("{file}:{line}: {message}\n  {text}")]
     Unsupported {
@@ -80,13 +128,25 @@ pub enum LoadError {
     },
 }
 
+/// Names as messages list them.
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
 static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
 impl Program {
     /// Parses `text`; `file` is the name that messages print.
     pub fn load(file: &str, text: &str) -> Result<Program, LoadError> {
-        let module = ptx::parse(file, text)?;
-        Ok(Program { module, text: text.into(), id: NEXT_ID.fetch_add(1, Relaxed) })
+        Program::link(&[(file, text)])
+    }
+
+    /// Parses several files, each a name and a text, and makes one program of them: what one declares `.extern`, another one
+    /// defines. Names without a linkage are their file's own, `.weak` definitions give way to others, and what nobody defines
+    /// is refused when a kernel that needs it is lowered.
+    pub fn link(files: &[(&str, &str)]) -> Result<Program, LoadError> {
+        let (module, texts) = link::link(files)?;
+        Ok(Program { module, texts, id: NEXT_ID.fetch_add(1, Relaxed) })
     }
 
     fn entries(&self) -> impl Iterator<Item = &ptx::Function> {
@@ -105,7 +165,7 @@ impl Program {
 
     fn entry(&self, name: &str) -> Result<&ptx::Function, LoadError> {
         self.entries().find(|f| f.name == name).ok_or_else(|| LoadError::NoSuchKernel {
-            file: self.module.file.clone(),
+            file: self.texts.names(),
             name: name.to_owned(),
             kernels: self.kernel_names().into_iter().map(str::to_owned).collect(),
         })
@@ -118,22 +178,73 @@ impl Program {
 
     /// Lowers the entry `name`.
     pub fn kernel(&self, name: &str) -> Result<Kernel, LoadError> {
+        self.kernel_with(name, &[])
+    }
+
+    /// Lowers the entry `name`, and these device functions whose addresses ([`Program::function_address`]) it will get from the host
+    /// in arguments or in memory. Functions whose addresses the PTX itself takes come along without being named.
+    pub fn kernel_with(&self, name: &str, functions: &[&str]) -> Result<Kernel, LoadError> {
         let function = self.entry(name)?;
+        let more =
+            functions.iter().map(|name| Ok(self.device_function(name)?.0)).collect::<Result<Vec<_>, LoadError>>()?;
         let directive =
             |wanted: &str| function.directives.iter().find(|(name, _)| name == wanted).map(|(_, numbers)| &numbers[..]);
         Ok(Kernel {
             name: name.to_owned(),
-            file: self.module.file.clone(),
             sources: self.module.sources.clone(),
             parameters: function.params.iter().map(parameter).collect(),
             cluster: directive("reqnctapercluster").filter(|n| n.first().is_some_and(|&x| x != 0)).map(dimensions),
             needs_cluster: function.directives.iter().any(|(name, _)| name == "explicitcluster"),
             block_max: directive("maxntid").map(count),
             block: directive("reqntid").filter(|numbers| !numbers.is_empty()).map(dimensions),
-            code: lower::lower(&self.module, function, &self.text)?,
+            code: lower::lower(&self.module, function, &more, &self.texts)?,
             program_id: self.id,
-            text: Arc::clone(&self.text),
+            texts: self.texts.clone(),
         })
+    }
+
+    /// Everything that keeps the entry `name` from running, in the order of its code; nothing if [`Program::kernel`] lowers it.
+    pub fn problems(&self, name: &str) -> Result<Vec<LoadError>, LoadError> {
+        Ok(lower::problems(&self.module, self.entry(name)?, &self.texts))
+    }
+
+    /// The address of a device function, as a function pointer holds it.
+    pub fn function_address(&self, name: &str) -> Result<u64, LoadError> {
+        Ok(self.device_function(name)?.1)
+    }
+
+    /// Index and address of a device function.
+    fn device_function(&self, name: &str) -> Result<(usize, u64), LoadError> {
+        lower::function_address(&self.module, name).ok_or_else(|| {
+            let functions = self.module.functions.iter().filter(|f| !f.is_entry && f.body.is_some());
+            LoadError::NoSuchFunction {
+                file: self.texts.names(),
+                name: name.to_owned(),
+                functions: functions.map(|f| f.name.clone()).collect(),
+            }
+        })
+    }
+
+    /// Names and sizes in bytes of the `.global` and `.const` variables that the program defines, in file order.
+    pub fn variables(&self) -> Vec<(&str, u64)> {
+        let defined =
+            self.module.variables.iter().filter(|v| {
+                v.linkage != ptx::Linkage::Extern && matches!(v.space, ptx::Space::Global | ptx::Space::Const)
+            });
+        defined.map(|v| (v.name.as_str(), lower::variables::size_of(v))).collect()
+    }
+
+    /// The address in `memory` of the `.global` or `.const` variable `name`, where every kernel of this program finds it. It is
+    /// placed and gets its initial value when it is first asked for, or when a kernel that uses it is first launched.
+    pub fn variable_address(&self, memory: &mut Memory, name: &str) -> Result<u64, LoadError> {
+        let missing = || LoadError::NoSuchVariable {
+            file: self.texts.names(),
+            name: name.to_owned(),
+            variables: self.variables().into_iter().map(|(name, _)| name.to_owned()).collect(),
+        };
+        let variables = lower::variable(&self.module, name, &self.texts)?.ok_or_else(missing)?;
+        let placed = memory.place_variables(self.id, &variables)?;
+        placed.first().copied().ok_or_else(missing)
     }
 }
 
@@ -201,22 +312,14 @@ mod tests {
         for (parameters, bytes) in [(".param .b8 none[0]", 0), (".param .b8 odd[3]", 3), (".param .v4 .f32 four", 16)] {
             let kernel = kernel(parameters).expect(parameters);
             assert_eq!(kernel.parameters().iter().map(|p| p.bytes).collect::<Vec<_>>(), [bytes, 4], "{parameters}");
-            let mut args = vec![vec![0; bytes as usize], 7u32.to_le_bytes().to_vec()];
-            let mut launch = crate::Launch {
-                grid: [1; 3],
-                block: [32, 1, 1],
-                shared_bytes: 0,
-                cooperative: false,
-                cluster: None,
-                args: args.clone(),
-            };
+            let args = vec![vec![0; bytes as usize].into(), 7u32.into()];
+            let mut launch = crate::Launch { block: [32, 1, 1], args, ..crate::Launch::default() };
             let faults = |launch: &crate::Launch| {
                 let outcome = crate::run(&kernel, &mut crate::Memory::new(), launch, &crate::Options::default());
                 outcome.map(|outcome| outcome.faults.len())
             };
             assert_eq!(faults(&launch), Ok(0), "{parameters}");
-            args[1][0] = 8;
-            launch.args = args;
+            launch.args[1] = 8u32.into();
             assert_eq!(faults(&launch), Ok(1), "{parameters}: the kernel sees another number");
         }
     }

@@ -131,14 +131,14 @@ impl Case {
                 Zeros(n) => vec![0; n as usize],
                 Hashed(n) => (0..n).map(|i| i.wrapping_mul(2_654_435_761) >> 24).collect(),
                 Number(value) => {
-                    args.push(value.to_le_bytes().to_vec());
+                    args.push(value.into());
                     continue;
                 }
             };
             let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
             let address = memory.alloc(&format!("buffer{place}"), bytes.len() as u64, 4).expect("room for it");
             memory.write(address, &bytes).expect("the buffer was made for it");
-            args.push(address.to_le_bytes().to_vec());
+            args.push(simt::Arg::Address(address));
             buffers.push((address, bytes.len()));
         }
         let launch = Launch {

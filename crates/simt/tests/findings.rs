@@ -1,6 +1,6 @@
 //! What reports say: which element, what a deadlock waits for, what to try, and what is folded into one.
 
-use simt::{Code, Fault, Launch, Memory, Options, Program};
+use simt::{Arg, Code, Fault, Launch, Memory, Options, Program};
 
 /// Runs an entry `k(.param .u64 a)`, whose body this is, on one block; `a` has `elements` words of which the host wrote all.
 fn faults(body: &str, threads: u32, elements: u64, shared_bytes: u32) -> Vec<Fault> {
@@ -13,14 +13,7 @@ fn faults(body: &str, threads: u32, elements: u64, shared_bytes: u32) -> Vec<Fau
     let mut memory = Memory::new();
     let a = memory.alloc("a", 4 * elements, 4).unwrap();
     memory.write(a, &vec![0; 4 * elements as usize]).unwrap();
-    let launch = Launch {
-        grid: [1; 3],
-        block: [threads, 1, 1],
-        shared_bytes,
-        cooperative: false,
-        cluster: None,
-        args: vec![a.to_le_bytes().to_vec()],
-    };
+    let launch = Launch { block: [threads, 1, 1], shared_bytes, args: vec![Arg::Address(a)], ..Launch::default() };
     simt::run(&kernel, &mut memory, &launch, &Options::default()).unwrap().faults
 }
 

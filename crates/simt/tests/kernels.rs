@@ -1,7 +1,7 @@
 //! Whole kernels of the course, run from their committed PTX: results, counters, faults, and that neither the number of
 //! host threads nor anything else but the schedule changes them.
 
-use simt::{Checks, Code, Launch, Memory, Options, Outcome, Program, Schedule};
+use simt::{Arg, Checks, Code, Launch, Memory, Options, Outcome, Program, Schedule};
 
 const SCHEDULES: [Schedule; 3] =
     [Schedule::Lockstep, Schedule::Independent { seed: None }, Schedule::Independent { seed: Some(7) }];
@@ -26,9 +26,8 @@ fn pass(program: &Program, kernel: &str, n: u32, block: u32, per_block: u32, opt
     let bytes: Vec<u8> = (0..n).flat_map(|i| element(i).to_le_bytes()).collect();
     memory.write(input, &bytes).unwrap();
     let output = memory.alloc("out", u64::from(grid) * 4, 4).unwrap();
-    let args = vec![input.to_le_bytes().to_vec(), output.to_le_bytes().to_vec(), n.to_le_bytes().to_vec()];
-    let launch =
-        Launch { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes: 0, cooperative: false, cluster: None, args };
+    let args = vec![Arg::Address(input), Arg::Address(output), n.into()];
+    let launch = Launch { grid: [grid, 1, 1], block: [block, 1, 1], args, ..Launch::default() };
     let outcome = simt::run(&kernel, &mut memory, &launch, options).unwrap();
     let mut sums = vec![0; grid as usize * 4];
     memory.read(output, &mut sums).unwrap();

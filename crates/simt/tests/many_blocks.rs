@@ -1,6 +1,6 @@
 //! Many blocks that wait for each other take steps in proportion to their number; a seed decides which comes first.
 
-use simt::{Checks, Launch, Memory, Options, Outcome, Program, Schedule};
+use simt::{Arg, Checks, Launch, Memory, Options, Outcome, Program, Schedule};
 
 /// Block b waits until block b + 1 has set its flag, and sets its own: the last has nobody to wait for.
 const CHAIN: &str = "
@@ -97,14 +97,7 @@ fn run_and_read(name: &str, body: &str, blocks: u32, options: &Options) -> (Outc
     let mut left = vec![0; (blocks as usize + 2) * 4];
     let words = memory.alloc("words", left.len() as u64, 4).unwrap();
     memory.write(words, &left).unwrap();
-    let launch = Launch {
-        grid: [blocks, 1, 1],
-        block: [1, 1, 1],
-        shared_bytes: 0,
-        cooperative: false,
-        cluster: None,
-        args: vec![words.to_le_bytes().to_vec()],
-    };
+    let launch = Launch { grid: [blocks, 1, 1], args: vec![Arg::Address(words)], ..Launch::default() };
     let outcome = simt::run(&kernel, &mut memory, &launch, options).unwrap();
     memory.read(words, &mut left).unwrap();
     (outcome, left.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect())

@@ -1,7 +1,7 @@
 //! What an assembler refuses the simulator refuses too, with a sentence that says what was wrong: it would otherwise run
 //! something that no GPU runs. Each line was given to `ptxas` 13.0.
 
-use simt::{Launch, Memory, Options, Program};
+use simt::{Arg, Launch, Memory, Options, Program};
 
 /// A kernel with registers of each kind and `line` in it.
 fn module(head: &str, directives: &str, line: &str) -> String {
@@ -163,8 +163,7 @@ fn registers_of_the_driver_are_called_what_they_are() {
 fn a_launch_has_the_block_that_the_kernel_requires() {
     let launch = |directives: &str, block| {
         let kernel = Program::load("k.ptx", &module(SM_90, directives, "")).expect("it parses").kernel("k");
-        let launch =
-            Launch { grid: [1; 3], block, shared_bytes: 0, cooperative: false, cluster: None, args: vec![vec![0; 8]] };
+        let launch = Launch { block, args: vec![Arg::Address(0)], ..Launch::default() };
         let outcome = simt::run(&kernel.expect("it lowers"), &mut Memory::new(), &launch, &Options::default());
         outcome.map(|_| ()).map_err(|error| error.to_string())
     };
@@ -175,4 +174,27 @@ fn a_launch_has_the_block_that_the_kernel_requires() {
     }
     assert_eq!(launch(".maxntid 64, 2", [32, 1, 1]), Ok(()));
     assert!(launch(".maxntid 64, 2", [129, 1, 1]).is_err_and(|error| error.contains("at most 128")));
+}
+
+#[test]
+fn a_kernel_has_room_for_sixty_thousand_registers_of_a_width() {
+    let sum = |count: u32, last: u32| {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 out) {{\n.reg .b32 %r<{count}>;\n.reg .b64 %d<{count}>;\n\
+             .reg .pred %p<{count}>;\nld.param.u64 %d{last}, [out];\nmov.u32 %r{last}, 7;\nmov.u32 %r1, 2;\n\
+             setp.eq.u32 %p{last}, %r1, 2;\n@%p{last} add.u32 %r{last}, %r{last}, %r1;\nst.global.u32 [%d{last}], %r{last};\nret;\n}}\n"
+        );
+        let kernel = Program::load("k.ptx", &text)?.kernel("k")?;
+        let mut memory = Memory::new();
+        let out = memory.alloc("out", 4, 4).unwrap();
+        let launch = Launch { args: vec![Arg::Address(out)], ..Launch::default() };
+        let outcome = simt::run(&kernel, &mut memory, &launch, &Options::default()).unwrap();
+        assert!(outcome.faults.is_empty());
+        let mut bytes = [0; 4];
+        memory.read(out, &mut bytes).unwrap();
+        Ok::<u32, simt::LoadError>(u32::from_le_bytes(bytes))
+    };
+    assert_eq!(sum(65_000, 64_999), Ok(9));
+    let message = sum(65_001, 7).unwrap_err().to_string();
+    assert!(message.starts_with("k.ptx:4: 65001 registers of one width") && message.contains("65000"), "{message}");
 }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use cudarc::driver::{DriverError, result, sys};
 
 use crate::command_line::Request;
-use crate::spec::{Kind, Spec, contents};
+use crate::spec::{Argument, Kind, Value, contents};
 
 /// Room for what the driver's compiler says.
 const LOG_BYTES: usize = 8192;
@@ -94,9 +94,10 @@ fn load(ptx: &str) -> Result<sys::CUmodule> {
 }
 
 /// The eight bytes that the driver copies a parameter from: an address, or a scalar with zeros behind it.
-fn place(spec: &Spec) -> Result<u64> {
+fn place(argument: &Argument) -> Result<u64> {
+    let Argument::Spec(spec) = argument else { bail!("a value inside of an argument: only simt puts those there") };
     match &spec.kind {
-        Kind::Scalar(bytes) => {
+        Kind::Scalar(Value::Number(bytes)) => {
             let mut value = [0; 8];
             value[..bytes.len()].copy_from_slice(bytes);
             Ok(u64::from_le_bytes(value))
@@ -115,6 +116,7 @@ fn place(spec: &Spec) -> Result<u64> {
             };
             fill().map_err(words).with_context(|| format!("make {}, {bytes} bytes", spec.name))
         }
+        _ => bail!("{}: a structure or an address: only simt passes those", spec.name),
     }
 }
 
@@ -153,10 +155,11 @@ fn launch(function: sys::CUfunction, request: &Request, addresses: &[u64]) -> Re
 }
 
 fn read_back(request: &Request, addresses: &[u64], name: &str, count: Option<usize>) -> Result<Left> {
-    let Some(at) = request.args.iter().position(|spec| spec.name == name) else {
+    let named = |argument: &Argument| matches!(argument, Argument::Spec(spec) if spec.name == name);
+    let Some(at) = request.args.iter().position(named) else {
         bail!("no argument is named {name}");
     };
-    let spec = &request.args[at];
+    let Argument::Spec(spec) = &request.args[at] else { bail!("--print {name}: it is no buffer") };
     let Kind::Buffer { len, .. } = spec.kind else { bail!("{name} is a scalar, only buffers change") };
     let count = count.unwrap_or(len as usize).min(len as usize);
     let mut bytes = vec![0u8; count * spec.ty.bytes()];

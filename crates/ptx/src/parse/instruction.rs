@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
-    /// A name, a name with an offset, a number or `_`.
+    /// A name, a name with an offset or an index, a number or `_`.
     fn scalar(&mut self, what: &str) -> Result<Operand> {
         if self.at_constant() {
             return Ok(Operand::Immediate(self.constant()?));
@@ -164,6 +164,11 @@ impl<'a> Parser<'a> {
         }
         if self.at(b'+') || self.at(b'-') {
             return Ok(Operand::Offset(name, self.offset()?));
+        }
+        if self.eat(b'[')? {
+            let index = self.unsigned_up_to("the index of an element", 1 << 40)? as i64;
+            self.expect(b']', "after the index")?;
+            return Ok(Operand::Index(name, index));
         }
         Ok(Operand::Name(name))
     }

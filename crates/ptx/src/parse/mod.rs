@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::ast::{Alias, Linkage, Loc, Module, Space, Span};
 use crate::lex::{Fail, Kind, Lexer, Token};
+use crate::{VERSION_FLOOR, floor};
 use declare::Where;
 
 type Result<T> = std::result::Result<T, Fail>;
@@ -46,6 +47,8 @@ pub(crate) struct Parser<'a> {
     open: Vec<Open>,
     /// Fewest and most operands of the opcodes so far.
     operand_counts: HashMap<String, (u8, u8)>,
+    /// `.version`, once it has been read.
+    version: Option<(u8, u8)>,
 }
 
 /// Parses a whole file.
@@ -61,9 +64,10 @@ pub(crate) fn module(file: &str, text: &str) -> Result<Module> {
         defined: HashMap::new(),
         open: Vec::new(),
         operand_counts: HashMap::new(),
+        version: None,
     };
     let module = parser.advance().and_then(|_| parser.header(file));
-    module.map_err(|fail| parser.cut_off(fail))
+    module.map_err(|fail| parser.before_the_floor(parser.cut_off(fail)))
 }
 
 impl<'a> Parser<'a> {
@@ -156,6 +160,14 @@ impl<'a> Parser<'a> {
         fail
     }
 
+    /// A failure in a file older than what is covered may be its age's: says so.
+    fn before_the_floor(&self, mut fail: Fail) -> Fail {
+        if let Some((major, minor)) = self.version.filter(|version| *version < VERSION_FLOOR) {
+            fail.message.push_str(&floor(major, minor));
+        }
+        fail
+    }
+
     /// Runs `parse` one level deeper, within the limit.
     fn nested<T>(&mut self, what: String, span: Span, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.open.len() == DEPTH_MAX {
@@ -207,6 +219,7 @@ impl<'a> Parser<'a> {
             self.peek().split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
         let version = parts.ok_or_else(|| self.expected(what))?;
         self.advance()?;
+        self.version = Some(version);
         Ok(version)
     }
 

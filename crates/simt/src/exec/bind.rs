@@ -1,6 +1,6 @@
 //! Whether a launch can start: geometry and arguments against the kernel.
 
-use crate::launch::{Launch, LaunchError};
+use crate::launch::{Arg, Launch, LaunchError};
 use crate::program::Kernel;
 
 /// Shared memory of a block in bytes: what compute capability 9.0 gives, the most that there is.
@@ -19,55 +19,51 @@ fn resident_max(threads: u64, shared_bytes: u64) -> u64 {
 
 /// Checks geometry and arguments; returns the parameter block.
 pub(super) fn bind(kernel: &Kernel, launch: &Launch) -> Result<Vec<u8>, LaunchError> {
-    let fail = |message: String| Err(LaunchError(format!("{}: {message}", kernel.name)));
+    let name = || kernel.name.clone();
     let threads = count(launch.block);
     if launch.grid.contains(&0) || threads == 0 {
-        return fail("a grid and a block need at least one of each".into());
+        return Err(LaunchError::Empty { kernel: name() });
     }
     if threads > 1024 || launch.block[2] > 64 {
-        return fail(format!("a block of {threads} threads; at most 1024 (and 64 in z) fit"));
+        return Err(LaunchError::BlockTooLarge { kernel: name(), threads });
     }
     if launch.grid[0] > i32::MAX as u32 || launch.grid[1] > 65535 || launch.grid[2] > 65535 {
-        return fail("a grid has at most 2147483647 blocks in x and 65535 in y and z".into());
+        return Err(LaunchError::GridTooLarge { kernel: name() });
     }
-    if let Some(max) = kernel.block_max
-        && threads > max
-    {
-        return fail(format!("a block of {threads} threads; the kernel was compiled for at most {max}"));
+    if let Some(most) = kernel.block_max.filter(|&most| threads > most) {
+        return Err(LaunchError::BlockBeyondBounds { kernel: name(), threads, most });
     }
-    if let Some(block) = kernel.block
-        && launch.block != block
-    {
-        let (asked, wanted) = (text(launch.block), text(block));
-        return fail(format!("a block of {asked} threads; the kernel was compiled for {wanted} and nothing else"));
+    if let Some(compiled) = kernel.block.filter(|&block| launch.block != block) {
+        return Err(LaunchError::OtherBlock { kernel: name(), asked: launch.block, compiled });
     }
-    let shared = u64::from(kernel.shared_bytes()) + u64::from(launch.shared_bytes);
-    if shared > SHARED_BYTES_MAX {
-        let (own, dynamic) = (kernel.shared_bytes(), launch.shared_bytes);
-        return fail(format!(
-            "{shared} bytes of shared memory, {own} of the kernel's own and {dynamic} of the launch; a block has at most \
-             {SHARED_BYTES_MAX}"
-        ));
+    let (own, dynamic) = (kernel.shared_bytes(), launch.shared_bytes);
+    let bytes = u64::from(own) + u64::from(dynamic);
+    if bytes > SHARED_BYTES_MAX {
+        return Err(LaunchError::SharedMemory { kernel: name(), bytes, own, dynamic, most: SHARED_BYTES_MAX });
     }
     let blocks = count(launch.grid);
-    let most = resident_max(threads, shared);
+    let most = resident_max(threads, bytes);
     if launch.cooperative && blocks > most {
-        return fail(format!(
-            "a cooperative launch of {blocks} blocks of {threads} threads and {shared} bytes of shared memory; all of them must be \
-             resident at once, and no card holds more than {most}"
-        ));
+        return Err(LaunchError::NotResident { kernel: name(), blocks, threads, shared_bytes: bytes, most });
     }
-    if launch.args.len() != kernel.parameters.len() {
-        return fail(format!("{} arguments given, {} wanted", launch.args.len(), kernel.parameters.len()));
+    parameters(kernel, &launch.args)
+}
+
+/// The parameter block: each argument at its place.
+fn parameters(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u8>, LaunchError> {
+    let name = || kernel.name.clone();
+    let (given, wanted) = (args.len(), kernel.parameters.len());
+    if given != wanted {
+        return Err(LaunchError::ArgumentCount { kernel: name(), given, wanted });
     }
     let mut block = Vec::new();
-    for (arg, parameter) in launch.args.iter().zip(&kernel.parameters) {
-        if arg.len() != parameter.bytes as usize {
-            let (given, wanted) = (arg.len(), parameter.bytes);
-            return fail(format!("argument {} has {given} bytes, {wanted} wanted", parameter.name));
+    for (arg, parameter) in args.iter().zip(&kernel.parameters) {
+        let (given, wanted) = (arg.size_bytes(), parameter.bytes);
+        if given != wanted as usize {
+            return Err(LaunchError::ArgumentSize { kernel: name(), parameter: parameter.name.clone(), given, wanted });
         }
         block.resize(block.len().next_multiple_of(parameter.align_bytes.max(1) as usize), 0);
-        block.extend_from_slice(arg);
+        arg.append(&mut block);
     }
     Ok(block)
 }
@@ -77,27 +73,23 @@ const CLUSTER_MAX: u64 = 16;
 
 /// Blocks of a cluster in x, y, z: as the launch asks, or as the kernel was compiled for. `None` without clusters.
 pub(super) fn cluster(kernel: &Kernel, launch: &Launch) -> Result<Option<[u32; 3]>, LaunchError> {
-    let fail = |message: String| Err(LaunchError(format!("{}: {message}", kernel.name)));
+    let name = || kernel.name.clone();
     let size = match (launch.cluster, kernel.cluster) {
         (None, None) if kernel.needs_cluster => {
-            return fail("the kernel is compiled for clusters of a size that the launch must give".into());
+            return Err(LaunchError::OtherCluster { kernel: name(), asked: None, compiled: None });
         }
         (None, None) => return Ok(None),
         (Some(asked), Some(compiled)) if asked != compiled => {
-            return fail(format!("clusters of {} blocks; the kernel was compiled for {}", text(asked), text(compiled)));
+            return Err(LaunchError::OtherCluster { kernel: name(), asked: Some(asked), compiled: Some(compiled) });
         }
         (Some(size), _) | (None, Some(size)) => size,
     };
     let blocks = count(size);
     if blocks == 0 || blocks > CLUSTER_MAX {
-        return fail(format!("a cluster of {blocks} blocks; 1 to {CLUSTER_MAX} fit"));
+        return Err(LaunchError::ClusterSize { kernel: name(), blocks, most: CLUSTER_MAX });
     }
     if launch.grid.iter().zip(size).any(|(blocks, size)| !blocks.is_multiple_of(size)) {
-        return fail(format!(
-            "a grid of {} blocks is no whole number of clusters of {}",
-            text(launch.grid),
-            text(size)
-        ));
+        return Err(LaunchError::PartOfACluster { kernel: name(), grid: launch.grid, cluster: size });
     }
     Ok(Some(size))
 }
@@ -105,8 +97,4 @@ pub(super) fn cluster(kernel: &Kernel, launch: &Launch) -> Result<Option<[u32; 3
 /// How many there are, or as many as can be counted.
 fn count(size: [u32; 3]) -> u64 {
     size.iter().fold(1, |count, &n| count.saturating_mul(u64::from(n)))
-}
-
-fn text([x, y, z]: [u32; 3]) -> String {
-    format!("{x}x{y}x{z}")
 }

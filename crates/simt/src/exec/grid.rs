@@ -19,7 +19,7 @@ use super::block::Progress;
 use super::cluster::Unit;
 use super::findings::{Findings, Names};
 use super::log::Touches;
-use super::tally::{tally, trace};
+use super::tally::{atomic_operations, tally, trace};
 use super::turns::{TURN_STEPS, Turns};
 use super::{Context, Counts, Machine, Watch};
 use crate::code::{Callee, Code};
@@ -75,6 +75,7 @@ pub(crate) fn run(
     };
     let (counters, lines) = tally(kernel, &share.counts);
     let trace = options.trace.map(|_| trace(kernel, launch, options.schedule, share.steps, share.dropped_steps));
+    let atomic_operations = atomic_operations(kernel, &share.counts);
     let (faults, notes) = share.findings.into_faults(&Names {
         kernel,
         memory,
@@ -82,7 +83,7 @@ pub(crate) fn run(
         shared_bytes: draft.shared_bytes,
     });
     let (printed, prints_dropped) = share.printed.into_text();
-    Ok(Outcome { counters, lines, faults, notes, trace, printed, prints_dropped })
+    Ok(Outcome { counters, lines, faults, notes, trace, printed, prints_dropped, atomic_operations })
 }
 
 /// A context that still lacks its borrow of memory.
@@ -112,19 +113,15 @@ impl<'k> Draft<'k> {
         let code = &kernel.code;
         let params = super::bind::bind(kernel, launch)?;
         if options.stack_bytes > LOCAL_BYTES_MAX {
-            let (asked, most) = (options.stack_bytes, LOCAL_BYTES_MAX);
-            return Err(LaunchError(format!(
-                "a stack of {asked} bytes; a thread has at most {most} bytes of local memory"
-            )));
+            return Err(LaunchError::Stack { asked: options.stack_bytes, most: LOCAL_BYTES_MAX });
         }
         let cluster = super::bind::cluster(kernel, launch)?;
-        let refused = |error: crate::MemoryError| LaunchError(error.to_string());
-        let variables = memory.place_variables(kernel.program_id, &code.variables).map_err(refused)?;
+        let variables = memory.place_variables(kernel.program_id, &code.variables)?;
         if code.calls.iter().any(|site| matches!(site.callee, Callee::Allocate | Callee::Free)) {
-            memory.place_heap().map_err(refused)?;
+            memory.place_heap()?;
         }
         let workspace = match launch.cooperative && code.uses_grid_barrier() {
-            true => memory.grid_workspace().map_err(refused)?,
+            true => memory.grid_workspace()?,
             false => 0,
         };
         let dynamic_offset = code.shared_bytes.next_multiple_of(code.dynamic_align_bytes);

@@ -41,6 +41,12 @@ pub(super) fn tally(kernel: &Kernel, counts: &[Counts]) -> (Counters, Vec<LineCo
     (total, lines)
 }
 
+/// Atomic operations, one for each lane that makes one.
+pub(super) fn atomic_operations(kernel: &Kernel, counts: &[Counts]) -> u64 {
+    let atomics = kernel.code.insts.iter().zip(counts).filter(|(inst, _)| matches!(inst.op, Op::Atomic(_)));
+    atomics.map(|(_, counts)| counts.threads).sum()
+}
+
 /// The recorded steps in block order, with the names they need.
 pub(super) fn trace(
     kernel: &Kernel,
@@ -56,11 +62,12 @@ pub(super) fn trace(
         let file = kernel.sources.iter().find(|s| s.index == loc.file)?;
         Some((file.path.clone(), loc.line))
     };
-    let lines: Vec<&str> = kernel.text.lines().collect();
+    let lines: Vec<&str> = kernel.texts.text.lines().collect();
     let code = kernel.code.debug.iter().map(|debug| {
         let (file, line) = source(debug).unwrap_or_default();
         let text = lines.get(debug.ptx_line.saturating_sub(1) as usize).map_or("", |text| text.trim());
-        Instruction { opcode: debug.opcode.clone(), text: text.to_owned(), ptx_line: debug.ptx_line, file, line }
+        let (_, ptx_line) = kernel.texts.locate(debug.ptx_line);
+        Instruction { opcode: debug.opcode.clone(), text: text.to_owned(), ptx_line, file, line }
     });
     Trace {
         version: VERSION,

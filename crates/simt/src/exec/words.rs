@@ -319,7 +319,7 @@ fn keep(warp: &mut Warp, register: u16, mask: u32, value: impl Fn(usize) -> u32)
 
 #[cfg(test)]
 mod tests {
-    use crate::{Checks, Launch, Memory, Options, Outcome, Program, trace};
+    use crate::{Arg, Checks, Launch, Memory, Options, Outcome, Program, trace};
 
     const N: u32 = 3001;
 
@@ -333,10 +333,8 @@ mod tests {
         let bytes: Vec<u8> = (0..words as u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         memory.write(input, &bytes).unwrap();
         let sums = memory.alloc("sums", 4 * 64, 4).unwrap();
-        let args = [input + 4 * skip, sums].map(|address| address.to_le_bytes().to_vec());
-        let args = args.into_iter().chain([N.to_le_bytes().to_vec()]).collect();
-        let launch =
-            Launch { grid: [24, 1, 1], block: [128, 1, 1], shared_bytes: 0, cooperative: false, cluster: None, args };
+        let args = vec![Arg::Address(input + 4 * skip), Arg::Address(sums), N.into()];
+        let launch = Launch { grid: [24, 1, 1], block: [128, 1, 1], args, ..Launch::default() };
         let every_step =
             trace::Options { blocks: u64::MAX, steps_per_block_max: u64::MAX, ..trace::Options::default() };
         let options = Options { checks, threads: 1, trace: recorded.then_some(every_step), ..Options::default() };

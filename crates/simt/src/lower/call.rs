@@ -19,6 +19,9 @@ const PLACE_BYTES: u32 = 16;
 /// Parameters of one function in bytes: far beyond what compilers pass.
 const FRAME_BYTES_MAX: u32 = 16 << 10;
 
+/// How names of CUDA's device runtime (`libcudadevrt`) begin: kernels that launch kernels call it. It comes as machine code.
+const DEVICE_RUNTIME: [&str; 2] = ["cuda", "__cuda"];
+
 /// A register that stands for a parameter: where in the frame, which register, how many bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passed {
@@ -86,6 +89,7 @@ impl<'m> Lower<'m> {
             address_row: NONE,
             returned: Vec::new(),
         };
+        self.bind_spares(function)?;
         if function.is_entry {
             return self.bind_params(function);
         }
@@ -110,7 +114,7 @@ impl<'m> Lower<'m> {
                 self.push(move_inst(passed, true), debug.clone());
             }
         }
-        Ok(())
+        self.place_parameters(function)
     }
 
     /// A `.reg` parameter: a register like any other, loaded on entry or stored on return.
@@ -266,10 +270,7 @@ impl<'m> Lower<'m> {
                         "__assertfail" => Callee::AssertFail,
                         "malloc" => Callee::Allocate,
                         "free" => Callee::Free,
-                        _ => {
-                            return self
-                                .refuse_limit(inst, format!("unsupported call: {name} has no body in this file"));
-                        }
+                        _ => return self.refuse_without_body(inst, name),
                     },
                 };
                 let built_in = match callee {
@@ -290,6 +291,16 @@ impl<'m> Lower<'m> {
             Some(_) => self.refuse(inst, format!("{name} is no function")),
             None => self.refuse(inst, format!("{name} is not declared")),
         }
+    }
+
+    /// Refuses a call of what is declared and defined nowhere.
+    fn refuse_without_body<T>(&self, inst: &Instruction, name: &str) -> Result<T, LoadError> {
+        if DEVICE_RUNTIME.iter().any(|prefix| name.starts_with(prefix)) {
+            let message = format!("unsupported call: {name} belongs to CUDA's device runtime, which has no PTX");
+            return self.refuse_limit(inst, message);
+        }
+        let message = "is called, and no PTX file given has its body: name the PTX file that defines it too";
+        self.refuse(inst, format!("{name} {message}"))
     }
 
     /// Where an operand of a call lies in the frame, and its size. A register or a number is moved there, which `bytes`
@@ -361,6 +372,16 @@ fn move_inst(passed: Passed, is_load: bool) -> Inst {
     let op = frame_op(Width { bytes: bytes as u8, signed: false, wide }, 1);
     let op = if is_load { Op::LoadFrame(op) } else { Op::StoreFrame(op) };
     Inst { op, d: reg, imm: i64::from(at), ..Inst::NOP }
+}
+
+/// Moves bytes of the frame to local memory, by way of the register `reg`.
+pub(super) fn to_local(reg: Reg, frame: u32, local: u32, bytes: u32, address: Reg) -> [Inst; 3] {
+    let store = Op::Store(frame_op(Width { bytes: bytes as u8, signed: false, wide: false }, 1));
+    [
+        move_inst(Passed { at: frame, reg, wide: false, bytes }, true),
+        Inst { op: Op::LocalAddress, d: address, imm: i64::from(local), ..Inst::NOP },
+        Inst { op: store, d: reg, a: address, e: 0, ..Inst::NOP },
+    ]
 }
 
 /// An access to the frame: nobody but its own thread sees it.

@@ -95,6 +95,8 @@ impl Lower<'_> {
         let everywhere = Guard { predicate: NONE, negated: false };
         let (taken, ignored) = match rest {
             [] => (NONE, everywhere),
+            // A number is one of bytes.
+            [one @ Operand::Immediate(_)] => (self.row32(inst, one)?, everywhere),
             [one] => match self.predicate(inst, one) {
                 Ok((predicate, negated)) => (NONE, Guard { predicate, negated }),
                 Err(_) => (self.row32(inst, one)?, everywhere),

@@ -18,10 +18,12 @@ pub(super) fn function_named(module: &Module, name: &str) -> Option<usize> {
 
 /// The device functions, by index in the module and in the order they are found, that `entry` may call: those whose
 /// names it mentions, in its code or in the variables it uses, and so on from there. With an indirect call also every
-/// function whose address is taken anywhere, since the pointer may come from the host or from another kernel.
-pub(super) fn reachable(module: &Module, entry: &Function) -> Vec<usize> {
+/// function whose address is taken anywhere, since the pointer may come from the host or from another kernel. Those of `more`
+/// come along in any case.
+pub(super) fn reachable(module: &Module, entry: &Function, more: &[usize]) -> Vec<usize> {
     let mut search = Search::new(module);
     search.function(entry);
+    more.iter().for_each(|&index| search.mention(&module.functions[index].name));
     search.run();
     if search.is_indirect {
         for function in &module.functions {
@@ -125,7 +127,8 @@ impl<'m> Search<'m> {
 /// The names in an operand.
 fn names<'m>(operand: &'m Operand, mention: &mut impl FnMut(&'m str)) {
     match operand {
-        Operand::Name(name) | Operand::Offset(name, _) | Operand::Address { base: Some(name), .. } => mention(name),
+        Operand::Name(name) | Operand::Offset(name, _) | Operand::Index(name, _) => mention(name),
+        Operand::Address { base: Some(name), .. } => mention(name),
         Operand::Vector(parts) | Operand::List(parts) => parts.iter().for_each(|part| names(part, mention)),
         _ => {}
     }

@@ -17,7 +17,8 @@ impl Lower<'_> {
         let line = variable.span.line;
         let bytes = size_of(variable);
         if variable.linkage == Linkage::Extern {
-            let message = format!("{} is defined in another file, which the simulator does not have", variable.name);
+            let message =
+                format!("{} is defined in no PTX file given: name the PTX file that defines it too", variable.name);
             return Err(self.unsupported(line, message));
         }
         if bytes >= VARIABLE_BYTES_MAX {

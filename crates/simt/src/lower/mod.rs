@@ -23,6 +23,7 @@ mod memory;
 mod operand;
 mod select;
 mod special;
+mod spelling;
 pub(crate) mod strong_loads;
 mod sync;
 mod target;
@@ -33,7 +34,8 @@ use std::collections::HashMap;
 
 use ptx::{Function, Instruction, Item, Module, Prototype, Space};
 
-use crate::code::{Code, Debug, Guard, Inst, NO_PC, NONE, Op, Reg, Source};
+use crate::code::{Code, Debug, Guard, Inst, ModuleVariable, NO_PC, NONE, Op, Reg, Source};
+use crate::link::Texts;
 use crate::program::LoadError;
 pub(crate) use variables::function_name;
 
@@ -77,6 +79,10 @@ struct Scope {
     /// Labels of `.branchtargets` and the labels they list.
     targets: HashMap<String, Vec<String>>,
     prototypes: HashMap<String, Prototype>,
+    /// Vector registers and the names of their parts.
+    vectors: HashMap<String, Vec<String>>,
+    /// Bytes of an element of each variable.
+    elements: HashMap<String, u32>,
 }
 
 /// What waits for the addresses of labels.
@@ -105,7 +111,7 @@ struct Body<'m> {
 /// The work in progress.
 struct Lower<'m> {
     module: &'m Module,
-    text: &'m str,
+    texts: &'m Texts,
     code: Code,
     /// The first is the module's.
     scopes: Vec<Scope>,
@@ -126,68 +132,124 @@ struct Lower<'m> {
     function_index: HashMap<usize, u32>,
     /// The predicate that stands for the carry, once something uses it.
     carry: Option<Reg>,
+    /// What cannot be lowered so far, if all of it is asked for and not the first only.
+    problems: Option<Vec<LoadError>>,
+    /// The predicates that hold false and true, once something uses them.
+    constant_predicates: [Option<Reg>; 2],
 }
 
-/// Lowers the entry `function` of `module`; `text` is the PTX text, for messages.
-pub fn lower(module: &Module, function: &Function, text: &str) -> Result<Code, LoadError> {
-    let functions = graph::reachable(module, function);
-    let body = Body {
-        function,
-        index: 0,
-        frame_bytes: 0,
-        frame_bytes_max: 0,
-        local_bytes: 0,
-        address_row: NONE,
-        returned: Vec::new(),
-    };
-    let mut lower = Lower {
-        module,
-        text,
-        code: Code { dynamic_align_bytes: 16, ..Code::default() },
-        scopes: vec![Scope::default()],
-        scope: 0,
-        fixups: Vec::new(),
-        constants32: HashMap::new(),
-        constants64: HashMap::new(),
-        next32: 0,
-        next64: 0,
-        next_predicate: 0,
-        body,
-        address_pending: false,
-        local_align_bytes: 16,
-        function_index: HashMap::new(),
-        carry: None,
-    };
-    lower.check_constants(module)?;
-    if text.contains("%reserved_smem_offset_") {
-        lower.reserve_shared();
-    }
-    let mut counts = [0u32; 3];
-    for function in std::iter::once(function).chain(functions.iter().map(|&index| &module.functions[index])) {
-        let own = variables::count_registers(function);
-        counts.iter_mut().zip(own).for_each(|(sum, n)| *sum = sum.saturating_add(n));
-    }
-    const REGISTERS_MAX: u32 = Reg::MAX as u32 / 2;
-    if let Some(many) = counts.iter().find(|&&n| n > REGISTERS_MAX) {
-        let message = format!(
-            "{many} registers of one width in the kernel and the functions that it may call; the simulator has room for \
-             {REGISTERS_MAX}: declare fewer, or part the kernel"
-        );
-        return Err(lower.unsupported(function.span.line, message));
-    }
-    [lower.code.rows32, lower.code.rows64, lower.code.predicates] = counts.map(|n| n as u16);
-    for (place, &index) in functions.iter().enumerate() {
-        lower.function_index.insert(index, place as u32 + 1);
-        lower.code.addresses.insert(crate::code::function_address(index), place as u32 + 1);
-    }
-    lower.function(function)?;
-    for index in functions {
-        lower.function(&module.functions[index])?;
-    }
+/// Lowers the entry `function` of `module`, and the functions that it may call; `more` are others whose addresses the host
+/// passes. `texts` is the PTX, for messages.
+pub fn lower(module: &Module, function: &Function, more: &[usize], texts: &Texts) -> Result<Code, LoadError> {
+    let mut lower = Lower::new(module, function, texts);
+    lower.functions(function, more)?;
     lower.finish(function)
 }
 
+/// Everything that keeps the entry `function` from being lowered, in the order of its code; nothing if it runs.
+pub fn problems(module: &Module, function: &Function, texts: &Texts) -> Vec<LoadError> {
+    let mut lower = Lower::new(module, function, texts);
+    lower.problems = Some(Vec::new());
+    let ended = lower.functions(function, &[]).err();
+    let mut found = lower.problems.take().unwrap_or_default();
+    found.extend(ended);
+    if found.is_empty() {
+        found.extend(lower.finish(function).err());
+    }
+    found
+}
+
+/// The module variable `name` and those whose addresses it holds; itself is the first. `None` if there is no such variable.
+pub fn variable(module: &Module, name: &str, texts: &Texts) -> Result<Option<Vec<ModuleVariable>>, LoadError> {
+    let nobody = Function {
+        is_entry: true,
+        linkage: ptx::Linkage::Local,
+        name: String::new(),
+        returns: Vec::new(),
+        params: Vec::new(),
+        directives: Vec::new(),
+        body: None,
+        span: ptx::Span::default(),
+    };
+    let mut lower = Lower::new(module, &nobody, texts);
+    match lower.module_binding(name)? {
+        Some(Binding::Variable(0)) => Ok(Some(lower.code.variables)),
+        _ => Ok(None),
+    }
+}
+
+/// The address of the device function `name` and its index in the module, if the module has its body.
+pub fn function_address(module: &Module, name: &str) -> Option<(usize, u64)> {
+    let index = graph::function_named(module, name)?;
+    let function = &module.functions[index];
+    let is_there = function.body.is_some() && !function.is_entry;
+    is_there.then(|| (index, crate::code::function_address(index)))
+}
+
 impl<'m> Lower<'m> {
+    fn new(module: &'m Module, function: &'m Function, texts: &'m Texts) -> Lower<'m> {
+        let body = Body {
+            function,
+            index: 0,
+            frame_bytes: 0,
+            frame_bytes_max: 0,
+            local_bytes: 0,
+            address_row: NONE,
+            returned: Vec::new(),
+        };
+        Lower {
+            module,
+            texts,
+            code: Code { dynamic_align_bytes: 16, ..Code::default() },
+            scopes: vec![Scope::default()],
+            scope: 0,
+            fixups: Vec::new(),
+            constants32: HashMap::new(),
+            constants64: HashMap::new(),
+            next32: 0,
+            next64: 0,
+            next_predicate: 0,
+            body,
+            address_pending: false,
+            local_align_bytes: 16,
+            function_index: HashMap::new(),
+            carry: None,
+            problems: None,
+            constant_predicates: [None; 2],
+        }
+    }
+
+    /// Lowers the entry and every function that it may call.
+    fn functions(&mut self, function: &'m Function, more: &[usize]) -> Result<(), LoadError> {
+        let module = self.module;
+        let functions = graph::reachable(module, function, more);
+        self.check_constants(module)?;
+        if self.texts.text.contains("%reserved_smem_offset_") {
+            self.reserve_shared();
+        }
+        let mut counts = [0u32; 3];
+        for function in std::iter::once(function).chain(functions.iter().map(|&index| &module.functions[index])) {
+            let own = variables::count_registers(function);
+            counts.iter_mut().zip(own).for_each(|(sum, n)| *sum = sum.saturating_add(n));
+        }
+        // What is left is for numbers and addresses, which `next_row` looks after.
+        const REGISTERS_MAX: u32 = 65_000;
+        if let Some(many) = counts.iter().find(|&&n| n > REGISTERS_MAX) {
+            let message = format!(
+                "{many} registers of one width in the kernel and the functions that it may call; the simulator has room for \
+                 {REGISTERS_MAX}: declare fewer, or part the kernel"
+            );
+            return Err(self.unsupported(function.span.line, message));
+        }
+        [self.code.rows32, self.code.rows64, self.code.predicates] = counts.map(|n| n as u16);
+        for (place, &index) in functions.iter().enumerate() {
+            self.function_index.insert(index, place as u32 + 1);
+            self.code.addresses.insert(crate::code::function_address(index), place as u32 + 1);
+        }
+        self.function(function)?;
+        functions.into_iter().try_for_each(|index| self.function(&module.functions[index]))
+    }
+
     /// Appends the code of the entry or of a device function.
     fn function(&mut self, function: &'m Function) -> Result<(), LoadError> {
         self.scope = self.scopes.len();
@@ -230,7 +292,10 @@ impl<'m> Lower<'m> {
                     let pc = self.code.insts.len() as u32;
                     self.scopes[self.scope].labels.insert(name.clone(), pc);
                 }
-                Item::Instruction(inst) => self.instruction(inst)?,
+                Item::Instruction(inst) => match (self.spelled(inst), &mut self.problems) {
+                    (Err(problem), Some(problems)) => problems.push(problem),
+                    (ended, _) => ended?,
+                },
                 Item::Block(inner) => {
                     let outer = (self.scope, self.body.frame_bytes);
                     self.scope = self.scopes.len();
@@ -348,8 +413,16 @@ impl<'m> Lower<'m> {
     }
 
     fn unsupported(&self, line: u32, message: String) -> LoadError {
-        let text = self.text.lines().nth(line.saturating_sub(1) as usize).unwrap_or("").trim().to_owned();
-        LoadError::Unsupported { file: self.module.file.clone(), line, message, text, fault: None }
+        let text = self.texts.line(line).to_owned();
+        let message = message + &self.age();
+        let (file, line) = self.texts.locate(line);
+        LoadError::Unsupported { file: file.to_owned(), line, message, text, fault: None }
+    }
+
+    /// What messages about a file older than what is covered say of it.
+    fn age(&self) -> String {
+        let (major, minor) = self.module.version;
+        if (major, minor) < ptx::VERSION_FLOOR { ptx::floor(major, minor) } else { String::new() }
     }
 
     fn refuse<T>(&self, inst: &Instruction, message: impl Into<String>) -> Result<T, LoadError> {
@@ -364,7 +437,7 @@ impl<'m> Lower<'m> {
     fn refuse_limit<T>(&self, inst: &Instruction, message: String) -> Result<T, LoadError> {
         let mut error = self.unsupported(inst.span.line, message.clone());
         if let LoadError::Unsupported { file, line, text, fault, .. } = &mut error {
-            let message = format!("{message}: `{text}`");
+            let message = format!("{message}: `{text}`{}", self.age());
             let site = Debug::of(inst, true).site(&self.module.sources, file, *line);
             let code = crate::Code::UnsupportedInstruction;
             *fault = Some(Box::new(crate::Fault {

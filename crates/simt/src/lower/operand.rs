@@ -4,9 +4,9 @@ use ptx::{Immediate, Instruction, Operand, Type};
 
 use super::special::special;
 use super::{Binding, Lower};
-use crate::code::{Debug, Inst, NONE, Op, Place, Reg, Source, function_address};
+use crate::code::{Combine, Debug, Inst, NONE, Op, Place, Reg, Source, function_address};
 use crate::memory::{LOCAL_BASE, SHARED_BASE};
-use crate::ops::Row;
+use crate::ops::{Alu, Row};
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -34,6 +34,14 @@ impl Lower<'_> {
         }
     }
 
+    /// What a name with a selector behind a dot is bound to: as a whole, or what stands before the dot.
+    fn binding_of_part(&mut self, name: &str) -> Result<Option<Binding>, LoadError> {
+        match (self.binding(name)?, name.split_once('.')) {
+            (None, Some((before, _))) => self.binding(before),
+            (found, _) => Ok(found),
+        }
+    }
+
     pub(super) fn predicate_named(&mut self, inst: &Instruction, name: &str) -> Result<Reg, LoadError> {
         match self.binding(name)? {
             Some(Binding::Predicate(index)) => Ok(index),
@@ -41,13 +49,26 @@ impl Lower<'_> {
         }
     }
 
-    /// A predicate operand and whether it is negated. `1`/`0` constants do not occur as predicates in PTX.
+    /// A predicate operand and whether it is negated.
     pub(super) fn predicate(&mut self, inst: &Instruction, operand: &Operand) -> Result<(Reg, bool), LoadError> {
         match operand {
             Operand::Name(name) => Ok((self.predicate_named(inst, name)?, false)),
             Operand::Not(name) => Ok((self.predicate_named(inst, name)?, true)),
+            Operand::Immediate(Immediate::Int(value)) => Ok((self.constant_predicate(inst, *value != 0)?, false)),
             _ => self.refuse(inst, "a predicate register is expected here"),
         }
+    }
+
+    /// A predicate that the instruction at hand, and nobody else, finds true or false: a comparison of a number with itself.
+    fn constant_predicate(&mut self, inst: &Instruction, value: bool) -> Result<Reg, LoadError> {
+        let d = *self.constant_predicates[usize::from(value)].get_or_insert_with(|| {
+            self.code.predicates += 1;
+            self.code.predicates - 1
+        });
+        let a = self.constant32(Source::Literal(0));
+        let op = Op::Setp(if value { Alu::EqB32 } else { Alu::NeB32 }, Combine::None, false);
+        self.push(Inst { op, d, a, b: a, ..Inst::NOP }, Debug::of(inst, false));
+        Ok(d)
     }
 
     /// A destination predicate; `_` discards.
@@ -67,8 +88,8 @@ impl Lower<'_> {
                 self.check_destination(inst, a)?;
                 return self.check_destination(inst, b);
             }
-            // Behind a dot, a packed video instruction selects halves or bytes of the register.
-            Operand::Name(name) => match self.binding(name.split('.').next().unwrap_or(name))? {
+            // Behind a dot, a packed video instruction selects halves or bytes of the register; or it is a part of a vector.
+            Operand::Name(name) => match self.binding_of_part(name)? {
                 Some(Binding::Row32(_) | Binding::Row64(_) | Binding::Row128(_) | Binding::Predicate(_)) => {
                     return Ok(());
                 }
@@ -225,7 +246,8 @@ impl Lower<'_> {
                 Source::Literal(function_address(*index).wrapping_add_signed(offset))
             }
             Binding::Function(_) => {
-                return self.refuse(inst, format!("the address of {name}, which has no body in this file"));
+                let message = "is taken, and no PTX file given has its body: name the PTX file that defines it too";
+                return self.refuse(inst, format!("the address of {name} {message}"));
             }
             _ => return self.refuse(inst, format!("the address of {name} cannot be taken here")),
         })

@@ -42,6 +42,11 @@ fn oldest(inst: &Instruction) -> u32 {
 }
 
 impl Lower<'_> {
+    /// Whether the file is for targets whose warps go together.
+    pub(super) fn is_before_volta(&self) -> bool {
+        number(&self.module.target).is_some_and(|number| number < 70)
+    }
+
     /// Refuses an instruction that the file's target does not have.
     pub(super) fn check_target(&self, inst: &Instruction) -> Result<(), LoadError> {
         let needed = if is_of_clusters(inst) { 90 } else { oldest(inst) };

@@ -19,6 +19,8 @@ fn file_of(ty: Type) -> usize {
 /// Registers that a function declares, per file, and one more for addresses in its frame.
 pub(super) fn count_registers(function: &Function) -> [u32; 3] {
     let mut counts = count_in_scope(function.body.as_deref().unwrap_or_default());
+    let spares = super::spelling::spares(function);
+    counts[..2].iter_mut().for_each(|count| *count = count.saturating_add(spares));
     if !function.is_entry {
         counts[1] = counts[1].saturating_add(1);
         for parameter in function.returns.iter().chain(&function.params).filter(|p| p.space == Space::Reg) {
@@ -30,7 +32,7 @@ pub(super) fn count_registers(function: &Function) -> [u32; 3] {
 
 /// Rows that a declaration needs.
 fn rows_of(decl: &RegisterDecl) -> u32 {
-    let each = if decl.ty == Type::B128 { 2 } else { 1 };
+    let each = if decl.ty == Type::B128 { 2 } else { 1 } * u32::from(decl.vector);
     decl.count.unwrap_or(1).saturating_mul(each)
 }
 
@@ -145,8 +147,7 @@ impl Lower<'_> {
 
     pub(super) fn bind_register(&mut self, decl: &RegisterDecl) -> Result<(), LoadError> {
         if decl.vector > 1 {
-            let message = format!("unsupported register declaration of {}", decl.name);
-            return Err(self.unsupported(decl.span.line, message));
+            return self.bind_vector(decl);
         }
         let next = match file_of(decl.ty) {
             0 => &mut self.next32,
@@ -190,11 +191,13 @@ impl Lower<'_> {
                 return Err(self.unsupported(variable.span.line, "unsupported variable inside a body".into()));
             }
         };
-        self.scopes[self.scope].names.insert(variable.name.clone(), binding);
+        let scope = &mut self.scopes[self.scope];
+        scope.elements.insert(variable.name.clone(), variable.ty.size_bytes().max(1) * u32::from(variable.vector));
+        scope.names.insert(variable.name.clone(), binding);
         Ok(())
     }
 
-    fn local_variable(&mut self, variable: &Variable) -> Result<Binding, LoadError> {
+    pub(super) fn local_variable(&mut self, variable: &Variable) -> Result<Binding, LoadError> {
         let align = variable.align_bytes.max(1);
         let offset = self.body.local_bytes.checked_next_multiple_of(align).unwrap_or(u32::MAX);
         let end = u64::from(offset) + size_of(variable);

@@ -101,12 +101,11 @@ impl Memory {
     /// Makes the buffer that kernels allocate from, once.
     pub(crate) fn place_heap(&mut self) -> Result<(), MemoryError> {
         if self.heap_slot.is_none() {
-            let slot = self.slots.len();
-            self.alloc("heap", ARENA_BYTES, 1)?;
-            if let Some(Some(buffer)) = self.slots.get_mut(slot) {
+            let address = self.alloc("heap", ARENA_BYTES, 1)?;
+            self.heap_slot = slot_of(address).map(|(slot, _)| slot);
+            if let Some(Some(buffer)) = self.heap_slot.and_then(|slot| self.slots.get_mut(slot)) {
                 buffer.bytes = 0;
             }
-            self.heap_slot = Some(slot);
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! The `simt` command as people and scripts meet it: results, JSON, exit status, and one clear sentence for each mistake.
 
+mod arguments;
+mod files;
 mod reports;
 mod seeds;
 mod trace;
@@ -451,12 +453,12 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         )
     };
     for (line, parts) in [
-        ("call (big), realloc, (big);", &["bad.ptx:15\n", "realloc has no body in this file"][..]),
+        ("call (big), realloc, (big);", &["bad.ptx:15: ", "realloc is called, and no PTX file given has its body"][..]),
         ("call (small), one, (big);", &["bad.ptx:15: ", "other sizes"]),
         ("call (small), one, (small, small);", &["bad.ptx:15: ", "takes 1, not 1 and 2"]),
         ("call (small), two, (small);", &["bad.ptx:15: ", "two is not declared"]),
         ("call (small), k, (small);", &["bad.ptx:15: ", "k is a kernel"]),
-        ("call (small), elsewhere, (small);", &["elsewhere is defined in another file"]),
+        ("call (small), elsewhere, (small);", &["elsewhere is defined in no PTX file given"]),
         ("call (%r1), %d1, (%r2);", &["bad.ptx:15: ", "a .param variable is expected"]),
         ("call (small), one, (%d1);", &["bad.ptx:15: ", "4 bytes"]),
         ("st.param.b64 [small], %d1;", &["bad.ptx:15: ", "past the 4 bytes"]),
@@ -464,8 +466,8 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         ("st.param.b32 [big+9223372036854775807], %r1;", &["bad.ptx:15: ", "past the 8 bytes"]),
         ("ld.param.b32 %r1, [p+9223372036854775807];", &["bad.ptx:15: ", "past the 8 bytes"]),
         ("st.param.b64 [p], %d1;", &["bad.ptx:15: ", "p is no parameter that can be written"]),
-        ("mov.u64 %d1, realloc;", &["bad.ptx:15: ", "realloc, which has no body"]),
-        ("mov.u64 %d1, elsewhere;", &["elsewhere is defined in another file"]),
+        ("mov.u64 %d1, realloc;", &["bad.ptx:15: ", "the address of realloc is taken, and no PTX file"]),
+        ("mov.u64 %d1, elsewhere;", &["elsewhere is defined in no PTX file given"]),
         ("ld.global.u32 %r1, [narrow];", &["address of one in an element of 4 bytes"]),
         ("ld.global.u64 %d1, [far];", &["dynamic, which lies in shared memory"]),
         ("brx.idx %r1, nowhere;", &["bad.ptx:15: ", "no .branchtargets named nowhere"]),

@@ -119,3 +119,69 @@ fn seeds_that_mean_nothing_are_refused() {
         &["n is u64"],
     );
 }
+
+/// `add`: each thread adds its element to a sum. `exchange`: the last thread's element stays.
+const SUMS: &str = r"
+.visible .entry add(.param .u64 in, .param .u64 sum)
+{
+    .reg .b32 %t;
+    .reg .f32 %x;
+    .reg .b64 %in, %sum, %bytes;
+    mov.u32 %t, %tid.x;
+    mul.wide.u32 %bytes, %t, 4;
+    ld.param.u64 %in, [in];
+    add.s64 %in, %in, %bytes;
+    ld.global.f32 %x, [%in];
+    ld.param.u64 %sum, [sum];
+    red.global.add.f32 [%sum], %x;
+    ret;
+}
+.visible .entry exchange(.param .u64 in, .param .u64 sum)
+{
+    .reg .b32 %t;
+    .reg .f32 %x;
+    .reg .b64 %in, %sum, %bytes;
+    mov.u32 %t, %tid.x;
+    mul.wide.u32 %bytes, %t, 4;
+    ld.param.u64 %in, [in];
+    add.s64 %in, %in, %bytes;
+    ld.global.f32 %x, [%in];
+    ld.param.u64 %sum, [sum];
+    atom.global.exch.b32 %t, [%sum], %x;
+    ret;
+}
+";
+
+#[test]
+fn floats_may_differ_by_what_rounding_explains() {
+    let folder = folder();
+    std::fs::write(folder.path().join("sums.ptx"), format!("{HEAD}{SUMS}")).unwrap();
+    let run = |kernel: &str, ty: &str| {
+        format!(
+            "run sums.ptx --kernel {kernel} --grid 1 --block 1024 --arg in={ty}[1024]:rand(3) sum={ty}[1]:zero --print sum --seeds 20"
+        )
+    };
+    let object = json(folder.path(), &run("add", "f32"), 0);
+    let rounded = &object["seeds"]["rounded"];
+    assert_eq!(rounded["buffer"], "sum", "20 orders of 1024 additions give another last digit: {object}");
+    let value = |key: &str| rounded[key].as_str().unwrap().parse::<f64>().unwrap();
+    // 4 sqrt(1024) 2^-24 sqrt(1024) max|x|, and max|x| is nearly 1.
+    let most = rounded["at_most"].as_f64().unwrap();
+    assert!((0.99..=1.0).contains(&(most / (4096.0 / 16_777_216.0))), "{most}");
+    assert!((value("value") - value("without_seed")).abs() <= most);
+    let shown = text(&simt(folder.path(), &run("add", "f32")).stdout);
+    for part in [
+        "every buffer ends the same but for rounding",
+        "Atomics add in any order: up to 2.44e-4",
+        "integers are, bit for bit",
+    ] {
+        assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
+    }
+    // The same memory as integers is compared bit for bit.
+    let object = json(folder.path(), &run("add", "f32").replace("sum=f32", "sum=u32"), 1);
+    assert_eq!(object["seeds"]["first"]["difference"]["buffer"], "sum");
+    // Another thread's element is no rounding.
+    let object = json(folder.path(), &run("exchange", "f32").replace("block 1024", "block 256"), 1);
+    assert_eq!(object["seeds"]["first"]["difference"]["buffer"], "sum");
+    assert_eq!(object["seeds"].get("rounded"), None);
+}

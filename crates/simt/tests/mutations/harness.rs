@@ -1,6 +1,6 @@
 //! Runs whatever a text is, with bounded steps and memory. The fuzz targets (`fuzz/`) and the mutation test share it.
 
-use simt::{Checks, Kernel, Launch, Memory, MemoryError, Options, Program, Schedule, run, trace};
+use simt::{Arg, Checks, Kernel, Launch, Memory, MemoryError, Options, Program, Schedule, run, trace};
 
 /// Most warp-instructions of a block.
 const STEPS: u64 = 1024;
@@ -101,7 +101,7 @@ fn launch(kernel: &Kernel, choice: u64) -> Reached {
 }
 
 /// A buffer of numbers for every parameter of eight bytes, small numbers for the others.
-fn arguments(kernel: &Kernel, memory: &mut Memory) -> Result<Vec<Vec<u8>>, MemoryError> {
+fn arguments(kernel: &Kernel, memory: &mut Memory) -> Result<Vec<Arg>, MemoryError> {
     let total: u64 = kernel.parameters().iter().map(|parameter| u64::from(parameter.bytes)).sum();
     if total > PARAMETER_BYTES {
         return Err(MemoryError::OutOfMemory { name: "parameters".to_owned(), bytes: total });
@@ -111,9 +111,9 @@ fn arguments(kernel: &Kernel, memory: &mut Memory) -> Result<Vec<Vec<u8>>, Memor
         8 => {
             let address = memory.alloc("buffer", BUFFER_BYTES, 4)?;
             memory.write(address, &contents)?;
-            Ok(address.to_le_bytes().to_vec())
+            Ok(Arg::Address(address))
         }
-        bytes => Ok(contents.iter().copied().skip(4 * 40).take(bytes as usize).collect()),
+        bytes => Ok(Arg::Bytes(contents.iter().copied().skip(4 * 40).take(bytes as usize).collect())),
     };
     kernel.parameters().iter().map(|parameter| make(parameter.bytes)).collect()
 }

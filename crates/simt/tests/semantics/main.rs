@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use fixture::{Fixture, Group, Kernel, decode, encode, groups};
 use operands::ROWS;
-use simt::{Checks, Launch, Memory, Options, Program, run};
+use simt::{Arg, Checks, Launch, Memory, Options, Program, run};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/semantics")
@@ -37,7 +37,7 @@ fn simulate(program: &Program, kernel: &Kernel) -> Vec<u64> {
         shared_bytes: 0,
         cooperative: false,
         cluster: None,
-        args: [input, output].map(|address| address.to_le_bytes().to_vec()).to_vec(),
+        args: [input, output].map(Arg::Address).to_vec(),
     };
     let options = Options { checks: Checks::NONE, threads: 1, ..Options::default() };
     let outcome = run(&lowered, &mut memory, &launch, &options).expect("a good launch");

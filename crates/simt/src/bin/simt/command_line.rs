@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use simt::{Checks, Schedule};
 
-use crate::spec::Spec;
+use crate::spec::{Argument, Spec};
 use crate::trace;
 
 #[derive(Parser)]
@@ -24,10 +24,13 @@ pub enum Command {
     /// Run one kernel of a PTX file
     #[command(after_help = SPEC_HELP)]
     Run(Box<Request>),
+    /// Say of every kernel of PTX files whether it will run, and if not, why
+    Check(Check),
     /// List the kernels of a PTX file and their parameters
     Kernels {
-        /// The PTX file
-        file: PathBuf,
+        /// The PTX file, or several that are linked
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
     },
     /// Print every PTX instruction that the simulator runs, and those that it refuses, as Markdown
     Instructions,
@@ -44,6 +47,11 @@ const SPEC_HELP: &str = "\
 SPEC, one for each parameter of the kernel, in their order:
   NAME=TYPE[LEN]:INIT   a buffer of LEN elements; LEN is a number or a power of two such as 2^20
   NAME=TYPE:VALUE       a scalar
+  NAME=bytes[LEN]:INIT  a structure by value, of LEN bytes
+  NAME=&OTHER           the address of a buffer or of a variable of the PTX; &OTHER+4 is 4 bytes further on
+  NAME=fn:FUNCTION      the address of a device function, by its name in the PTX
+  NAME@OFFSET=&OTHER    puts that address into structure or buffer NAME at byte OFFSET; so do NAME@OFFSET=fn:FUNCTION
+                        and NAME@OFFSET=TYPE:VALUE. It is no parameter, and a buffer that is pointed to needs none
 TYPE  u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64
 INIT  zero        0 everywhere
       zero(BYTES) 0 in its first bytes; nothing writes the rest, so that reading it is a fault
@@ -53,14 +61,27 @@ INIT  zero        0 everywhere
       rand(SEED)  from splitmix64 with state SEED, one output a element: an integer is its top bits (so every value is as
                   likely); a float is k / 2^(p-1) - 1 in [-1, 1), k its top p bits, p = 8 (bf16), 11 (f16), 24 (f32), 53 (f64)
       file(PATH)  the bytes of a file, little-endian, exactly as long as the buffer; or a .npy file of this type and length
+  start(PATH) likewise of a file that may be shorter; nothing writes the rest, so that reading it is a fault
 
 Exit status: 0 ran clean, 1 faults found (with --seeds, or results that differ), 2 bad usage or bad PTX.";
+
+/// What `simt check` is asked for.
+#[derive(Args)]
+pub struct Check {
+    /// The PTX files; what one uses another one may define
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// What `simt run` is asked for.
 #[derive(Args)]
 pub struct Request {
-    /// The PTX file
-    pub file: PathBuf,
+    /// The PTX file; several are linked, so that one may use what another one defines
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
     /// Kernel to run, as `simt kernels` lists it
     #[arg(long, value_name = "NAME")]
     pub kernel: String,
@@ -80,8 +101,14 @@ pub struct Request {
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions, allow_hyphen_values = true)]
     pub cluster: Option<Dimensions>,
     /// Arguments of the kernel, see below; may be given more than once. FILE stands before them
-    #[arg(long = "arg", value_name = "SPEC", num_args = 1.., value_parser = Spec::parse)]
-    pub args: Vec<Spec>,
+    #[arg(long = "arg", value_name = "SPEC", num_args = 1.., value_parser = Argument::parse)]
+    pub args: Vec<Argument>,
+    /// Buffers that no parameter takes, and whose addresses go where `--arg NAME@OFFSET=&BUFFER` puts them
+    #[arg(long, value_name = "SPEC", num_args = 1.., value_parser = Spec::parse)]
+    pub buffer: Vec<Spec>,
+    /// Variables of the PTX (`__device__`, `__constant__`) and what they hold before the launch; --print shows them too
+    #[arg(long, value_name = "SPEC", num_args = 1.., value_parser = Spec::parse)]
+    pub set: Vec<Spec>,
     /// Include a buffer's first COUNT elements (default: all) in the output; may be given more than once
     #[arg(long, value_name = "NAME[:COUNT]", value_parser = print)]
     pub print: Vec<Print>,
@@ -89,7 +116,10 @@ pub struct Request {
     #[arg(long, value_name = "lockstep|independent[:SEED]", default_value = "independent")]
     pub schedule: Schedule,
     /// Run once without a seed, then under independent:0 to independent:N-1, and report the first run that has a fault or
-    /// leaves other values in a buffer than the run without a seed; with --print, in one of the buffers printed
+    /// leaves other values in a buffer than the run without a seed; with --print, in one of the buffers printed. Integers are
+    /// compared bit for bit; floats too, unless the launch has atomics, which add in any order: then they may differ by
+    /// 4 sqrt(n) u M (n: atomic operations, one a lane; u: 2^-24 for f32, 2^-53 f64, 2^-11 f16, 2^-8 bf16; M: the result, or
+    /// sqrt(N) times the largest float given, N the elements of the largest float buffer, whichever is more)
     #[arg(long, value_name = "N", value_parser = seeds, allow_hyphen_values = true,
         conflicts_with_all = ["schedule", "trace"])]
     pub seeds: Option<u64>,

@@ -11,8 +11,8 @@ pub fn is_npy(file: &[u8]) -> bool {
     file.starts_with(MAGIC)
 }
 
-/// The elements, if there are `len` of type `ty`, in one dimension's order.
-pub fn data(file: &[u8], ty: Type, len: u64) -> Result<&[u8], String> {
+/// The elements, if there are `len` of type `ty` (or fewer, with `at_most`), in one dimension's order.
+pub fn data(file: &[u8], ty: Type, len: u64, at_most: bool) -> Result<&[u8], String> {
     let cut = || "the file ends inside its header".to_owned();
     // Version 1 counts the header in 2 bytes, versions 2 and 3 in 4.
     let major = *file.get(MAGIC.len()).ok_or_else(cut)?;
@@ -30,16 +30,20 @@ pub fn data(file: &[u8], ty: Type, len: u64) -> Result<&[u8], String> {
     let wanted = ty.numpy_name().ok_or("NumPy has no bf16: store the raw bytes instead")?;
     // `|` stands for "byte order does not matter", `<` for little-endian.
     if found.trim_start_matches(['<', '|', '=']) != wanted {
-        return Err(format!("holds elements of type {found}, {} is asked for", ty.name()));
+        let (name, numpy) = (ty.name(), ty.numpy_dtype());
+        return Err(format!(
+            "holds elements of type {found}, {name} is asked for: save x.astype('{numpy}'), or ask for the type that it has"
+        ));
     }
     if field(&header, "fortran_order") == Some("True") {
         return Err("is stored column by column: save np.ascontiguousarray(x) instead".into());
     }
     let shape = shape(&header).ok_or("its header has no shape")?;
-    if shape != Some(len) {
+    if shape.is_none_or(|held| held != len && !(at_most && held < len)) {
         let dimensions = header.split_once("'shape'").and_then(|(_, rest)| Some(rest.split_once(')')?.0));
         let dimensions = dimensions.map_or("", |text| text.trim_start_matches([':', ' ']));
-        return Err(format!("its shape is {dimensions}), {len} elements are asked for"));
+        let held = shape.map(|held| format!(": ask for {held}")).unwrap_or_default();
+        return Err(format!("its shape is {dimensions}), {len} elements are asked for{held}"));
     }
     Ok(&file[end..])
 }
@@ -76,7 +80,7 @@ mod tests {
         let header = "{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }";
         let i32s = Type::parse("i32").unwrap();
         for version in [1, 2, 3] {
-            assert_eq!(data(&file(version, header, &[1, 0, 0, 0]), i32s, 1).unwrap(), [1, 0, 0, 0]);
+            assert_eq!(data(&file(version, header, &[1, 0, 0, 0]), i32s, 1, false).unwrap(), [1, 0, 0, 0]);
         }
     }
 
@@ -86,19 +90,25 @@ mod tests {
         let good = file(1, header, &[0; 8]);
         let f64s = Type::parse("f64").unwrap();
         for length in 0..good.len() - 8 {
-            assert!(!is_npy(&good[..length]) || data(&good[..length], f64s, 1).is_err(), "cut at {length}");
+            assert!(!is_npy(&good[..length]) || data(&good[..length], f64s, 1, false).is_err(), "cut at {length}");
         }
-        assert!(data(&good, Type::parse("i32").unwrap(), 1).unwrap_err().contains("type <f8"));
+        assert!(
+            data(&good, Type::parse("i32").unwrap(), 1, false)
+                .unwrap_err()
+                .contains("type <f8, i32 is asked for: save x.astype('int32')")
+        );
         let swapped = file(1, &header.replace('<', ">"), &[0; 8]);
-        assert!(data(&swapped, f64s, 1).unwrap_err().contains(">f8"));
+        assert!(data(&swapped, f64s, 1, false).unwrap_err().contains(">f8"));
         let columns = file(1, &header.replace("False", "True"), &[0; 8]);
-        assert!(data(&columns, f64s, 1).unwrap_err().contains("column"));
+        assert!(data(&columns, f64s, 1, false).unwrap_err().contains("column"));
         for shape in ["(-1,)", "(99999999999999999999,)", "(2,)", "(1, 0)", "(4294967296, 4294967296)"] {
             let other = file(1, &header.replace("(1,)", shape), &[0; 8]);
-            assert!(data(&other, f64s, 1).unwrap_err().contains(shape), "{shape}");
+            assert!(data(&other, f64s, 1, false).unwrap_err().contains(shape), "{shape}");
         }
+        assert_eq!(data(&good, f64s, 2, true), Ok(&[0; 8][..]), "one of two");
+        assert!(data(&good, f64s, 0, true).is_err());
         for shape in ["()", "(1, 1)"] {
-            assert!(data(&file(1, &header.replace("(1,)", shape), &[0; 8]), f64s, 1).is_ok(), "{shape}");
+            assert!(data(&file(1, &header.replace("(1,)", shape), &[0; 8]), f64s, 1, false).is_ok(), "{shape}");
         }
     }
 }

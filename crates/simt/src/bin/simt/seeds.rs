@@ -2,15 +2,17 @@
 //!
 //! The run without a seed keeps lanes together where the program lets it; those with a seed drive them apart. A kernel that
 //! is right leaves the same under all of them, unless it adds up floats in the order in which they come: then results
-//! differ in their last digits, and no schedule is the right one.
+//! differ in their last digits, and no schedule is the right one. So floats may differ by as much as that explains ([`Rounding`]);
+//! integers are compared bit for bit, and so is everything that a launch without atomics leaves.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use simt::{Kernel, Schedule};
+use simt::Schedule;
 
+use crate::bind::Placed;
 use crate::command_line::Request;
-use crate::run::{Ran, launch};
-use crate::spec::Kind;
+use crate::run::{Job, Ran};
+use crate::values::Type;
 
 /// What became of the schedules.
 pub struct Seeds {
@@ -20,6 +22,8 @@ pub struct Seeds {
     pub ran: u64,
     /// The first run that has a fault or leaves something else; `None` if all were clean and left the same.
     pub first: Option<First>,
+    /// The largest difference that rounding explains, beside what it may be.
+    pub rounded: Option<(Difference, f64)>,
 }
 
 /// The first run that has a fault or leaves something else than the run without a seed.
@@ -42,52 +46,105 @@ pub struct Difference {
     pub elements: usize,
 }
 
+/// By how much floats may differ because values were added up in another order: 4 √n u M, where n is the number of atomic operations
+/// of the launch, one a lane; u the largest relative error of one addition (2^-24 of an f32); and M the largest partial sum to be
+/// expected, the larger of the results themselves and √N times the largest float that the launch is given, N being the number
+/// of elements of its largest buffer of floats. Errors of n additions are random walks of n steps of at most u M, whose end lies
+/// within √n of them, twice that for two orders, and twice again for good measure.
+struct Rounding {
+    additions: f64,
+    partial_sum: f64,
+}
+
+impl Rounding {
+    fn of(job: &Job<'_>, ran: &Ran) -> Result<Rounding> {
+        let (largest, elements) = job.floats()?;
+        Ok(Rounding {
+            additions: ran.outcome.atomic_operations as f64,
+            partial_sum: (elements as f64).sqrt() * largest,
+        })
+    }
+
+    /// How far two elements of this type may be apart; 0 for integers.
+    fn most(&self, ty: Type, a: &[u8], b: &[u8]) -> f64 {
+        let Some(roundoff) = ty.roundoff() else { return 0.0 };
+        let results = ty.float(a).abs().max(ty.float(b).abs());
+        4.0 * self.additions.sqrt() * roundoff * results.max(self.partial_sum)
+    }
+
+    /// Whether two elements are the same, or would be without rounding.
+    fn explains(&self, ty: Type, a: &[u8], b: &[u8]) -> bool {
+        if a == b || self.additions == 0.0 || ty.roundoff().is_none() {
+            return a == b;
+        }
+        let (x, y) = (ty.float(a), ty.float(b));
+        (x.is_nan() && y.is_nan()) || ((x - y).is_finite() && (x - y).abs() <= self.most(ty, a, b))
+    }
+}
+
 /// Runs the launch without a seed, then with the seeds from 0 on. The run that tells, or else the one without a seed.
-pub fn run(request: &Request, kernel: &Kernel, asked: u64) -> Result<(Ran, Seeds)> {
-    let unseeded = launch(request, kernel, Schedule::Independent { seed: None })?;
+pub fn run(job: &Job<'_>, asked: u64) -> Result<(Ran, Seeds)> {
+    let unseeded = job.launch(Schedule::Independent { seed: None })?;
     if !unseeded.outcome.faults.is_empty() {
         let first = First { schedule: unseeded.schedule, difference: None };
-        return Ok((unseeded, Seeds { asked, ran: 0, first: Some(first) }));
+        return Ok((unseeded, Seeds { asked, ran: 0, first: Some(first), rounded: None }));
     }
-    let expected = buffers(request, &unseeded)?;
+    let rounding = Rounding::of(job, &unseeded)?;
+    let expected = buffers(job.request, &unseeded)?;
+    let mut rounded = None;
     for seed in 0..asked {
-        let ran = launch(request, kernel, Schedule::Independent { seed: Some(seed) })?;
-        let difference = difference(request, &expected, &buffers(request, &ran)?);
+        let ran = job.launch(Schedule::Independent { seed: Some(seed) })?;
+        let found = buffers(job.request, &ran)?;
+        let difference = difference(&ran, &expected, &found, |ty, a, b| rounding.explains(ty, a, b));
         if difference.is_some() || !ran.outcome.faults.is_empty() {
             let first = First { schedule: ran.schedule, difference };
-            return Ok((ran, Seeds { asked, ran: seed + 1, first: Some(first) }));
+            return Ok((ran, Seeds { asked, ran: seed + 1, first: Some(first), rounded }));
         }
+        rounded = rounded.or_else(|| explained(&rounding, &ran, &expected, &found));
     }
-    Ok((unseeded, Seeds { asked, ran: asked, first: None }))
+    Ok((unseeded, Seeds { asked, ran: asked, first: None, rounded }))
+}
+
+/// The first place where results differ by no more than rounding explains, and how much that is.
+fn explained(rounding: &Rounding, ran: &Ran, expected: &[Vec<u8>], found: &[Vec<u8>]) -> Option<(Difference, f64)> {
+    let difference = difference(ran, expected, found, |_, a, b| a == b)?;
+    let place = ran.placed.iter().position(|placed| placed.name == difference.buffer)?;
+    let ty = ran.placed[place].ty;
+    let element = |bytes: &[Vec<u8>]| bytes[place].chunks_exact(ty.bytes()).nth(difference.element).map(<[u8]>::to_vec);
+    let most = rounding.most(ty, &element(expected)?, &element(found)?);
+    Some((difference, most))
 }
 
 /// What a run left in every buffer that counts, in the order of the arguments; nothing for the others and for scalars. Those
 /// that are printed are the results, and the others room to work in; if none is printed all count.
 fn buffers(request: &Request, ran: &Ran) -> Result<Vec<Vec<u8>>> {
     let counts = |name: &str| request.print.is_empty() || request.print.iter().any(|print| print.name == name);
-    let bytes = |(place, spec): (usize, &crate::spec::Spec)| match spec.kind {
-        Kind::Scalar(_) => Ok(Vec::new()),
-        Kind::Buffer { .. } if !counts(&spec.name) => Ok(Vec::new()),
-        Kind::Buffer { len, .. } => {
-            ran.bytes(place, 0, usize::try_from(len).context("length")?.saturating_mul(spec.ty.bytes()))
-        }
+    let bytes = |(place, placed): (usize, &Placed)| match counts(&placed.name) {
+        true => ran.bytes(place, 0, usize::try_from(placed.len).context("length")?.saturating_mul(placed.ty.bytes())),
+        false => Ok(Vec::new()),
     };
-    request.args.iter().enumerate().map(bytes).collect()
+    ran.placed.iter().enumerate().map(bytes).collect()
 }
 
-/// The first place where `found` is not what `expected` is, bit for bit.
-fn difference(request: &Request, expected: &[Vec<u8>], found: &[Vec<u8>]) -> Option<Difference> {
-    request.args.iter().zip(expected.iter().zip(found)).find_map(|(spec, (expected, found))| {
-        let bytes = spec.ty.bytes();
-        let pairs = || expected.chunks_exact(bytes).zip(found.chunks_exact(bytes));
-        let element = pairs().position(|(expected, found)| expected != found)?;
+/// The first place where `found` is not the `same` as `expected`, and how many more there are in that buffer.
+fn difference(
+    ran: &Ran,
+    expected: &[Vec<u8>],
+    found: &[Vec<u8>],
+    same: impl Fn(Type, &[u8], &[u8]) -> bool,
+) -> Option<Difference> {
+    ran.placed.iter().zip(expected.iter().zip(found)).find_map(|(placed, (expected, found))| {
+        let ty = placed.ty;
+        let pairs = || expected.chunks_exact(ty.bytes()).zip(found.chunks_exact(ty.bytes()));
+        let differs = |(expected, found): &(&[u8], &[u8])| !same(ty, expected, found);
+        let element = pairs().position(|pair| differs(&pair))?;
         let (was, is) = pairs().nth(element)?;
         Some(Difference {
-            buffer: spec.name.clone(),
+            buffer: placed.name.clone(),
             element,
-            value: spec.ty.display(is),
-            expected: spec.ty.display(was),
-            elements: pairs().filter(|(expected, found)| expected != found).count(),
+            value: ty.display(is),
+            expected: ty.display(was),
+            elements: pairs().filter(differs).count(),
         })
     })
 }
@@ -99,16 +156,15 @@ impl Seeds {
             json!({
                 "schedule": first.schedule.to_string(),
                 "seed": seed(first.schedule),
-                "difference": first.difference.as_ref().map(|difference| json!({
-                    "buffer": difference.buffer,
-                    "element": difference.element,
-                    "value": difference.value,
-                    "without_seed": difference.expected,
-                    "elements": difference.elements,
-                })),
+                "difference": first.difference.as_ref().map(Difference::json),
             })
         });
-        json!({ "asked": self.asked, "ran": self.ran, "first": first })
+        let mut object = json!({ "asked": self.asked, "ran": self.ran, "first": first });
+        if let Some((difference, most)) = &self.rounded {
+            object["rounded"] = difference.json();
+            object["rounded"]["at_most"] = (*most).into();
+        }
+        object
     }
 
     /// What speaks against the kernel though the run that is shown has no fault.
@@ -122,8 +178,16 @@ impl Seeds {
         let asked = self.asked;
         let Some(first) = &self.first else {
             let last = asked - 1;
+            let but = match &self.rounded {
+                None => String::new(),
+                Some((difference, most)) => format!(
+                    " but for rounding\nrounding  a seed {}. Atomics add in any order: up to {most:.2e} is explained by \
+                     that, and floats are compared no closer; integers are, bit for bit",
+                    difference.words()
+                ),
+            };
             return format!(
-                "seeds     independent and independent:0 to independent:{last}: no faults, and every buffer ends the same\n"
+                "seeds     independent and independent:0 to independent:{last}: no faults, and every buffer ends the same{but}\n"
             );
         };
         let what = match &first.difference {
@@ -139,6 +203,16 @@ impl Seeds {
 }
 
 impl Difference {
+    fn json(&self) -> Value {
+        json!({
+            "buffer": self.buffer,
+            "element": self.element,
+            "value": self.value,
+            "without_seed": self.expected,
+            "elements": self.elements,
+        })
+    }
+
     fn words(&self) -> String {
         let Difference { buffer, element, value, expected, elements } = self;
         let others = match elements {

@@ -12,7 +12,7 @@ use simt::{Counters, Fault, LineCounters, report};
 use crate::command_line::Request;
 use crate::run::Ran;
 use crate::seeds::Seeds;
-use crate::sources;
+use crate::sources::{self, names};
 use crate::values::Type;
 
 /// Elements of a buffer that are read at a time.
@@ -22,7 +22,7 @@ const PIECE_ELEMENTS: usize = 1 << 13;
 pub struct Output {
     pub name: String,
     pub ty: Type,
-    /// Which argument it is.
+    /// Which buffer it is.
     pub place: usize,
     pub count: usize,
 }
@@ -163,12 +163,11 @@ pub fn text(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
         output.text(shown.ran, out)?;
     }
     let faults = &outcome.faults;
+    let source = |name: &str| sources::text(&request.files, name);
     if !faults.is_empty() {
-        let source = |name: &str| sources::text(&request.file, name);
         write!(out, "\n{}", report::render_all(faults, &source))?;
     }
     for note in &outcome.notes {
-        let source = |name: &str| sources::text(&request.file, name);
         writeln!(out, "\n{}", report::render_note(note, &source))?;
     }
     let found = match faults.len() {
@@ -194,7 +193,7 @@ fn head(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
         let dropped = grouped(outcome.prints_dropped);
         writeln!(out, "(1 MiB of output: {dropped} more calls of printf are not shown)\n")?;
     }
-    writeln!(out, "kernel    {} of {}", request.kernel, request.file.display())?;
+    writeln!(out, "kernel    {} of {}", request.kernel, names(&request.files))?;
     let (grid, block) = (dimensions(request.grid.0), dimensions(request.block.0));
     writeln!(out, "launch    grid {grid}, block {block}, schedule {}", shown.ran.schedule)?;
     writeln!(
@@ -235,7 +234,7 @@ fn lines(request: &Request, lines: &[LineCounters], out: &mut dyn Write) -> io::
             writeln!(out, "\ninstructions without a line of the source (compile with -lineinfo)")?;
         } else {
             if file != line.file {
-                (file, text) = (&line.file, sources::text(&request.file, &line.file));
+                (file, text) = (&line.file, sources::text(&request.files, &line.file));
             }
             let code = text.as_deref().and_then(|text| report::nth_line(text, line.line)).unwrap_or_default();
             writeln!(out, "\n{}:{}  {}", line.file, line.line, code.trim_start())?;

@@ -2,11 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-/// The text of `name`, as a report names it. It is looked for from the current folder, then beside the PTX file, then from the PTX
+/// The names of the PTX files, as people read them.
+pub fn names(files: &[PathBuf]) -> String {
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    names.join(", ")
+}
+
+/// The text of `name`, as a report names it. It is looked for from the current folder, then beside each PTX file, then from that
 /// file's folder and, where the name has folders of its own, from the ones above it: a bare name there would be of another file. What
 /// is no UTF-8 is shown as far as it is ASCII.
-pub fn text(ptx_file: &Path, name: &str) -> Option<String> {
-    let bytes = candidates(ptx_file, Path::new(name)).into_iter().find_map(|path| std::fs::read(path).ok())?;
+pub fn text(ptx_files: &[PathBuf], name: &str) -> Option<String> {
+    let places = ptx_files.iter().flat_map(|file| candidates(file, Path::new(name)));
+    let bytes = places.into_iter().find_map(|path| std::fs::read(path).ok())?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

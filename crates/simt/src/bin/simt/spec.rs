@@ -9,10 +9,11 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::npy;
 use crate::values::{Rule, Type};
 
-/// `NAME=TYPE[LEN]:INIT` or `NAME=TYPE:VALUE`.
+/// `NAME=TYPE[LEN]:INIT`, `NAME=TYPE:VALUE`, `NAME=bytes[LEN]:INIT`, `NAME=&OTHER` or `NAME=fn:FUNCTION`.
 #[derive(Debug, Clone)]
 pub struct Spec {
     pub name: String,
+    /// Of its elements.
     pub ty: Type,
     pub kind: Kind,
 }
@@ -22,8 +23,21 @@ pub struct Spec {
 pub enum Kind {
     /// The address of a buffer of `len` elements.
     Buffer { len: u64, init: Init },
+    /// A structure by value.
+    Bytes { len: u64, init: Init },
+    /// A number, or an address that is known when memory has been laid out.
+    Scalar(Value),
+}
+
+/// A number or an address.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
     /// These little-endian bytes.
-    Scalar(Vec<u8>),
+    Number(Vec<u8>),
+    /// The address of a buffer or of a variable of the PTX, and so many bytes more.
+    Address { of: String, more: i64 },
+    /// The address of a device function.
+    Function(String),
 }
 
 /// What a buffer holds before the launch.
@@ -33,35 +47,109 @@ pub enum Init {
     /// So many bytes of 0; nothing writes the rest.
     Begin(u64),
     File(PathBuf),
+    /// The bytes of a file; nothing writes the rest.
+    Start(PathBuf),
+}
+
+/// What `--arg` takes: an argument, or a value that goes into one.
+#[derive(Debug, Clone)]
+pub enum Argument {
+    Spec(Spec),
+    Put(Put),
+}
+
+/// `NAME@OFFSET=&BUFFER`: a value at byte `offset` of a structure or a buffer.
+#[derive(Debug, Clone)]
+pub struct Put {
+    pub into: String,
+    pub offset: u64,
+    pub value: Value,
+}
+
+const SHAPE: &str = "it is NAME=TYPE[LEN]:INIT for a buffer, NAME=TYPE:VALUE for a scalar, NAME=bytes[LEN]:INIT for a structure, \
+                     NAME=&BUFFER or NAME=fn:FUNCTION for an address";
+
+impl Argument {
+    /// Reads what `--arg` takes; errors say which part is wrong.
+    pub fn parse(text: &str) -> Result<Argument, String> {
+        let place = text.split_once('=').and_then(|(place, value)| Some((place.split_once('@')?, value)));
+        let Some(((into, offset), value)) = place else { return Spec::parse(text).map(Argument::Spec) };
+        let offset =
+            offset.parse().map_err(|_| format!("`{offset}` is no offset in bytes: NAME@16=&BUFFER is how it reads"))?;
+        let value = match address(value)? {
+            Some(value) => value,
+            None => {
+                let wrong = "what goes there is &BUFFER, fn:FUNCTION or TYPE:VALUE";
+                let (ty, value) = value.split_once(':').ok_or(wrong)?;
+                Value::Number(Type::parse(ty)?.bytes_of(value)?)
+            }
+        };
+        Ok(Argument::Put(Put { into: name(into)?, offset, value }))
+    }
 }
 
 impl Spec {
     /// Reads a SPEC; errors say which part is wrong.
     pub fn parse(text: &str) -> Result<Spec, String> {
-        let shape = "it is NAME=TYPE[LEN]:INIT for a buffer or NAME=TYPE:VALUE for a scalar";
         let no_spec = || match text.ends_with(".ptx") {
-            true => format!("{shape}; the PTX file stands before `--arg`"),
-            false => shape.to_owned(),
+            true => format!("{SHAPE}; the PTX file stands before `--arg`"),
+            false => SHAPE.to_owned(),
         };
-        let (name, rest) = text.split_once('=').ok_or_else(no_spec)?;
-        let (ty, value) = rest.split_once(':').ok_or(shape)?;
-        if name.is_empty() {
-            return Err(format!("a name is missing: {shape}"));
+        let (called, rest) = text.split_once('=').ok_or_else(no_spec)?;
+        let called = name(called)?;
+        if let Some(value) = address(rest)? {
+            let ty = Type::Int { bits: 64, signed: false };
+            return Ok(Spec { name: called, ty, kind: Kind::Scalar(value) });
         }
-        if name.contains(':') {
-            return Err(format!("`{name}` has a colon, which `--print NAME:COUNT` could not tell from its own"));
-        }
+        let (ty, value) = rest.split_once(':').ok_or(SHAPE)?;
         let (ty, len) = match ty.split_once('[') {
             None => (ty, None),
             Some((ty, len)) => (ty, Some(len.strip_suffix(']').ok_or("`]` is missing after the length")?)),
         };
-        let ty = Type::parse(ty)?;
-        let kind = match len {
-            None => Kind::Scalar(ty.bytes_of(value)?),
-            Some(len) => Kind::Buffer { len: length(len)?, init: init(ty, value)? },
+        let (ty, kind) = match (ty, len) {
+            ("bytes", None) => return Err("a length is missing: a structure of 16 bytes is bytes[16]".to_owned()),
+            ("bytes", Some(len)) => {
+                let ty = Type::Int { bits: 8, signed: false };
+                (ty, Kind::Bytes { len: length(len)?, init: init(ty, value)? })
+            }
+            (ty, None) => {
+                let ty = Type::parse(ty)?;
+                (ty, Kind::Scalar(Value::Number(ty.bytes_of(value)?)))
+            }
+            (ty, Some(len)) => {
+                let ty = Type::parse(ty)?;
+                (ty, Kind::Buffer { len: length(len)?, init: init(ty, value)? })
+            }
         };
-        Ok(Spec { name: name.into(), ty, kind })
+        Ok(Spec { name: called, ty, kind })
     }
+}
+
+/// A name that other options can refer to.
+fn name(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Err(format!("a name is missing: {SHAPE}"));
+    }
+    match text.chars().find(|c| matches!(c, ':' | '@' | '&')) {
+        Some(':') => Err(format!("`{text}` has a colon, which `--print NAME:COUNT` could not tell from its own")),
+        Some(sign) => Err(format!("`{text}` has a `{sign}`, which no name may have")),
+        None => Ok(text.to_owned()),
+    }
+}
+
+/// `&NAME`, `&NAME+4`, `&NAME-4` or `fn:FUNCTION`; `None` for anything else.
+fn address(text: &str) -> Result<Option<Value>, String> {
+    if let Some(function) = text.strip_prefix("fn:") {
+        return Ok(Some(Value::Function(name(function)?)));
+    }
+    let Some(of) = text.strip_prefix('&') else { return Ok(None) };
+    let sign = of.find(['+', '-']).unwrap_or(of.len());
+    let (of, more) = of.split_at(sign);
+    let more = match more {
+        "" => 0,
+        more => more.parse().map_err(|_| format!("`{more}` is no number of bytes: &BUFFER+4 is how it reads"))?,
+    };
+    Ok(Some(Value::Address { of: name(of)?, more }))
 }
 
 /// `1000` or `2^20`.
@@ -92,8 +180,10 @@ fn init(ty: Type, text: &str) -> Result<Init, String> {
                 Rule::Rand(seed.parse().map_err(|_| format!("`{seed}` is no seed: a whole number is"))?)
             } else if let Some(path) = argument("file") {
                 return Ok(Init::File(path.into()));
+            } else if let Some(path) = argument("start") {
+                return Ok(Init::Start(path.into()));
             } else {
-                let known = "zero, zero(BYTES), iota, const(V), hash8, rand(SEED), file(PATH)";
+                let known = "zero, zero(BYTES), iota, const(V), hash8, rand(SEED), file(PATH), start(PATH)";
                 return Err(format!("`{text}` is no way to fill a buffer: it is one of {known}"));
             }
         }
@@ -119,12 +209,33 @@ pub fn contents(spec: &Spec, len: u64, init: &Init) -> Result<Vec<u8>> {
             let written = usize::try_from(*written).ok().filter(|written| *written <= bytes).with_context(what)?;
             Ok(vec![0; written])
         }
-        Init::File(path) => from_file(spec, len, bytes, path),
+        Init::File(path) => {
+            let (data, more) = from_file(spec, len, bytes, path)?;
+            let (held, ty) = (data.len(), spec.ty.name());
+            let advice = if held < bytes && !more { "; start(PATH) leaves the rest unwritten" } else { "" };
+            let more = if more { "at least " } else { "" };
+            let what = format!("{}: {}", spec.name, path.display());
+            ensure!(
+                held == bytes,
+                "{what}: holds {more}{held} bytes of data, {len} elements of {ty} need {bytes}{advice}"
+            );
+            Ok(data)
+        }
+        Init::Start(path) => {
+            let (data, more) = from_file(spec, len, bytes, path)?;
+            let (held, name, path) = (data.len(), &spec.name, path.display());
+            let more = if more { "at least " } else { "" };
+            ensure!(
+                held <= bytes,
+                "{name}: {path}: holds {more}{held} bytes of data, {name} has {bytes}: make it longer"
+            );
+            Ok(data)
+        }
     }
 }
 
-/// The `bytes` bytes of `len` elements that a file holds, bare or as NumPy writes them.
-fn from_file(spec: &Spec, len: u64, bytes: usize, path: &Path) -> Result<Vec<u8>> {
+/// The data that a file holds, bare or as NumPy writes it; of a file that has far more than `bytes` the beginning, and true.
+fn from_file(spec: &Spec, len: u64, bytes: usize, path: &Path) -> Result<(Vec<u8>, bool)> {
     let what = format!("{}: {}", spec.name, path.display());
     let unread = || format!("{what}: the file cannot be read (it is looked for from the current folder)");
     // Opening a pipe waits for whoever writes to it.
@@ -134,15 +245,13 @@ fn from_file(spec: &Spec, len: u64, bytes: usize, path: &Path) -> Result<Vec<u8>
     let mut held = Vec::new();
     let most = (bytes as u64).saturating_add(npy::HEADER_BYTES_MAX + 1);
     file.take(most).read_to_end(&mut held).with_context(unread)?;
-    let data = if npy::is_npy(&held) {
-        npy::data(&held, spec.ty, len).map_err(anyhow::Error::msg).with_context(|| what.clone())?
-    } else {
-        &held
-    };
-    let (ty, more) = (spec.ty.name(), if held.len() as u64 == most { "at least " } else { "" });
-    let held = data.len();
-    ensure!(held == bytes, "{what}: holds {more}{held} bytes of data, {len} elements of {ty} need {bytes}");
-    Ok(data.to_vec())
+    let is_more = held.len() as u64 == most;
+    if !npy::is_npy(&held) {
+        return Ok((held, is_more));
+    }
+    let at_most = matches!(spec.kind, Kind::Buffer { init: Init::Start(_), .. });
+    let data = npy::data(&held, spec.ty, len, at_most).map_err(anyhow::Error::msg).with_context(|| what.clone())?;
+    Ok((data.to_vec(), is_more))
 }
 
 #[cfg(test)]
@@ -152,7 +261,7 @@ mod tests {
     fn buffer(text: &str) -> (u64, Init) {
         match Spec::parse(text).unwrap().kind {
             Kind::Buffer { len, init } => (len, init),
-            Kind::Scalar(_) => panic!("{text} is a scalar"),
+            _ => panic!("{text} is no buffer"),
         }
     }
 
@@ -168,7 +277,23 @@ mod tests {
         let (_, init) = buffer("in=i8[3]:file(a b:c.npy)");
         assert!(matches!(init, Init::File(path) if path.as_os_str() == "a b:c.npy"));
         let spec = Spec::parse("n=u32:4").unwrap();
-        assert!(matches!(spec.kind, Kind::Scalar(bytes) if bytes == [4, 0, 0, 0]));
+        assert!(matches!(spec.kind, Kind::Scalar(Value::Number(bytes)) if bytes == [4, 0, 0, 0]));
+        let (_, init) = buffer("in=u8[9]:start(x)");
+        assert!(matches!(init, Init::Start(path) if path.as_os_str() == "x"));
+        let spec = Spec::parse("s=bytes[24]:zero").unwrap();
+        assert!(matches!(spec.kind, Kind::Bytes { len: 24, init: Init::Rule(Rule::Zero) }));
+    }
+
+    #[test]
+    fn addresses_are_read() {
+        for (text, of, more) in [("p=&data", "data", 0), ("p=&data+4", "data", 4), ("p=&data-12", "data", -12)] {
+            let Kind::Scalar(value) = Spec::parse(text).unwrap().kind else { panic!("{text}") };
+            assert_eq!(value, Value::Address { of: of.into(), more }, "{text}");
+        }
+        let Ok(Argument::Put(put)) = Argument::parse("s@8=fn:_Z5twicef") else { panic!("a function goes into s") };
+        assert_eq!((put.into.as_str(), put.offset, put.value), ("s", 8, Value::Function("_Z5twicef".into())));
+        let Ok(Argument::Put(put)) = Argument::parse("s@0=i16:-2") else { panic!("a number goes into s") };
+        assert_eq!((put.offset, put.value), (0, Value::Number(vec![0xFE, 0xFF])));
     }
 
     #[test]
@@ -188,8 +313,18 @@ mod tests {
             ("in=i32[4]:rand(x)", "is no seed"),
             ("in=i32[4]:zero(x)", "is no number of bytes"),
             ("n=u32:-1", "does not fit"),
+            ("s=bytes:zero", "bytes[16]"),
+            ("s@=&data", "`` is no offset in bytes"),
+            ("s@x=&data", "`x` is no offset in bytes"),
+            ("s@-8=&data", "`-8` is no offset in bytes"),
+            ("s@8=data", "&BUFFER, fn:FUNCTION or TYPE:VALUE"),
+            ("s@8=i32[2]:zero", "no type `i32[2]`"),
+            ("s@8=&data+x", "`+x` is no number of bytes"),
+            ("p=&", "a name is missing"),
+            ("p=fn:", "a name is missing"),
+            ("a&b=i32:1", "has a `&`"),
         ] {
-            let error = Spec::parse(text).unwrap_err();
+            let error = Argument::parse(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
     }

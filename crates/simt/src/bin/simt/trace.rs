@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use simt::trace::{Options, Trace};
 
 use crate::command_line::Request;
-use crate::spec::{Init, Kind};
+use crate::spec::{Argument, Init, Kind};
 
 /// Steps of a block when nothing else is asked for.
 pub const STEPS: u64 = 20_000;
@@ -83,12 +83,17 @@ pub struct TraceFile {
 /// Opens the file of the trace, which must be none of the files that are read.
 pub fn create(request: &Request, path: &Path) -> Result<TraceFile> {
     let name = path.display().to_string();
-    let data = request.args.iter().filter_map(|spec| match &spec.kind {
-        Kind::Buffer { init: Init::File(path), .. } => Some(path.as_path()),
+    let specs = request.args.iter().filter_map(|argument| match argument {
+        Argument::Spec(spec) => Some(spec),
+        Argument::Put(_) => None,
+    });
+    let data = specs.chain(&request.buffer).chain(&request.set).filter_map(|spec| match &spec.kind {
+        Kind::Buffer { init: Init::File(path) | Init::Start(path), .. }
+        | Kind::Bytes { init: Init::File(path), .. } => Some(path.as_path()),
         _ => None,
     });
     let written = std::fs::canonicalize(path).ok();
-    for read in std::iter::once(request.file.as_path()).chain(data) {
+    for read in request.files.iter().map(PathBuf::as_path).chain(data) {
         let same = written.is_some() && std::fs::canonicalize(read).ok() == written;
         ensure!(!same, "--trace {name}: that is the file {} itself, which would be lost", read.display());
     }

@@ -66,6 +66,14 @@ impl Type {
         })
     }
 
+    /// What NumPy calls it in `astype`; bf16 has no name there.
+    pub fn numpy_dtype(self) -> String {
+        match self {
+            Type::Int { bits, signed } => format!("{}int{bits}", if signed { "" } else { "u" }),
+            float => format!("float{}", 8 * float.bytes()),
+        }
+    }
+
     /// A value as written by a person, in little-endian bytes.
     pub fn bytes_of(self, text: &str) -> Result<Vec<u8>, String> {
         match self {
@@ -172,7 +180,21 @@ impl Type {
         }
     }
 
-    fn float(self, bytes: &[u8]) -> f64 {
+    /// Half the distance between 1 and the next larger number: the largest error of rounding, relative to the result. `None` for
+    /// integers, which are exact.
+    pub fn roundoff(self) -> Option<f64> {
+        let precision = match self {
+            Type::Int { .. } => return None,
+            Type::Bf16 => 8,
+            Type::F16 => 11,
+            Type::F32 => 24,
+            Type::F64 => 53,
+        };
+        Some(0.5_f64.powi(precision))
+    }
+
+    /// The value of a float.
+    pub fn float(self, bytes: &[u8]) -> f64 {
         match (self, bytes) {
             (Type::F16, &[a, b]) => f16::from_le_bytes([a, b]).to_f64(),
             (Type::Bf16, &[a, b]) => bf16::from_le_bytes([a, b]).to_f64(),

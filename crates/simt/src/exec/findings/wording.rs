@@ -269,14 +269,15 @@ pub(super) fn site(kernel: &Kernel, at: &At, action: &'static str) -> Site {
     let debug = &code.debug[pc];
     // What the compiler made without a line belongs to the line before it, as far as a reader can tell.
     let start = code.function_at(at.pc).start as usize;
+    let (file, ptx_line) = kernel.texts.locate(debug.ptx_line);
     let lined = code.debug[start..=pc].iter().rev().find(|debug| debug.loc.is_some()).unwrap_or(debug);
     Site {
-        ptx_line: debug.ptx_line,
+        ptx_line,
         opcode: debug.opcode.clone(),
         block: at.block,
         warp: at.warp,
         lanes: at.lanes,
         action,
-        ..lined.site(&kernel.sources, &kernel.file, debug.ptx_line)
+        ..lined.site(&kernel.sources, file, ptx_line)
     }
 }

@@ -1,0 +1,293 @@
+//! Arguments of the command line to arguments of the kernel: what each parameter gets, what lies in memory, and which addresses
+//! go where.
+
+use std::collections::HashSet;
+
+use anyhow::{Context, Result, bail, ensure};
+use simt::{Kernel, Memory, Program};
+
+use crate::command_line::Request;
+use crate::spec::{Argument, Init, Kind, Put, Spec, Value, contents};
+use crate::values::Type;
+
+/// What a launch is given, checked against the kernel.
+pub struct Arguments<'r> {
+    program: &'r Program,
+    /// One for each parameter of the kernel.
+    parameters: Vec<&'r Spec>,
+    /// Buffers that no parameter takes.
+    loose: Vec<&'r Spec>,
+    /// Variables of the PTX that are set.
+    variables: Vec<&'r Spec>,
+    puts: Vec<&'r Put>,
+}
+
+/// A buffer, or a variable of the PTX that was set, where a launch finds it.
+pub struct Placed {
+    pub name: String,
+    pub ty: Type,
+    pub len: u64,
+    pub address: u64,
+}
+
+/// The arguments as the kernel gets them, and what lies in memory.
+pub struct Bound {
+    pub args: Vec<Vec<u8>>,
+    pub placed: Vec<Placed>,
+}
+
+/// The functions whose addresses the command line passes.
+pub fn functions(request: &Request) -> Vec<&str> {
+    let specs = request.args.iter().filter_map(|argument| match argument {
+        Argument::Spec(spec) => value(spec),
+        Argument::Put(put) => Some(&put.value),
+    });
+    let variables = request.set.iter().filter_map(value);
+    let names = specs.chain(variables).filter_map(|value| match value {
+        Value::Function(name) => Some(name.as_str()),
+        _ => None,
+    });
+    names.collect()
+}
+
+fn value(spec: &Spec) -> Option<&Value> {
+    match &spec.kind {
+        Kind::Scalar(value) => Some(value),
+        _ => None,
+    }
+}
+
+impl<'r> Arguments<'r> {
+    /// Checks that every parameter gets what fits it, and that what is named is there.
+    pub fn new(request: &'r Request, program: &'r Program, kernel: &Kernel) -> Result<Arguments<'r>> {
+        let (mut given, mut puts) = (Vec::new(), Vec::new());
+        for argument in &request.args {
+            match argument {
+                Argument::Spec(spec) => given.push(spec),
+                Argument::Put(put) => puts.push(put),
+            }
+        }
+        let pointed_to: HashSet<&str> = given
+            .iter()
+            .filter_map(|spec| value(spec))
+            .chain(puts.iter().map(|put| &put.value))
+            .filter_map(|value| match value {
+                Value::Address { of, .. } => Some(of.as_str()),
+                _ => None,
+            })
+            .collect();
+        let mut loose: Vec<&Spec> = request.buffer.iter().collect();
+        // A buffer whose address is put somewhere needs no parameter of its own; it has one if there are enough.
+        let is_loose =
+            |spec: &&Spec| matches!(spec.kind, Kind::Buffer { .. }) && pointed_to.contains(spec.name.as_str());
+        let more = given.iter().filter(|spec| is_loose(spec)).count();
+        if more > 0 && given.len() - more == kernel.parameters().len() {
+            loose.extend(given.extract_if(.., |spec| is_loose(&&**spec)));
+        }
+        let arguments = Arguments { program, parameters: given, loose, variables: request.set.iter().collect(), puts };
+        arguments.check_parameters(kernel)?;
+        arguments.check_names()?;
+        arguments.puts.iter().try_for_each(|put| arguments.check_put(put))?;
+        Ok(arguments)
+    }
+
+    /// What lies in memory, in the order in which it is placed; and the names of everything that is given.
+    pub fn names(&self) -> (Vec<&'r Spec>, Vec<&'r str>) {
+        let is_buffer = |spec: &&&Spec| matches!(spec.kind, Kind::Buffer { .. });
+        let buffers = self.parameters.iter().chain(&self.loose).filter(is_buffer).chain(&self.variables);
+        (buffers.copied().collect(), self.named().map(|spec| spec.name.as_str()).collect())
+    }
+
+    fn named(&self) -> impl Iterator<Item = &'r Spec> {
+        self.parameters.iter().chain(&self.loose).chain(&self.variables).copied()
+    }
+
+    /// One argument of the right size for each parameter.
+    fn check_parameters(&self, kernel: &Kernel) -> Result<()> {
+        let parameters = kernel.parameters();
+        if parameters.len() != self.parameters.len() {
+            let wanted: Vec<String> = parameters.iter().map(|p| format!("{}: {}", p.name, p.ty)).collect();
+            let (given, name) = (self.parameters.len(), kernel.name());
+            let advice = match self.puts.is_empty() {
+                true => "",
+                false => "; a buffer that is only pointed to may come with --buffer in place of --arg",
+            };
+            bail!(
+                "{name} takes {} arguments, {given} given: it is {name}({}){advice}",
+                parameters.len(),
+                wanted.join(", ")
+            );
+        }
+        for (place, (parameter, spec)) in parameters.iter().zip(&self.parameters).enumerate() {
+            let (bytes, what) = match &spec.kind {
+                Kind::Buffer { .. } => (8, "a buffer, whose address has 8 bytes".to_owned()),
+                Kind::Bytes { len, .. } => (*len, format!("a structure of {len} bytes")),
+                Kind::Scalar(Value::Number(value)) => {
+                    (value.len() as u64, format!("{} of {} bytes", spec.ty.name(), value.len()))
+                }
+                Kind::Scalar(_) => (8, "an address of 8 bytes".to_owned()),
+            };
+            ensure!(
+                bytes == u64::from(parameter.bytes),
+                "argument {} is {what}, but parameter {} of {}, {}, is {} of {} bytes{}",
+                spec.name,
+                place + 1,
+                kernel.name(),
+                parameter.name,
+                parameter.ty,
+                parameter.bytes,
+                if parameter.ty.starts_with("b8[") { ": a structure, as bytes[LEN]:INIT" } else { "" },
+            );
+        }
+        Ok(())
+    }
+
+    fn check_names(&self) -> Result<()> {
+        let mut seen = HashSet::new();
+        for spec in self.named() {
+            ensure!(seen.insert(&spec.name), "two arguments are named {}", spec.name);
+        }
+        for spec in &self.loose {
+            ensure!(
+                matches!(spec.kind, Kind::Buffer { .. }),
+                "--buffer {}: it is no buffer, NAME=TYPE[LEN]:INIT is one",
+                spec.name
+            );
+        }
+        for spec in &self.parameters {
+            let unwritten = matches!(spec.kind, Kind::Bytes { init: Init::Begin(_) | Init::Start(_), .. });
+            ensure!(
+                !unwritten,
+                "{}: every byte of a structure has a value: zero(BYTES) and start(PATH) fill buffers only",
+                spec.name
+            );
+        }
+        for spec in &self.variables {
+            let variables = self.program.variables();
+            let Some(&(_, bytes)) = variables.iter().find(|(name, _)| *name == spec.name) else {
+                let names: Vec<&str> = variables.iter().map(|(name, _)| *name).collect();
+                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                bail!("--set {}: the PTX has no variable of that name, it has {names}", spec.name);
+            };
+            let given = size(spec);
+            ensure!(
+                given <= bytes,
+                "--set {}: {given} bytes are given, the variable has {bytes}: give fewer elements",
+                spec.name
+            );
+        }
+        Ok(())
+    }
+
+    fn check_put(&self, put: &Put) -> Result<()> {
+        let Put { into, offset, value } = put;
+        let Some(spec) = self.named().find(|spec| spec.name == *into) else {
+            bail!("{into}@{offset}: no argument is named {into}: give it with --arg {into}=bytes[LEN]:INIT");
+        };
+        ensure!(
+            !matches!(spec.kind, Kind::Scalar(_)),
+            "{into}@{offset}: {into} is a scalar; a value goes into a structure or a buffer"
+        );
+        let (bytes, size) = (if let Value::Number(bytes) = value { bytes.len() as u64 } else { 8 }, size(spec));
+        ensure!(
+            offset.checked_add(bytes).is_some_and(|end| end <= size),
+            "{into}@{offset}: {bytes} bytes from there on end past the {size} bytes of {into}"
+        );
+        Ok(())
+    }
+
+    /// Lays out memory and fills it.
+    pub fn place(&self, memory: &mut Memory) -> Result<Bound> {
+        let mut placed = Vec::new();
+        for spec in self.parameters.iter().chain(&self.loose) {
+            let Kind::Buffer { len, init } = &spec.kind else { continue };
+            let bytes = contents(spec, *len, init)?;
+            // `contents` has made sure that this is no more than there can be.
+            let size = len * spec.ty.bytes() as u64;
+            let address = memory.alloc(&spec.name, size, spec.ty.bytes() as u32)?;
+            memory.write(address, &bytes)?;
+            placed.push(Placed { name: spec.name.clone(), ty: spec.ty, len: *len, address });
+        }
+        for spec in &self.variables {
+            let address = self.program.variable_address(memory, &spec.name)?;
+            let bytes = self.bytes(spec, memory, &placed)?;
+            memory.write(address, &bytes)?;
+            placed.push(Placed { name: spec.name.clone(), ty: spec.ty, len: elements(spec), address });
+        }
+        let mut args = Vec::new();
+        for spec in &self.parameters {
+            args.push(self.bytes(spec, memory, &placed)?);
+        }
+        for Put { into, offset, value } in &self.puts {
+            let bytes = self.resolve(value, memory, &placed)?;
+            let place = self.parameters.iter().position(|spec| spec.name == *into);
+            match place.filter(|&place| matches!(self.parameters[place].kind, Kind::Bytes { .. })) {
+                Some(place) => args[place][*offset as usize..][..bytes.len()].copy_from_slice(&bytes),
+                None => {
+                    let at = placed.iter().find(|placed| placed.name == *into).context("placed before")?;
+                    memory.write(at.address + offset, &bytes)?;
+                }
+            }
+        }
+        Ok(Bound { args, placed })
+    }
+
+    /// Of the floats that the launch is given: the largest magnitude, and how many the largest buffer has.
+    pub fn floats(&self) -> Result<(f64, u64)> {
+        let (mut largest, mut most) = (0.0_f64, 0);
+        let floats = self.named().filter(|spec| spec.ty.roundoff().is_some());
+        for spec in floats {
+            let bytes = match &spec.kind {
+                Kind::Buffer { len, init } => contents(spec, *len, init)?,
+                Kind::Scalar(Value::Number(bytes)) => bytes.clone(),
+                _ => continue,
+            };
+            let values = bytes.chunks_exact(spec.ty.bytes()).map(|bytes| spec.ty.float(bytes).abs());
+            largest = values.filter(|value| value.is_finite()).fold(largest, f64::max);
+            most = most.max(elements(spec));
+        }
+        Ok((largest, most))
+    }
+
+    /// An argument as the kernel gets it.
+    fn bytes(&self, spec: &Spec, memory: &mut Memory, placed: &[Placed]) -> Result<Vec<u8>> {
+        match &spec.kind {
+            Kind::Scalar(value) => self.resolve(value, memory, placed),
+            Kind::Bytes { len, init } => contents(spec, *len, init),
+            Kind::Buffer { len, init } => match placed.iter().find(|placed| placed.name == spec.name) {
+                Some(placed) => Ok(placed.address.to_le_bytes().to_vec()),
+                None => contents(spec, *len, init),
+            },
+        }
+    }
+
+    /// The bytes of a number or an address.
+    fn resolve(&self, value: &Value, memory: &mut Memory, placed: &[Placed]) -> Result<Vec<u8>> {
+        let address = match value {
+            Value::Number(bytes) => return Ok(bytes.clone()),
+            Value::Function(name) => self.program.function_address(name)?,
+            Value::Address { of, more } => match placed.iter().find(|placed| placed.name == *of) {
+                Some(placed) => placed.address.wrapping_add_signed(*more),
+                None => self
+                    .program
+                    .variable_address(memory, of)
+                    .with_context(|| format!("&{of}: no buffer has that name"))?
+                    .wrapping_add_signed(*more),
+            },
+        };
+        Ok(address.to_le_bytes().to_vec())
+    }
+}
+
+/// Elements of what a SPEC gives.
+pub fn elements(spec: &Spec) -> u64 {
+    match spec.kind {
+        Kind::Buffer { len, .. } | Kind::Bytes { len, .. } => len,
+        Kind::Scalar(_) => 1,
+    }
+}
+
+/// Bytes of it.
+fn size(spec: &Spec) -> u64 {
+    elements(spec).saturating_mul(spec.ty.bytes() as u64)
+}

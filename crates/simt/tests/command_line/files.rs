@@ -1,0 +1,248 @@
+//! Several PTX files, files that are none, and `simt check`.
+
+use super::*;
+
+/// Calls what another file defines, and has a helper and a variable of its own that the other file has too.
+const CALLER: &str = r#"
+.file 1 "caller.cu"
+.extern .func (.param .b32 result) shared_code(.param .b32 x);
+.extern .global .align 4 .u32 counter;
+.global .align 4 .u32 own = 100;
+.func (.param .b32 result) helper(.param .b32 x)
+{
+    .reg .b32 %x;
+    ld.param.b32 %x, [x];
+    add.u32 %x, %x, 1;
+    st.param.b32 [result], %x;
+    ret;
+}
+.weak .func (.param .b32 result) either()
+{
+    .reg .b32 %x;
+    mov.u32 %x, 1;
+    st.param.b32 [result], %x;
+    ret;
+}
+.visible .entry both(.param .u64 out)
+{
+    .reg .b32 %x, %y;
+    .reg .b64 %out;
+    .param .b32 given, taken;
+    ld.global.u32 %x, [own];
+    st.param.b32 [given], %x;
+    call (taken), helper, (given);
+    ld.param.b32 %x, [taken];
+    st.param.b32 [given], %x;
+    .loc 1 7 1
+    call (taken), shared_code, (given);
+    ld.param.b32 %x, [taken];
+    ld.global.u32 %y, [counter];
+    add.u32 %x, %x, %y;
+    call (taken), either;
+    ld.param.b32 %y, [taken];
+    add.u32 %x, %x, %y;
+    ld.param.u64 %out, [out];
+    st.global.u32 [%out], %x;
+    ret;
+}
+.visible .entry alone() { ret; }
+"#;
+
+const LIBRARY: &str = r#"
+.file 1 "library.cu"
+.visible .global .align 4 .u32 counter = 3000;
+.global .align 4 .u32 own = 20000;
+.func (.param .b32 result) helper(.param .b32 x)
+{
+    .reg .b32 %x, %own;
+    ld.param.b32 %x, [x];
+    ld.global.u32 %own, [own];
+    add.u32 %x, %x, %own;
+    st.param.b32 [result], %x;
+    ret;
+}
+.visible .func (.param .b32 result) either()
+{
+    .reg .b32 %x;
+    mov.u32 %x, 500000;
+    st.param.b32 [result], %x;
+    ret;
+}
+.visible .func (.param .b32 result) shared_code(.param .b32 x)
+{
+    .reg .b32 %x;
+    .param .b32 given, taken;
+    ld.param.b32 %x, [x];
+    st.param.b32 [given], %x;
+    call (taken), helper, (given);
+    ld.param.b32 %x, [taken];
+    st.param.b32 [result], %x;
+    ret;
+}
+.visible .entry wild(.param .u64 out)
+{
+    .reg .b64 %out;
+    ld.param.u64 %out, [out];
+    .loc 1 9 1
+    st.global.u64 [%out+64], %out;
+    ret;
+}
+.visible .entry bare(.param .u64 out)
+{
+    .reg .b64 %out;
+    ld.param.u64 %out, [out];
+    st.global.u64 [%out+64], %out;
+    ret;
+}
+"#;
+
+fn folder_of_files() -> TempDir {
+    let folder = folder();
+    std::fs::write(folder.path().join("caller.ptx"), format!("{HEAD}{CALLER}")).unwrap();
+    std::fs::write(folder.path().join("library.ptx"), format!("{HEAD}{LIBRARY}")).unwrap();
+    std::fs::write(folder.path().join("tensor.ptx"), format!("{HEAD}{TENSOR}")).unwrap();
+    folder
+}
+
+/// A kernel that does not run, for two reasons, and one that does.
+const TENSOR: &str = r"
+.visible .entry product()
+{
+    .reg .f32 %f<9>;
+    .reg .b32 %r<9>;
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f5,%f6,%f7,%f8};
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f5,%f6,%f7,%f8};
+    alloca.u32 %r1, 16;
+    ret;
+}
+.visible .entry alone() { ret; }
+";
+
+const LAUNCH: &str = "--grid 1 --block 1 --arg out=u32[1]:zero";
+
+#[test]
+fn files_are_linked() {
+    let folder = folder_of_files();
+    for files in ["caller.ptx library.ptx", "library.ptx caller.ptx"] {
+        let run = format!("run {files} --kernel both {LAUNCH} --print out");
+        // 100 + 1 of the caller's own, 20000 of the library's own, and the definition that is not weak.
+        assert_eq!(json(folder.path(), &run, 0)["outputs"]["out"][0], 523_101, "{files}");
+    }
+    let listed = text(&simt(folder.path(), "kernels caller.ptx library.ptx").stdout);
+    assert_eq!(listed, "both(out: u64)\nalone()\nwild(out: u64)\nbare(out: u64)\n");
+    let shown = text(&simt(folder.path(), &format!("run caller.ptx library.ptx --kernel both {LAUNCH}")).stdout);
+    assert!(shown.contains("kernel    both of caller.ptx, library.ptx\n"), "{shown}");
+}
+
+#[test]
+fn faults_name_the_file_that_they_are_in() {
+    let folder = folder_of_files();
+    let object = json(folder.path(), &format!("run caller.ptx library.ptx --kernel wild {LAUNCH}"), 1);
+    assert_eq!((&object["faults"][0]["file"], &object["faults"][0]["line"]), (&"library.cu".into(), &9.into()));
+    let alone = json(folder.path(), &format!("run library.ptx --kernel bare {LAUNCH}"), 1);
+    let linked = json(folder.path(), &format!("run caller.ptx library.ptx --kernel bare {LAUNCH}"), 1);
+    assert_eq!(linked["faults"][0]["file"], "library.ptx");
+    assert_eq!(linked["faults"], alone["faults"]);
+    let shown = text(&simt(folder.path(), &format!("run caller.ptx library.ptx --kernel bare {LAUNCH}")).stdout);
+    assert!(shown.contains("st.global.u64 [%out+64], %out;"), "{shown}");
+}
+
+#[test]
+fn what_nobody_defines_or_two_define_is_refused() {
+    let folder = folder_of_files();
+    let missing = [
+        "caller.ptx:35: shared_code is called, and no PTX file given has its body",
+        "name the PTX file that defines it",
+    ];
+    refused(folder.path(), &format!("run caller.ptx --kernel both {LAUNCH}"), &missing);
+    let twice =
+        ["`alone` is defined a second time, first in caller.ptx:46", "tensor.ptx:14", "leave one of the files out"];
+    refused(folder.path(), &format!("run caller.ptx tensor.ptx --kernel both {LAUNCH}"), &twice);
+    let narrow = format!("{}{CALLER}", HEAD.replace("64", "32"));
+    std::fs::write(folder.path().join("narrow.ptx"), narrow).unwrap();
+    refused(
+        folder.path(),
+        &format!("run library.ptx narrow.ptx --kernel both {LAUNCH}"),
+        &["narrow.ptx", ".address_size"],
+    );
+    let parts = ["library.ptx, caller.ptx: no kernel named all", "wild, bare, both, alone"];
+    refused(folder.path(), &format!("run library.ptx caller.ptx --kernel all {LAUNCH}"), &parts);
+    let runtime =
+        ".extern .func cudaLaunchDeviceV2();\n.visible .entry parent() {\n    call cudaLaunchDeviceV2;\n    ret;\n}\n";
+    std::fs::write(folder.path().join("parent.ptx"), format!("{HEAD}{runtime}")).unwrap();
+    refused(folder.path(), "run parent.ptx --kernel parent --grid 1 --block 1", &["device runtime, which has no PTX"]);
+}
+
+#[test]
+fn old_ptx_is_named_as_such() {
+    let folder = folder();
+    let old = "\n.entry k()\n{\n    .reg .b32 %r1;\n    alloca.u32 %r1, 16;\n}\n";
+    for (version, parts) in [("2.3", &["the file is PTX 2.3, and PTX 3.0 and later is covered"][..]), ("3.0", &[])] {
+        std::fs::write(folder.path().join("old.ptx"), format!(".version {version}\n.target sm_20{old}")).unwrap();
+        let message = text(&simt(folder.path(), "run old.ptx --kernel k --grid 1 --block 1").stderr);
+        assert!(message.contains("unsupported instruction alloca.u32"), "{message}");
+        assert_eq!(message.contains("is covered"), !parts.is_empty(), "{message}");
+        parts.iter().for_each(|part| assert!(message.contains(part), "{message}"));
+    }
+}
+
+#[test]
+fn source_code_is_no_ptx() {
+    let folder = folder_of_files();
+    std::fs::write(folder.path().join("hello.cu"), "extern \"C\" __global__ void hello() {}\n").unwrap();
+    std::fs::write(folder.path().join("hello.txt"), "extern \"C\" __global__ void hello() {}\n").unwrap();
+    for file in ["hello.cu", "hello.txt"] {
+        for verb in ["run --kernel hello --grid 1 --block 1", "kernels", "check"] {
+            let (verb, rest) = verb.split_once(' ').unwrap_or((verb, ""));
+            let parts = [file, "this is source code", "nvcc -ptx", "NVRTC", "cargo course setup"];
+            refused(folder.path(), &format!("{verb} {file} {rest}"), &parts);
+        }
+    }
+}
+
+#[test]
+fn check_says_of_every_kernel_whether_it_runs() {
+    let folder = folder_of_files();
+    let output = simt(folder.path(), "check caller.ptx library.ptx");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).ends_with("\n4 of 4 kernels run\n"), "{}", text(&output.stdout));
+
+    let output = simt(folder.path(), "check tensor.ptx");
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    for part in ["does not run  product of tensor.ptx\n", "runs          alone of tensor.ptx\n", "1 of 2 kernels run"] {
+        assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
+    }
+    let object: Value = serde_json::from_slice(&simt(folder.path(), "check tensor.ptx --json").stdout).unwrap();
+    let product = &object["kernels"][0];
+    assert_eq!((&product["kernel"], &product["runs"]), (&"product".into(), &false.into()));
+    let reasons: Vec<&str> = product["reasons"].as_array().unwrap().iter().map(|r| r.as_str().unwrap()).collect();
+    assert_eq!(reasons.len(), 2, "the same instruction twice is one reason: {reasons:?}");
+    assert!(reasons[0].starts_with("tensor.ptx:9: unsupported instruction mma.sync"), "{reasons:?}");
+    assert!(reasons[1].contains("alloca.u32"), "{reasons:?}");
+    assert_eq!(
+        object["kernels"][1],
+        serde_json::json!({"file": "tensor.ptx", "kernel": "alone", "runs": true, "reasons": []})
+    );
+}
+
+#[test]
+fn files_that_cannot_be_linked_are_checked_one_by_one() {
+    let folder = folder_of_files();
+    let output = simt(folder.path(), "check caller.ptx tensor.ptx");
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    for part in ["each is checked by itself: tensor.ptx:14: `alone`", "shared_code is called", "2 of 4 kernels run"] {
+        assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
+    }
+    std::fs::write(folder.path().join("cut.ptx"), format!("{HEAD}.visible .entry k() {{")).unwrap();
+    let output = simt(folder.path(), "check library.ptx cut.ptx");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).starts_with("error: cut.ptx:4:"), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("2 of 2 kernels run"), "{}", text(&output.stdout));
+    refused(folder.path(), "check cut.ptx", &["cut.ptx:4:"]);
+    refused(folder.path(), "check absent.ptx", &["absent.ptx", "os error 2"]);
+    std::fs::write(folder.path().join("bare.ptx"), HEAD).unwrap();
+    refused(folder.path(), "check bare.ptx", &["bare.ptx: no kernel"]);
+    refused(folder.path(), "check", &["<FILE>"]);
+}
