@@ -60,8 +60,8 @@ pub fn check(root: &Path) -> Result<Findings> {
     for kernel in kernels(root)? {
         for (target, kernel) in kernel.for_targets()? {
             findings.examined += 1;
-            let compared = compile(&nvrtc, &kernel, &target)
-                .and_then(|ptx| ensure(root, &kernel.ptx, &ptx, Mode::Check, COMMAND));
+            let compared =
+                compile(&nvrtc, &kernel, &target).and_then(|ptx| ensure(root, &kernel.ptx, &ptx, Mode::Check, COMMAND));
             findings.problems.extend(compared.err().map(|error| format!("{error:#}")));
         }
     }

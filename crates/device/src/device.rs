@@ -39,13 +39,18 @@ pub struct SimOptions {
     pub threads: usize,
     /// What to record of each launch.
     pub trace: Option<simt::trace::Options>,
+    /// Most warp-instructions of a block, after which a launch is taken for one without an end; `None` for the simulator's
+    /// own limit.
+    pub steps_per_block_max: Option<u64>,
+    /// Whether what kernels print goes into the report alone, and not to standard output as well.
+    pub is_quiet: bool,
 }
 
 impl Default for SimOptions {
     /// What the simulator itself does by default.
     fn default() -> Self {
         let Options { schedule, checks, threads, trace, .. } = Options::default();
-        SimOptions { schedule, checks, threads, trace }
+        SimOptions { schedule, checks, threads, trace, steps_per_block_max: None, is_quiet: false }
     }
 }
 

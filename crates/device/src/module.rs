@@ -83,6 +83,17 @@ impl Module {
         Ok(self.program.parameters(kernel)?)
     }
 
+    /// Makes a kernel ready on the simulator, so that what it cannot run is said now and not at the first launch.
+    ///
+    /// # Errors
+    /// [`Error::Load`] when there is no such kernel, or it cannot be simulated.
+    pub fn prepare(&self, kernel: &str) -> Result<(), Error> {
+        match &self.code {
+            Code::Gpu(_) => self.parameters(kernel).map(drop),
+            Code::Sim(module) => module.kernel(&self.program, kernel).map(drop),
+        }
+    }
+
     /// SHA-256 of the PTX text, for records: of the committed file when it belongs to the `.cu`, whatever the device
     /// runs; else of what was compiled in its stead.
     pub fn ptx_sha256(&self) -> &str {

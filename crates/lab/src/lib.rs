@@ -31,6 +31,7 @@ mod program;
 pub mod progress;
 pub mod record;
 pub mod reference;
+pub mod runner;
 mod seeds;
 pub mod session;
 pub mod show;

@@ -4,19 +4,18 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use device::{
-    Arg, Buffer, Call, Choice, Counters, Device, Fault, Geometry, KernelSource, LineCounters, Module, Report,
-    SimOptions,
-};
+use device::{Buffer, Call, Choice, Counters, Device, Fault, KernelSource, LineCounters, Module, Report, SimOptions};
 
 use crate::clock::{Flush, Measured};
 use crate::element::{Array, Element, Type, Value};
 use crate::error::{Error, Result};
-use crate::plan::{Ask, MULTIPROCESSORS, Pass, Plan, Slot, Wish};
+use crate::plan::{Ask, MULTIPROCESSORS, Plan, Wish};
 use crate::progress::Progress;
 use crate::reference::Reference;
 use crate::verify::{Verdict, verify};
-use crate::{Chapter, Variant, memory};
+use crate::{Chapter, Variant, memory, runner};
+
+pub use crate::runner::Arrays;
 
 /// The source tree that this program was built from: where kernels are when the current directory has none.
 pub fn built_root() -> PathBuf {
@@ -178,6 +177,11 @@ impl<'c> Session<'c> {
         self.modules[0].origin().to_string()
     }
 
+    /// The same of every file of kernels that is loaded, by its slug.
+    pub fn origins(&self) -> impl Iterator<Item = (&str, String)> {
+        self.modules.iter().map(|module| (module.slug(), module.origin().to_string()))
+    }
+
     fn module(&self, variant: &Variant) -> Result<&Module> {
         let slug = variant.kernels.unwrap_or(self.modules[0].slug());
         let own = self.modules.iter().find(|module| module.slug() == slug);
@@ -250,7 +254,7 @@ impl<'c> Session<'c> {
         let plan = self.plan(job.variant, T::TYPE, n, job.wish)?;
         let (result, reports) = self.launch_all(job, &plan, values)?;
         let mut report = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
-        reports.into_iter().for_each(|launch| merge(&mut report, launch));
+        reports.into_iter().for_each(|launch| runner::merge(&mut report, launch));
         let verdict = verify(result, job.reference, plan.rounding(), T::TYPE);
         Ok(Run {
             variant: job.variant,
@@ -275,7 +279,7 @@ impl<'c> Session<'c> {
         if plan.passes.is_empty() {
             return Ok((identity, Vec::new()));
         }
-        let input = self.upload_shifted(values, job.offset)?;
+        let input = runner::upload(&self.device, values, job.offset)?;
         let arrays = self.arrays::<T>(plan)?;
         let mut reports = Vec::new();
         for (i, call) in self.calls(job.variant, plan, (&input, job.offset), &arrays)?.iter().enumerate() {
@@ -290,29 +294,15 @@ impl<'c> Session<'c> {
     /// # Errors
     /// A driver that does not give it.
     pub fn result<T: Element>(&self, arrays: &Arrays<T>) -> Result<Option<Value>> {
-        let Some(last) = arrays.sums.last() else { return Ok(None) };
-        Ok(self.device.download(last)?.first().map(|&value| value.value()))
+        arrays.result(&self.device)
     }
 
-    pub(crate) fn upload_shifted<T: Element>(&self, values: &[T], offset: usize) -> Result<Buffer<T>> {
-        if offset == 0 {
-            return Ok(self.device.upload("in", values)?);
-        }
-        // What lies before the input is data, so that a kernel that reads it gets a wrong sum and not a lucky zero.
-        let before = values.iter().copied().cycle().take(offset);
-        let shifted: Vec<T> = before.chain(values.iter().copied()).collect();
-        Ok(self.device.upload("in", &shifted)?)
-    }
-
-    /// The arrays that a plan writes: each sum is written once, so that a read of what was never written shows.
+    /// The arrays that a plan writes.
     ///
     /// # Errors
     /// Memory that does not suffice.
     pub fn arrays<T: Element>(&self, plan: &Plan) -> Result<Arrays<T>> {
-        let sums = plan.sums.iter().enumerate();
-        let sums = sums.map(|(i, &len)| Ok(self.device.alloc(&format!("sums{}", i + 1), len as usize)?));
-        let state = self.device.upload("state", &vec![0u64; plan.state_words as usize])?;
-        Ok(Arrays { sums: sums.collect::<Result<_>>()?, state })
+        Arrays::new(&self.device, plan, None)
     }
 
     /// The launches of a plan over the elements of `input` from `offset` on.
@@ -323,39 +313,10 @@ impl<'c> Session<'c> {
         &'a self,
         variant: &Variant,
         plan: &'a Plan,
-        (input, offset): (&'a Buffer<T>, usize),
+        input: (&'a Buffer<T>, usize),
         arrays: &'a Arrays<T>,
     ) -> Result<Vec<Call<'a>>> {
-        let module = self.module(variant)?;
-        let argument = |slot: &Slot, pass: &Pass| match *slot {
-            Slot::Input => Arg::Address(input, (offset * T::BYTES) as u64),
-            Slot::Sums(i) => Arg::Address(&arrays.sums[i], 0),
-            Slot::State => Arg::Address(&arrays.state, 0),
-            Slot::Elements => Arg::U32(pass.elements as u32),
-            Slot::Elements64 => Arg::U64(pass.elements),
-            Slot::Number(number) => Arg::U32(number),
-        };
-        let call = |pass: &'a Pass| Call {
-            module,
-            kernel: &pass.kernel,
-            geometry: pass.geometry(),
-            args: pass.args.iter().map(|slot| argument(slot, pass)).collect(),
-        };
-        Ok(plan.passes.iter().map(call).collect())
-    }
-}
-
-/// What a plan's launches write besides their input.
-pub struct Arrays<T: Element> {
-    sums: Vec<Buffer<T>>,
-    state: Buffer<u64>,
-}
-
-impl<T: Element> Arrays<T> {
-    /// Where the result is, as an argument of the kernel that reads it.
-    pub fn result_address(&self) -> Arg<'_> {
-        // A plan of no launches has no result, and nobody launches what reads it.
-        self.sums.last().map_or(Arg::Address(&self.state, 0), |sums| Arg::Address(sums, 0))
+        Ok(runner::calls(self.module(variant)?, plan, input, arrays))
     }
 }
 
@@ -367,42 +328,4 @@ fn unsupported(device: &Device, variant: &Variant) -> Option<String> {
         let (name, needs, has) = (variant.name, written(needs), written(has));
         format!("{name} needs compute capability {needs}, and this GPU has {has}; --device sim runs it")
     })
-}
-
-impl Pass {
-    fn geometry(&self) -> Geometry {
-        Geometry {
-            cooperative: self.cooperative,
-            cluster: self.cluster,
-            overlaps: self.overlaps,
-            ..Geometry::linear(self.grid, self.block)
-        }
-    }
-}
-
-/// Adds what one launch reported to what the launches before it did.
-fn merge(total: &mut Report, launch: Report) {
-    if let (Some(total), Some(launch)) = (&mut total.counters, &launch.counters) {
-        *total += *launch;
-    }
-    total.trace = total.trace.take().or(launch.trace);
-    for line in launch.lines {
-        match total.lines.iter_mut().find(|known| (&known.file, known.line) == (&line.file, line.line)) {
-            Some(known) => known.counters += line.counters,
-            None => total.lines.push(line),
-        }
-    }
-    total.lines.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-    for fault in launch.faults {
-        match total.faults.iter_mut().find(|known| same_finding(known, &fault)) {
-            Some(known) => known.count += fault.count,
-            None => total.faults.push(fault),
-        }
-    }
-}
-
-/// Whether two faults are the same mistake: the same code at the same instructions.
-fn same_finding(a: &Fault, b: &Fault) -> bool {
-    let place = |site: &device::Site| (site.file.clone(), site.ptx_line);
-    a.code == b.code && place(&a.site) == place(&b.site) && a.other.as_ref().map(place) == b.other.as_ref().map(place)
 }

@@ -40,8 +40,12 @@ pub fn bench(chapter: &Chapter) {
 }
 
 fn measure(criterion: &mut Criterion, chapter: &Chapter) -> Result<()> {
-    let options =
-        SimOptions { schedule: Schedule::Independent { seed: None }, checks: Checks::NONE, threads: 1, trace: None };
+    let options = SimOptions {
+        schedule: Schedule::Independent { seed: None },
+        checks: Checks::NONE,
+        threads: 1,
+        ..SimOptions::default()
+    };
     let session = Session::open(chapter, Choice::Auto, options)?;
     let description = session.device().description();
     println!("{} ({}): {}", description.name, description.arch, description.why);

@@ -1,41 +1,39 @@
-//! The one table of instructions: parser checks, lowering, counters and documentation read it.
+//! The one table of instructions: parser checks, lowering and documentation read it. A row for each mnemonic of PTX, and for
+//! those that the simulator runs the shapes that they come in.
 //!
 //! Sections are those of NVIDIA's "Parallel Thread Execution ISA" manual, version 9.1; other versions number some of
 //! them differently.
 
 mod arithmetic;
-mod forms;
 mod modifiers;
+mod others;
 mod rows;
 mod shape;
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 pub use arithmetic::ARITHMETIC;
-pub use forms::{FORMS, Form};
 pub use modifiers::MODIFIERS;
+pub use others::OTHERS;
 pub use rows::SPECS;
 pub use shape::{Operands, Shape, arithmetic};
 
-/// What an instruction counts as.
+/// Where a reference has an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
-    /// Integer, logic, float arithmetic, moves, conversions, comparisons.
-    Alu,
-    /// `bra`, `brx`, `call`, `ret`, `exit`.
-    Control,
-    /// Loads, stores, prefetches: the space is in the modifiers.
+pub enum Part {
+    /// Integer, logic, float arithmetic, conversions, comparisons.
+    Arithmetic,
+    /// Loads, stores, copies, addresses.
     Memory,
-    /// `atom`, `red`.
-    Atomic,
-    /// `bar`, `barrier`, `bar.warp.sync`.
-    Barrier,
-    /// `shfl`.
-    Shuffle,
-    /// `vote`, `match`, `redux`, `activemask`, `elect`.
-    WarpVote,
-    /// `membar`, `fence`.
-    Fence,
-    /// `nop`-like: `trap`, `brkpt`, `nanosleep`, `pmevent`, `griddepcontrol`, …
-    Other,
+    /// Atomics and fences.
+    Ordering,
+    /// What the lanes of a warp, the warps of a block, the blocks of a cluster do together.
+    Together,
+    /// Jumps, calls, the stack, the end.
+    Control,
+    /// Hints to the machine, and time.
+    Hints,
 }
 
 /// One line of the table.
@@ -47,8 +45,8 @@ pub struct Spec {
     pub operands_min: u8,
     /// Most operands.
     pub operands_max: u8,
-    /// What it counts as.
-    pub class: Class,
+    /// Where a reference has it.
+    pub part: Part,
     /// Section of the PTX manual: `9.7.1.1`; several where the manual splits an instruction by type.
     pub section: &'static str,
     /// What it does, half a line.
@@ -60,10 +58,28 @@ pub fn lookup(mnemonic: &str) -> Option<&'static Spec> {
     SPECS.binary_search_by(|spec| spec.mnemonic.cmp(mnemonic)).ok().map(|at| &SPECS[at])
 }
 
-/// Fewest and most operands of a whole opcode: those of its narrowest [`Form`], else those of its [`Spec`].
+/// The shapes of a mnemonic; none if nothing here runs it.
+pub fn shapes(mnemonic: &str) -> &'static [&'static Shape] {
+    static BY_MNEMONIC: OnceLock<HashMap<&str, Vec<&Shape>>> = OnceLock::new();
+    let by_mnemonic = BY_MNEMONIC.get_or_init(|| {
+        let mut all: HashMap<&str, Vec<&Shape>> = HashMap::new();
+        ARITHMETIC.iter().chain(OTHERS).for_each(|shape| all.entry(shape.mnemonic()).or_default().push(shape));
+        all
+    });
+    by_mnemonic.get(mnemonic).map_or(&[], Vec::as_slice)
+}
+
+/// Fewest and most operands of a whole opcode: of the shapes that cover it, or of its [`Spec`] if none does or it is
+/// arithmetic, of which newer targets have spellings that take more.
 pub fn operand_counts(spec: &Spec, opcode: &str) -> (u8, u8) {
-    let narrowest = FORMS.iter().filter(|form| form.covers(opcode)).max_by_key(|form| form.prefix.len());
-    narrowest.map_or((spec.operands_min, spec.operands_max), |form| (form.operands_min, form.operands_max))
+    let covering =
+        || shapes(spec.mnemonic).iter().filter(|shape| shape.group.is_empty() && shape.canonical(opcode).is_some());
+    let counts = || covering().map(|shape| shape.operand_count() as u8);
+    let any = (spec.operands_min, spec.operands_max);
+    match spec.operands_min == spec.operands_max {
+        true => any,
+        false => counts().min().zip(counts().max()).unwrap_or(any),
+    }
 }
 
 /// Whether `word`, without its dot, is a modifier that PTX knows: `global`, `s32`, `L1::no_allocate`.
@@ -91,16 +107,22 @@ mod tests {
     }
 
     #[test]
-    fn forms_narrow_a_row_and_name_known_modifiers() {
-        for form in FORMS {
-            let mut words = form.prefix.split('.');
-            let spec = words.next().and_then(lookup).unwrap_or_else(|| panic!("{}", form.prefix));
-            assert!(words.all(is_modifier), "{}", form.prefix);
+    fn shapes_narrow_a_row_and_have_known_words() {
+        for shape in OTHERS {
+            let spec = lookup(shape.mnemonic()).unwrap_or_else(|| panic!("{}", shape.pattern));
             assert!(
-                form.operands_min >= spec.operands_min && form.operands_max <= spec.operands_max,
+                shape.opcodes().iter().all(|opcode| opcode.split('.').skip(1).all(is_modifier)),
                 "{}",
-                form.prefix
+                shape.pattern
             );
+            let count = shape.operand_count() as u8;
+            assert!((spec.operands_min..=spec.operands_max).contains(&count), "{}: {count} operands", shape.pattern);
         }
+        let counts = |opcode: &str| operand_counts(lookup(opcode.split('.').next().unwrap()).unwrap(), opcode);
+        assert_eq!(counts("bar.sync"), (1, 2));
+        assert_eq!(counts("barrier.arrive.aligned"), (2, 2));
+        assert_eq!(counts("shfl.sync.up.b32"), (5, 5));
+        assert_eq!(counts("shfl.up.b32"), (4, 5));
+        assert_eq!(counts("atom.global.v2.f32.add"), (3, 3));
     }
 }

@@ -4,6 +4,7 @@
 mod access;
 mod copy;
 mod debug;
+mod op;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,9 +13,11 @@ use ptx::Loc;
 
 pub use access::{AtomOp, AtomicOp, MachineOp, MemOp, Order, Scope, Target, Width};
 pub use copy::{BulkCopy, BulkStore, CopyCode, MbarrierAct, MbarrierOp, Place};
+pub use op::{Combine, FloatMode, Op, Reduction, ReduxOp, ShuffleMode, StackAct, VoteMode};
+pub(crate) use op::{Counted, Operand, Role, operands, reads, writes};
 
 use crate::exact::Exact;
-use crate::ops::{Alu, Row};
+use crate::ops::Row;
 
 /// Index of a register row (or predicate). [`NONE`] where an operand is absent.
 pub type Reg = u16;
@@ -34,228 +37,8 @@ pub struct Guard {
     pub negated: bool,
 }
 
-/// `shfl.sync` modes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum ShuffleMode {
-    Up,
-    Down,
-    Bfly,
-    Idx,
-}
-
-/// `vote.sync` modes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum VoteMode {
-    All,
-    Any,
-    Uni,
-    Ballot,
-}
-
-/// `redux.sync` operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum ReduxOp {
-    Add,
-    MinU,
-    MinS,
-    MaxU,
-    MaxS,
-    MinF32(FloatMode),
-    MaxF32(FloatMode),
-    And,
-    Or,
-    Xor,
-}
-
-/// What `bar.red` makes of the predicates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Reduction {
-    Count,
-    And,
-    Or,
-}
-
-/// `.abs` and `.NaN` of a reduction of floats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FloatMode {
-    /// Of magnitudes.
-    pub abs: bool,
-    /// One NaN makes the result NaN; without it NaNs lose.
-    pub nan: bool,
-}
-
-/// How `setp`'s comparison is combined with its third source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Combine {
-    None,
-    And,
-    Or,
-    Xor,
-}
-
-/// What an instruction does. Operands are in [`Inst`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
-    /// Arithmetic, logic, conversion: the table in `ops.rs`.
-    Alu(Alu),
-    /// Arithmetic of one lane at a time: `Code::exact`, and the row that `d` is in.
-    Exact {
-        /// Index in `Code::exact`.
-        at: u16,
-        /// Where the result goes.
-        to: Row,
-    },
-    /// `setp`: `d` = result, `e` = complement or none, `c` = predicate to combine with or none; comparison as an Alu
-    /// entry that yields a predicate.
-    Setp(Alu, Combine, bool),
-    /// Row copy, 32 bits.
-    Mov32,
-    /// Row copy, 64 bits.
-    Mov64,
-    /// Two 32-bit rows into a 64-bit row (`mov.b64 d, {a, b}`).
-    Pack64,
-    /// A 64-bit row into two 32-bit rows (`mov.b64 {d, e}, a`).
-    Unpack64,
-    /// Two 16-bit halves into a 32-bit row.
-    Pack32,
-    /// A 32-bit row into two 16-bit halves.
-    Unpack32,
-    /// `d = c ? a : b`, 32 bits.
-    Selp32,
-    /// The same, 64 bits.
-    Selp64,
-    /// Predicate logic: `d = a op b` over masks.
-    PredAnd,
-    #[allow(missing_docs)]
-    PredOr,
-    #[allow(missing_docs)]
-    PredXor,
-    #[allow(missing_docs)]
-    PredNot,
-    #[allow(missing_docs)]
-    PredMov,
-    /// Branch to `imm`; `@p` decides per lane.
-    Branch,
-    /// `brx.idx`: to the `a`-th of the targets in `Code::tables[imm]`.
-    BranchIndexed,
-    /// `call`, as `Code::calls[imm]` says; the function's address in the 64-bit row `a` if it is indirect.
-    Call,
-    /// `ret` of a device function.
-    Return,
-    /// `ret` of the entry, `exit`.
-    Exit,
-    /// `trap`, and `brkpt`, which no debugger is there to catch.
-    Trap,
-    /// `ld`: `d` or vector registers, address row `a` (64-bit row if `wide_address`), byte offset `imm`.
-    Load(MemOp),
-    /// `st`: value `b` or vector registers, address `a`, offset `imm`.
-    Store(MemOp),
-    /// `ld.param` of what is passed to a device function or returned from one: `imm` is the byte in the frame.
-    LoadFrame(MemOp),
-    /// `st.param`, likewise.
-    StoreFrame(MemOp),
-    /// `d` = where byte `imm` of a device function's local variables is in this activation.
-    LocalAddress,
-    /// `alloca`, `stacksave`, `stackrestore`: 64-bit rows `d` and `a`.
-    Stack(StackAct),
-    /// `atom`/`red`: `d` = old value or none, address `a`, operand `b`, second operand `c` (cas).
-    Atomic(AtomOp),
-    /// `bar.sync a{, b}`: barrier number row `a`, thread count row `b` or none.
-    /// `e` is 1 where all lanes of a warp must come to it together, as to the two that follow.
-    Barrier,
-    /// `bar.arrive`
-    BarrierArrive,
-    /// `bar.red`: `d` = row or predicate, barrier and count as above, predicate `c` (negated by `imm`).
-    BarrierReduce(Reduction),
-    /// `barrier.cluster.arrive`
-    ClusterArrive {
-        /// Not `.relaxed`.
-        releases: bool,
-    },
-    /// `barrier.cluster.wait`
-    ClusterWait,
-    /// `fence`, `membar`: for the race checks only, since whole instructions are executed one after the other.
-    Fence {
-        /// Whom it is for.
-        scope: Scope,
-        /// `fence.sc`, `membar`: such fences have an order among themselves.
-        orders_fences: bool,
-    },
-    /// `mapa d, a, rank`: rank row in `b`.
-    MapShared {
-        /// Addresses of 64 bits.
-        wide: bool,
-    },
-    /// `getctarank d, a`
-    RankOf {
-        /// An address of 64 bits.
-        wide: bool,
-    },
-    /// `bar.warp.sync a`
-    WarpBarrier,
-    /// `shfl.sync d|e, a, b, c, mask`: mask row in `f`.
-    Shuffle(ShuffleMode),
-    /// `vote.sync`: `d` (predicate, or row for ballot), source predicate `a` (negated by `imm`), mask row `f`.
-    Vote(VoteMode),
-    /// `match.any.sync` / `match.all.sync` (all = true), 32- or 64-bit.
-    Match {
-        /// `.all`
-        all: bool,
-        /// 64-bit source.
-        wide: bool,
-    },
-    /// `redux.sync d, a, mask`: mask row in `f`.
-    Redux(ReduxOp),
-    /// `elect.sync d|e, mask`: mask row in `f`.
-    Elect,
-    /// `activemask`
-    ActiveMask,
-    /// `cp.async`: as `Code::copies[imm]` says.
-    CopyAsync,
-    /// `cp.async.commit_group`
-    CopyCommit,
-    /// `cp.async.wait_group imm`; `cp.async.wait_all` where `imm` is negative.
-    CopyWait,
-    /// `cp.async.bulk` to shared memory: as `Code::bulk_copies[imm]` says.
-    CopyBulk,
-    /// `cp.async.bulk`, `cp.reduce.async.bulk` to global memory: as `Code::bulk_stores[imm]` says.
-    StoreBulk,
-    /// `cp.async.bulk.commit_group`
-    BulkCommit,
-    /// `cp.async.bulk.wait_group imm`; `e` is 1 with `.read`.
-    BulkWait,
-    /// `mbarrier`, `cp.async.mbarrier.arrive`.
-    Mbarrier(MbarrierOp),
-    /// `cp.async.bulk.prefetch`: address row `a`, offset `imm`, bytes row `b`. It moves nothing; address and size are checked.
-    PrefetchBulk,
-    /// `nanosleep`, prefetches and other hints: nothing to do.
-    Nop,
-    /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is. `imm` 0: its
-    /// low 32 bits; 1: all 64; 2: the high 32.
-    Clock,
-}
-
 /// Barriers of a block.
 pub const BARRIERS: u32 = 16;
-
-/// What is done to a thread's stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StackAct {
-    /// Room for as many bytes as `a` says, at an address in local memory.
-    Allocate {
-        /// A power of two.
-        align_bytes: u32,
-    },
-    /// Where it ends.
-    Save,
-    /// What was allocated since then is given back.
-    Restore,
-}
 
 /// One instruction.
 #[derive(Debug, Clone, Copy)]
@@ -264,7 +47,7 @@ pub struct Inst {
     pub op: Op,
     /// Who does it.
     pub guard: Guard,
-    /// Operand rows; their roles are told at each [`Op`].
+    /// Operand rows; `operands` of `code/op.rs` says for each [`Op`] what they are to it.
     pub d: Reg,
     #[allow(missing_docs)]
     pub a: Reg,
@@ -562,8 +345,10 @@ pub struct Code {
     pub blocks_communicate: bool,
     /// It makes addresses of the shared memory of other blocks.
     pub maps_shared: bool,
-    /// Threads may order each other by `volatile` flags in shared memory: it has fences, or atomics there.
+    /// Threads may wait for each other at `volatile` flags in shared memory: some branch asks what such a load reads.
     pub has_volatile_flags: bool,
+    /// Relaxed and volatile loads whose value is worked on and not asked for by a branch: data, and no flag.
+    pub data_loads: std::collections::HashSet<u32>,
     /// It has fences, or accesses that acquire or release: threads may order each other by flags.
     pub orders_by_hand: bool,
     /// It has atomics, or loads that are ordered or volatile: lanes may spin until another lane writes.
@@ -571,6 +356,11 @@ pub struct Code {
 }
 
 impl Code {
+    /// Whether instruction `pc` is an atomic.
+    pub fn is_atomic(&self, pc: u32) -> bool {
+        self.insts.get(pc as usize).is_some_and(|inst| matches!(inst.op, Op::Atomic(_)))
+    }
+
     /// Whether it looks for the workspace of a cooperative launch.
     pub fn uses_grid_barrier(&self) -> bool {
         let is_workspace = |source: Source| matches!(source, Source::Special(Special::Envreg(1 | 2)));

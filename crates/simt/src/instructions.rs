@@ -1,47 +1,31 @@
 //! What the simulator knows, for people: every instruction that it runs with its modifiers and types, and every one that it
-//! refuses. Arithmetic comes from the table that lowering itself reads; the rest from [`FORMS`], which a test holds to what
-//! lowering takes.
+//! refuses. It is the table that the parser and lowering read; a test holds it to what lowering takes.
 
-mod forms;
+mod refused;
 
 use std::fmt::Write;
 
-use ptx::table::{ARITHMETIC, SPECS, Shape, Spec};
+use ptx::table::{ARITHMETIC, Part, SPECS, Shape, Spec, shapes};
 
-pub use forms::{FORMS, Form, REFUSED, SPECIAL_REGISTERS};
+pub use refused::{REFUSED, SPECIAL_REGISTERS};
 
-/// The parts of the reference, in their order, with the mnemonics that belong there and are no arithmetic.
-const PARTS: [(&str, &[&str]); 5] = [
-    ("Memory", &["ld", "ldu", "st", "cp", "mov", "cvta", "isspacep", "mapa", "getctarank"]),
-    ("Atomics and fences", &["atom", "red", "membar", "fence"]),
-    ("Lanes, warps, blocks", &["activemask", "bar", "barrier", "elect", "match", "mbarrier", "redux", "shfl", "vote"]),
-    ("Control", &["bra", "brx", "call", "alloca", "stacksave", "stackrestore", "exit", "ret", "trap", "brkpt"]),
-    (
-        "Hints and time",
-        &[
-            "applypriority",
-            "createpolicy",
-            "discard",
-            "griddepcontrol",
-            "nanosleep",
-            "pmevent",
-            "prefetch",
-            "prefetchu",
-        ],
-    ),
+/// The parts of the reference behind arithmetic, in their order.
+const PARTS: [(&str, Part); 5] = [
+    ("Memory", Part::Memory),
+    ("Atomics and fences", Part::Ordering),
+    ("Lanes, warps, blocks", Part::Together),
+    ("Control", Part::Control),
+    ("Hints and time", Part::Hints),
 ];
 
 /// The instructions of PTX of which the simulator runs no form.
 pub fn left_out() -> impl Iterator<Item = &'static Spec> {
-    SPECS.iter().filter(|spec| shapes(spec.mnemonic).next().is_none() && forms_of(spec.mnemonic).next().is_none())
+    SPECS.iter().filter(|spec| shapes(spec.mnemonic).is_empty())
 }
 
-fn shapes(mnemonic: &str) -> impl Iterator<Item = &'static Shape> {
-    ARITHMETIC.iter().filter(move |shape| shape.mnemonic() == mnemonic)
-}
-
-fn forms_of(mnemonic: &str) -> impl Iterator<Item = &'static Form> {
-    FORMS.iter().filter(move |form| form.mnemonic() == mnemonic)
+/// The instructions of a part of which it runs some.
+fn run_of(part: Part) -> impl Iterator<Item = &'static Spec> {
+    SPECS.iter().filter(move |spec| spec.part == part && !shapes(spec.mnemonic).is_empty())
 }
 
 /// The whole reference in Markdown, from headings of the second level on.
@@ -49,23 +33,14 @@ pub fn markdown() -> String {
     let arithmetic: usize = ARITHMETIC.iter().map(|shape| shape.opcodes().len()).sum();
     let mut page = format!(
         "## Arithmetic\n\n{} instructions in {} spellings. In the simulator each of them gives what an H200 gave, bit for bit, \
-         for 128 rows of operands or more; `.approx` and `.full` have [a section of their own](#approximate-instructions).\n",
-        SPECS.iter().filter(|spec| shapes(spec.mnemonic).next().is_some()).count(),
+         for 128 rows of operands or more, but for those of sm_100, which follow their definition: there was no such card to hold them against. `.approx` and `.full` have [a section of their own](#approximate-instructions).\n",
+        run_of(Part::Arithmetic).count(),
         grouped(arithmetic),
     );
-    for spec in SPECS.iter().filter(|spec| shapes(spec.mnemonic).next().is_some()) {
-        let operands = |shape: &Shape| shape.operands.replace(',', ", ").replace('=', " = ");
-        let lines = shapes(spec.mnemonic).map(|shape| (shape.pattern, operands(shape), since(shape)));
-        // `and`, `or`, `xor`, `not` also take predicates.
-        let forms = forms_of(spec.mnemonic).map(|form| (form.pattern, form.operands.to_owned(), String::new()));
-        entry(&mut page, spec, lines.chain(forms));
-    }
-    for (title, mnemonics) in PARTS {
+    run_of(Part::Arithmetic).for_each(|spec| entry(&mut page, spec));
+    for (title, part) in PARTS {
         let _ = write!(page, "\n## {title}\n");
-        for spec in mnemonics.iter().filter_map(|mnemonic| ptx::table::lookup(mnemonic)) {
-            let lines = forms_of(spec.mnemonic).map(|form| (form.pattern, form.operands.to_owned(), String::new()));
-            entry(&mut page, spec, lines);
-        }
+        run_of(part).for_each(|spec| entry(&mut page, spec));
     }
     let _ = write!(page, "\n## Special registers\n\n");
     let names: Vec<String> = SPECIAL_REGISTERS.iter().map(|name| format!("`{name}`")).collect();
@@ -75,19 +50,25 @@ pub fn markdown() -> String {
 }
 
 /// One instruction: what it does, where the manual has it, and its spellings.
-fn entry(page: &mut String, spec: &Spec, lines: impl Iterator<Item = (&'static str, String, String)>) {
+fn entry(page: &mut String, spec: &Spec) {
     let _ = write!(page, "\n### `{}`\n\n{} (manual {})\n\n```text\n", spec.mnemonic, spec.summary, spec.section);
-    let lines: Vec<_> = lines.collect();
-    let width = lines.iter().map(|(pattern, ..)| pattern.len()).filter(|&width| width <= 60).max().unwrap_or(0);
-    for (pattern, operands, since) in lines {
-        let _ = writeln!(page, "{}", format!("{:width$}  {operands}{since}", pattern.replace('+', ".")).trim_end());
+    let widths = shapes(spec.mnemonic).iter().map(|shape| shape.pattern.len()).filter(|&width| width <= 60);
+    let width = widths.max().unwrap_or(0);
+    for shape in shapes(spec.mnemonic) {
+        let operands = shape.operands.replace(',', ", ").replace('=', " = ");
+        let line = format!("{:width$}  {operands}{}", shape.pattern.replace('+', "."), since(shape));
+        let _ = writeln!(page, "{}", line.trim_end());
     }
     page.push_str("```\n");
 }
 
 /// The target that a shape needs, where it is newer than the oldest.
 fn since(shape: &Shape) -> String {
-    if shape.sm > 80 { format!("   (sm_{})", shape.sm) } else { String::new() }
+    match shape.sm {
+        ..=80 => String::new(),
+        81..=90 => format!("   (sm_{})", shape.sm),
+        newer => format!("   (sm_{newer}, not held against hardware)"),
+    }
 }
 
 fn refused(page: &mut String) {
@@ -115,6 +96,7 @@ fn grouped(n: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ptx::table::OTHERS;
 
     #[test]
     fn every_instruction_stands_in_the_reference_once() {
@@ -124,8 +106,8 @@ mod tests {
             let lacks = page.matches(&format!("\n| `{}` | {} |\n", spec.mnemonic, spec.summary)).count();
             assert_eq!(runs + lacks, 1, "{}: {runs} sections, {lacks} lines among those left out", spec.mnemonic);
         }
-        for form in FORMS {
-            assert!(page.contains(form.pattern), "{}: in no part", form.pattern);
+        for shape in OTHERS {
+            assert!(page.contains(shape.pattern), "{}: in no part", shape.pattern);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The reference of instructions says what is so: every spelling in it is taken, and every one that it leaves out is
 //! refused.
 
-use ptx::table::Shape;
-use simt::instructions::{FORMS, Form, REFUSED, SPECIAL_REGISTERS, left_out};
+use ptx::table::{OTHERS, shapes};
+use simt::instructions::{REFUSED, SPECIAL_REGISTERS, left_out};
 use simt::{LoadError, Program};
 
 /// A PTX file with one kernel that has these lines.
@@ -34,64 +34,50 @@ label:
     )
 }
 
-/// The operands of `form` with registers for its letters; `T` is of the last type of `opcode`.
-fn operands(form: &str, opcode: &str) -> String {
-    let last = opcode.rsplit('.').next().unwrap_or("");
-    let of_type = match last {
-        "pred" => "%p",
-        "b128" => "%q",
-        "b64" | "u64" | "s64" | "f64" => "%d",
-        "b16" | "u16" | "s16" | "f16" | "bf16" | "b8" | "u8" | "s8" => "%h",
-        _ => "%r",
+/// The operands of a shape with registers for its types; `T` is the last type of `opcode`.
+fn operands(shape: &str, opcode: &str) -> String {
+    let file = |kind: &str| match kind {
+        "pred" => Some("%p"),
+        "b128" => Some("%q"),
+        "b64" | "u64" | "s64" | "f64" => Some("%d"),
+        "b16" | "u16" | "s16" | "f16" | "bf16" | "b8" | "u8" | "s8" => Some("%h"),
+        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => Some("%r"),
+        _ => None,
     };
-    let mut text = String::new();
+    let of_type = file(opcode.rsplit('.').next().unwrap_or("")).unwrap_or("%r");
+    let shape = shape.strip_suffix('=').unwrap_or(shape).replace('=', ",");
     let mut used = 0;
-    for (at, letter) in form.char_indices() {
-        let next = form[at + 1..].chars().next();
-        let before = form[..at].chars().next_back();
-        let alone = [next, before].iter().all(|c| c.is_none_or(|c| !c.is_ascii_alphanumeric()));
-        let file = match letter {
-            'T' => of_type,
-            'R' => "%r",
-            'D' => "%d",
-            'P' => "%p",
-            'H' => "%h",
-            _ => "",
-        };
-        if alone && !file.is_empty() {
-            text += &format!("{file}{}", used % 8);
+    let words = shape.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let text: String = words
+        .map(|word| {
+            let name = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            let Some(file) = file(name).or((name == "T").then_some(of_type)) else { return word.to_owned() };
             used += 1;
-        } else {
-            text.push(letter);
-        }
-    }
-    match text.contains("function, ") {
+            word.replace(name, &format!("{file}{}", (used - 1) % 8))
+        })
+        .collect();
+    match text.contains("function,") {
         // The word stands for a function with a parameter where there is one, and parameters for scalars.
         true => text.replace("function", "passes").replace("(argument)", "(in)").replace("(result)", "(out)"),
         false => text.replace("(argument)", "(in)").replace("(result)", "(out)"),
     }
 }
 
-/// Every opcode of a form.
-fn opcodes(form: &Form) -> Vec<String> {
-    Shape { pattern: form.pattern, operands: "", group: "", sm: 80, version: 80 }.opcodes()
-}
-
 #[test]
 fn what_the_reference_lists_is_taken() {
     let (mut spellings, mut refused) = (0, Vec::new());
-    for form in FORMS {
+    for shape in OTHERS {
         let line = |opcode: &String| {
-            let operands = operands(form.operands, opcode);
+            let operands = operands(shape.operands, opcode);
             format!("    {opcode} {operands}").trim_end().to_owned() + ";\n"
         };
-        let all = opcodes(form);
+        let all = shape.opcodes();
         spellings += all.len();
         // A function of its own for each hundred keeps the kernels small.
         for some in all.chunks(100) {
             let text = file(&some.iter().map(line).collect::<String>());
             let kernel = Program::load("reference.ptx", &text).and_then(|program| program.kernel("kernel").map(drop));
-            refused.extend(kernel.err().map(|error| format!("{}: {error}", form.pattern)));
+            refused.extend(kernel.err().map(|error| format!("{}: {error}", shape.pattern)));
         }
     }
     assert!(refused.is_empty(), "{}", refused.join("\n"));
@@ -152,9 +138,7 @@ fn what_the_reference_leaves_out_is_refused() {
     for (form, _) in REFUSED {
         let (opcode, written) = form.split_once(' ').unwrap_or((form, ""));
         let mnemonic = opcode.split('.').next().unwrap_or("");
-        let runs = FORMS.iter().any(|form| form.mnemonic() == mnemonic)
-            || ptx::table::ARITHMETIC.iter().any(|shape| shape.mnemonic() == mnemonic);
-        assert!(runs, "{opcode}: no form of it is run, so it stands among those left out");
+        assert!(!shapes(mnemonic).is_empty(), "{opcode}: no form of it is run, so it stands among those left out");
         let message = refused(&format!("{opcode} {};", operands(written, opcode)));
         assert!(message.contains(opcode), "{message}");
     }

@@ -104,6 +104,46 @@ fn a_target_has_what_came_with_it() {
 }
 
 #[test]
+fn a_matrix_instruction_has_a_register_for_each_matrix() {
+    let line = "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1}, [%r2];";
+    refused(SM_80, line, "2 registers in braces are expected here");
+    refused(
+        SM_80,
+        "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%r1};",
+        "needs .target sm_90 or higher, not sm_80",
+    );
+}
+
+#[test]
+fn newer_targets_have_more_forms_of_what_older_ones_have() {
+    let (sm_89, sm_100) = (".version 8.8\n.target sm_89", ".version 8.8\n.target sm_100");
+    for line in ["add.rn.f32x2 %rd1, %rd1, %rd2;", "min.f32 %f1, %f1, %f2, %f3;", "add.f32.bf16 %f1, %h1, %f2;"] {
+        refused(SM_90, line, "needs .target sm_100 or higher, not sm_90");
+        assert!(lowered(sm_100, line).is_ok(), "{line}");
+    }
+    let line = "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;";
+    refused(SM_80, line, "needs .target sm_89 or higher, not sm_80");
+    assert!(lowered(sm_89, line).is_ok() && lowered(SM_80, "min.f32 %f1, %f1, %f2;").is_ok());
+}
+
+#[test]
+fn what_no_form_is_run_of_is_called_unsupported_whatever_its_first_operand_is() {
+    for line in [
+        "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%rd1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, %r1;",
+        "sust.b.2d.b32.trap [%rd1, {%r1, %r2}], {%r3};",
+        "setmaxnreg.inc.sync.aligned.u32 40;",
+        "multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1;",
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r1], %r2, [%r3];",
+        "ld.global.acq_rel.u32 %r1, [%rd1];",
+        "ldmatrix.sync.m8n8.x1.shared.b16 {%r1}, [%r2];",
+        "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [%r1], {%r2};",
+    ] {
+        let opcode = line.split(' ').next().unwrap();
+        refused(SM_90, line, &format!("unsupported instruction {opcode}"));
+    }
+}
+
+#[test]
 fn constants_fit_in_64_kib() {
     let text = |bytes: u32| module(SM_90, "", "").replace(".const .b32 c = 1;", &format!(".const .b8 c[{bytes}];"));
     let kernel = |bytes| Program::load("k.ptx", &text(bytes)).expect("it parses").kernel("k");

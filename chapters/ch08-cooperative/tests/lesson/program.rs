@@ -127,10 +127,8 @@ fn grids_and_loads_are_the_readers_to_choose() {
     PROGRAM.refuses(&["--n", "1000", "--variant", "single_pass", "--grid", "70000"], &["--grid 70000", "65,535"]);
     let ended = PROGRAM.run(&["--plan", "--n", "2^20", "--variant", "single_pass", "--block", "512", "--factor", "8"]);
     assert!(ended.out.contains("single_pass_tiles_t512u8_i32"), "{}{}", ended.out, ended.err);
-    PROGRAM.refuses(
-        &["--variant", "single_pass", "--factor", "3"],
-        &["--factor 3: single_pass has 2, 8", "on their way"],
-    );
+    PROGRAM
+        .refuses(&["--variant", "single_pass", "--factor", "3"], &["--factor 3: single_pass has 2, 8", "on their way"]);
     PROGRAM
         .refuses(&["--variant", "single_pass", "--block", "512", "--factor", "2"], &["block size and factor together"]);
     PROGRAM.refuses(&["--variant", "single_pass", "--block", "128"], &["--block 128: single_pass takes"]);

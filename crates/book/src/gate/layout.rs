@@ -109,7 +109,9 @@ fn slugs_at(root: &Path, place: &str) -> Result<Vec<String>> {
         // `{}/Cargo.toml`: the folder has the slug's name; `{}.cu`: the file has, with an extension.
         let slug = if rest.starts_with('/') { Some(name.as_str()) } else { name.strip_suffix(rest) };
         let Some(slug) = slug else { continue };
-        let is_slug = slug.starts_with("ch") && slug.get(2..4).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+        // `ch08-champion.compute_80.ptx` is the PTX of ch08-champion for one more target.
+        let is_slug = slug.starts_with("ch") && !slug.contains('.');
+        let is_slug = is_slug && slug.get(2..4).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
         if is_slug && root.join(place.replace("{}", slug)).exists() {
             slugs.push(slug.to_owned());
         }
@@ -205,6 +207,7 @@ mod tests {
         let whole = [
             ("kernels/ch01-a.cu", ""),
             ("kernels/ptx/ch01-a.ptx", ""),
+            ("kernels/ptx/ch01-a.compute_80.ptx", ""),
             ("chapters/ch01-a/Cargo.toml", ""),
             ("chapters/ch01-a/tests/lesson/main.rs", ""),
             ("chapters/ch01-a/exercises.toml", ""),
@@ -214,7 +217,7 @@ mod tests {
         assert_eq!(slugs(tree(&whole).path(), &["ch01-a"], &[]).unwrap().problems, Vec::<String>::new());
 
         let mut broken = whole.to_vec();
-        broken[5].0 = "book/src/ch01-b.md";
+        broken[6].0 = "book/src/ch01-b.md";
         let problems = slugs(tree(&broken).path(), &["ch01-a"], &["ch01-more"]).unwrap().problems;
         assert!(problems.contains(&"kernels/ch01-more.cu: missing: a variant names it".to_owned()), "{problems:?}");
         assert!(problems.contains(&"book/src/ch01-a.md: missing: every lesson has one".to_owned()), "{problems:?}");

@@ -79,7 +79,7 @@ impl Failure {
         match self {
             Failure::NoKernel(_) => Vec::new(),
             Failure::Case { answer, .. } => {
-                let mut reasons: Vec<&str> = answer.faults.iter().map(|fault| fault.code.name()).collect();
+                let mut reasons: Vec<&str> = answer.report.faults.iter().map(|fault| fault.code.name()).collect();
                 reasons.dedup();
                 reasons.extend((!answer.verdict.right).then_some(WRONG_SUM));
                 reasons
@@ -215,9 +215,10 @@ fn missed(exercise: &Exercise, bench: &Bench<'_>, stage: &mut Stage) -> Result<O
             return smallest(exercise, bench, case, answer).map(Some);
         }
         let sum = |counters| goal.metrics().map(|metric| (metric.value)(counters) as u64).sum::<u64>();
-        let counted = sum(&answer.counters);
+        let counted = answer.report.counters.as_ref().map_or(0, sum);
         if counted > goal.at_most {
-            let most = answer.lines.iter().map(|line| (line.line, sum(&line.counters))).max_by_key(|&(_, part)| part);
+            let most =
+                answer.report.lines.iter().map(|line| (line.line, sum(&line.counters))).max_by_key(|&(_, part)| part);
             return Ok(Some(Failure::Goal { goal: goal.clone(), case, counted, most }));
         }
         stage.passed += 1;
@@ -246,7 +247,7 @@ fn smallest(exercise: &Exercise, bench: &Bench<'_>, found: Case, answer: Answer)
 fn contributions(exercise: &Exercise, bench: &Bench<'_>, case: Case, answer: &Answer) -> Result<Option<String>> {
     let case = Case { ty: Type::I32, ..case };
     let is_sum = exercise.op == Op::Sum && exercise.types.contains(&case.ty);
-    if !is_sum || !answer.faults.is_empty() || case.n > LOOKED_INTO_MAX || case.n == 0 {
+    if !is_sum || !answer.report.faults.is_empty() || case.n > LOOKED_INTO_MAX || case.n == 0 {
         return Ok(None);
     }
     let mut counts = Vec::new();
@@ -254,7 +255,7 @@ fn contributions(exercise: &Exercise, bench: &Bench<'_>, case: Case, answer: &An
         let mut one_hot = vec![0; case.n as usize];
         one_hot[i] = 1;
         let alone = bench.ask_of(case, &Array::I32(one_hot))?;
-        if !alone.faults.is_empty() {
+        if !alone.report.faults.is_empty() {
             return Ok(None);
         }
         counts.push(alone.result.to_f64() as i64);

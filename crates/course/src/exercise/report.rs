@@ -70,12 +70,12 @@ fn case_text(case: Case, answer: &Answer, contributions: Option<&str>, root: &Pa
     if !answer.verdict.right {
         out.push_str(&format!("{}\n", wrapped(&wrong_sum(case, answer, contributions), "")));
     }
-    if !answer.printed.is_empty() {
-        out.push_str(&format!("\nprintf in this case:\n{}\n", first_lines(&answer.printed)));
+    if !answer.report.printed.is_empty() {
+        out.push_str(&format!("\nprintf in this case:\n{}\n", first_lines(&answer.report.printed)));
     }
-    if let Some(first) = answer.faults.first() {
+    if let Some(first) = answer.report.faults.first() {
         out.push_str(&format!("\n{}", lab::show::findings(std::slice::from_ref(first), root)));
-        match answer.faults.len() - 1 {
+        match answer.report.faults.len() - 1 {
             0 => {}
             1 => out.push_str("and 1 more finding in this run\n"),
             more => out.push_str(&format!("and {} more findings in this run\n", grouped(more as u64))),

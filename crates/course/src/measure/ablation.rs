@@ -8,9 +8,9 @@ use lab::{Session, Variant, Wish};
 
 use super::bench::Entrant;
 
-/// A rule that anybody would begin with: two blocks of this many threads a multiprocessor, two loads of each thread on their
+/// A rule that anybody would begin with: four blocks of this many threads a multiprocessor, two loads of each thread on their
 /// way, fewer blocks where there is less to do.
-const PLAIN: (u32, u32, u64) = (512, 2, 2);
+const PLAIN: (u32, u32, u64) = (256, 2, 4);
 
 /// What can be measured of [`lab::measurement::ABLATIONS`] for this size: kernels that are not compiled for the champion's
 /// shape are left out, and so is a meeting of blocks where there is one.
@@ -29,7 +29,8 @@ pub fn entrants<'s, T: Element>(
     }
     let meets = tuned.grid() > 1;
     let others = [("narrow", Some(renamed(&tuned, "narrow"))), ("ticket", meets.then(|| renamed(&tuned, "ticket")))];
-    let two = ("two_launches", meets.then(|| two_launches(&tuned)));
+    let last = session.plan(variant, T::TYPE, u64::from(tuned.grid()), Wish::default())?;
+    let two = ("two_launches", meets.then(|| two_launches(&tuned, &last)));
     for (name, plan) in others.into_iter().chain([two]) {
         let Some(plan) = plan else { continue };
         if plan.passes.iter().all(|pass| session.has_kernel(variant, &pass.kernel)) {
@@ -56,19 +57,19 @@ fn renamed(plan: &Plan, stem: &str) -> Plan {
     plan
 }
 
-/// Blocks that leave their sums, and the champion's own kernel over those in one block.
-fn two_launches(tuned: &Plan) -> Plan {
+/// Blocks that leave their sums, and the champion itself over those.
+fn two_launches(tuned: &Plan, last: &Plan) -> Plan {
     let mut plan = renamed(tuned, "partial");
-    let Some(first) = tuned.passes.first() else { return plan };
-    let grid = u64::from(first.grid);
     let second = |slot: &Slot| match *slot {
         Slot::Input => Slot::Sums(0),
         Slot::Sums(_) => Slot::Sums(1),
         other => other,
     };
-    let args = first.args.iter().map(second).collect();
-    plan.passes.push(Pass { grid: 1, elements: grid, args, ..first.clone() });
-    plan.sums = vec![grid, 1];
+    for pass in &last.passes {
+        plan.passes.push(Pass { args: pass.args.iter().map(second).collect(), ..pass.clone() });
+    }
+    plan.sums = vec![u64::from(tuned.grid()), 1];
+    plan.state_words = plan.state_words.max(last.state_words);
     plan
 }
 
@@ -79,11 +80,14 @@ mod tests {
     #[test]
     fn a_second_launch_reads_what_the_first_left() {
         let args = vec![Slot::Input, Slot::Sums(0), Slot::Elements64, Slot::State];
-        let pass = Pass::new(format!("{CHAMPION}_t512u2_i32"), 7, 512, 1 << 16, 20, args);
-        let tuned = Plan { passes: vec![pass], sums: vec![1], state_words: 16 };
-        let two = two_launches(&tuned);
+        let plan = |kernel: &str, grid, n| {
+            let pass = Pass::new(kernel.to_owned(), grid, 512, n, 20, args.clone());
+            Plan { passes: vec![pass], sums: vec![1], state_words: 4 * u64::from(grid) }
+        };
+        let (tuned, last) = (plan("single_pass_t512u2_i32", 7, 1 << 16), plan("single_pass_block_t32u8_i32", 1, 7));
+        let two = two_launches(&tuned, &last);
         let kernels: Vec<&str> = two.passes.iter().map(|pass| pass.kernel.as_str()).collect();
-        assert_eq!(kernels, ["partial_t512u2_i32", "single_pass_t512u2_i32"]);
+        assert_eq!(kernels, ["partial_t512u2_i32", "single_pass_block_t32u8_i32"]);
         assert_eq!(two.passes[1].args, [Slot::Sums(0), Slot::Sums(1), Slot::Elements64, Slot::State]);
         assert_eq!((two.passes[1].grid, two.passes[1].elements, two.sums), (1, 7, vec![7, 1]));
         assert_eq!(renamed(&tuned, "ticket").passes[0].kernel, "ticket_t512u2_i32");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use device::{Arg, BaselineSum, Buffer, Call, Device, Foreign, Graph, Replayed, Replays, Step, Timed, Timing};
+use lab::bound::Rounding;
 use lab::clock::{Flush, WARM_CALLS};
 use lab::element::Element;
 use lab::measurement::{Contest, ENTRANT, MeasuredCase};
@@ -127,10 +128,10 @@ impl<'s, T: Element> Entrant<'s, T> {
         self.plan().and_then(|plan| plan.sums.last()).map_or(1, |&words| words as usize)
     }
 
-    /// Additions on the way from an element to the result.
-    fn additions(&self, n: u64, multiprocessors: u64) -> u64 {
+    /// What it does to a sum on the way from an element to the result.
+    fn rounding(&self, n: u64, multiprocessors: u64) -> Rounding {
         // How a library adds is its own business: a path as long as where a full card's threads share the input, and trees.
-        self.plan().map_or_else(|| n.div_ceil(256 * multiprocessors) + 80, Plan::depth)
+        self.plan().map_or_else(|| (n.div_ceil(256 * multiprocessors) + 80).into(), Plan::rounding)
     }
 
     /// A library's work for each slice; nothing for our kernels.
@@ -278,10 +279,10 @@ impl Bench {
         let multiprocessors = u64::from(self.device.description().multiprocessors.unwrap_or(1));
         let case = |(entrant, replayed): (&Entrant<'_, T>, &Replayed<T>)| {
             let mut case = entrant.case(contest.unwrap_or(entrant.contest), input);
-            let additions = entrant.additions(input.n, multiprocessors);
+            let rounding = entrant.rounding(input.n, multiprocessors);
             let sums =
                 replayed.outputs.iter().flat_map(|words| words.iter().step_by(entrant.words()).zip(input.references));
-            let right = |(sum, reference): (&T, &Reference)| verify(sum.value(), reference, additions, T::TYPE).right;
+            let right = |(sum, reference): (&T, &Reference)| verify(sum.value(), reference, rounding, T::TYPE).right;
             let verdicts: Vec<bool> = sums.map(right).collect();
             (case.judged, case.ok) = (verdicts.len() as u64, !verdicts.is_empty() && verdicts.iter().all(|&ok| ok));
             set_times(&mut case, replayed.timing.as_ref());

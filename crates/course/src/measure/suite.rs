@@ -89,7 +89,8 @@ impl<'o> Suite<'o> {
             let source = KernelSource::in_root(source.root(), chapter.slug);
             let session = Session::on(chapter, source, Rc::clone(&device), SimOptions::default());
             if let Some(session) = suite.attempt(chapter.slug, session.map_err(Into::into))? {
-                suite.record.code.insert(chapter.slug.to_owned(), session.origin());
+                let made = session.origins().map(|(slug, origin)| (slug.to_owned(), origin));
+                suite.record.code.extend(made);
                 suite.sessions.push(session);
             }
         }
@@ -541,6 +542,7 @@ mod tests {
         assert_eq!(record.proofs.len(), 6, "three types, with overlap and without");
         assert!(record.proofs.iter().all(|proof| (proof.judged, proof.wrong) == (3, 0)), "{:?}", record.proofs);
         assert_eq!(record.stale(&built_root()).unwrap(), Vec::<String>::new());
+        assert!(record.code["ch08-champion"].starts_with("committed"), "{:?}", record.code);
     }
 
     #[test]
@@ -563,9 +565,39 @@ mod tests {
             case.swept.as_deref() == Some("block")
         }
         assert_eq!(of("interleaved_modulo", "block"), [64, 128, 256, 512, 1024]);
-        assert_eq!(of("single_pass", "factor"), [2, 4, 8]);
+        assert_eq!(of("single_pass", "factor"), [2, 8]);
         assert!(suite.record.cases[5..].iter().all(|case| !case.is_plain()));
     }
+
+    #[test]
+    fn the_champion_without_one_of_its_ideas_is_right() {
+        fn judged<T: Element>(suite: &Suite<'_>) {
+            let n = 1 << 16;
+            let pool = Pool::<T>::new(&suite.bench.device, n).unwrap();
+            let entrants = |suite: &Suite<'_>| {
+                let (session, variant) = suite.champion::<T>().unwrap();
+                let names = ablation::entrants::<T>(session, variant, n).unwrap();
+                names.iter().map(|entrant| entrant.name.clone()).collect::<Vec<_>>()
+            };
+            let wanted = ABLATIONS.map(|(name, _)| name);
+            assert_eq!(entrants(suite), wanted, "{}: all are compiled for this size", T::NAME);
+            let group = suite.measured(&pool, n, &|suite| {
+                let (session, variant) = suite.champion::<T>().context("the champion")?;
+                ablation::entrants(session, variant, n)
+            });
+            let (cases, failed) = group.unwrap();
+            assert!(failed.is_empty() && cases.len() == wanted.len(), "{failed:?}");
+            assert!(cases.iter().all(|case| case.ok && case.judged == 2), "{cases:?}");
+            let launches: Vec<u64> = cases.iter().filter_map(|case| case.launches).collect();
+            assert_eq!(launches, [1, 1, 1, 2]);
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options::of(&["--chapters", "ch08-cooperative"]);
+        let suite = simulated(&options, dir.path().join("sim.json"));
+        judged::<i32>(&suite);
+        judged::<f32>(&suite);
+    }
+
     #[test]
     fn grids_are_swept_where_a_plan_takes_any() {
         let dir = tempfile::tempdir().unwrap();

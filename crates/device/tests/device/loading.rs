@@ -137,8 +137,8 @@ fn the_same_source_gives_the_same_ptx_in_any_folder() {
     let (one, first) = tree("ch99-same", with_header);
     let (other, second) = tree("ch99-same", with_header);
     assert_ne!(one.path(), other.path());
-    let ptx = compile_committed(&nvrtc, &first).expect("it compiles");
-    assert_eq!(ptx, compile_committed(&nvrtc, &second).expect("it compiles"));
+    let ptx = compile_committed(&nvrtc, &first, "compute_80").expect("it compiles");
+    assert_eq!(ptx, compile_committed(&nvrtc, &second, "compute_80").expect("it compiles"));
     let files: Vec<&str> = ptx.lines().filter(|line| line.trim_start().starts_with(".file")).collect();
     assert_eq!(files, ["\t.file\t1 \"kernels/ch99-same.cu\"", "\t.file\t2 \"cuda_fp16.hpp\""]);
     assert_eq!(Stamp::parse(&ptx).expect("a stamp").compiler, pinned::NAME);

@@ -65,8 +65,16 @@ impl<'a> Parser<'a> {
     }
 
     /// A count that the table allows, and for `call` the right shape.
-    fn check(&self, spec: &Spec, opcode: &str, operands: &[Operand], at: Span) -> Result<()> {
-        let (least, most) = table::operand_counts(spec, opcode);
+    fn check(&mut self, spec: &Spec, opcode: &str, operands: &[Operand], at: Span) -> Result<()> {
+        // A file says the same few hundred opcodes again and again.
+        let (least, most) = match self.operand_counts.get(opcode) {
+            Some(&counts) => counts,
+            None => {
+                let counts = table::operand_counts(spec, opcode);
+                self.operand_counts.insert(opcode.to_owned(), counts);
+                counts
+            }
+        };
         let found = operands.len();
         if found < usize::from(least) || found > usize::from(most) {
             let wanted = match (least, most) {

@@ -44,6 +44,8 @@ pub(crate) struct Parser<'a> {
     defined: HashMap<String, u32>,
     /// What surrounds the next token, outermost first.
     open: Vec<Open>,
+    /// Fewest and most operands of the opcodes so far.
+    operand_counts: HashMap<String, (u8, u8)>,
 }
 
 /// Parses a whole file.
@@ -58,6 +60,7 @@ pub(crate) fn module(file: &str, text: &str) -> Result<Module> {
         inlined: HashMap::new(),
         defined: HashMap::new(),
         open: Vec::new(),
+        operand_counts: HashMap::new(),
     };
     let module = parser.advance().and_then(|_| parser.header(file));
     module.map_err(|fail| parser.cut_off(fail))

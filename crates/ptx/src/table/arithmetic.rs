@@ -239,9 +239,23 @@ pub static ARITHMETIC: &[Shape] = &[
     on(90, 78, "cvt-sm90", "cvt.rn|rz|rm|rp.bf16.f16|f64", "D=T"),
     on(90, 78, "cvt-sm90", "cvt.rn|rz|rm|rp.f16.bf16", "D=T"),
     on(90, 78, "cvt-sm90", "cvt.rni|rzi|rmi|rpi.bf16.bf16", "D=T"),
-    on(90, 81, "cvt-sm90", "cvt.rn.satfinite.relu?.e4m3x2|e5m2x2.f32", "b16=T,T"),
-    on(90, 81, "cvt-sm90", "cvt.rn.satfinite.relu?.e4m3x2|e5m2x2.f16x2", "b16=b32"),
-    on(90, 81, "cvt-sm90", "cvt.rn.relu?.f16x2.e4m3x2|e5m2x2", "b32=f8x2"),
+    on(89, 81, "cvt-sm90", "cvt.rn.satfinite.relu?.e4m3x2|e5m2x2.f32", "b16=T,T"),
+    on(89, 81, "cvt-sm90", "cvt.rn.satfinite.relu?.e4m3x2|e5m2x2.f16x2", "b16=b32"),
+    on(89, 81, "cvt-sm90", "cvt.rn.relu?.f16x2.e4m3x2|e5m2x2", "b32=f8x2"),
+
+    on(90, 78, "cvt-bf16-bytes", "cvt.rn|rz|rm|rp.bf16.u8|s8", "D=T"),
+    on(90, 78, "cvt-bf16-bytes", "cvt.rni|rzi|rmi|rpi.u8|s8.bf16", "D=T"),
+
+    // What came with sm_100, by its definition: there is no such card to hold it against.
+    on(100, 86, "sm100", "add.rn|rz|rm|rp?.ftz?.f32x2", "T=T,T"),
+    on(100, 86, "sm100", "sub.rn|rz|rm|rp?.ftz?.f32x2", "T=T,T"),
+    on(100, 86, "sm100", "mul.rn|rz|rm|rp?.ftz?.f32x2", "T=T,T"),
+    on(100, 86, "sm100", "fma.rn|rz|rm|rp.ftz?.f32x2", "T=T,T,T"),
+    on(100, 86, "sm100", "add.rn|rz|rm|rp?.sat?.f32.f16|bf16", "D=T,D"),
+    on(100, 86, "sm100", "sub.rn|rz|rm|rp?.sat?.f32.f16|bf16", "D=T,D"),
+    on(100, 86, "sm100", "fma.rn|rz|rm|rp.sat?.f32.f16|bf16", "D=T,T,D"),
+    on(100, 88, "sm100", "min.ftz?.NaN?.abs?.f32", "T=T,T,T"),
+    on(100, 88, "sm100", "max.ftz?.NaN?.abs?.f32", "T=T,T,T"),
 
     // Packed video: parts of registers are chosen by selectors (`%r1.b7531`), masks of results too.
     shape("video2", "vadd2.u32|s32.u32|s32.u32|s32.sat?", "u16x2=u16x2,u16x2,u16x2"),

@@ -2,19 +2,21 @@
 //!
 //! A shape is an opcode's words with dots between. A word is its alternatives with `|` between; a trailing `?` says that
 //! it may be left out, and `+` stands for a dot inside an alternative (`xorsign+abs`). Operands are written
-//! `destination = source, source`, each by its type, where `T` is the opcode's last type, `D` its first, `W` an integer of
-//! twice the width of `T`, and `count`, `bit`, `offset`, `imm8`, `angle`, `f8x2` are operands whose useful values are few.
+//! `destination = source, source`, without a `=` where there is no destination, each by its type, where `T` is the opcode's
+//! last type, `D` its first, `W` an integer of twice the width of `T`, and `count`, `bit`, `offset`, `imm8`, `angle`, `f8x2`
+//! are operands whose useful values are few. An address is in brackets, a vector in braces; a number or a word stands for
+//! itself or for what it says.
 
-use super::ARITHMETIC;
+use super::shapes;
 
-/// One line of the table of arithmetic: every opcode it covers takes the same operands.
+/// One line of the table: every opcode it covers takes the same operands.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The opcodes: `add.rn|rz|rm|rp?.ftz?.sat?.f32`.
     pub pattern: &'static str,
     /// The operands: `T=T,T`.
     pub operands: &'static str,
-    /// Which file of fixtures tests it.
+    /// Which file of fixtures tests it; none for what is no arithmetic.
     pub group: &'static str,
     /// Oldest target: 80 for `sm_80`. Targets before `sm_80` are not told apart.
     pub sm: u8,
@@ -32,9 +34,10 @@ pub struct Operands {
 }
 
 /// Words that are types, first those of integers.
-const TYPES: [&str; 31] = [
+const TYPES: [&str; 32] = [
     "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "b8", "b16", "b32", "b64", "u16x2", "s16x2", "f16", "f16x2",
-    "bf16", "bf16x2", "f32", "f64", "pred", "tf32", "e4m3x2", "e5m2x2", "b128", "b1", "b4", "u4", "s4", "u2", "s2",
+    "bf16", "bf16x2", "f32", "f32x2", "f64", "pred", "tf32", "e4m3x2", "e5m2x2", "b128", "b1", "b4", "u4", "s4", "u2",
+    "s2",
 ];
 
 impl Shape {
@@ -82,7 +85,33 @@ impl Shape {
         left.is_empty().then_some(spelled)
     }
 
-    /// The operands of an opcode that the shape covers.
+    /// Whether `word`, a modifier, stands in the shape.
+    pub fn has(&self, word: &str) -> bool {
+        self.words().any(|(mut alternatives, _)| alternatives.any(|one| one.split('+').any(|part| part == word)))
+    }
+
+    /// Whether the first operand is written.
+    pub fn has_destination(&self) -> bool {
+        self.operands.contains('=')
+    }
+
+    /// Operands, a pair of destinations counted as one and what is in brackets, braces or parentheses too.
+    pub fn operand_count(&self) -> usize {
+        let mut depth = 0;
+        let mut count = usize::from(!self.operands.is_empty());
+        for (at, c) in self.operands.char_indices() {
+            match c {
+                '[' | '{' | '(' => depth += 1,
+                ']' | '}' | ')' => depth -= 1,
+                // Behind a `=` may come nothing.
+                ',' | '=' if depth == 0 && at + 1 < self.operands.len() => count += 1,
+                _ => {}
+            }
+        }
+        count
+    }
+
+    /// The operands of an opcode that the shape covers, if it is arithmetic.
     pub fn operands_of(&self, opcode: &str) -> Operands {
         let types: Vec<&str> = opcode.split('.').skip(1).filter(|word| TYPES.contains(word)).collect();
         let (first, last) = (types.first().copied().unwrap_or("b32"), types.last().copied().unwrap_or("b32"));
@@ -119,18 +148,19 @@ fn wide(ty: &str) -> String {
     bits.parse::<u32>().map_or_else(|_| ty.to_string(), |bits| format!("{sign}{}", bits * 2))
 }
 
-/// The shape that covers a whole opcode, and the opcode with its words in the shape's order, if it is arithmetic that
-/// the table knows.
-pub fn arithmetic(opcode: &str) -> Option<(&'static Shape, String)> {
+/// The shape that covers a whole opcode with so many operands, and the opcode with its words in the shape's order, if it is
+/// arithmetic that the table knows.
+pub fn arithmetic(opcode: &str, operands: usize) -> Option<(&'static Shape, String)> {
     let mnemonic = opcode.split('.').next().unwrap_or_default();
-    let candidates = ARITHMETIC.iter().filter(|shape| shape.mnemonic() == mnemonic);
-    candidates.filter_map(|shape| Some((shape, shape.canonical(opcode)?))).next()
+    let candidates =
+        shapes(mnemonic).iter().filter(|shape| !shape.group.is_empty() && shape.operand_count() == operands);
+    candidates.filter_map(|shape| Some((*shape, shape.canonical(opcode)?))).next()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{is_modifier, lookup};
+    use crate::table::{ARITHMETIC, is_modifier, lookup};
 
     #[test]
     fn a_shape_covers_what_it_lists_and_nothing_else() {
@@ -148,11 +178,11 @@ mod tests {
 
     #[test]
     fn operands_are_read_off_the_opcode() {
-        let (shape, _) = arithmetic("mad.wide.s16").expect("it is in the table");
+        let (shape, _) = arithmetic("mad.wide.s16", 4).expect("it is in the table");
         let operands = shape.operands_of("mad.wide.s16");
         assert_eq!(operands.destinations, ["s32"]);
         assert_eq!(operands.sources, ["s16", "s16", "s32"]);
-        let (shape, _) = arithmetic("dp4a.u32.s32").expect("it is in the table");
+        let (shape, _) = arithmetic("dp4a.u32.s32", 4).expect("it is in the table");
         assert_eq!(shape.operands_of("dp4a.u32.s32").sources, ["u32", "s32", "b32"]);
     }
 
@@ -166,7 +196,7 @@ mod tests {
                 let spec = lookup(shape.mnemonic()).expect("checked above");
                 let count = (1 + shape.operands_of(&opcode).sources.len()) as u8;
                 assert!(spec.operands_min <= count && count <= spec.operands_max, "{opcode}: {count} operands");
-                assert!(seen.insert(opcode.clone()), "{opcode} stands twice");
+                assert!(seen.insert((opcode.clone(), count)), "{opcode} stands twice");
             }
         }
         assert!(seen.len() > 2000, "{}", seen.len());

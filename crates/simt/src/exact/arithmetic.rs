@@ -154,6 +154,10 @@ impl Exact {
             }
             "neg" => return self.sign_changed(format, x[0], x[0] ^ format.sign()),
             "abs" => return self.sign_changed(format, x[0], x[0] & !format.sign()),
+            "min" | "max" if self.flags.of_three => {
+                let [a, b, c] = [0, 1, 2].map(|at| if self.flags.abs { x[at] & !format.sign() } else { x[at] });
+                return self.extreme(format, self.extreme(format, a, b), c);
+            }
             "min" | "max" => return self.extreme(format, x[0], x[1]),
             _ => {}
         }
@@ -262,9 +266,78 @@ mod tests {
     use super::super::float::F16;
     use super::*;
 
+    /// What an opcode gives of the first sources.
+    fn of<const N: usize>(opcode: &'static str, sources: [u64; N]) -> u64 {
+        let mnemonic = opcode.split('.').next().expect("a mnemonic");
+        let mut all = [0; SOURCES];
+        all[..N].copy_from_slice(&sources);
+        Exact::from_opcode(mnemonic, opcode, N).unwrap_or_else(|| panic!("{opcode}")).evaluate(&all)[0]
+    }
+
+    /// Telling numbers of f32: of every sign and size, and what is none.
+    const SINGLES: [u64; 12] = [
+        0,
+        0x8000_0000,
+        0x3f80_0000,
+        0xbf80_0001,
+        0x0080_0000,
+        0x8000_0001,
+        0x7f7f_ffff,
+        0x7f80_0000,
+        0xff80_0000,
+        0x7fc0_0000,
+        0x3f00_0001,
+        0xc640_e400,
+    ];
+
+    #[test]
+    fn two_singles_are_each_what_one_is() {
+        for (two, one) in
+            [("add.f32x2", "add.f32"), ("sub.rz.ftz.f32x2", "sub.rz.ftz.f32"), ("mul.rp.f32x2", "mul.rp.f32")]
+        {
+            for (a, b) in SINGLES.into_iter().flat_map(|a| SINGLES.map(|b| (a, b))) {
+                let expected = of(one, [a, b]) | of(one, [b, a ^ 0x8000_0000]) << 32;
+                assert_eq!(of(two, [b << 32 | a, (a ^ 0x8000_0000) << 32 | b]), expected, "{two} {a:x} {b:x}");
+            }
+        }
+        let (a, b, c) = (0x3f80_0001, 0xbf80_0003, 0x3380_0000);
+        let expected = of("fma.rm.ftz.f32", [a, b, c]) | of("fma.rm.ftz.f32", [b, c, a]) << 32;
+        assert_eq!(of("fma.rm.ftz.f32x2", [b << 32 | a, c << 32 | b, a << 32 | c]), expected);
+    }
+
+    #[test]
+    fn halves_are_widened_before_they_are_added() {
+        for half in [0u64, 0x8000, 0x3c00, 0xbc01, 1, 0x7bff, 0x7c00, 0x7e00] {
+            let (f16, bf16) = (of("cvt.f32.f16", [half]), half << 16);
+            for single in SINGLES {
+                assert_eq!(
+                    of("add.rz.f32.f16", [half, single]),
+                    of("add.rz.f32", [f16, single]),
+                    "{half:x} {single:x}"
+                );
+                assert_eq!(of("sub.sat.f32.f16", [half, single]), of("sub.sat.f32", [f16, single]));
+                assert_eq!(of("add.f32.bf16", [half, single]), of("add.f32", [bf16, single]));
+                let fused = of("fma.rn.f32.bf16", [half, 0x3f81, single]);
+                assert_eq!(fused, of("fma.rn.f32", [bf16, 0x3f81_0000, single]), "{half:x} {single:x}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_least_of_three_is_that_of_two_and_one() {
+        let (nan, zero, less) = (0x7fc0_0000, 0x8000_0000, 0xbf80_0000);
+        assert_eq!(of("min.f32", [0x3f80_0000, less, zero]), less);
+        assert_eq!(of("min.f32", [nan, less, nan]), less);
+        assert_eq!(of("max.f32", [zero, 0, less]), 0);
+        assert_eq!(of("max.NaN.f32", [0x3f80_0000, nan, zero]), 0x7fff_ffff);
+        assert_eq!(of("max.abs.f32", [0x3f00_0000, less, zero]), 0x3f80_0000);
+        assert_eq!(of("min.abs.f32", [0x3f00_0000, less, zero]), 0);
+        assert_eq!(of("min.f32", [nan, nan, nan]), 0x7fff_ffff);
+    }
+
     #[test]
     fn fma_of_halves_is_rounded_once() {
-        let fma = Exact::from_opcode("fma", "fma.rn.f16").expect("it is in the table");
+        let fma = Exact::from_opcode("fma", "fma.rn.f16", 3).expect("it is in the table");
         // 1.0009765625 * 1.0009765625 + 2^-24 lies just above the middle of two halves; f32 would round to the middle.
         let (a, tiny) = (0x3c01, 0x0001);
         let exact = 1.000_976_562_5f64.powi(2) + 2f64.powi(-24);

@@ -110,7 +110,7 @@ impl Exact {
                 let (x, y) = (self.real(format, a), self.real(format, b));
                 self.comparison.of(x.partial_cmp(&y))
             }
-            Ty::Integers(_) | Ty::Bytes(_) => false,
+            Ty::Integers(_) | Ty::Singles | Ty::Bytes(_) => false,
         }
     }
 

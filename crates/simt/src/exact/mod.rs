@@ -35,6 +35,8 @@ pub enum Ty {
     Integers(Integer),
     /// Two floats in 32 bits.
     Floats(Format),
+    /// Two floats of 32 bits in 64.
+    Singles,
     /// Two floats of 8 bits in 16.
     Bytes(Format),
 }
@@ -59,6 +61,10 @@ pub struct Flags {
     pub integral: bool,
     /// `.l` of `shf`.
     pub left: bool,
+    /// Of magnitudes.
+    pub abs: bool,
+    /// `min`, `max` of three.
+    pub of_three: bool,
 }
 
 /// One instruction, all but its operands.
@@ -94,6 +100,7 @@ fn ty(word: &str) -> Option<Ty> {
         "tf32" => Ty::Float(TF32),
         "f16x2" => Ty::Floats(F16),
         "bf16x2" => Ty::Floats(BF16),
+        "f32x2" => Ty::Singles,
         "e4m3x2" => Ty::Bytes(E4M3),
         "e5m2x2" => Ty::Bytes(E5M2),
         "u16x2" => Ty::Integers(Integer { bits: 16, signed: false }),
@@ -107,8 +114,8 @@ fn ty(word: &str) -> Option<Ty> {
 }
 
 impl Exact {
-    /// The instruction that a canonical opcode of the table (`ptx::table::arithmetic`) spells.
-    pub fn from_opcode(mnemonic: &'static str, opcode: &str) -> Option<Exact> {
+    /// The instruction that a canonical opcode of the table (`ptx::table::arithmetic`) spells, with so many sources.
+    pub fn from_opcode(mnemonic: &'static str, opcode: &str, sources: usize) -> Option<Exact> {
         let words: Vec<&str> = opcode.split('.').skip(1).collect();
         let types: Vec<Ty> = words.iter().filter_map(|word| ty(word)).collect();
         let compares = matches!(mnemonic, "set" | "setp");
@@ -129,6 +136,7 @@ impl Exact {
                 None => exact.modify(word)?,
             }
         }
+        exact.flags.of_three = matches!(mnemonic, "min" | "max") && sources == 3;
         Some(exact)
     }
 
@@ -193,8 +201,9 @@ impl Exact {
             "satfinite" => flags.satfinite = true,
             "oob" => flags.out_of_bounds = true,
             "l" => flags.left = true,
+            "abs" => flags.abs = true,
             // What is there without the other word anyway.
-            "lo" | "wrap" | "r" | "full" | "abs" => {}
+            "lo" | "wrap" | "r" | "full" => {}
             other => self.mode = *MODES.iter().find(|mode| **mode == other)?,
         }
         self.flags.integral |= matches!(word, "rni" | "rzi" | "rmi" | "rpi");
@@ -211,20 +220,33 @@ impl Exact {
             ("cvt", _) => [self.convert(s), 0],
             ("set" | "setp" | "slct" | "testp", _) => self.compare(s),
             ("selp", _) => [if s[2] != 0 { s[0] } else { s[1] }, 0],
-            (_, Ty::Integers(element)) => [self.halves(Ty::Integer(element), s), 0],
-            (_, Ty::Floats(format)) => [self.halves(Ty::Float(format), s), 0],
+            (_, Ty::Integers(element)) => [self.halves(Ty::Integer(element), 16, s), 0],
+            (_, Ty::Floats(format)) => [self.halves(Ty::Float(format), 16, s), 0],
+            (_, Ty::Singles) => [self.halves(Ty::Float(F32), 32, s), 0],
             (_, Ty::Integer(integer)) => self.integer(integer, s),
+            (_, Ty::Float(format)) if matches!(self.verb, "add" | "sub" | "fma") && self.from != self.to => {
+                [self.float(format, &self.widened(s)), 0]
+            }
             (_, Ty::Float(format)) => [self.float(format, s), 0],
             (_, Ty::Bytes(_)) => [0, 0],
         }
     }
 
-    /// The instruction on each half of packed operands.
-    fn halves(&self, element: Ty, s: &[u64; SOURCES]) -> u64 {
+    /// The instruction on each half, of so many bits, of packed operands.
+    fn halves(&self, element: Ty, bits: u32, s: &[u64; SOURCES]) -> u64 {
         let half = Exact { to: element, from: element, ..self.clone() };
-        let low = half.evaluate(&s.map(|x| x & 0xffff))[0] & 0xffff;
-        let high = half.evaluate(&s.map(|x| x >> 16 & 0xffff))[0] & 0xffff;
-        low | high << 16
+        let ones = (1 << bits) - 1;
+        let low = half.evaluate(&s.map(|x| x & ones))[0] & ones;
+        let high = half.evaluate(&s.map(|x| x >> bits & ones))[0] & ones;
+        low | high << bits
+    }
+
+    /// The sources of a sum or product of two formats, all but the addend in the smaller one, in the larger one.
+    fn widened(&self, s: &[u64; SOURCES]) -> [u64; SOURCES] {
+        let convert = Exact { verb: "cvt", flags: Flags::default(), ..self.clone() };
+        let addend = if self.verb == "fma" { 2 } else { 1 };
+        let wide = |at: usize| if at < addend { convert.evaluate(&[s[at], 0, 0, 0, 0])[0] } else { s[at] };
+        std::array::from_fn(wide)
     }
 }
 

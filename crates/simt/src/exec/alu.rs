@@ -287,7 +287,8 @@ mod tests {
         }
         let inst = Inst { d: 4, a: 0, b: 1, c: 2, e: 3, f: NONE, ..Inst::NOP };
         warp.alu::<false>(alu, &inst, FULL);
-        let exact = Exact::from_opcode(mnemonic, opcode).unwrap_or_else(|| panic!("{opcode}"));
+        let exact = Exact::from_opcode(mnemonic, opcode, alu.signature().sources.iter().flatten().count())
+            .unwrap_or_else(|| panic!("{opcode}"));
         for lane in 0..32 {
             let sources: [u64; SOURCES] = std::array::from_fn(|i| match signature.sources.get(i).copied().flatten() {
                 Some(Row::D) => warp.d[i].0[lane],

@@ -6,7 +6,7 @@ use super::block::Environment;
 use super::order::Strength;
 use super::warp::{FULL, Warp};
 use crate::access::Passes;
-use crate::code::{Inst, MemOp, Op, Target, VECTOR_MAX, Width};
+use crate::code::{Inst, MemOp, Target, VECTOR_MAX, Width};
 use crate::fault::Code;
 use crate::launch::Check;
 use crate::masks::{filter, hull, lanes};
@@ -444,7 +444,7 @@ impl Machine<'_> {
         });
         if unwritten != 0 {
             let first = span.at[unwritten.trailing_zeros() as usize];
-            self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Global, first, span.bytes);
+            self.read_unwritten(env, warp, pc, unwritten, Place::Global, first, span.bytes);
         }
     }
 
@@ -557,18 +557,4 @@ impl Machine<'_> {
 #[inline(always)]
 pub(super) fn low_bytes(value: u64, bytes: u32) -> u64 {
     if bytes >= 8 { value } else { value & ((1 << (8 * bytes)) - 1) }
-}
-
-/// What an instruction does to memory, for reports.
-pub(super) fn verb(inst: &Inst) -> &'static str {
-    match inst.op {
-        // Of calls only `printf` has memory of its own to look at.
-        Op::Load(_) | Op::Call => "reads",
-        Op::Store(_) => "writes",
-        Op::Atomic(_) => "updates",
-        Op::CopyAsync | Op::CopyBulk | Op::StoreBulk => "fills",
-        Op::Mbarrier(_) => "updates",
-        Op::PrefetchBulk => "prefetches",
-        _ => "executes",
-    }
 }

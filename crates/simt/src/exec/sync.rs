@@ -1,13 +1,18 @@
 //! What the lanes of a warp do together: the `.sync` instructions.
 
-use super::alu::{store_predicate, store32};
+use super::alu::{store_predicate, store32, widened};
 use super::block::Environment;
+use super::findings::Finding;
+use super::memory::{Place, Span, addresses};
 use super::team::unit_warp;
 use super::warp::{Split, State, Suspect, Warp};
-use super::{Machine, guarded};
-use crate::code::{FloatMode, Inst, Op, ReduxOp, ShuffleMode, VoteMode};
+use super::Machine;
+use crate::access;
+use crate::code::{FloatMode, Inst, MemOp, Op, Order, ReduxOp, Scope, ShuffleMode, Target, VoteMode, Width};
 use crate::launch::Schedule;
-use crate::masks::lanes;
+use crate::masks::{filter, lanes};
+use crate::memory::SHARED_BASE;
+use crate::ops::Row;
 
 two_clones! {
     impl Machine<'_> {
@@ -63,6 +68,8 @@ impl Machine<'_> {
         suspect(warp, pc, &masks, active, active & !complete);
         warp.splits[at].pc = pc;
         if complete == 0 {
+            // Who is not to execute it does not wait for it either.
+            warp.pass_by(at, active);
             warp.splits[at].state = State::AtWarpSync;
             return None;
         }
@@ -92,10 +99,9 @@ impl Machine<'_> {
             };
             let (mut here, mut masks) = (0, [0; 32]);
             for other in warp.splits.iter().filter(|s| together(s)) {
-                let inst = &code.insts[other.pc as usize];
-                let (lanes_here, own) = (guarded(warp, inst, other.mask), member_masks(warp, inst));
-                here |= lanes_here;
-                lanes(lanes_here).for_each(|lane| masks[lane] = own[lane]);
+                let own = member_masks(warp, &code.insts[other.pc as usize]);
+                here |= other.mask;
+                lanes(other.mask).for_each(|lane| masks[lane] = own[lane]);
             }
             let complete = complete(&masks, here, warp.live);
             if complete == 0 {
@@ -104,7 +110,7 @@ impl Machine<'_> {
             self.execute_collective(env, warp, split.pc, inst, &masks, complete);
             for other in 0..warp.splits.len() {
                 let split = warp.splits[other];
-                let done = guarded(warp, &code.insts[split.pc as usize], split.mask) & complete;
+                let done = split.mask & complete;
                 if !together(&split) || done == 0 {
                     continue;
                 }
@@ -170,6 +176,9 @@ impl Machine<'_> {
         if group & !named != 0 {
             self.findings.mask(env, warp, pc, group & !named, named);
         }
+        if !warp.undefined.is_empty() && !matches!(inst.op, Op::Shuffle(_)) {
+            self.exchange_undefined(warp, inst, group);
+        }
         match inst.op {
             Op::WarpBarrier => {
                 if let Some(clocks) = &mut env.team.clocks {
@@ -181,6 +190,7 @@ impl Machine<'_> {
             Op::Match { all, wide } => match_lanes(warp, inst, all, wide, group),
             Op::Redux(op) => redux(warp, inst, op, group),
             Op::Elect => elect(warp, inst, named, group),
+            Op::Matrix { .. } => self.matrix(env, warp, pc, inst, group),
             _ => {}
         }
     }
@@ -189,14 +199,13 @@ impl Machine<'_> {
     fn shuffle(&mut self, env: &Environment, warp: &mut Warp, pc: u32, inst: &Inst, mode: ShuffleMode, here: u32) {
         let row = |reg: u16| warp.w[usize::from(reg)].0;
         let (a, b, c) = (row(inst.a), row(inst.b), row(inst.c));
-        if let Some((out, inside, absent)) = whole_shuffle(mode, &a, &b, &c, here) {
-            if absent != 0 {
-                self.findings.inactive_lane(env, warp, pc, absent);
-            }
+        let is_defined = warp.undefined.is_empty();
+        if is_defined && let Some((out, inside, absent)) = whole_shuffle(mode, &a, &b, &c, here) {
             store32(warp, inst.d, &out, here);
-            return store_predicate(warp, inst.e, inside, here);
+            store_predicate(warp, inst.e, inside, here);
+            return mark_absent(env, warp, pc, inst, absent);
         }
-        let mut out = [0; 32];
+        let (mut out, mut sources) = ([0; 32], [0; 32]);
         let (mut inside, mut absent) = (0u32, 0u32);
         for lane in 0..32u32 {
             let (offset, clamp, segment) = (b[lane as usize] & 31, c[lane as usize] & 31, c[lane as usize] >> 8 & 31);
@@ -212,13 +221,77 @@ impl Machine<'_> {
             inside |= u32::from(in_range) << lane;
             absent |= u32::from(here & (1 << from) == 0) << lane;
             out[lane as usize] = a[from as usize];
+            sources[lane as usize] = from;
         }
-        if absent & here != 0 {
-            self.findings.inactive_lane(env, warp, pc, absent & here);
+        if !is_defined {
+            self.shuffle_undefined(warp, inst, here, &sources);
         }
         store32(warp, inst.d, &out, here);
         store_predicate(warp, inst.e, inside, here);
+        mark_absent(env, warp, pc, inst, absent & here);
     }
+}
+
+/// The lanes `absent` have got the value of a lane that takes no part: a finding, if it is used.
+#[inline(always)]
+fn mark_absent(env: &Environment, warp: &mut Warp, pc: u32, inst: &Inst, absent: u32) {
+    if absent != 0 {
+        let finding = Finding::inactive_lane(env, warp, pc, absent);
+        warp.mark_undefined(&[(Row::W, inst.d)], absent, finding, false);
+    }
+}
+
+impl Machine<'_> {
+    /// `ldmatrix`, `stmatrix`. Of matrix `m`, lane `8 m + r` has the address of row `r`, 16 bytes; lane `4 r + c` gets or gives
+    /// elements `2 c` and `2 c + 1` of that row, or of that column where the matrix is transposed. Each matrix passes through
+    /// the banks on its own.
+    #[inline(never)]
+    fn matrix(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, here: u32) {
+        let Op::Matrix { stores, count, transposed, generic } = inst.op else { return };
+        let mut rows = addresses(warp, inst);
+        let told = here & u32::MAX >> (32 - 8 * u32::from(count));
+        if generic {
+            rows.iter_mut().for_each(|row| *row = row.wrapping_sub(SHARED_BASE));
+        }
+        let inside = self.admit(env, warp, pc, Place::Shared, told, &Span { bytes: 16, at: rows });
+        let width = Width { bytes: 4, signed: false, wide: false };
+        let op = MemOp { target: Target::Shared, width, vector: 1, order: Order::Weak, scope: Scope::Cta };
+        for matrix in 0..usize::from(count) {
+            let row = |lane: usize| 8 * matrix + lane / 4;
+            let mask = filter(here, |lane| inside >> row(lane) & 1 != 0);
+            if mask == 0 {
+                continue;
+            }
+            let at: [u32; 32] = std::array::from_fn(|lane| rows[row(lane)] as u32 + 4 * (lane as u32 % 4));
+            let passes = access::shared_load(4, mask, &at);
+            self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
+            self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
+            self.record(Place::Shared, mask, &Span { bytes: 4, at: widened(&at) }, passes, 0);
+            let register = self.context.code.vectors[usize::from(inst.c)][matrix];
+            let turned = |values: &[u32; 32]| if transposed { transpose(values) } else { *values };
+            if stores {
+                let values = turned(&warp.w[usize::from(register)].0);
+                self.watch_shared_store(env, warp, pc, op, env.rank, mask, &at, &[widened(&values)]);
+                let changed = lanes(mask).filter(|&lane| env.shared.load(at[lane], 4) as u32 != values[lane]).count();
+                self.changes += changed as u64;
+                lanes(mask).for_each(|lane| env.shared.store(at[lane], 4, values[lane].into()));
+            } else {
+                self.watch_read(env, warp, pc, op, mask, 4, &at);
+                let mut values = [0; 32];
+                lanes(mask).for_each(|lane| values[lane] = env.shared.load(at[lane], 4) as u32);
+                store32(warp, register, &turned(&values), here);
+            }
+        }
+    }
+}
+
+/// An 8 by 8 matrix of halves as the lanes of a warp hold it, rows and columns exchanged.
+fn transpose(values: &[u32; 32]) -> [u32; 32] {
+    let element = |row: usize, column: usize| values[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff;
+    std::array::from_fn(|lane| {
+        let (row, column) = (lane / 4, 2 * (lane % 4));
+        element(column, row) | element(column + 1, row) << 16
+    })
 }
 
 /// The row of the mask operand.

@@ -1,7 +1,7 @@
 //! Counts per instruction to counters, and recorded steps to a trace.
 
 use super::Counts;
-use crate::code::Op;
+use crate::code::{Counted, Op};
 use crate::program::Kernel;
 use crate::trace::{Instruction, Step, Trace, VERSION};
 use crate::{Counters, Launch, LineCounters, Schedule};
@@ -78,32 +78,31 @@ fn classify(op: Op, counts: &Counts) -> Counters {
     let mut out =
         Counters { inst_executed: counts.issued, thread_inst_executed: counts.threads, ..Counters::default() };
     let [shared, global, local] = [counts.requests[0], counts.requests[1], counts.requests[2]];
-    match op {
-        Op::Branch | Op::BranchIndexed => {
+    match op.counted() {
+        Counted::Branch => {
             out.branches = counts.issued;
             out.divergent_branches = counts.divergent;
         }
-        Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) => out.barriers = counts.issued,
-        Op::Shuffle(_) => out.shuffles = counts.issued,
-        Op::Load(_) => {
+        Counted::Barrier => out.barriers = counts.issued,
+        Counted::Shuffle => out.shuffles = counts.issued,
+        Counted::Load => {
             (out.shared_ld_wavefronts, out.shared_ld_conflicts) = (counts.wavefronts, counts.conflicts);
             out.global_ld_sectors = counts.sectors;
             (out.shared_ld_requests, out.global_ld_requests, out.local_ld_requests) = (shared, global, local);
         }
-        Op::CopyAsync => (out.global_ld_sectors, out.global_ld_requests) = (counts.sectors, global),
-        Op::Store(_) => {
+        Counted::Copy => (out.global_ld_sectors, out.global_ld_requests) = (counts.sectors, global),
+        Counted::Store => {
             (out.shared_st_wavefronts, out.shared_st_conflicts) = (counts.wavefronts, counts.conflicts);
             out.global_st_sectors = counts.sectors;
             (out.shared_st_requests, out.global_st_requests, out.local_st_requests) = (shared, global, local);
         }
-        Op::Atomic(atomic) => {
+        Counted::Atomic => {
             (out.shared_atom_wavefronts, out.shared_atom_conflicts) = (counts.wavefronts, counts.conflicts);
             (out.shared_ld_wavefronts, out.shared_ld_conflicts) = (counts.load_wavefronts, counts.load_conflicts);
-            let sectors =
-                if atomic.machine.is_red() { &mut out.global_red_sectors } else { &mut out.global_atom_sectors };
-            *sectors = counts.sectors;
+            let is_red = matches!(op, Op::Atomic(atomic) if atomic.machine.is_red());
+            *(if is_red { &mut out.global_red_sectors } else { &mut out.global_atom_sectors }) = counts.sectors;
         }
-        _ => {}
+        Counted::Plain => {}
     }
     out
 }

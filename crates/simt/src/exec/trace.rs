@@ -6,7 +6,7 @@ use super::block::Environment;
 use super::memory::Place;
 use super::warp::Warp;
 use crate::access::Passes;
-use crate::code::{Inst, Op};
+use crate::code::{Code, Inst, Operand, operands};
 use crate::ops::Row;
 use crate::trace::{Access, Options, Space, Step, Values};
 
@@ -82,27 +82,18 @@ impl Recorder {
     }
 
     /// What the instruction that began last left in its destination, or stored.
-    pub(super) fn values(&mut self, warp: &Warp, inst: &Inst) {
+    pub(super) fn values(&mut self, code: &Code, warp: &Warp, inst: &Inst) {
         let Some(step) = self.steps.last_mut() else { return };
-        let row = match inst.op {
-            Op::Alu(alu) => Some(alu.signature().destination),
-            Op::Exact { to, .. } => Some(to),
-            Op::Mov32 | Op::Selp32 | Op::Shuffle(_) | Op::Redux(_) | Op::ActiveMask | Op::Pack32 => Some(Row::W),
-            Op::Mov64 | Op::Selp64 | Op::Pack64 => Some(Row::D),
-            Op::Setp(..) | Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => Some(Row::P),
-            Op::Load(op) | Op::Store(op) | Op::LoadFrame(op) | Op::StoreFrame(op) if op.vector == 1 => {
-                Some(if op.width.wide { Row::D } else { Row::W })
-            }
-            Op::Atomic(op) if op.vector == 1 => Some(if op.bytes >= 8 { Row::D } else { Row::W }),
-            _ => None,
-        };
-        let (at, active) = (usize::from(inst.d), step.active);
-        step.values = match row {
-            Some(Row::W) => warp.w.get(at).map(|row| Values::Bits32(masked(&row.0, active))),
-            Some(Row::D) => warp.d.get(at).map(|row| Values::Bits64(masked(&row.0, active))),
-            Some(Row::P) => warp.p.get(at).map(|&lanes| Values::Predicate(lanes & active)),
-            None => None,
-        };
+        let first = operands(code, inst).into_iter().next().filter(|operand| operand.reg == inst.d);
+        let active = step.active;
+        step.values = first.filter(|_| inst.op.shows_values()).and_then(|Operand { row, reg, .. }| {
+            let at = usize::from(reg);
+            Some(match row {
+                Row::W => Values::Bits32(masked(&warp.w.get(at)?.0, active)),
+                Row::D => Values::Bits64(masked(&warp.d.get(at)?.0, active)),
+                Row::P => Values::Predicate(warp.p.get(at)? & active),
+            })
+        });
     }
 
     pub(super) fn into_steps(self) -> Vec<Step> {

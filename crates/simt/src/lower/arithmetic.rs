@@ -16,7 +16,7 @@ use crate::program::LoadError;
 fn row_of(kind: &str) -> Row {
     match kind {
         "pred" => Row::P,
-        "u64" | "s64" | "b64" | "f64" => Row::D,
+        "u64" | "s64" | "b64" | "f64" | "f32x2" => Row::D,
         _ => Row::W,
     }
 }
@@ -24,13 +24,10 @@ fn row_of(kind: &str) -> Row {
 impl Lower<'_> {
     /// An instruction of the table of arithmetic.
     pub(super) fn arithmetic(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let Some((shape, opcode)) = arithmetic(&inst.opcode) else {
+        let Some((shape, opcode)) = arithmetic(&inst.opcode, inst.operands.len()) else {
             return self.refuse_opcode(inst);
         };
         let operands = shape.operands_of(&opcode);
-        if inst.operands.len() != operands.sources.len() + 1 {
-            return self.refuse_opcode(inst);
-        }
         for (operand, kind) in inst.operands[1..].iter().zip(&operands.sources) {
             self.check_literal(inst, operand, kind)?;
         }
@@ -50,6 +47,10 @@ impl Lower<'_> {
     fn fast(&mut self, inst: &Instruction, opcode: &str) -> Result<Option<Inst>, LoadError> {
         let Some(alu) = Alu::from_opcode(opcode) else { return Ok(None) };
         let signature = alu.signature();
+        // `min.f32` of three is no lane loop's.
+        if signature.sources.iter().flatten().count() + 1 != inst.operands.len() {
+            return Ok(None);
+        }
         let mut rows = [NONE; 4];
         for ((slot, row), operand) in rows.iter_mut().zip(signature.sources.iter().flatten()).zip(&inst.operands[1..]) {
             *slot = self.row(inst, operand, *row)?;
@@ -112,7 +113,7 @@ impl Lower<'_> {
     }
 
     /// One destination of the given row, or two of which the second is a predicate.
-    fn destinations(&mut self, inst: &Instruction, row: Row) -> Result<(Reg, Reg), LoadError> {
+    pub(super) fn destinations(&mut self, inst: &Instruction, row: Row) -> Result<(Reg, Reg), LoadError> {
         let first = |lower: &mut Self, operand: &Operand| match row {
             Row::P => lower.predicate_destination(inst, operand),
             _ => lower.row(inst, operand, row),
@@ -125,7 +126,7 @@ impl Lower<'_> {
 
     /// An instruction that runs one lane at a time.
     fn exact(&mut self, inst: &Instruction, opcode: &str, operands: &Operands) -> Result<(), LoadError> {
-        let Some(exact) = Exact::from_opcode(inst.spec.mnemonic, opcode) else {
+        let Some(exact) = Exact::from_opcode(inst.spec.mnemonic, opcode, operands.sources.len()) else {
             return self.refuse_opcode(inst);
         };
         let converts = inst.spec.mnemonic == "cvt";

@@ -15,10 +15,7 @@ impl Lower<'_> {
         let is_red = inst.spec.mnemonic == "red";
         let target = target(inst).filter(|t| !matches!(t, Target::Local | Target::Const | Target::Param));
         let (Some(target), Some(ty)) = (target, inst.types().next_back()) else { return self.refuse_opcode(inst) };
-        let known = |m: &String| KNOWN.contains(&m.as_str()) || Type::from_name(m).is_some();
-        let Some(op) = operation(inst, ty).filter(|_| inst.modifiers.iter().all(known)) else {
-            return self.refuse_opcode(inst);
-        };
+        let Some(op) = operation(inst, ty) else { return self.refuse_opcode(inst) };
         let vector = ["v2", "v4", "v8"].iter().zip([2, 4, 8]).find(|(name, _)| inst.has(name)).map_or(1, |(_, n)| n);
         if vector > 1 && (ty.size_bytes() * vector > 16 || is_integer(ty) || ty == Type::F64) {
             return self.refuse_opcode(inst);
@@ -47,9 +44,7 @@ impl Lower<'_> {
             true => Ok(()),
             false => self.check_literal(inst, operand, ty.name()),
         })?;
-        let address = self.address(inst, &rest[0])?;
-        let mut out = Inst { op: Op::Atomic(op), a: address.row, e: u16::from(address.narrow), ..Inst::NOP };
-        out.imm = address.offset;
+        let mut out = Inst { op: Op::Atomic(op), ..self.at(inst, &rest[0])? };
         let result = inst.operands.first().filter(|_| !is_red);
         if vector > 1 {
             out.c = self.elements(inst, &rest[1], ty, vector)?;
@@ -81,15 +76,6 @@ impl Lower<'_> {
         Ok(self.vector(&regs))
     }
 }
-
-/// What an atomic may be spelled with besides its type.
-#[rustfmt::skip] // a word a line would be thirty lines
-const KNOWN: [&str; 29] = [
-    "shared::cluster",
-    "global", "shared", "shared::cta", "relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys",
-    "add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec", "noftz", "L2::cache_hint", "v2", "v4", "v8",
-    "volatile", "weak",
-];
 
 fn is_integer(ty: Type) -> bool {
     matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64 | Type::B32 | Type::B64 | Type::B16 | Type::B128)

@@ -77,10 +77,10 @@ impl Facts {
     fn of(code: &Code) -> Facts {
         let mut facts = Facts { written: HashMap::new(), read: HashMap::new() };
         for (pc, inst) in code.insts.iter().enumerate() {
-            for register in writes(code, inst).into_iter().filter(|register| register.1 != NONE) {
+            for register in writes(code, inst) {
                 facts.written.entry(register).or_default().push(pc);
             }
-            for register in reads(code, inst).into_iter().filter(|register| register.1 != NONE) {
+            for register in reads(code, inst) {
                 facts.read.entry(register).or_default().push(pc);
             }
         }

@@ -5,7 +5,7 @@ use ptx::{Immediate, Instruction, Operand, Type};
 use super::Lower;
 use crate::code::{
     AtomOp, AtomicOp, BulkCopy, BulkStore, CopyCode, Guard, Inst, MachineOp, MbarrierAct, MbarrierOp, NONE, Op, Order,
-    Place, Scope, Target,
+    Scope, Target,
 };
 use crate::program::LoadError;
 
@@ -84,7 +84,7 @@ impl Lower<'_> {
             Operand::Immediate(Immediate::Int(bytes @ (4 | 8 | 16))) if *bytes == 16 || inst.has("ca") => *bytes as u32,
             _ => return self.refuse(inst, "a copy has 4, 8 or 16 bytes, and of .cg 16"),
         };
-        let (to, from) = (self.place(inst, to)?, self.place(inst, from)?);
+        let (to, from) = (self.address(inst, to)?, self.address(inst, from)?);
         let rest = match rest {
             [rest @ .., policy] if inst.has("L2::cache_hint") => {
                 self.row64(inst, policy)?;
@@ -109,7 +109,7 @@ impl Lower<'_> {
     /// `cp.async.bulk` to shared memory: where to, where from, how many bytes, the barrier object; then a cache policy.
     fn copy_bulk(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let [to, from, bytes, object, policy @ ..] = inst.operands.as_slice() else { return self.refuse_opcode(inst) };
-        let (to, from, object) = (self.place(inst, to)?, self.place(inst, from)?, self.place(inst, object)?);
+        let (to, from, object) = (self.address(inst, to)?, self.address(inst, from)?, self.address(inst, object)?);
         let bytes = self.row32(inst, bytes)?;
         if let [policy] = policy {
             self.row64(inst, policy)?;
@@ -126,7 +126,7 @@ impl Lower<'_> {
         if policy.len() != hints {
             return self.refuse_opcode(inst);
         }
-        let (to, from) = (self.place(inst, to)?, self.place(inst, from)?);
+        let (to, from) = (self.address(inst, to)?, self.address(inst, from)?);
         let bytes = self.row32(inst, bytes)?;
         if let [policy] = policy {
             self.row64(inst, policy)?;
@@ -137,25 +137,18 @@ impl Lower<'_> {
         self.emit(inst, &[Inst { op: Op::StoreBulk, imm, ..Inst::NOP }])
     }
 
-    fn place(&mut self, inst: &Instruction, operand: &Operand) -> Result<Place, LoadError> {
-        let address = self.address(inst, operand)?;
-        Ok(Place { row: address.row, narrow: address.narrow, offset: address.offset })
-    }
-
     fn copy_arrive(&mut self, inst: &Instruction, counted: bool) -> Result<(), LoadError> {
-        let address = self.address(inst, &inst.operands[0])?;
         let generic = super::space_of(inst).is_none();
         let op = Op::Mbarrier(MbarrierOp { act: MbarrierAct::CopyArrive { counted }, generic, ordered: true });
-        let (a, e, imm) = (address.row, u16::from(address.narrow), address.offset);
+        let at = self.at(inst, &inst.operands[0])?;
         self.code.may_spin = true;
-        self.emit(inst, &[Inst { op, a, e, imm, ..Inst::NOP }])
+        self.emit(inst, &[Inst { op, ..at }])
     }
 
     fn prefetch_bulk(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let address = self.address(inst, &inst.operands[0])?;
+        let at = self.at(inst, &inst.operands[0])?;
         let b = self.row32(inst, &inst.operands[1])?;
-        let (a, e, imm) = (address.row, u16::from(address.narrow), address.offset);
-        self.emit(inst, &[Inst { op: Op::PrefetchBulk, a, b, e, imm, ..Inst::NOP }])
+        self.emit(inst, &[Inst { op: Op::PrefetchBulk, b, ..at }])
     }
 }
 

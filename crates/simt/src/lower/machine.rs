@@ -9,7 +9,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::live::{reads, writes};
-use crate::code::{AtomOp, AtomicOp, Code, Inst, MachineOp, NONE, Op, Order, Reg, Source, Special, Target};
+use crate::code::{
+    AtomOp, AtomicOp, Code, Inst, MachineOp, NONE, Op, Order, Reg, Role, Source, Special, Target, operands,
+};
 use crate::ops::Row;
 
 type Register = (Row, Reg);
@@ -53,7 +55,7 @@ impl Facts {
             has_fence: code.insts.iter().any(|inst| matches!(inst.op, Op::Fence { .. })),
         };
         for (pc, inst) in code.insts.iter().enumerate() {
-            for register in known(writes(code, inst)) {
+            for register in writes(code, inst) {
                 let entry = facts.written.entry(register).or_default();
                 *entry = (entry.0 + 1, pc);
             }
@@ -68,8 +70,8 @@ impl Facts {
         while changed {
             changed = false;
             for inst in code.insts.iter().rev() {
-                let matters = !is_pure(inst.op) || known(writes(code, inst)).any(|r| self.needed.contains(&r));
-                for register in known(reads(code, inst)).filter(|_| matters) {
+                let matters = !inst.op.is_pure() || writes(code, inst).iter().any(|r| self.needed.contains(r));
+                for register in reads(code, inst).into_iter().filter(|_| matters) {
                     changed |= self.needed.insert(register);
                 }
             }
@@ -83,9 +85,9 @@ impl Facts {
         let mut changed = true;
         while changed {
             changed = false;
-            for inst in code.insts.iter().filter(|inst| spreads_uniformity(inst.op)) {
-                let all = known(reads(code, inst)).all(|register| self.uniform.contains(&register));
-                for register in known(writes(code, inst)).filter(|_| all) {
+            for inst in code.insts.iter().filter(|inst| inst.op.spreads_uniformity()) {
+                let all = reads(code, inst).iter().all(|register| self.uniform.contains(register));
+                for register in writes(code, inst).into_iter().filter(|_| all) {
                     let once = self.written.get(&register).is_some_and(|&(times, _)| times == 1);
                     changed |= once && self.uniform.insert(register);
                 }
@@ -115,7 +117,7 @@ impl Facts {
     fn machine(&self, code: &Code, pc: usize) -> Option<MachineOp> {
         let inst = &code.insts[pc];
         let Op::Atomic(op) = inst.op else { return None };
-        let unused = !known(writes(code, inst)).any(|register| self.needed.contains(&register));
+        let unused = !writes(code, inst).iter().any(|register| self.needed.contains(register));
         if unused && op.target == Target::Shared && self.counts_lanes(code, pc, inst, op) {
             return Some(MachineOp::CountLanes);
         }
@@ -128,8 +130,8 @@ impl Facts {
         let is_red = op.target == Target::Global
             && (op.machine.is_red()
                 || (unused && !self.has_fence && matches!(op.order, Order::Relaxed | Order::Release) && has_red(op)));
-        let row = if inst.e == 1 { Row::W } else { Row::D };
-        let joined = combines(op) && self.uniform.contains(&(row, inst.a));
+        let mut addresses = operands(code, inst).into_iter().filter(|operand| operand.role == Role::Address);
+        let joined = combines(op) && addresses.all(|address| self.uniform.contains(&(address.row, address.reg)));
         let by_one = joined && (unused || (op.op == AtomicOp::Add && self.uniform.contains(&(Row::W, inst.b))));
         Some(match (is_red, by_one) {
             (true, true) => MachineOp::RedOfOne,
@@ -150,11 +152,6 @@ impl Facts {
             _ => false,
         }
     }
-}
-
-/// The registers among operands that may be absent.
-fn known(registers: Vec<Register>) -> impl Iterator<Item = Register> {
-    registers.into_iter().filter(|&(_, reg)| reg != NONE)
 }
 
 /// Whether the machine has a reduction that does this to global memory.
@@ -186,32 +183,6 @@ fn takes_rounds_if_shared(op: AtomOp) -> bool {
 fn combines(op: AtomOp) -> bool {
     use AtomicOp::{Add, And, MaxS, MaxU, MinS, MinU, Or, Xor};
     op.bytes == 4 && op.vector == 1 && matches!(op.op, Add | And | MaxS | MaxU | MinS | MinU | Or | Xor)
-}
-
-/// Whether an instruction leaves nothing behind but its results.
-fn is_pure(op: Op) -> bool {
-    match op {
-        Op::Load(load) => load.order == Order::Weak,
-        Op::LoadFrame(_) | Op::MapShared { .. } | Op::RankOf { .. } => true,
-        Op::ActiveMask | Op::Clock | Op::LocalAddress => true,
-        op => is_arithmetic(op),
-    }
-}
-
-fn is_arithmetic(op: Op) -> bool {
-    use Op::{Mov32, Mov64, Pack32, Pack64, Selp32, Selp64, Unpack32, Unpack64};
-    let moves = matches!(op, Mov32 | Mov64 | Pack64 | Unpack64 | Pack32 | Unpack32 | Selp32 | Selp64);
-    let logic = matches!(op, Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov);
-    moves || logic || matches!(op, Op::Alu(_) | Op::Exact { .. } | Op::Setp(..))
-}
-
-/// Whether an instruction that reads the same in all lanes of a warp gives all of them the same.
-fn spreads_uniformity(op: Op) -> bool {
-    match op {
-        Op::Load(load) => load.target != Target::Local,
-        Op::Vote(_) | Op::Redux(_) | Op::MapShared { .. } | Op::RankOf { .. } => true,
-        op => is_arithmetic(op),
-    }
 }
 
 fn is_uniform_source(source: Source) -> bool {

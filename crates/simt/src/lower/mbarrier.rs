@@ -8,31 +8,13 @@ use crate::exact::Exact;
 use crate::ops::Row;
 use crate::program::LoadError;
 
-/// Words that may follow what is done; `.shared::cluster` is not among them, for the object of another block.
-const PLAIN: [&str; 11] = [
-    "shared",
-    "shared::cta",
-    "b64",
-    "release",
-    "acquire",
-    "relaxed",
-    "cta",
-    "cluster",
-    "parity",
-    "noComplete",
-    "expect_tx",
-];
-
 /// Where in a state the pending count stands, and how wide it is: see `exec::mbarrier`.
 pub(crate) const PENDING_SHIFT: u32 = 20;
 pub(crate) const COUNT_BITS: u32 = 20;
 
 impl Lower<'_> {
     pub(super) fn mbarrier(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let [act, rest @ ..] = inst.modifiers.as_slice() else { return self.refuse_opcode(inst) };
-        if !rest.iter().all(|word| PLAIN.contains(&word.as_str())) {
-            return self.refuse_opcode(inst);
-        }
+        let Some(act) = inst.modifiers.first() else { return self.refuse_opcode(inst) };
         let act = match act.as_str() {
             "pending_count" => return self.pending_count(inst),
             "init" => MbarrierAct::Init,
@@ -80,10 +62,9 @@ impl Lower<'_> {
             (_, [number]) if act != MbarrierAct::Invalidate => b = self.row32(inst, number)?,
             _ => return self.refuse_opcode(inst),
         }
-        let address = self.address(inst, address)?;
+        let at = self.at(inst, address)?;
         let op = MbarrierOp { act, generic: super::space_of(inst).is_none(), ordered: !inst.has("relaxed") };
-        let (a, e, imm) = (address.row, u16::from(address.narrow), address.offset);
-        self.emit(inst, &[Inst { op: Op::Mbarrier(op), a, b, c, d, e, imm, ..Inst::NOP }])
+        self.emit(inst, &[Inst { op: Op::Mbarrier(op), b, c, d, ..at }])
     }
 
     /// `.pending_count`: of a state that an arrival gave.

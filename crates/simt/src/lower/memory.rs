@@ -3,7 +3,7 @@
 use ptx::{Instruction, Operand, Space, Type};
 
 use super::{Binding, Lower, space_of};
-use crate::code::{Code, Inst, MemOp, NONE, Op, Order, Scope, Source, Target, VECTOR_MAX, Width};
+use crate::code::{Inst, MemOp, NONE, Op, Order, Scope, Source, Target, VECTOR_MAX, Width};
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -11,46 +11,30 @@ impl Lower<'_> {
         if space_of(inst) == Some(Space::Param) {
             return self.load_param(inst);
         }
-        let target = self.plain_target(inst)?;
+        let Some(target) = target(inst) else { return self.refuse_opcode(inst) };
         self.note_communication(inst, target);
-        let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
-        let address = self.address(inst, &inst.operands[1])?;
-        let (regs, wide) = self.data(inst, &inst.operands[0], ty)?;
-        let op = Op::Load(MemOp {
-            target,
-            width: width(ty, wide),
-            vector: regs.len() as u8,
-            order: order(inst),
-            scope: scope(inst),
-        });
-        let inst_code = self.with_data(
-            Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP },
-            &regs,
-        );
-        self.emit(inst, &[inst_code])
+        self.access(inst, target, false)
     }
 
     pub(super) fn store(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         if space_of(inst) == Some(Space::Param) {
             return self.store_param(inst);
         }
-        let target = self.plain_target(inst)?;
+        let Some(target) = target(inst) else { return self.refuse_opcode(inst) };
+        self.access(inst, target, true)
+    }
+
+    /// A load or store.
+    fn access(&mut self, inst: &Instruction, target: Target, stores: bool) -> Result<(), LoadError> {
         let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
-        self.check_literal(inst, &inst.operands[1], ty.name())?;
-        let address = self.address(inst, &inst.operands[0])?;
-        let (regs, wide) = self.data(inst, &inst.operands[1], ty)?;
-        let op = Op::Store(MemOp {
-            target,
-            width: width(ty, wide),
-            vector: regs.len() as u8,
-            order: order(inst),
-            scope: scope(inst),
-        });
-        let inst_code = self.with_data(
-            Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP },
-            &regs,
-        );
-        self.emit(inst, &[inst_code])
+        let (data, address) = (&inst.operands[usize::from(stores)], &inst.operands[usize::from(!stores)]);
+        self.check_literal(inst, data, ty.name())?;
+        let at = self.at(inst, address)?;
+        let (regs, wide) = self.data(inst, data, ty)?;
+        let (vector, order, scope) = (regs.len() as u8, order(inst), scope(inst));
+        let op = MemOp { target, width: width(ty, wide), vector, order, scope };
+        let out = self.with_data(Inst { op: if stores { Op::Store(op) } else { Op::Load(op) }, ..at }, &regs);
+        self.emit(inst, &[out])
     }
 
     /// One register goes into `d`; several go into the side table that `c` indexes.
@@ -69,21 +53,6 @@ impl Lower<'_> {
         row[..regs.len()].copy_from_slice(regs);
         self.code.vectors.push(row);
         (self.code.vectors.len() - 1) as u16
-    }
-
-    /// The target of a load or store whose modifiers are all understood. Cache operators, eviction priorities and prefetch
-    /// sizes are; there is no cache here, so they change nothing.
-    fn plain_target(&self, inst: &Instruction) -> Result<Target, LoadError> {
-        let known = |m: &String| {
-            PLAIN.contains(&m.as_str())
-                || m.starts_with("L1::")
-                || m.starts_with("L2::")
-                || Type::from_name(m).is_some()
-        };
-        match target(inst) {
-            Some(target) if inst.modifiers.iter().all(known) => Ok(target),
-            _ => self.refuse_opcode(inst),
-        }
     }
 
     /// `createpolicy`: an opaque number for the cache hints that take one.
@@ -157,25 +126,6 @@ impl Lower<'_> {
         }
     }
 
-    /// A parameter at an address that is computed: of the kernel, since those of functions have none.
-    fn load_param_at(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
-        let address = self.address(inst, &inst.operands[1])?;
-        let (regs, wide) = self.data(inst, &inst.operands[0], ty)?;
-        let op = Op::Load(MemOp {
-            target: Target::Param,
-            width: width(ty, wide),
-            vector: regs.len() as u8,
-            order: Order::Weak,
-            scope: Scope::Cta,
-        });
-        let inst_code = self.with_data(
-            Inst { op, a: address.row, e: u16::from(address.narrow), imm: address.offset, ..Inst::NOP },
-            &regs,
-        );
-        self.emit(inst, &[inst_code])
-    }
-
     /// Kernel parameters are constant rows: the load is a copy.
     fn load_param(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let Operand::Address { base: Some(name), offset } = &inst.operands[1] else {
@@ -186,7 +136,8 @@ impl Lower<'_> {
             Some(Binding::Frame { offset: start, bytes }) => {
                 return self.frame_access(inst, (start, bytes), *offset, &inst.operands[0]);
             }
-            Some(Binding::Row32(_) | Binding::Row64(_)) => return self.load_param_at(inst),
+            // At an address that is computed: of the kernel, since those of functions have none.
+            Some(Binding::Row32(_) | Binding::Row64(_)) => return self.access(inst, Target::Param, false),
             _ => return self.refuse(inst, format!("{name} is no parameter of this function")),
         };
         let Some(ty) = inst.types().next_back() else { return self.refuse_opcode(inst) };
@@ -216,56 +167,11 @@ impl Lower<'_> {
         if matches!(target, Target::Global | Target::Generic) && (ordered || atomic) {
             self.code.blocks_communicate = true;
         }
-        self.code.has_volatile_flags |= atomic && !matches!(target, Target::Global);
         self.code.may_spin |= ordered || atomic;
         self.code.orders_by_hand |= matches!(order(inst), Order::Acquire | Order::Release | Order::AcqRel);
     }
 }
 
-/// Marks the `volatile` loads that may ask for a flag in shared memory: where there are fences or atomics that a flag goes
-/// with, they count as relaxed. Without such, `volatile` is taken for a wish that lanes went together, which it cannot fulfil.
-pub(super) fn mark_flags(code: &mut Code) {
-    for inst in code.insts.iter_mut().filter(|_| code.has_volatile_flags) {
-        if let Op::Load(op) = &mut inst.op
-            && op.order == Order::Volatile
-        {
-            (op.order, op.scope) = (Order::Relaxed, Scope::Sys);
-        }
-    }
-}
-
-/// What a load or store may be spelled with besides its type, eviction priority and prefetch size.
-const PLAIN: [&str; 29] = [
-    "global",
-    "const",
-    "shared",
-    "shared::cta",
-    "local",
-    "param",
-    "param::entry",
-    "nc",
-    "weak",
-    "volatile",
-    "mmio",
-    "relaxed",
-    "acquire",
-    "release",
-    "cta",
-    "cluster",
-    "gpu",
-    "sys",
-    "ca",
-    "cg",
-    "cs",
-    "lu",
-    "cv",
-    "wb",
-    "wt",
-    "v2",
-    "v4",
-    "v8",
-    "shared::cluster",
-];
 
 /// The memory that an opcode names.
 pub(super) fn target(inst: &Instruction) -> Option<Target> {

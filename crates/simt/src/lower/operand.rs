@@ -4,21 +4,10 @@ use ptx::{Immediate, Instruction, Operand, Type};
 
 use super::special::special;
 use super::{Binding, Lower};
-use crate::code::{Debug, Inst, NONE, Op, Reg, Source, function_address};
+use crate::code::{Debug, Inst, NONE, Op, Place, Reg, Source, function_address};
 use crate::memory::{LOCAL_BASE, SHARED_BASE};
 use crate::ops::Row;
 use crate::program::LoadError;
-
-/// A memory operand.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Address {
-    /// Row of the base.
-    pub(super) row: Reg,
-    /// The base is a 32-bit row.
-    pub(super) narrow: bool,
-    /// Byte offset.
-    pub(super) offset: i64,
-}
 
 impl Lower<'_> {
     /// What `name` is bound to, from the inside out; module variables are bound on first use.
@@ -242,21 +231,27 @@ impl Lower<'_> {
         })
     }
 
+    /// An instruction at `[base+offset]`, all but what it does and with what.
+    pub(super) fn at(&mut self, inst: &Instruction, operand: &Operand) -> Result<Inst, LoadError> {
+        let Place { row: a, narrow, offset: imm } = self.address(inst, operand)?;
+        Ok(Inst { a, e: u16::from(narrow), imm, ..Inst::NOP })
+    }
+
     /// `[base+offset]`.
-    pub(super) fn address(&mut self, inst: &Instruction, operand: &Operand) -> Result<Address, LoadError> {
+    pub(super) fn address(&mut self, inst: &Instruction, operand: &Operand) -> Result<Place, LoadError> {
         let Operand::Address { base, offset } = operand else {
             return self.refuse(inst, "an address in brackets is expected here");
         };
         let Some(name) = base else {
-            return Ok(Address { row: self.constant64(Source::Literal(0)), narrow: false, offset: *offset });
+            return Ok(Place { row: self.constant64(Source::Literal(0)), narrow: false, offset: *offset });
         };
         match self.binding(name)? {
-            Some(Binding::Row64(row)) => Ok(Address { row, narrow: false, offset: *offset }),
-            Some(Binding::Row32(row)) => Ok(Address { row, narrow: true, offset: *offset }),
+            Some(Binding::Row64(row)) => Ok(Place { row, narrow: false, offset: *offset }),
+            Some(Binding::Row32(row)) => Ok(Place { row, narrow: true, offset: *offset }),
             Some(Binding::FrameLocal(at)) => {
                 let window = if super::space_of(inst).is_none() { LOCAL_BASE as i64 } else { 0 };
                 let at = i64::from(at).wrapping_add(*offset).wrapping_add(window);
-                Ok(Address { row: self.frame_address(inst, at)?, narrow: false, offset: 0 })
+                Ok(Place { row: self.frame_address(inst, at)?, narrow: false, offset: 0 })
             }
             Some(binding) => {
                 let source = self.address_constant(inst, name, &binding, 0)?;
@@ -266,7 +261,7 @@ impl Lower<'_> {
                     (None, Binding::Local(_)) => LOCAL_BASE,
                     _ => 0,
                 };
-                Ok(Address { row: self.constant64(source), narrow: false, offset: offset.wrapping_add(window as i64) })
+                Ok(Place { row: self.constant64(source), narrow: false, offset: offset.wrapping_add(window as i64) })
             }
             None => self.undeclared(inst, name),
         }

@@ -1,6 +1,7 @@
 //! One PTX instruction to register code, but for loads, stores and atomics (`memory.rs`) and for arithmetic
 //! (`arithmetic.rs`).
 
+use ptx::table::{self, Shape};
 use ptx::{Immediate, Instruction, Operand, Type};
 
 use super::video::is_packed_video;
@@ -11,14 +12,16 @@ use crate::program::LoadError;
 
 impl Lower<'_> {
     pub(super) fn instruction(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let sources = inst.operands.get(usize::from(has_destination(inst))..).unwrap_or_default();
+        let shapes = table::shapes(inst.spec.mnemonic);
+        if !inst.modifiers.iter().all(|word| shapes.iter().any(|shape| shape.has(word))) || shapes.is_empty() {
+            return self.refuse_opcode(inst);
+        }
+        self.check_target(inst)?;
+        let (destination, sources) = inst.operands.split_at(usize::from(has_destination(inst, shapes)));
         if inst.spec.mnemonic != "call" && sources.iter().any(discards) {
             return self.refuse(inst, "`_` where a value is expected");
         }
-        self.check_target(inst)?;
-        if has_destination(inst) && inst.spec.mnemonic != "call" {
-            inst.operands.first().map_or(Ok(()), |operand| self.check_destination(inst, operand))?;
-        }
+        destination.iter().try_for_each(|operand| self.check_destination(inst, operand))?;
         match inst.spec.mnemonic {
             "ld" | "ldu" => self.load(inst),
             "st" => self.store(inst),
@@ -45,6 +48,7 @@ impl Lower<'_> {
             }
             "membar" | "fence" => self.fence(inst),
             "elect" => self.elect(inst),
+            "ldmatrix" | "stmatrix" => self.matrix(inst),
             "mapa" => self.map_shared(inst),
             "getctarank" => self.rank_of(inst),
             // Hints, time, and what orders one grid after another: nothing to do inside one launch.
@@ -183,6 +187,30 @@ impl Lower<'_> {
         self.emit(inst, &[Inst { op: Op::Stack(act), d, a, ..Inst::NOP }])
     }
 
+    /// `ldmatrix`, `stmatrix`, for which the whole warp comes together.
+    fn matrix(&mut self, inst: &Instruction) -> Result<(), LoadError> {
+        let stores = inst.spec.mnemonic == "stmatrix";
+        let is_whole = table::shapes(inst.spec.mnemonic).iter().any(|shape| shape.canonical(&inst.opcode).is_some());
+        let counts = [("x1", 1), ("x2", 2), ("x4", 4)].into_iter().find(|(word, _)| inst.has(word));
+        let (Some((_, count)), 2, true) = (counts, inst.operands.len(), is_whole) else {
+            return self.refuse_opcode(inst);
+        };
+        let (registers, address) = (&inst.operands[usize::from(stores)], &inst.operands[usize::from(!stores)]);
+        let parts = match registers {
+            Operand::Vector(parts) if parts.len() == usize::from(count) => parts,
+            _ => return self.refuse(inst, format!("{count} registers in braces are expected here")),
+        };
+        if self.code.vectors.len() >= usize::from(NONE) {
+            return self.refuse(inst, "more instructions on several registers than the simulator has room for");
+        }
+        let rows = parts.iter().map(|part| self.row32(inst, part)).collect::<Result<Vec<_>, _>>()?;
+        let at = self.at(inst, address)?;
+        let generic = super::space_of(inst).is_none();
+        let op = Op::Matrix { stores, count, transposed: inst.has("trans"), generic };
+        let (c, f) = (self.vector(&rows), self.constant32(Source::Literal(u32::MAX.into())));
+        self.emit(inst, &[Inst { op, c, f, ..at }])
+    }
+
     /// `brx.idx`: one of a list of labels, chosen by a register.
     fn branch_indexed(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let [index, Operand::Name(list)] = inst.operands.as_slice() else { return self.refuse_opcode(inst) };
@@ -209,19 +237,11 @@ fn clock_part(name: &str) -> Option<i64> {
     }
 }
 
-/// Whether the first operand is written.
-fn has_destination(inst: &Instruction) -> bool {
-    match inst.spec.mnemonic {
-        "st" | "red" | "bra" | "brx" | "nanosleep" | "pmevent" => false,
-        "prefetch" | "prefetchu" | "applypriority" | "discard" | "cp" => false,
-        "stackrestore" => false,
-        "bar" | "barrier" => inst.has("red"),
-        "mbarrier" => {
-            let act = inst.modifiers.first().map_or("", String::as_str);
-            !["init", "inval", "expect_tx", "complete_tx"].contains(&act)
-        }
-        _ => true,
-    }
+/// Whether the first operand is written: the shape says so that covers the opcode, if the mnemonic's differ.
+fn has_destination(inst: &Instruction, shapes: &[&Shape]) -> bool {
+    let (mut with, without) = shapes.iter().partition::<Vec<&Shape>, _>(|shape| shape.has_destination());
+    with.retain(|shape| without.is_empty() || shape.canonical(&inst.opcode).is_some());
+    !with.is_empty() && !inst.operands.is_empty()
 }
 
 /// Whether an operand is `_`, which takes a value and has none, or has one as a part.

@@ -4,6 +4,7 @@ use ptx::{Immediate, Instruction, Operand};
 
 use super::Lower;
 use crate::code::{BARRIERS, FloatMode, Inst, NONE, Op, Reduction, ReduxOp, Reg, Scope, ShuffleMode, VoteMode};
+use crate::ops::Row;
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -76,7 +77,6 @@ impl Lower<'_> {
         // A loop that waits for other blocks may have no more than a plain load and a fence.
         self.code.blocks_communicate |= scope >= Scope::Gpu;
         self.code.may_spin = true;
-        self.code.has_volatile_flags = true;
         // `membar` is another name for `fence.sc`.
         let orders_fences = inst.spec.mnemonic == "membar" || inst.has("sc");
         self.emit(inst, &[Inst { op: Op::Fence { scope, orders_fences }, ..Inst::NOP }])
@@ -84,10 +84,10 @@ impl Lower<'_> {
 
     /// `elect.sync`
     pub(super) fn elect(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let (d, e) = match &inst.operands[0] {
-            Operand::Pair(d, p) => (self.row32(inst, d)?, self.predicate_destination(inst, p)?),
-            _ => return self.refuse(inst, "a register and a predicate are expected here"),
-        };
+        if !matches!(inst.operands[0], Operand::Pair(..)) {
+            return self.refuse(inst, "a register and a predicate are expected here");
+        }
+        let (d, e) = self.destinations(inst, Row::W)?;
         let f = self.row32(inst, &inst.operands[1])?;
         self.emit(inst, &[Inst { op: Op::Elect, d, e, f, ..Inst::NOP }])
     }
@@ -96,7 +96,7 @@ impl Lower<'_> {
     pub(super) fn map_shared(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let wide = inst.has("u64");
         let generic = !inst.has("shared::cluster");
-        let d = if wide { self.row64(inst, &inst.operands[0])? } else { self.row32(inst, &inst.operands[0])? };
+        let d = self.row(inst, &inst.operands[0], if wide { Row::D } else { Row::W })?;
         let a = self.shared_address(inst, &inst.operands[1], wide, generic)?;
         let b = self.row32(inst, &inst.operands[2])?;
         self.code.maps_shared = true;
@@ -139,10 +139,7 @@ impl Lower<'_> {
         if !inst.has("sync") || inst.operands.len() != 5 {
             return self.refuse_opcode(inst);
         }
-        let (d, e) = match &inst.operands[0] {
-            Operand::Pair(d, p) => (self.row32(inst, d)?, self.predicate_destination(inst, p)?),
-            d => (self.row32(inst, d)?, NONE),
-        };
+        let (d, e) = self.destinations(inst, Row::W)?;
         inst.operands[1..5].iter().try_for_each(|operand| self.check_literal(inst, operand, "b32"))?;
         let [a, b, c, f] = self.rows32(inst, &inst.operands[1..5])?;
         self.emit(inst, &[Inst { op: Op::Shuffle(mode), d, e, a, b, c, f, ..Inst::NOP }])
@@ -177,12 +174,9 @@ impl Lower<'_> {
     }
 
     pub(super) fn match_lanes(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let (d, e) = match &inst.operands[0] {
-            Operand::Pair(d, p) => (self.row32(inst, d)?, self.predicate_destination(inst, p)?),
-            d => (self.row32(inst, d)?, NONE),
-        };
+        let (d, e) = self.destinations(inst, Row::W)?;
         let wide = inst.has("b64");
-        let a = if wide { self.row64(inst, &inst.operands[1])? } else { self.row32(inst, &inst.operands[1])? };
+        let a = self.row(inst, &inst.operands[1], if wide { Row::D } else { Row::W })?;
         let f = self.row32(inst, &inst.operands[2])?;
         self.emit(inst, &[Inst { op: Op::Match { all: inst.has("all"), wide }, d, e, a, f, ..Inst::NOP }])
     }

@@ -1,6 +1,7 @@
 //! What an assembler asks of a file before it looks at what it does: that the target has the instructions, and that the
 //! constants fit.
 
+use ptx::table::{Shape, shapes};
 use ptx::{Instruction, Module, Operand, Space};
 
 use super::Lower;
@@ -9,9 +10,6 @@ use crate::program::LoadError;
 
 /// Bytes of constants that a file may declare.
 const CONST_BYTES_MAX: u64 = 64 << 10;
-
-/// Mnemonics that came with clusters.
-const WITH_CLUSTERS: [&str; 4] = ["elect", "mapa", "getctarank", "griddepcontrol"];
 
 /// The number in `.target sm_90a`.
 fn number(target: &str) -> Option<u32> {
@@ -24,18 +22,29 @@ fn is_of_clusters(inst: &Instruction) -> bool {
         Operand::Name(name) => ["%cluster", "%ncluster", "%is_explicit_cluster"].iter().any(|c| name.starts_with(c)),
         _ => false,
     };
-    WITH_CLUSTERS.contains(&inst.spec.mnemonic)
-        || inst.has("cluster")
+    inst.has("cluster")
         || inst.has("shared::cluster") && !inst.has("mbarrier") && inst.spec.mnemonic != "cp"
         || inst.has("bulk")
         || inst.operands.iter().any(asks)
 }
 
+/// The oldest target that has an instruction, as far as targets are told apart: of the shapes that cover it, or if none does
+/// of its mnemonic's.
+fn oldest(inst: &Instruction) -> u32 {
+    let all = shapes(inst.spec.mnemonic);
+    if all.iter().all(|shape| shape.sm <= 80) {
+        return 0;
+    }
+    let covers =
+        |shape: &&&Shape| shape.operand_count() == inst.operands.len() && shape.canonical(&inst.opcode).is_some();
+    let covering = all.iter().filter(covers).map(|shape| shape.sm).min();
+    covering.or(all.iter().map(|shape| shape.sm).min()).map_or(0, u32::from)
+}
+
 impl Lower<'_> {
     /// Refuses an instruction that the file's target does not have.
     pub(super) fn check_target(&self, inst: &Instruction) -> Result<(), LoadError> {
-        let arithmetic = ptx::table::arithmetic(&inst.opcode).map_or(0, |(shape, _)| u32::from(shape.sm));
-        let needed = if is_of_clusters(inst) { 90 } else { arithmetic };
+        let needed = if is_of_clusters(inst) { 90 } else { oldest(inst) };
         match number(&self.module.target) {
             Some(has) if has < needed && needed > 80 => {
                 let message = format!("{} needs .target sm_{needed} or higher, not sm_{has}", inst.opcode);

@@ -19,7 +19,7 @@ pub(super) fn is_packed_video(mnemonic: &str) -> bool {
 
 impl Lower<'_> {
     pub(super) fn video(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let Some((_, opcode)) = arithmetic(&inst.opcode) else { return self.refuse_opcode(inst) };
+        let Some((_, opcode)) = arithmetic(&inst.opcode, inst.operands.len()) else { return self.refuse_opcode(inst) };
         let (mut plain, mut selectors) = (Vec::with_capacity(inst.operands.len()), [""; 3]);
         for (at, operand) in inst.operands.iter().enumerate() {
             let (operand, selector) = selected(operand);

@@ -4,6 +4,7 @@
 mod calls;
 mod copies;
 mod flow;
+mod matrices;
 mod memory;
 
 /// The elements of one buffer.
@@ -32,7 +33,7 @@ fn hash8(i: u32) -> u32 {
 
 /// The reference of a kernel, if it has one.
 pub fn outputs(kernel: &str) -> Option<Outputs> {
-    let rest = || flow::outputs(kernel).or_else(|| memory::outputs(kernel));
+    let rest = || flow::outputs(kernel).or_else(|| memory::outputs(kernel)).or_else(|| matrices::outputs(kernel));
     calls::outputs(kernel).or_else(|| copies::outputs(kernel)).or_else(rest)
 }
 

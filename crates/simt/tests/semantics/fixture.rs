@@ -45,7 +45,11 @@ pub fn groups() -> Vec<Group> {
     for shape in ARITHMETIC {
         let group = groups.entry(shape.group).or_insert(Group {
             name: shape.group,
-            sm: if shape.sm > 80 { 90 } else { 80 },
+            sm: match shape.sm {
+                ..=80 => 80,
+                81..=90 => 90,
+                newer => newer,
+            },
             version: 81,
             kernels: Vec::new(),
         });
@@ -101,7 +105,7 @@ pub fn width_bits(kind: &str) -> u32 {
     match kind {
         "pred" => 1,
         "u16" | "s16" | "b16" | "f16" | "bf16" => 16,
-        "u64" | "s64" | "b64" | "f64" => 64,
+        "u64" | "s64" | "b64" | "f64" | "f32x2" => 64,
         _ => 32,
     }
 }

@@ -76,6 +76,7 @@ fn kind_of(name: &str) -> Kind {
         "f64" => Kind::Float(11, 52),
         "f16x2" => Kind::Pair("f16"),
         "bf16x2" => Kind::Pair("bf16"),
+        "f32x2" => Kind::Pair("f32"),
         "u16x2" | "s16x2" => Kind::Pair("u16"),
         "u8x4" => Kind::Four,
         "count" => Kind::Listed(&COUNTS),
@@ -87,6 +88,11 @@ fn kind_of(name: &str) -> Kind {
         "u8" | "s8" => Kind::Integer(32),
         integer => Kind::Integer(integer[1..].parse().expect("an integer type")),
     }
+}
+
+/// Bits of one of a pair.
+fn width_of(name: &str) -> u32 {
+    if name == "f32" { 32 } else { 16 }
 }
 
 /// The special values of a kind, most telling first.
@@ -190,7 +196,7 @@ fn random(kind: Kind, bits: &mut Bits, base: u64) -> u64 {
         Kind::Pair(name) => {
             let half = kind_of(name);
             let low = random(half, bits, base);
-            low | random(half, bits, base) << 16
+            low | random(half, bits, base) << width_of(name)
         }
         Kind::Four => (0..4).fold(0, |word, _| {
             let byte = if bits.below(2) == 0 { BYTES[bits.below(9) as usize] } else { bits.next() & 0xff };
@@ -290,7 +296,7 @@ fn edge(kinds: &[Kind], at: usize, row: usize) -> Option<u64> {
         Kind::Float(exponent, fraction) => Some(of_format(exponent, fraction, which)),
         Kind::Pair(name) => match kind_of(name) {
             Kind::Float(exponent, fraction) => {
-                Some(of_format(exponent, fraction, which) | of_format(exponent, fraction, which + 4) << 16)
+                Some(of_format(exponent, fraction, which) | of_format(exponent, fraction, which + 4) << width_of(name))
             }
             _ => None,
         },
