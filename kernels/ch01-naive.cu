@@ -63,14 +63,20 @@ __device__ void simple_global(T* data, T* out, unsigned int n) {
 // ANCHOR_END: simple_global
 
 // ANCHOR: entries
-// C names, so that a host program finds each instance by the name the reader sees.
-extern "C" __global__ void interleaved_modulo_i32(const int* in, int* out, unsigned int n) {
+// ANCHOR: entry
+// C names, so that a host program finds each instance by the name the reader sees. An array
+// of int is summed as unsigned int: the same 32 bits, and unsigned addition wraps where
+// that of int would be undefined.
+extern "C" __global__ void interleaved_modulo_i32(
+    const unsigned int* in, unsigned int* out, unsigned int n) {
     interleaved_modulo(in, out, n);
 }
+// ANCHOR_END: entry
 extern "C" __global__ void interleaved_modulo_f32(const float* in, float* out, unsigned int n) {
     interleaved_modulo(in, out, n);
 }
-extern "C" __global__ void simple_global_i32(int* data, int* out, unsigned int n) {
+extern "C" __global__ void simple_global_i32(
+    unsigned int* data, unsigned int* out, unsigned int n) {
     simple_global(data, out, n);
 }
 extern "C" __global__ void simple_global_f32(float* data, float* out, unsigned int n) {

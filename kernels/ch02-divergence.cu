@@ -14,7 +14,8 @@
 constexpr unsigned int MAX_BLOCK = 1024; // most threads of a block, on every card so far
 
 // ANCHOR: load
-// One element a thread; a thread without one brings 0, which changes no sum.
+// One element a thread; a thread without one brings 0, which changes no sum. (That of
+// nothing but -0.0 becomes 0.0, which is equal.)
 template <typename T>
 __device__ T load_one(const T* in, unsigned int n) {
     unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -98,20 +99,24 @@ __device__ void convergent_global(T* data, T* out, unsigned int n) {
 // ANCHOR_END: convergent_global
 
 // ANCHOR: entries
-// C names, so that a host program finds each instance by the name the reader sees.
-extern "C" __global__ void bitmask_i32(const int* in, int* out, unsigned int n) {
+// C names, so that a host program finds each instance by the name the reader sees. An array
+// of int is summed as unsigned int: the same 32 bits, and unsigned addition wraps where
+// that of int would be undefined.
+extern "C" __global__ void bitmask_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
     bitmask(in, out, n);
 }
 extern "C" __global__ void bitmask_f32(const float* in, float* out, unsigned int n) {
     bitmask(in, out, n);
 }
-extern "C" __global__ void strided_index_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void strided_index_i32(
+    const unsigned int* in, unsigned int* out, unsigned int n) {
     strided_index(in, out, n);
 }
 extern "C" __global__ void strided_index_f32(const float* in, float* out, unsigned int n) {
     strided_index(in, out, n);
 }
-extern "C" __global__ void convergent_global_i32(int* data, int* out, unsigned int n) {
+extern "C" __global__ void convergent_global_i32(
+    unsigned int* data, unsigned int* out, unsigned int n) {
     convergent_global(data, out, n);
 }
 extern "C" __global__ void convergent_global_f32(float* data, float* out, unsigned int n) {

@@ -12,7 +12,8 @@
 constexpr unsigned int MAX_BLOCK = 1024; // most threads of a block, on every card so far
 
 // ANCHOR: load
-// One element a thread; a thread without one brings 0, which changes no sum.
+// One element a thread; a thread without one brings 0, which changes no sum. (That of
+// nothing but -0.0 becomes 0.0, which is equal.)
 template <typename T>
 __device__ T load_one(const T* in, unsigned int n) {
     unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -46,8 +47,11 @@ __device__ void sequential(const T* in, T* out, unsigned int n) {
 // ANCHOR_END: sequential
 
 // ANCHOR: entries
-// C names, so that a host program finds each instance by the name the reader sees.
-extern "C" __global__ void sequential_i32(const int* in, int* out, unsigned int n) {
+// C names, so that a host program finds each instance by the name the reader sees. An array
+// of int is summed as unsigned int: the same 32 bits, and unsigned addition wraps where
+// that of int would be undefined.
+extern "C" __global__ void sequential_i32(
+    const unsigned int* in, unsigned int* out, unsigned int n) {
     sequential(in, out, n);
 }
 extern "C" __global__ void sequential_f32(const float* in, float* out, unsigned int n) {

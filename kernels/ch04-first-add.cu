@@ -70,14 +70,18 @@ __device__ void shared_mem(const T* in, T* out, unsigned int n) {
 // ANCHOR_END: shared_mem
 
 // ANCHOR: entries
-// C names, so that a host program finds each instance by the name the reader sees.
-extern "C" __global__ void first_add_i32(const int* in, int* out, unsigned int n) {
+// C names, so that a host program finds each instance by the name the reader sees. An array
+// of int is summed as unsigned int: the same 32 bits, and unsigned addition wraps where
+// that of int would be undefined.
+extern "C" __global__ void first_add_i32(
+    const unsigned int* in, unsigned int* out, unsigned int n) {
     first_add(in, out, n);
 }
 extern "C" __global__ void first_add_f32(const float* in, float* out, unsigned int n) {
     first_add(in, out, n);
 }
-extern "C" __global__ void shared_mem_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void shared_mem_i32(
+    const unsigned int* in, unsigned int* out, unsigned int n) {
     shared_mem(in, out, n);
 }
 extern "C" __global__ void shared_mem_f32(const float* in, float* out, unsigned int n) {

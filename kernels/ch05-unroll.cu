@@ -128,20 +128,25 @@ __device__ void unroll_shuffle(const T* in, T* out, unsigned int n) {
 // ANCHOR_END: kernels
 
 // ANCHOR: entries
-// C names, so that a host program finds each instance by the name the reader sees.
-extern "C" __global__ void unroll_volatile_i32(const int* in, int* out, unsigned int n) {
+// C names, so that a host program finds each instance by the name the reader sees. An array
+// of int is summed as unsigned int: the same 32 bits, and unsigned addition wraps where
+// that of int would be undefined.
+extern "C" __global__ void unroll_volatile_i32(
+    const unsigned int* in, unsigned int* out, unsigned int n) {
     unroll_volatile(in, out, n);
 }
 extern "C" __global__ void unroll_volatile_f32(const float* in, float* out, unsigned int n) {
     unroll_volatile(in, out, n);
 }
-extern "C" __global__ void unroll_syncwarp_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void unroll_syncwarp_i32(
+    const unsigned int* in, unsigned int* out, unsigned int n) {
     unroll_syncwarp(in, out, n);
 }
 extern "C" __global__ void unroll_syncwarp_f32(const float* in, float* out, unsigned int n) {
     unroll_syncwarp(in, out, n);
 }
-extern "C" __global__ void unroll_shuffle_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void unroll_shuffle_i32(
+    const unsigned int* in, unsigned int* out, unsigned int n) {
     unroll_shuffle(in, out, n);
 }
 extern "C" __global__ void unroll_shuffle_f32(const float* in, float* out, unsigned int n) {

@@ -11,7 +11,8 @@
 //         those. 8 * 5 + 3 = 43 shuffles, 8 values in shared memory, one barrier.
 
 // ANCHOR: operators
-// What is computed: how two values become one, and the value that changes no other.
+// What is computed: how two values become one, and the value that changes no other. (One
+// exception: -0.0 + 0.0 is 0.0, which is equal. Only -0.0 would keep that sign.)
 struct Sum {
     template <typename T>
     static __device__ T join(T a, T b) { return a + b; }
@@ -136,12 +137,14 @@ __device__ void template_shuffle(const T* in, T* out, unsigned int n) {
 // ANCHOR: entries
 // C names, so that a host program finds each instance by the name the reader sees:
 // ENTRY writes out one of them, INSTANCES the nine of one kernel and one block size.
+// Sums of int are made in unsigned int, as in chapter 1. Their smallest and largest are
+// not: 0xffffffff is the largest unsigned int, and as an int it is -1.
 #define ENTRY(name, T, instance)                                            \
     extern "C" __global__ void name(const T* in, T* out, unsigned int n) {  \
         instance(in, out, n);                                               \
     }
 #define INSTANCES(kernel, B)                                                \
-    ENTRY(kernel##_b##B##_i32, int, (kernel<B, Sum>))                       \
+    ENTRY(kernel##_b##B##_i32, unsigned int, (kernel<B, Sum>))              \
     ENTRY(kernel##_b##B##_f32, float, (kernel<B, Sum>))                     \
     ENTRY(kernel##_b##B##_f64, double, (kernel<B, Sum>))                    \
     ENTRY(kernel##_min_b##B##_i32, int, (kernel<B, Min>))                   \

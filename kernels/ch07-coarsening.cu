@@ -27,7 +27,8 @@ __device__ void tree(T* sums) {
 
 // ANCHOR: segmented_atomic
 // One segment of two elements a thread for each block, and one atomic addition a block
-// onto a sum that the launch before has cleared. Blocks are a power of two.
+// onto a sum that the launch before has cleared. Blocks are a power of two. The atomic
+// addition of float, unlike any other here, takes subnormal numbers for zeros.
 template <typename T>
 __device__ void segmented_atomic(const T* in, T* out, unsigned int n) {
     __shared__ T sums[MAX_BLOCK];
@@ -77,8 +78,8 @@ __device__ void coarsened(const T* in, T* out, unsigned int n) {
 }
 // ANCHOR_END: coarsened
 
-// What a reduction computes: how two values become one, and what changes no value. min and
-// max pass a NaN over, so that NaN is their identity for floats.
+// What a reduction computes: how two values become one, and what changes no value, but for
+// the sign of -0.0. min and max pass a NaN over, so that NaN is their identity for floats.
 struct Sum {
     template <typename T> static __device__ T join(T a, T b) { return a + b; }
     template <typename T> static __device__ T identity(T) { return T(0); }
@@ -266,77 +267,78 @@ __device__ void vectorised(const T* in, T* out, unsigned int n) {
 }
 
 // C names, so that a host program finds each instance by the name the reader sees. The
-// macro writes ENTRY(name, type, call) out as one such function.
+// macro writes ENTRY(name, type, call) out as one such function. Sums of int are made in
+// unsigned int, which wraps: see chapter 1.
 #define ENTRY(name, T, call)                                                 \
     extern "C" __global__ void name(const T* in, T* out, unsigned int n) {   \
         call(in, out, n);                                                    \
     }
 
-extern "C" __global__ void clear_i32(int* out) { *out = 0; }
+extern "C" __global__ void clear_i32(unsigned int* out) { *out = 0; }
 extern "C" __global__ void clear_f32(float* out) { *out = 0; }
 extern "C" __global__ void clear_f64(double* out) { *out = 0; }
 
-ENTRY(segmented_atomic_i32, int, segmented_atomic)
+ENTRY(segmented_atomic_i32, unsigned int, segmented_atomic)
 ENTRY(segmented_atomic_f32, float, segmented_atomic)
 ENTRY(segmented_atomic_f64, double, segmented_atomic)
 
-ENTRY(coarsened_c1_i32, int, coarsened<1>)
+ENTRY(coarsened_c1_i32, unsigned int, coarsened<1>)
 ENTRY(coarsened_c1_f32, float, coarsened<1>)
 ENTRY(coarsened_c1_f64, double, coarsened<1>)
 
-ENTRY(coarsened_c2_i32, int, coarsened<2>)
+ENTRY(coarsened_c2_i32, unsigned int, coarsened<2>)
 ENTRY(coarsened_c2_f32, float, coarsened<2>)
 ENTRY(coarsened_c2_f64, double, coarsened<2>)
 
-ENTRY(coarsened_c4_i32, int, coarsened<4>)
+ENTRY(coarsened_c4_i32, unsigned int, coarsened<4>)
 ENTRY(coarsened_c4_f32, float, coarsened<4>)
 ENTRY(coarsened_c4_f64, double, coarsened<4>)
 
-ENTRY(coarsened_c8_i32, int, coarsened<8>)
+ENTRY(coarsened_c8_i32, unsigned int, coarsened<8>)
 ENTRY(coarsened_c8_f32, float, coarsened<8>)
 ENTRY(coarsened_c8_f64, double, coarsened<8>)
 
-ENTRY(coarsened_c16_i32, int, coarsened<16>)
+ENTRY(coarsened_c16_i32, unsigned int, coarsened<16>)
 ENTRY(coarsened_c16_f32, float, coarsened<16>)
 ENTRY(coarsened_c16_f64, double, coarsened<16>)
 
-ENTRY(coarsened_c32_i32, int, coarsened<32>)
+ENTRY(coarsened_c32_i32, unsigned int, coarsened<32>)
 ENTRY(coarsened_c32_f32, float, coarsened<32>)
 ENTRY(coarsened_c32_f64, double, coarsened<32>)
 
-ENTRY(multi_add_n1024_i32, int, multi_add<1024>)
+ENTRY(multi_add_n1024_i32, unsigned int, multi_add<1024>)
 ENTRY(multi_add_n1024_f32, float, multi_add<1024>)
 ENTRY(multi_add_n1024_f64, double, multi_add<1024>)
 
-ENTRY(multi_add_n2048_i32, int, multi_add<2048>)
+ENTRY(multi_add_n2048_i32, unsigned int, multi_add<2048>)
 ENTRY(multi_add_n2048_f32, float, multi_add<2048>)
 ENTRY(multi_add_n2048_f64, double, multi_add<2048>)
 
-ENTRY(multi_add_n4096_i32, int, multi_add<4096>)
+ENTRY(multi_add_n4096_i32, unsigned int, multi_add<4096>)
 ENTRY(multi_add_n4096_f32, float, multi_add<4096>)
 ENTRY(multi_add_n4096_f64, double, multi_add<4096>)
 
-ENTRY(multi_add_n8192_i32, int, multi_add<8192>)
+ENTRY(multi_add_n8192_i32, unsigned int, multi_add<8192>)
 ENTRY(multi_add_n8192_f32, float, multi_add<8192>)
 ENTRY(multi_add_n8192_f64, double, multi_add<8192>)
 
-ENTRY(multi_add_n16384_i32, int, multi_add<16384>)
+ENTRY(multi_add_n16384_i32, unsigned int, multi_add<16384>)
 ENTRY(multi_add_n16384_f32, float, multi_add<16384>)
 ENTRY(multi_add_n16384_f64, double, multi_add<16384>)
 
-ENTRY(multi_add_n32768_i32, int, multi_add<32768>)
+ENTRY(multi_add_n32768_i32, unsigned int, multi_add<32768>)
 ENTRY(multi_add_n32768_f32, float, multi_add<32768>)
 ENTRY(multi_add_n32768_f64, double, multi_add<32768>)
 
-ENTRY(multi_add_n65536_i32, int, multi_add<65536>)
+ENTRY(multi_add_n65536_i32, unsigned int, multi_add<65536>)
 ENTRY(multi_add_n65536_f32, float, multi_add<65536>)
 ENTRY(multi_add_n65536_f64, double, multi_add<65536>)
 
-ENTRY(grid_stride_i32, int, grid_stride)
+ENTRY(grid_stride_i32, unsigned int, grid_stride)
 ENTRY(grid_stride_f32, float, grid_stride)
 ENTRY(grid_stride_f64, double, grid_stride)
 
-ENTRY(grid_stride_shuffle_i32, int, grid_stride_shuffle<Sum>)
+ENTRY(grid_stride_shuffle_i32, unsigned int, grid_stride_shuffle<Sum>)
 ENTRY(grid_stride_shuffle_f32, float, grid_stride_shuffle<Sum>)
 ENTRY(grid_stride_shuffle_f64, double, grid_stride_shuffle<Sum>)
 
@@ -348,10 +350,10 @@ ENTRY(grid_stride_shuffle_max_i32, int, grid_stride_shuffle<Max>)
 ENTRY(grid_stride_shuffle_max_f32, float, grid_stride_shuffle<Max>)
 ENTRY(grid_stride_shuffle_max_f64, double, grid_stride_shuffle<Max>)
 
-ENTRY(vectorised_v8_i32, int, vectorised<8>)
+ENTRY(vectorised_v8_i32, unsigned int, vectorised<8>)
 ENTRY(vectorised_v8_f32, float, vectorised<8>)
 ENTRY(vectorised_v8_f64, double, vectorised<8>)
 
-ENTRY(vectorised_v16_i32, int, vectorised<16>)
+ENTRY(vectorised_v16_i32, unsigned int, vectorised<16>)
 ENTRY(vectorised_v16_f32, float, vectorised<16>)
 ENTRY(vectorised_v16_f64, double, vectorised<16>)

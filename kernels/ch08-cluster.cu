@@ -67,7 +67,7 @@ __device__ void cluster(const T* in, T* out, unsigned int n) {
 }
 // ANCHOR_END: cluster
 
-extern "C" __global__ void cluster_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void cluster_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
     cluster(in, out, n);
 }
 extern "C" __global__ void cluster_f32(const float* in, float* out, unsigned int n) {

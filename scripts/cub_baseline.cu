@@ -1,11 +1,9 @@
-// NVIDIA's CUB as a library that `cargo course measure --baseline` loads: sums of three types on a stream of the caller.
-//
-// Build, on the machine with the card:
-//   nvcc -O3 -std=c++17 -arch=native -Xcompiler -fPIC -shared -o libcub_baseline.so scripts/cub_baseline.cu
-// With other headers than the toolkit's own, put theirs first: -I CCCL/cub -I CCCL/thrust -I CCCL/libcudacxx/include.
+// NVIDIA's CUB as a library that `cargo course measure` loads: sums of three types on a stream of the caller.
+// scripts/cub_library.sh builds it, with the toolkit's own headers or others, and with launches that may overlap.
 //
 // The CUDA runtime is linked in statically; it works in the context that is current, which is the caller's.
 
+#include <climits>
 #include <cstddef>
 #include <cstdio>
 
@@ -13,29 +11,85 @@
 #include <cub/version.cuh>
 #include <cuda_runtime.h>
 
+#if CUB_VERSION >= 300400 // from here on sums take an environment
+#define HAS_UNORDERED
+#include <cuda/execution.determinism.h>
+#include <cuda/execution.require.h>
+#include <cuda/memory_resource>
+#include <cuda/stream_ref>
+#endif
+
 // With temp == nullptr, writes the bytes of temporary storage that a sum of n elements needs and runs nothing; else sums
-// in[0..n) into *out on the stream, without waiting. Returns a cudaError_t.
+// in[0..n) into *out on the stream, without waiting. Returns a cudaError_t. Sizes that an int holds are given as an int,
+// for which CUB counts in 32 bits.
 template<typename T>
-static int sum(void* temp, size_t* temp_bytes, const void* in, void* out, int n, void* stream)
+static int sum(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
 {
-    return static_cast<int>(cub::DeviceReduce::Sum(
-        temp, *temp_bytes, static_cast<const T*>(in), static_cast<T*>(out), n, static_cast<cudaStream_t>(stream)));
+    const T* from = static_cast<const T*>(in);
+    T* to = static_cast<T*>(out);
+    cudaStream_t on = static_cast<cudaStream_t>(stream);
+    return static_cast<int>(n <= INT_MAX
+        ? cub::DeviceReduce::Sum(temp, *temp_bytes, from, to, static_cast<int>(n), on)
+        : cub::DeviceReduce::Sum(temp, *temp_bytes, from, to, n, on));
 }
 
-extern "C" int cub_baseline_sum_i32(void* temp, size_t* temp_bytes, const void* in, void* out, int n, void* stream)
+extern "C" int cub_baseline_sum_i32(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
 {
     return sum<int>(temp, temp_bytes, in, out, n, stream);
 }
 
-extern "C" int cub_baseline_sum_f32(void* temp, size_t* temp_bytes, const void* in, void* out, int n, void* stream)
+extern "C" int cub_baseline_sum_f32(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
 {
     return sum<float>(temp, temp_bytes, in, out, n, stream);
 }
 
-extern "C" int cub_baseline_sum_f64(void* temp, size_t* temp_bytes, const void* in, void* out, int n, void* stream)
+extern "C" int cub_baseline_sum_f64(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
 {
     return sum<double>(temp, temp_bytes, in, out, n, stream);
 }
+
+#ifdef HAS_UNORDERED
+// Lends CUB the caller's memory, so that nothing is allocated in a graph.
+struct Lent {
+    void* memory;
+    size_t bytes;
+
+    void* allocate(cuda::stream_ref, size_t wanted, size_t = 0) const
+    {
+        if (wanted > bytes) throw std::bad_alloc();
+        return memory;
+    }
+    void deallocate(cuda::stream_ref, void*, size_t, size_t = 0) const noexcept {}
+    void* allocate_sync(size_t wanted, size_t = 0) const { return allocate(cuda::stream_ref{cudaStream_t{}}, wanted); }
+    void deallocate_sync(void*, size_t, size_t = 0) const noexcept {}
+    bool operator==(const Lent& other) const { return memory == other.memory; }
+    bool operator!=(const Lent& other) const { return memory != other.memory; }
+    friend constexpr void get_property(const Lent&, cuda::mr::device_accessible) noexcept {}
+};
+
+// As above, in whatever order is fastest: the mode in which CUB's blocks add to the result by atomics. Only for integers,
+// whose sum does not depend on the order.
+extern "C" int cub_baseline_unordered_i32(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
+{
+    constexpr size_t ENOUGH = 1 << 16;
+    if (temp == nullptr) {
+        *temp_bytes = ENOUGH;
+        return cudaSuccess;
+    }
+    try {
+        auto mode = cuda::execution::require(cuda::execution::determinism::not_guaranteed);
+        auto lent = cuda::std::execution::prop{cuda::mr::get_memory_resource, Lent{temp, *temp_bytes}};
+        auto on = cuda::stream_ref{static_cast<cudaStream_t>(stream)};
+        auto env = cuda::std::execution::env{on, lent, mode};
+        const int* from = static_cast<const int*>(in);
+        int* to = static_cast<int*>(out);
+        return static_cast<int>(n <= INT_MAX ? cub::DeviceReduce::Sum(from, to, static_cast<int>(n), env)
+                                             : cub::DeviceReduce::Sum(from, to, n, env));
+    } catch (...) {
+        return cudaErrorMemoryAllocation;
+    }
+}
+#endif
 
 // "3.0.1"; valid until the next call.
 extern "C" const char* cub_baseline_version()

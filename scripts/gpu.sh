@@ -7,17 +7,19 @@
 #   BIN    folder with the release binaries of the chapters and of `course`, default target/release; build them first, on
 #          any machine: cargo build --release --workspace
 #   PARTS  in the environment: which parts to run, default "measure records ncu sanitizer", in this order
-#   CCCL   in the environment: a folder with CCCL's sources (cub, thrust, libcudacxx), to measure against newer ones too
+#   CCCL   in the environment: a folder with CCCL's sources (cub, thrust, libcudacxx), to measure against newer ones too, and
+#          against the mode that adds in any order if the toolkit's have none
 #
 # Runs in the repository's root, needs a GPU and its driver; ncu, compute-sanitizer, nvcc, NVRTC and torch are used where they
 # are there, and a line says where one is not. Nothing is downloaded and no clock or setting of the card is changed. A part
-# that fails does not stop the others; the status is 1 then.
+# that fails does not stop the others; the status is 1 then. Each step says how many seconds it took. What is timed runs
+# alone; what is only counted or judged runs side by side where its tool allows it.
 # Afterwards copy OUT/<chapter>/* to chapters/<chapter>/data/ and OUT/measurements/* to measurements/, and run
 # `cargo course bless`.
 set -euo pipefail
 
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,18s/^# \{0,1\}//p' "$0"
+    sed -n '2,20s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
@@ -48,10 +50,10 @@ failed=()
 attempt() {
     local what=$1
     shift
-    echo "== $what"
     # `set -e` does not hold in what runs here: functions return 1 themselves.
-    local status=0
+    local status=0 begin=$SECONDS
     "$@" || status=$?
+    echo "== $what: $((SECONDS - begin)) s"
     if ((status != 0)); then
         echo "gpu.sh: $what failed with status $status" >&2
         failed+=("$what")
@@ -70,24 +72,30 @@ variants_of() {
     "$bin/$1" --help | sed -n '/^Variants:/,$ s/^  \([a-z0-9_]\+\) .*/\1/p'
 }
 
-# CUB as a library. Usage: build_cub LIB [INCLUDE...]
+# CUB as libraries, side by side: the toolkit's and newer sources, each with launches that overlap too.
 build_cub() {
-    local lib=$1
-    shift
-    nvcc -O3 -std=c++17 -arch=native -Xcompiler -fPIC -shared "$@" -o "$lib" scripts/cub_baseline.cu
+    local status=0 job jobs=()
+    scripts/cub_library.sh "$out/libcub.so" & jobs+=($!)
+    scripts/cub_library.sh "$out/libcub_overlap.so" --overlap & jobs+=($!)
+    if [[ -n ${CCCL:-} ]]; then
+        scripts/cub_library.sh "$out/libcub_newer.so" "$CCCL" & jobs+=($!)
+        scripts/cub_library.sh "$out/libcub_newer_overlap.so" --overlap "$CCCL" & jobs+=($!)
+    fi
+    for job in "${jobs[@]}"; do wait "$job" || status=1; done
+    return $status
 }
 
 measure() {
-    local folder=$out/measurements options=()
+    local folder=$out/measurements options=() library
     mkdir -p "$folder"
     if [[ ! -x $bin/course ]]; then
         echo "gpu.sh: $bin/course is not there, so the measurement is left out; cargo build --release -p course" >&2
         return
     fi
-    if has nvcc "CUB"; then
-        attempt "CUB, the library" build_cub "$out/libcub_baseline.so"
-        if [[ -f $out/libcub_baseline.so ]]; then options+=(--baseline "$out/libcub_baseline.so"); fi
-    fi
+    if has nvcc "CUB"; then attempt "CUB, the libraries" build_cub; fi
+    for library in cub cub_overlap cub_newer cub_newer_overlap; do
+        if [[ -f $out/lib$library.so ]]; then options+=("--${library//_/-}" "$out/lib$library.so"); fi
+    done
     if python3 -c "import torch; assert torch.cuda.is_available()" 2> /dev/null; then
         attempt "torch.sum" python3 scripts/torch_sum.py "$out/torch.json"
         if [[ -f $out/torch.json ]]; then options+=(--torch "$out/torch.json"); fi
@@ -95,20 +103,16 @@ measure() {
         echo "gpu.sh: python3 has no torch that sees a GPU, so torch.sum is left out" >&2
     fi
     attempt "measurement" "$bin/course" measure --out "$folder/$name.json" ${options[@]+"${options[@]}"}
-    if [[ -n ${CCCL:-} ]] && command -v nvcc > /dev/null; then
-        attempt "CUB of $CCCL, the library" build_cub "$out/libcub_newer.so" \
-            -I "$CCCL/cub" -I "$CCCL/thrust" -I "$CCCL/libcudacxx/include"
-        if [[ -f $out/libcub_newer.so ]]; then
-            attempt "measurement against it" "$bin/course" measure --out "$out/$name-newer-cub.json" \
-                --baseline "$out/libcub_newer.so" --chapters ch08-cooperative
-        fi
-    fi
 }
 
+# Results of every chapter side by side, then the sweeps, which are timed. Usage: records
 records() {
-    local chapter
+    local chapter job i jobs=()
     for chapter in "${chapters[@]}"; do
-        attempt "$chapter: results and times" "$bin/$chapter" --device gpu --record "$out/$chapter/$name.json"
+        "$bin/$chapter" --device gpu --record "$out/$chapter/$name.json" & jobs+=($!)
+    done
+    for i in "${!jobs[@]}"; do attempt "${chapters[$i]}: results" wait "${jobs[$i]}"; done
+    for chapter in "${chapters[@]}"; do
         if "$bin/$chapter" --help | grep -q '^ *--sweep'; then
             attempt "$chapter: sweep" "$bin/$chapter" --device gpu --sweep --record "$out/$chapter/$name-sweep.json"
         fi
@@ -120,12 +124,13 @@ plan() {
     "$bin/$1" --device gpu --type "$2" --n "$3" --plan --json > "$out/$1/$2-$3.plan"
 }
 
-# One run under ncu. Usage: profile CHAPTER VARIANT TYPE N
+# One run of all variants under ncu; the plan says which launch is whose. Usage: profile CHAPTER TYPE N
 profile() {
-    local csv=$out/$1/$2-$3-$4.csv
+    local plan=$out/$1/$2-$3.plan csv=$out/$1/$2-$3.csv
+    plan "$1" "$2" "$3" || return 1
     ncu --clock-control none --csv --metrics "$metrics" \
-        "$bin/$1" --device gpu --variant "$2" --type "$3" --n "$4" --once > "$csv" || return 1
-    profiled+=("$2:$3:$4:$out/$1/$3-$4.plan:$csv")
+        "$bin/$1" --device gpu --variant all --type "$2" --n "$3" --once > "$csv" || return 1
+    profiled+=("$2:$3:$plan:$csv")
 }
 
 profiled_to_json() {
@@ -135,19 +140,13 @@ profiled_to_json() {
 }
 
 counters() {
-    local chapter variant n type
+    local chapter n type
     has ncu "what Nsight Compute counts" || return 0
     for chapter in "${chapters[@]}"; do
         profiled=()
         for n in 4099 1000003; do
             for type in i32 f32; do
-                attempt "$chapter: plans for $n $type" plan "$chapter" "$type" "$n"
-                for variant in $(variants_of "$chapter"); do
-                    # One that this card cannot run is not in the plan.
-                    if grep -q "\"variant\": \"$variant\"" "$out/$chapter/$type-$n.plan"; then
-                        attempt "$chapter: counters of $variant $type $n" profile "$chapter" "$variant" "$type" "$n"
-                    fi
-                done
+                attempt "$chapter: counters of $n $type" profile "$chapter" "$type" "$n"
             done
         done
         if ((${#profiled[@]} > 0)); then attempt "$chapter: counters" profiled_to_json "$chapter"; fi
@@ -168,7 +167,7 @@ sanitize() {
         for variant in $(variants_of "$chapter"); do
             files+=("$out/$chapter/$tool-$variant.said")
             verdict "$chapter" "$tool" "$variant" > "$out/$chapter/$tool-$variant.said" &
-            if ((${#files[@]} % 8 == 0)); then wait; fi
+            if ((${#files[@]} % 16 == 0)); then wait; fi
         done
     done
     wait
@@ -188,6 +187,7 @@ for chapter in "${chapters[@]}"; do
     mkdir -p "$out/$chapter"
 done
 for part in $parts; do
+    begin=$SECONDS
     case $part in
         measure) measure ;;
         records) records ;;
@@ -195,6 +195,7 @@ for part in $parts; do
         sanitizer) sanitizer ;;
         *) echo "gpu.sh: PARTS has $part; there are measure, records, ncu and sanitizer" >&2; exit 2 ;;
     esac
+    echo "=== $part: $((SECONDS - begin)) s"
 done
 if ((${#failed[@]} > 0)); then
     printf 'gpu.sh: %d parts failed:\n' "${#failed[@]}" >&2

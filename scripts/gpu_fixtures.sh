@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Records what a GPU does with the simulator's fixtures: what whole kernels leave, what Nsight Compute counts in them, kernels
-# made by this machine's nvcc, and what compute-sanitizer says of the fixtures that pass and fail.
+# made by this machine's nvcc or left undefined by PTX, and what compute-sanitizer says of the fixtures that pass and fail.
 #
 # Usage: scripts/gpu_fixtures.sh OUT [WHOLE]
 #   OUT    folder for the records; made if it is not there
 #   WHOLE  the recorder, default target/release/examples/whole; build it first, on any machine:
 #          cargo build --release -p device --example whole
-#   PARTS  in the environment: which parts to run, default "whole unseen counters sanitizer", in this order
+#   PARTS  in the environment: which parts to run, default "whole undefined unseen counters sanitizer"
 #
 # Runs in the repository's root. A part that fails does not stop the others; the status is 1 then. Nothing is downloaded and
 # no clock or setting of the card is changed. Afterwards: cp -r OUT/* crates/simt/tests/ && cargo test -p simt
@@ -19,7 +19,7 @@ fi
 mkdir -p "$1"
 out=$(realpath "$1")
 whole=${2:-target/release/examples/whole}
-parts=${PARTS:-whole unseen counters sanitizer}
+parts=${PARTS:-whole undefined unseen counters sanitizer}
 name=h200 # of the files; the records themselves say what the card is
 tests=crates/simt/tests
 
@@ -33,7 +33,7 @@ metrics=$(IFS=,; echo \
     l1tex__t_sectors_pipe_lsu_mem_global_op_{ld,st,atom,red}.sum | tr ' ' ',')
 
 failed=()
-mkdir -p "$out/gpu" "$out/unseen" "$out/sanitizer"
+mkdir -p "$out/gpu" "$out/undefined" "$out/unseen" "$out/sanitizer"
 
 # Runs a command; what fails is remembered. Usage: attempt WHAT COMMAND...
 attempt() {
@@ -72,13 +72,15 @@ count() {
 for part in $parts; do
     case $part in
         whole) attempt "whole kernels" "$whole" "$tests/gpu" --jobs 8 --out "$out/gpu/$name.json" ;;
+        # Some of these hang.
+        undefined) attempt "undefined kernels" "$whole" "$tests/undefined" --seconds 10 --jobs 1 --out "$out/undefined/$name.json" ;;
         unseen) attempt "kernels by nvcc" unseen ;;
         counters)
             attempt "counters" count gpu "$tests"/gpu/*.ptx
             attempt "counters of kernels by nvcc" count unseen "$out"/unseen/*.ptx
             ;;
         sanitizer) attempt "sanitizer" python3 scripts/sanitize_fixtures.py "$whole" "$out/sanitizer/$name.json" ;;
-        *) echo "gpu_fixtures.sh: PARTS has $part; there are whole, unseen, counters and sanitizer" >&2; exit 2 ;;
+        *) echo "gpu_fixtures.sh: PARTS has $part; there are whole, undefined, unseen, counters and sanitizer" >&2; exit 2 ;;
     esac
 done
 if ((${#failed[@]} > 0)); then

@@ -1,10 +1,11 @@
 """Turns CSV that ncu printed into chapters/<chapter>/data/h200-ncu.json.
 
-Usage: python3 scripts/ncu_to_json.py PTX VARIANT:TYPE:N:PLAN:CSV [...]
+Usage: python3 scripts/ncu_to_json.py PTX TYPE:N:PLAN:CSV [...]
 
-Each CSV is of one run: VARIANT reduced N elements of TYPE. PLAN is what the chapter's --plan --json printed for that run.
-Every launch is a case with the elements of the whole run, and "launch" says which of its launches it is, from 0. PTX is the
-committed file of the chapter, whose hash goes into the record.
+Each CSV is of one run, in which every variant of the chapter reduced N elements of TYPE, one after the other. PLAN is what the
+chapter's --plan --json printed for that run: it says which launch is whose. Every launch is a case with the elements of the
+whole run, and "launch" says which of its variant's launches it is, from 0. PTX is the committed file of the chapter, whose hash
+goes into the record.
 """
 
 import csv
@@ -27,22 +28,22 @@ def launches(path):
     return [found[key] for key in sorted(found)]
 
 
-def passes(path, variant):
-    """The launches that the chapter planned, in order."""
+def plans(path):
+    """The variants in their order, each with the launches that the chapter planned."""
     with open(path, encoding="utf-8") as file:
-        plans = json.load(file)["plans"]
-    return next(plan["passes"] for plan in plans if plan["variant"] == variant)
+        return [(plan["variant"], plan["passes"]) for plan in json.load(file)["plans"]]
 
 
-def cases_of(variant, kind, n, planned, rows, path):
+def cases_of(kind, n, planned, rows, path):
     """A case for each launch that was profiled."""
+    owners = [(variant, launch, each) for variant, passes in planned for launch, each in enumerate(passes)]
     found = [(kernel, grid[0]) for kernel, grid, *_ in rows]
-    wanted = [(each["kernel"], each["grid"]) for each in planned]
+    wanted = [(each["kernel"], each["grid"]) for _, _, each in owners]
     if found != wanted:
         sys.exit(f"ncu_to_json.py: {path}: ncu saw {found}, and the plan has {wanted}")
     cases = []
-    for index, (kernel, grid, block, metrics) in enumerate(rows):
-        case = {"kernel": kernel, "variant": variant, "type": kind, "n": n, "launch": index}
+    for (variant, launch, _), (kernel, grid, block, metrics) in zip(owners, rows):
+        case = {"kernel": kernel, "variant": variant, "type": kind, "n": n, "launch": launch}
         cases.append({**case, "grid": grid, "block": block, "metrics": metrics})
     return cases
 
@@ -57,16 +58,16 @@ def provenance(tool):
 
 
 def main(arguments):
-    if len(arguments) < 2 or any(run.count(":") < 4 for run in arguments[1:]):
+    if len(arguments) < 2 or any(run.count(":") < 3 for run in arguments[1:]):
         sys.exit(__doc__)
     cases = []
     for run in arguments[1:]:
-        variant, kind, elements, plan, path = run.split(":", 4)
+        kind, elements, plan, path = run.split(":", 3)
         rows = launches(path)
         if not rows:
             with open(path, encoding="utf-8", errors="replace") as said:
                 sys.exit(f"ncu_to_json.py: {path} holds no launch; what ncu said:\n" + said.read()[-2000:])
-        cases += cases_of(variant, kind, int(elements), passes(plan, variant), rows, path)
+        cases += cases_of(kind, int(elements), plans(plan), rows, path)
     with open(arguments[0], "rb") as ptx:
         digest = hashlib.sha256(ptx.read()).hexdigest()
     json.dump({**provenance("ncu"), "ptx_sha256": digest, "cases": cases}, sys.stdout, indent=1)

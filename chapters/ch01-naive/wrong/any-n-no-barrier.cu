@@ -14,7 +14,7 @@ __device__ void any_n(T* data, T* out, unsigned int n) {
     }
 }
 
-extern "C" __global__ void any_n_i32(int* data, int* out, unsigned int n) {
+extern "C" __global__ void any_n_i32(unsigned int* data, unsigned int* out, unsigned int n) {
     any_n(data, out, n);
 }
 extern "C" __global__ void any_n_f32(float* data, float* out, unsigned int n) {

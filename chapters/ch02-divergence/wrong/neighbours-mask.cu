@@ -16,7 +16,7 @@ __device__ void neighbours(T* data, T* out, unsigned int n) {
     }
 }
 
-extern "C" __global__ void neighbours_i32(int* data, int* out, unsigned int n) {
+extern "C" __global__ void neighbours_i32(unsigned int* data, unsigned int* out, unsigned int n) {
     neighbours(data, out, n);
 }
 extern "C" __global__ void neighbours_f32(float* data, float* out, unsigned int n) {

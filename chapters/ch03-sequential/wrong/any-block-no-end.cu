@@ -22,7 +22,7 @@ __device__ void any_block(const T* in, T* out, unsigned int n) {
     }
 }
 
-extern "C" __global__ void any_block_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void any_block_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
     any_block(in, out, n);
 }
 extern "C" __global__ void any_block_f32(const float* in, float* out, unsigned int n) {

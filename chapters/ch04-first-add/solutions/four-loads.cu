@@ -30,7 +30,7 @@ __device__ void four_loads(const T* in, T* out, unsigned int n) {
     }
 }
 
-extern "C" __global__ void four_loads_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void four_loads_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
     four_loads(in, out, n);
 }
 extern "C" __global__ void four_loads_f32(const float* in, float* out, unsigned int n) {

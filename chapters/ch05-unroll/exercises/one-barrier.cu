@@ -35,7 +35,7 @@ __device__ void one_barrier(const T* in, T* out, unsigned int n) {
 }
 // ANCHOR_END: starter
 
-extern "C" __global__ void one_barrier_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void one_barrier_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
     one_barrier(in, out, n);
 }
 extern "C" __global__ void one_barrier_f32(const float* in, float* out, unsigned int n) {

@@ -83,7 +83,7 @@ const GRID_STRIDE_SHUFFLE: Variant = Variant {
     ..GRID_STRIDE
 };
 
-/// The same with loads of many bytes.
+/// Like `grid_stride`, with loads of many bytes.
 const VECTORISED: Variant = Variant {
     name: "vectorised",
     idea: "16 bytes a load, with the ends that do not fit added one by one",

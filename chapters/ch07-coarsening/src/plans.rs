@@ -15,7 +15,8 @@ pub(crate) fn atomic(ask: &Ask, kernel: String, elements_per_thread: u64) -> Pla
     // In the order that is worst for it, a block's sum passes through the additions of all blocks.
     let depth = elements_per_thread + u64::from(block.ilog2()) + u64::from(grid);
     let clear = Pass::new(ask.entry("clear", ""), 1, 1, 0, 0, vec![Slot::Sums(0)]);
-    let add = Pass::new(kernel, grid, block, ask.n, depth, vec![Slot::Input, Slot::Sums(0), Slot::Elements]);
+    let args = vec![Slot::Input, Slot::Sums(0), Slot::Elements];
+    let add = Pass { atomics: u64::from(grid), ..Pass::new(kernel, grid, block, ask.n, depth, args) };
     Plan { passes: vec![clear, add], sums: vec![1], ..Plan::default() }
 }
 

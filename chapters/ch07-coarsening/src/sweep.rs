@@ -79,7 +79,7 @@ fn cheapest<'p>(points: impl IntoIterator<Item = &'p Point>) -> Option<&'p Point
 
 fn conclusions(points: &[Point]) -> Vec<Conclusion> {
     let Some(first) = points.iter().find(|point| cost(point).is_finite()) else { return Vec::new() };
-    let unit = if first.cold_us.is_some() { "us" } else { "warp instructions an element, simulated" };
+    let unit = if first.cold_us.is_some() { "µs" } else { "warp instructions an element, simulated" };
     let mut conclusions = vec![brent(points, first.n, unit)];
     conclusions.extend(v7(points, first, unit));
     conclusions

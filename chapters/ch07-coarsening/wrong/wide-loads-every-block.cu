@@ -41,7 +41,7 @@ __device__ void wide_loads(const T* in, T* out, unsigned int n) {
     }
 }
 
-extern "C" __global__ void wide_loads_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void wide_loads_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
     wide_loads(in, out, n);
 }
 extern "C" __global__ void wide_loads_f32(const float* in, float* out, unsigned int n) {

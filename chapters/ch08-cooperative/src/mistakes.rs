@@ -34,10 +34,6 @@ pub const MISTAKES: &[Mistake] = &[
         variant: Variant { name: "flag_apart", announced: Some(Code::GlobalRace), plan: Some(flags), ..WRONG },
         mistake: "value and flag are two words, and nothing orders them",
     },
-    Mistake {
-        variant: Variant { name: "plain_put_back", announced: Some(Code::GlobalRace), plan: Some(slots), ..WRONG },
-        mistake: "a slot is cleared by a plain store, which has no order with the relaxed one that filled it",
-    },
 ];
 
 /// Two launches over the same input, with the counter that the first has left. The result is the second's.
@@ -54,13 +50,5 @@ fn twice(ask: &Ask) -> Plan {
 fn flags(ask: &Ask) -> Plan {
     let mut plan = plans::one_launch(ask, "flag_apart", &[Slot::State]);
     plan.state_words = plan.sums[0].div_ceil(2);
-    plan
-}
-
-/// One launch with a word of state for each block.
-fn slots(ask: &Ask) -> Plan {
-    let mut plan = plans::one_launch(ask, "plain_put_back", &[]);
-    plan.passes[0].args[3] = Slot::State;
-    plan.state_words = plan.sums[0];
     plan
 }

@@ -5,26 +5,27 @@
 // tickets. All words are 0 before the first launch. The second gets what the first leaves.
 
 // The block's sum, right in thread 0. Blocks are a multiple of 32 threads.
-__device__ int block_sum(int value) {
-    __shared__ int of_warps[32];
+__device__ unsigned int block_sum(unsigned int value) {
+    __shared__ unsigned int of_warps[32];
     unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     value = __reduce_add_sync(0xffffffff, value);
     __syncthreads();
     if (lane == 0) of_warps[warp] = value;
     __syncthreads();
-    int mine = lane < blockDim.x / 32 ? of_warps[lane] : 0;
+    unsigned int mine = lane < blockDim.x / 32 ? of_warps[lane] : 0;
     return __reduce_add_sync(0xffffffff, mine);
 }
 
-extern "C" __global__ void last_ticket_i32(const int* in, int* out, unsigned int n, unsigned long long* state) {
-    int sum = 0;
+extern "C" __global__ void last_ticket_i32(const unsigned int* in, unsigned int* out, unsigned int n,
+                                           unsigned long long* state) {
+    unsigned int sum = 0;
     for (unsigned int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         sum += in[i];
     }
     sum = block_sum(sum);
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
-        state[1 + blockIdx.x] = static_cast<unsigned int>(sum);
+        state[1 + blockIdx.x] = sum;
         __threadfence();
         is_last = atomicAdd(state, 1ull) == gridDim.x;
     }
@@ -33,7 +34,7 @@ extern "C" __global__ void last_ticket_i32(const int* in, int* out, unsigned int
         __threadfence();
         sum = 0;
         for (unsigned int b = threadIdx.x; b < gridDim.x; b += blockDim.x) {
-            sum += static_cast<int>(state[1 + b]);
+            sum += static_cast<unsigned int>(state[1 + b]);
         }
         sum = block_sum(sum);
         if (threadIdx.x == 0) *out = sum;

@@ -30,7 +30,7 @@ pub use check::check;
 /// Options of `cargo course exercise` and `cargo course watch`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The exercise, as `cargo course exercise` lists it, or its chapter (ch04)
+    /// The exercise, as `cargo course exercise` lists it, or its chapter (ch04, or 4)
     id: Option<String>,
 }
 
@@ -159,13 +159,14 @@ pub fn progress() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The exercise of that id, or the only one of that chapter.
+/// The exercise of that id, or the only one of that chapter: `ch04-first-add`, `ch04`, `04` or `4`.
 fn find<'e>(exercises: &'e [Exercise], id: &str) -> Result<&'e Exercise> {
     if let Some(exercise) = exercises.iter().find(|exercise| exercise.id == id) {
         return Ok(exercise);
     }
-    let of_chapter: Vec<&Exercise> =
-        exercises.iter().filter(|exercise| exercise.chapter == id || exercise.chapter_number() == id).collect();
+    let number = id.trim_start_matches("ch").parse::<u32>().map(|number| format!("ch{number:02}"));
+    let is_of = |exercise: &&Exercise| exercise.chapter == id || number.as_deref() == Ok(exercise.chapter_number());
+    let of_chapter: Vec<&Exercise> = exercises.iter().filter(is_of).collect();
     if let [only] = of_chapter.as_slice() {
         return Ok(only);
     }
@@ -246,8 +247,7 @@ fn try_once(root: &Path, exercise: &Exercise) -> Result<bool> {
     say(format_args!("{} in {name}", exercise.id));
     say(report::verdict(&verdict, root, &name, &text));
     let is_solved = verdict.failure.is_none();
-    let starter = copy::read(root, &exercise.starter(root).cu)?;
-    if text != starter {
+    if text != copy::starter(root, exercise)? {
         let mut progress = Progress::load(root)?;
         progress.judged(&exercise.id, &text, is_solved);
         progress.save(root)?;
@@ -257,8 +257,11 @@ fn try_once(root: &Path, exercise: &Exercise) -> Result<bool> {
 
 fn verdict_on(exercise: &Exercise, name: &str, compiled: Compiled) -> Result<Verdict> {
     match compiled {
-        Compiled::Ptx(ptx) => judge::judge(exercise, name, &ptx),
-        Compiled::Refused(why) => Ok(Verdict { stages: Vec::new(), failure: Some(Failure::NoKernel(why)) }),
+        Compiled::Ptx(ptx, warnings) => Ok(Verdict { warnings, ..judge::judge(exercise, name, &ptx)? }),
+        Compiled::Refused(why) => {
+            let failure = Some(Failure::NoKernel(why));
+            Ok(Verdict { stages: Vec::new(), failure, warnings: String::new() })
+        }
     }
 }
 

@@ -1,28 +1,15 @@
 //! The `cargo course` command: the reader's verbs (`doctor`, `setup`, `book`, `measure`, `exercise`, `watch`, `hint`,
 //! `reset`, `progress`) and the maintainer's (`ptx`, `bless`, `gate`). Every verb prints what it did and ends with status 0, or
 //! says why not and ends with status 1; a verb, an option or an exercise that does not exist is status 2.
+//!
+//! `book` and `gate` are a program of their own, so that no other verb waits until mdBook is built.
 
-use std::process::ExitCode;
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-
-mod bless;
-mod book;
-mod chromium;
-mod doctor;
-mod ensure;
-mod exercise;
-mod faults;
-mod findings;
-mod gate;
-mod instructions;
-mod lessons;
-mod measure;
-mod ptx;
-mod results;
-mod setup;
-mod workspace;
+use course::{bless, doctor, exercise, measure, ptx, setup, workspace};
 
 /// Reads, checks and builds the reduction course.
 #[derive(Parser)]
@@ -35,7 +22,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     /// Build the book into target/book, or serve it while you write
-    Book(book::Options),
+    #[command(disable_help_flag = true)]
+    Book(Passed),
     /// Show what is on this machine and what each missing thing would add
     Doctor,
     /// Install the pinned CUDA compiler (NVRTC) into target/nvrtc, without root and without CUDA
@@ -57,19 +45,27 @@ enum Verb {
     /// Time every chapter's kernels on this machine's GPU, and CUB beside them, and write one file
     Measure(measure::Options),
     /// Run every check that CI runs beyond the tests, one line each
-    Gate(gate::Options),
+    #[command(disable_help_flag = true)]
+    Gate(Passed),
+}
+
+/// Words for another program, which knows what they mean.
+#[derive(clap::Args)]
+struct Passed {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.verb {
-        Verb::Book(options) => book::run(&options),
         Verb::Doctor => doctor::run(),
         Verb::Setup => setup::run(),
         Verb::Ptx(options) => ptx::run(&options),
         Verb::Bless(options) => bless::run(&options),
         Verb::Measure(options) => measure::run(&options),
-        Verb::Gate(options) => gate::run(&options),
+        Verb::Book(passed) => return ended(with_book("book", &passed)),
+        Verb::Gate(passed) => return ended(with_book("gate", &passed)),
         Verb::Exercise(options) => return ended(exercise::run(&options)),
         Verb::Watch(options) => return ended(exercise::watch(&options)),
         Verb::Hint(options) => return ended(exercise::hint(&options)),
@@ -77,6 +73,16 @@ fn main() -> ExitCode {
         Verb::Progress => return ended(exercise::progress()),
     };
     ended(outcome.map(|()| ExitCode::SUCCESS))
+}
+
+/// Runs a verb of the package `book`, which cargo builds first if it must. Its status is this program's.
+fn with_book(verb: &str, passed: &Passed) -> Result<ExitCode> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["run", "--package", "book", "--", verb]).args(&passed.words).current_dir(workspace::root()?);
+    let status = command.status().with_context(|| format!("cannot run `cargo run --package book -- {verb}`"))?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// The status of a verb, with what went wrong on stderr.

@@ -1,22 +1,27 @@
-//! `cargo course measure`: times every chapter's kernels, NVIDIA's CUB, the launch floor and the read ceiling on this GPU, in
-//! one run and by one clock, and writes them to one file. What fails is told at the end, and costs nothing else: the file
-//! is written again after every size.
+//! `cargo course measure`: times every chapter's kernels, NVIDIA's CUB, the launch floor, the read ceiling and single steps
+//! on this GPU, in one run and by one clock, tries the last kernel between others, and writes it all to one file. What fails is
+//! told at the end, and costs nothing else: the file is written again after every size.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use device::{Choice, Device, KernelSource, SimOptions};
-use lab::measurement::{self, Library, Measurement};
+use lab::measurement::{self, LOGS, Measurement, TORCH, random_sizes};
 use lab::session::built_root;
 use lab::{Type, hardware};
 
 use crate::lessons::lessons;
 use crate::results;
 
+mod ablation;
 mod bench;
+mod huge;
+mod latencies;
+mod libraries;
 mod limits;
 mod pool;
+mod proofs;
 mod suite;
 mod torch;
 
@@ -26,9 +31,21 @@ pub struct Options {
     /// Where to write [default: target/measurements/<device>.json]
     #[arg(long, value_name = "FILE.json")]
     out: Option<PathBuf>,
-    /// NVIDIA's CUB as a library, made of scripts/cub_baseline.cu, to be measured in turns with the last chapter
+    /// NVIDIA's CUB as a library, made by scripts/cub_library.sh, to be replayed in turns with the last chapter
     #[arg(long, value_name = "LIB.so")]
-    baseline: Option<PathBuf>,
+    cub: Option<PathBuf>,
+    /// The same, with launches that may overlap
+    #[arg(long, value_name = "LIB.so")]
+    cub_overlap: Option<PathBuf>,
+    /// Of newer sources of CUB
+    #[arg(long, value_name = "LIB.so")]
+    cub_newer: Option<PathBuf>,
+    /// Of newer sources, with launches that may overlap
+    #[arg(long, value_name = "LIB.so")]
+    cub_newer_overlap: Option<PathBuf>,
+    /// What is measured
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["latencies", "proofs", "times"])]
+    parts: Vec<Part>,
     /// What scripts/torch_sum.py measured on this GPU, to be written into the same file
     #[arg(long, value_name = "FILE.json")]
     torch: Option<PathBuf>,
@@ -41,9 +58,20 @@ pub struct Options {
     /// These chapters alone, by slug
     #[arg(long, value_delimiter = ',')]
     chapters: Vec<String>,
-    /// Every fourth size up to 2^26, fewer replays and no sweeps: a minute instead of six
+    /// Every fourth size up to 2^26, fewer replays and no sweeps
     #[arg(long)]
     quick: bool,
+}
+
+/// A part of the measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// How long single steps take when the next one waits for them
+    Latencies,
+    /// The last kernel between a producer and a consumer, and on two streams
+    Proofs,
+    /// The contests, every chapter's kernels, and sweeps
+    Times,
 }
 
 /// Logarithms of sizes, both ends included.
@@ -57,10 +85,16 @@ struct Sizes {
 const QUICK: (u32, usize) = (26, 4);
 
 impl Options {
-    /// Elements of the plain cases, ascending.
+    /// Elements, ascending: the powers of two, and between the ends of the course's table those drawn at random.
     fn sizes(&self) -> Vec<u64> {
         let (last, step) = if self.quick { (self.sizes.last.min(QUICK.0), QUICK.1) } else { (self.sizes.last, 1) };
-        (self.sizes.first..=last.max(self.sizes.first)).step_by(step).map(|lg| 1 << lg).collect()
+        let last = last.max(self.sizes.first);
+        let mut sizes: Vec<u64> = (self.sizes.first..=last).step_by(step).map(|lg| 1 << lg).collect();
+        if !self.quick && LOGS.contains(&last) {
+            sizes.extend(random_sizes().into_iter().filter(|n| (1 << self.sizes.first..1 << last).contains(n)));
+        }
+        sizes.sort_unstable();
+        sizes
     }
 }
 
@@ -93,11 +127,11 @@ pub fn run(options: &Options) -> Result<()> {
     let out = options.out.clone().unwrap_or_else(|| default_out(source.root(), &device.description().name));
     let mut record = empty_record(&device, source.root());
     if let Some((library, cases)) = torch {
-        record.torch = Some(library);
+        record.libraries.insert(TORCH.to_owned(), library);
         record.cases.extend(cases);
     }
-    let mut run = suite::Suite::new(options, device, source, record, out)?;
-    run.all()?;
+    let mut run = suite::Suite::new(options, device, source.clone(), record, out)?;
+    run.all(&source)?;
     finish(&run)
 }
 
@@ -148,26 +182,19 @@ fn empty_record(device: &Device, root: &Path) -> Measurement {
         command: format!("cargo course {}", words.collect::<Vec<_>>().join(" ")),
         method: bench::METHOD.to_owned(),
         ptx_sha256: Default::default(),
-        cub: None,
-        torch: None,
+        code: Default::default(),
+        libraries: Default::default(),
         floor_us: None,
         ceiling: Vec::new(),
         read_ceiling_gb_per_s: None,
+        latencies: Vec::new(),
+        proofs: Vec::new(),
         cases: Vec::new(),
     }
 }
 
 fn date() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
-}
-
-/// Loads the library that the champion is compared with.
-fn open_baseline(path: &Path) -> Result<(device::Baseline, Library)> {
-    let baseline = device::Baseline::open(path).with_context(|| {
-        format!("--baseline {}: it cannot be used; scripts/cub_baseline.cu says how it is made", path.display())
-    })?;
-    let library = Library { version: baseline.version().to_owned() };
-    Ok((baseline, library))
 }
 
 #[cfg(test)]
@@ -187,7 +214,12 @@ mod tests {
 
     #[test]
     fn a_quick_run_has_every_fourth_size() {
-        assert_eq!(Options::of(&[]).sizes().len(), 21);
+        assert_eq!(Options::of(&[]).sizes().len(), 21 + 42);
+        let some = Options::of(&["--sizes", "10..12"]).sizes();
+        assert!(
+            some.len() > 3 && some.is_sorted() && some[0] == 1 << 10 && some[some.len() - 1] == 1 << 12,
+            "{some:?}"
+        );
         assert_eq!(Options::of(&["--quick"]).sizes(), [1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26]);
         assert_eq!(Options::of(&["--quick", "--sizes", "28"]).sizes(), [1 << 28]);
     }

@@ -30,8 +30,10 @@ pub fn run(options: &Options) -> Result<()> {
     ensure!(!kernels.is_empty(), "found no kernels/*.cu: nothing to compile");
     let nvrtc = find_pinned(&root)?;
     for kernel in &kernels {
-        let written = ensure(&root, &kernel.ptx, &compile(&nvrtc, kernel)?, Mode::Write, COMMAND)?;
-        println!("{} {}", if written { "wrote    " } else { "unchanged" }, kernel.ptx_name());
+        for (target, kernel) in kernel.for_targets()? {
+            let written = ensure(&root, &kernel.ptx, &compile(&nvrtc, &kernel, &target)?, Mode::Write, COMMAND)?;
+            println!("{} {}", if written { "wrote    " } else { "unchanged" }, kernel.ptx_name());
+        }
     }
     Ok(())
 }
@@ -56,9 +58,12 @@ pub fn check(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("kernels");
     let nvrtc = find_pinned(root)?;
     for kernel in kernels(root)? {
-        findings.examined += 1;
-        let compared = compile(&nvrtc, &kernel).and_then(|ptx| ensure(root, &kernel.ptx, &ptx, Mode::Check, COMMAND));
-        findings.problems.extend(compared.err().map(|error| format!("{error:#}")));
+        for (target, kernel) in kernel.for_targets()? {
+            findings.examined += 1;
+            let compared =
+                compile(&nvrtc, &kernel, &target).and_then(|ptx| ensure(root, &kernel.ptx, &ptx, Mode::Check, COMMAND));
+            findings.problems.extend(compared.err().map(|error| format!("{error:#}")));
+        }
     }
     findings.problems.extend(orphans(root)?);
     Ok(findings)
@@ -69,8 +74,10 @@ pub fn check(root: &Path) -> Result<Findings> {
 pub fn check_stamps(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("stamps");
     for kernel in kernels(root)? {
-        findings.examined += 1;
-        findings.problems.extend(stamp_problem(&kernel)?);
+        for (_, kernel) in kernel.for_targets()? {
+            findings.examined += 1;
+            findings.problems.extend(stamp_problem(&kernel)?);
+        }
     }
     findings.problems.extend(orphans(root)?);
     Ok(findings)
@@ -94,8 +101,8 @@ fn stamp_problem(kernel: &KernelSource) -> Result<Option<String>> {
     })
 }
 
-fn compile(nvrtc: &Nvrtc, kernel: &KernelSource) -> Result<String> {
-    let ptx = compile_committed(nvrtc, kernel)?;
+fn compile(nvrtc: &Nvrtc, kernel: &KernelSource, target: &str) -> Result<String> {
+    let ptx = compile_committed(nvrtc, kernel, target)?;
     let compiler = Stamp::parse(&ptx).map(|stamp| stamp.compiler).unwrap_or_default();
     ensure!(
         compiler == pinned::NAME,
@@ -106,7 +113,7 @@ fn compile(nvrtc: &Nvrtc, kernel: &KernelSource) -> Result<String> {
     Ok(ptx)
 }
 
-/// Every kernel: the lessons', then the mistakes that their pages show and the exercises'.
+/// Every kernel: the lessons', then the asides and mistakes that their pages show and the exercises'.
 fn kernels(root: &Path) -> Result<Vec<KernelSource>> {
     let slugs = file_stems(&root.join("kernels"), "cu")?;
     let mut kernels: Vec<KernelSource> = slugs.iter().map(|slug| KernelSource::in_root(root, slug)).collect();
@@ -116,21 +123,27 @@ fn kernels(root: &Path) -> Result<Vec<KernelSource>> {
     Ok(kernels)
 }
 
-/// PTX whose kernel is gone.
+/// PTX whose kernel, or whose target in it, is gone.
 fn orphans(root: &Path) -> Result<Vec<String>> {
-    let slugs = file_stems(&root.join("kernels/ptx"), "ptx")?;
-    let mut sources: Vec<KernelSource> = slugs.iter().map(|slug| KernelSource::in_root(root, slug)).collect();
-    for folder in side_folders(root) {
-        sources.extend(file_stems(&folder, "ptx")?.iter().map(|name| beside(&folder, name)));
+    let mut made = Vec::new();
+    for kernel in kernels(root)? {
+        made.extend(kernel.for_targets()?.into_iter().map(|(_, kernel)| kernel.ptx));
     }
-    let orphan = |source: &KernelSource| !source.cu.exists();
-    let problem =
-        |source: KernelSource| format!("{}: its kernel is gone: delete it", workspace::name(root, &source.ptx));
-    Ok(sources.into_iter().filter(orphan).map(problem).collect())
+    let folders = std::iter::once(root.join("kernels/ptx")).chain(side_folders(root));
+    let mut problems = Vec::new();
+    for folder in folders {
+        for name in file_stems(&folder, "ptx")? {
+            let ptx = folder.join(name + ".ptx");
+            if !made.contains(&ptx) {
+                problems.push(format!("{}: its kernel is gone: delete it", workspace::name(root, &ptx)));
+            }
+        }
+    }
+    Ok(problems)
 }
 
-/// Folders of chapters where a kernel lies beside its PTX: mistakes that pages show, and what belongs to exercises.
-const SIDE_FOLDERS: [&str; 4] = ["tests/mistakes", "exercises", "solutions", "wrong"];
+/// Folders of chapters where a kernel lies beside its PTX: asides and mistakes that pages show, and what belongs to exercises.
+const SIDE_FOLDERS: [&str; 5] = ["asides", "tests/mistakes", "exercises", "solutions", "wrong"];
 
 /// Those of them that are there.
 fn side_folders(root: &Path) -> Vec<PathBuf> {

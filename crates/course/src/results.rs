@@ -26,8 +26,10 @@ pub fn records(root: &Path, findings: &mut Findings) -> Result<()> {
     for file in workspace::walk(&folder)?.into_iter().filter(is_record) {
         findings.examined += 1;
         let name = workspace::name(root, &file);
-        let stale = measurement::read(&file)?.stale(root)?;
-        findings.problems.extend(stale.into_iter().map(|why| format!("{name}: {why}")));
+        match measurement::read(&file) {
+            Ok(record) => findings.problems.extend(record.stale(root)?.into_iter().map(|why| format!("{name}: {why}"))),
+            Err(error) => findings.problems.push(error.to_string()),
+        }
     }
     Ok(())
 }
@@ -51,9 +53,10 @@ mod tests {
 
     fn record() -> Measurement {
         serde_json::from_str(
-            r#"{"schema": 1, "device": "A GPU", "arch": "sm_80", "date": "2026-01-02T03:04:05Z", "command": "c",
+            r#"{"schema": 2, "device": "A GPU", "arch": "sm_80", "date": "2026-01-02T03:04:05Z", "command": "c",
                 "method": "m", "ptx_sha256": {"ch01-naive": "0"}, "cases": [{"chapter": "ch01-naive",
-                "name": "interleaved_modulo", "type": "i32", "n": 1024, "cold_us": 2.0, "ok": true}]}"#,
+                "contest": "alone", "entrant": "interleaved_modulo", "op": "sum", "type": "i32", "n": 1024,
+                "cold_us": 2.0, "ok": true}]}"#,
         )
         .unwrap()
     }
@@ -72,6 +75,10 @@ mod tests {
         let mut findings = Findings::new("records");
         records(dir.path(), &mut findings).unwrap();
         assert_eq!(findings.examined, 1);
+        put("measurements/old.json", r#"{"schema": 1}"#);
+        let mut both = Findings::new("records");
+        records(dir.path(), &mut both).unwrap();
+        assert!(both.problems.iter().any(|problem| problem.ends_with("measure again")), "{:?}", both.problems);
         assert!(
             findings.problems[0].starts_with("measurements/gpu.json: ch01-naive: made with PTX 0, and "),
             "{:?}",

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 pub fn root() -> Result<PathBuf> {
     let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR")
         .map(PathBuf::from)
-        .filter(|dir| dir.ends_with("crates/course"))
+        .filter(|dir| dir.parent().is_some_and(|parent| parent.ends_with("crates")))
         .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     let root = manifest_dir.ancestors().nth(2).unwrap_or(&manifest_dir);
     ensure!(

@@ -1,6 +1,6 @@
 //! Another library's sum, loaded at run time: the C functions of `scripts/cub_baseline.cu`, which NVIDIA's CUB is behind.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_longlong, c_void};
 use std::path::Path;
 
 use libloading::Library;
@@ -13,7 +13,7 @@ type Sum = unsafe extern "C" fn(
     temp_bytes: *mut usize,
     input: *const c_void,
     out: *mut c_void,
-    n: c_int,
+    n: c_longlong,
     stream: *mut c_void,
 ) -> c_int;
 
@@ -33,7 +33,7 @@ pub struct BaselineSum<'b, T> {
     temp: Buffer<u8>,
     temp_bytes: usize,
     out: Buffer<T>,
-    n: c_int,
+    n: c_longlong,
 }
 
 impl Baseline {
@@ -66,11 +66,28 @@ impl Baseline {
     /// # Errors
     /// [`Error::Baseline`] for a type that the library has no sum of, or a size that it refuses; as [`Device::alloc`].
     pub fn sum<T: Scalar>(&self, device: &Device, n: u64) -> Result<BaselineSum<'_, T>, Error> {
-        let symbol = format!("cub_baseline_sum_{}", T::NAME);
+        self.prepared(device, &format!("cub_baseline_sum_{}", T::NAME), n)
+    }
+
+    /// Whether the library adds numbers of this type in whatever order is fastest, if it is told that any will do.
+    pub fn has_unordered<T: Scalar>(&self) -> bool {
+        // SAFETY: the symbol is looked for and not called.
+        unsafe { self.library.get::<Sum>(unordered::<T>().as_bytes()) }.is_ok()
+    }
+
+    /// As [`Baseline::sum`], in whatever order is fastest.
+    ///
+    /// # Errors
+    /// As [`Baseline::sum`]; a library that has no such mode.
+    pub fn unordered<T: Scalar>(&self, device: &Device, n: u64) -> Result<BaselineSum<'_, T>, Error> {
+        self.prepared(device, &unordered::<T>(), n)
+    }
+
+    fn prepared<T: Scalar>(&self, device: &Device, symbol: &str, n: u64) -> Result<BaselineSum<'_, T>, Error> {
         // SAFETY: the functions of these names have this signature in the source.
         let function =
             *unsafe { self.library.get::<Sum>(symbol.as_bytes()) }.map_err(|e| self.problem(e.to_string()))?;
-        let n = c_int::try_from(n).map_err(|_| self.problem(format!("it sums at most 2^31 - 1 elements, not {n}")))?;
+        let n = c_longlong::try_from(n).map_err(|_| self.problem(format!("{n} elements are more than it counts")))?;
         // In the device's context, as it asks the GPU what it is.
         let (bytes, null) = (std::cell::Cell::new(0), std::ptr::null_mut());
         device.run_foreign(&|stream| {
@@ -108,18 +125,31 @@ impl<T: Scalar> BaselineSum<'_, T> {
     /// The sum of the elements of `input` from `offset` on, as work that [`Device::run_foreign`] and a graph take. It fails
     /// with the library's words, or if there are fewer elements than it sums.
     pub fn work<'a>(&'a self, input: &'a Buffer<T>, offset: usize) -> impl Fn(*mut c_void) -> Result<(), String> + 'a {
+        self.work_into(input, offset, (&self.out, 0))
+    }
+
+    /// As [`BaselineSum::work`], with an array and an index where the sum goes.
+    pub fn work_into<'a>(
+        &'a self,
+        input: &'a Buffer<T>,
+        offset: usize,
+        (out, at): (&'a Buffer<T>, usize),
+    ) -> impl Fn(*mut c_void) -> Result<(), String> + 'a {
         move |stream| {
             let end = offset.saturating_add(self.n as usize);
-            if end > input.len() {
-                let (name, len) = (input.name(), input.len());
-                return Err(format!("{name} has {len} elements, and the last of this sum is the {end}th"));
+            for (array, end, what) in [(input, end, "of this sum"), (out, at.saturating_add(1), "written")] {
+                if end > array.len() {
+                    let (name, len) = (array.name(), array.len());
+                    return Err(format!("{name} has {len} elements, and the last {what} is the {end}th"));
+                }
             }
-            let (mut bytes, input) = (self.temp_bytes, input.address() + (offset * T::BYTES) as u64);
             let pointer = |address: u64| std::ptr::without_provenance_mut::<c_void>(address as usize);
-            let (temp, out) = (pointer(self.temp.address()), pointer(self.out.address()));
-            // SAFETY: the storage has the size that the library asked for; the input has n elements from that address on, as
-            // checked above; the output has one. They are arrays of the device whose stream this is.
-            let status = unsafe { (self.function)(temp, &mut bytes, pointer(input), out, self.n, stream) };
+            let element = |array: &Buffer<T>, at: usize| pointer(array.address() + (at * T::BYTES) as u64);
+            let mut bytes = self.temp_bytes;
+            let (temp, input, out) = (pointer(self.temp.address()), element(input, offset), element(out, at));
+            // SAFETY: the storage has the size that the library asked for; the input has n elements from that address on,
+            // and the output one, as checked above. They are arrays of the device whose stream this is.
+            let status = unsafe { (self.function)(temp, &mut bytes, input, out, self.n, stream) };
             self.baseline.check(status)
         }
     }
@@ -131,6 +161,11 @@ impl<T: Scalar> BaselineSum<'_, T> {
     pub fn result(&self, device: &Device) -> Result<Option<T>, Error> {
         Ok(device.download(&self.out)?.first().copied())
     }
+}
+
+/// The function's name.
+fn unordered<T: Scalar>() -> String {
+    format!("cub_baseline_unordered_{}", T::NAME)
 }
 
 /// A C text as a string; none for null.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use simt::Options;
 
 use crate::buffer::{Storage, bytes_for};
-use crate::gpu::{Gpu, Prepared, PreparedLaunch};
+use crate::gpu::{Gpu, Prepared, PreparedGraph, PreparedLaunch, PreparedStep};
 use crate::launch::{Argument, bind};
 use crate::module::{self, Code};
 use crate::nvrtc::{Place, places};
@@ -13,8 +13,8 @@ use crate::scalar::{bytes_of, from_bytes};
 use crate::sim::Sim;
 use crate::source::COMMITTED_TARGET;
 use crate::{
-    Buffer, Call, Checks, Error, Foreign, Geometry, KernelSource, Module, Replays, Report, Scalar, Schedule, Timed,
-    Timing,
+    Buffer, Call, Checks, Error, Foreign, Geometry, Graph, KernelSource, Module, Replayed, Replays, Report, Scalar,
+    Schedule, Step, Timed, Timing,
 };
 
 /// What the reader asked for with `--device`.
@@ -39,13 +39,18 @@ pub struct SimOptions {
     pub threads: usize,
     /// What to record of each launch.
     pub trace: Option<simt::trace::Options>,
+    /// Most warp-instructions of a block, after which a launch is taken for one without an end; `None` for the simulator's
+    /// own limit.
+    pub steps_per_block_max: Option<u64>,
+    /// Whether what kernels print goes into the report alone, and not to standard output as well.
+    pub is_quiet: bool,
 }
 
 impl Default for SimOptions {
     /// What the simulator itself does by default.
     fn default() -> Self {
         let Options { schedule, checks, threads, trace, .. } = Options::default();
-        SimOptions { schedule, checks, threads, trace }
+        SimOptions { schedule, checks, threads, trace, steps_per_block_max: None, is_quiet: false }
     }
 }
 
@@ -250,14 +255,65 @@ impl Device {
     /// As [`Device::time`].
     pub fn time_in_turns(&self, graphs: &[&[Timed<'_>]], replays: &Replays<'_>) -> Result<Option<Vec<Timing>>, Error> {
         let Kind::Gpu(gpu) = &self.kind else { return Ok(None) };
-        let is_nothing = |timed: &Timed<'_>| matches!(timed, Timed::Launches(calls) if calls.is_empty());
-        let is_empty = |calls: &&[Timed<'_>]| calls.is_empty() || calls.iter().any(is_nothing);
-        if replays.count == 0 || graphs.is_empty() || graphs.iter().any(is_empty) {
+        let is_nothing = |calls: &&[Timed<'_>]| has_nothing(calls);
+        if replays.count == 0 || graphs.is_empty() || graphs.iter().any(is_nothing) {
             return Err(Error::NothingToTime);
         }
         let flush = replays.flush.map(prepare_gpu).transpose()?;
-        let graphs = graphs.iter().map(|calls| Ok((prepare_all(calls)?, calls.len() as u32)));
-        gpu.time(&graphs.collect::<Result<Vec<_>, Error>>()?, flush.as_ref(), replays).map(Some)
+        let graphs = graphs.iter().map(|calls| PreparedGraph::of(prepare_all(calls)?, calls.len()));
+        let graphs = graphs.collect::<Result<Vec<_>, Error>>()?;
+        Ok(Some(gpu.replay(&graphs, flush.as_ref(), replays)?.into_iter().map(|(timing, _)| timing).collect()))
+    }
+
+    /// Replays graphs in turns and keeps what each replay left in the graph's output, so that every time that is told can
+    /// be judged too. A simulator goes through each graph once, without a time.
+    ///
+    /// # Errors
+    /// [`Error::NothingToTime`]; [`Error::TooLong`] for a copy of more than an array holds; as [`Device::launch`].
+    pub fn replay<T: Scalar>(&self, graphs: &[Graph<'_, T>], replays: &Replays<'_>) -> Result<Vec<Replayed<T>>, Error> {
+        if replays.count == 0 || graphs.is_empty() || graphs.iter().any(|graph| has_nothing(&graph.calls)) {
+            return Err(Error::NothingToTime);
+        }
+        graphs.iter().flat_map(|graph| &graph.before).try_for_each(Step::check)?;
+        let Kind::Gpu(gpu) = &self.kind else { return graphs.iter().map(|graph| self.go_through(graph)).collect() };
+        let flush = replays.flush.map(prepare_gpu).transpose()?;
+        let prepared = graphs.iter().map(prepare_graph).collect::<Result<Vec<_>, Error>>()?;
+        let replayed = gpu.replay(&prepared, flush.as_ref(), replays)?;
+        let outputs = replayed.into_iter().zip(graphs).map(|((timing, bytes), graph)| {
+            let len = graph.output.map_or(0, Buffer::len);
+            let of_replay = |bytes: &[u8]| {
+                from_bytes::<T, Error>(len, |values| {
+                    values.copy_from_slice(bytes);
+                    Ok(())
+                })
+            };
+            let outputs = bytes.chunks(len.max(1) * T::BYTES).map(of_replay).collect::<Result<Vec<_>, Error>>()?;
+            Ok(Replayed { timing: Some(timing), outputs })
+        });
+        outputs.collect()
+    }
+
+    /// What a replay is on a simulator.
+    fn go_through<T: Scalar>(&self, graph: &Graph<'_, T>) -> Result<Replayed<T>, Error> {
+        let write = |to: &Buffer<T>, bytes: &[u8]| match &to.storage {
+            Storage::Sim(storage) => storage.write(&to.name, bytes),
+            Storage::Gpu(_) => Err(Error::OtherDevice { name: to.name.clone() }),
+        };
+        for step in &graph.before {
+            match step {
+                Step::Launch(call) => drop(self.launch(call)?),
+                Step::Fill(to, byte) => write(to, &vec![*byte; to.bytes() as usize])?,
+                Step::Copy { from, to, elements } => write(to, bytes_of(&self.download(from)?[..*elements]))?,
+            }
+        }
+        for timed in &graph.calls {
+            match timed {
+                Timed::Launches(calls) => calls.iter().try_for_each(|call| self.launch(call).map(drop))?,
+                Timed::Foreign(foreign) => self.run_foreign(foreign)?,
+            }
+        }
+        let outputs = graph.output.map(|output| self.download(output)).transpose()?.into_iter().collect();
+        Ok(Replayed { timing: None, outputs })
     }
 
     /// Puts a library's work into the stream and waits for it; nothing happens on the simulator.
@@ -291,6 +347,33 @@ impl Device {
 /// The geometry of a call; one that does not wait for the launch before it does not overlap it.
 fn allowed(call: &Call<'_>) -> Geometry {
     Geometry { overlaps: call.geometry.overlaps && call.module.waits(call.kernel), ..call.geometry }
+}
+
+/// Whether there is nothing to time.
+fn has_nothing(calls: &[Timed<'_>]) -> bool {
+    calls.is_empty() || calls.iter().any(|timed| matches!(timed, Timed::Launches(calls) if calls.is_empty()))
+}
+
+/// A graph as a GPU takes it.
+fn prepare_graph<'a, T: Scalar>(graph: &'a Graph<'_, T>) -> Result<PreparedGraph<'a>, Error> {
+    let place = |buffer: &Buffer<T>| match &buffer.storage {
+        Storage::Gpu(storage) => Ok(storage.address()),
+        Storage::Sim(_) => Err(Error::OtherDevice { name: buffer.name.clone() }),
+    };
+    let step = |step: &'a Step<'_, T>| {
+        Ok(match step {
+            Step::Launch(call) => PreparedStep::Launch(prepare_gpu(call)?),
+            Step::Fill(to, byte) => PreparedStep::Fill { to: place(to)?, bytes: to.bytes() as usize, byte: *byte },
+            Step::Copy { from, to, elements } => {
+                PreparedStep::Copy { from: place(from)?, to: place(to)?, bytes: elements * T::BYTES }
+            }
+        })
+    };
+    let mut prepared = PreparedGraph::of(prepare_all(&graph.calls)?, graph.calls.len())?;
+    prepared.before = graph.before.iter().map(step).collect::<Result<_, Error>>()?;
+    prepared.output =
+        graph.output.map(|output| Ok::<_, Error>((place(output)?, output.bytes() as usize))).transpose()?;
+    Ok(prepared)
 }
 
 /// A call as a GPU takes it.

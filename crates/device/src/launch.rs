@@ -61,6 +61,8 @@ pub struct Report {
     pub faults: Vec<Fault>,
     /// The recorded steps, if the simulator was asked for them.
     pub trace: Option<simt::trace::Trace>,
+    /// What the kernel printed, on the simulator.
+    pub printed: String,
 }
 
 /// One thing to time, from its first launch to the end of its last.

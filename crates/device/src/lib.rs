@@ -17,6 +17,7 @@ mod launch;
 mod module;
 pub mod nvrtc;
 mod probe;
+mod replay;
 mod scalar;
 mod sim;
 mod source;
@@ -28,6 +29,7 @@ pub use error::Error;
 pub use launch::{Arg, Call, Foreign, Geometry, Replays, Report, Timed, Timing};
 pub use module::{Module, Origin, Resources};
 pub use probe::{Driver, Probe, probe};
+pub use replay::{Graph, Replayed, Step};
 pub use scalar::Scalar;
 pub use source::{KernelSource, Stamp, committed_options, compile_committed, sha256, source_sha256};
 

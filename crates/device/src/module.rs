@@ -83,6 +83,17 @@ impl Module {
         Ok(self.program.parameters(kernel)?)
     }
 
+    /// Makes a kernel ready on the simulator, so that what it cannot run is said now and not at the first launch.
+    ///
+    /// # Errors
+    /// [`Error::Load`] when there is no such kernel, or it cannot be simulated.
+    pub fn prepare(&self, kernel: &str) -> Result<(), Error> {
+        match &self.code {
+            Code::Gpu(_) => self.parameters(kernel).map(drop),
+            Code::Sim(module) => module.kernel(&self.program, kernel).map(drop),
+        }
+    }
+
     /// SHA-256 of the PTX text, for records: of the committed file when it belongs to the `.cu`, whatever the device
     /// runs; else of what was compiled in its stead.
     pub fn ptx_sha256(&self) -> &str {
@@ -202,7 +213,8 @@ fn sourceless(name: &str, text: &str, program: Program, code: Code) -> Module {
 /// own compiler. Code of an NVRTC newer than the driver may be refused, and an old toolkit's NVRTC may not understand a
 /// lesson; then PTX is tried too.
 pub(crate) fn load_gpu(gpu: &Gpu, source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
-    let recipe = Recipe::read(source, places)?;
+    let source = source.for_arch(gpu.arch())?;
+    let recipe = Recipe::read(&source, places)?;
     let nvrtc = Nvrtc::find_in(places).ok().filter(|nvrtc| nvrtc.knows(gpu.arch()));
     match nvrtc.map(|nvrtc| load_machine_code(gpu, &recipe, &nvrtc)) {
         Some(Ok(module)) => return Ok(module),

@@ -13,6 +13,7 @@ use crate::{Error, Geometry, Report, SimOptions};
 pub(crate) struct Sim {
     memory: Arc<Mutex<Memory>>,
     options: Options,
+    is_quiet: bool,
 }
 
 /// An array in the simulator's memory.
@@ -35,8 +36,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Sim {
     pub(crate) fn new(options: SimOptions) -> Sim {
-        let SimOptions { schedule, checks, threads, trace } = options;
-        Sim { memory: Arc::default(), options: Options { schedule, checks, threads, trace, ..Options::default() } }
+        let SimOptions { schedule, checks, threads, trace, steps_per_block_max, is_quiet } = options;
+        let mut options = Options { schedule, checks, threads, trace, ..Options::default() };
+        options.steps_per_block_max = steps_per_block_max.unwrap_or(options.steps_per_block_max);
+        Sim { memory: Arc::default(), options, is_quiet }
     }
 
     pub(crate) fn alloc(&self, name: &str, bytes: u64, element_bytes: u32) -> Result<SimBuffer, Error> {
@@ -68,14 +71,16 @@ impl Sim {
             Error::SimulatedLaunch { kernel: kernel.to_string(), geometry, problem: error.to_string() }
         })?;
         let simt::Outcome { counters, lines, faults, trace, printed, .. } = outcome;
-        // As the driver does with what a kernel prints; nobody may be there to read it.
-        let _ = std::io::Write::write_all(&mut std::io::stdout(), printed.as_bytes());
-        Ok(Report { counters: Some(counters), lines, faults, trace })
+        if !self.is_quiet {
+            // As the driver does with what a kernel prints. A pipe that was closed is no error.
+            let _ = std::io::Write::write_all(&mut std::io::stdout(), printed.as_bytes());
+        }
+        Ok(Report { counters: Some(counters), lines, faults, trace, printed })
     }
 }
 
 impl SimModule {
-    fn kernel(&self, program: &Program, name: &str) -> Result<Arc<Kernel>, Error> {
+    pub(crate) fn kernel(&self, program: &Program, name: &str) -> Result<Arc<Kernel>, Error> {
         let mut kernels = lock(&self.kernels);
         if let Some(kernel) = kernels.get(name) {
             return Ok(Arc::clone(kernel));

@@ -10,20 +10,30 @@ use crate::nvrtc::Nvrtc;
 /// What the committed PTX is compiled for: the oldest target that has every instruction of most lessons.
 pub(crate) const COMMITTED_TARGET: &str = "compute_80";
 
-/// Begins the line of a `.cu`'s head that names another target, where a lesson needs it: `// Target. compute_90: why`.
+/// Begins the line of a `.cu`'s head that names other targets, where a lesson needs them: `// Target. compute_90: why`, or
+/// `// Target. compute_90, and compute_80 without this or that` for PTX of each, the lesson's own first.
 const TARGET_MARK: &str = "// Target.";
 
-/// What the committed PTX of a `.cu` with this text is compiled for.
-pub(crate) fn committed_target(cu_text: &str) -> &str {
-    let line = cu_text.lines().find_map(|line| line.strip_prefix(TARGET_MARK));
-    let word = line.and_then(|line| line.split([' ', ':', ',', '.']).find(|word| word.starts_with("compute_")));
-    word.unwrap_or(COMMITTED_TARGET)
+/// What the committed PTX of a `.cu` with this text is compiled for: one target, mostly.
+fn committed_targets(cu_text: &str) -> Vec<&str> {
+    let line = cu_text.lines().find_map(|line| line.strip_prefix(TARGET_MARK)).unwrap_or_default();
+    let words = line.split([' ', ':', ',', '.']);
+    let targets: Vec<&str> = words.filter(|word| word.starts_with("compute_")).collect();
+    if targets.is_empty() { vec![COMMITTED_TARGET] } else { targets }
 }
 
-/// Options that make the committed PTX of a `.cu` with this text: its target, and the line information that counters and
-/// findings need.
+/// The first of these targets: what most devices and the simulator get.
+pub(crate) fn committed_target(cu_text: &str) -> &str {
+    committed_targets(cu_text)[0]
+}
+
+/// Options that make the committed PTX of a `.cu` with this text: its first target, and the line information that counters
+/// and findings need.
 pub fn committed_options(cu_text: &str) -> Vec<String> {
-    let target = committed_target(cu_text);
+    options(committed_target(cu_text))
+}
+
+fn options(target: &str) -> Vec<String> {
     vec![format!("--gpu-architecture={target}"), "--generate-line-info".to_string()]
 }
 
@@ -85,6 +95,27 @@ impl KernelSource {
     pub fn root(&self) -> &Path {
         let folder = self.cu.parent().unwrap_or(Path::new("."));
         folder.ancestors().find(|folder| folder.join("kernels").is_dir()).unwrap_or(folder)
+    }
+
+    /// The lesson with the PTX file of each target that its `.cu` names: `<slug>.ptx` for the first, `<slug>.compute_80.ptx`
+    /// for another.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`].
+    pub fn for_targets(&self) -> Result<Vec<(String, KernelSource)>, Error> {
+        let text = self.read_cu()?;
+        let with_target = |(i, target): (usize, &str)| {
+            let ptx = if i == 0 { self.ptx.clone() } else { self.ptx.with_extension(format!("{target}.ptx")) };
+            (target.to_owned(), KernelSource { ptx, ..self.clone() })
+        };
+        Ok(committed_targets(&text).into_iter().enumerate().map(with_target).collect())
+    }
+
+    /// The lesson with the PTX file that a GPU of this compute capability, 90 for 9.0, can take.
+    pub(crate) fn for_arch(&self, arch: u32) -> Result<KernelSource, Error> {
+        let number = |target: &str| target.trim_start_matches("compute_").parse::<u32>().unwrap_or(u32::MAX);
+        let fits = self.for_targets()?.into_iter().find(|(target, _)| number(target) <= arch);
+        Ok(fits.map_or_else(|| self.clone(), |(_, source)| source))
     }
 
     /// The `.cu` as messages, line information and NVRTC name it: `kernels/ch05-unroll.cu`, the same on every machine.
@@ -172,18 +203,18 @@ impl Stamp {
     }
 }
 
-/// Compiles the lesson's `.cu` into the text of its committed PTX, stamp included. The same text comes out on every
+/// Compiles the lesson's `.cu` into the text of its committed PTX for a target, stamp included. The same text comes out on every
 /// machine that has the same release of NVRTC.
 ///
 /// # Errors
 /// [`Error::Unreadable`], [`Error::Compile`], [`Error::Nvrtc`].
-pub fn compile_committed(nvrtc: &Nvrtc, source: &KernelSource) -> Result<String, Error> {
+pub fn compile_committed(nvrtc: &Nvrtc, source: &KernelSource, target: &str) -> Result<String, Error> {
     let cu_text = source.read_cu()?;
-    let ptx = nvrtc.compile(&source.cu_name(), &cu_text, &committed_options(&cu_text))?;
+    let ptx = nvrtc.compile(&source.cu_name(), &cu_text, &options(target))?;
     let stamp = Stamp {
         source_sha256: source_sha256(&cu_text),
         compiler: release_of(&ptx).unwrap_or_else(|| nvrtc.name()),
-        options: committed_options(&cu_text).join(" "),
+        options: options(target).join(" "),
     };
     Ok(stamp.write() + &ptx)
 }
@@ -214,5 +245,18 @@ mod tests {
     fn the_options_name_the_target() {
         assert_eq!(committed_options("// Idea.   none\n")[0], "--gpu-architecture=compute_80");
         assert_eq!(committed_options("// Target. compute_90: clusters\n")[0], "--gpu-architecture=compute_90");
+        assert_eq!(committed_targets("// Target. compute_90, and compute_80 too.\n"), ["compute_90", "compute_80"]);
+    }
+
+    #[test]
+    fn a_gpu_gets_the_newest_code_that_it_can_take() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("kernels")).unwrap();
+        let source = KernelSource::in_root(dir.path(), "ch01-a");
+        std::fs::write(&source.cu, "// Target. compute_90, and compute_80 without overlap.\n").unwrap();
+        let name = |arch| source.for_arch(arch).unwrap().ptx_name();
+        assert_eq!((name(90), name(100)), ("kernels/ptx/ch01-a.ptx".to_owned(), "kernels/ptx/ch01-a.ptx".to_owned()));
+        assert_eq!((name(80), name(89)), ("kernels/ptx/ch01-a.compute_80.ptx".to_owned(), name(80)));
+        assert_eq!(name(75), source.ptx_name(), "nothing fits, and the driver will say so");
     }
 }

@@ -4,24 +4,45 @@
 //! 1 ± u. The result is then off by at most γ(k)·Σ|x| with γ(k) = ku / (1 − ku), where k is the longest such path (Higham,
 //! Accuracy and Stability of Numerical Algorithms, section 4.2). Trees keep k small: 20 or so for a million numbers.
 //!
+//! An addition loses nothing where its result is subnormal, but for one: the atomic addition of `float` to global memory
+//! takes subnormal numbers for zeros, what it adds and what it leaves. That is less than the smallest normal number each time.
+//!
 //! The bound is for the worst case and grows with n, so that at millions of floats it may hide one lost element. The same
 //! kernel summing integers may not be off at all, which is why every chapter runs both.
 
 use crate::Type;
 
-/// The largest |result − exact sum| that `additions` rounded additions on the longest path explain. 0 for integers;
-/// infinite where a sum on the way may overflow, because then no bound holds.
-pub fn error_bound(ty: Type, additions: u64, magnitude: f64) -> f64 {
+/// What a kernel's order of additions does to a sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rounding {
+    /// Rounded additions on the longest path from an element to the result.
+    pub additions: u64,
+    /// Atomic additions to global memory, all of them: in `float` each may lose what is subnormal, twice.
+    pub atomics: u64,
+}
+
+/// Of additions that keep subnormal numbers.
+impl From<u64> for Rounding {
+    fn from(additions: u64) -> Rounding {
+        Rounding { additions, atomics: 0 }
+    }
+}
+
+/// The largest |result − exact sum| that this rounding explains. 0 for integers; infinite where a sum on the way may
+/// overflow, because then no bound holds.
+pub fn error_bound(ty: Type, rounding: Rounding, magnitude: f64) -> f64 {
     if ty == Type::I32 || magnitude == 0.0 {
         return 0.0;
     }
-    let ku = additions as f64 * ty.unit_roundoff();
+    let ku = rounding.additions as f64 * ty.unit_roundoff();
     if ku >= 1.0 {
         return f64::INFINITY;
     }
     let gamma = ku / (1.0 - ku);
     let largest = if ty == Type::F32 { f64::from(f32::MAX) } else { f64::MAX };
-    if magnitude * (1.0 + gamma) > largest { f64::INFINITY } else { gamma * magnitude }
+    let smallest = if ty == Type::F32 { f64::from(f32::MIN_POSITIVE) } else { 0.0 };
+    let flushed = 2.0 * rounding.atomics as f64 * smallest * (1.0 + gamma);
+    if magnitude * (1.0 + gamma) > largest { f64::INFINITY } else { gamma * magnitude + flushed }
 }
 
 #[cfg(test)]
@@ -30,20 +51,29 @@ mod tests {
 
     #[test]
     fn integers_have_no_error() {
-        assert_eq!(error_bound(Type::I32, 30, 0.0), 0.0);
+        assert_eq!(error_bound(Type::I32, 30.into(), 0.0), 0.0);
     }
 
     #[test]
     fn grows_with_the_path_and_the_magnitude() {
         let u = 2.0f64.powi(-24);
-        assert!((error_bound(Type::F32, 1, 1.0) / u - 1.0).abs() < 1e-6);
-        assert!((error_bound(Type::F32, 20, 100.0) / (2000.0 * u) - 1.0).abs() < 1e-5);
-        assert!((error_bound(Type::F64, 20, 100.0) / (2000.0 * 2.0f64.powi(-53)) - 1.0).abs() < 1e-12);
+        assert!((error_bound(Type::F32, 1.into(), 1.0) / u - 1.0).abs() < 1e-6);
+        assert!((error_bound(Type::F32, 20.into(), 100.0) / (2000.0 * u) - 1.0).abs() < 1e-5);
+        assert!((error_bound(Type::F64, 20.into(), 100.0) / (2000.0 * 2.0f64.powi(-53)) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn knows_that_atomic_additions_of_float_lose_subnormal_numbers() {
+        let tiny = f64::from(f32::MIN_POSITIVE) / 4.0;
+        let rounding = Rounding { additions: 12, atomics: 3 };
+        assert!(error_bound(Type::F32, rounding, 6.0 * tiny) >= 6.0 * tiny, "all of it may be gone");
+        assert!(error_bound(Type::F32, 12.into(), 6.0 * tiny) < tiny, "other additions keep it");
+        assert_eq!(error_bound(Type::F64, rounding, 1.0), error_bound(Type::F64, 12.into(), 1.0));
     }
 
     #[test]
     fn says_nothing_where_sums_may_overflow() {
-        assert_eq!(error_bound(Type::F32, 20, 4e38), f64::INFINITY);
-        assert!(error_bound(Type::F64, 20, 4e38).is_finite());
+        assert_eq!(error_bound(Type::F32, 20.into(), 4e38), f64::INFINITY);
+        assert!(error_bound(Type::F64, 20.into(), 4e38).is_finite());
     }
 }

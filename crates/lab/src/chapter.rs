@@ -4,7 +4,7 @@
 use crate::element::Type;
 use crate::error::Result;
 use crate::op::Op;
-use crate::plan::{Ask, Plan};
+use crate::plan::{Ask, N_MAX, Plan};
 use crate::session::Session;
 use crate::sweep::Sweep;
 
@@ -62,6 +62,10 @@ pub struct Variant {
     pub kernels: Option<&'static str>,
     /// The compute capability that it needs, 90 for 9.0; 80 for what every lesson needs.
     pub compute_capability: u32,
+    /// Most elements of one run.
+    pub n_max: u64,
+    /// Whether its launch may begin while the one before it ends: it waits for that one in its own code.
+    pub overlaps: bool,
     /// Whether it sums in place and destroys its input.
     pub in_place: bool,
     /// Whether its blocks add to one value in the order in which they come by: sums of floats then differ from run to run in
@@ -157,6 +161,8 @@ impl Variant {
         factors: None,
         kernels: None,
         compute_capability: 80,
+        n_max: N_MAX,
+        overlaps: false,
         in_place: false,
         unordered: false,
         offset: 0,

@@ -38,9 +38,11 @@ fn panel(title: &str, runs: &[Run], value: impl Fn(&Run) -> Option<(f64, String)
 fn times(runs: &[Run]) -> Vec<Panel> {
     let figure = |v: f64| (v, three_digits(v));
     [
-        panel("time in us, cold median (less is better)", runs, |run| run.time_us().map(figure)),
+        panel("time in µs, cold median (less is better)", runs, |run| run.time_us().map(figure)),
         panel("GB/s of input (more is better)", runs, |run| run.gb_per_s().map(figure)),
-        panel("time in us, warm median (less is better)", runs, |run| run.time.map(|time| figure(time.warm.median_us))),
+        panel("time in µs, warm median (less is better)", runs, |run| {
+            run.time.map(|time| figure(time.warm.median_us))
+        }),
     ]
     .into_iter()
     .flatten()

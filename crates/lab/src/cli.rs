@@ -31,6 +31,9 @@ pub struct Args {
     /// The number that a kernel is tuned by, where it has one [default: its own]
     #[arg(long, value_name = "F")]
     pub factor: Option<u32>,
+    /// Let each launch begin while the one before it ends, for variants that wait in their own code
+    #[arg(long)]
+    pub overlap: bool,
     /// Type of the elements [default: i32, or that of --input]
     #[arg(long = "type", value_name = "TYPE", value_enum)]
     pub ty: Option<Type>,
@@ -61,7 +64,7 @@ pub struct Args {
     #[arg(long)]
     pub plan: bool,
     /// Compare many geometries: elements a thread, blocks, threads, and what else the chapter varies
-    #[arg(long, conflicts_with_all = ["input", "block", "grid", "factor", "op", "plan", "seeds", "trace", "once"])]
+    #[arg(long, conflicts_with_all = ["input", "block", "grid", "factor", "overlap", "op", "plan", "seeds", "trace", "once"])]
     pub sweep: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -141,7 +144,7 @@ impl Args {
 
     /// What it asks of each variant's plan.
     pub fn wish(&self) -> Wish {
-        Wish { op: self.op, block: self.block, grid: self.grid, factor: self.factor }
+        Wish { op: self.op, block: self.block, grid: self.grid, factor: self.factor, overlap: self.overlap }
     }
 
     /// The variants that were named, in the order of the lesson; all of them by default.

@@ -143,7 +143,7 @@ impl Session<'_> {
         cold: bool,
         replays: u32,
     ) -> Result<Option<Timing>> {
-        let input = self.upload_shifted(values, job.offset)?;
+        let input = crate::runner::upload(self.device(), values, job.offset)?;
         let count = if cold { copies(&self.device, input.bytes()) } else { 1 };
         let more = (1..count).map(|_| Ok(self.device.duplicate(&input)?)).collect::<Result<Vec<_>>>()?;
         let inputs: Vec<Buffer<T>> = std::iter::once(input).chain(more).collect();

@@ -80,6 +80,15 @@ impl Value {
         }
     }
 
+    /// Its bytes, little-endian.
+    pub fn le_bytes(self) -> Vec<u8> {
+        match self {
+            Value::I32(v) => v.to_le_bytes().to_vec(),
+            Value::F32(v) => v.to_le_bytes().to_vec(),
+            Value::F64(v) => v.to_le_bytes().to_vec(),
+        }
+    }
+
     /// The bits, `0x3f800000`: how records keep results, so that a comparison is exact.
     pub fn bits(self) -> String {
         match self {

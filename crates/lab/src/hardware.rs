@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::element::{Type, Value};
 use crate::error::{Error, Result};
 use crate::input::{SEED, random};
+use crate::measurement::{self, Contest, Measurement};
 use crate::op::Op;
 use crate::plan::Wish;
 use crate::record::{OPTIONS, load_json, path, ptx_sha256, to_text, write};
@@ -21,12 +22,10 @@ use crate::{Chapter, Variant};
 
 /// A prime, so that nothing divides evenly.
 pub const PRIME: u64 = 1_000_003;
-/// Sizes of a record that are timed.
+/// Large sizes of a record, which `cargo course measure` times.
 const TIMED: [u64; 4] = [1 << 18, 1 << 20, 1 << 22, 1 << 24];
 /// What a record says of how it was made.
-const METHOD: &str = "times are medians of 15 replays of a CUDA graph, measured by events around it, divided by the reductions \
-in it. cold: each of 3 to 64 reductions reads an array of its own, and before each replay a kernel reads four times the L2. warm: 64 \
-reductions of one array. A time covers all launches of a reduction. GB/s counts the bytes of the input once.";
+const METHOD: &str = "each case is one run, judged; times are those of the record in measurements.";
 
 /// The record of a chapter on one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -93,12 +92,16 @@ pub struct GpuCase {
     /// Whether the result is within its bound.
     pub ok: bool,
     /// Cold median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_us: Option<f64>,
     /// Fastest and slowest cold replay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_range_us: Option<[f64; 2]>,
     /// Warm median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_us: Option<f64>,
     /// Bytes of the input over the cold median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gb_per_s: Option<f64>,
 }
 
@@ -109,7 +112,7 @@ impl GpuCase {
         // A plan of its own may choose a block that it takes from nobody else.
         let block = Some(self.block).filter(|_| variant.plan.is_none());
         let grid = self.grid.filter(|&grid| grid > 0);
-        Wish { op, block, grid, factor: self.factor }
+        Wish { op, block, grid, factor: self.factor, overlap: false }
     }
 }
 
@@ -132,7 +135,7 @@ pub fn ragged_sizes(block: u64) -> Vec<u64> {
 pub fn record(session: &Session<'_>, command: String, file: &Path) -> Result<GpuRecord> {
     let mut cases = Vec::new();
     for ty in session.chapter.types() {
-        for variant in session.chapter.variants_for(ty).filter(|variant| session.lacks(variant).is_none()) {
+        for variant in session.chapter.variants_for(ty).filter(|variant| session.unsupported(variant).is_none()) {
             for (wish, n) in asked(variant) {
                 let input = random(ty, n as usize, SEED);
                 let reference = reference_of(wish.op, &input);
@@ -203,8 +206,6 @@ fn asked(variant: &Variant) -> Vec<(Wish, u64)> {
 
 fn case(session: &Session<'_>, job: Job<'_>) -> Result<GpuCase> {
     let run = session.run(job)?;
-    let time = if job.wish == Wish::default() && TIMED.contains(&run.n) { session.time(job)? } else { None };
-    let cold = time.and_then(|time| time.cold);
     Ok(GpuCase {
         variant: run.variant.name.to_owned(),
         ty: run.ty.name().to_owned(),
@@ -217,10 +218,10 @@ fn case(session: &Session<'_>, job: Job<'_>) -> Result<GpuCase> {
         result: run.result.bits(),
         expected: run.expected.bits(),
         ok: run.verdict.right,
-        cold_us: cold.map(|cold| cold.median_us),
-        cold_range_us: cold.map(|cold| [cold.min_us, cold.max_us]),
-        warm_us: time.map(|time| time.warm.median_us),
-        gb_per_s: cold.map(|cold| run.input_bytes() as f64 / cold.median_us / 1e3),
+        cold_us: None,
+        cold_range_us: None,
+        warm_us: None,
+        gb_per_s: None,
     })
 }
 
@@ -240,6 +241,37 @@ pub fn commit(root: &Path) -> Option<String> {
 /// A file that cannot be read or has another form.
 pub fn load(root: &Path, slug: &str, name: &str) -> Result<Option<GpuRecord>> {
     load_json(&path(root, slug, name))
+}
+
+/// [`load`], with the times that `cargo course measure` took on the same kind of device, where it did: there is one clock.
+/// Day, driver and command are then those of the times.
+///
+/// # Errors
+/// As [`load`], and as [`measurement::load`].
+pub fn load_timed(root: &Path, slug: &str, name: &str) -> Result<Option<GpuRecord>> {
+    let Some(mut record) = load(root, slug, name)? else { return Ok(None) };
+    if let Some(measured) = measurement::load(root, name)?.filter(|measured| measured.device == record.device) {
+        record.take_times(&measured);
+    }
+    Ok(Some(record))
+}
+
+impl GpuRecord {
+    fn take_times(&mut self, measured: &Measurement) {
+        self.driver.clone_from(&measured.driver);
+        self.cuda.clone_from(&measured.cuda);
+        self.date.clone_from(&measured.date);
+        self.command.clone_from(&measured.command);
+        // At these sizes a record has what a variant does by itself, and nothing else.
+        for case in self.cases.iter_mut().filter(|case| TIMED.contains(&case.n)) {
+            let Some(ty) = Type::from_name(&case.ty) else { continue };
+            let plain = measured.plain(&case.variant, ty, case.n);
+            case.cold_us = plain.and_then(|plain| plain.cold_us);
+            case.cold_range_us = plain.and_then(|plain| plain.range_us);
+            case.gb_per_s = plain.and_then(|plain| plain.gb_per_s());
+            case.warm_us = measured.us_in(Contest::Warm, &case.variant, ty, case.n);
+        }
+    }
 }
 
 /// What replaying a record on the simulator showed.
@@ -282,7 +314,8 @@ pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord) -> Result<Repl
             replay.announced += 1;
             continue;
         }
-        let on_gpu = Value::from_bits(ty, &case.result).map(|result| verify(result, &reference, run.plan.depth(), ty));
+        let on_gpu =
+            Value::from_bits(ty, &case.result).map(|result| verify(result, &reference, run.plan.rounding(), ty));
         let both_right = run.verdict.right && on_gpu.is_some_and(|verdict| verdict.right);
         if variant.unordered && launches == case.launches && run.expected.bits() == case.expected && both_right {
             replay.unordered += 1;

@@ -31,9 +31,13 @@ mod program;
 pub mod progress;
 pub mod record;
 pub mod reference;
+pub mod runner;
 mod seeds;
 pub mod session;
 pub mod show;
+mod smaller;
+#[cfg(feature = "bench")]
+pub mod speed;
 pub mod status;
 pub mod sweep;
 pub mod text;

@@ -1,7 +1,8 @@
 //! `measurements/<device>.json`: one run of `cargo course measure` on one GPU. Every chapter's kernels, CUB, torch, the
-//! launch floor and the read ceiling, taken together by the same harness, so that they may be compared. The course-wide
-//! charts and tables are made of it.
+//! launch floor, the read ceiling, latencies and proofs, taken together by the same harness, so that they may be compared.
+//! The course-wide charts and tables are made of it.
 
+mod card;
 mod charts;
 mod facts;
 mod ladder;
@@ -22,19 +23,43 @@ use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::record;
 
+pub use card::{FLOORS, LATENCIES};
 pub use charts::{charts, stages};
-pub use ladder::{CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean};
+pub use ladder::{ABLATION_SIZES, CHAMPION, LOGS, ONE_SIZE, RIVALS, Rung, geometric_mean, is_drawn, random_sizes};
 pub use publish::{BOOKS, book, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
 
 /// Of the form that this program reads and writes.
-pub const SCHEMA: u32 = 1;
-/// [`MeasuredCase::name`] of NVIDIA's library.
+pub const SCHEMA: u32 = 2;
+/// [`MeasuredCase::entrant`] of the kernel that a chapter puts forward.
+pub const ENTRANT: &str = "champion";
+/// [`MeasuredCase::entrant`] of NVIDIA's library as it comes with the toolkit.
 pub const CUB: &str = "cub";
-/// [`MeasuredCase::swept`] of a variant whose launches may overlap, and here do not.
-pub const OVERLAP: &str = "overlap";
-/// [`MeasuredCase::name`] of `torch.sum`.
+/// Of the same where it may add in any order: integers alone, whose sum does not depend on it.
+pub const CUB_UNORDERED: &str = "cub_unordered";
+/// Of newer sources of the library.
+pub const CUB_NEWER: &str = "cub_newer";
+/// [`MeasuredCase::entrant`] of `torch.sum`.
 pub const TORCH: &str = "torch";
+/// [`MeasuredCase::entrant`] of the champion with one of its ideas taken away, and what it is then.
+pub const ABLATIONS: [(&str, &str); 4] = [
+    ("plain_grid", "a grid by one rule instead of the tuned one"),
+    ("narrow", "loads of one element instead of 16 bytes"),
+    ("ticket", "a ticket and a second read instead of the message"),
+    ("two_launches", "a second launch instead of a meeting"),
+];
+
+/// Under which rules launches follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Contest {
+    /// Each launch begins after the end of the one before, and reads what the L2 does not hold.
+    Alone,
+    /// Launches may begin before the one before has ended, and read what the L2 does not hold.
+    BackToBack,
+    /// As alone, and all launches read the same array.
+    Warm,
+}
 
 /// What was measured on one device in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,15 +94,15 @@ pub struct Measurement {
     pub command: String,
     /// How times were taken.
     pub method: String,
-    /// The committed PTX of each chapter that was measured, by slug.
+    /// The committed PTX of each kernel file that was measured, by slug.
     #[serde(default)]
     pub ptx_sha256: BTreeMap<String, String>,
-    /// NVIDIA's library, if it was measured too.
+    /// What the text that ran was made by, by slug: `committed`, or `NVRTC 13.0 for sm_90`.
     #[serde(default)]
-    pub cub: Option<Library>,
-    /// PyTorch, if it was measured too.
+    pub code: BTreeMap<String, String>,
+    /// The libraries that were measured too, by entrant: [`CUB`], [`CUB_NEWER`], [`TORCH`].
     #[serde(default)]
-    pub torch: Option<Library>,
+    pub libraries: BTreeMap<String, Library>,
     /// What a launch of an empty kernel takes.
     #[serde(default)]
     pub floor_us: Option<Floor>,
@@ -87,6 +112,12 @@ pub struct Measurement {
     /// The best of [`Measurement::ceiling`].
     #[serde(default)]
     pub read_ceiling_gb_per_s: Option<f64>,
+    /// How long single steps take when the next one waits for them.
+    #[serde(default)]
+    pub latencies: Vec<Latency>,
+    /// What was tried thousands of times with other kernels around.
+    #[serde(default)]
+    pub proofs: Vec<Proof>,
     /// Every timed reduction.
     #[serde(default)]
     pub cases: Vec<MeasuredCase>,
@@ -106,6 +137,10 @@ pub struct Floor {
     pub one_block: f64,
     /// As many blocks as the device holds at once.
     pub full: f64,
+    /// One block, where launches may begin before the one before has ended.
+    pub overlapped: f64,
+    /// As many blocks as the device holds at once, where launches may overlap.
+    pub overlapped_full: f64,
 }
 
 /// Reading this many bytes and nothing else.
@@ -119,19 +154,56 @@ pub struct CeilingPoint {
     pub gb_per_s: f64,
 }
 
-/// One timed reduction.
+/// How long one kind of step takes in a chain of its like.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MeasuredCase {
-    /// Slug of the chapter; `None` for a library.
-    #[serde(default)]
-    pub chapter: Option<String>,
-    /// The variant, or [`CUB`] or [`TORCH`].
+pub struct Latency {
+    /// One of [`LATENCIES`].
+    pub name: String,
+    /// Of the multiprocessor's clock, a step.
+    pub cycles: f64,
+    /// A step.
+    pub ns: f64,
+    /// What the clock ran at meanwhile.
+    pub mhz: f64,
+}
+
+/// Reductions between other kernels, each judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    /// What surrounds the reduction.
     pub name: String,
     /// Type of the elements.
     #[serde(rename = "type")]
     pub ty: String,
     /// Elements.
     pub n: u64,
+    /// Whether launches could overlap.
+    pub overlap: bool,
+    /// Reductions that were judged.
+    pub judged: u64,
+    /// Those that were wrong.
+    pub wrong: u64,
+}
+
+/// One timed reduction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredCase {
+    /// Slug of the chapter whose contest it is.
+    pub chapter: Option<String>,
+    /// Under which rules.
+    pub contest: Contest,
+    /// [`ENTRANT`], a variant, one of [`ABLATIONS`], or a library.
+    pub entrant: String,
+    /// `sum`
+    pub op: String,
+    /// Type of the elements.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// Elements.
+    pub n: u64,
+    /// Name of the offsets of ragged rows; none of a whole array.
+    #[serde(default)]
+    pub offsets: Option<String>,
     /// Elements by which the input begins after an aligned address.
     #[serde(default)]
     pub offset: u64,
@@ -147,55 +219,80 @@ pub struct MeasuredCase {
     /// Launches.
     #[serde(default)]
     pub launches: Option<u64>,
-    /// Of a sweep, what was varied: `block`, `grid`, `factor` or [`OVERLAP`]. `None` where the variant chose for itself.
+    /// Of a sweep, what was varied: `block`, `grid` or `factor`. `None` where the variant chose for itself.
     #[serde(default)]
     pub swept: Option<String>,
-    /// Cold median; `None` where it was not timed.
+    /// Median; `None` where it was not timed, and of the warm contest.
     #[serde(default)]
     pub cold_us: Option<f64>,
-    /// Fastest and slowest cold replay.
-    #[serde(default)]
-    pub cold_range_us: Option<[f64; 2]>,
-    /// Warm median.
-    #[serde(default)]
+    /// Median of the warm contest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_us: Option<f64>,
-    /// Whether the result was right.
+    /// Fastest and slowest replay.
+    #[serde(default)]
+    pub range_us: Option<[f64; 2]>,
+    /// What nothing can beat on this card: the launch floor of the contest, and every byte once at the read ceiling.
+    #[serde(default)]
+    pub limit_us: Option<f64>,
+    /// Results that were judged: one of each reduction of each timed replay.
+    #[serde(default)]
+    pub judged: u64,
+    /// Whether all of them were right.
     pub ok: bool,
 }
 
 impl MeasuredCase {
+    /// The variant, or the library: [`CHAMPION`] for [`ENTRANT`].
+    pub fn name(&self) -> &str {
+        if self.entrant == ENTRANT { CHAMPION } else { &self.entrant }
+    }
+
     /// Bytes of the input; 0 for a type that this program does not know.
     pub fn input_bytes(&self) -> u64 {
         self.n * Type::from_name(&self.ty).map_or(0, Type::bytes)
     }
 
-    /// Bytes of the input over the cold median.
-    pub fn gb_per_s(&self) -> Option<f64> {
-        self.cold_us.filter(|&us| us > 0.0).map(|us| self.input_bytes() as f64 / us / 1e3)
+    /// The median, of whichever contest.
+    pub fn us(&self) -> Option<f64> {
+        self.cold_us.or(self.warm_us)
     }
 
-    /// Whether it is what a variant does by itself: aligned input, its own geometry.
+    /// Bytes of the input over the median.
+    pub fn gb_per_s(&self) -> Option<f64> {
+        self.us().filter(|&us| us > 0.0).map(|us| self.input_bytes() as f64 / us / 1e3)
+    }
+
+    /// Whether it is what a variant does by itself, alone: aligned input, its own geometry.
     pub fn is_plain(&self) -> bool {
-        self.offset == 0 && self.swept.is_none()
+        self.is_plain_in(Contest::Alone)
+    }
+
+    /// The same in another contest.
+    pub fn is_plain_in(&self, contest: Contest) -> bool {
+        self.contest == contest && self.offset == 0 && self.swept.is_none()
     }
 }
 
 impl Measurement {
-    /// The plain case of this name, type and size.
+    /// The plain case of this name, type and size, alone.
     pub fn plain(&self, name: &str, ty: Type, n: u64) -> Option<&MeasuredCase> {
-        let mut plain = self.cases.iter().filter(|case| case.is_plain());
-        plain.find(|case| (case.name.as_str(), case.ty.as_str(), case.n) == (name, ty.name(), n))
+        self.plain_in(Contest::Alone, name, ty, n)
     }
 
-    /// Its cold median, us.
+    /// The same in another contest.
+    pub fn plain_in(&self, contest: Contest, name: &str, ty: Type, n: u64) -> Option<&MeasuredCase> {
+        let mut plain = self.cases.iter().filter(|case| case.is_plain_in(contest));
+        plain.find(|case| (case.name(), case.ty.as_str(), case.n) == (name, ty.name(), n))
+    }
+
+    /// Its median.
+    pub fn us_in(&self, contest: Contest, name: &str, ty: Type, n: u64) -> Option<f64> {
+        self.plain_in(contest, name, ty, n)?.us()
+    }
+
+    /// Its cold median alone, us.
     pub fn cold_us(&self, name: &str, ty: Type, n: u64) -> Option<f64> {
-        self.plain(name, ty, n)?.cold_us
-    }
-
-    /// The champion's cold median where each launch begins when the one before it has ended, us.
-    pub fn without_overlap_us(&self, ty: Type, n: u64) -> Option<f64> {
-        let mut alone = self.cases.iter().filter(|case| case.swept.as_deref() == Some(OVERLAP));
-        alone.find(|case| (case.name.as_str(), case.ty.as_str(), case.n) == (CHAMPION, ty.name(), n))?.cold_us
+        self.us_in(Contest::Alone, name, ty, n)
     }
 
     /// Why figures of it say nothing about the kernels of today: a sentence for each chapter whose PTX is another now.
@@ -223,13 +320,19 @@ pub fn path(root: &Path, name: &str) -> PathBuf {
     root.join("measurements").join(format!("{name}.json"))
 }
 
-/// The record of that name, `h200` for instance; `None` while there is none.
+/// The record of that name, `h200` for instance; `None` while there is none, or only one of an older form: its figures
+/// were taken by other rules, so that it has to be measured again.
 ///
 /// # Errors
 /// As [`read`].
 pub fn load(root: &Path, name: &str) -> Result<Option<Measurement>> {
+    #[derive(Deserialize)]
+    struct Form {
+        schema: u32,
+    }
     let path = path(root, name);
-    if path.is_file() { read(&path).map(Some) } else { Ok(None) }
+    let is_older = record::load_json::<Form>(&path).is_ok_and(|form| form.is_some_and(|form| form.schema < SCHEMA));
+    if path.is_file() && !is_older { read(&path).map(Some) } else { Ok(None) }
 }
 
 /// Reads a record.
@@ -238,12 +341,12 @@ pub fn load(root: &Path, name: &str) -> Result<Option<Measurement>> {
 /// A file that cannot be read, or that has another form or schema.
 pub fn read(path: &Path) -> Result<Measurement> {
     let not_a_record = |problem: String| Error::Record { path: path.to_owned(), problem };
-    let record: Option<Measurement> = record::load_json(path)?;
-    let record = record.ok_or_else(|| not_a_record("the file is not there".to_owned()))?;
-    if record.schema != SCHEMA {
-        return Err(not_a_record(format!("schema {}, and this program reads schema {SCHEMA}", record.schema)));
+    let value: Option<serde_json::Value> = record::load_json(path)?;
+    let value = value.ok_or_else(|| not_a_record("the file is not there".to_owned()))?;
+    if let Some(schema) = value["schema"].as_u64().filter(|&schema| schema != u64::from(SCHEMA)) {
+        return Err(not_a_record(format!("schema {schema}, and this program reads schema {SCHEMA}: measure again")));
     }
-    Ok(record)
+    serde_json::from_value(value).map_err(|error| not_a_record(error.to_string()))
 }
 
 /// Writes a record and the folders above it.
@@ -258,13 +361,17 @@ pub fn save(record: &Measurement, path: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    const LEAST: &str = r#"{"schema": 1, "device": "A GPU", "arch": "sm_80", "date": "2026-01-02T03:04:05Z", "new": 1,
-        "command": "c", "method": "m", "cub": null, "cases": [
-        {"name": "cub", "type": "f64", "n": 1024, "cold_us": 2.0, "ok": true, "also": "new"},
-        {"name": "a", "type": "i32", "n": 1024, "offset": 1, "cold_us": 9.0, "ok": true},
-        {"name": "a", "type": "i32", "n": 1024, "swept": "block", "cold_us": 8.0, "ok": true},
-        {"name": "a", "type": "i32", "n": 1024, "cold_us": null, "ok": false},
-        {"name": "b", "type": "complex", "n": 1024, "cold_us": 1.0, "ok": true}]}"#;
+    const LEAST: &str = r#"{"schema": 2, "device": "A GPU", "arch": "sm_80", "date": "2026-01-02T03:04:05Z", "new": 1,
+        "command": "c", "method": "m", "cases": [
+        {"chapter": null, "contest": "alone", "entrant": "cub", "op": "sum", "type": "f64", "n": 1024, "offsets": null,
+         "cold_us": 2.0, "range_us": [1.9, 2.2], "limit_us": 0.6, "ok": true, "also": "new"},
+        {"contest": "alone", "entrant": "a", "op": "sum", "type": "i32", "n": 1024, "offset": 1, "cold_us": 9.0, "ok": true},
+        {"contest": "alone", "entrant": "a", "op": "sum", "type": "i32", "n": 1024, "swept": "block", "cold_us": 8.0,
+         "ok": true},
+        {"contest": "back_to_back", "entrant": "a", "op": "sum", "type": "i32", "n": 1024, "cold_us": 7.0, "ok": true},
+        {"contest": "alone", "entrant": "a", "op": "sum", "type": "i32", "n": 1024, "cold_us": null, "ok": false},
+        {"contest": "warm", "entrant": "champion", "op": "sum", "type": "i32", "n": 1024, "warm_us": 0.5, "ok": true},
+        {"contest": "alone", "entrant": "b", "op": "sum", "type": "complex", "n": 1024, "cold_us": 1.0, "ok": true}]}"#;
 
     fn written(text: &str) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
@@ -278,8 +385,10 @@ mod tests {
         let (dir, file) = written(LEAST);
         let record = load(dir.path(), "gpu").unwrap().unwrap();
         assert_eq!(record.plain("cub", Type::F64, 1024).unwrap().gb_per_s(), Some(4.096));
-        assert_eq!(record.cold_us("a", Type::I32, 1024), None, "neither the sweep nor the misaligned one");
-        assert_eq!(record.cases[4].gb_per_s(), Some(0.0));
+        assert_eq!(record.cold_us("a", Type::I32, 1024), None, "not the sweep, the misaligned one, another contest");
+        assert_eq!(record.us_in(Contest::BackToBack, "a", Type::I32, 1024), Some(7.0));
+        assert_eq!(record.us_in(Contest::Warm, CHAMPION, Type::I32, 1024), Some(0.5));
+        assert_eq!(record.cases[6].gb_per_s(), Some(0.0));
         save(&record, &file).unwrap();
         assert_eq!(read(&file).unwrap(), record);
         assert_eq!(load(dir.path(), "other").unwrap(), None);
@@ -287,9 +396,14 @@ mod tests {
 
     #[test]
     fn another_form_is_named() {
-        let (_dir, file) = written(&LEAST.replace("\"schema\": 1", "\"schema\": 9"));
+        let (dir, file) = written(&LEAST.replace("\"schema\": 2", "\"schema\": 9"));
         let message = read(&file).unwrap_err().to_string();
-        assert!(message.ends_with("schema 9, and this program reads schema 1"), "{message}");
+        assert!(message.ends_with("schema 9, and this program reads schema 2: measure again"), "{message}");
+        assert!(load(dir.path(), "gpu").is_err());
+        record::write(&file, r#"{"schema": 1, "cases": [{"name": "cub"}]}"#).unwrap();
+        assert_eq!(load(dir.path(), "gpu").unwrap(), None, "an older form counts as none");
+        record::write(&file, r#"{"schema": 2, "cases": [{"name": "cub"}]}"#).unwrap();
+        assert!(load(dir.path(), "gpu").unwrap_err().to_string().contains("missing field"));
         assert!(read(&file.with_extension("none")).unwrap_err().to_string().contains("not there"));
     }
 

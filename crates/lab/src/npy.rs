@@ -102,7 +102,7 @@ fn element_type(descr: &str) -> std::result::Result<Type, String> {
             &descr[1..]
         )),
         _ => Err(format!(
-            "holds '{descr}', wanted {}, {} or {}",
+            "holds '{descr}', wanted {}, {} or {}: store it as one of these, with array.astype('<i4') for instance",
             numpy_name(Type::I32),
             numpy_name(Type::F32),
             numpy_name(Type::F64)

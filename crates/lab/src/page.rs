@@ -73,7 +73,7 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
         facts.extend(more);
         files.push(("schedules.md".to_owned(), table));
     }
-    let measured = match hardware::load(root, chapter.slug, "h200")? {
+    let measured = match hardware::load_timed(root, chapter.slug, "h200")? {
         Some(record) => {
             facts.extend(gpu_facts(&record));
             gpu_table(&record, is_stale(root, chapter.slug, &record.ptx_sha256)?)
@@ -134,15 +134,25 @@ fn mistake_facts(run: &Run) -> Vec<Fact> {
     facts.into_iter().map(|(name, value)| (format!("mistake-{}-{name}", run.variant.name), value)).collect()
 }
 
+/// Where the chapter's mistake of that name is.
+pub fn mistake_source(chapter: &Chapter, name: &str, root: &Path) -> KernelSource {
+    let folder = mistakes_folder(chapter, root);
+    let file = |extension: &str| folder.join(format!("{name}.{extension}"));
+    KernelSource { slug: name.to_owned(), cu: file("cu"), ptx: file("ptx") }
+}
+
+/// The folder of a chapter that holds the mistakes of its page, each a `.cu` with its PTX.
+pub(crate) fn mistakes_folder(chapter: &Chapter, root: &Path) -> PathBuf {
+    root.join("chapters").join(chapter.slug).join("tests").join("mistakes")
+}
+
 /// Runs a wrong kernel of the page over one full block of i32, for the first operation that it has.
 ///
 /// # Errors
 /// A kernel that does not compile or run at all.
 pub fn run_mistake(chapter: &Chapter, mistake: &'static Mistake, root: &Path) -> Result<Run> {
     let variant = &mistake.variant;
-    let folder = root.join("chapters").join(chapter.slug).join("tests").join("mistakes");
-    let file = |extension: &str| folder.join(format!("{}.{extension}", variant.name));
-    let source = KernelSource { slug: variant.name.to_owned(), cu: file("cu"), ptx: file("ptx") };
+    let source = mistake_source(chapter, variant.name, root);
     let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
     let block = variant.blocks.default;
     run_random(&session, variant, (variant.elements_per_block)(block), variant.offset)
@@ -218,7 +228,7 @@ fn gpu_table(record: &GpuRecord, stale: Option<String>) -> String {
     types.dedup();
     let mut out = String::from("| n | kernel |");
     for ty in &types {
-        out.push_str(&format!(" {ty}, us | {ty}, GB/s |"));
+        out.push_str(&format!(" {ty}, µs | {ty}, GB/s |"));
     }
     out.push_str(&format!("\n|--:|---|{}\n", "--:|--:|".repeat(types.len())));
     for first in record.cases.iter().filter(|case| case.cold_us.is_some() && case.ty == types[0]) {

@@ -1,5 +1,6 @@
 //! The launches that take n elements to one value, as plain data that tests can inspect and `--plan` prints.
 
+use crate::bound::Rounding;
 use crate::chapter::entry_name;
 use crate::element::Type;
 use crate::error::{Error, Result};
@@ -7,7 +8,7 @@ use crate::op::Op;
 use crate::text::{grouped, listed};
 use crate::{BlockRule, Variant};
 
-/// The most elements a run may have: kernels count them in 32-bit integers and leave room for a block's stride.
+/// The most elements of a kernel that counts them in 32-bit integers, with room for a block's stride.
 pub const N_MAX: u64 = (1 << 31) - 1;
 
 /// Multiprocessors that plans assume on the simulator: those of the H200 that the records come from, so that a run here
@@ -25,6 +26,8 @@ pub struct Wish {
     pub grid: Option<u32>,
     /// The number that the variant is tuned by.
     pub factor: Option<u32>,
+    /// Whether the launch may begin while the one before it ends; launches wait for each other's end if not.
+    pub overlap: bool,
 }
 
 impl Wish {
@@ -65,6 +68,8 @@ pub enum Slot {
     State,
     /// How many elements the pass reads, 32 bits.
     Elements,
+    /// The same in 64 bits.
+    Elements64,
     /// A number, 32 bits.
     Number(u32),
 }
@@ -82,6 +87,8 @@ pub struct Pass {
     pub elements: u64,
     /// Additions on the longest path from what it reads to what it writes.
     pub depth: u64,
+    /// Atomic additions by which it brings its blocks' sums together in global memory.
+    pub atomics: u64,
     /// Its arguments, in order.
     pub args: Vec<Slot>,
     /// Whether all its blocks must be resident together, so that they can wait for each other.
@@ -104,6 +111,7 @@ impl Pass {
             block,
             elements,
             depth,
+            atomics: 0,
             args,
             cooperative: false,
             waits: false,
@@ -132,8 +140,9 @@ impl Plan {
     /// it does not take together.
     pub fn new(variant: &Variant, ask: &Ask) -> Result<Plan> {
         let n = ask.n;
-        if n > N_MAX {
-            return Err(Error::Usage(format!("--n {n}: a run has at most 2^31 - 1 = {N_MAX} elements")));
+        if n > variant.n_max {
+            let (name, n_max) = (variant.name, grouped(variant.n_max));
+            return Err(Error::Usage(format!("--n {n}: {name} takes at most {n_max} elements")));
         }
         if let Some((option, why)) = refusal(variant, ask.ty, &ask.wish) {
             return Err(Error::Usage(format!("{option}: {why}")));
@@ -177,6 +186,11 @@ impl Plan {
         self.passes.iter().map(|pass| pass.depth).sum()
     }
 
+    /// What all passes together do to a sum.
+    pub fn rounding(&self) -> Rounding {
+        Rounding { additions: self.depth(), atomics: self.passes.iter().map(|pass| pass.atomics).sum() }
+    }
+
     /// Values that the passes write, all of them together.
     pub fn partial_sums(&self) -> u64 {
         self.sums.iter().sum()
@@ -210,6 +224,12 @@ pub(crate) fn refusal(variant: &Variant, ty: Type, wish: &Wish) -> Option<(Strin
     }
     if !variant.ops.contains(&wish.op) {
         return Some((format!("--op {}", wish.op), format!("{name} has no such operation")));
+    }
+    if wish.overlap && !variant.overlaps {
+        return Some((
+            "--overlap".to_owned(),
+            format!("{name} does not wait in its own code for the launch before it"),
+        ));
     }
     if let Some(block) = wish.block.filter(|&block| !variant.blocks.allows(block)) {
         return Some((format!("--block {block}"), format!("{name} takes {}", variant.blocks)));
@@ -298,7 +318,7 @@ mod tests {
     fn too_many_elements_and_wrong_blocks_are_refused() {
         assert!(ask(N_MAX, Wish::block(1024)).is_ok());
         let err = ask(N_MAX + 1, Wish::block(1024)).expect_err("too many").to_string();
-        assert!(err.contains("2^31 - 1"), "{err}");
+        assert!(err.contains("at most 2,147,483,647 elements"), "{err}");
         for block in [0, 1, 16, 33, 96, 2048] {
             let err = ask(10, Wish::block(block)).expect_err("wrong block").to_string();
             assert!(err.contains("a power of two from 32 to 1024"), "{err}");
@@ -309,6 +329,8 @@ mod tests {
         assert!(ask(513, wish).expect_err("a sum").to_string().contains("--op min"));
         let wish = Wish { factor: Some(3), ..Wish::default() };
         assert!(ask(513, wish).expect_err("no factor").to_string().contains("--factor 3"));
+        let wish = Wish { overlap: true, ..Wish::default() };
+        assert!(ask(513, wish).expect_err("it does not wait").to_string().contains("--overlap"));
     }
 
     proptest! {

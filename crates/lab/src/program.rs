@@ -12,14 +12,14 @@ use crate::element::{Array, Type};
 use crate::error::{Error, Result};
 use crate::input::{self, SEED, Source};
 use crate::op::Op;
-use crate::plan::{N_MAX, Plan};
+use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 use crate::show::Shown;
 use crate::sweep::{self, Numbers, Sweep};
 use crate::text::grouped;
-use crate::{Chapter, Variant, chart, hardware, json, record, seeds, show};
+use crate::{Chapter, Variant, chart, hardware, json, record, seeds, show, smaller};
 
 /// Elements of a run on a GPU when the reader gives none: 64 MiB of i32, more than any L2.
 const GPU_N: u64 = 1 << 24;
@@ -81,7 +81,7 @@ pub(crate) fn execute(
         Some(path) => Some(input::open(path, args.ty, &chapter.types(), args.n)?),
         None => None,
     };
-    refuse_n(args.n)?;
+    refuse_n(args.n, &variants)?;
     let ty = input.as_ref().map(|(_, ty, _)| *ty).or(args.ty).unwrap_or(Type::I32);
     let (able, left_out) = args.able(&variants, ty)?;
     let options = SimOptions {
@@ -126,7 +126,7 @@ fn run(
     (ty, n): (Type, u64),
 ) -> Result<Output> {
     let variants: Vec<&'static Variant> =
-        variants.iter().copied().filter(|variant| session.lacks(variant).is_none()).collect();
+        variants.iter().copied().filter(|variant| session.unsupported(variant).is_none()).collect();
     let plans = plans(session, args, &variants, ty, n)?;
     if args.plan {
         return Ok(Output { text: show::plans(session, (&variants, left_out), &plans, args.json), status: 0 });
@@ -153,8 +153,14 @@ fn run(
     let chart = draw(session, args, &runs)?;
     let shown = Shown { session, input: words, runs: &runs, left_out, notes: &notes, chart: chart.as_deref() };
     let status = u8::from(shown.statuses().iter().any(|status| status.fails()));
-    let text =
-        if args.json { format!("{:#}\n", json::object(session, seed, &runs, left_out)) } else { shown.text()? };
+    if args.json {
+        return Ok(Output { text: format!("{:#}\n", json::object(session, seed, &runs, left_out)), status });
+    }
+    let mut text = shown.text()?;
+    if let Some(seed) = seed {
+        let judged: Vec<_> = runs.iter().zip(shown.statuses()).collect();
+        text.push_str(&smaller::text(session, &judged, seed)?);
+    }
     Ok(Output { text, status })
 }
 
@@ -190,7 +196,6 @@ fn run_sweep(
 
 /// The launches of each variant, after making sure that they can be made as asked for, and fit in memory.
 fn plans(session: &Session<'_>, args: &Args, variants: &[&'static Variant], ty: Type, n: u64) -> Result<Vec<Plan>> {
-    refuse_n(Some(n))?;
     let plan = |variant: &&'static Variant| {
         let plan = session.plan(variant, ty, n, args.wish())?;
         if !args.plan {
@@ -201,11 +206,11 @@ fn plans(session: &Session<'_>, args: &Args, variants: &[&'static Variant], ty: 
     variants.iter().map(plan).collect()
 }
 
-fn refuse_n(n: Option<u64>) -> Result<()> {
-    match n.filter(|&n| n > N_MAX) {
-        Some(n) => {
-            Err(Error::Usage(format!("--n {}: a run has at most 2^31 - 1 = {} elements", grouped(n), grouped(N_MAX))))
-        }
+/// Refuses what none of the variants could take, before an input of that size is made.
+fn refuse_n(n: Option<u64>, variants: &[&'static Variant]) -> Result<()> {
+    let n_max = variants.iter().map(|variant| variant.n_max).max().unwrap_or(0);
+    match n.filter(|&n| n > n_max) {
+        Some(n) => Err(Error::Usage(format!("--n {}: a run has at most {} elements", grouped(n), grouped(n_max)))),
         None => Ok(()),
     }
 }

@@ -21,8 +21,14 @@ use crate::session::{Job, Run, Session};
 pub const N: u64 = 1 << 22;
 
 /// How records are made: the schedule of today's GPUs, every check on.
-pub const OPTIONS: SimOptions =
-    SimOptions { schedule: Schedule::Independent { seed: None }, checks: Checks::ALL, threads: 0, trace: None };
+pub const OPTIONS: SimOptions = SimOptions {
+    schedule: Schedule::Independent { seed: None },
+    checks: Checks::ALL,
+    threads: 0,
+    trace: None,
+    steps_per_block_max: None,
+    is_quiet: false,
+};
 
 /// The record of a chapter on the simulator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

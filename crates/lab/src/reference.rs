@@ -39,8 +39,8 @@ pub fn reference_of(op: Op, array: &Array) -> Reference {
 pub fn reference(array: &Array) -> Reference {
     match array {
         Array::I32(v) => {
-            let exact: i64 = v.iter().map(|&x| i64::from(x)).sum(); // at most 2^31 values below 2^31: no overflow
-            Reference { expected: Value::I32(exact as i32), low: 0.0, magnitude: 0.0 }
+            let wrapped = v.iter().fold(0i32, |sum, &x| sum.wrapping_add(x));
+            Reference { expected: Value::I32(wrapped), low: 0.0, magnitude: 0.0 }
         }
         Array::F32(v) => of_floats(v.iter().map(|&x| f64::from(x))),
         Array::F64(v) => of_floats(v.iter().copied()),

@@ -4,23 +4,23 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use device::{
-    Arg, Buffer, Call, Choice, Counters, Device, Fault, Geometry, KernelSource, LineCounters, Module, Report,
-    SimOptions,
-};
+use device::{Buffer, Call, Choice, Counters, Device, Fault, KernelSource, LineCounters, Module, Report, SimOptions};
 
 use crate::clock::{Flush, Measured};
 use crate::element::{Array, Element, Type, Value};
 use crate::error::{Error, Result};
-use crate::plan::{Ask, MULTIPROCESSORS, Pass, Plan, Slot, Wish};
+use crate::plan::{Ask, MULTIPROCESSORS, Plan, Wish};
 use crate::progress::Progress;
 use crate::reference::Reference;
 use crate::verify::{Verdict, verify};
-use crate::{Chapter, Variant, memory};
+use crate::{Chapter, Variant, memory, runner};
+
+pub use crate::runner::Arrays;
 
 /// The source tree that this program was built from: where kernels are when the current directory has none.
 pub fn built_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join("..")
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crates.ancestors().nth(2).unwrap_or(crates).to_path_buf()
 }
 
 /// A device with a chapter's kernels on it.
@@ -77,7 +77,7 @@ pub struct Run {
     pub verdict: Verdict,
     /// Counts of all launches together; `None` on a GPU.
     pub counters: Option<Counters>,
-    /// The same per source line.
+    /// What each source line counted.
     pub lines: Vec<LineCounters>,
     /// Findings of all launches, those of the same two lines folded.
     pub faults: Vec<Fault>,
@@ -145,7 +145,7 @@ impl<'c> Session<'c> {
     ) -> Result<Session<'c>> {
         let mut modules = vec![device.load(&source)?];
         for variant in chapter.variants {
-            let Some(slug) = variant.kernels.filter(|_| lacks(&device, variant).is_none()) else { continue };
+            let Some(slug) = variant.kernels.filter(|_| unsupported(&device, variant).is_none()) else { continue };
             if modules.iter().all(|module| module.slug() != slug) {
                 modules.push(device.load(&KernelSource::in_root(source.root(), slug))?);
             }
@@ -155,8 +155,8 @@ impl<'c> Session<'c> {
     }
 
     /// Why the device cannot run this variant; `None` if it can.
-    pub fn lacks(&self, variant: &Variant) -> Option<String> {
-        lacks(&self.device, variant)
+    pub fn unsupported(&self, variant: &Variant) -> Option<String> {
+        unsupported(&self.device, variant)
     }
 
     /// The launches of `variant` over `n` elements on this device.
@@ -164,6 +164,10 @@ impl<'c> Session<'c> {
     /// # Errors
     /// What [`Plan::new`] refuses.
     pub fn plan(&self, variant: &Variant, ty: Type, n: u64, wish: Wish) -> Result<Plan> {
+        if wish.overlap && self.device.compute_capability().is_some_and(|has| has < 90) {
+            let why = "launches overlap from compute capability 9.0 on, and this GPU is older";
+            return Err(Error::Usage(format!("--overlap: {why}")));
+        }
         let multiprocessors = self.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
         Plan::new(variant, &Ask { ty, n, wish, multiprocessors })
     }
@@ -173,10 +177,25 @@ impl<'c> Session<'c> {
         self.modules[0].origin().to_string()
     }
 
+    /// The same of every file of kernels that is loaded, by its slug.
+    pub fn origins(&self) -> impl Iterator<Item = (&str, String)> {
+        self.modules.iter().map(|module| (module.slug(), module.origin().to_string()))
+    }
+
     fn module(&self, variant: &Variant) -> Result<&Module> {
         let slug = variant.kernels.unwrap_or(self.modules[0].slug());
         let own = self.modules.iter().find(|module| module.slug() == slug);
-        own.ok_or_else(|| Error::Usage(self.lacks(variant).unwrap_or_else(|| format!("{slug} is not loaded"))))
+        own.ok_or_else(|| Error::Usage(self.unsupported(variant).unwrap_or_else(|| format!("{slug} is not loaded"))))
+    }
+
+    /// Whether the kernels of this variant's file have an entry of this name.
+    pub fn has_kernel(&self, variant: &Variant, kernel: &str) -> bool {
+        self.module(variant).is_ok_and(|module| module.kernels().contains(&kernel))
+    }
+
+    /// The variants for this type that the device can run.
+    pub fn variants_for(&self, ty: Type) -> impl Iterator<Item = &'static Variant> {
+        self.chapter.variants_for(ty).filter(|variant| self.unsupported(variant).is_none())
     }
 
     /// The device.
@@ -235,8 +254,8 @@ impl<'c> Session<'c> {
         let plan = self.plan(job.variant, T::TYPE, n, job.wish)?;
         let (result, reports) = self.launch_all(job, &plan, values)?;
         let mut report = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
-        reports.into_iter().for_each(|launch| merge(&mut report, launch));
-        let verdict = verify(result, job.reference, plan.depth(), T::TYPE);
+        reports.into_iter().for_each(|launch| runner::merge(&mut report, launch));
+        let verdict = verify(result, job.reference, plan.rounding(), T::TYPE);
         Ok(Run {
             variant: job.variant,
             ty: T::TYPE,
@@ -260,7 +279,7 @@ impl<'c> Session<'c> {
         if plan.passes.is_empty() {
             return Ok((identity, Vec::new()));
         }
-        let input = self.upload_shifted(values, job.offset)?;
+        let input = runner::upload(&self.device, values, job.offset)?;
         let arrays = self.arrays::<T>(plan)?;
         let mut reports = Vec::new();
         for (i, call) in self.calls(job.variant, plan, (&input, job.offset), &arrays)?.iter().enumerate() {
@@ -275,29 +294,15 @@ impl<'c> Session<'c> {
     /// # Errors
     /// A driver that does not give it.
     pub fn result<T: Element>(&self, arrays: &Arrays<T>) -> Result<Option<Value>> {
-        let Some(last) = arrays.sums.last() else { return Ok(None) };
-        Ok(self.device.download(last)?.first().map(|&value| value.value()))
+        arrays.result(&self.device)
     }
 
-    pub(crate) fn upload_shifted<T: Element>(&self, values: &[T], offset: usize) -> Result<Buffer<T>> {
-        if offset == 0 {
-            return Ok(self.device.upload("in", values)?);
-        }
-        // What lies before the input is data, so that a kernel that reads it gets a wrong sum and not a lucky zero.
-        let before = values.iter().copied().cycle().take(offset);
-        let shifted: Vec<T> = before.chain(values.iter().copied()).collect();
-        Ok(self.device.upload("in", &shifted)?)
-    }
-
-    /// The arrays that a plan writes: each sum is written once, so that a read of what was never written shows.
+    /// The arrays that a plan writes.
     ///
     /// # Errors
     /// Memory that does not suffice.
     pub fn arrays<T: Element>(&self, plan: &Plan) -> Result<Arrays<T>> {
-        let sums = plan.sums.iter().enumerate();
-        let sums = sums.map(|(i, &len)| Ok(self.device.alloc(&format!("sums{}", i + 1), len as usize)?));
-        let state = self.device.upload("state", &vec![0u64; plan.state_words as usize])?;
-        Ok(Arrays { sums: sums.collect::<Result<_>>()?, state })
+        Arrays::new(&self.device, plan, None)
     }
 
     /// The launches of a plan over the elements of `input` from `offset` on.
@@ -308,77 +313,19 @@ impl<'c> Session<'c> {
         &'a self,
         variant: &Variant,
         plan: &'a Plan,
-        (input, offset): (&'a Buffer<T>, usize),
+        input: (&'a Buffer<T>, usize),
         arrays: &'a Arrays<T>,
     ) -> Result<Vec<Call<'a>>> {
-        let module = self.module(variant)?;
-        let argument = |slot: &Slot, pass: &Pass| match *slot {
-            Slot::Input => Arg::Address(input, (offset * T::BYTES) as u64),
-            Slot::Sums(i) => Arg::Address(&arrays.sums[i], 0),
-            Slot::State => Arg::Address(&arrays.state, 0),
-            Slot::Elements => Arg::U32(pass.elements as u32),
-            Slot::Number(number) => Arg::U32(number),
-        };
-        let call = |pass: &'a Pass| Call {
-            module,
-            kernel: &pass.kernel,
-            geometry: pass.geometry(),
-            args: pass.args.iter().map(|slot| argument(slot, pass)).collect(),
-        };
-        Ok(plan.passes.iter().map(call).collect())
+        Ok(runner::calls(self.module(variant)?, plan, input, arrays))
     }
 }
 
-/// What a plan's launches write besides their input.
-pub struct Arrays<T: Element> {
-    sums: Vec<Buffer<T>>,
-    state: Buffer<u64>,
-}
-
 /// Why `device` cannot run `variant`.
-fn lacks(device: &Device, variant: &Variant) -> Option<String> {
+fn unsupported(device: &Device, variant: &Variant) -> Option<String> {
     let (needs, has) = (variant.compute_capability, device.compute_capability()?);
     let written = |capability: u32| format!("{}.{}", capability / 10, capability % 10);
     (has < needs).then(|| {
         let (name, needs, has) = (variant.name, written(needs), written(has));
         format!("{name} needs compute capability {needs}, and this GPU has {has}; --device sim runs it")
     })
-}
-
-impl Pass {
-    fn geometry(&self) -> Geometry {
-        Geometry {
-            cooperative: self.cooperative,
-            cluster: self.cluster,
-            overlaps: self.overlaps,
-            ..Geometry::linear(self.grid, self.block)
-        }
-    }
-}
-
-/// Adds what one launch reported to what the launches before it did.
-fn merge(total: &mut Report, launch: Report) {
-    if let (Some(total), Some(launch)) = (&mut total.counters, &launch.counters) {
-        *total += *launch;
-    }
-    total.trace = total.trace.take().or(launch.trace);
-    for line in launch.lines {
-        match total.lines.iter_mut().find(|known| (&known.file, known.line) == (&line.file, line.line)) {
-            Some(known) => known.counters += line.counters,
-            None => total.lines.push(line),
-        }
-    }
-    total.lines.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-    for fault in launch.faults {
-        match total.faults.iter_mut().find(|known| same_finding(known, &fault)) {
-            Some(known) => known.count += fault.count,
-            None => total.faults.push(fault),
-        }
-    }
-}
-
-/// Whether two faults are the same mistake: the same code at the same instructions.
-fn same_finding(a: &Fault, b: &Fault) -> bool {
-    let place = |site: &device::Site| (site.file.clone(), site.ptx_line);
-    a.code == b.code && place(&a.site) == place(&b.site) && a.other.as_ref().map(place) == b.other.as_ref().map(place)
 }

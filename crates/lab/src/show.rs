@@ -103,7 +103,7 @@ pub fn device_line(device: &Device) -> String {
 /// The variants that did not run, with why.
 pub(crate) fn not_run_lines(session: &Session<'_>, left_out: &[LeftOut]) -> String {
     let left_out = left_out.iter().map(|left_out| format!("  {}\n", wrapped(&left_out.to_string(), "    ")));
-    let missing = session.chapter.variants.iter().filter_map(|variant| session.lacks(variant));
+    let missing = session.chapter.variants.iter().filter_map(|variant| session.unsupported(variant));
     left_out.chain(missing.map(|missing| format!("  skipped: {}\n", wrapped(&missing, "    ")))).collect()
 }
 
@@ -144,7 +144,7 @@ fn result_text(run: &Run) -> String {
         return if verdict.right {
             format!("{result}, exact")
         } else {
-            format!("{result}, expected {expected}: wrong")
+            format!("{result}, expected {expected}: wrong, off by {}", grouped(verdict.abs_error as u64))
         };
     }
     let (error, bound) = (three_digits(verdict.abs_error), three_digits(verdict.error_bound));
@@ -272,7 +272,7 @@ fn report_line(line: &str) -> String {
 pub fn counter_table(runs: &[Run]) -> Option<Table> {
     let counted: Vec<(&Run, device::Counters)> = runs.iter().filter_map(|run| Some((run, run.counters?))).collect();
     let counters: Vec<device::Counters> = counted.iter().map(|(_, counters)| *counters).collect();
-    let rows: Vec<Row> = counts::telling(&counters)
+    let rows: Vec<Row> = counts::worth_showing(&counters)
         .into_iter()
         .map(|metric| Row {
             name: metric.key.to_owned(),

@@ -111,7 +111,7 @@ impl Sweep {
         let multiprocessors = session.device().description().multiprocessors.unwrap_or(MULTIPROCESSORS);
         let asked = |curve: &Curve| {
             let wanted = variants.iter().any(|variant| variant.name == curve.variant.name);
-            wanted && curve.variant.types.contains(&ty) && session.lacks(curve.variant).is_none()
+            wanted && curve.variant.types.contains(&ty) && session.unsupported(curve.variant).is_none()
         };
         let curves: Vec<Curve> = (self.curves)(n, ty, multiprocessors).into_iter().filter(asked).collect();
         let input = random(ty, n as usize, seed);

@@ -4,10 +4,7 @@
 //! Functions return what went wrong as lines, and how much was tried: a trial of nothing must not pass. Those of records
 //! and of refusals judge at once.
 
-use std::path::Path;
-use std::process::Command;
-
-use device::{Checks, Choice, KernelSource, Schedule, SimOptions};
+use device::{Checks, Choice, Counters, KernelSource, Schedule, SimOptions};
 
 use crate::element::Array;
 use crate::error::Result;
@@ -18,7 +15,15 @@ use crate::op::Op;
 use crate::record::{self, OPTIONS};
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session, built_root};
-use crate::{Chapter, Variant, Wish};
+use crate::{Chapter, Type, Variant, Wish, page};
+
+mod lesson;
+mod program;
+mod rounds;
+
+pub use lesson::{anything, extremes, mistakes};
+pub use program::{Ended, Program, ended, le_bytes, npy_bytes, program};
+pub use rounds::{Round, rounds};
 
 /// What a trial found.
 #[derive(Debug, Default)]
@@ -33,7 +38,7 @@ impl Trial {
     /// Panics with the failures, or if nothing was tried.
     ///
     /// # Panics
-    /// As told: it is for tests.
+    /// In those two cases.
     pub fn assert_clean(&self) {
         assert!(self.tried > 0, "nothing was tried");
         assert!(self.failures.is_empty(), "{} of {}:\n{}", self.failures.len(), self.tried, self.failures.join("\n"));
@@ -61,6 +66,14 @@ pub fn describe(run: &Run, context: &str) -> String {
         run.verdict.abs_error,
         run.verdict.error_bound
     )
+}
+
+/// The variant of that name.
+///
+/// # Panics
+/// If the chapter has none.
+pub fn variant(chapter: &Chapter, name: &str) -> &'static Variant {
+    chapter.variant(name).unwrap_or_else(|| panic!("{} has no {name}", chapter.slug))
 }
 
 /// A session on the simulator with the kernels of the tree that the tests were built from.
@@ -92,6 +105,58 @@ pub fn run_wish(
     offset: usize,
 ) -> Result<Run> {
     session.run(Job { variant, wish, input, reference: &reference_of(wish.op, input), offset })
+}
+
+/// The counts of one full block of i32, by a kernel that is right.
+///
+/// # Errors
+/// A run that fails.
+///
+/// # Panics
+/// If the result is wrong, or anything is found.
+pub fn one_block(chapter: &Chapter, name: &str, block: u32) -> Result<Counters> {
+    let variant = variant(chapter, name);
+    let n = (variant.elements_per_block)(block) as usize;
+    let run = run(&simulator(chapter, OPTIONS.schedule, Checks::ALL)?, variant, block, &random(Type::I32, n, 1), 0)?;
+    assert!(run.ok(), "{}", describe(&run, ""));
+    Ok(run.counters.unwrap_or_default())
+}
+
+/// The facts that the chapter's notes bring to its page: anchor and value.
+///
+/// # Errors
+/// A run that fails.
+pub fn facts(chapter: &Chapter) -> Result<Vec<(String, String)>> {
+    let session = simulator(chapter, OPTIONS.schedule, Checks::ALL)?;
+    let notes = chapter.notes.map_or(Ok(Vec::new()), |notes| notes(&session))?;
+    Ok(notes.into_iter().flat_map(|note| note.facts).collect())
+}
+
+/// Each of these facts is one of the chapter's, with this value.
+///
+/// # Errors
+/// A run that fails.
+///
+/// # Panics
+/// If one is not.
+pub fn assert_facts(chapter: &Chapter, wanted: &[(&str, &str)]) -> Result<()> {
+    let facts = facts(chapter)?;
+    for &(name, value) in wanted {
+        assert!(facts.contains(&(name.to_owned(), value.to_owned())), "{name} is not {value}: {facts:?}");
+    }
+    Ok(())
+}
+
+/// Runs the mistake of that name as its page shows it.
+///
+/// # Errors
+/// A run that fails.
+///
+/// # Panics
+/// If the chapter has no such mistake.
+pub fn mistake(chapter: &Chapter, name: &str) -> Result<Run> {
+    let mistake = chapter.mistakes.iter().find(|mistake| mistake.variant.name == name);
+    page::run_mistake(chapter, mistake.unwrap_or_else(|| panic!("{} has no {name}", chapter.slug)), &built_root())
 }
 
 /// Variants that are meant to be right.
@@ -209,67 +274,4 @@ pub fn profilers_record(chapter: &Chapter) -> Result<Option<Comparison>> {
     assert!(*compared > 0, "the record has no counter that is address-exact");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     Ok(Some(comparison))
-}
-
-/// What a program did.
-#[derive(Debug)]
-pub struct Ended {
-    /// Exit status; -1 if a signal ended it.
-    pub status: i32,
-    /// Standard output.
-    pub out: String,
-    /// Standard error.
-    pub err: String,
-}
-
-impl Ended {
-    /// The program refused: status 2, nothing on standard output, and one message with all of these words.
-    ///
-    /// # Panics
-    /// If it did not.
-    pub fn assert_refused(&self, args: &[&str], words: &[&str]) {
-        assert_eq!((self.status, self.out.as_str()), (2, ""), "{args:?}: {}", self.err);
-        for word in words {
-            assert!(self.err.contains(word), "{args:?}: {:?} lacks {word:?}", self.err);
-        }
-        assert!(!self.err.contains("panicked"), "{}", self.err);
-    }
-}
-
-/// Runs a chapter's program in `folder` with these words, and waits.
-///
-/// # Errors
-/// A program that cannot be started.
-pub fn program(exe: &str, folder: &Path, args: &[&str]) -> std::io::Result<Ended> {
-    ended(Command::new(exe).args(args).current_dir(folder))
-}
-
-/// Runs a command and waits.
-///
-/// # Errors
-/// A command that cannot be started.
-pub fn ended(command: &mut Command) -> std::io::Result<Ended> {
-    let output = command.output()?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(Ended { status: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) })
-}
-
-/// The bytes of a `.npy` file with this header, as NumPy pads it, and these numbers.
-pub fn npy_bytes(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
-    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
-    let padded = format!("{header:<117}\n");
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((padded.len() as u16).to_le_bytes());
-    bytes.extend(padded.as_bytes());
-    bytes.extend(data);
-    bytes
-}
-
-/// Little-endian bytes of the numbers of an array.
-pub fn le_bytes(array: &Array) -> Vec<u8> {
-    match array {
-        Array::I32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
-        Array::F32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
-        Array::F64(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
-    }
 }

@@ -1,6 +1,6 @@
 //! The judgement on one result: is it within the bound of the right answer?
 
-use crate::bound::error_bound;
+use crate::bound::{Rounding, error_bound};
 use crate::element::{Type, Value};
 use crate::reference::Reference;
 
@@ -15,8 +15,8 @@ pub struct Verdict {
     pub error_bound: f64,
 }
 
-/// Judges `result`, which came through at most `additions` additions.
-pub fn verify(result: Value, reference: &Reference, additions: u64, ty: Type) -> Verdict {
+/// Judges `result`, which came by additions that round like this.
+pub fn verify(result: Value, reference: &Reference, rounding: impl Into<Rounding>, ty: Type) -> Verdict {
     if let (Value::I32(got), Value::I32(want)) = (result, reference.expected) {
         let abs_error = (i64::from(got) - i64::from(want)).abs() as f64;
         return Verdict { right: got == want, abs_error, error_bound: 0.0 };
@@ -26,7 +26,7 @@ pub fn verify(result: Value, reference: &Reference, additions: u64, ty: Type) ->
         let right = (got.is_nan() && want.is_nan()) || got == want;
         return Verdict { right, abs_error: if right { 0.0 } else { f64::INFINITY }, error_bound: 0.0 };
     }
-    let error_bound = error_bound(ty, additions, reference.magnitude);
+    let error_bound = error_bound(ty, rounding.into(), reference.magnitude);
     let abs_error = ((got - want) - reference.low).abs();
     // Written so that a NaN fails.
     Verdict { right: abs_error <= error_bound, abs_error, error_bound }

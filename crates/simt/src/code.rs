@@ -345,8 +345,10 @@ pub struct Code {
     pub blocks_communicate: bool,
     /// It makes addresses of the shared memory of other blocks.
     pub maps_shared: bool,
-    /// Threads may order each other by `volatile` flags in shared memory: it has fences, or atomics there.
+    /// Threads may wait for each other at `volatile` flags in shared memory: some branch asks what such a load reads.
     pub has_volatile_flags: bool,
+    /// Relaxed and volatile loads whose value is worked on and not asked for by a branch: data, and no flag.
+    pub data_loads: std::collections::HashSet<u32>,
     /// It has fences, or accesses that acquire or release: threads may order each other by flags.
     pub orders_by_hand: bool,
     /// It has atomics, or loads that are ordered or volatile: lanes may spin until another lane writes.
@@ -354,6 +356,11 @@ pub struct Code {
 }
 
 impl Code {
+    /// Whether instruction `pc` is an atomic.
+    pub fn is_atomic(&self, pc: u32) -> bool {
+        self.insts.get(pc as usize).is_some_and(|inst| matches!(inst.op, Op::Atomic(_)))
+    }
+
     /// Whether it looks for the workspace of a cooperative launch.
     pub fn uses_grid_barrier(&self) -> bool {
         let is_workspace = |source: Source| matches!(source, Source::Special(Special::Envreg(1 | 2)));

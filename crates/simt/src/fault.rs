@@ -1,10 +1,12 @@
 //! What a run can find wrong: codes, sites, and the words for them.
 
 mod explanation;
+mod note;
 
 use std::fmt;
 
 pub use explanation::Explanation;
+pub use note::{Note, NoteKind};
 
 /// The kinds of fault. The kebab-case name is a contract: JSON, fixtures and the book's appendix use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -149,8 +151,32 @@ pub struct Fault {
     pub site: Site,
     /// The other site, where two are involved (the earlier access; where the missing threads are).
     pub other: Option<Site>,
-    /// What to try: of its kind, or more to the point.
+    /// Why this is wrong: of its kind, or more to the point.
+    pub why: &'static str,
+    /// What to try, likewise.
     pub remedy: &'static str,
+    /// The variable or buffer that it is about, where it has a name.
+    pub variable: Option<String>,
     /// How many times it was seen, this one included.
     pub count: u64,
+}
+
+impl Fault {
+    /// Whether it is of the same kind as another one and about the same variable, in the same lines of the source.
+    pub fn is_like(&self, other: &Fault) -> bool {
+        fn lines(fault: &Fault) -> [Option<(&str, u32)>; 2] {
+            [Some(&fault.site), fault.other.as_ref()].map(|site| Some((site?.file.as_str(), site?.line)))
+        }
+        self.code == other.code && self.variable == other.variable && lines(self) == lines(other)
+    }
+}
+
+/// Adds what another launch found to what was found before: like findings are one, with their counts added up.
+pub fn fold(faults: &mut Vec<Fault>, of_a_launch: Vec<Fault>) {
+    for fault in of_a_launch {
+        match faults.iter_mut().find(|first| first.is_like(&fault)) {
+            Some(first) => first.count += fault.count,
+            None => faults.push(fault),
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::counters::METRICS;
-use crate::{Code, Counters, Fault, Site};
+use crate::{Code, Counters, Fault, Note, Site};
 
 impl Serialize for Code {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -56,6 +56,18 @@ impl Serialize for Fault {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("code", &self.code)?;
+        map.serialize_entry("message", &self.message)?;
+        entries(&self.site, &mut map)?;
+        map.serialize_entry("count", &self.count)?;
+        map.serialize_entry("other", &self.other)?;
+        map.end()
+    }
+}
+
+impl Serialize for Note {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("kind", self.kind.name())?;
         map.serialize_entry("message", &self.message)?;
         entries(&self.site, &mut map)?;
         map.serialize_entry("count", &self.count)?;

@@ -1,6 +1,6 @@
 //! One launch: its geometry, its options and its outcome.
 
-use crate::{Code, Counters, Fault, LineCounters};
+use crate::{Code, Counters, Fault, LineCounters, Note};
 
 /// How the lanes of a warp run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +189,8 @@ pub struct Outcome {
     pub lines: Vec<LineCounters>,
     /// Findings, in block order, folded.
     pub faults: Vec<Fault>,
+    /// What is no fault and worth a look, in the same order.
+    pub notes: Vec<Note>,
     /// The recorded steps, if any were asked for.
     pub trace: Option<crate::trace::Trace>,
     /// What `printf` printed: blocks in grid order, in a block as it ran, in one call lane by lane. At most 1 MiB.

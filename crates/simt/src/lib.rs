@@ -51,8 +51,8 @@
 //! - *Host threads* take eight blocks at a time, and share nothing but memory.
 //!
 //! What checks cost in memory: none of it is there for checks that are off. `uninitialised-read` takes one byte for each word of
-//! shared memory, of local memory of each lane, and of arrays that the host has not filled. `shared-race` takes 61 bytes for each word of shared memory of
-//! a block that is running, and 60 for each byte once a kernel touches parts of words, and 20
+//! shared memory, of local memory of each lane, and of arrays that the host has not filled. `shared-race` takes 49 bytes for each word of shared memory of
+//! a block that is running, and 48 for each byte once a kernel touches parts of words, and 20
 //! for each word once it copies asynchronously. `global-race` takes nothing for
 //! pages (of 4 KiB) that are only read or not shared; else up to 96 records of 40 bytes a page, or 100 bytes for each word (or
 //! byte, where accesses are narrower) of a page whose accesses overlap. Blocks side by side keep a copy of each page that they write until the launch ends.
@@ -90,7 +90,7 @@ pub mod report;
 pub mod trace;
 
 pub use counters::{Counters, LineCounters, Metric, Tier};
-pub use fault::{Code, Fault, Frame, Site};
+pub use fault::{Code, Fault, Frame, Note, NoteKind, Site};
 pub use launch::{Check, Checks, Launch, LaunchError, Options, Outcome, Schedule, run};
 pub use memory::{Memory, MemoryError};
 pub use program::{Kernel, LoadError, Parameter, Program};

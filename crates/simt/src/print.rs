@@ -20,14 +20,33 @@ pub(crate) struct Printed {
 }
 
 impl Printed {
-    /// Adds what one call printed. Blocks come in ascending order, or always in the same one.
+    /// Adds what one call printed. Blocks come in any order.
     pub(crate) fn push(&mut self, block: u64, text: Vec<u8>) {
         self.bytes = self.bytes.saturating_add(text.len());
-        match self.bytes <= PRINTED_BYTES_MAX {
-            true => self.calls.push((block, text)),
-            // Those that come later do not fit either, whichever their size: the sum only grows.
-            false => self.dropped += 1,
+        self.calls.push((block, text));
+        if self.bytes > 2 * PRINTED_BYTES_MAX {
+            let fit = self.sort();
+            // Of the first that does not fit, one byte too many stays: behind it nothing does, whichever its size.
+            self.dropped += self.calls.len().saturating_sub(fit + 1) as u64;
+            self.calls.truncate(fit + 1);
+            let shown: usize = self.calls[..fit].iter().map(|(_, text)| text.len()).sum();
+            if let Some((_, text)) = self.calls.get_mut(fit) {
+                text.truncate(PRINTED_BYTES_MAX - shown + 1);
+            }
+            self.bytes = PRINTED_BYTES_MAX + 1;
         }
+    }
+
+    /// Brings the calls into the order of blocks; so many of them fit.
+    fn sort(&mut self) -> usize {
+        // Stable: the calls of one block keep their order.
+        self.calls.sort_by_key(|(block, _)| *block);
+        let mut bytes = 0usize;
+        let fits = |(_, text): &&(u64, Vec<u8>)| {
+            bytes = bytes.saturating_add(text.len());
+            bytes <= PRINTED_BYTES_MAX
+        };
+        self.calls.iter().take_while(fits).count()
     }
 
     /// Adds what other blocks printed.
@@ -38,18 +57,10 @@ impl Printed {
 
     /// The text in its order, and how many calls are missing at its end.
     pub(crate) fn into_text(mut self) -> (String, u64) {
-        // Stable: the calls of one block keep their order.
-        self.calls.sort_by_key(|(block, _)| *block);
-        let mut all = Vec::new();
-        let mut bytes = 0usize;
-        for (_, text) in &self.calls {
-            bytes = bytes.saturating_add(text.len());
-            match bytes <= PRINTED_BYTES_MAX {
-                true => all.extend_from_slice(text),
-                false => self.dropped += 1,
-            }
-        }
-        (String::from_utf8_lossy(&all).into_owned(), self.dropped)
+        let fit = self.sort();
+        let dropped = self.dropped + (self.calls.len() - fit) as u64;
+        let all: Vec<u8> = self.calls.drain(..fit).flat_map(|(_, text)| text).collect();
+        (String::from_utf8_lossy(&all).into_owned(), dropped)
     }
 }
 
@@ -415,5 +426,13 @@ mod tests {
         large.push(1, b"y".to_vec());
         let (text, dropped) = large.into_text();
         assert_eq!((text.len(), dropped), (PRINTED_BYTES_MAX, 1));
+        // Blocks in descending order, each with a third of what fits: of 8 the first 3 are shown.
+        let mut descending = Printed::default();
+        for block in (0..8).rev() {
+            descending.push(block, vec![b'0' + block as u8; PRINTED_BYTES_MAX / 3]);
+        }
+        let (text, dropped) = descending.into_text();
+        assert_eq!((text.len(), dropped), (PRINTED_BYTES_MAX / 3 * 3, 5));
+        assert!(text.starts_with("00") && text.ends_with("22"));
     }
 }

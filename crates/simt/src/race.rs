@@ -1,25 +1,22 @@
-//! Happens-before for shared memory.
+//! Who comes before whom, and which accesses to memory nothing orders.
 //!
-//! Two accesses race when they touch the same byte, come from different threads, at least one is a plain write (or one
-//! is atomic and the other is not), and nothing orders them. What orders: a barrier of the block orders everything
-//! before it with everything after it, a barrier with a thread count does so among those who came to it, one of a warp
-//! among the lanes it names, one of a cluster among its blocks; a thread's own program order; unless lanes run apart,
-//! the program order of the whole warp; and a release and an acquire that meet in an atomic or another ordered access, as
-//! `global` tells. Shuffles and votes order nothing, as on the hardware, and neither does `volatile`: it counts as plain
-//! here, unless a fence or an atomic on shared memory says that a kernel has flags; then a `volatile` read may be that of a flag, and a `volatile` write is one to a
-//! flag if its thread has fenced before. An asynchronous copy writes from its start until its thread has waited for it: see
-//! `flights`. Two lanes that write the same bytes in one instruction race only if their values differ, and who writes what is there
-//! already does not race with the write that left it (which the caller sorts out, since it has the memory).
+#![doc = include_str!("race/MODEL.md")]
 //!
-//! The shadow keeps, for each word (for each byte, once a narrower access came by), the last write and readers and
-//! atomics of two different threads, of two different warps if there are such. That is enough to find a race in
+//! # Shared memory
+//!
+//! Shuffles and votes order nothing, as on the hardware. An asynchronous copy writes from its start until its thread has waited
+//! for it: see `flights`. Two lanes that write the same bytes in one instruction race only if their values differ.
+//!
+//! The shadow keeps, for each word (for each byte, once a narrower access came by), the last plain write, the last strong
+//! one, and readers of two different threads, of two different warps if there are such. That is enough to find a race in
 //! every word that has one as long as threads are ordered by barriers of the whole block and of whole warps.
 //!
 //! It may miss: a second race of a word after its first one in the same stretch between barriers; races among threads
 //! that other barriers or flags keep apart, when more than two of them read the word; differing values beyond the
-//! first 8 bytes of one lane's store; a plain write after an ordered read (`ld.relaxed`, `ld.acquire`); two copies of one
-//! instruction to one place, or from one place. It never reports accesses that the rules above order. It does cry wolf over code
-//! that orders threads through `volatile` flags without fences.
+//! first 8 bytes of one lane's store; a plain write after a strong read; two copies of one
+//! instruction to one place, or from one place. It never reports accesses that the rules above order.
+
+use std::collections::HashMap;
 
 mod cells;
 mod clocks;
@@ -29,7 +26,7 @@ mod now;
 mod places;
 mod views;
 
-use cells::{Cells, Cover, Pair, Run};
+use cells::{Cells, Cover, Entry, Pair, Run};
 use clocks::Tick;
 pub use clocks::{Arrivals, Clocks, WARPS_PER_BLOCK};
 use flights::Flights;
@@ -68,6 +65,21 @@ pub enum Hazard {
     WriteUnderCopy,
     /// A write, or another copy, to where an asynchronous copy may still be writing.
     WriteOverCopy,
+    /// Data read through a strong access, which may be older than what another thread has written: PTX allows it.
+    UnfencedRead,
+    /// A strong write over data that another thread reads through a strong access: PTX allows it.
+    UnfencedWrite,
+    /// No race in PTX, since one access follows a read of what the other wrote; one in CUDA C++.
+    Observed,
+    /// No race, since both leave the same value there.
+    EqualWrites,
+}
+
+impl Hazard {
+    /// Whether it is worth a note, and no fault.
+    pub const fn is_note(self) -> bool {
+        matches!(self, Hazard::Observed | Hazard::EqualWrites)
+    }
 }
 
 /// Two unordered accesses. Words of one access that race with the same earlier instruction of a warp are one race.
@@ -84,6 +96,9 @@ pub struct Race {
 }
 
 const WORD_BYTES: u32 = 4;
+
+/// Readers of what one strong write left that are told apart; of more, all threads are taken for readers.
+const OBSERVERS_MAX: usize = 64;
 
 /// What the later access does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +119,12 @@ pub struct Shadow {
     unit_base: Tick,
     writes: Cells,
     readers: Pair,
-    atomics: Pair,
+    /// The last atomic, or other strong write: one place has one order of them, so who is behind the last is behind all.
+    strong: Cells,
+    /// Tick of the last note there.
+    strong_tick: Tick,
+    /// Who has read what a strong write left, by its cell, with the tick of the write.
+    observed: HashMap<usize, Vec<(Tick, Entry)>>,
     /// Words whose bytes have different histories, one flag a word; those live in the byte cells.
     split: Vec<bool>,
     any_split: bool,
@@ -121,7 +141,9 @@ impl Shadow {
             unit_base: 0,
             writes: Cells::new(words),
             readers: Pair::new(words),
-            atomics: Pair::new(words),
+            strong: Cells::new(words),
+            strong_tick: 0,
+            observed: HashMap::new(),
             split: vec![false; words],
             any_split: false,
             flights: None,
@@ -223,14 +245,16 @@ impl Shadow {
         self.forget_copies();
         self.writes.clear();
         self.readers.clear();
-        self.atomics.clear();
+        self.strong.clear();
+        self.observed.clear();
+        self.strong_tick = 0;
     }
 
     /// Notes a read that races with nothing, if it is one and needs no second place.
     #[inline(always)]
     fn note_read(&mut self, cover: &impl Cover, now: &Now) -> bool {
         !self.writes.conflicts(cover, now)
-            && !(now.since_unit_barrier(self.atomics.used_tick) && self.atomics.conflicts(cover, now))
+            && !(now.since_unit_barrier(self.strong_tick) && self.strong.conflicts(cover, now))
             && self.readers.note_covered(cover, now)
     }
 
@@ -239,7 +263,7 @@ impl Shadow {
     fn note_write(&mut self, cover: &impl Cover, now: &Now) -> bool {
         !self.writes.conflicts(cover, now)
             && !(now.since_unit_barrier(self.readers.used_tick) && self.readers.conflicts(cover, now))
-            && !(now.since_unit_barrier(self.atomics.used_tick) && self.atomics.conflicts(cover, now))
+            && !(now.since_unit_barrier(self.strong_tick) && self.strong.conflicts(cover, now))
             && self.writes.set_covered(cover, now)
     }
 
@@ -291,8 +315,13 @@ impl Shadow {
             shadow.check(place, lanes, act, &mut report);
             match act {
                 Act::Read => shadow.readers.note(place.cell, lanes, now),
-                Act::Atomic => shadow.atomics.note(place.cell, lanes, now),
-                Act::Write | Act::Flag => {}
+                Act::Atomic => {
+                    // Of lanes that come together, the last one is behind them all.
+                    shadow.strong.set(place.cell, 1 << (31 - lanes.leading_zeros()), now);
+                    shadow.strong_tick = now.tick;
+                }
+                Act::Flag => shadow.observe(place.cell, lanes, now),
+                Act::Write => {}
             }
         });
     }
@@ -345,8 +374,7 @@ impl Shadow {
 
     /// Gives each byte of a word the word's history.
     fn split_word(&mut self, word: u32) {
-        let all = [&mut self.writes, &mut self.readers.first, &mut self.readers.second];
-        for cells in all.into_iter().chain([&mut self.atomics.first, &mut self.atomics.second]) {
+        for cells in [&mut self.writes, &mut self.readers.first, &mut self.readers.second, &mut self.strong] {
             cells.split(word);
         }
         self.split[word as usize] = true;
@@ -359,14 +387,53 @@ impl Shadow {
         let after_write =
             if matches!(act, Act::Read | Act::Flag) { Hazard::ReadAfterWrite } else { Hazard::WriteAfterWrite };
         report.against(&self.writes, after_write, place, lanes);
-        if matches!(act, Act::Read | Act::Write) && report.now.since_unit_barrier(self.atomics.used_tick) {
-            report.against(&self.atomics.first, after_write, place, lanes);
-            report.against(&self.atomics.second, after_write, place, lanes);
+        if matches!(act, Act::Read | Act::Write) && report.now.since_unit_barrier(self.strong_tick) {
+            let behind = self.observers(place.cell, lanes, report.now);
+            report.against(&self.strong, after_write, place, lanes & !behind);
+            if behind != 0 {
+                report.against(&self.strong, Hazard::Observed, place, behind);
+            }
         }
         if matches!(act, Act::Write | Act::Atomic) && report.now.since_unit_barrier(self.readers.used_tick) {
             report.against(&self.readers.first, Hazard::WriteAfterRead, place, lanes);
             report.against(&self.readers.second, Hazard::WriteAfterRead, place, lanes);
         }
+    }
+}
+
+impl Shadow {
+    /// The lanes read the cell by a strong read.
+    fn observe(&mut self, cell: usize, lanes: u32, now: &Now) {
+        let write = self.strong.entry(cell);
+        if !now.since_unit_barrier(self.strong_tick) || now.unordered(&write, lanes).is_none() {
+            return;
+        }
+        let seen = self.observed.entry(cell).or_default();
+        seen.retain(|(of, _)| *of == write.tick);
+        let again = seen.iter().any(|(_, by)| by.site == now.site && by.lanes & lanes == lanes);
+        if !again && seen.len() <= OBSERVERS_MAX {
+            // No lanes: anybody.
+            let lanes = if seen.len() < OBSERVERS_MAX { lanes } else { 0 };
+            seen.push((write.tick, Entry { tick: now.tick, lanes, site: now.site }));
+        }
+    }
+
+    /// Those of `lanes` that come behind a read of what the last strong write of the cell left.
+    #[cold]
+    fn observers(&self, cell: usize, lanes: u32, now: &Now) -> u32 {
+        let Some(seen) = self.observed.get(&cell) else { return 0 };
+        let write = self.strong.entry(cell).tick;
+        let mut left = lanes;
+        for (_, by) in seen.iter().filter(|(of, _)| *of == write) {
+            if by.lanes == 0 {
+                return lanes;
+            }
+            for lane in crate::masks::lanes(by.lanes) {
+                let read = Entry { lanes: 1 << lane, ..*by };
+                left = now.unordered(&read, left).map_or(0, |(_, later)| later);
+            }
+        }
+        lanes & !left
     }
 }
 
@@ -433,7 +500,7 @@ impl Report<'_> {
     /// Reports what `lanes` do now if it is unordered with what `cells` remember.
     #[inline]
     fn against(&mut self, cells: &Cells, hazard: Hazard, place: Place, lanes: u32) {
-        if cells.tick[place.cell] < self.now.unit_base {
+        if cells.tick[place.cell] < self.now.unit_base || lanes == 0 {
             return;
         }
         let entry = cells.entry(place.cell);

@@ -5,7 +5,7 @@ mod consequences;
 use std::fmt::Write;
 
 use crate::counters::grouped;
-use crate::fault::{Blame, Fault, Frame, Site};
+use crate::fault::{Blame, Fault, Frame, Note, Site};
 
 /// Faults shown in full by [`render_all`]; the rest is counted.
 pub const SHOWN_MAX: usize = 10;
@@ -21,7 +21,7 @@ const CALLERS_SHOWN_MAX: usize = 4;
 pub fn render(fault: &Fault, source: &dyn Fn(&str) -> Option<String>) -> String {
     let explanation = fault.code.explanation();
     let mut text = format!("error[{}]: {}\n", fault.code, fault.message);
-    let margin = margin(fault);
+    let margin = margin(&fault.site, fault.other.as_ref());
     match &fault.other {
         None => site(&mut text, &fault.site, None, margin, source),
         Some(other) => {
@@ -32,7 +32,7 @@ pub fn render(fault: &Fault, source: &dyn Fn(&str) -> Option<String>) -> String 
             site(&mut text, &fault.site, Some(second), margin, source);
         }
     }
-    let _ = writeln!(text, "{:margin$} = why: {}", "", explanation.why);
+    let _ = writeln!(text, "{:margin$} = why: {}", "", fault.why);
     let _ = writeln!(text, "{:margin$} = try: {}", "", fault.remedy);
     if fault.count > 1 {
         let _ = writeln!(text, "{:margin$} = note: seen {} times", "", grouped(fault.count));
@@ -43,6 +43,22 @@ pub fn render(fault: &Fault, source: &dyn Fn(&str) -> Option<String>) -> String 
         Blame::Simulator => "this is a limit of the simulator, it says nothing about the kernel",
     };
     let _ = write!(text, "{:margin$} = note: {blame}", "");
+    text
+}
+
+/// One note, in the shape of a fault.
+pub fn render_note(note: &Note, source: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut text = format!("note[{}]: {}\n", note.kind.name(), note.message);
+    let margin = margin(&note.site, note.other.as_ref());
+    match &note.other {
+        None => site(&mut text, &note.site, None, margin, source),
+        Some(other) => {
+            site(&mut text, other, Some("(1) earlier"), margin, source);
+            site(&mut text, &note.site, Some("(2) later"), margin, source);
+        }
+    }
+    let times = if note.count > 1 { format!(" (seen {} times)", grouped(note.count)) } else { String::new() };
+    let _ = write!(text, "{:margin$} = no fault: {}{times}", "", note.why);
     text
 }
 
@@ -59,7 +75,7 @@ pub fn render_all(faults: &[Fault], source: &dyn Fn(&str) -> Option<String>) -> 
     let mut text = String::new();
     for &at in &shown {
         text += &render(&faults[at], source);
-        let margin = margin(&faults[at]);
+        let margin = margin(&faults[at].site, faults[at].other.as_ref());
         for (follower, _) in faults.iter().zip(&causes).filter(|(_, cause)| **cause == Some(at)) {
             let Site { file, line, .. } = &follower.site;
             let (code, count) = (follower.code, grouped(follower.count));
@@ -111,8 +127,8 @@ pub fn lanes(mask: u32) -> String {
 }
 
 /// Width of the line numbers of both sites.
-fn margin(fault: &Fault) -> usize {
-    let lines = [Some(&fault.site), fault.other.as_ref()];
+fn margin(here: &Site, there: Option<&Site>) -> usize {
+    let lines = [Some(here), there];
     lines.into_iter().flatten().map(|site| site.line.to_string().len()).max().unwrap_or(1)
 }
 

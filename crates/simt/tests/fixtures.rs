@@ -10,7 +10,8 @@
 //! //@ count METRIC: 12                    what a counter says afterwards (not under a seed, which drives lanes apart)
 //! ```
 //!
-//! A guilty line carries `//~ ERROR[code]`: in the PTX, or in the `.cu` file beside it where the PTX has line information.
+//! A guilty line carries `//~ ERROR[code]`: in the PTX, or in the `.cu` file beside it where the PTX has line information. A line
+//! of which a note is made carries `//~ NOTE[kind]`.
 //! The report that people see lies beside a failing fixture as `NAME.stderr`; `BLESS=1 cargo test -p simt --test fixtures`
 //! writes it anew.
 
@@ -54,6 +55,7 @@ struct Fixture {
     outputs: BTreeMap<String, String>,
     counts: BTreeMap<String, f64>,
     guilty: Guilty,
+    notes: Guilty,
 }
 
 fn tests_folder() -> PathBuf {
@@ -81,7 +83,8 @@ impl Fixture {
             schedules: Vec::new(),
             outputs: BTreeMap::new(),
             counts: BTreeMap::new(),
-            guilty: guilty_lines(file, &text),
+            guilty: marked_lines("ERROR", file, &text),
+            notes: marked_lines("NOTE", file, &text),
         };
         for line in text.lines().filter_map(|line| line.strip_prefix("//@ ")) {
             fixture.directive(line);
@@ -89,7 +92,9 @@ impl Fixture {
         let source = file.with_extension("cu");
         if let Ok(text) = std::fs::read_to_string(tests_folder().join(&source)) {
             // NVRTC names the source by its file name alone.
-            fixture.guilty.extend(guilty_lines(Path::new(source.file_name().unwrap()), &text));
+            let name = Path::new(source.file_name().unwrap());
+            fixture.guilty.extend(marked_lines("ERROR", name, &text));
+            fixture.notes.extend(marked_lines("NOTE", name, &text));
         }
         if fixture.schedules.is_empty() {
             fixture.schedules = SCHEDULES.map(str::to_owned).to_vec();
@@ -147,13 +152,14 @@ impl Fixture {
     }
 }
 
-/// Lines with `//~ ERROR[code]`.
-fn guilty_lines(file: &Path, text: &str) -> Guilty {
+/// Lines with `//~ MARK[code]`.
+fn marked_lines(mark: &str, file: &Path, text: &str) -> Guilty {
     let mut guilty = Guilty::new();
     for (number, line) in text.lines().enumerate() {
-        for mark in line.split("//~ ERROR[").skip(1) {
-            let (code, _) = mark.split_once(']').unwrap_or_else(|| panic!("{}:{}", file.display(), number + 1));
-            assert!(Code::named(code).is_some(), "{}:{}: no code {code}", file.display(), number + 1);
+        for marked in line.split(&format!("//~ {mark}[")).skip(1) {
+            let (code, _) = marked.split_once(']').unwrap_or_else(|| panic!("{}:{}", file.display(), number + 1));
+            let is_code = mark == "NOTE" || Code::named(code).is_some();
+            assert!(is_code, "{}:{}: no code {code}", file.display(), number + 1);
             guilty.insert((code.into(), file.display().to_string(), number as u64 + 1));
         }
     }
@@ -161,9 +167,15 @@ fn guilty_lines(file: &Path, text: &str) -> Guilty {
 }
 
 fn reported(object: &Value) -> Guilty {
-    let faults = object["faults"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let faults = object["faults"].as_array().unwrap().iter();
     faults.map(|fault| (text(&fault["code"]), text(&fault["file"]), fault["line"].as_u64().unwrap())).collect()
+}
+
+fn noted(object: &Value) -> Guilty {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let notes = object.get("notes").and_then(Value::as_array).into_iter().flatten();
+    notes.map(|note| (text(&note["kind"]), text(&note["file"]), note["line"].as_u64().unwrap())).collect()
 }
 
 /// The reports in the command's text, without what stands around them.
@@ -171,7 +183,7 @@ fn report(fixture: &Fixture) -> String {
     let output = fixture.command(&fixture.schedules[0]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let start = text.find("error[").unwrap_or_else(|| panic!("{}: no report", fixture.file.display()));
-    let end = text.trim_end().rfind("\n\n").unwrap();
+    let end = text.find("\n\nnote[").unwrap_or_else(|| text.trim_end().rfind("\n\n").unwrap());
     format!("{}\n", &text[start..end])
 }
 
@@ -186,6 +198,7 @@ fn clean_kernels_run_clean() {
             let what = format!("{} under {schedule}", file.display());
             let (object, status) = fixture.run(schedule);
             assert_eq!(object["faults"], Value::Array(Vec::new()), "{what}");
+            assert_eq!(noted(&object), fixture.notes, "{what}");
             assert_eq!(status, 0, "{what}");
             fixture.check_results(&object, schedule, &what);
         }

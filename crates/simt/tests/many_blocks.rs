@@ -1,4 +1,4 @@
-//! Many blocks that wait for each other take steps in proportion to their number.
+//! Many blocks that wait for each other take steps in proportion to their number; a seed decides which comes first.
 
 use simt::{Checks, Launch, Memory, Options, Outcome, Program, Schedule};
 
@@ -44,12 +44,59 @@ AGAIN:
     ret;
 }";
 
+/// Each block leaves the ticket that it drew; the counter is the last word but one.
+const TICKETS: &str = "
+.visible .entry tickets(.param .u64 words)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %d<3>;
+    ld.param.u64 %d0, [words];
+    mov.u32 %r0, %ctaid.x;
+    mov.u32 %r1, %nctaid.x;
+    mul.wide.u32 %d1, %r1, 4;
+    add.u64 %d1, %d0, %d1;
+    atom.global.add.u32 %r2, [%d1], 1;
+    mul.wide.u32 %d2, %r0, 4;
+    add.u64 %d2, %d0, %d2;
+    st.global.u32 [%d2], %r2;
+    ret;
+}";
+
+/// Two blocks add to a word under a lock. Before it gives the lock back, block 0 has a fence, and block 1 has none.
+const LOCK: &str = "
+.visible .entry lock(.param .u64 words)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<3>;
+    .reg .b64 %d;
+    ld.param.u64 %d, [words];
+    mov.u32 %r0, %ctaid.x;
+    setp.eq.u32 %p1, %r0, 0;
+AGAIN:
+    atom.global.cas.b32 %r1, [%d], 0, 1;
+    setp.ne.u32 %p0, %r1, 0;
+    @%p0 bra AGAIN;
+    membar.gl;
+    ld.global.u32 %r2, [%d+4];
+    add.u32 %r2, %r2, 1;
+    st.global.u32 [%d+4], %r2;
+    @%p1 membar.gl;
+    atom.global.exch.b32 %r1, [%d], 0;
+    ret;
+}";
+
 fn run(name: &str, body: &str, blocks: u32, options: &Options) -> Outcome {
+    run_and_read(name, body, blocks, options).0
+}
+
+/// What came of it, and the words that were left: one for each block, and a few more.
+fn run_and_read(name: &str, body: &str, blocks: u32, options: &Options) -> (Outcome, Vec<u32>) {
     let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n{body}\n");
     let kernel = Program::load("k.ptx", &text).and_then(|program| program.kernel(name)).unwrap();
     let mut memory = Memory::new();
-    let words = memory.alloc("words", u64::from(blocks) * 4, 4).unwrap();
-    memory.write(words, &vec![0; blocks as usize * 4]).unwrap();
+    let mut left = vec![0; (blocks as usize + 2) * 4];
+    let words = memory.alloc("words", left.len() as u64, 4).unwrap();
+    memory.write(words, &left).unwrap();
     let launch = Launch {
         grid: [blocks, 1, 1],
         block: [1, 1, 1],
@@ -58,7 +105,42 @@ fn run(name: &str, body: &str, blocks: u32, options: &Options) -> Outcome {
         cluster: None,
         args: vec![words.to_le_bytes().to_vec()],
     };
-    simt::run(&kernel, &mut memory, &launch, options).unwrap()
+    let outcome = simt::run(&kernel, &mut memory, &launch, options).unwrap();
+    memory.read(words, &mut left).unwrap();
+    (outcome, left.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect())
+}
+
+#[test]
+fn a_seed_decides_in_which_order_blocks_come() {
+    let tickets = |schedule, threads| {
+        let (outcome, words) =
+            run_and_read("tickets", TICKETS, 6, &Options { schedule, threads, ..Options::default() });
+        assert_eq!(outcome.faults, [], "{schedule}");
+        words[..6].to_vec()
+    };
+    for schedule in [Schedule::Lockstep, Schedule::Independent { seed: None }] {
+        assert_eq!(tickets(schedule, 0), [0, 1, 2, 3, 4, 5], "{schedule}");
+    }
+    let mut orders = std::collections::BTreeSet::new();
+    for seed in 0..32 {
+        let schedule = Schedule::Independent { seed: Some(seed) };
+        let drawn = tickets(schedule, 1);
+        assert_eq!(tickets(schedule, 4), drawn, "{schedule}");
+        orders.insert(drawn);
+    }
+    assert!(orders.len() > 24, "{} orders of 6 blocks under 32 seeds", orders.len());
+}
+
+#[test]
+fn a_fence_that_the_later_block_lacks_is_found_within_32_seeds() {
+    let faults = |seed| {
+        let options = Options { schedule: Schedule::Independent { seed }, ..Options::default() };
+        run("lock", LOCK, 2, &options).faults
+    };
+    assert_eq!(faults(None), [], "block 0 comes first, and has a fence");
+    let found = (0..32).filter_map(|seed| faults(Some(seed)).into_iter().next()).collect::<Vec<_>>();
+    assert!((4..=28).contains(&found.len()), "{} of 32 seeds find it", found.len());
+    assert!(found.iter().all(|fault| fault.code == simt::Code::GlobalRace), "{found:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Reports: every part of one, what is left out when it is not known, and the words of every fault.
 
-use simt::fault::{Blame, Code, Fault, Site};
+use simt::fault::{Blame, Code, Fault, Site, fold};
 use simt::report::{SHOWN_MAX, lanes, render, render_all};
 
 fn site(file: &str, line: u32, lanes: u32, action: &'static str) -> Site {
@@ -24,7 +24,9 @@ fn race() -> Fault {
         message: "reads sums[16] while another thread may still be writing it".into(),
         site: site("kernels/sum.cu", 12, 0x0000_FFFF, "reads"),
         other: Some(site("kernels/sum.cu", 9, 0xFFFF_0000, "writes")),
+        why: Code::SharedRace.explanation().why,
         remedy: Code::SharedRace.explanation().remedy,
+        variable: Some("sums".into()),
         count: 12_345,
     }
 }
@@ -178,4 +180,15 @@ fn every_code_is_explained() {
         assert_eq!(words.blame, expected, "{code}");
     }
     assert_eq!(Code::named("sharedrace"), None);
+}
+
+#[test]
+fn what_several_launches_found_is_one_where_it_is_alike() {
+    let mut all = Vec::new();
+    fold(&mut all, vec![race()]);
+    fold(&mut all, vec![race(), Fault { variable: Some("others".into()), ..race() }]);
+    let mut elsewhere = race();
+    elsewhere.site.line += 1;
+    fold(&mut all, vec![elsewhere, Fault { code: Code::GlobalRace, count: 1, ..race() }]);
+    assert_eq!(all.iter().map(|fault| fault.count).collect::<Vec<_>>(), [24_690, 12_345, 12_345, 1]);
 }

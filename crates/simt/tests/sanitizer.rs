@@ -46,21 +46,36 @@ fn fixtures() -> Vec<String> {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "ptx")).map(name).collect()
 }
 
+/// Where the fixture lies now: a fault that has got another code has moved to another folder since the record was made.
+fn now(fixture: &str) -> String {
+    let name = Path::new(fixture).file_name();
+    let moved = || fixtures().into_iter().find(|other| Path::new(other).file_name() == name);
+    let is_there = tests().join(format!("{fixture}.ptx")).exists();
+    (!is_there).then(moved).flatten().unwrap_or_else(|| fixture.to_owned())
+}
+
 #[test]
 fn verdicts_differ_from_the_tools_only_for_known_reasons() {
     let Some(record) = records::read(&tests().join("sanitizer/h200.json")) else { return };
     let mut reasons = Reasons::read(&tests().join("sanitizer/reasons.toml"), &["tool", "fixture", "code"]);
     let verdicts = record["verdicts"].as_array().expect("a record has verdicts");
-    let mut by_fixture: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    let mut by_fixture: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for verdict in verdicts {
-        by_fixture.entry(verdict["fixture"].as_str().unwrap()).or_default().push(verdict);
+        by_fixture.entry(now(verdict["fixture"].as_str().unwrap())).or_default().push(verdict);
     }
     assert!(!by_fixture.is_empty(), "a record of no fixture");
+    by_fixture.retain(|fixture, _| {
+        let is_there = tests().join(format!("{fixture}.ptx")).exists();
+        if !is_there {
+            println!("{fixture} has a record and is no more");
+        }
+        is_there
+    });
     let mut agreed = 0;
     for (fixture, verdicts) in &by_fixture {
         agreed += compare(fixture, verdicts, &mut reasons);
     }
-    for fixture in fixtures().iter().filter(|name| !by_fixture.contains_key(name.as_str())) {
+    for fixture in fixtures().iter().filter(|name| !by_fixture.contains_key(*name)) {
         println!("{fixture} has no record yet");
     }
     println!("{agreed} of {} verdicts agree", verdicts.len());

@@ -2,7 +2,7 @@
 // second half of the block's numbers is missing from the sum. Nothing is out of bounds and nothing races: only the
 // result is wrong.
 
-extern "C" __global__ void stride_too_short_i32(int* data, int* out, unsigned int n) {
+extern "C" __global__ void stride_too_short_i32(unsigned int* data, unsigned int* out, unsigned int n) {
     unsigned int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x);
 
     // ANCHOR: mistake

@@ -2,7 +2,7 @@
 // 2 * blockDim.x elements, and for nothing else: with fewer it reads past the end, with more all blocks sum the same
 // first elements, on top of each other.
 
-extern "C" __global__ void one_full_block_only_i32(int* data, int* out, unsigned int n) {
+extern "C" __global__ void one_full_block_only_i32(unsigned int* data, unsigned int* out, unsigned int n) {
     // ANCHOR: mistake
     unsigned int i = threadIdx.x;
     for (unsigned int stride = blockDim.x; stride > 0; stride /= 2) {

@@ -4,8 +4,8 @@
 
 constexpr unsigned int MAX_BLOCK = 1024;
 
-extern "C" __global__ void both_or_neither_i32(const int* in, int* out, unsigned int n) {
-    __shared__ int sums[MAX_BLOCK];
+extern "C" __global__ void both_or_neither_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
+    __shared__ unsigned int sums[MAX_BLOCK];
     unsigned int tid = threadIdx.x;
     unsigned int i = blockIdx.x * (blockDim.x * 2) + tid;
 

@@ -3,7 +3,7 @@
 // waits for them. Here all threads of the block need the sum, and meet once more.
 
 template <unsigned int S>
-__device__ int warp_round(int value, int* mine) {
+__device__ unsigned int warp_round(unsigned int value, unsigned int* mine) {
     value += mine[S];
     __syncwarp();
     mine[0] = value;
@@ -12,10 +12,10 @@ __device__ int warp_round(int value, int* mine) {
 }
 
 template <unsigned int B, bool FOR_ALL>
-__device__ void barrier_in_if(const int* in, int* out, unsigned int n) {
-    __shared__ int values[B];
+__device__ void barrier_in_if(const unsigned int* in, unsigned int* out, unsigned int n) {
+    __shared__ unsigned int values[B];
     unsigned int tid = threadIdx.x;
-    int* mine = values + tid;
+    unsigned int* mine = values + tid;
     unsigned int i = blockIdx.x * (B * 2) + tid;
     mine[0] = (i < n ? in[i] : 0) + (i + B < n ? in[i + B] : 0);
     __syncthreads();
@@ -36,7 +36,7 @@ __device__ void barrier_in_if(const int* in, int* out, unsigned int n) {
     // ANCHOR_END: mistake
 
     if (tid < 32) {
-        int value = warp_round<32>(mine[0], mine);
+        unsigned int value = warp_round<32>(mine[0], mine);
         value = warp_round<16>(value, mine);
         value = warp_round<8>(value, mine);
         value = warp_round<4>(value, mine);
@@ -47,7 +47,7 @@ __device__ void barrier_in_if(const int* in, int* out, unsigned int n) {
     if constexpr (FOR_ALL) {
         // ANCHOR: for_all
         __syncthreads();
-        int sum = values[0]; // for every thread of the block
+        unsigned int sum = values[0]; // for every thread of the block
         // ANCHOR_END: for_all
         if (tid == B - 1) out[blockIdx.x] = sum;
     } else {
@@ -55,9 +55,9 @@ __device__ void barrier_in_if(const int* in, int* out, unsigned int n) {
     }
 }
 
-extern "C" __global__ void barrier_in_if_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void barrier_in_if_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
     barrier_in_if<256, true>(in, out, n);
 }
-extern "C" __global__ void as_printed_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void as_printed_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
     barrier_in_if<256, false>(in, out, n);
 }

@@ -3,7 +3,7 @@
 // all 32 lanes read: lane 16 reads values[32], which does not exist.
 
 template <unsigned int S>
-__device__ int warp_round(int value, int* mine) {
+__device__ unsigned int warp_round(unsigned int value, unsigned int* mine) {
     value += mine[S];
     __syncwarp();
     mine[0] = value;
@@ -12,17 +12,17 @@ __device__ int warp_round(int value, int* mine) {
 }
 
 template <unsigned int B>
-__device__ void block_of_32(const int* in, int* out, unsigned int n) {
+__device__ void block_of_32(const unsigned int* in, unsigned int* out, unsigned int n) {
     // ANCHOR: mistake
-    __shared__ int values[B];
-    int* mine = values + threadIdx.x;
+    __shared__ unsigned int values[B];
+    unsigned int* mine = values + threadIdx.x;
     // ANCHOR_END: mistake
     unsigned int i = blockIdx.x * (B * 2) + threadIdx.x;
     mine[0] = (i < n ? in[i] : 0) + (i + B < n ? in[i + B] : 0);
     __syncthreads();
 
     if (threadIdx.x < 32) {
-        int value = mine[0];
+        unsigned int value = mine[0];
         // ANCHOR: rounds
         if constexpr (B >= 64) value = warp_round<32>(value, mine);
         if constexpr (B >= 32) value = warp_round<16>(value, mine);
@@ -35,6 +35,6 @@ __device__ void block_of_32(const int* in, int* out, unsigned int n) {
     }
 }
 
-extern "C" __global__ void block_of_32_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void block_of_32_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
     block_of_32<32>(in, out, n);
 }

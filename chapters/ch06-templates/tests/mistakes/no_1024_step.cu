@@ -3,7 +3,7 @@
 // other half were not there.
 
 template <unsigned int S>
-__device__ void block_round(int* mine) {
+__device__ void block_round(unsigned int* mine) {
     if (threadIdx.x < S) {
         mine[0] += mine[S];
     }
@@ -11,7 +11,7 @@ __device__ void block_round(int* mine) {
 }
 
 template <unsigned int S>
-__device__ int warp_round(int value, int* mine) {
+__device__ unsigned int warp_round(unsigned int value, unsigned int* mine) {
     value += mine[S];
     __syncwarp();
     mine[0] = value;
@@ -20,9 +20,9 @@ __device__ int warp_round(int value, int* mine) {
 }
 
 template <unsigned int B>
-__device__ void no_1024_step(const int* in, int* out, unsigned int n) {
-    __shared__ int values[B];
-    int* mine = values + threadIdx.x;
+__device__ void no_1024_step(const unsigned int* in, unsigned int* out, unsigned int n) {
+    __shared__ unsigned int values[B];
+    unsigned int* mine = values + threadIdx.x;
     unsigned int i = blockIdx.x * (B * 2) + threadIdx.x;
     mine[0] = (i < n ? in[i] : 0) + (i + B < n ? in[i + B] : 0);
     __syncthreads();
@@ -34,7 +34,7 @@ __device__ void no_1024_step(const int* in, int* out, unsigned int n) {
     // ANCHOR_END: mistake
 
     if (threadIdx.x < 32) {
-        int value = warp_round<32>(mine[0], mine);
+        unsigned int value = warp_round<32>(mine[0], mine);
         value = warp_round<16>(value, mine);
         value = warp_round<8>(value, mine);
         value = warp_round<4>(value, mine);
@@ -44,9 +44,9 @@ __device__ void no_1024_step(const int* in, int* out, unsigned int n) {
     }
 }
 
-extern "C" __global__ void no_1024_step_b1024_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void no_1024_step_b1024_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
     no_1024_step<1024>(in, out, n);
 }
-extern "C" __global__ void no_1024_step_b512_i32(const int* in, int* out, unsigned int n) {
+extern "C" __global__ void no_1024_step_b512_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
     no_1024_step<512>(in, out, n);
 }

@@ -3,15 +3,15 @@
 
 constexpr unsigned int MAX_BLOCK = 1024;
 
-extern "C" __global__ void misaligned_packs_i32(const int* in, int* out, unsigned int n) {
-    __shared__ int sums[MAX_BLOCK];
+extern "C" __global__ void misaligned_packs_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
+    __shared__ unsigned int sums[MAX_BLOCK];
     unsigned int tid = threadIdx.x;
     unsigned int i = blockIdx.x * (blockDim.x * 2) + tid;
     unsigned int grid_size = blockDim.x * 2 * gridDim.x;
     unsigned int packs = n / 4;
 
     const int4* packed = reinterpret_cast<const int4*>(in);
-    int sum = 0;
+    unsigned int sum = 0;
     while (i < packs) {
         int4 a = packed[i];
         sum += a.x + a.y + a.z + a.w;

@@ -3,12 +3,12 @@
 
 constexpr unsigned int MAX_BLOCK = 1024;
 
-extern "C" __global__ void no_clear_i32(const int* in, int* out, unsigned int n) {
-    __shared__ int sums[MAX_BLOCK];
+extern "C" __global__ void no_clear_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
+    __shared__ unsigned int sums[MAX_BLOCK];
     unsigned int tid = threadIdx.x;
     unsigned int i = blockIdx.x * (blockDim.x * 2) + tid;
 
-    int sum = i < n ? in[i] : 0;
+    unsigned int sum = i < n ? in[i] : 0;
     if (i + blockDim.x < n) {
         sum += in[i + blockDim.x];
     }

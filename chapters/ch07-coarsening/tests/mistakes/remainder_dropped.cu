@@ -5,10 +5,10 @@
 constexpr unsigned int MAX_BLOCK = 1024;
 constexpr unsigned int NUM_PER_BLOCK = 1000;
 
-extern "C" __global__ void remainder_dropped_i32(const int* in, int* out, unsigned int n) {
-    __shared__ int sums[MAX_BLOCK];
+extern "C" __global__ void remainder_dropped_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
+    __shared__ unsigned int sums[MAX_BLOCK];
     unsigned int tid = threadIdx.x;
-    const int* begin = in + blockIdx.x * NUM_PER_BLOCK;
+    const unsigned int* begin = in + blockIdx.x * NUM_PER_BLOCK;
 
     // ANCHOR: mistake
     sums[tid] = 0;

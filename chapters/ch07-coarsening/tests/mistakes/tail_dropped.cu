@@ -3,8 +3,8 @@
 
 constexpr unsigned int MAX_BLOCK = 1024;
 
-extern "C" __global__ void tail_dropped_i32(const int* in, int* out, unsigned int n) {
-    __shared__ int sums[MAX_BLOCK];
+extern "C" __global__ void tail_dropped_i32(const unsigned int* in, unsigned int* out, unsigned int n) {
+    __shared__ unsigned int sums[MAX_BLOCK];
     unsigned int tid = threadIdx.x;
     unsigned int i = blockIdx.x * (blockDim.x * 2) + tid;
     unsigned int grid_size = blockDim.x * 2 * gridDim.x;
@@ -13,7 +13,7 @@ extern "C" __global__ void tail_dropped_i32(const int* in, int* out, unsigned in
     unsigned int packs = n / 4;
     // ANCHOR_END: mistake
     const int4* packed = reinterpret_cast<const int4*>(in);
-    int sum = 0;
+    unsigned int sum = 0;
     while (i < packs) {
         int4 a = packed[i];
         sum += a.x + a.y + a.z + a.w;

@@ -1,11 +1,14 @@
 //! One kernel on the simulator: compiled code in, and for each case the result, what was counted and what was found.
 
-use std::collections::BTreeMap;
-
-use anyhow::{Context, Result};
-use device::{Checks, Counters, Fault, LineCounters, Schedule};
-use lab::{Array, Type, Value, verify::Verdict};
-use simt::{Kernel, LoadError, Memory, Options, Program};
+use anyhow::Result;
+use device::{Checks, Choice, Device, Error, Module, Report, Schedule, SimOptions};
+use lab::element::Element;
+use lab::plan::{Pass, Plan, Slot};
+use lab::reference::Reference;
+use lab::runner::{self, Arrays};
+use lab::verify::{Verdict, verify};
+use lab::{Array, Type, Value};
+use simt::LoadError;
 
 use super::catalogue::{Exercise, Launches};
 
@@ -37,12 +40,8 @@ pub struct Answer {
     pub expected: Value,
     /// Whether it is.
     pub verdict: Verdict,
-    /// Counts of all launches together.
-    pub counters: Counters,
-    /// The same per source line.
-    pub lines: Vec<LineCounters>,
-    /// Findings of the first launch that had any.
-    pub faults: Vec<Fault>,
+    /// What all launches together counted and printed, and what was found in the first that had a finding.
+    pub report: Report,
     /// Whether it is the second launch that this is of: one that began with what a right one had left in the workspace.
     pub is_second: bool,
 }
@@ -50,21 +49,14 @@ pub struct Answer {
 impl Answer {
     /// A right result, and nothing found.
     pub fn is_right(&self) -> bool {
-        self.verdict.right && self.faults.is_empty()
+        self.verdict.right && self.report.faults.is_empty()
     }
-}
-
-/// Arrays of one case in the simulator's memory.
-struct Arrays {
-    memory: Memory,
-    input: u64,
-    state: u64,
 }
 
 /// A kernel of an exercise, ready to run.
 pub struct Bench<'e> {
     exercise: &'e Exercise,
-    kernels: BTreeMap<String, Kernel>,
+    module: Module,
 }
 
 impl<'e> Bench<'e> {
@@ -74,17 +66,14 @@ impl<'e> Bench<'e> {
     /// Text that is no PTX, or an instance of the kernel that is not there, takes other arguments, or cannot be
     /// simulated: what the reader has to change, or a limit of the simulator.
     pub fn new(exercise: &'e Exercise, name: &str, ptx: &str) -> Result<Bench<'e>, String> {
-        let program = Program::load(name, ptx).map_err(|error| error.to_string())?;
-        let mut kernels = BTreeMap::new();
+        let loaded = Device::open(Choice::Sim, SimOptions::default()).and_then(|device| device.load_ptx(name, ptx));
+        let module = loaded.map_err(|error| error.to_string())?;
         for ty in exercise.types.iter().copied() {
             for block in exercise.blocks.iter().copied().chain(exercise.goals.iter().map(|goal| goal.block)) {
-                let entry = exercise.entry(ty, block);
-                if !kernels.contains_key(&entry) {
-                    kernels.insert(entry.clone(), load(exercise, &program, &entry)?);
-                }
+                prepare(exercise, &module, &exercise.entry(ty, block))?;
             }
         }
-        Ok(Bench { exercise, kernels })
+        Ok(Bench { exercise, module })
     }
 
     /// Runs the kernel over random numbers and compares with the right answer.
@@ -100,47 +89,78 @@ impl<'e> Bench<'e> {
     /// # Errors
     /// As [`Bench::ask`].
     pub fn ask_of(&self, case: Case, numbers: &Array) -> Result<Answer> {
-        let entry = self.exercise.entry(case.ty, case.block);
-        let kernel = self.kernels.get(&entry).with_context(|| format!("{entry} was not asked for"))?;
-        let mut arrays = self.upload(case, numbers)?;
         let reference = lab::reference::reference_of(self.exercise.op, numbers);
-        let mut answer = Answer::of_nothing(case.ty);
-        answer.expected = reference.expected;
-        for launch in 0..if self.exercise.launches == Launches::Twice { 2 } else { 1 } {
-            answer.is_second = launch == 1;
-            let (from, additions) = self.reduce(kernel, &mut arrays, case, &mut answer)?;
-            let mut left = vec![0; case.ty.bytes() as usize];
-            arrays.memory.read(from, &mut left)?;
-            answer.result = value(case.ty, &left);
-            answer.verdict = lab::verify::verify(answer.result, &reference, additions, case.ty);
-            if !answer.is_right() {
-                break;
-            }
+        match numbers {
+            Array::I32(values) => self.answer(case, values, &reference),
+            Array::F32(values) => self.answer(case, values, &reference),
+            Array::F64(values) => self.answer(case, values, &reference),
         }
-        Ok(answer)
     }
 
-    /// Every launch that takes the input to one value, up to the first with a fault: where the value is, and the additions on
-    /// the longest way to it.
-    fn reduce(&self, kernel: &Kernel, arrays: &mut Arrays, case: Case, answer: &mut Answer) -> Result<(u64, u64)> {
-        let alone = self.exercise.launches != Launches::UntilOne;
-        let mut additions = 0;
-        let (mut from, mut elements) = (arrays.input, case.n);
-        for pass in 1.. {
-            let grid = self.grid(elements, case.block);
-            let sums = if alone { 1 } else { u64::from(grid) };
-            let out = arrays.memory.alloc(&format!("sums{pass}"), sums * case.ty.bytes(), case.ty.bytes() as u32)?;
-            if alone {
-                arrays.memory.write(out, &bytes(self.exercise.op.identity(case.ty)))?;
+    fn answer<T: Element>(&self, case: Case, values: &[T], reference: &Reference) -> Result<Answer> {
+        let options = SimOptions {
+            schedule: case.schedule,
+            checks: Checks::ALL,
+            steps_per_block_max: Some(STEPS_PER_BLOCK_MAX),
+            is_quiet: true,
+            ..SimOptions::default()
+        };
+        let device = Device::open(Choice::Sim, options)?;
+        let plan = self.plan(case);
+        let input = runner::upload(&device, values, case.offset)?;
+        let adds_to = (self.exercise.launches != Launches::UntilOne).then_some(self.exercise.op);
+        let mut arrays = Arrays::new(&device, &plan, adds_to)?;
+        let mut report = Report { counters: Some(device::Counters::default()), ..Report::default() };
+        let mut is_second = false;
+        loop {
+            let last = self.launch(&device, &plan, (&input, case.offset), &arrays, &mut report)?;
+            let result = arrays.first(&device, last)?.unwrap_or(Value::zero(case.ty));
+            let additions: u64 = plan.passes[..=last].iter().map(|pass| pass.depth).sum();
+            let verdict = verify(result, reference, additions, case.ty);
+            let answer = Answer { result, expected: reference.expected, verdict, report, is_second };
+            if is_second || self.exercise.launches != Launches::Twice || !answer.is_right() {
+                return Ok(answer);
             }
-            self.launch(kernel, arrays, case, (from, out, elements, grid), answer)?;
-            additions += self.additions(elements, case.block, grid);
-            (from, elements) = (out, sums);
-            if elements == 1 || !answer.faults.is_empty() {
-                break;
+            (report, is_second) = (answer.report, true);
+            arrays = arrays.again(&device, &plan, adds_to)?;
+        }
+    }
+
+    /// The launches of a plan, up to the first with a finding; the number of the last one.
+    fn launch<T: Element>(
+        &self,
+        device: &Device,
+        plan: &Plan,
+        input: (&device::Buffer<T>, usize),
+        arrays: &Arrays<T>,
+        report: &mut Report,
+    ) -> Result<usize> {
+        for (i, call) in runner::calls(&self.module, plan, input, arrays).iter().enumerate() {
+            runner::merge(report, device.launch(call)?);
+            if !report.faults.is_empty() {
+                return Ok(i);
             }
         }
-        Ok((from, additions))
+        Ok(plan.passes.len() - 1)
+    }
+
+    /// Every launch that takes the input to one value.
+    fn plan(&self, case: Case) -> Plan {
+        let is_alone = self.exercise.launches != Launches::UntilOne;
+        let mut plan = Plan { state_words: self.exercise.state_words, ..Plan::default() };
+        let mut elements = case.n;
+        while plan.passes.is_empty() || elements > 1 {
+            let i = plan.passes.len();
+            let grid = self.grid(elements, case.block);
+            let mut args = vec![if i == 0 { Slot::Input } else { Slot::Sums(i - 1) }, Slot::Sums(i), Slot::Elements];
+            args.extend((plan.state_words > 0).then_some(Slot::State));
+            let (entry, depth) = (self.exercise.entry(case.ty, case.block), self.additions(elements, case.block, grid));
+            let pass = Pass::new(entry, grid, case.block, elements, depth, args);
+            plan.passes.push(Pass { cooperative: self.exercise.cooperative, ..pass });
+            elements = if is_alone { 1 } else { u64::from(grid) };
+            plan.sums.push(elements);
+        }
+        plan
     }
 
     fn grid(&self, elements: u64, block: u32) -> u32 {
@@ -155,72 +175,15 @@ impl<'e> Bench<'e> {
         let taken = if self.exercise.launches != Launches::UntilOne { elements } else { share.min(elements) };
         taken.saturating_sub(1)
     }
-
-    fn upload(&self, case: Case, numbers: &Array) -> Result<Arrays> {
-        let numbers = lab::trial::le_bytes(numbers);
-        let width = case.ty.bytes() as usize;
-        // What lies before the input is data, so that a kernel that reads it gets a wrong sum and not a lucky zero.
-        let before = numbers.iter().copied().cycle().take(case.offset * width);
-        let bytes: Vec<u8> = before.chain(numbers.iter().copied()).collect();
-        let mut memory = Memory::new();
-        let start = memory.alloc("in", bytes.len() as u64, width as u32)?;
-        memory.write(start, &bytes)?;
-        let state = memory.alloc("state", self.exercise.state_words * 8, 8)?;
-        memory.write(state, &vec![0; self.exercise.state_words as usize * 8])?;
-        Ok(Arrays { memory, input: start + (bytes.len() - numbers.len()) as u64, state })
-    }
-
-    /// One launch; adds what it reports to the answer.
-    fn launch(
-        &self,
-        kernel: &Kernel,
-        arrays: &mut Arrays,
-        case: Case,
-        (from, out, elements, grid): (u64, u64, u64, u32),
-        answer: &mut Answer,
-    ) -> Result<()> {
-        let n = u32::try_from(elements).context("more elements than a kernel counts")?;
-        let mut args = vec![from.to_le_bytes().to_vec(), out.to_le_bytes().to_vec(), n.to_le_bytes().to_vec()];
-        if self.exercise.state_words > 0 {
-            args.push(arrays.state.to_le_bytes().to_vec());
-        }
-        let (grid, block) = ([grid, 1, 1], [case.block, 1, 1]);
-        let launch =
-            simt::Launch { grid, block, cooperative: self.exercise.cooperative, args, shared_bytes: 0, cluster: None };
-        let options = Options {
-            schedule: case.schedule,
-            checks: Checks::ALL,
-            steps_per_block_max: STEPS_PER_BLOCK_MAX,
-            ..Options::default()
-        };
-        let outcome = simt::run(kernel, &mut arrays.memory, &launch, &options)?;
-        answer.counters += outcome.counters;
-        for line in outcome.lines {
-            match answer.lines.iter_mut().find(|known| (&known.file, known.line) == (&line.file, line.line)) {
-                Some(known) => known.counters += line.counters,
-                None => answer.lines.push(line),
-            }
-        }
-        answer.faults = outcome.faults;
-        Ok(())
-    }
-}
-
-impl Answer {
-    fn of_nothing(ty: Type) -> Answer {
-        let verdict = Verdict { right: true, abs_error: 0.0, error_bound: 0.0 };
-        let (result, expected) = (Value::zero(ty), Value::zero(ty));
-        let (lines, faults) = (Vec::new(), Vec::new());
-        Answer { result, expected, verdict, counters: Counters::default(), lines, faults, is_second: false }
-    }
 }
 
 /// The kernel of that name: it is there, takes what it will be given, and can be simulated.
-fn load(exercise: &Exercise, program: &Program, entry: &str) -> Result<Kernel, String> {
-    let parameters = program.parameters(entry).map_err(|error| match error {
-        LoadError::NoSuchKernel { kernels, .. } => {
-            let there = if kernels.is_empty() { "none".to_owned() } else { lab::text::listed(&kernels) };
-            format!("there is no kernel {entry} (but {there}): keep the `extern \"C\"` functions of the starter")
+fn prepare(exercise: &Exercise, module: &Module, entry: &str) -> Result<(), String> {
+    let parameters = module.parameters(entry).map_err(|error| match error {
+        Error::Load(LoadError::NoSuchKernel { kernels, .. }) => {
+            let there =
+                if kernels.is_empty() { String::new() } else { format!(" (but {})", lab::text::listed(&kernels)) };
+            format!("there is no kernel {entry}{there}: keep the `extern \"C\"` functions of the starter")
         }
         other => other.to_string(),
     })?;
@@ -230,24 +193,7 @@ fn load(exercise: &Exercise, program: &Program, entry: &str) -> Result<Kernel, S
         let state = if exercise.state_words > 0 { ", unsigned long long* state" } else { "" };
         return Err(format!("{entry} must take what the starter's does: (const T* in, T* out, unsigned int n{state})"));
     }
-    program.kernel(entry).map_err(|error| error.to_string())
-}
-
-fn bytes(value: Value) -> Vec<u8> {
-    match value {
-        Value::I32(v) => v.to_le_bytes().to_vec(),
-        Value::F32(v) => v.to_le_bytes().to_vec(),
-        Value::F64(v) => v.to_le_bytes().to_vec(),
-    }
-}
-
-fn value(ty: Type, bytes: &[u8]) -> Value {
-    let word = |bytes: &[u8]| bytes.try_into().unwrap_or([0; 4]);
-    match ty {
-        Type::I32 => Value::I32(i32::from_le_bytes(word(bytes))),
-        Type::F32 => Value::F32(f32::from_le_bytes(word(bytes))),
-        Type::F64 => Value::F64(f64::from_le_bytes(bytes.try_into().unwrap_or([0; 8]))),
-    }
+    module.prepare(entry).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

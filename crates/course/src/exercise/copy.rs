@@ -18,8 +18,8 @@ pub const FOLDER: &str = "my";
 /// What the compiler made of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Compiled {
-    /// PTX.
-    Ptx(String),
+    /// PTX, and what the compiler warns of, which may be nothing.
+    Ptx(String, String),
     /// It refuses, in these words.
     Refused(String),
 }
@@ -43,7 +43,7 @@ pub fn start(root: &Path, exercise: &Exercise) -> Result<bool> {
     if copy.exists() {
         return Ok(false);
     }
-    let starter = read(root, &exercise.starter(root).cu)?;
+    let starter = starter(root, exercise)?;
     std::fs::create_dir_all(root.join(FOLDER)).with_context(|| format!("cannot make the folder `{FOLDER}`"))?;
     std::fs::write(&copy, starter).with_context(|| format!("cannot write `{}`", name(exercise)))?;
     Ok(true)
@@ -56,7 +56,7 @@ pub fn start(root: &Path, exercise: &Exercise) -> Result<bool> {
 /// Files that cannot be read, renamed or written; the reader's copy is untouched then.
 pub fn reset(root: &Path, exercise: &Exercise) -> Result<Option<PathBuf>> {
     let copy = path(root, exercise);
-    let starter = read(root, &exercise.starter(root).cu)?;
+    let starter = starter(root, exercise)?;
     let is_edited = copy.exists() && std::fs::read(&copy).ok().as_deref() != Some(starter.as_bytes());
     let kept = if is_edited {
         let kept = free_name(root, exercise);
@@ -76,6 +76,18 @@ fn free_name(root: &Path, exercise: &Exercise) -> PathBuf {
     (1..).map(numbered).find(|path| !path.exists()).unwrap_or_else(|| numbered(0))
 }
 
+/// The starter as readers get it. The marks by which the book finds its parts are empty lines there, so that every other
+/// line keeps its number.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn starter(root: &Path, exercise: &Exercise) -> Result<String> {
+    let text = read(root, &exercise.starter(root).cu)?;
+    let is_mark = |line: &str| line.trim_start().starts_with("// ANCHOR");
+    let lines = text.split_inclusive('\n').map(|line| if is_mark(line) { "\n" } else { line });
+    Ok(lines.collect())
+}
+
 /// The text of a file. What is no UTF-8 is still shown to the compiler, which says what is wrong and in which line.
 ///
 /// # Errors
@@ -91,9 +103,12 @@ pub fn read(root: &Path, path: &Path) -> Result<String> {
 /// # Errors
 /// No NVRTC, or one that fails in a way that says nothing about the kernel.
 pub fn compile(root: &Path, exercise: &Exercise, text: &str) -> Result<Compiled> {
+    let is_starter = text == starter(root, exercise)?;
     for source in exercise.sources(root) {
+        let marked = is_starter && source.cu == exercise.starter(root).cu;
+        let text = if marked { &read(root, &source.cu)? } else { text };
         if let Some(ptx) = committed(&source, text) {
-            return Ok(Compiled::Ptx(ptx.replace(&source.cu_name(), &name(exercise))));
+            return Ok(Compiled::Ptx(ptx.replace(&source.cu_name(), &name(exercise)), String::new()));
         }
     }
     let nvrtc = Nvrtc::find(root)
@@ -108,7 +123,7 @@ pub fn compile(root: &Path, exercise: &Exercise, text: &str) -> Result<Compiled>
 pub fn compile_committed(root: &Path, source: &KernelSource) -> Result<Compiled> {
     let text = read(root, &source.cu)?;
     if let Some(ptx) = committed(source, &text) {
-        return Ok(Compiled::Ptx(ptx));
+        return Ok(Compiled::Ptx(ptx, String::new()));
     }
     let nvrtc = Nvrtc::find(root).map_err(|_| Error::NeedsNvrtc {
         cu: source.cu_name(),
@@ -124,9 +139,20 @@ fn committed(source: &KernelSource, text: &str) -> Option<String> {
 }
 
 fn with(nvrtc: &Nvrtc, name: &str, text: &str) -> Result<Compiled> {
-    match nvrtc.compile(name, text, &committed_options(text)) {
-        Ok(ptx) => Ok(Compiled::Ptx(ptx)),
-        Err(Error::Compile { log, .. }) => Ok(Compiled::Refused(log)),
+    match nvrtc.compile_with_warnings(name, text, &committed_options(text)) {
+        Ok((ptx, warnings)) => Ok(Compiled::Ptx(ptx, warnings)),
+        Err(Error::Compile { log, .. }) => Ok(Compiled::Refused(explained(log))),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The compiler's words, and what they do not say: why a header of the host is not there.
+fn explained(mut log: String) -> String {
+    if log.contains("cannot open source file") || log.contains("could not open source file") {
+        log.push_str(
+            "\n\nOnly the GPU's part of a program is compiled here, and the host's headers are not there. `printf` needs none: \
+             leave the #include out.",
+        );
+    }
+    log
 }

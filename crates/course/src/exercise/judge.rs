@@ -28,6 +28,8 @@ pub struct Verdict {
     pub stages: Vec<Stage>,
     /// The first thing that was not right; `None` for a solution.
     pub failure: Option<Failure>,
+    /// What the compiler warned of.
+    pub warnings: String,
 }
 
 /// One kind of trial.
@@ -77,7 +79,7 @@ impl Failure {
         match self {
             Failure::NoKernel(_) => Vec::new(),
             Failure::Case { answer, .. } => {
-                let mut reasons: Vec<&str> = answer.faults.iter().map(|fault| fault.code.name()).collect();
+                let mut reasons: Vec<&str> = answer.report.faults.iter().map(|fault| fault.code.name()).collect();
                 reasons.dedup();
                 reasons.extend((!answer.verdict.right).then_some(WRONG_SUM));
                 reasons
@@ -95,7 +97,13 @@ pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
     let mut stages = stages(exercise);
     let bench = match Bench::new(exercise, &format!("PTX of {name}"), ptx) {
         Ok(bench) => bench,
-        Err(why) => return Ok(Verdict { stages: names(stages), failure: Some(Failure::NoKernel(why)) }),
+        Err(why) => {
+            return Ok(Verdict {
+                stages: names(stages),
+                failure: Some(Failure::NoKernel(why)),
+                warnings: String::new(),
+            });
+        }
     };
     let mut failure = None;
     'all: for (stage, cases) in &mut stages {
@@ -116,7 +124,7 @@ pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
     if goals.cases > 0 {
         stages.push(goals);
     }
-    Ok(Verdict { stages, failure })
+    Ok(Verdict { stages, failure, warnings: String::new() })
 }
 
 fn names(stages: Vec<(Stage, Vec<Case>)>) -> Vec<Stage> {
@@ -207,9 +215,10 @@ fn missed(exercise: &Exercise, bench: &Bench<'_>, stage: &mut Stage) -> Result<O
             return smallest(exercise, bench, case, answer).map(Some);
         }
         let sum = |counters| goal.metrics().map(|metric| (metric.value)(counters) as u64).sum::<u64>();
-        let counted = sum(&answer.counters);
+        let counted = answer.report.counters.as_ref().map_or(0, sum);
         if counted > goal.at_most {
-            let most = answer.lines.iter().map(|line| (line.line, sum(&line.counters))).max_by_key(|&(_, part)| part);
+            let most =
+                answer.report.lines.iter().map(|line| (line.line, sum(&line.counters))).max_by_key(|&(_, part)| part);
             return Ok(Some(Failure::Goal { goal: goal.clone(), case, counted, most }));
         }
         stage.passed += 1;
@@ -238,7 +247,7 @@ fn smallest(exercise: &Exercise, bench: &Bench<'_>, found: Case, answer: Answer)
 fn contributions(exercise: &Exercise, bench: &Bench<'_>, case: Case, answer: &Answer) -> Result<Option<String>> {
     let case = Case { ty: Type::I32, ..case };
     let is_sum = exercise.op == Op::Sum && exercise.types.contains(&case.ty);
-    if !is_sum || !answer.faults.is_empty() || case.n > LOOKED_INTO_MAX || case.n == 0 {
+    if !is_sum || !answer.report.faults.is_empty() || case.n > LOOKED_INTO_MAX || case.n == 0 {
         return Ok(None);
     }
     let mut counts = Vec::new();
@@ -246,7 +255,7 @@ fn contributions(exercise: &Exercise, bench: &Bench<'_>, case: Case, answer: &An
         let mut one_hot = vec![0; case.n as usize];
         one_hot[i] = 1;
         let alone = bench.ask_of(case, &Array::I32(one_hot))?;
-        if !alone.faults.is_empty() {
+        if !alone.report.faults.is_empty() {
             return Ok(None);
         }
         counts.push(alone.result.to_f64() as i64);

@@ -9,6 +9,9 @@ use super::bench::{Answer, Case};
 use super::catalogue::Goal;
 use super::judge::{Failure, Stage, Verdict};
 
+/// Most lines of what a kernel prints or a compiler says that are shown.
+const LINES_MAX: usize = 20;
+
 /// Everything that was found out about a kernel. `text` is its source, for lines that goals point to, and `name` what
 /// messages call it.
 pub fn verdict(verdict: &Verdict, root: &Path, name: &str, text: &str) -> String {
@@ -16,6 +19,9 @@ pub fn verdict(verdict: &Verdict, root: &Path, name: &str, text: &str) -> String
         return format!("  ✗ compiles and loads\n\n{}\n", why.trim_end());
     }
     let mut out = String::from("  ✓ compiles and loads\n");
+    if !verdict.warnings.is_empty() {
+        out.push_str(&format!("\nthe compiler warns:\n{}\n\n", first_lines(&verdict.warnings)));
+    }
     let mut is_reached = true;
     for stage in &verdict.stages {
         out.push_str(&stage_line(stage, is_reached));
@@ -64,15 +70,27 @@ fn case_text(case: Case, answer: &Answer, contributions: Option<&str>, root: &Pa
     if !answer.verdict.right {
         out.push_str(&format!("{}\n", wrapped(&wrong_sum(case, answer, contributions), "")));
     }
-    if let Some(first) = answer.faults.first() {
+    if !answer.report.printed.is_empty() {
+        out.push_str(&format!("\nprintf in this case:\n{}\n", first_lines(&answer.report.printed)));
+    }
+    if let Some(first) = answer.report.faults.first() {
         out.push_str(&format!("\n{}", lab::show::findings(std::slice::from_ref(first), root)));
-        match answer.faults.len() - 1 {
+        match answer.report.faults.len() - 1 {
             0 => {}
             1 => out.push_str("and 1 more finding in this run\n"),
             more => out.push_str(&format!("and {} more findings in this run\n", grouped(more as u64))),
         }
     }
     out
+}
+
+/// As much of a long text as a reader reads.
+fn first_lines(text: &str) -> String {
+    let count = text.lines().count();
+    let shown: Vec<&str> = text.lines().take(LINES_MAX).collect();
+    let rest = count - shown.len();
+    let more = if rest > 0 { format!("\n… and {} more lines", grouped(rest as u64)) } else { String::new() };
+    shown.join("\n") + &more
 }
 
 fn wrong_sum(case: Case, answer: &Answer, contributions: Option<&str>) -> String {

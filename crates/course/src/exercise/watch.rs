@@ -2,6 +2,7 @@
 //! works with any editor and on any file system.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -17,27 +18,26 @@ const POLL: Duration = Duration::from_millis(300);
 /// When a copy was saved and how long it is; `None` while there is none.
 type Fingerprint = Option<(Option<SystemTime>, u64)>;
 
-/// Watches the chosen exercise, or all that the reader has begun, until the reader stops the program. With none chosen,
-/// the first that is not solved is begun, and the next one when it is solved.
+/// Watches all exercises that the reader has begun, until the reader stops the program. It begins with the chosen one, or
+/// the first that is not solved, and goes on to the next one when that is solved.
 pub fn run(root: &Path, exercises: &[Exercise], chosen: Option<&Exercise>) -> Result<()> {
     let Some(first) = chosen.or(next(exercises, &Progress::load(root)?)) else {
         say(format_args!("every exercise is solved; `cargo course watch ID` watches one of them"));
         return Ok(());
     };
-    let watched = || exercises.iter().filter(|exercise| chosen.is_none_or(|chosen| chosen.id == exercise.id));
     say(format_args!("watching {}/ (stop with Ctrl-C)\n", copy::FOLDER));
     let mut seen: BTreeMap<&str, Fingerprint> =
-        watched().map(|exercise| (exercise.id.as_str(), fingerprint(root, exercise))).collect();
+        exercises.iter().map(|exercise| (exercise.id.as_str(), fingerprint(root, exercise))).collect();
     begin(root, first)?;
     seen.insert(&first.id, None); // which is why the loop judges it at once
     loop {
-        for exercise in watched() {
+        for exercise in exercises {
             let now = fingerprint(root, exercise);
             if seen.insert(&exercise.id, now) == Some(now) {
                 continue;
             }
             if now.is_some() {
-                saved(root, exercises, exercise, chosen.is_none())?;
+                saved(root, exercises, exercise)?;
             } else if is_still_gone(root, exercise) {
                 say(format_args!(
                     "{} is gone; `cargo course reset {}` makes it again\n",
@@ -58,9 +58,10 @@ fn begin(root: &Path, exercise: &Exercise) -> Result<()> {
     Ok(())
 }
 
-/// Judges a copy that was saved, and once it is solved begins the next if `goes_on`. What keeps a verdict from being made,
+/// Judges a copy that was saved, on a screen of its own, and once it is solved begins the next. What keeps a verdict from being made,
 /// such as a missing compiler, is news and not the end.
-fn saved(root: &Path, exercises: &[Exercise], exercise: &Exercise, goes_on: bool) -> Result<()> {
+fn saved(root: &Path, exercises: &[Exercise], exercise: &Exercise) -> Result<()> {
+    say(screen(std::io::stdout().is_terminal(), SystemTime::now()));
     let is_solved = match try_once(root, exercise) {
         Ok(is_solved) => is_solved,
         Err(error) => {
@@ -75,9 +76,16 @@ fn saved(root: &Path, exercises: &[Exercise], exercise: &Exercise, goes_on: bool
     }
     say(after_solving(exercises, exercise, &progress) + "\n");
     match next(exercises, &progress) {
-        Some(next) if goes_on => begin(root, next),
-        _ => Ok(()),
+        Some(next) => begin(root, next),
+        None => Ok(()),
     }
+}
+
+/// An empty screen where there is one to empty, and when it was.
+fn screen(is_terminal: bool, now: SystemTime) -> String {
+    let second = humantime::format_rfc3339_seconds(now).to_string();
+    let time = second.split(['T', 'Z']).nth(1).unwrap_or_default();
+    format!("{}{time} UTC", if is_terminal { "\x1b[2J\x1b[H" } else { "" })
 }
 
 /// Editors that write a new file and rename it leave a moment without one.
@@ -89,4 +97,16 @@ fn is_still_gone(root: &Path, exercise: &Exercise) -> bool {
 fn fingerprint(root: &Path, exercise: &Exercise) -> Fingerprint {
     let about = copy::path(root, exercise).metadata().ok()?;
     Some((about.modified().ok(), about.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_has_its_time_and_on_a_terminal_its_screen() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(3600 + 62);
+        assert_eq!(screen(false, now), "01:01:02 UTC");
+        assert_eq!(screen(true, now), "\x1b[2J\x1b[H01:01:02 UTC");
+    }
 }

@@ -1,13 +1,15 @@
-//! One case: a reduction's result judged, then its time cold and warm, alone or in turns with others.
+//! Entrants and their contest: graphs that are replayed in turns, and every result of every timed replay judged.
 
 use std::rc::Rc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use device::{BaselineSum, Buffer, Call, Device, Foreign, Replays, Timed, Timing};
-use lab::clock::{Flush, REPLAYS, WARM_CALLS};
+use anyhow::Result;
+use device::{Arg, BaselineSum, Buffer, Call, Device, Foreign, Graph, Replayed, Replays, Step, Timed, Timing};
+use lab::bound::Rounding;
+use lab::clock::{Flush, WARM_CALLS};
 use lab::element::Element;
-use lab::measurement::{CUB, MeasuredCase};
+use lab::measurement::{Contest, ENTRANT, MeasuredCase};
+use lab::plan::Slot;
 use lab::reference::Reference;
 use lab::session::Arrays;
 use lab::verify::verify;
@@ -16,207 +18,291 @@ use lab::{Plan, Session, Variant, Wish};
 use super::pool::Slice;
 
 /// How times are taken, for the record.
-pub const METHOD: &str = "times are medians of up to 15 replays of a CUDA graph, measured by events around it, divided by the \
-reductions in it. cold: each of 3 to 64 reductions reads an array of its own, and before each replay, outside of the events, a kernel \
-reads another array of four times the L2. warm, for inputs of at most half the L2: 64 reductions of one array. A time covers all \
-launches of a reduction. single_pass and CUB are replayed in turns; single_pass may begin while the reduction before it ends, and is replayed once more where it may not. Kernels that sum in place are measured up to 2^26 elements. The \
-read ceiling is the best of five geometries of a kernel that reads and adds in registers.";
+pub const METHOD: &str = "a time is the median of 15 replays of a CUDA graph, measured by events around it, divided by the reductions \
+in it; it covers all launches of a reduction. All entrants of a size, of both contests, are replayed in turns. Each of the 3 to 64 \
+reductions of a graph reads an array of its own and writes a word of its own; the words are overwritten before each replay, and all \
+of them are judged after each timed replay. Before each replay, outside of the events, a kernel reads four times the L2. alone: a \
+launch begins when the one before it has ended, and the champion has the plan that is tuned for that. back_to_back: launches may \
+begin while the one before ends, on both sides; CUB by its own macros in a copy of its headers. warm, for inputs of at most half the \
+L2: as alone, 64 reductions of one array. Sizes are the powers of two and 42 drawn at random with ragged ends. Kernels that sum in \
+place get their input anew before each replay and are measured up to 2^26 elements. limit_us is an empty launch by the rules of the \
+contest and every byte at the read ceiling, the best of five geometries of a kernel that reads and adds in registers.";
 
-/// Replays of a quick run.
+/// Timed replays.
+const REPLAYS: u32 = 15;
+/// Those of a quick run.
 const QUICK_REPLAYS: u32 = 7;
 /// The GPU is busy all the time here, so that its clocks need not rise again.
-const WARM_UP: Duration = Duration::from_millis(5);
-/// Timed replays of slow kernels are fewer.
-const PATIENCE: Duration = Duration::from_millis(200);
+const WARM_UP: Duration = Duration::from_millis(3);
 /// An input is warm if it fits in the L2 by this factor.
 const WARM_SHARE: u64 = 2;
+/// Before a replay every byte of the outputs is this: not a number, and of integers minus one.
+const POISON: u8 = 0xff;
+/// Reductions of one graph on a simulator, which has no clock.
+const SIMULATED_CALLS: usize = 2;
 
-/// What every case needs.
+/// What every measurement needs.
 pub struct Bench {
     pub device: Rc<Device>,
     pub flush: Flush,
     pub is_quick: bool,
 }
 
-/// A reduction of one of our kernels, ready to run.
-pub struct Ours<'s, T: Element> {
-    session: &'s Session<'static>,
-    variant: &'static Variant,
-    wish: Wish,
-    plan: Plan,
-    arrays: Arrays<T>,
+/// What takes part in a contest.
+pub struct Entrant<'s, T: Element> {
+    /// By these rules.
+    pub contest: Contest,
+    /// Under this name in the record.
+    pub name: String,
+    sum: Sum<'s, T>,
 }
 
-/// What is known of an input.
+/// How it sums.
+enum Sum<'s, T: Element> {
+    Ours { session: &'s Session<'static>, variant: &'static Variant, wish: Wish, plan: Plan, arrays: Arrays<T> },
+    Library { chapter: &'static str, sum: BaselineSum<'s, T> },
+}
+
+/// What is known of the inputs of a size.
 #[derive(Clone, Copy)]
 pub struct Input<'r> {
     /// Elements.
     pub n: u64,
     /// Elements after an aligned address.
     pub offset: usize,
-    /// Its sum.
-    pub reference: &'r Reference,
+    /// The sum of each slice.
+    pub references: &'r [Reference],
+}
+
+/// Where the entrants read.
+#[derive(Clone, Copy)]
+pub struct Slices<'p, 'a, T> {
+    /// A slice for each reduction.
+    pub cold: &'a [Slice<'p, T>],
+    /// The same of an array for kernels that destroy their input, and what it is restored from.
+    pub to_destroy: &'a [Slice<'p, T>],
+    /// What those are restored from.
+    pub restore: Option<(&'p Buffer<T>, &'p Buffer<T>)>,
+}
+
+impl<'s, T: Element> Entrant<'s, T> {
+    /// One of our kernels, prepared for `n` elements.
+    pub fn ours(session: &'s Session<'static>, variant: &'static Variant, wish: Wish, n: u64) -> Result<Self> {
+        let plan = session.plan(variant, T::TYPE, n, wish)?;
+        Entrant::of_plan(session, variant, wish, plan)
+    }
+
+    /// One of our kernels by a plan of another's making.
+    pub fn of_plan(session: &'s Session<'static>, variant: &'static Variant, wish: Wish, plan: Plan) -> Result<Self> {
+        let arrays = session.arrays(&plan)?;
+        let contest = if wish.overlap { Contest::BackToBack } else { Contest::Alone };
+        let name = variant.name.to_owned();
+        Ok(Entrant { contest, name, sum: Sum::Ours { session, variant, wish, plan, arrays } })
+    }
+
+    /// A library's sum, in a chapter's contest.
+    pub fn library(contest: Contest, name: &str, chapter: &'static str, sum: BaselineSum<'s, T>) -> Self {
+        Entrant { contest, name: name.to_owned(), sum: Sum::Library { chapter, sum } }
+    }
+
+    /// Under another name.
+    pub fn named(self, name: &str) -> Self {
+        Entrant { name: name.to_owned(), ..self }
+    }
+
+    /// The plan of one of our kernels.
+    pub fn plan(&self) -> Option<&Plan> {
+        match &self.sum {
+            Sum::Ours { plan, .. } => Some(plan),
+            Sum::Library { .. } => None,
+        }
+    }
+
+    /// Whether it destroys its input.
+    pub fn destroys(&self) -> bool {
+        matches!(&self.sum, Sum::Ours { variant, .. } if variant.in_place)
+    }
+
+    /// Words that one reduction writes where its result is the first.
+    fn words(&self) -> usize {
+        self.plan().and_then(|plan| plan.sums.last()).map_or(1, |&words| words as usize)
+    }
+
+    /// What it does to a sum on the way from an element to the result.
+    fn rounding(&self, n: u64, multiprocessors: u64) -> Rounding {
+        // How a library adds is its own business: a path as long as where a full card's threads share the input, and trees.
+        self.plan().map_or_else(|| (n.div_ceil(256 * multiprocessors) + 80).into(), Plan::rounding)
+    }
+
+    /// A library's work for each slice; nothing for our kernels.
+    fn works<'a>(&'a self, slices: &[Slice<'a, T>], out: &'a Buffer<T>) -> Vec<Box<Foreign<'a>>> {
+        let Sum::Library { sum, .. } = &self.sum else { return Vec::new() };
+        let work = |(i, &(array, start)): (usize, &Slice<'a, T>)| {
+            Box::new(sum.work_into(array, start, (out, i))) as Box<Foreign<'a>>
+        };
+        slices.iter().enumerate().map(work).collect()
+    }
+
+    /// One reduction of each slice, each into words of its own.
+    fn calls<'a>(
+        &'a self,
+        slices: &[Slice<'a, T>],
+        out: &'a Buffer<T>,
+        works: &'a [Box<Foreign<'a>>],
+    ) -> Result<Vec<Timed<'a>>> {
+        let Sum::Ours { session, variant, plan, arrays, .. } = &self.sum else {
+            return Ok(works.iter().map(|work| Timed::Foreign(&**work)).collect());
+        };
+        let result = Slot::Sums(plan.sums.len().saturating_sub(1));
+        let reduction = |(i, &slice): (usize, &Slice<'a, T>)| {
+            let mut calls: Vec<Call<'a>> = session.calls(variant, plan, slice, arrays)?;
+            for (call, pass) in calls.iter_mut().zip(&plan.passes) {
+                for (arg, _) in call.args.iter_mut().zip(&pass.args).filter(|(_, slot)| **slot == result) {
+                    *arg = Arg::Address(out, (i * self.words() * T::BYTES) as u64);
+                }
+            }
+            Ok(Timed::Launches(calls))
+        };
+        slices.iter().enumerate().map(reduction).collect()
+    }
+
+    /// The case, without what is measured.
+    fn case(&self, contest: Contest, input: Input<'_>) -> MeasuredCase {
+        let mut case = MeasuredCase {
+            chapter: None,
+            contest,
+            entrant: self.name.clone(),
+            op: "sum".to_owned(),
+            ty: T::TYPE.name().to_owned(),
+            n: input.n,
+            offsets: None,
+            offset: input.offset as u64,
+            block: None,
+            grid: None,
+            factor: None,
+            launches: None,
+            swept: None,
+            cold_us: None,
+            warm_us: None,
+            range_us: None,
+            limit_us: None,
+            judged: 0,
+            ok: false,
+        };
+        match &self.sum {
+            Sum::Library { chapter, .. } => case.chapter = Some((*chapter).to_owned()),
+            Sum::Ours { session, wish, plan, .. } => {
+                case.chapter = Some(session.chapter.slug.to_owned());
+                (case.block, case.grid) = (plan.block(), Some(plan.grid()));
+                (case.factor, case.launches) = (wish.factor, Some(plan.passes.len() as u64));
+            }
+        }
+        case
+    }
 }
 
 impl Bench {
-    /// Times graphs in turns, as every case is; nothing on a simulator.
+    /// Replays of each graph.
+    pub fn replays<'a>(&self, flush: Option<&'a Call<'a>>) -> Replays<'a> {
+        let count = if self.is_quick { QUICK_REPLAYS } else { REPLAYS };
+        Replays { warm_up: WARM_UP, ..Replays::new(count, flush) }
+    }
+
+    /// Times graphs without an output in turns; nothing on a simulator.
     pub fn time(&self, graphs: &[&[Timed<'_>]], flush: Option<&Call<'_>>) -> Result<Vec<Timing>> {
         let count = if self.is_quick { QUICK_REPLAYS } else { REPLAYS };
-        let replays = Replays { warm_up: WARM_UP, patience: PATIENCE, ..Replays::new(count, flush) };
+        let replays = Replays { warm_up: WARM_UP, ..Replays::new(count, flush) };
         Ok(self.device.time_in_turns(graphs, &replays)?.unwrap_or_default())
     }
 
     /// Whether the L2 holds an input of this size with room to spare.
-    fn stays_warm(&self, bytes: u64) -> bool {
+    pub fn stays_warm(&self, bytes: u64) -> bool {
         self.device.description().l2_bytes.is_some_and(|l2| WARM_SHARE * bytes <= l2)
     }
 
-    /// Prepares a reduction of `n` elements.
-    pub fn ours<'s, T: Element>(
-        &self,
-        session: &'s Session<'static>,
-        variant: &'static Variant,
-        wish: Wish,
-        n: u64,
-    ) -> Result<Ours<'s, T>> {
-        let plan = session.plan(variant, T::TYPE, n, wish)?;
-        let arrays = session.arrays(&plan)?;
-        Ok(Ours { session, variant, wish, plan, arrays })
+    /// As many of the slices as a graph reads here.
+    fn of_graph<'a, S>(&self, slices: &'a [S]) -> &'a [S] {
+        if self.device.is_gpu() { slices } else { &slices[..slices.len().min(SIMULATED_CALLS)] }
     }
 
-    /// Judges and times one of our kernels; the first slice holds the input.
-    pub fn alone<T: Element>(
+    /// Replays all entrants in turns, each by the rules of its contest, and judges every result.
+    pub fn contest<T: Element>(
         &self,
-        ours: &Ours<'_, T>,
-        slices: &[Slice<'_, T>],
+        entrants: &[Entrant<'_, T>],
+        slices: Slices<'_, '_, T>,
         input: Input<'_>,
-    ) -> Result<MeasuredCase> {
-        let mut case = ours.judged(&self.device, slices, input)?;
-        let cold = ours.graph(slices)?;
-        set_cold(&mut case, self.time(&[&cold], Some(&self.flush.call()))?.first());
-        if self.stays_warm(case.input_bytes()) {
-            let warm = ours.graph(&warm_slices(slices))?;
-            case.warm_us = self.time(&[&warm], None)?.first().map(|timing| timing.median_us);
-        }
-        Ok(case)
+    ) -> Result<Vec<MeasuredCase>> {
+        let flush = self.flush.call();
+        self.judged(entrants, slices, input, None, &self.replays(Some(&flush)))
     }
 
-    /// Judges and times one of our kernels and the library's sum, in turns.
-    pub fn in_turns<T: Element>(
+    /// The same warm: all reductions read the first slice, and nothing empties the L2.
+    pub fn warm<T: Element>(
         &self,
-        ours: &Ours<'_, T>,
-        theirs: &BaselineSum<'_, T>,
-        slices: &[Slice<'_, T>],
+        entrants: &[Entrant<'_, T>],
+        slices: Slices<'_, '_, T>,
         input: Input<'_>,
-    ) -> Result<[MeasuredCase; 2]> {
-        let mut cases = [ours.judged(&self.device, slices, input)?, self.judged(theirs, slices, input)?];
-        let timed = |slices: &[Slice<'_, T>], flush: Option<&Call<'_>>| {
-            let sums: Vec<_> = slices.iter().map(|&(array, start)| library_call(theirs, array, start)).collect();
-            let foreign: Vec<Timed<'_>> = sums.iter().map(|sum| Timed::Foreign(&**sum)).collect();
-            self.time(&[&ours.graph(slices)?, &foreign], flush)
+    ) -> Result<Vec<MeasuredCase>> {
+        let Some((&first, &reference)) = slices.cold.first().zip(input.references.first()) else {
+            return Ok(Vec::new());
         };
-        for (case, timing) in cases.iter_mut().zip(timed(slices, Some(&self.flush.call()))?) {
-            set_cold(case, Some(&timing));
-        }
-        if self.stays_warm(cases[0].input_bytes()) {
-            for (case, timing) in cases.iter_mut().zip(timed(&warm_slices(slices), None)?) {
-                case.warm_us = Some(timing.median_us);
-            }
-        }
-        Ok(cases)
+        let (cold, references) = ([first; WARM_CALLS], [reference; WARM_CALLS]);
+        let (slices, input) = (Slices { cold: &cold, ..slices }, Input { references: &references, ..input });
+        self.judged(entrants, slices, input, Some(Contest::Warm), &self.replays(None))
     }
 
-    /// The library's sum, judged but not timed.
     fn judged<T: Element>(
         &self,
-        theirs: &BaselineSum<'_, T>,
-        slices: &[Slice<'_, T>],
+        entrants: &[Entrant<'_, T>],
+        slices: Slices<'_, '_, T>,
         input: Input<'_>,
-    ) -> Result<MeasuredCase> {
-        let &(array, start) = slices.first().context("there is no input")?;
-        self.device.run_foreign(&*library_call(theirs, array, start))?;
-        let result = theirs.result(&self.device)?.context("the library left no sum")?;
-        // How it adds is its own business: a path as long as where a full card's threads share the input, and trees.
-        let threads = 256 * u64::from(self.device.description().multiprocessors.unwrap_or(1));
-        let additions = input.n.div_ceil(threads) + 80;
-        let right = verify(result.value(), input.reference, additions, T::TYPE).right;
-        Ok(MeasuredCase { name: CUB.to_owned(), ok: right, ..empty_case::<T>(input) })
-    }
-}
-
-impl<T: Element> Ours<'_, T> {
-    /// Makes each launch begin only when the one before it has ended.
-    pub fn forgo_overlap(&mut self) {
-        self.plan.passes.iter_mut().for_each(|pass| pass.overlaps = false);
-    }
-
-    /// The plan of its launches.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// One reduction of each slice.
-    fn graph<'a>(&'a self, slices: &[Slice<'a, T>]) -> Result<Vec<Timed<'a>>> {
-        let reduction = |&slice: &Slice<'a, T>| {
-            Ok(Timed::Launches(self.session.calls(self.variant, &self.plan, slice, &self.arrays)?))
-        };
-        slices.iter().map(reduction).collect()
-    }
-
-    /// The case with its verdict, not timed yet.
-    fn judged(&self, device: &Device, slices: &[Slice<'_, T>], input: Input<'_>) -> Result<MeasuredCase> {
-        let &slice = slices.first().context("there is no input")?;
-        for call in self.session.calls(self.variant, &self.plan, slice, &self.arrays)? {
-            device.launch(&call)?;
+        contest: Option<Contest>,
+        replays: &Replays<'_>,
+    ) -> Result<Vec<MeasuredCase>> {
+        let slices_of =
+            |entrant: &Entrant<'_, T>| self.of_graph(if entrant.destroys() { slices.to_destroy } else { slices.cold });
+        let out = |entrant| Ok(self.device.alloc("out", slices_of(entrant).len() * Entrant::words(entrant))?);
+        let outs = entrants.iter().map(out).collect::<Result<Vec<Buffer<T>>>>()?;
+        let works = entrants.iter().zip(&outs).map(|(entrant, out)| entrant.works(slices_of(entrant), out));
+        let works: Vec<_> = works.collect();
+        // A library loads a kernel when it launches it first, which a capture does not allow.
+        works.iter().filter_map(|works| works.first()).try_for_each(|work| self.device.run_foreign(&**work))?;
+        let mut graphs = Vec::new();
+        for ((entrant, out), works) in entrants.iter().zip(&outs).zip(&works) {
+            let mut before = vec![Step::Fill(out, POISON)];
+            if let Some((from, to)) = slices.restore.filter(|_| entrant.destroys()) {
+                before.push(Step::Copy { from, to, elements: to.len().min(from.len()) });
+            }
+            graphs.push(Graph { calls: entrant.calls(slices_of(entrant), out, works)?, before, output: Some(out) });
         }
-        let result = self.session.result(&self.arrays)?.context("the kernel left no sum")?;
-        Ok(MeasuredCase {
-            chapter: Some(self.session.chapter.slug.to_owned()),
-            name: self.variant.name.to_owned(),
-            block: self.plan.block(),
-            grid: Some(self.plan.grid()),
-            factor: self.wish.factor,
-            launches: Some(self.plan.passes.len() as u64),
-            ok: verify(result, input.reference, self.plan.depth(), T::TYPE).right,
-            ..empty_case::<T>(input)
-        })
+        let replayed = self.device.replay(&graphs, replays)?;
+        let multiprocessors = u64::from(self.device.description().multiprocessors.unwrap_or(1));
+        let case = |(entrant, replayed): (&Entrant<'_, T>, &Replayed<T>)| {
+            let mut case = entrant.case(contest.unwrap_or(entrant.contest), input);
+            let rounding = entrant.rounding(input.n, multiprocessors);
+            let sums =
+                replayed.outputs.iter().flat_map(|words| words.iter().step_by(entrant.words()).zip(input.references));
+            let right = |(sum, reference): (&T, &Reference)| verify(sum.value(), reference, rounding, T::TYPE).right;
+            let verdicts: Vec<bool> = sums.map(right).collect();
+            (case.judged, case.ok) = (verdicts.len() as u64, !verdicts.is_empty() && verdicts.iter().all(|&ok| ok));
+            set_times(&mut case, replayed.timing.as_ref());
+            case
+        };
+        Ok(entrants.iter().zip(&replayed).map(case).collect())
     }
 }
 
-/// The library's sum of one slice.
-fn library_call<'c, T: Element>(
-    theirs: &'c BaselineSum<'_, T>,
-    array: &'c Buffer<T>,
-    start: usize,
-) -> Box<Foreign<'c>> {
-    Box::new(theirs.work(array, start))
+/// Names the champion as the record does.
+pub fn champion<T: Element>(entrant: Entrant<'_, T>) -> Entrant<'_, T> {
+    entrant.named(ENTRANT)
 }
 
-/// The same input as often as a warm graph reads it.
-fn warm_slices<'p, T>(slices: &[Slice<'p, T>]) -> Vec<Slice<'p, T>> {
-    slices.iter().take(1).cycle().take(WARM_CALLS).copied().collect()
-}
-
-fn set_cold(case: &mut MeasuredCase, timing: Option<&Timing>) {
-    case.cold_us = timing.map(|timing| timing.median_us);
-    case.cold_range_us = timing.map(|timing| [timing.min_us, timing.max_us]);
-}
-
-fn empty_case<T: Element>(input: Input<'_>) -> MeasuredCase {
-    MeasuredCase {
-        chapter: None,
-        name: String::new(),
-        ty: T::TYPE.name().to_owned(),
-        n: input.n,
-        offset: input.offset as u64,
-        block: None,
-        grid: None,
-        factor: None,
-        launches: None,
-        swept: None,
-        cold_us: None,
-        cold_range_us: None,
-        warm_us: None,
-        ok: false,
+fn set_times(case: &mut MeasuredCase, timing: Option<&Timing>) {
+    let median = timing.map(|timing| timing.median_us);
+    if case.contest == Contest::Warm {
+        case.warm_us = median;
+    } else {
+        case.cold_us = median;
     }
+    case.range_us = timing.map(|timing| [timing.min_us, timing.max_us]);
 }

@@ -1,7 +1,7 @@
 //! What no reduction can beat: the time of a launch that does nothing, and of reading every byte once.
 
 use anyhow::Result;
-use device::Timed;
+use device::{Call, Geometry, Module, Timed};
 use lab::clock::Reading;
 use lab::element::Element;
 use lab::measurement::{CeilingPoint, Floor};
@@ -14,15 +14,31 @@ const LAUNCHES: usize = 128;
 /// The ceiling is read at these sizes in bytes, as logarithms: 2^24 to 2^30 elements of 4 bytes.
 const LG_BYTES: std::ops::RangeInclusive<u32> = 26..=32;
 
-/// The launch floor; nothing on a simulator.
-pub fn floor(bench: &Bench) -> Result<Option<Floor>> {
+/// The launch floor, without and with the attribute by which launches overlap; nothing on a simulator. `latencies` has the
+/// kernel that may overlap.
+pub fn floor(bench: &Bench, latencies: &Module) -> Result<Option<Floor>> {
     let multiprocessors = bench.device.description().multiprocessors.unwrap_or(1);
-    let graph = |grid, block| -> Vec<Timed<'_>> {
-        (0..LAUNCHES).map(|_| Timed::Launches(vec![bench.flush.nothing(grid, block)])).collect()
+    let alone = |grid, block| bench.flush.nothing(grid, block);
+    let overlapped = |grid, block| Call {
+        module: latencies,
+        kernel: "nothing_overlapped",
+        geometry: Geometry { overlaps: true, ..Geometry::linear(grid, block) },
+        args: Vec::new(),
     };
-    let timings = bench.time(&[&graph(1, 32), &graph(multiprocessors, 1024)], None)?;
+    let empty: [Vec<Timed<'_>>; 4] = [
+        (0..LAUNCHES).map(|_| Timed::Launches(vec![alone(1, 32)])).collect(),
+        (0..LAUNCHES).map(|_| Timed::Launches(vec![alone(multiprocessors, 1024)])).collect(),
+        (0..LAUNCHES).map(|_| Timed::Launches(vec![overlapped(1, 32)])).collect(),
+        (0..LAUNCHES).map(|_| Timed::Launches(vec![overlapped(multiprocessors, 1024)])).collect(),
+    ];
+    let timings = bench.time(&empty.each_ref().map(Vec::as_slice), None)?;
     Ok(match timings[..] {
-        [one_block, full] => Some(Floor { one_block: one_block.median_us, full: full.median_us }),
+        [one_block, full, overlapped, overlapped_full] => Some(Floor {
+            one_block: one_block.median_us,
+            full: full.median_us,
+            overlapped: overlapped.median_us,
+            overlapped_full: overlapped_full.median_us,
+        }),
         _ => None,
     })
 }

@@ -1,10 +1,13 @@
 //! The numbers of one type, on the host once and on the GPU often enough that each reduction of a graph reads its own.
 
+use std::collections::HashMap;
+#[cfg(test)]
 use std::ops::Range;
 
 use anyhow::Result;
 use device::{Buffer, Device};
 use lab::element::Element;
+use lab::reference::{Reference, reference_of_slice};
 use lab::{clock, input};
 
 /// Elements that are there beyond the largest size: for shifted and ragged inputs.
@@ -45,6 +48,7 @@ impl<T: Element> Pool<T> {
     }
 
     /// The numbers that a slice of `n` elements holds which is the first of its array.
+    #[cfg(test)]
     pub fn first(&self, n: u64, offset: usize) -> &[T] {
         &self.values[range(n, offset)]
     }
@@ -55,26 +59,45 @@ impl<T: Element> Pool<T> {
         slices(&self.arrays, clock::copies(device, n * T::BYTES as u64), n, offset)
     }
 
-    /// One slice for kernels that destroy their input, with [`Pool::first`] in it, and as many more as fit.
+    /// The sum of each slice of [`Pool::slices`].
+    pub fn references(&self, slices: &[Slice<'_, T>], n: u64) -> Vec<Reference> {
+        let mut known: HashMap<usize, Reference> = HashMap::new();
+        let of_start = |start: usize| reference_of_slice(&self.values[start..start + n as usize]);
+        slices.iter().map(|&(_, start)| *known.entry(start).or_insert_with(|| of_start(start))).collect()
+    }
+
+    /// Makes an array for kernels that destroy their input of `n` elements: as long as what all reductions of a graph read,
+    /// and no longer than the first array, from whose beginning it is restored.
     ///
     /// # Errors
     /// Memory that does not suffice.
-    pub fn slices_to_destroy(&mut self, device: &Device, n: u64, offset: usize) -> Result<Vec<Slice<'_, T>>> {
+    pub fn make_scratch(&mut self, device: &Device, n: u64, offset: usize) -> Result<()> {
         let copies = clock::copies(device, n * T::BYTES as u64);
-        let wanted = (copies as u64 * stride(n, offset)) as usize;
-        if self.scratch.as_ref().is_none_or(|scratch| scratch.len() < wanted) {
+        let wanted = ((copies as u64 * stride(n, offset)) as usize).min(self.arrays[0].len());
+        if self.scratch.as_ref().is_none_or(|scratch| scratch.len() != wanted) {
             self.scratch = None; // given back before more is asked for
-            let mut scratch = device.alloc::<T>("in place", wanted)?;
-            // The rest need not be numbers of any kind: a time does not depend on them.
-            device.write(&mut scratch, &self.values[..wanted.min(self.values.len())])?;
-            self.scratch = Some(scratch);
+            self.scratch = Some(device.alloc::<T>("in place", wanted)?);
         }
-        let Some(scratch) = &mut self.scratch else { return Ok(Vec::new()) };
-        device.write(scratch, &self.values[..range(n, offset).end])?;
-        Ok(slices(std::slice::from_ref(scratch), copies, n, offset))
+        Ok(())
+    }
+
+    /// Slices of that array, at the places of [`Pool::slices`]; what it is restored from, and itself.
+    pub fn slices_to_destroy(
+        &self,
+        device: &Device,
+        n: u64,
+        offset: usize,
+    ) -> (Vec<Slice<'_, T>>, Option<Pair<'_, T>>) {
+        let Some(scratch) = &self.scratch else { return (Vec::new(), None) };
+        let copies = clock::copies(device, n * T::BYTES as u64);
+        (slices(std::slice::from_ref(scratch), copies, n, offset), Some((&self.arrays[0], scratch)))
     }
 }
 
+/// An array and its copy.
+pub type Pair<'p, T> = (&'p Buffer<T>, &'p Buffer<T>);
+
+#[cfg(test)]
 fn range(n: u64, offset: usize) -> Range<usize> {
     offset..offset + n as usize
 }
@@ -118,9 +141,15 @@ mod tests {
             let (array, start) = slices[0];
             let there = &device.download(array).unwrap()[start..start + n as usize];
             assert_eq!(there, pool.first(n, offset));
-            let (first, n) = (pool.first(n, offset).to_vec(), n as usize);
-            let (array, start) = pool.slices_to_destroy(&device, n as u64, offset).unwrap()[0];
-            assert_eq!(device.download(array).unwrap()[start..start + n], first);
+            let starts: Vec<usize> = slices.iter().map(|slice| slice.1).collect();
+            let references = pool.references(&slices, n);
+            let of_last = reference_of_slice(&pool.values[starts[starts.len() - 1]..][..n as usize]);
+            assert_eq!(references[references.len() - 1].expected.bits(), of_last.expected.bits());
+            pool.make_scratch(&device, n, offset).unwrap();
+            let (to_destroy, pair) = pool.slices_to_destroy(&device, n, offset);
+            let (from, to) = pair.unwrap();
+            assert!(to.len() <= from.len() && !to_destroy.is_empty());
+            assert!(to_destroy.iter().zip(&starts).all(|(slice, &start)| slice.1 == start), "judged by the same sums");
         }
     }
 }

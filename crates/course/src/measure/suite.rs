@@ -5,21 +5,21 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use device::{Baseline, Device, KernelSource, SimOptions};
-use lab::clock::Flush;
+use device::{Device, KernelSource, Module, SimOptions};
+use lab::clock::{CEILING, Flush};
 use lab::element::Element;
-use lab::measurement::{self, MeasuredCase, Measurement};
+use lab::measurement::{self, ABLATIONS, CHAMPION, Contest, MeasuredCase, Measurement};
 use lab::plan::MULTIPROCESSORS;
-use lab::reference::reference_of_slice;
 use lab::{Session, Type, Variant, Wish, record};
 
-use super::bench::{Bench, Input};
+use super::bench::{Bench, Entrant, Input, Slices, champion};
+use super::libraries::Libraries;
 use super::pool::Pool;
-use super::{Options, limits, open_baseline};
+use super::{Options, Part, ablation, huge, latencies, limits, proofs};
 use crate::lessons::lessons;
 
-/// The last word of the course, which is measured against the library.
-const CHAMPION: (&str, &str) = ("ch08-cooperative", measurement::CHAMPION);
+/// The chapter whose kernel stands against the libraries.
+pub const CONTEST: &str = "ch08-cooperative";
 /// Where blocks and factors are swept.
 const SWEEP_N: u64 = 1 << 24;
 /// Threads a block of a sweep.
@@ -30,7 +30,7 @@ const SWEEP_GRID: u32 = 64;
 const SWEEP_GRID_FACTORS: [u32; 4] = [1, 2, 4, 8];
 /// Where the champion reads ragged and shifted inputs.
 const RAGGED_N: [u64; 3] = [1 << 24, 1 << 26, 1 << 28];
-/// Kernels that destroy their input are measured up to here: each run needs it anew.
+/// Kernels that destroy their input are measured up to here: each replay needs it anew.
 const IN_PLACE_N_MAX: u64 = 1 << 26;
 /// The input of the largest size takes no more of the device's memory than one part in this many.
 const MEMORY_SHARE: u64 = 4;
@@ -38,9 +38,11 @@ const MEMORY_SHARE: u64 = 4;
 /// A run and what it has found so far.
 pub struct Suite<'o> {
     options: &'o Options,
-    bench: Bench,
-    sessions: Vec<Session<'static>>,
-    baseline: Option<Baseline>,
+    pub(super) bench: Bench,
+    pub(super) sessions: Vec<Session<'static>>,
+    libraries: Libraries,
+    /// What failed once is not tried again: contest, entrant, type.
+    failed: Vec<(Contest, String, &'static str)>,
     /// What is written.
     pub record: Measurement,
     /// Where it is written.
@@ -49,6 +51,9 @@ pub struct Suite<'o> {
     pub problems: Vec<String>,
     begin: Instant,
 }
+
+/// Cases of a group, and what failed in it: contest and entrant, and why.
+type Group = (Vec<MeasuredCase>, Vec<(Contest, String, String)>);
 
 impl<'o> Suite<'o> {
     /// Loads everything that is to be measured; `source` are the kernels of the flush and the ceiling.
@@ -65,14 +70,16 @@ impl<'o> Suite<'o> {
         let device = Rc::new(device);
         let flush = Flush::new(&device, &source)?;
         let bench = Bench { device: Rc::clone(&device), flush, is_quick: options.quick };
+        let (libraries, problems) = Libraries::open(options);
         let mut suite = Suite {
             options,
             bench,
             sessions: Vec::new(),
-            baseline: None,
+            libraries,
+            failed: Vec::new(),
             record,
             out,
-            problems: Vec::new(),
+            problems,
             begin: Instant::now(),
         };
         for chapter in lessons() {
@@ -82,16 +89,13 @@ impl<'o> Suite<'o> {
             let source = KernelSource::in_root(source.root(), chapter.slug);
             let session = Session::on(chapter, source, Rc::clone(&device), SimOptions::default());
             if let Some(session) = suite.attempt(chapter.slug, session.map_err(Into::into))? {
+                let made = session.origins().map(|(slug, origin)| (slug.to_owned(), origin));
+                suite.record.code.extend(made);
                 suite.sessions.push(session);
             }
         }
         suite.note_kernels(&source)?;
-        if let Some(path) = &options.baseline {
-            let baseline = open_baseline(path);
-            if let Some((baseline, library)) = suite.attempt("CUB", baseline)? {
-                (suite.baseline, suite.record.cub) = (Some(baseline), Some(library));
-            }
-        }
+        suite.record.libraries.extend(suite.libraries.versions());
         Ok(suite)
     }
 
@@ -101,8 +105,8 @@ impl<'o> Suite<'o> {
             let others = session.chapter.variants.iter().filter_map(|variant| variant.kernels);
             std::iter::once(session.chapter.slug).chain(others).collect::<Vec<_>>()
         };
-        let slugs = self.sessions.iter().flat_map(of_variants).chain([lab::clock::CEILING]);
-        for slug in slugs {
+        let own = [CEILING, latencies::KERNELS, proofs::KERNELS];
+        for slug in self.sessions.iter().flat_map(of_variants).chain(own) {
             self.record.ptx_sha256.insert(slug.to_owned(), record::ptx_sha256(source.root(), slug)?);
         }
         Ok(())
@@ -112,14 +116,44 @@ impl<'o> Suite<'o> {
     ///
     /// # Errors
     /// A file that cannot be written, a GPU that no longer answers. Other failures are among the problems.
-    pub fn all(&mut self) -> Result<()> {
-        let floor = limits::floor(&self.bench);
+    pub fn all(&mut self, source: &KernelSource) -> Result<()> {
+        self.card(source)?;
+        if self.options.parts.contains(&Part::Times) {
+            for &ty in &self.options.types {
+                match ty {
+                    Type::I32 => self.typed::<i32>()?,
+                    Type::F32 => self.typed::<f32>()?,
+                    Type::F64 => self.typed::<f64>()?,
+                }
+            }
+            self.more_than_32_bits(source)?;
+        }
+        self.save()
+    }
+
+    /// What the card itself takes, and what is tried on it.
+    fn card(&mut self, source: &KernelSource) -> Result<()> {
+        let load = |slug| Ok(self.bench.device.load(&KernelSource::in_root(source.root(), slug))?);
+        let module: Result<Module> = load(latencies::KERNELS);
+        let Some(module) = self.attempt("latencies", module)? else { return Ok(()) };
+        let floor = limits::floor(&self.bench, &module);
         self.record.floor_us = self.attempt("launch floor", floor)?.flatten();
-        for &ty in &self.options.types {
-            match ty {
-                Type::I32 => self.typed::<i32>()?,
-                Type::F32 => self.typed::<f32>()?,
-                Type::F64 => self.typed::<f64>()?,
+        if self.options.parts.contains(&Part::Latencies) {
+            let found = latencies::all(&self.bench, &module);
+            self.record.latencies = self.attempt("latencies", found)?.unwrap_or_default();
+            self.say(&format!("{} latencies", self.record.latencies.len()));
+        }
+        if self.options.parts.contains(&Part::Proofs) {
+            let is_champions = |session: &&Session<'_>| session.chapter.slug == CONTEST;
+            let Some(session) = self.sessions.iter().find(is_champions) else { return Ok(()) };
+            let Some(variant) = session.chapter.variant(CHAMPION) else { return Ok(()) };
+            let found = proofs::all(&self.bench, session, variant, source);
+            self.record.proofs = self.attempt("proofs", found)?.unwrap_or_default();
+            let judged: u64 = self.record.proofs.iter().map(|proof| proof.judged).sum();
+            let wrong: u64 = self.record.proofs.iter().map(|proof| proof.wrong).sum();
+            self.say(&format!("{judged} reductions between other kernels, {wrong} wrong"));
+            if wrong > 0 {
+                self.problems.push(format!("{wrong} of {judged} reductions between other kernels: WRONG"));
             }
         }
         self.save()
@@ -128,7 +162,7 @@ impl<'o> Suite<'o> {
     fn typed<T: Element>(&mut self) -> Result<()> {
         let sizes = self.sizes_that_fit::<T>();
         let Some(&n_max) = sizes.last() else { return Ok(()) };
-        self.say(&format!("{}: making 2^{} numbers", T::NAME, n_max.ilog2()));
+        self.say(&format!("{}: making {n_max} numbers", T::NAME));
         let pool = Pool::<T>::new(&self.bench.device, n_max).with_context(|| format!("{} numbers", T::NAME));
         let Some(mut pool) = self.attempt("input", pool)? else { return Ok(()) };
         if self.record.ceiling.is_empty() {
@@ -143,9 +177,10 @@ impl<'o> Suite<'o> {
         }
         if !self.options.quick {
             for n in RAGGED_N.into_iter().filter(|&n| n <= n_max) {
-                self.ragged(&mut pool, n)?;
+                self.ragged(&pool, n)?;
             }
-            if SWEEP_N <= n_max {
+            // One type tells what there is to tell of shapes.
+            if SWEEP_N <= n_max && T::TYPE == Type::I32 {
                 self.sweeps(&mut pool, SWEEP_N)?;
             }
             self.save()?;
@@ -159,113 +194,168 @@ impl<'o> Suite<'o> {
         let (fit, not): (Vec<u64>, Vec<u64>) =
             self.options.sizes().into_iter().partition(|n| n * T::BYTES as u64 <= memory_bytes / MEMORY_SHARE);
         if let Some(first) = not.first() {
-            self.say(&format!("{}: 2^{} numbers and more do not fit and are left out", T::NAME, first.ilog2()));
+            self.say(&format!("{}: {first} numbers and more do not fit and are left out", T::NAME));
         }
         fit
     }
 
-    /// Every variant at one size, the champion in turns with the library.
+    /// Everything at one size, in turns: the contests at every size, all variants at powers of two.
     fn one_size<T: Element>(&mut self, pool: &mut Pool<T>, n: u64) -> Result<()> {
         let begin = Instant::now();
-        let reference = reference_of_slice(pool.first(n, 0));
-        let input = Input { n, offset: 0, reference: &reference };
-        let before = self.record.cases.len();
-        self.contest(pool, input)?;
-        for (session, variant) in self.variants::<T>() {
-            if self.is_champion(session, variant) || variant.in_place && n > IN_PLACE_N_MAX {
-                continue;
-            }
-            self.case(pool, (session, variant), (Wish::default(), None), input)?;
+        if n <= IN_PLACE_N_MAX {
+            pool.make_scratch(&self.bench.device, n, 0)?;
         }
-        let (cases, seconds) = (self.record.cases.len() - before, begin.elapsed().as_secs_f64());
-        let found = |name| self.record.cold_us(name, T::TYPE, n);
-        let contest = match (found(CHAMPION.1), found(measurement::CUB)) {
-            (Some(ours), Some(cub)) => format!("; {} {ours:.2} us, CUB {cub:.2} us, {:.3}x", CHAMPION.1, cub / ours),
-            (Some(ours), None) => format!("; {} {ours:.2} us", CHAMPION.1),
-            _ => String::new(),
+        let group = self.measured(pool, n, &|suite| {
+            let mut entrants = suite.contestants::<T>(n)?;
+            if n.is_power_of_two() {
+                entrants.extend(suite.others::<T>(n)?);
+            }
+            Ok(entrants)
+        });
+        let what = format!("{} {n}", T::NAME);
+        let (cases, failed) = self.attempt(&what, group)?.unwrap_or_default();
+        let count = cases.len();
+        self.take(cases, None);
+        self.note_failed::<T>(n, failed)?;
+        let told = |contest, rules: &str| {
+            let ours = self.record.us_in(contest, CHAMPION, T::TYPE, n)?;
+            let ratio = self.record.ratio(contest, T::TYPE, n);
+            Some(format!("; {rules} {ours:.2} us{}", ratio.map_or(String::new(), |ratio| format!(" {ratio:.3}x"))))
         };
-        self.say(&format!("{} 2^{}: {cases} cases in {seconds:.1} s{contest}", T::NAME, n.ilog2()));
+        let contests = [told(Contest::Alone, "alone"), told(Contest::BackToBack, "back to back")];
+        let contests: String = contests.into_iter().flatten().collect();
+        self.say(&format!("{what}: {count} cases in {:.1} s{contests}", begin.elapsed().as_secs_f64()));
         Ok(())
     }
 
-    /// The variants for this type that the device can run, each with the number of its session.
-    fn variants<T: Element>(&self) -> Vec<(usize, &'static Variant)> {
-        let of_session = |(i, session): (usize, &Session<'static>)| {
-            let variants = session.chapter.variants_for(T::TYPE).filter(|variant| session.lacks(variant).is_none());
-            variants.map(|variant| (i, variant)).collect::<Vec<_>>()
-        };
-        self.sessions.iter().enumerate().flat_map(of_session).collect()
-    }
-
-    fn is_champion(&self, session: usize, variant: &Variant) -> bool {
-        (self.sessions[session].chapter.slug, variant.name) == CHAMPION
-    }
-
-    fn champion<T: Element>(&self) -> Option<(usize, &'static Variant)> {
-        self.variants::<T>().into_iter().find(|&(session, variant)| self.is_champion(session, variant))
-    }
-
-    /// The champion, in turns with the library if there is one, and once more where its launches may not overlap.
-    fn contest<T: Element>(&mut self, pool: &mut Pool<T>, input: Input<'_>) -> Result<()> {
-        let Some((session, variant)) = self.champion::<T>() else { return Ok(()) };
-        let without_overlap = (Wish::default(), Some(measurement::OVERLAP));
-        let Some(baseline) = &self.baseline else {
-            self.case(pool, (session, variant), (Wish::default(), None), input)?;
-            return self.case(pool, (session, variant), without_overlap, input);
-        };
-        let cases = || -> Result<[MeasuredCase; 2]> {
-            let ours = self.bench.ours::<T>(&self.sessions[session], variant, Wish::default(), input.n)?;
-            let theirs = baseline.sum::<T>(&self.bench.device, input.n)?;
-            let slices = pool.slices(&self.bench.device, input.n, input.offset);
-            self.bench.in_turns(&ours, &theirs, &slices, input)
-        };
-        let cases = cases();
-        let cases = self.attempt(&format!("{} and CUB, {} 2^{}", variant.name, T::NAME, input.n.ilog2()), cases)?;
-        for case in cases.into_iter().flatten() {
-            self.push(case, false);
-        }
-        self.case(pool, (session, variant), without_overlap, input)
-    }
-
-    /// One variant at one size, with what was swept if anything was.
-    fn case<T: Element>(
-        &mut self,
-        pool: &mut Pool<T>,
-        (session, variant): (usize, &'static Variant),
-        (wish, swept): (Wish, Option<&'static str>),
-        input: Input<'_>,
-    ) -> Result<()> {
-        let mut measured = || -> Result<Option<MeasuredCase>> {
-            let mut ours = self.bench.ours::<T>(&self.sessions[session], variant, wish, input.n)?;
-            if swept == Some(measurement::OVERLAP) {
-                ours.forgo_overlap();
-            }
-            if wish.block.is_some_and(|block| ours.plan().block() != Some(block)) {
-                return Ok(None); // the plan has no such block
-            }
-            let device = &self.bench.device;
-            let slices = if variant.in_place {
-                pool.slices_to_destroy(device, input.n, input.offset)?
-            } else {
-                pool.slices(device, input.n, input.offset)
+    /// Replays what `entrants` makes, cold, and warm where the L2 holds a power of two.
+    fn measured<T: Element>(
+        &self,
+        pool: &Pool<T>,
+        n: u64,
+        entrants: &dyn for<'s> Fn(&'s Suite<'o>) -> Result<Vec<Entrant<'s, T>>>,
+    ) -> Result<Group> {
+        let device = &self.bench.device;
+        let cold = pool.slices(device, n, 0);
+        let (to_destroy, restore) = pool.slices_to_destroy(device, n, 0);
+        let slices = Slices { cold: &cold, to_destroy: &to_destroy, restore };
+        let references = pool.references(&cold, n);
+        let input = Input { n, offset: 0, references: &references };
+        let is_kept = |entrant: &Entrant<'_, T>| {
+            let failed = |f: &&(Contest, String, &str)| {
+                (f.0, f.1.as_str(), f.2) == (entrant.contest, entrant.name.as_str(), T::NAME)
             };
-            self.bench.alone(&ours, &slices, input).map(Some)
+            !self.failed.iter().any(|f| failed(&f))
         };
-        let measured = measured();
-        let what = format!("{} {} n = {} {wish:?}", variant.name, T::NAME, input.n);
-        if let Some(mut case) = self.attempt(&what, measured)?.flatten() {
-            case.swept = swept.map(str::to_owned);
-            self.push(case, variant.announced.is_some());
+        let entrants: Vec<_> = entrants(self)?.into_iter().filter(is_kept).collect();
+        if entrants.is_empty() {
+            return Ok(Group::default());
+        }
+        let (mut cases, failed, entrants) = self.without_failures(entrants, slices, input)?;
+        if n.is_power_of_two() && self.bench.stays_warm(n * T::BYTES as u64) {
+            let is_warm = |entrant: &Entrant<'_, T>| {
+                let is_whole = ABLATIONS.iter().all(|(name, _)| *name != entrant.name);
+                entrant.contest == Contest::Alone && is_whole && !entrant.destroys()
+            };
+            let warm: Vec<_> = entrants.into_iter().filter(is_warm).collect();
+            if !warm.is_empty() {
+                cases.extend(self.bench.warm(&warm, slices, input)?);
+            }
+        }
+        Ok((cases, failed))
+    }
+
+    /// The cases of those that can be measured; where the group fails, each is tried by itself first.
+    #[allow(clippy::type_complexity)] // what Group is, and who is left
+    fn without_failures<'s, T: Element>(
+        &self,
+        entrants: Vec<Entrant<'s, T>>,
+        slices: Slices<'_, '_, T>,
+        input: Input<'_>,
+    ) -> Result<(Vec<MeasuredCase>, Vec<(Contest, String, String)>, Vec<Entrant<'s, T>>)> {
+        let error = match self.bench.contest(&entrants, slices, input) {
+            Ok(cases) => return Ok((cases, Vec::new(), entrants)),
+            Err(error) => error,
+        };
+        let (mut kept, mut failed) = (Vec::new(), Vec::new());
+        for entrant in entrants {
+            match self.bench.contest(std::slice::from_ref(&entrant), slices, input) {
+                Ok(_) => kept.push(entrant),
+                Err(error) => failed.push((entrant.contest, entrant.name, format!("{error:#}"))),
+            }
+        }
+        if failed.is_empty() || kept.is_empty() {
+            return Err(error);
+        }
+        let cases = self.bench.contest(&kept, slices, input)?;
+        Ok((cases, failed, kept))
+    }
+
+    /// What failed is a problem, and is not tried at the next size.
+    fn note_failed<T: Element>(&mut self, n: u64, failed: Vec<(Contest, String, String)>) -> Result<()> {
+        for (contest, name, why) in failed {
+            self.attempt::<()>(&format!("{name} {contest:?} {} n = {n}", T::NAME), Err(anyhow::anyhow!(why)))?;
+            self.failed.push((contest, name, T::NAME));
         }
         Ok(())
+    }
+
+    /// The variants for this type that the device can run, each with its session.
+    fn variants<T: Element>(&self) -> Vec<(&Session<'static>, &'static Variant)> {
+        let of_session = |session| {
+            let variants = Session::variants_for(session, T::TYPE);
+            variants.map(|variant| (session, variant)).collect::<Vec<_>>()
+        };
+        self.sessions.iter().flat_map(of_session).collect()
+    }
+
+    fn champion<T: Element>(&self) -> Option<(&Session<'static>, &'static Variant)> {
+        self.variants::<T>()
+            .into_iter()
+            .find(|(session, variant)| (session.chapter.slug, variant.name) == (CONTEST, CHAMPION))
+    }
+
+    /// The champion and the libraries, by the rules of both contests; at some sizes the champion without one of its ideas.
+    fn contestants<T: Element>(&self, n: u64) -> Result<Vec<Entrant<'_, T>>> {
+        let Some((session, variant)) = self.champion::<T>() else { return Ok(Vec::new()) };
+        let mut entrants = Vec::new();
+        for contest in [Contest::Alone, Contest::BackToBack] {
+            let overlap = contest == Contest::BackToBack;
+            if !overlap || variant.overlaps {
+                let wish = Wish { overlap, ..Wish::default() };
+                entrants.push(champion(Entrant::ours(session, variant, wish, n)?));
+            }
+            entrants.extend(self.libraries.entrants::<T>(&self.bench.device, contest, n)?);
+        }
+        if measurement::ABLATION_SIZES.contains(&n) && T::TYPE != Type::F64 {
+            entrants.extend(ablation::entrants::<T>(session, variant, n)?);
+        }
+        Ok(entrants)
+    }
+
+    /// Every other variant, alone.
+    fn others<T: Element>(&self, n: u64) -> Result<Vec<Entrant<'_, T>>> {
+        let is_other = |(session, variant): &(&Session<'static>, &Variant)| {
+            (session.chapter.slug, variant.name) != (CONTEST, CHAMPION) && (!variant.in_place || n <= IN_PLACE_N_MAX)
+        };
+        let others = self.variants::<T>().into_iter().filter(is_other);
+        others.map(|(session, variant)| Entrant::ours(session, variant, Wish::default(), n)).collect()
     }
 
     /// The champion around n, where it divides by nothing, and where the input begins between two vectors.
-    fn ragged<T: Element>(&mut self, pool: &mut Pool<T>, n: u64) -> Result<()> {
-        let Some(champion) = self.champion::<T>() else { return Ok(()) };
+    fn ragged<T: Element>(&mut self, pool: &Pool<T>, n: u64) -> Result<()> {
         for (n, offset) in [(n - 1, 0), (n + 1, 0), (n, 1), (n, 2), (n, 3)] {
-            let reference = reference_of_slice(pool.first(n, offset));
-            self.case(pool, champion, (Wish::default(), None), Input { n, offset, reference: &reference })?;
+            let measured = || -> Result<Vec<MeasuredCase>> {
+                let Some((session, variant)) = self.champion::<T>() else { return Ok(Vec::new()) };
+                let cold = pool.slices(&self.bench.device, n, offset);
+                let references = pool.references(&cold, n);
+                let entrant = champion(Entrant::ours(session, variant, Wish::default(), n)?);
+                let slices = Slices { cold: &cold, to_destroy: &[], restore: None };
+                self.bench.contest(&[entrant], slices, Input { n, offset, references: &references })
+            };
+            let measured = measured();
+            let cases = self.attempt(&format!("{CHAMPION} {} n = {n} offset {offset}", T::NAME), measured)?;
+            self.take(cases.unwrap_or_default(), None);
         }
         self.say(&format!("{}: ragged and shifted inputs around {n}", T::NAME));
         Ok(())
@@ -273,43 +363,103 @@ impl<'o> Suite<'o> {
 
     /// Every block size, factor and grid of the variants that have a choice.
     fn sweeps<T: Element>(&mut self, pool: &mut Pool<T>, n: u64) -> Result<()> {
-        let reference = reference_of_slice(pool.first(n, 0));
-        let input = Input { n, offset: 0, reference: &reference };
-        for (session, variant) in self.variants::<T>() {
-            for block in SWEEP_BLOCKS.into_iter().filter(|&block| variant.blocks.allows(block)) {
-                self.case(pool, (session, variant), (Wish::block(block), Some("block")), input)?;
-            }
-            for &factor in variant.factors.iter().flat_map(|factors| factors.values) {
-                let wish = Wish { factor: Some(factor), ..Wish::default() };
-                self.case(pool, (session, variant), (wish, Some("factor")), input)?;
-            }
-            for grid in self.grids::<T>(session, variant, n) {
-                let wish = Wish { grid: Some(grid), ..Wish::default() };
-                self.case(pool, (session, variant), (wish, Some("grid")), input)?;
-            }
+        pool.make_scratch(&self.bench.device, n, 0)?;
+        for (session, variant) in self.variants::<T>().into_iter().map(|(s, v)| (s.chapter.slug, v)).collect::<Vec<_>>()
+        {
+            let blocks = SWEEP_BLOCKS.into_iter().filter(|&block| variant.blocks.allows(block)).map(Wish::block);
+            let factors = variant.factors.iter().flat_map(|factors| factors.values);
+            let factors = factors.map(|&factor| Wish { factor: Some(factor), ..Wish::default() });
+            let grids = self.grids::<T>(session, variant, n).into_iter();
+            let grids = grids.map(|grid| Wish { grid: Some(grid), ..Wish::default() });
+            self.sweep(pool, (session, variant), (blocks.collect(), "block"), n)?;
+            self.sweep(pool, (session, variant), (factors.collect(), "factor"), n)?;
+            self.sweep(pool, (session, variant), (grids.collect(), "grid"), n)?;
         }
         self.say(&format!("{}: sweeps of blocks, factors and grids", T::NAME));
         Ok(())
     }
 
+    /// One variant by several wishes, in turns.
+    fn sweep<T: Element>(
+        &mut self,
+        pool: &Pool<T>,
+        (slug, variant): (&str, &'static Variant),
+        (wishes, swept): (Vec<Wish>, &str),
+        n: u64,
+    ) -> Result<()> {
+        let group = self.measured(pool, n, &|suite| {
+            let Some(session) = suite.sessions.iter().find(|session| session.chapter.slug == slug) else {
+                return Ok(Vec::new());
+            };
+            let mut entrants = Vec::new();
+            for &wish in &wishes {
+                let entrant = Entrant::ours(session, variant, wish, n)?;
+                // A plan may have no such block.
+                if wish.block.is_none_or(|block| entrant.plan().and_then(|plan| plan.block()) == Some(block)) {
+                    entrants.push(if (slug, variant.name) == (CONTEST, CHAMPION) {
+                        champion(entrant)
+                    } else {
+                        entrant
+                    });
+                }
+            }
+            Ok(entrants)
+        });
+        let what = format!("{} {} {swept}s", variant.name, T::NAME);
+        let (mut cases, failed) = self.attempt(&what, group)?.unwrap_or_default();
+        cases.retain(|case| case.contest == Contest::Alone);
+        self.take(cases, Some(swept));
+        self.problems.extend(failed.into_iter().map(|(_, name, why)| format!("{name} {swept}: {why}")));
+        Ok(())
+    }
+
     /// The grids of a sweep, for a variant that takes any; none for one whose grid follows from its input.
-    fn grids<T: Element>(&self, session: usize, variant: &'static Variant, n: u64) -> Vec<u32> {
+    fn grids<T: Element>(&self, slug: &str, variant: &'static Variant, n: u64) -> Vec<u32> {
         let multiprocessors = self.bench.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
         let of_card = SWEEP_GRID_FACTORS.map(|factor| factor * multiprocessors);
         let grids: Vec<u32> = std::iter::once(SWEEP_GRID).chain(of_card).collect();
+        let Some(session) = self.sessions.iter().find(|session| session.chapter.slug == slug) else {
+            return Vec::new();
+        };
         let is_taken = |&grid: &u32| {
             let wish = Wish { grid: Some(grid), ..Wish::default() };
-            self.sessions[session].plan(variant, T::TYPE, n, wish).is_ok()
+            session.plan(variant, T::TYPE, n, wish).is_ok()
         };
         if grids.iter().all(is_taken) { grids } else { Vec::new() }
     }
 
-    /// Takes a case in; one that is wrong, and not announced to be, is a problem.
-    fn push(&mut self, case: MeasuredCase, is_announced: bool) {
-        if !case.ok && !is_announced {
-            self.problems.push(format!("{} {} n = {} offset {}: WRONG", case.name, case.ty, case.n, case.offset));
+    /// More numbers than 32 bits can count, in one call.
+    fn more_than_32_bits(&mut self, source: &KernelSource) -> Result<()> {
+        if self.options.quick || !self.options.types.contains(&Type::F32) || self.options.sizes.last < 30 {
+            return Ok(());
         }
-        self.record.cases.push(case);
+        let Some((session, variant)) = self.champion::<f32>() else { return Ok(()) };
+        if variant.n_max < huge::N {
+            self.say(&format!("{CHAMPION} takes {} numbers: {} are left out", variant.n_max, huge::N));
+            return Ok(());
+        }
+        let cases = huge::all(&self.bench, session, variant, &self.libraries, (huge::N, huge::PERIOD), source);
+        let cases = self.attempt("2^33 numbers", cases)?.unwrap_or_default();
+        self.say(&format!("f32 2^33: {} cases", cases.len()));
+        self.take(cases, None);
+        Ok(())
+    }
+
+    /// Takes cases in; one that is wrong, and not announced to be, is a problem.
+    fn take(&mut self, cases: Vec<MeasuredCase>, swept: Option<&str>) {
+        for mut case in cases {
+            case.swept = swept.map(str::to_owned);
+            if !case.ok && !self.is_announced(case.name()) {
+                let MeasuredCase { contest, entrant, ty, n, offset, .. } = &case;
+                self.problems.push(format!("{entrant} {contest:?} {ty} n = {n} offset {offset}: WRONG"));
+            }
+            self.record.cases.push(case);
+        }
+    }
+
+    fn is_announced(&self, name: &str) -> bool {
+        let variant = self.sessions.iter().find_map(|session| session.chapter.variant(name));
+        variant.is_some_and(|variant| variant.announced.is_some())
     }
 
     /// What a part gave; nothing, and a line among the problems, if it failed.
@@ -331,7 +481,13 @@ impl<'o> Suite<'o> {
         Ok(None)
     }
 
-    fn save(&self) -> Result<()> {
+    /// Writes the record, each case with its limit, which is known by now if it ever will be.
+    fn save(&mut self) -> Result<()> {
+        for i in 0..self.record.cases.len() {
+            let MeasuredCase { contest, ref ty, n, .. } = self.record.cases[i];
+            let limit_us = Type::from_name(ty).and_then(|ty| self.record.limit_us(contest, ty, n));
+            self.record.cases[i].limit_us = limit_us;
+        }
         Ok(measurement::save(&self.record, &self.out)?)
     }
 
@@ -361,9 +517,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (out, absent) = (dir.path().join("m/sim.json"), dir.path().join("absent.so"));
         let mut options = Options::of(&["--sizes", "9..10"]);
-        options.baseline = Some(absent);
+        options.cub = Some(absent);
         let mut suite = simulated(&options, out.clone());
-        suite.all().unwrap();
+        suite.all(&KernelSource::in_root(&built_root(), CEILING)).unwrap();
         // What the simulator cannot run either is told, like a file that is not there, and the rest is measured.
         let is_known = |problem: &String| problem.contains("absent.so") || problem.contains("unsupported instruction");
         assert!(suite.problems[0].contains("absent.so"), "{:?}", suite.problems);
@@ -379,9 +535,14 @@ mod tests {
                 assert_eq!((case.cold_us, case.warm_us, case.chapter.as_deref()), (None, None, Some(lesson.slug)));
             }
         }
-        let overlap = record.cases.iter().filter(|case| case.swept.as_deref() == Some(measurement::OVERLAP));
-        assert!(overlap.map(|case| case.name.as_str()).eq([CHAMPION.1; 6]), "two sizes of three types");
+        let overlap = record.cases.iter().filter(|case| case.contest == Contest::BackToBack);
+        assert!(overlap.map(MeasuredCase::name).eq([CHAMPION; 6]), "two sizes of three types");
+        assert!(record.cases.iter().all(|case| case.judged == 2), "each reduction of a graph");
+        // What is tried between other kernels is tried here too.
+        assert_eq!(record.proofs.len(), 6, "three types, with overlap and without");
+        assert!(record.proofs.iter().all(|proof| (proof.judged, proof.wrong) == (3, 0)), "{:?}", record.proofs);
         assert_eq!(record.stale(&built_root()).unwrap(), Vec::<String>::new());
+        assert!(record.code["ch08-champion"].starts_with("committed"), "{:?}", record.code);
     }
 
     #[test]
@@ -390,23 +551,53 @@ mod tests {
         let options = Options::of(&["--chapters", "ch01-naive,ch08-cooperative"]);
         let mut suite = simulated(&options, dir.path().join("sim.json"));
         let mut pool = Pool::<i32>::new(&suite.bench.device, 1 << 12).unwrap();
-        suite.ragged(&mut pool, 1 << 12).unwrap();
+        suite.ragged(&pool, 1 << 12).unwrap();
         let cases: Vec<(u64, u64)> = suite.record.cases.iter().map(|case| (case.n, case.offset)).collect();
         assert_eq!(cases, [(4095, 0), (4097, 0), (4096, 1), (4096, 2), (4096, 3)]);
 
         suite.sweeps(&mut pool, 1000).unwrap();
         assert!(suite.problems.iter().all(|problem| problem.starts_with("cluster ")), "{:?}", suite.problems);
         let of = |name: &str, swept: &str| {
-            let swept = suite.record.cases.iter().filter(|c| c.name == name && c.swept.as_deref() == Some(swept));
+            let swept = suite.record.cases.iter().filter(|c| c.name() == name && c.swept.as_deref() == Some(swept));
             swept.map(|case| if swept_block(case) { case.block } else { case.factor }.unwrap()).collect::<Vec<u32>>()
         };
         fn swept_block(case: &MeasuredCase) -> bool {
             case.swept.as_deref() == Some("block")
         }
         assert_eq!(of("interleaved_modulo", "block"), [64, 128, 256, 512, 1024]);
-        assert_eq!(of("single_pass", "factor"), [2, 4, 8]);
+        assert_eq!(of("single_pass", "factor"), [2, 8]);
         assert!(suite.record.cases[5..].iter().all(|case| !case.is_plain()));
     }
+
+    #[test]
+    fn the_champion_without_one_of_its_ideas_is_right() {
+        fn judged<T: Element>(suite: &Suite<'_>) {
+            let n = 1 << 16;
+            let pool = Pool::<T>::new(&suite.bench.device, n).unwrap();
+            let entrants = |suite: &Suite<'_>| {
+                let (session, variant) = suite.champion::<T>().unwrap();
+                let names = ablation::entrants::<T>(session, variant, n).unwrap();
+                names.iter().map(|entrant| entrant.name.clone()).collect::<Vec<_>>()
+            };
+            let wanted = ABLATIONS.map(|(name, _)| name);
+            assert_eq!(entrants(suite), wanted, "{}: all are compiled for this size", T::NAME);
+            let group = suite.measured(&pool, n, &|suite| {
+                let (session, variant) = suite.champion::<T>().context("the champion")?;
+                ablation::entrants(session, variant, n)
+            });
+            let (cases, failed) = group.unwrap();
+            assert!(failed.is_empty() && cases.len() == wanted.len(), "{failed:?}");
+            assert!(cases.iter().all(|case| case.ok && case.judged == 2), "{cases:?}");
+            let launches: Vec<u64> = cases.iter().filter_map(|case| case.launches).collect();
+            assert_eq!(launches, [1, 1, 1, 2]);
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options::of(&["--chapters", "ch08-cooperative"]);
+        let suite = simulated(&options, dir.path().join("sim.json"));
+        judged::<i32>(&suite);
+        judged::<f32>(&suite);
+    }
+
     #[test]
     fn grids_are_swept_where_a_plan_takes_any() {
         let dir = tempfile::tempdir().unwrap();
@@ -414,7 +605,7 @@ mod tests {
         let suite = simulated(&options, dir.path().join("sim.json"));
         let grids = |name: &str| {
             let (session, variant) = suite.variants::<i32>().into_iter().find(|(_, v)| v.name == name).unwrap();
-            suite.grids::<i32>(session, variant, SWEEP_N)
+            suite.grids::<i32>(session.chapter.slug, variant, SWEEP_N)
         };
         assert_eq!(grids("grid_stride_shuffle"), [64, 132, 264, 528, 1056]);
         assert!(grids("interleaved_modulo").is_empty(), "its grid follows from its input");

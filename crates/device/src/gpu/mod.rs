@@ -44,6 +44,30 @@ pub(crate) enum Prepared<'a> {
     Foreign(&'a Foreign<'a>),
 }
 
+/// What is done before a replay.
+pub(crate) enum PreparedStep<'a> {
+    Launch(PreparedLaunch<'a>),
+    Fill { to: u64, bytes: usize, byte: u8 },
+    Copy { from: u64, to: u64, bytes: usize },
+}
+
+/// A graph as [`Gpu::replay`] takes it.
+pub(crate) struct PreparedGraph<'a> {
+    pub launches: Vec<Prepared<'a>>,
+    /// What its time is divided by.
+    pub calls: u32,
+    pub before: Vec<PreparedStep<'a>>,
+    /// Address and bytes of what is kept of each replay.
+    pub output: Option<(u64, usize)>,
+}
+
+impl<'a> PreparedGraph<'a> {
+    pub(crate) fn of(launches: Vec<Prepared<'a>>, calls: usize) -> Result<PreparedGraph<'a>, Error> {
+        let calls = u32::try_from(calls).map_err(|_| Error::NothingToTime)?;
+        Ok(PreparedGraph { launches, calls, before: Vec::new(), output: None })
+    }
+}
+
 impl Gpu {
     /// Opens the first GPU that the driver shows.
     pub(crate) fn open() -> Result<(Gpu, Description), Error> {

@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use cudarc::driver::{CudaEvent, CudaGraph, DriverError, sys};
+use cudarc::driver::{CudaEvent, CudaGraph, DriverError, result, sys};
 
-use super::{Gpu, Prepared, PreparedLaunch, driver, launch_failed};
+use super::{Gpu, GpuBuffer, Prepared, PreparedGraph, PreparedLaunch, PreparedStep, driver, launch_failed};
 use crate::{Error, Replays, Timing};
 
 /// At least this many replays of warm-up, however long each takes.
@@ -16,42 +16,81 @@ const WARM_UP_REPLAYS: u32 = 3;
 /// What runs before each replay, if anything does; its kernel is looked up once.
 type Flush<'a> = Option<(sys::CUfunction, &'a PreparedLaunch<'a>)>;
 
+/// Of each replay: the events around it.
+type Events = (CudaEvent, CudaEvent);
+
 impl Gpu {
-    /// Times graphs, each what it holds and the number of its calls, in turns.
-    pub(crate) fn time(
+    /// Times graphs in turns. Of each: its times, and its output after each timed replay, one after the other.
+    pub(crate) fn replay(
         &self,
-        graphs: &[(Vec<Prepared<'_>>, u32)],
+        graphs: &[PreparedGraph<'_>],
         flush: Option<&PreparedLaunch<'_>>,
         how: &Replays<'_>,
-    ) -> Result<Vec<Timing>, Error> {
+    ) -> Result<Vec<(Timing, Vec<u8>)>, Error> {
         let failed = |error| driver::failed("time the kernels", error);
         let flush: Flush<'_> =
             flush.map(|launch| Ok::<_, Error>((launch.0.function(launch.1)?, launch))).transpose()?;
-        let captured = graphs.iter().map(|(launches, _)| self.capture(launches)).collect::<Result<Vec<_>, Error>>()?;
+        let captured = graphs.iter().map(|graph| self.capture(&graph.launches)).collect::<Result<Vec<_>, Error>>()?;
         captured.iter().try_for_each(CudaGraph::upload).map_err(failed)?;
         let round = self.warm_up(&captured, graphs, flush, how.warm_up)?;
 
+        let rounds = rounds(how, round) as usize;
         let event = || self.context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(failed);
-        let rounds = (0..rounds(how, round)).map(|_| {
-            let pairs = captured.iter().map(|_| Ok((event()?, event()?)));
-            pairs.collect::<Result<Vec<_>, Error>>()
+        let events = (0..rounds * graphs.len()).map(|_| Ok((event()?, event()?)));
+        let events = events.collect::<Result<Vec<Events>, Error>>()?;
+        let kept = graphs.iter().map(|graph| match graph.output {
+            Some((_, bytes)) => self.alloc("outputs", (rounds * bytes) as u64).map(Some),
+            None => Ok(None),
         });
-        let rounds = rounds.collect::<Result<Vec<_>, Error>>()?;
-        for pairs in &rounds {
-            for (graph, (begin, end)) in captured.iter().zip(pairs) {
-                self.enqueue_flush(flush)?;
-                self.replay_between(graph, begin, end).map_err(failed)?;
+        let kept = kept.collect::<Result<Vec<Option<GpuBuffer>>, Error>>()?;
+        for (round, events) in events.chunks(graphs.len()).enumerate() {
+            for (((graph, captured), (begin, end)), kept) in graphs.iter().zip(&captured).zip(events).zip(&kept) {
+                self.prepare_replay(graph, flush)?;
+                self.replay_between(captured, begin, end).map_err(failed)?;
+                if let (Some((from, bytes)), Some(kept)) = (graph.output, kept) {
+                    self.enqueue_copy(from, kept.address() + (round * bytes) as u64, bytes).map_err(failed)?;
+                }
             }
         }
         self.stream.synchronize().map_err(failed)?;
-        let timings = graphs.iter().enumerate().map(|(i, &(_, calls))| {
-            let us_per_call = |pairs: &Vec<(CudaEvent, CudaEvent)>| {
-                let (begin, end) = &pairs[i];
-                begin.elapsed_ms(end).map(|ms| f64::from(ms) * 1000.0 / f64::from(calls))
-            };
-            Ok(summary(rounds.iter().map(us_per_call).collect::<Result<Vec<f64>, _>>()?, calls))
-        });
-        timings.collect::<Result<Vec<_>, DriverError>>().map_err(failed)
+        let of_graph = |(i, graph): (usize, &PreparedGraph<'_>)| {
+            let us_per_call =
+                |(begin, end): &Events| begin.elapsed_ms(end).map(|ms| f64::from(ms) * 1000.0 / f64::from(graph.calls));
+            let times = events.iter().skip(i).step_by(graphs.len()).map(us_per_call);
+            let timing = summary(times.collect::<Result<Vec<f64>, _>>().map_err(failed)?, graph.calls);
+            let mut outputs = vec![0; graph.output.map_or(0, |(_, bytes)| rounds * bytes)];
+            if let Some(kept) = kept[i].as_ref().filter(|_| !outputs.is_empty()) {
+                self.read(kept, "outputs", &mut outputs)?;
+            }
+            Ok((timing, outputs))
+        };
+        graphs.iter().enumerate().map(of_graph).collect()
+    }
+
+    fn enqueue_copy(&self, from: u64, to: u64, bytes: usize) -> Result<(), DriverError> {
+        // SAFETY: both are arrays of this device of at least so many bytes: `Step::check` compared, or they were made here.
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream.cu_stream()) }
+    }
+
+    /// What comes before a replay and does not belong to its time.
+    fn prepare_replay(&self, graph: &PreparedGraph<'_>, flush: Flush<'_>) -> Result<(), Error> {
+        for step in &graph.before {
+            match step {
+                PreparedStep::Launch((module, kernel, geometry, args)) => {
+                    let enqueued = self.enqueue(module.function(kernel)?, *geometry, args);
+                    enqueued.map_err(|error| launch_failed(kernel, *geometry, error))
+                }
+                PreparedStep::Copy { from, to, bytes } => {
+                    self.enqueue_copy(*from, *to, *bytes).map_err(|error| driver::failed("copy an array", error))
+                }
+                PreparedStep::Fill { to, bytes, byte } => {
+                    // SAFETY: the whole of an array of this device.
+                    let filled = unsafe { result::memset_d8_async(*to, *byte, *bytes, self.stream.cu_stream()) };
+                    filled.map_err(|error| driver::failed("fill an array", error))
+                }
+            }?;
+        }
+        self.enqueue_flush(flush)
     }
 
     /// Records the launches into a graph, without running them.
@@ -89,17 +128,17 @@ impl Gpu {
     fn warm_up(
         &self,
         captured: &[CudaGraph],
-        graphs: &[(Vec<Prepared<'_>>, u32)],
+        graphs: &[PreparedGraph<'_>],
         flush: Flush<'_>,
         busy: Duration,
     ) -> Result<Duration, Error> {
         let begin = Instant::now();
         let mut rounds = 0;
         while rounds < WARM_UP_REPLAYS || begin.elapsed() < busy {
-            for (graph, (launches, _)) in captured.iter().zip(graphs) {
-                self.enqueue_flush(flush)?;
-                let done = graph.launch().and_then(|()| self.stream.synchronize());
-                done.map_err(|error| replay_failed(launches, error))?;
+            for (captured, graph) in captured.iter().zip(graphs) {
+                self.prepare_replay(graph, flush)?;
+                let done = captured.launch().and_then(|()| self.stream.synchronize());
+                done.map_err(|error| replay_failed(&graph.launches, error))?;
             }
             rounds += 1;
         }

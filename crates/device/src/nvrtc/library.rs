@@ -56,6 +56,8 @@ pub(super) struct Library {
 pub(super) struct Output {
     pub ptx: String,
     pub cubin: Vec<u8>,
+    /// What the compiler warned of; may be empty.
+    pub warnings: String,
 }
 
 impl fmt::Debug for Library {
@@ -120,7 +122,8 @@ impl Library {
         }
         let ptx = self.text_of(&program, "give the PTX", functions.ptx)?;
         let cubin = if cubin { self.bytes_of(&program, "give the machine code", functions.cubin)? } else { Vec::new() };
-        Ok(Output { ptx, cubin })
+        let warnings = self.text_of(&program, "give its messages", functions.log)?.trim_end().to_owned();
+        Ok(Output { ptx, cubin, warnings })
     }
 
     fn c_string(&self, doing: &str, text: &str) -> Result<CString, Error> {

@@ -109,8 +109,21 @@ impl Nvrtc {
     /// # Errors
     /// [`Error::Compile`] with NVRTC's messages when the text does not compile, [`Error::Nvrtc`] for anything else.
     pub fn compile(&self, source_name: &str, text: &str, options: &[String]) -> Result<String, Error> {
+        Ok(self.compile_with_warnings(source_name, text, options)?.0)
+    }
+
+    /// As [`Nvrtc::compile`], with what the compiler warns of: empty if of nothing.
+    ///
+    /// # Errors
+    /// As [`Nvrtc::compile`].
+    pub fn compile_with_warnings(
+        &self,
+        source_name: &str,
+        text: &str,
+        options: &[String],
+    ) -> Result<(String, String), Error> {
         let output = self.run(source_name, text, options, false)?;
-        Ok(portable_file_names(&output.ptx, source_name, &self.include_dirs))
+        Ok((portable_file_names(&output.ptx, source_name, &self.include_dirs), output.warnings))
     }
 
     /// Compiles `text` to machine code for compute capability `arch`, with line information.

@@ -5,9 +5,9 @@ use std::path::Path;
 use plotters::style::RGBColor;
 use plotters::style::text_anchor::HPos;
 
-use super::ladder::{is_taught_as_wrong, number};
+use super::ladder::{is_library, is_taught_as_wrong, number};
 use super::tables::MISSING;
-use super::{CHAMPION, CUB, MeasuredCase, Measurement, Rung, TORCH};
+use super::{CHAMPION, CUB, Contest, MeasuredCase, Measurement, Rung, TORCH};
 use crate::Chapter;
 use crate::element::Type;
 use crate::error::Result;
@@ -35,8 +35,11 @@ pub fn charts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Result<Vec<
         files.push((format!("bandwidth-{ty}.svg"), svg));
     }
     type Draw = fn(&Measurement, &[&Chapter]) -> Result<String>;
-    let others: [(&str, &str, Draw); 5] = [
-        ("ratio.svg", "CUB / champion", |record, _| ratio(record).svg()),
+    let others: [(&str, &str, Draw); 6] = [
+        ("ratio.svg", "CUB / champion", |record, _| ratio(record, Contest::Alone).svg()),
+        ("ratio-back-to-back.svg", "CUB / champion, back to back", |record, _| {
+            ratio(record, Contest::BackToBack).svg()
+        }),
         ("warm.svg", "Warm bandwidth", |record, lessons| warm(record, lessons).svg()),
         ("blocks.svg", "Block sizes", |record, lessons| blocks(record, lessons).svg()),
         ("ladder.svg", "Every kernel", ladder),
@@ -61,24 +64,21 @@ fn rungs_line(index: usize, rung: &Rung<'_>, points: Vec<(f64, f64)>) -> Line {
     Line { label: rung.number().to_owned(), name: rung.name.to_owned(), points, look }
 }
 
-/// The lines of the course's kernels and of the libraries, `us` saying which time counts.
-fn lines(record: &Measurement, lessons: &[&Chapter], ty: Type, us: fn(&MeasuredCase) -> Option<f64>) -> Vec<Line> {
+/// The lines of the course's kernels and of the libraries.
+fn lines(record: &Measurement, lessons: &[&Chapter], ty: Type, contest: Contest) -> Vec<Line> {
     let points = |name: &str| -> Vec<(f64, f64)> {
-        let cases = record.cases.iter().filter(|case| case.is_plain() && case.name == name && case.ty == ty.name());
-        let cases = cases.filter(|case| case.n.is_power_of_two());
-        let speed =
-            |case: &MeasuredCase| us(case).filter(|&us| us > 0.0).map(|us| case.input_bytes() as f64 / us / 1e3);
-        let mut points: Vec<(f64, f64)> = cases.filter_map(|case| Some((case.n as f64, speed(case)?))).collect();
+        let cases = record.cases.iter().filter(|case| case.is_plain_in(contest) && case.name() == name);
+        let cases = cases.filter(|case| case.ty == ty.name() && case.n.is_power_of_two());
+        let mut points: Vec<(f64, f64)> = cases.filter_map(|case| Some((case.n as f64, case.gb_per_s()?))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points
     };
     let mut lines: Vec<Line> =
         record.rungs(lessons, ty).iter().enumerate().map(|(i, rung)| rungs_line(i, rung, points(rung.name))).collect();
-    let version = |library: &Option<super::Library>| library.as_ref().map_or(String::new(), |l| l.version.clone());
-    let libraries = [(CUB, "CUB", &record.cub, CUBS_LOOK), (TORCH, "torch", &record.torch, TORCHS_LOOK)];
-    lines.extend(libraries.map(|(name, label, library, look)| Line {
+    let libraries = [(CUB, "CUB", CUBS_LOOK), (TORCH, "torch", TORCHS_LOOK)];
+    lines.extend(libraries.map(|(name, label, look)| Line {
         label: label.to_owned(),
-        name: version(library),
+        name: record.libraries.get(name).map_or(String::new(), |library| library.version.clone()),
         points: points(name),
         look,
     }));
@@ -86,7 +86,7 @@ fn lines(record: &Measurement, lessons: &[&Chapter], ty: Type, us: fn(&MeasuredC
 }
 
 fn bandwidth(record: &Measurement, lessons: &[&Chapter], ty: Type) -> Plot {
-    let mut lines = lines(record, lessons, ty, |case| case.cold_us);
+    let mut lines = lines(record, lessons, ty, Contest::Alone);
     let mut ceiling: Vec<(f64, f64)> =
         record.ceiling.iter().map(|point| ((point.bytes / ty.bytes()) as f64, point.gb_per_s)).collect();
     ceiling.retain(|point| point.0 >= 1.0);
@@ -107,10 +107,10 @@ fn bandwidth(record: &Measurement, lessons: &[&Chapter], ty: Type) -> Plot {
 }
 
 /// How many times as fast as CUB the champion is, a line a type.
-fn ratio(record: &Measurement) -> Plot {
+fn ratio(record: &Measurement, contest: Contest) -> Plot {
     let looks = [CHAMPIONS_LOOK, CUBS_LOOK, TORCHS_LOOK];
     let line = |(ty, look): (Type, Look)| {
-        let points = record.ratios(ty).into_iter().map(|(log, ratio)| (f64::from(log).exp2(), ratio));
+        let points = record.ratios(contest, ty).into_iter().map(|(n, ratio)| (n as f64, ratio));
         Line { label: ty.to_string(), name: String::new(), points: points.collect(), look }
     };
     let mut lines: Vec<Line> = [Type::I32, Type::F32, Type::F64].into_iter().zip(looks).map(line).collect();
@@ -120,7 +120,10 @@ fn ratio(record: &Measurement) -> Plot {
     let points = [sizes.first(), sizes.last()].into_iter().flatten().map(|&x| (x, 1.0)).collect();
     lines.push(Line { label: "CUB".to_owned(), name: "= 1".to_owned(), points, look: CEILINGS_LOOK });
     Plot {
-        title: format!("Champion against CUB, cold, {}", record.device),
+        title: match contest {
+            Contest::BackToBack => format!("Champion against CUB, both overlapping, {}", record.device),
+            _ => format!("Champion against CUB, each launch alone, {}", record.device),
+        },
         y_title: "times as fast as CUB",
         x_title: "elements",
         x_label: power_of_two,
@@ -134,7 +137,7 @@ fn warm(record: &Measurement, lessons: &[&Chapter]) -> Plot {
         y_title: "GB/s of input",
         x_title: "elements",
         x_label: power_of_two,
-        lines: lines(record, lessons, Type::I32, |case| case.warm_us),
+        lines: lines(record, lessons, Type::I32, Contest::Warm),
     }
 }
 
@@ -146,7 +149,7 @@ fn blocks(record: &Measurement, lessons: &[&Chapter]) -> Plot {
     };
     let n = swept().map(|case| case.n).max().unwrap_or(0);
     let points = |name: &str| -> Vec<(f64, f64)> {
-        let cases = swept().filter(|case| case.n == n && case.name == name);
+        let cases = swept().filter(|case| case.n == n && case.name() == name);
         let mut points: Vec<(f64, f64)> =
             cases.filter_map(|case| Some((f64::from(case.block?), case.gb_per_s()?))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -170,14 +173,15 @@ fn ladder(record: &Measurement, lessons: &[&Chapter]) -> Result<String> {
     let place = |case: &&MeasuredCase| {
         let lesson = lessons.iter().position(|lesson| Some(lesson.slug) == case.chapter.as_deref());
         let variants = lesson.map_or(&[][..], |at| lessons[at].variants);
-        (case.chapter.is_none(), case.chapter.clone(), variants.iter().position(|variant| variant.name == case.name))
+        let library = is_library(case.name());
+        (library, case.chapter.clone(), variants.iter().position(|variant| variant.name == case.name()))
     };
     cases.sort_by_key(place);
     let bar = |case: &&MeasuredCase| {
         let slug = case.chapter.as_deref().unwrap_or_default();
-        let is_wrong = !case.ok || is_taught_as_wrong(lessons, slug, &case.name);
+        let is_wrong = !case.ok || is_taught_as_wrong(lessons, slug, case.name());
         let mark = if is_wrong { "✗ " } else { "" };
-        let (name, colour) = match case.name.as_str() {
+        let (name, colour) = match case.name() {
             CUB => ("CUB".to_owned(), GREEN),
             TORCH => ("torch".to_owned(), GREEN),
             CHAMPION => (format!("{} {CHAMPION}", number(slug)), VERMILION),
@@ -187,7 +191,7 @@ fn ladder(record: &Measurement, lessons: &[&Chapter]) -> Result<String> {
         Bar { name, value: us, label: three_digits(us), colour }
     };
     let mut bars: Vec<Bar> = cases.iter().map(bar).collect();
-    if let Some(us) = record.limit_us(Type::I32, n) {
+    if let Some(us) = record.limit_us(Contest::Alone, Type::I32, n) {
         bars.push(Bar { name: "limit of the card".to_owned(), value: us, label: three_digits(us), colour: INK });
     }
     let panel = Panel { title: "time in us, cold median (less is better)".to_owned(), bars, full: None };
@@ -211,7 +215,7 @@ fn introduction(record: &Measurement, lessons: &[&Chapter]) -> Result<String> {
         strips.extend(record.cold_us(rung.name, Type::I32, n).map(|us| (words, us, colour)));
     }
     strips.extend(record.cold_us(CUB, Type::I32, n).map(|us| ("CUB, NVIDIA's library".to_owned(), us, GREEN)));
-    strips.extend(record.limit_us(Type::I32, n).map(|us| ("The card's limit".to_owned(), us, INK)));
+    strips.extend(record.limit_us(Contest::Alone, Type::I32, n).map(|us| ("The card's limit".to_owned(), us, INK)));
     let longest = strips.iter().map(|strip| strip.1).fold(0.0, f64::max);
     let told: Vec<String> = strips.iter().map(|(words, us, _)| format!("{words} {} us.", three_digits(*us))).collect();
     let title = format!("{title}: us for {} numbers", grouped(n));
@@ -344,8 +348,9 @@ mod tests {
     #[test]
     fn a_record_of_little_is_drawn_as_far_as_it_goes() {
         let mut record = synthetic::record();
-        record.cases.retain(|case| case.name == "sequential" && case.n == 1024);
-        (record.ceiling, record.l2_bytes, record.cub) = (Vec::new(), None, None);
+        record.cases.retain(|case| case.name() == "sequential" && case.n == 1024);
+        (record.ceiling, record.l2_bytes) = (Vec::new(), None);
+        record.libraries.clear();
         for (name, svg) in drawn(Some(&record)) {
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name}: {svg}");
         }

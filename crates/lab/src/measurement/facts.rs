@@ -1,8 +1,9 @@
 //! Single figures of the record that the prose of pages includes. Each has its name whether it was measured or not, so
 //! that a page never lacks one.
 
+use super::card::latency;
 use super::tables::{MISSING, mean_ratio, source_line};
-use super::{CHAMPION, CUB, LOGS, Measurement, TORCH, geometric_mean};
+use super::{CHAMPION, CUB, CUB_NEWER, Contest, LATENCIES, LOGS, Measurement, TORCH};
 use crate::Chapter;
 use crate::compare::day;
 use crate::element::Type;
@@ -15,17 +16,21 @@ pub(crate) fn facts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Vec<F
     let mut fact =
         |name: String, value: Option<String>| facts.push((name, value.unwrap_or_else(|| MISSING.to_owned())));
     type Text = fn(&Measurement) -> Option<String>;
-    let texts: [(&str, Text); 11] = [
+    let texts: [(&str, Text); 15] = [
         ("device", |r| Some(r.device.clone())),
         ("driver", |r| r.driver.clone()),
         ("cuda", |r| r.cuda.clone()),
         ("date", |r| Some(day(&r.date).to_owned())),
         ("commit", |r| r.commit.clone()),
         ("source", |r| Some(source_line(r))),
-        ("cub-version", |r| r.cub.as_ref().map(|cub| cub.version.clone())),
-        ("torch-version", |r| r.torch.as_ref().map(|torch| torch.version.clone())),
+        ("cub-version", |r| r.libraries.get(CUB).map(|cub| cub.version.clone())),
+        ("cub-newer-version", |r| r.libraries.get(CUB_NEWER).map(|cub| cub.version.clone())),
+        ("torch-version", |r| r.libraries.get(TORCH).map(|torch| torch.version.clone())),
+        ("judged", |r| Some(grouped(r.cases.iter().map(|case| case.judged).sum()))),
         ("floor-one_block-us", |r| r.floor_us.map(|floor| three_digits(floor.one_block))),
         ("floor-full-us", |r| r.floor_us.map(|floor| three_digits(floor.full))),
+        ("floor-overlapped-us", |r| r.floor_us.map(|floor| three_digits(floor.overlapped))),
+        ("floor-overlapped_full-us", |r| r.floor_us.map(|floor| three_digits(floor.overlapped_full))),
         ("ceiling-gb_per_s", |r| r.read_ceiling_gb_per_s.map(three_digits)),
     ];
     for (name, text) in texts {
@@ -40,6 +45,11 @@ pub(crate) fn facts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Vec<F
     fact("champion-us".to_owned(), champion_us.map(three_digits));
     let speed_up = record.and_then(|record| record.speed_up(lessons, Type::I32));
     fact("speed_up".to_owned(), speed_up.map(|times| format!("{times:.1}")));
+    for (name, _) in LATENCIES {
+        let found = record.and_then(|record| latency(record, name));
+        fact(format!("latency-{name}-ns"), found.map(|(ns, _)| three_digits(ns)));
+        fact(format!("latency-{name}-cycles"), found.and_then(|(_, cycles)| cycles).map(three_digits));
+    }
     for ty in [Type::I32, Type::F32, Type::F64] {
         facts.extend(of_type(record, ty));
     }
@@ -52,30 +62,34 @@ fn of_type(record: Option<&Measurement>, ty: Type) -> Vec<Fact> {
         facts.push((format!("{ty}-{name}"), value.unwrap_or_else(|| MISSING.to_owned())));
     };
     let two = |ratio: f64| format!("{ratio:.2}");
-    let ratios = record.map(|record| record.ratios(ty)).unwrap_or_default();
-    let least = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-    let most = ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    fact("sizes", (!ratios.is_empty()).then(|| ratios.len().to_string()));
-    fact("ratio-mean", record.and_then(|record| mean_ratio(record, ty)).map(two));
-    fact("ratio-min", least.map(|&(_, ratio)| two(ratio)));
-    fact("ratio-min-log", least.map(|(log, _)| log.to_string()));
-    fact("ratio-max", most.map(|&(_, ratio)| two(ratio)));
-    fact("ratio-max-log", most.map(|(log, _)| log.to_string()));
-    let alone = record.map(|record| record.ratios_without_overlap(ty)).unwrap_or_default();
-    fact("alone-ratio-mean", geometric_mean(alone.iter().copied()).map(two));
-    fact("alone-ratio-min", alone.iter().copied().min_by(f64::total_cmp).map(two));
-    fact("alone-ratio-max", alone.iter().copied().max_by(f64::total_cmp).map(two));
+    for (contest, prefix) in [(Contest::Alone, ""), (Contest::BackToBack, "back_to_back-")] {
+        let ratios = record.map(|record| record.ratios(contest, ty)).unwrap_or_default();
+        let least = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        let most = ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let mean = record.and_then(|record| mean_ratio(record, contest, ty));
+        fact(&format!("{prefix}sizes"), (!ratios.is_empty()).then(|| ratios.len().to_string()));
+        fact(&format!("{prefix}ratio-mean"), mean.map(two));
+        fact(&format!("{prefix}ratio-min"), least.map(|&(_, ratio)| two(ratio)));
+        fact(&format!("{prefix}ratio-min-n"), least.map(|&(n, _)| grouped(n)));
+        fact(&format!("{prefix}ratio-max"), most.map(|&(_, ratio)| two(ratio)));
+        fact(&format!("{prefix}ratio-max-n"), most.map(|&(n, _)| grouped(n)));
+    }
     let awkward = record.map(Measurement::awkward).unwrap_or_default();
     let awkward = awkward.iter().filter(|(case, _, _)| case.ty == ty.name()).map(|(_, _, share)| *share);
     fact("awkward-min", awkward.min_by(f64::total_cmp).map(per_cent));
     for log in LOGS {
         let n = 1 << log;
-        let us = |name| record.and_then(|record| record.cold_us(name, ty, n)).map(three_digits);
-        fact(&format!("{log}-champion-us"), us(CHAMPION));
-        fact(&format!("{log}-cub-us"), us(CUB));
-        fact(&format!("{log}-torch-us"), us(TORCH));
-        fact(&format!("{log}-ratio"), record.and_then(|record| record.ratio(ty, n)).map(two));
-        fact(&format!("{log}-share"), record.and_then(|record| record.share_of_limit(ty, n)).map(per_cent));
+        let us = |contest, name| record.and_then(|record| record.us_in(contest, name, ty, n)).map(three_digits);
+        fact(&format!("{log}-champion-us"), us(Contest::Alone, CHAMPION));
+        fact(&format!("{log}-cub-us"), us(Contest::Alone, CUB));
+        fact(&format!("{log}-torch-us"), us(Contest::Alone, TORCH));
+        for (contest, prefix) in [(Contest::Alone, ""), (Contest::BackToBack, "back_to_back-")] {
+            fact(&format!("{log}-{prefix}ratio"), record.and_then(|record| record.ratio(contest, ty, n)).map(two));
+            let share = record.and_then(|record| record.share_of_limit(contest, ty, n));
+            fact(&format!("{log}-{prefix}share"), share.map(per_cent));
+        }
+        fact(&format!("{log}-back_to_back-champion-us"), us(Contest::BackToBack, CHAMPION));
+        fact(&format!("{log}-back_to_back-cub-us"), us(Contest::BackToBack, CUB));
     }
     facts
 }
@@ -96,7 +110,9 @@ mod tests {
         let value = |name: &str| measured.iter().find(|fact| fact.0 == name).unwrap().1.as_str();
         assert_eq!(value("first-name"), "`interleaved_modulo`");
         assert_eq!(value("date"), "2026-01-02");
-        assert_eq!(value("i32-sizes"), "21");
+        assert_eq!((value("i32-sizes"), value("i32-back_to_back-sizes")), ("63", "63"));
+        assert_eq!((value("latency-redux_add-ns"), value("latency-launch-ns")), ("14.7", "530"));
+        assert_eq!(value("latency-launch-cycles"), MISSING, "the host's business");
         let times = record.cold_us("interleaved_modulo", Type::I32, 1 << 24).unwrap()
             / record.cold_us(CHAMPION, Type::I32, 1 << 24).unwrap();
         assert_eq!(value("speed_up"), format!("{times:.1}"));

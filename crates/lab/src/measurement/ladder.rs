@@ -3,16 +3,42 @@
 
 use std::ops::RangeInclusive;
 
-use super::{CUB, MeasuredCase, Measurement};
+use super::{ABLATIONS, CUB, CUB_NEWER, CUB_UNORDERED, Contest, MeasuredCase, Measurement, TORCH};
 use crate::Chapter;
 use crate::element::Type;
+use crate::input;
 
 /// The variant that the course ends with.
 pub const CHAMPION: &str = "single_pass";
 /// Sizes of the champion's table, as powers of two.
 pub const LOGS: RangeInclusive<u32> = 10..=30;
+/// What the champion has to be faster than: of NVIDIA's library the modes that promise no more than it does.
+pub const RIVALS: [&str; 2] = [CUB, CUB_UNORDERED];
+/// Sizes at which the champion's ideas are taken away one at a time.
+pub const ABLATION_SIZES: [u64; 4] = [1 << 12, 1 << 16, 1 << 20, 1 << 24];
+/// Sizes drawn at random between the ends of [`LOGS`].
+const DRAWN: u64 = 42;
 /// The size at which one figure stands for a kernel, where it was measured.
 pub const ONE_SIZE: u64 = 1 << 24;
+
+/// As many sizes as there are in [`LOGS`], twice, drawn at random between its ends: their logarithms are spread evenly. None
+/// divides by two, so that every one has a ragged end.
+pub fn random_sizes() -> Vec<u64> {
+    let (first, last) = (f64::from(*LOGS.start()), f64::from(*LOGS.end()));
+    let mut sizes: Vec<u64> = (0..DRAWN)
+        .map(|i| {
+            let share = (input::split_mix(DRAWN, i) >> 11) as f64 / (1u64 << 53) as f64;
+            (first + share * (last - first)).exp2() as u64 | 1
+        })
+        .collect();
+    sizes.sort_unstable();
+    sizes
+}
+
+/// Whether a size is one of those drawn at random, and no power of two with an end added.
+pub fn is_drawn(n: u64) -> bool {
+    random_sizes().binary_search(&n).is_ok()
+}
 
 /// A chapter's best kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +67,11 @@ pub(crate) fn number(slug: &str) -> &str {
     digits.trim_start_matches('0')
 }
 
+/// Whether it is none of the course's kernels.
+pub(crate) fn is_library(name: &str) -> bool {
+    [CUB, CUB_UNORDERED, CUB_NEWER, TORCH].contains(&name)
+}
+
 /// Whether the course teaches this variant as wrong or harmful.
 pub(crate) fn is_taught_as_wrong(lessons: &[&Chapter], slug: &str, name: &str) -> bool {
     let variant = lessons.iter().find(|lesson| lesson.slug == slug).and_then(|lesson| lesson.variant(name));
@@ -48,14 +79,18 @@ pub(crate) fn is_taught_as_wrong(lessons: &[&Chapter], slug: &str, name: &str) -
 }
 
 impl Measurement {
-    /// The plain cases of this type that were timed cold, in the order of the record.
+    /// The plain cases of this type that were timed cold and alone, in the order of the record: kernels of the course, the
+    /// library and torch, without what is there for one table alone.
     pub(crate) fn timed(&self, ty: Type) -> impl Iterator<Item = &MeasuredCase> {
-        self.cases.iter().filter(move |case| case.is_plain() && case.ty == ty.name() && case.cold_us.is_some())
+        let apart = |name: &str| [CUB_UNORDERED, CUB_NEWER].contains(&name) || ABLATIONS.iter().any(|a| a.0 == name);
+        let timed =
+            self.cases.iter().filter(move |case| case.is_plain() && case.ty == ty.name() && !apart(&case.entrant));
+        timed.filter(|case| case.cold_us.is_some())
     }
 
     /// [`ONE_SIZE`], or the largest size that was timed where that was not; `None` where nothing was.
     pub fn one_size(&self, ty: Type) -> Option<u64> {
-        let sizes = || self.timed(ty).filter(|case| case.chapter.is_some()).map(|case| case.n);
+        let sizes = || self.timed(ty).filter(|case| !is_library(case.name())).map(|case| case.n);
         sizes().find(|&n| n == ONE_SIZE).or_else(|| sizes().max())
     }
 
@@ -66,10 +101,10 @@ impl Measurement {
         let mut best: Vec<(Rung<'a>, f64)> = Vec::new();
         for case in self.timed(ty).filter(|case| case.n == n && case.ok) {
             let (Some(slug), Some(us)) = (case.chapter.as_deref(), case.cold_us) else { continue };
-            if is_taught_as_wrong(lessons, slug, &case.name) {
+            if is_library(case.name()) || is_taught_as_wrong(lessons, slug, case.name()) {
                 continue;
             }
-            let rung = Rung { slug, name: &case.name };
+            let rung = Rung { slug, name: case.name() };
             match best.iter_mut().find(|(other, _)| other.slug == slug) {
                 None => best.push((rung, us)),
                 Some(other) if rung.is_champion() || (us < other.1 && !other.0.is_champion()) => *other = (rung, us),
@@ -80,35 +115,48 @@ impl Measurement {
         best.into_iter().map(|(rung, _)| rung).collect()
     }
 
-    /// How many times as fast as CUB the champion is, cold.
-    pub fn ratio(&self, ty: Type, n: u64) -> Option<f64> {
-        Some(self.cold_us(CUB, ty, n)? / self.cold_us(CHAMPION, ty, n)?)
+    /// The time of the fastest of [`RIVALS`].
+    pub fn rival_us(&self, contest: Contest, ty: Type, n: u64) -> Option<f64> {
+        RIVALS.iter().filter_map(|name| self.us_in(contest, name, ty, n)).min_by(f64::total_cmp)
     }
 
-    /// [`Measurement::ratio`] at the sizes of the table where both were measured: the size as a power of two, the ratio.
-    pub fn ratios(&self, ty: Type) -> Vec<(u32, f64)> {
-        LOGS.filter_map(|log| Some((log, self.ratio(ty, 1 << log)?))).collect()
+    /// How many times as fast as the fastest of [`RIVALS`] the champion is.
+    pub fn ratio(&self, contest: Contest, ty: Type, n: u64) -> Option<f64> {
+        Some(self.rival_us(contest, ty, n)? / self.us_in(contest, CHAMPION, ty, n)?)
     }
 
-    /// [`Measurement::ratio`] of the champion whose launches do not overlap.
-    pub fn ratio_without_overlap(&self, ty: Type, n: u64) -> Option<f64> {
-        Some(self.cold_us(CUB, ty, n)? / self.without_overlap_us(ty, n)?)
+    /// How many times as fast as one library it is.
+    pub fn ratio_to(&self, library: &str, contest: Contest, ty: Type, n: u64) -> Option<f64> {
+        Some(self.us_in(contest, library, ty, n)? / self.us_in(contest, CHAMPION, ty, n)?)
     }
 
-    /// That, at the sizes of the table.
-    pub fn ratios_without_overlap(&self, ty: Type) -> Vec<f64> {
-        LOGS.filter_map(|log| self.ratio_without_overlap(ty, 1 << log)).collect()
+    /// The sizes of the contest, ascending: powers of two, and those drawn at random.
+    pub fn contest_sizes(&self, contest: Contest, ty: Type) -> Vec<u64> {
+        let (first, last) = (1 << LOGS.start(), 1 << LOGS.end());
+        let champion = self.cases.iter().filter(|case| case.is_plain_in(contest) && case.name() == CHAMPION);
+        let of_type = champion.filter(|case| case.ty == ty.name() && (first..=last).contains(&case.n));
+        let mut sizes: Vec<u64> = of_type.map(|case| case.n).filter(|&n| n.is_power_of_two() || is_drawn(n)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
     }
 
-    /// The least that a reduction of this size can take on this card: launching one block and reading every byte once.
-    pub fn limit_us(&self, ty: Type, n: u64) -> Option<f64> {
+    /// [`Measurement::ratio`] at each of these sizes where both were measured.
+    pub fn ratios(&self, contest: Contest, ty: Type) -> Vec<(u64, f64)> {
+        self.contest_sizes(contest, ty).into_iter().filter_map(|n| Some((n, self.ratio(contest, ty, n)?))).collect()
+    }
+
+    /// The least that a reduction of this size can take on this card: launching one block, by the rules of the contest, and
+    /// reading every byte once.
+    pub fn limit_us(&self, contest: Contest, ty: Type, n: u64) -> Option<f64> {
         let reading_us = (n * ty.bytes()) as f64 / self.read_ceiling_gb_per_s? / 1e3;
-        Some(self.floor_us?.one_block + reading_us)
+        let floor = self.floor_us?;
+        Some(if contest == Contest::BackToBack { floor.overlapped } else { floor.one_block } + reading_us)
     }
 
     /// How much of what the card allows the champion reaches, 1 for all.
-    pub fn share_of_limit(&self, ty: Type, n: u64) -> Option<f64> {
-        Some(self.limit_us(ty, n)? / self.cold_us(CHAMPION, ty, n)?)
+    pub fn share_of_limit(&self, contest: Contest, ty: Type, n: u64) -> Option<f64> {
+        Some(self.limit_us(contest, ty, n)? / self.us_in(contest, CHAMPION, ty, n)?)
     }
 
     /// How many times as fast as the first chapter's best kernel the champion is, cold, at [`Measurement::one_size`].
@@ -122,7 +170,10 @@ impl Measurement {
     /// The champion on input that begins at an odd place or has a ragged size, from [`ONE_SIZE`] on: the case, the plain
     /// case of the nearest power of two, and the share of that one's speed.
     pub fn awkward(&self) -> Vec<(&MeasuredCase, &MeasuredCase, f64)> {
-        let champion = self.cases.iter().filter(|case| case.name == CHAMPION && case.swept.is_none());
+        let is_champion = |case: &&MeasuredCase| {
+            case.name() == CHAMPION && case.contest == Contest::Alone && case.swept.is_none() && !is_drawn(case.n)
+        };
+        let champion = self.cases.iter().filter(is_champion);
         let awkward = champion.filter(|case| case.offset != 0 || !case.n.is_power_of_two());
         let compared = awkward.filter_map(|case| {
             let nearest = 1u64.checked_shl((case.n as f64).log2().round() as u32)?;
@@ -159,12 +210,12 @@ mod tests {
         assert_eq!(before[4], "unroll_syncwarp", "unroll_volatile is faster, and taught as wrong");
         // A wrong sum is no rung, however fast; neither is what was misaligned or swept.
         let n = record.one_size(Type::I32);
-        for case in record.cases.iter_mut().filter(|case| Some(case.n) == n && case.name == "unroll_syncwarp") {
+        for case in record.cases.iter_mut().filter(|case| Some(case.n) == n && case.name() == "unroll_syncwarp") {
             case.ok = false;
         }
         assert_eq!(names(&record)[4], "unroll_shuffle");
         // Even where a sibling is faster, the champion stands for its chapter.
-        for case in record.cases.iter_mut().filter(|case| case.name == "redux") {
+        for case in record.cases.iter_mut().filter(|case| case.name() == "redux") {
             case.cold_us = Some(0.001);
         }
         assert_eq!(names(&record)[7], CHAMPION);
@@ -177,16 +228,34 @@ mod tests {
         record.floor_us.as_mut().unwrap().one_block = 0.5;
         let n = 1 << 24;
         // 64 MiB at 4 bytes a nanosecond and half a microsecond.
-        assert!((record.limit_us(Type::I32, n).unwrap() - 17.277_216).abs() < 1e-9);
-        let cub = record.cold_us(CUB, Type::F64, n).unwrap();
-        let champion = record.cold_us(CHAMPION, Type::F64, n).unwrap();
-        assert_eq!(record.ratio(Type::F64, n), Some(cub / champion));
-        assert_eq!(record.ratios(Type::F64).len(), 21);
-        record.cub = None;
-        record.cases.retain(|case| case.name != CUB);
-        assert_eq!(record.ratios(Type::F64), []);
+        assert!((record.limit_us(Contest::Alone, Type::I32, n).unwrap() - 17.277_216).abs() < 1e-9);
+        record.floor_us.as_mut().unwrap().overlapped = 0.25;
+        assert!((record.limit_us(Contest::BackToBack, Type::I32, n).unwrap() - 17.027_216).abs() < 1e-9);
+        for contest in [Contest::Alone, Contest::BackToBack] {
+            let cub = record.us_in(contest, CUB, Type::F64, n).unwrap();
+            let champion = record.us_in(contest, CHAMPION, Type::F64, n).unwrap();
+            assert_eq!(record.ratio(contest, Type::F64, n), Some(cub / champion));
+            assert_eq!(record.ratios(contest, Type::F64).len(), 21 + 42);
+        }
+        // The faster mode of the library counts, wherever it is the faster one.
+        let unordered = record.us_in(Contest::Alone, CUB_UNORDERED, Type::I32, n).unwrap();
+        assert_eq!(record.rival_us(Contest::Alone, Type::I32, n), Some(unordered));
+        record.cases.retain(|case| !is_library(&case.entrant));
+        assert_eq!(record.ratios(Contest::Alone, Type::F64), []);
         record.floor_us = None;
-        assert_eq!(record.share_of_limit(Type::I32, n), None);
+        assert_eq!(record.share_of_limit(Contest::Alone, Type::I32, n), None);
+    }
+
+    #[test]
+    fn drawn_sizes_lie_between_the_powers_and_stay() {
+        let sizes = random_sizes();
+        assert_eq!(sizes.len(), 42);
+        assert!(sizes.iter().all(|&n| n % 2 == 1 && (1 << 10..1 << 30).contains(&n)), "{sizes:?}");
+        // A third of the range of logarithms has a third of the sizes, give or take.
+        let small = sizes.iter().filter(|&&n| n < 1 << 17).count();
+        assert!((8..=20).contains(&small), "{small}");
+        assert_eq!(sizes, random_sizes());
+        assert!(is_drawn(sizes[7]) && !is_drawn((1 << 24) + 1) && !is_drawn(1 << 24));
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::path::Path;
 use super::quoted::grid_sweep;
 use super::sheet::Sheet;
 use super::tables::{
-    against, alignment, champion, provenance, provenance_sheet, ratio, sentence, source_line, unmeasured,
+    ablation, alignment, contest, huge, provenance, provenance_sheet, ratio, rivals, sentence, source_line, unmeasured,
 };
-use super::{CHAMPION, LOGS, Measurement, Quoted, charts, facts, load, stages};
+use super::{CHAMPION, Contest, LOGS, Measurement, Quoted, card, charts, facts, load, stages};
 use crate::Chapter;
 use crate::element::Type;
 use crate::error::Result;
@@ -18,8 +18,6 @@ use crate::text::{per_cent, three_digits};
 
 /// The record that the book's figures come from.
 pub const BOOKS: &str = "h200";
-/// A second run on the same kind of card, of the last chapter alone beside newer sources of CUB.
-const NEWER_CUB: &str = "h200-newer-cub";
 /// Sizes at which a reader's card stands beside the book's, as powers of two.
 const SIDE_BY_SIDE: [u32; 6] = [10, 16, 20, 24, 28, 30];
 
@@ -31,14 +29,19 @@ pub fn book(root: &Path, lessons: &[&Chapter]) -> Result<Vec<(String, String)>> 
     let record = load(root, BOOKS)?;
     let record = record.as_ref();
     let stale = record.map_or(Ok(Vec::new()), |record| record.stale(root))?;
-    let newer = load(root, NEWER_CUB)?;
     let quoted = Quoted::load(root)?;
     let mut files = charts(record, lessons)?;
     files.push(("stages.svg".to_owned(), stages(record, lessons, root)?));
+    let or_missing = |what: &str, text: &dyn Fn(&Measurement) -> String| record.map_or_else(|| unmeasured(what), text);
     let texts = [
-        ("champion.md", record.map_or_else(|| unmeasured("the champion"), champion)),
-        ("newer-cub.md", newer.as_ref().map_or_else(|| unmeasured("newer sources of CUB"), against)),
-        ("alignment.md", record.map_or_else(|| unmeasured("misaligned input"), alignment)),
+        ("alone.md", or_missing("the champion", &|record| contest(record, Contest::Alone))),
+        ("back-to-back.md", or_missing("the champion", &|record| contest(record, Contest::BackToBack))),
+        ("rivals.md", or_missing("the contest", &rivals)),
+        ("ablation.md", or_missing("the champion without one of its ideas", &ablation)),
+        ("huge.md", or_missing("more than 2³² numbers", &huge)),
+        ("latencies.md", or_missing("latencies", &card::latencies)),
+        ("proofs.md", or_missing("reductions between other kernels", &card::proofs)),
+        ("alignment.md", or_missing("misaligned input", &alignment)),
         ("provenance.md", record.map_or_else(|| unmeasured("an H200"), |record| provenance(record, &stale))),
         ("ladder-a100.md", quoted.ladder(record)),
         ("minus-one.md", quoted.minus_one(record)),
@@ -97,8 +100,8 @@ pub fn report(yours: &Measurement, books: Option<&Measurement>, lessons: &[&Chap
 
 /// The champion at some sizes: time, speed, per cent of the card's own ceiling and limit, and the same of the book's card.
 fn side_by_side(yours: &Measurement, books: Option<&Measurement>, ty: Type) -> Sheet {
-    let own = ["n", "us", "GB/s", "of your read ceiling", "of your card's limit", "CUB / champion"];
-    let theirs = ["book's, us", "of its read ceiling", "its CUB / champion"];
+    let own = ["n", "µs", "GB/s", "of your read ceiling", "of your card's limit", "CUB / champion"];
+    let theirs = ["book's, µs", "of its read ceiling", "its CUB / champion"];
     let mut sheet = Sheet::new(0, own.into_iter().chain(theirs.into_iter().filter(|_| books.is_some())));
     let of_ceiling = |record: &Measurement, n: u64| {
         let gb_per_s = record.plain(CHAMPION, ty, n)?.gb_per_s()?;
@@ -113,13 +116,13 @@ fn side_by_side(yours: &Measurement, books: Option<&Measurement>, ty: Type) -> S
             three_digits(us),
             dash(yours.plain(CHAMPION, ty, n).and_then(|case| case.gb_per_s()).map(three_digits)),
             dash(of_ceiling(yours, n)),
-            dash(yours.share_of_limit(ty, n).map(per_cent)),
-            ratio(yours.ratio(ty, n)),
+            dash(yours.share_of_limit(Contest::Alone, ty, n).map(per_cent)),
+            ratio(yours.ratio(Contest::Alone, ty, n)),
         ];
         if let Some(books) = books {
             cells.push(dash(books.cold_us(CHAMPION, ty, n).map(three_digits)));
             cells.push(dash(of_ceiling(books, n)));
-            cells.push(ratio(books.ratio(ty, n)));
+            cells.push(ratio(books.ratio(Contest::Alone, ty, n)));
         }
         sheet.row(cells);
     }
@@ -176,9 +179,9 @@ mod tests {
         let names = |files: &[(String, String)]| files.iter().map(|file| file.0.clone()).collect::<Vec<_>>();
         assert_eq!(names(&before), names(&after));
         let text = |files: &[(String, String)], name: &str| files.iter().find(|file| file.0 == name).unwrap().1.clone();
-        assert!(text(&before, "champion.md").contains("no record of the champion"));
+        assert!(text(&before, "alone.md").contains("no record of the champion"));
         assert!(text(&before, "facts.md").contains("<!-- ANCHOR: i32-ratio-mean -->\nnot measured yet\n"));
-        assert!(text(&after, "champion.md").contains("### `f64`"));
+        assert!(text(&after, "alone.md").contains("### `f64`"));
         // No kernel of the synthetic record has its PTX in this checkout.
         assert!(text(&after, "provenance.md").contains("**This record is stale:**\n\n- ch01-naive: does not say"));
         let anchors = |text: String| text.lines().filter(|line| line.contains("ANCHOR:")).map(str::to_owned).collect();

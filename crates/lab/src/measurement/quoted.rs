@@ -164,7 +164,7 @@ impl Quoted {
         }
         let source = source_line(record);
         out + &format!(
-            "\n**{}, in us, cold**: the course's own kernels, {source}.\n\n{}",
+            "\n**{}, in µs, cold**: the course's own kernels, {source}.\n\n{}",
             record.device,
             ours.markdown()
         )
@@ -194,8 +194,8 @@ impl Quoted {
         });
         match ours {
             Some(case) => out.push_str(&format!(
-                "\nThe course's own `{}` with {} elements and {} blocks, on the same kind of card: {} us, and the sum is right.\n",
-                case.name,
+                "\nThe course's own `{}` with {} elements and {} blocks, on the same kind of card: {} µs, and the sum is right.\n",
+                case.name(),
                 grouped(case.n),
                 grouped(u64::from(case.grid.unwrap_or(0))),
                 three_digits(case.cold_us.unwrap_or(0.0))
@@ -279,12 +279,11 @@ pub(crate) fn grid_sweep(record: Option<&Measurement>) -> String {
     let Some(record) = record else { return unmeasured("grids of other sizes") };
     let is_swept = |case: &&super::MeasuredCase| case.swept.as_deref() == Some("grid") && case.cold_us.is_some();
     let swept = || record.cases.iter().filter(is_swept).filter(|case| case.ty == Type::I32.name());
-    let mut runs: Vec<(&str, u64)> = swept().map(|case| (case.name.as_str(), case.n)).collect();
+    let mut runs: Vec<(&str, u64)> = swept().map(|case| (case.name(), case.n)).collect();
     runs.dedup();
-    let mut sheet = Sheet::new(1, ["kernel", "n", "blocks", "us, cold", "GB/s"]);
+    let mut sheet = Sheet::new(1, ["kernel", "n", "blocks", "µs, cold", "GB/s"]);
     for (name, n) in runs {
-        let mut cases: Vec<&super::MeasuredCase> =
-            swept().filter(|case| (case.name.as_str(), case.n) == (name, n)).collect();
+        let mut cases: Vec<&super::MeasuredCase> = swept().filter(|case| (case.name(), case.n) == (name, n)).collect();
         cases.extend(record.plain(name, Type::I32, n).filter(|case| case.cold_us.is_some()));
         cases.sort_by_key(|case| case.grid);
         for case in cases {

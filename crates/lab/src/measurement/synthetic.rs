@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{CHAMPION, CUB, CeilingPoint, Floor, LOGS, Library, MeasuredCase, Measurement, OVERLAP, SCHEMA, TORCH};
+use super::{
+    ABLATION_SIZES, ABLATIONS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, CeilingPoint, Contest, ENTRANT, Floor,
+    LATENCIES, LOGS, Latency, Library, MeasuredCase, Measurement, Proof, SCHEMA, TORCH, random_sizes,
+};
 use crate::element::Type;
 use crate::{Chapter, Code, Variant};
 
@@ -57,58 +60,108 @@ pub fn record() -> Measurement {
         command: "cargo course measure".to_owned(),
         method: "made up for a test.".to_owned(),
         ptx_sha256: BTreeMap::new(),
-        cub: Some(Library { version: "3.0.1".to_owned() }),
-        torch: Some(Library { version: "2.9".to_owned() }),
-        floor_us: Some(Floor { one_block: 0.53, full: 0.59 }),
+        code: BTreeMap::new(),
+        libraries: [(CUB, "3.0.1"), (CUB_NEWER, "3.6.0"), (TORCH, "2.9")]
+            .map(|(name, version)| (name.to_owned(), Library { version: version.to_owned() }))
+            .into(),
+        floor_us: Some(Floor { one_block: 0.53, full: 0.59, overlapped: 0.41, overlapped_full: 0.47 }),
         ceiling: vec![CeilingPoint { bytes: 1 << 30, us: 236.6, gb_per_s: 4538.0 }],
         read_ceiling_gb_per_s: Some(4548.0),
+        latencies: LATENCIES
+            .iter()
+            .map(|&(name, _)| Latency { name: name.to_owned(), cycles: 29.0, ns: 14.65, mhz: 1980.0 })
+            .collect(),
+        proofs: [false, true].map(proof).into(),
         cases: Vec::new(),
     };
     for ty in [Type::I32, Type::F32, Type::F64] {
         for (slug, name, gb_per_s, largest) in KERNELS {
             let logs = LOGS.filter(|&log| log <= largest && 1u64 << log << ty.bytes().ilog2() <= 1 << 33);
-            record.cases.extend(logs.map(|log| case(Some(slug), name, ty, 1 << log, gb_per_s, 1.05)));
+            for case in logs.map(|log| case(slug, name, ty, 1 << log, gb_per_s, 1.3)) {
+                if case.n * ty.bytes() < 30 << 20 {
+                    let us = case.cold_us.map(|us| us / 1.9);
+                    record.cases.push(MeasuredCase {
+                        contest: Contest::Warm,
+                        cold_us: None,
+                        warm_us: us,
+                        ..case.clone()
+                    });
+                }
+                record.cases.push(case);
+            }
         }
-        let alone = LOGS.map(|log| case(Some("ch08-cooperative"), CHAMPION, ty, 1 << log, 4480.0, 1.6));
-        record.cases.extend(alone.map(|alone| MeasuredCase { swept: Some(OVERLAP.to_owned()), ..alone }));
-        record.cases.extend(LOGS.map(|log| case(None, CUB, ty, 1 << log, 4535.0, 2.1)));
-        record.cases.extend(LOGS.step_by(2).map(|log| case(None, TORCH, ty, 1 << log, 4390.0, 4.0)));
+        contest(&mut record.cases, ty);
+        record.cases.extend(LOGS.step_by(2).map(|log| case(LAST, TORCH, ty, 1 << log, 4390.0, 4.0)));
         for (n, offset) in [(1 << 24, 1), ((1 << 24) + 3, 0), (1 << 28, 3)] {
-            let plain = case(Some("ch08-cooperative"), CHAMPION, ty, n, 4480.0, 1.1);
+            let plain = case(LAST, CHAMPION, ty, n, 4480.0, 1.1);
             record.cases.push(MeasuredCase { offset, ..plain });
         }
     }
     for (slug, name, gb_per_s, _) in KERNELS {
         for block in [32u32, 64, 128, 256, 512, 1024] {
             let speed = gb_per_s * f64::from(block.min(256)).sqrt() / 16.0;
-            let swept = case(Some(slug), name, Type::I32, 1 << 24, speed, 1.0);
+            let swept = case(slug, name, Type::I32, 1 << 24, speed, 1.0);
             record.cases.push(MeasuredCase { block: Some(block), swept: Some("block".to_owned()), ..swept });
         }
     }
     for grid in [64, 132, 264, 528] {
-        let swept = case(Some("ch07-coarsening"), "grid_stride", Type::I32, 1 << 24, 9.0 * f64::from(grid), 1.0);
+        let swept = case("ch07-coarsening", "grid_stride", Type::I32, 1 << 24, 9.0 * f64::from(grid), 1.0);
         record.cases.push(MeasuredCase { grid: Some(grid), swept: Some("grid".to_owned()), ..swept });
     }
     record
 }
 
-fn case(slug: Option<&str>, name: &str, ty: Type, n: u64, gb_per_s: f64, floor_us: f64) -> MeasuredCase {
+/// The chapter of the contest.
+const LAST: &str = "ch08-cooperative";
+
+/// The champion and its rivals, under both rules.
+fn contest(cases: &mut Vec<MeasuredCase>, ty: Type) {
+    for n in LOGS.map(|log| 1 << log).chain(random_sizes()) {
+        if !n.is_power_of_two() {
+            cases.push(case(LAST, CHAMPION, ty, n, 4540.0, 1.3));
+        }
+        let mut both = vec![case(LAST, CUB, ty, n, 4535.0, 2.1), case(LAST, CUB_NEWER, ty, n, 4535.0, 2.0)];
+        if ty == Type::I32 {
+            both.push(case(LAST, CUB_UNORDERED, ty, n, 4535.0, 1.9));
+        }
+        let overlapped = |case: &MeasuredCase| {
+            let cold_us = case.cold_us.map(|us| us - 0.2);
+            MeasuredCase { contest: Contest::BackToBack, cold_us, ..case.clone() }
+        };
+        let champion = case(LAST, CHAMPION, ty, n, 4540.0, 1.0);
+        cases.extend(both.iter().chain([&champion]).map(overlapped));
+        cases.extend(both);
+        if ABLATION_SIZES.contains(&n) && ty == Type::I32 {
+            cases.extend(ABLATIONS.map(|(name, _)| case(LAST, name, ty, n, 4000.0, 1.6)));
+        }
+    }
+}
+
+fn proof(overlap: bool) -> Proof {
+    Proof { name: "producer and consumer".to_owned(), ty: "i32".to_owned(), n: 4096, overlap, judged: 10_000, wrong: 0 }
+}
+
+fn case(slug: &str, name: &str, ty: Type, n: u64, gb_per_s: f64, floor_us: f64) -> MeasuredCase {
     let us = floor_us + (n * ty.bytes()) as f64 / gb_per_s / 1e3;
-    let warm_us = if n * ty.bytes() < 60 << 20 { floor_us + (us - floor_us) / 1.9 } else { us };
     MeasuredCase {
-        chapter: slug.map(str::to_owned),
-        name: name.to_owned(),
+        chapter: Some(slug.to_owned()),
+        contest: Contest::Alone,
+        entrant: if name == CHAMPION { ENTRANT } else { name }.to_owned(),
+        op: "sum".to_owned(),
         ty: ty.name().to_owned(),
         n,
+        offsets: None,
         offset: 0,
-        block: slug.map(|_| 256),
-        grid: slug.map(|_| n.div_ceil(256) as u32),
+        block: Some(256),
+        grid: Some(n.div_ceil(256) as u32),
         factor: None,
-        launches: slug.map(|_| 1),
+        launches: Some(1),
         swept: None,
         cold_us: Some(us),
-        cold_range_us: Some([us * 0.99, us * 1.02]),
-        warm_us: Some(warm_us),
+        warm_us: None,
+        range_us: Some([us * 0.99, us * 1.02]),
+        limit_us: Some(us * 0.9),
+        judged: 576,
         ok: true,
     }
 }

@@ -1,7 +1,9 @@
 //! The tables of the results page: the champion beside CUB, awkward inputs, and where the figures come from.
 
 use super::sheet::Sheet;
-use super::{CHAMPION, LOGS, Measurement, TORCH, geometric_mean};
+use super::{
+    ABLATION_SIZES, ABLATIONS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, Contest, Measurement, TORCH, geometric_mean,
+};
 use crate::compare::day;
 use crate::element::Type;
 use crate::plot::power_of_two;
@@ -22,79 +24,121 @@ pub(crate) fn ratio(value: Option<f64>) -> String {
 
 /// The types that the champion was measured with.
 fn types(record: &Measurement) -> impl Iterator<Item = Type> {
-    let measured = |ty: &Type| record.timed(*ty).any(|case| case.name == CHAMPION);
+    let measured = |ty: &Type| record.timed(*ty).any(|case| case.name() == CHAMPION);
     [Type::I32, Type::F32, Type::F64].into_iter().filter(measured)
 }
 
-/// `champion.md`: CUB, the champion and torch at every size, a table a type, and the geometric mean.
-pub(crate) fn champion(record: &Measurement) -> String {
-    let table = |ty: Type| format!("### `{ty}`\n\n{}", champion_sheet(record, ty).markdown());
-    let tables: Vec<String> = types(record).map(table).collect();
+/// A size: as a power of two, or with its digits.
+fn size(n: u64) -> String {
+    if n.is_power_of_two() { power_of_two(n as f64) } else { grouped(n) }
+}
+
+/// `alone.md` and `back-to-back.md`: the libraries and the champion at every size of the contest, a table a type.
+pub(crate) fn contest(record: &Measurement, contest: Contest) -> String {
+    let table = |ty: Type| (contest_sheet(record, contest, ty), ty);
+    let tables = types(record).map(table).filter(|(sheet, _)| !sheet.is_empty());
+    let tables: Vec<String> = tables.map(|(sheet, ty)| format!("### `{ty}`\n\n{}", sheet.markdown())).collect();
     if tables.is_empty() { unmeasured("the champion") } else { tables.join("\n") }
 }
 
-fn champion_sheet(record: &Measurement, ty: Type) -> Sheet {
-    let mut sheet = Sheet::new(
-        0,
-        [
-            "n",
-            "CUB, us",
-            "champion, us",
-            "CUB / champion",
-            "without overlap, us",
-            "CUB / that",
-            "torch, us",
-            "share of the card's limit",
-        ],
-    );
-    for n in LOGS.map(|log| 1u64 << log) {
-        let Some(champion_us) = record.cold_us(CHAMPION, ty, n) else { continue };
-        sheet.row([
-            power_of_two(n as f64),
-            cell(record.cold_us(super::CUB, ty, n)),
-            three_digits(champion_us),
-            ratio(record.ratio(ty, n)),
-            cell(record.without_overlap_us(ty, n)),
-            ratio(record.ratio_without_overlap(ty, n)),
-            cell(record.cold_us(TORCH, ty, n)),
-            record.share_of_limit(ty, n).map_or("–".to_owned(), per_cent),
-        ]);
+fn contest_sheet(record: &Measurement, contest: Contest, ty: Type) -> Sheet {
+    let rivals =
+        [(CUB, "CUB, µs"), (CUB_UNORDERED, "unordered, µs"), (CUB_NEWER, "newer CUB, µs"), (TORCH, "torch, µs")];
+    let sizes = record.contest_sizes(contest, ty);
+    let is_there = |name: &str| sizes.iter().any(|&n| record.us_in(contest, name, ty, n).is_some());
+    let rivals: Vec<(&str, &str)> = rivals.into_iter().filter(|(name, _)| *name == CUB || is_there(name)).collect();
+    let head = ["n"].into_iter().chain(rivals.iter().map(|rival| rival.1));
+    let mut sheet = Sheet::new(0, head.chain(["champion, µs", "CUB / champion", "share of the card's limit"]));
+    for n in sizes {
+        let Some(champion_us) = record.us_in(contest, CHAMPION, ty, n) else { continue };
+        let mut cells = vec![size(n)];
+        cells.extend(rivals.iter().map(|(name, _)| cell(record.us_in(contest, name, ty, n))));
+        cells.push(three_digits(champion_us));
+        cells.push(ratio(record.ratio(contest, ty, n)));
+        cells.push(record.share_of_limit(contest, ty, n).map_or("–".to_owned(), per_cent));
+        sheet.row(cells);
     }
-    if let Some(mean) = mean_ratio(record, ty) {
-        let alone = geometric_mean(record.ratios_without_overlap(ty));
-        let bold = |mean: Option<f64>| format!("**{}**", ratio(mean));
-        sheet.row(["**geometric mean**", "", "", &bold(Some(mean)), "", &bold(alone), "", ""]);
+    if let Some(mean) = mean_ratio(record, contest, ty) {
+        let mut cells = vec![String::new(); rivals.len() + 4];
+        cells[0] = "**geometric mean**".to_owned();
+        cells[rivals.len() + 2] = format!("**{}**", ratio(Some(mean)));
+        sheet.row(cells);
     }
     sheet
 }
 
-/// The geometric mean of CUB's time over the champion's.
-pub(crate) fn mean_ratio(record: &Measurement, ty: Type) -> Option<f64> {
-    geometric_mean(record.ratios(ty).into_iter().map(|(_, ratio)| ratio))
+/// The geometric mean of the faster rival's time over the champion's.
+pub(crate) fn mean_ratio(record: &Measurement, contest: Contest, ty: Type) -> Option<f64> {
+    geometric_mean(record.ratios(contest, ty).into_iter().map(|(_, ratio)| ratio))
 }
 
-/// `newer-cub.md`: what is left of the champion's lead against other sources of CUB, in a line a type.
-pub(crate) fn against(record: &Measurement) -> String {
-    let version = record.cub.as_ref().map_or("CUB".to_owned(), |cub| format!("CUB {}", cub.version));
-    let mut sheet = Sheet::new(1, ["type", "sizes", "geometric mean", "smallest", "largest"]);
-    for ty in types(record) {
-        let ratios: Vec<f64> = record.ratios(ty).into_iter().map(|(_, ratio)| ratio).collect();
-        let sizes = ratios.len().to_string();
-        let (least, most) =
-            (ratios.iter().copied().min_by(f64::total_cmp), ratios.iter().copied().max_by(f64::total_cmp));
-        if !ratios.is_empty() {
-            sheet.row([ty.to_string(), sizes, ratio(mean_ratio(record, ty)), ratio(least), ratio(most)]);
+/// `rivals.md`: the champion against each library, by contest and type.
+pub(crate) fn rivals(record: &Measurement) -> String {
+    let version =
+        |name: &str| record.libraries.get(name).map_or(String::new(), |library| format!(" {}", library.version));
+    let newer = if record.libraries.contains_key(CUB_NEWER) { CUB_NEWER } else { CUB };
+    let words = [
+        (CUB, format!("CUB{}", version(CUB))),
+        (CUB_UNORDERED, format!("CUB{}, any order", version(newer))),
+        (CUB_NEWER, format!("CUB{}", version(CUB_NEWER))),
+    ];
+    let mut sheet = Sheet::new(3, ["launches", "library", "type", "sizes", "geometric mean", "smallest", "largest"]);
+    for (contest, rules) in [(Contest::Alone, "alone"), (Contest::BackToBack, "back to back")] {
+        for (library, name) in &words {
+            for ty in types(record) {
+                let sizes = record.contest_sizes(contest, ty).into_iter();
+                let ratios: Vec<f64> = sizes.filter_map(|n| record.ratio_to(library, contest, ty, n)).collect();
+                let mean = geometric_mean(ratios.iter().copied());
+                let (least, most) =
+                    (ratios.iter().copied().min_by(f64::total_cmp), ratios.iter().copied().max_by(f64::total_cmp));
+                if !ratios.is_empty() {
+                    let count = ratios.len().to_string();
+                    sheet.row([rules, name, ty.name(), &count, &ratio(mean), &ratio(least), &ratio(most)]);
+                }
+            }
         }
     }
-    if sheet.is_empty() {
-        return unmeasured("newer sources of CUB");
+    if sheet.is_empty() { unmeasured("the contest") } else { sheet.markdown() }
+}
+
+/// `huge.md`: what is larger than 32 bits can count.
+pub(crate) fn huge(record: &Measurement) -> String {
+    let mut sheet = Sheet::new(3, ["launches", "kernel", "type", "n", "µs", "GB/s", "right"]);
+    for case in record.cases.iter().filter(|case| case.n > u64::from(u32::MAX) && case.cold_us.is_some()) {
+        let rules = if case.contest == Contest::BackToBack { "back to back" } else { "alone" };
+        let right = if case.ok { "yes" } else { "no" };
+        let (us, speed) = (cell(case.cold_us), cell(case.gb_per_s()));
+        sheet.row([rules, &case.entrant, &case.ty, &size(case.n), &us, &speed, right]);
     }
-    format!("{version}, {}:\n\n{}", source_line(record), sheet.markdown())
+    if sheet.is_empty() { unmeasured("more than 2³² numbers") } else { sheet.markdown() }
+}
+
+/// `ablation.md`: the champion, and what it takes with one of its ideas taken away; with overlap put on at the end.
+pub(crate) fn ablation(record: &Measurement) -> String {
+    let measured = |ty: Type, n: u64| ABLATIONS.iter().any(|(name, _)| record.cold_us(name, ty, n).is_some());
+    let columns: Vec<(Type, u64)> =
+        types(record).flat_map(|ty| ABLATION_SIZES.map(|n| (ty, n))).filter(|&(ty, n)| measured(ty, n)).collect();
+    if columns.is_empty() {
+        return unmeasured("the champion without one of its ideas");
+    }
+    let head = columns.iter().map(|&(ty, n)| format!("{ty}, {}", size(n)));
+    let mut sheet = Sheet::new(1, ["µs".to_owned()].into_iter().chain(head));
+    let mut row = |words: &str, contest: Contest, name: &str| {
+        let times = columns.iter().map(|&(ty, n)| cell(record.us_in(contest, name, ty, n)));
+        sheet.row([words.to_owned()].into_iter().chain(times));
+    };
+    row("the champion, alone", Contest::Alone, CHAMPION);
+    for (name, words) in ABLATIONS {
+        row(words, Contest::Alone, name);
+    }
+    row("the champion, back to back", Contest::BackToBack, CHAMPION);
+    row("CUB, alone", Contest::Alone, CUB);
+    sheet.markdown()
 }
 
 /// `alignment.md`: the champion on misaligned input and ragged sizes.
 pub(crate) fn alignment(record: &Measurement) -> String {
-    let mut sheet = Sheet::new(1, ["type", "n", "begins", "us", "GB/s", "aligned, GB/s", "share of the aligned speed"]);
+    let mut sheet = Sheet::new(1, ["type", "n", "begins", "µs", "GB/s", "aligned, GB/s", "share of the aligned speed"]);
     for (case, plain, share) in record.awkward() {
         let start = match case.offset {
             0 => "aligned".to_owned(),
@@ -140,13 +184,22 @@ pub(crate) fn provenance_sheet(record: &Measurement, quote: &str) -> Sheet {
     known("memory", record.memory_bytes.map(bytes));
     known("driver", record.driver.clone());
     known("CUDA", record.cuda.clone());
-    known("CUB", Some(record.cub.as_ref().map_or("not measured".to_owned(), |cub| cub.version.clone())));
-    known("torch", Some(record.torch.as_ref().map_or("not measured".to_owned(), |torch| torch.version.clone())));
-    known("launch floor, one block", record.floor_us.map(|floor| format!("{} us", three_digits(floor.one_block))));
-    known("launch floor, full grid", record.floor_us.map(|floor| format!("{} us", three_digits(floor.full))));
+    for (name, library) in [("CUB", CUB), ("CUB, newer sources", CUB_NEWER), ("torch", TORCH)] {
+        let version = record.libraries.get(library).map(|library| library.version.clone());
+        known(name, Some(version.unwrap_or_else(|| "not measured".to_owned())));
+    }
+    known("launch floor, one block", record.floor_us.map(|floor| format!("{} µs", three_digits(floor.one_block))));
+    known("launch floor, full grid", record.floor_us.map(|floor| format!("{} µs", three_digits(floor.full))));
+    known("one block, launches overlap", record.floor_us.map(|floor| format!("{} µs", three_digits(floor.overlapped))));
     known("read ceiling", record.read_ceiling_gb_per_s.map(|ceiling| format!("{} GB/s", three_digits(ceiling))));
     known("cases", Some(grouped(record.cases.len() as u64)));
-    known("wrong results", Some(grouped(record.cases.iter().filter(|case| !case.ok).count() as u64)));
+    known("results judged", Some(grouped(record.cases.iter().map(|case| case.judged).sum())));
+    known("cases with a wrong result", Some(grouped(record.cases.iter().filter(|case| !case.ok).count() as u64)));
+    let made = record.code.get("ch08-champion");
+    known(
+        "the last chapter's code",
+        made.map(|made| if made == "committed" { "committed PTX" } else { made }.to_owned()),
+    );
     known("day", Some(day(&record.date).to_owned()));
     known("commit", record.commit.clone());
     known("command", Some(format!("{quote}{}{quote}", record.command)));
@@ -174,45 +227,77 @@ pub(crate) fn unmeasured(what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{CUB, synthetic};
+    use crate::measurement::synthetic;
 
     #[test]
-    fn the_champions_table_has_every_size_and_the_mean() {
+    fn a_contests_table_has_every_size_and_the_mean() {
         let record = synthetic::record();
-        let text = champion(&record);
+        let alone = contest(&record, Contest::Alone);
         for ty in ["i32", "f32", "f64"] {
-            assert!(text.contains(&format!("### `{ty}`\n\n| n |")), "{text}");
+            assert!(alone.contains(&format!("### `{ty}`\n\n| n |")), "{alone}");
         }
-        let row = text.lines().find(|line| line.starts_with("| 2²⁴ |")).unwrap();
-        let (cub, champion) = (record.cold_us(CUB, Type::I32, 1 << 24), record.cold_us(CHAMPION, Type::I32, 1 << 24));
-        assert!(row.contains(&format!("| {} | {} |", cell(cub), cell(champion))), "{row}");
-        let mean = mean_ratio(&record, Type::I32).unwrap();
-        let alone = geometric_mean(record.ratios_without_overlap(Type::I32)).unwrap();
+        let row = alone.lines().find(|line| line.starts_with("| 2²⁴ |")).unwrap();
+        let us = |name| cell(record.cold_us(name, Type::I32, 1 << 24));
+        let libraries = format!("| {} | {} | {} | {} |", us(CUB), us(CUB_UNORDERED), us(CUB_NEWER), us(TORCH));
+        assert!(row.contains(&libraries), "{row}");
+        let mean = mean_ratio(&record, Contest::Alone, Type::I32).unwrap();
+        assert!(alone.contains(&format!("| **geometric mean** |  |  |  |  |  | **{mean:.2}** |  |")), "{alone}");
+        for log in super::super::LOGS {
+            let row = format!("\n| {} |", power_of_two(f64::from(log).exp2()));
+            assert_eq!(alone.matches(&row).count(), 3, "2^{log}");
+        }
+        let both = contest(&record, Contest::BackToBack);
+        assert!(both != alone && !both.contains("torch"), "{both}");
+        // Sizes that were drawn stand between the powers.
+        let drawn = super::super::random_sizes()[20];
+        assert!(alone.contains(&format!("| {} |", grouped(drawn))), "{alone}");
+    }
+
+    #[test]
+    fn each_library_has_its_lines() {
+        let text = rivals(&synthetic::record());
         assert!(
-            alone < mean && text.contains(&format!("| **geometric mean** |  |  | **{mean:.2}** |  | **{alone:.2}** |")),
+            text.contains("| alone | CUB 3.0.1 | f32 | 63 | ") && text.contains("| alone | CUB 3.6.0 | f64 |"),
             "{text}"
         );
-        assert_eq!(text.lines().filter(|line| line.starts_with("| 2")).count(), 3 * 21);
+        assert!(text.contains("| back to back | CUB 3.6.0, any order | i32 |"), "{text}");
+        assert!(!text.contains("any order | f32"), "{text}");
+    }
+
+    #[test]
+    fn ideas_are_taken_away_one_at_a_time() {
+        let mut record = synthetic::record();
+        let text = ablation(&record);
+        assert!(text.starts_with("| µs | i32, 2¹² | i32, 2¹⁶ | i32, 2²⁰ | i32, 2²⁴ |"), "{text}");
+        assert_eq!(text.lines().count(), 2 + 3 + ABLATIONS.len());
+        // An entry that is not compiled for a size leaves a dash.
+        record.cases.retain(|case| case.entrant != "ticket" || case.n != 1 << 16);
+        assert!(ablation(&record).lines().any(|line| line.starts_with("| a ticket") && line.contains("| – |")));
+        record.cases.clear();
+        assert!(ablation(&record).contains("no record of the champion without"));
+    }
+
+    #[test]
+    fn more_than_32_bits_have_a_table() {
+        let mut record = synthetic::record();
+        assert!(huge(&record).contains("no record of more than 2³² numbers"));
+        record.cases.iter_mut().find(|case| case.is_plain()).unwrap().n = 1 << 33;
+        assert!(huge(&record).contains("| i32 | 2³³ |"), "{}", huge(&record));
     }
 
     #[test]
     fn without_the_libraries_there_are_dashes() {
         let mut record = synthetic::record();
-        record.cases.retain(|case| case.chapter.is_some());
-        (record.cub, record.torch, record.floor_us) = (None, None, None);
-        let text = champion(&record);
+        record.cases.retain(|case| !super::super::ladder::is_library(&case.entrant));
+        record.libraries.clear();
+        record.floor_us = None;
+        let text = contest(&record, Contest::Alone);
         assert!(text.contains("| 2¹⁰ | – | ") && text.contains(" | – | – |") && !text.contains("mean"), "{text}");
         assert!(provenance(&record, &[]).contains("| CUB | not measured |"));
-        assert!(against(&record).contains("no record of newer sources of CUB"));
+        assert!(rivals(&record).contains("no record of the contest"));
         record.cases.clear();
-        assert!(super::champion(&record).contains("no record of the champion"));
+        assert!(contest(&record, Contest::Alone).contains("no record of the champion"));
         assert!(alignment(&record).contains("no record of misaligned input"));
-    }
-
-    #[test]
-    fn newer_sources_of_cub_are_named() {
-        let text = against(&synthetic::record());
-        assert!(text.starts_with("CUB 3.0.1, measured on ") && text.contains("| f32 | 21 | "), "{text}");
     }
 
     #[test]

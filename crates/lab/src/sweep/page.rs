@@ -82,7 +82,7 @@ fn conclusion_facts(sweep: &Sweep, prefix: &str, points: &[Point]) -> Vec<Fact> 
 /// The fastest point of each curve, the chart, and all points.
 fn measured(sweep: &Sweep, record: &hardware::GpuRecord, provenance: &str) -> Result<String> {
     let mut out =
-        String::from("| n | kernel | fastest with | elements a thread | us | GB/s |\n|--:|---|---|--:|--:|--:|\n");
+        String::from("| n | kernel | fastest with | elements a thread | µs | GB/s |\n|--:|---|---|--:|--:|--:|\n");
     for (n, points) in by_size(&record.sweep) {
         for curve in points.chunk_by(|a, b| a.curve == b.curve) {
             let timed = curve.iter().filter_map(|point| Some((point, point.cold_us?, point.gb_per_s?)));

@@ -156,7 +156,7 @@ fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active
         named.yes += (predicate & active).count_ones();
         named.waiting_threads += active.count_ones();
         named.waiting.push((unit_warp(env.rank, warp.index), active));
-        leave_behind(warp, at, active);
+        warp.pass_by(at, active);
         warp.splits[at].state = State::AtBarrier(id, opening);
     } else {
         let handed = named.handed.get_or_insert_default();
@@ -168,15 +168,6 @@ fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active
         env.open(id, false);
     }
     waits
-}
-
-/// `@p bar.sync`: the lanes of split `at` that are not `active` walk past.
-fn leave_behind(warp: &mut Warp, at: usize, active: u32) {
-    let passing = warp.splits[at].mask & !active;
-    if passing != 0 {
-        let other = warp.drive_apart(at, passing);
-        warp.splits[other].pc += 1;
-    }
 }
 
 impl Environment {
@@ -288,7 +279,7 @@ fn wait_for_cluster(env: &mut Environment, warp: &mut Warp, at: usize, active: u
         }
         return false;
     }
-    leave_behind(warp, at, active);
+    warp.pass_by(at, active);
     warp.splits[at].state = State::AtCluster;
     true
 }

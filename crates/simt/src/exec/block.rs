@@ -9,6 +9,7 @@ use super::bulk_store::BulkGroups;
 use super::copy::Copies;
 use super::mbarrier::Sides;
 use super::team::{Shared, Team};
+use super::turns::Random;
 use super::warp::{FULL, State, Warp};
 use super::{Context, Machine, Stop};
 use crate::launch::{Check, Schedule};
@@ -22,8 +23,17 @@ const PARTING_STEPS: u64 = 1 << 16;
 /// More splits than this are not driven apart further: enough to break any assumption on order, and still quick.
 const SPLITS_MAX: usize = 6;
 
+/// In one of so many turns by chance lanes are driven apart: often in the first blocks of a grid and in one of eight of the others, else
+/// seldom. Lanes that run apart take several times as long, and what they show they show in one block as in a thousand.
+const APART_OFTEN: usize = 4;
+const APART_SELDOM: usize = 64;
+const TORN_FIRST: u64 = 4;
+const TORN_IN: usize = 8;
+
 /// Passes without a change of memory after which a scheduler that draws by chance watches for lanes that spin.
-const QUIET_PASSES: u32 = 512;
+const QUIET_PASSES: u32 = 128;
+/// Its turns have up to two to the power of this many instructions, and each power of two is as likely.
+const CHANCE_TURN_BITS_MAX: usize = 8;
 
 /// What the warps of a block share.
 pub(super) struct Environment {
@@ -42,6 +52,8 @@ pub(super) struct Environment {
     pub(super) bulk_groups: Vec<BulkGroups>,
     pub(super) mbarriers: Sides,
     random: Option<Random>,
+    /// In one of so many turns by chance lanes are driven apart.
+    apart_in: usize,
     /// Passes since memory changed, and how often it had changed then.
     quiet_passes: u32,
     quiet_since: u64,
@@ -64,29 +76,6 @@ pub(super) enum Progress {
     Waiting,
     /// The launch is over.
     Fatal,
-}
-
-/// SplitMix64 (Steele, Lea and Flood 2014): small, seedable, good enough to shuffle a schedule.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`.
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    /// A set of lanes.
-    fn lanes(&mut self) -> u32 {
-        (self.next() >> 32) as u32
-    }
 }
 
 impl Environment {
@@ -146,6 +135,7 @@ impl Block {
                 bulk_groups: Vec::new(),
                 mbarriers: Sides::new(),
                 random: None,
+                apart_in: APART_SELDOM,
                 quiet_passes: 0,
                 quiet_since: 0,
             },
@@ -187,6 +177,8 @@ impl Block {
             Schedule::Independent { seed: Some(seed) } => Some(Random(seed ^ linear.wrapping_mul(0x9e37_79b9))),
             _ => None,
         };
+        let is_torn = self.env.random.as_mut().is_some_and(|random| random.below(TORN_IN) == 0);
+        self.env.apart_in = if linear < TORN_FIRST || is_torn { APART_OFTEN } else { APART_SELDOM };
         self.env.quiet_passes = 0;
         for warp in &mut self.warps {
             warp.restart(context.code, lanes_of(warp.index, context.threads_per_block));
@@ -215,6 +207,9 @@ impl Block {
                 || (self.env.team.size() == 1 && open_cluster_barrier(std::slice::from_mut(self), 0))
                 || (!ran && self.warps.iter_mut().any(|warp| warp.exit_waiting(machine.context.code)));
             if !ran && !released && machine.goes_ahead && self.go_ahead_of_spinning() {
+                continue;
+            }
+            if !ran && !released && self.let_absent_lanes_run_on(machine) {
                 continue;
             }
             if !ran && !released {
@@ -284,38 +279,44 @@ impl Block {
 
     /// One warp, one split, a few instructions, all by chance.
     fn pass_by_chance(&mut self, machine: &mut Machine<'_>) -> Option<bool> {
+        let may_spin = machine.context.code.may_spin;
         let watch = self.is_quiet(machine);
-        self.warps.iter_mut().for_each(|warp| machine.wake(warp));
-        let env = &mut self.env;
-        let mut draw = |end: usize| env.random.as_mut().map_or(0, |random| random.below(end));
-        let ready: Vec<usize> = (0..self.warps.len()).filter(|&w| self.warps[w].next_ready().is_some()).collect();
-        if ready.is_empty() {
+        if may_spin {
+            self.warps.iter_mut().for_each(|warp| machine.wake(warp));
+        }
+        let Some(random) = &mut self.env.random else { return Some(false) };
+        let Some(index) = random.pick(self.warps.len(), |index| self.warps[index].next_ready().is_some()) else {
             let mut released = false;
             for warp in &mut self.warps {
                 released |= machine.release_collectives(&mut self.env, warp);
             }
             return Some(released);
-        }
-        let warp = &mut self.warps[ready[draw(ready.len())]];
-        let splits: Vec<usize> = (0..warp.splits.len()).filter(|&at| warp.splits[at].state == State::Ready).collect();
-        let at = splits[draw(splits.len())];
-        let turn = 1 + draw(24) as u64;
-        if draw(4) == 0 && warp.splits.len() < SPLITS_MAX {
+        };
+        let warp = &mut self.warps[index];
+        let at = random.pick(warp.splits.len(), |at| warp.splits[at].state == State::Ready)?;
+        // Often a few instructions, now and then so many that the split runs until it waits.
+        let most = 1 << random.below(CHANCE_TURN_BITS_MAX + 1);
+        let turn = 1 + random.below(most) as u64;
+        if random.below(self.env.apart_in) == 0 && warp.splits.len() < SPLITS_MAX {
             let mask = warp.splits[at].mask;
-            let apart = mask & self.env.random.as_mut().map_or(0, Random::lanes);
+            let apart = mask & random.lanes();
             if apart != 0 && apart != mask {
                 let _ = warp.drive_apart(at, apart);
             }
         }
+        let watch = watch || (may_spin && warp.patience.has_spun());
         let stop = match machine.run(&mut self.env, warp, at, turn) {
-            Stop::Turn if watch => machine.put_aside_if_it_spins(&mut self.env, warp, at),
+            Stop::Turn if watch => {
+                let stop = machine.put_aside_if_it_spins(&mut self.env, warp, at);
+                warp.patience.grow(warp.steps, TURN_STEPS);
+                stop
+            }
             stop => stop,
         };
         match stop {
             Stop::Fatal => None,
             stop => {
-                // Now and then, and not by chance: the draws of a seed stay what they are.
-                if stop == Stop::Turn && machine.context.code.may_spin && warp.steps.is_multiple_of(64) {
+                if stop == Stop::Turn && may_spin && warp.steps.is_multiple_of(64) {
                     warp.let_go_ahead(at);
                 }
                 machine.release_collectives(&mut self.env, warp);

@@ -3,6 +3,7 @@
 
 use super::alu::{store32, store64};
 use super::block::Environment;
+use super::undefined::Home;
 use super::warp::{FULL, Row32, Warp};
 use super::{Machine, Stop};
 use crate::code::{CallSite, Callee, Function, Inst, MemOp, NONE, Op, Slot};
@@ -14,9 +15,12 @@ use crate::ops::Row;
 const CALL_BYTES: u64 = 16;
 
 /// Copies the lanes `mask` of a row of the stack.
-fn copy(frames: &mut [Row32], from: u32, to: u32, mask: u32) {
-    let row = frames[from as usize];
-    keep(&mut frames[to as usize], &row.0, mask);
+fn copy(warp: &mut Warp, from: u32, to: u32, mask: u32) {
+    let row = warp.frames[from as usize];
+    keep(&mut warp.frames[to as usize], &row.0, mask);
+    if !warp.undefined.is_empty() {
+        warp.undefined.copy(Home::Frame(from), Home::Frame(to), mask);
+    }
 }
 
 /// Keeps the lanes of `row` that `mask` names.
@@ -105,7 +109,7 @@ impl Machine<'_> {
             warp.forget_local(local, function.local_bytes, mask);
         }
         for &Slot { caller, callee, rows } in &site.arguments {
-            (0..rows).for_each(|row| copy(&mut warp.frames, split.frame + caller + row, frame + callee + row, active));
+            (0..rows).for_each(|row| copy(warp, split.frame + caller + row, frame + callee + row, active));
         }
         save(warp, site, split.frame + site.save_at, active);
         let start = |(index, mask): (u32, u32)| (code.functions[index as usize].start, mask);
@@ -126,7 +130,7 @@ impl Machine<'_> {
         let site = &code.calls[code.insts[split.pc as usize - 1].imm as usize];
         let frame = split.frame + code.functions[site.caller as usize].frame_rows;
         for &Slot { caller, callee, rows } in &site.returns {
-            (0..rows).for_each(|row| copy(&mut warp.frames, frame + callee + row, split.frame + caller + row, back));
+            (0..rows).for_each(|row| copy(warp, frame + callee + row, split.frame + caller + row, back));
         }
         restore(warp, site, split.frame + site.save_at, back);
         warp.release_stack(warp.splits[at].local, back);
@@ -307,6 +311,8 @@ fn save(warp: &mut Warp, site: &CallSite, mut place: u32, active: u32) {
 /// Gives the lanes `back` the registers that were kept.
 fn restore(warp: &mut Warp, site: &CallSite, mut place: u32, back: u32) {
     for &(row, reg) in &site.saved {
+        // What was undefined before the call is no longer known.
+        warp.undefined.clear(Home::Register(row, reg), back);
         let kept = warp.frames[place as usize].0;
         match row {
             Row::W => store32(warp, reg, &kept, back),

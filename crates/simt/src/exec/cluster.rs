@@ -5,8 +5,10 @@ use super::block::{Block, Progress, clocks};
 use super::log::Touches;
 use super::spin::{Word, are_unchanged};
 use super::team::Team;
+use super::turns::Random;
 use super::warp::Warp;
 use super::{Context, Machine};
+use crate::launch::Schedule;
 use crate::memory::Memory;
 
 /// Warp-instructions a block of a cluster runs before the next has a turn.
@@ -17,6 +19,8 @@ pub(super) struct Unit {
     blocks: Vec<Block>,
     /// The block that has the team.
     at: usize,
+    /// Ranks in the order of their turns.
+    order: Vec<usize>,
     /// All of it waits until one of these words of global memory changes.
     asleep: Option<Vec<Word>>,
 }
@@ -31,7 +35,8 @@ impl Unit {
             let indices = vec![[0; 3]; size as usize];
             blocks[0].env.team = Team { clocks: clocks(context, size), peers, blocks: indices, ..Team::default() };
         }
-        Unit { blocks, at: 0, asleep: None }
+        let order = (0..blocks.len()).collect();
+        Unit { blocks, at: 0, order, asleep: None }
     }
 
     /// At the first instruction of the unit of this number.
@@ -60,6 +65,10 @@ impl Unit {
         }
         self.at = 0;
         self.blocks[0].env.team = team;
+        self.order.sort_unstable();
+        if let Schedule::Independent { seed: Some(seed) } = context.options.schedule {
+            Random(seed ^ number).shuffle(&mut self.order);
+        }
     }
 
     /// The memory of the block that has the team joins that of the others.
@@ -99,7 +108,8 @@ impl Unit {
         loop {
             let before = self.steps();
             let mut ended = false;
-            for rank in 0..self.blocks.len() {
+            for turn in 0..self.order.len() {
+                let rank = self.order[turn];
                 if self.blocks[rank].is_done() {
                     continue;
                 }

@@ -12,7 +12,7 @@ use super::memory::Place;
 use super::warp::{State, Warp};
 
 use crate::code::{Code as Program, Inst, Op};
-use crate::fault::{Code, Fault};
+use crate::fault::{Code, Fault, Note, NoteKind};
 use crate::race::{Hazard, Race, WARPS_PER_BLOCK, global};
 use waiting::Awaited;
 pub(super) use wording::Names;
@@ -125,7 +125,7 @@ enum Detail {
 }
 
 #[derive(Debug, Clone)]
-struct Finding {
+pub(super) struct Finding {
     code: Code,
     /// Linear index of the first block that showed it.
     block: u64,
@@ -139,40 +139,38 @@ struct Finding {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     by_place: HashMap<(Code, u32, u32), Finding>,
-    /// Of loads that read what nobody wrote: whether that is only carried along.
-    only_copied: HashMap<u32, bool>,
+    /// What is no fault, and worth a note.
+    notes: HashMap<(NoteKind, u32, u32), Finding>,
 }
 
 impl Findings {
     fn note(&mut self, env: &Environment, code: Code, at: At, other: Option<At>, detail: Detail) {
         let key = (code, at.pc, other.map_or(u32::MAX, |o| o.pc));
-        // A budget ends once, for all lanes.
-        let lanes = if code == Code::StepBudget { 1 } else { at.lanes.count_ones().max(1) };
-        let count = u64::from(lanes);
-        let block = env.linear;
-        let new = Finding { code, block, at, other, detail, count };
-        self.add(key, new);
+        add(&mut self.by_place, key, Finding::new(env, code, at, other, detail));
     }
 
-    fn add(&mut self, key: (Code, u32, u32), new: Finding) {
-        match self.by_place.get_mut(&key) {
-            None => drop(self.by_place.insert(key, new)),
-            Some(old) => {
-                let count = old.count + new.count;
-                // The first block in grid order speaks for all, whichever host thread ran it.
-                if new.block < old.block {
-                    *old = new;
-                }
-                old.count = count;
-            }
-        }
+    /// Two accesses that nothing orders, or that are worth a note.
+    fn pair(&mut self, env: &Environment, code: Code, hazard: Hazard, at: At, other: At, detail: Detail) {
+        let kind = match hazard {
+            Hazard::EqualWrites => NoteKind::EqualWrites,
+            Hazard::Observed => NoteKind::OrderedByObservation,
+            _ => return self.note(env, code, at, Some(other), detail),
+        };
+        add(&mut self.notes, (kind, at.pc, other.pc), Finding::new(env, code, at, Some(other), detail));
+    }
+
+    /// An undefined value is used by so many lanes that have not used it before.
+    #[cold]
+    pub(super) fn used(&mut self, finding: &Finding, lanes: u32) {
+        let at = At { lanes, ..finding.at };
+        let used = Finding { at, count: u64::from(lanes.count_ones()), ..finding.clone() };
+        add(&mut self.by_place, (used.code, at.pc, u32::MAX), used);
     }
 
     /// Adds what another host thread found in other blocks.
     pub(super) fn merge(&mut self, other: Findings) {
-        for (key, finding) in other.by_place {
-            self.add(key, finding);
-        }
+        other.by_place.into_iter().for_each(|(key, finding)| add(&mut self.by_place, key, finding));
+        other.notes.into_iter().for_each(|(key, finding)| add(&mut self.notes, key, finding));
     }
 
     #[cold]
@@ -199,12 +197,6 @@ impl Findings {
         self.note(env, Code::UninitialisedRead, at, None, Detail::NoObject { address });
     }
 
-    /// Whether what the load at `pc` reads is only carried along.
-    #[cold]
-    pub(super) fn is_only_copied(&mut self, code: &Program, pc: u32) -> bool {
-        *self.only_copied.entry(pc).or_insert_with(|| crate::lower::copied::is_only_copied(code, pc))
-    }
-
     /// An asynchronous copy that the simulator does not carry out: it goes into the memory of another block.
     #[cold]
     pub(super) fn copy_away(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
@@ -228,7 +220,7 @@ impl Findings {
         };
         let owner = (env.team.size() > 1).then(|| env.team.blocks[owner as usize]);
         let detail = Detail::Race { hazard: race.hazard, address: race.address, owner };
-        self.note(env, Code::SharedRace, site(race.later), Some(site(race.earlier)), detail);
+        self.pair(env, Code::SharedRace, race.hazard, site(race.later), site(race.earlier), detail);
     }
 
     #[cold]
@@ -238,7 +230,7 @@ impl Findings {
             At { pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
         };
         let detail = Detail::GlobalRace { hazard: race.hazard, address: race.address };
-        self.note(env, Code::GlobalRace, site(race.later), Some(site(race.earlier)), detail);
+        self.pair(env, Code::GlobalRace, race.hazard, site(race.later), site(race.earlier), detail);
     }
 
     /// An access to the shared memory of a block of the cluster that does not exist, or no longer.
@@ -339,11 +331,6 @@ impl Findings {
         self.note(env, Code::MaskMismatch, at, None, Detail::Masks { named, lane, other });
     }
 
-    pub(super) fn inactive_lane(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::InactiveShuffleLane, at, None, Detail::Lane);
-    }
-
     /// Barrier `id` opens: a finding if those who wait there came to it at different instructions, and may not. An aligned
     /// instruction asks one warp to come to it together; `__syncthreads()`, which is barrier 0, asks that of the block.
     pub(super) fn barrier(&mut self, env: &Environment, code: &Program, warps: &[Warp], id: u32) {
@@ -361,30 +348,47 @@ impl Findings {
         }
     }
 
-    /// The findings in the order of blocks, with names; those of one line and one variable are one.
-    pub(super) fn into_faults(self, names: &Names<'_>) -> Vec<Fault> {
-        let mut findings: Vec<Finding> = self.by_place.into_values().collect();
-        findings.sort_by_key(|f| (f.block, f.at.pc, f.other.map_or(0, |o| o.pc), f.code));
-        let mut faults: Vec<(Fault, Option<String>)> = Vec::new();
-        for finding in &findings {
-            let (fault, variable) = (finding.fault(names), finding.variable(names));
-            match faults.iter_mut().find(|(first, of)| first.is_at(&fault) && *of == variable) {
-                Some((first, _)) => first.count += fault.count,
-                None => faults.push((fault, variable)),
-            }
-        }
-        faults.into_iter().map(|(fault, _)| fault).collect()
+    /// The faults and the notes, each in the order of blocks, with names; those of one line and one variable are one. A used-up
+    /// budget comes first: what else a loop without end did follows from it.
+    pub(super) fn into_faults(self, names: &Names<'_>) -> (Vec<Fault>, Vec<Note>) {
+        let mut faults: Vec<Fault> = folded(self.by_place, names).into_iter().map(|(_, fault)| fault).collect();
+        faults.sort_by_key(|fault| fault.code != Code::StepBudget);
+        let notes = folded(self.notes, names).into_iter().map(|(kind, fault)| {
+            let Fault { message, site, other, why, count, .. } = fault;
+            Note { kind, message, site, other, why, count }
+        });
+        (faults, notes.collect())
     }
 }
 
-impl Fault {
-    /// Whether it is of the same kind as another one, in the same lines of the source.
-    fn is_at(&self, other: &Fault) -> bool {
-        fn places(fault: &Fault) -> [Option<(&str, u32)>; 2] {
-            [Some(&fault.site), fault.other.as_ref()].map(|site| Some((site?.file.as_str(), site?.line)))
+/// Adds a finding, or counts it with those of its place.
+fn add<K: Eq + std::hash::Hash>(places: &mut HashMap<K, Finding>, key: K, new: Finding) {
+    match places.get_mut(&key) {
+        None => drop(places.insert(key, new)),
+        Some(old) => {
+            let count = old.count + new.count;
+            // The first block in grid order speaks for all, whichever host thread ran it.
+            if new.block < old.block {
+                *old = new;
+            }
+            old.count = count;
         }
-        self.code == other.code && places(self) == places(other)
     }
+}
+
+/// What was found, in the order of blocks; what is of one kind, one line and one variable is one.
+fn folded<K: Ord + Copy>(places: HashMap<(K, u32, u32), Finding>, names: &Names<'_>) -> Vec<(K, Fault)> {
+    let mut findings: Vec<(K, Finding)> = places.into_iter().map(|((kind, ..), finding)| (kind, finding)).collect();
+    findings.sort_by_key(|(kind, f)| (f.block, f.at.pc, f.other.map_or(0, |o| o.pc), *kind));
+    let mut folded: Vec<(K, Fault)> = Vec::new();
+    for (kind, finding) in findings {
+        let fault = finding.fault(names);
+        match folded.iter_mut().find(|(of, first)| *of == kind && first.is_like(&fault)) {
+            Some((_, first)) => first.count += fault.count,
+            None => folded.push((kind, fault)),
+        }
+    }
+    folded
 }
 
 impl Hazard {
@@ -396,6 +400,10 @@ impl Hazard {
             Hazard::WriteAfterWrite | Hazard::WriteTogether => {
                 format!("writes {what} while another thread may also be writing it")
             }
+            Hazard::UnfencedRead => format!("reads {what} with nothing to say that another thread's write has arrived"),
+            Hazard::UnfencedWrite => format!("writes {what} with nothing to say that another thread has read it"),
+            Hazard::Observed => format!("touches {what} plainly, behind a strong access of another thread"),
+            Hazard::EqualWrites => format!("writes to {what} the value that another thread writes there"),
             Hazard::ReadOfCopy => format!("reads {what} while a copy that it did not wait for may still be writing it"),
             Hazard::WriteUnderCopy => {
                 format!("writes {what} while a copy that it did not wait for may still be reading it")
@@ -418,6 +426,39 @@ fn splits<'a>(env: &'a Environment, warps: &'a [Warp]) -> impl Iterator<Item = (
 }
 
 impl Finding {
+    fn new(env: &Environment, code: Code, at: At, other: Option<At>, detail: Detail) -> Finding {
+        // A budget ends once, for all lanes.
+        let lanes = if code == Code::StepBudget { 1 } else { at.lanes.count_ones().max(1) };
+        Finding { code, block: env.linear, at, other, detail, count: lanes.into() }
+    }
+
+    /// What to say if the lanes `lanes` use what they shuffled from a lane that takes no part.
+    #[cold]
+    pub(super) fn inactive_lane(env: &Environment, warp: &Warp, pc: u32, lanes: u32) -> Finding {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        Finding::new(env, Code::InactiveShuffleLane, at, None, Detail::Lane)
+    }
+
+    /// What to say if the lanes `lanes` use what they read where nobody had written.
+    #[cold]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn unread(
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        lanes: u32,
+        place: Place,
+        address: u64,
+        bytes: u32,
+    ) -> Finding {
+        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        Finding::new(env, Code::UninitialisedRead, at, None, Detail::Access { place, address, bytes })
+    }
+
+    pub(super) fn lanes(&self) -> u32 {
+        self.at.lanes
+    }
+
     fn fault(&self, names: &Names<'_>) -> Fault {
         let code = &names.kernel.code;
         // Of global memory, an asynchronous copy is a reader.
@@ -491,7 +532,9 @@ impl Finding {
             message,
             site: site(names.kernel, &self.at, here),
             other: self.other.as_ref().map(|at| site(names.kernel, at, there)),
+            why: self.why(code).unwrap_or(self.code.explanation().why),
             remedy: self.remedy(names).unwrap_or(self.code.explanation().remedy),
+            variable: self.variable(names),
             count: self.count,
         }
     }

@@ -5,7 +5,7 @@
 //! writes, and when any two blocks met in one, or anything else out of the ordinary happened, memory is rolled back
 //! and the launch is run again in order. Kernels whose blocks talk to each other on purpose (global atomics, ordered
 //! loads, cooperative launches) take turns on one host thread from the start, so that a block may wait for another. The
-//! blocks of a cluster are one unit in all this.
+//! blocks of a cluster are one unit in all this. A seed stands for another order than the grid's: see `turns`.
 //!
 //! The check for races in global memory pays for what may race. Of blocks that do not talk it needs the ranges only: where
 //! blocks met, or one came back to bytes it wrote, the launch runs again with an eye on these pages. Of blocks that talk,
@@ -20,6 +20,7 @@ use super::cluster::Unit;
 use super::findings::{Findings, Names};
 use super::log::Touches;
 use super::tally::{tally, trace};
+use super::turns::{TURN_STEPS, Turns};
 use super::{Context, Counts, Machine, Watch};
 use crate::code::{Callee, Code};
 use crate::launch::{Check, Launch, LaunchError, Options, Outcome};
@@ -31,9 +32,6 @@ use crate::trace::Step;
 
 /// Units a host thread takes at a time.
 const BATCH: u64 = 8;
-/// Warp-instructions a unit runs before the next has a turn, where blocks talk to each other.
-const TURN_STEPS: u64 = 1 << 16;
-
 /// Units that wait while lanes of theirs could go ahead of others: a launch that hangs otherwise is not made resident as a whole
 /// first.
 const WAITING_MAX: usize = 256;
@@ -77,14 +75,14 @@ pub(crate) fn run(
     };
     let (counters, lines) = tally(kernel, &share.counts);
     let trace = options.trace.map(|_| trace(kernel, launch, options.schedule, share.steps, share.dropped_steps));
-    let faults = share.findings.into_faults(&Names {
+    let (faults, notes) = share.findings.into_faults(&Names {
         kernel,
         memory,
         dynamic_offset: draft.dynamic_offset,
         shared_bytes: draft.shared_bytes,
     });
     let (printed, prints_dropped) = share.printed.into_text();
-    Ok(Outcome { counters, lines, faults, trace, printed, prints_dropped })
+    Ok(Outcome { counters, lines, faults, notes, trace, printed, prints_dropped })
 }
 
 /// A context that still lacks its borrow of memory.
@@ -238,11 +236,12 @@ impl<'k> Draft<'k> {
 
 /// Units one after the other.
 fn in_order(context: &Context<'_>, units: u64) -> Share {
+    let turns = Turns::new(context, units);
     let mut machine = Machine::new(context);
     let mut unit = Unit::new(context);
     let mut touches = Touches::default();
-    for number in 0..units {
-        unit.restart(context, number);
+    for place in 0..units {
+        unit.restart(context, turns.unit(place));
         if machine.has_spent_all(&unit) {
             break;
         }
@@ -260,7 +259,7 @@ fn in_order(context: &Context<'_>, units: u64) -> Share {
 fn run_to_end(unit: &mut Unit, machine: &mut Machine<'_>) -> Progress {
     let mut turns = 0;
     loop {
-        match machine.turn_of(unit) {
+        match machine.turn_of(unit, TURN_STEPS) {
             Progress::Turn => {
                 turns += 1;
                 if turns == PATIENT_TURNS && machine.start_going_ahead() {
@@ -289,12 +288,12 @@ struct Pass {
 
 impl Pass {
     /// The turn of `unit`; true if that was its last.
-    fn turn(&mut self, unit: &mut Unit, machine: &mut Machine<'_>) -> bool {
+    fn turn(&mut self, unit: &mut Unit, machine: &mut Machine<'_>, steps: u64) -> bool {
         if self.fatal || unit.sleeps(machine.context.memory) {
             return false;
         }
         let before = unit.steps();
-        match machine.turn_of(unit) {
+        match machine.turn_of(unit, steps) {
             Progress::Done => {
                 (self.moved, self.ended) = (true, true);
                 return true;
@@ -313,6 +312,7 @@ impl Pass {
 /// Units in turns: each runs for a while, and the next one starts when all that have started still wait. One after the
 /// other while nobody waits; all of them resident if everybody does.
 fn taking_turns(context: &Context<'_>, units: u64) -> Share {
+    let mut order = Turns::new(context, units);
     let mut machine = Machine::new(context);
     let mut resident: Vec<Unit> = Vec::new();
     let mut spare: Vec<Unit> = Vec::new();
@@ -324,7 +324,8 @@ fn taking_turns(context: &Context<'_>, units: u64) -> Share {
             resident.reverse();
         }
         let mut pass = Pass::default();
-        spare.extend(resident.extract_if(.., |unit| pass.turn(unit, &mut machine)));
+        order.order(&mut resident);
+        spare.extend(resident.extract_if(.., |unit| pass.turn(unit, &mut machine, order.steps())));
         if pass.fatal {
             break;
         }
@@ -343,7 +344,7 @@ fn taking_turns(context: &Context<'_>, units: u64) -> Share {
         let started = if resident.len() > FEW_WAITING { resident.len() / STARTED_AT_ONCE } else { 1 };
         for _ in 0..started.min((units - next) as usize) {
             let mut unit = spare.pop().unwrap_or_else(|| Unit::new(context));
-            unit.restart(context, next);
+            unit.restart(context, order.unit(next));
             if machine.has_spent_all(&unit) {
                 return machine.share();
             }
@@ -407,9 +408,9 @@ fn side_by_side(context: &Context<'_>, units: u64, workers: usize) -> Option<Sha
 
 impl Machine<'_> {
     /// Runs `unit` for a turn.
-    fn turn_of(&mut self, unit: &mut Unit) -> Progress {
+    fn turn_of(&mut self, unit: &mut Unit, steps: u64) -> Progress {
         let before = unit.steps();
-        let progress = unit.run(self, TURN_STEPS);
+        let progress = unit.run(self, steps);
         self.spent += unit.steps() - before;
         progress
     }

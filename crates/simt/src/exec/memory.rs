@@ -444,7 +444,7 @@ impl Machine<'_> {
         });
         if unwritten != 0 {
             let first = span.at[unwritten.trailing_zeros() as usize];
-            self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Global, first, span.bytes);
+            self.read_unwritten(env, warp, pc, unwritten, Place::Global, first, span.bytes);
         }
     }
 

@@ -37,6 +37,7 @@ macro_rules! two_clones {
     };
 }
 
+mod absent;
 mod alu;
 mod atomic;
 mod barrier;
@@ -64,6 +65,8 @@ mod sync;
 mod tally;
 mod team;
 mod trace;
+mod turns;
+mod undefined;
 mod warp;
 mod watch;
 mod words;
@@ -79,7 +82,7 @@ use crate::race::Race;
 use crate::race::global::Pages;
 use alu::{exact, store_predicate, store32, store64};
 use block::Environment;
-use findings::Findings;
+use findings::{Finding, Findings};
 use order::GlobalOrder;
 use spin::Registers;
 use trace::Recorder;
@@ -172,6 +175,8 @@ enum Next {
     /// Another one.
     To(u32),
     Stop(Stop),
+    /// The one behind it, but from now on some registers hold undefined values: see `undefined.rs`.
+    Again,
 }
 
 /// Why a split stopped running.
@@ -210,6 +215,8 @@ struct Machine<'k> {
     registers: Registers,
     /// The instruction that runs now is being recorded.
     recording: bool,
+    /// What the load that runs now has read where nobody had written: lanes, and what to say when the value is used.
+    unread: Vec<(u32, Finding)>,
     #[cfg(target_arch = "x86_64")]
     has_avx2: bool,
 }
@@ -233,6 +240,7 @@ impl<'k> Machine<'k> {
             goes_ahead: context.options.schedule.is_seeded(),
             registers: Registers::default(),
             recording: false,
+            unread: Vec::new(),
             #[cfg(target_arch = "x86_64")]
             has_avx2: !context.options.portable && has_avx2(),
         }
@@ -240,6 +248,16 @@ impl<'k> Machine<'k> {
 
     /// Runs split `at` of `warp` for at most `turn` instructions.
     fn run(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Stop {
+        let began = warp.steps;
+        loop {
+            if let Some(stop) = self.run_once(env, warp, at, turn - (warp.steps - began)) {
+                return stop;
+            }
+        }
+    }
+
+    /// `None` if there are undefined values from now on, so that it must go on with an eye on them.
+    fn run_once(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Option<Stop> {
         #[cfg(target_arch = "x86_64")]
         if self.has_avx2 {
             // SAFETY: `has_avx2` says that the processor has the features that the function is compiled for.
@@ -250,18 +268,25 @@ impl<'k> Machine<'k> {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-    fn run_avx2(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Stop {
+    fn run_avx2(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Option<Stop> {
         self.run_split::<true>(env, warp, at, turn)
     }
 
     #[inline(always)]
-    fn run_split<const AVX2: bool>(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, turn: u64) -> Stop {
+    fn run_split<const AVX2: bool>(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        at: usize,
+        turn: u64,
+    ) -> Option<Stop> {
         let code = self.context.code;
         let (mut pc, mut mask, meet) = (warp.splits[at].pc, warp.splits[at].mask, warp.splits[at].meet);
         let began = warp.steps;
         let mut left = turn;
         let mut first = pc;
         let wanted = self.recorder.wants(env.linear);
+        let watched = wanted || !warp.undefined.is_empty();
         self.recording = false;
         loop {
             if pc == meet || left == 0 {
@@ -269,16 +294,17 @@ impl<'k> Machine<'k> {
                 warp.steps = began + (turn - left);
                 if pc == meet {
                     warp.end(at);
-                    return Stop::Blocked;
+                    return Some(Stop::Blocked);
                 }
                 warp.splits[at].pc = pc;
-                return self.end_turn(env, warp, pc, mask);
+                return Some(self.end_turn(env, warp, pc, mask));
             }
             left -= 1;
             let inst = &code.insts[pc as usize];
             let active = guarded(warp, inst, mask);
-            if wanted {
-                self.recording = self.recorder.begin(env, warp, pc, mask, active);
+            if watched {
+                self.follow(warp, at, pc, active);
+                self.recording = wanted && self.recorder.begin(env, warp, pc, mask, active);
             }
             match self.execute::<AVX2>(env, warp, at, (pc, mask), inst, active, began + (turn - left)) {
                 Next::On => {}
@@ -294,10 +320,19 @@ impl<'k> Machine<'k> {
                 Next::Stop(stop) => {
                     self.passed(first, pc + 1, mask);
                     warp.steps = began + (turn - left);
-                    return stop;
+                    return Some(stop);
+                }
+                Next::Again => {
+                    self.passed(first, pc + 1, mask);
+                    warp.steps = began + (turn - left);
+                    if std::mem::take(&mut self.recording) {
+                        self.recorder.values(code, warp, inst);
+                    }
+                    warp.splits[at].pc = pc + 1;
+                    return None;
                 }
             }
-            if wanted && std::mem::take(&mut self.recording) {
+            if watched && std::mem::take(&mut self.recording) {
                 self.recorder.values(code, warp, inst);
             }
             pc += 1;
@@ -322,7 +357,12 @@ impl<'k> Machine<'k> {
             Op::Alu(alu) => warp.alu::<AVX2>(alu, inst, active),
             Op::Exact { at, .. } => exact(warp, &self.context.code.exact[usize::from(at)], active),
             Op::Branch => return self.branch(warp, at, (pc, mask), inst, active),
-            Op::Load(op) => self.load::<AVX2>(env, warp, pc, inst, op, active),
+            Op::Load(op) => {
+                self.load::<AVX2>(env, warp, pc, inst, op, active);
+                if !self.unread.is_empty() {
+                    return self.mark_read(warp, pc);
+                }
+            }
             Op::Store(op) => self.store::<AVX2>(env, warp, pc, inst, op, active),
             Op::Atomic(op) => self.atomic::<AVX2>(env, warp, pc, inst, op, active),
             Op::Call | Op::Return | Op::BranchIndexed | Op::Stack(_) if active != 0 => {
@@ -378,8 +418,11 @@ impl<'k> Machine<'k> {
             | Op::Matrix { .. }
                 if active != 0 =>
             {
-                let going_on = self.collective::<AVX2>(env, warp, at, pc, inst, active);
-                return going_on.map_or(Next::Stop(Stop::Blocked), Next::With);
+                return match self.collective::<AVX2>(env, warp, at, pc, inst, active) {
+                    None => Next::Stop(Stop::Blocked),
+                    Some(_) if !warp.undefined.is_empty() => Next::Again,
+                    Some(lanes) => Next::With(lanes),
+                };
             }
             _ => simple::<AVX2>(warp, inst, active, mask, steps),
         }

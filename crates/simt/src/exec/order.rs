@@ -6,7 +6,7 @@ use super::team::unit_warp;
 use super::warp::Warp;
 use super::{Context, Machine, Watch};
 use crate::code::{MemOp, Order, Scope};
-use crate::race::global::{Access, Act, Pages, Race, Shadow};
+use crate::race::global::{Access, Act, Pages, Race, Role, Shadow};
 use crate::race::{Hazard, Places};
 
 /// The check for races in global memory, where it is on.
@@ -85,6 +85,7 @@ impl Machine<'_> {
         span: &Span,
         values: &[[u64; 32]],
     ) {
+        let role = self.role_of(pc, strength);
         let (Some(order), Some(clocks)) = (&mut self.order, &mut env.team.clocks) else { return };
         let unit_warp = unit_warp(env.rank, warp.index);
         let lanes = || crate::masks::lanes(mask);
@@ -102,6 +103,7 @@ impl Machine<'_> {
             addresses: &span.at,
             act: strength.act,
             strong: strength.is_strong().then_some(strength.scope),
+            role,
             values,
         };
         order.shadow.access(clocks, &access, &mut order.found);
@@ -121,6 +123,15 @@ impl Machine<'_> {
         }
         for race in order.found.drain(..) {
             self.findings.global_race(self.context, env, &race);
+        }
+    }
+
+    /// What an access at `pc` is for.
+    fn role_of(&self, pc: u32, strength: Strength) -> Role {
+        match strength.act {
+            _ if strength.is_atomic => Role::Atomic,
+            Act::Read if strength.is_strong() && self.context.code.data_loads.contains(&pc) => Role::Data,
+            _ => Role::Other,
         }
     }
 
@@ -158,8 +169,8 @@ impl Machine<'_> {
     }
 }
 
-/// Takes out of `races` the writes of `values` that leave in memory what another thread wrote there: in whatever order they
-/// come, they leave the same. An atomic has no values.
+/// Of `races`, the writes of `values` that leave in memory what another thread wrote there are none: in whatever order they
+/// come, they leave the same. They become notes. An atomic has no values.
 #[cold]
 fn forgive_equal_writes(races: &mut Vec<Race>, context: &Context<'_>, span: &Span, values: &[[u64; 32]]) {
     if values.is_empty() {
@@ -172,10 +183,19 @@ fn forgive_equal_writes(races: &mut Vec<Race>, context: &Context<'_>, span: &Spa
             values.iter().enumerate().all(|(element, values)| old(element) == low_bytes(values[lane], bytes))
         })
     };
-    races.retain_mut(|race| {
-        if race.hazard == Hazard::WriteAfterWrite {
-            race.later.2 &= !crate::masks::filter(race.later.2, same);
+    for at in 0..races.len() {
+        let Race { hazard: Hazard::WriteAfterWrite, later: (unit, warp, lanes, pc), earlier, .. } = races[at] else {
+            continue;
+        };
+        // What an atomic makes of a place depends on what was there.
+        if context.code.is_atomic(earlier.3) {
+            continue;
         }
-        race.later.2 != 0
-    });
+        let equal = crate::masks::filter(lanes, same);
+        if equal != 0 {
+            races.push(Race { hazard: Hazard::EqualWrites, later: (unit, warp, equal, pc), ..races[at] });
+            races[at].later.2 &= !equal;
+        }
+    }
+    races.retain(|race| race.later.2 != 0);
 }

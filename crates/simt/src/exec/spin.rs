@@ -45,6 +45,11 @@ impl Patience {
     /// Who has spun will most likely spin again.
     const AFTER_A_CHANGE: Patience = Patience { steps: 1, watched: 0 };
 
+    /// Whether it spun when it was last watched.
+    pub(super) fn has_spun(self) -> bool {
+        self.steps == Patience::AFTER_A_CHANGE.steps
+    }
+
     /// Steps of the next turn.
     pub(super) fn steps(self) -> u64 {
         self.steps

@@ -2,15 +2,17 @@
 
 use super::alu::{store_predicate, store32, widened};
 use super::block::Environment;
+use super::findings::Finding;
 use super::memory::{Place, Span, addresses};
 use super::team::unit_warp;
 use super::warp::{Split, State, Suspect, Warp};
-use super::{Machine, guarded};
+use super::Machine;
 use crate::access;
 use crate::code::{FloatMode, Inst, MemOp, Op, Order, ReduxOp, Scope, ShuffleMode, Target, VoteMode, Width};
 use crate::launch::Schedule;
 use crate::masks::{filter, lanes};
 use crate::memory::SHARED_BASE;
+use crate::ops::Row;
 
 two_clones! {
     impl Machine<'_> {
@@ -66,6 +68,8 @@ impl Machine<'_> {
         suspect(warp, pc, &masks, active, active & !complete);
         warp.splits[at].pc = pc;
         if complete == 0 {
+            // Who is not to execute it does not wait for it either.
+            warp.pass_by(at, active);
             warp.splits[at].state = State::AtWarpSync;
             return None;
         }
@@ -95,10 +99,9 @@ impl Machine<'_> {
             };
             let (mut here, mut masks) = (0, [0; 32]);
             for other in warp.splits.iter().filter(|s| together(s)) {
-                let inst = &code.insts[other.pc as usize];
-                let (lanes_here, own) = (guarded(warp, inst, other.mask), member_masks(warp, inst));
-                here |= lanes_here;
-                lanes(lanes_here).for_each(|lane| masks[lane] = own[lane]);
+                let own = member_masks(warp, &code.insts[other.pc as usize]);
+                here |= other.mask;
+                lanes(other.mask).for_each(|lane| masks[lane] = own[lane]);
             }
             let complete = complete(&masks, here, warp.live);
             if complete == 0 {
@@ -107,7 +110,7 @@ impl Machine<'_> {
             self.execute_collective(env, warp, split.pc, inst, &masks, complete);
             for other in 0..warp.splits.len() {
                 let split = warp.splits[other];
-                let done = guarded(warp, &code.insts[split.pc as usize], split.mask) & complete;
+                let done = split.mask & complete;
                 if !together(&split) || done == 0 {
                     continue;
                 }
@@ -173,6 +176,9 @@ impl Machine<'_> {
         if group & !named != 0 {
             self.findings.mask(env, warp, pc, group & !named, named);
         }
+        if !warp.undefined.is_empty() && !matches!(inst.op, Op::Shuffle(_)) {
+            self.exchange_undefined(warp, inst, group);
+        }
         match inst.op {
             Op::WarpBarrier => {
                 if let Some(clocks) = &mut env.team.clocks {
@@ -193,14 +199,13 @@ impl Machine<'_> {
     fn shuffle(&mut self, env: &Environment, warp: &mut Warp, pc: u32, inst: &Inst, mode: ShuffleMode, here: u32) {
         let row = |reg: u16| warp.w[usize::from(reg)].0;
         let (a, b, c) = (row(inst.a), row(inst.b), row(inst.c));
-        if let Some((out, inside, absent)) = whole_shuffle(mode, &a, &b, &c, here) {
-            if absent != 0 {
-                self.findings.inactive_lane(env, warp, pc, absent);
-            }
+        let is_defined = warp.undefined.is_empty();
+        if is_defined && let Some((out, inside, absent)) = whole_shuffle(mode, &a, &b, &c, here) {
             store32(warp, inst.d, &out, here);
-            return store_predicate(warp, inst.e, inside, here);
+            store_predicate(warp, inst.e, inside, here);
+            return mark_absent(env, warp, pc, inst, absent);
         }
-        let mut out = [0; 32];
+        let (mut out, mut sources) = ([0; 32], [0; 32]);
         let (mut inside, mut absent) = (0u32, 0u32);
         for lane in 0..32u32 {
             let (offset, clamp, segment) = (b[lane as usize] & 31, c[lane as usize] & 31, c[lane as usize] >> 8 & 31);
@@ -216,12 +221,23 @@ impl Machine<'_> {
             inside |= u32::from(in_range) << lane;
             absent |= u32::from(here & (1 << from) == 0) << lane;
             out[lane as usize] = a[from as usize];
+            sources[lane as usize] = from;
         }
-        if absent & here != 0 {
-            self.findings.inactive_lane(env, warp, pc, absent & here);
+        if !is_defined {
+            self.shuffle_undefined(warp, inst, here, &sources);
         }
         store32(warp, inst.d, &out, here);
         store_predicate(warp, inst.e, inside, here);
+        mark_absent(env, warp, pc, inst, absent & here);
+    }
+}
+
+/// The lanes `absent` have got the value of a lane that takes no part: a finding, if it is used.
+#[inline(always)]
+fn mark_absent(env: &Environment, warp: &mut Warp, pc: u32, inst: &Inst, absent: u32) {
+    if absent != 0 {
+        let finding = Finding::inactive_lane(env, warp, pc, absent);
+        warp.mark_undefined(&[(Row::W, inst.d)], absent, finding, false);
     }
 }
 

@@ -9,6 +9,7 @@
 //! recurse to different depths are together again behind the call.
 
 use super::spin::{Looks, Patience};
+use super::undefined::Marks;
 use crate::code::{Code, NO_PC, NONE, Op, Reg};
 
 /// All 32 lanes.
@@ -107,6 +108,8 @@ pub(super) struct Warp {
     pub(super) patience: Patience,
     /// What those of its splits have read that spin.
     pub(super) looks: Looks,
+    /// Undefined values in its registers.
+    pub(super) undefined: Marks,
 }
 
 /// Lanes that wait at a `.sync` instruction for a lane that executed it beside them with another mask.
@@ -142,12 +145,14 @@ impl Warp {
             suspects: Vec::new(),
             patience: Patience::default(),
             looks: Looks::default(),
+            undefined: Marks::default(),
         }
     }
 
     /// Ready at the first instruction with the lanes `mask`.
     pub(super) fn restart(&mut self, code: &Code, mask: u32) {
         self.suspects.clear();
+        self.undefined.forget();
         for &row in &code.unset32 {
             self.w[usize::from(row)] = Row32([0; 32]);
         }
@@ -374,6 +379,15 @@ impl Warp {
         self.add(Split { mask: apart, ..split })
     }
 
+    /// The lanes `active` of split `at` are about to wait at its guarded instruction: the others walk past it.
+    pub(super) fn pass_by(&mut self, at: usize, active: u32) {
+        let passing = self.splits[at].mask & !active;
+        if passing != 0 {
+            let other = self.drive_apart(at, passing);
+            self.splits[other].pc += 1;
+        }
+    }
+
     /// The lanes of a parted split that are at its meeting point already.
     pub(super) fn waiting(&self, at: usize) -> u32 {
         let below = |split: &Split| {
@@ -428,11 +442,8 @@ impl Warp {
     pub(super) fn let_go_ahead(&mut self, spinning: usize) -> bool {
         let mut up = self.splits[spinning].parent;
         while let Some(at) = up {
-            let waiting = self.waiting(at);
-            if waiting != 0 {
-                let ahead = self.drive_apart(at, waiting);
-                self.splits[ahead].state = State::Ready;
-                self.splits[ahead].children = 0;
+            if self.waiting(at) != 0 {
+                self.go_ahead_from(at);
                 return true;
             }
             up = self.splits[at].parent;

@@ -3,18 +3,40 @@
 use super::Machine;
 use super::alu::widened;
 use super::block::Environment;
+use super::findings::Finding;
 use super::memory::{Lanes, Place, Span, low_bytes};
 use super::order::Strength;
 use super::team::{Shared, unit_warp};
 use super::warp::Warp;
-use crate::code::{MemOp, Order};
-use crate::fault::Code;
+use crate::code::{Code, MemOp, Op, Order};
+use crate::fault;
 use crate::launch::Check;
 use crate::masks::{filter, lanes};
 use crate::race::global::Act;
 use crate::race::{Access, Hazard, Layout, Race};
 
 impl Machine<'_> {
+    /// The lanes `lanes` have read what nobody has written. Of a load that is a finding once the value is used; everything else uses it
+    /// at once.
+    #[cold]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn read_unwritten(
+        &mut self,
+        env: &Environment,
+        warp: &Warp,
+        pc: u32,
+        lanes: u32,
+        place: Place,
+        address: u64,
+        bytes: u32,
+    ) {
+        if matches!(self.context.code.insts[pc as usize].op, Op::Load(_)) {
+            self.unread.push((lanes, Finding::unread(env, warp, pc, lanes, place, address, bytes)));
+        } else {
+            self.findings.access(fault::Code::UninitialisedRead, env, warp, pc, lanes, place, address, bytes);
+        }
+    }
+
     /// Initialisation check of an atomic on global memory, which reads what it changes.
     pub(super) fn watch_global_written(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) {
         if !self.context.options.checks.has(Check::UninitialisedRead) {
@@ -33,9 +55,9 @@ impl Machine<'_> {
     #[inline(never)]
     pub(super) fn watch_local(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) {
         let unwritten = filter(mask, |lane| !warp.is_local_written(lane, span.at[lane], span.bytes));
-        if unwritten != 0 && !self.findings.is_only_copied(self.context.code, pc) {
+        if unwritten != 0 {
             let first = span.at[unwritten.trailing_zeros() as usize];
-            self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Local, first, span.bytes);
+            self.read_unwritten(env, warp, pc, unwritten, Place::Local, first, span.bytes);
         }
     }
 
@@ -55,9 +77,9 @@ impl Machine<'_> {
     ) {
         let Some(shared) = env.shared_of(owner).filter(|shared| !shared.written.is_empty()) else { return };
         let unwritten = filter(mask, |lane| !shared.is_touched(at[lane], bytes));
-        if unwritten != 0 && !self.findings.is_only_copied(self.context.code, pc) {
+        if unwritten != 0 {
             let first = u64::from(at[unwritten.trailing_zeros() as usize]);
-            self.findings.access(Code::UninitialisedRead, env, warp, pc, unwritten, Place::Shared, first, bytes);
+            self.read_unwritten(env, warp, pc, unwritten, Place::Shared, first, bytes);
         }
     }
 
@@ -114,6 +136,12 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether a `volatile` store may be one to a flag: somebody looks at such.
+    #[inline(always)]
+    fn is_volatile_flag(&self, strength: Strength) -> bool {
+        strength.order == Order::Volatile && self.context.code.has_volatile_flags
+    }
+
     /// Race check of a store of one word a lane to the block's own shared memory, its lanes side by side.
     #[inline(always)]
     pub(super) fn watch_row_store(
@@ -126,7 +154,7 @@ impl Machine<'_> {
     ) {
         let access = Access { warp: unit_warp(env.rank, warp.index), ..access };
         let strength = Strength::of(op, Act::Write);
-        let is_flag = strength.is_flag() || env.is_volatile_flag(strength, access.warp, access.mask);
+        let is_flag = strength.is_flag() || self.is_volatile_flag(strength);
         if is_flag {
             self.watch_shared_flag(env, warp, strength, env.rank, access.mask, access.addresses);
         }
@@ -137,7 +165,7 @@ impl Machine<'_> {
             shadow.write_of(Layout::SideBySide, clocks, access, &widened(values), &mut self.races);
         }
         if !self.races.is_empty() {
-            forgive_equal_writes(&mut self.races, &env.shared, access, &widened(values));
+            forgive_equal_writes(self.context.code, &mut self.races, &env.shared, access, &widened(values));
         }
         self.take_races(env, env.rank);
     }
@@ -159,7 +187,7 @@ impl Machine<'_> {
         let strength = Strength::of(op, Act::Write);
         let unit_warp = unit_warp(env.rank, warp.index);
         let width = u32::from(op.width.bytes);
-        let is_flag = strength.is_flag() || env.is_volatile_flag(strength, unit_warp, mask);
+        let is_flag = strength.is_flag() || self.is_volatile_flag(strength);
         if is_flag {
             self.watch_shared_flag(env, warp, strength, owner, mask, at);
         }
@@ -174,33 +202,33 @@ impl Machine<'_> {
                 shadow.write(clocks, access, values, &mut self.races);
             }
             if let Some(shared) = env.shared_of(owner).filter(|_| !self.races.is_empty()) {
-                forgive_equal_writes(&mut self.races, shared, access, values);
+                forgive_equal_writes(self.context.code, &mut self.races, shared, access, values);
                 self.take_races(env, owner);
             }
         }
     }
 }
 
-/// Takes out of `races` the writes that leave in memory what another thread wrote there: in whatever order they come, they
-/// leave the same.
+/// Of `races`, the writes that leave in memory what another thread wrote there are none: in whatever order they come, they
+/// leave the same. They become notes.
 #[cold]
-fn forgive_equal_writes(races: &mut Vec<Race>, shared: &Shared, access: Access<'_>, values: &Lanes) {
+fn forgive_equal_writes(code: &Code, races: &mut Vec<Race>, shared: &Shared, access: Access<'_>, values: &Lanes) {
     let Access { bytes, addresses: at, .. } = access;
-    races.retain_mut(|race| {
-        if race.hazard == Hazard::WriteAfterWrite {
-            let inside = |lane: usize| (at[lane] + bytes) as usize <= 4 * shared.words.len();
-            let same = |lane: usize| shared.load(at[lane], bytes) == low_bytes(values[lane], bytes);
-            race.later.1 &= !filter(race.later.1, |lane| inside(lane) && same(lane));
+    let inside = |lane: usize| (at[lane] + bytes) as usize <= 4 * shared.words.len();
+    let same = |lane: usize| inside(lane) && shared.load(at[lane], bytes) == low_bytes(values[lane], bytes);
+    for index in 0..races.len() {
+        let Race { hazard: Hazard::WriteAfterWrite, later: (warp, lanes, pc), earlier, .. } = races[index] else {
+            continue;
+        };
+        // What an atomic makes of a place depends on what was there.
+        if code.is_atomic(earlier.2) {
+            continue;
         }
-        race.later.1 != 0
-    });
-}
-
-impl Environment {
-    /// Whether a `volatile` store is one to a flag: its threads have fenced before.
-    #[inline(always)]
-    pub(super) fn is_volatile_flag(&self, strength: Strength, unit_warp: u32, mask: u32) -> bool {
-        strength.order == Order::Volatile
-            && self.team.clocks.as_ref().is_some_and(|clocks| clocks.have_fenced(unit_warp, mask))
+        let equal = filter(lanes, same);
+        if equal != 0 {
+            races.push(Race { hazard: Hazard::EqualWrites, later: (warp, equal, pc), ..races[index] });
+            races[index].later.1 &= !equal;
+        }
     }
+    races.retain(|race| race.later.1 != 0);
 }

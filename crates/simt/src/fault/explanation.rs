@@ -69,14 +69,13 @@ const UNINITIALISED_READ: Explanation = Explanation {
     remedy: "write the whole array before reading it, the elements of threads without input too (with 0 for a sum)",
     meaning: "A lane read memory that neither the host nor any thread has written. In a reduction it is mostly the part of \
         the shared array whose threads had no element to load. A barrier object that nobody has made is one too. On a GPU the value is left over from an earlier block, often 0, \
-        so the kernel seems to work until it runs beside another one.",
+        so the kernel seems to work until it runs beside another one. It is reported once the value is used: as an address, in a branch, in \
+        what is stored to global memory. A value that is thrown away is no fault.",
     may_miss: "a read of bytes that an earlier, unrelated write of the same launch filled; in shared and local memory, a read of \
-        which some bytes were written, or whose value goes nowhere but to shared or local memory again, since compilers copy \
-        structures whole with the holes in them (what it was copied to counts as written); a variable that the compiler keeps in \
+        which some bytes were written, since compilers copy structures whole with the holes in them; a value that is copied to \
+        shared memory, where it counts as written, or joined with bits that were written; a variable that the compiler keeps in \
         a register",
-    false_alarms: "when a value is read and then thrown away, as CUB's merge sort reads one key past its part of the array; in \
-        global memory also when a kernel copies padding along that it never uses; in debug builds, when a local structure is \
-        copied, or a bit field in it set, before all of it was written",
+    false_alarms: "when a kernel copies padding along to global memory and never uses it",
 };
 
 const SHARED_RACE: Explanation = Explanation {
@@ -86,18 +85,18 @@ const SHARED_RACE: Explanation = Explanation {
     meaning: "Two threads touch the same bytes of shared memory, at least one writes, and no barrier lies between. Inside \
         one warp this was harmless before Volta, when the 32 lanes moved together; since then each lane may run by itself, and \
         only `__syncwarp()`, or a barrier of the block, makes one lane's writes visible to another. `volatile` does not help: it \
-        keeps the compiler from caching a value, it does not make lanes wait. An asynchronous copy (`memcpy_async`, \
+        keeps the compiler from caching a value, it does not make lanes wait. PTX itself has no race between two volatile accesses; \
+        the report says so where it is one of those. A `volatile` word that a loop or a branch asks about is a flag, and no fault. An asynchronous copy (`memcpy_async`, \
         `__pipeline_memcpy_async`) may write until its thread has waited for it, so for that long every access to its \
         destination is one, its own thread's too; after that it counts as a write of its thread. If a barrier object counts the \
         copy, it is over for threads that have seen the end of the phase, and for those that come after one of them; \
         `__syncthreads()` alone waits for no copy. A bulk copy out of shared memory may read its source until its thread has waited for \
-        its group. Threads that write the same value to one place are not reported: in whatever order they come, they leave the same.",
+        its group. Threads that write the same value to one place are no fault: in whatever order they come, they leave the same. A note says so.",
     may_miss: "a second race on a word that has raced since the last barrier; races that need two lanes to take different \
         paths than they took in this run; races inside a warp under `--schedule lockstep`, which has none by definition; a write to what an asynchronous copy \
         (other than a bulk copy out of shared memory) reads; a fence that is missing between threads and bulk copies \
-        (`fence.proxy.async`); where a kernel has fences or atomics on shared memory, a write after a `volatile` read",
-    false_alarms: "when threads are ordered by hand through a `volatile` flag in shared memory and the thread that sets it has no \
-        fence before: use `__threadfence_block()`, or an atomic for the flag",
+        (`fence.proxy.async`); a write after a look at a flag",
+    false_alarms: "when `volatile` data is read on purpose though it may be out of date, and no branch asks what was read",
 };
 
 const GLOBAL_RACE: Explanation = Explanation {
@@ -109,15 +108,19 @@ const GLOBAL_RACE: Explanation = Explanation {
         launch are not ordered by themselves: only a flag or counter that one writes after a `__threadfence()` (or with a \
         release) and the other reads (with an acquire, or before a `__threadfence()`), a grid-wide \
         barrier, or the end of the launch orders them. The fences may be other threads' than those at the flag, with a barrier of the \
-        block between: of two `__threadfence()` one always comes first. Threads that write the same value to one place are not \
-        reported: in whatever order they come, they leave the same. An atomic that is only for one block (`atomicAdd_block`) and a fence \
+        block between: of two `__threadfence()` one always comes first. Who has read what an atomic or relaxed store left \
+        comes behind that store, and may clear the word by a plain one; CUDA C++ does not go so far, and a note says so. \
+        Threads that write the same value to one place are no fault, and a note. \
+        Accesses that are volatile or relaxed on both sides never race in PTX, and `volatile` cures nothing: data that is handed over \
+        through them without a fence may arrive after its flag, and of two additions `c[0] = c[0] + 1` one may be lost. Those are reported too, with that reason. \
+        A flag that a loop or a branch asks about may be looked at too early, and is no fault. An atomic that is only for one block (`atomicAdd_block`) and a fence \
         that is (`__threadfence_block`) do nothing between blocks.",
     may_miss: "a second race on a word that has raced; races with a third reader of a word; races that need blocks to come in another \
-        order than they did in this run; a missing fence of the reader where a barrier of its block follows and what it reads \
-        is read through `volatile`; a thread that reads back what its own bulk copy writes, and what is read after a bulk copy whose thread \
+        order than they did in this run; a missing fence of the reader where what it reads \
+        is read through `volatile`; relaxed or volatile data that a branch asks about before it is used, or that only atomics write; a thread that reads back what its own bulk copy writes, and what is read after a bulk copy whose thread \
         waits for the reading of its source only (`wait_group.read`)",
-    false_alarms: "when a value that may be out of date is read on purpose with a plain load (other than as what a compare-and-swap \
-        expects): say so with `volatile`",
+    false_alarms: "when a value that may be out of date is read on purpose: with a plain load (other than as what a compare-and-swap \
+        expects), or with a relaxed one whose value no branch asks about",
 };
 
 const BARRIER_DIVERGENCE: Explanation = Explanation {
@@ -148,19 +151,24 @@ const DEADLOCK: Explanation = Explanation {
 const INACTIVE_SHUFFLE_LANE: Explanation = Explanation {
     blame: Blame::Kernel,
     why: "the value of a lane that takes no part in a shuffle is undefined",
-    remedy: "let all lanes named in the mask execute the shuffle, and mask out the result instead of the shuffle",
+    remedy: "let every lane execute the shuffle, those without an element with 0 (for a sum), or use the result only where the lane \
+        that it comes from takes part",
     meaning: "A lane reads, through a shuffle, the register of a lane that has ended or is elsewhere. PTX leaves the value \
-        undefined; cards often return the lane's last value, so it seems to work.",
-    may_miss: "a value that is read and then thrown away is still reported; a lane that is active by luck is not",
-    false_alarms: "when the undefined value is never used, as in the last steps of some shuffle trees",
+        undefined; cards often return the lane's last value, so it seems to work. It is reported once the value is used: as an address, \
+        in a branch, in what is stored to global or shared memory, at the line of the shuffle that brought it. A value that is thrown away, \
+        as in the last steps of some shuffle trees, is no fault.",
+    may_miss: "a lane that is active by luck; a value that recursion keeps for later",
+    false_alarms: "when the undefined value is stored to memory, and nobody looks at it there",
 };
 
 const MASK_MISMATCH: Explanation = Explanation {
     blame: Blame::Kernel,
-    why: "a lane that executes a `.sync` instruction must be named in its mask, and all lanes named must come with the same mask",
+    why: "a lane that executes a `.sync` instruction must be named in its mask, and all lanes named must come to it, with the same mask",
     remedy: "compute the mask from the condition, as in `__ballot_sync(0xffffffff, tid < n)`, before the branch",
     meaning: "A warp-wide instruction carries a mask of the lanes that meet in it. Here a lane executes it without being \
-        named, or with another mask than a lane that it names and that executes the instruction beside it. A lane that has left the \
+        named, or with another mask than a lane that it names and that executes the instruction beside it, or waits for a lane that it \
+        names and that has taken another way. PTX leaves open what happens then; here, as on a card, that lane runs on, and once it has \
+        exited nobody waits for it any more. A lane that has left the \
         kernel may be named: it is not waited for. `__activemask()` is no cure: it says who happens to be \
         here, not who should be.",
     may_miss: "a mask that is wrong in a way that this run's branches do not show",

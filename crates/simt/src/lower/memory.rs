@@ -3,7 +3,7 @@
 use ptx::{Instruction, Operand, Space, Type};
 
 use super::{Binding, Lower, space_of};
-use crate::code::{Code, Inst, MemOp, NONE, Op, Order, Scope, Source, Target, VECTOR_MAX, Width};
+use crate::code::{Inst, MemOp, NONE, Op, Order, Scope, Source, Target, VECTOR_MAX, Width};
 use crate::program::LoadError;
 
 impl Lower<'_> {
@@ -167,23 +167,11 @@ impl Lower<'_> {
         if matches!(target, Target::Global | Target::Generic) && (ordered || atomic) {
             self.code.blocks_communicate = true;
         }
-        self.code.has_volatile_flags |= atomic && !matches!(target, Target::Global);
         self.code.may_spin |= ordered || atomic;
         self.code.orders_by_hand |= matches!(order(inst), Order::Acquire | Order::Release | Order::AcqRel);
     }
 }
 
-/// Marks the `volatile` loads that may ask for a flag in shared memory: where there are fences or atomics that a flag goes
-/// with, they count as relaxed. Without such, `volatile` is taken for a wish that lanes went together, which it cannot fulfil.
-pub(super) fn mark_flags(code: &mut Code) {
-    for inst in code.insts.iter_mut().filter(|_| code.has_volatile_flags) {
-        if let Op::Load(op) = &mut inst.op
-            && op.order == Order::Volatile
-        {
-            (op.order, op.scope) = (Order::Relaxed, Scope::Sys);
-        }
-    }
-}
 
 /// The memory that an opcode names.
 pub(super) fn target(inst: &Instruction) -> Option<Target> {

@@ -13,17 +13,17 @@ mod atomic;
 mod call;
 mod cfg;
 mod contract;
-pub(crate) mod copied;
 mod copy;
 mod graph;
 mod initial;
-mod live;
+pub(crate) mod live;
 mod machine;
 pub(crate) mod mbarrier;
 mod memory;
 mod operand;
 mod select;
 mod special;
+pub(crate) mod strong_loads;
 mod sync;
 mod target;
 pub(crate) mod variables;
@@ -289,7 +289,7 @@ impl<'m> Lower<'m> {
         }
         live::find_unset(&mut self.code);
         atomic::mark_expectations(&mut self.code);
-        memory::mark_flags(&mut self.code);
+        strong_loads::sort(&mut self.code);
         machine::select(&mut self.code);
         graph::save_around_recursion(&mut self.code);
         Ok(self.code)
@@ -372,7 +372,9 @@ impl<'m> Lower<'m> {
                 message,
                 site,
                 other: None,
+                why: code.explanation().why,
                 remedy: code.explanation().remedy,
+                variable: None,
                 count: 1,
             }));
         }

@@ -77,7 +77,6 @@ impl Lower<'_> {
         // A loop that waits for other blocks may have no more than a plain load and a fence.
         self.code.blocks_communicate |= scope >= Scope::Gpu;
         self.code.may_spin = true;
-        self.code.has_volatile_flags = true;
         // `membar` is another name for `fence.sc`.
         let orders_fences = inst.spec.mnemonic == "membar" || inst.has("sc");
         self.emit(inst, &[Inst { op: Op::Fence { scope, orders_fences }, ..Inst::NOP }])

@@ -312,7 +312,7 @@ impl Cells {
     }
 
     #[inline]
-    fn set(&mut self, cell: usize, lanes: u32, now: &Now) {
+    pub fn set(&mut self, cell: usize, lanes: u32, now: &Now) {
         self.tick[cell] = now.tick;
         self.lanes[cell] = lanes;
         self.site[cell] = now.site;

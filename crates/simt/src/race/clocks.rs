@@ -410,6 +410,14 @@ impl Clocks {
         }
     }
 
+    /// What `lane` of `warp`, or a thread that it has met since, has read of releases, though no fence lets it count.
+    pub(super) fn sight(&self, warp: u32, lane: usize) -> Beyond {
+        let mut sight = self.view(warp, lane).within_sight.clone();
+        let pending = self.warps[warp as usize].pending.iter();
+        pending.filter(|one| one.lanes & (1 << lane) != 0).for_each(|one| sight.join(&one.released));
+        sight
+    }
+
     /// A moment in which asynchronous copies end.
     pub fn landing(&mut self) -> i32 {
         self.now += i32::from(!self.at_the_end());

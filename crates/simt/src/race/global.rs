@@ -1,27 +1,12 @@
-//! Happens-before for global memory, across all blocks of a launch.
-//!
-//! Two accesses race when they touch the same byte, come from different threads, at least one writes, nothing orders
-//! them, and they are not both strong (atomic, volatile, relaxed, acquire or release) with scopes that include each
-//! other. What orders, besides what `race` says of one block: a release and an acquire that meet in a flag. A releasing
-//! write is one with `.release`, or a strong one after a fence; an acquiring read one with `.acquire`, or a strong one
-//! before a fence. Scopes are those of PTX: a fence or flag of a block orders nothing beyond it. An atomic
-//! hands on what was released at its place before. A grid-wide barrier is made of such parts and needs no rule. And the
-//! strong writes of one place have one order: who comes after the last of them, in this order, comes after all.
-//!
-//! `fence.sc` and `membar` have an order among themselves: of two that reach each other one comes first, and orders what
-//! lies before it before what lies behind the other. Which one is first is not known, unless a write that comes after the one (in its
-//! thread, or behind a barrier of its threads) was read before the other: then it can only be the one. So every thread of a block may fence
-//! for itself, and after a barrier one sets the flag.
+//! Global memory, across all blocks of a launch, by the rules that the head of `race` gives. A grid-wide barrier is made of
+//! such parts and needs none of its own.
 //!
 //! Bytes are told apart. A page of memory keeps whole warp accesses while they do not overlap, and a cell for each word
 //! (or byte) once they do: the last plain write, two strong writes and two readers, of two
 //! blocks if there are such.
 //!
-//! It may miss: a race with a third reader or strong write of a word; a second race of a word after its first. For reads that
-//! are strong themselves a barrier of the block after the strong read of a flag is taken for the fence that PTX asks for there, since
-//! published kernels leave it out. Who writes what is there already does not race with the write that left it: in whatever order they come, they leave
-//! the same. It finds what is unordered in the interleaving that
-//! ran, which for most kernels is unordered in all. It never reports accesses that the rules above order.
+//! It may miss: a race with a third reader or strong write of a word; a second race of a word after its first. It finds what
+//! is unordered in the interleaving that ran, which for most kernels is unordered in all. It never reports accesses that the rules order.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -51,6 +36,8 @@ pub(crate) struct Access<'a> {
     pub(crate) act: Act,
     /// To whom a strong access is strong; `None` for a plain one.
     pub(crate) strong: Option<Scope>,
+    /// Of a strong access, what is more to know.
+    pub(crate) role: Role,
     /// What a plain write writes: lanes that write the same bytes with the same values do not race. Empty: not known.
     pub(crate) values: &'a [[u64; 32]],
 }
@@ -60,6 +47,18 @@ pub(crate) struct Access<'a> {
 pub(crate) enum Act {
     Read,
     Write,
+}
+
+/// What a strong access is for, as far as the code around it tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Role {
+    /// A look at a flag, a store, or a plain access.
+    #[default]
+    Other,
+    /// A read whose value is worked on, and that nothing tests: data.
+    Data,
+    /// Reads and writes in one step.
+    Atomic,
 }
 
 /// Unit, warp of the unit, lanes, instruction.
@@ -82,6 +81,17 @@ struct Past {
     lanes: u32,
     site: u32,
     strong: Option<Scope>,
+    role: Role,
+}
+
+impl Past {
+    fn party(&self, lanes: u32) -> Party {
+        (self.unit, warp_of(self.site), lanes, pc_of(self.site))
+    }
+
+    fn entry(&self) -> Entry {
+        Entry { tick: self.tick, lanes: self.lanes, site: self.site }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -140,6 +150,7 @@ pub(crate) type Pages = HashSet<u64, BuildHasherDefault<PageHasher>>;
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
     pages: HashMap<u64, Page, BuildHasherDefault<PageHasher>>,
+    observed: Observed,
     /// Pages to look after from their first read on,
     watched: Pages,
     /// and no others.
@@ -162,6 +173,7 @@ impl Shadow {
     /// Forgets all accesses.
     pub(crate) fn clear(&mut self) {
         self.pages.clear();
+        self.observed.clear();
     }
 
     /// Checks and notes an access. Races go to `found`.
@@ -173,9 +185,16 @@ impl Shadow {
         if access.mask == 0 {
             return;
         }
-        let mut report = Report { reported: found.len(), found, now: &now, strong: access.strong };
+        let mut observed = std::mem::take(&mut self.observed);
+        let (reported, strong, role) = (found.len(), access.strong, access.role);
+        let mut report = Report { reported, found, now: &now, clocks, observed: &mut observed, strong, role };
+        self.each_place(access, &mut report);
+        self.observed = observed;
+    }
+
+    fn each_place(&mut self, access: &Access<'_>, report: &mut Report<'_>) {
         if let Some((first_lane, start, end)) = side_by_side(access) {
-            return self.run(access, first_lane, start, end, &mut report);
+            return self.run(access, first_lane, start, end, report);
         }
         let mut left = access.mask;
         while left != 0 {
@@ -186,7 +205,7 @@ impl Shadow {
                 (lane..32).filter(|&other| left & (1 << other) != 0 && access.addresses[other as usize] == at);
             let lanes = together.fold(0, |all, lane| all | 1 << lane);
             left &= !lanes;
-            self.one_place(access, at, lanes, &mut report);
+            self.one_place(access, at, lanes, report);
         }
     }
 
@@ -278,7 +297,7 @@ impl Span {
         (self.start, self.end, self.lane0, self.lane_bytes) == (later.start, later.end, later.lane0, later.lane_bytes)
             && self.past.unit == later.past.unit
             && warp_of(self.past.site) == warp_of(later.past.site)
-            && self.past.strong == later.past.strong
+            && (self.past.strong, self.past.role) == (later.past.strong, later.past.role)
             && (self.act == later.act || self.act == Act::Read)
     }
 
@@ -359,10 +378,15 @@ impl Cell {
             Act::Write => (Hazard::WriteAfterWrite, Some(Hazard::WriteAfterRead)),
         };
         report.against(&self.write, after_write, address, past.lanes);
+        let [last, other] = &self.strong;
         // One place has one order of strong writes: whoever is behind the last of them is behind them all. So a block may
         // put back the counter that its own atomic found full.
-        if report.against(&self.strong[0], after_write, address, past.lanes) {
-            report.against(&self.strong[1], after_write, address, past.lanes);
+        match report.against(last, after_write, address, past.lanes) {
+            true => drop(report.against(other, after_write, address, past.lanes)),
+            false => report.behind_the_last(last, other, after_write, address, past.lanes),
+        }
+        if past.strong.is_some() && (act == Act::Read || past.role == Role::Atomic) {
+            report.observe(address, last, &past);
         }
         if let Some(hazard) = after_read {
             for reader in &self.readers {
@@ -377,7 +401,12 @@ impl Cell {
         match act {
             Act::Write if past.strong.is_some() => {
                 let [last, other] = &mut self.strong;
-                if joins(last) {
+                // Of lanes that update one place together, the last one comes behind them all.
+                let past = match past.role {
+                    Role::Atomic => Past { lanes: 1 << (31 - past.lanes.leading_zeros()), ..past },
+                    _ => past,
+                };
+                if joins(last) && past.role != Role::Atomic {
                     last.lanes |= past.lanes;
                 } else {
                     if last.unit != past.unit || other.lanes == 0 {
@@ -414,19 +443,69 @@ fn keep(kept: &mut [Past; 2], past: Past, now: Option<&Now>) {
     }
 }
 
+/// Who has read what a strong write left, and so comes behind that write: by the place's first byte.
+#[derive(Debug, Default)]
+struct Observed(HashMap<u64, Vec<Observation>, BuildHasherDefault<PageHasher>>);
+
+/// A strong read of what a strong write left.
+#[derive(Debug, Clone, Copy)]
+struct Observation {
+    /// Unit and tick of the write.
+    of: (u32, i32),
+    by: Past,
+}
+
+/// Readers of one place that are told apart. Of a place with more, whoever has read it is taken to have read in time.
+const OBSERVERS_MAX: usize = 256;
+
+impl Observed {
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn add(&mut self, address: u64, of: &Past, by: &Past) {
+        let seen = self.0.entry(address).or_default();
+        let write = (of.unit, of.tick);
+        let same = |one: &Observation| one.of == write && one.by.unit == by.unit && one.by.site == by.site;
+        if let Some(one) = seen.iter_mut().find(|one| same(one) && one.by.lanes & by.lanes == by.lanes) {
+            // Who looks again learns nothing.
+            one.by.tick = one.by.tick.min(by.tick);
+            return;
+        }
+        if seen.len() >= OBSERVERS_MAX {
+            seen.retain(|one| one.of == write);
+        }
+        // No lanes: anybody.
+        let lanes = if seen.len() < OBSERVERS_MAX { by.lanes } else { 0 };
+        if seen.len() <= OBSERVERS_MAX {
+            seen.push(Observation { of: write, by: Past { lanes, ..*by } });
+        }
+    }
+
+    /// The reads of what `write` left.
+    fn reads<'a>(&'a self, address: u64, write: &Past) -> impl Iterator<Item = &'a Past> {
+        let of = (write.unit, write.tick);
+        self.0.get(&address).into_iter().flatten().filter(move |one| one.of == of).map(|one| &one.by)
+    }
+}
+
 /// Where races of one access go.
 struct Report<'a> {
     found: &'a mut Vec<Race>,
     /// Races that were there before this access.
     reported: usize,
     now: &'a Now,
+    clocks: &'a Clocks,
+    observed: &'a mut Observed,
     strong: Option<Scope>,
+    role: Role,
 }
 
 impl Report<'_> {
     /// What is remembered of `lanes` of this access.
     fn past(&self, lanes: u32) -> Past {
-        Past { unit: self.now.unit, tick: self.now.tick, lanes, site: self.now.site, strong: self.strong }
+        let Now { unit, tick, site, .. } = *self.now;
+        Past { unit, tick, lanes, site, strong: self.strong, role: self.role }
     }
 
     /// Whether two strong accesses are strong for each other.
@@ -439,23 +518,101 @@ impl Report<'_> {
         }
     }
 
+    /// The lanes of `past` and of `lanes` of this access that base causality leaves unordered, if there are such.
+    fn unordered(&self, past: &Past, hazard: Hazard, lanes: u32) -> Option<(u32, u32)> {
+        if past.lanes == 0 {
+            return None;
+        }
+        if past.unit == self.now.unit {
+            return self.now.unordered(&past.entry(), lanes);
+        }
+        let by_sight = self.strong.is_some() && hazard == Hazard::ReadAfterWrite;
+        self.now.unordered_beyond(past.unit, &past.entry(), lanes, by_sight)
+    }
+
+    /// Those of `lanes` that do not come behind a read of what `write` left.
+    fn not_observed(&self, address: u64, write: &Past, lanes: u32) -> u32 {
+        let mut left = lanes;
+        for by in self.observed.reads(address, write) {
+            if by.lanes == 0 {
+                return 0;
+            }
+            for lane in crate::masks::lanes(by.lanes) {
+                if left == 0 {
+                    return 0;
+                }
+                let read = Past { lanes: 1 << lane, ..*by };
+                left = self.unordered(&read, Hazard::WriteAfterRead, left).map_or(0, |(_, later)| later);
+            }
+        }
+        left
+    }
+
     /// Reports what `lanes` do now if it is unordered with what was. True if it is.
     fn against(&mut self, past: &Past, hazard: Hazard, address: u64, lanes: u32) -> bool {
-        if past.lanes == 0 || self.morally_strong(past) {
+        if past.lanes == 0 {
             return false;
         }
-        let entry = Entry { tick: past.tick, lanes: past.lanes, site: past.site };
-        let unordered = match past.unit == self.now.unit {
-            true => self.now.unordered(&entry, lanes),
-            false => {
-                let by_sight = self.strong.is_some() && hazard == Hazard::ReadAfterWrite;
-                self.now.unordered_beyond(past.unit, &entry, lanes, by_sight)
+        let mut hazard = hazard;
+        if self.morally_strong(past) {
+            let data = match hazard {
+                Hazard::ReadAfterWrite => self.role == Role::Data && past.role != Role::Atomic,
+                Hazard::WriteAfterRead => past.role == Role::Data && self.role != Role::Atomic,
+                _ => false,
+            };
+            if !data {
+                return false;
             }
-        };
-        if let Some((earlier, later)) = unordered {
-            self.push(hazard, address, (past.unit, warp_of(past.site), earlier, pc_of(past.site)), later);
+            hazard = if hazard == Hazard::ReadAfterWrite { Hazard::UnfencedRead } else { Hazard::UnfencedWrite };
         }
-        unordered.is_some()
+        let Some((earlier, mut later)) = self.unordered(past, hazard, lanes) else { return false };
+        if matches!(hazard, Hazard::UnfencedRead | Hazard::UnfencedWrite) {
+            later = self.out_of_sight(past, later);
+        } else if past.strong.is_some() && hazard != Hazard::WriteAfterRead {
+            let racing = self.not_observed(address, past, later);
+            if racing != later && self.strong.is_none() {
+                self.push(Hazard::Observed, address, past.party(earlier), later & !racing);
+            }
+            later = racing;
+        }
+        if later != 0 {
+            self.push(hazard, address, past.party(earlier), later);
+        }
+        later != 0
+    }
+
+    /// Those of `lanes` whose past has not read anything that was released behind `past`.
+    fn out_of_sight(&self, past: &Past, lanes: u32) -> u32 {
+        let warp = self.now.warp();
+        crate::masks::filter(lanes, |lane| {
+            let sight = self.clocks.sight(warp, lane);
+            let own = if past.unit == self.now.unit && warp_of(past.site) == warp {
+                past.lanes & !(1 << lane)
+            } else {
+                past.lanes
+            };
+            let seen =
+                |of: usize| sight.of(past.unit).is_some_and(|known| past.tick < known.of(warp_of(past.site), of));
+            crate::masks::lanes(own).any(|of| !seen(of))
+        })
+    }
+
+    /// A plain access comes behind the `last` strong write of a place, and so behind the one before it, by no more than
+    /// the order that one place's writes have.
+    fn behind_the_last(&mut self, last: &Past, other: &Past, hazard: Hazard, address: u64, lanes: u32) {
+        if self.strong.is_none()
+            && last.role == Role::Atomic
+            && let Some((earlier, later)) = self.unordered(other, hazard, lanes)
+        {
+            self.push(Hazard::Observed, address, other.party(earlier), later);
+        }
+    }
+
+    /// Notes that this access reads what the strong write `last` left.
+    fn observe(&mut self, address: u64, last: &Past, past: &Past) {
+        if self.morally_strong(last) && self.unordered(last, Hazard::ReadAfterWrite, past.lanes).is_some() {
+            self.observed.add(address, last, past);
+        }
     }
 
     /// Reports lanes that write other values than a lane before them in the same plain instruction.

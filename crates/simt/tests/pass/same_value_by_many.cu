@@ -5,7 +5,7 @@ extern "C" __global__ void any_above(const int *in, int limit, int *out)
     unsigned t = threadIdx.x;
     if (t == 0) found = 0;
     __syncthreads();
-    if (in[blockIdx.x * blockDim.x + t] > limit) found = 1;
+    if (in[blockIdx.x * blockDim.x + t] > limit) found = 1; //~ NOTE[equal-writes]
     __syncthreads();
-    if (found) *out = 1;
+    if (found) *out = 1; //~ NOTE[equal-writes]
 }

@@ -146,8 +146,12 @@ impl Reference {
 
     #[allow(clippy::too_many_arguments)]
     fn touch(&mut self, event: usize, act: Act, thread: usize, pc: u32, byte: u32, value: u8, races: &mut Vec<Pair>) {
-        for past in &self.past[byte as usize] {
-            let ordered = past.thread == thread || past.clock < self.clocks[thread][past.thread];
+        let knows = |past: &Past| past.thread == thread || past.clock < self.clocks[thread][past.thread];
+        let last_known = self.past[byte as usize].iter().rposition(|past| past.act == Act::Atomic && knows(past));
+        for (at, past) in self.past[byte as usize].iter().enumerate() {
+            // Each atomic has read what the one before it left.
+            let chained = past.act == Act::Atomic && last_known.is_some_and(|known| at < known);
+            let ordered = knows(past) || chained;
             let same_event = past.event == event;
             let conflict = match (past.act, act) {
                 (Act::Read, Act::Read) | (Act::Atomic, Act::Atomic) => false,

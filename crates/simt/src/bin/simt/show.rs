@@ -112,6 +112,9 @@ impl Serialize for Shown<'_> {
         map.serialize_entry("outputs", &Outputs(self))?;
         map.serialize_entry("counters", &outcome.counters)?;
         map.serialize_entry("faults", &outcome.faults)?;
+        if !outcome.notes.is_empty() {
+            map.serialize_entry("notes", &outcome.notes)?;
+        }
         map.serialize_entry("warp_instructions", &outcome.counters.inst_executed)?;
         map.serialize_entry("seconds", &self.ran.seconds)?;
         map.serialize_entry("lines", &outcome.lines.iter().map(Line).collect::<Vec<_>>())?;
@@ -147,7 +150,7 @@ pub fn json_refused(request: &Request, fault: &Fault, out: &mut dyn Write) -> io
     writeln!(out, "{object}")
 }
 
-/// What the kernel printed, a table of the counters that are not 0, the outputs asked for, then the faults.
+/// What the kernel printed, a table of the counters that are not 0, the outputs asked for, then the faults and the notes.
 pub fn text(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     let request = shown.request;
     let outcome = &shown.ran.outcome;
@@ -163,6 +166,10 @@ pub fn text(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     if !faults.is_empty() {
         let source = |name: &str| sources::text(&request.file, name);
         write!(out, "\n{}", report::render_all(faults, &source))?;
+    }
+    for note in &outcome.notes {
+        let source = |name: &str| sources::text(&request.file, name);
+        writeln!(out, "\n{}", report::render_note(note, &source))?;
     }
     let found = match faults.len() {
         0 => "no faults found".to_owned(),

@@ -1,9 +1,9 @@
 //! What to try, where a finding tells more than its kind does.
 
 use super::{Detail, Finding, Names};
-use crate::code::{Op, Scope};
+use crate::code::{Code, Op, Order, Scope};
 use crate::exec::memory::Place;
-use crate::fault::Code;
+use crate::lower::strong_loads::comes_from_memory;
 use crate::race::Hazard;
 
 const WAIT_FOR_BULK: &str = "wait for the phase of the barrier object that counts the copy (`mbarrier.try_wait`, `barrier.wait`), in every \
@@ -27,7 +27,45 @@ const ARRIVALS: &str =
     "compare the count of `mbarrier.init` with the threads that arrive, and the bytes expected with those copied";
 const GRID: &str = "let every thread of every block come to `grid.sync()` equally often: no `return` before it, and no branch around it";
 
+const UNFENCED: &str = "PTX has no race here, since both accesses are volatile or relaxed; but those have no order with what lies \
+    around them, so the value may be one from before, or an update may be lost";
+const OBSERVED: &str = "no race in PTX: who has read what a strong write left comes behind that write; in CUDA C++ a plain access beside \
+    relaxed atomics is a data race all the same (a relaxed store through `cuda::atomic_ref` says what is meant)";
+const EQUAL: &str = "no race in PTX's results: in whatever order they come, they leave the same; in CUDA C++ it is a data race all the \
+    same (let one thread write, or use `atomicExch`)";
+const EQUAL_BY_INPUT: &str = "in whatever order they come, they leave the same, but the value comes from what was read and may be equal by \
+    the input alone: fill the buffers with `iota` or `rand`, and it is a race if the writers then differ";
+const FENCE_THE_DATA: &str = "between blocks: `__threadfence()` behind the write of the data and before that of the flag or ticket, and \
+    another behind the look at the flag; for a count that many threads change: `atomicAdd`";
+const ONE_WRITER: &str =
+    "let one lane write, or give each a place of its own; to add up what they have, `atomicAdd` or a shuffle";
+const SYNC_THE_BLOCK: &str = "put `__syncthreads()` between the two, where all threads of the block come by; for a count that many threads \
+    change: `atomicAdd`";
+const SYNC_THE_WARP: &str = "put `__syncwarp()` between the two: both threads are in one warp, whose lanes may run apart; for a count that many threads \
+    change: `atomicAdd`";
+
 impl Finding {
+    /// Why it is wrong, or why it is not, if that is not what the kind of fault says.
+    pub(super) fn why(&self, code: &Code) -> Option<&'static str> {
+        let (Detail::Race { hazard, .. } | Detail::GlobalRace { hazard, .. }) = self.detail else { return None };
+        let is_volatile = |at: &super::At| match code.insts.get(at.pc as usize).map(|inst| inst.op) {
+            Some(Op::Load(op) | Op::Store(op)) => op.order == Order::Volatile,
+            _ => false,
+        };
+        match hazard {
+            Hazard::UnfencedRead | Hazard::UnfencedWrite => Some(UNFENCED),
+            Hazard::ReadAfterWrite | Hazard::WriteAfterRead | Hazard::WriteAfterWrite
+                if is_volatile(&self.at) && self.other.as_ref().is_some_and(is_volatile) =>
+            {
+                Some(UNFENCED)
+            }
+            Hazard::Observed => Some(OBSERVED),
+            Hazard::EqualWrites if comes_from_memory(code, self.at.pc) => Some(EQUAL_BY_INPUT),
+            Hazard::EqualWrites => Some(EQUAL),
+            _ => None,
+        }
+    }
+
     /// What to try, if it is not what the kind of fault says.
     pub(super) fn remedy(&self, names: &Names<'_>) -> Option<&'static str> {
         use super::waiting::Awaited;
@@ -39,7 +77,7 @@ impl Finding {
             Detail::Lanes { .. } => Some(NAMED_LANES),
             Detail::Spin(Awaited::Phase { .. }) => Some(ARRIVALS),
             Detail::Spin(Awaited::Grid) => Some(GRID),
-            Detail::Access { place, address, .. } if self.code == Code::OutOfBounds => match place {
+            Detail::Access { place, address, .. } if self.code == crate::Code::OutOfBounds => match place {
                 Place::Shared if names.is_past_dynamic(address as u32) => Some(DYNAMIC),
                 Place::Global if names.memory.is_null(address) => Some(NULL),
                 Place::Global if names.memory.is_before(address) => Some(NEGATIVE),
@@ -57,15 +95,24 @@ impl Finding {
         match hazard {
             Hazard::ReadOfCopy | Hazard::WriteOverCopy if is_bulk(&self.at) || is_bulk(other) => Some(WAIT_FOR_BULK),
             Hazard::ReadOfCopy | Hazard::WriteOverCopy => Some(WAIT_FOR_COPY),
+            Hazard::WriteTogether => Some(ONE_WRITER),
             _ if self.at.block != other.block => Some(CLUSTER_SYNC),
-            _ => None,
+            _ if self.at.warp == other.warp => Some(SYNC_THE_WARP),
+            _ => Some(SYNC_THE_BLOCK),
         }
     }
 
     fn remedy_of_global_race(&self, names: &Names<'_>) -> Option<&'static str> {
         let other = self.other.as_ref()?;
         if self.at.block == other.block {
-            return None;
+            return Some(match self.detail {
+                Detail::GlobalRace { hazard: Hazard::WriteTogether, .. } => ONE_WRITER,
+                _ if self.at.warp == other.warp => SYNC_THE_WARP,
+                _ => SYNC_THE_BLOCK,
+            });
+        }
+        if self.why(&names.kernel.code).is_some() {
+            return Some(FENCE_THE_DATA);
         }
         let of_block = |at: &super::At| match names.kernel.code.insts.get(at.pc as usize).map(|inst| inst.op) {
             Some(Op::Atomic(op)) => op.scope == Scope::Cta,

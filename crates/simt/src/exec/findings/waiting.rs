@@ -88,14 +88,29 @@ impl Findings {
                 self.note(env, Code::BarrierDivergence, at, Some(other), Detail::Stuck);
             }
             (Some((at, _)), other) => self.note(env, Code::BarrierDivergence, at, other.map(|o| o.0), Detail::Stuck),
-            (None, Some((at, State::AtWarpSync))) => self.lanes_missing(context, env, &warps[at.warp as usize], at),
+            (None, Some((at, State::AtWarpSync))) => {
+                self.lanes_missing(context, env, &warps[at.warp as usize], at, Code::Deadlock);
+            }
             (None, Some((at, _))) => self.note(env, Code::Deadlock, at, None, Detail::Stuck),
             (None, None) => {}
         }
     }
 
+    /// The lanes of split `at` wait at a `.sync` instruction for lanes of their warp that have taken another way.
+    pub(in crate::exec) fn lanes_elsewhere(
+        &mut self,
+        context: &Context<'_>,
+        env: &Environment,
+        warp: &Warp,
+        at: usize,
+    ) {
+        let split = warp.splits[at];
+        let at = At { pc: split.pc, block: env.block, warp: warp.index, lanes: split.mask };
+        self.lanes_missing(context, env, warp, at, Code::MaskMismatch);
+    }
+
     /// Lanes wait at a `.sync` instruction: which of those that its mask names are elsewhere, and where the first of them are.
-    fn lanes_missing(&mut self, context: &Context<'_>, env: &Environment, warp: &Warp, at: At) {
+    fn lanes_missing(&mut self, context: &Context<'_>, env: &Environment, warp: &Warp, at: At, code: Code) {
         let Some(inst) = context.code.insts.get(at.pc as usize) else { return };
         let named = warp.first32(mask_row(inst), at.lanes);
         let here = |split: &&crate::exec::warp::Split| split.state == State::AtWarpSync && split.pc == at.pc;
@@ -112,8 +127,8 @@ impl Findings {
             (lanes != 0).then_some(At { pc: split.pc, lanes, ..at })
         });
         match places.min_by_key(|place| place.lanes.trailing_zeros()) {
-            Some(other) => self.note(env, Code::Deadlock, at, Some(other), Detail::Lanes { named, absent }),
-            None => self.note(env, Code::Deadlock, at, None, Detail::Stuck),
+            Some(other) => self.note(env, code, at, Some(other), Detail::Lanes { named, absent }),
+            None => self.note(env, code, at, None, Detail::Stuck),
         }
     }
 }

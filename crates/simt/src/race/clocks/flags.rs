@@ -87,12 +87,6 @@ impl Clocks {
         self.blocks[block].has_news = true;
     }
 
-    /// Whether all of the lanes `mask` of `warp` have passed a fence.
-    pub fn have_fenced(&self, warp: u32, mask: u32) -> bool {
-        let fenced = self.warps[warp as usize].fenced.iter().fold(0, |all, fenced| all | fenced.lanes);
-        mask & !fenced == 0
-    }
-
     fn acquire(&mut self, warp: u32, lane: usize, released: &Beyond) {
         let unit = self.unit;
         let mut view = self.view(warp, lane).clone();

@@ -1,0 +1,3 @@
+//! How fast the chapter's kernels are: `cargo bench -p ch01-naive`.
+
+lab::chapter_bench!(ch01_naive::CHAPTER);

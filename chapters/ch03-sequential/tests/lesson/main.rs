@@ -1,0 +1,6 @@
+//! What holds of every chapter, then what is this one's own.
+
+mod page;
+mod program;
+
+lab::chapter_tests!(ch03_sequential::CHAPTER);

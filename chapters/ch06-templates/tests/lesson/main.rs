@@ -1,0 +1,7 @@
+//! What holds of every chapter, then what is this one's own.
+
+mod agree;
+mod page;
+mod program;
+
+lab::chapter_tests!(ch06_templates::CHAPTER);

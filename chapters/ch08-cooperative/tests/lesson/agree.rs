@@ -1,0 +1,225 @@
+//! Kernels against the reference on the simulator, and plans as data: sizes, grids, types, operations, schedules, offsets,
+//! and the state that one launch leaves to the next.
+
+use ch08_cooperative::plans::Share;
+use ch08_cooperative::{CHAPTER, plans};
+use device::{Checks, KernelSource, Schedule};
+use lab::element::Element;
+use lab::plan::{MULTIPROCESSORS, N_MAX};
+use lab::{Array, Ask, Plan, Result, Session, Slot, Type, Variant, Wish, input::random, session::built_root, trial};
+use proptest::prelude::*;
+
+fn simulator() -> Result<Session<'static>> {
+    trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)
+}
+
+fn variant(name: &str) -> &'static Variant {
+    trial::variant(&CHAPTER, name)
+}
+
+fn grid(grid: u32) -> Wish {
+    Wish { grid: Some(grid), ..Wish::default() }
+}
+
+/// Several blocks that meet, lanes and blocks driven apart: right, the same bits every time, and nothing found.
+#[test]
+fn any_schedule_gives_the_same_bits_and_no_fault() -> Result<()> {
+    let seeds = (0..100).map(|seed| Schedule::Independent { seed: Some(seed) });
+    let mut first = Vec::new();
+    for schedule in std::iter::once(Schedule::Lockstep).chain(seeds) {
+        let session = trial::simulator(&CHAPTER, schedule, Checks::ALL)?;
+        let mut bits = Vec::new();
+        for variant in CHAPTER.variants {
+            let (block, grid) = if variant.name == "cluster" { (32, 16) } else { (variant.blocks.min, 5) };
+            for &ty in variant.types {
+                let wish = Wish { block: Some(block), ..self::grid(grid) };
+                let run = trial::run_wish(&session, variant, wish, &random(ty, 1501, 3), 1)?;
+                assert!(run.ok(), "{}", trial::describe(&run, &format!("{schedule:?}")));
+                bits.push(format!("{} {ty} {}", variant.name, run.result.bits()));
+            }
+        }
+        first = if first.is_empty() { bits.clone() } else { first };
+        assert_eq!(bits, first, "{schedule:?}");
+    }
+    Ok(())
+}
+
+/// The places that a vector of 16 bytes and a line of 128 have for an element, with ends of every length: an index that is off by one gives
+/// another sum.
+#[test]
+fn single_pass_begins_and_ends_anywhere() -> Result<()> {
+    let session = simulator()?;
+    for &ty in variant("single_pass").types {
+        let overlap = Wish { overlap: true, ..Wish::default() };
+        for wish in [Wish::default(), overlap, grid(1), grid(3), Wish { factor: Some(2), ..grid(2) }] {
+            for offset in [0, 1, 2, 3, 15, 31, 33] {
+                for n in (1..12).chain(4090..4102).chain(16_380..16_390) {
+                    let run = trial::run_wish(&session, variant("single_pass"), wish, &random(ty, n, 5), offset)?;
+                    assert!(run.ok(), "{}", trial::describe(&run, &format!("offset {offset}, {wish:?}")));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn sizes_around_every_change_of_shape() -> Result<()> {
+    let session = simulator()?;
+    for &ty in variant("single_pass").types {
+        for log in 8..=17 {
+            for n in [(1usize << log) - 1, 1 << log, (1 << log) + 1] {
+                for offset in [0, 1] {
+                    let numbers = random(ty, n, 9);
+                    let run = trial::run_wish(&session, variant("single_pass"), Wish::default(), &numbers, offset)?;
+                    assert!(run.ok(), "{}", trial::describe(&run, &format!("offset {offset}")));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The packed word holds sums of values below 2^32, of which many have all their bits set.
+#[test]
+fn sums_of_extremes_wrap() -> Result<()> {
+    let session = simulator()?;
+    for value in [i32::MAX, i32::MIN, -1] {
+        for variant in CHAPTER.variants {
+            let run = trial::run_wish(&session, variant, grid(40), &Array::I32(vec![value; 50_003]), 0)?;
+            assert!(run.ok(), "{}", trial::describe(&run, ""));
+        }
+    }
+    Ok(())
+}
+
+/// Launches a plan three times with the same state, as a program does that sums three arrays, and with nothing else between.
+fn thrice<T: Element>(session: &Session<'_>, variant: &Variant, wish: Wish, values: &[T]) -> Result<Vec<String>> {
+    let plan = session.plan(variant, T::TYPE, values.len() as u64, wish)?;
+    let input = session.device().upload("in", values)?;
+    let arrays = session.arrays::<T>(&plan)?;
+    let mut results = Vec::new();
+    for _ in 0..3 {
+        for call in session.calls(variant, &plan, (&input, 0), &arrays)? {
+            let faults = session.device().launch(&call)?.faults;
+            assert!(faults.is_empty(), "{} {}: {faults:?}", variant.name, T::TYPE);
+        }
+        results.push(session.result(&arrays)?.expect("a result").bits());
+    }
+    Ok(results)
+}
+
+#[test]
+fn a_launch_leaves_the_state_fit_for_the_next() -> Result<()> {
+    let session = simulator()?;
+    for variant in CHAPTER.variants {
+        for &ty in variant.types {
+            let results = match random(ty, 9001, 4) {
+                Array::I32(values) => thrice(&session, variant, grid(8), &values),
+                Array::F32(values) => thrice(&session, variant, grid(8), &values),
+                Array::F64(values) => thrice(&session, variant, grid(8), &values),
+            }?;
+            let run = trial::run_wish(&session, variant, grid(8), &random(ty, 9001, 4), 0)?;
+            assert!(run.ok(), "{}", trial::describe(&run, ""));
+            assert_eq!(results, vec![run.result.bits(); 3], "{} {ty}", variant.name);
+        }
+    }
+    Ok(())
+}
+
+/// The names of the kernels that there are.
+fn kernels(slug: &str) -> String {
+    std::fs::read_to_string(KernelSource::in_root(&built_root(), slug).ptx).expect("committed PTX")
+}
+
+fn any_type(variant: &Variant, index: prop::sample::Index) -> Type {
+    variant.types[index.index(variant.types.len())]
+}
+
+proptest! {
+    #[test]
+    fn a_plan_covers_its_elements_with_kernels_that_there_are(
+        n in prop_oneof![1u64..=N_MAX, 1u64..=1 << 17],
+        which in any::<prop::sample::Index>(),
+        choice in any::<prop::sample::Index>(),
+        multiprocessors in 1u32..=200,
+    ) {
+        let variant = &CHAPTER.variants[which.index(CHAPTER.variants.len())];
+        let ty = any_type(variant, choice);
+        let op = variant.ops[choice.index(variant.ops.len())];
+        let plan = Plan::new(variant, &Ask { ty, n, wish: Wish { op, ..Wish::default() }, multiprocessors })?;
+        let ptx = kernels(variant.kernels.unwrap_or(CHAPTER.slug));
+        let mut left = n;
+        for pass in &plan.passes {
+            let entry = format!(".entry {}(", pass.kernel);
+            prop_assert!(ptx.contains(&entry), "{}", entry);
+            prop_assert!(pass.grid > 0 && pass.grid.is_multiple_of(pass.cluster) && pass.block <= 1024);
+            // A grid strides over everything that it is told of, so that it covers what the launch before it left.
+            prop_assert_eq!(pass.elements, left);
+            let Some(Slot::Sums(to)) = pass.args.get(1).copied() else { panic!("no output: {pass:?}") };
+            left = plan.sums[to];
+        }
+        prop_assert_eq!((left, plan.sums.last().copied()), (1, Some(1)));
+        prop_assert_eq!(plan.passes.len() == 1, variant.name != "redux" && variant.name != "cluster" || plan.sums.len() == 1);
+    }
+
+    /// A block of each slot, a ticket, or a word that is wide enough to count the blocks.
+    #[test]
+    fn the_state_has_room_for_every_block(n in 1u64..=N_MAX, blocks in 1u32..=100_000, choice in any::<prop::sample::Index>()) {
+        for name in ["grid_sync", "last_block", "single_pass"] {
+            let variant = variant(name);
+            let ty = any_type(variant, choice);
+            let ask = Ask { ty, n, wish: grid(blocks), multiprocessors: MULTIPROCESSORS };
+            let Ok(plan) = Plan::new(variant, &ask) else {
+                // The upper 16 bits of the word count the blocks.
+                prop_assert!(name == "single_pass" && blocks > 65_535, "{}: {} blocks were refused", name, blocks);
+                continue;
+            };
+            let pass = &plan.passes[0];
+            prop_assert_eq!(pass.grid, blocks, "a wish is honoured or refused");
+            match name {
+                "single_pass" => prop_assert!(plan.state_words >= 4 * u64::from(blocks)),
+                "last_block" => prop_assert_eq!((plan.state_words, plan.sums[0]), (1, u64::from(blocks))),
+                _ => prop_assert_eq!((plan.state_words, plan.sums[0], pass.cooperative), (0, u64::from(blocks), true)),
+            }
+        }
+    }
+
+    /// The block, the loads and the share in the name are those of the launch, and what the reader wishes is kept.
+    #[test]
+    fn single_pass_takes_an_instance_that_there_is(
+        n in prop_oneof![1u64..=1 << 40, 1u64..=1 << 17],
+        block in prop::option::of(prop::sample::select(vec![256u32, 512])),
+        factor in prop::option::of(prop::sample::select(vec![2u32, 8])),
+        overlap in any::<bool>(),
+        choice in any::<prop::sample::Index>(),
+        multiprocessors in 1u32..=200,
+    ) {
+        let ty = any_type(variant("single_pass"), choice);
+        let ask = Ask { ty, n, wish: Wish { block, factor, overlap, ..Wish::default() }, multiprocessors };
+        let Ok(plan) = Plan::new(variant("single_pass"), &ask) else {
+            let (block, factor) = (block.expect("a wish"), factor.expect("a wish"));
+            prop_assert!(!plans::INSTANCES.contains(&(Share::ManyTiles, block, factor)), "{} {} was refused", block, factor);
+            return Ok(());
+        };
+        let pass = &plan.passes[0];
+        let overlapping = if overlap { "overlap_" } else { "" };
+        let name = |share: Share| match share {
+            Share::OneBlock => "block",
+            Share::OneTile => "tile",
+            Share::ManyTiles => "tiles",
+        };
+        let named = |&(share, b, u): &(Share, u32, u32)| {
+            pass.kernel == format!("single_pass_{overlapping}{}_t{b}u{u}_{ty}", name(share))
+        };
+        let (share, b, u) = plans::INSTANCES.into_iter().find(named).expect("an instance");
+        prop_assert_eq!((b, overlap), (pass.block, pass.overlaps));
+        prop_assert!(block.is_none_or(|wish| wish == b) && factor.is_none_or(|wish| wish == u), "{} {:?}", pass.kernel, ask.wish);
+        prop_assert!((1..=65_535).contains(&pass.grid));
+        // One tile a block has to be enough, and is counted in 32 bits.
+        let vectors = n.div_ceil(16 / ty.bytes());
+        let of_one_tile = u64::from(pass.grid) * u64::from(b * u);
+        prop_assert!(share == Share::ManyTiles || vectors <= of_one_tile && of_one_tile <= u64::from(u32::MAX / 4));
+        prop_assert!(share != Share::OneBlock || pass.grid == 1);
+    }
+}

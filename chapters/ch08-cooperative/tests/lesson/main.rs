@@ -1,0 +1,8 @@
+//! What holds of every chapter, then what is this one's own.
+
+mod agree;
+mod page;
+mod program;
+mod replay;
+
+lab::chapter_tests!(ch08_cooperative::CHAPTER);

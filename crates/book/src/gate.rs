@@ -1,0 +1,199 @@
+//! `cargo course gate`: every check that CI runs beyond the tests, a line each. It goes on after a failure, so that one
+//! run tells everything, and ends with status 1 if anything failed.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use clap::builder::PossibleValuesParser;
+
+use crate::book::{BUILD_DIR, includes, links};
+use course::ensure::Mode;
+use course::lessons::lessons;
+use course::{bless, chromium, exercise, ptx, workspace};
+
+use crate::book;
+
+mod dependencies;
+mod fuzz;
+mod layout;
+mod pages;
+
+/// Options of `cargo course gate`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Run this check alone; may be given several times
+    #[arg(long, value_name = "CHECK", value_parser = PossibleValuesParser::new(CHECKS.iter().map(|check| check.name)))]
+    only: Vec<String>,
+}
+
+/// What a check needs to know.
+struct Scene {
+    root: PathBuf,
+    /// On a CI machine, nothing that a check needs may be missing.
+    is_ci: bool,
+}
+
+/// How a check ended, if not with an error.
+enum Verdict {
+    /// With what it looked at.
+    Pass(String),
+    /// With what is missing on this machine.
+    Skip(String),
+}
+
+struct Check {
+    name: &'static str,
+    run: fn(&Scene) -> Result<Verdict>,
+}
+
+const CHECKS: [Check; 20] = [
+    Check { name: "format", run: |scene| cargo(scene, &["fmt", "--all", "--check"]) },
+    Check {
+        name: "clippy",
+        run: |scene| cargo(scene, &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    },
+    Check { name: "wasm", run: wasm },
+    Check { name: "rust-version", run: rust_version },
+    Check { name: "licences", run: |scene| dependencies::licences(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "advisories", run: |scene| dependencies::advisories(&scene.root) },
+    Check { name: "fuzz", run: |scene| fuzz::check(&scene.root) },
+    Check { name: "rust-files", run: |scene| layout::rust_files(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "slugs", run: slugs },
+    Check { name: "build-dir", run: |scene| layout::build_dir(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "named-paths", run: |scene| layout::named_paths(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "machine-paths", run: |scene| layout::machine_paths(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "ptx", run: committed_ptx },
+    Check { name: "exercises", run: exercises },
+    Check { name: "generated", run: |scene| bless::generate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass) },
+    Check { name: "records", run: |scene| bless::records(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check {
+        name: "includes",
+        run: |scene| includes::check(&scene.root, &scene.root.join("book/src"))?.findings.verdict().map(Verdict::Pass),
+    },
+    Check { name: "book", run: |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages))) },
+    Check { name: "links", run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
+    Check { name: "pages", run: show_pages },
+];
+
+/// Runs the verb.
+pub fn run(options: &Options) -> Result<()> {
+    let scene = Scene { root: workspace::root()?, is_ci: std::env::var_os("CI").is_some_and(|ci| ci != "false") };
+    let chosen = |check: &&Check| options.only.is_empty() || options.only.iter().any(|name| name == check.name);
+    let mut failed = Vec::new();
+    for check in CHECKS.iter().filter(chosen) {
+        print!("{:<14} ", check.name);
+        // A terminal that cannot be flushed shows the name late; the check itself is not concerned.
+        let _ = std::io::stdout().flush();
+        let start = Instant::now();
+        let verdict = (check.run)(&scene);
+        let seconds = start.elapsed().as_secs_f64();
+        match verdict {
+            Ok(Verdict::Pass(what)) => println!("pass {seconds:>6.1} s  {what}"),
+            Ok(Verdict::Skip(why)) => println!("skip {seconds:>6.1} s  {why}"),
+            Err(error) => {
+                println!("FAIL {seconds:>6.1} s  {}", format!("{error:#}").replace('\n', "\n    "));
+                failed.push(check.name);
+            }
+        }
+    }
+    match failed.len() {
+        0 => Ok(()),
+        1 => bail!("1 check failed: {}", failed[0]),
+        many => bail!("{many} checks failed: {}", failed.join(", ")),
+    }
+}
+
+/// Runs cargo and shows what it said only if it failed.
+fn cargo(scene: &Scene, args: &[&str]) -> Result<Verdict> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo).args(args).current_dir(&scene.root).output().context("cannot run cargo")?;
+    if output.status.success() {
+        return Ok(Verdict::Pass(String::new()));
+    }
+    let said = [output.stdout, output.stderr].concat();
+    bail!("`cargo {}` fails\n{}", args.join(" "), String::from_utf8_lossy(&said).trim_end())
+}
+
+/// Builds the libraries that a browser could run for one, with nothing of a host.
+fn wasm(scene: &Scene) -> Result<Verdict> {
+    const TARGET: &str = "wasm32-unknown-unknown";
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]).output();
+    let folder = PathBuf::from(String::from_utf8_lossy(&output.context("cannot run rustc")?.stdout).trim());
+    if !folder.is_dir() {
+        return Ok(Verdict::Skip(format!("no {TARGET} on this machine: `rustup target add {TARGET}`")));
+    }
+    cargo(scene, &["check", "--quiet", "-p", "simt", "--no-default-features", "--lib", "--target", TARGET])
+}
+
+/// The oldest Rust that the workspace declares is what CI builds with, and what readers are told.
+fn rust_version(scene: &Scene) -> Result<Verdict> {
+    let declared = env!("CARGO_PKG_RUST_VERSION");
+    let setup = "book/src/setup.md";
+    let told = format!("Rust ({declared} or newer)");
+    if !std::fs::read_to_string(scene.root.join(setup))
+        .with_context(|| format!("cannot read `{setup}`"))?
+        .contains(&told)
+    {
+        bail!("{setup}: does not say `{told}`, which is what Cargo.toml declares");
+    }
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("--version").output().context("cannot run rustc")?;
+    let here = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    match (here.starts_with(&format!("rustc {declared}.")), scene.is_ci) {
+        (true, _) => Ok(Verdict::Pass(here)),
+        (false, true) => bail!("CI builds with {here}, and Cargo.toml declares Rust {declared}: nothing proves that"),
+        (false, false) => Ok(Verdict::Skip(format!("this is {here}; CI builds with {declared}"))),
+    }
+}
+
+/// The slugs of the list of lessons.
+fn listed() -> Vec<&'static str> {
+    lessons().iter().map(|lesson| lesson.slug).collect()
+}
+
+fn slugs(scene: &Scene) -> Result<Verdict> {
+    let variants = lessons().into_iter().flat_map(|lesson| lesson.variants);
+    let more_kernels: Vec<&str> = variants.filter_map(|variant| variant.kernels).collect();
+    layout::slugs(&scene.root, &listed(), &more_kernels)?.verdict().map(Verdict::Pass)
+}
+
+fn exercises(scene: &Scene) -> Result<Verdict> {
+    exercise::check(&scene.root, &listed())?.verdict().map(Verdict::Pass)
+}
+
+/// Recompiles where the pinned compiler is installed; else the stamps must do, except in CI.
+fn committed_ptx(scene: &Scene) -> Result<Verdict> {
+    match ptx::find_pinned(&scene.root) {
+        Ok(_) => ptx::check(&scene.root)?.verdict().map(Verdict::Pass),
+        Err(missing) if scene.is_ci => Err(missing.context("CI compares with the compiler itself")),
+        Err(_) => {
+            let stamps = ptx::check_stamps(&scene.root)?.verdict()?;
+            Ok(Verdict::Pass(format!("{stamps}, by their stamps only: `cargo course setup` installs the compiler")))
+        }
+    }
+}
+
+/// The site that the book check built. A site that another run built may not be this book's.
+fn built_site(scene: &Scene) -> Result<PathBuf> {
+    let dir = scene.root.join(BUILD_DIR);
+    if !dir.join("index.html").is_file() {
+        bail!("there is no built book: run `cargo course book`");
+    }
+    Ok(dir)
+}
+
+fn show_pages(scene: &Scene) -> Result<Verdict> {
+    let Some(browser) = chromium::find() else {
+        if scene.is_ci {
+            bail!("no Chromium, and CI looks at every page: install it");
+        }
+        return Ok(Verdict::Skip("no Chromium on this machine: install it, or name one with CHROME".to_owned()));
+    };
+    let pictures = Path::new("target/gate");
+    let views = pages::check(&browser, &built_site(scene)?, &scene.root.join(pictures))?.verdict()?;
+    Ok(Verdict::Pass(format!("{views}, pictures in {}", pictures.display())))
+}

@@ -1,0 +1,109 @@
+//! What other people's code the workspace builds on: its licences, and what is known against it.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use spdx::{Expression, Licensee, ParseMode};
+
+use course::findings::Findings;
+
+use super::Verdict;
+
+/// The list of licences that dependencies may have.
+const LIST: &str = "deny.toml";
+
+/// Every package that `Cargo.lock` names has a licence that the list allows.
+pub fn licences(root: &Path) -> Result<Findings> {
+    let list = std::fs::read_to_string(root.join(LIST)).with_context(|| format!("cannot read `{LIST}`"))?;
+    let allowed = allowed(&list)?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(root)
+        .output()
+        .context("cannot run cargo")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`cargo metadata --locked` fails\n{}", said.trim_end());
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("`cargo metadata` prints no JSON")?;
+    let mut findings = Findings::new("licences");
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        findings.examined += 1;
+        let name =
+            format!("{} {}", package["name"].as_str().unwrap_or("?"), package["version"].as_str().unwrap_or("?"));
+        findings.problems.extend(problem(package["license"].as_str(), &allowed).map(|why| format!("{name}: {why}")));
+    }
+    Ok(findings)
+}
+
+/// The licences that `deny.toml` allows.
+fn allowed(list: &str) -> Result<Vec<Licensee>> {
+    let list: toml::Table = list.parse().with_context(|| format!("{LIST} is no TOML"))?;
+    let names = list.get("licenses").and_then(|licences| licences.get("allow")).and_then(toml::Value::as_array);
+    let names = names.with_context(|| format!("{LIST}: has no list `allow` under [licenses]"))?;
+    let licensee = |name: &toml::Value| {
+        let name = name.as_str().unwrap_or_default();
+        Licensee::parse(name).with_context(|| format!("{LIST}: `{name}` is no licence of SPDX"))
+    };
+    names.iter().map(licensee).collect()
+}
+
+/// What is wrong with a package of this licence.
+fn problem(licence: Option<&str>, allowed: &[Licensee]) -> Option<String> {
+    let Some(licence) = licence else { return Some("names no licence".to_owned()) };
+    let Ok(expression) = Expression::parse_mode(licence, ParseMode::LAX) else {
+        return Some(format!("`{licence}` is no licence of SPDX"));
+    };
+    let is_allowed = expression.evaluate(|wanted| allowed.iter().any(|licensee| licensee.satisfies(wanted)));
+    (!is_allowed)
+        .then(|| format!("its licence, `{licence}`, is not in {LIST}: find another crate, or add it with a reason"))
+}
+
+/// What advisories say of the packages of `Cargo.lock`, where cargo-deny is.
+pub fn advisories(root: &Path) -> Result<Verdict> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let deny = |args: &[&str]| Command::new(&cargo).arg("deny").args(args).current_dir(root).output();
+    if !deny(&["--version"]).context("cannot run cargo")?.status.success() {
+        return Ok(Verdict::Skip("no cargo-deny on this machine: `cargo install --locked cargo-deny`".to_owned()));
+    }
+    let output = deny(&["check", "advisories", "bans", "sources"]).context("cannot run cargo deny")?;
+    ensure!(
+        output.status.success(),
+        "`cargo deny check` fails\n{}",
+        String::from_utf8_lossy(&output.stderr).trim_end()
+    );
+    Ok(Verdict::Pass("advisories, bans and sources".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = "[licenses]\nallow = [\"MIT\", \"Apache-2.0\"]\n";
+
+    #[test]
+    fn a_licence_is_allowed_if_the_list_satisfies_it() {
+        let allowed = allowed(LIST).unwrap();
+        for fine in ["MIT", "MIT/Apache-2.0", "GPL-3.0-only OR MIT", "(MIT OR Unlicense) AND Apache-2.0"] {
+            assert_eq!(problem(Some(fine), &allowed), None, "{fine}");
+        }
+        for (licence, why) in [
+            (Some("GPL-3.0-only"), "its licence, `GPL-3.0-only`, is not in deny.toml"),
+            (Some("MIT AND ISC"), "is not in deny.toml"),
+            (Some("as you like"), "`as you like` is no licence of SPDX"),
+            (None, "names no licence"),
+        ] {
+            assert!(problem(licence, &allowed).is_some_and(|told| told.contains(why)), "{licence:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_is_none_is_refused() {
+        for (list, why) in
+            [("x", "no TOML"), ("[licenses]\n", "no list `allow`"), ("[licenses]\nallow = [\"MTI\"]", "`MTI`")]
+        {
+            assert!(format!("{:#}", allowed(list).unwrap_err()).contains(why), "{list}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The verbs of `cargo course` that need mdBook, a server or a browser: `book` and `gate`. `cargo course` runs this program
+//! for them. Status 0 if all went well, 1 if not, 2 for an option that does not exist.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod book;
+mod gate;
+
+/// Builds the book of the reduction course, and checks the whole.
+#[derive(Parser)]
+#[command(name = "cargo course", bin_name = "cargo course", version)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Build the book into target/book, or serve it while you write
+    Book(book::Options),
+    /// Run every check that CI runs beyond the tests, one line each
+    Gate(gate::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().verb {
+        Verb::Book(options) => book::run(&options),
+        Verb::Gate(options) => gate::run(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

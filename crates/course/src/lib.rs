@@ -1,0 +1,17 @@
+//! What `cargo course` is made of: the exercises and their judge, the compiler's set-up, what programs write into the
+//! repository, and the measuring. The book and the gate, which need mdBook, are in the package `book`, which uses this one.
+
+pub mod bless;
+pub mod chromium;
+pub mod doctor;
+pub mod ensure;
+pub mod exercise;
+mod faults;
+pub mod findings;
+mod instructions;
+pub mod lessons;
+pub mod measure;
+pub mod ptx;
+mod results;
+pub mod setup;
+pub mod workspace;

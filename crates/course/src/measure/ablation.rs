@@ -1,0 +1,95 @@
+//! The champion with one of its ideas taken away: by another grid, or by kernels that lack one thing and are otherwise it.
+
+use anyhow::Result;
+use lab::element::Element;
+use lab::measurement::CHAMPION;
+use lab::plan::{MULTIPROCESSORS, Pass, Plan, Slot};
+use lab::{Session, Variant, Wish};
+
+use super::bench::Entrant;
+
+/// A rule that anybody would begin with: four blocks of this many threads a multiprocessor, two loads of each thread on their
+/// way, fewer blocks where there is less to do.
+const PLAIN: (u32, u32, u64) = (256, 2, 4);
+
+/// What can be measured of [`lab::measurement::ABLATIONS`] for this size: kernels that are not compiled for the champion's
+/// shape are left out, and so is a meeting of blocks where there is one.
+///
+/// # Errors
+/// Memory that does not suffice.
+pub fn entrants<'s, T: Element>(
+    session: &'s Session<'static>,
+    variant: &'static Variant,
+    n: u64,
+) -> Result<Vec<Entrant<'s, T>>> {
+    let tuned = session.plan(variant, T::TYPE, n, Wish::default())?;
+    let mut entrants = Vec::new();
+    if let Ok(entrant) = Entrant::ours(session, variant, plain::<T>(session, n), n) {
+        entrants.push(entrant.named("plain_grid"));
+    }
+    let meets = tuned.grid() > 1;
+    let others = [("narrow", Some(renamed(&tuned, "narrow"))), ("ticket", meets.then(|| renamed(&tuned, "ticket")))];
+    let last = session.plan(variant, T::TYPE, u64::from(tuned.grid()), Wish::default())?;
+    let two = ("two_launches", meets.then(|| two_launches(&tuned, &last)));
+    for (name, plan) in others.into_iter().chain([two]) {
+        let Some(plan) = plan else { continue };
+        if plan.passes.iter().all(|pass| session.has_kernel(variant, &pass.kernel)) {
+            entrants.push(Entrant::of_plan(session, variant, Wish::default(), plan)?.named(name));
+        }
+    }
+    Ok(entrants)
+}
+
+fn plain<T: Element>(session: &Session<'_>, n: u64) -> Wish {
+    let (block, factor, blocks) = PLAIN;
+    let multiprocessors = u64::from(session.device().description().multiprocessors.unwrap_or(MULTIPROCESSORS));
+    let of_block = u64::from(block * factor) * 16 / T::BYTES as u64;
+    let grid = n.div_ceil(of_block).clamp(1, blocks * multiprocessors) as u32;
+    Wish { block: Some(block), factor: Some(factor), grid: Some(grid), ..Wish::default() }
+}
+
+/// The same launches of another kernel: `ticket_t512u2_i32` for `single_pass_t512u2_i32`.
+fn renamed(plan: &Plan, stem: &str) -> Plan {
+    let mut plan = plan.clone();
+    for pass in &mut plan.passes {
+        pass.kernel = pass.kernel.replacen(CHAMPION, stem, 1);
+    }
+    plan
+}
+
+/// Blocks that leave their sums, and the champion itself over those.
+fn two_launches(tuned: &Plan, last: &Plan) -> Plan {
+    let mut plan = renamed(tuned, "partial");
+    let second = |slot: &Slot| match *slot {
+        Slot::Input => Slot::Sums(0),
+        Slot::Sums(_) => Slot::Sums(1),
+        other => other,
+    };
+    for pass in &last.passes {
+        plan.passes.push(Pass { args: pass.args.iter().map(second).collect(), ..pass.clone() });
+    }
+    plan.sums = vec![u64::from(tuned.grid()), 1];
+    plan.state_words = plan.state_words.max(last.state_words);
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_launch_reads_what_the_first_left() {
+        let args = vec![Slot::Input, Slot::Sums(0), Slot::Elements64, Slot::State];
+        let plan = |kernel: &str, grid, n| {
+            let pass = Pass::new(kernel.to_owned(), grid, 512, n, 20, args.clone());
+            Plan { passes: vec![pass], sums: vec![1], state_words: 4 * u64::from(grid) }
+        };
+        let (tuned, last) = (plan("single_pass_t512u2_i32", 7, 1 << 16), plan("single_pass_block_t32u8_i32", 1, 7));
+        let two = two_launches(&tuned, &last);
+        let kernels: Vec<&str> = two.passes.iter().map(|pass| pass.kernel.as_str()).collect();
+        assert_eq!(kernels, ["partial_t512u2_i32", "single_pass_block_t32u8_i32"]);
+        assert_eq!(two.passes[1].args, [Slot::Sums(0), Slot::Sums(1), Slot::Elements64, Slot::State]);
+        assert_eq!((two.passes[1].grid, two.passes[1].elements, two.sums), (1, 7, vec![7, 1]));
+        assert_eq!(renamed(&tuned, "ticket").passes[0].kernel, "ticket_t512u2_i32");
+    }
+}

@@ -1,0 +1,72 @@
+//! NVIDIA's CUB, from up to four libraries: the toolkit's headers and newer ones, each plain and with launches that overlap.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use device::{Baseline, Device};
+use lab::element::Element;
+use lab::measurement::{CUB, CUB_NEWER, CUB_UNORDERED, Contest, Library};
+
+use super::Options;
+use super::bench::Entrant;
+use super::suite::CONTEST;
+
+/// The libraries that are there.
+#[derive(Default)]
+pub struct Libraries {
+    open: Vec<(Contest, &'static str, Baseline)>,
+}
+
+impl Libraries {
+    /// Opens what the options name; what cannot be opened is told in the second part.
+    pub fn open(options: &Options) -> (Libraries, Vec<String>) {
+        let named = [
+            (Contest::Alone, CUB, "--cub", &options.cub),
+            (Contest::BackToBack, CUB, "--cub-overlap", &options.cub_overlap),
+            (Contest::Alone, CUB_NEWER, "--cub-newer", &options.cub_newer),
+            (Contest::BackToBack, CUB_NEWER, "--cub-newer-overlap", &options.cub_newer_overlap),
+        ];
+        let (mut libraries, mut problems) = (Libraries::default(), Vec::new());
+        for (contest, name, option, path) in named {
+            let Some(path) = path else { continue };
+            match open(option, path) {
+                Ok(library) => libraries.open.push((contest, name, library)),
+                Err(error) => problems.push(format!("{error:#}")),
+            }
+        }
+        (libraries, problems)
+    }
+
+    /// Their versions by the name in the record.
+    pub fn versions(&self) -> BTreeMap<String, Library> {
+        let version = |(_, name, library): &(Contest, &str, Baseline)| {
+            ((*name).to_owned(), Library { version: library.version().to_owned() })
+        };
+        self.open.iter().map(version).collect()
+    }
+
+    /// Their sums of `n` elements by the rules of a contest.
+    ///
+    /// # Errors
+    /// A size that a library refuses, memory that does not suffice.
+    pub fn entrants<T: Element>(&self, device: &Device, contest: Contest, n: u64) -> Result<Vec<Entrant<'_, T>>> {
+        let mut entrants = Vec::new();
+        for (_, name, library) in self.open.iter().filter(|(of, ..)| *of == contest) {
+            entrants.push(Entrant::library(contest, name, CONTEST, library.sum::<T>(device, n)?));
+        }
+        // The newest that has such a mode.
+        let mut newest =
+            self.open.iter().rev().filter(|(of, _, library)| *of == contest && library.has_unordered::<T>());
+        if let Some((_, _, library)) = newest.next() {
+            entrants.push(Entrant::library(contest, CUB_UNORDERED, CONTEST, library.unordered::<T>(device, n)?));
+        }
+        Ok(entrants)
+    }
+}
+
+fn open(option: &str, path: &Path) -> Result<Baseline> {
+    Baseline::open(path).with_context(|| {
+        format!("{option} {}: it cannot be used; scripts/cub_library.sh makes such a library", path.display())
+    })
+}

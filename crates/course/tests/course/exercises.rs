@@ -1,0 +1,301 @@
+//! The exercises as readers meet them: what they are told, what is on disk afterwards, and the exit status.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+const CHAPTER: &str = "chapters/ch04-first-add";
+const COPY: &str = "my/four-loads.cu";
+
+/// A checkout with the exercises of one chapter, whose committed PTX makes a compiler unnecessary.
+struct Checkout {
+    dir: tempfile::TempDir,
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+impl Checkout {
+    fn new() -> Checkout {
+        let checkout = Checkout { dir: tempfile::tempdir().unwrap() };
+        checkout.write("book.toml", "[book]\n");
+        checkout.write("crates/course/Cargo.toml", "");
+        checkout.write("bin/empty", "");
+        checkout.write("kernels/empty", "");
+        checkout.copy(&format!("{CHAPTER}/exercises.toml"));
+        for folder in ["exercises", "solutions", "wrong"] {
+            for entry in std::fs::read_dir(repository().join(CHAPTER).join(folder)).unwrap() {
+                checkout.copy(&format!("{CHAPTER}/{folder}/{}", entry.unwrap().file_name().to_str().unwrap()));
+            }
+        }
+        checkout
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    fn copy(&self, name: &str) {
+        self.write(name, &std::fs::read_to_string(repository().join(name)).unwrap());
+    }
+
+    /// Makes the reader's copy what one of the chapter's files is.
+    fn hand_in(&self, name: &str) {
+        self.write(COPY, &self.read(&format!("{CHAPTER}/{name}.cu")));
+    }
+
+    /// `cargo course` here, on a machine where nothing else is installed.
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_course"));
+        command.args(args).env("CARGO_MANIFEST_DIR", self.path("crates/course")).env("PATH", self.path("bin"));
+        command.env_remove("CUDA_PATH").env_remove("CUDA_HOME");
+        command
+    }
+
+    /// Runs it, and returns its status and all that it said.
+    fn course(&self, args: &[&str]) -> (i32, String) {
+        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
+        (status.code().unwrap_or(-1), String::from_utf8([stdout, stderr].concat()).unwrap())
+    }
+
+    /// Lends this checkout the compiler of the real one; false if there is none.
+    #[cfg(unix)]
+    fn has_compiler(&self) -> bool {
+        let real = repository().join("target/nvrtc");
+        if !real.join("nvidia").is_dir() {
+            println!("skipped: no NVRTC in target/nvrtc (cargo course setup installs it)");
+            return false;
+        }
+        std::fs::create_dir_all(self.path("target")).unwrap();
+        std::os::unix::fs::symlink(real.canonicalize().unwrap(), self.path("target/nvrtc")).unwrap();
+        true
+    }
+}
+
+#[test]
+fn the_first_call_makes_a_copy_and_judges_the_starter() {
+    let checkout = Checkout::new();
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1, "{said}");
+    let (copy, starter) = (checkout.read(COPY), checkout.read(&format!("{CHAPTER}/exercises/four-loads.cu")));
+    assert!(starter.contains("// ANCHOR") && !copy.contains("ANCHOR"), "the book's marks are not for readers: {copy}");
+    assert_eq!(copy.lines().count(), starter.lines().count());
+    for what in
+        ["Your copy is my/four-loads.cu", "fails first at n = 33, 32 threads a block, i32", "element 32 is missing"]
+    {
+        assert!(said.contains(what), "{what}: {said}");
+    }
+    let (_, listed) = checkout.course(&["exercise"]);
+    assert!(listed.contains("not started"), "the starter is no try: {listed}");
+}
+
+#[test]
+fn a_solution_is_solved_and_stays_solved() {
+    let checkout = Checkout::new();
+    checkout.hand_in("wrong/four-loads-one-guard");
+    for chapter in ["ch04-first-add", "ch04", "4"] {
+        assert_eq!(checkout.course(&["exercise", chapter]).0, 1);
+    }
+    checkout.hand_in("solutions/four-loads");
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("solved. Compare with chapters/ch04-first-add/solutions/four-loads.cu"), "{said}");
+    checkout.hand_in("wrong/four-loads-one-guard");
+    assert_eq!(checkout.course(&["exercise", "four-loads"]).0, 1);
+    let (status, progress) = checkout.course(&["progress"]);
+    assert_eq!(status, 0);
+    assert!(progress.contains("solved             3    0 of 3"), "{progress}");
+    assert!(progress.contains("1 of 1 solved"), "{progress}");
+}
+
+#[test]
+fn a_verdict_names_the_readers_own_lines() {
+    let checkout = Checkout::new();
+    checkout.hand_in("wrong/four-loads-first-guard");
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    let line = checkout.read(COPY).lines().position(|line| line.contains("sum += in[")).unwrap() + 1;
+    assert!(said.contains("error[out-of-bounds]"), "{said}");
+    assert!(said.contains(&format!("--> my/four-loads.cu:{line}\n")), "{said}");
+
+    checkout.hand_in("wrong/four-loads-side-by-side");
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    assert!(said.contains("goal missed: each of the 128 sectors of 1,024 elements is loaded once"), "{said}");
+    assert!(said.contains("counted 512, allowed at most 128"), "{said}");
+    let line = checkout.read(COPY).lines().position(|line| line.contains("sum += in[")).unwrap() + 1;
+    assert!(said.contains(&format!("all of it in my/four-loads.cu:{line}\n")), "{said}");
+}
+
+#[test]
+fn what_is_not_there_is_status_2() {
+    let checkout = Checkout::new();
+    for args in [
+        &["exercise", "no-loads"][..],
+        &["exercise", ""],
+        &["exercise", "../four-loads"],
+        &["exercise", "four-loads", "five-loads"],
+        &["watch", "no-loads"],
+        &["hint"],
+        &["hint", "no-loads"],
+        &["hint", "--all"],
+        &["reset", "no-loads"],
+        &["reset"],
+        &["progress", "x"],
+    ] {
+        let (status, said) = checkout.course(args);
+        assert_eq!(status, 2, "{args:?}: {said}");
+    }
+    assert!(checkout.course(&["hint", "no-loads"]).1.contains("no exercise `no-loads`: there is four-loads"));
+    assert!(!checkout.path("my").exists(), "nothing is written for them");
+}
+
+#[test]
+fn a_checkout_without_exercises_says_so() {
+    let checkout = Checkout::new();
+    std::fs::remove_file(checkout.path(&format!("{CHAPTER}/exercises.toml"))).unwrap();
+    let (status, said) = checkout.course(&["exercise"]);
+    assert_eq!(status, 1);
+    assert!(said.contains("found no chapters/*/exercises.toml"), "{said}");
+}
+
+#[test]
+fn hints_come_one_by_one() {
+    let checkout = Checkout::new();
+    let hint = |args: &[&str]| checkout.course(&[&["hint", "four-loads"], args].concat()).1;
+    assert!(hint(&[]).starts_with("hint 1 of 3: "));
+    assert!(hint(&[]).starts_with("hint 2 of 3: "));
+    let last = hint(&[]);
+    assert!(last.starts_with("hint 3 of 3: ") && last.contains("There is no further hint"), "{last}");
+    assert_eq!(hint(&[]), last);
+    let all = hint(&["--all"]);
+    assert!(all.starts_with("hint 1 of 3: ") && all.ends_with(&last), "{all}");
+}
+
+#[test]
+fn reset_never_loses_work() {
+    let checkout = Checkout::new();
+    checkout.course(&["exercise", "four-loads"]);
+    let starter = checkout.read(COPY);
+    for (text, kept) in [("// mine\n", "my/four-loads.1.cu"), ("// mine too\n", "my/four-loads.2.cu")] {
+        checkout.write(COPY, text);
+        let (status, said) = checkout.course(&["reset", "four-loads"]);
+        assert_eq!(status, 0, "{said}");
+        assert!(said.contains(&format!("your work is kept in {kept}")), "{said}");
+        assert_eq!((checkout.read(COPY), checkout.read(kept)), (starter.clone(), text.to_owned()));
+    }
+    assert!(!checkout.course(&["reset", "four-loads"]).1.contains("kept"), "there is nothing to keep");
+    assert!(!checkout.path("my/four-loads.3.cu").exists());
+}
+
+#[test]
+fn an_edited_copy_without_a_compiler_names_the_setup() {
+    let checkout = Checkout::new();
+    checkout.write(COPY, "// mine\n");
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    if said.contains("✗ compiles") {
+        println!("skipped: this machine has an NVRTC of its own");
+        return;
+    }
+    assert_eq!(
+        said,
+        "error: my/four-loads.cu must be compiled, because it is no longer the starter, but no NVRTC was found: run \
+         `cargo course setup` once to install it\n"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn what_the_compiler_says_has_file_and_line() {
+    let checkout = Checkout::new();
+    if !checkout.has_compiler() {
+        return;
+    }
+    let starter = checkout.read(&format!("{CHAPTER}/exercises/four-loads.cu"));
+    let line = starter.lines().position(|line| line.contains("sums[tid] = sum;")).unwrap() + 2;
+    checkout.write(COPY, &starter.replace("sums[tid] = sum;", "sums[tid] = sum"));
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    assert!(said.contains("✗ compiles and loads"), "{said}");
+    assert!(said.contains(&format!("my/four-loads.cu({line}): error: expected a \";\"")), "{said}");
+
+    checkout.write(COPY, &starter.replace("four_loads_f32", "five_loads_f32"));
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    assert!(said.contains("there is no kernel four_loads_f32 (but four_loads_i32 and five_loads_f32)"), "{said}");
+
+    checkout.write(COPY, "\n");
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    assert!(said.contains("there is no kernel four_loads_i32: keep"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn printf_and_warnings_are_shown_and_a_header_of_the_host_is_explained() {
+    let checkout = Checkout::new();
+    if !checkout.has_compiler() {
+        return;
+    }
+    let wrong = checkout.read(&format!("{CHAPTER}/wrong/four-loads-one-guard.cu"));
+    let call = "    four_loads(in, out, n);";
+    let talks = format!("    int unused;\n    if (threadIdx.x == 3) printf(\"n is %u\\n\", n);\n{call}");
+    let talks = wrong.replacen(call, &talks, 1);
+    checkout.write(COPY, &talks);
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    for what in ["the compiler warns:", "\"unused\" was declared but never referenced", "printf in this case:\nn is "] {
+        assert!(said.contains(what), "{what}: {said}");
+    }
+    checkout.write(COPY, &format!("#include <cstdio>\n{talks}"));
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    assert!(said.contains("`printf` needs none: leave the #include out"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_loop_without_an_end_is_reported() {
+    let checkout = Checkout::new();
+    if !checkout.has_compiler() {
+        return;
+    }
+    let solution = checkout.read(&format!("{CHAPTER}/solutions/four-loads.cu"));
+    checkout.write(COPY, &solution.replace("s /= 2", "s /= 1"));
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert_eq!(status, 1);
+    assert!(said.contains("error[step-budget]") && said.contains("--> my/four-loads.cu:"), "{said}");
+}
+
+/// A program that is ended with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn watching_judges_what_is_saved() {
+    let checkout = Checkout::new();
+    let mut watch = Running(checkout.command(&["watch"]).stdout(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(watch.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.starts_with("not yet. Edit my/four-loads.cu and save it")));
+    checkout.hand_in("solutions/four-loads");
+    assert!(lines.any(|line| line.starts_with("solved.")));
+    checkout.hand_in("wrong/four-loads-one-guard");
+    assert!(lines.any(|line| line.starts_with("fails first at n = 1")));
+}

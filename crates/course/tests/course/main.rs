@@ -1,0 +1,4 @@
+//! The program as its users meet it.
+
+mod command;
+mod exercises;

@@ -1,0 +1,5 @@
+//! The crate as its users meet it.
+
+mod fake_driver;
+mod launching;
+mod loading;

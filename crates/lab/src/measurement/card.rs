@@ -1,0 +1,99 @@
+//! What the card itself takes for single steps, and what was tried on it thousands of times.
+
+use super::sheet::Sheet;
+use super::tables::unmeasured;
+use super::{Measurement, Proof};
+use crate::text::{grouped, three_digits};
+
+/// Names of the steps whose latency is measured, which are those of the kernels in `kernels/latencies.cu` (the chases of
+/// different rings apart), and what each is.
+pub const LATENCIES: [(&str, &str); 16] = [
+    ("shared_load", "load from shared memory"),
+    ("shuffle", "shuffle"),
+    ("shuffle_and_add", "shuffle and addition: a step of a warp's tree"),
+    ("redux_add", "`redux.sync`, the sum of a warp"),
+    ("barrier_of_block", "`__syncthreads()` of 256 threads"),
+    ("fence_acq_rel", "`fence.acq_rel.gpu`, nothing to wait for"),
+    ("fence_sc", "`fence.sc.gpu`, nothing to wait for"),
+    ("store_and_fence_acq_rel", "store, then `fence.acq_rel.gpu`"),
+    ("store_and_fence_sc", "store, then `fence.sc.gpu`, which is `__threadfence()`"),
+    ("shared_atomic", "atomic addition in shared memory, value used"),
+    ("global_atomic", "atomic addition in global memory, value used"),
+    ("l1_load", "load that the L1 has"),
+    ("l2_load", "load that the L2 has"),
+    ("dram_load", "load that only the memory has"),
+    ("launch", "launch of an empty kernel after another"),
+    ("launch_overlapped", "the same, with the programmatic attribute"),
+];
+
+/// Those of [`LATENCIES`] that the launch floor holds.
+pub const FLOORS: [&str; 2] = ["launch", "launch_overlapped"];
+
+/// Nanoseconds and cycles of a step; of a launch no cycles.
+pub(crate) fn latency(record: &Measurement, name: &str) -> Option<(f64, Option<f64>)> {
+    let floor = record.floor_us;
+    match name {
+        "launch" => floor.map(|floor| (1e3 * floor.one_block, None)),
+        "launch_overlapped" => floor.map(|floor| (1e3 * floor.overlapped, None)),
+        _ => {
+            let found = record.latencies.iter().find(|latency| latency.name == name)?;
+            Some((found.ns, Some(found.cycles)))
+        }
+    }
+}
+
+/// `latencies.md`: a row a step.
+pub(crate) fn latencies(record: &Measurement) -> String {
+    let mut sheet = Sheet::new(1, ["step", "ns", "cycles"]);
+    for (name, words) in LATENCIES {
+        if let Some((ns, cycles)) = latency(record, name) {
+            sheet.row([words.to_owned(), three_digits(ns), cycles.map_or("–".to_owned(), three_digits)]);
+        }
+    }
+    if sheet.is_empty() {
+        return unmeasured("latencies");
+    }
+    let mhz = record.latencies.iter().map(|latency| latency.mhz).max_by(f64::total_cmp);
+    let clock = mhz.map_or(String::new(), |mhz| {
+        format!("\nThe multiprocessors ran at {} MHz meanwhile.\n", grouped(mhz.round() as u64))
+    });
+    sheet.markdown() + &clock
+}
+
+/// `proofs.md`: a row for each thing that was tried.
+pub(crate) fn proofs(record: &Measurement) -> String {
+    let mut sheet = Sheet::new(3, ["around the reduction", "type", "launches", "n", "judged", "wrong"]);
+    for Proof { name, ty, n, overlap, judged, wrong } in &record.proofs {
+        let launches = if *overlap { "overlapping" } else { "one after the other" };
+        sheet.row([name, ty, launches, &grouped(*n), &grouped(*judged), &grouped(*wrong)]);
+    }
+    if sheet.is_empty() { unmeasured("reductions between other kernels") } else { sheet.markdown() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::synthetic;
+
+    #[test]
+    fn every_step_has_a_row_and_launches_come_from_the_floor() {
+        let mut record = synthetic::record();
+        let text = latencies(&record);
+        assert!(text.contains("| load from shared memory | 14.7 | 29.0 |"), "{text}");
+        assert!(text.contains("| launch of an empty kernel after another | 530 | – |"), "{text}");
+        assert!(text.contains("ran at 1,980 MHz"), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), 2 + LATENCIES.len());
+        (record.latencies, record.floor_us) = (Vec::new(), None);
+        assert!(latencies(&record).contains("no record of latencies"));
+    }
+
+    #[test]
+    fn what_was_wrong_is_told() {
+        let mut record = synthetic::record();
+        record.proofs[1].wrong = 3;
+        let text = proofs(&record);
+        assert!(text.contains("| producer and consumer | i32 | overlapping | 4,096 | 10,000 | 3 |"), "{text}");
+        record.proofs.clear();
+        assert!(proofs(&record).contains("no record of reductions between other kernels"));
+    }
+}

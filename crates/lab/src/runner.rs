@@ -1,0 +1,146 @@
+//! A plan on a device: its arrays, its launches and what they report. Chapters, exercises and measurements run plans alike.
+
+use device::{Arg, Buffer, Call, Device, Fault, Geometry, Module, Report};
+
+use crate::element::{Element, Value};
+use crate::error::Result;
+use crate::op::Op;
+use crate::plan::{Pass, Plan, Slot};
+
+/// What a plan's launches write besides their input.
+pub struct Arrays<T: Element> {
+    sums: Vec<Buffer<T>>,
+    state: Buffer<u64>,
+}
+
+impl<T: Element> Arrays<T> {
+    /// The arrays that a plan writes. They hold the identity of `op` where kernels add to what is there; else nothing that
+    /// may be read, so that a read of what was never written shows.
+    ///
+    /// # Errors
+    /// Memory that does not suffice.
+    pub fn new(device: &Device, plan: &Plan, op: Option<Op>) -> Result<Arrays<T>> {
+        let state = device.upload("state", &vec![0u64; plan.state_words as usize])?;
+        Ok(Arrays { sums: sums(device, plan, op)?, state })
+    }
+
+    /// Sums of their own for another run, and the state as the run before left it.
+    ///
+    /// # Errors
+    /// Memory that does not suffice.
+    pub fn again(self, device: &Device, plan: &Plan, op: Option<Op>) -> Result<Arrays<T>> {
+        Ok(Arrays { sums: sums(device, plan, op)?, ..self })
+    }
+
+    /// The first element of what the pass of this number wrote.
+    ///
+    /// # Errors
+    /// A driver that does not give it.
+    pub fn first(&self, device: &Device, pass: usize) -> Result<Option<Value>> {
+        let Some(sums) = self.sums.get(pass) else { return Ok(None) };
+        Ok(device.download(sums)?.first().map(|&value| value.value()))
+    }
+
+    /// What the launches of a plan have left; `None` if there are none.
+    ///
+    /// # Errors
+    /// A driver that does not give it.
+    pub fn result(&self, device: &Device) -> Result<Option<Value>> {
+        self.sums.len().checked_sub(1).map_or(Ok(None), |last| self.first(device, last))
+    }
+
+    /// Where the result is, as an argument of the kernel that reads it.
+    pub fn result_address(&self) -> Arg<'_> {
+        // A plan of no launches has no result, and nobody launches what reads it.
+        self.sums.last().map_or(Arg::Address(&self.state, 0), |sums| Arg::Address(sums, 0))
+    }
+}
+
+fn sums<T: Element>(device: &Device, plan: &Plan, op: Option<Op>) -> Result<Vec<Buffer<T>>> {
+    let sums = plan.sums.iter().enumerate().map(|(i, &len)| {
+        let name = format!("sums{}", i + 1);
+        Ok(match op {
+            Some(op) => {
+                let identity = T::from_le(&op.identity(T::TYPE).le_bytes());
+                device.upload(&name, &vec![identity; len as usize])?
+            }
+            None => device.alloc(&name, len as usize)?,
+        })
+    });
+    sums.collect()
+}
+
+/// The input, `offset` elements into its allocation.
+///
+/// # Errors
+/// Memory that does not suffice.
+pub fn upload<T: Element>(device: &Device, values: &[T], offset: usize) -> Result<Buffer<T>> {
+    if offset == 0 {
+        return Ok(device.upload("in", values)?);
+    }
+    // What lies before the input is data, so that a kernel that reads it gets a wrong sum and not a lucky zero.
+    let before = values.iter().copied().cycle().take(offset);
+    let shifted: Vec<T> = before.chain(values.iter().copied()).collect();
+    Ok(device.upload("in", &shifted)?)
+}
+
+/// The launches of a plan over the elements of `input` from `offset` on.
+pub fn calls<'a, T: Element>(
+    module: &'a Module,
+    plan: &'a Plan,
+    (input, offset): (&'a Buffer<T>, usize),
+    arrays: &'a Arrays<T>,
+) -> Vec<Call<'a>> {
+    let argument = |slot: &Slot, pass: &Pass| match *slot {
+        Slot::Input => Arg::Address(input, (offset * T::BYTES) as u64),
+        Slot::Sums(i) => Arg::Address(&arrays.sums[i], 0),
+        Slot::State => Arg::Address(&arrays.state, 0),
+        Slot::Elements => Arg::U32(pass.elements as u32),
+        Slot::Elements64 => Arg::U64(pass.elements),
+        Slot::Number(number) => Arg::U32(number),
+    };
+    let call = |pass: &'a Pass| Call {
+        module,
+        kernel: &pass.kernel,
+        geometry: geometry(pass),
+        args: pass.args.iter().map(|slot| argument(slot, pass)).collect(),
+    };
+    plan.passes.iter().map(call).collect()
+}
+
+fn geometry(pass: &Pass) -> Geometry {
+    Geometry {
+        cooperative: pass.cooperative,
+        cluster: pass.cluster,
+        overlaps: pass.overlaps,
+        ..Geometry::linear(pass.grid, pass.block)
+    }
+}
+
+/// Adds what one launch reported to what the launches before it did.
+pub fn merge(total: &mut Report, launch: Report) {
+    if let (Some(total), Some(launch)) = (&mut total.counters, &launch.counters) {
+        *total += *launch;
+    }
+    total.trace = total.trace.take().or(launch.trace);
+    total.printed.push_str(&launch.printed);
+    for line in launch.lines {
+        match total.lines.iter_mut().find(|known| (&known.file, known.line) == (&line.file, line.line)) {
+            Some(known) => known.counters += line.counters,
+            None => total.lines.push(line),
+        }
+    }
+    total.lines.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    for fault in launch.faults {
+        match total.faults.iter_mut().find(|known| is_same_finding(known, &fault)) {
+            Some(known) => known.count += fault.count,
+            None => total.faults.push(fault),
+        }
+    }
+}
+
+/// Whether two faults are one mistake: of one code, at the same instructions.
+fn is_same_finding(a: &Fault, b: &Fault) -> bool {
+    let place = |site: &device::Site| (site.file.clone(), site.ptx_line);
+    a.code == b.code && place(&a.site) == place(&b.site) && a.other.as_ref().map(place) == b.other.as_ref().map(place)
+}

@@ -1,0 +1,405 @@
+//! Values that PTX leaves undefined, followed to where they are used: what a shuffle brought from a lane that takes no part in it,
+//! what was read where nobody had written. Such a value may be carried along and thrown away, and that is no fault; a finding is
+//! made when something depends on it: an address, the way that a branch takes, what is left in global memory, what other
+//! threads get by an atomic.
+//!
+//! Nothing is paid while no register of a warp is marked. With the first mark the run loop is left and entered anew, and from then on looks here
+//! at each instruction before it is executed.
+
+use super::findings::Finding;
+use super::memory::addresses;
+use super::warp::Warp;
+use super::{Machine, Next};
+use crate::code::{Inst, MemOp, NONE, Op, Reg, Target};
+use crate::lower::live::{reads, writes};
+use crate::masks::{filter, lanes};
+use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
+use crate::ops::{Alu, Row};
+
+/// Where a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Home {
+    Register(Row, Reg),
+    /// A row of the stack of parameters.
+    Frame(u32),
+    /// A word of local memory.
+    Local(u32),
+}
+
+/// The lanes whose value in one place is undefined, and why it is.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    home: Home,
+    lanes: u32,
+    origin: usize,
+}
+
+/// Where undefined values come from: a finding, once they are used.
+#[derive(Debug)]
+struct Origin {
+    finding: Finding,
+    /// Lanes that have not been reported.
+    left: u32,
+    /// What is joined with defined bits counts as defined, as a word does of which some bytes have been written.
+    partly: bool,
+}
+
+/// Undefined values of a warp.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    marks: Vec<Mark>,
+    origins: Vec<Origin>,
+}
+
+/// Lanes with one origin.
+type Part = (usize, u32);
+
+impl Marks {
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.marks.clear();
+        self.origins.clear();
+    }
+
+    /// The lanes whose value there is undefined.
+    pub(super) fn lanes(&self, home: Home) -> u32 {
+        self.of(home).fold(0, |all, mark| all | mark.lanes)
+    }
+
+    fn of(&self, home: Home) -> impl Iterator<Item = &Mark> {
+        self.marks.iter().filter(move |mark| mark.home == home)
+    }
+
+    /// What of `within` is undefined there, by origin.
+    fn parts(&self, home: Home, within: u32) -> impl Iterator<Item = Part> + '_ {
+        self.of(home).map(move |mark| (mark.origin, mark.lanes & within)).filter(|part| part.1 != 0)
+    }
+
+    /// The lanes `within` get a new value there.
+    pub(super) fn clear(&mut self, home: Home, within: u32) {
+        for mark in self.marks.iter_mut().filter(|mark| mark.home == home) {
+            mark.lanes &= !within;
+        }
+        self.marks.retain(|mark| mark.lanes != 0);
+    }
+
+    fn add(&mut self, home: Home, parts: &[Part]) {
+        for &(origin, lanes) in parts.iter().filter(|part| part.1 != 0) {
+            match self.marks.iter_mut().find(|mark| (mark.home, mark.origin) == (home, origin)) {
+                Some(mark) => mark.lanes |= lanes,
+                None => self.marks.push(Mark { home, lanes, origin }),
+            }
+        }
+    }
+
+    /// A row of the stack of parameters is copied for the lanes `mask`.
+    pub(super) fn copy(&mut self, from: Home, to: Home, mask: u32) {
+        let parts: Vec<Part> = self.parts(from, mask).collect();
+        self.clear(to, mask);
+        self.add(to, &parts);
+    }
+
+    /// A place for a new origin: that of one of which no mark is left, if there is one.
+    fn begin(&mut self, new: Origin) -> usize {
+        let is_free = |at: &usize| !self.marks.iter().any(|mark| mark.origin == *at);
+        match (0..self.origins.len()).find(is_free) {
+            Some(at) => {
+                self.origins[at] = new;
+                at
+            }
+            None => {
+                self.origins.push(new);
+                self.origins.len() - 1
+            }
+        }
+    }
+}
+
+impl Warp {
+    /// The lanes `lanes` of the registers that `registers` names hold an undefined value from now on, for which `finding` says why.
+    pub(super) fn mark_undefined(&mut self, registers: &[(Row, Reg)], lanes: u32, finding: Finding, partly: bool) {
+        let origin = self.undefined.begin(Origin { finding, left: lanes, partly });
+        for &(row, reg) in registers.iter().filter(|register| register.1 != NONE) {
+            self.undefined.add(Home::Register(row, reg), &[(origin, lanes)]);
+        }
+    }
+}
+
+/// What an instruction does with an undefined operand.
+enum Effect {
+    /// Its results are undefined too.
+    Results,
+    /// The same, unless defined bits are joined with it.
+    Joins,
+    /// One of two operands is the result.
+    Chooses,
+    Loads(MemOp),
+    Stores(MemOp),
+    LoadsFrame(MemOp),
+    StoresFrame(MemOp),
+    /// `sync.rs` and `call.rs` say.
+    Exchanges,
+    Uses,
+}
+
+impl Effect {
+    fn of(inst: &Inst) -> Effect {
+        match inst.op {
+            Op::Alu(Alu::OrB16 | Alu::OrB32 | Alu::OrB64 | Alu::BfiB32 | Alu::BfiB64 | Alu::PrmtB32) => Effect::Joins,
+            Op::Pack32 | Op::Pack64 => Effect::Joins,
+            Op::Alu(_) | Op::Exact { .. } | Op::Setp(..) | Op::Mov32 | Op::Mov64 => Effect::Results,
+            Op::Unpack32 | Op::Unpack64 | Op::ActiveMask | Op::Clock | Op::LocalAddress => Effect::Results,
+            Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => Effect::Results,
+            Op::Selp32 | Op::Selp64 => Effect::Chooses,
+            Op::Load(op) => Effect::Loads(op),
+            Op::Store(op) => Effect::Stores(op),
+            Op::LoadFrame(op) => Effect::LoadsFrame(op),
+            Op::StoreFrame(op) => Effect::StoresFrame(op),
+            Op::Shuffle(_) | Op::Vote(_) | Op::Match { .. } | Op::Redux(_) | Op::Elect | Op::WarpBarrier => {
+                Effect::Exchanges
+            }
+            _ => Effect::Uses,
+        }
+    }
+}
+
+/// Registers with their file.
+type Registers = Vec<(Row, Reg)>;
+
+impl Machine<'_> {
+    /// The instruction at `pc` is about to be executed by the lanes `active` of split `at`, which has the lanes `mask`: what it does
+    /// with undefined values.
+    #[cold]
+    pub(super) fn follow(&mut self, warp: &mut Warp, at: usize, pc: u32, active: u32) {
+        if warp.undefined.is_empty() {
+            return;
+        }
+        let code = self.context.code;
+        let (inst, mask) = (&code.insts[pc as usize], warp.splits[at].mask);
+        let guard: Vec<Part> = match inst.guard.predicate {
+            NONE => Vec::new(),
+            predicate => warp.undefined.parts(Home::Register(Row::P, predicate), mask).collect(),
+        };
+        let mut sources: Registers = reads(code, inst);
+        sources.retain(|&source| source != (Row::P, inst.guard.predicate));
+        let results = writes(code, inst);
+        match Effect::of(inst) {
+            effect @ (Effect::Results | Effect::Joins | Effect::Chooses) => {
+                let mut parts = match effect {
+                    Effect::Chooses => chosen(warp, inst, active),
+                    Effect::Joins => joined(warp, &sources, active),
+                    _ => together(warp, &sources, active),
+                };
+                // Whether they execute it is undefined for these.
+                parts.extend(guard);
+                put(warp, &results, active, &parts);
+            }
+            Effect::Loads(op) => {
+                self.use_undefined(warp, &guard);
+                let address = together(warp, &sources, active);
+                self.use_undefined(warp, &address);
+                let parts = loaded(warp, inst, op, active);
+                put(warp, &results, active, &parts);
+            }
+            Effect::Stores(op) => {
+                let address = address_of(inst);
+                let parts = together(warp, &[address], active);
+                self.use_undefined(warp, &parts);
+                self.use_undefined(warp, &guard);
+                sources.retain(|&source| source != address);
+                self.store_undefined(warp, inst, op, &sources, active);
+            }
+            Effect::LoadsFrame(op) => {
+                let rows = frame_rows(warp, at, inst, op);
+                for (element, result) in results.iter().enumerate().take(usize::from(op.vector)) {
+                    let parts: Vec<Part> =
+                        rows(element).flat_map(|row| warp.undefined.parts(Home::Frame(row), active)).collect();
+                    put(warp, &[*result], active, &parts);
+                }
+            }
+            Effect::StoresFrame(op) => {
+                let rows = frame_rows(warp, at, inst, op);
+                for (element, source) in sources.iter().enumerate().take(usize::from(op.vector)) {
+                    let parts = together(warp, &[*source], active);
+                    for row in rows(element) {
+                        if op.width.bytes >= 4 {
+                            warp.undefined.clear(Home::Frame(row), active);
+                        }
+                        warp.undefined.add(Home::Frame(row), &parts);
+                    }
+                }
+            }
+            Effect::Exchanges => self.use_undefined(warp, &guard),
+            Effect::Uses => {
+                self.use_undefined(warp, &guard);
+                let parts = together(warp, &sources, active);
+                self.use_undefined(warp, &parts);
+                put(warp, &results, active, &[]);
+            }
+        }
+    }
+
+    /// A load has read what nobody has written: the registers that it has filled are undefined.
+    #[cold]
+    pub(super) fn mark_read(&mut self, warp: &mut Warp, pc: u32) -> Next {
+        let code = self.context.code;
+        let results = writes(code, &code.insts[pc as usize]);
+        for (lanes, finding) in self.unread.drain(..) {
+            warp.mark_undefined(&results, lanes, finding, true);
+        }
+        Next::Again
+    }
+
+    /// Something depends on these values.
+    pub(super) fn use_undefined(&mut self, warp: &mut Warp, parts: &[Part]) {
+        for &(origin, lanes) in parts {
+            let origin = &mut warp.undefined.origins[origin];
+            let is_new = origin.left == origin.finding.lanes();
+            let used = match lanes & origin.left {
+                // They have gone to other lanes.
+                0 if is_new => origin.left,
+                used => used,
+            };
+            origin.left &= !used;
+            if used != 0 {
+                self.findings.used(&origin.finding, used);
+            }
+        }
+    }
+
+    /// A store of `sources` to local memory takes the marks along. To shared memory, what lies in part of a copied structure counts as
+    /// written from then on; everything else is a use.
+    fn store_undefined(&mut self, warp: &mut Warp, inst: &Inst, op: MemOp, sources: &[(Row, Reg)], active: u32) {
+        let at = addresses(warp, inst);
+        let (local, shared) = nearby(op.target, &at, active);
+        let bytes = u64::from(op.width.bytes);
+        for (element, source) in sources.iter().enumerate().take(usize::from(op.vector)) {
+            let parts = together(warp, &[*source], active);
+            for lane in lanes(local) {
+                let own: Vec<Part> = parts.iter().map(|&(origin, lanes)| (origin, lanes & 1 << lane)).collect();
+                for home in words(at[lane] + element as u64 * bytes, bytes) {
+                    if bytes >= 4 {
+                        warp.undefined.clear(home, 1 << lane);
+                    }
+                    warp.undefined.add(home, &own);
+                }
+            }
+            for (origin, lanes) in parts {
+                let carried = if warp.undefined.origins[origin].partly { local | shared } else { local };
+                self.use_undefined(warp, &[(origin, lanes & !carried)]);
+            }
+        }
+    }
+
+    /// A vote, a match or a reduction by the lanes `here`: what one of them brings, all get. Nobody knows who a mask means that is
+    /// undefined.
+    #[cold]
+    pub(super) fn exchange_undefined(&mut self, warp: &mut Warp, inst: &Inst, here: u32) {
+        let mask = (Row::W, super::sync::mask_row(inst));
+        let parts = together(warp, &[mask], here);
+        self.use_undefined(warp, &parts);
+        let code = self.context.code;
+        let sources: Registers = reads(code, inst).into_iter().filter(|source| *source != mask).collect();
+        let parts: Vec<Part> = together(warp, &sources, here).into_iter().map(|(origin, _)| (origin, here)).collect();
+        put(warp, &writes(code, inst), here, &parts);
+    }
+
+    /// A shuffle by the lanes `here`, each from the lane that `from` says.
+    #[cold]
+    pub(super) fn shuffle_undefined(&mut self, warp: &mut Warp, inst: &Inst, here: u32, from: &[u32; 32]) {
+        let mask = together(warp, &[(Row::W, inst.f)], here);
+        self.use_undefined(warp, &mask);
+        let places = together(warp, &[(Row::W, inst.b), (Row::W, inst.c)], here);
+        let values = together(warp, &[(Row::W, inst.a)], u32::MAX);
+        let brought = values
+            .into_iter()
+            .map(|(origin, lanes)| (origin, filter(here, |lane| lanes >> (from[lane] & 31) & 1 != 0)));
+        let parts: Vec<Part> = brought.chain(places.iter().copied()).collect();
+        put(warp, &[(Row::W, inst.d)], here, &parts);
+        put(warp, &[(Row::P, inst.e)], here, &places);
+    }
+}
+
+/// What of the lanes `active` is undefined in one of these registers, what came first before the rest.
+fn together(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
+    let of = |&(row, reg): &(Row, Reg)| warp.undefined.parts(Home::Register(row, reg), active);
+    let mut parts: Vec<Part> = sources.iter().filter(|source| source.1 != NONE).flat_map(of).collect();
+    parts.sort_unstable();
+    parts
+}
+
+/// The same, of values whose bits are joined.
+fn joined(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
+    let lanes_of = |&(row, reg): &(Row, Reg)| warp.undefined.lanes(Home::Register(row, reg));
+    let everywhere =
+        sources.iter().filter(|source| source.1 != NONE).fold(active, |all, source| all & lanes_of(source));
+    let keep = |(origin, lanes): Part| match warp.undefined.origins[origin].partly {
+        true => (origin, lanes & everywhere),
+        false => (origin, lanes),
+    };
+    together(warp, sources, active).into_iter().map(keep).collect()
+}
+
+/// The same, of `selp`: what is not chosen does not matter.
+fn chosen(warp: &Warp, inst: &Inst, active: u32) -> Vec<Part> {
+    let row = if inst.op == Op::Selp64 { Row::D } else { Row::W };
+    let choice = warp.p[usize::from(inst.c)];
+    let mut parts = together(warp, &[(row, inst.a)], active & choice);
+    parts.extend(together(warp, &[(row, inst.b)], active & !choice));
+    parts.extend(together(warp, &[(Row::P, inst.c)], active));
+    parts
+}
+
+/// The lanes `active` of these registers get new values, of which `parts` are undefined.
+fn put(warp: &mut Warp, results: &[(Row, Reg)], active: u32, parts: &[Part]) {
+    for &(row, reg) in results.iter().filter(|result| result.1 != NONE) {
+        warp.undefined.clear(Home::Register(row, reg), active);
+        warp.undefined.add(Home::Register(row, reg), parts);
+    }
+}
+
+/// The register that holds the address of a load or store.
+fn address_of(inst: &Inst) -> (Row, Reg) {
+    (if inst.e == 1 { Row::W } else { Row::D }, inst.a)
+}
+
+/// What a load brings from local memory that is undefined.
+fn loaded(warp: &Warp, inst: &Inst, op: MemOp, active: u32) -> Vec<Part> {
+    let at = addresses(warp, inst);
+    let bytes = u64::from(op.width.bytes) * u64::from(op.vector);
+    let (local, _) = nearby(op.target, &at, active);
+    let of = |lane: usize| words(at[lane], bytes).flat_map(move |home| warp.undefined.parts(home, 1 << lane));
+    lanes(local).flat_map(of).collect()
+}
+
+/// Of the lanes `active`, those that address local memory, and those that address shared memory.
+fn nearby(target: Target, at: &[u64; 32], active: u32) -> (u32, u32) {
+    match target {
+        Target::Local => (active, 0),
+        Target::Shared | Target::Cluster => (0, active),
+        Target::Generic => {
+            let local = filter(active, |lane| (LOCAL_BASE..PARAM_BASE).contains(&at[lane]));
+            (local, filter(active & !local, |lane| (SHARED_BASE..LOCAL_BASE).contains(&at[lane])))
+        }
+        _ => (0, 0),
+    }
+}
+
+/// The words of local memory that an access at `at` touches.
+fn words(at: u64, bytes: u64) -> impl Iterator<Item = Home> {
+    let at = at & (LOCAL_BASE - 1);
+    (at / 4..(at + bytes).div_ceil(4)).map(|word| Home::Local(word as u32))
+}
+
+/// The rows of the stack of parameters that each element of an access has.
+fn frame_rows(warp: &Warp, at: usize, inst: &Inst, op: MemOp) -> impl Fn(usize) -> std::ops::Range<u32> + use<> {
+    let (frame, first, bytes) = (warp.splits[at].frame, inst.imm as u32, u32::from(op.width.bytes));
+    move |element| {
+        let byte = first + element as u32 * bytes;
+        frame + byte / 4..frame + (byte + bytes).div_ceil(4)
+    }
+}

@@ -1,0 +1,163 @@
+//! What relaxed and volatile loads are for. A load that a branch asks about is a look at a flag: it may come too early,
+//! and the loop looks again. One whose value is added up or stored, and that no branch asks about, reads data: nothing in
+//! the code would notice a value that is out of date.
+
+use std::collections::HashSet;
+
+use super::live::{reads, writes};
+use crate::code::{AtomicOp, Code, Inst, NONE, Op, Order, Reg, Scope, Target};
+use crate::ops::Row;
+
+/// Places that the value of one load is followed to; of more the load is taken for a look at a flag.
+const STEPS_MAX: usize = 1 << 16;
+
+/// What cuts a flag out of a word, or puts it into another register.
+const CUTTING: [&str; 14] =
+    ["mov", "cvt", "and", "or", "xor", "not", "shl", "shr", "shf", "bfe", "prmt", "cvta", "lop3", "popc"];
+
+/// What becomes of a loaded value.
+#[derive(Default)]
+struct Uses {
+    /// A branch asks about it, or a compare-and-swap.
+    tested: bool,
+    /// It is stored, or added to something, as it is or worked on.
+    kept: bool,
+}
+
+/// Fills `data_loads`, and makes `volatile` loads of flags relaxed ones: in shared memory any other `volatile` access counts
+/// as plain, a wish that lanes went together, which it cannot fulfil.
+pub(super) fn sort(code: &mut Code) {
+    for pc in 0..code.insts.len() {
+        let Op::Load(op) = code.insts[pc].op else { continue };
+        if !matches!(op.order, Order::Volatile | Order::Relaxed) {
+            continue;
+        }
+        let uses = uses(code, pc as u32);
+        if uses.kept && !uses.tested {
+            code.data_loads.insert(pc as u32);
+        }
+        if uses.tested && op.order == Order::Volatile {
+            code.has_volatile_flags |= !matches!(op.target, Target::Global | Target::Local);
+            if let Op::Load(op) = &mut code.insts[pc].op {
+                (op.order, op.scope) = (Order::Relaxed, Scope::Sys);
+            }
+        }
+    }
+}
+
+/// Follows the value of the load at `pc` wherever lanes may take it.
+fn uses(code: &Code, pc: u32) -> Uses {
+    let mut uses = Uses::default();
+    let mut seen = HashSet::new();
+    // Whether what a register holds is still the value itself, or a part of it.
+    let mut left: Vec<(u32, (Row, Reg), bool)> = Vec::new();
+    left.extend(written(code, &code.insts[pc as usize]).map(|register| (pc + 1, register, true)));
+    while let Some((pc, register, itself)) = left.pop() {
+        let Some(inst) = code.insts.get(pc as usize).filter(|_| seen.insert((pc, register, itself))) else { continue };
+        if uses.tested || seen.len() > STEPS_MAX {
+            uses.tested = true;
+            return uses;
+        }
+        if reads(code, inst).contains(&register) {
+            let opcode = code.debug.get(pc as usize).map_or("", |debug| debug.opcode.as_str());
+            match one_use(inst, register, opcode.split('.').next().unwrap_or_default()) {
+                Use::Tests => uses.tested |= itself,
+                Use::Loses => uses.tested = true,
+                Use::Keeps => uses.kept = true,
+                Use::Nothing => {}
+                Use::Cuts => left.extend(written(code, inst).map(|to| (pc + 1, to, itself))),
+                Use::Works => left.extend(written(code, inst).map(|to| (pc + 1, to, false))),
+            }
+        }
+        let unguarded = inst.guard.predicate == NONE;
+        if !(unguarded && writes(code, inst).contains(&register)) {
+            left.extend(next(code, pc, inst, unguarded).into_iter().map(|pc| (pc, register, itself)));
+        }
+    }
+    uses
+}
+
+fn written(code: &Code, inst: &Inst) -> impl Iterator<Item = (Row, Reg)> {
+    writes(code, inst).into_iter().filter(|&(_, register)| register != NONE)
+}
+
+/// What one instruction does with a register that it reads.
+enum Use {
+    /// Lanes go one way or another by it.
+    Tests,
+    /// Passes it on as it is, or a part.
+    Cuts,
+    /// Makes something else of it.
+    Works,
+    Keeps,
+    /// Puts it where it is not followed.
+    Loses,
+    Nothing,
+}
+
+fn one_use(inst: &Inst, register: (Row, Reg), mnemonic: &str) -> Use {
+    if (Row::P, inst.guard.predicate) == register {
+        return match inst.op {
+            Op::Branch | Op::BranchIndexed | Op::Exit | Op::Return | Op::Trap | Op::Call => Use::Tests,
+            _ => Use::Works,
+        };
+    }
+    let address = (if inst.e == 1 { Row::W } else { Row::D }, inst.a);
+    match inst.op {
+        Op::BranchIndexed => Use::Tests,
+        Op::Store(op) if address != register => match op.target {
+            Target::Local => Use::Loses,
+            _ => Use::Keeps,
+        },
+        Op::StoreFrame(_) => Use::Loses,
+        Op::Atomic(op) if address != register => match op.op {
+            AtomicOp::Cas if inst.b == register.1 => Use::Tests,
+            _ => Use::Keeps,
+        },
+        Op::Load(_) | Op::Store(_) | Op::Atomic(_) => Use::Nothing,
+        Op::Mov32 | Op::Mov64 | Op::Pack32 | Op::Pack64 | Op::Unpack32 | Op::Unpack64 => Use::Cuts,
+        Op::Setp(..) | Op::Vote(_) | Op::Shuffle(_) | Op::BarrierReduce(_) | Op::Match { .. } => Use::Cuts,
+        Op::Selp32 | Op::Selp64 if register.0 != Row::P => Use::Cuts,
+        Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => Use::Cuts,
+        Op::Alu(_) | Op::Exact { .. } if CUTTING.contains(&mnemonic) => Use::Cuts,
+        _ => Use::Works,
+    }
+}
+
+/// Where the lanes may be after an instruction.
+fn next(code: &Code, pc: u32, inst: &Inst, unguarded: bool) -> Vec<u32> {
+    let mut all = match inst.op {
+        Op::Branch => vec![inst.imm as u32],
+        Op::BranchIndexed => code.tables.get(inst.imm as usize).cloned().unwrap_or_default(),
+        Op::Exit | Op::Return | Op::Trap => Vec::new(),
+        _ => return vec![pc + 1],
+    };
+    if !unguarded {
+        all.push(pc + 1);
+    }
+    all
+}
+
+/// Whether what the store at `pc` writes was made of something that was read from memory.
+pub(crate) fn comes_from_memory(code: &Code, pc: u32) -> bool {
+    let Some(store) = code.insts.get(pc as usize) else { return false };
+    let address = (if store.e == 1 { Row::W } else { Row::D }, store.a);
+    let mut sources: HashSet<(Row, Reg)> =
+        reads(code, store).into_iter().filter(|register| register.1 != NONE).collect();
+    sources.remove(&address);
+    // Back through whatever writes a source anywhere, until there is nothing new.
+    let mut count = 0;
+    while count != sources.len() {
+        count = sources.len();
+        for inst in &code.insts {
+            if !writes(code, inst).iter().any(|register| sources.contains(register)) {
+                continue;
+            }
+            if matches!(inst.op, Op::Load(_) | Op::Atomic(_) | Op::LoadFrame(_)) {
+                return true;
+            }
+            sources.extend(reads(code, inst).into_iter().filter(|register| register.1 != NONE));
+        }
+    }
+    false
+}

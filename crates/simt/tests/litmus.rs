@@ -1,0 +1,88 @@
+//! The memory model by litmus tests: a few threads, three places, and what the check for races says.
+//!
+//! Each file of `tests/litmus` is one shape, and each of its kernels one variant. The head says how many threads a kernel has and
+//! what must come of it, with a block for each thread and with a warp for each:
+//!
+//! ```text
+//! //@ threads=2
+//! //@ KERNEL blocks: race x, note y          or `warps`; `clean` where there is nothing to say
+//! ```
+//!
+//! A `race` is one of PTX, `unfenced` is what PTX allows and the report calls by that, a `note` is no fault.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+const SCHEDULES: [&str; 4] = ["lockstep", "independent", "independent:1", "independent:7"];
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/litmus");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+/// What one run of a kernel says, by place.
+fn verdicts(file: &Path, kernel: &str, threads: &str, place: &str, schedule: &str) -> BTreeSet<String> {
+    let all = threads.parse::<u32>().unwrap();
+    let (grid, block) = if place == "blocks" { (all, 1) } else { (1, 32 * all) };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
+    command.arg("run").arg(file).args(["--kernel", kernel, "--json", "--schedule", schedule]);
+    command.args(["--grid", &grid.to_string(), "--block", &block.to_string()]);
+    for buffer in ["x=u32[1]:zero", "y=u32[1]:zero", "z=u32[1]:zero", "out=u32[4]:zero"] {
+        command.args(["--arg", buffer]);
+    }
+    let output = command.output().unwrap();
+    let object: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{kernel}: {}", String::from_utf8_lossy(&output.stderr)));
+    let of = |key: &str| object.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let text = |one: &Value| one["message"].as_str().unwrap().to_owned();
+    let named = |message: &str| {
+        let place = ["x", "y", "z"].into_iter().find(|name| message.contains(&format!(" {name}[0]")));
+        place.unwrap_or_else(|| panic!("{kernel}: {message}")).to_owned()
+    };
+    let faults = of("faults").into_iter().map(|fault| {
+        assert_eq!(fault["code"], "global-race", "{kernel}: {fault}");
+        let message = text(&fault);
+        let kind = if message.contains("with nothing to say") { "unfenced" } else { "race" };
+        format!("{kind} {}", named(&message))
+    });
+    let notes = of("notes").into_iter().map(|note| {
+        assert_eq!(note["kind"], "ordered-by-observation", "{kernel}: {note}");
+        format!("note {}", named(&text(&note)))
+    });
+    faults.chain(notes).collect()
+}
+
+#[test]
+fn every_shape_gets_its_verdict() {
+    let mut runs = 0;
+    let mut wrong = Vec::new();
+    for file in files() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let heads: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//@ ")).collect();
+        let threads = heads[0].strip_prefix("threads=").unwrap_or_else(|| panic!("{}: no threads", file.display()));
+        for line in &heads[1..] {
+            let (what, expected) = line.split_once(": ").unwrap_or_else(|| panic!("{}: {line}", file.display()));
+            let (kernel, place) = what.split_once(' ').unwrap_or_else(|| panic!("{}: {line}", file.display()));
+            let expected: BTreeSet<String> =
+                expected.split(", ").filter(|one| *one != "clean").map(str::to_owned).collect();
+            for schedule in SCHEDULES {
+                let found = verdicts(&file, kernel, threads, place, schedule);
+                runs += 1;
+                if found != expected {
+                    wrong.push(format!("{}: {what} under {schedule}: {found:?}", file.display()));
+                }
+            }
+        }
+        let kernels = text.lines().filter(|line| line.contains(".visible .entry")).count();
+        let judged: BTreeSet<&str> =
+            heads[1..].iter().filter_map(|line| line.split_once(' ')).map(|one| one.0).collect();
+        assert_eq!(judged.len(), kernels, "{}: every kernel has a verdict", file.display());
+    }
+    assert!(runs > 0, "no litmus tests");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

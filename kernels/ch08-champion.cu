@@ -1,0 +1,406 @@
+// Chapter 8: one launch, one message. The champion.
+//
+// Idea.   The blocks of one launch bring their sums together by one message each, flag and
+//         value in one word. What is left is to read: 16 bytes a load, as many loads on
+//         their way as help, and as little code as possible in front of the first.
+// Limit.  The launch itself, one trip to memory for the first data, one for the last
+//         message, and for large arrays the memory's bandwidth.
+// Worked. 2^20 ints are 4 MiB. At 4,500 GB/s they take 0.93 us to read. An empty launch
+//         takes 0.55 us on an H200, so a second one costs more than half of that again.
+// Target. compute_90, and compute_80 without launches that overlap.
+
+constexpr unsigned int WARP = 32;
+constexpr unsigned int LINE_BYTES = 128; // of the caches
+constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp
+
+// ANCHOR: columns
+// One value of a warp from its 32, in every lane.
+template <unsigned int LANES = WARP, typename T>
+__device__ T warp_sum(T value) {
+    for (unsigned int offset = LANES / 2; offset > 0; offset /= 2) {
+        value += __shfl_xor_sync(FULL, value, offset);
+    }
+    return value;
+}
+template <unsigned int LANES = WARP>
+__device__ unsigned int warp_sum(unsigned int value) {
+    return __reduce_add_sync(FULL, value);
+}
+
+__device__ unsigned int sum_of(uint4 v, unsigned int) { return (v.x + v.y) + (v.z + v.w); }
+__device__ float sum_of(uint4 v, float) {
+    return (__uint_as_float(v.x) + __uint_as_float(v.y)) +
+           (__uint_as_float(v.z) + __uint_as_float(v.w));
+}
+__device__ double sum_of(uint4 v, double) {
+    return __hiloint2double(v.y, v.x) + __hiloint2double(v.w, v.z);
+}
+
+// The sum of COUNT values, in pairs of pairs: four additions wait for each other, not 15.
+template <unsigned int COUNT, typename T>
+__device__ T sum_in_pairs(T (&values)[COUNT]) {
+    for (unsigned int half = COUNT / 2; half > 0; half /= 2) {
+        for (unsigned int k = 0; k < half; k++) values[k] += values[k + half];
+    }
+    return values[0];
+}
+
+// One value of a block, right in warp 0. Each CALL has shared memory of its own. Integers:
+// a value from each warp, whose redux.sync is quick.
+template <unsigned int BLOCK, int CALL = 0>
+__device__ unsigned int block_sum(unsigned int value) {
+    if (BLOCK == WARP) return warp_sum(value);
+    __shared__ unsigned int of_warps[BLOCK / WARP];
+    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    value = warp_sum(value);
+    if (lane == 0) of_warps[warp] = value;
+    __syncthreads();
+    return warp == 0 ? warp_sum(lane < BLOCK / WARP ? of_warps[lane] : 0) : 0;
+}
+// Floats would need five shuffles in every warp and up to five more. A value from each
+// thread, whose columns warp 0 adds by loads of 16 bytes, takes five shuffles in all.
+template <unsigned int BLOCK, int CALL = 0, typename T>
+__device__ T block_sum(T value) {
+    if (BLOCK == WARP) return warp_sum(value);
+    constexpr unsigned int VECTORS = BLOCK * sizeof(T) / sizeof(uint4);
+    constexpr unsigned int COLUMN = VECTORS < WARP ? 1 : VECTORS / WARP;
+    __shared__ uint4 of_threads[VECTORS];
+    reinterpret_cast<T*>(of_threads)[threadIdx.x] = value;
+    __syncthreads();
+    if (threadIdx.x >= WARP) return value;
+    T sums[COLUMN];
+    for (unsigned int k = 0; k < COLUMN; k++) {
+        unsigned int i = threadIdx.x + k * WARP;
+        sums[k] = i < VECTORS ? sum_of(of_threads[i], T()) : T(0);
+    }
+    return warp_sum(sum_in_pairs(sums));
+}
+// ANCHOR_END: columns
+
+// ANCHOR: vectors
+// 16 bytes of input, read once and by nobody else, so not worth a place in L1. Not by way
+// of .nc: that promises data which nobody writes while this kernel lives, and an overlapped
+// kernel lives while the launch before it may still write its input.
+__device__ uint4 load_once(const uint4* address) {
+    uint4 v;
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+    return v;
+}
+// ANCHOR_END: vectors
+
+// ANCHOR: overlap
+// On compute capability 9.0 a launch may begin while the one before it ends. Then this
+// kernel lets the next one begin, asks for its first data to come to L2, which changes no
+// value, and only then waits until everything before it is done and visible.
+template <unsigned int UNROLL, typename Index>
+__device__ void wait_for_launch_before(const uint4* body, Index i, Index step, Index vectors,
+                                       unsigned int ahead) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    for (unsigned int k = 0; k < UNROLL; k++) {
+        // One of two vectors: a sector has both.
+        if (k < ahead && i + k * step < vectors && threadIdx.x % 2 == 0) {
+            asm volatile("prefetch.global.L2 [%0];" :: "l"(body + i + k * step));
+        }
+    }
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+// ANCHOR_END: overlap
+
+// ANCHOR: tiles
+// UNROLL vectors at once, step apart, all of them on their way before the first is added.
+template <typename T, unsigned int UNROLL, bool ALL, typename Index>
+__device__ T sum_tile(const uint4* body, Index i, Index step, Index vectors) {
+    uint4 v[UNROLL];
+    for (unsigned int k = 0; k < UNROLL; k++) {
+        v[k] = ALL || i + k * step < vectors ? load_once(body + i + k * step) : make_uint4(0, 0, 0, 0);
+    }
+    T sums[UNROLL];
+    for (unsigned int k = 0; k < UNROLL; k++) sums[k] = sum_of(v[k], T());
+    return sum_in_pairs(sums);
+}
+
+// How an input is shared out. Each has code of its own, because every instruction in front
+// of the first load, and every jump in it, is in every small sum's time.
+enum Share {
+    ONE_BLOCK, // one block, one tile
+    ONE_TILE, // one tile a block
+    MANY_TILES, // a loop over tiles
+};
+template <Share SHARE> struct IndexOf { using type = unsigned int; };
+template <> struct IndexOf<MANY_TILES> { using type = unsigned long long; };
+
+// A thread's share of the input. A block's vectors lie together in one tile, or, spread, as
+// far apart as the grid is wide, which gives every block of a small input the same to do.
+// Elements before the first whole line and after the last vector are few; the last block
+// takes them, one a thread. Vectors need 16 bytes of alignment and no more; from the start
+// of a line on, a warp's 512 bytes are four lines and not five.
+template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE, bool OVERLAPS>
+__device__ T sum_share(const T* in, unsigned long long n, unsigned int spread, unsigned int ahead) {
+    using Index = typename IndexOf<SHARE>::type;
+    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
+    constexpr unsigned int PER_LINE = SHARE == ONE_BLOCK ? PER_VECTOR : LINE_BYTES / sizeof(T);
+    unsigned int past = static_cast<unsigned int>(reinterpret_cast<unsigned long long>(in) / sizeof(T));
+    unsigned int head = (0 - past) % PER_LINE;
+    if (head > n) head = n;
+    Index vectors = (static_cast<Index>(n) - head) / PER_VECTOR;
+    unsigned int tail = (static_cast<unsigned int>(n) - head) % PER_VECTOR;
+    const uint4* body = reinterpret_cast<const uint4*>(in + head);
+
+    Index i = threadIdx.x, step = BLOCK;
+    if (SHARE != ONE_BLOCK) {
+        i += static_cast<Index>(blockIdx.x) * (spread ? BLOCK : BLOCK * UNROLL);
+        step = spread ? gridDim.x * BLOCK : BLOCK;
+    }
+    if (OVERLAPS) wait_for_launch_before<UNROLL, Index>(body, i, step, vectors, ahead);
+
+    // First the odd elements: behind the vectors their trip to memory would be a second one.
+    T odd = 0;
+    if ((SHARE == ONE_BLOCK || blockIdx.x == gridDim.x - 1) && threadIdx.x < head + tail) {
+        odd = in[threadIdx.x < head ? threadIdx.x : n - tail + threadIdx.x - head];
+    }
+    if (SHARE != MANY_TILES) return odd + sum_tile<T, UNROLL, false>(body, i, step, vectors);
+    T sum = odd;
+    for (; i < vectors; i += static_cast<Index>(gridDim.x) * (BLOCK * UNROLL)) {
+        sum += i + (UNROLL - 1) * step < vectors ? sum_tile<T, UNROLL, true>(body, i, step, vectors)
+                                                 : sum_tile<T, UNROLL, false>(body, i, step, vectors);
+    }
+    return sum;
+}
+// ANCHOR_END: tiles
+
+// ANCHOR: packed
+// Clears a message, two words, for the next launch. PTX would order a plain store too: it
+// comes after the look that read the message. C++ would not, because a relaxed look
+// synchronises with nothing, and a plain store beside atomic ones is then a data race.
+__device__ void put_back(unsigned long long* message) {
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %1};" :: "l"(message), "l"(0ull) : "memory");
+}
+
+// Integers: one atomic addition a block carries its sum and counts it. The upper 16 bits
+// of the word count blocks, the lower 48 hold the sum of up to 65,535 values below 2^32,
+// of which the answer keeps 32 bits. What the addition returns tells the last block that
+// it is the last, and the total, without another read.
+template <unsigned int BLOCK>
+__device__ void meet(unsigned int sum, unsigned int* out, unsigned long long* state) {
+    sum = block_sum<BLOCK>(sum);
+    if (threadIdx.x != 0) return;
+    unsigned long long message = (1ull << 48) | sum;
+    unsigned long long before = atomicAdd(state, message);
+    if (before >> 48 == gridDim.x - 1) {
+        put_back(state);
+        *out = static_cast<unsigned int>(before + message);
+    }
+}
+// ANCHOR_END: packed
+
+// ANCHOR: flags
+// Floats: their sum depends on the order, so block 0 adds the blocks' sums by number,
+// whenever each comes. A message is one word of 64 bits, flag and value together: who sees
+// the flag has the value, and no fence is needed. A double takes two such words. Lanes
+// repeat the message until it fills its slot, a sector of 32 bytes, so that L2 need not
+// fetch the rest of it from memory.
+constexpr unsigned long long READY = 1ull << 32;
+constexpr unsigned int SLOT_WORDS = 4;
+
+// By the first lanes of warp 0, which all have the value.
+__device__ void send(unsigned long long* slot, float value) {
+    if (threadIdx.x >= SLOT_WORDS) return;
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;"
+                 :: "l"(slot + threadIdx.x), "l"(READY | __float_as_uint(value)) : "memory");
+}
+__device__ void send(unsigned long long* slot, double value) {
+    if (threadIdx.x >= SLOT_WORDS / 2) return;
+    unsigned long long bits = __double_as_longlong(value);
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};"
+                 :: "l"(slot + 2 * threadIdx.x), "l"(READY | (bits & 0xffffffff)), "l"(READY | (bits >> 32))
+                 : "memory");
+}
+struct FloatMessage {
+    unsigned long long word;
+    __device__ void look(unsigned long long* slot) {
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(slot) : "memory");
+    }
+    __device__ bool ready() { return word & READY; }
+    __device__ float value() { return __uint_as_float(static_cast<unsigned int>(word)); }
+};
+struct DoubleMessage {
+    unsigned long long low, high;
+    __device__ void look(unsigned long long* slot) {
+        asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(low), "=l"(high) : "l"(slot) : "memory");
+    }
+    __device__ bool ready() { return low & high & READY; }
+    __device__ double value() { return __longlong_as_double((low & 0xffffffff) | (high << 32)); }
+};
+template <typename T> struct MessageOf { using type = FloatMessage; };
+template <> struct MessageOf<double> { using type = DoubleMessage; };
+
+// Waits for the messages of blocks first, first + stride, ... and adds them in that order.
+// Two are looked at together. Both looks are always made, at the same slot if there is only
+// one, because the compiler puts a look that depends on a condition behind the one before.
+template <typename T>
+__device__ T receive(unsigned long long* slots, unsigned int first, unsigned int stride) {
+    typename MessageOf<T>::type message, other;
+    T sum = 0;
+    for (unsigned int b = first; b < gridDim.x; b += 2 * stride) {
+        bool two = b + stride < gridDim.x;
+        unsigned long long* slot = slots + SLOT_WORDS * b;
+        unsigned long long* second = two ? slot + SLOT_WORDS * stride : slot;
+        do {
+            message.look(slot);
+            other.look(second);
+        } while (!(message.ready() && other.ready()));
+        sum += message.value();
+        put_back(slot);
+        if (two) {
+            sum += other.value();
+            put_back(second);
+        }
+    }
+    return sum;
+}
+
+template <unsigned int BLOCK, typename T>
+__device__ void meet(T sum, T* out, unsigned long long* slots) {
+    // Block 0 too: its own sum is ready before the messages of the others are.
+    sum = block_sum<BLOCK>(sum);
+    if (blockIdx.x > 0) {
+        send(slots + SLOT_WORDS * blockIdx.x, sum);
+        return;
+    }
+    // As many warps as need one look for all messages: two messages a lane. Where one warp
+    // is enough, nothing stands between the last message and the result but shuffles.
+    unsigned int receivers = min(BLOCK, (gridDim.x - 1 + 2 * WARP - 1) / (2 * WARP) * WARP);
+    T others = threadIdx.x < receivers ? receive<T>(slots, 1 + threadIdx.x, receivers) : T(0);
+    if (receivers > WARP) {
+        others = block_sum<BLOCK, 1>(others);
+    } else if (threadIdx.x < WARP) {
+        others = warp_sum(others);
+    }
+    if (threadIdx.x == 0) *out = sum + others;
+}
+// ANCHOR_END: flags
+
+// ANCHOR: single_pass
+template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE, bool OVERLAPS>
+__device__ void single_pass(const T* in, T* out, unsigned long long n, unsigned long long* state,
+                            unsigned int spread, unsigned int ahead) {
+    T sum = sum_share<T, BLOCK, UNROLL, SHARE, OVERLAPS>(in, n, spread, ahead);
+    if (SHARE != ONE_BLOCK) {
+        meet<BLOCK>(sum, out, state);
+    } else {
+        sum = block_sum<BLOCK>(sum);
+        if (threadIdx.x == 0) *out = sum;
+    }
+}
+// ANCHOR_END: single_pass
+
+// ---- one idea taken away at a time, for the table in the results ---------------------
+
+// ANCHOR: ablation
+// The message: a value, a fence and a ticket instead.
+template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
+__device__ void ticket(const T* in, T* out, unsigned long long n, unsigned long long* state, unsigned int spread) {
+    __shared__ bool is_last;
+    unsigned int* tickets = reinterpret_cast<unsigned int*>(state);
+    T* of_blocks = reinterpret_cast<T*>(state + 1);
+    T sum = block_sum<BLOCK>(sum_share<T, BLOCK, UNROLL, SHARE, false>(in, n, spread, 0));
+    if (threadIdx.x == 0) {
+        of_blocks[blockIdx.x] = sum;
+        __threadfence();
+        is_last = atomicInc(tickets, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!is_last) return;
+    sum = 0;
+    for (unsigned int b = threadIdx.x; b < gridDim.x; b += BLOCK) {
+        sum += of_blocks[b];
+        of_blocks[b] = 0; // the next kernel to use this state wants zeros
+    }
+    sum = block_sum<BLOCK, 1>(sum);
+    if (threadIdx.x == 0) *out = sum;
+}
+
+// Loads of 16 bytes: as many bytes on their way, one element at a time.
+template <typename T, unsigned int BLOCK, unsigned int UNROLL>
+__device__ void narrow(const T* in, T* out, unsigned long long n, unsigned long long* state) {
+    constexpr unsigned int TOGETHER = UNROLL * sizeof(uint4) / sizeof(T);
+    unsigned long long stride = static_cast<unsigned long long>(gridDim.x) * BLOCK;
+    unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * BLOCK + threadIdx.x;
+    T sum = 0;
+    for (; i + (TOGETHER - 1) * stride < n; i += TOGETHER * stride) {
+        T loaded[TOGETHER];
+        for (unsigned int k = 0; k < TOGETHER; k++) loaded[k] = in[i + k * stride];
+        for (unsigned int k = 0; k < TOGETHER; k++) sum += loaded[k];
+    }
+    for (; i < n; i += stride) sum += in[i];
+    meet<BLOCK>(sum, out, state);
+}
+
+// One launch: every block leaves its sum to a second one.
+template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
+__device__ void partial(const T* in, T* out, unsigned long long n, unsigned int spread) {
+    T sum = block_sum<BLOCK>(sum_share<T, BLOCK, UNROLL, SHARE, false>(in, n, spread, 0));
+    if (threadIdx.x == 0) out[blockIdx.x] = sum;
+}
+// ANCHOR_END: ablation
+
+// ANCHOR: entries
+// C names, so that a host program finds each instance by the name the reader sees:
+// single_pass_tile_t128u2_f32 has blocks of 128 threads with 2 loads on their way, one tile
+// each; single_pass_overlap_tile_t128u2_f32 may begin while the launch before it ends. With
+// few loads on their way few registers are enough, and more blocks find room: 2,048 threads
+// on a multiprocessor, 1,536 with four loads, 1,024 with eight. An array of int is summed as
+// unsigned int: the same 32 bits, and unsigned addition wraps where that of int would be
+// undefined.
+#define RESIDENT(BLOCK, UNROLL) \
+    ((BLOCK) == WARP ? 1 : ((UNROLL) == 2 ? 2048 : (UNROLL) == 4 ? 1536 : 1024) / (BLOCK))
+#define ENTRY(NAME, T, BLOCK, UNROLL, CALL) \
+    extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT(BLOCK, UNROLL)) NAME( \
+        const T* in, T* out, unsigned long long n, unsigned long long* state, unsigned int spread, \
+        unsigned int ahead) { CALL; }
+#define ALONE(T, TYPE, SHARE, NAME, BLOCK, UNROLL) \
+    ENTRY(single_pass_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \
+          (single_pass<T, BLOCK, UNROLL, SHARE, false>(in, out, n, state, spread, 0)))
+#if __CUDA_ARCH__ >= 900
+#define SINGLE_PASS(T, TYPE, SHARE, NAME, BLOCK, UNROLL) \
+    ALONE(T, TYPE, SHARE, NAME, BLOCK, UNROLL) \
+    ENTRY(single_pass_overlap_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \
+          (single_pass<T, BLOCK, UNROLL, SHARE, true>(in, out, n, state, spread, ahead)))
+#else
+#define SINGLE_PASS ALONE
+#endif
+#define SINGLE_PASSES(T, TYPE) \
+    SINGLE_PASS(T, TYPE, ONE_BLOCK, block, 32, 8) \
+    SINGLE_PASS(T, TYPE, ONE_BLOCK, block, 128, 4) \
+    SINGLE_PASS(T, TYPE, ONE_BLOCK, block, 256, 8) \
+    SINGLE_PASS(T, TYPE, ONE_BLOCK, block, 512, 8) \
+    SINGLE_PASS(T, TYPE, ONE_TILE, tile, 128, 2) \
+    SINGLE_PASS(T, TYPE, ONE_TILE, tile, 128, 8) \
+    SINGLE_PASS(T, TYPE, ONE_TILE, tile, 256, 2) \
+    SINGLE_PASS(T, TYPE, ONE_TILE, tile, 256, 8) \
+    SINGLE_PASS(T, TYPE, ONE_TILE, tile, 512, 8) \
+    SINGLE_PASS(T, TYPE, MANY_TILES, tiles, 256, 2) \
+    SINGLE_PASS(T, TYPE, MANY_TILES, tiles, 256, 8) \
+    SINGLE_PASS(T, TYPE, MANY_TILES, tiles, 512, 8)
+SINGLE_PASSES(unsigned int, i32)
+SINGLE_PASSES(float, f32)
+SINGLE_PASSES(double, f64)
+
+#define WITHOUT(T, TYPE, SHARE, NAME, BLOCK, UNROLL) \
+    ENTRY(ticket_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \
+          (ticket<T, BLOCK, UNROLL, SHARE>(in, out, n, state, spread))) \
+    ENTRY(narrow_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \
+          (narrow<T, BLOCK, UNROLL>(in, out, n, state))) \
+    ENTRY(partial_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \
+          (partial<T, BLOCK, UNROLL, SHARE>(in, out, n, spread)))
+WITHOUT(unsigned int, i32, ONE_TILE, tile, 128, 2)
+WITHOUT(unsigned int, i32, ONE_TILE, tile, 256, 8)
+WITHOUT(unsigned int, i32, MANY_TILES, tiles, 256, 8)
+WITHOUT(float, f32, ONE_TILE, tile, 128, 2)
+WITHOUT(float, f32, ONE_TILE, tile, 512, 8)
+// ANCHOR_END: entries

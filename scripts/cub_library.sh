@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Builds NVIDIA's CUB as a library that `cargo course measure` loads.
+#
+# Usage: scripts/cub_library.sh LIB.so [--overlap] [CCCL]
+#   --overlap  builds from a copy of the headers in which the reduction's kernels let the next launch begin and wait for the
+#              one before, by CUB's own macros, and are launched with the attribute that allows it, by CUB's own argument
+#   CCCL       a folder with CCCL's sources (cub, thrust, libcudacxx); without it the toolkit's own headers are used
+#
+# Needs nvcc. ARCH in the environment is what it compiles for, default native.
+set -euo pipefail
+
+if [[ $# -lt 1 || $1 == -* ]]; then
+    sed -n '2,10s/^# \{0,1\}//p' "$0"
+    exit 2
+fi
+lib=$1
+shift
+overlap=
+if [[ ${1:-} == --overlap ]]; then
+    overlap=yes
+    shift
+fi
+cccl=${1:-}
+command -v nvcc > /dev/null || { echo "cub_library.sh: nvcc is not there; install a CUDA toolkit" >&2; exit 1; }
+
+include=()
+if [[ -n $cccl ]]; then
+    [[ -d $cccl/cub/cub ]] || { echo "cub_library.sh: $cccl/cub/cub is not there; CCCL's sources are wanted" >&2; exit 2; }
+    headers=$cccl/cub/cub
+    include=(-I "$cccl/cub" -I "$cccl/thrust" -I "$cccl/libcudacxx/include")
+else
+    # Where the compiler itself finds them.
+    headers=$(nvcc -E -x cu -include cub/version.cuh /dev/null 2> /dev/null |
+        sed -n 's/^# [0-9]* "\(.*\)\/version\.cuh".*/\1/p' | head -n 1)
+    [[ -d $headers ]] || { echo "cub_library.sh: nvcc finds no cub/version.cuh" >&2; exit 1; }
+fi
+
+if [[ -n $overlap ]]; then
+    copy=$(mktemp -d)
+    trap 'rm -rf "$copy"' EXIT
+    cp -r "$headers" "$copy/cub"
+    kernels=$copy/cub/device/dispatch/kernels/reduce.cuh
+    [[ -f $kernels ]] || kernels=$copy/cub/device/dispatch/kernels/kernel_reduce.cuh
+    dispatch=$copy/cub/device/dispatch/dispatch_reduce.cuh
+    sed -i 's|^  // Consume input tiles$|  _CCCL_PDL_TRIGGER_NEXT_LAUNCH();\n  _CCCL_PDL_GRID_DEPENDENCY_SYNC();|' "$kernels"
+    sed -i '/launcher_factory(/s/, 0, stream)/, 0, stream, true)/' "$dispatch"
+    waits=$(grep -c _CCCL_PDL_GRID_DEPENDENCY_SYNC "$kernels") || true
+    launches=$(grep -c ', 0, stream, true)' "$dispatch") || true
+    if ((waits < 2 || launches < 3)); then
+        echo "cub_library.sh: $headers has another form: $waits kernels and $launches launches were found" >&2
+        exit 1
+    fi
+    include=(-I "$copy" ${include[@]+"${include[@]}"})
+fi
+nvcc -O3 -std=c++17 -arch="${ARCH:-native}" -Xcompiler -fPIC,-fno-gnu-unique -shared ${include[@]+"${include[@]}"} \
+    -o "$lib" scripts/cub_baseline.cu
