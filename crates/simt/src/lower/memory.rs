@@ -172,7 +172,6 @@ impl Lower<'_> {
     }
 }
 
-
 /// The memory that an opcode names.
 pub(super) fn target(inst: &Instruction) -> Option<Target> {
     if inst.has("shared::cluster") { Some(Target::Cluster) } else { Target::of(space_of(inst)) }
