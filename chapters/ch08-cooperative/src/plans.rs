@@ -188,7 +188,8 @@ fn integers(vectors: u64, m: u32) -> Shape {
         _ if count(256, 2) <= m => spread(vectors, (256, 2), m),
         _ if count(256, 8) <= 4 * m => spread(vectors, (256, 8), whole_rounds(count(256, 8), m)),
         _ if vectors < 5 << 19 => many_tiles(256, 8, 2 * m, 0),
-        _ => many_tiles(256, 8, 4 * m, 0),
+        _ if vectors <= 1 << 23 => many_tiles(256, 8, 4 * m, 0),
+        _ => many_tiles(512, 8, 6 * m, 0),
     }
 }
 
