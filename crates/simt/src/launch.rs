@@ -15,7 +15,8 @@ pub enum Schedule {
     Lockstep,
     /// Volta and later: lanes may run apart, and only `.sync` instructions order them. Without a seed the simulator
     /// keeps lanes together where the program lets it (so counters are those of a converged warp) and judges races
-    /// by what orders lanes, not by what happened; with a seed it drives lanes and warps apart at random.
+    /// by what orders lanes, not by what happened; with a seed it drives lanes and warps apart at random, and starts
+    /// blocks in any order.
     Independent {
         /// Seed of the adversarial scheduler.
         seed: Option<u64>,

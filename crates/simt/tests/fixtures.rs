@@ -44,6 +44,14 @@ const CODES_WITH_FIXTURES: [Code; 13] = [
     Code::UnsupportedInstruction,
 ];
 
+/// Notes of fixtures that have a record by the hash of their PTX, which a mark would change, or whose PTX names its source otherwise.
+const UNMARKED_NOTES: [(&str, &str, u64); 4] = [
+    ("exited-threads", "pass/early_return.cu", 7),
+    ("exited-threads", "pass/barriers_in_functions.ptx", 13),
+    ("exited-threads", "pass/barriers_in_functions.ptx", 15),
+    ("exited-threads", "pass/ended_threads_do_not_hold_up_a_barrier.ptx", 21),
+];
+
 /// `fault code, file, line`, as annotations and reports both give it.
 type Guilty = BTreeSet<(String, String, u64)>;
 
@@ -96,6 +104,8 @@ impl Fixture {
             fixture.guilty.extend(marked_lines("ERROR", name, &text));
             fixture.notes.extend(marked_lines("NOTE", name, &text));
         }
+        let unmarked = UNMARKED_NOTES.iter().filter(|(_, name, _)| Path::new(name).with_extension("ptx") == file);
+        fixture.notes.extend(unmarked.map(|&(kind, name, line)| (kind.to_owned(), name.to_owned(), line)));
         if fixture.schedules.is_empty() {
             fixture.schedules = SCHEDULES.map(str::to_owned).to_vec();
         }
@@ -198,7 +208,12 @@ fn clean_kernels_run_clean() {
             let what = format!("{} under {schedule}", file.display());
             let (object, status) = fixture.run(schedule);
             assert_eq!(object["faults"], Value::Array(Vec::new()), "{what}");
-            assert_eq!(noted(&object), fixture.notes, "{what}");
+            let mut noted = noted(&object);
+            if schedule.contains(':') {
+                // Blocks that come in another order may write what another has written.
+                noted.retain(|note| note.0 != "equal-writes" || fixture.notes.contains(note));
+            }
+            assert_eq!(noted, fixture.notes, "{what}");
             assert_eq!(status, 0, "{what}");
             fixture.check_results(&object, schedule, &what);
         }

@@ -211,6 +211,9 @@ impl Block {
             }
             if machine.context.options.checks.has(Check::BarrierDivergence) {
                 machine.findings.barrier(&self.env, machine.context.code, &self.warps, id);
+                if live < self.env.threads {
+                    machine.findings.exited(&self.env, &self.warps, id, self.env.threads - live);
+                }
             }
             self.env.open(id, true);
         }

@@ -1,7 +1,7 @@
 //! One block: its shared memory, its warps, and who runs next.
 //!
 //! Without a seed each warp runs until all its splits wait, warp after warp. With a seed every choice is drawn from
-//! it: which warp, which of its splits, for how many instructions, and whether lanes part for no reason of their own.
+//! it (for the order of blocks see `turns`): which warp, which of its splits, for how many instructions, and whether lanes part for no reason of their own.
 //! Either way a block's course depends on its index and the schedule alone, not on host threads.
 
 use super::barrier::{Barriers, open_cluster_barrier};

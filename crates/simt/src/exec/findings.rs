@@ -63,6 +63,10 @@ enum Detail {
         ended: Option<[u32; 3]>,
     },
     Barrier,
+    /// A barrier has opened without so many threads, which have exited.
+    Exited {
+        threads: u32,
+    },
     Stuck,
     /// A barrier waits for a count of threads; so many have come.
     TooFew {
@@ -331,6 +335,16 @@ impl Findings {
         self.note(env, Code::MaskMismatch, at, None, Detail::Masks { named, lane, other });
     }
 
+    /// Barrier `id` opens without so many threads of the block, which have exited: a note.
+    #[cold]
+    pub(super) fn exited(&mut self, env: &Environment, warps: &[Warp], id: u32, threads: u32) {
+        let waits = |(_, state): &(At, State)| matches!(state, State::AtBarrier(at, _) if *at == id);
+        if let Some((at, _)) = splits(env, warps).find(waits) {
+            let finding = Finding::new(env, Code::BarrierDivergence, at, None, Detail::Exited { threads });
+            add(&mut self.notes, (NoteKind::ExitedThreads, at.pc, u32::MAX), Finding { count: 1, ..finding });
+        }
+    }
+
     /// Barrier `id` opens: a finding if those who wait there came to it at different instructions, and may not. An aligned
     /// instruction asks one warp to come to it together; `__syncthreads()`, which is barrier 0, asks that of the block.
     pub(super) fn barrier(&mut self, env: &Environment, code: &Program, warps: &[Warp], id: u32) {
@@ -515,6 +529,7 @@ impl Finding {
             | Detail::Spin(_)
             | Detail::Lanes { .. }
             | Detail::Barrier
+            | Detail::Exited { .. }
             | Detail::Stuck => ("waits", self.absence(), self.wait_sentence(names)),
             Detail::NotAllocated { address } => {
                 let what = names.memory.describe(*address);

@@ -134,7 +134,8 @@ const BARRIER_DIVERGENCE: Explanation = Explanation {
         in any way. Barrier 0 is that of `__syncthreads()`, for which CUDA asks that all threads take the same way to it.",
     may_miss: "threads that reach different barriers in different launches only; the branch must be taken in this run",
     false_alarms: "when hand-written PTX, or a compiler that copied a `__syncthreads()`, lets whole warps meet at different \
-        `bar.sync 0`: PTX allows it. Threads that have ended do not count as missing, as on the hardware",
+        `bar.sync 0`: PTX allows it. Threads that have ended do not count as missing, as on the hardware: \
+        a note says that there are such",
 };
 
 const DEADLOCK: Explanation = Explanation {

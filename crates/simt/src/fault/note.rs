@@ -10,6 +10,8 @@ pub enum NoteKind {
     EqualWrites,
     /// A plain access follows a read of what a strong one wrote: PTX orders the two, CUDA C++ does not.
     OrderedByObservation,
+    /// A barrier of the block opens though some of its threads have exited.
+    ExitedThreads,
 }
 
 impl NoteKind {
@@ -18,6 +20,7 @@ impl NoteKind {
         match self {
             NoteKind::EqualWrites => "equal-writes",
             NoteKind::OrderedByObservation => "ordered-by-observation",
+            NoteKind::ExitedThreads => "exited-threads",
         }
     }
 }

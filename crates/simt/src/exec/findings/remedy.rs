@@ -44,10 +44,17 @@ const SYNC_THE_BLOCK: &str = "put `__syncthreads()` between the two, where all t
 const SYNC_THE_WARP: &str = "put `__syncwarp()` between the two: both threads are in one warp, whose lanes may run apart; for a count that many threads \
     change: `atomicAdd`";
 
+const EXITED: &str = "a barrier waits for the threads that are left, on a card as here; look whether those that have exited should have \
+    brought something to it first";
+
 impl Finding {
     /// Why it is wrong, or why it is not, if that is not what the kind of fault says.
     pub(super) fn why(&self, code: &Code) -> Option<&'static str> {
-        let (Detail::Race { hazard, .. } | Detail::GlobalRace { hazard, .. }) = self.detail else { return None };
+        let hazard = match self.detail {
+            Detail::Race { hazard, .. } | Detail::GlobalRace { hazard, .. } => hazard,
+            Detail::Exited { .. } => return Some(EXITED),
+            _ => return None,
+        };
         let is_volatile = |at: &super::At| match code.insts.get(at.pc as usize).map(|inst| inst.op) {
             Some(Op::Load(op) | Op::Store(op)) => op.order == Order::Volatile,
             _ => false,

@@ -207,6 +207,10 @@ impl Finding {
                 let come = if absent.count_ones() == 1 { "does not come" } else { "do not come" };
                 format!("waits for the lanes that its mask {named:#010x} names, and {} {come}", lanes(*absent))
             }
+            Detail::Exited { threads: 1 } => "opens without one thread of the block, which has exited".into(),
+            Detail::Exited { threads } => {
+                format!("opens without {threads} threads of the block, which have exited")
+            }
             Detail::Barrier => "some threads of the block wait at this barrier, others at another one".into(),
             Detail::Stuck if self.code == Code::BarrierDivergence => {
                 "waits at this barrier for threads of the block that will not reach it".into()
