@@ -198,7 +198,10 @@ fn clean_kernels_run_clean() {
             let what = format!("{} under {schedule}", file.display());
             let (object, status) = fixture.run(schedule);
             assert_eq!(object["faults"], Value::Array(Vec::new()), "{what}");
-            assert_eq!(noted(&object), fixture.notes, "{what}");
+            // A seed drives lanes apart, and what they wrote together they then write one after the other.
+            let notes = noted(&object);
+            let is_more = schedule.contains(':') && notes.is_superset(&fixture.notes);
+            assert!(is_more || notes == fixture.notes, "{what}: {notes:?}");
             assert_eq!(status, 0, "{what}");
             fixture.check_results(&object, schedule, &what);
         }
