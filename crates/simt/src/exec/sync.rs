@@ -1,12 +1,12 @@
 //! What the lanes of a warp do together: the `.sync` instructions.
 
+use super::Machine;
 use super::alu::{store_predicate, store32, widened};
 use super::block::Environment;
 use super::findings::Finding;
 use super::memory::{Place, Span, addresses};
 use super::team::unit_warp;
 use super::warp::{Split, State, Suspect, Warp};
-use super::Machine;
 use crate::access;
 use crate::code::{FloatMode, Inst, MemOp, Op, Order, ReduxOp, Scope, ShuffleMode, Target, VoteMode, Width};
 use crate::launch::Schedule;
