@@ -332,12 +332,11 @@ __device__ void narrow(const T* in, T* out, unsigned long long n, unsigned long 
     unsigned long long stride = static_cast<unsigned long long>(gridDim.x) * BLOCK;
     unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * BLOCK + threadIdx.x;
     T sum = 0;
-    for (; i + (TOGETHER - 1) * stride < n; i += TOGETHER * stride) {
+    for (; i < n; i += TOGETHER * stride) {
         T loaded[TOGETHER];
-        for (unsigned int k = 0; k < TOGETHER; k++) loaded[k] = in[i + k * stride];
+        for (unsigned int k = 0; k < TOGETHER; k++) loaded[k] = i + k * stride < n ? in[i + k * stride] : T(0);
         for (unsigned int k = 0; k < TOGETHER; k++) sum += loaded[k];
     }
-    for (; i < n; i += stride) sum += in[i];
     meet<BLOCK>(sum, out, state);
 }
 

@@ -93,6 +93,12 @@ pub fn g(x: u64) -> f64 {
     f64::from_bits(x)
 }
 
+/// What becomes of both singles of 64-bit registers.
+#[inline(always)]
+pub fn singles<const N: usize>(x: [u64; N], of: impl Fn([u32; N]) -> u32) -> u64 {
+    u64::from(of(x.map(|x| x as u32))) | u64::from(of(x.map(|x| (x >> 32) as u32))) << 32
+}
+
 /// `min.f32`: a NaN loses, -0 is less than +0.
 #[inline(always)]
 pub fn min_f32(a: u32, b: u32) -> u32 {

@@ -194,8 +194,12 @@ macro_rules! alu_table {
                 DivF64 = "div.rn.f64": |a, b| bits64(g(a) / g(b), [a, b]);
                 MinF64 = "min.f64": |a, b| min_f64(a, b);
                 MaxF64 = "max.f64": |a, b| max_f64(a, b);
+                AddF32x2 = "add.f32x2" "add.rn.f32x2": |a, b| singles([a, b], |[a, b]| bits32(f(a) + f(b)));
+                SubF32x2 = "sub.f32x2" "sub.rn.f32x2": |a, b| singles([a, b], |[a, b]| bits32(f(a) - f(b)));
+                MulF32x2 = "mul.f32x2" "mul.rn.f32x2": |a, b| singles([a, b], |[a, b]| bits32(f(a) * f(b)));
             }
             ddd_d {
+                FmaF32x2 = "fma.rn.f32x2": |a, b, c| singles([a, b, c], |[a, b, c]| bits32(f(a).mul_add(f(b), f(c))));
                 MadLoB64 = "mad.lo.s64" "mad.lo.u64": |a, b, c| a.wrapping_mul(b).wrapping_add(c);
                 FmaF64 = "fma.rn.f64" "mad.rn.f64": |a, b, c| bits64(g(a).mul_add(g(b), g(c)), [b, c, a]);
                 AddMinusProductF64 = "fused.-ab+c.f64": |a, b, c| bits64((-g(a)).mul_add(g(b), g(c)), [b, c, a]);

@@ -195,7 +195,7 @@ pub(crate) fn provenance_sheet(record: &Measurement, quote: &str) -> Sheet {
     known("cases", Some(grouped(record.cases.len() as u64)));
     known("results judged", Some(grouped(record.cases.iter().map(|case| case.judged).sum())));
     known("cases with a wrong result", Some(grouped(record.cases.iter().filter(|case| !case.ok).count() as u64)));
-    let made = record.code.get("ch08-champion");
+    let made = record.code.get("ch08-champion").or(record.code.get("ch08-cooperative"));
     known(
         "the last chapter's code",
         made.map(|made| if made == "committed" { "committed PTX" } else { made }.to_owned()),

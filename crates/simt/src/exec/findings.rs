@@ -459,6 +459,19 @@ impl Finding {
         self.at.lanes
     }
 
+    /// Which lanes a mask names, and which come with it.
+    fn mask_sentence(&self) -> String {
+        match self.detail {
+            Detail::Masks { named, lane, other } => format!(
+                "executes a .sync instruction with mask {named:#010x}, and lane {lane}, which it names, executes it with mask {other:#010x}"
+            ),
+            Detail::Mask { named } => {
+                format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes")
+            }
+            _ => String::new(),
+        }
+    }
+
     fn fault(&self, names: &Names<'_>) -> Fault {
         let code = &names.kernel.code;
         // Of global memory, an asynchronous copy is a reader.
@@ -485,18 +498,7 @@ impl Finding {
                 (action, "", format!("{action} shared memory of block {rank} of its cluster, which has {size}"))
             }
             Detail::CopyAway => ("fills", "", "copies asynchronously into the shared memory of another block".into()),
-            Detail::Mask { named } => (
-                "executes",
-                "",
-                format!("executes a .sync instruction whose mask {named:#010x} does not name these lanes"),
-            ),
-            Detail::Masks { named, lane, other } => (
-                "executes",
-                "",
-                format!(
-                    "executes a .sync instruction with mask {named:#010x}, and lane {lane}, which it names, executes it with mask {other:#010x}"
-                ),
-            ),
+            Detail::Mask { .. } | Detail::Masks { .. } => ("executes", "", self.mask_sentence()),
             Detail::Lane => ("reads", "", "shuffles a value from a lane that takes no part in the shuffle".into()),
             Detail::Budget { .. } | Detail::LaunchBudget { .. } => ("executes", "", self.budget_sentence()),
             Detail::Trap { for_want_of_cooperation } => {

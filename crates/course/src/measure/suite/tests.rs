@@ -1,0 +1,114 @@
+//! A run on the simulator: what it judges, leaves out and records.
+
+use device::{Checks, Choice};
+use lab::session::built_root;
+
+use super::*;
+
+/// A run on the simulator, which judges as a GPU does and gives no times.
+fn simulated(options: &Options, out: PathBuf) -> Suite<'_> {
+    let sim = SimOptions { checks: Checks::NONE, ..SimOptions::default() };
+    let device = Device::open(Choice::Sim, sim).unwrap();
+    let source = KernelSource::in_root(&built_root(), lab::clock::CEILING);
+    let record = crate::measure::empty_record(&device, source.root());
+    Suite::new(options, device, source, record, out).unwrap()
+}
+
+#[test]
+fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let (out, absent) = (dir.path().join("m/sim.json"), dir.path().join("absent.so"));
+    let mut options = Options::of(&["--sizes", "9..10"]);
+    options.cub = Some(absent);
+    let mut suite = simulated(&options, out.clone());
+    suite.all(&KernelSource::in_root(&built_root(), CEILING)).unwrap();
+    // What the simulator cannot run either is told, like a file that is not there, and the rest is measured.
+    let is_known = |problem: &String| problem.contains("absent.so") || problem.contains("unsupported instruction");
+    assert!(suite.problems[0].contains("absent.so"), "{:?}", suite.problems);
+    assert!(suite.problems.iter().all(is_known), "{:?}", suite.problems);
+
+    let record = measurement::read(&out).unwrap();
+    for lesson in lessons() {
+        assert!(record.ptx_sha256.contains_key(lesson.slug));
+        let everywhere = lesson.variants.iter().filter(|variant| variant.compute_capability == 80);
+        for (variant, &ty) in everywhere.flat_map(|v| v.types.iter().map(move |ty| (v, ty))) {
+            let case = record.plain(variant.name, ty, 1 << 9).expect(variant.name);
+            assert!(case.ok || variant.announced.is_some(), "{case:?}");
+            assert_eq!((case.cold_us, case.warm_us, case.chapter.as_deref()), (None, None, Some(lesson.slug)));
+        }
+    }
+    let overlap = record.cases.iter().filter(|case| case.contest == Contest::BackToBack);
+    assert!(overlap.map(MeasuredCase::name).eq([CHAMPION; 6]), "two sizes of three types");
+    assert!(record.cases.iter().all(|case| case.judged == 2), "each reduction of a graph");
+    // What is tried between other kernels is tried here too.
+    assert_eq!(record.proofs.len(), 6, "three types, with overlap and without");
+    assert!(record.proofs.iter().all(|proof| (proof.judged, proof.wrong) == (3, 0)), "{:?}", record.proofs);
+    assert_eq!(record.stale(&built_root()).unwrap(), Vec::<String>::new());
+    assert!(record.code["ch08-champion"].starts_with("committed"), "{:?}", record.code);
+}
+
+#[test]
+fn ragged_shifted_and_swept_cases_say_what_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::of(&["--chapters", "ch01-naive,ch08-cooperative"]);
+    let mut suite = simulated(&options, dir.path().join("sim.json"));
+    let mut pool = Pool::<i32>::new(&suite.bench.device, 1 << 12).unwrap();
+    suite.ragged(&pool, 1 << 12).unwrap();
+    let cases: Vec<(u64, u64)> = suite.record.cases.iter().map(|case| (case.n, case.offset)).collect();
+    assert_eq!(cases, [(4095, 0), (4097, 0), (4096, 1), (4096, 2), (4096, 3)]);
+
+    suite.sweeps(&mut pool, 1000).unwrap();
+    assert!(suite.problems.iter().all(|problem| problem.starts_with("cluster ")), "{:?}", suite.problems);
+    let of = |name: &str, swept: &str| {
+        let swept = suite.record.cases.iter().filter(|c| c.name() == name && c.swept.as_deref() == Some(swept));
+        swept.map(|case| if swept_block(case) { case.block } else { case.factor }.unwrap()).collect::<Vec<u32>>()
+    };
+    fn swept_block(case: &MeasuredCase) -> bool {
+        case.swept.as_deref() == Some("block")
+    }
+    assert_eq!(of("interleaved_modulo", "block"), [64, 128, 256, 512, 1024]);
+    assert_eq!(of("single_pass", "factor"), [2, 8]);
+    assert!(suite.record.cases[5..].iter().all(|case| !case.is_plain()));
+}
+
+#[test]
+fn the_champion_without_one_of_its_ideas_is_right() {
+    fn judged<T: Element>(suite: &Suite<'_>) {
+        let n = 1 << 16;
+        let pool = Pool::<T>::new(&suite.bench.device, n).unwrap();
+        let entrants = |suite: &Suite<'_>| {
+            let (session, variant) = suite.champion::<T>().unwrap();
+            let names = ablation::entrants::<T>(session, variant, n).unwrap();
+            names.iter().map(|entrant| entrant.name.clone()).collect::<Vec<_>>()
+        };
+        let wanted = ABLATIONS.map(|(name, _)| name);
+        assert_eq!(entrants(suite), wanted, "{}: all are compiled for this size", T::NAME);
+        let group = suite.measured(&pool, n, &|suite| {
+            let (session, variant) = suite.champion::<T>().context("the champion")?;
+            ablation::entrants(session, variant, n)
+        });
+        let (cases, failed) = group.unwrap();
+        assert!(failed.is_empty() && cases.len() == wanted.len(), "{failed:?}");
+        assert!(cases.iter().all(|case| case.ok && case.judged == 2), "{cases:?}");
+        let launches: Vec<u64> = cases.iter().filter_map(|case| case.launches).collect();
+        assert_eq!(launches, [1, 1, 1, 2]);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::of(&["--chapters", "ch08-cooperative"]);
+    let suite = simulated(&options, dir.path().join("sim.json"));
+    judged::<i32>(&suite);
+    judged::<f32>(&suite);
+}
+
+#[test]
+fn grids_are_swept_where_a_plan_takes_any() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::of(&["--chapters", "ch01-naive,ch07-coarsening"]);
+    let suite = simulated(&options, dir.path().join("sim.json"));
+    let grids = |name: &str| {
+        let (session, variant) = suite.variants::<i32>().into_iter().find(|(_, v)| v.name == name).unwrap();
+        suite.grids::<i32>(session.chapter.slug, variant, SWEEP_N)
+    };
+    assert_eq!(grids("grid_stride_shuffle"), [64, 132, 264, 528, 1056]);
+    assert!(grids("interleaved_modulo").is_empty(), "its grid follows from its input");
+}
