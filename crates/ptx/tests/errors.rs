@@ -1,6 +1,6 @@
 //! Each file of `tests/errors` is refused with exactly the text beside it. `BLESS=1 cargo test -p ptx` writes the texts.
 
-mod fixtures;
+use crate::fixtures;
 
 #[test]
 fn each_bad_file_is_refused_with_its_message() {

@@ -5,7 +5,7 @@
 //! Paths are cut to the file's name, and `grid_sync` for sm_100 lacks most of the header's unused constants.
 //! `forms.ptx` is written by hand.
 
-mod fixtures;
+use crate::fixtures;
 
 use fixtures::fixtures;
 use ptx::{Immediate, Initializer, Instruction, Item, Linkage, Loc, Module, Operand, Space, Type};

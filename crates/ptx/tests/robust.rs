@@ -1,6 +1,6 @@
 //! Whatever the text, parsing ends with a tree or an error, and never with a panic.
 
-mod fixtures;
+use crate::fixtures;
 
 use proptest::prelude::*;
 

@@ -103,18 +103,18 @@ pub fn singles<const N: usize>(x: [u64; N], of: impl Fn([u32; N]) -> u32) -> u64
 #[inline(always)]
 pub fn min_f32(a: u32, b: u32) -> u32 {
     let (x, y) = (f(a), f(b));
-    match () {
-        () if x.is_nan() && y.is_nan() => NAN_F32,
-        () if x.is_nan() => b,
-        () if y.is_nan() => a,
-        () if x == y => a | (b & 0x8000_0000),
-        () => {
-            if x < y {
-                a
-            } else {
-                b
-            }
-        }
+    if x.is_nan() && y.is_nan() {
+        NAN_F32
+    } else if x.is_nan() {
+        b
+    } else if y.is_nan() {
+        a
+    } else if x == y {
+        a | (b & 0x8000_0000)
+    } else if x < y {
+        a
+    } else {
+        b
     }
 }
 
@@ -122,18 +122,18 @@ pub fn min_f32(a: u32, b: u32) -> u32 {
 #[inline(always)]
 pub fn max_f32(a: u32, b: u32) -> u32 {
     let (x, y) = (f(a), f(b));
-    match () {
-        () if x.is_nan() && y.is_nan() => NAN_F32,
-        () if x.is_nan() => b,
-        () if y.is_nan() => a,
-        () if x == y => a & (b | 0x7fff_ffff),
-        () => {
-            if x > y {
-                a
-            } else {
-                b
-            }
-        }
+    if x.is_nan() && y.is_nan() {
+        NAN_F32
+    } else if x.is_nan() {
+        b
+    } else if y.is_nan() {
+        a
+    } else if x == y {
+        a & (b | 0x7fff_ffff)
+    } else if x > y {
+        a
+    } else {
+        b
     }
 }
 
@@ -141,18 +141,18 @@ pub fn max_f32(a: u32, b: u32) -> u32 {
 #[inline(always)]
 pub fn min_f64(a: u64, b: u64) -> u64 {
     let (x, y) = (g(a), g(b));
-    match () {
-        () if x.is_nan() && y.is_nan() => b | 1 << 51,
-        () if x.is_nan() => b,
-        () if y.is_nan() => a,
-        () if x == y => a | (b & (1 << 63)),
-        () => {
-            if x < y {
-                a
-            } else {
-                b
-            }
-        }
+    if x.is_nan() && y.is_nan() {
+        b | 1 << 51
+    } else if x.is_nan() {
+        b
+    } else if y.is_nan() {
+        a
+    } else if x == y {
+        a | (b & (1 << 63))
+    } else if x < y {
+        a
+    } else {
+        b
     }
 }
 
@@ -160,18 +160,18 @@ pub fn min_f64(a: u64, b: u64) -> u64 {
 #[inline(always)]
 pub fn max_f64(a: u64, b: u64) -> u64 {
     let (x, y) = (g(a), g(b));
-    match () {
-        () if x.is_nan() && y.is_nan() => b | 1 << 51,
-        () if x.is_nan() => b,
-        () if y.is_nan() => a,
-        () if x == y => a & (b | !(1 << 63)),
-        () => {
-            if x > y {
-                a
-            } else {
-                b
-            }
-        }
+    if x.is_nan() && y.is_nan() {
+        b | 1 << 51
+    } else if x.is_nan() {
+        b
+    } else if y.is_nan() {
+        a
+    } else if x == y {
+        a & (b | !(1 << 63))
+    } else if x > y {
+        a
+    } else {
+        b
     }
 }
 

@@ -207,11 +207,14 @@ fn convert(conversion: &Conversion, values: &mut dyn Values, out: &mut Vec<u8>) 
 }
 
 fn sign(conversion: &Conversion, negative: bool) -> &'static str {
-    match () {
-        () if negative => "-",
-        () if conversion.plus => "+",
-        () if conversion.space => " ",
-        () => "",
+    if negative {
+        "-"
+    } else if conversion.plus {
+        "+"
+    } else if conversion.space {
+        " "
+    } else {
+        ""
     }
 }
 

@@ -459,10 +459,12 @@ impl Layout {
             not_rising |= active & (address ^ start.wrapping_add(lane as u32 * access.bytes));
             not_equal |= active & (address ^ first_address);
         }
-        match () {
-            () if not_rising == 0 && start.is_multiple_of(WORD_BYTES) => Layout::SideBySide,
-            () if not_equal == 0 => Layout::OnePlace,
-            () => Layout::Apart,
+        if not_rising == 0 && start.is_multiple_of(WORD_BYTES) {
+            Layout::SideBySide
+        } else if not_equal == 0 {
+            Layout::OnePlace
+        } else {
+            Layout::Apart
         }
     }
 }

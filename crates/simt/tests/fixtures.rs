@@ -12,11 +12,10 @@
 //!
 //! A guilty line carries `//~ ERROR[code]`: in the PTX, or in the `.cu` file beside it where the PTX has line information. A line
 //! of which a note is made carries `//~ NOTE[kind]`.
-//! The report that people see lies beside a failing fixture as `NAME.stderr`; `BLESS=1 cargo test -p simt --test fixtures`
+//! The report that people see lies beside a failing fixture as `NAME.stderr`; `BLESS=1 cargo test -p simt --test all fixtures`
 //! writes it anew.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod request;
+use crate::request;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -4,10 +4,8 @@
 //! `tests/sanitizer/h200.json` is what `scripts/sanitize_fixtures.py` recorded. `tests/sanitizer/reasons.toml` says why the two
 //! differ where they do; a difference that it does not explain fails, and so does a reason that no difference needs.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod records;
-#[allow(dead_code, reason = "other tests use the rest")]
-mod request;
+use crate::records;
+use crate::request;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

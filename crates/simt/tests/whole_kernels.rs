@@ -16,10 +16,9 @@
 //! `tests/undefined` holds kernels, made likewise, whose lanes do not come to a barrier or a `.sync` instruction as PTX asks. It
 //! leaves open what becomes of them; the record says what an H200 made of them, and the simulator does the same.
 
-mod records;
-mod references;
-#[allow(dead_code, reason = "other tests use the rest")]
-mod request;
+use crate::records;
+use crate::references;
+use crate::request;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

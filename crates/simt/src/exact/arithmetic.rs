@@ -255,10 +255,7 @@ pub(super) fn propagated(format: Format, nan: u64) -> u64 {
 
 /// Clamped to [0, 1]; a NaN becomes +0.
 pub(super) fn saturated(format: Format, bits: u64) -> u64 {
-    match () {
-        () if format.is_nan(bits) || format.is_negative(bits) => 0,
-        () => bits.min(format.one()),
-    }
+    if format.is_nan(bits) || format.is_negative(bits) { 0 } else { bits.min(format.one()) }
 }
 
 #[cfg(test)]

@@ -83,10 +83,12 @@ impl Exact {
         };
         let overflowed = out & !to.sign() > to.largest();
         let out = if self.flags.satfinite && overflowed { to.signed(to.is_negative(out), to.largest()) } else { out };
-        match () {
-            () if self.flags.saturate => saturated(to, out),
-            () if self.flags.relu && to.is_negative(out) => 0,
-            () => out,
+        if self.flags.saturate {
+            saturated(to, out)
+        } else if self.flags.relu && to.is_negative(out) {
+            0
+        } else {
+            out
         }
     }
 }

@@ -255,11 +255,14 @@ pub fn sum(a: Number, b: Number, rounding: Rounding) -> Option<Number> {
     let ((ea, sa), (eb, sb)) = (normalized(ea, sa, 126), normalized(eb, sb, 126));
     let exponent = ea.max(eb);
     let (sa, sb) = (jammed(sa, exponent - ea), jammed(sb, exponent - eb));
-    let (negative, significand) = match () {
-        () if na == nb => (na, sa + sb),
-        () if sa > sb => (na, sa - sb),
-        () if sa < sb => (nb, sb - sa),
-        () => (zero, 0),
+    let (negative, significand) = if na == nb {
+        (na, sa + sb)
+    } else if sa > sb {
+        (na, sa - sb)
+    } else if sa < sb {
+        (nb, sb - sa)
+    } else {
+        (zero, 0)
     };
     Some(Finite { negative, exponent, significand })
 }

@@ -181,10 +181,12 @@ impl Machine<'_> {
                 Place::Shared => at + u64::from(bytes) <= u64::from(self.context.shared_bytes),
                 _ => self.context.memory.holding(at, u64::from(bytes)).is_some(),
             };
-            let code = match () {
-                () if !at.is_multiple_of(granule) => Code::Misaligned,
-                () if !inside => Code::OutOfBounds,
-                () => continue,
+            let code = if !at.is_multiple_of(granule) {
+                Code::Misaligned
+            } else if !inside {
+                Code::OutOfBounds
+            } else {
+                continue;
             };
             let bytes = if code == Code::Misaligned { BULK_GRANULE_BYTES } else { bytes };
             self.findings.access(code, env, warp, pc, mask, place, at, bytes);

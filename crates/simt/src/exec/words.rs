@@ -155,10 +155,12 @@ impl Machine<'_> {
             if !are_written::<N>(&env.shared.written, &place, mask, &at) {
                 self.watch_shared_written(env, warp, pc, env.rank, mask, bytes, &at);
             }
-            let layout = match () {
-                () if known.is_row => Layout::SideBySide,
-                () if known.lowest == known.highest => Layout::OnePlace,
-                () => Layout::Apart,
+            let layout = if known.is_row {
+                Layout::SideBySide
+            } else if known.lowest == known.highest {
+                Layout::OnePlace
+            } else {
+                Layout::Apart
             };
             self.watch_race_read(env, warp, op, Access { warp: 0, mask, pc, bytes, addresses: &at }, Some(layout));
         }

@@ -80,11 +80,14 @@ impl Lower<'_> {
     }
 
     fn fast_comparison(&mut self, inst: &Instruction, opcode: &str) -> Result<Option<Inst>, LoadError> {
-        let combine = match () {
-            () if inst.has("and") => Combine::And,
-            () if inst.has("or") => Combine::Or,
-            () if inst.has("xor") => Combine::Xor,
-            () => Combine::None,
+        let combine = if inst.has("and") {
+            Combine::And
+        } else if inst.has("or") {
+            Combine::Or
+        } else if inst.has("xor") {
+            Combine::Xor
+        } else {
+            Combine::None
         };
         let kept: Vec<&str> = opcode.split('.').filter(|word| !matches!(*word, "and" | "or" | "xor")).collect();
         let Some(alu) = Alu::from_opcode(&kept.join(".")) else { return Ok(None) };

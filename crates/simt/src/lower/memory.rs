@@ -73,11 +73,14 @@ impl Lower<'_> {
             Operand::Vector(parts) => parts.as_slice(),
             one => std::slice::from_ref(one),
         };
-        let declared = match () {
-            () if inst.has("v2") => 2,
-            () if inst.has("v4") => 4,
-            () if inst.has("v8") => 8,
-            () => 1,
+        let declared = if inst.has("v2") {
+            2
+        } else if inst.has("v4") {
+            4
+        } else if inst.has("v8") {
+            8
+        } else {
+            1
         };
         if parts.len() != declared {
             return self.refuse(inst, format!("{} registers for a {declared}-element access", parts.len()));
@@ -179,23 +182,31 @@ pub(super) fn target(inst: &Instruction) -> Option<Target> {
 
 /// What an access promises; `Weak` if it does not say.
 pub(super) fn order(inst: &Instruction) -> Order {
-    match () {
-        () if inst.has("acq_rel") => Order::AcqRel,
-        () if inst.has("acquire") => Order::Acquire,
-        () if inst.has("release") => Order::Release,
-        () if inst.has("relaxed") || inst.has("mmio") => Order::Relaxed,
-        () if inst.has("volatile") => Order::Volatile,
-        () => Order::Weak,
+    if inst.has("acq_rel") {
+        Order::AcqRel
+    } else if inst.has("acquire") {
+        Order::Acquire
+    } else if inst.has("release") {
+        Order::Release
+    } else if inst.has("relaxed") || inst.has("mmio") {
+        Order::Relaxed
+    } else if inst.has("volatile") {
+        Order::Volatile
+    } else {
+        Order::Weak
     }
 }
 
 /// To whom; `.volatile` says so to everybody, what names nobody to the grid.
 pub(super) fn scope(inst: &Instruction) -> Scope {
-    match () {
-        () if inst.has("cta") => Scope::Cta,
-        () if inst.has("cluster") => Scope::Cluster,
-        () if ["sys", "volatile", "mmio"].iter().any(|m| inst.has(m)) => Scope::Sys,
-        () => Scope::Gpu,
+    if inst.has("cta") {
+        Scope::Cta
+    } else if inst.has("cluster") {
+        Scope::Cluster
+    } else if ["sys", "volatile", "mmio"].iter().any(|m| inst.has(m)) {
+        Scope::Sys
+    } else {
+        Scope::Gpu
     }
 }
 

@@ -21,12 +21,16 @@ impl Lower<'_> {
             let a = self.row32(inst, barrier)?;
             return self.emit(inst, &[Inst { op: Op::WarpBarrier, a, ..Inst::NOP }]);
         }
-        let op = match () {
-            () if inst.has("popc") => Op::BarrierReduce(Reduction::Count),
-            () if inst.has("and") => Op::BarrierReduce(Reduction::And),
-            () if inst.has("or") => Op::BarrierReduce(Reduction::Or),
-            () if inst.has("arrive") => Op::BarrierArrive,
-            () => Op::Barrier,
+        let op = if inst.has("popc") {
+            Op::BarrierReduce(Reduction::Count)
+        } else if inst.has("and") {
+            Op::BarrierReduce(Reduction::And)
+        } else if inst.has("or") {
+            Op::BarrierReduce(Reduction::Or)
+        } else if inst.has("arrive") {
+            Op::BarrierArrive
+        } else {
+            Op::Barrier
         };
         if let Operand::Immediate(Immediate::Int(number)) = barrier
             && !(0..i128::from(BARRIERS)).contains(number)
@@ -55,23 +59,30 @@ impl Lower<'_> {
     }
 
     fn cluster_barrier(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let op = match () {
-            () if inst.has("arrive") => Op::ClusterArrive { releases: !inst.has("relaxed") },
-            () if inst.has("wait") => Op::ClusterWait,
-            () => return self.refuse_opcode(inst),
+        let op = if inst.has("arrive") {
+            Op::ClusterArrive { releases: !inst.has("relaxed") }
+        } else if inst.has("wait") {
+            Op::ClusterWait
+        } else {
+            return self.refuse_opcode(inst);
         };
         self.emit(inst, &[Inst { op, ..Inst::NOP }])
     }
 
     /// `membar`, `fence`. Fences between proxies and of barrier objects order nothing that is not in order here.
     pub(super) fn fence(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let scope = match () {
-            () if inst.has("proxy") || inst.has("mbarrier_init") => return self.emit(inst, &[Inst::NOP]),
-            () if inst.has("cta") => Scope::Cta,
-            () if inst.has("cluster") => Scope::Cluster,
-            () if inst.has("gl") || inst.has("gpu") => Scope::Gpu,
-            () if inst.has("sys") => Scope::Sys,
-            () => return self.refuse_opcode(inst),
+        let scope = if inst.has("proxy") || inst.has("mbarrier_init") {
+            return self.emit(inst, &[Inst::NOP]);
+        } else if inst.has("cta") {
+            Scope::Cta
+        } else if inst.has("cluster") {
+            Scope::Cluster
+        } else if inst.has("gl") || inst.has("gpu") {
+            Scope::Gpu
+        } else if inst.has("sys") {
+            Scope::Sys
+        } else {
+            return self.refuse_opcode(inst);
         };
         self.code.orders_by_hand = true;
         // A loop that waits for other blocks may have no more than a plain load and a fence.
@@ -154,12 +165,16 @@ impl Lower<'_> {
     }
 
     pub(super) fn vote(&mut self, inst: &Instruction) -> Result<(), LoadError> {
-        let mode = match () {
-            () if inst.has("all") => VoteMode::All,
-            () if inst.has("any") => VoteMode::Any,
-            () if inst.has("uni") => VoteMode::Uni,
-            () if inst.has("ballot") => VoteMode::Ballot,
-            () => return self.refuse_opcode(inst),
+        let mode = if inst.has("all") {
+            VoteMode::All
+        } else if inst.has("any") {
+            VoteMode::Any
+        } else if inst.has("uni") {
+            VoteMode::Uni
+        } else if inst.has("ballot") {
+            VoteMode::Ballot
+        } else {
+            return self.refuse_opcode(inst);
         };
         if !inst.has("sync") || inst.operands.len() != 3 {
             return self.refuse_opcode(inst);

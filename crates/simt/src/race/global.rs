@@ -434,12 +434,14 @@ fn keep(kept: &mut [Past; 2], past: Past, now: Option<&Now>) {
     };
     let [first, second] = kept;
     let joins = |old: &Past| (old.unit, old.tick, old.site) == (past.unit, past.tick, past.site);
-    match () {
-        () if joins(first) => first.lanes |= past.lanes,
-        () if joins(second) => second.lanes |= past.lanes,
-        () if gone(first) => *first = past,
-        () if gone(second) || (second.unit == first.unit && past.unit != first.unit) => *second = past,
-        () => {}
+    if joins(first) {
+        first.lanes |= past.lanes;
+    } else if joins(second) {
+        second.lanes |= past.lanes;
+    } else if gone(first) {
+        *first = past;
+    } else if gone(second) || (second.unit == first.unit && past.unit != first.unit) {
+        *second = past;
     }
 }
 

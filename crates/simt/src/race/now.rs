@@ -72,10 +72,12 @@ impl Now {
     /// Whether an entry of this unit may be unordered with what any other lane of this warp does now.
     #[inline(always)]
     pub fn is_live(&self, tick: Tick, site: u32) -> bool {
-        tick >= match () {
-            () if warp_of(site) == self.warp() => self.order_base,
-            () if block_of(site) == block_of(self.site) => self.block_base,
-            () => self.unit_base,
+        tick >= if warp_of(site) == self.warp() {
+            self.order_base
+        } else if block_of(site) == block_of(self.site) {
+            self.block_base
+        } else {
+            self.unit_base
         }
     }
 

@@ -254,10 +254,12 @@ fn shared<T>(
             _ => false,
         })
     };
-    match () {
-        () if same(x) => a.clone(),
-        () if same(y) => b.clone(),
-        () => Arc::new(node(slots)),
+    if same(x) {
+        a.clone()
+    } else if same(y) {
+        b.clone()
+    } else {
+        Arc::new(node(slots))
     }
 }
 

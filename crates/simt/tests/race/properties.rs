@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use simt::race::{Access, Arrivals, Clocks, Race, Shadow};
 
-use crate::FULL;
-use crate::reference::{Act, BYTES, Event, Pair, Reference, WARPS};
+use crate::race::FULL;
+use crate::race::reference::{Act, BYTES, Event, Pair, Reference, WARPS};
 
 fn shadow_step(clocks: &mut Clocks, shadow: &mut Shadow, event: &Event) -> Vec<Race> {
     let mut found = Vec::new();

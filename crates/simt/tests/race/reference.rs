@@ -2,7 +2,7 @@
 
 use simt::race::Hazard;
 
-use crate::FULL;
+use crate::race::FULL;
 
 /// Warps of the block.
 pub const WARPS: u32 = 3;

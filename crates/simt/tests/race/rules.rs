@@ -2,7 +2,7 @@
 
 use simt::race::{Access, Arrivals, Clocks, Hazard, Race, Shadow};
 
-use crate::FULL;
+use crate::race::FULL;
 
 /// Addresses that rise by `step` bytes from lane to lane.
 fn rising(start: u32, step: u32) -> [u32; 32] {

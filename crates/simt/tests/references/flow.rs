@@ -164,10 +164,12 @@ fn irreducible(i: u32) -> u32 {
             }
             At::Third => {
                 x = x.wrapping_add(7);
-                match () {
-                    () if x % 3 == 1 && count < 20 => At::Second,
-                    () if count < 9 => At::First,
-                    () => break,
+                if x % 3 == 1 && count < 20 {
+                    At::Second
+                } else if count < 9 {
+                    At::First
+                } else {
+                    break;
                 }
             }
         };
