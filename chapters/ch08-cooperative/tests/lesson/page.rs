@@ -52,8 +52,8 @@ fn four_resident_blocks_a_multiprocessor_and_one_launch() -> Result<()> {
 #[test]
 fn integers_take_more_blocks_sooner() -> Result<()> {
     let blocks = |ty, n| plan("single_pass", ty, n).map(|plan| plan.grid());
-    assert_eq!((blocks(Type::I32, 1000)?, blocks(Type::F32, 1000)?, blocks(Type::F32, 20_000)?), (1, 1, 1));
-    assert!(blocks(Type::I32, 20_000)? > 1);
+    assert_eq!((blocks(Type::I32, 1000)?, blocks(Type::F32, 1000)?), (1, 1));
+    assert_eq!((blocks(Type::I32, 100_000)?, blocks(Type::F32, 100_000)?), (132, 48));
     assert_eq!(blocks(Type::I32, 4096)?, 1, "nobody to meet");
     Ok(())
 }
@@ -168,7 +168,7 @@ fn a_counter_that_is_not_put_back_works_once() -> Result<()> {
 /// What the page reads from the table of times, as long as the record is of these kernels.
 #[test]
 fn what_the_page_says_of_the_clock() -> Result<()> {
-    let Some(record) = hardware::load(&built_root(), CHAPTER.slug, "h200")? else {
+    let Some(record) = hardware::load_timed(&built_root(), CHAPTER.slug, "h200")? else {
         println!("skipped: no data/h200.json yet");
         return Ok(());
     };
@@ -178,7 +178,7 @@ fn what_the_page_says_of_the_clock() -> Result<()> {
     };
     for n in [1 << 18, 1 << 20, 1 << 22, 1 << 24] {
         let (redux, last, grid) = (time("redux", n)?, time("last_block", n)?, time("grid_sync", n)?);
-        assert!((0.85..1.15).contains(&(last / redux)), "one launch is not faster by being one: {last} and {redux} us");
+        assert!((0.85..1.0).contains(&(last / redux)), "one launch is a little faster: {last} and {redux} us");
         assert!(grid > 0.98 * last, "all blocks pay: {grid} and {last} us");
         assert!(time("single_pass", n)? < 0.9 * last, "one trip, and loads on their way: n = {n}");
         assert!(time("cluster", n)? > last, "n = {n}");
