@@ -4,15 +4,15 @@
 //! with everybody (`race::flights`). So a kernel that waits as it should sees what a GPU shows it, and one that does not is told.
 //! What a copy reads is looked at when it starts; a write to that place before the copy is over goes unnoticed.
 
-use super::Machine;
 use super::block::Environment;
 use super::mbarrier::landing_key;
 use super::memory::{Lanes, Place, Span, addresses};
 use super::order::Strength;
 use super::team::unit_warp;
 use super::warp::Warp;
+use super::{Machine, Next, Stop};
 use crate::access::Passes;
-use crate::code::{self, CopyCode, Inst, NONE, Order, Scope};
+use crate::code::{self, CopyCode, Inst, NONE, Op, Order, Scope};
 use crate::fault::Code;
 use crate::launch::Check;
 use crate::masks::{filter, lanes};
@@ -98,9 +98,32 @@ fn bytes_taken(warp: &Warp, copy: &CopyCode) -> [u32; 32] {
 }
 
 impl Machine<'_> {
+    /// Starts a copy, or a load into the cache.
+    pub(super) fn copy(&mut self, env: &mut Environment, warp: &Warp, pc: u32, inst: &Inst, active: u32) -> Next {
+        match inst.op {
+            Op::CopyAsync => self.copy_async(env, warp, pc, inst, active),
+            Op::CopyBulk if !self.copy_bulk(env, warp, pc, inst, active) => return Next::Stop(Stop::Fatal),
+            Op::StoreBulk => self.store_bulk(env, warp, pc, inst, active),
+            Op::PrefetchBulk => self.prefetch_bulk(env, warp, pc, inst, active),
+            _ => {}
+        }
+        Next::On
+    }
+
+    /// Ends a group of copies, or waits for some.
+    pub(super) fn group(&mut self, env: &mut Environment, warp: &Warp, inst: &Inst, active: u32) {
+        match inst.op {
+            Op::CopyCommit => env.commit_copies(warp.index, active),
+            Op::CopyWait => self.copy_wait(env, warp, inst.imm, active),
+            Op::BulkCommit => env.commit_bulk(warp.index, active),
+            Op::BulkWait => self.bulk_wait(env, warp, inst, active),
+            _ => {}
+        }
+    }
+
     /// `cp.async`
     #[inline(never)]
-    pub(super) fn copy_async(&mut self, env: &mut Environment, warp: &Warp, pc: u32, inst: &Inst, active: u32) {
+    fn copy_async(&mut self, env: &mut Environment, warp: &Warp, pc: u32, inst: &Inst, active: u32) {
         let copy = self.context.code.copies[inst.imm as usize];
         let to = Span { bytes: copy.bytes, at: places(warp, copy.to) };
         let from = Span { bytes: copy.bytes, at: places(warp, copy.from) };
@@ -214,7 +237,7 @@ impl Machine<'_> {
 
     /// `cp.async.wait_group`, with the number of groups that need not be over, or `cp.async.wait_all` with a negative one.
     #[inline(never)]
-    pub(super) fn copy_wait(&mut self, env: &mut Environment, warp: &Warp, groups: i64, active: u32) {
+    fn copy_wait(&mut self, env: &mut Environment, warp: &Warp, groups: i64, active: u32) {
         if env.shared.shadow.is_none() || env.copies.is_empty() {
             return;
         }

@@ -389,24 +389,16 @@ impl<'k> Machine<'k> {
                     return Next::Stop(Stop::Blocked);
                 }
             }
-            Op::CopyAsync => self.copy_async(env, warp, pc, inst, active),
-            Op::CopyBulk => {
-                if !self.copy_bulk(env, warp, pc, inst, active) {
-                    return Next::Stop(Stop::Fatal);
-                }
+            Op::CopyAsync | Op::CopyBulk | Op::StoreBulk | Op::PrefetchBulk => {
+                return self.copy(env, warp, pc, inst, active);
             }
-            Op::StoreBulk => self.store_bulk(env, warp, pc, inst, active),
-            Op::BulkCommit => env.commit_bulk(warp.index, active),
-            Op::BulkWait => self.bulk_wait(env, warp, inst, active),
-            Op::CopyCommit => env.commit_copies(warp.index, active),
-            Op::CopyWait => self.copy_wait(env, warp, inst.imm, active),
+            Op::CopyCommit | Op::CopyWait | Op::BulkCommit | Op::BulkWait => self.group(env, warp, inst, active),
             Op::Mbarrier(op) => {
                 if self.mbarrier(env, warp, pc, inst, op, active) {
                     warp.splits[at].pc = pc + 1;
                     return Next::Stop(self.end_turn(env, warp, pc, mask));
                 }
             }
-            Op::PrefetchBulk => self.prefetch_bulk(env, warp, pc, inst, active),
             Op::Fence { scope, orders_fences } => self.fence(env, warp, scope, orders_fences, active),
             Op::MapShared { .. } | Op::RankOf { .. } => team::address(env, warp, inst, active),
             Op::WarpBarrier

@@ -8,13 +8,17 @@
 //! It may miss: a race with a third reader or strong write of a word; a second race of a word after its first. It finds what
 //! is unordered in the interleaving that ran, which for most kernels is unordered in all. It never reports accesses that the rules order.
 
+mod report;
+
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
+
+use report::{Observed, Report};
 
 use super::Hazard;
 use super::cells::Entry;
 use super::clocks::Clocks;
-use super::now::{Now, block_of, pc_of, warp_of};
+use super::now::{Now, pc_of, warp_of};
 use crate::code::Scope;
 
 /// Bytes of memory that are looked after together.
@@ -442,208 +446,6 @@ fn keep(kept: &mut [Past; 2], past: Past, now: Option<&Now>) {
         *first = past;
     } else if gone(second) || (second.unit == first.unit && past.unit != first.unit) {
         *second = past;
-    }
-}
-
-/// Who has read what a strong write left, and so comes behind that write: by the place's first byte.
-#[derive(Debug, Default)]
-struct Observed(HashMap<u64, Vec<Observation>, BuildHasherDefault<PageHasher>>);
-
-/// A strong read of what a strong write left.
-#[derive(Debug, Clone, Copy)]
-struct Observation {
-    /// Unit and tick of the write.
-    of: (u32, i32),
-    by: Past,
-}
-
-/// Readers of one place that are told apart. Of a place with more, whoever has read it is taken to have read in time.
-const OBSERVERS_MAX: usize = 256;
-
-impl Observed {
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn add(&mut self, address: u64, of: &Past, by: &Past) {
-        let seen = self.0.entry(address).or_default();
-        let write = (of.unit, of.tick);
-        let same = |one: &Observation| one.of == write && one.by.unit == by.unit && one.by.site == by.site;
-        if let Some(one) = seen.iter_mut().find(|one| same(one) && one.by.lanes & by.lanes == by.lanes) {
-            // Who looks again learns nothing.
-            one.by.tick = one.by.tick.min(by.tick);
-            return;
-        }
-        if seen.len() >= OBSERVERS_MAX {
-            seen.retain(|one| one.of == write);
-        }
-        // No lanes: anybody.
-        let lanes = if seen.len() < OBSERVERS_MAX { by.lanes } else { 0 };
-        if seen.len() <= OBSERVERS_MAX {
-            seen.push(Observation { of: write, by: Past { lanes, ..*by } });
-        }
-    }
-
-    /// The reads of what `write` left.
-    fn reads<'a>(&'a self, address: u64, write: &Past) -> impl Iterator<Item = &'a Past> {
-        let of = (write.unit, write.tick);
-        self.0.get(&address).into_iter().flatten().filter(move |one| one.of == of).map(|one| &one.by)
-    }
-}
-
-/// Where races of one access go.
-struct Report<'a> {
-    found: &'a mut Vec<Race>,
-    /// Races that were there before this access.
-    reported: usize,
-    now: &'a Now,
-    clocks: &'a Clocks,
-    observed: &'a mut Observed,
-    strong: Option<Scope>,
-    role: Role,
-}
-
-impl Report<'_> {
-    /// What is remembered of `lanes` of this access.
-    fn past(&self, lanes: u32) -> Past {
-        let Now { unit, tick, site, .. } = *self.now;
-        Past { unit, tick, lanes, site, strong: self.strong, role: self.role }
-    }
-
-    /// Whether two strong accesses are strong for each other.
-    fn morally_strong(&self, past: &Past) -> bool {
-        let (Some(ours), Some(theirs)) = (self.strong, past.strong) else { return false };
-        match ours.min(theirs) {
-            Scope::Cta => past.unit == self.now.unit && block_of(past.site) == block_of(self.now.site),
-            Scope::Cluster => past.unit == self.now.unit,
-            Scope::Gpu | Scope::Sys => true,
-        }
-    }
-
-    /// The lanes of `past` and of `lanes` of this access that base causality leaves unordered, if there are such.
-    fn unordered(&self, past: &Past, hazard: Hazard, lanes: u32) -> Option<(u32, u32)> {
-        if past.lanes == 0 {
-            return None;
-        }
-        if past.unit == self.now.unit {
-            return self.now.unordered(&past.entry(), lanes);
-        }
-        let by_sight = self.strong.is_some() && hazard == Hazard::ReadAfterWrite;
-        self.now.unordered_beyond(past.unit, &past.entry(), lanes, by_sight)
-    }
-
-    /// Those of `lanes` that do not come behind a read of what `write` left.
-    fn not_observed(&self, address: u64, write: &Past, lanes: u32) -> u32 {
-        let mut left = lanes;
-        for by in self.observed.reads(address, write) {
-            if by.lanes == 0 {
-                return 0;
-            }
-            for lane in crate::masks::lanes(by.lanes) {
-                if left == 0 {
-                    return 0;
-                }
-                let read = Past { lanes: 1 << lane, ..*by };
-                left = self.unordered(&read, Hazard::WriteAfterRead, left).map_or(0, |(_, later)| later);
-            }
-        }
-        left
-    }
-
-    /// Reports what `lanes` do now if it is unordered with what was. True if it is.
-    fn against(&mut self, past: &Past, hazard: Hazard, address: u64, lanes: u32) -> bool {
-        if past.lanes == 0 {
-            return false;
-        }
-        let mut hazard = hazard;
-        if self.morally_strong(past) {
-            let data = match hazard {
-                Hazard::ReadAfterWrite => self.role == Role::Data && past.role != Role::Atomic,
-                Hazard::WriteAfterRead => past.role == Role::Data && self.role != Role::Atomic,
-                _ => false,
-            };
-            if !data {
-                return false;
-            }
-            hazard = if hazard == Hazard::ReadAfterWrite { Hazard::UnfencedRead } else { Hazard::UnfencedWrite };
-        }
-        let Some((earlier, mut later)) = self.unordered(past, hazard, lanes) else { return false };
-        if matches!(hazard, Hazard::UnfencedRead | Hazard::UnfencedWrite) {
-            later = self.out_of_sight(past, later);
-        } else if past.strong.is_some() && hazard != Hazard::WriteAfterRead {
-            let racing = self.not_observed(address, past, later);
-            if racing != later && self.strong.is_none() {
-                self.push(Hazard::Observed, address, past.party(earlier), later & !racing);
-            }
-            later = racing;
-        }
-        if later != 0 {
-            self.push(hazard, address, past.party(earlier), later);
-        }
-        later != 0
-    }
-
-    /// Those of `lanes` whose past has not read anything that was released behind `past`.
-    fn out_of_sight(&self, past: &Past, lanes: u32) -> u32 {
-        let warp = self.now.warp();
-        crate::masks::filter(lanes, |lane| {
-            let sight = self.clocks.sight(warp, lane);
-            let own = if past.unit == self.now.unit && warp_of(past.site) == warp {
-                past.lanes & !(1 << lane)
-            } else {
-                past.lanes
-            };
-            let seen =
-                |of: usize| sight.of(past.unit).is_some_and(|known| past.tick < known.of(warp_of(past.site), of));
-            crate::masks::lanes(own).any(|of| !seen(of))
-        })
-    }
-
-    /// A plain access comes behind the `last` strong write of a place, and so behind the one before it, by no more than
-    /// the order that one place's writes have.
-    fn behind_the_last(&mut self, last: &Past, other: &Past, hazard: Hazard, address: u64, lanes: u32) {
-        if self.strong.is_none()
-            && last.role == Role::Atomic
-            && let Some((earlier, later)) = self.unordered(other, hazard, lanes)
-        {
-            self.push(Hazard::Observed, address, other.party(earlier), later);
-        }
-    }
-
-    /// Notes that this access reads what the strong write `last` left.
-    fn observe(&mut self, address: u64, last: &Past, past: &Past) {
-        if self.morally_strong(last) && self.unordered(last, Hazard::ReadAfterWrite, past.lanes).is_some() {
-            self.observed.add(address, last, past);
-        }
-    }
-
-    /// Reports lanes that write other values than a lane before them in the same plain instruction.
-    fn same_instruction(&mut self, access: &Access<'_>, at: u64, lanes: u32) {
-        if access.act != Act::Write || access.strong.is_some() || lanes.is_power_of_two() {
-            return;
-        }
-        let first = lanes.trailing_zeros();
-        let differs = |lane: u32| access.values.iter().any(|v| v[lane as usize] != v[first as usize]);
-        let others =
-            (first + 1..32).filter(|&lane| lanes & (1 << lane) != 0 && differs(lane)).fold(0, |all, l| all | 1 << l);
-        if others != 0 {
-            let earlier = (self.now.unit, self.now.warp(), 1 << first, self.now.pc());
-            self.push(Hazard::WriteTogether, at, earlier, others);
-        }
-    }
-
-    /// Adds a race, or its lanes to one that differs in nothing else.
-    fn push(&mut self, hazard: Hazard, address: u64, earlier: Party, lanes: u32) {
-        let (unit, warp, earlier_lanes, pc) = earlier;
-        for race in &mut self.found[self.reported..] {
-            if race.hazard == hazard && (race.earlier.0, race.earlier.1, race.earlier.3) == (unit, warp, pc) {
-                race.earlier.2 |= earlier_lanes;
-                race.later.2 |= lanes;
-                return;
-            }
-        }
-        let later = (self.now.unit, self.now.warp(), lanes, self.now.pc());
-        self.found.push(Race { hazard, address, earlier, later });
     }
 }
 
