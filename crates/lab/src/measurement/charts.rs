@@ -194,7 +194,7 @@ fn ladder(record: &Measurement, lessons: &[&Chapter]) -> Result<String> {
     if let Some(us) = record.limit_us(Contest::Alone, Type::I32, n) {
         bars.push(Bar { name: "limit of the card".to_owned(), value: us, label: three_digits(us), colour: INK });
     }
-    let panel = Panel { title: "time in us, cold median (less is better)".to_owned(), bars, full: None };
+    let panel = Panel { title: "time in µs, cold median (less is better)".to_owned(), bars, full: None };
     figure::bars(&format!("{}, n = {}", record.device, grouped(n)), &[panel])
 }
 

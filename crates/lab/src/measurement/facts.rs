@@ -3,7 +3,7 @@
 
 use super::card::latency;
 use super::tables::{MISSING, mean_ratio, source_line};
-use super::{CHAMPION, CUB, CUB_NEWER, Contest, LATENCIES, LOGS, Measurement, TORCH};
+use super::{CHAMPION, CUB, CUB_NEWER, Contest, LATENCIES, LOGS, Measurement, TORCH, geometric_mean};
 use crate::Chapter;
 use crate::compare::day;
 use crate::element::Type;
@@ -68,8 +68,11 @@ fn of_type(record: Option<&Measurement>, ty: Type) -> Vec<Fact> {
         let most = ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         let mean = record.and_then(|record| mean_ratio(record, contest, ty));
         fact(&format!("{prefix}sizes"), (!ratios.is_empty()).then(|| ratios.len().to_string()));
+        let powers = ratios.iter().filter(|(n, _)| n.is_power_of_two()).map(|&(_, ratio)| ratio);
         fact(&format!("{prefix}ratio-mean"), mean.map(two));
-        fact(&format!("{prefix}ratio-min"), least.map(|&(_, ratio)| two(ratio)));
+        fact(&format!("{prefix}ratio-mean-powers"), geometric_mean(powers).map(two));
+        // Near 1 two digits would hide on which side it is.
+        fact(&format!("{prefix}ratio-min"), least.map(|&(_, ratio)| format!("{ratio:.3}")));
         fact(&format!("{prefix}ratio-min-n"), least.map(|&(n, _)| grouped(n)));
         fact(&format!("{prefix}ratio-max"), most.map(|&(_, ratio)| two(ratio)));
         fact(&format!("{prefix}ratio-max-n"), most.map(|&(n, _)| grouped(n)));
