@@ -209,7 +209,7 @@ impl Block {
             if !ran && !released && machine.goes_ahead && self.go_ahead_of_spinning() {
                 continue;
             }
-            if !ran && !released && self.let_absent_lanes_run_on(machine) {
+            if !ran && !released && (self.let_absent_lanes_run_on(machine) || self.let_branches_meet(machine)) {
                 continue;
             }
             if !ran && !released {
