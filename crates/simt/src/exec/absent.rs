@@ -1,6 +1,7 @@
 //! Lanes that a `.sync` instruction waits for, and that wait for it: its mask names them, they have taken another way, and stand
 //! where the two ways meet. PTX leaves open what happens then. A card lets them run on, to their exit or to where they wait
-//! themselves, and so does this: it is a finding, and the launch goes on.
+//! themselves, and so does this: it is a finding, and the launch goes on. So it is with lanes that wait for others which stand at a
+//! barrier of the block, where nothing but their exit lies ahead.
 //!
 //! Lanes may also wait for each other in two branches, at two votes or at two shuffles of one kind. A card executes the two as one.
 //! (At a vote and a shuffle they wait for ever there, and here.)
@@ -8,7 +9,7 @@
 use super::Machine;
 use super::block::{Block, Environment};
 use super::sync::mask_row;
-use super::warp::{Row32, Split, State, Warp};
+use super::warp::{FULL, Row32, Split, State, Warp};
 use crate::code::{Code, Inst, Op};
 use crate::launch::Schedule;
 use crate::masks::lanes;
@@ -28,6 +29,28 @@ impl Block {
             };
             machine.findings.lanes_elsewhere(machine.context, &self.env, warp, at);
             let warp = &mut self.warps[index];
+            warp.go_ahead_from(meeting);
+            any = true;
+        }
+        any
+    }
+
+    /// Nothing can run, and nobody spins: lets lanes that wait for others of their warp, which stand at a barrier of the block, run
+    /// on where only their exit lies ahead. True if there were any.
+    pub(super) fn let_lanes_run_on_behind_barriers(&mut self, machine: &mut Machine<'_>) -> bool {
+        if machine.context.options.schedule == Schedule::Lockstep {
+            return false;
+        }
+        let mut any = false;
+        for warp in &mut self.warps {
+            let at_barrier = |&at: &usize| matches!(warp.splits[at].state, State::AtBarrier(..));
+            let code = machine.context.code;
+            let meeting = |at: usize| {
+                let above = warp.above_with(at, FULL)?;
+                runs_to_its_exit(code, warp.splits[above].pc).then_some((at, above))
+            };
+            let Some((at, meeting)) = (0..warp.splits.len()).filter(at_barrier).find_map(meeting) else { continue };
+            machine.findings.lanes_behind(&self.env, warp, at, meeting);
             warp.go_ahead_from(meeting);
             any = true;
         }
@@ -80,6 +103,19 @@ impl Machine<'_> {
     }
 }
 
+/// Whether code runs straight from `pc` to an exit, past nothing that lanes could wait at.
+fn runs_to_its_exit(code: &Code, pc: u32) -> bool {
+    let may_stop = |inst: &&Inst| {
+        matches!(
+            inst.op,
+            Op::Branch | Op::BranchIndexed | Op::Call | Op::Return | Op::Trap | Op::WarpBarrier | Op::Elect
+        ) || matches!(inst.op, Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) | Op::Mbarrier(_))
+            || matches!(inst.op, Op::ClusterArrive { .. } | Op::ClusterWait | Op::Shuffle(_) | Op::Vote(_))
+            || matches!(inst.op, Op::Match { .. } | Op::Redux(_) | Op::Matrix { .. } | Op::Exit)
+    };
+    code.insts.iter().skip(pc as usize).find(may_stop).is_some_and(|inst| inst.op == Op::Exit)
+}
+
 /// What the lanes `mask` give at `other`, they give at `inst`, an instruction of the same kind.
 fn hand_over(warp: &mut Warp, inst: &Inst, (w, p): &(Vec<Row32>, Vec<u32>), other: &Inst, mask: u32) {
     let (to, from) = (usize::from(inst.a), usize::from(other.a));
@@ -120,9 +156,14 @@ impl Warp {
     fn meeting(&self, machine: &Machine<'_>, at: usize) -> Option<usize> {
         let split = self.splits[at];
         let named = self.first32(mask_row(&machine.context.code.insts[split.pc as usize]), split.mask);
-        let mut up = split.parent;
+        self.above_with(at, named)
+    }
+
+    /// The innermost split above `at` in which some of `lanes` wait to meet the others.
+    fn above_with(&self, at: usize, lanes: u32) -> Option<usize> {
+        let mut up = self.splits[at].parent;
         while let Some(above) = up {
-            if self.waiting(above) & named != 0 {
+            if self.waiting(above) & lanes != 0 {
                 return Some(above);
             }
             up = self.splits[above].parent;

@@ -217,6 +217,9 @@ impl Block {
                 if self.warps.iter().flat_map(|warp| &warp.splits).any(|split| waits(split.state)) {
                     return Progress::Waiting;
                 }
+                if self.let_lanes_run_on_behind_barriers(machine) {
+                    continue;
+                }
                 machine.findings.stuck(machine.context, &self.env, &self.warps);
                 return Progress::Fatal;
             }
