@@ -209,13 +209,16 @@ impl Block {
             if !ran && !released && machine.goes_ahead && self.go_ahead_of_spinning() {
                 continue;
             }
-            if !ran && !released && self.let_absent_lanes_run_on(machine) {
+            if !ran && !released && (self.let_absent_lanes_run_on(machine) || self.let_branches_meet(machine)) {
                 continue;
             }
             if !ran && !released {
                 let waits = |state| matches!(state, State::Spinning(_) | State::AtCluster);
                 if self.warps.iter().flat_map(|warp| &warp.splits).any(|split| waits(split.state)) {
                     return Progress::Waiting;
+                }
+                if self.let_lanes_run_on_behind_barriers(machine) {
+                    continue;
                 }
                 machine.findings.stuck(machine.context, &self.env, &self.warps);
                 return Progress::Fatal;

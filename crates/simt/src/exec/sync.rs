@@ -169,7 +169,15 @@ impl Machine<'_> {
 
     /// Executes the instruction for the lanes `group`, which are here and whose mask is `named`.
     #[inline(always)]
-    fn execute_group(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, named: u32, group: u32) {
+    pub(super) fn execute_group(
+        &mut self,
+        env: &mut Environment,
+        warp: &mut Warp,
+        pc: u32,
+        inst: &Inst,
+        named: u32,
+        group: u32,
+    ) {
         if !warp.suspects.is_empty() {
             self.judge_suspects(env, warp, pc, group, named);
         }
@@ -200,7 +208,8 @@ impl Machine<'_> {
         let row = |reg: u16| warp.w[usize::from(reg)].0;
         let (a, b, c) = (row(inst.a), row(inst.b), row(inst.c));
         let is_defined = warp.undefined.is_empty();
-        if is_defined && let Some((out, inside, absent)) = whole_shuffle(mode, &a, &b, &c, here) {
+        if is_defined && let Some((mut out, inside, absent)) = whole_shuffle(mode, &a, &b, &c, here) {
+            clear(&mut out, absent);
             store32(warp, inst.d, &out, here);
             store_predicate(warp, inst.e, inside, here);
             return mark_absent(env, warp, pc, inst, absent);
@@ -226,9 +235,18 @@ impl Machine<'_> {
         if !is_defined {
             self.shuffle_undefined(warp, inst, here, &sources);
         }
+        clear(&mut out, absent & here);
         store32(warp, inst.d, &out, here);
         store_predicate(warp, inst.e, inside, here);
         mark_absent(env, warp, pc, inst, absent & here);
+    }
+}
+
+/// A lane that takes no part gives 0 on a card; PTX leaves it open.
+#[inline(always)]
+fn clear(out: &mut [u32; 32], absent: u32) {
+    if absent != 0 {
+        lanes(absent).for_each(|lane| out[lane] = 0);
     }
 }
 

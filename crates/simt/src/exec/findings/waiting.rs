@@ -109,6 +109,13 @@ impl Findings {
         self.lanes_missing(context, env, warp, at, Code::MaskMismatch);
     }
 
+    /// The lanes of split `at` wait at a barrier of the block, and others of their warp wait in split `above` to meet them.
+    pub(in crate::exec) fn lanes_behind(&mut self, env: &Environment, warp: &Warp, at: usize, above: usize) {
+        let place = |split: usize, lanes| At { pc: warp.splits[split].pc, block: env.block, warp: warp.index, lanes };
+        let (here, behind) = (place(at, warp.splits[at].mask), place(above, warp.waiting(above)));
+        self.note(env, Code::BarrierDivergence, here, Some(behind), Detail::Stuck);
+    }
+
     /// Lanes wait at a `.sync` instruction: which of those that its mask names are elsewhere, and where the first of them are.
     fn lanes_missing(&mut self, context: &Context<'_>, env: &Environment, warp: &Warp, at: At, code: Code) {
         let Some(inst) = context.code.insts.get(at.pc as usize) else { return };
