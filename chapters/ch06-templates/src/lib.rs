@@ -63,7 +63,12 @@ pub const CHAPTER: Chapter = Chapter {
             mistake: "threads without an element bring a 0, which is the largest value where all elements are negative",
         },
         Mistake {
-            variant: Variant { name: "macro_max", ops: &[Op::Max], announced: Some(lab::Code::MaskMismatch), ..MISTAKE },
+            variant: Variant {
+                name: "macro_max",
+                ops: &[Op::Max],
+                announced: Some(lab::Code::MaskMismatch),
+                ..MISTAKE
+            },
             mistake: "the operation is a macro, which pastes a shuffle twice, the second time where not all lanes go",
         },
     ],
