@@ -1,19 +1,15 @@
 //! What both fuzz targets share: the harness and the changes to texts of the simulator's test `mutations`, a cap on the
 //! heap, and a line now and then on how far the texts came.
 
-#[path = "../../crates/simt/tests/mutations/harness.rs"]
-pub mod harness;
-#[allow(dead_code)] // the test uses the rest of it
-#[path = "../../crates/simt/tests/mutations/mutate.rs"]
-mod mutate;
+pub use simt_fixtures::harness;
 
 use std::alloc::System;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use cap::Cap;
-use harness::Reached;
-use mutate::Bits;
+use simt_fixtures::harness::Reached;
+use simt_fixtures::mutate::{self, Bits};
 
 /// Most bytes of the heap that are in use at any moment. An allocation beyond them fails, which ends the process.
 const HEAP_BYTES: usize = 256 << 20;

@@ -24,6 +24,7 @@ enum Arg {
     /// An array of so many bytes, zero at first.
     Array(u32),
     Number(u32),
+    Wide(u64),
 }
 
 #[derive(Clone, Copy)]
@@ -73,11 +74,11 @@ const CASES: &[Case] = &[
         args: &[Arg::Input, Arg::Array(4), Arg::Number(N), Arg::Array(4 * 512), Arg::Array(8)],
     },
     Case {
-        slug: "ch08-cooperative",
-        kernel: "single_pass_t256u2_i32",
+        slug: "ch08-champion",
+        kernel: "single_pass_tiles_t256u2_i32",
         grid: 512,
         block: 256,
-        args: &[Arg::Input, Arg::Array(4), Arg::Number(N), Arg::Array(16 * 513), Arg::Number(0), Arg::Number(2)],
+        args: &[Arg::Input, Arg::Array(4), Arg::Wide(N as u64), Arg::Array(64 * 512), Arg::Number(0), Arg::Number(0)],
     },
 ];
 
@@ -103,6 +104,7 @@ impl Ready {
             Arg::Input => array("in", &input),
             Arg::Array(bytes) => array("array", &vec![0; bytes as usize]),
             Arg::Number(number) => number.into(),
+            Arg::Wide(number) => number.into(),
         });
         let args = args.collect();
         let (grid, block) = ([grid, 1, 1], [block, 1, 1]);

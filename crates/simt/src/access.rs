@@ -301,8 +301,6 @@ pub struct Memo {
 /// What is known of an access without another look at its lanes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known {
-    /// Address of the first active lane.
-    pub first: u64,
     /// First byte of the lowest lane, and of the highest.
     pub lowest: u64,
     pub highest: u64,
@@ -383,7 +381,7 @@ impl Memo {
         self.known(kind, bytes, mask, base.wrapping_add(offset), differ == 0)
     }
 
-    /// The same for addresses of 32 bits.
+    /// What is known of an access by addresses of 32 bits.
     #[inline(always)]
     pub(crate) fn recall32(&self, kind: Kind, bytes: u32, mask: u32, row: &[u32; 32], offset: u32) -> Option<Known> {
         let base = row[first_lane(mask)?];
@@ -400,7 +398,6 @@ impl Memo {
         let phase = (first % kind.period()) as u32;
         let aligned = self.is_aligned && first & u64::from(bytes - 1) == 0;
         (is_same && aligned && self.same_access(kind, bytes, mask, phase)).then(|| Known {
-            first,
             lowest: first.wrapping_add_signed(i64::from(self.lowest)),
             highest: first.wrapping_add_signed(i64::from(self.highest)),
             passes: self.passes,

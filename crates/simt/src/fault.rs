@@ -19,7 +19,7 @@ pub enum Code {
     UninitialisedRead,
     /// Two unordered accesses to shared memory, at least one a write.
     SharedRace,
-    /// The same in global memory.
+    /// Two unordered accesses to global memory, at least one a write.
     GlobalRace,
     /// Some threads of a block wait at a barrier that the others do not reach.
     BarrierDivergence,
@@ -164,10 +164,24 @@ pub struct Fault {
 impl Fault {
     /// Whether it is of the same kind as another one and about the same variable, in the same lines of the source.
     pub fn is_like(&self, other: &Fault) -> bool {
-        fn lines(fault: &Fault) -> [Option<(&str, u32)>; 2] {
-            [Some(&fault.site), fault.other.as_ref()].map(|site| Some((site?.file.as_str(), site?.line)))
+        self.code == other.code
+            && self.variable == other.variable
+            && lines(&self.site, self.other.as_ref()) == lines(&other.site, other.other.as_ref())
+    }
+}
+
+/// The lines of the source that a finding or a note is about.
+fn lines<'a>(site: &'a Site, other: Option<&'a Site>) -> [Option<(&'a str, u32)>; 2] {
+    [Some(site), other].map(|site| Some((site?.file.as_str(), site?.line)))
+}
+
+/// Adds the notes of another launch to those of launches before: like ones are one, with their counts added up.
+pub fn fold_notes(notes: &mut Vec<Note>, of_a_launch: Vec<Note>) {
+    for note in of_a_launch {
+        match notes.iter_mut().find(|first| first.is_like(&note)) {
+            Some(first) => first.count += note.count,
+            None => notes.push(note),
         }
-        self.code == other.code && self.variable == other.variable && lines(self) == lines(other)
     }
 }
 

@@ -4,7 +4,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::counters::METRICS;
-use crate::{Code, Counters, Fault, Note, Site};
+use crate::{Code, Counters, Fault, LineCounters, Note, Site};
 
 impl Serialize for Code {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -24,6 +24,16 @@ impl Serialize for Counters {
                 map.serialize_entry(metric.key, &(value as u64))?;
             }
         }
+        map.end()
+    }
+}
+
+impl Serialize for LineCounters {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("file", &self.file)?;
+        map.serialize_entry("line", &self.line)?;
+        map.serialize_entry("counters", &self.counters)?;
         map.end()
     }
 }

@@ -70,6 +70,8 @@
 
 pub mod access;
 mod code;
+#[cfg(feature = "command")]
+pub mod command;
 pub mod counters;
 mod eval;
 mod exact;
@@ -83,11 +85,14 @@ mod link;
 mod lower;
 mod masks;
 pub mod memory;
+pub mod npy;
 mod ops;
 mod print;
 pub mod program;
 pub mod race;
 pub mod report;
+#[cfg(feature = "spec")]
+pub mod spec;
 pub mod trace;
 
 pub use counters::{Counters, LineCounters, Metric, Tier};

@@ -7,10 +7,11 @@
 mod heap;
 mod journal;
 mod names;
+mod written;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::code::ModuleVariable;
 use heap::Heap;
@@ -49,8 +50,8 @@ pub struct Memory {
     free: VecDeque<usize>,
     /// Ranges of slots that no buffer is placed in.
     clear: Vec<std::ops::Range<usize>>,
-    /// Buffers that were made since every byte last counted as written.
-    unwritten: HashSet<usize>,
+    /// Buffers with a byte that may not count as written.
+    unwritten: Mutex<HashSet<usize>>,
     journal: Arc<Journal>,
     module_variables: HashMap<(u64, String), u64>,
     grid_workspace: Option<u64>,
@@ -94,8 +95,9 @@ pub(crate) struct Buffer {
     pub(crate) bytes: u64,
     pub(crate) element_bytes: u32,
     words: Vec<AtomicU32>,
-    /// Bit i of entry w: byte i of word w was written. `None` when all were.
-    written: Option<Vec<AtomicU8>>,
+    /// Bit i of entry w: byte i of word w was written. Bit 4 + i of a byte that was not: a copy of what nobody had written lies there.
+    /// Nothing when all were written.
+    written: OnceLock<Vec<AtomicU8>>,
     slot: usize,
     /// Of each page, which launch saved it last: twice its number while it does, and one more when it has. So that a launch
     /// need not look at buffers that it does not touch.
@@ -124,13 +126,13 @@ impl Memory {
         }
         let count = bytes.div_ceil(4) as usize;
         let words = zeroed_words(count).ok_or_else(refuse)?;
-        let written = Some(zeroed_bytes(count).ok_or_else(refuse)?);
+        let written = OnceLock::from(zeroed_bytes(count).ok_or_else(refuse)?);
         let pages = zeroed_words(count.div_ceil(PAGE_WORDS)).ok_or_else(refuse)?;
         let slot = self.take_slot().ok_or_else(refuse)?;
         self.bytes_used = used;
         let (name, element_bytes, journal) = (name.to_owned(), element_bytes.max(1), Arc::clone(&self.journal));
         self.slots[slot] = Some(Buffer { name, bytes, element_bytes, words, written, slot, pages, journal });
-        self.unwritten.insert(slot);
+        self.unwritten().insert(slot);
         Ok((slot as u64 + FIRST_SLOT) << SLOT_BITS)
     }
 
@@ -169,7 +171,7 @@ impl Memory {
         let missing = MemoryError::NoSuchBuffer { address, bytes: 0 };
         match slot_of(address) {
             Some((slot, 0)) if self.slots.get(slot).is_some_and(Option::is_some) => {
-                self.unwritten.remove(&slot);
+                self.unwritten().remove(&slot);
                 self.bytes_used -= self.slots[slot].take().map_or(0, |buffer| buffer.bytes);
                 if !self.clear.iter().any(|range| range.contains(&slot)) {
                     self.free.push_back(slot);
@@ -185,7 +187,7 @@ impl Memory {
         let address = without_window(address);
         let (buffer, offset) = self.range(address, bytes.len() as u64)?;
         if offset == 0 && bytes.len() as u64 == buffer.bytes {
-            buffer.written = None;
+            buffer.written = OnceLock::new();
         }
         let mut at = offset;
         let mut rest = bytes;
@@ -278,7 +280,7 @@ impl Memory {
             }
             // What has no initial value is zero.
             if let Ok((buffer, _)) = self.range(address, 0) {
-                buffer.written = None;
+                buffer.written = OnceLock::new();
             }
         }
         let address = |v: &ModuleVariable| self.module_variables.get(&(module, v.symbol.clone())).copied();
@@ -297,15 +299,6 @@ impl Memory {
         let [a, b, c, d] = BYTES.to_le_bytes();
         self.write(address, &[a, b, c, d, 0, 0, 0, 0])?;
         Ok(address)
-    }
-
-    /// A launch will run without noting what it writes: from here on everything counts as written.
-    pub(crate) fn forget_unwritten(&mut self) {
-        for slot in self.unwritten.drain() {
-            if let Some(Some(buffer)) = self.slots.get_mut(slot) {
-                buffer.written = None;
-            }
-        }
     }
 }
 
@@ -351,7 +344,7 @@ impl Buffer {
                 let _ = self.words[index].fetch_update(Relaxed, Relaxed, |word| Some((word & !ones) | bits));
             }
         }
-        if let Some(written) = &self.written {
+        if let Some(written) = self.written.get() {
             match bytes {
                 4 => written[index].store(0xf, Relaxed),
                 8 => {
@@ -359,17 +352,6 @@ impl Buffer {
                     written[index + 1].store(0xf, Relaxed);
                 }
                 _ => drop(written[index].fetch_or((((1u32 << bytes) - 1) << (offset % 4)) as u8, Relaxed)),
-            }
-        }
-    }
-
-    /// From here on nothing has written these bytes.
-    fn forget(&self, offset: u64, bytes: u64) {
-        let Some(written) = &self.written else { return };
-        for index in (offset / 4) as usize..(offset + bytes).div_ceil(4) as usize {
-            if written[index].load(Relaxed) != 0 {
-                self.save_page(index);
-                written[index].store(0, Relaxed);
             }
         }
     }
@@ -388,30 +370,9 @@ impl Buffer {
         let row = &self.words[first..first + 32];
         let each = || (0..32).filter(|lane| mask & (1 << lane) != 0);
         each().for_each(|lane: usize| row[lane].store(values[lane], Relaxed));
-        if let Some(written) = &self.written {
+        if let Some(written) = self.written.get() {
             each().for_each(|lane| written[first + lane].store(0xf, Relaxed));
         }
-    }
-
-    /// Whether all `bytes` (1, 2, 4, 8) at `offset` were written.
-    #[inline(always)]
-    pub(crate) fn is_written(&self, offset: u64, bytes: u32) -> bool {
-        let Some(written) = &self.written else { return true };
-        let index = (offset / 4) as usize;
-        match bytes {
-            4 => written[index].load(Relaxed) == 0xf,
-            8 => written[index].load(Relaxed) & written[index + 1].load(Relaxed) == 0xf,
-            _ => {
-                let wanted = (((1u32 << bytes) - 1) << (offset % 4)) as u8;
-                written[index].load(Relaxed) & wanted == wanted
-            }
-        }
-    }
-
-    /// True when every byte is known to be written: no need to ask.
-    #[inline(always)]
-    pub(crate) fn is_all_written(&self) -> bool {
-        self.written.is_none()
     }
 }
 
@@ -427,7 +388,7 @@ fn zeroed_words(count: usize) -> Option<Vec<AtomicU32>> {
     (!pointer.is_null()).then(|| unsafe { Vec::from_raw_parts(pointer, count, count) })
 }
 
-/// The same for bytes.
+/// Zeroed bytes, likewise.
 fn zeroed_bytes(count: usize) -> Option<Vec<AtomicU8>> {
     if count == 0 {
         return Some(Vec::new());

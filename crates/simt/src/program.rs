@@ -123,7 +123,7 @@ pub enum LoadError {
         message: String,
         /// The line's text.
         text: String,
-        /// The same as a fault, where it is an instruction that the simulator does not know.
+        /// The error as a fault, where it is an instruction that the simulator does not know.
         fault: Option<Box<crate::Fault>>,
     },
 }
@@ -279,6 +279,12 @@ impl Kernel {
     /// Static shared memory in bytes.
     pub fn shared_bytes(&self) -> u32 {
         self.code.shared_bytes - self.code.reserved_bytes
+    }
+
+    /// Its static shared variables, in the order in which they lie: name, demangled to its last part, first byte, bytes.
+    pub fn shared_variables(&self) -> impl Iterator<Item = (&str, u32, u32)> {
+        let own = self.code.shared.iter().filter(|one| one.bytes > 0 && one.offset >= self.code.reserved_bytes);
+        own.map(|one| (one.name.as_str(), one.offset, one.bytes))
     }
 }
 

@@ -33,6 +33,8 @@ use flights::Flights;
 use now::Now;
 pub use places::Places;
 
+use crate::code::{MemOp, Order, Scope};
+
 /// One warp's access to shared memory, as the detector sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Access<'a> {
@@ -46,6 +48,37 @@ pub struct Access<'a> {
     pub bytes: u32,
     /// Byte offset in shared memory of each lane.
     pub addresses: &'a [u32; 32],
+}
+
+/// What an access does, and how it is ordered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Strength {
+    pub(crate) order: Order,
+    pub(crate) scope: Scope,
+    pub(crate) act: global::Act,
+    /// An atomic: reads and writes in one step.
+    pub(crate) is_atomic: bool,
+    /// What it gives or leaves depends on what was there.
+    pub(crate) reads: bool,
+}
+
+impl Strength {
+    /// That of a load or store.
+    #[inline(always)]
+    pub(crate) fn of(op: MemOp, act: global::Act) -> Strength {
+        Strength { order: op.order, scope: op.scope, act, is_atomic: false, reads: act == global::Act::Read }
+    }
+
+    /// Whether it is more than plain.
+    pub(crate) fn is_strong(self) -> bool {
+        self.order != Order::Weak
+    }
+
+    /// Whether it may be a flag in shared memory: `volatile` is no way to order threads there.
+    #[inline(always)]
+    pub(crate) fn is_flag(self) -> bool {
+        !matches!(self.order, Order::Weak | Order::Volatile)
+    }
 }
 
 /// What raced with what.
@@ -156,7 +189,7 @@ impl Shadow {
         self.read_of(Layout::of(&access), clocks, access, found);
     }
 
-    /// The same, of lanes of which it is known how they lie.
+    /// A read by lanes of which it is known how they lie.
     #[inline(always)]
     pub(crate) fn read_of(&mut self, layout: Layout, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
         if self.flights.is_some() {
@@ -180,7 +213,7 @@ impl Shadow {
         self.write_of(Layout::of(&access), clocks, access, values, found);
     }
 
-    /// The same, of lanes of which it is known how they lie.
+    /// A write by lanes of which it is known how they lie.
     #[inline(always)]
     pub(crate) fn write_of(
         &mut self,

@@ -86,7 +86,7 @@ pub struct Instruction {
 pub struct Step {
     /// Block index.
     pub block: [u32; 3],
-    /// The same as one number, x fastest.
+    /// Block index as one number, x fastest.
     pub block_linear: u64,
     /// Warp within the block.
     pub warp: u32,

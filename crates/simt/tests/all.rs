@@ -20,8 +20,6 @@ mod records;
 mod references;
 mod refused;
 mod report;
-#[allow(dead_code)] // each test needs a part of it
-mod request;
 mod sanitizer;
 mod semantics;
 mod whole_kernels;

@@ -19,12 +19,14 @@ const SCHEDULES: [Schedule; 5] = [
 /// What a four-byte element number `i` of a buffer holds before the launch, or a scalar.
 #[derive(Clone, Copy)]
 enum Arg {
+    /// Only so many elements are written before the launch, of as many.
+    Written(u32, u32),
     Zeros(u32),
     Hashed(u32),
     Number(u32),
 }
 
-use Arg::{Hashed, Number, Zeros};
+use Arg::{Hashed, Number, Written, Zeros};
 
 /// One launch of a kernel of the tests' folder.
 struct Case {
@@ -48,7 +50,7 @@ const fn faulty(file: &'static str, kernel: &'static str, grid: u32, block: u32,
     Case { is_faulty: true, ..case(file, kernel, grid, block, args) }
 }
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 14] = [
     case("gpu/flag_chain.ptx", "flag_chain", 40, 32, &[Zeros(201), Zeros(201)]),
     case("gpu/locks_between_blocks.ptx", "locks_between_blocks", 24, 32, &[Zeros(1), Zeros(2), Zeros(2)]),
     case(
@@ -76,6 +78,8 @@ const CASES: [Case; 12] = [
     ),
     faulty("fail/shared-race/missing_syncthreads.ptx", "block_sum", 60, 128, &[Hashed(128), Zeros(1)]),
     faulty("fail/out-of-bounds/grid_rounded_up.ptx", "add_one", 60, 64, &[Hashed(1500)]),
+    faulty("pass/structure_there_and_back.ptx", "holes", 60, 32, &[Written(0, 7680), Zeros(1920)]),
+    faulty("fail/uninitialised-read/result_that_is_a_copy.ptx", "copy", 60, 32, &[Written(12, 32), Zeros(32)]),
     case(IN_ORDER, "in_order", 60, 64, &[Zeros(1), Zeros(1), Zeros(3840)]),
 ];
 
@@ -128,7 +132,7 @@ impl Case {
         let mut args = Vec::new();
         for (place, &arg) in self.args.iter().enumerate() {
             let elements: Vec<u32> = match arg {
-                Zeros(n) => vec![0; n as usize],
+                Written(n, _) | Zeros(n) => vec![0; n as usize],
                 Hashed(n) => (0..n).map(|i| i.wrapping_mul(2_654_435_761) >> 24).collect(),
                 Number(value) => {
                     args.push(value.into());
@@ -136,10 +140,11 @@ impl Case {
                 }
             };
             let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
-            let address = memory.alloc(&format!("buffer{place}"), bytes.len() as u64, 4).expect("room for it");
+            let len = if let Written(_, all) = arg { 4 * all as usize } else { bytes.len() };
+            let address = memory.alloc(&format!("buffer{place}"), len as u64, 4).expect("room for it");
             memory.write(address, &bytes).expect("the buffer was made for it");
             args.push(simt::Arg::Address(address));
-            buffers.push((address, bytes.len()));
+            buffers.push((address, len));
         }
         let launch = Launch {
             grid: [self.grid, 1, 1],

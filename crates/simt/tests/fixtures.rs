@@ -15,7 +15,7 @@
 //! The report that people see lies beside a failing fixture as `NAME.stderr`; `BLESS=1 cargo test -p simt --test all fixtures`
 //! writes it anew.
 
-use crate::request;
+use simt_fixtures::request;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Reports: every part of one, what is left out when it is not known, and the words of every fault.
 
-use simt::fault::{Blame, Code, Fault, Site, fold};
+use simt::fault::{Blame, Code, Fault, Note, NoteKind, Site, fold, fold_notes};
 use simt::report::{SHOWN_MAX, lanes, render, render_all};
 
 fn site(file: &str, line: u32, lanes: u32, action: &'static str) -> Site {
@@ -191,4 +191,21 @@ fn what_several_launches_found_is_one_where_it_is_alike() {
     elsewhere.site.line += 1;
     fold(&mut all, vec![elsewhere, Fault { code: Code::GlobalRace, count: 1, ..race() }]);
     assert_eq!(all.iter().map(|fault| fault.count).collect::<Vec<_>>(), [24_690, 12_345, 12_345, 1]);
+}
+
+#[test]
+fn like_notes_of_several_launches_are_one() {
+    let note = || Note {
+        kind: NoteKind::EqualWrites,
+        message: "writes to sums[16] the value that another thread writes there".into(),
+        site: site("kernels/sum.cu", 12, 1, "writes"),
+        other: Some(site("kernels/sum.cu", 12, 2, "writes")),
+        variable: Some("sums".into()),
+        why: "in whatever order they come",
+        count: 5,
+    };
+    let mut all = Vec::new();
+    fold_notes(&mut all, vec![note(), Note { kind: NoteKind::ExitedThreads, ..note() }]);
+    fold_notes(&mut all, vec![note(), Note { variable: Some("others".into()), ..note() }]);
+    assert_eq!(all.iter().map(|note| note.count).collect::<Vec<_>>(), [10, 5, 5]);
 }

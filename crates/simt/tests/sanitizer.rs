@@ -5,7 +5,7 @@
 //! differ where they do; a difference that it does not explain fails, and so does a reason that no difference needs.
 
 use crate::records;
-use crate::request;
+use simt_fixtures::request;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

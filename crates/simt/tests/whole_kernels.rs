@@ -18,7 +18,7 @@
 
 use crate::records;
 use crate::references;
-use crate::request;
+use simt_fixtures::request;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

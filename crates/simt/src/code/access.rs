@@ -70,6 +70,13 @@ pub struct MemOp {
     pub scope: Scope,
 }
 
+impl MemOp {
+    /// Bytes a lane.
+    pub fn bytes(self) -> u32 {
+        u32::from(self.width.bytes) * u32::from(self.vector)
+    }
+}
+
 /// What an atomic does to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // named after PTX
@@ -102,13 +109,13 @@ pub enum AtomicOp {
 pub enum MachineOp {
     /// ATOM, ATOMG, ATOMS: each lane gets what was there.
     Atom,
-    /// The same, once for all lanes of a warp, which have combined their values.
+    /// ATOM once for all lanes of a warp, which have combined their values.
     AtomOfOne,
-    /// The same where the warp is complete; else each lane for itself.
+    /// ATOM once for a warp that is complete; else each lane for itself.
     AtomOfOneInFullWarps,
     /// RED: nobody gets anything.
     Red,
-    /// The same, once for all lanes of a warp.
+    /// RED once for all lanes of a warp.
     RedOfOne,
     /// ATOMS.POPC.INC: the lanes of a word are counted, and their number is added in one pass.
     CountLanes,

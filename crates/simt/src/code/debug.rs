@@ -21,7 +21,8 @@ impl Debug {
         Debug { loc, frames, ptx_line: instruction.span.line, opcode: instruction.opcode.clone(), counted }
     }
 
-    /// The place in the source, or where that is not known, in line `ptx_line` of the PTX file `file`. Nobody is there.
+    /// The place in the source, or where that is not known, in line `ptx_line` of the PTX file `file`. It is no
+    /// thread's: block, warp and lanes are 0.
     pub fn site(&self, sources: &[ptx::SourceFile], file: &str, ptx_line: u32) -> Site {
         let in_source = |loc: &Loc| {
             let file = sources.iter().find(|source| source.index == loc.file)?;

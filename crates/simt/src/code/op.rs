@@ -98,7 +98,7 @@ pub enum Op {
     Unpack32,
     /// `d = c ? a : b`, 32 bits.
     Selp32,
-    /// The same, 64 bits.
+    /// `d = c ? a : b`, 64 bits.
     Selp64,
     /// Predicate logic: `d = a op b` over masks.
     PredAnd,

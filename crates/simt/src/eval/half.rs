@@ -50,7 +50,7 @@ pub fn fma_to_odd64(a: f32, b: f32, c: f32) -> f64 {
     odd64(sum, lost)
 }
 
-/// The same in f32, of values with few bits.
+/// `a * b + c` rounded to odd in f32, of values with few bits.
 #[inline(always)]
 pub fn fma_to_odd(a: f32, b: f32, c: f32) -> f32 {
     to_odd(fma_to_odd64(a, b, c))
@@ -81,7 +81,7 @@ pub fn both2(a: u32, b: u32, of: impl Fn(u32, u32) -> u32) -> u32 {
     of(a & 0xffff, b & 0xffff) | of(a >> 16, b >> 16) << 16
 }
 
-/// The same with three operands.
+/// `of` on the low halves and on the high halves of three operands.
 #[inline(always)]
 pub fn both3(a: u32, b: u32, c: u32, of: impl Fn(u32, u32, u32) -> u32) -> u32 {
     of(a & 0xffff, b & 0xffff, c & 0xffff) | of(a >> 16, b >> 16, c >> 16) << 16

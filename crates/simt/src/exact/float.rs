@@ -186,7 +186,7 @@ impl Format {
         if negative { magnitude | self.sign() } else { magnitude }
     }
 
-    /// The same number as f64, which holds those of every other format.
+    /// The number as f64, which holds those of every other format.
     pub fn to_f64(self, bits: u64) -> f64 {
         if self.is_nan(bits) {
             return f64::NAN;

@@ -8,6 +8,7 @@
 
 use super::Machine;
 use super::block::{Block, Environment};
+use super::issue::Issue;
 use super::sync::mask_row;
 use super::warp::{FULL, Row32, Split, State, Warp};
 use crate::code::{Code, Inst, Op};
@@ -86,7 +87,8 @@ impl Machine<'_> {
                 hand_over(warp, inst, &before, &code.insts[pc as usize], mask);
             }
             let named = warp.first32(mask_row(inst), split.mask);
-            self.execute_group(env, warp, split.pc, inst, named, all);
+            let issue = &mut Issue { env: &mut *env, warp: &mut *warp, at, pc: split.pc, inst, active: all };
+            self.execute_group(issue, named);
             for (row, of) in after.0.iter_mut().zip(&warp.w) {
                 lanes(split.mask).for_each(|lane| row.0[lane] = of.0[lane]);
             }

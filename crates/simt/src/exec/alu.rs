@@ -20,7 +20,7 @@ pub(super) fn store32(warp: &mut Warp, row: u16, out: &[u32; 32], mask: u32) {
     }
 }
 
-/// The same for 64 bits.
+/// `store32` for rows of 64 bits.
 #[inline(always)]
 pub(super) fn store64(warp: &mut Warp, row: u16, out: &[u64; 32], mask: u32) {
     let Some(Row64(row)) = warp.d.get_mut(usize::from(row)) else { return };
@@ -33,7 +33,7 @@ pub(super) fn store64(warp: &mut Warp, row: u16, out: &[u64; 32], mask: u32) {
     }
 }
 
-/// The same for predicates.
+/// `store32` for predicates.
 #[inline(always)]
 pub(super) fn store_predicate(warp: &mut Warp, index: u16, out: u32, mask: u32) {
     if let Some(p) = warp.p.get_mut(usize::from(index)) {

@@ -3,67 +3,48 @@
 use half::{bf16, f16};
 
 use super::Machine;
-use super::alu::{store32, store64};
-use super::block::Environment;
-use super::memory::{Lanes, Place, Span, addresses, low_bytes};
-use super::order::Strength;
+use super::alu::{narrowed, store32, store64};
+use super::issue::{Access, Cost, Issue, Lanes, Place};
+use super::observe::low_bytes;
 use super::rounds::SWAP_PASSES;
-use super::team::unit_warp;
 use super::warp::Warp;
 use crate::access::Passes;
-use crate::code::{AtomOp, AtomicOp, Inst, MachineOp, NONE, Reg, Target, VECTOR_MAX};
+use crate::code::{AtomOp, AtomicOp, MachineOp, NONE, Reg, Target, VECTOR_MAX};
 use crate::fault::Code;
-use crate::masks::{hull, lanes};
-use crate::race::Access;
+use crate::masks::lanes;
+use crate::race::Strength;
 use crate::race::global::Act;
+
+/// What an atomic works with, element after element: its operands, and what was there before, which it finds.
+pub(super) struct Operands<'a> {
+    pub(super) b: &'a [Lanes],
+    pub(super) c: &'a [Lanes],
+    pub(super) old: &'a mut [Lanes],
+}
 
 two_clones! {
     impl Machine<'_> {
         /// `atom`, `red`
-        atomic, atomic_avx2, atomic_baseline = atomic_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: AtomOp, mask: u32);
+        atomic, atomic_avx2, atomic_baseline = atomic_inline(&mut self, issue: Issue<'_>, op: AtomOp);
     }
 }
 
-impl Machine<'_> {
+impl<'k> Machine<'k> {
     #[inline(always)]
-    pub(super) fn atomic_inline(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        op: AtomOp,
-        mask: u32,
-    ) {
+    fn atomic_inline(&mut self, mut issue: Issue<'_>, op: AtomOp) {
         if op.vector > 1 || op.bytes == 16 {
-            return self.atomic_elements(env, warp, pc, inst, op, mask);
+            return self.atomic_elements(&mut issue, op);
         }
-        let span = Span { bytes: u32::from(op.bytes), at: addresses(warp, inst) };
-        let [b, c] = [inst.b, inst.c].map(|row| operand(warp, op, row));
+        let [b, c] = [issue.inst.b, issue.inst.c].map(|row| operand(issue.warp, op, row));
         let mut old = [[0; 32]];
-        let mut elsewhere = op.target == Target::Generic && mask != 0;
-        let remote = self.remote_lanes(op.target, mask, &span);
-        if remote != 0 {
-            elsewhere = false;
-            self.atomic_remote(env, warp, pc, op, remote, &span, &[b], &[c], &mut old);
-        }
-        if remote == 0 || remote != mask {
-            self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
-                let mask = machine.admit(env, warp, pc, place, mask, span);
-                if mask != 0 {
-                    elsewhere &= place != Place::Shared;
-                    machine.atomic_at(env, warp, pc, op, place, mask, span, &[b], &[c], &mut old);
-                }
-            });
-        }
-        self.pass_by_shared(pc, elsewhere);
-        result(warp, op, inst.d, &old[0], mask);
+        self.atomic_places(&mut issue, op, Operands { b: &[b], c: &[c], old: &mut old });
+        result(issue.warp, op, issue.inst.d, &old[0], issue.active);
     }
 
     /// The wider forms: several elements a lane, or one of 16 bytes.
     #[inline(never)]
-    fn atomic_elements(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: AtomOp, mask: u32) {
-        let code = self.context.code;
+    fn atomic_elements(&mut self, issue: &mut Issue<'_>, op: AtomOp) {
+        let (code, inst) = (self.context.code, issue.inst);
         let wide = op.bytes == 16;
         let count = if wide { 2 } else { usize::from(op.vector) };
         let registers = |first: Reg, side: Reg| -> [Reg; VECTOR_MAX] {
@@ -74,109 +55,71 @@ impl Machine<'_> {
                 false => code.vectors.get(usize::from(side)).map_or(NONE, |row| row[i]),
             })
         };
-        let span = Span { bytes: u32::from(op.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
-        let b = registers(inst.b, inst.c).map(|row| operand(warp, op, row));
-        let c = registers(inst.c, NONE).map(|row| if wide { operand(warp, op, row) } else { [0; 32] });
+        let b = registers(inst.b, inst.c).map(|row| operand(issue.warp, op, row));
+        let c = registers(inst.c, NONE).map(|row| if wide { operand(issue.warp, op, row) } else { [0; 32] });
         let mut old = [[0; 32]; VECTOR_MAX];
-        let mut elsewhere = op.target == Target::Generic && mask != 0;
-        let remote = self.remote_lanes(op.target, mask, &span);
-        if remote != 0 {
-            elsewhere = false;
-            self.atomic_remote(env, warp, pc, op, remote, &span, &b[..count], &c[..count], &mut old[..count]);
-        }
-        self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
-            let mask = machine.admit(env, warp, pc, place, mask, span);
-            if mask != 0 {
-                elsewhere &= place != Place::Shared;
-                machine.atomic_at(env, warp, pc, op, place, mask, span, &b[..count], &c[..count], &mut old[..count]);
-            }
-        });
-        self.pass_by_shared(pc, elsewhere);
+        self.atomic_places(issue, op, Operands { b: &b[..count], c: &c[..count], old: &mut old[..count] });
         for (row, old) in registers(inst.d, inst.f).into_iter().zip(&old) {
-            result(warp, op, row, old, mask);
+            result(issue.warp, op, row, old, issue.active);
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn atomic_at(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        op: AtomOp,
-        place: Place,
-        mask: u32,
-        span: &Span,
-        b: &[Lanes],
-        c: &[Lanes],
-        old: &mut [Lanes],
-    ) {
-        let bytes = span.bytes;
-        let step = bytes / b.len() as u32;
-        match place {
+    /// Wherever the lanes go.
+    #[inline(always)]
+    fn atomic_places(&mut self, issue: &mut Issue<'_>, op: AtomOp, mut operands: Operands<'_>) {
+        let (bytes, mut at, mask) = (u32::from(op.bytes) * u32::from(op.vector), issue.addresses(), issue.active);
+        let mut elsewhere = op.target == Target::Generic && mask != 0;
+        let remote = self.remote_lanes(op.target, mask, &at);
+        if remote != 0 {
+            elsewhere = false;
+            self.atomic_remote(issue, op, Access::new(Place::Shared, remote, bytes, &at, strength(op)), &mut operands);
+        }
+        if remote == 0 || remote != mask {
+            self.each_place(op.target, mask & !remote, &mut at, |machine, place, mask, at| {
+                let access = machine.admit(issue, Access::new(place, mask, bytes, at, strength(op)));
+                if access.lanes != 0 {
+                    elsewhere &= place != Place::Shared;
+                    machine.atomic_at(issue, op, &access, &mut operands);
+                }
+            });
+        }
+        // A generic atomic (ATOM) passes by shared memory once, though none of its lanes goes there.
+        self.counts[issue.pc as usize].wavefronts += u64::from(elsewhere);
+    }
+
+    fn atomic_at(&mut self, issue: &mut Issue<'_>, op: AtomOp, access: &Access<'_>, operands: &mut Operands<'_>) {
+        let Access { lanes: mask, bytes, at, .. } = *access;
+        match access.place {
             Place::Shared => {
-                let at = span.at.map(|a| a as u32);
+                let at = narrowed(at);
                 let passes = match op.machine {
-                    MachineOp::Rounds => self.count_rounds(env, pc, op, mask, &at, &b[0]),
-                    _ => {
-                        let passes = self.shared_atomic_passes(pc, op, mask, bytes, &at);
-                        self.count_passes(pc, passes);
-                        passes
-                    }
+                    MachineOp::Rounds => self.count_rounds(issue, op, mask, &at, &operands.b[0]),
+                    _ => self.shared_atomic_passes(issue.pc, op, mask, bytes, &at),
                 };
-                self.record(place, mask, span, passes, 0);
-                self.atomic_shared(env, warp, pc, op, env.rank, mask, bytes, &at, b, c, old);
+                self.observe(issue, access, passes.into());
+                self.atomic_shared(issue, op, access, operands);
             }
             Place::Global => {
-                let reaching = reaching(op, mask, &span.at);
-                let sectors = self.memos[pc as usize].of(mask).global_atomic_sectors(bytes, reaching, &span.at);
-                self.counts[pc as usize].sectors += u64::from(sectors);
-                self.record(place, mask, span, Passes::default(), sectors);
-                if self.context.side_by_side {
-                    let (low, high) = hull(&span.at, mask, bytes);
-                    env.log.write(low, high, mask, bytes, &span.at);
-                }
-                if self.order.is_some() {
-                    self.watch_order(env, warp, pc, strength(op), mask, span, &[]);
-                }
-                if reads_old(op.op) {
-                    self.watch_global_written(env, warp, pc, mask, span);
-                }
+                let memo = self.memos[issue.pc as usize].of(mask);
+                let sectors = memo.global_atomic_sectors(bytes, reaching(op, mask, at), at);
+                self.observe(issue, access, Cost { sectors, ..Cost::default() });
                 let op = AtomOp { op: global_operation(op.op), ..op };
-                let mut changes = 0;
                 // Blocks that use global atomics never run side by side, so load and store need not be one step.
                 for lane in lanes(mask) {
-                    let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
-                    let places: [u64; VECTOR_MAX] = std::array::from_fn(|i| offset + u64::from(i as u32 * step));
-                    old.iter_mut().zip(places).for_each(|(old, at)| old[lane] = buffer.load(at, step));
-                    each_element(op, lane, b, c, old, |i, value| {
-                        changes += u64::from(low_bytes(value, step) != old[i][lane]);
-                        buffer.store(places[i], step, value);
+                    let Some((buffer, offset)) = self.context.memory.buffer(at[lane]) else { continue };
+                    self.changes += operands.carry_out(op, lane, bytes, |byte, width, new| match new {
+                        None => buffer.load(offset + byte, width),
+                        Some(new) => {
+                            buffer.store(offset + byte, width, new);
+                            new
+                        }
                     });
                 }
-                self.changes += changes;
             }
             // PTX has no atomics on local memory, constants or parameters; a generic address that points there is the
             // kernel's mistake.
-            Place::Local | Place::Const | Place::Param => {
-                let first = span.at[mask.trailing_zeros() as usize & 31];
-                self.findings.access(Code::OutOfBounds, env, warp, pc, mask, place, first, bytes);
-            }
+            Place::Local | Place::Const | Place::Param => self.findings.access(Code::OutOfBounds, issue, mask, access),
         }
-    }
-}
-
-impl Machine<'_> {
-    /// A generic atomic (ATOM) passes by shared memory once, though none of its lanes goes there.
-    #[inline(always)]
-    fn pass_by_shared(&mut self, pc: u32, elsewhere: bool) {
-        self.counts[pc as usize].wavefronts += u64::from(elsewhere);
-    }
-
-    #[inline(always)]
-    pub(super) fn count_passes(&mut self, pc: u32, passes: Passes) {
-        self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
-        self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
     }
 
     /// Passes of an atomic on the shared memory of one block.
@@ -203,45 +146,57 @@ impl Machine<'_> {
         }
     }
 
-    /// On the shared memory of the block of rank `owner`.
-    #[allow(clippy::too_many_arguments)]
+    /// Carries an atomic on shared memory out.
     pub(super) fn atomic_shared(
         &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
+        issue: &mut Issue<'_>,
         op: AtomOp,
-        owner: u32,
-        mask: u32,
-        bytes: u32,
-        at: &[u32; 32],
-        b: &[Lanes],
-        c: &[Lanes],
-        old: &mut [Lanes],
+        access: &Access<'_>,
+        operands: &mut Operands<'_>,
     ) {
-        let step = bytes / b.len() as u32;
-        if self.context.code.orders_by_hand {
-            self.watch_shared_flag(env, warp, strength(op), owner, mask, at);
-        }
-        let unit_warp = unit_warp(env.rank, warp.index);
-        if let (Some(shadow), Some(clocks)) = env.shadow_of(owner) {
-            shadow.atomic(clocks, Access { warp: unit_warp, mask, pc, bytes, addresses: at }, &mut self.races);
-            self.take_races(env, owner);
-        }
-        if reads_old(op.op) {
-            self.watch_shared_written(env, warp, pc, owner, mask, bytes, at);
-        }
-        let Some(shared) = env.shared_of(owner) else { return };
-        let mut changes = 0;
-        for lane in lanes(mask) {
-            let places: [u32; VECTOR_MAX] = std::array::from_fn(|i| at[lane] + i as u32 * step);
-            old.iter_mut().zip(places).for_each(|(old, at)| old[lane] = shared.load(at, step));
-            each_element(op, lane, b, c, old, |i, value| {
-                changes += u64::from(low_bytes(value, step) != old[i][lane]);
-                shared.store(places[i], step, value);
+        let Some(shared) = issue.env.shared_of(access.owner) else { return };
+        for lane in lanes(access.lanes) {
+            let at = access.at[lane];
+            self.changes += operands.carry_out(op, lane, access.bytes, |byte, width, new| match new {
+                None => shared.load((at + byte) as u32, width),
+                Some(new) => {
+                    shared.store((at + byte) as u32, width, new);
+                    new
+                }
             });
         }
-        self.changes += changes;
+    }
+}
+
+impl Operands<'_> {
+    /// What `lane` does to `bytes` bytes: `word` gives what lies at an offset, of so many bytes, or puts something there. How
+    /// many elements it has changed. Sixteen bytes are compared and exchanged as one.
+    #[inline(always)]
+    fn carry_out(
+        &mut self,
+        op: AtomOp,
+        lane: usize,
+        bytes: u32,
+        mut word: impl FnMut(u64, u32, Option<u64>) -> u64,
+    ) -> u64 {
+        let count = self.b.len();
+        let width = bytes / count as u32;
+        let offset = |element: usize| element as u64 * u64::from(width);
+        for element in 0..count {
+            self.old[element][lane] = word(offset(element), width, None);
+        }
+        let differs = |element: usize| self.old[element][lane] != self.b[element][lane];
+        if op.bytes == 16 && op.op == AtomicOp::Cas && (0..count).any(differs) {
+            return 0;
+        }
+        let mut changes = 0;
+        for element in 0..count {
+            let old = self.old[element][lane];
+            let new = combine(op, old, self.b[element][lane], self.c[element][lane]);
+            changes += u64::from(low_bytes(new, width) != old);
+            word(offset(element), width, Some(new));
+        }
+        changes
     }
 }
 
@@ -253,14 +208,9 @@ fn reaching<A: PartialEq + Copy>(op: AtomOp, mask: u32, at: &[A; 32]) -> u32 {
     if reaching != mask && lanes(mask).any(|lane| at[lane] != at[first]) { mask } else { reaching }
 }
 
-/// How an atomic is ordered.
-fn strength(op: AtomOp) -> Strength {
-    Strength { order: op.order, scope: op.scope, act: Act::Write, is_atomic: true }
-}
-
-/// Whether what an atomic leaves in memory depends on what was there.
-fn reads_old(op: AtomicOp) -> bool {
-    op != AtomicOp::Exch
+/// What an atomic does; what an exchange leaves does not depend on what was there.
+pub(super) fn strength(op: AtomOp) -> Strength {
+    Strength { order: op.order, scope: op.scope, act: Act::Write, is_atomic: true, reads: op.op != AtomicOp::Exch }
 }
 
 /// An operand of all lanes; nothing if it is absent. A row may hold sign bits above a number of 16 bits.
@@ -282,17 +232,6 @@ fn result(warp: &mut Warp, op: AtomOp, row: Reg, old: &Lanes, mask: u32) {
         store64(warp, row, old, mask);
     } else {
         store32(warp, row, &old.map(|v| v as u32), mask);
-    }
-}
-
-/// Calls `store` with the number of each element and what it becomes. Sixteen bytes are compared and exchanged as one.
-#[inline(always)]
-fn each_element(op: AtomOp, lane: usize, b: &[Lanes], c: &[Lanes], old: &[Lanes], mut store: impl FnMut(usize, u64)) {
-    if op.bytes == 16 && op.op == AtomicOp::Cas && (0..b.len()).any(|i| old[i][lane] != b[i][lane]) {
-        return;
-    }
-    for i in 0..b.len() {
-        store(i, combine(op, old[i][lane], b[i][lane], c[i][lane]));
     }
 }
 
@@ -382,7 +321,7 @@ pub(super) fn combine(op: AtomOp, old: u64, b: u64, c: u64) -> u64 {
         AtomicOp::Or => old | b,
         AtomicOp::Xor => old ^ b,
         AtomicOp::Exch => b,
-        // Of 16 bytes `each_element` has compared.
+        // Of 16 bytes `carry_out` has compared.
         AtomicOp::Cas if op.bytes == 16 || old == b => c,
         AtomicOp::Cas => old,
         AtomicOp::Inc => {

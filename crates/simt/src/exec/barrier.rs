@@ -6,10 +6,13 @@
 
 use super::Machine;
 use super::alu::{store_predicate, store32};
-use super::block::{Block, Environment};
+use super::block::{Block, Environment, lanes_of};
+use super::findings::Detail;
+use super::issue::Issue;
 use super::team::unit_warp;
 use super::warp::{State, Warp};
 use crate::code::{BARRIERS, Inst, NONE, Op, Reduction};
+use crate::fault::Code;
 use crate::launch::Check;
 use crate::race::Arrivals;
 
@@ -22,6 +25,8 @@ struct Named {
     waiting: Vec<(u32, u32)>,
     /// Who waits or came by, by warp of the block: lanes, and whether they are all that the warp has left.
     come: Vec<(u32, u32, bool)>,
+    /// Threads that these are.
+    threads: u32,
     /// The count, if the instructions gave one.
     expected: Option<u32>,
     /// What those who only came by handed over.
@@ -48,15 +53,15 @@ impl Named {
         let before = self.come.iter_mut().filter(|_| warps & (1 << warp.index) != 0);
         match before.into_iter().find(|(at, ..)| *at == warp.index) {
             Some((_, lanes, whole)) => {
+                self.threads += (active & !*lanes).count_ones();
                 *lanes |= active;
                 *whole = warp.live & !*lanes == 0;
             }
-            None => self.come.push((warp.index, active, warp.live & !active == 0)),
+            None => {
+                self.threads += active.count_ones();
+                self.come.push((warp.index, active, warp.live & !active == 0));
+            }
         }
-    }
-
-    fn threads(&self) -> u32 {
-        self.come.iter().map(|(_, lanes, _)| lanes.count_ones()).sum()
     }
 
     /// Threads that have come, whole warps as 32.
@@ -77,6 +82,8 @@ struct Opened {
     opening: u32,
     yes: u32,
     threads: u32,
+    /// Threads that a count took for come, and that have exited.
+    exited: u32,
 }
 
 /// The barriers of a block.
@@ -117,9 +124,10 @@ fn bits(of: u32) -> impl Iterator<Item = usize> {
     crate::masks::lanes(of)
 }
 
-/// Split `at` executes a barrier instruction with the lanes `active`. True if it now waits.
+/// Lanes execute a barrier instruction. True if they now wait.
 #[inline(never)] // the run loop stays small
-pub(super) fn meet(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active: u32) -> bool {
+pub(super) fn meet(issue: Issue<'_>) -> bool {
+    let Issue { env, warp, at, inst, active, .. } = issue;
     match inst.op {
         Op::ClusterArrive { releases } => {
             arrive_at_cluster(env, warp, warp.splits[at].pc, releases, active);
@@ -131,12 +139,13 @@ pub(super) fn meet(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Ins
 }
 
 impl Machine<'_> {
-    /// Whether the block has the barrier that the lanes `active` name; a finding if not.
-    pub(super) fn has_barrier(&mut self, env: &Environment, warp: &Warp, pc: u32, inst: &Inst, active: u32) -> bool {
+    /// Whether the block has the barrier that the lanes name; a finding if not.
+    pub(super) fn has_barrier(&mut self, issue: &Issue<'_>) -> bool {
+        let Issue { inst, active, .. } = *issue;
         let named = matches!(inst.op, Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_));
-        let number = if named && active != 0 { warp.first32(inst.a, active) } else { 0 };
+        let number = if named && active != 0 { issue.warp.first32(inst.a, active) } else { 0 };
         if number >= BARRIERS {
-            self.findings.no_barrier(env, warp, pc, active, number);
+            self.findings.found(issue, active, Code::OutOfBounds, Detail::NoBarrier { number });
         }
         number < BARRIERS
     }
@@ -149,7 +158,7 @@ fn arrive(env: &mut Environment, warp: &mut Warp, at: usize, inst: &Inst, active
     let named = &mut env.barriers.named[id as usize];
     named.come(warp, active);
     named.expected = named.expected.max(count);
-    let waits = inst.op != Op::BarrierArrive;
+    let waits = !matches!(inst.op, Op::BarrierArrive);
     let opening = named.opening;
     if waits {
         let predicate = warp.p.get(usize::from(inst.c)).map_or(0, |&p| if inst.imm == 1 { !p } else { p });
@@ -175,7 +184,9 @@ impl Environment {
     fn open(&mut self, id: u32, everybody: bool) {
         let named = &mut self.barriers.named[id as usize];
         let (opening, handed) = (named.opening, named.handed.take());
-        self.barriers.opened.push(Opened { id, opening, yes: named.yes, threads: named.waiting_threads });
+        let whole = named.come.iter().filter(|(.., whole)| *whole && named.expected.is_some());
+        let exited = whole.map(|&(at, lanes, _)| (lanes_of(at, self.threads) & !lanes).count_ones()).sum();
+        self.barriers.opened.push(Opened { id, opening, yes: named.yes, threads: named.waiting_threads, exited });
         if let Some(clocks) = &mut self.team.clocks {
             let threads = named.waiting.iter().map(|(_, lanes)| lanes.count_ones()).sum::<u32>();
             if handed.is_none() && (everybody || threads == self.threads) {
@@ -206,7 +217,7 @@ impl Block {
                 }
                 continue;
             }
-            if named.waiting.is_empty() || named.threads() < live {
+            if named.waiting.is_empty() || named.threads < live {
                 continue;
             }
             if machine.context.options.checks.has(Check::BarrierDivergence) {
@@ -218,6 +229,10 @@ impl Block {
             self.env.open(id, true);
         }
         let mut opened = std::mem::take(&mut self.env.barriers.opened);
+        let watched = machine.context.options.checks.has(Check::BarrierDivergence);
+        for opened in opened.iter().filter(|opened| watched && opened.exited > 0) {
+            machine.findings.exited(&self.env, &self.warps, opened.id, opened.exited);
+        }
         for warp in self.warps.iter_mut().filter(|_| !opened.is_empty()) {
             for at in 0..warp.splits.len() {
                 let State::AtBarrier(id, opening) = warp.splits[at].state else { continue };

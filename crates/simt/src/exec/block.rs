@@ -6,6 +6,7 @@
 
 use super::barrier::{Barriers, open_cluster_barrier};
 use super::bulk_store::BulkGroups;
+use super::carried::Carried;
 use super::copy::Copies;
 use super::mbarrier::Sides;
 use super::team::{Shared, Team};
@@ -46,6 +47,8 @@ pub(super) struct Environment {
     pub(super) shared: Shared,
     pub(super) team: Team,
     pub(super) log: super::log::AccessLog,
+    /// Undefined values that it has left in global memory.
+    pub(super) carried: Carried,
     pub(super) barriers: Barriers,
     /// Asynchronous copies, by warp, and barrier objects: what the race check knows of them.
     pub(super) copies: Vec<Copies>,
@@ -79,11 +82,12 @@ pub(super) enum Progress {
 }
 
 impl Environment {
-    /// The shared memory of the block of this rank, unless there is no such block.
-    pub(super) fn shared_of(&mut self, rank: u32) -> Option<&mut Shared> {
-        match rank == self.rank {
-            true => Some(&mut self.shared),
-            false => self.team.peers.get_mut(rank as usize)?.as_mut(),
+    /// The shared memory of the block of this rank (`None`: this one), unless there is no such block.
+    #[inline(always)]
+    pub(super) fn shared_of(&mut self, rank: Option<u32>) -> Option<&mut Shared> {
+        match rank.filter(|&rank| rank != self.rank) {
+            None => Some(&mut self.shared),
+            Some(rank) => self.team.peers.get_mut(rank as usize)?.as_mut(),
         }
     }
 
@@ -93,19 +97,19 @@ impl Environment {
         self.team.clocks.is_some() || !self.shared.written.is_empty()
     }
 
-    /// The same block's shadow, and the clock.
+    /// What the race check remembers of the shared memory of the block of this rank (`None`: this one), and the clock.
     #[inline(always)]
-    pub(super) fn shadow_of(&mut self, rank: u32) -> (Option<&mut Shadow>, Option<&mut Clocks>) {
-        let shared = match rank == self.rank {
-            true => Some(&mut self.shared),
-            false => self.team.peers.get_mut(rank as usize).and_then(Option::as_mut),
+    pub(super) fn shadow_of(&mut self, rank: Option<u32>) -> (Option<&mut Shadow>, Option<&mut Clocks>) {
+        let shared = match rank.filter(|&rank| rank != self.rank) {
+            None => Some(&mut self.shared),
+            Some(rank) => self.team.peers.get_mut(rank as usize).and_then(Option::as_mut),
         };
         (shared.and_then(|shared| shared.shadow.as_mut()), self.team.clocks.as_mut())
     }
 }
 
 /// The lanes of warp `index` that exist in a block of `threads`.
-fn lanes_of(index: u32, threads: u32) -> u32 {
+pub(super) fn lanes_of(index: u32, threads: u32) -> u32 {
     match threads - index * 32 {
         32.. => FULL,
         few => (1 << few) - 1,
@@ -127,9 +131,10 @@ impl Block {
                 linear: 0,
                 rank: 0,
                 threads: context.threads_per_block,
-                shared: Shared { words: vec![0; words], written, shadow },
+                shared: Shared { words: vec![0; words], written, shadow, ..Shared::default() },
                 team: Team { clocks: clocks(context, 1), blocks: vec![[0; 3]], ..Team::default() },
                 log: Default::default(),
+                carried: Default::default(),
                 barriers: Barriers::default(),
                 copies: Vec::new(),
                 bulk_groups: Vec::new(),
@@ -167,6 +172,8 @@ impl Block {
         let reserved = self.env.shared.written.iter_mut().take((context.code.reserved_bytes / 4) as usize);
         reserved.for_each(|written| *written = 0xf);
         self.env.barriers.restart(self.warps.len());
+        self.env.carried.clear();
+        self.env.shared.carried.clear();
         self.env.copies.clear();
         self.env.bulk_groups.clear();
         self.env.mbarriers.clear();
@@ -242,7 +249,9 @@ impl Block {
         let may_spin = rotate && machine.context.code.may_spin;
         let mut ran = false;
         for warp in &mut self.warps {
-            machine.wake(warp);
+            if machine.context.code.may_spin {
+                machine.wake(warp);
+            }
             let mut last = usize::MAX;
             let (mut began, mut watched) = (warp.steps, warp.steps);
             while let Some(at) = warp.next_ready_before(last).or_else(|| warp.next_ready()) {

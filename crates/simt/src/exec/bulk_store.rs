@@ -9,16 +9,14 @@ use super::Machine;
 use super::block::Environment;
 use super::bulk::{BULK_GRANULE_BYTES, PART_BYTES};
 use super::copy::places;
-use super::memory::{Place, Span};
-use super::order::Strength;
-use super::team::{block_and_offset, unit_warp};
-use super::warp::Warp;
-use crate::code::{AtomOp, BulkStore, Inst, Order, Scope};
+use super::findings::Detail;
+use super::issue::{Access, Issue, Place};
+use super::team::block_and_offset;
+use crate::code::{AtomOp, BulkStore, Order, Scope};
 use crate::fault::Code;
-use crate::launch::Check;
 use crate::masks::lanes;
-use crate::race::Access;
 use crate::race::global::Act;
+use crate::race::{self, Strength};
 
 /// What one lane has started and not waited for.
 #[derive(Debug, Clone)]
@@ -45,29 +43,37 @@ pub(super) struct BulkGroups {
     committed: [u32; 32],
 }
 
+impl Outgoing {
+    /// What it reads, as the race check of shared memory sees it.
+    fn source<'a>(&self, warp: u32, addresses: &'a [u32; 32]) -> race::Access<'a> {
+        race::Access { warp, mask: 1 << self.lane, pc: self.pc, bytes: self.bytes, addresses }
+    }
+}
+
 /// The strength of the writes: of a reduction, that of a relaxed atomic.
 fn strength(reduction: Option<AtomOp>) -> Strength {
-    let order = if reduction.is_some() { Order::Relaxed } else { Order::Weak };
-    Strength { order, scope: Scope::Gpu, act: Act::Write, is_atomic: reduction.is_some() }
+    let is_atomic = reduction.is_some();
+    let order = if is_atomic { Order::Relaxed } else { Order::Weak };
+    Strength { order, scope: Scope::Gpu, act: Act::Write, is_atomic, reads: is_atomic }
 }
 
 impl Machine<'_> {
     /// `cp.async.bulk` and `cp.reduce.async.bulk` from shared to global memory.
     #[inline(never)]
-    pub(super) fn store_bulk(&mut self, env: &mut Environment, warp: &Warp, pc: u32, inst: &Inst, active: u32) {
-        let BulkStore { to, from, bytes, reduction } = self.context.code.bulk_stores[inst.imm as usize];
-        let [to, from] = [to, from].map(|place| places(warp, place));
-        let bytes = warp.w[usize::from(bytes)].0;
-        for lane in lanes(active) {
+    pub(super) fn store_bulk(&mut self, issue: &mut Issue<'_>) {
+        let BulkStore { to, from, bytes, reduction } = self.context.code.bulk_stores[issue.inst.imm as usize];
+        let [to, from] = [to, from].map(|place| places(issue.warp, place));
+        let bytes = issue.warp.w[usize::from(bytes)].0;
+        for lane in lanes(issue.active) {
             // An address that names this block means what it means without a name; the source lies in no other.
             let (to, from) = (to[lane], block_and_offset(from[lane]).1);
-            if !self.admit_bulk_range(env, warp, pc, lane, (Place::Shared, from), (Place::Global, to), bytes[lane]) {
+            if !self.admit_bulk_range(issue, lane, (Place::Shared, from), (Place::Global, to), bytes[lane]) {
                 continue;
             }
             let outgoing = Outgoing {
                 read: None,
                 lane,
-                pc,
+                pc: issue.pc,
                 from: from as u32,
                 to,
                 bytes: bytes[lane],
@@ -75,41 +81,33 @@ impl Machine<'_> {
                 strength: strength(reduction),
                 group: 0,
             };
-            self.write_bulk(env, warp, &outgoing, reduction);
-            self.remember_store(env, warp, outgoing);
+            self.write_bulk(issue, &outgoing, reduction);
+            self.remember_store(issue, outgoing);
             self.changes += 1;
         }
     }
 
     /// Moves the bytes, with the checks of what is read and written.
-    fn write_bulk(&mut self, env: &mut Environment, warp: &Warp, copy: &Outgoing, reduction: Option<AtomOp>) {
+    fn write_bulk(&mut self, issue: &mut Issue<'_>, copy: &Outgoing, reduction: Option<AtomOp>) {
         let Some((buffer, offset)) = self.context.memory.buffer(copy.to) else { return };
-        if self.context.side_by_side {
-            let (low, high) = (copy.to, copy.to + u64::from(copy.bytes));
-            env.log.write(low, high, 1 << copy.lane, copy.bytes, &[low; 32]);
-        }
-        let mut watches = !env.shared.written.is_empty();
+        let mut watches = !issue.env.shared.written.is_empty();
         let mask = 1 << copy.lane;
         for part in (0..copy.bytes).step_by(copy.part_bytes as usize) {
             let (from, at) = (copy.from + part, offset + u64::from(part));
-            if watches && !env.shared.is_written(from, copy.part_bytes) {
-                let code = Code::UninitialisedRead;
-                self.findings.access(code, env, warp, copy.pc, mask, Place::Shared, from.into(), copy.part_bytes);
+            if watches && !issue.env.shared.is_written(from, copy.part_bytes) {
+                let at = [u64::from(from); 32];
+                let source = Access::new(Place::Shared, mask, copy.part_bytes, &at, copy.strength);
+                self.findings.access(Code::UninitialisedRead, issue, mask, &source);
                 watches = false;
             }
-            let new = env.shared.load(from, copy.part_bytes);
-            let span = Span { bytes: copy.part_bytes, at: [copy.to + u64::from(part); 32] };
-            if reduction.is_some()
-                && !buffer.is_all_written()
-                && self.context.options.checks.has(Check::UninitialisedRead)
-            {
-                self.watch_global(env, warp, copy.pc, mask, &span, buffer, copy.to - offset);
-            }
-            if self.order.is_some() {
-                let values = [[new; 32]];
-                let values = if reduction.is_some() { &[][..] } else { &values[..] };
-                self.watch_order(env, warp, copy.pc, copy.strength, mask, &span, values);
-            }
+            let new = issue.env.shared.load(from, copy.part_bytes);
+            let (to, values) = ([copy.to + u64::from(part); 32], [[new; 32]]);
+            let access = Access {
+                buffer: Some((buffer, copy.to - offset)),
+                values: if reduction.is_some() { &[] } else { &values },
+                ..Access::new(Place::Global, mask, copy.part_bytes, &to, copy.strength)
+            };
+            self.check(issue, &access);
             let old = || buffer.load(at, copy.part_bytes);
             let value = reduction.map_or(new, |op| super::atomic::combine(op, old(), new, 0));
             buffer.store(at, copy.part_bytes, value);
@@ -117,16 +115,14 @@ impl Machine<'_> {
     }
 
     /// Tells the race check of the source, and keeps what the wait must know.
-    fn remember_store(&mut self, env: &mut Environment, warp: &Warp, mut copy: Outgoing) {
-        let unit_warp = unit_warp(env.rank, warp.index);
-        let at = [copy.from; 32];
-        let access = Access { warp: unit_warp, mask: 1 << copy.lane, pc: copy.pc, bytes: copy.bytes, addresses: &at };
-        if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
-            copy.read = Some(shadow.begin_reading(clocks, access, &mut self.races));
-            self.take_races(env, env.rank);
+    fn remember_store(&mut self, issue: &mut Issue<'_>, mut copy: Outgoing) {
+        let (at, warp) = ([copy.from; 32], issue.unit_warp());
+        if let (Some(shadow), Some(clocks)) = (&mut issue.env.shared.shadow, &mut issue.env.team.clocks) {
+            copy.read = Some(shadow.begin_reading(clocks, copy.source(warp, &at), &mut self.races));
+            self.take_races(issue, None);
         }
-        if env.team.clocks.is_some() {
-            let groups = env.bulk_groups_of(warp.index);
+        if issue.env.team.clocks.is_some() {
+            let groups = issue.env.bulk_groups_of(issue.warp.index);
             copy.group = groups.committed[copy.lane];
             groups.outgoing.push(copy);
         }
@@ -134,12 +130,12 @@ impl Machine<'_> {
 
     /// `cp.async.bulk.wait_group` and `.wait_group.read`, with the number of groups that need not be over.
     #[inline(never)]
-    pub(super) fn bulk_wait(&mut self, env: &mut Environment, warp: &Warp, inst: &Inst, active: u32) {
-        let (spared, only_reads) = (inst.imm as u64, inst.e != 0);
-        let Some(groups) = env.bulk_groups.get_mut(warp.index as usize) else { return };
+    pub(super) fn bulk_wait(&mut self, issue: &mut Issue<'_>) {
+        let (spared, only_reads, warp) = (issue.inst.imm as u64, issue.inst.e != 0, issue.unit_warp());
+        let Some(groups) = issue.env.bulk_groups.get_mut(issue.warp.index as usize) else { return };
         let committed = groups.committed;
         let is_over = |copy: &Outgoing| {
-            active & (1 << copy.lane) != 0 && u64::from(copy.group) + spared < u64::from(committed[copy.lane])
+            issue.active & (1 << copy.lane) != 0 && u64::from(copy.group) + spared < u64::from(committed[copy.lane])
         };
         let mut over = Vec::new();
         for copy in groups.outgoing.iter_mut().filter(|copy| is_over(copy)) {
@@ -147,53 +143,50 @@ impl Machine<'_> {
             copy.read = None;
         }
         groups.outgoing.retain(|copy| only_reads || !is_over(copy));
-        let unit_warp = unit_warp(env.rank, warp.index);
         for copy in over {
+            let env = &mut *issue.env;
             if let (Some(shadow), Some(clocks), Some(id)) = (&mut env.shared.shadow, &mut env.team.clocks, copy.read) {
-                let (mask, at) = (1 << copy.lane, [copy.from; 32]);
-                let access = Access { warp: unit_warp, mask, pc: copy.pc, bytes: copy.bytes, addresses: &at };
-                shadow.end_reading(clocks, id, access);
+                shadow.end_reading(clocks, id, copy.source(warp, &[copy.from; 32]));
             }
             if self.order.is_some() && !only_reads {
                 for part in (0..copy.bytes).step_by(copy.part_bytes as usize) {
-                    let span = Span { bytes: copy.part_bytes, at: [copy.to + u64::from(part); 32] };
-                    self.watch_order(env, warp, copy.pc, copy.strength, 1 << copy.lane, &span, &[]);
+                    let to = [copy.to + u64::from(part); 32];
+                    let access = Access::new(Place::Global, 1 << copy.lane, copy.part_bytes, &to, copy.strength);
+                    // The instruction that wrote it is the copy.
+                    self.watch_order(&mut Issue { pc: copy.pc, ..issue.again() }, &access);
                 }
             }
         }
     }
 
     /// Whether one lane's copy of `bytes` bytes is aligned, and inside on both sides.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn admit_bulk_range(
         &mut self,
-        env: &Environment,
-        warp: &Warp,
-        pc: u32,
+        issue: &Issue<'_>,
         lane: usize,
         from: (Place, u64),
         to: (Place, u64),
         bytes: u32,
     ) -> bool {
         let (mask, granule) = (1 << lane, u64::from(BULK_GRANULE_BYTES));
-        for (place, at) in [to, from] {
+        for (place, address) in [to, from] {
             let inside = match place {
-                Place::Shared => at + u64::from(bytes) <= u64::from(self.context.shared_bytes),
-                _ => self.context.memory.holding(at, u64::from(bytes)).is_some(),
+                Place::Shared => address + u64::from(bytes) <= u64::from(self.context.shared_bytes),
+                _ => self.context.memory.holding(address, u64::from(bytes)).is_some(),
             };
-            let code = if !at.is_multiple_of(granule) {
-                Code::Misaligned
+            let (code, bytes) = if !address.is_multiple_of(granule) {
+                (Code::Misaligned, BULK_GRANULE_BYTES)
             } else if !inside {
-                Code::OutOfBounds
+                (Code::OutOfBounds, bytes)
             } else {
                 continue;
             };
-            let bytes = if code == Code::Misaligned { BULK_GRANULE_BYTES } else { bytes };
-            self.findings.access(code, env, warp, pc, mask, place, at, bytes);
+            self.findings.found(issue, mask, code, Detail::Access { place, address, bytes });
             return false;
         }
         if !bytes.is_multiple_of(BULK_GRANULE_BYTES) {
-            self.findings.granule(env, warp, pc, mask, bytes, BULK_GRANULE_BYTES);
+            let detail = Detail::Granule { bytes, multiple: BULK_GRANULE_BYTES };
+            self.findings.found(issue, mask, Code::Misaligned, detail);
             return false;
         }
         true

@@ -2,11 +2,13 @@
 //! again, and `lower/call.rs` for what lies where in a frame.
 
 use super::alu::{store32, store64};
-use super::block::Environment;
+use super::findings::Detail;
+use super::issue::Issue;
 use super::undefined::Home;
 use super::warp::{FULL, Row32, Warp};
 use super::{Machine, Stop};
 use crate::code::{CallSite, Callee, Function, Inst, MemOp, NONE, Op, Slot};
+use crate::fault;
 use crate::masks::lanes;
 use crate::memory::LOCAL_BYTES_MAX;
 use crate::ops::Row;
@@ -36,24 +38,18 @@ fn keep(row: &mut Row32, new: &[u32; 32], mask: u32) {
 impl Machine<'_> {
     /// Executes `call`, `ret`, `brx.idx` or what allocates on the stack for the lanes `active` of split `at`. `Ok` if the split goes on behind it with
     /// the lanes that it has left.
-    pub(super) fn transfer(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        at: usize,
-        pc: u32,
-        inst: &Inst,
-        active: u32,
-    ) -> Result<(), Stop> {
-        match inst.op {
-            Op::Call => self.call(env, warp, at, pc, inst, active),
-            Op::Return => self.come_back(warp, at, active),
-            Op::Stack(act) => self.stack(env, warp, at, pc, inst, act, active),
-            _ => Err(self.branch_indexed(env, warp, at, pc, inst, active)),
+    #[inline(never)] // the run loop stays small
+    pub(super) fn transfer(&mut self, mut issue: Issue<'_>) -> Result<(), Stop> {
+        match issue.inst.op {
+            Op::Call => self.call(&mut issue),
+            Op::Return => self.come_back(issue.warp, issue.at, issue.active),
+            Op::Stack(act) => self.stack(&mut issue, act),
+            _ => Err(self.branch_indexed(&mut issue)),
         }
     }
 
     /// Executes an instruction about the frame or the local variables of split `at`'s activation.
+    #[inline(never)]
     pub(super) fn frame(&self, warp: &mut Warp, at: usize, inst: &Inst, active: u32) {
         match inst.op {
             Op::LoadFrame(op) => self.load_frame(warp, at, inst, op, active),
@@ -66,48 +62,43 @@ impl Machine<'_> {
     }
 
     /// The lanes `active` of split `at` call.
-    fn call(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        at: usize,
-        pc: u32,
-        inst: &Inst,
-        active: u32,
-    ) -> Result<(), Stop> {
+    fn call(&mut self, issue: &mut Issue<'_>) -> Result<(), Stop> {
         let code = self.context.code;
-        let site = &code.calls[inst.imm as usize];
+        let Issue { at, pc, active, .. } = *issue;
+        let site = &code.calls[issue.inst.imm as usize];
         let groups: Vec<(u32, u32)> = match site.callee {
             Callee::Function(index) => vec![(index, active)],
-            Callee::Print => return self.print(env, warp, at, pc, site, active),
+            Callee::Print => return self.print(issue, site),
             Callee::Allocate => {
-                self.allocate(warp, at, site, active);
+                self.allocate(issue, site);
                 return Ok(());
             }
             Callee::Free => {
-                self.give_back(env, warp, at, pc, site, active);
+                self.give_back(issue, site);
                 return Ok(());
             }
-            Callee::AssertFail => return self.assertion(env, warp, at, pc, site, active),
-            Callee::Indirect => match self.targets(env, warp, pc, inst, site, active) {
+            Callee::AssertFail => return self.assertion(issue, site),
+            Callee::Indirect => match self.targets(issue, site) {
                 Some(groups) => groups,
                 None => return Err(Stop::Fatal),
             },
         };
-        let split = warp.splits[at];
+        let split = issue.warp.splits[at];
         let caller = &code.functions[site.caller as usize];
-        let ends = warp.stack_ends(at, caller.local_bytes);
+        let ends = issue.warp.stack_ends(at, caller.local_bytes);
         let local = lanes(active).map(|lane| ends[lane]).max().unwrap_or(0).next_multiple_of(code.local_align_bytes);
         let frame = split.frame + caller.frame_rows;
         for &(index, mask) in &groups {
             let function = &code.functions[index as usize];
             if let Some(bytes) = self.full_stack(local, function, split.depth) {
-                self.findings.stack(env, warp, pc, mask, split.depth + 1, bytes);
+                let detail = Detail::Stack { depth: split.depth + 1, bytes };
+                self.findings.found(issue, mask, fault::Code::StackOverflow, detail);
                 return Err(Stop::Fatal);
             }
-            warp.make_room(local + function.local_bytes, frame + function.frame_rows);
-            warp.forget_local(local, function.local_bytes, mask);
+            issue.warp.make_room(local + function.local_bytes, frame + function.frame_rows);
+            issue.warp.forget_local(local, function.local_bytes, mask);
         }
+        let warp = &mut *issue.warp;
         for &Slot { caller, callee, rows } in &site.arguments {
             (0..rows).for_each(|row| copy(warp, split.frame + caller + row, frame + callee + row, active));
         }
@@ -159,19 +150,11 @@ impl Machine<'_> {
 
     /// The functions whose addresses the lanes hold, by index, with the lanes. `None` and a finding if some hold
     /// something else, or the address of a function that takes or returns something else.
-    fn targets(
-        &mut self,
-        env: &Environment,
-        warp: &Warp,
-        pc: u32,
-        inst: &Inst,
-        site: &CallSite,
-        active: u32,
-    ) -> Option<Vec<(u32, u32)>> {
+    fn targets(&mut self, issue: &Issue<'_>, site: &CallSite) -> Option<Vec<(u32, u32)>> {
         let code = self.context.code;
-        let address = &warp.d[usize::from(inst.a)].0;
+        let address = &issue.warp.d[usize::from(issue.inst.a)].0;
         let mut groups = Vec::new();
-        let mut rest = active;
+        let mut rest = issue.active;
         while rest != 0 {
             let wanted = address[(rest.trailing_zeros() & 31) as usize];
             let group = lanes(rest).filter(|&lane| address[lane] == wanted).fold(0, |all, lane| all | 1 << lane);
@@ -180,7 +163,8 @@ impl Machine<'_> {
             match found.filter(|&index| code.functions[index as usize].signature == site.signature) {
                 Some(index) => groups.push((index, group)),
                 None => {
-                    self.findings.pointer(env, warp, pc, group, wanted, found);
+                    let detail = Detail::Pointer { address: wanted, function: found };
+                    self.findings.found(issue, group, fault::Code::OutOfBounds, detail);
                     return None;
                 }
             }
@@ -189,23 +173,18 @@ impl Machine<'_> {
     }
 
     /// The lanes `active` of split `at` each go to the label that their index chooses. The others go on.
-    fn branch_indexed(
-        &mut self,
-        env: &Environment,
-        warp: &mut Warp,
-        at: usize,
-        pc: u32,
-        inst: &Inst,
-        active: u32,
-    ) -> Stop {
+    fn branch_indexed(&mut self, issue: &mut Issue<'_>) -> Stop {
+        let Issue { at, pc, inst, active, .. } = *issue;
         let table = &self.context.code.tables[inst.imm as usize];
-        let index = warp.w[usize::from(inst.a)].0;
+        let index = issue.warp.w[usize::from(inst.a)].0;
         let outside =
-            lanes(active).filter(|&lane| index[lane] as usize >= table.len()).fold(0, |all, lane| all | 1 << lane);
+            lanes(active).filter(|&lane| index[lane] as usize >= table.len()).fold(0u32, |all, lane| all | 1 << lane);
         if outside != 0 {
-            self.findings.label(env, warp, pc, outside, index[(outside.trailing_zeros() & 31) as usize]);
+            let detail = Detail::Label { index: index[(outside.trailing_zeros() & 31) as usize] };
+            self.findings.found(issue, outside, fault::Code::OutOfBounds, detail);
             return Stop::Fatal;
         }
+        let warp = &mut *issue.warp;
         let mut groups: Vec<(u32, u32)> = Vec::new();
         let staying = warp.splits[at].mask & !active;
         if staying != 0 {

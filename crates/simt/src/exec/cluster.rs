@@ -177,6 +177,11 @@ impl Unit {
         }
     }
 
+    /// It has ended, or the launch has: what it has left undefined in global memory is a finding.
+    pub(super) fn settle(&mut self, machine: &mut Machine<'_>) {
+        self.blocks.iter_mut().for_each(|block| machine.settle(&mut block.env));
+    }
+
     /// Hands what its blocks touched to `touches`.
     pub(super) fn collect(&mut self, touches: &mut Touches, revisits: bool) {
         for block in &mut self.blocks {

@@ -5,19 +5,15 @@
 //! What a copy reads is looked at when it starts; a write to that place before the copy is over goes unnoticed.
 
 use super::block::Environment;
+use super::issue::{Access, Cost, Issue, Lanes, Place, addresses};
 use super::mbarrier::landing_key;
-use super::memory::{Lanes, Place, Span, addresses};
-use super::order::Strength;
-use super::team::unit_warp;
 use super::warp::Warp;
 use super::{Machine, Next, Stop};
-use crate::access::Passes;
 use crate::code::{self, CopyCode, Inst, NONE, Op, Order, Scope};
 use crate::fault::Code;
-use crate::launch::Check;
 use crate::masks::{filter, lanes};
 use crate::race::global::Act;
-use crate::race::{Access, Arrivals};
+use crate::race::{self, Arrivals, Strength};
 
 /// What one instruction of a warp copies and nobody has waited for.
 #[derive(Debug, Clone)]
@@ -37,8 +33,8 @@ pub(super) struct Flying {
 
 impl Flying {
     /// What one lane copies outside any group.
-    pub(super) fn of_lane(id: u32, access: Access<'_>) -> Flying {
-        let Access { warp, mask, pc, bytes, addresses } = access;
+    pub(super) fn of_lane(id: u32, access: race::Access<'_>) -> Flying {
+        let race::Access { warp, mask, pc, bytes, addresses } = access;
         Flying { id, warp, pc, bytes, mask, at: *addresses, group: [u32::MAX; 32] }
     }
 
@@ -50,8 +46,8 @@ impl Flying {
         self.mask
     }
 
-    pub(super) fn access(&self, mask: u32) -> Access<'_> {
-        Access { warp: self.warp, mask, pc: self.pc, bytes: self.bytes, addresses: &self.at }
+    pub(super) fn access(&self, mask: u32) -> race::Access<'_> {
+        race::Access { warp: self.warp, mask, pc: self.pc, bytes: self.bytes, addresses: &self.at }
     }
 }
 
@@ -99,120 +95,97 @@ fn bytes_taken(warp: &Warp, copy: &CopyCode) -> [u32; 32] {
 
 impl Machine<'_> {
     /// Starts a copy, or a load into the cache.
-    pub(super) fn copy(&mut self, env: &mut Environment, warp: &Warp, pc: u32, inst: &Inst, active: u32) -> Next {
-        match inst.op {
-            Op::CopyAsync => self.copy_async(env, warp, pc, inst, active),
-            Op::CopyBulk if !self.copy_bulk(env, warp, pc, inst, active) => return Next::Stop(Stop::Fatal),
-            Op::StoreBulk => self.store_bulk(env, warp, pc, inst, active),
-            Op::PrefetchBulk => self.prefetch_bulk(env, warp, pc, inst, active),
+    #[inline(never)] // the run loop stays small
+    pub(super) fn copy(&mut self, mut issue: Issue<'_>) -> Next {
+        match issue.inst.op {
+            Op::CopyAsync => self.copy_async(&mut issue),
+            Op::CopyBulk => {
+                let goes_on = self.copy_bulk(&mut issue);
+                return if goes_on { Next::On } else { Next::Stop(Stop::Fatal) };
+            }
+            Op::StoreBulk => self.store_bulk(&mut issue),
+            Op::PrefetchBulk => self.prefetch_bulk(&issue),
             _ => {}
         }
         Next::On
     }
 
     /// Ends a group of copies, or waits for some.
-    pub(super) fn group(&mut self, env: &mut Environment, warp: &Warp, inst: &Inst, active: u32) {
-        match inst.op {
-            Op::CopyCommit => env.commit_copies(warp.index, active),
-            Op::CopyWait => self.copy_wait(env, warp, inst.imm, active),
-            Op::BulkCommit => env.commit_bulk(warp.index, active),
-            Op::BulkWait => self.bulk_wait(env, warp, inst, active),
+    #[inline(never)]
+    pub(super) fn group(&mut self, mut issue: Issue<'_>) {
+        match issue.inst.op {
+            Op::CopyCommit => issue.env.commit_copies(issue.warp.index, issue.active),
+            Op::CopyWait => self.copy_wait(&mut issue),
+            Op::BulkCommit => issue.env.commit_bulk(issue.warp.index, issue.active),
+            Op::BulkWait => self.bulk_wait(&mut issue),
             _ => {}
         }
     }
 
     /// `cp.async`
     #[inline(never)]
-    fn copy_async(&mut self, env: &mut Environment, warp: &Warp, pc: u32, inst: &Inst, active: u32) {
-        let copy = self.context.code.copies[inst.imm as usize];
-        let to = Span { bytes: copy.bytes, at: places(warp, copy.to) };
-        let from = Span { bytes: copy.bytes, at: places(warp, copy.from) };
-        let taken = bytes_taken(warp, &copy);
-        let mask = self.allowed(env, warp, pc, Place::Shared, active, &to);
+    fn copy_async(&mut self, issue: &mut Issue<'_>) {
+        let copy = self.context.code.copies[issue.inst.imm as usize];
+        let (to, from) = (places(issue.warp, copy.to), places(issue.warp, copy.from));
+        let taken = bytes_taken(issue.warp, &copy);
+        let to = Access::new(Place::Shared, issue.active, copy.bytes, &to, PLAIN_WRITE);
+        let mask = self.allowed(issue, to).lanes;
+        let from = Access::new(Place::Global, mask, copy.bytes, &from, PLAIN_READ);
         let whole = filter(mask, |lane| taken[lane] == copy.bytes);
         let part = filter(mask, |lane| taken[lane] != 0 && taken[lane] != copy.bytes);
         let mut data = [[0; 32]; 2];
-        let refused_whole = whole & !self.take_whole(env, warp, pc, whole, &from, &mut data);
-        let refused_part = part & !self.take_parts(env, warp, pc, part, &from, &taken, &mut data);
+        let refused_whole = whole & !self.take_whole(issue, from.by(whole), &mut data);
+        let refused_part = part & !self.take_parts(issue, from.by(part), &taken, &mut data);
         let mask = mask & !refused_whole & !refused_part;
-        self.count_copy(pc, mask & (whole | part), &from);
+        self.count_copy(issue.pc, &from.by(mask & (whole | part)));
         let at = to.at.map(|at| at as u32);
-        self.begin_copy(env, warp, pc, copy.bytes, mask, &at);
-        let width = copy.bytes.min(8);
+        self.begin_copy(issue, copy.bytes, mask, &at);
+        let (shared, width) = (&mut issue.env.shared, copy.bytes.min(8));
         for (element, values) in data.iter().enumerate().take((copy.bytes / width) as usize) {
-            lanes(mask).for_each(|lane| env.shared.store(at[lane] + element as u32 * width, width, values[lane]));
+            lanes(mask).for_each(|lane| shared.store(at[lane] + element as u32 * width, width, values[lane]));
         }
         self.changes += 1;
     }
 
-    /// Counts what the lanes `mask` read as a load from global memory, as hardware does; where it goes counts no passes through
+    /// Counts what lanes read as a load from global memory, as hardware does; where it goes counts no passes through
     /// shared memory. An instruction none of whose lanes reads anything is no request.
-    fn count_copy(&mut self, pc: u32, mask: u32, from: &Span) {
-        if mask == 0 {
+    fn count_copy(&mut self, pc: u32, from: &Access<'_>) {
+        if from.lanes == 0 {
             return;
         }
-        let sectors = self.memos[pc as usize].of(mask).global_sectors(from.bytes, mask, &from.at);
-        let counts = &mut self.counts[pc as usize];
-        counts.requests[Place::Global as usize] += 1;
-        counts.sectors += u64::from(sectors);
-        self.record(Place::Global, mask, from, Passes::default(), sectors);
+        let sectors = self.memos[pc as usize].of(from.lanes).global_sectors(from.bytes, from.lanes, from.at);
+        self.counts[pc as usize].requests[Place::Global as usize] += 1;
+        self.count(pc, from, Cost { sectors, ..Cost::default() });
     }
 
-    /// Reads all bytes of the lanes `mask`; the lanes that could.
-    fn take_whole(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        mask: u32,
-        from: &Span,
-        data: &mut [Lanes; 2],
-    ) -> u32 {
-        let mask = self.allowed(env, warp, pc, Place::Global, mask, from);
-        if mask != 0 {
-            if self.order.is_some() {
-                self.watch_order(env, warp, pc, PLAIN_READ, mask, from, &[]);
-            }
+    /// Reads all bytes of lanes that do; the lanes that could.
+    fn take_whole(&mut self, issue: &mut Issue<'_>, from: Access<'_>, data: &mut [Lanes; 2]) -> u32 {
+        let from = self.allowed(issue, from);
+        if from.lanes != 0 {
+            self.check(issue, &from);
             let width = from.bytes.min(8);
-            self.load_global(env, warp, pc, mask, from, width, &mut data[..(from.bytes / width) as usize]);
+            self.load_global(&from, width, &mut data[..(from.bytes / width) as usize]);
         }
-        mask
+        from.lanes
     }
 
     /// Reads the first bytes of lanes that do not read all; the lanes that could. The address is aligned for all of them.
-    #[allow(clippy::too_many_arguments)]
-    fn take_parts(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        mask: u32,
-        from: &Span,
-        taken: &[u32; 32],
-        data: &mut [Lanes; 2],
-    ) -> u32 {
+    fn take_parts(&mut self, issue: &mut Issue<'_>, from: Access<'_>, taken: &[u32; 32], data: &mut [Lanes; 2]) -> u32 {
         let mut read = 0;
-        for lane in lanes(mask) {
+        for lane in lanes(from.lanes) {
             let (at, bytes) = (from.at[lane], taken[lane]);
             let inside = self.context.memory.holding(at, bytes.into());
             let askew = !at.is_multiple_of(u64::from(from.bytes));
             let Some((buffer, offset)) = inside.filter(|_| !askew) else {
                 let (code, bytes) = if askew { (Code::Misaligned, from.bytes) } else { (Code::OutOfBounds, bytes) };
-                self.findings.access(code, env, warp, pc, 1 << lane, Place::Global, at, bytes);
+                self.findings.access(code, issue, 1 << lane, &Access { bytes, ..from });
                 continue;
             };
             read |= 1 << lane;
-            if self.context.side_by_side {
-                env.log.read(at, at + u64::from(bytes));
-            }
             for byte in 0..bytes {
-                let at = Span { bytes: 1, at: [at + u64::from(byte); 32] };
-                if self.order.is_some() {
-                    self.watch_order(env, warp, pc, PLAIN_READ, 1 << lane, &at, &[]);
-                }
-                if !buffer.is_all_written() && self.context.options.checks.has(Check::UninitialisedRead) {
-                    self.watch_global(env, warp, pc, 1 << lane, &at, buffer, from.at[lane] - offset);
-                }
+                let here = [at + u64::from(byte); 32];
+                let part = Access::new(Place::Global, 1 << lane, 1, &here, PLAIN_READ);
+                self.check(issue, &Access { buffer: Some((buffer, at - offset)), ..part });
                 let value = buffer.load(offset + u64::from(byte), 1);
                 data[byte as usize / 8][lane] |= value << (8 * (byte % 8));
             }
@@ -221,28 +194,30 @@ impl Machine<'_> {
     }
 
     /// Tells the race check that the lanes `mask` copy to these places from here on.
-    fn begin_copy(&mut self, env: &mut Environment, warp: &Warp, pc: u32, bytes: u32, mask: u32, at: &[u32; 32]) {
-        let unit_warp = unit_warp(env.rank, warp.index);
+    fn begin_copy(&mut self, issue: &mut Issue<'_>, bytes: u32, mask: u32, at: &[u32; 32]) {
+        let (warp, pc) = (issue.unit_warp(), issue.pc);
+        let env = &mut *issue.env;
         let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) else { return };
         if mask == 0 {
             return;
         }
-        let access = Access { warp: unit_warp, mask, pc, bytes, addresses: at };
+        let access = race::Access { warp, mask, pc, bytes, addresses: at };
         let id = shadow.begin_copy(clocks, access, &mut self.races);
-        let copies = env.copies_of(warp.index);
+        let copies = env.copies_of(issue.warp.index);
         let group = copies.committed;
-        copies.flying.push(Flying { id, warp: unit_warp, pc, bytes, mask, at: *at, group });
-        self.take_races(env, env.rank);
+        copies.flying.push(Flying { id, warp, pc, bytes, mask, at: *at, group });
+        self.take_races(issue, None);
     }
 
     /// `cp.async.wait_group`, with the number of groups that need not be over, or `cp.async.wait_all` with a negative one.
     #[inline(never)]
-    fn copy_wait(&mut self, env: &mut Environment, warp: &Warp, groups: i64, active: u32) {
+    fn copy_wait(&mut self, issue: &mut Issue<'_>) {
+        let (groups, active, unit_warp) = (issue.inst.imm, issue.active, issue.unit_warp());
+        let env = &mut *issue.env;
         if env.shared.shadow.is_none() || env.copies.is_empty() {
             return;
         }
-        let unit_warp = unit_warp(env.rank, warp.index);
-        let copies = env.copies_of(warp.index);
+        let copies = env.copies_of(issue.warp.index);
         let committed = copies.committed.map(i64::from);
         let over = |flying: &mut Flying| {
             // Bulk copies are in no group of these.
@@ -269,7 +244,8 @@ impl Machine<'_> {
 }
 
 pub(super) const PLAIN_READ: Strength =
-    Strength { order: Order::Weak, scope: Scope::Cta, act: Act::Read, is_atomic: false };
+    Strength { order: Order::Weak, scope: Scope::Cta, act: Act::Read, is_atomic: false, reads: true };
+const PLAIN_WRITE: Strength = Strength { act: Act::Write, reads: false, ..PLAIN_READ };
 
 impl Environment {
     fn copies_of(&mut self, warp: u32) -> &mut Copies {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::Context;
 use super::block::Environment;
-use super::memory::Place;
+use super::issue::{Access, Issue, Place};
 use super::warp::{State, Warp};
 
 use crate::code::{Code as Program, Inst, Op};
@@ -27,9 +27,15 @@ struct At {
     lanes: u32,
 }
 
+impl At {
+    fn of(issue: &Issue<'_>, lanes: u32) -> At {
+        At { pc: issue.pc, block: issue.env.block, warp: issue.warp.index, lanes }
+    }
+}
+
 /// What a message is made of.
 #[derive(Debug, Clone)]
-enum Detail {
+pub(super) enum Detail {
     Access {
         place: Place,
         address: u64,
@@ -128,6 +134,13 @@ enum Detail {
     },
 }
 
+impl Detail {
+    /// What the lanes `lanes` do of an access.
+    fn access(access: &Access<'_>, lanes: u32) -> Detail {
+        Detail::Access { place: access.place, address: access.first(lanes), bytes: access.bytes }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     code: Code,
@@ -171,49 +184,28 @@ impl Findings {
         add(&mut self.by_place, (used.code, at.pc, u32::MAX), used);
     }
 
+    /// Undefined values are used, all those that a finding tells of.
+    #[cold]
+    pub(super) fn seen(&mut self, finding: Finding) {
+        add(&mut self.by_place, (finding.code, finding.at.pc, u32::MAX), finding);
+    }
+
     /// Adds what another host thread found in other blocks.
     pub(super) fn merge(&mut self, other: Findings) {
         other.by_place.into_iter().for_each(|(key, finding)| add(&mut self.by_place, key, finding));
         other.notes.into_iter().for_each(|(key, finding)| add(&mut self.notes, key, finding));
     }
 
+    /// The lanes `lanes` of an instruction have done something wrong.
     #[cold]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn access(
-        &mut self,
-        code: Code,
-        env: &Environment,
-        warp: &Warp,
-        pc: u32,
-        lanes: u32,
-        place: Place,
-        address: u64,
-        bytes: u32,
-    ) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, code, at, None, Detail::Access { place, address, bytes });
+    pub(super) fn found(&mut self, issue: &Issue<'_>, lanes: u32, code: Code, detail: Detail) {
+        self.note(issue.env, code, At::of(issue, lanes), None, detail);
     }
 
-    /// `mbarrier` where no object has been made.
+    /// They did it with an access to memory.
     #[cold]
-    pub(super) fn no_object(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::UninitialisedRead, at, None, Detail::NoObject { address });
-    }
-
-    /// An asynchronous copy that the simulator does not carry out: it goes into the memory of another block.
-    #[cold]
-    pub(super) fn copy_away(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::UnsupportedInstruction, at, None, Detail::CopyAway);
-    }
-
-    /// A range of `bytes` where a multiple of `multiple` is asked for.
-    #[cold]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn granule(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, bytes: u32, multiple: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::Misaligned, at, None, Detail::Granule { bytes, multiple });
+    pub(super) fn access(&mut self, code: Code, issue: &Issue<'_>, lanes: u32, access: &Access<'_>) {
+        self.found(issue, lanes, code, Detail::access(access, lanes));
     }
 
     #[cold]
@@ -237,63 +229,6 @@ impl Findings {
         self.pair(env, Code::GlobalRace, race.hazard, site(race.later), site(race.earlier), detail);
     }
 
-    /// An access to the shared memory of a block of the cluster that does not exist, or no longer.
-    #[cold]
-    pub(super) fn no_block(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, rank: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        let ended = env.team.blocks.get(rank as usize).copied();
-        self.note(env, Code::OutOfBounds, at, None, Detail::NoBlock { rank, size: env.team.size(), ended });
-    }
-
-    pub(super) fn trap(&mut self, context: &Context<'_>, env: &Environment, warp: &Warp, pc: u32, lanes: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        let for_want_of_cooperation = !context.launch.cooperative && context.code.uses_grid_barrier();
-        self.note(env, Code::Trap, at, None, Detail::Trap { for_want_of_cooperation });
-    }
-
-    pub(super) fn assertion(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, condition: String) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::Trap, at, None, Detail::Assertion(condition));
-    }
-
-    /// A call `depth` deep finds no room on a stack of `bytes` bytes.
-    pub(super) fn stack(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, depth: u32, bytes: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::StackOverflow, at, None, Detail::Stack { depth, bytes });
-    }
-
-    /// A call goes to `address`, where there is no function, or `function` of another type.
-    pub(super) fn pointer(
-        &mut self,
-        env: &Environment,
-        warp: &Warp,
-        pc: u32,
-        lanes: u32,
-        address: u64,
-        function: Option<u32>,
-    ) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::OutOfBounds, at, None, Detail::Pointer { address, function });
-    }
-
-    /// `brx.idx` with an index past its labels.
-    pub(super) fn label(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, index: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::OutOfBounds, at, None, Detail::Label { index });
-    }
-
-    /// `free` of what is not allocated.
-    pub(super) fn not_allocated(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, address: u64) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::OutOfBounds, at, None, Detail::NotAllocated { address });
-    }
-
-    /// A barrier that no block has.
-    pub(super) fn no_barrier(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, number: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::OutOfBounds, at, None, Detail::NoBarrier { number });
-    }
-
     /// The warp alone has run longer than a block should.
     pub(super) fn step_budget(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, budget: u64) {
         let at = At { pc, block: env.block, warp: warp.index, lanes };
@@ -314,25 +249,6 @@ impl Findings {
         if let Some((at, _)) = running {
             self.note(env, Code::StepBudget, at, None, Detail::LaunchBudget { budget });
         }
-    }
-
-    pub(super) fn mask(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, named: u32) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::MaskMismatch, at, None, Detail::Mask { named });
-    }
-
-    /// Of the lanes that `lanes` name, one executes the instruction with them and with another mask.
-    pub(super) fn masks(
-        &mut self,
-        env: &Environment,
-        warp: &Warp,
-        pc: u32,
-        lanes: u32,
-        named: u32,
-        (lane, other): (u32, u32),
-    ) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        self.note(env, Code::MaskMismatch, at, None, Detail::Masks { named, lane, other });
     }
 
     /// Barrier `id` opens without so many threads of the block, which have exited: a note.
@@ -368,8 +284,8 @@ impl Findings {
         let mut faults: Vec<Fault> = folded(self.by_place, names).into_iter().map(|(_, fault)| fault).collect();
         faults.sort_by_key(|fault| fault.code != Code::StepBudget);
         let notes = folded(self.notes, names).into_iter().map(|(kind, fault)| {
-            let Fault { message, site, other, why, count, .. } = fault;
-            Note { kind, message, site, other, why, count }
+            let Fault { message, site, other, variable, why, count, .. } = fault;
+            Note { kind, message, site, other, variable, why, count }
         });
         (faults, notes.collect())
     }
@@ -448,29 +364,49 @@ impl Finding {
 
     /// What to say if the lanes `lanes` use what they shuffled from a lane that takes no part.
     #[cold]
-    pub(super) fn inactive_lane(env: &Environment, warp: &Warp, pc: u32, lanes: u32) -> Finding {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        Finding::new(env, Code::InactiveShuffleLane, at, None, Detail::Lane)
+    pub(super) fn inactive_lane(issue: &Issue<'_>, lanes: u32) -> Finding {
+        Finding::new(issue.env, Code::InactiveShuffleLane, At::of(issue, lanes), None, Detail::Lane)
     }
 
     /// What to say if the lanes `lanes` use what they read where nobody had written.
     #[cold]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn unread(
-        env: &Environment,
-        warp: &Warp,
-        pc: u32,
-        lanes: u32,
-        place: Place,
-        address: u64,
-        bytes: u32,
-    ) -> Finding {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
-        Finding::new(env, Code::UninitialisedRead, at, None, Detail::Access { place, address, bytes })
+    pub(super) fn unread(issue: &Issue<'_>, lanes: u32, access: &Access<'_>) -> Finding {
+        let detail = Detail::access(access, lanes);
+        Finding::new(issue.env, Code::UninitialisedRead, At::of(issue, lanes), None, detail)
     }
 
     pub(super) fn lanes(&self) -> u32 {
         self.at.lanes
+    }
+
+    /// This finding, of some of its lanes.
+    pub(super) fn of_lanes(&self, lanes: u32) -> Finding {
+        Finding { at: At { lanes, ..self.at }, count: lanes.count_ones().into(), ..self.clone() }
+    }
+
+    /// This finding, seen so often.
+    pub(super) fn times(self, count: u64) -> Finding {
+        Finding { count, ..self }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// It was seen so many times more.
+    pub(super) fn count_more(&mut self, times: u64) {
+        self.count += times;
+    }
+
+    /// Whether both are about one instruction of one warp.
+    pub(super) fn is_beside(&self, other: &Finding) -> bool {
+        (self.at.pc, self.at.block, self.at.warp) == (other.at.pc, other.at.block, other.at.warp)
+    }
+
+    /// Tells of the other's lanes too.
+    pub(super) fn join(&mut self, other: &Finding) {
+        self.at.lanes |= other.at.lanes;
+        self.count = self.at.lanes.count_ones().into();
     }
 
     /// Which lanes a mask names, and which come with it.

@@ -335,7 +335,10 @@ fn taking_turns(context: &Context<'_>, units: u64) -> Share {
             continue;
         }
         if next == units && !pass.moved {
-            resident.iter().for_each(|unit| unit.stuck(&mut machine));
+            resident.iter_mut().for_each(|unit| {
+                unit.stuck(&mut machine);
+                unit.settle(&mut machine);
+            });
             break;
         }
         let started = if resident.len() > FEW_WAITING { resident.len() / STARTED_AT_ONCE } else { 1 };
@@ -409,6 +412,9 @@ impl Machine<'_> {
         let before = unit.steps();
         let progress = unit.run(self, steps);
         self.spent += unit.steps() - before;
+        if matches!(progress, Progress::Done | Progress::Fatal) {
+            unit.settle(self);
+        }
         progress
     }
 

@@ -2,7 +2,8 @@
 //! which pages the check for races must look at more closely. Most kernels read one array and write another, each
 //! element once: then there is nothing to look at, and nothing else to pay.
 
-use crate::race::global::{PAGE_BYTES, Pages};
+use super::issue::Access;
+use crate::race::global::{Act, PAGE_BYTES, Pages};
 
 /// The bytes that one block touched.
 #[derive(Debug, Default)]
@@ -18,13 +19,22 @@ const SPARSE: u64 = 4;
 
 impl AccessLog {
     #[inline(always)]
+    pub(super) fn note(&mut self, access: &Access<'_>) {
+        let Access { low, high, lanes, bytes, at, .. } = *access;
+        match access.strength.act {
+            Act::Read => self.read(low, high),
+            Act::Write => self.write(low, high, lanes, bytes, at),
+        }
+    }
+
+    #[inline(always)]
     pub(super) fn read(&mut self, low: u64, high: u64) {
         extend(&mut self.reads, low, high);
     }
 
     /// Lanes write `bytes` bytes each, all of it from `low` to `high`.
     #[inline(always)]
-    pub(super) fn write(&mut self, low: u64, high: u64, mask: u32, bytes: u32, at: &[u64; 32]) {
+    fn write(&mut self, low: u64, high: u64, mask: u32, bytes: u32, at: &[u64; 32]) {
         if (high - low) / SPARSE > u64::from(mask.count_ones() * bytes) {
             return self.write_each(mask, bytes, at);
         }

@@ -15,16 +15,18 @@ use std::collections::HashMap;
 use super::Machine;
 use super::alu::{store_predicate, store64};
 use super::block::Environment;
-use super::copy::Flying;
-use super::memory::{Place, Span, addresses};
+use super::copy::{Flying, PLAIN_READ};
+use super::findings::Detail;
+use super::issue::{Access, Issue, Place};
 use super::team::{mapped, unit_warp};
 use super::warp::Warp;
-use crate::code::{Inst, MbarrierAct, MbarrierOp};
+use crate::code::{MbarrierAct, MbarrierOp};
+use crate::fault::Code;
 use crate::launch::Check;
 use crate::lower::mbarrier::{COUNT_BITS, PENDING_SHIFT};
 use crate::masks::{filter, lanes};
 use crate::memory::SHARED_BASE;
-use crate::race::{Access, Arrivals};
+use crate::race::{self, Arrivals};
 
 const BYTES: u32 = 8;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
@@ -89,22 +91,17 @@ pub(super) type Sides = HashMap<u32, Side>;
 impl Machine<'_> {
     /// `mbarrier`, `cp.async.mbarrier.arrive`. True if a lane asked for the end of a phase that is not over.
     #[inline(never)]
-    pub(super) fn mbarrier(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        op: MbarrierOp,
-        active: u32,
-    ) -> bool {
+    pub(super) fn mbarrier(&mut self, mut issue: Issue<'_>, op: MbarrierOp) -> bool {
+        let issue = &mut issue;
+        let (inst, active) = (issue.inst, issue.active);
         let base = if op.generic { SHARED_BASE } else { 0 };
-        let span = Span { bytes: BYTES, at: addresses(warp, inst).map(|at| at.wrapping_sub(base)) };
-        let mask = self.admit(env, warp, pc, Place::Shared, active, &span);
-        let at = span.at.map(|at| at as u32);
-        let numbers = warp.w.get(usize::from(inst.b)).map_or([0; 32], |row| row.0);
-        let states = warp.d.get(usize::from(inst.c)).map_or([0; 32], |row| row.0);
-        let mask = self.watch_object(env, warp, pc, op, mask, &at, &numbers);
+        let at = issue.addresses().map(|at| at.wrapping_sub(base));
+        let mask = self.admit(issue, Access::new(Place::Shared, active, BYTES, &at, PLAIN_READ)).lanes;
+        let at = at.map(|at| at as u32);
+        let numbers = issue.warp.w.get(usize::from(inst.b)).map_or([0; 32], |row| row.0);
+        let states = issue.warp.d.get(usize::from(inst.c)).map_or([0; 32], |row| row.0);
+        self.watch_object(issue, op, mask, &at, &numbers);
+        let Issue { env, warp, .. } = issue;
         if let MbarrierAct::Test { parity, .. } = op.act {
             let over = filter(mask, |lane| {
                 let of = if parity { numbers[lane] & 1 != 0 } else { states[lane] & PARITY != 0 };
@@ -121,7 +118,7 @@ impl Machine<'_> {
                 (MbarrierAct::Init, _) => env.make_object(at[lane], numbers[lane]),
                 (MbarrierAct::Invalidate, _) => env.unmake_object(at[lane]),
                 (_, None) => before[lane],
-                (act, Some(object)) => env.change_object(warp, lane, at[lane], op, act, object, numbers[lane]),
+                (_, Some(object)) => env.change_object(warp, lane, at[lane], op, object, numbers[lane]),
             };
             self.changes += u64::from(word != before[lane]);
             env.shared.store(at[lane], BYTES, word);
@@ -133,41 +130,23 @@ impl Machine<'_> {
     }
 
     /// What one lane does to an object apart from instructions of its own.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn on_object(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        op: MbarrierOp,
-        lane: usize,
-        at: u32,
-        number: u32,
-    ) {
-        self.watch_object(env, warp, pc, op, 1 << lane, &[at; 32], &[number; 32]);
-        let before = env.shared.load(at, BYTES);
+    pub(super) fn on_object(&mut self, issue: &mut Issue<'_>, op: MbarrierOp, lane: usize, at: u32, number: u32) {
+        self.watch_object(issue, op, 1 << lane, &[at; 32], &[number; 32]);
+        let before = issue.env.shared.load(at, BYTES);
         if let Some(object) = Object::from_word(before) {
-            let word = env.change_object(warp, lane, at, op, op.act, object, number);
-            env.shared.store(at, BYTES, word);
+            let word = issue.env.change_object(issue.warp, lane, at, op, object, number);
+            issue.env.shared.store(at, BYTES, word);
         }
     }
 
-    /// Race and initialisation checks; the lanes that may go on.
-    #[allow(clippy::too_many_arguments)]
-    fn watch_object(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        op: MbarrierOp,
-        mask: u32,
-        at: &[u32; 32],
-        numbers: &[u32; 32],
-    ) -> u32 {
+    /// Race and initialisation checks. An object has rules of its own: that it was made is what counts, and not that its bytes were
+    /// written.
+    fn watch_object(&mut self, issue: &mut Issue<'_>, op: MbarrierOp, mask: u32, at: &[u32; 32], numbers: &[u32; 32]) {
         if mask == 0 {
-            return 0;
+            return;
         }
-        let access = Access { warp: unit_warp(env.rank, warp.index), mask, pc, bytes: BYTES, addresses: at };
+        let access = race::Access { warp: issue.unit_warp(), mask, pc: issue.pc, bytes: BYTES, addresses: at };
+        let env = &mut *issue.env;
         if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
             match op.act {
                 // `.inval` is none: the pipelines of CUDA's library order it behind the arrivals of other lanes by nothing but
@@ -178,17 +157,17 @@ impl Machine<'_> {
                 MbarrierAct::Test { .. } => shadow.flag(clocks, access, &mut self.races),
                 _ => shadow.atomic(clocks, access, &mut self.races),
             }
-            self.take_races(env, env.rank);
+            self.take_races(issue, None);
         }
-        if op.act == MbarrierAct::Init {
-            return mask;
+        if op.act == MbarrierAct::Init || !self.context.options.checks.has(Check::UninitialisedRead) {
+            return;
         }
-        let made = filter(mask, |lane| Object::from_word(env.shared.load(at[lane], BYTES)).is_some());
-        if made != mask && self.context.options.checks.has(Check::UninitialisedRead) {
-            let lane = ((mask & !made).trailing_zeros() & 31) as usize;
-            self.findings.no_object(env, warp, pc, mask & !made, at[lane]);
+        let is_made = |lane: usize| Object::from_word(issue.env.shared.load(at[lane], BYTES)).is_some();
+        let missing = filter(mask, |lane| !is_made(lane));
+        if missing != 0 {
+            let address = at[(missing.trailing_zeros() & 31) as usize];
+            self.findings.found(issue, missing, Code::UninitialisedRead, Detail::NoObject { address });
         }
-        mask
     }
 }
 
@@ -209,19 +188,17 @@ impl Environment {
     }
 
     /// What an arrival, or a change of the bytes that are expected, leaves of an object.
-    #[allow(clippy::too_many_arguments)]
     fn change_object(
         &mut self,
         warp: &Warp,
         lane: usize,
         at: u32,
         op: MbarrierOp,
-        act: MbarrierAct,
         mut object: Object,
         number: u32,
     ) -> u64 {
         let mut completes = true;
-        match act {
+        match op.act {
             MbarrierAct::ExpectBytes => object.bytes = object.bytes.wrapping_add(number as i32),
             MbarrierAct::CompleteBytes => object.bytes = object.bytes.wrapping_sub(number as i32),
             MbarrierAct::CopyArrive { counted } => {

@@ -1,38 +1,15 @@
-//! Loads, stores and atomics: addresses, checks, counters, data.
+//! Loads and stores: addresses, bounds, data. What counts and checks them is told by `observe`.
 
 use super::Machine;
 use super::alu::{narrowed, store32, store64, widened};
-use super::block::Environment;
-use super::order::Strength;
-use super::warp::{FULL, Warp};
-use crate::access::Passes;
+use super::issue::{Access, Cost, Issue, Lanes, Place};
+use super::warp::FULL;
 use crate::code::{Inst, MemOp, Target, VECTOR_MAX, Width};
 use crate::fault::Code;
-use crate::launch::Check;
-use crate::masks::{filter, hull, lanes};
+use crate::masks::{filter, lanes};
 use crate::memory::{Buffer, CONST_BASE, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
+use crate::race::Strength;
 use crate::race::global::Act;
-
-/// Bytes an access of one lane covers, and where lanes start.
-pub(super) struct Span {
-    pub(super) bytes: u32,
-    pub(super) at: [u64; 32],
-}
-
-/// What a lane's data goes to or comes from.
-pub(super) type Lanes = [u64; 32];
-
-/// A state space as the counters see it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    Shared,
-    Global,
-    Local,
-    /// Constants, which lie where global memory does.
-    Const,
-    /// The kernel's parameters.
-    Param,
-}
 
 #[inline(always)]
 fn extend(value: u64, width: Width) -> u64 {
@@ -44,85 +21,61 @@ fn extend(value: u64, width: Width) -> u64 {
     }
 }
 
-#[inline(always)]
-pub(super) fn addresses(warp: &Warp, inst: &Inst) -> [u64; 32] {
-    let offset = inst.imm as u64;
-    if inst.e == 1 {
-        let mut at = warp.w[usize::from(inst.a)].0;
-        at.iter_mut().for_each(|a| *a = a.wrapping_add(offset as u32));
-        widened(&at)
-    } else {
-        let mut at = warp.d[usize::from(inst.a)].0;
-        at.iter_mut().for_each(|a| *a = a.wrapping_add(offset));
-        at
-    }
-}
-
 two_clones! {
     impl Machine<'_> {
         /// `ld`
-        load, load_avx2, load_baseline = load_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32);
+        load, load_avx2, load_baseline = load_inline(&mut self, issue: Issue<'_>, op: MemOp);
         /// `st`
-        store, store_avx2, store_baseline = store_inline(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32);
+        store, store_avx2, store_baseline = store_inline(&mut self, issue: Issue<'_>, op: MemOp);
     }
 }
 
-impl Machine<'_> {
+impl<'k> Machine<'k> {
     #[inline(always)]
-    pub(super) fn load_inline(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        op: MemOp,
-        mask: u32,
-    ) {
-        if self.load_words(env, warp, pc, inst, op, mask) {
+    fn load_inline(&mut self, mut issue: Issue<'_>, op: MemOp) {
+        if self.load_words(&mut issue, op) {
             return;
         }
         if op.vector > 4 {
-            return self.load_elements::<VECTOR_MAX>(env, warp, pc, inst, op, mask);
+            return self.load_elements::<VECTOR_MAX>(&mut issue, op);
         }
-        self.load_elements::<4>(env, warp, pc, inst, op, mask);
+        self.load_elements::<4>(&mut issue, op);
     }
 
     /// A load of at most `N` elements a lane: the few kernels that load 8 do not slow down the others.
     #[inline(always)]
-    fn load_elements<const N: usize>(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        op: MemOp,
-        mask: u32,
-    ) {
-        let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
+    fn load_elements<const N: usize>(&mut self, issue: &mut Issue<'_>, op: MemOp) {
+        let (bytes, mut at, mask) = (op.bytes(), issue.addresses(), issue.active);
         let mut data = [[0u64; 32]; N];
-        let remote = self.remote_lanes(op.target, mask, &span);
+        let remote = self.remote_lanes(op.target, mask, &at);
         if remote != 0 {
-            self.load_remote(env, warp, pc, op, remote, &span, &mut data);
+            self.load_remote(
+                issue,
+                op,
+                Access::new(Place::Shared, remote, bytes, &at, Strength::of(op, Act::Read)),
+                &mut data,
+            );
         }
         if remote == 0 || remote != mask {
-            self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
-                machine.load_from(env, warp, pc, op, place, mask, span, &mut data);
+            self.each_place(op.target, mask & !remote, &mut at, |machine, place, mask, at| {
+                let access = Access::new(place, mask, bytes, at, Strength::of(op, Act::Read));
+                machine.load_from(issue, op, access, &mut data);
             });
         }
         for element in 0..usize::from(op.vector) {
-            let register = self.register(inst, op, element);
+            let register = self.register(issue.inst, op, element);
             let values = &data[element];
             if op.width.wide {
                 let mut out = *values;
                 out.iter_mut().for_each(|value| *value = extend(*value, op.width));
-                store64(warp, register, &out, mask);
+                store64(issue.warp, register, &out, mask);
             } else {
                 // A 16-bit register may then hold sign bits above its 16: whoever reads one looks at its low half.
                 let mut out = [0; 32];
                 for lane in 0..32 {
                     out[lane] = extend(values[lane], op.width) as u32;
                 }
-                store32(warp, register, &out, mask);
+                store32(issue.warp, register, &out, mask);
             }
         }
     }
@@ -133,51 +86,37 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    pub(super) fn store_inline(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        op: MemOp,
-        mask: u32,
-    ) {
-        if self.store_words(env, warp, pc, inst, op, mask) {
+    fn store_inline(&mut self, mut issue: Issue<'_>, op: MemOp) {
+        if self.store_words(&mut issue, op) {
             return;
         }
         if op.vector > 4 {
-            return self.store_elements::<VECTOR_MAX>(env, warp, pc, inst, op, mask);
+            return self.store_elements::<VECTOR_MAX>(&mut issue, op);
         }
-        self.store_elements::<4>(env, warp, pc, inst, op, mask);
+        self.store_elements::<4>(&mut issue, op);
     }
 
     #[inline(always)]
-    fn store_elements<const N: usize>(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        op: MemOp,
-        mask: u32,
-    ) {
-        let span = Span { bytes: u32::from(op.width.bytes) * u32::from(op.vector), at: addresses(warp, inst) };
+    fn store_elements<const N: usize>(&mut self, issue: &mut Issue<'_>, op: MemOp) {
+        let (bytes, mut at, mask) = (op.bytes(), issue.addresses(), issue.active);
         let mut data = [[0u64; 32]; N];
         for (element, values) in data.iter_mut().enumerate().take(usize::from(op.vector)) {
-            let register = usize::from(self.register(inst, op, element));
+            let register = usize::from(self.register(issue.inst, op, element));
             if op.width.wide {
-                *values = warp.d[register].0;
+                *values = issue.warp.d[register].0;
             } else {
-                *values = widened(&warp.w[register].0);
+                *values = widened(&issue.warp.w[register].0);
             }
         }
-        let remote = self.remote_lanes(op.target, mask, &span);
+        let strength = Strength::of(op, Act::Write);
+        let values = &data[..usize::from(op.vector)];
+        let remote = self.remote_lanes(op.target, mask, &at);
         if remote != 0 {
-            self.store_remote(env, warp, pc, op, remote, &span, &data);
+            self.store_remote(issue, Access { values, ..Access::new(Place::Shared, remote, bytes, &at, strength) });
         }
         if remote == 0 || remote != mask {
-            self.each_place(op.target, mask & !remote, span, |machine, place, mask, span| {
-                machine.store_to(env, warp, pc, op, place, mask, span, &data);
+            self.each_place(op.target, mask & !remote, &mut at, |machine, place, mask, at| {
+                machine.store_to(issue, Access { values, ..Access::new(place, mask, bytes, at, strength) });
             });
         }
     }
@@ -188,8 +127,8 @@ impl Machine<'_> {
         &mut self,
         target: Target,
         mask: u32,
-        mut span: Span,
-        mut access: impl FnMut(&mut Self, Place, u32, &Span),
+        at: &mut [u64; 32],
+        mut access: impl FnMut(&mut Self, Place, u32, &[u64; 32]),
     ) {
         const NOWHERE: (Place, u32, u64) = (Place::Local, 0, 0);
         let parts = match target {
@@ -200,20 +139,18 @@ impl Machine<'_> {
             Target::Shared | Target::Cluster => [(Place::Shared, mask, 0), NOWHERE, NOWHERE],
             Target::Local => [(Place::Local, mask, 0), NOWHERE, NOWHERE],
             Target::Generic => {
-                let mut local = filter(mask, |lane| span.at[lane] >= LOCAL_BASE);
-                let shared = filter(mask & !local, |lane| span.at[lane] >= SHARED_BASE);
+                let mut local = filter(mask, |lane| at[lane] >= LOCAL_BASE);
+                let shared = filter(mask & !local, |lane| at[lane] >= SHARED_BASE);
                 let mut global = mask & !local & !shared;
-                let constant = filter(global, |lane| span.at[lane] >= CONST_BASE);
+                let constant = filter(global, |lane| at[lane] >= CONST_BASE);
                 if constant != 0 {
                     global &= !constant;
-                    let inside = Span { bytes: span.bytes, at: span.at.map(|at| at.wrapping_sub(CONST_BASE)) };
-                    access(self, Place::Const, constant, &inside);
+                    access(self, Place::Const, constant, &at.map(|at| at.wrapping_sub(CONST_BASE)));
                 }
-                let param = if local == 0 { 0 } else { filter(local, |lane| span.at[lane] >= PARAM_BASE) };
+                let param = if local == 0 { 0 } else { filter(local, |lane| at[lane] >= PARAM_BASE) };
                 if param != 0 {
                     local &= !param;
-                    let inside = Span { bytes: span.bytes, at: span.at.map(|at| at.wrapping_sub(PARAM_BASE)) };
-                    access(self, Place::Param, param, &inside);
+                    access(self, Place::Param, param, &at.map(|at| at.wrapping_sub(PARAM_BASE)));
                 }
                 [(Place::Global, global, 0), (Place::Shared, shared, SHARED_BASE), (Place::Local, local, LOCAL_BASE)]
             }
@@ -222,147 +159,137 @@ impl Machine<'_> {
             // An access with no lane on is still issued: it is counted where its opcode says.
             if mask != 0 || (i == 0 && target != Target::Generic) {
                 if base != 0 {
-                    lanes(mask).for_each(|lane| span.at[lane] = span.at[lane].wrapping_sub(base));
+                    lanes(mask).for_each(|lane| at[lane] = at[lane].wrapping_sub(base));
                 }
-                access(self, place, mask, &span);
+                access(self, place, mask, at);
             }
         }
     }
 
-    /// Counts a request, and gives the lanes of `mask` whose access may go ahead.
+    /// Counts a request; of the access, what may go ahead.
     #[inline(always)]
-    pub(super) fn admit(
-        &mut self,
-        env: &Environment,
-        warp: &Warp,
-        pc: u32,
-        place: Place,
-        mask: u32,
-        span: &Span,
-    ) -> u32 {
+    pub(super) fn admit<'a>(&mut self, issue: &Issue<'_>, access: Access<'a>) -> Access<'a>
+    where
+        'k: 'a,
+    {
         // Constants and parameters have no requests to count: they come from a cache of their own.
-        if let Some(requests) = self.counts[pc as usize].requests.get_mut(place as usize) {
+        if let Some(requests) = self.counts[issue.pc as usize].requests.get_mut(access.place as usize) {
             *requests += 1;
         }
-        self.allowed(env, warp, pc, place, mask, span)
+        self.allowed(issue, access)
     }
 
-    /// The lanes of `mask` whose access may go ahead: aligned and inside. The others become findings.
+    /// Of an access to the block's own memory, what may go ahead: aligned and inside. The other lanes become findings.
     #[inline(always)]
-    pub(super) fn allowed(
-        &mut self,
-        env: &Environment,
-        warp: &Warp,
-        pc: u32,
-        place: Place,
-        mask: u32,
-        span: &Span,
-    ) -> u32 {
-        let size = u64::from(span.bytes);
+    pub(super) fn allowed<'a>(&mut self, issue: &Issue<'_>, access: Access<'a>) -> Access<'a>
+    where
+        'k: 'a,
+    {
+        let Access { place, lanes: mask, bytes, low, high, .. } = access;
+        let mut access = access;
         let mut askew = 0;
         for lane in 0..32 {
-            askew |= if mask & (1 << lane) != 0 { span.at[lane] & (size - 1) } else { 0 };
+            askew |= if mask & (1 << lane) != 0 { access.at[lane] & (u64::from(bytes) - 1) } else { 0 };
         }
-        let (low, high) = hull(&span.at, mask, span.bytes);
         let inside = match place {
-            Place::Global | Place::Const => match self.context.memory.buffer(low) {
-                Some((buffer, offset)) => high - low <= buffer.bytes && offset + (high - low) <= buffer.bytes,
-                None => false,
-            },
+            Place::Global | Place::Const => {
+                access.buffer = self.buffer_of(low, high);
+                access.buffer.is_some()
+            }
             Place::Shared => high <= u64::from(self.context.shared_bytes),
-            Place::Local => high <= warp.local_bytes(),
+            Place::Local => high <= issue.warp.local_bytes(),
             Place::Param => high <= self.context.params.len() as u64,
         };
         if (askew == 0 && inside) || mask == 0 {
-            return mask;
+            return access;
         }
-        self.refuse(env, warp, pc, place, mask, span)
+        self.refuse(issue, access.copy())
     }
 
     /// The slow half of `allowed`: which lanes are wrong, and how.
     #[cold]
-    fn refuse(&mut self, env: &Environment, warp: &Warp, pc: u32, place: Place, mask: u32, span: &Span) -> u32 {
-        let size = u64::from(span.bytes);
-        let misaligned = filter(mask, |lane| !span.at[lane].is_multiple_of(size));
+    fn refuse<'a>(&mut self, issue: &Issue<'_>, access: Access<'a>) -> Access<'a>
+    where
+        'k: 'a,
+    {
+        let Access { place, lanes: mask, at, .. } = access;
+        let size = u64::from(access.bytes);
+        let misaligned = filter(mask, |lane| !at[lane].is_multiple_of(size));
         let outside = filter(mask & !misaligned, |lane| {
-            let at = span.at[lane];
+            let end = at[lane].saturating_add(size);
             match place {
-                Place::Global | Place::Const => self.context.memory.holding(at, size).is_none(),
-                Place::Shared => at.saturating_add(size) > u64::from(self.context.shared_bytes),
-                Place::Local => at.saturating_add(size) > warp.local_bytes(),
-                Place::Param => at.saturating_add(size) > self.context.params.len() as u64,
+                Place::Global | Place::Const => self.context.memory.holding(at[lane], size).is_none(),
+                Place::Shared => end > u64::from(self.context.shared_bytes),
+                Place::Local => end > issue.warp.local_bytes(),
+                Place::Param => end > self.context.params.len() as u64,
             }
         });
         for (code, wrong) in [(Code::Misaligned, misaligned), (Code::OutOfBounds, outside)] {
             if wrong != 0 {
-                let first = span.at[wrong.trailing_zeros() as usize];
-                self.findings.access(code, env, warp, pc, wrong, place, first, span.bytes);
+                self.findings.access(code, issue, wrong, &access);
             }
         }
-        mask & !misaligned & !outside
+        let access = access.by(mask & !misaligned & !outside);
+        Access { buffer: self.buffer_of(access.low, access.high), ..access }
+    }
+
+    /// The buffer that holds all bytes from `low` to `high`, and its first address.
+    #[inline(always)]
+    pub(super) fn buffer_of(&self, low: u64, high: u64) -> Option<(&'k Buffer, u64)> {
+        let (buffer, offset) = self.context.memory.buffer(low)?;
+        let bytes = high.checked_sub(low).filter(|&bytes| bytes <= buffer.bytes)?;
+        (offset + bytes <= buffer.bytes).then_some((buffer, low - offset))
+    }
+
+    /// What a load or store by the lanes of `access` costs.
+    #[inline(always)]
+    fn cost(&mut self, pc: u32, access: &Access<'_>) -> Cost {
+        let Access { lanes, bytes, at, .. } = *access;
+        let memo = self.memos[pc as usize].of(lanes);
+        match (access.place, access.strength.act) {
+            (Place::Global, _) => Cost { sectors: memo.global_sectors(bytes, lanes, at), ..Cost::default() },
+            (Place::Shared, Act::Read) => memo.shared_load(bytes, lanes, &narrowed(at)).into(),
+            (Place::Shared, Act::Write) => memo.shared_store(bytes, lanes, &narrowed(at)).into(),
+            _ => Cost::default(),
+        }
     }
 
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // one call site; a struct would only rename the arguments
-    fn load_from(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        op: MemOp,
-        place: Place,
-        mask: u32,
-        span: &Span,
-        data: &mut [Lanes],
-    ) {
-        let mask = self.admit(env, warp, pc, place, mask, span);
+    fn load_from<'a>(&mut self, issue: &mut Issue<'_>, op: MemOp, access: Access<'a>, data: &mut [Lanes])
+    where
+        'k: 'a,
+    {
+        let access = self.admit(issue, access);
+        let Access { lanes: mask, at, .. } = access;
         if mask == 0 {
             return;
         }
-        let width = u32::from(op.width.bytes);
-        let elements = usize::from(op.vector);
-        match place {
-            Place::Global => {
-                let sectors = self.memos[pc as usize].of(mask).global_sectors(span.bytes, mask, &span.at);
-                self.counts[pc as usize].sectors += u64::from(sectors);
-                self.record(place, mask, span, Passes::default(), sectors);
-                if self.order.is_some() {
-                    self.watch_order(env, warp, pc, Strength::of(op, Act::Read), mask, span, &[]);
-                }
-                self.load_global(env, warp, pc, mask, span, width, &mut data[..elements]);
-            }
+        let cost = self.cost(issue.pc, &access);
+        self.observe(issue, &access, cost);
+        let (data, width) = (&mut data[..usize::from(op.vector)], u32::from(op.width.bytes));
+        let steps = (0..).step_by(width as usize);
+        match access.place {
+            Place::Global | Place::Const => self.load_global(&access, width, data),
             Place::Shared => {
-                let at = narrowed(&span.at);
-                let passes = self.memos[pc as usize].of(mask).shared_load(span.bytes, mask, &at);
-                self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
-                self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
-                self.record(place, mask, span, passes, 0);
-                self.watch_read(env, warp, pc, op, mask, span.bytes, &at);
-                for (element, values) in data.iter_mut().enumerate().take(elements) {
-                    let step = element as u32 * width;
+                for (values, step) in data.iter_mut().zip(steps) {
                     if width == 4 && mask == FULL {
-                        *values = at.map(|a| u64::from(env.shared.words[((a + step) / 4) as usize]));
+                        *values = at.map(|at| u64::from(issue.env.shared.words[((at as u32 + step) / 4) as usize]));
                     } else {
-                        lanes(mask).for_each(|lane| values[lane] = env.shared.load(at[lane] + step, width));
+                        lanes(mask)
+                            .for_each(|lane| values[lane] = issue.env.shared.load(at[lane] as u32 + step, width));
                     }
                 }
             }
             Place::Local => {
-                self.record(place, mask, span, Passes::default(), 0);
-                if !warp.local_written.is_empty() {
-                    self.watch_local(env, warp, pc, mask, span);
-                }
-                for (element, values) in data.iter_mut().enumerate().take(elements) {
-                    let step = (element as u32 * width) as u64;
-                    lanes(mask).for_each(|lane| values[lane] = warp.load_local(lane, span.at[lane] + step, width));
+                for (values, step) in data.iter_mut().zip(steps) {
+                    let load = |lane: usize| issue.warp.load_local(lane, at[lane] + u64::from(step), width);
+                    lanes(mask).for_each(|lane| values[lane] = load(lane));
                 }
             }
-            Place::Const => self.load_global(env, warp, pc, mask, span, width, &mut data[..elements]),
             Place::Param => {
-                for (element, values) in data.iter_mut().enumerate().take(elements) {
+                for (values, step) in data.iter_mut().zip(steps) {
                     for lane in lanes(mask) {
-                        let start = span.at[lane] as usize + element * width as usize;
-                        let mut raw = [0; 8];
+                        let (start, mut raw) = (at[lane] as usize + step as usize, [0; 8]);
                         raw[..width as usize].copy_from_slice(&self.context.params[start..start + width as usize]);
                         values[lane] = u64::from_le_bytes(raw);
                     }
@@ -371,190 +298,66 @@ impl Machine<'_> {
         }
     }
 
+    /// What lies in global memory where `access` reads elements of `width` bytes.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn load_global(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        mask: u32,
-        span: &Span,
-        width: u32,
-        data: &mut [Lanes],
-    ) {
-        let memory = self.context.memory;
-        let (low, high) = hull(&span.at, mask, span.bytes);
-        if self.context.side_by_side {
-            env.log.read(low, high);
-        }
-        let first = memory.buffer(low);
-        // All lanes in one buffer is the rule; `admit` has checked that each lies inside some buffer.
-        if let Some((buffer, offset)) = first
-            && offset + (high - low) <= buffer.bytes
-        {
-            let base = low - offset;
-            if !buffer.is_all_written() && self.context.options.checks.has(Check::UninitialisedRead) {
-                self.watch_global(env, warp, pc, mask, span, buffer, base);
-            }
-            for (element, values) in data.iter_mut().enumerate() {
-                let step = (element as u32 * width) as u64;
+    pub(super) fn load_global(&self, access: &Access<'_>, width: u32, data: &mut [Lanes]) {
+        let Access { lanes: mask, at, .. } = *access;
+        let steps = || (0..).step_by(width as usize);
+        // All lanes in one buffer is the rule.
+        if let Some((buffer, base)) = access.buffer {
+            for (values, step) in data.iter_mut().zip(steps()) {
+                let step: u64 = step;
                 if width == 4 && mask == FULL {
-                    *values = span.at.map(|at| buffer.load(at - base + step, 4));
+                    *values = at.map(|at| buffer.load(at - base + step, 4));
                 } else {
-                    lanes(mask).for_each(|lane| values[lane] = buffer.load(span.at[lane] - base + step, width));
+                    lanes(mask).for_each(|lane| values[lane] = buffer.load(at[lane] - base + step, width));
                 }
             }
             return;
         }
         for lane in lanes(mask) {
-            let Some((buffer, offset)) = memory.buffer(span.at[lane]) else { continue };
-            if self.context.options.checks.has(Check::UninitialisedRead) {
-                self.watch_global(env, warp, pc, 1 << lane, span, buffer, span.at[lane] - offset);
-            }
-            for (element, values) in data.iter_mut().enumerate() {
-                values[lane] = buffer.load(offset + (element as u32 * width) as u64, width);
-            }
-        }
-    }
-
-    /// Notes an access of the instruction that is being recorded.
-    #[inline(always)]
-    pub(super) fn record(&mut self, place: Place, mask: u32, span: &Span, passes: Passes, sectors: u32) {
-        if self.recording {
-            self.recorder.access(place, mask, span.bytes, &span.at, passes, sectors);
-        }
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn watch_global(
-        &mut self,
-        env: &Environment,
-        warp: &Warp,
-        pc: u32,
-        mask: u32,
-        span: &Span,
-        buffer: &Buffer,
-        base: u64,
-    ) {
-        let part = span.bytes.min(8);
-        let unwritten = filter(mask, |lane| {
-            let offset = span.at[lane] - base;
-            !(0..span.bytes / part).all(|i| buffer.is_written(offset + u64::from(i * part), part))
-        });
-        if unwritten != 0 {
-            let first = span.at[unwritten.trailing_zeros() as usize];
-            self.read_unwritten(env, warp, pc, unwritten, Place::Global, first, span.bytes);
+            let Some((buffer, offset)) = self.context.memory.buffer(at[lane]) else { continue };
+            data.iter_mut().zip(steps()).for_each(|(values, step)| values[lane] = buffer.load(offset + step, width));
         }
     }
 
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn store_to(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        op: MemOp,
-        place: Place,
-        mask: u32,
-        span: &Span,
-        data: &[Lanes],
-    ) {
-        let mask = self.admit(env, warp, pc, place, mask, span);
+    fn store_to<'a>(&mut self, issue: &mut Issue<'_>, access: Access<'a>)
+    where
+        'k: 'a,
+    {
+        let access = self.admit(issue, access);
+        let Access { place, lanes: mask, at, values, .. } = access;
         if mask == 0 {
             return;
         }
-        let width = u32::from(op.width.bytes);
-        let data = &data[..usize::from(op.vector)];
+        // Nothing of a kernel may write its constants and parameters.
+        if matches!(place, Place::Const | Place::Param) {
+            return self.findings.access(Code::OutOfBounds, issue, mask, &access.copy());
+        }
+        let cost = self.cost(issue.pc, &access);
+        self.observe(issue, &access, cost);
+        let width = access.width();
+        let elements = || values.iter().zip((0..).step_by(width as usize));
         match place {
-            Place::Global => {
-                let sectors = self.memos[pc as usize].of(mask).global_sectors(span.bytes, mask, &span.at);
-                self.counts[pc as usize].sectors += u64::from(sectors);
-                self.record(place, mask, span, Passes::default(), sectors);
-                if self.context.side_by_side {
-                    let (low, high) = hull(&span.at, mask, span.bytes);
-                    env.log.write(low, high, mask, span.bytes, &span.at);
-                }
-                if self.order.is_some() {
-                    self.watch_order(env, warp, pc, Strength::of(op, Act::Write), mask, span, data);
-                }
-                if self.context.code.may_spin {
-                    self.note_changes(mask, span, width, data);
-                }
-                for lane in lanes(mask) {
-                    let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
-                    for (element, values) in data.iter().enumerate() {
-                        buffer.store(offset + (element as u32 * width) as u64, width, values[lane]);
-                    }
+            Place::Shared => {
+                for (values, step) in elements() {
+                    let store =
+                        |lane: usize| issue.env.shared.store(at[lane] as u32 + step as u32, width, values[lane]);
+                    lanes(mask).for_each(store);
                 }
             }
-            Place::Shared => self.store_shared(env, warp, pc, op, mask, span, data),
             Place::Local => {
-                self.record(place, mask, span, Passes::default(), 0);
-                for (element, values) in data.iter().enumerate() {
-                    let step = (element as u32 * width) as u64;
-                    for lane in lanes(mask) {
-                        let at = span.at[lane] + step;
-                        self.changes += u64::from(warp.load_local(lane, at, width) != low_bytes(values[lane], width));
-                        warp.store_local(lane, at, width, values[lane]);
-                    }
+                for (values, step) in elements() {
+                    lanes(mask).for_each(|lane| issue.warp.store_local(lane, at[lane] + step, width, values[lane]));
                 }
             }
-            // Nothing of a kernel may write its constants and parameters.
-            Place::Const | Place::Param => {
-                let first = span.at[(mask.trailing_zeros() & 31) as usize];
-                self.findings.access(Code::OutOfBounds, env, warp, pc, mask, place, first, span.bytes);
+            _ => {
+                for lane in lanes(mask) {
+                    let Some((buffer, offset)) = self.context.memory.buffer(at[lane]) else { continue };
+                    elements().for_each(|(values, step)| buffer.store(offset + step, width, values[lane]));
+                }
             }
         }
     }
-
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn store_shared(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        op: MemOp,
-        mask: u32,
-        span: &Span,
-        data: &[Lanes],
-    ) {
-        let width = u32::from(op.width.bytes);
-        let at = narrowed(&span.at);
-        let passes = self.memos[pc as usize].of(mask).shared_store(span.bytes, mask, &at);
-        self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
-        self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
-        self.record(Place::Shared, mask, span, passes, 0);
-        self.watch_shared_store(env, warp, pc, op, env.rank, mask, &at, data);
-        if self.context.code.may_spin {
-            for (element, values) in data.iter().enumerate() {
-                let old = |lane: usize| env.shared.load(at[lane] + element as u32 * width, width);
-                let changed = lanes(mask).filter(|&lane| old(lane) != low_bytes(values[lane], width));
-                self.changes += changed.count() as u64;
-            }
-        }
-        for (element, values) in data.iter().enumerate() {
-            let step = element as u32 * width;
-            lanes(mask).for_each(|lane| env.shared.store(at[lane] + step, width, values[lane]));
-        }
-    }
-
-    /// Counts the values that a store to global memory will change.
-    fn note_changes(&mut self, mask: u32, span: &Span, width: u32, data: &[Lanes]) {
-        for lane in lanes(mask) {
-            let Some((buffer, offset)) = self.context.memory.buffer(span.at[lane]) else { continue };
-            for (element, values) in data.iter().enumerate() {
-                let old = buffer.load(offset + u64::from(element as u32 * width), width);
-                self.changes += u64::from(old != low_bytes(values[lane], width));
-            }
-        }
-    }
-}
-
-/// What a store of so many bytes leaves of a value.
-#[inline(always)]
-pub(super) fn low_bytes(value: u64, bytes: u32) -> u64 {
-    if bytes >= 8 { value } else { value & ((1 << (8 * bytes)) - 1) }
 }

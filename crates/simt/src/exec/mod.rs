@@ -46,15 +46,18 @@ mod block;
 mod bulk;
 mod bulk_store;
 mod call;
+mod carried;
 mod cluster;
 mod constants;
 mod copy;
 mod findings;
 mod grid;
 mod host;
+mod issue;
 mod log;
 mod mbarrier;
 mod memory;
+mod observe;
 mod order;
 mod print;
 mod remote;
@@ -68,13 +71,13 @@ mod trace;
 mod turns;
 mod undefined;
 mod warp;
-mod watch;
 mod words;
 
 pub(crate) use grid::run;
 
 use crate::access::Memos;
 use crate::code::{Code, Combine, Counted, Inst, NONE, Op};
+use crate::fault;
 use crate::launch::{Launch, Options, Schedule};
 use crate::memory::Memory;
 use crate::print::Printed;
@@ -82,7 +85,9 @@ use crate::race::Race;
 use crate::race::global::Pages;
 use alu::{exact, store_predicate, store32, store64};
 use block::Environment;
-use findings::{Finding, Findings};
+use carried::Passing;
+use findings::{Detail, Findings};
+use issue::Issue;
 use order::GlobalOrder;
 use spin::Registers;
 use trace::Recorder;
@@ -215,8 +220,8 @@ struct Machine<'k> {
     registers: Registers,
     /// The instruction that runs now is being recorded.
     recording: bool,
-    /// What the load that runs now has read where nobody had written: lanes, and what to say when the value is used.
-    unread: Vec<(u32, Finding)>,
+    /// Undefined values on their way from memory and to it.
+    passing: Passing,
     #[cfg(target_arch = "x86_64")]
     has_avx2: bool,
 }
@@ -240,7 +245,7 @@ impl<'k> Machine<'k> {
             goes_ahead: context.options.schedule.is_seeded(),
             registers: Registers::default(),
             recording: false,
-            unread: Vec::new(),
+            passing: Passing::default(),
             #[cfg(target_arch = "x86_64")]
             has_avx2: !context.options.portable && has_avx2(),
         }
@@ -306,7 +311,8 @@ impl<'k> Machine<'k> {
                 self.follow(warp, at, pc, active);
                 self.recording = wanted && self.recorder.begin(env, warp, pc, mask, active);
             }
-            match self.execute::<AVX2>(env, warp, at, (pc, mask), inst, active, began + (turn - left)) {
+            let issue = Issue { env: &mut *env, warp: &mut *warp, at, pc, inst, active };
+            match self.execute::<AVX2>(issue, mask, began + (turn - left)) {
                 Next::On => {}
                 Next::To(target) => {
                     self.passed(first, pc + 1, mask);
@@ -332,75 +338,70 @@ impl<'k> Machine<'k> {
                     return None;
                 }
             }
-            if watched && std::mem::take(&mut self.recording) {
-                self.recorder.values(code, warp, inst);
+            if watched {
+                if std::mem::take(&mut self.recording) {
+                    self.recorder.values(code, warp, inst);
+                }
+                self.unload(env);
             }
             pc += 1;
         }
     }
 
-    /// Executes one instruction of split `at`, which is at `pc` with the lanes `mask`; `active` take part. `steps` counts the
-    /// warp's instructions up to this one.
+    /// Executes one instruction of a split that has the lanes `mask`. `steps` counts the warp's instructions up to this one.
+    /// Functions of their own get a copy of the issue, so that its parts can stay in registers where there is none.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // one call site; a struct would only rename the arguments
-    fn execute<const AVX2: bool>(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        at: usize,
-        (pc, mask): (u32, u32),
-        inst: &Inst,
-        active: u32,
-        steps: u64,
-    ) -> Next {
+    fn execute<const AVX2: bool>(&mut self, mut issue: Issue<'_>, mask: u32, steps: u64) -> Next {
+        let Issue { at, pc, inst, active, .. } = issue;
         match inst.op {
-            Op::Alu(alu) => warp.alu::<AVX2>(alu, inst, active),
-            Op::Exact { at, .. } => exact(warp, &self.context.code.exact[usize::from(at)], active),
-            Op::Branch => return self.branch(warp, at, (pc, mask), inst, active),
+            Op::Alu(alu) => issue.warp.alu::<AVX2>(alu, inst, active),
+            Op::Exact { at, .. } => exact(issue.warp, &self.context.code.exact[usize::from(at)], active),
+            Op::Branch => return self.branch(issue, mask),
             Op::Load(op) => {
-                self.load::<AVX2>(env, warp, pc, inst, op, active);
-                if !self.unread.is_empty() {
-                    return self.mark_read(warp, pc);
+                self.load::<AVX2>(issue.again(), op);
+                if !self.passing.unread.is_empty() {
+                    return self.mark_read(issue.again());
                 }
             }
-            Op::Store(op) => self.store::<AVX2>(env, warp, pc, inst, op, active),
-            Op::Atomic(op) => self.atomic::<AVX2>(env, warp, pc, inst, op, active),
+            Op::Store(op) => self.store::<AVX2>(issue.again(), op),
+            Op::Atomic(op) => self.atomic::<AVX2>(issue.again(), op),
             Op::Call | Op::Return | Op::BranchIndexed | Op::Stack(_) if active != 0 => {
-                return match self.transfer(env, warp, at, pc, inst, active) {
-                    Ok(()) => Next::With(warp.splits[at].mask),
+                return match self.transfer(issue.again()) {
+                    Ok(()) => Next::With(issue.warp.splits[at].mask),
                     Err(stop) => Next::Stop(stop),
                 };
             }
-            Op::LoadFrame(_) | Op::StoreFrame(_) | Op::LocalAddress => self.frame(warp, at, inst, active),
+            Op::LoadFrame(_) | Op::StoreFrame(_) | Op::LocalAddress => self.frame(issue.warp, at, inst, active),
             Op::Exit => {
                 let rest = mask & !active;
-                return if leave(warp, at, rest, active) { Next::Stop(Stop::Blocked) } else { Next::With(rest) };
+                let over = leave(issue.warp, at, rest, active);
+                return if over { Next::Stop(Stop::Blocked) } else { Next::With(rest) };
             }
             Op::Trap if active != 0 => {
-                self.findings.trap(self.context, env, warp, pc, active);
+                let for_want_of_cooperation = !self.context.launch.cooperative && self.context.code.uses_grid_barrier();
+                let detail = Detail::Trap { for_want_of_cooperation };
+                self.findings.found(&issue.again(), active, fault::Code::Trap, detail);
                 return Next::Stop(Stop::Fatal);
             }
             Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_) | Op::ClusterArrive { .. } | Op::ClusterWait => {
-                warp.splits[at].pc = pc;
-                if !self.has_barrier(env, warp, pc, inst, active) {
+                issue.warp.splits[at].pc = pc;
+                if !self.has_barrier(&issue.again()) {
                     return Next::Stop(Stop::Fatal);
                 }
-                if active != 0 && barrier::meet(env, warp, at, inst, active) {
+                if active != 0 && barrier::meet(issue.again()) {
                     return Next::Stop(Stop::Blocked);
                 }
             }
-            Op::CopyAsync | Op::CopyBulk | Op::StoreBulk | Op::PrefetchBulk => {
-                return self.copy(env, warp, pc, inst, active);
-            }
-            Op::CopyCommit | Op::CopyWait | Op::BulkCommit | Op::BulkWait => self.group(env, warp, inst, active),
+            Op::CopyAsync | Op::CopyBulk | Op::StoreBulk | Op::PrefetchBulk => return self.copy(issue.again()),
+            Op::CopyCommit | Op::CopyWait | Op::BulkCommit | Op::BulkWait => self.group(issue.again()),
             Op::Mbarrier(op) => {
-                if self.mbarrier(env, warp, pc, inst, op, active) {
-                    warp.splits[at].pc = pc + 1;
-                    return Next::Stop(self.end_turn(env, warp, pc, mask));
+                if self.mbarrier(issue.again(), op) {
+                    issue.warp.splits[at].pc = pc + 1;
+                    return Next::Stop(self.end_turn(issue.env, issue.warp, pc, mask));
                 }
             }
-            Op::Fence { scope, orders_fences } => self.fence(env, warp, scope, orders_fences, active),
-            Op::MapShared { .. } | Op::RankOf { .. } => team::address(env, warp, inst, active),
+            Op::Fence { scope, orders_fences } => self.fence(&mut issue.again(), scope, orders_fences),
+            Op::MapShared { .. } | Op::RankOf { .. } => team::address(issue.env, issue.warp, inst, active),
             Op::WarpBarrier
             | Op::Shuffle(_)
             | Op::Vote(_)
@@ -410,19 +411,20 @@ impl<'k> Machine<'k> {
             | Op::Matrix { .. }
                 if active != 0 =>
             {
-                return match self.collective::<AVX2>(env, warp, at, pc, inst, active) {
+                return match self.collective::<AVX2>(issue.again()) {
                     None => Next::Stop(Stop::Blocked),
-                    Some(_) if !warp.undefined.is_empty() => Next::Again,
+                    Some(_) if !issue.warp.undefined.is_empty() => Next::Again,
                     Some(lanes) => Next::With(lanes),
                 };
             }
-            _ => simple::<AVX2>(warp, inst, active, mask, steps),
+            _ => simple::<AVX2>(issue.warp, inst, active, mask, steps),
         }
         Next::On
     }
 
     #[inline(always)]
-    fn branch(&mut self, warp: &mut Warp, at: usize, (pc, mask): (u32, u32), inst: &Inst, active: u32) -> Next {
+    fn branch(&mut self, issue: Issue<'_>, mask: u32) -> Next {
+        let Issue { warp, at, pc, inst, active, .. } = issue;
         let target = inst.imm as u32;
         if active == mask {
             return Next::To(target);
@@ -449,6 +451,7 @@ impl<'k> Machine<'k> {
 
     /// A turn is over: the launch too, if this warp alone has run longer than a block should. (A block that meets at
     /// barriers for ever never ends a turn; `Block::run` sees that.)
+    #[inline(never)]
     fn end_turn(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, mask: u32) -> Stop {
         let budget = self.context.options.steps_per_block_max;
         if warp.steps < budget {

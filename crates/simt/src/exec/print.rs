@@ -1,8 +1,7 @@
 //! `vprintf` and `__assertfail`, which CUDA's runtime has on a GPU: they read memory, and what they print is collected.
 
-use super::block::Environment;
-use super::memory::Place;
-use super::warp::Warp;
+use super::findings::Detail;
+use super::issue::{Issue, Place};
 use super::{Machine, Stop};
 use crate::code::CallSite;
 use crate::fault::Code;
@@ -11,10 +10,9 @@ use crate::memory::{CONST_BASE, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::print::{PRINTED_BYTES_MAX, Values, format};
 
 /// What one lane can read.
-struct Reader<'r, 'k> {
+struct Reader<'r, 'i, 'k> {
     machine: &'r Machine<'k>,
-    env: &'r mut Environment,
-    warp: &'r Warp,
+    issue: &'r mut Issue<'i>,
     lane: usize,
     /// Where the next value lies.
     next: u64,
@@ -22,22 +20,22 @@ struct Reader<'r, 'k> {
     failed: Option<u64>,
 }
 
-impl Reader<'_, '_> {
+impl Reader<'_, '_, '_> {
     fn byte(&mut self, address: u64) -> Option<u8> {
         let byte = match address {
             PARAM_BASE.. => self.machine.context.params.get((address - PARAM_BASE) as usize).copied(),
             LOCAL_BASE.. => {
                 let at = address - LOCAL_BASE;
-                (at < self.warp.local_bytes()).then(|| self.warp.load_local(self.lane, at, 1) as u8)
+                (at < self.issue.warp.local_bytes()).then(|| self.issue.warp.load_local(self.lane, at, 1) as u8)
             }
             SHARED_BASE.. => {
                 let at = address - SHARED_BASE;
                 let inside = at < u64::from(self.machine.context.shared_bytes);
-                inside.then(|| self.env.shared.load(at as u32, 1) as u8)
+                inside.then(|| self.issue.env.shared.load(at as u32, 1) as u8)
             }
             _ => {
                 if self.machine.context.side_by_side {
-                    self.env.log.read(address, address + 1);
+                    self.issue.env.log.read(address, address + 1);
                 }
                 let buffer = self.machine.context.memory.holding(address & !CONST_BASE, 1);
                 buffer.map(|(buffer, offset)| buffer.load(offset, 1) as u8)
@@ -50,7 +48,7 @@ impl Reader<'_, '_> {
     }
 }
 
-impl Values for Reader<'_, '_> {
+impl Values for Reader<'_, '_, '_> {
     fn next(&mut self, bytes: u32) -> Option<u64> {
         let at = self.next.checked_next_multiple_of(u64::from(bytes))?;
         self.next = at.checked_add(u64::from(bytes))?;
@@ -85,108 +83,85 @@ fn place_of(address: u64) -> (Place, u64) {
 }
 
 /// The 8 bytes that a lane passes as argument `place`.
-fn argument(warp: &Warp, at: usize, site: &CallSite, place: usize, lane: usize) -> u64 {
-    let slot = site.arguments[place];
-    let row = (warp.splits[at].frame + slot.caller) as usize;
+fn argument(issue: &Issue<'_>, site: &CallSite, place: usize, lane: usize) -> u64 {
+    let (warp, slot) = (&issue.warp, site.arguments[place]);
+    let row = (warp.splits[issue.at].frame + slot.caller) as usize;
     let high = if slot.rows > 1 { warp.frames[row + 1].0[lane] } else { 0 };
     u64::from(warp.frames[row].0[lane]) | u64::from(high) << 32
 }
 
 impl Machine<'_> {
     /// `vprintf(format, values)`: returns the number of values, -1 without a format.
-    pub(super) fn print(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        at: usize,
-        pc: u32,
-        site: &CallSite,
-        active: u32,
-    ) -> Result<(), Stop> {
-        let result = (warp.splits[at].frame + site.returns[0].caller) as usize;
-        for lane in lanes(active) {
-            let [text, values] = [0, 1].map(|place| argument(warp, at, site, place, lane));
-            let mut reader = Reader { machine: self, env, warp, lane, next: values, failed: None };
+    pub(super) fn print(&mut self, issue: &mut Issue<'_>, site: &CallSite) -> Result<(), Stop> {
+        let result = (issue.warp.splits[issue.at].frame + site.returns[0].caller) as usize;
+        for lane in lanes(issue.active) {
+            let [text, values] = [0, 1].map(|place| argument(issue, site, place, lane));
+            let mut reader = Reader { machine: self, issue, lane, next: values, failed: None };
             let count = match text {
                 0 => -1,
                 _ => match reader.string(text, usize::MAX).and_then(|text| format(&text, &mut reader)) {
                     Some((text, count)) => {
-                        self.printed.push(env.linear, text);
+                        self.printed.push(issue.env.linear, text);
                         count
                     }
                     None => {
                         let (place, address) = place_of(reader.failed.unwrap_or(values));
-                        self.findings.access(Code::OutOfBounds, env, warp, pc, 1 << lane, place, address, 1);
+                        let detail = Detail::Access { place, address, bytes: 1 };
+                        self.findings.found(issue, 1 << lane, Code::OutOfBounds, detail);
                         -2
                     }
                 },
             };
-            warp.frames[result].0[lane] = count as u32;
+            issue.warp.frames[result].0[lane] = count as u32;
         }
         Ok(())
     }
 
     /// `malloc(bytes)`, one lane after the other: the address, 0 without room.
-    pub(super) fn allocate(&mut self, warp: &mut Warp, at: usize, site: &CallSite, active: u32) {
-        let result = (warp.splits[at].frame + site.returns[0].caller) as usize;
-        for lane in lanes(active) {
-            let address = self.context.memory.allocate_in_kernel(argument(warp, at, site, 0, lane));
-            warp.frames[result].0[lane] = address as u32;
-            warp.frames[result + 1].0[lane] = (address >> 32) as u32;
+    pub(super) fn allocate(&mut self, issue: &mut Issue<'_>, site: &CallSite) {
+        let result = (issue.warp.splits[issue.at].frame + site.returns[0].caller) as usize;
+        for lane in lanes(issue.active) {
+            let address = self.context.memory.allocate_in_kernel(argument(issue, site, 0, lane));
+            issue.warp.frames[result].0[lane] = address as u32;
+            issue.warp.frames[result + 1].0[lane] = (address >> 32) as u32;
         }
     }
 
     /// `free(address)`; of 0 it does nothing.
-    pub(super) fn give_back(
-        &mut self,
-        env: &Environment,
-        warp: &Warp,
-        at: usize,
-        pc: u32,
-        site: &CallSite,
-        active: u32,
-    ) {
-        for lane in lanes(active) {
-            let address = argument(warp, at, site, 0, lane);
+    pub(super) fn give_back(&mut self, issue: &mut Issue<'_>, site: &CallSite) {
+        for lane in lanes(issue.active) {
+            let address = argument(issue, site, 0, lane);
             if address != 0 && !self.context.memory.free_in_kernel(address) {
-                self.findings.not_allocated(env, warp, pc, 1 << lane, address);
+                self.findings.found(issue, 1 << lane, Code::OutOfBounds, Detail::NotAllocated { address });
             }
         }
     }
 
     /// `__assertfail(condition, file, line, function, bytes of a character)`: prints what failed and ends the launch.
-    pub(super) fn assertion(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        at: usize,
-        pc: u32,
-        site: &CallSite,
-        active: u32,
-    ) -> Result<(), Stop> {
+    pub(super) fn assertion(&mut self, issue: &mut Issue<'_>, site: &CallSite) -> Result<(), Stop> {
         let mut failed = String::new();
-        for lane in lanes(active) {
-            let [condition, file, line, function] = [0, 1, 2, 3].map(|place| argument(warp, at, site, place, lane));
-            let mut reader = Reader { machine: self, env, warp, lane, next: 0, failed: None };
+        for lane in lanes(issue.active) {
+            let [condition, file, line, function] = [0, 1, 2, 3].map(|place| argument(issue, site, place, lane));
+            let mut reader = Reader { machine: self, issue, lane, next: 0, failed: None };
             let mut text = |address| match address {
                 0 => String::new(),
                 _ => String::from_utf8_lossy(&reader.string(address, 4096).unwrap_or_default()).into_owned(),
             };
             let (condition, file, function) = (text(condition), text(file), text(function));
-            let [x, y, z] = env.block;
-            let thread = warp.index * 32 + lane as u32;
+            let [x, y, z] = issue.env.block;
+            let thread = issue.warp.index * 32 + lane as u32;
             let [width, height, _] = self.context.launch.block;
             let (i, j, k) = (thread % width, thread / width % height, thread / width / height);
             let line = line as u32;
             let line = format!(
                 "{file}:{line}: {function}: block: [{x},{y},{z}], thread: [{i},{j},{k}] Assertion `{condition}` failed.\n"
             );
-            self.printed.push(env.linear, line.into_bytes());
+            self.printed.push(issue.env.linear, line.into_bytes());
             if failed.is_empty() {
                 failed = condition;
             }
         }
-        self.findings.assertion(env, warp, pc, active, failed);
+        self.findings.found(issue, issue.active, Code::Trap, Detail::Assertion(failed));
         Err(Stop::Fatal)
     }
 }

@@ -4,180 +4,137 @@
 //! meet in different banks (`cluster_banks` in `tests/gpu`).
 
 use super::Machine;
-use super::block::Environment;
-use super::memory::{Lanes, Place, Span, low_bytes};
-use super::order::Strength;
-use super::team::{block_and_offset, unit_warp};
-use super::warp::Warp;
+use super::atomic::Operands;
+use super::findings::Detail;
+use super::issue::{Access, Issue, Lanes, Place};
+use super::team::block_and_offset;
 use crate::access::Passes;
 use crate::code::{AtomOp, MemOp, Target};
 use crate::fault::Code;
 use crate::masks::{filter, lanes};
 use crate::memory::{LOCAL_BASE, SHARED_BASE};
-use crate::race::Access;
-use crate::race::global::Act;
 
 /// The lanes of an access that go to one block.
 struct Group {
     owner: u32,
-    mask: u32,
-    at: [u32; 32],
+    lanes: u32,
+    /// Where in its memory.
+    at: [u64; 32],
+}
+
+impl Group {
+    fn access<'a>(&'a self, of: &Access<'a>) -> Access<'a> {
+        Access { owner: Some(self.owner), lanes: self.lanes, at: &self.at, ..*of }
+    }
 }
 
 impl Machine<'_> {
     /// The lanes whose address names a block of the cluster, as `mapa` makes them.
     #[inline(always)]
-    pub(super) fn remote_lanes(&self, target: Target, mask: u32, span: &Span) -> u32 {
+    pub(super) fn remote_lanes(&self, target: Target, mask: u32, at: &[u64; 32]) -> u32 {
         if !self.context.code.maps_shared || !matches!(target, Target::Cluster | Target::Generic) {
             return 0;
         }
         let base = if target == Target::Generic { SHARED_BASE } else { 0 };
-        filter(mask, |lane| {
-            let at = span.at[lane];
-            at >= base && at < LOCAL_BASE && block_and_offset(at - base).0.is_some()
-        })
+        filter(mask, |lane| at[lane] >= base && at[lane] < LOCAL_BASE && block_and_offset(at[lane] - base).0.is_some())
     }
 
-    /// The lanes of `mask` by the block they go to; those that go to none, or past its memory, become findings.
-    fn groups(&mut self, env: &Environment, warp: &Warp, pc: u32, mask: u32, span: &Span) -> Vec<Group> {
-        self.counts[pc as usize].requests[Place::Shared as usize] += 1;
+    /// The lanes of an access by the block they go to; those that go to none, or past its memory, become findings.
+    fn groups(&mut self, issue: &Issue<'_>, access: &Access<'_>) -> Vec<Group> {
+        self.counts[issue.pc as usize].requests[Place::Shared as usize] += 1;
         let mut groups = Vec::new();
-        let mut rest = mask;
+        let mut rest = access.lanes;
         while rest != 0 {
-            let named = |lane: usize| block_and_offset(span.at[lane] & (SHARED_BASE - 1));
+            let named = |lane: usize| block_and_offset(access.at[lane] & (SHARED_BASE - 1));
             let (owner, _) = named((rest.trailing_zeros() & 31) as usize);
             let together = filter(rest, |lane| named(lane).0 == owner);
             rest &= !together;
             let owner = owner.unwrap_or(0).min(u64::from(u32::MAX)) as u32;
-            let at = std::array::from_fn(|lane| named(lane).1 as u32);
-            let mask = self.admit_remote(env, warp, pc, owner, together, span.bytes, &at);
-            groups.push(Group { owner, mask, at });
+            let mut group = Group { owner, lanes: together, at: std::array::from_fn(|lane| named(lane).1) };
+            group.lanes = self.admit_remote(issue, owner, &group.access(access));
+            groups.push(group);
         }
-        groups.retain(|group| group.mask != 0);
+        groups.retain(|group| group.lanes != 0);
         groups
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn admit_remote(
-        &mut self,
-        env: &Environment,
-        warp: &Warp,
-        pc: u32,
-        owner: u32,
-        mask: u32,
-        bytes: u32,
-        at: &[u32; 32],
-    ) -> u32 {
-        if owner >= env.team.size() || env.team.gone & (1 << owner) != 0 {
-            self.findings.no_block(env, warp, pc, mask, owner);
+    fn admit_remote(&mut self, issue: &Issue<'_>, owner: u32, access: &Access<'_>) -> u32 {
+        let Access { lanes: mask, at, .. } = *access;
+        let team = &issue.env.team;
+        if owner >= team.size() || team.gone & (1 << owner) != 0 {
+            let ended = team.blocks.get(owner as usize).copied();
+            self.findings.found(
+                issue,
+                mask,
+                Code::OutOfBounds,
+                Detail::NoBlock { rank: owner, size: team.size(), ended },
+            );
             return 0;
         }
+        let bytes = u64::from(access.bytes);
         let misaligned = filter(mask, |lane| !at[lane].is_multiple_of(bytes));
-        let outside = filter(mask & !misaligned, |lane| at[lane] + bytes > self.context.shared_bytes);
+        let outside = filter(mask & !misaligned, |lane| at[lane] + bytes > u64::from(self.context.shared_bytes));
         for (code, wrong) in [(Code::Misaligned, misaligned), (Code::OutOfBounds, outside)] {
             if wrong != 0 {
-                let first = u64::from(at[wrong.trailing_zeros() as usize]);
-                self.findings.access(code, env, warp, pc, wrong, Place::Shared, first, bytes);
+                self.findings.access(code, issue, wrong, access);
             }
         }
         mask & !misaligned & !outside
     }
 
     #[cold]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn load_remote(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        op: MemOp,
-        mask: u32,
-        span: &Span,
-        data: &mut [Lanes],
-    ) {
+    pub(super) fn load_remote(&mut self, issue: &mut Issue<'_>, op: MemOp, access: Access<'_>, data: &mut [Lanes]) {
         let width = u32::from(op.width.bytes);
-        for Group { owner, mask, at } in self.groups(env, warp, pc, mask, span) {
-            if owner == env.rank {
-                let passes = self.memos[pc as usize].of(mask).shared_load(span.bytes, mask, &at);
-                self.count_passes(pc, passes);
-                self.record(Place::Shared, mask, span, passes, 0);
+        for group in self.groups(issue, &access) {
+            if group.owner == issue.env.rank {
+                let at = group.at.map(|at| at as u32);
+                let passes = self.memos[issue.pc as usize].of(group.lanes).shared_load(access.bytes, group.lanes, &at);
+                self.count(issue.pc, &Access { lanes: group.lanes, ..access }, passes.into());
             }
-            let strength = Strength::of(op, Act::Read);
-            if strength.is_flag() {
-                self.watch_shared_flag(env, warp, strength, owner, mask, &at);
-            }
-            let unit_warp = unit_warp(env.rank, warp.index);
-            if let (Some(shadow), Some(clocks)) = env.shadow_of(owner) {
-                let access = Access { warp: unit_warp, mask, pc, bytes: span.bytes, addresses: &at };
-                match strength.is_flag() {
-                    true => shadow.flag(clocks, access, &mut self.races),
-                    false => shadow.read(clocks, access, &mut self.races),
-                }
-                self.take_races(env, owner);
-            }
-            self.watch_shared_written(env, warp, pc, owner, mask, span.bytes, &at);
-            let Some(shared) = env.shared_of(owner) else { continue };
+            self.check(issue, &group.access(&access));
+            let Some(shared) = issue.env.shared_of(Some(group.owner)) else { continue };
             for (element, values) in data.iter_mut().enumerate().take(usize::from(op.vector)) {
-                lanes(mask).for_each(|lane| values[lane] = shared.load(at[lane] + element as u32 * width, width));
+                let at = |lane: usize| group.at[lane] as u32 + element as u32 * width;
+                lanes(group.lanes).for_each(|lane| values[lane] = shared.load(at(lane), width));
             }
         }
     }
 
     #[cold]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn store_remote(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        op: MemOp,
-        mask: u32,
-        span: &Span,
-        data: &[Lanes],
-    ) {
-        let width = u32::from(op.width.bytes);
-        let data = &data[..usize::from(op.vector)];
-        for Group { owner, mask, at } in self.groups(env, warp, pc, mask, span) {
-            if owner == env.rank {
-                let passes = self.memos[pc as usize].of(mask).shared_store(span.bytes, mask, &at);
-                self.count_passes(pc, passes);
-                self.record(Place::Shared, mask, span, passes, 0);
+    pub(super) fn store_remote(&mut self, issue: &mut Issue<'_>, access: Access<'_>) {
+        let width = access.width();
+        for group in self.groups(issue, &access) {
+            if group.owner == issue.env.rank {
+                let at = group.at.map(|at| at as u32);
+                let passes = self.memos[issue.pc as usize].of(group.lanes).shared_store(access.bytes, group.lanes, &at);
+                self.count(issue.pc, &Access { lanes: group.lanes, ..access }, passes.into());
             }
-            self.watch_shared_store(env, warp, pc, op, owner, mask, &at, data);
-            let Some(shared) = env.shared_of(owner) else { continue };
-            for (element, values) in data.iter().enumerate() {
-                for lane in lanes(mask) {
-                    let at = at[lane] + element as u32 * width;
-                    self.changes += u64::from(shared.load(at, width) != low_bytes(values[lane], width));
-                    shared.store(at, width, values[lane]);
-                }
+            self.check(issue, &group.access(&access));
+            let Some(shared) = issue.env.shared_of(Some(group.owner)) else { continue };
+            for (element, values) in access.values.iter().enumerate() {
+                let at = |lane: usize| group.at[lane] as u32 + element as u32 * width;
+                lanes(group.lanes).for_each(|lane| shared.store(at(lane), width, values[lane]));
             }
         }
     }
 
     #[cold]
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn atomic_remote(
         &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
+        issue: &mut Issue<'_>,
         op: AtomOp,
-        mask: u32,
-        span: &Span,
-        b: &[Lanes],
-        c: &[Lanes],
-        old: &mut [Lanes],
+        access: Access<'_>,
+        operands: &mut Operands<'_>,
     ) {
-        let groups = self.groups(env, warp, pc, mask, span);
-        let own = groups.iter().find(|group| group.owner == env.rank);
+        let groups = self.groups(issue, &access);
+        let own = groups.iter().find(|group| group.owner == issue.env.rank);
         let passes = own.map_or(Passes { wavefronts: u32::from(!groups.is_empty()), conflicts: 0 }, |group| {
-            self.shared_atomic_passes(pc, op, group.mask, span.bytes, &group.at)
+            self.shared_atomic_passes(issue.pc, op, group.lanes, access.bytes, &group.at.map(|at| at as u32))
         });
-        self.count_passes(pc, passes);
-        self.record(Place::Shared, mask, span, passes, 0);
-        for Group { owner, mask, at } in groups {
-            self.atomic_shared(env, warp, pc, op, owner, mask, span.bytes, &at, b, c, old);
+        self.count(issue.pc, &access, passes.into());
+        for group in groups {
+            self.check(issue, &group.access(&access));
+            self.atomic_shared(issue, op, &group.access(&access), operands);
         }
     }
 }

@@ -12,8 +12,7 @@
 
 use super::Machine;
 use super::atomic::combine;
-use super::block::Environment;
-use super::memory::Lanes;
+use super::issue::{Issue, Lanes};
 use crate::access::{self, Passes};
 use crate::code::{AtomOp, AtomicOp, Target};
 use crate::masks::{filter, lanes};
@@ -32,30 +31,28 @@ struct Rounds {
 }
 
 impl Machine<'_> {
-    /// Counts the rounds of an atomic on the block's own shared memory, before it is carried out. The passes of its
-    /// compare-and-swaps.
+    /// Counts the rounds of an atomic on the block's own shared memory, before it is carried out: the loads
+    /// here, the compare-and-swaps by whoever gets their passes.
     #[cold]
     pub(super) fn count_rounds(
         &mut self,
-        env: &Environment,
-        pc: u32,
+        issue: &Issue<'_>,
         op: AtomOp,
         mask: u32,
         at: &[u32; 32],
         operands: &Lanes,
     ) -> Passes {
         let mut words = [0; 32];
-        lanes(mask).for_each(|lane| words[lane] = env.shared.load(at[lane], u32::from(op.bytes)));
+        lanes(mask).for_each(|lane| words[lane] = issue.env.shared.load(at[lane], u32::from(op.bytes)));
         let mut rounds = rounds(op, mask, at, words, operands);
         if op.target == Target::Generic {
             // The instruction that finds out that it is shared memory.
             let halves = [0xffff, 0xffff_0000].into_iter().filter(|half| op.bytes == 8 && mask & half != 0).count();
             rounds.swaps.wavefronts += halves.max(1) as u32;
         }
-        let counts = &mut self.counts[pc as usize];
+        let counts = &mut self.counts[issue.pc as usize];
         counts.load_wavefronts += u64::from(rounds.loads.wavefronts);
         counts.load_conflicts += u64::from(rounds.loads.conflicts);
-        self.count_passes(pc, rounds.swaps);
         rounds.swaps
     }
 }

@@ -13,7 +13,7 @@
 //! wait go ahead here too; and from then on at once, since a kernel that needs it once needs it again.
 
 use super::block::Environment;
-use super::memory::addresses;
+use super::issue::addresses;
 use super::warp::{Row32, Row64, Split, State, Warp};
 use super::{Machine, Stop, guarded};
 use crate::code::Op;
@@ -22,7 +22,7 @@ use crate::memory::Memory;
 
 /// Instructions of a loop that is recognised.
 const LOOP_STEPS_MAX: u32 = 96;
-/// The same, of a loop whose lanes part and meet inside.
+/// Instructions of a loop that is recognised though its lanes part and meet inside.
 const PARTING_LOOP_STEPS_MAX: u32 = 320;
 /// Instructions before a split is watched for the first time; the time doubles whenever it did not spin.
 const FIRST_TURN_STEPS: u64 = 256;

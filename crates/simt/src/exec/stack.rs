@@ -5,9 +5,11 @@
 
 use super::Machine;
 use super::Stop;
-use super::block::Environment;
+use super::findings::Detail;
+use super::issue::Issue;
 use super::warp::Warp;
-use crate::code::{Inst, StackAct};
+use crate::code::StackAct;
+use crate::fault::Code;
 use crate::masks::{filter, lanes};
 use crate::memory::LOCAL_BYTES_MAX;
 
@@ -25,18 +27,10 @@ impl Warp {
 }
 
 impl Machine<'_> {
-    /// Executes one of them for the lanes `active` of split `at`.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn stack(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        at: usize,
-        pc: u32,
-        inst: &Inst,
-        act: StackAct,
-        active: u32,
-    ) -> Result<(), Stop> {
+    /// Executes one of them.
+    pub(super) fn stack(&mut self, issue: &mut Issue<'_>, act: StackAct) -> Result<(), Stop> {
+        let Issue { at, pc, inst, active, .. } = *issue;
+        let warp = &mut *issue.warp;
         let ends = warp.stack_ends(at, self.context.code.function_at(pc).local_bytes);
         match act {
             StackAct::Save => super::alu::store64(warp, inst.d, &ends.map(u64::from), active),
@@ -55,7 +49,8 @@ impl Machine<'_> {
                 let full = filter(active, |lane| starts[lane].saturating_add(sizes[lane]) > limit);
                 if full != 0 {
                     let depth = warp.splits[at].depth;
-                    self.findings.stack(env, warp, pc, full, depth, self.context.options.stack_bytes);
+                    let detail = Detail::Stack { depth, bytes: self.context.options.stack_bytes };
+                    self.findings.found(issue, full, Code::StackOverflow, detail);
                     return Err(Stop::Fatal);
                 }
                 for lane in lanes(active) {

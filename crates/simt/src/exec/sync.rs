@@ -1,38 +1,35 @@
 //! What the lanes of a warp do together: the `.sync` instructions.
 
 use super::Machine;
-use super::alu::{store_predicate, store32, widened};
+use super::alu::{narrowed, store_predicate, store32, widened};
 use super::block::Environment;
-use super::findings::Finding;
-use super::memory::{Place, Span, addresses};
-use super::team::unit_warp;
+use super::carried::Unread;
+use super::findings::{Detail, Finding};
+use super::issue::{Access, Issue, Place};
 use super::warp::{Split, State, Suspect, Warp};
 use crate::access;
-use crate::code::{FloatMode, Inst, MemOp, Op, Order, ReduxOp, Scope, ShuffleMode, Target, VoteMode, Width};
+use crate::code::{FloatMode, Inst, Op, Order, ReduxOp, Scope, ShuffleMode, VoteMode};
+use crate::fault::Code;
 use crate::launch::Schedule;
 use crate::masks::{filter, lanes};
 use crate::memory::SHARED_BASE;
 use crate::ops::Row;
+use crate::race::Strength;
+use crate::race::global::Act;
 
 two_clones! {
     impl Machine<'_> {
         /// Executes a `.sync` instruction of the warp for those lanes whose mask names only lanes that are here, and
-        /// returns the lanes of split `at` that go on. `None` if none do: the split waits.
-        collective, collective_avx2, collective_baseline = collective_inline(&mut self, env: &mut Environment, warp: &mut Warp, at: usize, pc: u32, inst: &Inst, active: u32) -> Option<u32>;
+        /// returns the lanes of the split that go on. `None` if none do: the split waits.
+        collective, collective_avx2, collective_baseline = collective_inline(&mut self, issue: Issue<'_>) -> Option<u32>;
     }
 }
 
 impl Machine<'_> {
     #[inline(always)]
-    fn collective_inline(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        at: usize,
-        pc: u32,
-        inst: &Inst,
-        active: u32,
-    ) -> Option<u32> {
+    fn collective_inline(&mut self, mut issue: Issue<'_>) -> Option<u32> {
+        let Issue { at, pc, inst, active, .. } = issue;
+        let warp = &mut *issue.warp;
         let named = warp.first32(mask_row(inst), active);
         let masks = &warp.w[usize::from(mask_row(inst))].0;
         let mut differ = 0;
@@ -43,22 +40,16 @@ impl Machine<'_> {
         if differ == 0 && (lockstep || named & warp.live & !active == 0) {
             // One mask, and all that it names are here, as is the rule.
             warp.splits[at].pc = pc;
-            self.execute_group(env, warp, pc, inst, named, active);
-            return Some(warp.splits[at].mask);
+            self.execute_group(&mut issue, named);
+            return Some(issue.warp.splits[at].mask);
         }
-        self.collective_apart(env, warp, at, pc, inst, active)
+        self.collective_apart(issue)
     }
 
     #[inline(never)]
-    fn collective_apart(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        at: usize,
-        pc: u32,
-        inst: &Inst,
-        active: u32,
-    ) -> Option<u32> {
+    fn collective_apart(&mut self, mut issue: Issue<'_>) -> Option<u32> {
+        let Issue { at, pc, inst, active, .. } = issue;
+        let warp = &mut *issue.warp;
         let masks = member_masks(warp, inst);
         let complete = match self.context.options.schedule {
             // Before Volta an instruction took the lanes that came to it.
@@ -77,12 +68,19 @@ impl Machine<'_> {
             let waiting = warp.drive_apart(at, active & !complete);
             warp.splits[waiting].state = State::AtWarpSync;
         }
-        self.execute_collective(env, warp, pc, inst, &masks, complete);
-        Some(warp.splits[at].mask)
+        issue.active = complete;
+        self.execute_collective(&mut issue, &masks);
+        Some(issue.warp.splits[at].mask)
     }
 
     /// Lets waiting lanes go on where all that their masks name have come. True if any did.
+    #[inline(always)]
     pub(super) fn release_collectives(&mut self, env: &mut Environment, warp: &mut Warp) -> bool {
+        warp.splits.iter().any(|split| split.state == State::AtWarpSync) && self.release_waiting(env, warp)
+    }
+
+    #[inline(never)]
+    fn release_waiting(&mut self, env: &mut Environment, warp: &mut Warp) -> bool {
         let mut released = false;
         for at in 0..warp.splits.len() {
             let split = warp.splits[at];
@@ -107,7 +105,8 @@ impl Machine<'_> {
             if complete == 0 {
                 continue;
             }
-            self.execute_collective(env, warp, split.pc, inst, &masks, complete);
+            let issue = &mut Issue { env: &mut *env, warp: &mut *warp, at, pc: split.pc, inst, active: complete };
+            self.execute_collective(issue, &masks);
             for other in 0..warp.splits.len() {
                 let split = warp.splits[other];
                 let done = split.mask & complete;
@@ -130,15 +129,8 @@ impl Machine<'_> {
     }
 
     /// Executes the instruction once for each group of lanes with one mask.
-    fn execute_collective(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        masks: &[u32; 32],
-        here: u32,
-    ) {
+    fn execute_collective(&mut self, issue: &mut Issue<'_>, masks: &[u32; 32]) {
+        let here = issue.active;
         let mut rest = here;
         while rest != 0 {
             let named = masks[(rest.trailing_zeros() & 31) as usize];
@@ -147,64 +139,63 @@ impl Machine<'_> {
             let apart = here & named & !group;
             if apart != 0 {
                 let lane = apart.trailing_zeros() & 31;
-                self.findings.masks(env, warp, pc, group, named, (lane, masks[lane as usize]));
+                let detail = Detail::Masks { named, lane, other: masks[lane as usize] };
+                self.findings.found(issue, group, Code::MaskMismatch, detail);
             }
-            self.execute_group(env, warp, pc, inst, named, group);
+            self.execute_group(&mut Issue { active: group, ..issue.again() }, named);
         }
     }
 
-    /// The lanes `group` have waited long enough: a finding if one that they waited for has not come to them.
+    /// The lanes that go on have waited long enough: a finding if one that they waited for has not come to them.
     #[cold]
-    fn judge_suspects(&mut self, env: &Environment, warp: &mut Warp, pc: u32, group: u32, named: u32) {
-        for at in (0..warp.suspects.len()).rev() {
-            let suspect = warp.suspects[at];
-            if (suspect.pc, suspect.named) == (pc, named) && suspect.lanes & group != 0 {
-                warp.suspects.swap_remove(at);
-                if group & (1 << suspect.lane) == 0 {
-                    self.findings.masks(env, warp, pc, suspect.lanes & group, named, (suspect.lane, suspect.other));
+    fn judge_suspects(&mut self, issue: &mut Issue<'_>, named: u32) {
+        let group = issue.active;
+        for at in (0..issue.warp.suspects.len()).rev() {
+            let Suspect { pc, lanes, named: waited_for, lane, other } = issue.warp.suspects[at];
+            if (pc, waited_for) == (issue.pc, named) && lanes & group != 0 {
+                issue.warp.suspects.swap_remove(at);
+                if group & (1 << lane) == 0 {
+                    let detail = Detail::Masks { named, lane, other };
+                    self.findings.found(issue, lanes & group, Code::MaskMismatch, detail);
                 }
             }
         }
     }
 
-    /// Executes the instruction for the lanes `group`, which are here and whose mask is `named`.
+    /// Executes the instruction for lanes that are here and whose mask is `named`.
     #[inline(always)]
-    pub(super) fn execute_group(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        named: u32,
-        group: u32,
-    ) {
-        if !warp.suspects.is_empty() {
-            self.judge_suspects(env, warp, pc, group, named);
+    pub(super) fn execute_group(&mut self, issue: &mut Issue<'_>, named: u32) {
+        let (inst, group) = (issue.inst, issue.active);
+        if !issue.warp.suspects.is_empty() {
+            self.judge_suspects(issue, named);
         }
         if group & !named != 0 {
-            self.findings.mask(env, warp, pc, group & !named, named);
+            self.findings.found(issue, group & !named, Code::MaskMismatch, Detail::Mask { named });
         }
-        if !warp.undefined.is_empty() && !matches!(inst.op, Op::Shuffle(_)) {
-            self.exchange_undefined(warp, inst, group);
+        if !issue.warp.undefined.is_empty() && !matches!(inst.op, Op::Shuffle(_)) {
+            self.exchange_undefined(issue.warp, inst, group);
         }
+        let warp = &mut *issue.warp;
         match inst.op {
             Op::WarpBarrier => {
-                if let Some(clocks) = &mut env.team.clocks {
-                    clocks.warp_barrier(unit_warp(env.rank, warp.index), group);
+                let warp = issue.unit_warp();
+                if let Some(clocks) = &mut issue.env.team.clocks {
+                    clocks.warp_barrier(warp, group);
                 }
             }
-            Op::Shuffle(mode) => self.shuffle(env, warp, pc, inst, mode, group),
+            Op::Shuffle(mode) => self.shuffle(issue, mode),
             Op::Vote(mode) => vote(warp, inst, mode, group),
             Op::Match { all, wide } => match_lanes(warp, inst, all, wide, group),
             Op::Redux(op) => redux(warp, inst, op, group),
             Op::Elect => elect(warp, inst, named, group),
-            Op::Matrix { .. } => self.matrix(env, warp, pc, inst, group),
+            Op::Matrix { .. } => self.matrix(issue),
             _ => {}
         }
     }
 
     #[inline(always)]
-    fn shuffle(&mut self, env: &Environment, warp: &mut Warp, pc: u32, inst: &Inst, mode: ShuffleMode, here: u32) {
+    fn shuffle(&mut self, issue: &mut Issue<'_>, mode: ShuffleMode) {
+        let (warp, inst, here) = (&mut *issue.warp, issue.inst, issue.active);
         let row = |reg: u16| warp.w[usize::from(reg)].0;
         let (a, b, c) = (row(inst.a), row(inst.b), row(inst.c));
         let is_defined = warp.undefined.is_empty();
@@ -212,7 +203,7 @@ impl Machine<'_> {
             clear(&mut out, absent);
             store32(warp, inst.d, &out, here);
             store_predicate(warp, inst.e, inside, here);
-            return mark_absent(env, warp, pc, inst, absent);
+            return mark_absent(issue, absent);
         }
         let (mut out, mut sources) = ([0; 32], [0; 32]);
         let (mut inside, mut absent) = (0u32, 0u32);
@@ -238,7 +229,7 @@ impl Machine<'_> {
         clear(&mut out, absent & here);
         store32(warp, inst.d, &out, here);
         store_predicate(warp, inst.e, inside, here);
-        mark_absent(env, warp, pc, inst, absent & here);
+        mark_absent(issue, absent & here);
     }
 }
 
@@ -252,10 +243,10 @@ fn clear(out: &mut [u32; 32], absent: u32) {
 
 /// The lanes `absent` have got the value of a lane that takes no part: a finding, if it is used.
 #[inline(always)]
-fn mark_absent(env: &Environment, warp: &mut Warp, pc: u32, inst: &Inst, absent: u32) {
+fn mark_absent(issue: &mut Issue<'_>, absent: u32) {
     if absent != 0 {
-        let finding = Finding::inactive_lane(env, warp, pc, absent);
-        warp.mark_undefined(&[(Row::W, inst.d)], absent, finding, false);
+        let finding = Finding::inactive_lane(issue, absent);
+        issue.warp.mark_undefined(&[(Row::W, issue.inst.d)], absent, finding, false);
     }
 }
 
@@ -264,40 +255,44 @@ impl Machine<'_> {
     /// elements `2 c` and `2 c + 1` of that row, or of that column where the matrix is transposed. Each matrix passes through
     /// the banks on its own.
     #[inline(never)]
-    fn matrix(&mut self, env: &mut Environment, warp: &mut Warp, pc: u32, inst: &Inst, here: u32) {
-        let Op::Matrix { stores, count, transposed, generic } = inst.op else { return };
-        let mut rows = addresses(warp, inst);
+    fn matrix(&mut self, issue: &mut Issue<'_>) {
+        let Op::Matrix { stores, count, transposed, generic } = issue.inst.op else { return };
+        let here = issue.active;
+        let mut rows = issue.addresses();
         let told = here & u32::MAX >> (32 - 8 * u32::from(count));
         if generic {
             rows.iter_mut().for_each(|row| *row = row.wrapping_sub(SHARED_BASE));
         }
-        let inside = self.admit(env, warp, pc, Place::Shared, told, &Span { bytes: 16, at: rows });
-        let width = Width { bytes: 4, signed: false, wide: false };
-        let op = MemOp { target: Target::Shared, width, vector: 1, order: Order::Weak, scope: Scope::Cta };
+        let (scope, is_atomic) = (Scope::Cta, false);
+        let act = if stores { Act::Write } else { Act::Read };
+        let strength = Strength { order: Order::Weak, scope, act, is_atomic, reads: !stores };
+        let inside = self.admit(issue, Access::new(Place::Shared, told, 16, &rows, strength)).lanes;
         for matrix in 0..usize::from(count) {
             let row = |lane: usize| 8 * matrix + lane / 4;
             let mask = filter(here, |lane| inside >> row(lane) & 1 != 0);
             if mask == 0 {
                 continue;
             }
-            let at: [u32; 32] = std::array::from_fn(|lane| rows[row(lane)] as u32 + 4 * (lane as u32 % 4));
-            let passes = access::shared_load(4, mask, &at);
-            self.counts[pc as usize].wavefronts += u64::from(passes.wavefronts);
-            self.counts[pc as usize].conflicts += u64::from(passes.conflicts);
-            self.record(Place::Shared, mask, &Span { bytes: 4, at: widened(&at) }, passes, 0);
-            let register = self.context.code.vectors[usize::from(inst.c)][matrix];
+            let at: [u64; 32] = std::array::from_fn(|lane| rows[row(lane)].wrapping_add(4 * (lane as u64 % 4)));
+            let register = self.context.code.vectors[usize::from(issue.inst.c)][matrix];
             let turned = |values: &[u32; 32]| if transposed { transpose(values) } else { *values };
+            let cost = access::shared_load(4, mask, &narrowed(&at)).into();
+            let access = Access::new(Place::Shared, mask, 4, &at, strength);
             if stores {
-                let values = turned(&warp.w[usize::from(register)].0);
-                self.watch_shared_store(env, warp, pc, op, env.rank, mask, &at, &[widened(&values)]);
-                let changed = lanes(mask).filter(|&lane| env.shared.load(at[lane], 4) as u32 != values[lane]).count();
-                self.changes += changed as u64;
-                lanes(mask).for_each(|lane| env.shared.store(at[lane], 4, values[lane].into()));
+                let values = [widened(&turned(&issue.warp.w[usize::from(register)].0))];
+                self.observe(issue, &Access { values: &values, ..access }, cost);
+                lanes(mask).for_each(|lane| issue.env.shared.store(at[lane] as u32, 4, values[0][lane]));
             } else {
-                self.watch_read(env, warp, pc, op, mask, 4, &at);
+                self.observe(issue, &access, cost);
                 let mut values = [0; 32];
-                lanes(mask).for_each(|lane| values[lane] = env.shared.load(at[lane], 4) as u32);
-                store32(warp, register, &turned(&values), here);
+                lanes(mask).for_each(|lane| values[lane] = issue.env.shared.load(at[lane] as u32, 4) as u32);
+                store32(issue.warp, register, &turned(&values), here);
+                for Unread { lanes, finding, .. } in std::mem::take(&mut self.passing.unread) {
+                    let bits = std::array::from_fn(|lane| if lanes >> lane & 1 != 0 { u32::MAX } else { 0 });
+                    let holders = turned(&bits);
+                    let holders = filter(here, |lane| holders[lane] == u32::MAX);
+                    issue.warp.mark_copied(&[(Row::W, register)], holders, finding);
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::alu::{store32, store64};
 use super::block::Environment;
+use super::carried::Carried;
 use super::warp::Warp;
 use crate::code::{Inst, Op};
 use crate::race::{Arrivals, Clocks, Places, Shadow, WARPS_PER_BLOCK};
@@ -17,6 +18,8 @@ pub(super) struct Shared {
     /// Bit i of entry w: byte i of word w was written. Empty when nobody asks.
     pub(super) written: Vec<u8>,
     pub(super) shadow: Option<Shadow>,
+    /// Undefined values that were copied there.
+    pub(super) carried: Carried,
 }
 
 impl Shared {
@@ -52,6 +55,15 @@ impl Shared {
                 4 => self.written[index] = 0xf,
                 8 => self.written[index..index + 2].fill(0xf),
                 _ => self.written[index] |= (((1u32 << bytes) - 1) << (at % 4)) as u8,
+            }
+        }
+    }
+
+    /// A store has left there what nobody had written: the `bytes` (1, 2, 4, 8) count as unwritten again.
+    pub(super) fn unwrite(&mut self, at: u32, bytes: u32) {
+        for byte in at..at + bytes {
+            if let Some(word) = self.written.get_mut((byte / 4) as usize) {
+                *word &= !(1 << (byte % 4));
             }
         }
     }

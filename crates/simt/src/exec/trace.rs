@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::block::Environment;
-use super::memory::Place;
+use super::issue::{Access, Place};
 use super::warp::Warp;
 use crate::access::Passes;
 use crate::code::{Code, Inst, Operand, operands};
 use crate::ops::Row;
-use crate::trace::{Access, Options, Space, Step, Values};
+use crate::trace::{self, Options, Space, Step, Values};
 
 /// The steps of the blocks that one host thread ran.
 #[derive(Debug, Default)]
@@ -55,7 +55,8 @@ impl Recorder {
     }
 
     /// The instruction that began last touches memory.
-    pub(super) fn access(&mut self, place: Place, mask: u32, bytes: u32, at: &[u64; 32], passes: Passes, sectors: u32) {
+    pub(super) fn access(&mut self, access: &Access<'_>, passes: Passes, sectors: u32) {
+        let Access { place, lanes: mask, bytes, at, .. } = *access;
         let Passes { wavefronts, conflicts } = passes;
         let space = match place {
             Place::Shared => Space::Shared,
@@ -67,7 +68,7 @@ impl Recorder {
             let addresses = masked(at, mask);
             let banks = (space == Space::Shared).then(|| addresses.map(|at| (at / 4 % 32) as u8));
             let lane_sectors = (space == Space::Global).then(|| addresses.map(|at| at / 32));
-            step.access.push(Access {
+            step.access.push(trace::Access {
                 space,
                 mask,
                 bytes,

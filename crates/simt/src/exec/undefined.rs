@@ -1,19 +1,20 @@
 //! Values that PTX leaves undefined, followed to where they are used: what a shuffle brought from a lane that takes no part in it,
 //! what was read where nobody had written. Such a value may be carried along and thrown away, and that is no fault; a finding is
-//! made when something depends on it: an address, the way that a branch takes, what is left in global memory, what other
-//! threads get by an atomic.
+//! made when something depends on it: an address, the way that a branch takes, what other threads get by an atomic, what a
+//! kernel leaves in global memory. Where copies of what nobody has written lie is told by `carried`.
 //!
 //! Nothing is paid while no register of a warp is marked. With the first mark the run loop is left and entered anew, and from then on looks here
 //! at each instruction before it is executed.
 
+use super::carried::{Cargo, Unread};
 use super::findings::Finding;
-use super::memory::addresses;
+use super::issue::{Issue, addresses};
 use super::warp::Warp;
 use super::{Machine, Next};
 use crate::code::{Inst, MemOp, NONE, Op, Reg, Target};
 use crate::lower::live::{reads, writes};
 use crate::masks::{filter, lanes};
-use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
+use crate::memory::{LOCAL_BASE, PARAM_BASE};
 use crate::ops::{Alu, Row};
 
 /// Where a value is.
@@ -40,8 +41,13 @@ struct Origin {
     finding: Finding,
     /// Lanes that have not been reported.
     left: u32,
-    /// What is joined with defined bits counts as defined, as a word does of which some bytes have been written.
+    /// It was read where nobody had written. What of that is joined with defined bits counts as defined, as a word does of which some
+    /// bytes have been written.
     partly: bool,
+    /// The finding is about an earlier load, of which this value is a copy: its lanes are not those that have the value here.
+    is_copy: bool,
+    /// Registers that got the value as it is: to store one of these is to copy it, and to store what was computed from it is a use.
+    copies: Registers,
 }
 
 /// Undefined values of a warp.
@@ -103,6 +109,15 @@ impl Marks {
         self.add(to, &parts);
     }
 
+    /// These registers get the values as they are.
+    fn copy_to(&mut self, registers: &[(Row, Reg)], parts: &[Part]) {
+        for &(origin, _) in parts.iter().filter(|part| part.1 != 0) {
+            let copies = &mut self.origins[origin].copies;
+            let new = registers.iter().filter(|register| !copies.contains(register)).copied().collect::<Registers>();
+            copies.extend(new);
+        }
+    }
+
     /// A place for a new origin: that of one of which no mark is left, if there is one.
     fn begin(&mut self, new: Origin) -> usize {
         let is_free = |at: &usize| !self.marks.iter().any(|mark| mark.origin == *at);
@@ -122,7 +137,21 @@ impl Marks {
 impl Warp {
     /// The lanes `lanes` of the registers that `registers` names hold an undefined value from now on, for which `finding` says why.
     pub(super) fn mark_undefined(&mut self, registers: &[(Row, Reg)], lanes: u32, finding: Finding, partly: bool) {
-        let origin = self.undefined.begin(Origin { finding, left: lanes, partly });
+        self.mark(
+            registers,
+            lanes,
+            Origin { finding, left: lanes, partly, is_copy: false, copies: registers.to_vec() },
+        );
+    }
+
+    /// Like `mark_undefined`, of a value that lanes other than these have read where nobody had written.
+    pub(super) fn mark_copied(&mut self, registers: &[(Row, Reg)], lanes: u32, finding: Finding) {
+        let left = finding.lanes();
+        self.mark(registers, lanes, Origin { finding, left, partly: true, is_copy: true, copies: registers.to_vec() });
+    }
+
+    fn mark(&mut self, registers: &[(Row, Reg)], lanes: u32, origin: Origin) {
+        let origin = self.undefined.begin(origin);
         for &(row, reg) in registers.iter().filter(|register| register.1 != NONE) {
             self.undefined.add(Home::Register(row, reg), &[(origin, lanes)]);
         }
@@ -133,7 +162,7 @@ impl Warp {
 enum Effect {
     /// Its results are undefined too.
     Results,
-    /// The same, unless defined bits are joined with it.
+    /// Its results are undefined too, unless defined bits are joined with it.
     Joins,
     /// One of two operands is the result.
     Chooses,
@@ -167,6 +196,14 @@ impl Effect {
     }
 }
 
+/// Whether an instruction hands values on as they are.
+fn moves(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Mov32 | Op::Mov64 | Op::Pack32 | Op::Pack64 | Op::Unpack32 | Op::Unpack64 | Op::Selp32 | Op::Selp64
+    )
+}
+
 /// Registers with their file.
 type Registers = Vec<(Row, Reg)>;
 
@@ -196,6 +233,8 @@ impl Machine<'_> {
                 };
                 // Whether they execute it is undefined for these.
                 parts.extend(guard);
+                let copies = if moves(inst.op) { results.as_slice() } else { &[] };
+                warp.undefined.copy_to(copies, &parts);
                 put(warp, &results, active, &parts);
             }
             Effect::Loads(op) => {
@@ -203,6 +242,7 @@ impl Machine<'_> {
                 let address = together(warp, &sources, active);
                 self.use_undefined(warp, &address);
                 let parts = loaded(warp, inst, op, active);
+                warp.undefined.copy_to(&results, &parts);
                 put(warp, &results, active, &parts);
             }
             Effect::Stores(op) => {
@@ -218,6 +258,7 @@ impl Machine<'_> {
                 for (element, result) in results.iter().enumerate().take(usize::from(op.vector)) {
                     let parts: Vec<Part> =
                         rows(element).flat_map(|row| warp.undefined.parts(Home::Frame(row), active)).collect();
+                    warp.undefined.copy_to(&[*result], &parts);
                     put(warp, &[*result], active, &parts);
                 }
             }
@@ -245,19 +286,28 @@ impl Machine<'_> {
 
     /// A load has read what nobody has written: the registers that it has filled are undefined.
     #[cold]
-    pub(super) fn mark_read(&mut self, warp: &mut Warp, pc: u32) -> Next {
-        let code = self.context.code;
-        let results = writes(code, &code.insts[pc as usize]);
-        for (lanes, finding) in self.unread.drain(..) {
-            warp.mark_undefined(&results, lanes, finding, true);
+    pub(super) fn mark_read(&mut self, issue: Issue<'_>) -> Next {
+        let results = writes(self.context.code, issue.inst);
+        for Unread { lanes, elements, finding, is_copy } in self.passing.unread.drain(..) {
+            let registers: Registers =
+                results.iter().enumerate().filter(|(i, _)| elements >> i & 1 != 0).map(|(_, &result)| result).collect();
+            let left = finding.lanes();
+            let copies = registers.clone();
+            issue.warp.mark(&registers, lanes, Origin { finding, left, partly: true, is_copy, copies });
         }
         Next::Again
     }
 
     /// Something depends on these values.
     pub(super) fn use_undefined(&mut self, warp: &mut Warp, parts: &[Part]) {
-        for &(origin, lanes) in parts {
+        for &(origin, lanes) in parts.iter().filter(|part| part.1 != 0) {
             let origin = &mut warp.undefined.origins[origin];
+            if origin.is_copy {
+                if std::mem::take(&mut origin.left) != 0 {
+                    self.findings.seen(origin.finding.clone());
+                }
+                continue;
+            }
             let is_new = origin.left == origin.finding.lanes();
             let used = match lanes & origin.left {
                 // They have gone to other lanes.
@@ -271,26 +321,42 @@ impl Machine<'_> {
         }
     }
 
-    /// A store of `sources` to local memory takes the marks along. To shared memory, what lies in part of a copied structure counts as
-    /// written from then on; everything else is a use.
+    /// A store of `sources` to local memory takes the marks along; to other memory it is a use, unless it copies what nobody had
+    /// written.
     fn store_undefined(&mut self, warp: &mut Warp, inst: &Inst, op: MemOp, sources: &[(Row, Reg)], active: u32) {
         let at = addresses(warp, inst);
-        let (local, shared) = nearby(op.target, &at, active);
+        let local = local_lanes(op.target, &at, active);
         let bytes = u64::from(op.width.bytes);
         for (element, source) in sources.iter().enumerate().take(usize::from(op.vector)) {
             let parts = together(warp, &[*source], active);
+            let place = |lane: usize| at[lane].wrapping_add(element as u64 * bytes);
             for lane in lanes(local) {
                 let own: Vec<Part> = parts.iter().map(|&(origin, lanes)| (origin, lanes & 1 << lane)).collect();
-                for home in words(at[lane] + element as u64 * bytes, bytes) {
+                for home in words(place(lane), bytes) {
                     if bytes >= 4 {
                         warp.undefined.clear(home, 1 << lane);
                     }
                     warp.undefined.add(home, &own);
                 }
             }
-            for (origin, lanes) in parts {
-                let carried = if warp.undefined.origins[origin].partly { local | shared } else { local };
-                self.use_undefined(warp, &[(origin, lanes & !carried)]);
+            let first = self.passing.cargo.len();
+            for (origin, holders) in parts {
+                let Origin { partly, copies, .. } = &warp.undefined.origins[origin];
+                if !partly || !copies.contains(source) {
+                    self.use_undefined(warp, &[(origin, holders & !local)]);
+                    continue;
+                }
+                let Origin { finding, is_copy, .. } = &warp.undefined.origins[origin];
+                for lane in lanes(holders & !local) {
+                    // Of several that are joined in one value, the first speaks for all.
+                    if let Some(known) = self.passing.cargo[first..].iter_mut().find(|cargo| cargo.lane == lane) {
+                        known.finding.count_more(1);
+                        continue;
+                    }
+                    let finding = if *is_copy { finding.clone().times(1) } else { finding.of_lanes(1 << lane) };
+                    let (target, address, bytes) = (op.target, place(lane), op.width.bytes.into());
+                    self.passing.cargo.push(Cargo { lane, target, address, bytes, finding });
+                }
             }
         }
     }
@@ -332,7 +398,7 @@ fn together(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
     parts
 }
 
-/// The same, of values whose bits are joined.
+/// What of the lanes `active` is undefined once the bits of these registers are joined.
 fn joined(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
     let lanes_of = |&(row, reg): &(Row, Reg)| warp.undefined.lanes(Home::Register(row, reg));
     let everywhere =
@@ -344,7 +410,7 @@ fn joined(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
     together(warp, sources, active).into_iter().map(keep).collect()
 }
 
-/// The same, of `selp`: what is not chosen does not matter.
+/// What of the lanes `active` is undefined in the result of a `selp`: what is not chosen does not matter.
 fn chosen(warp: &Warp, inst: &Inst, active: u32) -> Vec<Part> {
     let row = if inst.op == Op::Selp64 { Row::D } else { Row::W };
     let choice = warp.p[usize::from(inst.c)];
@@ -371,21 +437,17 @@ fn address_of(inst: &Inst) -> (Row, Reg) {
 fn loaded(warp: &Warp, inst: &Inst, op: MemOp, active: u32) -> Vec<Part> {
     let at = addresses(warp, inst);
     let bytes = u64::from(op.width.bytes) * u64::from(op.vector);
-    let (local, _) = nearby(op.target, &at, active);
+    let local = local_lanes(op.target, &at, active);
     let of = |lane: usize| words(at[lane], bytes).flat_map(move |home| warp.undefined.parts(home, 1 << lane));
     lanes(local).flat_map(of).collect()
 }
 
-/// Of the lanes `active`, those that address local memory, and those that address shared memory.
-fn nearby(target: Target, at: &[u64; 32], active: u32) -> (u32, u32) {
+/// Of the lanes `active`, those that address local memory.
+fn local_lanes(target: Target, at: &[u64; 32], active: u32) -> u32 {
     match target {
-        Target::Local => (active, 0),
-        Target::Shared | Target::Cluster => (0, active),
-        Target::Generic => {
-            let local = filter(active, |lane| (LOCAL_BASE..PARAM_BASE).contains(&at[lane]));
-            (local, filter(active & !local, |lane| (SHARED_BASE..LOCAL_BASE).contains(&at[lane])))
-        }
-        _ => (0, 0),
+        Target::Local => active,
+        Target::Generic => filter(active, |lane| (LOCAL_BASE..PARAM_BASE).contains(&at[lane])),
+        _ => 0,
     }
 }
 

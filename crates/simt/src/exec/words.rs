@@ -2,305 +2,200 @@
 //! comparison with that shape answers at once what the general way in `memory` finds out lane by lane: alignment, bounds,
 //! bank conflicts, sectors, and whether the words lie side by side. Whatever is out of the ordinary is left to that.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::Machine;
-use super::alu::{narrowed, store32};
-use super::block::Environment;
-use super::memory::{Place, Span, addresses};
-use super::order::Strength;
+use super::alu::{store32, widened};
+use super::issue::{Access, Cost, Issue, Place, addresses};
 use super::warp::{FULL, Row32, Warp};
-use crate::access::{Kind, Known};
+use crate::access::{Kind, Known, Passes};
 use crate::code::{Inst, MemOp, Target};
-use crate::launch::Check;
 use crate::masks::lanes;
 use crate::race::global::Act;
-use crate::race::{Access, Layout};
+use crate::race::{Layout, Strength};
 
 const WORD_BYTES: u32 = 4;
 
-/// Where the words of an access are in an array of words.
-struct Words {
-    /// The word of lane 0 (even if it takes no part), if lanes lie side by side.
-    row: Option<usize>,
-    /// First byte of the array, as lanes address it.
-    base: u64,
-}
+/// Stands for addresses that nobody asks for.
+const UNASKED: [u64; 32] = [0; 32];
 
-impl Words {
-    /// Of an access inside an array of `length` words whose first byte is `base`.
+impl Access<'_> {
+    /// The word of a lane at this address, in shared memory or in the buffer.
     #[inline(always)]
-    fn new(known: &Known, mask: u32, elements: usize, base: u64, length: usize) -> Words {
-        let lane0 = (known.first - base).checked_sub(u64::from(mask.trailing_zeros() * WORD_BYTES) * elements as u64);
-        let row = lane0.filter(|_| known.is_row).map(|byte| (byte / u64::from(WORD_BYTES)) as usize);
-        Words { row: row.filter(|&first| first + 32 * elements <= length), base }
-    }
-
-    /// The word of a lane at this address.
-    #[inline(always)]
-    fn at(&self, address: u64) -> usize {
-        ((address - self.base) / u64::from(WORD_BYTES)) as usize
+    fn word(&self, address: u64) -> usize {
+        ((address - self.buffer.map_or(0, |(_, base)| base)) / u64::from(WORD_BYTES)) as usize
     }
 }
 
-impl Machine<'_> {
+impl<'k> Machine<'k> {
     #[inline(always)]
-    fn recall(&mut self, warp: &Warp, pc: u32, inst: &Inst, op: MemOp, mask: u32, shared: Kind) -> Option<Known> {
+    fn recall(&mut self, issue: &Issue<'_>, op: MemOp, shared: Kind) -> Option<Known> {
         let kind = match op.target {
             Target::Global => Kind::Global,
             Target::Shared => shared,
             _ => return None,
         };
+        let (inst, mask) = (issue.inst, issue.active);
         if u32::from(op.width.bytes) != WORD_BYTES || op.width.wide || op.vector > 4 || mask == 0 || self.recording {
             return None;
         }
         let bytes = WORD_BYTES * u32::from(op.vector);
-        let memo = self.memos[pc as usize].of(mask);
+        let memo = self.memos[issue.pc as usize].of(mask);
         match inst.e == 1 {
-            true => memo.recall32(kind, bytes, mask, &warp.w[usize::from(inst.a)].0, inst.imm as u32),
-            false => memo.recall(kind, bytes, mask, &warp.d[usize::from(inst.a)].0, inst.imm as u64),
+            true => memo.recall32(kind, bytes, mask, &issue.warp.w[usize::from(inst.a)].0, inst.imm as u32),
+            false => memo.recall(kind, bytes, mask, &issue.warp.d[usize::from(inst.a)].0, inst.imm as u64),
         }
+    }
+
+    /// The access of `bytes` bytes a lane that is known to be like the last one, counted as a request, with what it costs. `None` if it
+    /// is not inside one buffer or the block's shared memory: nothing has happened then.
+    #[inline(always)]
+    fn admit_words(
+        &mut self,
+        issue: &Issue<'_>,
+        place: Place,
+        bytes: u32,
+        known: &Known,
+        strength: Strength,
+    ) -> Option<(Access<'k>, Cost)> {
+        let (low, high) = (known.lowest, known.highest.checked_add(u64::from(bytes))?);
+        let (buffer, cost) = match place {
+            Place::Global => {
+                let cost = Cost { passes: Passes::default(), sectors: known.passes.wavefronts };
+                (Some(self.buffer_of(low, high)?), cost)
+            }
+            _ if low < high && high <= u64::from(self.context.shared_bytes) => (None, known.passes.into()),
+            _ => return None,
+        };
+        let layout = Some(match known.is_row {
+            true => Layout::SideBySide,
+            false if known.lowest == known.highest => Layout::OnePlace,
+            false => Layout::Apart,
+        });
+        let (lanes, owner) = (issue.active, None);
+        let access =
+            Access { place, owner, lanes, bytes, at: &UNASKED, low, high, buffer, layout, strength, values: &[] };
+        Some((access, cost))
     }
 
     /// Executes a load if it is one of those. False if not: nothing has happened then.
     #[inline(always)]
-    pub(super) fn load_words(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        op: MemOp,
-        mask: u32,
-    ) -> bool {
-        let Some(known) = self.recall(warp, pc, inst, op, mask, Kind::SharedLoad) else { return false };
+    pub(super) fn load_words(&mut self, issue: &mut Issue<'_>, op: MemOp) -> bool {
+        let Some(known) = self.recall(issue, op, Kind::SharedLoad) else { return false };
         match (op.target, op.vector) {
-            (Target::Global, 1) => self.load_global_words::<1>(env, warp, pc, inst, op, mask, &known),
-            (Target::Global, 2) => self.load_global_words::<2>(env, warp, pc, inst, op, mask, &known),
-            (Target::Global, _) => self.load_global_words::<4>(env, warp, pc, inst, op, mask, &known),
-            (_, 1) => self.load_shared_words::<1>(env, warp, pc, inst, op, mask, &known),
-            (_, 2) => self.load_shared_words::<2>(env, warp, pc, inst, op, mask, &known),
-            _ => self.load_shared_words::<4>(env, warp, pc, inst, op, mask, &known),
+            (Target::Global, 1) => self.load_global_words::<1>(issue, op, &known),
+            (Target::Global, 2) => self.load_global_words::<2>(issue, op, &known),
+            (Target::Global, _) => self.load_global_words::<4>(issue, op, &known),
+            (_, 1) => self.load_shared_words::<1>(issue, op, &known),
+            (_, 2) => self.load_shared_words::<2>(issue, op, &known),
+            _ => self.load_shared_words::<4>(issue, op, &known),
         }
     }
 
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // two call sites; a struct would only rename the arguments
-    fn load_global_words<const N: usize>(
-        &mut self,
-        env: &mut Environment,
+    fn load_global_words<const N: usize>(&mut self, issue: &mut Issue<'_>, op: MemOp, known: &Known) -> bool {
+        let (bytes, strength) = (WORD_BYTES * N as u32, Strength::of(op, Act::Read));
+        let admitted = self.admit_words(issue, Place::Global, bytes, known, strength);
+        let Some((mut access, cost)) = admitted else { return false };
+        let Some((buffer, _)) = access.buffer else { return false };
+        let at;
+        if self.order.is_some() || !buffer.is_all_written() {
+            at = issue.addresses();
+            access.at = &at;
+        }
+        self.counts[issue.pc as usize].requests[Place::Global as usize] += 1;
+        self.observe(issue, &access, cost);
+        self.fill::<_, N>(issue.warp, issue.inst, op, &access, buffer.words(), |word| word.load(Relaxed));
+        true
+    }
+
+    #[inline(always)]
+    fn load_shared_words<const N: usize>(&mut self, issue: &mut Issue<'_>, op: MemOp, known: &Known) -> bool {
+        let (bytes, strength) = (WORD_BYTES * N as u32, Strength::of(op, Act::Read));
+        let admitted = self.admit_words(issue, Place::Shared, bytes, known, strength);
+        let Some((access, cost)) = admitted else { return false };
+        self.counts[issue.pc as usize].requests[Place::Shared as usize] += 1;
+        if issue.env.is_watched() {
+            let at = issue.addresses();
+            self.observe(issue, &Access { at: &at, ..access }, cost);
+        } else {
+            self.count(issue.pc, &access, cost);
+        }
+        self.fill::<_, N>(issue.warp, issue.inst, op, &access, &issue.env.shared.words, |&word| word);
+        true
+    }
+
+    /// The registers of a load of `N` words a lane get what `read` finds in `words`.
+    #[inline(always)]
+    fn fill<W, const N: usize>(
+        &self,
         warp: &mut Warp,
-        pc: u32,
         inst: &Inst,
         op: MemOp,
-        mask: u32,
-        known: &Known,
-    ) -> bool {
-        let bytes = WORD_BYTES * N as u32;
-        let memory = self.context.memory;
-        let Some((buffer, offset)) = memory.buffer(known.lowest) else { return false };
-        let (low, high) = (known.lowest, known.highest.wrapping_add(u64::from(bytes)));
-        let inside = high > low && offset + (high - low) <= buffer.bytes;
-        if !inside || (!buffer.is_all_written() && self.context.options.checks.has(Check::UninitialisedRead)) {
-            return false;
-        }
-        let counts = &mut self.counts[pc as usize];
-        counts.requests[Place::Global as usize] += 1;
-        counts.sectors += u64::from(known.passes.wavefronts);
-        if self.context.side_by_side {
-            env.log.read(low, high);
-        }
-        if self.order.is_some() {
-            let span = Span { bytes, at: addresses(warp, inst) };
-            self.watch_order(env, warp, pc, Strength::of(op, Act::Read), mask, &span, &[]);
-        }
-        let words = buffer.words();
-        let place = Words::new(known, mask, N, low - offset, words.len());
-        let read = |word: usize| words[word].load(Relaxed);
-        if let Some(row) = place.row.and_then(|first| words.get(first..first + 32 * N)) {
+        access: &Access<'_>,
+        words: &[W],
+        read: impl Fn(&W) -> u32,
+    ) {
+        let mask = access.lanes;
+        if let Some(row) = access.row(words.len()).and_then(|first| words.get(first..first + 32 * N)) {
             for element in 0..N {
-                let register = self.register(inst, op, element);
-                keep(warp, register, mask, |lane| row[lane * N + element].load(Relaxed));
+                keep(warp, self.register(inst, op, element), mask, |lane| read(&row[lane * N + element]));
             }
-        } else {
-            let at = addresses(warp, inst);
-            for element in 0..N {
-                let mut out = [0; 32];
-                lanes(mask).for_each(|lane| out[lane] = read(place.at(at[lane]) + element));
-                store32(warp, self.register(inst, op, element), &out, mask);
-            }
+            return;
         }
-        true
-    }
-
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn load_shared_words<const N: usize>(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        op: MemOp,
-        mask: u32,
-        known: &Known,
-    ) -> bool {
-        let bytes = WORD_BYTES * N as u32;
-        if !self.admit_shared_words(pc, bytes, known) {
-            return false;
+        let at = addresses(warp, inst);
+        for element in 0..N {
+            let mut out = [0; 32];
+            lanes(mask).for_each(|lane| out[lane] = read(&words[access.word(at[lane]) + element]));
+            store32(warp, self.register(inst, op, element), &out, mask);
         }
-        let place = Words::new(known, mask, N, 0, env.shared.words.len());
-        if env.is_watched() {
-            let at = narrowed(&addresses(warp, inst));
-            if !are_written::<N>(&env.shared.written, &place, mask, &at) {
-                self.watch_shared_written(env, warp, pc, env.rank, mask, bytes, &at);
-            }
-            let layout = if known.is_row {
-                Layout::SideBySide
-            } else if known.lowest == known.highest {
-                Layout::OnePlace
-            } else {
-                Layout::Apart
-            };
-            self.watch_race_read(env, warp, op, Access { warp: 0, mask, pc, bytes, addresses: &at }, Some(layout));
-        }
-        let words = &env.shared.words;
-        if let Some(row) = place.row.and_then(|first| words.get(first..first + 32 * N)) {
-            for element in 0..N {
-                keep(warp, self.register(inst, op, element), mask, |lane| row[lane * N + element]);
-            }
-        } else {
-            let at = addresses(warp, inst);
-            for element in 0..N {
-                let mut out = [0; 32];
-                lanes(mask).for_each(|lane| out[lane] = words[place.at(at[lane]) + element]);
-                store32(warp, self.register(inst, op, element), &out, mask);
-            }
-        }
-        true
-    }
-
-    /// Counts an access to shared memory that is inside. False if it is not.
-    #[inline(always)]
-    fn admit_shared_words(&mut self, pc: u32, bytes: u32, known: &Known) -> bool {
-        let end = known.highest.wrapping_add(u64::from(bytes));
-        if known.lowest >= end || end > u64::from(self.context.shared_bytes) {
-            return false;
-        }
-        let counts = &mut self.counts[pc as usize];
-        counts.requests[Place::Shared as usize] += 1;
-        counts.wavefronts += u64::from(known.passes.wavefronts);
-        counts.conflicts += u64::from(known.passes.conflicts);
-        true
     }
 
     /// Executes a store if it is one of those. False if not: nothing has happened then.
     #[inline(always)]
-    pub(super) fn store_words(
-        &mut self,
-        env: &mut Environment,
-        warp: &mut Warp,
-        pc: u32,
-        inst: &Inst,
-        op: MemOp,
-        mask: u32,
-    ) -> bool {
-        let Some(known) = self.recall(warp, pc, inst, op, mask, Kind::SharedStore) else { return false };
+    pub(super) fn store_words(&mut self, issue: &mut Issue<'_>, op: MemOp) -> bool {
+        let Some(known) = self.recall(issue, op, Kind::SharedStore) else { return false };
         match (op.target, op.vector) {
-            (Target::Global, 1) => self.store_global_words(env, warp, pc, inst, mask, &known),
-            (Target::Shared, 1) => self.store_shared_words(env, warp, pc, inst, op, mask, &known),
+            (Target::Global, 1) => self.store_row(issue, Place::Global, op, &known),
+            (Target::Shared, 1) => self.store_row(issue, Place::Shared, op, &known),
             _ => false,
         }
     }
 
     #[inline(always)]
-    fn store_global_words(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        inst: &Inst,
-        mask: u32,
-        known: &Known,
-    ) -> bool {
-        let Some((buffer, offset)) = self.context.memory.buffer(known.lowest) else { return false };
-        let (low, high) = (known.lowest, known.highest.wrapping_add(u64::from(WORD_BYTES)));
-        let place = Words::new(known, mask, 1, low.wrapping_sub(offset), buffer.words().len());
-        let inside = high > low && offset + (high - low) <= buffer.bytes;
-        let Some(first) = place.row.filter(|_| inside && self.order.is_none()) else { return false };
-        let counts = &mut self.counts[pc as usize];
-        counts.requests[Place::Global as usize] += 1;
-        counts.sectors += u64::from(known.passes.wavefronts);
-        if self.context.side_by_side {
-            env.log.write(low, high, mask, WORD_BYTES, &addresses(warp, inst));
-        }
-        let values = &warp.w[usize::from(inst.d)].0;
-        if self.context.code.may_spin {
-            let old: &[AtomicU32] = &buffer.words()[first..first + 32];
-            self.changes += lanes(mask).filter(|&lane| old[lane].load(Relaxed) != values[lane]).count() as u64;
-        }
-        buffer.store_row(first, mask, values);
-        true
-    }
-
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn store_shared_words(
-        &mut self,
-        env: &mut Environment,
-        warp: &Warp,
-        pc: u32,
-        inst: &Inst,
-        op: MemOp,
-        mask: u32,
-        known: &Known,
-    ) -> bool {
-        let place = Words::new(known, mask, 1, 0, env.shared.words.len());
+    fn store_row(&mut self, issue: &mut Issue<'_>, place: Place, op: MemOp, known: &Known) -> bool {
+        let admitted = self.admit_words(issue, place, WORD_BYTES, known, Strength::of(op, Act::Write));
+        let Some((access, cost)) = admitted else { return false };
+        let length = access.buffer.map_or(issue.env.shared.words.len(), |(buffer, _)| buffer.words().len());
         // Lanes that share a word: the last one wins, and that is the general way's business.
-        let Some(first) = place.row else { return false };
-        if !self.admit_shared_words(pc, WORD_BYTES, known) {
+        let Some(first) = access.row(length) else { return false };
+        let is_asked = match place {
+            Place::Global if self.order.is_some() => return false,
+            Place::Global => self.context.side_by_side,
+            _ => issue.env.is_watched(),
+        };
+        self.counts[issue.pc as usize].requests[place as usize] += 1;
+        if is_asked || self.context.code.may_spin {
+            let (at, values) = (issue.addresses(), [widened(&issue.warp.w[usize::from(issue.inst.d)].0)]);
+            self.observe(issue, &Access { at: &at, values: &values, ..access }, cost);
+        } else {
+            self.count(issue.pc, &access, cost);
+        }
+        let (mask, values) = (access.lanes, &issue.warp.w[usize::from(issue.inst.d)].0);
+        if let Some((buffer, _)) = access.buffer {
+            buffer.store_row(first, mask, values);
+            return true;
+        }
+        let shared = &mut issue.env.shared;
+        let Some(Ok(row)) = shared.words.get_mut(first..first + 32).map(<&mut [u32; 32]>::try_from) else {
             return false;
-        }
-        let values = &warp.w[usize::from(inst.d)].0;
-        if env.is_watched() {
-            let at = narrowed(&addresses(warp, inst));
-            self.watch_row_store(
-                env,
-                warp,
-                op,
-                Access { warp: 0, mask, pc, bytes: WORD_BYTES, addresses: &at },
-                values,
-            );
-        }
-        let Ok(row) = <&mut [u32; 32]>::try_from(&mut env.shared.words[first..first + 32]) else { return false };
-        if self.context.code.may_spin {
-            let changed = |lane: usize| u64::from(mask & (1 << lane) != 0 && row[lane] != values[lane]);
-            self.changes += (0..32).map(changed).sum::<u64>();
-        }
+        };
         for lane in 0..32 {
             row[lane] = if mask & (1 << lane) != 0 { values[lane] } else { row[lane] };
         }
-        env.shared.mark_written(first, mask);
+        shared.mark_written(first, mask);
         true
     }
-}
-
-/// Whether all words of the lanes were written; `written` is empty where nobody asks.
-#[inline(always)]
-fn are_written<const N: usize>(written: &[u8], place: &Words, mask: u32, at: &[u32; 32]) -> bool {
-    if written.is_empty() {
-        return true;
-    }
-    if let Some(row) = place.row.and_then(|first| written.get(first..first + 32 * N)) {
-        let mut missing = 0;
-        for element in 0..N {
-            for lane in 0..32 {
-                missing |= if mask & (1 << lane) != 0 { row[lane * N + element] ^ 0xf } else { 0 };
-            }
-        }
-        return missing == 0;
-    }
-    lanes(mask).all(|lane| written[place.at(u64::from(at[lane]))..][..N].iter().all(|&bytes| bytes == 0xf))
 }
 
 /// The lanes of `mask` get what `value` gives.

@@ -69,13 +69,15 @@ const UNINITIALISED_READ: Explanation = Explanation {
     remedy: "write the whole array before reading it, the elements of threads without input too (with 0 for a sum)",
     meaning: "A lane read memory that neither the host nor any thread has written. In a reduction it is mostly the part of \
         the shared array whose threads had no element to load. A barrier object that nobody has made is one too. On a GPU the value is left over from an earlier block, often 0, \
-        so the kernel seems to work until it runs beside another one. It is reported once the value is used: as an address, in a branch, in \
-        what is stored to global memory. A value that is thrown away is no fault.",
-    may_miss: "a read of bytes that an earlier, unrelated write of the same launch filled; in shared and local memory, a read of \
-        which some bytes were written, since compilers copy structures whole with the holes in them; a value that is copied to \
-        shared memory, where it counts as written, or joined with bits that were written; a variable that the compiler keeps in \
-        a register",
-    false_alarms: "when a kernel copies padding along to global memory and never uses it",
+        so the kernel seems to work until it runs beside another one. It is reported once the value is used: as an address, in a branch, by \
+        an atomic, where what was computed from it is stored to shared or global memory, or as a result that a block leaves in \
+        global memory. To copy it as it is is no use: the copy counts as unwritten again, and who \
+        uses it is told of the load that brought it first. A value that is thrown away is no fault.",
+    may_miss: "a read of bytes that an earlier, unrelated write of the same launch filled; in shared and local memory, a value of \
+        which some bytes were written, since compilers copy structures whole with the holes in them; a value that is joined with \
+        bits that were written, in a register or in an element of the result; a variable that the compiler keeps in a register",
+    false_alarms: "when a hole in a structure is as large as an element of the buffer that the structure is copied to: give the \
+        buffer the type of the largest member, or bytes",
 };
 
 const SHARED_RACE: Explanation = Explanation {

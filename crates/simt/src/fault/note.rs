@@ -36,8 +36,19 @@ pub struct Note {
     pub site: Site,
     /// The other site, where two are involved.
     pub other: Option<Site>,
+    /// The variable or buffer that it is about, where it has a name.
+    pub variable: Option<String>,
     /// Why it is no fault, and when it would be one.
     pub why: &'static str,
     /// How many times it was seen, this one included.
     pub count: u64,
+}
+
+impl Note {
+    /// Whether it is of the same kind as another one and about the same variable, in the same lines of the source.
+    pub fn is_like(&self, other: &Note) -> bool {
+        self.kind == other.kind
+            && self.variable == other.variable
+            && super::lines(&self.site, self.other.as_ref()) == super::lines(&other.site, other.other.as_ref())
+    }
 }

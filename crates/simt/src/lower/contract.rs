@@ -106,7 +106,7 @@ impl Facts {
 
     /// Adds the sums that need `register`, which only `pc` writes, and follows it through negations and copies. `None` when
     /// something else needs it.
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments)] // what a step of the recursion changes, and what it keeps
     fn follow(
         &self,
         code: &Code,

@@ -172,7 +172,7 @@ fn takes_rounds(op: AtomOp) -> bool {
     }
 }
 
-/// The same by a generic address that leads to shared memory: additions of 64 bits it does at once.
+/// Whether it takes rounds by a generic address that leads to shared memory: additions of 64 bits are done at once there.
 fn takes_rounds_if_shared(op: AtomOp) -> bool {
     use AtomicOp::{MaxS, MaxU, MinS, MinU};
     let floats = matches!(op.op, AtomicOp::AddF32 | AtomicOp::AddF16 | AtomicOp::AddBf16 | AtomicOp::AddF64);

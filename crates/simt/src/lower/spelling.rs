@@ -132,7 +132,7 @@ impl<'m> Lower<'m> {
         Ok(Operand::Name(name))
     }
 
-    /// The same with `.sync` and a mask of the lanes that execute it.
+    /// The instruction with `.sync` and a mask of the lanes that execute it.
     fn with_sync(&mut self, inst: &Instruction) -> Result<Instruction, LoadError> {
         let name = spare(false, SPARE as usize - 1);
         let Some(Binding::Row32(d)) = self.binding(&name)? else { return self.refuse_opcode(inst) };

@@ -58,8 +58,10 @@ impl Memory {
             for (word, old) in buffer.words[page.first_word..].iter().zip(&page.words) {
                 word.store(*old, Relaxed);
             }
-            for (mask, old) in buffer.written.iter().flat_map(|w| &w[page.first_word..]).zip(&page.written) {
-                mask.store(*old, Relaxed);
+            let Some(written) = buffer.written.get() else { continue };
+            for (at, mask) in written[page.first_word..][..page.words.len()].iter().enumerate() {
+                // Of a buffer of which all was written there was nothing to keep.
+                mask.store(page.written.get(at).copied().unwrap_or(0xf), Relaxed);
             }
         }
     }
@@ -91,7 +93,8 @@ impl Buffer {
         let first_word = page * PAGE_WORDS;
         let end = (first_word + PAGE_WORDS).min(self.words.len());
         let words = self.words[first_word..end].iter().map(|w| w.load(Relaxed)).collect();
-        let written = self.written.iter().flat_map(|w| &w[first_word..end]).map(|w| w.load(Relaxed)).collect();
+        let written =
+            self.written.get().into_iter().flat_map(|w| &w[first_word..end]).map(|w| w.load(Relaxed)).collect();
         let page = Page { slot: self.slot, first_word, words, written };
         self.journal.saved.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(page);
         state.store(saved, Release);

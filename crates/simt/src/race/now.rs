@@ -101,7 +101,7 @@ impl Now {
         (earlier != 0 && later != 0).then_some((earlier, later))
     }
 
-    /// The same for an entry of another unit.
+    /// Which lanes of an entry of another unit and which of these nothing orders.
     /// With `by_sight` this access is a read that sees what was within sight of its thread.
     pub fn unordered_beyond(&self, unit: u32, entry: &Entry, lanes: u32, by_sight: bool) -> Option<(u32, u32)> {
         let (earlier, later) = self.unordered_by_views(entry.lanes, lanes, false, |view, lane| {

@@ -194,7 +194,7 @@ fn source_code_is_no_ptx() {
     for file in ["hello.cu", "hello.txt"] {
         for verb in ["run --kernel hello --grid 1 --block 1", "kernels", "check"] {
             let (verb, rest) = verb.split_once(' ').unwrap_or((verb, ""));
-            let parts = [file, "this is source code", "nvcc -ptx", "NVRTC", "cargo course setup"];
+            let parts = [file, "this is source code", "nvcc -ptx", "cargo course run"];
             refused(folder.path(), &format!("{verb} {file} {rest}"), &parts);
         }
     }

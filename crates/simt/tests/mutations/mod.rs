@@ -5,15 +5,12 @@
 //! one is found that panics, the message says how to run it alone. `fuzz/` has the same for cargo-fuzz, which learns from
 //! what a text reaches; the texts that it kept, each for something that no other reaches, run here too.
 
-mod harness;
-mod mutate;
-
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use harness::Reached;
-use mutate::{Bits, mutated};
+use simt_fixtures::harness::{self, Reached};
+use simt_fixtures::mutate::{Bits, mutated};
 
 /// Texts of a run when nothing else is asked for.
 const EXECUTIONS: u64 = 10_000;
@@ -84,7 +81,7 @@ fn mutated_fixtures_end_with_an_outcome_or_an_error() {
     for at in first..first + count.unwrap_or(EXECUTIONS) {
         let mut bits = Bits::of(at);
         let text = mutated(&texts, &mut bits);
-        let choice = bits.next();
+        let choice = bits.word();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             harness::parse(&text);
             harness::execute(&text, choice)

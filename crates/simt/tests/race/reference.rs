@@ -144,7 +144,7 @@ impl Reference {
         Vec::new()
     }
 
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments)] // the parts of one event
     fn touch(&mut self, event: usize, act: Act, thread: usize, pc: u32, byte: u32, value: u8, races: &mut Vec<Pair>) {
         let knows = |past: &Past| past.thread == thread || past.clock < self.clocks[thread][past.thread];
         let last_known = self.past[byte as usize].iter().rposition(|past| past.act == Act::Atomic && knows(past));

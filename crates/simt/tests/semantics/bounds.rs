@@ -1,7 +1,7 @@
 //! What an approximate instruction of a GPU may be off by. PTX gives a bound for most; the others are measured.
 
-use super::fixture::Fixture;
-use super::operands::OPERANDS;
+use simt_fixtures::semantics::fixture::Fixture;
+use simt_fixtures::semantics::operands::OPERANDS;
 
 /// How far the card may be from the correctly rounded value.
 enum Bound {

@@ -5,9 +5,9 @@
 use serde_json::{Value, json};
 
 use super::bounds::{Distance, distances, is_coarse, measures, words};
-use super::fixture::{Fixture, Kernel, decode, groups};
 use super::{folder, read_record, simulate};
 use simt::Program;
+use simt_fixtures::semantics::fixture::{Fixture, Kernel, decode, groups};
 
 const FILE: &str = "approx-errors.json";
 

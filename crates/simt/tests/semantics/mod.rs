@@ -6,16 +6,13 @@
 
 mod bounds;
 mod errors;
-mod fixture;
-mod operands;
-mod video;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use fixture::{Fixture, Group, Kernel, decode, encode, groups};
-use operands::ROWS;
 use simt::{Arg, Checks, Launch, Memory, Options, Program, run};
+use simt_fixtures::semantics::fixture::{Fixture, Group, Kernel, decode, encode, groups};
+use simt_fixtures::semantics::operands::{self, ROWS};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/semantics")

@@ -2,7 +2,7 @@
 
 use super::{Detail, Finding, Names};
 use crate::code::{Code, Op, Order, Scope};
-use crate::exec::memory::Place;
+use crate::exec::issue::Place;
 use crate::lower::strong_loads::comes_from_memory;
 use crate::race::Hazard;
 

@@ -4,16 +4,16 @@ use super::{At, Detail, Findings, Names, splits};
 use crate::code::{Inst, MbarrierAct, Op};
 use crate::exec::Context;
 use crate::exec::block::Environment;
+use crate::exec::issue::addresses;
 use crate::exec::mbarrier::Object;
-use crate::exec::memory::addresses;
 use crate::exec::sync::mask_row;
-use crate::exec::warp::{State, Warp};
+use crate::exec::warp::{State, Suspect, Warp};
 use crate::fault::Code;
 use crate::memory::SHARED_BASE;
 
 /// What a loop waits for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Awaited {
+pub(in crate::exec) enum Awaited {
     Memory,
     /// A place in global memory.
     Global(u64),
@@ -56,7 +56,9 @@ impl Findings {
     pub(in crate::exec) fn stuck(&mut self, context: &Context<'_>, env: &Environment, warps: &[Warp]) {
         for warp in warps {
             for suspect in &warp.suspects {
-                self.masks(env, warp, suspect.pc, suspect.lanes, suspect.named, (suspect.lane, suspect.other));
+                let Suspect { pc, lanes, named, lane, other } = *suspect;
+                let at = At { pc, block: env.block, warp: warp.index, lanes };
+                self.note(env, Code::MaskMismatch, at, None, Detail::Masks { named, lane, other });
             }
         }
         if warps.iter().any(|warp| !warp.suspects.is_empty()) {

@@ -3,7 +3,7 @@
 use super::{At, Detail, Finding};
 use crate::code::{BARRIERS, Inst, Op, SharedVariable};
 use crate::counters::grouped;
-use crate::exec::memory::Place;
+use crate::exec::issue::Place;
 use crate::fault::{Code, Site};
 use crate::lower::function_name;
 use crate::memory::{CONST_BASE, Memory, element, element_before, element_past};

@@ -1,5 +1,6 @@
 //! Fences and flags: what a thread releases, and what it acquires.
 
+use super::super::Strength;
 use super::super::places::{Places, Reach, Release, Visible};
 use super::super::views::{Beyond, Known, View};
 use super::{Clocks, Fenced, Moment, Pending, Told, Views, put_aside};
@@ -115,19 +116,10 @@ impl Clocks {
         }
     }
 
-    /// `lane` of `warp` writes the flag at `key` with an access that is more than plain; `in_place` for an atomic, which
-    /// hands on what was released there before.
-    #[allow(clippy::too_many_arguments)]
-    pub fn write_flag(
-        &mut self,
-        places: &mut Places,
-        key: u64,
-        warp: u32,
-        lane: usize,
-        order: Order,
-        scope: Scope,
-        in_place: bool,
-    ) {
+    /// `lane` of `warp` writes the flag at `key` with an access that is more than plain. An atomic hands on what was released there
+    /// before.
+    pub(crate) fn write_flag(&mut self, places: &mut Places, key: u64, warp: u32, lane: usize, strength: Strength) {
+        let Strength { order, scope, is_atomic: in_place, .. } = strength;
         let here = self.reach(warp);
         let release = if matches!(order, Order::Release | Order::AcqRel) {
             self.now += 1;

@@ -1,20 +1,22 @@
-//! SPEC: one argument of the kernel, as the command line gives it.
+//! SPEC: one argument of a kernel in words, as `simt run --arg` takes it and as pages keep it.
+//!
+//! Reading one needs no file: a name of a file is kept, and who has a file system opens it.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+mod decimal;
+mod values;
 
-use anyhow::{Context, Result, bail, ensure};
+use std::path::PathBuf;
 
-use crate::npy;
-use crate::values::{Rule, Type};
+pub use values::{Rule, Type};
 
 /// `NAME=TYPE[LEN]:INIT`, `NAME=TYPE:VALUE`, `NAME=bytes[LEN]:INIT`, `NAME=&OTHER` or `NAME=fn:FUNCTION`.
 #[derive(Debug, Clone)]
 pub struct Spec {
+    /// What other options call it.
     pub name: String,
     /// Of its elements.
     pub ty: Type,
+    /// What is passed.
     pub kind: Kind,
 }
 
@@ -22,9 +24,19 @@ pub struct Spec {
 #[derive(Debug, Clone)]
 pub enum Kind {
     /// The address of a buffer of `len` elements.
-    Buffer { len: u64, init: Init },
+    Buffer {
+        /// Elements.
+        len: u64,
+        /// What they are before the launch.
+        init: Init,
+    },
     /// A structure by value.
-    Bytes { len: u64, init: Init },
+    Bytes {
+        /// Bytes.
+        len: u64,
+        /// What they are.
+        init: Init,
+    },
     /// A number, or an address that is known when memory has been laid out.
     Scalar(Value),
 }
@@ -35,7 +47,12 @@ pub enum Value {
     /// These little-endian bytes.
     Number(Vec<u8>),
     /// The address of a buffer or of a variable of the PTX, and so many bytes more.
-    Address { of: String, more: i64 },
+    Address {
+        /// Name of the buffer or variable.
+        of: String,
+        /// Bytes behind its begin.
+        more: i64,
+    },
     /// The address of a device function.
     Function(String),
 }
@@ -43,9 +60,11 @@ pub enum Value {
 /// What a buffer holds before the launch.
 #[derive(Debug, Clone)]
 pub enum Init {
+    /// Every element by rule.
     Rule(Rule),
     /// So many bytes of 0; nothing writes the rest.
     Begin(u64),
+    /// The bytes of a file, as many as the buffer has.
     File(PathBuf),
     /// The bytes of a file; nothing writes the rest.
     Start(PathBuf),
@@ -54,16 +73,56 @@ pub enum Init {
 /// What `--arg` takes: an argument, or a value that goes into one.
 #[derive(Debug, Clone)]
 pub enum Argument {
+    /// An argument.
     Spec(Spec),
+    /// A value that goes into one.
     Put(Put),
 }
 
 /// `NAME@OFFSET=&BUFFER`: a value at byte `offset` of a structure or a buffer.
 #[derive(Debug, Clone)]
 pub struct Put {
+    /// Name of the structure or buffer.
     pub into: String,
+    /// Bytes from its begin.
     pub offset: u64,
+    /// What is put there.
     pub value: Value,
+}
+
+impl Spec {
+    /// Bytes of a buffer of `len` elements.
+    ///
+    /// # Errors
+    /// More than a computer can address.
+    pub fn size(&self, len: u64) -> Result<usize, String> {
+        let bytes = usize::try_from(len).ok().and_then(|len| len.checked_mul(self.ty.bytes()));
+        bytes.ok_or_else(|| format!("{}: {len} elements of {} are too many", self.name, self.ty.name()))
+    }
+
+    /// What is written into a buffer of `len` elements before the launch, from its begin; `None` where a file holds that.
+    ///
+    /// # Errors
+    /// More than the buffer or the memory has.
+    pub fn contents(&self, len: u64, init: &Init) -> Result<Option<Vec<u8>>, String> {
+        let bytes = self.size(len)?;
+        match init {
+            Init::Rule(rule) => {
+                let mut probe: Vec<u8> = Vec::new();
+                // Asked for and given back, so that a length beyond all memory is an error here and not an abort later.
+                probe.try_reserve_exact(bytes).map_err(|_| format!("{}: no room for {bytes} bytes", self.name))?;
+                drop(probe);
+                Ok(Some(rule.fill(self.ty, len)))
+            }
+            Init::Begin(written) => {
+                let held = usize::try_from(*written).ok().filter(|written| *written <= bytes);
+                let held =
+                    held.ok_or_else(|| format!("{}: zero({written}) is more than its {bytes} bytes", self.name))?;
+                Ok(Some(vec![0; held]))
+            }
+            Init::File(_) | Init::Start(_) => Ok(None),
+        }
+    }
 }
 
 const SHAPE: &str = "it is NAME=TYPE[LEN]:INIT for a buffer, NAME=TYPE:VALUE for a scalar, NAME=bytes[LEN]:INIT for a structure, \
@@ -189,69 +248,6 @@ fn init(ty: Type, text: &str) -> Result<Init, String> {
         }
     };
     Ok(Init::Rule(rule))
-}
-
-/// What is written into a buffer before the launch, from its begin; at most as many bytes as it has.
-pub fn contents(spec: &Spec, len: u64, init: &Init) -> Result<Vec<u8>> {
-    let Some(bytes) = usize::try_from(len).ok().and_then(|len| len.checked_mul(spec.ty.bytes())) else {
-        bail!("{}: {len} elements of {} are too many", spec.name, spec.ty.name());
-    };
-    match init {
-        Init::Rule(rule) => {
-            let mut probe: Vec<u8> = Vec::new();
-            // Asked for and given back, so that a length beyond all memory is an error here and not an abort later.
-            ensure!(probe.try_reserve_exact(bytes).is_ok(), "{}: no room for {bytes} bytes", spec.name);
-            drop(probe);
-            Ok(rule.fill(spec.ty, len))
-        }
-        Init::Begin(written) => {
-            let what = || format!("{}: zero({written}) is more than its {bytes} bytes", spec.name);
-            let written = usize::try_from(*written).ok().filter(|written| *written <= bytes).with_context(what)?;
-            Ok(vec![0; written])
-        }
-        Init::File(path) => {
-            let (data, more) = from_file(spec, len, bytes, path)?;
-            let (held, ty) = (data.len(), spec.ty.name());
-            let advice = if held < bytes && !more { "; start(PATH) leaves the rest unwritten" } else { "" };
-            let more = if more { "at least " } else { "" };
-            let what = format!("{}: {}", spec.name, path.display());
-            ensure!(
-                held == bytes,
-                "{what}: holds {more}{held} bytes of data, {len} elements of {ty} need {bytes}{advice}"
-            );
-            Ok(data)
-        }
-        Init::Start(path) => {
-            let (data, more) = from_file(spec, len, bytes, path)?;
-            let (held, name, path) = (data.len(), &spec.name, path.display());
-            let more = if more { "at least " } else { "" };
-            ensure!(
-                held <= bytes,
-                "{name}: {path}: holds {more}{held} bytes of data, {name} has {bytes}: make it longer"
-            );
-            Ok(data)
-        }
-    }
-}
-
-/// The data that a file holds, bare or as NumPy writes it; of a file that has far more than `bytes` the beginning, and true.
-fn from_file(spec: &Spec, len: u64, bytes: usize, path: &Path) -> Result<(Vec<u8>, bool)> {
-    let what = format!("{}: {}", spec.name, path.display());
-    let unread = || format!("{what}: the file cannot be read (it is looked for from the current folder)");
-    // Opening a pipe waits for whoever writes to it.
-    let is_file = std::fs::metadata(path).with_context(unread)?.is_file();
-    ensure!(is_file, "{what}: is no regular file: data comes from a file of known length");
-    let file = File::open(path).with_context(unread)?;
-    let mut held = Vec::new();
-    let most = (bytes as u64).saturating_add(npy::HEADER_BYTES_MAX + 1);
-    file.take(most).read_to_end(&mut held).with_context(unread)?;
-    let is_more = held.len() as u64 == most;
-    if !npy::is_npy(&held) {
-        return Ok((held, is_more));
-    }
-    let at_most = matches!(spec.kind, Kind::Buffer { init: Init::Start(_), .. });
-    let data = npy::data(&held, spec.ty, len, at_most).map_err(anyhow::Error::msg).with_context(|| what.clone())?;
-    Ok((data.to_vec(), is_more))
 }
 
 #[cfg(test)]

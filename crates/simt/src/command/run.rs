@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::time::Instant;
 
+use crate::{Arg, Fault, Kernel, Launch, LoadError, Memory, Options, Outcome, Program, Schedule, report};
 use anyhow::{Context, Result, bail, ensure};
-use simt::{Arg, Fault, Kernel, Launch, LoadError, Memory, Options, Outcome, Schedule, report};
 
-use crate::bind::{self, Arguments, Bound, Placed};
-use crate::command_line::Request;
-use crate::show::{self, Output, Shown};
-use crate::{BAD_INPUT, CLEAN, FAULTS, Written, load, seeds, sources, trace};
+use super::bind::{self, Arguments, Bound, Placed};
+use super::command_line::Request;
+use super::show::{self, Output, Shown};
+use super::{BAD_INPUT, CLEAN, FAULTS, Written, load, seeds, sources, trace};
 
 /// One launch that was run, and the memory that it left.
 pub struct Ran {
@@ -24,12 +24,20 @@ pub struct Ran {
 
 /// Runs the kernel and writes what came of it to `out`; the exit status.
 pub fn run(request: &Request, out: &mut dyn Write) -> Result<Written> {
-    let program = load(&request.files)?;
-    let kernel = match program.kernel_with(&request.kernel, &bind::functions(request)) {
+    run_program(request, &load(&request.files)?, &request.kernel, out)
+}
+
+/// Runs kernel `entry` of a program that is already loaded and writes what came of it to `out`; the exit status. The request
+/// says everything else; its files are named as where the program comes from, and sources are looked for beside them.
+///
+/// # Errors
+/// Arguments that do not fit the kernel, files that cannot be read or written, a launch that cannot start.
+pub fn run_program(request: &Request, program: &Program, entry: &str, out: &mut dyn Write) -> Result<Written> {
+    let kernel = match program.kernel_with(entry, &bind::functions(request)) {
         Err(LoadError::Unsupported { fault: Some(fault), .. }) => return Ok(refuse(request, &fault, out)),
         kernel => kernel?,
     };
-    let job = Job { request, kernel: &kernel, arguments: Arguments::new(request, &program, &kernel)? };
+    let job = Job { request, kernel: &kernel, arguments: Arguments::new(request, program, &kernel)? };
     let outputs = outputs(&job)?;
     let trace = request.trace.as_deref().map(|path| trace::create(request, path)).transpose()?;
     let (ran, seeds) = match request.seeds {
@@ -100,7 +108,7 @@ impl Job<'_> {
             ..Options::default()
         };
         let start = Instant::now();
-        let outcome = simt::run(self.kernel, &mut memory, &launch, &options)?;
+        let outcome = crate::run(self.kernel, &mut memory, &launch, &options)?;
         let seconds = start.elapsed().as_secs_f64();
         Ok(Ran { schedule, outcome, memory, placed, seconds })
     }

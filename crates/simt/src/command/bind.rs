@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
+use crate::{Kernel, Memory, Program};
 use anyhow::{Context, Result, bail, ensure};
-use simt::{Kernel, Memory, Program};
 
-use crate::command_line::Request;
-use crate::spec::{Argument, Init, Kind, Put, Spec, Value, contents};
-use crate::values::Type;
+use super::command_line::Request;
+use super::contents::contents;
+use crate::spec::{Argument, Init, Kind, Put, Spec, Type, Value};
 
 /// What a launch is given, checked against the kernel.
 pub struct Arguments<'r> {

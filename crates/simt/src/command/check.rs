@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::{LoadError, Program};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use simt::{LoadError, Program};
 
-use crate::command_line::Check;
-use crate::{BAD_INPUT, CLEAN, FAULTS, Written, load, sources};
+use super::command_line::Check;
+use super::{BAD_INPUT, CLEAN, FAULTS, Written, load, sources};
 
 /// Reasons that are shown of one kernel; the others are counted.
 const REASONS_MAX: usize = 10;

@@ -4,16 +4,16 @@
 
 use std::io::{self, Write};
 
+use crate::counters::{METRICS, grouped};
+use crate::{Counters, Fault, LineCounters, report};
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;
-use simt::counters::{METRICS, grouped};
-use simt::{Counters, Fault, LineCounters, report};
 
-use crate::command_line::Request;
-use crate::run::Ran;
-use crate::seeds::Seeds;
-use crate::sources::{self, names};
-use crate::values::Type;
+use super::command_line::Request;
+use super::run::Ran;
+use super::seeds::Seeds;
+use super::sources::{self, names};
+use crate::spec::Type;
 
 /// Elements of a buffer that are read at a time.
 const PIECE_ELEMENTS: usize = 1 << 13;
@@ -90,19 +90,6 @@ impl Serialize for Outputs<'_> {
     }
 }
 
-/// The counters of one line.
-struct Line<'a>(&'a LineCounters);
-
-impl Serialize for Line<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("file", &self.0.file)?;
-        map.serialize_entry("line", &self.0.line)?;
-        map.serialize_entry("counters", &self.0.counters)?;
-        map.end()
-    }
-}
-
 impl Serialize for Shown<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let outcome = &self.ran.outcome;
@@ -117,7 +104,7 @@ impl Serialize for Shown<'_> {
         }
         map.serialize_entry("warp_instructions", &outcome.counters.inst_executed)?;
         map.serialize_entry("seconds", &self.ran.seconds)?;
-        map.serialize_entry("lines", &outcome.lines.iter().map(Line).collect::<Vec<_>>())?;
+        map.serialize_entry("lines", &outcome.lines)?;
         if let Some(seeds) = self.seeds {
             map.serialize_entry("seeds", &seeds.json())?;
         }

@@ -1,4 +1,4 @@
-// Each thread counts in an array of its own, and has cleared one half of it only.
+// Each thread counts in an array of its own, of which it has cleared one half; the result is the other.
 extern "C" __global__ void count(const unsigned *in, unsigned *out)
 {
     unsigned counts[8];
@@ -11,6 +11,6 @@ extern "C" __global__ void count(const unsigned *in, unsigned *out)
     }
     #pragma unroll 1
     for (int k = 0; k < 4; k++) {
-        out[4 * threadIdx.x + k] = counts[k];
+        out[4 * threadIdx.x + k] = counts[k + 4];
     }
 }

@@ -1,6 +1,6 @@
 //! Fixtures of arithmetic, made from the table: for every opcode a few lines of PTX that load rows of operands, execute
-//! it and store what it gives. The recorder (`crates/device/examples/semantics.rs`) runs them on a GPU, the test beside
-//! this file in the simulator.
+//! it and store what it gives. The recorder (`crates/device/examples/semantics.rs`) runs them on a GPU, the
+//! test `semantics` in the simulator.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -23,7 +23,7 @@ impl Bits {
         Bits(fnv(name.as_bytes()) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -31,7 +31,7 @@ impl Bits {
     }
 
     pub fn below(&mut self, end: u64) -> u64 {
-        (self.next() >> 16) % end
+        (self.word() >> 16) % end
     }
 }
 
@@ -174,23 +174,23 @@ fn random(kind: Kind, bits: &mut Bits, base: u64) -> u64 {
             let ones = u64::MAX >> (64 - width);
             match bits.below(4) {
                 0 => special(bits, kind),
-                1 => bits.next() & ones,
+                1 => bits.word() & ones,
                 _ => {
                     // Any number of significant bits, of either sign.
-                    let small = bits.next() >> (64 - width) >> bits.below(u64::from(width));
+                    let small = bits.word() >> (64 - width) >> bits.below(u64::from(width));
                     (if bits.below(2) == 0 { small } else { small.wrapping_neg() }) & ones
                 }
             }
         }
         Kind::Float(exponent, fraction) => match bits.below(8) {
             0 => special(bits, kind),
-            1 => bits.next() >> (63 - exponent - fraction),
+            1 => bits.word() >> (63 - exponent - fraction),
             2 | 3 => windowed(exponent, fraction, bits),
             _ => {
                 let bias = (1i64 << (exponent - 1)) - 1;
                 let near = (bias + (base % 24) as i64 - 12 + bits.below(6) as i64).clamp(0, 2 * bias) as u64;
                 let sign = bits.below(2) << (exponent + fraction);
-                sign | near << fraction | bits.next() >> (64 - fraction)
+                sign | near << fraction | bits.word() >> (64 - fraction)
             }
         },
         Kind::Pair(name) => {
@@ -199,17 +199,17 @@ fn random(kind: Kind, bits: &mut Bits, base: u64) -> u64 {
             low | random(half, bits, base) << width_of(name)
         }
         Kind::Four => (0..4).fold(0, |word, _| {
-            let byte = if bits.below(2) == 0 { BYTES[bits.below(9) as usize] } else { bits.next() & 0xff };
+            let byte = if bits.below(2) == 0 { BYTES[bits.below(9) as usize] } else { bits.word() & 0xff };
             word << 8 | byte
         }),
-        Kind::Listed(_) if bits.below(2) == 0 => bits.next() & 63,
+        Kind::Listed(_) if bits.below(2) == 0 => bits.word() & 63,
         Kind::Listed(_) => special(bits, kind),
         Kind::Predicate => bits.below(2),
         Kind::Angle => {
-            let turns = (bits.next() >> 40) as f32 / (1u64 << 24) as f32;
+            let turns = (bits.word() >> 40) as f32 / (1u64 << 24) as f32;
             u64::from(((turns - 0.5) * TAU).to_bits())
         }
-        Kind::Bytes => bits.next() & 0xffff,
+        Kind::Bytes => bits.word() & 0xffff,
     }
 }
 
@@ -228,7 +228,7 @@ fn windowed(exponent: u32, fraction: u32, bits: &mut Bits) -> u64 {
         2 => bits.below(9) as u32,
         _ => fraction,
     };
-    let mut low = bits.next() >> (64 - fraction);
+    let mut low = bits.word() >> (64 - fraction);
     if kept < fraction {
         low &= !((1 << (fraction - kept)) - 1);
     }
@@ -243,7 +243,7 @@ pub fn rows(kernel: &str, sources: &[String], count: usize) -> Vec<[u64; OPERAND
     (0..count)
         .map(|row| {
             let mut values = [0; OPERANDS];
-            let base = bits.next();
+            let base = bits.word();
             for (at, &kind) in kinds.iter().enumerate() {
                 let repeat = at > 0 && kinds[at - 1] == kind && bits.below(10) == 0;
                 values[at] = match crossed(&kinds, at, row).or_else(|| edge(&kinds, at, row)) {

@@ -11,7 +11,7 @@ impl Bits {
         Bits(seed.wrapping_mul(0xd134_2543_de82_ef95))
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -20,7 +20,7 @@ impl Bits {
 
     /// A number below `end`, which is not zero.
     fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        (self.word() % end as u64) as usize
     }
 
     fn pick<'t, T>(&mut self, list: &'t [T]) -> Option<&'t T> {

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use crate::trace::{Options, Trace};
 use anyhow::{Context, Result, ensure};
-use simt::trace::{Options, Trace};
 
-use crate::command_line::Request;
+use super::command_line::Request;
 use crate::spec::{Argument, Init, Kind};
 
 /// Steps of a block when nothing else is asked for.

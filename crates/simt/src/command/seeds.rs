@@ -5,14 +5,14 @@
 //! differ in their last digits, and no schedule is the right one. So floats may differ by as much as that explains ([`Rounding`]);
 //! integers are compared bit for bit, and so is everything that a launch without atomics leaves.
 
+use crate::Schedule;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use simt::Schedule;
 
-use crate::bind::Placed;
-use crate::command_line::Request;
-use crate::run::{Job, Ran};
-use crate::values::Type;
+use super::bind::Placed;
+use super::command_line::Request;
+use super::run::{Job, Ran};
+use crate::spec::Type;
 
 /// What became of the schedules.
 pub struct Seeds {

@@ -3,19 +3,25 @@
 use half::{bf16, f16};
 use serde_json::{Number, Value};
 
-use crate::decimal;
+use super::decimal;
 
 /// An element type of a SPEC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     /// Bits, and whether it is signed.
     Int {
+        /// 8, 16, 32 or 64.
         bits: u32,
+        /// Two's complement.
         signed: bool,
     },
+    /// Half precision.
     F16,
+    /// The upper half of an `f32`.
     Bf16,
+    /// Single precision.
     F32,
+    /// Double precision.
     F64,
 }
 
@@ -36,6 +42,7 @@ const TYPES: [(&str, Type); 12] = [
 ];
 
 impl Type {
+    /// Reads a name such as `u32`. Errors list the names there are.
     pub fn parse(name: &str) -> Result<Type, String> {
         let found = TYPES.iter().find(|(known, _)| *known == name);
         found.map(|(_, ty)| *ty).ok_or_else(|| {
@@ -44,10 +51,12 @@ impl Type {
         })
     }
 
+    /// Its name: `u32`.
     pub fn name(self) -> &'static str {
         TYPES.iter().find(|(_, ty)| *ty == self).map_or("?", |(name, _)| name)
     }
 
+    /// Bytes of an element.
     pub fn bytes(self) -> usize {
         match self {
             Type::Int { bits, .. } => bits as usize / 8,
@@ -207,11 +216,15 @@ impl Type {
 /// How a buffer is filled by rule.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rule {
+    /// 0.
     Zero,
+    /// Its own index.
     Iota,
     /// This element, everywhere.
     Const(Vec<u8>),
+    /// Element i is (i * 2654435761 mod 2^32) >> 24.
     Hash8,
+    /// splitmix64 from this seed: integers any value, floats in [-1, 1).
     Rand(u64),
 }
 

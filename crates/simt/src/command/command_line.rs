@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::{Checks, Schedule};
 use clap::{Args, Parser, Subcommand};
-use simt::{Checks, Schedule};
 
+use super::trace;
 use crate::spec::{Argument, Spec};
-use crate::trace;
 
 #[derive(Parser)]
 #[command(
@@ -43,7 +43,8 @@ const THREADS_MAX: u64 = 256;
 /// What a card gives a thread of local memory, its stack in it.
 const STACK_MAX: u64 = 512 << 10;
 
-const SPEC_HELP: &str = "\
+/// What a SPEC is, behind the options.
+pub const SPEC_HELP: &str = "\
 SPEC, one for each parameter of the kernel, in their order:
   NAME=TYPE[LEN]:INIT   a buffer of LEN elements; LEN is a number or a power of two such as 2^20
   NAME=TYPE:VALUE       a scalar
@@ -131,15 +132,15 @@ pub struct Request {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads, allow_hyphen_values = true)]
     pub threads: usize,
     /// Most warp-instructions one block may execute before the launch is stopped as endless
-    #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_block_max, value_parser = steps,
+    #[arg(long, value_name = "N", default_value_t = crate::Options::default().steps_per_block_max, value_parser = steps,
         allow_hyphen_values = true)]
     pub steps: u64,
     /// Most warp-instructions that all blocks may execute together, likewise
-    #[arg(long, value_name = "N", default_value_t = simt::Options::default().steps_per_launch_max, value_parser = steps,
+    #[arg(long, value_name = "N", default_value_t = crate::Options::default().steps_per_launch_max, value_parser = steps,
         allow_hyphen_values = true)]
     pub launch_steps: u64,
     /// Stack of a thread for recursion and calls through pointers, as cudaLimitStackSize sets it; at most 524288
-    #[arg(long, value_name = "BYTES", default_value_t = simt::Options::default().stack_bytes, value_parser = stack,
+    #[arg(long, value_name = "BYTES", default_value_t = crate::Options::default().stack_bytes, value_parser = stack,
         allow_hyphen_values = true)]
     pub stack: u32,
     /// Show the counters of each line of the source too

@@ -1,21 +1,22 @@
-//! The `simt` command: runs a kernel of a PTX file on the simulator, lists what a PTX file holds, and what the
-//! simulator knows.
+//! The `simt` command: what `simt run`, `check`, `kernels` and `instructions` do, and what of it `cargo course run` uses.
 //!
 //! Exit status 0: ran clean; 1: ran, and faults were found, or with `--seeds` results that differ; 2: bad
 //! usage, bad PTX or bad input, with the reason on stderr.
 
 mod bind;
 mod check;
-mod command_line;
-mod decimal;
+// What is hidden is read by this repository's programs alone.
+#[doc(hidden)]
+pub mod command_line;
+#[doc(hidden)]
+pub mod contents;
 mod npy;
 mod run;
 mod seeds;
 mod show;
 mod sources;
-mod spec;
-mod trace;
-mod values;
+#[doc(hidden)]
+pub mod trace;
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -24,27 +25,36 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 use command_line::{Command, CommandLine};
-use simt::Program;
+
+use crate::Program;
+
+pub use run::run_program;
 
 /// What files of CUDA C++ are called.
 const SOURCE_EXTENSIONS: [&str; 6] = ["cu", "cuh", "cpp", "cc", "cxx", "hpp"];
 
 const CLEAN: u8 = 0;
 const FAULTS: u8 = 1;
-const BAD_INPUT: u8 = 2;
+/// The exit status of bad usage, bad PTX or bad input.
+pub const BAD_INPUT: u8 = 2;
 
 /// An exit status, and what became of standard output.
-type Written = (u8, io::Result<()>);
+pub type Written = (u8, io::Result<()>);
 
-fn main() -> ExitCode {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let outcome = match CommandLine::parse().command {
-        Command::Run(request) => run::run(&request, &mut out),
-        Command::Check(request) => check::run(&request, &mut out),
+/// Runs the command that this process was started as.
+pub fn main() -> ExitCode {
+    to_standard_output(|out| match CommandLine::parse().command {
+        Command::Run(request) => run::run(&request, out),
+        Command::Check(request) => check::run(&request, out),
         Command::Kernels { files } => list_kernels(&files).map(|text| (CLEAN, out.write_all(text.as_bytes()))),
-        Command::Instructions => Ok((CLEAN, out.write_all(simt::instructions::markdown().as_bytes()))),
-    };
-    let (status, written) = outcome.unwrap_or_else(|error| {
+        Command::Instructions => Ok((CLEAN, out.write_all(crate::instructions::markdown().as_bytes()))),
+    })
+}
+
+/// Does `work`, which writes to standard output; its exit status. An error is said on stderr, and is status 2.
+pub fn to_standard_output(work: impl FnOnce(&mut dyn Write) -> Result<Written>) -> ExitCode {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let (status, written) = work(&mut out).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         (BAD_INPUT, Ok(()))
     });
@@ -78,8 +88,8 @@ fn read(file: &Path) -> Result<(String, String)> {
     if (is_source || text.contains("__global__")) && !text.lines().any(|line| line.trim_start().starts_with(".version"))
     {
         anyhow::bail!(
-            "{name}: this is source code, and simt runs PTX: compile it with `nvcc -ptx -arch=sm_80 -lineinfo {name}`, or with NVRTC \
-             (`cargo course setup` installs it), and run the .ptx file that comes of it"
+            "{name}: this is source code, and simt runs PTX: inside the course's repository `cargo course run {name} --kernel …` compiles \
+             and runs it; elsewhere `nvcc -ptx -arch=sm_80 -lineinfo {name}` makes a .ptx file that simt takes"
         );
     }
     Ok((name, text))

@@ -1,0 +1,283 @@
+//! The one way by which an access to memory is observed. Whoever carries one out hands it to [`Machine::observe`] before, and
+//! that tells what counts it, the recorder, and the checks that are on: which bytes blocks touched, order, initialisation,
+//! and the watch for lanes that spin.
+//!
+//! What an asynchronous copy moves is counted as a whole and checked piece by piece, so both halves can be had alone.
+
+use super::Machine;
+use super::alu::narrowed;
+use super::issue::{Access, Cost, Issue, Lanes, Place};
+use super::team::Shared;
+use crate::code::{Code, Op, Order};
+use crate::fault;
+use crate::launch::Check;
+use crate::masks::{filter, lanes};
+use crate::memory::Buffer;
+use crate::race::global::Act;
+use crate::race::{self, Hazard, Race, Strength};
+
+impl Machine<'_> {
+    /// An access is about to be carried out.
+    #[inline(always)]
+    pub(super) fn observe(&mut self, issue: &mut Issue<'_>, access: &Access<'_>, cost: Cost) {
+        self.count(issue.pc, access, cost);
+        self.check(issue, access);
+    }
+
+    /// Adds up what an access costs, and records it.
+    #[inline(always)]
+    pub(super) fn count(&mut self, pc: u32, access: &Access<'_>, Cost { passes, sectors }: Cost) {
+        let counts = &mut self.counts[pc as usize];
+        match access.place {
+            Place::Shared => {
+                counts.wavefronts += u64::from(passes.wavefronts);
+                counts.conflicts += u64::from(passes.conflicts);
+            }
+            Place::Global => counts.sectors += u64::from(sectors),
+            Place::Local | Place::Const | Place::Param => {}
+        }
+        if self.recording {
+            self.recorder.access(&access.copy(), passes, sectors);
+        }
+    }
+
+    /// Tells the checks that are on.
+    #[inline(always)]
+    pub(super) fn check(&mut self, issue: &mut Issue<'_>, access: &Access<'_>) {
+        match access.place {
+            Place::Global | Place::Const => {
+                if self.context.side_by_side {
+                    issue.env.log.note(access);
+                }
+                if self.order.is_some() && access.place == Place::Global {
+                    self.watch_order(issue, &access.copy());
+                }
+                if access.strength.reads && self.context.options.checks.has(Check::UninitialisedRead) {
+                    self.watch_written_global(issue, access);
+                }
+            }
+            Place::Shared if issue.env.is_watched() => {
+                if access.strength.reads {
+                    self.watch_written_shared(issue, access);
+                }
+                self.watch_shared(issue, access);
+            }
+            Place::Local if access.strength.reads && !issue.warp.local_written.is_empty() => {
+                self.watch_written_local(issue, &access.copy());
+            }
+            Place::Shared | Place::Local | Place::Param => {}
+        }
+        if self.context.code.may_spin && !access.values.is_empty() {
+            self.changes += self.changed(issue, access);
+        }
+    }
+
+    /// The lanes `lanes` have read what nobody has written. Of a load that is a finding once the value is used; everything else uses it
+    /// at once.
+    #[cold]
+    fn read_unwritten(&mut self, issue: &Issue<'_>, lanes: u32, access: &Access<'_>) {
+        if matches!(issue.inst.op, Op::Load(_) | Op::Matrix { .. }) {
+            self.unread_elements(issue, lanes, access);
+        } else {
+            self.findings.access(fault::Code::UninitialisedRead, issue, lanes, access);
+        }
+    }
+
+    /// Initialisation check of a read of global memory.
+    #[inline(always)]
+    fn watch_written_global(&mut self, issue: &Issue<'_>, access: &Access<'_>) {
+        match access.buffer {
+            Some((buffer, _)) if buffer.is_all_written() => {}
+            Some((buffer, base)) if !access.strength.is_atomic => {
+                self.watch_buffer(issue, &access.copy(), access.lanes, buffer, base);
+            }
+            _ => self.watch_buffers(issue, &access.copy()),
+        }
+    }
+
+    /// Initialisation check lane by lane, each of which may have a buffer of its own.
+    #[cold]
+    fn watch_buffers(&mut self, issue: &Issue<'_>, access: &Access<'_>) {
+        for lane in lanes(access.lanes) {
+            let Some((buffer, offset)) = self.context.memory.buffer(access.at[lane]) else { continue };
+            if !buffer.is_all_written() {
+                self.watch_buffer(issue, access, 1 << lane, buffer, access.at[lane] - offset);
+            }
+        }
+    }
+
+    /// Initialisation check of the lanes `mask`, which read from one buffer with its first byte at `base`.
+    fn watch_buffer(&mut self, issue: &Issue<'_>, access: &Access<'_>, mask: u32, buffer: &Buffer, base: u64) {
+        let part = access.bytes.min(8);
+        let unwritten = filter(mask, |lane| {
+            let offset = access.at[lane] - base;
+            !(0..access.bytes / part).all(|i| buffer.is_written(offset + u64::from(i * part), part))
+        });
+        if unwritten != 0 {
+            self.read_unwritten(issue, unwritten, access);
+        }
+    }
+
+    /// Initialisation check of a read of local memory. Compilers copy structures whole, holes and all, so only a value of
+    /// which nothing was written counts.
+    #[inline(never)]
+    fn watch_written_local(&mut self, issue: &Issue<'_>, access: &Access<'_>) {
+        let step = element_bytes(issue, access);
+        let is_known = |lane: usize, at: u64| issue.warp.is_local_written(lane, access.at[lane] + at, step);
+        let unwritten =
+            filter(access.lanes, |lane| !(0..access.bytes.into()).step_by(step as usize).all(|at| is_known(lane, at)));
+        if unwritten != 0 {
+            self.read_unwritten(issue, unwritten, access);
+        }
+    }
+
+    /// Initialisation check of a read of shared memory; of local memory's kind, and what is only carried along does not count
+    /// either.
+    #[inline(always)]
+    fn watch_written_shared(&mut self, issue: &mut Issue<'_>, access: &Access<'_>) {
+        let step = element_bytes(issue, access);
+        let Some(shared) = issue.env.shared_of(access.owner).filter(|shared| !shared.written.is_empty()) else {
+            return;
+        };
+        // Closures may become functions of their own: what they use are copies.
+        let Access { at, bytes, lanes: mask, .. } = *access;
+        let words = (bytes / 4) as usize;
+        if let Some(row) =
+            access.row(shared.written.len()).and_then(|first| shared.written.get(first..first + 32 * words))
+        {
+            let mut missing = 0;
+            for word in 0..words {
+                for lane in 0..32 {
+                    missing |= if mask & (1 << lane) != 0 { row[lane * words + word] ^ 0xf } else { 0 };
+                }
+            }
+            if missing == 0 {
+                return;
+            }
+        }
+        let unwritten = filter(mask, |lane| {
+            !(0..bytes).step_by(step as usize).all(|part| shared.is_touched(at[lane] as u32 + part, step))
+        });
+        if unwritten != 0 {
+            self.read_unwritten(issue, unwritten, &access.copy());
+        }
+    }
+
+    /// Race check of an access to shared memory.
+    #[inline(always)]
+    fn watch_shared(&mut self, issue: &mut Issue<'_>, access: &Access<'_>) {
+        let Access { owner, strength, values, .. } = *access;
+        let is_flag = strength.is_flag() || (strength.act == Act::Write && self.is_volatile_flag(strength));
+        let at = narrowed(access.at);
+        if if strength.is_atomic { self.context.code.orders_by_hand } else { is_flag } {
+            self.watch_shared_flag(issue, strength, owner, access.lanes, &at);
+        }
+        let (warp, mask, pc) = (issue.unit_warp(), access.lanes, issue.pc);
+        let whole = race::Access { warp, mask, pc, bytes: access.bytes, addresses: &at };
+        let (Some(shadow), Some(clocks)) = issue.env.shadow_of(owner) else { return };
+        match (strength.act, access.layout) {
+            _ if strength.is_atomic => shadow.atomic(clocks, whole, &mut self.races),
+            (Act::Read, _) if is_flag => shadow.flag(clocks, whole, &mut self.races),
+            (Act::Read, Some(layout)) => shadow.read_of(layout, clocks, whole, &mut self.races),
+            (Act::Read, None) => shadow.read(clocks, whole, &mut self.races),
+            // Each element is its own access to the race check, so that values can be compared.
+            (Act::Write, layout) => {
+                let width = access.width();
+                for (element, values) in values.iter().enumerate() {
+                    let at = at.map(|a| a.wrapping_add(element as u32 * width));
+                    let part = race::Access { bytes: width, addresses: &at, ..whole };
+                    let (Some(shadow), Some(clocks)) = issue.env.shadow_of(owner) else { return };
+                    match layout {
+                        _ if is_flag => shadow.atomic(clocks, part, &mut self.races),
+                        Some(layout) => shadow.write_of(layout, clocks, part, values, &mut self.races),
+                        None => shadow.write(clocks, part, values, &mut self.races),
+                    }
+                    if let Some(shared) = issue.env.shared_of(owner).filter(|_| !self.races.is_empty()) {
+                        forgive_equal_writes(self.context.code, &mut self.races, shared, part, values);
+                        self.take_races(issue, owner);
+                    }
+                }
+            }
+        }
+        self.take_races(issue, owner);
+    }
+
+    #[inline(always)]
+    pub(super) fn take_races(&mut self, issue: &Issue<'_>, owner: Option<u32>) {
+        if !self.races.is_empty() {
+            let owner = owner.unwrap_or(issue.env.rank);
+            // What lies in the driver's part is its libraries' business.
+            let reserved = self.context.code.reserved_bytes;
+            for race in self.races.drain(..).filter(|race| race.address >= reserved) {
+                self.findings.race(issue.env, owner, &race);
+            }
+        }
+    }
+
+    /// Whether a `volatile` store may be one to a flag: somebody looks at such.
+    #[inline(always)]
+    fn is_volatile_flag(&self, strength: Strength) -> bool {
+        strength.order == Order::Volatile && self.context.code.has_volatile_flags
+    }
+
+    /// How many values a store is about to change: what those wait for who spin.
+    #[inline(always)]
+    fn changed(&self, issue: &mut Issue<'_>, access: &Access<'_>) -> u64 {
+        let Access { lanes: mask, at, values, .. } = *access;
+        let width = access.width();
+        let count = |old: &dyn Fn(usize, u64) -> Option<u64>| -> u64 {
+            let is_new = |element: usize, lane: usize| {
+                old(lane, at[lane] + element as u64 * u64::from(width))
+                    .is_some_and(|old| old != low_bytes(values[element][lane], width))
+            };
+            (0..values.len()).map(|element| filter(mask, |lane| is_new(element, lane)).count_ones() as u64).sum()
+        };
+        match access.place {
+            Place::Shared => {
+                let Some(shared) = issue.env.shared_of(access.owner) else { return 0 };
+                if let Some(row) = access.row(shared.words.len()).and_then(|first| shared.words.get(first..first + 32))
+                {
+                    return filter(mask, |lane| row[lane] != values[0][lane] as u32).count_ones().into();
+                }
+                count(&|_, at| Some(shared.load(at as u32, width)))
+            }
+            Place::Local => count(&|lane, at| Some(issue.warp.load_local(lane, at, width))),
+            _ => count(&|_, at| self.context.memory.buffer(at).map(|(buffer, offset)| buffer.load(offset, width))),
+        }
+    }
+}
+
+/// Bytes of what counts as one value to the initialisation check: of a load, those of a register.
+fn element_bytes(issue: &Issue<'_>, access: &Access<'_>) -> u32 {
+    if let Op::Load(op) = issue.inst.op { op.width.bytes.into() } else { access.bytes }
+}
+
+/// What a store of so many bytes leaves of a value.
+#[inline(always)]
+pub(super) fn low_bytes(value: u64, bytes: u32) -> u64 {
+    if bytes >= 8 { value } else { value & ((1 << (8 * bytes)) - 1) }
+}
+
+/// Of `races`, the writes that leave in memory what another thread wrote there are none: in whatever order they come, they
+/// leave the same. They become notes.
+#[cold]
+fn forgive_equal_writes(code: &Code, races: &mut Vec<Race>, shared: &Shared, access: race::Access<'_>, values: &Lanes) {
+    let race::Access { bytes, addresses: at, .. } = access;
+    let inside = |lane: usize| (at[lane] + bytes) as usize <= 4 * shared.words.len();
+    let same = |lane: usize| inside(lane) && shared.load(at[lane], bytes) == low_bytes(values[lane], bytes);
+    for index in 0..races.len() {
+        let Race { hazard: Hazard::WriteAfterWrite, later: (warp, lanes, pc), earlier, .. } = races[index] else {
+            continue;
+        };
+        // What an atomic makes of a place depends on what was there.
+        if code.is_atomic(earlier.2) {
+            continue;
+        }
+        let equal = filter(lanes, same);
+        if equal != 0 {
+            races.push(Race { hazard: Hazard::EqualWrites, later: (warp, equal, pc), ..races[index] });
+            races[index].later.1 &= !equal;
+        }
+    }
+    races.retain(|race| race.later.1 != 0);
+}
