@@ -6,7 +6,7 @@
 // Limit.  The launch itself, one trip to memory for the first data, one for the last
 //         message, and for large arrays the memory's bandwidth.
 // Worked. 2^20 ints are 4 MiB. At 4,500 GB/s they take 0.93 us to read. An empty launch
-//         takes 0.55 us on an H200, so a second one costs more than half of that again.
+//         of one block takes 0.52 us on an H200, so a second one costs more than half of that.
 // Target. compute_90, and compute_80 without launches that overlap.
 
 constexpr unsigned int WARP = 32;
@@ -301,20 +301,20 @@ __device__ void single_pass(const T* in, T* out, unsigned long long n, unsigned 
 // ---- one idea taken away at a time, for the table in the results ---------------------
 
 // ANCHOR: ablation
-// The message: a value, a fence and a ticket instead.
-template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
+// The message: a value, a fence and a ticket instead. The fences of thread 0 are enough for
+// its block, as the barrier hands them on; many kernels let every thread make them.
+template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE, bool EVERY_THREAD>
 __device__ void ticket(const T* in, T* out, unsigned long long n, unsigned long long* state, unsigned int spread) {
     __shared__ bool is_last;
     unsigned int* tickets = reinterpret_cast<unsigned int*>(state);
     T* of_blocks = reinterpret_cast<T*>(state + 1);
     T sum = block_sum<BLOCK>(sum_share<T, BLOCK, UNROLL, SHARE, false>(in, n, spread, 0));
-    if (threadIdx.x == 0) {
-        of_blocks[blockIdx.x] = sum;
-        __threadfence();
-        is_last = atomicInc(tickets, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
-    }
+    if (threadIdx.x == 0) of_blocks[blockIdx.x] = sum;
+    if (EVERY_THREAD || threadIdx.x == 0) __threadfence();
+    if (threadIdx.x == 0) is_last = atomicInc(tickets, gridDim.x - 1) == gridDim.x - 1;
+    if (!EVERY_THREAD && threadIdx.x == 0) __threadfence();
     __syncthreads();
+    if (EVERY_THREAD) __threadfence();
     if (!is_last) return;
     sum = 0;
     for (unsigned int b = threadIdx.x; b < gridDim.x; b += BLOCK) {
@@ -392,7 +392,9 @@ SINGLE_PASSES(double, f64)
 
 #define WITHOUT(T, TYPE, SHARE, NAME, BLOCK, UNROLL) \
     ENTRY(ticket_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \
-          (ticket<T, BLOCK, UNROLL, SHARE>(in, out, n, state, spread))) \
+          (ticket<T, BLOCK, UNROLL, SHARE, false>(in, out, n, state, spread))) \
+    ENTRY(fences_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \
+          (ticket<T, BLOCK, UNROLL, SHARE, true>(in, out, n, state, spread))) \
     ENTRY(narrow_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \
           (narrow<T, BLOCK, UNROLL>(in, out, n, state))) \
     ENTRY(partial_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \

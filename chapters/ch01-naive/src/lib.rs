@@ -1,20 +1,15 @@
 //! Chapter 1, the naive sums: a tree over threads that are spread thinly over the warps.
 
-use lab::{BlockRule, Chapter, Mistake, Note, Session, Type, Variant};
-
-const TYPES: &[Type] = &[Type::I32, Type::F32];
+use lab::{Arg, BlockRule, Chapter, Mistake, Note, Pass, Plan, Problem, Session, Type, Variant};
 
 /// One element a thread, in shared memory.
 const INTERLEAVED_MODULO: Variant = Variant {
     name: "interleaved_modulo",
     idea: "one element a thread in shared memory; in round s every thread that is a multiple of 2s adds its neighbour",
     limit: "the threads with work are spread over all warps, and % is a long division",
-    types: TYPES,
-    announced: None,
-    harm: None,
     blocks: BlockRule { min: 32, max: 1024, default: 256 },
     elements_per_block: |block| u64::from(block),
-    depth: |block| u64::from(block.ilog2()),
+    launches: one_a_thread,
     ..Variant::BASE
 };
 
@@ -23,15 +18,32 @@ const SIMPLE_GLOBAL: Variant = Variant {
     name: "simple_global",
     idea: "two elements a thread, summed in place in global memory",
     limit: "every round reads and writes global memory, with the same thin spread of work",
-    types: TYPES,
-    announced: None,
-    harm: None,
     blocks: BlockRule { min: 32, max: 1024, default: 128 },
     elements_per_block: |block| 2 * u64::from(block),
-    depth: |block| 1 + u64::from(block.ilog2()),
+    launches: two_a_thread,
     in_place: true,
     ..Variant::BASE
 };
+
+/// `kernel<<<grid, block>>>(in, sums, n)` with an element a thread, and again over the blocks' sums until one is left.
+fn one_a_thread(problem: &Problem) -> Plan {
+    let block = problem.block();
+    Plan::until_one(problem.n, |input, sums, n| {
+        let (grid, args) = (n.div_ceil(block), vec![input, sums, Arg::U32(n as u32)]);
+        // A tree over the block's threads.
+        Pass { additions: block.ilog2().into(), ..Pass::new(problem.kernel(), grid, block, args) }
+    })
+}
+
+/// `kernel<<<grid, block>>>(in, sums, n)` with two elements a thread, and again over the blocks' sums until one is left.
+fn two_a_thread(problem: &Problem) -> Plan {
+    let block = problem.block();
+    Plan::until_one(problem.n, |input, sums, n| {
+        let (grid, args) = (n.div_ceil(2 * block), vec![input, sums, Arg::U32(n as u32)]);
+        // A thread adds its two, then a tree adds over the block's threads.
+        Pass { additions: 1 + u64::from(block.ilog2()), ..Pass::new(problem.kernel(), grid, block, args) }
+    })
+}
 
 /// The lesson.
 pub const CHAPTER: Chapter = Chapter {
@@ -49,7 +61,6 @@ pub const CHAPTER: Chapter = Chapter {
                 name: "barrier_in_if",
                 types: &[Type::I32],
                 announced: Some(lab::Code::BarrierDivergence),
-                harm: None,
                 ..INTERLEAVED_MODULO
             },
             mistake: "the barrier is inside the if, where only some threads of the block come by",

@@ -1,20 +1,16 @@
 //! Chapter 2, divergence: the additions of chapter 1 by neighbouring threads, and what that does to the banks.
 
-use lab::{BlockRule, Chapter, Mistake, Note, Session, Type, Variant};
-
-const TYPES: &[Type] = &[Type::I32, Type::F32];
+use lab::{Arg, BlockRule, Chapter, Mistake, Note, Pass, Plan, Problem, Session, Type, Variant};
 
 /// The threads of chapter 1, found without a division.
 const BITMASK: Variant = Variant {
     name: "bitmask",
     idea: "tid & (2s - 1) in place of tid % (2s): no division",
     limit: "the threads with work are the same ones, spread over all warps",
-    types: TYPES,
-    announced: None,
     harm: Some("keeps the divergence: the same lanes of the same warps work as with %"),
     blocks: BlockRule { min: 32, max: 1024, default: 256 },
     elements_per_block: |block| u64::from(block),
-    depth: |block| u64::from(block.ilog2()),
+    launches: one_a_thread,
     ..Variant::BASE
 };
 
@@ -35,10 +31,30 @@ const CONVERGENT_GLOBAL: Variant = Variant {
     harm: None,
     blocks: BlockRule { min: 32, max: 1024, default: 128 },
     elements_per_block: |block| 2 * u64::from(block),
-    depth: |block| 1 + u64::from(block.ilog2()),
+    launches: two_a_thread,
     in_place: true,
     ..BITMASK
 };
+
+/// `kernel<<<grid, block>>>(in, sums, n)` with an element a thread, and again over the blocks' sums until one is left.
+fn one_a_thread(problem: &Problem) -> Plan {
+    let block = problem.block();
+    Plan::until_one(problem.n, |input, sums, n| {
+        let (grid, args) = (n.div_ceil(block), vec![input, sums, Arg::U32(n as u32)]);
+        // A tree over the block's threads.
+        Pass { additions: block.ilog2().into(), ..Pass::new(problem.kernel(), grid, block, args) }
+    })
+}
+
+/// `kernel<<<grid, block>>>(in, sums, n)` with two elements a thread, and again over the blocks' sums until one is left.
+fn two_a_thread(problem: &Problem) -> Plan {
+    let block = problem.block();
+    Plan::until_one(problem.n, |input, sums, n| {
+        let (grid, args) = (n.div_ceil(2 * block), vec![input, sums, Arg::U32(n as u32)]);
+        // A thread adds its two, then a tree adds over the block's threads.
+        Pass { additions: 1 + u64::from(block.ilog2()), ..Pass::new(problem.kernel(), grid, block, args) }
+    })
+}
 
 /// The lesson.
 pub const CHAPTER: Chapter = Chapter {

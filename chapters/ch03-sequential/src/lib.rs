@@ -1,18 +1,27 @@
 //! Chapter 3, sequential addressing: halving from the top, so that neighbouring threads add neighbouring words.
 
-use lab::{BlockRule, Chapter, Mistake, Note, Session, Type, Variant};
+use lab::{Arg, BlockRule, Chapter, Mistake, Note, Pass, Plan, Problem, Session, Type, Variant};
 
 /// The far half added to the near half, in shared memory.
 const SEQUENTIAL: Variant = Variant {
     name: "sequential",
     idea: "the far half is added to the near half, so that neighbouring threads read and write neighbouring words",
     limit: "half of the threads add nothing, from the first round on",
-    types: &[Type::I32, Type::F32],
     blocks: BlockRule { min: 32, max: 1024, default: 256 },
     elements_per_block: |block| u64::from(block),
-    depth: |block| u64::from(block.ilog2()),
+    launches,
     ..Variant::BASE
 };
+
+/// `kernel<<<grid, block>>>(in, sums, n)` with an element a thread, and again over the blocks' sums until one is left.
+fn launches(problem: &Problem) -> Plan {
+    let block = problem.block();
+    Plan::until_one(problem.n, |input, sums, n| {
+        let (grid, args) = (n.div_ceil(block), vec![input, sums, Arg::U32(n as u32)]);
+        // A tree over the block's threads.
+        Pass { additions: block.ilog2().into(), ..Pass::new(problem.kernel(), grid, block, args) }
+    })
+}
 
 /// The lesson.
 pub const CHAPTER: Chapter = Chapter {

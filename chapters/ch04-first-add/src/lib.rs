@@ -1,17 +1,19 @@
 //! Chapter 4, first add during load: every thread adds two elements on the way in, and half as many blocks do the work.
 
 use lab::reference::reference;
-use lab::{BlockRule, Chapter, Job, Mistake, Note, Session, Type, Variant, Wish, addition, input};
+use lab::{
+    Arg, BlockRule, Chapter, Job, LaunchOptions, Mistake, Note, Pass, Plan, Problem, Session, Type, Variant, addition,
+    input,
+};
 
 /// Two loads, each with its own test, then the tree of chapter 3.
 const FIRST_ADD: Variant = Variant {
     name: "first_add",
     idea: "every thread adds two elements on the way in, so that a block sums twice as many",
     limit: "the tree behind the load is as long as before: loop, tests, addresses and a barrier in every round",
-    types: &[Type::I32, Type::F32],
     blocks: BlockRule { min: 32, max: 1024, default: 256 },
     elements_per_block: |block| 2 * u64::from(block),
-    depth: |block| 1 + u64::from(block.ilog2()),
+    launches,
     ..Variant::BASE
 };
 
@@ -27,6 +29,16 @@ const SHARED_MEM: Variant = Variant {
 /// its block takes, and these show only in a block that is not full.
 const fn hundred_short(block: u32) -> u64 {
     2 * block as u64 - 100
+}
+
+/// `kernel<<<grid, block>>>(in, sums, n)` with two elements a thread, and again over the blocks' sums until one is left.
+fn launches(problem: &Problem) -> Plan {
+    let block = problem.block();
+    Plan::until_one(problem.n, |input, sums, n| {
+        let (grid, args) = (n.div_ceil(2 * block), vec![input, sums, Arg::U32(n as u32)]);
+        // A thread adds its two, then a tree adds over the block's threads.
+        Pass { additions: 1 + u64::from(block.ilog2()), ..Pass::new(problem.kernel(), grid, block, args) }
+    })
 }
 
 /// The lesson.
@@ -100,6 +112,12 @@ fn second_element(session: &Session<'_>) -> lab::Result<Vec<Note>> {
 fn instructions(session: &Session<'_>, n: u64) -> lab::Result<Option<u64>> {
     let numbers = input::random(Type::I32, n as usize, input::SEED);
     let reference = reference(&numbers);
-    let job = Job { variant: &FIRST_ADD, wish: Wish::default(), input: &numbers, reference: &reference, offset: 0 };
+    let job = Job {
+        variant: &FIRST_ADD,
+        options: LaunchOptions::default(),
+        input: &numbers,
+        reference: &reference,
+        offset: 0,
+    };
     Ok(session.run(job)?.counters.map(|counters| counters.inst_executed))
 }

@@ -2,7 +2,7 @@
 //! that are left of chapter 5's loop.
 
 use lab::text::grouped;
-use lab::{Job, Note, Op, Result, Session, Type, Variant, Wish, input, reference::reference};
+use lab::{Job, LaunchOptions, Note, Op, Result, Session, Type, Variant, input, reference::reference};
 
 use crate::CHAPTER;
 
@@ -28,7 +28,8 @@ fn of_variant(session: &Session<'_>, variant: &'static Variant) -> Result<Note> 
         let n = (variant.elements_per_block)(block);
         let numbers = input::random(Type::I32, n as usize, input::SEED);
         let reference = reference(&numbers);
-        let job = Job { variant, wish: Wish::block(block), input: &numbers, reference: &reference, offset: 0 };
+        let job =
+            Job { variant, options: LaunchOptions::block(block), input: &numbers, reference: &reference, offset: 0 };
         let Some(counters) = session.run(job)?.counters else { continue };
         let mut fact = |name: &str, value| facts.push((format!("{}-i32-b{block}-{name}", variant.name), value));
         let each = format!("{:.2}", counters.inst_executed as f64 / n as f64);

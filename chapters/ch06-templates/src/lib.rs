@@ -1,6 +1,6 @@
 //! Chapter 6, templates: the block size is known to the compiler, and the operation is a parameter.
 
-use lab::{BlockRule, Chapter, Mistake, Op, Type, Variant};
+use lab::{Arg, BlockRule, Chapter, Mistake, Op, Pass, Plan, Problem, Type, Variant};
 
 pub mod folded;
 
@@ -14,7 +14,7 @@ const TEMPLATE_UNROLLED: Variant = Variant {
     per_block: true,
     blocks: BlockRule { min: 32, max: 1024, default: 256 },
     elements_per_block: |block| 2 * u64::from(block),
-    depth: |block| 1 + u64::from(block.ilog2()),
+    launches,
     ..Variant::BASE
 };
 
@@ -28,6 +28,16 @@ const TEMPLATE_SHUFFLE: Variant = Variant {
 
 /// A sum of i32 by one instance.
 const MISTAKE: Variant = Variant { types: &[Type::I32], ops: &[Op::Sum], per_block: false, ..TEMPLATE_UNROLLED };
+
+/// `kernel<<<grid, block>>>(in, sums, n)`, the instance for this block, with two elements a thread, and again over the blocks' sums until one is left.
+fn launches(problem: &Problem) -> Plan {
+    let block = problem.block();
+    Plan::until_one(problem.n, |input, sums, n| {
+        let (grid, args) = (n.div_ceil(2 * block), vec![input, sums, Arg::U32(n as u32)]);
+        // A thread adds its two, then a tree adds over the block's threads.
+        Pass { additions: 1 + u64::from(block.ilog2()), ..Pass::new(problem.kernel(), grid, block, args) }
+    })
+}
 
 /// The lesson.
 pub const CHAPTER: Chapter = Chapter {

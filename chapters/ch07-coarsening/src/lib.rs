@@ -1,9 +1,11 @@
 //! Chapter 7, coarsening: threads that sum many elements before they join a tree, and a grid that is chosen.
 
-use lab::{Ask, BlockRule, Chapter, Code, Factors, Mistake, Type, Variant};
+use lab::{Arg, BlockRule, Chapter, Code, Factors, Mistake, Pass, Plan, Problem, Type, Variant};
 
-mod plans;
 mod sweep;
+
+/// Threads that a multiprocessor holds at a time (1,536 on some cards; one block more or less does not matter here).
+const THREADS_PER_MULTIPROCESSOR: u32 = 2048;
 
 const TYPES: &[Type] = &[Type::I32, Type::F32, Type::F64];
 /// A loop to the end.
@@ -19,7 +21,8 @@ const SEGMENTED_ATOMIC: Variant = Variant {
     types: TYPES,
     blocks: TREE_BLOCKS,
     elements_per_block: |block| 2 * u64::from(block),
-    plan: Some(|ask| plans::atomic(ask, ask.entry("segmented_atomic", ""), 2)),
+    launches: |problem| clear_and_add(problem, problem.kernel(), 2),
+    chooses_grid: true,
     unordered: true,
     ..Variant::BASE
 };
@@ -31,10 +34,10 @@ const COARSENED: Variant = Variant {
     limit: "the right factor depends on n: too small leaves many trees, too large leaves multiprocessors without a block",
     elements_per_block: |block| 2 * u64::from(COARSE_FACTORS.default) * u64::from(block),
     factors: Some(COARSE_FACTORS),
-    plan: Some(|ask| {
-        let factor = factor(ask, COARSE_FACTORS);
-        plans::atomic(ask, ask.entry("coarsened", &format!("c{factor}")), 2 * u64::from(factor))
-    }),
+    launches: |problem| {
+        let factor = problem.factor();
+        clear_and_add(problem, problem.instance(&format!("c{factor}")), 2 * factor)
+    },
     ..SEGMENTED_ATOMIC
 };
 const COARSE_FACTORS: Factors =
@@ -49,10 +52,8 @@ const MULTI_ADD: Variant = Variant {
     blocks: UNROLLED_BLOCKS,
     elements_per_block: |_| NUMS_PER_BLOCK.default as u64,
     factors: Some(NUMS_PER_BLOCK),
-    plan: Some(|ask| {
-        let factor = factor(ask, NUMS_PER_BLOCK);
-        plans::relaunched(ask, &ask.entry("multi_add", &format!("n{factor}")), u64::from(factor))
-    }),
+    launches: num_per_block,
+    chooses_grid: true,
     ..Variant::BASE
 };
 const NUMS_PER_BLOCK: Factors = Factors {
@@ -69,7 +70,8 @@ const GRID_STRIDE: Variant = Variant {
     types: TYPES,
     blocks: UNROLLED_BLOCKS,
     elements_per_block: |block| 2 * u64::from(block),
-    plan: Some(|ask| plans::grid_stride(ask, ask.entry("grid_stride", ""), 1)),
+    launches: |problem| resident_grid(problem, problem.kernel(), 1),
+    chooses_grid: true,
     ..Variant::BASE
 };
 
@@ -79,7 +81,6 @@ const GRID_STRIDE_SHUFFLE: Variant = Variant {
     idea: "one test a step for both loads, and the last warp from register to register",
     limit: "four bytes a load: many loads must be on their way to fill the memory's pipe",
     ops: &[lab::Op::Sum, lab::Op::Min, lab::Op::Max],
-    plan: Some(|ask| plans::grid_stride(ask, ask.entry("grid_stride_shuffle", ""), 1)),
     ..GRID_STRIDE
 };
 
@@ -91,21 +92,71 @@ const VECTORISED: Variant = Variant {
     // Two packs of four a thread.
     elements_per_block: |block| 8 * u64::from(block),
     factors: Some(BYTES_PER_LOAD),
-    plan: Some(|ask| {
-        let bytes = factor(ask, BYTES_PER_LOAD);
-        plans::grid_stride(ask, ask.entry("vectorised", &format!("v{bytes}")), u64::from(bytes) / ask.ty.bytes())
-    }),
+    launches: |problem| {
+        let bytes = problem.factor();
+        resident_grid(problem, problem.instance(&format!("v{bytes}")), bytes / problem.ty.bytes())
+    },
     ..GRID_STRIDE
 };
 const BYTES_PER_LOAD: Factors = Factors { what: "bytes a load", values: &[8, 16], default: 16 };
 
-/// What the reader wishes, else the variant's own.
-fn factor(ask: &Ask, factors: Factors) -> u32 {
-    ask.wish.factor.unwrap_or(factors.default)
+/// `clear<<<1, 1>>>(sum)`, then `kernel<<<grid, block>>>(in, sum, n)`: a segment of `elements_per_thread` elements a thread
+/// for each block, which adds what it comes to onto the sum.
+fn clear_and_add(problem: &Problem, kernel: String, elements_per_thread: u64) -> Plan {
+    let (block, n, sum) = (problem.block(), problem.n, Arg::Sums(0));
+    let grid = n.div_ceil(elements_per_thread * block);
+    let clear = Pass::new(format!("clear_{}", problem.ty), 1, 1, vec![sum]);
+    let add = Pass {
+        elements: n,
+        // In the order that is worst for it, a block's sum passes through the additions of all blocks.
+        additions: elements_per_thread + u64::from(block.ilog2()) + grid,
+        atomics: grid,
+        ..Pass::new(kernel, grid, block, vec![Arg::Input, sum, Arg::U32(n as u32)])
+    };
+    Plan { passes: vec![clear, add], sums: vec![1], ..Plan::default() }
 }
 
-/// One block of a wrong kernel.
-const MISTAKE: Variant = Variant { types: &[Type::I32], blocks: UNROLLED_BLOCKS, ..Variant::BASE };
+/// `kernel<<<grid, block>>>(in, sums, n)` with a fixed number of elements a block, and again over the sums until one is left.
+fn num_per_block(problem: &Problem) -> Plan {
+    let (block, num_per_block) = (problem.block(), problem.factor());
+    Plan::until_one(problem.n, |input, sums, n| {
+        let kernel = problem.instance(&format!("n{num_per_block}"));
+        let of_thread = n.min(num_per_block).div_ceil(block);
+        let pass = Pass::new(kernel, n.div_ceil(num_per_block), block, vec![input, sums, Arg::U32(n as u32)]);
+        Pass { additions: of_thread + u64::from(block.ilog2()), ..pass }
+    })
+}
+
+/// `kernel<<<grid, block>>>(in, sums, n)` with the reader's grid, or else as many blocks as the card holds at a time; then
+/// one block over their sums. In every step of the grid a thread loads twice, `width` elements each time.
+fn resident_grid(problem: &Problem, kernel: String, width: u64) -> Plan {
+    let block = problem.block();
+    let elements_per_step = 2 * width * block;
+    // More blocks than that would have nothing to do; with no more, the kernel's indices stay below 2^32.
+    let most = problem.n.div_ceil(elements_per_step);
+    let resident = u64::from(problem.multiprocessors) * (u64::from(THREADS_PER_MULTIPROCESSOR) / block);
+    let widest = problem.options.grid.map_or(resident, u64::from).clamp(1, most);
+    Plan::until_one(problem.n, |input, sums, n| {
+        let grid = if input == Arg::Input { widest } else { 1 };
+        let steps = n.div_ceil(elements_per_step * grid);
+        // Two elements become one first; the places of a pack, and an element at either end, come after the loop.
+        let ends = if width > 1 { width + 1 } else { 0 };
+        let pass = Pass::new(kernel.clone(), grid, block, vec![input, sums, Arg::U32(n as u32)]);
+        Pass { additions: steps + 1 + ends + u64::from(block.ilog2()), ..pass }
+    })
+}
+
+/// A wrong kernel.
+const MISTAKE: Variant = Variant { types: &[Type::I32], blocks: UNROLLED_BLOCKS, launches: one_block, ..Variant::BASE };
+
+/// `kernel<<<1, block>>>(in, sum, n)`.
+fn one_block(problem: &Problem) -> Plan {
+    let block = problem.block();
+    Plan::until_one(problem.n, |input, sum, n| {
+        let pass = Pass::new(problem.kernel(), 1, block, vec![input, sum, Arg::U32(n as u32)]);
+        Pass { additions: block.ilog2().into(), ..pass }
+    })
+}
 
 /// The lesson.
 pub const CHAPTER: Chapter = Chapter {

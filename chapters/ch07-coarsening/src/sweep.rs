@@ -2,15 +2,17 @@
 
 use lab::sweep::{Conclusion, Curve, Point, Sweep};
 use lab::text::{grouped, listed, three_digits};
-use lab::{Type, Variant, Wish};
+use lab::{LaunchOptions, Type, Variant};
 
-use crate::plans::{BLOCK, THREADS_PER_MULTIPROCESSOR};
 use crate::{
-    BYTES_PER_LOAD, COARSE_FACTORS, COARSENED, GRID_STRIDE, GRID_STRIDE_SHUFFLE, MULTI_ADD, NUMS_PER_BLOCK, VECTORISED,
+    BYTES_PER_LOAD, COARSE_FACTORS, COARSENED, GRID_STRIDE, GRID_STRIDE_SHUFFLE, MULTI_ADD, NUMS_PER_BLOCK,
+    THREADS_PER_MULTIPROCESSOR, VECTORISED,
 };
 
 pub(crate) const SWEEP: Sweep = Sweep { sizes: &[1 << 20, 1 << 22, 1 << 24, 1 << 26], curves, conclusions };
 
+/// Threads a block where others are compared.
+const BLOCK: u32 = 256;
 /// Most blocks of NVIDIA's sample, if `--maxblocks` does not say otherwise.
 const SAMPLE_BLOCKS: u32 = 64;
 /// Elements a thread that the V7 note recommends.
@@ -18,14 +20,17 @@ const V7_ELEMENTS: std::ops::RangeInclusive<f64> = 64.0..=256.0;
 
 fn curves(n: u64, ty: Type, multiprocessors: u32) -> Vec<Curve> {
     let by_factor = |variant: &'static Variant, values: &[u32]| {
-        let wishes = values.iter().map(|&factor| Wish { factor: Some(factor), ..Wish::block(BLOCK) }).collect();
-        Curve { name: variant.name.to_owned(), variant, wishes, drawn: true }
+        let options = values
+            .iter()
+            .map(|&factor| LaunchOptions { factor: Some(factor), ..LaunchOptions::block(BLOCK) })
+            .collect();
+        Curve { name: variant.name.to_owned(), variant, options, drawn: true }
     };
     let by_grid = |name: &str, variant: &'static Variant, factor: Option<u32>| {
         let width = factor.map_or(1, |bytes| u64::from(bytes) / ty.bytes());
-        let wish = |grid| Wish { grid: Some(grid), factor, ..Wish::block(BLOCK) };
-        let wishes = grids(n, 2 * width * u64::from(BLOCK), multiprocessors).into_iter().map(wish).collect();
-        Curve { name: name.to_owned(), variant, wishes, drawn: true }
+        let of_grid = |grid| LaunchOptions { grid: Some(grid), factor, ..LaunchOptions::block(BLOCK) };
+        let options = grids(n, 2 * width * u64::from(BLOCK), multiprocessors).into_iter().map(of_grid).collect();
+        Curve { name: name.to_owned(), variant, options, drawn: true }
     };
     let mut curves = vec![
         by_factor(&COARSENED, COARSE_FACTORS.values),
@@ -38,7 +43,7 @@ fn curves(n: u64, ty: Type, multiprocessors: u32) -> Vec<Curve> {
     curves.push(Curve {
         name: "threads_a_block".to_owned(),
         variant: &GRID_STRIDE_SHUFFLE,
-        wishes: [64, 128, 256, 512, 1024].map(Wish::block).to_vec(),
+        options: [64, 128, 256, 512, 1024].map(LaunchOptions::block).to_vec(),
         drawn: false,
     });
     curves

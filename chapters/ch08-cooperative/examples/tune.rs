@@ -2,11 +2,11 @@
 //! beside the plan's own. `cargo run --release -p ch08-cooperative --example tune -- [TYPE [FIRST LAST [overlap]]]`, logarithms
 //! of n; with the last word for launches that overlap.
 
-use ch08_cooperative::plans::{self, Shape, Share};
+use ch08_cooperative::shapes::{INSTANCES, Shape, Share};
 use device::{Buffer, Choice, SimOptions};
 use lab::element::Element;
-use lab::plan::Wish;
-use lab::{Array, Ask, Plan, Session, Type, clock, input};
+use lab::plan::LaunchOptions;
+use lab::{Array, Plan, Problem, Session, Type, clock, input};
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -31,7 +31,13 @@ fn tune<T: Element>(session: &Session<'_>, values: &[T], overlap: bool) -> anyho
     let variant = ch08_cooperative::CHAPTER.variant("single_pass").ok_or_else(|| anyhow::anyhow!("no single_pass"))?;
     let device = session.device();
     let multiprocessors = device.description().multiprocessors.unwrap_or(1);
-    let ask = Ask { ty: T::TYPE, n: values.len() as u64, wish: Wish { overlap, ..Wish::default() }, multiprocessors };
+    let problem = Problem {
+        variant,
+        ty: T::TYPE,
+        n: values.len() as u64,
+        options: LaunchOptions { overlap, ..LaunchOptions::default() },
+        multiprocessors,
+    };
     let original = device.upload("in", values)?;
     let copies = (0..clock::copies(device, original.bytes())).map(|_| device.duplicate(&original));
     let copies: Vec<Buffer<T>> = copies.collect::<Result<_, _>>()?;
@@ -40,11 +46,11 @@ fn tune<T: Element>(session: &Session<'_>, values: &[T], overlap: bool) -> anyho
         Ok(timing.map_or(f64::NAN, |timing| timing.median_us))
     };
     let mut found = Vec::new();
-    for shape in shapes(ask.n.div_ceil(16 / T::TYPE.bytes()), multiprocessors, overlap) {
-        found.push((time(&plans::launch(&ask, shape))?, shape));
+    for shape in shapes(problem.n.div_ceil(16 / T::TYPE.bytes()), multiprocessors, overlap) {
+        found.push((time(&ch08_cooperative::of_shape(&problem, shape))?, shape));
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    println!("{} 2^{}: the plan {:.3} us", T::TYPE, ask.n.ilog2(), time(&plans::single_pass(&ask))?);
+    println!("{} 2^{}: the plan {:.3} us", T::TYPE, problem.n.ilog2(), time(&ch08_cooperative::single_pass(&problem))?);
     for (us, shape) in found.iter().take(5) {
         println!("    {us:.3} us: {shape:?}");
     }
@@ -54,7 +60,7 @@ fn tune<T: Element>(session: &Session<'_>, values: &[T], overlap: bool) -> anyho
 /// What may be good for so many vectors of 16 bytes on `m` multiprocessors.
 fn shapes(vectors: u64, m: u32, overlap: bool) -> Vec<Shape> {
     let mut shapes = Vec::new();
-    for (share, block, unroll) in plans::INSTANCES {
+    for (share, block, unroll) in INSTANCES {
         let tiles = vectors.div_ceil(u64::from(block * unroll)).min(1 << 20) as u32;
         let grids = match share {
             Share::OneBlock => vec![1],

@@ -1,10 +1,12 @@
 //! Chapter 8, one launch: the sums of the blocks meet in the launch that made them. The last of five ways is the champion.
 
 mod mistakes;
-pub mod plans;
+pub mod shapes;
 mod waiting;
 
-use lab::{BlockRule, Chapter, Factors, Op, Type, Variant};
+use lab::{Arg, BlockRule, Chapter, Factors, Op, Pass, Plan, Problem, Type, Variant};
+
+use crate::shapes::{Shape, Share};
 
 const OPS: &[Op] = &[Op::Sum, Op::Min, Op::Max];
 
@@ -15,7 +17,8 @@ const REDUX: Variant = Variant {
     limit: "two launches: the second begins when the last block of the first has ended",
     ops: OPS,
     elements_per_block: |_| 4096,
-    plan: Some(plans::redux),
+    launches: redux,
+    chooses_grid: true,
     ..Variant::BASE
 };
 
@@ -30,14 +33,14 @@ pub const CHAPTER: Chapter = Chapter {
             name: "grid_sync",
             idea: "one cooperative launch: all blocks wait for each other, then block 0 reduces what they left",
             limit: "the grid must fit on the card at once, and the barrier is a trip to memory and back for every block",
-            plan: Some(plans::grid_sync),
+            launches: grid_sync,
             ..REDUX
         },
         Variant {
             name: "last_block",
             idea: "one plain launch: a ticket tells the last block that all values are there",
             limit: "three trips to memory, one after the other: the value and its fence, the ticket, the values",
-            plan: Some(plans::last_block),
+            launches: last_block,
             ..REDUX
         },
         Variant {
@@ -46,7 +49,7 @@ pub const CHAPTER: Chapter = Chapter {
             limit: "eight blocks are few for a large array, and clusters do not meet in one launch",
             types: &[Type::I32, Type::F32, Type::F64],
             ops: &[Op::Sum],
-            plan: Some(plans::cluster),
+            launches: cluster,
             kernels: Some("ch08-cluster"),
             compute_capability: 90,
             ..REDUX
@@ -63,7 +66,7 @@ pub const CHAPTER: Chapter = Chapter {
                 values: &[2, 8],
                 default: 8,
             }),
-            plan: Some(plans::single_pass),
+            launches: single_pass,
             kernels: Some("ch08-champion"),
             n_max: 1 << 40,
             overlaps: true,
@@ -74,3 +77,111 @@ pub const CHAPTER: Chapter = Chapter {
     notes: Some(waiting::notes),
     ..Chapter::BASE
 };
+
+/// Threads that a multiprocessor holds for a kernel of up to 64 registers, on every card since compute capability 8.0: as
+/// many blocks as this allows are resident together.
+const RESIDENT_THREADS: u64 = 1024;
+/// Elements a thread takes before a further block is worth its message.
+const ELEMENTS_PER_THREAD: u64 = 8;
+/// Blocks of a cluster: the most that every card with clusters has.
+const CLUSTER: u32 = 8;
+
+/// Blocks of a grid-stride kernel: as many as are resident together, fewer where the input is small.
+fn resident_blocks(problem: &Problem) -> u64 {
+    let most = u64::from(problem.multiprocessors) * (RESIDENT_THREADS / problem.block()).max(1);
+    let wanted = problem.n.div_ceil(problem.block() * ELEMENTS_PER_THREAD);
+    problem.options.grid.map_or(wanted.min(most), u64::from).max(1)
+}
+
+/// Additions on the longest path through one block of a grid-stride kernel: a thread's own, the warp's, the block's.
+fn additions(n: u64, grid: u64, block: u64) -> u64 {
+    n.div_ceil(grid * block) + 5 + 5
+}
+
+/// `redux<<<grid, block>>>(in, sums, n)`, then one block over the blocks' values.
+fn redux(problem: &Problem) -> Plan {
+    let block = problem.block();
+    Plan::until_one(problem.n, |input, sums, n| {
+        let grid = if input == Arg::Input { resident_blocks(problem) } else { 1 };
+        let pass = Pass::new(problem.kernel(), grid, block, vec![input, sums, Arg::U32(n as u32)]);
+        Pass { additions: additions(n, grid, block), ..pass }
+    })
+}
+
+/// `kernel<<<grid, block>>>(in, out, n, partial)`, and `state` where it takes one: blocks leave their values in an array and
+/// meet.
+fn one_launch(problem: &Problem, state: &[Arg]) -> Plan {
+    let (block, grid, n) = (problem.block(), resident_blocks(problem), problem.n);
+    let (partial, out) = (Arg::Sums(0), Arg::Sums(1));
+    let mut args = vec![Arg::Input, out, Arg::U32(n as u32), partial];
+    args.extend(state);
+    let pass = Pass {
+        elements: n,
+        additions: additions(n, grid, block) + additions(grid, 1, block),
+        ..Pass::new(problem.kernel(), grid, block, args)
+    };
+    Plan { passes: vec![pass], sums: vec![grid, 1], state_words: state.len() as u64 }
+}
+
+/// The launch is cooperative: all blocks are resident, so that they can wait for each other.
+fn grid_sync(problem: &Problem) -> Plan {
+    let mut plan = one_launch(problem, &[]);
+    plan.passes[0].geometry.cooperative = true;
+    plan.passes[0].waits = true;
+    plan
+}
+
+/// The state is a counter of tickets.
+fn last_block(problem: &Problem) -> Plan {
+    one_launch(problem, &[Arg::State])
+}
+
+/// `cluster<<<grid, block>>>(in, sums, n)` in clusters of eight blocks, then one cluster over the clusters' values.
+fn cluster(problem: &Problem) -> Plan {
+    let (block, of_cluster) = (problem.block(), u64::from(CLUSTER));
+    let most = u64::from(problem.multiprocessors / CLUSTER).max(1);
+    let wanted = problem.n.div_ceil(of_cluster * block * ELEMENTS_PER_THREAD);
+    let widest = problem.options.grid.map_or(of_cluster * wanted.min(most), u64::from);
+    Plan::until_one(problem.n, |input, sums, n| {
+        let grid = if input == Arg::Input { widest.max(of_cluster).next_multiple_of(of_cluster) } else { of_cluster };
+        let mut pass = Pass::new(problem.kernel(), grid, block, vec![input, sums, Arg::U32(n as u32)]);
+        pass.geometry.cluster = CLUSTER;
+        Pass { additions: additions(n, grid, block) + 5, ..pass }
+    })
+}
+
+/// One launch, in the shape that suits the size; none where there is no such instance.
+pub fn single_pass(problem: &Problem) -> Plan {
+    shapes::of_problem(problem).map_or_else(Plan::default, |shape| of_shape(problem, shape))
+}
+
+/// 64-bit words of a float's message, and of the integers' packed word.
+const SLOT_WORDS: u64 = 4;
+
+/// `single_pass_tile_t256u8_i32<<<grid, block>>>(in, out, n, slots, spread, ahead)`, for instance.
+pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
+    let Shape { share, block, unroll, grid, spread, ahead } = shape;
+    let (n, overlaps) = (problem.n, problem.options.overlap);
+    let per_vector = 16 / problem.ty.bytes();
+    let tiles = n.div_ceil(per_vector).div_ceil(u64::from(grid) * u64::from(block * unroll));
+    // A vector's own additions, those of a tile in pairs, the tiles, an odd element; the block; messages; the block again.
+    let of_thread = u64::from(per_vector.ilog2() + unroll.ilog2()) + tiles + 1;
+    let of_block = u64::from(per_vector.ilog2()) + 10;
+    let messages = u64::from(grid.div_ceil(32)) + 1;
+    let share = match share {
+        Share::OneBlock => "block",
+        Share::OneTile => "tile",
+        Share::ManyTiles => "tiles",
+    };
+    let overlap = if overlaps { "overlap_" } else { "" };
+    let kernel = problem.instance(&format!("{overlap}{share}_t{block}u{unroll}"));
+    let (out, slots, spread) = (Arg::Sums(0), Arg::State, Arg::U32(spread.into()));
+    let args = vec![Arg::Input, out, Arg::U64(n), slots, spread, Arg::U32(ahead)];
+    let mut pass = Pass::new(kernel, grid.into(), block.into(), args);
+    pass.geometry.overlaps = overlaps;
+    pass.elements = n;
+    pass.additions = of_thread + of_block + messages + of_block;
+    // Integers do not: their last block finds the others' sum in the word.
+    pass.waits = problem.ty != Type::I32 && grid > 1;
+    Plan { passes: vec![pass], sums: vec![1], state_words: SLOT_WORDS * u64::from(grid) }
+}

@@ -1,7 +1,7 @@
 //! What waiting does to the counters, from a small run: the program tells it, and the page includes it.
 
 use lab::text::grouped;
-use lab::{Note, Result, Session, Type, Wish, input, trial};
+use lab::{LaunchOptions, Note, Result, Session, Type, input, trial};
 
 /// Elements of the small run.
 const N: usize = 1 << 16;
@@ -10,7 +10,7 @@ const N: usize = 1 << 16;
 pub fn notes(session: &Session<'_>) -> Result<Vec<Note>> {
     let loads = |name: &str, ty: Type| -> Result<u64> {
         let Some(variant) = session.chapter.variant(name) else { return Ok(0) };
-        let run = trial::run_wish(session, variant, Wish::default(), &input::random(ty, N, input::SEED), 0)?;
+        let run = trial::run_with(session, variant, LaunchOptions::default(), &input::random(ty, N, input::SEED), 0)?;
         Ok(run.counters.map_or(0, |counters| counters.global_ld_requests))
     };
     let (waiting, not) = (loads("grid_sync", Type::I32)?, loads("last_block", Type::I32)?);

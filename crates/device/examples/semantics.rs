@@ -3,22 +3,15 @@
 //! `cargo run --release -p device --example semantics -- [--device gpu|sim] [--out FOLDER] [--group NAME] [--write]`.
 //! `--write` writes the PTX of the groups and runs nothing; `--device gpu`, the default, writes `<group>.<card>.json`.
 
-#[path = "../../simt/tests/semantics/fixture.rs"]
-mod fixture;
-#[path = "../../simt/tests/semantics/operands.rs"]
-mod operands;
-#[path = "../../simt/tests/semantics/video.rs"]
-mod video;
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail, ensure};
 use device::{Arg, Call, Checks, Choice, Device, Geometry, SimOptions};
-use fixture::{Group, Kernel, decode, encode, groups};
-use operands::ROWS;
 use serde_json::{Map, Value, json};
+use simt_fixtures::semantics::fixture::{self, Group, Kernel, decode, encode, groups};
+use simt_fixtures::semantics::operands::ROWS;
 
 struct Request {
     choice: Choice,

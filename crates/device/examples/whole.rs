@@ -6,27 +6,8 @@
 //! record. What it prints is recorded too. With `--here` the kernels run in this process, one after the other, as ncu
 //! and compute-sanitizer want it. Exit status 0: all have a record; 2: bad usage, no GPU, or files that cannot be read.
 
-#[allow(dead_code, reason = "the command of the simulator uses the rest")]
-#[path = "../../simt/src/bin/simt/command_line.rs"]
-mod command_line;
-#[path = "../../simt/src/bin/simt/decimal.rs"]
-mod decimal;
 #[path = "whole/driver.rs"]
 mod driver;
-#[path = "../../simt/src/bin/simt/npy.rs"]
-mod npy;
-#[allow(dead_code, reason = "the simulator's tests use the rest")]
-#[path = "../../simt/tests/request/mod.rs"]
-mod request;
-#[allow(dead_code, reason = "the command of the simulator uses the rest")]
-#[path = "../../simt/src/bin/simt/spec.rs"]
-mod spec;
-#[allow(dead_code, reason = "the command of the simulator uses the rest")]
-#[path = "../../simt/src/bin/simt/trace.rs"]
-mod trace;
-#[allow(dead_code, reason = "the command of the simulator uses the rest")]
-#[path = "../../simt/src/bin/simt/values.rs"]
-mod values;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -37,10 +18,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
-use command_line::{CommandLine, Request};
 use device::sha256;
 use driver::Gpu;
 use serde_json::{Map, Value, json};
+use simt::command::command_line::{Command as Verb, CommandLine, Request};
+use simt_fixtures::request;
 
 /// A record holds a buffer's bytes up to here, and the hash of all of it.
 const SHOWN_BYTES: usize = 4096;
@@ -149,7 +131,7 @@ fn read(file: &Path) -> Result<(String, Request)> {
     let options = request::options(file).map_err(anyhow::Error::msg)?;
     let words = ["simt".to_owned(), "run".to_owned(), file.display().to_string()].into_iter().chain(options);
     match CommandLine::try_parse_from(words).with_context(|| format!("the head of {}", file.display()))?.command {
-        command_line::Command::Run(request) => Ok((text, *request)),
+        Verb::Run(request) => Ok((text, *request)),
         _ => bail!("{}: the head asks for no run", file.display()),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use simt::Parameter;
 
-use crate::{Counters, DeviceAddress, Error, Fault, LineCounters, Module};
+use crate::{Counters, DeviceAddress, Error, Fault, LineCounters, Module, Note};
 
 /// Most threads a block can have on every card so far.
 const BLOCK_THREADS_MAX: u64 = 1024;
@@ -59,6 +59,8 @@ pub struct Report {
     pub lines: Vec<LineCounters>,
     /// Findings.
     pub faults: Vec<Fault>,
+    /// What is no fault and still worth a look.
+    pub notes: Vec<Note>,
     /// The recorded steps, if the simulator was asked for them.
     pub trace: Option<simt::trace::Trace>,
     /// What the kernel printed, on the simulator.

@@ -70,12 +70,12 @@ impl Sim {
         let outcome = simt::run(&lowered, &mut lock(&self.memory), &launch, &self.options).map_err(|error| {
             Error::SimulatedLaunch { kernel: kernel.to_string(), geometry, problem: error.to_string() }
         })?;
-        let simt::Outcome { counters, lines, faults, trace, printed, .. } = outcome;
+        let simt::Outcome { counters, lines, faults, notes, trace, printed, .. } = outcome;
         if !self.is_quiet {
             // As the driver does with what a kernel prints. A pipe that was closed is no error.
             let _ = std::io::Write::write_all(&mut std::io::stdout(), printed.as_bytes());
         }
-        Ok(Report { counters: Some(counters), lines, faults, trace, printed })
+        Ok(Report { counters: Some(counters), lines, faults, notes, trace, printed })
     }
 }
 

@@ -3,8 +3,7 @@
 use anyhow::{Context, Result, bail};
 use ch04_first_add::CHAPTER;
 use device::{Arg, Call, Checks, Choice, Code, Device, Fault, Geometry, KernelSource, Schedule, SimOptions};
-use lab::plan::MULTIPROCESSORS;
-use lab::{Array, Ask, Plan, Type, Wish, input, page, session::built_root, trial};
+use lab::{Array, LaunchOptions, Plan, Problem, Type, input, page, session::built_root, trial};
 
 /// Threads of a block, and the elements they take.
 const BLOCK: usize = 256;
@@ -58,8 +57,8 @@ fn the_second_element_costs_four_instructions_a_warp() -> Result<()> {
 #[test]
 fn launches_of_the_page() -> Result<()> {
     let grids = |n, block| -> Result<Vec<u32>> {
-        let ask = Ask { ty: Type::I32, n, wish: Wish::block(block), multiprocessors: MULTIPROCESSORS };
-        Ok(Plan::new(trial::variant(&CHAPTER, "first_add"), &ask)?.passes.iter().map(|pass| pass.grid).collect())
+        let problem = Problem::new(trial::variant(&CHAPTER, "first_add"), Type::I32, n, LaunchOptions::block(block));
+        Ok(Plan::new(&problem)?.passes.iter().map(|pass| pass.grid()).collect())
     };
     assert_eq!(grids(1_000_000, 256)?, [1954, 4, 1]);
     assert_eq!(grids(262_144, 256)?, [512, 1]);

@@ -2,7 +2,7 @@
 
 use ch06_templates::CHAPTER;
 use device::{Checks, Schedule};
-use lab::{Result, Type, Wish, input::random, trial};
+use lab::{LaunchOptions, Plan, Problem, Result, Type, input::random, trial};
 use proptest::prelude::*;
 
 #[test]
@@ -12,9 +12,9 @@ fn no_schedule_finds_a_fault_in_any_block_size() -> Result<()> {
         let block = 32 << (seed % 6);
         for variant in CHAPTER.variants {
             let op = variant.ops[seed as usize / 6 % variant.ops.len()];
-            let wish = Wish { op, ..Wish::block(block) };
+            let options = LaunchOptions { op, ..LaunchOptions::block(block) };
             let numbers = random(Type::I32, 2 * block as usize + 7, seed);
-            let run = trial::run_wish(&session, variant, wish, &numbers, 0)?;
+            let run = trial::run_with(&session, variant, options, &numbers, 0)?;
             assert!(run.ok(), "{}", trial::describe(&run, &format!("seed {seed} {op}")));
         }
     }
@@ -26,9 +26,8 @@ proptest! {
     fn a_grid_is_taken_if_it_fits(n in 1u64..1 << 31, log_block in 5u32..=10, off in 0u32..3) {
         let block = 1 << log_block;
         let grid = n.div_ceil(2 * block) as u32;
-        let wish = Wish { grid: Some(grid + off), ..Wish::block(block as u32) };
-        let ask = lab::Ask { ty: Type::F64, n, wish, multiprocessors: lab::plan::MULTIPROCESSORS };
-        match lab::Plan::new(&CHAPTER.variants[0], &ask) {
+        let options = LaunchOptions { grid: Some(grid + off), ..LaunchOptions::block(block as u32) };
+        match Plan::new(&Problem::new(&CHAPTER.variants[0], Type::F64, n, options)) {
             Ok(plan) => {
                 let instance = format!("template_unrolled_b{block}_f64");
                 prop_assert_eq!((off, plan.grid(), &plan.passes[0].kernel), (0, grid, &instance));

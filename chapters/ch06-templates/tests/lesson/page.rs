@@ -5,7 +5,7 @@ use ch06_templates::CHAPTER;
 use ch06_templates::folded::instructions;
 use device::nvrtc::{Nvrtc, pinned};
 use device::{Arg, Call, Checks, Choice, Code, Device, Fault, Geometry, KernelSource, Schedule, SimOptions};
-use lab::{Array, Op, Type, Wish, input, page, record, session::built_root, trial};
+use lab::{Array, LaunchOptions, Op, Type, input, page, record, session::built_root, trial};
 
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
@@ -285,8 +285,8 @@ fn an_identity_of_floats_is_nan() -> Result<()> {
     let session = trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)?;
     for variant in CHAPTER.variants {
         for op in [Op::Min, Op::Max] {
-            let wish = Wish { op, ..Wish::default() };
-            let run = trial::run_wish(&session, variant, wish, &Array::F32(vec![f32::NAN; 3]), 0)?;
+            let options = LaunchOptions { op, ..LaunchOptions::default() };
+            let run = trial::run_with(&session, variant, options, &Array::F32(vec![f32::NAN; 3]), 0)?;
             assert!(run.ok() && run.result.to_f64().is_nan(), "{}", trial::describe(&run, op.name()));
         }
     }

@@ -2,7 +2,7 @@
 
 use ch07_coarsening::CHAPTER;
 use device::{Checks, Choice, KernelSource, Schedule, SimOptions};
-use lab::{Result, Session, Type, Wish};
+use lab::{LaunchOptions, Result, Session, Type};
 use lab::{input::random, session::built_root, trial};
 
 fn simulator() -> Result<Session<'static>> {
@@ -16,13 +16,13 @@ fn packs_begin_and_end_anywhere() -> Result<()> {
     let session = simulator()?;
     for ty in [Type::I32, Type::F64] {
         for factor in [8, 16] {
-            let wish = Wish { factor: Some(factor), ..Wish::block(64) };
+            let options = LaunchOptions { factor: Some(factor), ..LaunchOptions::block(64) };
             for offset in 0..5 {
                 for n in (1..=17).chain(500..=520) {
-                    let run = trial::run_wish(
+                    let run = trial::run_with(
                         &session,
                         trial::variant(&CHAPTER, "vectorised"),
-                        wish,
+                        options,
                         &random(ty, n, 7),
                         offset,
                     )?;
@@ -34,7 +34,7 @@ fn packs_begin_and_end_anywhere() -> Result<()> {
     Ok(())
 }
 
-/// The order of atomic additions is nobody's to choose on a GPU; here it is the same whatever the machine.
+/// On a GPU nobody can choose the order of atomic additions; in the simulator it is the same on every machine.
 #[test]
 fn the_simulators_order_of_atomics_does_not_depend_on_host_threads() -> Result<()> {
     let numbers = random(Type::F32, 100_003, 1);

@@ -3,34 +3,36 @@
 use anyhow::{Context, Result, ensure};
 use ch07_coarsening::CHAPTER;
 use device::{Arg, Call, Checks, Choice, Code, Counters, Device, Geometry, Schedule, SimOptions};
-use lab::plan::MULTIPROCESSORS;
-use lab::{Array, Ask, Plan, Session, Type, Variant, Wish, input, page, session::built_root, sweep, trial};
+use lab::{
+    Array, LaunchOptions, Plan, Problem, Session, Type, Variant, input, page, session::built_root, sweep, trial,
+};
 
 fn session() -> Result<Session<'static>> {
     Ok(trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)?)
 }
 
-fn counters(name: &str, wish: Wish, n: usize) -> Result<Counters> {
-    let run = trial::run_wish(&session()?, trial::variant(&CHAPTER, name), wish, &input::random(Type::I32, n, 1), 0)?;
+fn counters(name: &str, options: LaunchOptions, n: usize) -> Result<Counters> {
+    let run =
+        trial::run_with(&session()?, trial::variant(&CHAPTER, name), options, &input::random(Type::I32, n, 1), 0)?;
     assert!(run.ok(), "{}", trial::describe(&run, ""));
     run.counters.context("the simulator counts")
 }
 
-fn factor(factor: u32) -> Wish {
-    Wish { factor: Some(factor), ..Wish::default() }
+fn factor(factor: u32) -> LaunchOptions {
+    LaunchOptions { factor: Some(factor), ..LaunchOptions::default() }
 }
 
-fn plan(name: &str, n: u64, wish: Wish) -> Result<Plan> {
-    Ok(Plan::new(trial::variant(&CHAPTER, name), &Ask { ty: Type::I32, n, wish, multiprocessors: MULTIPROCESSORS })?)
+fn plan(name: &str, n: u64, options: LaunchOptions) -> Result<Plan> {
+    Ok(Plan::new(&Problem::new(trial::variant(&CHAPTER, name), Type::I32, n, options))?)
 }
 
-fn grids(name: &str, n: u64, wish: Wish) -> Result<Vec<u32>> {
-    Ok(plan(name, n, wish)?.passes.iter().map(|pass| pass.grid).collect())
+fn grids(name: &str, n: u64, options: LaunchOptions) -> Result<Vec<u32>> {
+    Ok(plan(name, n, options)?.passes.iter().map(|pass| pass.grid()).collect())
 }
 
 #[test]
 fn launches_of_the_page() -> Result<()> {
-    let default = Wish::default();
+    let default = LaunchOptions::default();
     assert_eq!(grids("segmented_atomic", 1 << 22, default)?, [1, 8192], "a clear, then a segment a block");
     assert_eq!(grids("grid_stride", 1 << 22, default)?, [1056, 1]);
     assert_eq!(grids("multi_add", 1_000_000, default)?, [31, 1]);
@@ -39,16 +41,22 @@ fn launches_of_the_page() -> Result<()> {
     assert_eq!(grids("coarsened", 1 << 22, factor(32))?, [1, 256]);
     assert_eq!(grids("coarsened", 100_000, factor(8))?, [1, 25]);
     assert_eq!(grids("grid_stride", 100_000, default)?, [196, 1]);
-    assert!(plan("grid_stride", 100_000, Wish { grid: Some(197), ..default }).is_err(), "one would have nothing to do");
+    assert!(
+        plan("grid_stride", 100_000, LaunchOptions { grid: Some(197), ..default }).is_err(),
+        "one would have nothing to do"
+    );
     Ok(())
 }
 
 #[test]
 fn the_grid_is_the_cards() -> Result<()> {
-    let ask = |block, multiprocessors| Ask { ty: Type::F32, n: 1 << 24, wish: Wish::block(block), multiprocessors };
-    let grid = |ask| -> Result<u32> { Ok(Plan::new(trial::variant(&CHAPTER, "grid_stride_shuffle"), &ask)?.grid()) };
-    assert_eq!(grid(ask(512, 114))?, 456, "the H100 PCIe of the exercise");
-    assert_eq!(grid(ask(256, 132))?, 1056);
+    let grid = |block, multiprocessors| -> Result<u32> {
+        let variant = trial::variant(&CHAPTER, "grid_stride_shuffle");
+        let problem = Problem::new(variant, Type::F32, 1 << 24, LaunchOptions::block(block));
+        Ok(Plan::new(&Problem { multiprocessors, ..problem })?.grid())
+    };
+    assert_eq!(grid(512, 114)?, 456, "the H100 PCIe of the exercise");
+    assert_eq!(grid(256, 132)?, 1056);
     Ok(())
 }
 
@@ -58,10 +66,13 @@ fn the_largest_grids_fit_32_bits() -> Result<()> {
     let n = lab::plan::N_MAX;
     for block in [64, 256, 1024] {
         let most = n.div_ceil(2 * u64::from(block));
-        let wish = Wish { grid: Some(most as u32), ..Wish::block(block) };
-        let stride = u64::from(plan("grid_stride", n, wish)?.grid()) * 2 * u64::from(block);
+        let options = LaunchOptions { grid: Some(most as u32), ..LaunchOptions::block(block) };
+        let stride = u64::from(plan("grid_stride", n, options)?.grid()) * 2 * u64::from(block);
         assert!(n - 1 + stride <= u64::from(u32::MAX), "block {block}");
-        assert!(plan("grid_stride", n, Wish { grid: Some(most as u32 + 1), ..wish }).is_err(), "block {block}");
+        assert!(
+            plan("grid_stride", n, LaunchOptions { grid: Some(most as u32 + 1), ..options }).is_err(),
+            "block {block}"
+        );
     }
     Ok(())
 }
@@ -69,7 +80,8 @@ fn the_largest_grids_fit_32_bits() -> Result<()> {
 #[test]
 fn factor_one_is_the_segmented_kernel() -> Result<()> {
     let n = 16 * 512;
-    let (one, plain) = (counters("coarsened", factor(1), n)?, counters("segmented_atomic", Wish::default(), n)?);
+    let (one, plain) =
+        (counters("coarsened", factor(1), n)?, counters("segmented_atomic", LaunchOptions::default(), n)?);
     assert_eq!(one, plain, "count for count");
     assert_eq!(
         (one.global_red_sectors, one.global_atom_sectors),
@@ -95,19 +107,19 @@ fn what_a_coarsened_block_costs() -> Result<()> {
 }
 
 /// Instructions of one step of the loop, for all eight warps of a block.
-fn step(name: &str, wish: Wish, elements: usize) -> Result<u64> {
-    let wish = Wish { grid: Some(1), ..wish };
-    let steps = |count: usize| counters(name, wish, count * elements).map(|c| c.inst_executed);
+fn step(name: &str, options: LaunchOptions, elements: usize) -> Result<u64> {
+    let options = LaunchOptions { grid: Some(1), ..options };
+    let steps = |count: usize| counters(name, options, count * elements).map(|c| c.inst_executed);
     let (three, four) = (steps(3)?, steps(4)?);
     Ok(four - three)
 }
 
 #[test]
 fn what_a_step_of_each_loop_costs() -> Result<()> {
-    assert_eq!(step("grid_stride", Wish::default(), 512)?, 8 * 14, "two tests for 64 elements of a warp");
-    assert_eq!(step("grid_stride_shuffle", Wish::default(), 512)?, 8 * 12, "one test");
+    assert_eq!(step("grid_stride", LaunchOptions::default(), 512)?, 8 * 14, "two tests for 64 elements of a warp");
+    assert_eq!(step("grid_stride_shuffle", LaunchOptions::default(), 512)?, 8 * 12, "one test");
     assert_eq!(step("vectorised", factor(16), 2048)?, 8 * 18, "256 elements of a warp");
-    let multi_add = |n| counters("multi_add", Wish::default(), n).map(|c| c.inst_executed);
+    let multi_add = |n| counters("multi_add", LaunchOptions::default(), n).map(|c| c.inst_executed);
     assert_eq!(multi_add(1024)? - multi_add(768)?, 8 * 7, "32 elements of a warp");
     Ok(())
 }
@@ -115,7 +127,7 @@ fn what_a_step_of_each_loop_costs() -> Result<()> {
 #[test]
 fn barriers_and_loads_by_hand() -> Result<()> {
     let n = 1 << 20;
-    let run = |name| counters(name, Wish::default(), n);
+    let run = |name| counters(name, LaunchOptions::default(), n);
     assert_eq!(run("segmented_atomic")?.barriers, 2048 * 9 * 8);
     assert_eq!(counters("coarsened", factor(32), n)?.barriers, 64 * 72, "as many a block, in 32 times fewer blocks");
     for name in ["grid_stride", "grid_stride_shuffle"] {
@@ -136,10 +148,14 @@ fn barriers_and_loads_by_hand() -> Result<()> {
 /// `sums[tid] +=` in the source, one store after the loop in the PTX.
 #[test]
 fn the_sum_of_a_thread_stays_in_a_register() -> Result<()> {
-    let stores = |name, wish, n| counters(name, wish, n).map(|c| c.shared_st_wavefronts);
+    let stores = |name, options, n| counters(name, options, n).map(|c| c.shared_st_wavefronts);
     for n in [512, 4096, 32_768] {
-        assert_eq!(stores("multi_add", Wish::default(), n)?, 8 + 8 + 6 + 6, "n = {n}");
-        assert_eq!(stores("grid_stride", Wish { grid: Some(1), ..Wish::default() }, n)?, 28, "n = {n}");
+        assert_eq!(stores("multi_add", LaunchOptions::default(), n)?, 8 + 8 + 6 + 6, "n = {n}");
+        assert_eq!(
+            stores("grid_stride", LaunchOptions { grid: Some(1), ..LaunchOptions::default() }, n)?,
+            28,
+            "n = {n}"
+        );
     }
     Ok(())
 }
@@ -213,7 +229,7 @@ fn counts_fall_to_the_end_of_every_curve() -> Result<()> {
 
 #[test]
 fn bounds_count_the_blocks_that_add_in_any_order() -> Result<()> {
-    let depth = |name| -> Result<u64> { Ok(plan(name, 1 << 22, Wish::default())?.depth()) };
+    let depth = |name| -> Result<u64> { Ok(plan(name, 1 << 22, LaunchOptions::default())?.additions()) };
     assert_eq!(depth("segmented_atomic")?, 2 + 8 + 8192);
     assert_eq!(depth("grid_stride")?, (8 + 1 + 8) + (3 + 1 + 8));
     assert!(depth("segmented_atomic")? > 200 * depth("grid_stride")?);

@@ -77,7 +77,7 @@ fn the_sweep_tells_counts_and_what_follows() -> Result<()> {
     ];
     PROGRAM.says(&args, &told);
     let ended = PROGRAM.run(&args);
-    assert!(!ended.out.contains(" us") && !ended.out.contains("GB/s"), "no time on the simulator:\n{}", ended.out);
+    assert!(!ended.out.contains("µs") && !ended.out.contains("GB/s"), "no time on the simulator:\n{}", ended.out);
     for line in ended.out.lines().filter(|line| !line.starts_with("chart")) {
         assert!(line.chars().count() <= 100, "{line}");
     }

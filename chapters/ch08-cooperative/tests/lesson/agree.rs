@@ -1,12 +1,14 @@
 //! Kernels against the reference on the simulator, and plans as data: sizes, grids, types, operations, schedules, offsets,
 //! and the state that one launch leaves to the next.
 
-use ch08_cooperative::plans::Share;
-use ch08_cooperative::{CHAPTER, plans};
+use ch08_cooperative::shapes::Share;
+use ch08_cooperative::{CHAPTER, shapes};
 use device::{Checks, KernelSource, Schedule};
 use lab::element::Element;
-use lab::plan::{MULTIPROCESSORS, N_MAX};
-use lab::{Array, Ask, Plan, Result, Session, Slot, Type, Variant, Wish, input::random, session::built_root, trial};
+use lab::plan::N_MAX;
+use lab::{
+    Arg, Array, LaunchOptions, Plan, Problem, Result, Session, Type, Variant, input::random, session::built_root, trial,
+};
 use proptest::prelude::*;
 
 fn simulator() -> Result<Session<'static>> {
@@ -17,8 +19,8 @@ fn variant(name: &str) -> &'static Variant {
     trial::variant(&CHAPTER, name)
 }
 
-fn grid(grid: u32) -> Wish {
-    Wish { grid: Some(grid), ..Wish::default() }
+fn grid(grid: u32) -> LaunchOptions {
+    LaunchOptions { grid: Some(grid), ..LaunchOptions::default() }
 }
 
 /// Several blocks that meet, lanes and blocks driven apart: right, the same bits every time, and nothing found.
@@ -32,8 +34,8 @@ fn any_schedule_gives_the_same_bits_and_no_fault() -> Result<()> {
         for variant in CHAPTER.variants {
             let (block, grid) = if variant.name == "cluster" { (32, 16) } else { (variant.blocks.min, 5) };
             for &ty in variant.types {
-                let wish = Wish { block: Some(block), ..self::grid(grid) };
-                let run = trial::run_wish(&session, variant, wish, &random(ty, 1501, 3), 1)?;
+                let options = LaunchOptions { block: Some(block), ..self::grid(grid) };
+                let run = trial::run_with(&session, variant, options, &random(ty, 1501, 3), 1)?;
                 assert!(run.ok(), "{}", trial::describe(&run, &format!("{schedule:?}")));
                 bits.push(format!("{} {ty} {}", variant.name, run.result.bits()));
             }
@@ -50,12 +52,14 @@ fn any_schedule_gives_the_same_bits_and_no_fault() -> Result<()> {
 fn single_pass_begins_and_ends_anywhere() -> Result<()> {
     let session = simulator()?;
     for &ty in variant("single_pass").types {
-        let overlap = Wish { overlap: true, ..Wish::default() };
-        for wish in [Wish::default(), overlap, grid(1), grid(3), Wish { factor: Some(2), ..grid(2) }] {
+        let overlap = LaunchOptions { overlap: true, ..LaunchOptions::default() };
+        for options in
+            [LaunchOptions::default(), overlap, grid(1), grid(3), LaunchOptions { factor: Some(2), ..grid(2) }]
+        {
             for offset in [0, 1, 2, 3, 15, 31, 33] {
                 for n in (1..12).chain(4090..4102).chain(16_380..16_390) {
-                    let run = trial::run_wish(&session, variant("single_pass"), wish, &random(ty, n, 5), offset)?;
-                    assert!(run.ok(), "{}", trial::describe(&run, &format!("offset {offset}, {wish:?}")));
+                    let run = trial::run_with(&session, variant("single_pass"), options, &random(ty, n, 5), offset)?;
+                    assert!(run.ok(), "{}", trial::describe(&run, &format!("offset {offset}, {options:?}")));
                 }
             }
         }
@@ -71,7 +75,8 @@ fn sizes_around_every_change_of_shape() -> Result<()> {
             for n in [(1usize << log) - 1, 1 << log, (1 << log) + 1] {
                 for offset in [0, 1] {
                     let numbers = random(ty, n, 9);
-                    let run = trial::run_wish(&session, variant("single_pass"), Wish::default(), &numbers, offset)?;
+                    let run =
+                        trial::run_with(&session, variant("single_pass"), LaunchOptions::default(), &numbers, offset)?;
                     assert!(run.ok(), "{}", trial::describe(&run, &format!("offset {offset}")));
                 }
             }
@@ -86,7 +91,7 @@ fn sums_of_extremes_wrap() -> Result<()> {
     let session = simulator()?;
     for value in [i32::MAX, i32::MIN, -1] {
         for variant in CHAPTER.variants {
-            let run = trial::run_wish(&session, variant, grid(40), &Array::I32(vec![value; 50_003]), 0)?;
+            let run = trial::run_with(&session, variant, grid(40), &Array::I32(vec![value; 50_003]), 0)?;
             assert!(run.ok(), "{}", trial::describe(&run, ""));
         }
     }
@@ -94,8 +99,13 @@ fn sums_of_extremes_wrap() -> Result<()> {
 }
 
 /// Launches a plan three times with the same state, as a program does that sums three arrays, and with nothing else between.
-fn thrice<T: Element>(session: &Session<'_>, variant: &Variant, wish: Wish, values: &[T]) -> Result<Vec<String>> {
-    let plan = session.plan(variant, T::TYPE, values.len() as u64, wish)?;
+fn thrice<T: Element>(
+    session: &Session<'_>,
+    variant: &Variant,
+    options: LaunchOptions,
+    values: &[T],
+) -> Result<Vec<String>> {
+    let plan = session.plan(variant, T::TYPE, values.len() as u64, options)?;
     let input = session.device().upload("in", values)?;
     let arrays = session.arrays::<T>(&plan)?;
     let mut results = Vec::new();
@@ -119,7 +129,7 @@ fn a_launch_leaves_the_state_fit_for_the_next() -> Result<()> {
                 Array::F32(values) => thrice(&session, variant, grid(8), &values),
                 Array::F64(values) => thrice(&session, variant, grid(8), &values),
             }?;
-            let run = trial::run_wish(&session, variant, grid(8), &random(ty, 9001, 4), 0)?;
+            let run = trial::run_with(&session, variant, grid(8), &random(ty, 9001, 4), 0)?;
             assert!(run.ok(), "{}", trial::describe(&run, ""));
             assert_eq!(results, vec![run.result.bits(); 3], "{} {ty}", variant.name);
         }
@@ -147,16 +157,16 @@ proptest! {
         let variant = &CHAPTER.variants[which.index(CHAPTER.variants.len())];
         let ty = any_type(variant, choice);
         let op = variant.ops[choice.index(variant.ops.len())];
-        let plan = Plan::new(variant, &Ask { ty, n, wish: Wish { op, ..Wish::default() }, multiprocessors })?;
+        let plan = Plan::new(&Problem { multiprocessors, ..Problem::new(variant, ty, n, LaunchOptions { op, ..LaunchOptions::default() }) })?;
         let ptx = kernels(variant.kernels.unwrap_or(CHAPTER.slug));
         let mut left = n;
         for pass in &plan.passes {
             let entry = format!(".entry {}(", pass.kernel);
             prop_assert!(ptx.contains(&entry), "{}", entry);
-            prop_assert!(pass.grid > 0 && pass.grid.is_multiple_of(pass.cluster) && pass.block <= 1024);
+            prop_assert!(pass.grid() > 0 && pass.grid().is_multiple_of(pass.geometry.cluster) && pass.block() <= 1024);
             // A grid strides over everything that it is told of, so that it covers what the launch before it left.
             prop_assert_eq!(pass.elements, left);
-            let Some(Slot::Sums(to)) = pass.args.get(1).copied() else { panic!("no output: {pass:?}") };
+            let Some(Arg::Sums(to)) = pass.args.get(1).copied() else { panic!("no output: {pass:?}") };
             left = plan.sums[to];
         }
         prop_assert_eq!((left, plan.sums.last().copied()), (1, Some(1)));
@@ -169,23 +179,22 @@ proptest! {
         for name in ["grid_sync", "last_block", "single_pass"] {
             let variant = variant(name);
             let ty = any_type(variant, choice);
-            let ask = Ask { ty, n, wish: grid(blocks), multiprocessors: MULTIPROCESSORS };
-            let Ok(plan) = Plan::new(variant, &ask) else {
+            let Ok(plan) = Plan::new(&Problem::new(variant, ty, n, grid(blocks))) else {
                 // The upper 16 bits of the word count the blocks.
                 prop_assert!(name == "single_pass" && blocks > 65_535, "{}: {} blocks were refused", name, blocks);
                 continue;
             };
             let pass = &plan.passes[0];
-            prop_assert_eq!(pass.grid, blocks, "a wish is honoured or refused");
+            prop_assert_eq!(pass.grid(), blocks, "an option is honoured or refused");
             match name {
                 "single_pass" => prop_assert!(plan.state_words >= 4 * u64::from(blocks)),
                 "last_block" => prop_assert_eq!((plan.state_words, plan.sums[0]), (1, u64::from(blocks))),
-                _ => prop_assert_eq!((plan.state_words, plan.sums[0], pass.cooperative), (0, u64::from(blocks), true)),
+                _ => prop_assert_eq!((plan.state_words, plan.sums[0], pass.geometry.cooperative), (0, u64::from(blocks), true)),
             }
         }
     }
 
-    /// The block, the loads and the share in the name are those of the launch, and what the reader wishes is kept.
+    /// The block, the loads and the share in the name are those of the launch, and what the reader asks for is kept.
     #[test]
     fn single_pass_takes_an_instance_that_there_is(
         n in prop_oneof![1u64..=1 << 40, 1u64..=1 << 17],
@@ -196,10 +205,11 @@ proptest! {
         multiprocessors in 1u32..=200,
     ) {
         let ty = any_type(variant("single_pass"), choice);
-        let ask = Ask { ty, n, wish: Wish { block, factor, overlap, ..Wish::default() }, multiprocessors };
-        let Ok(plan) = Plan::new(variant("single_pass"), &ask) else {
-            let (block, factor) = (block.expect("a wish"), factor.expect("a wish"));
-            prop_assert!(!plans::INSTANCES.contains(&(Share::ManyTiles, block, factor)), "{} {} was refused", block, factor);
+        let options = LaunchOptions { block, factor, overlap, ..LaunchOptions::default() };
+        let problem = Problem { variant: variant("single_pass"), ty, n, options, multiprocessors };
+        let Ok(plan) = Plan::new(&problem) else {
+            let (block, factor) = (block.expect("an option"), factor.expect("an option"));
+            prop_assert!(!shapes::INSTANCES.contains(&(Share::ManyTiles, block, factor)), "{} {} was refused", block, factor);
             return Ok(());
         };
         let pass = &plan.passes[0];
@@ -212,14 +222,14 @@ proptest! {
         let named = |&(share, b, u): &(Share, u32, u32)| {
             pass.kernel == format!("single_pass_{overlapping}{}_t{b}u{u}_{ty}", name(share))
         };
-        let (share, b, u) = plans::INSTANCES.into_iter().find(named).expect("an instance");
-        prop_assert_eq!((b, overlap), (pass.block, pass.overlaps));
-        prop_assert!(block.is_none_or(|wish| wish == b) && factor.is_none_or(|wish| wish == u), "{} {:?}", pass.kernel, ask.wish);
-        prop_assert!((1..=65_535).contains(&pass.grid));
+        let (share, b, u) = shapes::INSTANCES.into_iter().find(named).expect("an instance");
+        prop_assert_eq!((b, overlap), (pass.block(), pass.geometry.overlaps));
+        prop_assert!(block.is_none_or(|asked| asked == b) && factor.is_none_or(|asked| asked == u), "{} {:?}", pass.kernel, problem.options);
+        prop_assert!((1..=65_535).contains(&pass.grid()));
         // One tile a block has to be enough, and is counted in 32 bits.
         let vectors = n.div_ceil(16 / ty.bytes());
-        let of_one_tile = u64::from(pass.grid) * u64::from(b * u);
+        let of_one_tile = u64::from(pass.grid()) * u64::from(b * u);
         prop_assert!(share == Share::ManyTiles || vectors <= of_one_tile && of_one_tile <= u64::from(u32::MAX / 4));
-        prop_assert!(share != Share::OneBlock || pass.grid == 1);
+        prop_assert!(share != Share::OneBlock || pass.grid() == 1);
     }
 }

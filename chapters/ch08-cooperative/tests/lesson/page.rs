@@ -3,22 +3,19 @@
 use anyhow::{Context, Result};
 use ch08_cooperative::CHAPTER;
 use device::{Arg, Call, Checks, Choice, Code, Counters, Device, Geometry, Schedule, SimOptions};
-use lab::plan::MULTIPROCESSORS;
-use lab::{Ask, Plan, Type, Wish, hardware, input::random, page, session::built_root, trial};
+use lab::{LaunchOptions, Plan, Problem, Type, hardware, input::random, page, session::built_root, trial};
 
 /// Counts, and blocks of the widest launch.
 fn counters(name: &str, ty: Type, n: usize) -> Result<(Counters, u64)> {
     let session = trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::NONE)?;
-    let run = trial::run_wish(&session, trial::variant(&CHAPTER, name), Wish::default(), &random(ty, n, 1), 0)?;
+    let run =
+        trial::run_with(&session, trial::variant(&CHAPTER, name), LaunchOptions::default(), &random(ty, n, 1), 0)?;
     assert!(run.ok(), "{}", trial::describe(&run, ""));
     Ok((run.counters.context("the simulator counts")?, u64::from(run.plan.grid())))
 }
 
 fn plan(name: &str, ty: Type, n: u64) -> Result<Plan> {
-    Ok(Plan::new(
-        trial::variant(&CHAPTER, name),
-        &Ask { ty, n, wish: Wish::default(), multiprocessors: MULTIPROCESSORS },
-    )?)
+    Ok(Plan::new(&Problem::new(trial::variant(&CHAPTER, name), ty, n, LaunchOptions::default()))?)
 }
 
 /// The instructions of an entry of committed PTX.
@@ -36,7 +33,7 @@ fn count(listing: &[String], what: &str) -> usize {
 #[test]
 fn four_resident_blocks_a_multiprocessor_and_one_launch() -> Result<()> {
     let n = 1 << 22;
-    let grids = |name| plan(name, Type::I32, n).map(|p| p.passes.iter().map(|pass| pass.grid).collect::<Vec<_>>());
+    let grids = |name| plan(name, Type::I32, n).map(|p| p.passes.iter().map(|pass| pass.grid()).collect::<Vec<_>>());
     assert_eq!(grids("redux")?, [528, 1], "132 x 4, then one");
     assert_eq!((grids("grid_sync")?, grids("last_block")?), (vec![528], vec![528]));
     assert_eq!(grids("cluster")?, [128, 8], "16 clusters, then one");

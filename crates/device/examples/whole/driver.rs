@@ -8,8 +8,9 @@ use std::ffi::{CString, c_void};
 use anyhow::{Context as _, Result, anyhow, bail};
 use cudarc::driver::{DriverError, result, sys};
 
-use crate::command_line::Request;
-use crate::spec::{Argument, Kind, Value, contents};
+use simt::command::command_line::Request;
+use simt::command::contents::contents;
+use simt::spec::{Argument, Kind, Value};
 
 /// Room for what the driver's compiler says.
 const LOG_BYTES: usize = 8192;

@@ -95,7 +95,15 @@ impl Library {
         &self.architectures
     }
 
-    pub(super) fn compile(&self, name: &str, text: &str, options: &[String], cubin: bool) -> Result<Output, Error> {
+    /// `headers` are the name, as an `#include` has it, and the text of files that need not be on the disk.
+    pub(super) fn compile(
+        &self,
+        name: &str,
+        text: &str,
+        options: &[String],
+        headers: &[(&str, &str)],
+        cubin: bool,
+    ) -> Result<Output, Error> {
         let functions = &self.functions;
         let c_text = self.c_string("take the source", text)?;
         let c_name = self.c_string("take the source's name", name)?;
@@ -103,10 +111,19 @@ impl Library {
         let options = options.collect::<Result<Vec<CString>, Error>>()?;
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
 
+        let headers = headers.iter().map(|(name, text)| {
+            Ok((self.c_string("take a header's name", name)?, self.c_string("take a header", text)?))
+        });
+        let headers = headers.collect::<Result<Vec<(CString, CString)>, Error>>()?;
+        let (names, texts): (Vec<_>, Vec<_>) =
+            headers.iter().map(|(name, text)| (name.as_ptr(), text.as_ptr())).unzip();
+
         let mut program = OwnedProgram { functions, handle: null_mut() };
-        // SAFETY: the strings end in NUL and outlive the call; no headers are given, so their arrays may be null.
+        // SAFETY: the strings end in NUL and outlive the call; both arrays hold as many of them as is said.
         let status = unsafe {
-            (functions.create)(&mut program.handle, c_text.as_ptr(), c_name.as_ptr(), 0, null_mut(), null_mut())
+            let (c_text, c_name) = (c_text.as_ptr(), c_name.as_ptr());
+            let count = headers.len() as c_int;
+            (functions.create)(&mut program.handle, c_text, c_name, count, texts.as_ptr(), names.as_ptr())
         };
         self.check("make a program", status)?;
 

@@ -1,5 +1,6 @@
 //! NVRTC, NVIDIA's run-time compiler: CUDA C++ to PTX or machine code, on any machine, with or without a GPU.
 
+mod headers;
 mod library;
 mod places;
 
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use library::{Library, Output};
 
+pub use headers::stand_ins;
 pub use places::{Place, places};
 
 /// The one release of NVRTC that `cargo course setup` installs and that makes the committed PTX.
@@ -140,7 +142,7 @@ impl Nvrtc {
     fn run(&self, name: &str, text: &str, options: &[String], cubin: bool) -> Result<Output, Error> {
         let includes = self.include_dirs.iter().map(|folder| format!("--include-path={}", folder.display()));
         let options: Vec<String> = options.iter().cloned().chain(includes).collect();
-        self.library.compile(name, text, &options, cubin)
+        self.library.compile(name, text, &options, &headers::STAND_INS, cubin)
     }
 }
 

@@ -114,7 +114,7 @@ fn first_library(folders: &[PathBuf]) -> Result<PathBuf, String> {
     })
 }
 
-/// Those that are there, by their real names: NVRTC reports headers by them, and the current directory may change.
+/// Those that exist, by their real names: NVRTC reports headers by them, and the current directory may change.
 fn existing(folders: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     folders.into_iter().filter_map(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir()).collect()
 }

@@ -145,7 +145,7 @@ fn arrays_come_back_as_they_went() {
         let message = device.write(&mut array, &[0.0; 4]).expect_err("four do not").to_string();
         assert_eq!(message, "doubles has room for 3, and 4 were to be copied");
         let empty = device.upload::<u8>("empty", &[]).expect("room for nothing");
-        assert_eq!(device.download(&empty).expect("nothing"), []);
+        assert!(device.download(&empty).expect("nothing").is_empty());
     }
 }
 

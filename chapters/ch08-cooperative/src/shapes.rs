@@ -1,90 +1,6 @@
-//! How each variant is launched: plain functions from a request to the launches, which tests inspect and `--plan` prints.
+//! How `single_pass` is launched for an input of some size: the shapes that were found by measuring, and what is compiled.
 
-use lab::{Ask, Pass, Plan, Slot, Type};
-
-/// Threads a block of the first three variants, if the reader asks for no other.
-const BLOCK: u32 = 256;
-/// Threads that a multiprocessor holds for a kernel of up to 64 registers, on every card since compute capability 8.0: as
-/// many blocks as this allows are resident together.
-const RESIDENT_THREADS: u32 = 1024;
-/// Elements a thread takes before a further block is worth its message.
-const ELEMENTS_PER_THREAD: u64 = 8;
-/// Blocks of a cluster: the most that every card with clusters has.
-const CLUSTER: u32 = 8;
-
-/// Blocks of a grid-stride kernel: as many as are resident together, fewer where the input is small.
-fn resident_blocks(ask: &Ask, block: u32) -> u32 {
-    let most = ask.multiprocessors * (RESIDENT_THREADS / block).max(1);
-    let wanted = ask.n.div_ceil(u64::from(block) * ELEMENTS_PER_THREAD);
-    ask.wish.grid.unwrap_or(wanted.min(u64::from(most)) as u32).max(1)
-}
-
-/// Additions on the longest path through one block of a grid-stride kernel: a thread's own, the warp's, the block's.
-fn depth(n: u64, grid: u32, block: u32) -> u64 {
-    n.div_ceil(u64::from(grid) * u64::from(block)) + 5 + 5
-}
-
-/// Two launches: the blocks' values, and one block that reduces those.
-pub fn redux(ask: &Ask) -> Plan {
-    let block = ask.wish.block.unwrap_or(BLOCK);
-    let grid = resident_blocks(ask, block);
-    let pass = |grid, n, from, to| {
-        let args = vec![from, Slot::Sums(to), Slot::Elements];
-        Pass::new(ask.entry("redux", ""), grid, block, n, depth(n, grid, block), args)
-    };
-    let mut plan = Plan { passes: vec![pass(grid, ask.n, Slot::Input, 0)], sums: vec![grid.into()], state_words: 0 };
-    if grid > 1 {
-        plan.passes.push(pass(1, grid.into(), Slot::Sums(0), 1));
-        plan.sums.push(1);
-    }
-    plan
-}
-
-/// One launch whose blocks leave their values in an array and meet.
-pub fn one_launch(ask: &Ask, name: &str, state: &[Slot]) -> Plan {
-    let block = ask.wish.block.unwrap_or(BLOCK);
-    let grid = resident_blocks(ask, block);
-    let mut args = vec![Slot::Input, Slot::Sums(1), Slot::Elements, Slot::Sums(0)];
-    args.extend(state);
-    let both = depth(ask.n, grid, block) + depth(grid.into(), 1, block);
-    let pass = Pass::new(ask.entry(name, ""), grid, block, ask.n, both, args);
-    Plan { passes: vec![pass], sums: vec![grid.into(), 1], state_words: state.len() as u64 }
-}
-
-/// One cooperative launch.
-pub fn grid_sync(ask: &Ask) -> Plan {
-    let mut plan = one_launch(ask, "grid_sync", &[]);
-    plan.passes[0].cooperative = true;
-    plan.passes[0].waits = true;
-    plan
-}
-
-/// One launch with a counter of tickets.
-pub fn last_block(ask: &Ask) -> Plan {
-    one_launch(ask, "last_block", &[Slot::State])
-}
-
-/// One or two launches of clusters.
-pub fn cluster(ask: &Ask) -> Plan {
-    let block = ask.wish.block.unwrap_or(BLOCK);
-    let most = (ask.multiprocessors / CLUSTER).max(1);
-    let wanted = ask.n.div_ceil(u64::from(CLUSTER * block) * ELEMENTS_PER_THREAD);
-    let grid = ask.wish.grid.unwrap_or(CLUSTER * wanted.min(most.into()) as u32).max(CLUSTER).next_multiple_of(CLUSTER);
-    let mut plan = Plan::default();
-    let (mut n, mut from) = (ask.n, Slot::Input);
-    for grid in [grid, CLUSTER] {
-        let to = plan.sums.len();
-        let depth = depth(n, grid, block) + 5;
-        let args = vec![from, Slot::Sums(to), Slot::Elements];
-        plan.passes.push(Pass { cluster: CLUSTER, ..Pass::new(ask.entry("cluster", ""), grid, block, n, depth, args) });
-        plan.sums.push(u64::from(grid / CLUSTER));
-        if grid == CLUSTER {
-            break;
-        }
-        (n, from) = (u64::from(grid / CLUSTER), Slot::Sums(to));
-    }
-    plan
-}
+use lab::{Problem, Type};
 
 /// How blocks share an input out among themselves; each has kernels of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,61 +157,27 @@ fn floats_overlapping(ty: Type, vectors: u64, m: u32) -> Shape {
     }
 }
 
-/// One launch; none where block and factor are asked for and there is no instance of the two.
-pub fn single_pass(ask: &Ask) -> Plan {
-    let vectors = ask.n.div_ceil(16 / ask.ty.bytes());
-    let wish = ask.wish;
-    let mut shape = shape(ask.ty, vectors, ask.multiprocessors, wish.overlap);
-    if wish.block.is_some() || wish.factor.is_some() || wish.grid.is_some_and(|grid| grid != shape.grid) {
+/// The shape for this problem; none where block and factor are asked for and there is no instance of the two.
+pub fn of_problem(problem: &Problem) -> Option<Shape> {
+    let vectors = problem.n.div_ceil(16 / problem.ty.bytes());
+    let options = problem.options;
+    let mut shape = shape(problem.ty, vectors, problem.multiprocessors, options.overlap);
+    if options.block.is_some() || options.factor.is_some() || options.grid.is_some_and(|grid| grid != shape.grid) {
         // Any of these takes any number of blocks.
         let loads = |block: u32, unroll: u32| (block * unroll).abs_diff(shape.block * shape.unroll);
         let kept = |&&(share, block, unroll): &&(Share, u32, u32)| {
             share == Share::ManyTiles
-                && wish.block.is_none_or(|asked| asked == block)
-                && wish.factor.is_none_or(|asked| asked == unroll)
+                && options.block.is_none_or(|asked| asked == block)
+                && options.factor.is_none_or(|asked| asked == unroll)
         };
-        let nearest = INSTANCES.iter().filter(kept).min_by_key(|(_, block, unroll)| loads(*block, *unroll));
-        let Some(&(_, block, unroll)) = nearest else { return Plan::default() };
+        let &(_, block, unroll) =
+            INSTANCES.iter().filter(kept).min_by_key(|(_, block, unroll)| loads(*block, *unroll))?;
         let most = tiles(vectors, block, unroll).clamp(1, BLOCKS_MAX);
-        shape = many_tiles(block, unroll, wish.grid.unwrap_or(shape.grid.min(most)), shape.ahead.min(unroll));
+        shape = many_tiles(block, unroll, options.grid.unwrap_or(shape.grid.min(most)), shape.ahead.min(unroll));
     }
     shape.grid = shape.grid.clamp(1, BLOCKS_MAX);
-    launch(ask, shape)
+    Some(shape)
 }
 
 /// Blocks that the packed word can count.
 const BLOCKS_MAX: u32 = 65_535;
-
-/// 64-bit words of a float's message, and of the integers' packed word.
-const SLOT_WORDS: u64 = 4;
-
-/// The launch of one shape.
-pub fn launch(ask: &Ask, shape: Shape) -> Plan {
-    let Shape { share, block, unroll, grid, spread, ahead } = shape;
-    let per_vector = 16 / ask.ty.bytes();
-    let tiles = ask.n.div_ceil(per_vector).div_ceil(u64::from(grid) * u64::from(block * unroll));
-    // A vector's own additions, those of a tile in pairs, the tiles, an odd element; the block; messages; the block again.
-    let of_thread = u64::from(per_vector.ilog2() + unroll.ilog2()) + tiles + 1;
-    let of_block = u64::from(per_vector.ilog2()) + 10;
-    let messages = u64::from(grid.div_ceil(32)) + 1;
-    let depth = of_thread + of_block + messages + of_block;
-    let args = vec![
-        Slot::Input,
-        Slot::Sums(0),
-        Slot::Elements64,
-        Slot::State,
-        Slot::Number(spread.into()),
-        Slot::Number(ahead),
-    ];
-    let overlap = if ask.wish.overlap { "overlap_" } else { "" };
-    let share = match share {
-        Share::OneBlock => "block",
-        Share::OneTile => "tile",
-        Share::ManyTiles => "tiles",
-    };
-    let kernel = ask.entry("single_pass", &format!("{overlap}{share}_t{block}u{unroll}"));
-    // Integers do not: their last block finds the others' sum in the word.
-    let waits = ask.ty != Type::I32 && grid > 1;
-    let pass = Pass { overlaps: ask.wish.overlap, waits, ..Pass::new(kernel, grid, block, ask.n, depth, args) };
-    Plan { passes: vec![pass], sums: vec![1], state_words: SLOT_WORDS * u64::from(grid) }
-}

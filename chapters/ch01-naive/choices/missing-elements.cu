@@ -1,0 +1,61 @@
+// Written by `cargo course ptx` from exercises.toml: the kernel of missing-elements with each line that it offers.
+
+namespace a {
+extern "C" __global__ void sum_a(const unsigned int* in, unsigned int* out, unsigned int n) {
+    __shared__ unsigned int sums[64];
+    unsigned int tid = threadIdx.x;
+    unsigned int i = blockIdx.x * blockDim.x + tid;
+    sums[tid] = in[i];
+    __syncthreads();
+    for (unsigned int s = 1; s < blockDim.x; s *= 2) {
+        if (tid % (2 * s) == 0) sums[tid] += sums[tid + s];
+        __syncthreads();
+    }
+    if (tid == 0) out[blockIdx.x] = sums[0];
+}
+}
+
+namespace b {
+extern "C" __global__ void sum_b(const unsigned int* in, unsigned int* out, unsigned int n) {
+    __shared__ unsigned int sums[64];
+    unsigned int tid = threadIdx.x;
+    unsigned int i = blockIdx.x * blockDim.x + tid;
+    if (i < n) sums[tid] = in[i];
+    __syncthreads();
+    for (unsigned int s = 1; s < blockDim.x; s *= 2) {
+        if (tid % (2 * s) == 0) sums[tid] += sums[tid + s];
+        __syncthreads();
+    }
+    if (tid == 0) out[blockIdx.x] = sums[0];
+}
+}
+
+namespace c {
+extern "C" __global__ void sum_c(const unsigned int* in, unsigned int* out, unsigned int n) {
+    __shared__ unsigned int sums[64];
+    unsigned int tid = threadIdx.x;
+    unsigned int i = blockIdx.x * blockDim.x + tid;
+    sums[tid] = i < n ? in[i] : 0;
+    __syncthreads();
+    for (unsigned int s = 1; s < blockDim.x; s *= 2) {
+        if (tid % (2 * s) == 0) sums[tid] += sums[tid + s];
+        __syncthreads();
+    }
+    if (tid == 0) out[blockIdx.x] = sums[0];
+}
+}
+
+namespace d {
+extern "C" __global__ void sum_d(const unsigned int* in, unsigned int* out, unsigned int n) {
+    __shared__ unsigned int sums[64];
+    unsigned int tid = threadIdx.x;
+    unsigned int i = blockIdx.x * blockDim.x + tid;
+    sums[tid] = i <= n ? in[i] : 0;
+    __syncthreads();
+    for (unsigned int s = 1; s < blockDim.x; s *= 2) {
+        if (tid % (2 * s) == 0) sums[tid] += sums[tid + s];
+        __syncthreads();
+    }
+    if (tid == 0) out[blockIdx.x] = sums[0];
+}
+}

@@ -1,0 +1,27 @@
+// Wrong: the sum is right. Block 0 makes it alone, and the tickets are for show.
+
+// The block's sum, right in thread 0. Blocks are a multiple of 32 threads.
+__device__ unsigned int block_sum(unsigned int value) {
+    __shared__ unsigned int of_warps[32];
+    unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    value = __reduce_add_sync(0xffffffff, value);
+    __syncthreads();
+    if (lane == 0) of_warps[warp] = value;
+    __syncthreads();
+    unsigned int mine = lane < blockDim.x / 32 ? of_warps[lane] : 0;
+    return __reduce_add_sync(0xffffffff, mine);
+}
+
+extern "C" __global__ void last_ticket_i32(const unsigned int* in, unsigned int* out, unsigned int n,
+                                           unsigned long long* state) {
+    if (blockIdx.x == 0) {
+        unsigned int sum = 0;
+        for (unsigned int i = threadIdx.x; i < n; i += blockDim.x) sum += in[i];
+        sum = block_sum(sum);
+        if (threadIdx.x == 0) *out = sum;
+    }
+    if (threadIdx.x == 0) {
+        state[1 + blockIdx.x] = 1;
+        atomicAdd(state, 1ull);
+    }
+}
