@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
 use crate::lessons::lessons;
-use crate::{faults, instructions, results, workspace};
+use crate::{exercise, faults, instructions, launch, results, workspace};
 
 const COMMAND: &str = "cargo course bless";
 /// Where the book's generated parts are; nothing else may be there.
@@ -47,8 +47,14 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
             work.file(folder.join(lesson.slug).join(name), &contents);
         }
     }
+    for (slug, contents) in exercise::fragments(root)? {
+        work.file(folder.join(slug).join("exercises.md"), &contents);
+    }
     for (name, contents) in results::fragments(root)? {
         work.file(folder.join(results::FOLDER).join(name), &contents);
+    }
+    for (name, contents) in launch::fragments(root)? {
+        work.file(folder.join(name), &contents);
     }
     work.file(folder.join("faults.md"), &faults::appendix());
     for (name, contents) in instructions::fragments(root)? {

@@ -1,9 +1,10 @@
-//! The exercises: `cargo course exercise`, `watch`, `hint`, `reset` and `progress`. Readers edit copies in `my/`; a judge
-//! compiles them, runs them on the simulator and says what is right and what fails first.
+//! The exercises: `cargo course exercise`, `watch`, `hint`, `reset` and `progress`. Questions are answered in the terminal,
+//! or in the page, by what the simulator gives. Of kernels to write readers edit copies in `my/`; a judge compiles them, runs
+//! them on the simulator and says what is right and what fails first.
 
 use std::fmt;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -13,24 +14,57 @@ use lab::text::wrapped;
 use crate::workspace;
 use catalogue::Exercise;
 use copy::Compiled;
+use item::Item;
 use judge::{Failure, Verdict};
 use progress::Progress;
 
+mod ask;
 mod bench;
 mod catalogue;
 mod check;
+mod choose;
 mod copy;
+mod item;
 mod judge;
+mod key;
+mod numbers;
+mod page;
+mod predict;
 mod progress;
 mod report;
 mod watch;
 
 pub use check::check;
+pub use page::fragments;
 
-/// Options of `cargo course exercise` and `cargo course watch`.
+/// The kernels with the lines that questions offer, which `cargo course ptx` writes before it compiles them. None where
+/// there are no exercises.
+///
+/// # Errors
+/// Exercises that cannot be read.
+pub fn written_out(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let items = catalogue::load_any(root)?;
+    let of = |item: &Item| match item {
+        Item::Choose(choose) => Some((choose.source(root).cu, choose.written_out())),
+        Item::Predict(_) | Item::Write(_) => None,
+    };
+    Ok(items.iter().filter_map(of).collect())
+}
+
+/// Options of `cargo course exercise`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// The exercise, as `cargo course exercise` lists it, or its chapter (ch04, or 4)
+    /// The exercise, as `cargo course exercise` lists it; `next`; or a chapter (ch04, or 4), whose exercises are listed
+    id: Option<String>,
+    /// The answer to a question: a number, or the letter of a line. Without one you are asked
+    #[arg(allow_hyphen_values = true)]
+    answer: Option<String>,
+}
+
+/// Options of `cargo course watch`.
+#[derive(clap::Args)]
+pub struct WatchOptions {
+    /// The exercise or the chapter to begin with; by default the first exercise that is not solved
     id: Option<String>,
 }
 
@@ -51,19 +85,19 @@ pub struct ResetOptions {
     id: String,
 }
 
-/// An exercise that is not there: bad usage, status 2.
+/// An exercise that is not there, or an answer that is none: bad usage, status 2.
 #[derive(Debug)]
-pub struct NoSuchExercise(String);
+pub struct BadUsage(String);
 
-impl fmt::Display for NoSuchExercise {
+impl fmt::Display for BadUsage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for NoSuchExercise {}
+impl std::error::Error for BadUsage {}
 
-/// Prints a text, with a newline at its end if it has none. Whoever closed the pipe has read enough.
+/// Prints a text, with a newline at its end if it has none. A pipe that the reader has closed is no error.
 fn say(text: impl fmt::Display) {
     let mut text = text.to_string();
     if !text.ends_with('\n') {
@@ -72,64 +106,124 @@ fn say(text: impl fmt::Display) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// `cargo course exercise`: judges the reader's copy, status 0 for solved and 1 for not yet, or lists the exercises.
+/// `cargo course exercise`: takes an answer or judges the reader's copy, status 0 for solved and 1 for not yet, or lists
+/// exercises.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let root = workspace::root()?;
-    let exercises = catalogue::load(&root)?;
+    let items = catalogue::load(&root)?;
+    let progress = Progress::load(&root)?;
+    let all: Vec<&Item> = items.iter().collect();
     let Some(id) = &options.id else {
-        say(list(&exercises, &Progress::load(&root)?));
+        say(list(&all, &progress));
         return Ok(ExitCode::SUCCESS);
     };
-    let exercise = find(&exercises, id)?;
-    if copy::start(&root, exercise)? {
-        say(introduction(&root, exercise, &format!("run `cargo course exercise {}` again", exercise.id)));
-    }
-    let is_solved = try_once(&root, exercise)?;
+    let item = match find(&items, &progress, id)? {
+        Found::One(item) => item,
+        Found::Chapter(items) if options.answer.is_none() => {
+            say(list(&items, &progress));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Found::Chapter(_) => return Err(BadUsage(format!("`{id}` is a chapter: an answer is to one exercise")).into()),
+        Found::Nothing => {
+            say("every exercise is solved");
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    let is_solved = match (item, &options.answer) {
+        (Item::Write(exercise), None) => judge_copy(&root, exercise)?,
+        (Item::Write(exercise), Some(_)) => {
+            let copy = copy::name(exercise);
+            return Err(BadUsage(format!("{id} is a kernel to write, in {copy}: it takes no answer here")).into());
+        }
+        (question, answer) => answer_once(&root, question, answer.as_deref())?,
+    };
     let progress = Progress::load(&root)?;
     if is_solved {
-        say(after_solving(&exercises, exercise, &progress));
+        say(after_solving(&items, item, &progress));
         return Ok(ExitCode::SUCCESS);
     }
-    say(after_failing(exercise, &progress, "run this again"));
+    say(after_failing(item, &progress, "run this again"));
     Ok(ExitCode::FAILURE)
 }
 
-/// `cargo course watch`: judges again whenever a copy is saved.
-pub fn watch(options: &Options) -> Result<ExitCode> {
+/// Makes the reader's copy if there is none, and judges it.
+fn judge_copy(root: &Path, exercise: &Exercise) -> Result<bool> {
+    if copy::start(root, exercise)? {
+        say(introduction(root, exercise, &format!("run `cargo course exercise {}` again", exercise.id)));
+    }
+    try_once(root, exercise)
+}
+
+/// Takes the answer that was given, or asks for one.
+fn answer_once(root: &Path, item: &Item, given: Option<&str>) -> Result<bool> {
+    let Some(key) = item.key(root)? else { return Ok(false) };
+    if let Some(text) = given {
+        return ask::answered(root, item, &key, text);
+    }
+    say(ask::question(item, &key));
+    match ask::prompt(&key, "")? {
+        Some(text) => ask::answered(root, item, &key, &text),
+        None => Ok(false),
+    }
+}
+
+/// `cargo course watch`: judges again whenever a copy is saved, asks what is to be answered, and goes on by itself.
+pub fn watch(options: &WatchOptions) -> Result<ExitCode> {
     let root = workspace::root()?;
-    let exercises = catalogue::load(&root)?;
-    let chosen = options.id.as_deref().map(|id| find(&exercises, id)).transpose()?;
-    watch::run(&root, &exercises, chosen)?;
+    let items = catalogue::load(&root)?;
+    let progress = Progress::load(&root)?;
+    let chosen = match options.id.as_deref().map(|id| find(&items, &progress, id)).transpose()? {
+        Some(Found::One(item)) => Some(item),
+        Some(Found::Chapter(of_chapter)) => {
+            of_chapter.iter().find(|item| !progress.of(item.id()).solved).or(of_chapter.first()).copied()
+        }
+        Some(Found::Nothing) | None => None,
+    };
+    watch::run(&root, &items, chosen)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// `cargo course hint`: the next hint, or all of them.
 pub fn hint(options: &HintOptions) -> Result<ExitCode> {
     let root = workspace::root()?;
-    let exercises = catalogue::load(&root)?;
-    let exercise = find(&exercises, &options.id)?;
+    let items = catalogue::load(&root)?;
     let mut progress = Progress::load(&root)?;
-    let (read, count) = (progress.of(&exercise.id).hints, exercise.hints.len());
+    let item = one(&items, &progress, &options.id)?;
+    let (read, count) = (progress.of(item.id()).hints, item.hints().len());
     // The last one stays on show when there is no further one.
     let next = read.min(count - 1);
     let shown = if options.all { 0..count } else { next..next + 1 };
-    for (number, hint) in exercise.hints.iter().enumerate().take(shown.end).skip(shown.start) {
+    for (number, hint) in item.hints().iter().enumerate().take(shown.end).skip(shown.start) {
         say(paragraph(&format!("hint {} of {count}: {hint}", number + 1), "  "));
     }
     if shown.end == count {
-        let solution = workspace::name(&root, &exercise.solution(&root).cu);
-        say(format_args!("There is no further hint. One solution is in {solution}."));
+        say(match item.written() {
+            Some(exercise) => {
+                let solution = workspace::name(&root, &exercise.solution(&root).cu);
+                format!("There is no further hint. One solution is in {solution}.")
+            }
+            None => {
+                "There is no further hint. The chapter's page has the answer, folded under the question.".to_owned()
+            }
+        });
     }
-    progress.hinted(&exercise.id, shown.end);
+    progress.hinted(item.id(), shown.end);
     progress.save(&root)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// `cargo course reset`: the starter again, with the reader's work kept beside it.
+/// `cargo course reset`: the starter again, with the reader's work kept beside it; a question is open again.
 pub fn reset(options: &ResetOptions) -> Result<ExitCode> {
     let root = workspace::root()?;
-    let exercises = catalogue::load(&root)?;
-    let exercise = find(&exercises, &options.id)?;
+    let items = catalogue::load(&root)?;
+    let mut progress = Progress::load(&root)?;
+    let item = one(&items, &progress, &options.id)?;
+    let Some(exercise) = item.written() else {
+        progress.forget(item.id());
+        progress.save(&root)?;
+        say(format_args!("{} is open again", item.id()));
+        return Ok(ExitCode::SUCCESS);
+    };
     if let Some(kept) = copy::reset(&root, exercise)? {
         say(format_args!("your work is kept in {}", workspace::name(&root, &kept)));
     }
@@ -140,42 +234,75 @@ pub fn reset(options: &ResetOptions) -> Result<ExitCode> {
 /// `cargo course progress`: what was tried and solved, and how many hints it took.
 pub fn progress() -> Result<ExitCode> {
     let root = workspace::root()?;
-    let exercises = catalogue::load(&root)?;
+    let items = catalogue::load(&root)?;
     let progress = Progress::load(&root)?;
-    say(format_args!("  {:<22} {:<8} {:<14} {:>5}  {:>8}", "exercise", "chapter", "", "tries", "hints"));
-    for exercise in &exercises {
-        let entry = progress.of(&exercise.id);
-        let hints = format!("{} of {}", entry.hints.min(exercise.hints.len()), exercise.hints.len());
+    say(format_args!("  {:<22} {:<8} {:<8} {:<14} {:>5}  {:>8}", "exercise", "chapter", "kind", "", "tries", "hints"));
+    for item in &items {
+        let entry = progress.of(item.id());
+        let hints = format!("{} of {}", entry.hints.min(item.hints().len()), item.hints().len());
         say(format_args!(
-            "{} {:<22} {:<8} {:<14} {:>5}  {hints:>8}",
+            "{} {:<22} {:<8} {:<8} {:<14} {:>5}  {hints:>8}",
             mark(&entry),
-            exercise.id,
-            exercise.chapter_number(),
+            item.id(),
+            item.chapter_number(),
+            item.kind(),
             entry.status(),
             entry.tries
         ));
     }
-    say(tally(&exercises, &progress));
+    say(tally(&items.iter().collect::<Vec<_>>(), &progress));
     Ok(ExitCode::SUCCESS)
 }
 
-/// The exercise of that id, or the only one of that chapter: `ch04-first-add`, `ch04`, `04` or `4`.
-fn find<'e>(exercises: &'e [Exercise], id: &str) -> Result<&'e Exercise> {
-    if let Some(exercise) = exercises.iter().find(|exercise| exercise.id == id) {
-        return Ok(exercise);
+/// What a reader's word stands for.
+enum Found<'e> {
+    /// An exercise.
+    One(&'e Item),
+    /// A chapter's exercises: `ch04-first-add`, `ch04`, `04` or `4`.
+    Chapter(Vec<&'e Item>),
+    /// `next`, where everything is solved.
+    Nothing,
+}
+
+fn find<'e>(items: &'e [Item], progress: &Progress, id: &str) -> Result<Found<'e>> {
+    if id == "next" {
+        return Ok(next(items, progress).map_or(Found::Nothing, Found::One));
+    }
+    if let Some(item) = items.iter().find(|item| item.id() == id) {
+        return Ok(Found::One(item));
     }
     let number = id.trim_start_matches("ch").parse::<u32>().map(|number| format!("ch{number:02}"));
-    let is_of = |exercise: &&Exercise| exercise.chapter == id || number.as_deref() == Ok(exercise.chapter_number());
-    let of_chapter: Vec<&Exercise> = exercises.iter().filter(is_of).collect();
-    if let [only] = of_chapter.as_slice() {
-        return Ok(only);
+    let is_of = |item: &&Item| item.chapter() == id || number.as_deref() == Ok(item.chapter_number());
+    let of_chapter: Vec<&Item> = items.iter().filter(is_of).collect();
+    if !of_chapter.is_empty() {
+        return Ok(Found::Chapter(of_chapter));
     }
-    let choice: Vec<&str> = match of_chapter.as_slice() {
-        [] => exercises.iter().map(|exercise| exercise.id.as_str()).collect(),
-        many => many.iter().map(|exercise| exercise.id.as_str()).collect(),
-    };
-    let what = if of_chapter.is_empty() { "no exercise" } else { "several exercises" };
-    Err(NoSuchExercise(format!("{what} `{id}`: there is {}", lab::text::listed(&choice))).into())
+    let chapters: Vec<&str> = unique(items.iter().map(Item::chapter_number));
+    let there = format!("`cargo course exercise` lists all, and with a chapter its own: {}", chapters.join(", "));
+    Err(BadUsage(format!("no exercise `{id}`: {there}")).into())
+}
+
+/// The one exercise that a word stands for.
+fn one<'e>(items: &'e [Item], progress: &Progress, id: &str) -> Result<&'e Item> {
+    match find(items, progress, id)? {
+        Found::One(item) => Ok(item),
+        Found::Chapter(of_chapter) => {
+            let ids: Vec<&str> = of_chapter.iter().map(|item| item.id()).collect();
+            Err(BadUsage(format!("`{id}` is a chapter: take one of {}", lab::text::listed(&ids))).into())
+        }
+        Found::Nothing => Err(BadUsage("every exercise is solved: name one".to_owned()).into()),
+    }
+}
+
+/// Each once, in their order.
+fn unique<'e>(names: impl Iterator<Item = &'e str>) -> Vec<&'e str> {
+    let mut unique: Vec<&str> = Vec::new();
+    for name in names {
+        if !unique.contains(&name) {
+            unique.push(name);
+        }
+    }
+    unique
 }
 
 fn mark(entry: &progress::Entry) -> char {
@@ -186,35 +313,36 @@ fn mark(entry: &progress::Entry) -> char {
     }
 }
 
-fn tally(exercises: &[Exercise], progress: &Progress) -> String {
-    let solved = exercises.iter().filter(|exercise| progress.of(&exercise.id).solved).count();
-    format!("{solved} of {} solved", exercises.len())
+fn tally(items: &[&Item], progress: &Progress) -> String {
+    let solved = items.iter().filter(|item| progress.of(item.id()).solved).count();
+    format!("{solved} of {} solved", items.len())
 }
 
-fn list(exercises: &[Exercise], progress: &Progress) -> String {
+fn list(items: &[&Item], progress: &Progress) -> String {
     let mut out = String::new();
-    for exercise in exercises {
-        let entry = progress.of(&exercise.id);
+    for item in items {
+        let entry = progress.of(item.id());
         out.push_str(&format!(
-            "{} {:<22} {:<6} {:<14} {}\n",
+            "{} {:<22} {:<6} {:<8} {:<14} {}\n",
             mark(&entry),
-            exercise.id,
-            exercise.chapter_number(),
+            item.id(),
+            item.chapter_number(),
+            item.kind(),
             entry.status(),
-            exercise.title
+            item.title()
         ));
     }
-    out.push_str(&tally(exercises, progress));
-    match next(exercises, progress) {
-        Some(next) => out.push_str(&format!("; next: cargo course exercise {}\n", next.id)),
+    out.push_str(&tally(items, progress));
+    match items.iter().find(|item| !progress.of(item.id()).solved) {
+        Some(next) => out.push_str(&format!("; next: cargo course exercise {}\n", next.id())),
         None => out.push('\n'),
     }
     out
 }
 
 /// The first exercise in the order of the book that is not solved.
-fn next<'e>(exercises: &'e [Exercise], progress: &Progress) -> Option<&'e Exercise> {
-    exercises.iter().find(|exercise| !progress.of(&exercise.id).solved)
+fn next<'e>(items: &'e [Item], progress: &Progress) -> Option<&'e Item> {
+    items.iter().find(|item| !progress.of(item.id()).solved)
 }
 
 /// What a reader who has just begun is told; `again` is how to get another verdict.
@@ -265,19 +393,29 @@ fn verdict_on(exercise: &Exercise, name: &str, compiled: Compiled) -> Result<Ver
     }
 }
 
-/// What a reader whose kernel is right may do next.
-fn after_solving(exercises: &[Exercise], exercise: &Exercise, progress: &Progress) -> String {
-    let compare = format!("chapters/{}/solutions/{}.cu", exercise.chapter, exercise.id);
-    let next = match next(exercises, progress) {
-        Some(next) => format!("Next: cargo course exercise {}", next.id),
+/// What a reader who has solved it may do next.
+fn after_solving(items: &[Item], item: &Item, progress: &Progress) -> String {
+    let compare = match item {
+        Item::Write(exercise) => {
+            format!("solved. Compare with chapters/{}/solutions/{}.cu. ", exercise.chapter, exercise.id)
+        }
+        Item::Predict(_) | Item::Choose(_) => String::new(),
+    };
+    let next = match next(items, progress) {
+        Some(next) => format!("Next: cargo course exercise {}", next.id()),
         None => "Every exercise is solved".to_owned(),
     };
-    format!("\nsolved. Compare with {compare}. {next}\n")
+    format!("\n{compare}{next}\n")
 }
 
-/// What a reader whose kernel is not right yet may do next; `again` is how to get another verdict.
-fn after_failing(exercise: &Exercise, progress: &Progress, again: &str) -> String {
-    let (read, count) = (progress.of(&exercise.id).hints.min(exercise.hints.len()), exercise.hints.len());
-    let hint = format!("`cargo course hint {}` has hints ({read} of {count} read)", exercise.id);
-    format!("\nnot yet. Edit {} and {again}; {hint}\n", copy::name(exercise))
+/// What a reader who has not solved it yet may do next; `again` is how to get another verdict.
+fn after_failing(item: &Item, progress: &Progress, again: &str) -> String {
+    let (id, count) = (item.id(), item.hints().len());
+    let read = progress.of(id).hints.min(count);
+    let hint = format!("`cargo course hint {id}` has hints ({read} of {count} read)");
+    match item {
+        Item::Write(exercise) => format!("\nnot yet. Edit {} and {again}; {hint}\n", copy::name(exercise)),
+        Item::Predict(_) => format!("\nAnswer: cargo course exercise {id} NUMBER; {hint}\n"),
+        Item::Choose(_) => format!("\nAnswer: cargo course exercise {id} LETTER; {hint}\n"),
+    }
 }

@@ -9,6 +9,8 @@ pub mod exercise;
 mod faults;
 pub mod findings;
 mod instructions;
+pub mod labs;
+pub mod launch;
 pub mod lessons;
 pub mod measure;
 pub mod ptx;

@@ -1,15 +1,15 @@
-//! The `cargo course` command: the reader's verbs (`doctor`, `setup`, `book`, `measure`, `exercise`, `watch`, `hint`,
-//! `reset`, `progress`) and the maintainer's (`ptx`, `bless`, `gate`). Every verb prints what it did and ends with status 0, or
-//! says why not and ends with status 1; a verb, an option or an exercise that does not exist is status 2.
+//! The `cargo course` command: the reader's verbs (`doctor`, `setup`, `book`, `measure`, `run`, `exercise`, `watch`, `hint`,
+//! `reset`, `progress`) and the maintainer's (`ptx`, `engine`, `bless`, `gate`). Every verb prints what it did and ends with status 0, or
+//! says why not and ends with status 1; a verb, an option or an exercise that does not exist is status 2, and `run` has the statuses of `simt run`.
 //!
-//! `book` and `gate` are a program of their own, so that no other verb waits until mdBook is built.
+//! `book`, `engine` and `gate` are a program of their own, so that no other verb waits until mdBook is built.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use course::{bless, doctor, exercise, measure, ptx, setup, workspace};
+use course::{bless, doctor, exercise, launch, measure, ptx, setup, workspace};
 
 /// Reads, checks and builds the reduction course.
 #[derive(Parser)]
@@ -28,10 +28,13 @@ enum Verb {
     Doctor,
     /// Install the pinned CUDA compiler (NVRTC) into target/nvrtc, without root and without CUDA
     Setup,
-    /// Judge your copy of an exercise, or list the exercises
+    /// Compile a kernel file of your own and run a kernel of it in the simulator
+    #[command(mut_arg("files", launch::file), mut_arg("kernel", launch::kernel), after_help = launch::AFTER_HELP)]
+    Run(Box<launch::Options>),
+    /// Answer a question, judge your copy of a kernel, or list the exercises
     Exercise(exercise::Options),
-    /// Judge your copy of an exercise whenever you save it
-    Watch(exercise::Options),
+    /// Go through the exercises: questions are asked, and kernels judged whenever you save them
+    Watch(exercise::WatchOptions),
     /// Show the next hint for an exercise
     Hint(exercise::HintOptions),
     /// Put the starter of an exercise back, and keep your work beside it
@@ -40,6 +43,9 @@ enum Verb {
     Progress,
     /// Recompile every kernel into kernels/ptx with the pinned NVRTC
     Ptx(ptx::Options),
+    /// Build the simulator for the pages, and the data of their labs, into book/src/lab
+    #[command(disable_help_flag = true)]
+    Engine(Passed),
     /// Regenerate every file that is written by program: simulator data, tables, charts, the fault appendix
     Bless(bless::Options),
     /// Time every chapter's kernels on this machine's GPU, and CUB beside them, and write one file
@@ -65,7 +71,9 @@ fn main() -> ExitCode {
         Verb::Bless(options) => bless::run(&options),
         Verb::Measure(options) => measure::run(&options),
         Verb::Book(passed) => return ended(with_book("book", &passed)),
+        Verb::Engine(passed) => return ended(with_book("engine", &passed)),
         Verb::Gate(passed) => return ended(with_book("gate", &passed)),
+        Verb::Run(options) => return launch::run(&options),
         Verb::Exercise(options) => return ended(exercise::run(&options)),
         Verb::Watch(options) => return ended(exercise::watch(&options)),
         Verb::Hint(options) => return ended(exercise::hint(&options)),
@@ -89,6 +97,6 @@ fn with_book(verb: &str, passed: &Passed) -> Result<ExitCode> {
 fn ended(outcome: Result<ExitCode>) -> ExitCode {
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
-        if error.is::<exercise::NoSuchExercise>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+        if error.is::<exercise::BadUsage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
     })
 }

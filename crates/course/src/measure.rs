@@ -34,7 +34,7 @@ pub struct Options {
     /// NVIDIA's CUB as a library, made by scripts/cub_library.sh, to be replayed in turns with the last chapter
     #[arg(long, value_name = "LIB.so")]
     cub: Option<PathBuf>,
-    /// The same, with launches that may overlap
+    /// CUB as a library whose launches may overlap
     #[arg(long, value_name = "LIB.so")]
     cub_overlap: Option<PathBuf>,
     /// Of newer sources of CUB

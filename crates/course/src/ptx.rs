@@ -9,7 +9,7 @@ use device::{KernelSource, Stamp, compile_committed, source_sha256};
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
 use crate::lessons::lessons;
-use crate::workspace;
+use crate::{exercise, workspace};
 
 /// Options of `cargo course ptx`.
 #[derive(clap::Args)]
@@ -25,6 +25,9 @@ pub fn run(options: &Options) -> Result<()> {
     if options.check {
         println!("fresh: {}", check(&root)?.verdict()?);
         return Ok(());
+    }
+    for (path, text) in exercise::written_out(&root)? {
+        ensure(&root, &path, &text, Mode::Write, COMMAND)?;
     }
     let kernels = kernels(&root)?;
     ensure!(!kernels.is_empty(), "found no kernels/*.cu: nothing to compile");
@@ -142,14 +145,16 @@ fn orphans(root: &Path) -> Result<Vec<String>> {
     Ok(problems)
 }
 
+/// The page before the chapters, whose kernels and their PTX lie with it.
+const FIRST: &str = "book/src/first-kernel";
 /// Folders of chapters where a kernel lies beside its PTX: asides and mistakes that pages show, and what belongs to exercises.
-const SIDE_FOLDERS: [&str; 5] = ["asides", "tests/mistakes", "exercises", "solutions", "wrong"];
+const SIDE_FOLDERS: [&str; 6] = ["asides", "tests/mistakes", "exercises", "solutions", "wrong", "choices"];
 
-/// Those of them that are there.
+/// The chapters' side folders that exist.
 fn side_folders(root: &Path) -> Vec<PathBuf> {
     let of = |slug: &str| SIDE_FOLDERS.map(|folder| root.join("chapters").join(slug).join(folder));
     let folders = lessons().into_iter().flat_map(|lesson| of(lesson.slug));
-    folders.filter(|folder| folder.is_dir()).collect()
+    folders.chain([root.join(FIRST)]).filter(|folder| folder.is_dir()).collect()
 }
 
 fn beside(folder: &Path, name: &str) -> KernelSource {

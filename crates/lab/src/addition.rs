@@ -7,7 +7,7 @@ use crate::input::{SEED, random};
 use crate::reference::reference;
 use crate::session::{Job, Session};
 use crate::text::{grouped, per_cent};
-use crate::{Variant, Wish, counts};
+use crate::{LaunchOptions, Variant, counts};
 
 /// The counts of one source line of the form `array[i] += array[j]`, over one full block.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,8 +43,13 @@ pub fn of_one_block(
     let n = (variant.elements_per_block)(block);
     let input = random(ty, n as usize, SEED);
     let reference = reference(&input);
-    let run =
-        session.run(Job { variant, wish: Wish::block(block), input: &input, reference: &reference, offset: 0 })?;
+    let run = session.run(Job {
+        variant,
+        options: LaunchOptions::block(block),
+        input: &input,
+        reference: &reference,
+        offset: 0,
+    })?;
     let counted = run.lines.iter().find(|counted| counted.line == number).map(|counted| counted.counters);
     let (Some(line), Some(all)) = (counted.filter(|c| c.inst_executed > 0), run.counters) else { return Ok(None) };
     // The line stores once for each addition, and all of its instructions run under the same mask.

@@ -4,7 +4,7 @@
 use crate::element::Type;
 use crate::error::Result;
 use crate::op::Op;
-use crate::plan::{Ask, N_MAX, Plan};
+use crate::plan::{Arg, N_MAX, Pass, Plan, Problem};
 use crate::session::Session;
 use crate::sweep::Sweep;
 
@@ -46,14 +46,13 @@ pub struct Variant {
     pub harm: Option<&'static str>,
     /// Block sizes it is right for.
     pub blocks: BlockRule,
-    /// Elements one block takes in one pass, for a block of this many threads. Of a variant with a plan of its own: the
-    /// size of the small case that records and pages show beside the large one.
+    /// Elements that one full block of so many threads takes in one pass: the size of the small case that records and pages
+    /// show beside the large one. A mistake may need fewer to show.
     pub elements_per_block: fn(block: u32) -> u64,
-    /// Additions on the longest path from an element to a block's result: what the error bound counts. A plan of its own
-    /// says so for each pass instead.
-    pub depth: fn(block: u32) -> u64,
-    /// Its launches. `None`: a block takes `elements_per_block`, and the kernel is launched until one value is left.
-    pub plan: Option<fn(&Ask) -> Plan>,
+    /// Its launches for a problem; a plan without any where it has no instance for the options together.
+    pub launches: fn(&Problem<'_>) -> Plan,
+    /// Whether more than n and the block decides how many blocks there are: a record of a GPU then says how many there were.
+    pub chooses_grid: bool,
     /// Whether there is an instance for each block size, named `<name>_b256_i32`.
     pub per_block: bool,
     /// The number that it is tuned by, if it has one.
@@ -155,8 +154,8 @@ impl Variant {
         harm: None,
         blocks: BlockRule { min: 32, max: 1024, default: 256 },
         elements_per_block: |block| block as u64,
-        depth: |block| block.ilog2() as u64,
-        plan: None,
+        launches: one_a_thread,
+        chooses_grid: false,
         per_block: false,
         factors: None,
         kernels: None,
@@ -168,12 +167,20 @@ impl Variant {
         offset: 0,
     };
 
-    /// The entry of the PTX that computes `op` of this type with blocks of `block` threads; that of a variant whose plan
-    /// relaunches one kernel.
+    /// The entry of the PTX that computes `op` of this type with blocks of `block` threads.
     pub fn entry(&self, op: Op, ty: Type, block: u32) -> String {
         let instance = if self.per_block { format!("b{block}") } else { String::new() };
         entry_name(self.name, op, &instance, ty)
     }
+}
+
+/// `kernel<<<grid, block>>>(in, sums, n)` with an element a thread, and again over the blocks' sums until one is left.
+fn one_a_thread(problem: &Problem<'_>) -> Plan {
+    let block = problem.block();
+    Plan::until_one(problem.n, |input, sums, n| {
+        let args = vec![input, sums, Arg::U32(n as u32)];
+        Pass { additions: block.ilog2().into(), ..Pass::new(problem.kernel(), n.div_ceil(block), block, args) }
+    })
 }
 
 /// `<name>[_min|_max][_<instance>]_<type>`: how kernels name the instances of a template.

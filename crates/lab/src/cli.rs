@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::op::Op;
-use crate::plan::{Wish, refusal};
+use crate::plan::{LaunchOptions, refusal};
 use crate::text::listed;
 use crate::{Chapter, Variant};
 use device::{Checks, Choice, Schedule};
@@ -143,8 +143,8 @@ impl Args {
     }
 
     /// What it asks of each variant's plan.
-    pub fn wish(&self) -> Wish {
-        Wish { op: self.op, block: self.block, grid: self.grid, factor: self.factor, overlap: self.overlap }
+    pub fn options(&self) -> LaunchOptions {
+        LaunchOptions { op: self.op, block: self.block, grid: self.grid, factor: self.factor, overlap: self.overlap }
     }
 
     /// The variants that were named, in the order of the lesson; all of them by default.
@@ -165,7 +165,7 @@ impl Args {
     }
 
     /// Those of `variants` that can do what was asked of elements of this type, and, of the others, a line for each option
-    /// that they cannot honour. Who asks for `all` wants those that can; who names a variant wants that one.
+    /// that they cannot honour. `all` means those that can; a variant that is named is wanted itself.
     ///
     /// # Errors
     /// A variant that was named and cannot, or none that can: one sentence that names the option and what would do.
@@ -174,7 +174,7 @@ impl Args {
         let mut left_out: Vec<LeftOut> = Vec::new();
         let mut first = None;
         for &variant in variants {
-            let Some((option, why)) = refusal(variant, ty, &self.wish()) else {
+            let Some((option, why)) = refusal(variant, ty, &self.options()) else {
                 able.push(variant);
                 continue;
             };

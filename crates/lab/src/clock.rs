@@ -127,7 +127,7 @@ impl Session<'_> {
         if !self.device.is_gpu() || job.input.is_empty() {
             return Ok(None);
         }
-        let plan = self.plan(job.variant, job.input.ty(), job.input.len() as u64, job.wish)?;
+        let plan = self.plan(job.variant, job.input.ty(), job.input.len() as u64, job.options)?;
         match job.input {
             Array::I32(values) => self.time_typed(job, &plan, values, cold, replays),
             Array::F32(values) => self.time_typed(job, &plan, values, cold, replays),

@@ -16,7 +16,7 @@ use crate::{counts, hardware, record};
 /// A record that cannot be read.
 pub fn text(session: &Session<'_>, runs: &[Run]) -> Result<Option<String>> {
     let (Some((slug, variant)), Some(run)) =
-        (session.chapter.before, runs.iter().find(|run| run.n > 0 && run.wish.op == Op::Sum))
+        (session.chapter.before, runs.iter().find(|run| run.n > 0 && run.options.op == Op::Sum))
     else {
         return Ok(None);
     };
@@ -88,7 +88,7 @@ fn measured(session: &Session<'_>, runs: &[Run], root: &Path, slug: &str, varian
             .find(|case| (case.variant.as_str(), case.ty.as_str(), case.n) == (variant, run.ty.name(), run.n));
         let (Some(then), Some(now)) = (then.and_then(|case| case.cold_us), run.time_us()) else { continue };
         out.push_str(&format!(
-            "  {:<20} {} us, was {} us: {:.2} times as fast\n",
+            "  {:<20} {} µs, was {} µs: {:.2} times as fast\n",
             run.variant.name,
             three_digits(now),
             three_digits(then),

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::input::{SEED, random};
 use crate::measurement::{self, Contest, Measurement};
 use crate::op::Op;
-use crate::plan::Wish;
+use crate::plan::LaunchOptions;
 use crate::record::{OPTIONS, load_json, path, ptx_sha256, to_text, write};
 use crate::reference::reference_of;
 use crate::session::{Job, Session};
@@ -107,12 +107,12 @@ pub struct GpuCase {
 
 impl GpuCase {
     /// What makes the same launches anywhere. Without elements there is none, and no grid to ask for.
-    fn wish(&self, variant: &Variant) -> Wish {
+    fn options(&self, variant: &Variant) -> LaunchOptions {
         let op = self.op.as_deref().and_then(Op::from_name).unwrap_or_default();
-        // A plan of its own may choose a block that it takes from nobody else.
-        let block = Some(self.block).filter(|_| variant.plan.is_none());
+        // One that chooses its grid may choose a block too, which it takes from nobody else.
+        let block = Some(self.block).filter(|_| !variant.chooses_grid);
         let grid = self.grid.filter(|&grid| grid > 0);
-        Wish { op, block, grid, factor: self.factor, overlap: false }
+        LaunchOptions { op, block, grid, factor: self.factor, overlap: false }
     }
 }
 
@@ -136,10 +136,10 @@ pub fn record(session: &Session<'_>, command: String, file: &Path) -> Result<Gpu
     let mut cases = Vec::new();
     for ty in session.chapter.types() {
         for variant in session.chapter.variants_for(ty).filter(|variant| session.unsupported(variant).is_none()) {
-            for (wish, n) in asked(variant) {
+            for (options, n) in asked(variant) {
                 let input = random(ty, n as usize, SEED);
-                let reference = reference_of(wish.op, &input);
-                cases.push(case(session, Job { variant, wish, input: &input, reference: &reference, offset: 0 })?);
+                let reference = reference_of(options.op, &input);
+                cases.push(case(session, Job { variant, options, input: &input, reference: &reference, offset: 0 })?);
                 session.progress.step();
             }
         }
@@ -189,18 +189,18 @@ fn empty(session: &Session<'_>, command: String) -> Result<GpuRecord> {
 }
 
 /// What a record has of one variant: its defaults at every size; its other operations, blocks and factors at a few.
-fn asked(variant: &Variant) -> Vec<(Wish, u64)> {
-    let default = Wish::default();
+fn asked(variant: &Variant) -> Vec<(LaunchOptions, u64)> {
+    let default = LaunchOptions::default();
     let mut sizes = ragged_sizes(u64::from(variant.blocks.default));
     sizes.push(PRIME);
     sizes.extend(TIMED);
-    let mut asked: Vec<(Wish, u64)> = sizes.into_iter().map(|n| (default, n)).collect();
-    let others = variant.ops.iter().filter(|&&op| op != Op::Sum).map(|&op| Wish { op, ..default });
+    let mut asked: Vec<(LaunchOptions, u64)> = sizes.into_iter().map(|n| (default, n)).collect();
+    let others = variant.ops.iter().filter(|&&op| op != Op::Sum).map(|&op| LaunchOptions { op, ..default });
     let blocks = (0..=10).map(|log| 1 << log).filter(|&block| variant.per_block && variant.blocks.allows(block));
     let factors = variant.factors.iter().flat_map(|factors| factors.values);
-    let wishes =
-        others.chain(blocks.map(Wish::block)).chain(factors.map(|&factor| Wish { factor: Some(factor), ..default }));
-    asked.extend(wishes.flat_map(|wish| [1, 33, 1 << 10, 10_007, PRIME].map(|n| (wish, n))));
+    let factors = factors.map(|&factor| LaunchOptions { factor: Some(factor), ..default });
+    let all = others.chain(blocks.map(LaunchOptions::block)).chain(factors);
+    asked.extend(all.flat_map(|options| [1, 33, 1 << 10, 10_007, PRIME].map(|n| (options, n))));
     asked
 }
 
@@ -210,10 +210,10 @@ fn case(session: &Session<'_>, job: Job<'_>) -> Result<GpuCase> {
         variant: run.variant.name.to_owned(),
         ty: run.ty.name().to_owned(),
         n: run.n,
-        op: (run.wish.op != Op::Sum).then(|| run.wish.op.name().to_owned()),
+        op: (run.options.op != Op::Sum).then(|| run.options.op.name().to_owned()),
         block: run.block,
-        grid: run.variant.plan.map(|_| run.plan.grid()),
-        factor: run.wish.factor,
+        grid: run.variant.chooses_grid.then(|| run.plan.grid()),
+        factor: run.options.factor,
         launches: run.plan.passes.len() as u64,
         result: run.result.bits(),
         expected: run.expected.bits(),
@@ -302,9 +302,9 @@ pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord) -> Result<Repl
         let variant = chapter.variant(&case.variant).ok_or_else(|| unknown("a variant that the chapter lacks"))?;
         let ty = Type::from_name(&case.ty).ok_or_else(|| unknown("a type that the chapter lacks"))?;
         let input = random(ty, case.n as usize, record.seed);
-        let wish = case.wish(variant);
-        let reference = reference_of(wish.op, &input);
-        let run = session.run(Job { variant, wish, input: &input, reference: &reference, offset: 0 })?;
+        let options = case.options(variant);
+        let reference = reference_of(options.op, &input);
+        let run = session.run(Job { variant, options, input: &input, reference: &reference, offset: 0 })?;
         replay.compared += 1;
         let (launches, result) = (run.plan.passes.len() as u64, run.result.bits());
         if (launches, &result, &run.expected.bits()) == (case.launches, &case.result, &case.expected) {

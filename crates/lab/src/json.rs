@@ -29,7 +29,7 @@ fn run(run: &Run) -> Value {
         "variant": run.variant.name,
         "n": run.n,
         "type": run.ty.name(),
-        "op": run.wish.op.name(),
+        "op": run.options.op.name(),
         "ok": run.ok(),
         "announced": run.variant.announced.map(|code| code.name()),
         "harm": run.variant.harm,
@@ -40,10 +40,11 @@ fn run(run: &Run) -> Value {
         "launches": run.plan.passes.len(),
         "counters": run.counters.map_or_else(|| json!({}), |counters| json!(counters)),
         "faults": run.faults,
+        "notes": run.notes,
         "time_us": run.time_us(),
         "gb_per_s": run.gb_per_s(),
         "warm_us": run.time.map(|time| time.warm.median_us),
         "block": run.block,
-        "grids": run.plan.passes.iter().map(|pass| pass.grid).collect::<Vec<_>>(),
+        "grids": run.plan.passes.iter().map(|pass| pass.grid()).collect::<Vec<_>>(),
     })
 }

@@ -49,7 +49,7 @@ pub use device::Code;
 pub use element::{Array, Type, Value};
 pub use error::{Error, Result};
 pub use op::Op;
-pub use plan::{Ask, Pass, Plan, Slot, Wish};
+pub use plan::{Arg, LaunchOptions, Pass, Plan, Problem};
 pub use program::main;
 pub use session::{Job, Run, Session};
 pub use sweep::Sweep;

@@ -42,10 +42,11 @@ pub const CUB_NEWER: &str = "cub_newer";
 /// [`MeasuredCase::entrant`] of `torch.sum`.
 pub const TORCH: &str = "torch";
 /// [`MeasuredCase::entrant`] of the champion with one of its ideas taken away, and what it is then.
-pub const ABLATIONS: [(&str, &str); 4] = [
+pub const ABLATIONS: [(&str, &str); 5] = [
     ("plain_grid", "a grid by one rule instead of the tuned one"),
     ("narrow", "loads of one element instead of 16 bytes"),
     ("ticket", "a ticket and a second read instead of the message"),
+    ("fences", "the same, with the fences of every thread instead of thread 0's"),
     ("two_launches", "a second launch instead of a meeting"),
 ];
 
@@ -267,7 +268,7 @@ impl MeasuredCase {
         self.is_plain_in(Contest::Alone)
     }
 
-    /// The same in another contest.
+    /// Whether it is what a variant does by itself in this contest.
     pub fn is_plain_in(&self, contest: Contest) -> bool {
         self.contest == contest && self.offset == 0 && self.swept.is_none()
     }
@@ -279,7 +280,7 @@ impl Measurement {
         self.plain_in(Contest::Alone, name, ty, n)
     }
 
-    /// The same in another contest.
+    /// The plain case of this name, type and size in this contest.
     pub fn plain_in(&self, contest: Contest, name: &str, ty: Type, n: u64) -> Option<&MeasuredCase> {
         let mut plain = self.cases.iter().filter(|case| case.is_plain_in(contest));
         plain.find(|case| (case.name(), case.ty.as_str(), case.n) == (name, ty.name(), n))

@@ -12,7 +12,7 @@ use simt::{Metric, Tier};
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::input::{SEED, random};
-use crate::plan::{Pass, Wish};
+use crate::plan::{LaunchOptions, Pass};
 use crate::record::{OPTIONS, load_json, path};
 use crate::reference::reference;
 use crate::session::{Job, Session};
@@ -124,11 +124,15 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
     let launch = |case: &'r NcuCase| {
         let unknown = || Error::Usage(format!("{} has no kernel {}", chapter.slug, case.kernel));
         let (variant, ty) = case.kernel(chapter).ok_or_else(unknown)?;
-        let wish = if variant.plan.is_none() { Wish::block(case.block.total() as u32) } else { Wish::default() };
-        let plan = session.plan(variant, ty, case.n, wish)?;
+        let options = if variant.chooses_grid {
+            LaunchOptions::default()
+        } else {
+            LaunchOptions::block(case.block.total() as u32)
+        };
+        let plan = session.plan(variant, ty, case.n, options)?;
         let found = (case.kernel.as_str(), case.grid.total());
         let planned = plan.passes.into_iter().nth(case.launch);
-        let Some(pass) = planned.filter(|pass| found == (pass.kernel.as_str(), u64::from(pass.grid))) else {
+        let Some(pass) = planned.filter(|pass| found == (pass.kernel.as_str(), u64::from(pass.grid()))) else {
             let n = case.n;
             return Err(Error::Usage(format!(
                 "n = {n}: {found:?} was profiled, and the plan has another launch there"
@@ -136,7 +140,7 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
         };
         let input = random(ty, case.n as usize, SEED);
         let reference = reference(&input);
-        let job = Job { variant, wish, input: &input, reference: &reference, offset: 0 };
+        let job = Job { variant, options, input: &input, reference: &reference, offset: 0 };
         // Later passes of a kernel that is launched again and again are profiled as first passes over fewer elements.
         let report = if case.launch == 0 {
             session.first_launch(job)?
@@ -239,9 +243,9 @@ fn compare_case(case: &NcuCase, counters: &Counters, pass: &Pass, comparison: &m
 /// pass by shared memory wherever they lead, in the way of other accesses.
 fn meeting(pass: &Pass, key: &str, surplus: f64) -> bool {
     let is_shared = |op: &str| [WAVEFRONTS, CONFLICTS].iter().any(|prefix| key.strip_prefix(*prefix) == Some(op));
-    let apart = 0.0..=f64::from(pass.grid);
+    let apart = 0.0..=f64::from(pass.grid());
     pass.waits && (key == GLOBAL_LOADS || key == GLOBAL_STORES && apart.contains(&surplus))
-        || pass.cooperative && (is_shared("st.sum") || is_shared("atom.sum"))
+        || pass.geometry.cooperative && (is_shared("st.sum") || is_shared("atom.sum"))
 }
 
 /// Passes through shared memory that the warps of a multiprocessor took from each other. The hardware counts each as a

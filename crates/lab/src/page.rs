@@ -16,7 +16,7 @@ use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 use crate::show::{self, Shown};
 use crate::text::{grouped, per_cent, three_digits};
-use crate::{Chapter, Mistake, Variant, Wish, chart, compare, counts, hardware, ncu, record, sweep};
+use crate::{Chapter, LaunchOptions, Mistake, Variant, chart, compare, counts, hardware, ncu, record, sweep};
 
 /// Schedules that the page of an undefined kernel compares.
 const SCHEDULES: [Schedule; 5] = [
@@ -162,9 +162,9 @@ pub fn run_mistake(chapter: &Chapter, mistake: &'static Mistake, root: &Path) ->
 /// has.
 fn run_random(session: &Session<'_>, variant: &'static Variant, n: u64, offset: usize) -> Result<Run> {
     let input = random(Type::I32, n as usize, SEED);
-    let wish = Wish { op: variant.ops.first().copied().unwrap_or_default(), ..Wish::default() };
-    let reference = reference_of(wish.op, &input);
-    session.run(Job { variant, wish, input: &input, reference: &reference, offset })
+    let options = LaunchOptions { op: variant.ops.first().copied().unwrap_or_default(), ..LaunchOptions::default() };
+    let reference = reference_of(options.op, &input);
+    session.run(Job { variant, options, input: &input, reference: &reference, offset })
 }
 
 fn run_facts(runs: &[Run]) -> Vec<Fact> {
@@ -176,7 +176,7 @@ fn run_facts(runs: &[Run]) -> Vec<Fact> {
         fact("n", grouped(run.n));
         fact("block", grouped(u64::from(run.block)));
         fact("launches", run.plan.passes.len().to_string());
-        fact("depth", run.plan.depth().to_string());
+        fact("depth", run.plan.additions().to_string());
         fact("result", run.result.to_string());
         fact("expected", run.expected.to_string());
         fact("abs_error", three_digits(run.verdict.abs_error));

@@ -1,5 +1,7 @@
 //! The launches that take n elements to one value, as plain data that tests can inspect and `--plan` prints.
 
+use device::Geometry;
+
 use crate::bound::Rounding;
 use crate::chapter::entry_name;
 use crate::element::Type;
@@ -15,9 +17,9 @@ pub const N_MAX: u64 = (1 << 31) - 1;
 /// adds in the same order as a run there.
 pub const MULTIPROCESSORS: u32 = 132;
 
-/// What the reader asked for; everything else is the variant's to choose.
+/// The options that decide a launch. What is `None` is the variant's to choose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct LaunchOptions {
     /// What to compute.
     pub op: Op,
     /// Threads a block.
@@ -30,98 +32,111 @@ pub struct Wish {
     pub overlap: bool,
 }
 
-impl Wish {
+impl LaunchOptions {
     /// A sum by blocks of `block` threads.
-    pub fn block(block: u32) -> Wish {
-        Wish { block: Some(block), ..Wish::default() }
+    pub fn block(block: u32) -> LaunchOptions {
+        LaunchOptions { block: Some(block), ..LaunchOptions::default() }
     }
 }
 
-/// What a plan is made for.
+/// A reduction to be planned.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask {
+pub struct Problem<'v> {
+    /// The kernel.
+    pub variant: &'v Variant,
     /// Type of the elements.
     pub ty: Type,
-    /// Elements, at least one.
+    /// Elements. A variant's own function is never asked for none.
     pub n: u64,
-    /// What the reader wishes: a block size that the variant documents, a factor that it has.
-    pub wish: Wish,
+    /// A block size that the variant documents, a factor that it has.
+    pub options: LaunchOptions,
     /// Multiprocessors of the device.
     pub multiprocessors: u32,
 }
 
-impl Ask {
-    /// The name of an instance, `<name>[_min|_max][_<instance>]_<type>`; `instance` may be empty.
-    pub fn entry(&self, name: &str, instance: &str) -> String {
-        entry_name(name, self.wish.op, instance, self.ty)
+impl<'v> Problem<'v> {
+    /// This reduction on the card that the records come from.
+    pub fn new(variant: &'v Variant, ty: Type, n: u64, options: LaunchOptions) -> Problem<'v> {
+        Problem { variant, ty, n, options, multiprocessors: MULTIPROCESSORS }
+    }
+
+    /// Threads a block: the option's, or else the variant's default.
+    pub fn block(&self) -> u64 {
+        self.options.block.unwrap_or(self.variant.blocks.default).into()
+    }
+
+    /// The number that the variant is tuned by: the option's, or else its default; 1 if it has none.
+    pub fn factor(&self) -> u64 {
+        let default = self.variant.factors.map_or(1, |factors| factors.default);
+        self.options.factor.unwrap_or(default).into()
+    }
+
+    /// The variant's kernel for this operation, type and block.
+    pub fn kernel(&self) -> String {
+        self.variant.entry(self.options.op, self.ty, self.block() as u32)
+    }
+
+    /// An instance of the variant's kernel: `coarsened_c4_i32` for `c4`.
+    pub fn instance(&self, instance: &str) -> String {
+        entry_name(self.variant.name, self.options.op, instance, self.ty)
     }
 }
 
 /// One argument of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slot {
+pub enum Arg {
     /// The address of the input.
     Input,
     /// The address of the plan's array of this number.
     Sums(usize),
     /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.
     State,
-    /// How many elements the pass reads, 32 bits.
-    Elements,
-    /// The same in 64 bits.
-    Elements64,
-    /// A number, 32 bits.
-    Number(u32),
+    /// A number of 32 bits.
+    U32(u32),
+    /// A number of 64 bits.
+    U64(u64),
 }
 
-/// One launch of a plan.
+/// One launch of a plan: `kernel<<<grid, block>>>(args)`, and what it does to a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pass {
     /// The entry of the PTX.
     pub kernel: String,
-    /// Blocks.
-    pub grid: u32,
-    /// Threads a block.
-    pub block: u32,
+    /// Blocks, threads, dynamic shared memory, and how it is launched.
+    pub geometry: Geometry,
+    /// Its arguments, in order.
+    pub args: Vec<Arg>,
     /// Elements it reads.
     pub elements: u64,
-    /// Additions on the longest path from what it reads to what it writes.
-    pub depth: u64,
+    /// Additions on the longest path from what it reads to what it writes: what the error bound counts.
+    pub additions: u64,
     /// Atomic additions by which it brings its blocks' sums together in global memory.
     pub atomics: u64,
-    /// Its arguments, in order.
-    pub args: Vec<Slot>,
-    /// Whether all its blocks must be resident together, so that they can wait for each other.
-    pub cooperative: bool,
     /// Whether blocks wait for each other: how often they look is a matter of time, and so is what is counted of it.
     pub waits: bool,
-    /// Blocks of one cluster; 1 where there are none.
-    pub cluster: u32,
-    /// Whether it may start while the launch before it ends: it waits for it in its own code (programmatic dependent
-    /// launch).
-    pub overlaps: bool,
 }
 
 impl Pass {
-    /// A plain launch.
-    pub fn new(kernel: String, grid: u32, block: u32, elements: u64, depth: u64, args: Vec<Slot>) -> Pass {
-        Pass {
-            kernel,
-            grid,
-            block,
-            elements,
-            depth,
-            atomics: 0,
-            args,
-            cooperative: false,
-            waits: false,
-            cluster: 1,
-            overlaps: false,
-        }
+    /// A plain launch without dynamic shared memory.
+    pub fn new(kernel: String, grid: u64, block: u64, args: Vec<Arg>) -> Pass {
+        // No device takes as many as are cut off here.
+        let capped = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let geometry = Geometry::linear(capped(grid), capped(block));
+        Pass { kernel, geometry, args, elements: 0, additions: 0, atomics: 0, waits: false }
+    }
+
+    /// Blocks.
+    pub fn grid(&self) -> u32 {
+        self.geometry.grid[0]
+    }
+
+    /// Threads a block.
+    pub fn block(&self) -> u32 {
+        self.geometry.block[0]
     }
 }
 
-/// Every launch that takes `n` elements to one value. Empty for n = 0: the result is the identity.
+/// Every launch that takes n elements to one value. Empty for n = 0: the result is the identity.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// In order.
@@ -133,62 +148,74 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The launches of `variant` for this request, until one value is left.
+    /// The launches that solve this problem.
     ///
     /// # Errors
     /// More elements than a run may have, a block size, factor or grid that the variant does not take, or two of them that
     /// it does not take together.
-    pub fn new(variant: &Variant, ask: &Ask) -> Result<Plan> {
-        let n = ask.n;
+    pub fn new(problem: &Problem<'_>) -> Result<Plan> {
+        let Problem { variant, n, options, .. } = *problem;
         if n > variant.n_max {
             let (name, n_max) = (variant.name, grouped(variant.n_max));
             return Err(Error::Usage(format!("--n {n}: {name} takes at most {n_max} elements")));
         }
-        if let Some((option, why)) = refusal(variant, ask.ty, &ask.wish) {
+        if let Some((option, why)) = refusal(variant, problem.ty, &options) {
             return Err(Error::Usage(format!("{option}: {why}")));
         }
         if n == 0 {
             return Ok(Plan::default());
         }
-        let plan = match variant.plan {
-            Some(plan) => plan(ask),
-            None => relaunches(variant, ask),
-        };
+        let plan = (variant.launches)(problem);
         if plan.passes.is_empty() {
             return Err(Error::Usage(format!(
                 "{} is not compiled for this block size and factor together: leave one of --block and --factor out",
                 variant.name
             )));
         }
-        match ask.wish.grid.filter(|&asked| asked != plan.grid()) {
-            Some(asked) => Err(Error::Usage(grid_refused(variant, ask, &plan, asked))),
+        match options.grid.filter(|&asked| asked != plan.grid()) {
+            Some(asked) => Err(Error::Usage(grid_refused(problem, &plan, asked))),
             None => Ok(plan),
         }
     }
 
+    /// Launches until one value is left: first over the input's `n` elements, then over what the launch before it left, one
+    /// value a block or a cluster. `pass` is told where to read, where to write, and how many elements there are to read.
+    pub fn until_one(n: u64, mut pass: impl FnMut(Arg, Arg, u64) -> Pass) -> Plan {
+        let mut plan = Plan::default();
+        let (mut input, mut n) = (Arg::Input, n);
+        while plan.passes.is_empty() || n > 1 {
+            let output = Arg::Sums(plan.sums.len());
+            let pass = Pass { elements: n, ..pass(input, output, n) };
+            (input, n) = (output, u64::from(pass.grid() / pass.geometry.cluster));
+            plan.passes.push(pass);
+            plan.sums.push(n);
+        }
+        plan
+    }
+
     /// Blocks of its widest launch; 0 if there is none.
     pub fn grid(&self) -> u32 {
-        self.widest().map_or(0, |pass| pass.grid)
+        self.widest().map_or(0, Pass::grid)
     }
 
     /// Threads a block of its widest launch.
     pub fn block(&self) -> Option<u32> {
-        self.widest().map(|pass| pass.block)
+        self.widest().map(Pass::block)
     }
 
     /// The first of the launches with the most blocks.
     fn widest(&self) -> Option<&Pass> {
-        self.passes.iter().rev().max_by_key(|pass| (pass.grid, pass.elements))
+        self.passes.iter().rev().max_by_key(|pass| (pass.grid(), pass.elements))
     }
 
     /// Additions on the longest path from an element to the result, over all passes.
-    pub fn depth(&self) -> u64 {
-        self.passes.iter().map(|pass| pass.depth).sum()
+    pub fn additions(&self) -> u64 {
+        self.passes.iter().map(|pass| pass.additions).sum()
     }
 
     /// What all passes together do to a sum.
     pub fn rounding(&self) -> Rounding {
-        Rounding { additions: self.depth(), atomics: self.passes.iter().map(|pass| pass.atomics).sum() }
+        Rounding { additions: self.additions(), atomics: self.passes.iter().map(|pass| pass.atomics).sum() }
     }
 
     /// Values that the passes write, all of them together.
@@ -197,44 +224,26 @@ impl Plan {
     }
 }
 
-/// Launches one kernel until one value is left; each pass reads the one before's block sums.
-fn relaunches(variant: &Variant, ask: &Ask) -> Plan {
-    let block = ask.wish.block.unwrap_or(variant.blocks.default);
-    let mut plan = Plan::default();
-    let mut elements = ask.n;
-    while plan.passes.is_empty() || elements > 1 {
-        let grid = elements.div_ceil((variant.elements_per_block)(block)) as u32;
-        let kernel = variant.entry(ask.wish.op, ask.ty, block);
-        let depth = (variant.depth)(block);
-        let i = plan.passes.len();
-        let from = if i == 0 { Slot::Input } else { Slot::Sums(i - 1) };
-        plan.passes.push(Pass::new(kernel, grid, block, elements, depth, vec![from, Slot::Sums(i), Slot::Elements]));
-        plan.sums.push(u64::from(grid));
-        elements = u64::from(grid);
-    }
-    plan
-}
-
 /// The option that `variant` cannot honour, as it was typed, and why not; `None` where it can do what is asked.
-pub(crate) fn refusal(variant: &Variant, ty: Type, wish: &Wish) -> Option<(String, String)> {
+pub(crate) fn refusal(variant: &Variant, ty: Type, options: &LaunchOptions) -> Option<(String, String)> {
     let name = variant.name;
     if !variant.types.contains(&ty) {
         let names: Vec<&str> = variant.types.iter().map(|ty| ty.name()).collect();
         return Some((format!("--type {ty}"), format!("{name} is compiled for {}", listed(&names))));
     }
-    if !variant.ops.contains(&wish.op) {
-        return Some((format!("--op {}", wish.op), format!("{name} has no such operation")));
+    if !variant.ops.contains(&options.op) {
+        return Some((format!("--op {}", options.op), format!("{name} has no such operation")));
     }
-    if wish.overlap && !variant.overlaps {
+    if options.overlap && !variant.overlaps {
         return Some((
             "--overlap".to_owned(),
             format!("{name} does not wait in its own code for the launch before it"),
         ));
     }
-    if let Some(block) = wish.block.filter(|&block| !variant.blocks.allows(block)) {
+    if let Some(block) = options.block.filter(|&block| !variant.blocks.allows(block)) {
         return Some((format!("--block {block}"), format!("{name} takes {}", variant.blocks)));
     }
-    let factor = wish.factor?;
+    let factor = options.factor?;
     let Some(factors) = variant.factors else {
         return Some((format!("--factor {factor}"), format!("{name} has no number to be tuned by")));
     };
@@ -243,12 +252,13 @@ pub(crate) fn refusal(variant: &Variant, ty: Type, wish: &Wish) -> Option<(Strin
         .then(|| (format!("--factor {factor}"), format!("{name} has {} ({})", values.join(", "), factors.what)))
 }
 
-fn grid_refused(variant: &Variant, ask: &Ask, plan: &Plan, asked: u32) -> String {
-    let (name, n, grid) = (variant.name, grouped(ask.n), grouped(u64::from(plan.grid())));
-    let block = plan.block().unwrap_or(variant.blocks.default);
-    if variant.plan.is_some() {
+fn grid_refused(problem: &Problem<'_>, plan: &Plan, asked: u32) -> String {
+    let variant = problem.variant;
+    let (name, n, grid) = (variant.name, grouped(problem.n), grouped(u64::from(plan.grid())));
+    if variant.chooses_grid {
         return format!("--grid {asked}: {name} takes another number of blocks for n = {n}, such as {grid}");
     }
+    let block = plan.block().unwrap_or(variant.blocks.default);
     let elements = grouped((variant.elements_per_block)(block));
     format!(
         "--grid {asked}: {name} takes {elements} elements a block, so n = {n} needs exactly {grid} blocks of {block} threads"
@@ -269,29 +279,37 @@ impl std::fmt::Display for BlockRule {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::Type;
     use proptest::prelude::*;
 
-    const TWO_A_THREAD: Variant = Variant {
+    /// Like the kernels of chapters 4 to 6.
+    pub(crate) const TWO_A_THREAD: Variant = Variant {
         name: "two_a_thread",
         elements_per_block: |block| 2 * u64::from(block),
-        depth: |block| 1 + u64::from(block.ilog2()),
+        launches: |problem| {
+            let block = problem.block();
+            Plan::until_one(problem.n, |input, sums, n| {
+                let args = vec![input, sums, Arg::U32(n as u32)];
+                let pass = Pass::new(problem.kernel(), n.div_ceil(2 * block), block, args);
+                Pass { additions: 1 + u64::from(block.ilog2()), ..pass }
+            })
+        },
         ..Variant::BASE
     };
 
-    fn ask(n: u64, wish: Wish) -> Result<Plan> {
-        Plan::new(&TWO_A_THREAD, &Ask { ty: Type::I32, n, wish, multiprocessors: MULTIPROCESSORS })
+    fn planned(n: u64, options: LaunchOptions) -> Result<Plan> {
+        Plan::new(&Problem::new(&TWO_A_THREAD, Type::I32, n, options))
     }
 
     fn plan(n: u64, block: u32) -> Plan {
-        ask(n, Wish::block(block)).expect("a plan")
+        planned(n, LaunchOptions::block(block)).expect("a plan")
     }
 
     /// Grid, block and elements of each pass.
     fn sizes(plan: &Plan) -> Vec<(u32, u32, u64)> {
-        plan.passes.iter().map(|pass| (pass.grid, pass.block, pass.elements)).collect()
+        plan.passes.iter().map(|pass| (pass.grid(), pass.block(), pass.elements)).collect()
     }
 
     #[test]
@@ -310,27 +328,27 @@ mod tests {
     fn one_element_too_many_for_a_block_needs_two() {
         let plan = plan(513, 256);
         assert_eq!(sizes(&plan), [(2, 256, 513), (1, 256, 2)]);
-        assert_eq!(plan.passes[1].args, [Slot::Sums(0), Slot::Sums(1), Slot::Elements]);
-        assert_eq!((plan.depth(), plan.partial_sums(), plan.grid()), (18, 3, 2));
+        assert_eq!(plan.passes[1].args, [Arg::Sums(0), Arg::Sums(1), Arg::U32(2)]);
+        assert_eq!((plan.additions(), plan.partial_sums(), plan.grid()), (18, 3, 2));
     }
 
     #[test]
     fn too_many_elements_and_wrong_blocks_are_refused() {
-        assert!(ask(N_MAX, Wish::block(1024)).is_ok());
-        let err = ask(N_MAX + 1, Wish::block(1024)).expect_err("too many").to_string();
+        assert!(planned(N_MAX, LaunchOptions::block(1024)).is_ok());
+        let err = planned(N_MAX + 1, LaunchOptions::block(1024)).expect_err("too many").to_string();
         assert!(err.contains("at most 2,147,483,647 elements"), "{err}");
         for block in [0, 1, 16, 33, 96, 2048] {
-            let err = ask(10, Wish::block(block)).expect_err("wrong block").to_string();
+            let err = planned(10, LaunchOptions::block(block)).expect_err("wrong block").to_string();
             assert!(err.contains("a power of two from 32 to 1024"), "{err}");
         }
-        let wish = Wish { grid: Some(3), ..Wish::block(256) };
-        assert!(ask(513, wish).expect_err("two are needed").to_string().contains("needs exactly 2 blocks"));
-        let wish = Wish { op: Op::Min, ..Wish::default() };
-        assert!(ask(513, wish).expect_err("a sum").to_string().contains("--op min"));
-        let wish = Wish { factor: Some(3), ..Wish::default() };
-        assert!(ask(513, wish).expect_err("no factor").to_string().contains("--factor 3"));
-        let wish = Wish { overlap: true, ..Wish::default() };
-        assert!(ask(513, wish).expect_err("it does not wait").to_string().contains("--overlap"));
+        let options = LaunchOptions { grid: Some(3), ..LaunchOptions::block(256) };
+        assert!(planned(513, options).expect_err("two are needed").to_string().contains("needs exactly 2 blocks"));
+        let options = LaunchOptions { op: Op::Min, ..LaunchOptions::default() };
+        assert!(planned(513, options).expect_err("a sum").to_string().contains("--op min"));
+        let options = LaunchOptions { factor: Some(3), ..LaunchOptions::default() };
+        assert!(planned(513, options).expect_err("no factor").to_string().contains("--factor 3"));
+        let options = LaunchOptions { overlap: true, ..LaunchOptions::default() };
+        assert!(planned(513, options).expect_err("it does not wait").to_string().contains("--overlap"));
     }
 
     proptest! {
@@ -340,13 +358,13 @@ mod tests {
             let plan = plan(n, block);
             prop_assert_eq!(plan.passes[0].elements, n);
             for pass in &plan.passes {
-                let covered = u64::from(pass.grid) * 2 * u64::from(block);
+                let covered = u64::from(pass.grid()) * 2 * u64::from(block);
                 prop_assert!(covered >= pass.elements && covered - pass.elements < 2 * u64::from(block));
             }
             for pair in plan.passes.windows(2) {
-                prop_assert_eq!(u64::from(pair[0].grid), pair[1].elements);
+                prop_assert_eq!(u64::from(pair[0].grid()), pair[1].elements);
             }
-            prop_assert_eq!(plan.passes.last().map(|pass| pass.grid), Some(1));
+            prop_assert_eq!(plan.passes.last().map(|pass| pass.grid()), Some(1));
         }
     }
 }

@@ -197,7 +197,7 @@ fn run_sweep(
 /// The launches of each variant, after making sure that they can be made as asked for, and fit in memory.
 fn plans(session: &Session<'_>, args: &Args, variants: &[&'static Variant], ty: Type, n: u64) -> Result<Vec<Plan>> {
     let plan = |variant: &&'static Variant| {
-        let plan = session.plan(variant, ty, n, args.wish())?;
+        let plan = session.plan(variant, ty, n, args.options())?;
         if !args.plan {
             session.check_memory(ty, n, &plan)?;
         }
@@ -221,7 +221,7 @@ fn run_all(session: &Session<'_>, args: &Args, variants: &[&'static Variant], in
     session.progress.step();
     let mut runs = Vec::new();
     for &variant in variants {
-        let job = Job { variant, wish: args.wish(), input, reference: &reference, offset: 0 };
+        let job = Job { variant, options: args.options(), input, reference: &reference, offset: 0 };
         let mut run = session.run(job)?;
         session.progress.step();
         if !args.once {

@@ -1,4 +1,4 @@
-//! A line on the terminal that says what long work is at; nothing where nobody looks.
+//! A line on the terminal that says what long work is doing; nothing where standard error is no terminal.
 
 use std::time::Duration;
 

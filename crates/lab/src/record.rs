@@ -12,7 +12,7 @@ use crate::counts::fields;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::input::{SEED, random};
-use crate::plan::Wish;
+use crate::plan::LaunchOptions;
 use crate::reference::reference;
 use crate::session::{Job, Run, Session};
 
@@ -108,8 +108,8 @@ pub fn runs(chapter: &Chapter, root: &Path) -> Result<Vec<Run>> {
             for n in [N, (variant.elements_per_block)(variant.blocks.default)] {
                 let input = random(ty, n as usize, SEED);
                 let reference = reference(&input);
-                let wish = Wish::default();
-                runs.push(session.run(Job { variant, wish, input: &input, reference: &reference, offset: 0 })?);
+                let options = LaunchOptions::default();
+                runs.push(session.run(Job { variant, options, input: &input, reference: &reference, offset: 0 })?);
             }
         }
     }

@@ -1,11 +1,11 @@
 //! A plan on a device: its arrays, its launches and what they report. Chapters, exercises and measurements run plans alike.
 
-use device::{Arg, Buffer, Call, Device, Fault, Geometry, Module, Report};
+use device::{Buffer, Call, Device, Module, Report};
 
 use crate::element::{Element, Value};
 use crate::error::Result;
 use crate::op::Op;
-use crate::plan::{Pass, Plan, Slot};
+use crate::plan::{Arg, Pass, Plan};
 
 /// What a plan's launches write besides their input.
 pub struct Arrays<T: Element> {
@@ -37,8 +37,15 @@ impl<T: Element> Arrays<T> {
     /// # Errors
     /// A driver that does not give it.
     pub fn first(&self, device: &Device, pass: usize) -> Result<Option<Value>> {
-        let Some(sums) = self.sums.get(pass) else { return Ok(None) };
-        Ok(device.download(sums)?.first().map(|&value| value.value()))
+        Ok(self.of(device, pass)?.first().map(|&value| value.value()))
+    }
+
+    /// What the pass of this number wrote; nothing if there is no such pass.
+    ///
+    /// # Errors
+    /// A driver that does not give it.
+    pub fn of(&self, device: &Device, pass: usize) -> Result<Vec<T>> {
+        self.sums.get(pass).map_or(Ok(Vec::new()), |sums| Ok(device.download(sums)?))
     }
 
     /// What the launches of a plan have left; `None` if there are none.
@@ -50,9 +57,9 @@ impl<T: Element> Arrays<T> {
     }
 
     /// Where the result is, as an argument of the kernel that reads it.
-    pub fn result_address(&self) -> Arg<'_> {
+    pub fn result_address(&self) -> device::Arg<'_> {
         // A plan of no launches has no result, and nobody launches what reads it.
-        self.sums.last().map_or(Arg::Address(&self.state, 0), |sums| Arg::Address(sums, 0))
+        self.sums.last().map_or(device::Arg::Address(&self.state, 0), |sums| device::Arg::Address(sums, 0))
     }
 }
 
@@ -91,30 +98,20 @@ pub fn calls<'a, T: Element>(
     (input, offset): (&'a Buffer<T>, usize),
     arrays: &'a Arrays<T>,
 ) -> Vec<Call<'a>> {
-    let argument = |slot: &Slot, pass: &Pass| match *slot {
-        Slot::Input => Arg::Address(input, (offset * T::BYTES) as u64),
-        Slot::Sums(i) => Arg::Address(&arrays.sums[i], 0),
-        Slot::State => Arg::Address(&arrays.state, 0),
-        Slot::Elements => Arg::U32(pass.elements as u32),
-        Slot::Elements64 => Arg::U64(pass.elements),
-        Slot::Number(number) => Arg::U32(number),
+    let argument = |arg: &Arg| match *arg {
+        Arg::Input => device::Arg::Address(input, (offset * T::BYTES) as u64),
+        Arg::Sums(i) => device::Arg::Address(&arrays.sums[i], 0),
+        Arg::State => device::Arg::Address(&arrays.state, 0),
+        Arg::U32(number) => device::Arg::U32(number),
+        Arg::U64(number) => device::Arg::U64(number),
     };
     let call = |pass: &'a Pass| Call {
         module,
         kernel: &pass.kernel,
-        geometry: geometry(pass),
-        args: pass.args.iter().map(|slot| argument(slot, pass)).collect(),
+        geometry: pass.geometry,
+        args: pass.args.iter().map(argument).collect(),
     };
     plan.passes.iter().map(call).collect()
-}
-
-fn geometry(pass: &Pass) -> Geometry {
-    Geometry {
-        cooperative: pass.cooperative,
-        cluster: pass.cluster,
-        overlaps: pass.overlaps,
-        ..Geometry::linear(pass.grid, pass.block)
-    }
 }
 
 /// Adds what one launch reported to what the launches before it did.
@@ -131,16 +128,6 @@ pub fn merge(total: &mut Report, launch: Report) {
         }
     }
     total.lines.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-    for fault in launch.faults {
-        match total.faults.iter_mut().find(|known| is_same_finding(known, &fault)) {
-            Some(known) => known.count += fault.count,
-            None => total.faults.push(fault),
-        }
-    }
-}
-
-/// Whether two faults are one mistake: of one code, at the same instructions.
-fn is_same_finding(a: &Fault, b: &Fault) -> bool {
-    let place = |site: &device::Site| (site.file.clone(), site.ptx_line);
-    a.code == b.code && place(&a.site) == place(&b.site) && a.other.as_ref().map(place) == b.other.as_ref().map(place)
+    simt::fault::fold(&mut total.faults, launch.faults);
+    simt::fault::fold_notes(&mut total.notes, launch.notes);
 }

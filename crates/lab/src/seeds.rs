@@ -78,7 +78,7 @@ pub(crate) fn run(
             if tried.as_ref().is_some_and(|tried| tried.status.fails()) {
                 continue;
             }
-            let job = Job { variant, wish: args.wish(), input: &numbers.input, reference: &reference, offset: 0 };
+            let job = Job { variant, options: args.options(), input: &numbers.input, reference: &reference, offset: 0 };
             let run = seeded.run(job)?;
             *tried = Some(Tried { status: Status::of(&run, false, options), run, seed });
         }
@@ -132,30 +132,17 @@ mod tests {
     use crate::program::execute;
     use crate::{BlockRule, Chapter, Type, Variant};
 
-    fn elements_per_block(block: u32) -> u64 {
-        2 * u64::from(block)
-    }
+    const UNROLLED: Variant = Variant {
+        types: &[Type::I32],
+        blocks: BlockRule { min: 64, max: 1024, default: 64 },
+        ..crate::plan::tests::TWO_A_THREAD
+    };
 
     /// Chapter 5 with its racing kernel as one that is taught as right, so that every seed has a finding nobody announced.
     static CHAPTER: Chapter = Chapter {
         slug: "ch05-unroll",
         title: "A chapter with a mistake",
-        variants: &[
-            Variant {
-                name: "unroll_volatile",
-                types: &[Type::I32],
-                blocks: BlockRule { min: 64, max: 1024, default: 64 },
-                elements_per_block,
-                ..Variant::BASE
-            },
-            Variant {
-                name: "unroll_shuffle",
-                types: &[Type::I32],
-                blocks: BlockRule { min: 64, max: 1024, default: 64 },
-                elements_per_block,
-                ..Variant::BASE
-            },
-        ],
+        variants: &[Variant { name: "unroll_volatile", ..UNROLLED }, Variant { name: "unroll_shuffle", ..UNROLLED }],
         ..Chapter::BASE
     };
 

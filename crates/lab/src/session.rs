@@ -9,7 +9,7 @@ use device::{Buffer, Call, Choice, Counters, Device, Fault, KernelSource, LineCo
 use crate::clock::{Flush, Measured};
 use crate::element::{Array, Element, Type, Value};
 use crate::error::{Error, Result};
-use crate::plan::{Ask, MULTIPROCESSORS, Plan, Wish};
+use crate::plan::{LaunchOptions, MULTIPROCESSORS, Plan, Problem};
 use crate::progress::Progress;
 use crate::reference::Reference;
 use crate::verify::{Verdict, verify};
@@ -44,8 +44,8 @@ pub struct Session<'c> {
 pub struct Job<'j> {
     /// The kernel.
     pub variant: &'static Variant,
-    /// What to compute, and how to launch it.
-    pub wish: Wish,
+    /// What to compute, and how to launch it where the variant leaves a choice.
+    pub options: LaunchOptions,
     /// What to reduce.
     pub input: &'j Array,
     /// The right answer.
@@ -64,7 +64,7 @@ pub struct Run {
     /// Elements.
     pub n: u64,
     /// What was asked for.
-    pub wish: Wish,
+    pub options: LaunchOptions,
     /// Threads a block.
     pub block: u32,
     /// Its launches.
@@ -79,8 +79,10 @@ pub struct Run {
     pub counters: Option<Counters>,
     /// What each source line counted.
     pub lines: Vec<LineCounters>,
-    /// Findings of all launches, those of the same two lines folded.
+    /// Findings of all launches, like ones folded.
     pub faults: Vec<Fault>,
+    /// What is no fault and still worth a look, likewise.
+    pub notes: Vec<device::Note>,
     /// The recorded steps of the first launch, if they were asked for.
     pub trace: Option<simt::trace::Trace>,
     /// Times; `None` on the simulator.
@@ -163,13 +165,13 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// What [`Plan::new`] refuses.
-    pub fn plan(&self, variant: &Variant, ty: Type, n: u64, wish: Wish) -> Result<Plan> {
-        if wish.overlap && self.device.compute_capability().is_some_and(|has| has < 90) {
+    pub fn plan(&self, variant: &Variant, ty: Type, n: u64, options: LaunchOptions) -> Result<Plan> {
+        if options.overlap && self.device.compute_capability().is_some_and(|has| has < 90) {
             let why = "launches overlap from compute capability 9.0 on, and this GPU is older";
             return Err(Error::Usage(format!("--overlap: {why}")));
         }
         let multiprocessors = self.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
-        Plan::new(variant, &Ask { ty, n, wish, multiprocessors })
+        Plan::new(&Problem { variant, ty, n, options, multiprocessors })
     }
 
     /// How the code of the chapter's own kernels was made: `committed`, or `NVRTC 13.0 for sm_90`.
@@ -177,7 +179,7 @@ impl<'c> Session<'c> {
         self.modules[0].origin().to_string()
     }
 
-    /// The same of every file of kernels that is loaded, by its slug.
+    /// How the code of each file of kernels that is loaded was made, by its slug.
     pub fn origins(&self) -> impl Iterator<Item = (&str, String)> {
         self.modules.iter().map(|module| (module.slug(), module.origin().to_string()))
     }
@@ -241,7 +243,7 @@ impl<'c> Session<'c> {
     /// # Errors
     /// As [`Session::run`].
     pub fn launches(&self, job: Job<'_>) -> Result<Vec<Report>> {
-        let plan = self.plan(job.variant, job.input.ty(), job.input.len() as u64, job.wish)?;
+        let plan = self.plan(job.variant, job.input.ty(), job.input.len() as u64, job.options)?;
         Ok(match job.input {
             Array::I32(values) => self.launch_all(job, &plan, values)?.1,
             Array::F32(values) => self.launch_all(job, &plan, values)?.1,
@@ -251,7 +253,7 @@ impl<'c> Session<'c> {
 
     fn run_typed<T: Element>(&self, job: Job<'_>, values: &[T]) -> Result<Run> {
         let n = values.len() as u64;
-        let plan = self.plan(job.variant, T::TYPE, n, job.wish)?;
+        let plan = self.plan(job.variant, T::TYPE, n, job.options)?;
         let (result, reports) = self.launch_all(job, &plan, values)?;
         let mut report = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
         reports.into_iter().for_each(|launch| runner::merge(&mut report, launch));
@@ -260,8 +262,8 @@ impl<'c> Session<'c> {
             variant: job.variant,
             ty: T::TYPE,
             n,
-            wish: job.wish,
-            block: plan.block().or(job.wish.block).unwrap_or(job.variant.blocks.default),
+            options: job.options,
+            block: plan.block().or(job.options.block).unwrap_or(job.variant.blocks.default),
             plan,
             result,
             expected: job.reference.expected,
@@ -269,13 +271,14 @@ impl<'c> Session<'c> {
             counters: report.counters,
             lines: report.lines,
             faults: report.faults,
+            notes: report.notes,
             trace: report.trace,
             time: None,
         })
     }
 
     fn launch_all<T: Element>(&self, job: Job<'_>, plan: &Plan, values: &[T]) -> Result<(Value, Vec<Report>)> {
-        let identity = job.wish.op.identity(T::TYPE);
+        let identity = job.options.op.identity(T::TYPE);
         if plan.passes.is_empty() {
             return Ok((identity, Vec::new()));
         }

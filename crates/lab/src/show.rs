@@ -60,6 +60,10 @@ impl Shown<'_, '_> {
             out.push_str(&format!("\nfound in {}\n", run.variant.name));
             out.push_str(&findings(&run.faults, self.session.source.root()));
         }
+        for run in self.runs.iter().filter(|run| !run.notes.is_empty()) {
+            out.push_str(&format!("\nnoted in {}\n", run.variant.name));
+            out.push_str(&remarks(&run.notes, self.session.source.root()));
+        }
         self.push_counters(&mut out);
         push_times(&mut out, self.runs);
         if let Some(text) = compare::text(self.session, self.runs)? {
@@ -159,14 +163,14 @@ fn result_text(run: &Run) -> String {
 /// `3 launches of 256 threads a block: 4,096, then 16, then 1 block`
 fn launch_text(run: &Run) -> String {
     let passes = &run.plan.passes;
-    let grids: Vec<String> = passes.iter().map(|pass| grouped(u64::from(pass.grid))).collect();
-    if passes.iter().any(|pass| pass.block != run.block) {
-        let launch = |pass: &Pass| format!("{} x {}", grouped(u64::from(pass.grid)), pass.block);
+    let grids: Vec<String> = passes.iter().map(|pass| grouped(u64::from(pass.grid()))).collect();
+    if passes.iter().any(|pass| pass.block() != run.block) {
+        let launch = |pass: &Pass| format!("{} x {}", grouped(u64::from(pass.grid())), pass.block());
         let launches: Vec<String> = passes.iter().map(launch).collect();
         return format!("{} launches, blocks x threads: {}", passes.len(), launches.join(", then "));
     }
     match grids.as_slice() {
-        [] => format!("no launch: a {} of nothing is {}", run.wish.op, run.wish.op.identity(run.ty)),
+        [] => format!("no launch: a {} of nothing is {}", run.options.op, run.options.op.identity(run.ty)),
         [grid] => format!("1 launch: {grid} block{} of {} threads", if grid == "1" { "" } else { "s" }, run.block),
         _ => format!("{} launches: {} blocks of {} threads", grids.len(), grids.join(" + "), run.block),
     }
@@ -208,16 +212,16 @@ pub fn plans(
 }
 
 fn pass_text(pass: &Pass) -> String {
-    let blocks = if pass.grid == 1 { "block" } else { "blocks" };
-    let (elements, grid) = (grouped(pass.elements), grouped(u64::from(pass.grid)));
-    let mut text = format!("{}: {elements} elements by {grid} {blocks} of {} threads", pass.kernel, pass.block);
-    if pass.cooperative {
+    let blocks = if pass.grid() == 1 { "block" } else { "blocks" };
+    let (elements, grid) = (grouped(pass.elements), grouped(u64::from(pass.grid())));
+    let mut text = format!("{}: {elements} elements by {grid} {blocks} of {} threads", pass.kernel, pass.block());
+    if pass.geometry.cooperative {
         text.push_str(", cooperative");
     }
-    if pass.cluster > 1 {
-        text.push_str(&format!(", clusters of {}", pass.cluster));
+    if pass.geometry.cluster > 1 {
+        text.push_str(&format!(", clusters of {}", pass.geometry.cluster));
     }
-    if pass.overlaps {
+    if pass.geometry.overlaps {
         text.push_str(", may start before the launch before it has ended");
     }
     text
@@ -226,13 +230,13 @@ fn pass_text(pass: &Pass) -> String {
 fn pass_json(pass: &Pass) -> serde_json::Value {
     serde_json::json!({
         "kernel": pass.kernel,
-        "grid": pass.grid,
-        "block": pass.block,
+        "grid": pass.grid(),
+        "block": pass.block(),
         "elements": pass.elements,
-        "depth": pass.depth,
-        "cooperative": pass.cooperative,
-        "cluster": pass.cluster,
-        "overlaps": pass.overlaps,
+        "depth": pass.additions,
+        "cooperative": pass.geometry.cooperative,
+        "cluster": pass.geometry.cluster,
+        "overlaps": pass.geometry.overlaps,
     })
 }
 
@@ -253,6 +257,25 @@ pub fn findings(faults: &[Fault], root: &Path) -> String {
             let (low, high) = (sites.clone().min().unwrap_or(0), sites.max().unwrap_or(0));
             let places = if low == high { format!("line {low}") } else { format!("lines {low} to {high}") };
             out.push_str(&format!("and {} more {} at {places}; --json lists them all\n", more.len(), first.code));
+        }
+    }
+    out
+}
+
+/// What is no fault and still worth a look: the first of each kind, and how many more there are.
+fn remarks(notes: &[device::Note], root: &Path) -> String {
+    let source = |file: &str| std::fs::read_to_string(root.join(file)).ok();
+    let mut out = String::new();
+    for (i, first) in notes.iter().enumerate() {
+        if notes[..i].iter().any(|earlier| earlier.kind == first.kind) {
+            continue;
+        }
+        for line in simt::report::render_note(first, &source).lines() {
+            out.push_str(&format!("{}\n", report_line(line).trim_end()));
+        }
+        let more = notes[i + 1..].iter().filter(|note| note.kind == first.kind).count();
+        if more > 0 {
+            out.push_str(&format!("and {more} more {}; --json lists them all\n", first.kind.name()));
         }
     }
     out
@@ -296,7 +319,7 @@ fn push_times(out: &mut String, runs: &[Run]) {
         headers: timed.iter().map(|(run, _)| run.variant.name.to_owned()).collect(),
         rows: vec![
             row(
-                "cold, us",
+                "cold, µs",
                 "median; the input is not in the L2 cache",
                 timed.iter().map(|(run, _)| cell(run.time_us().map(three_digits))).collect(),
             ),
@@ -306,7 +329,7 @@ fn push_times(out: &mut String, runs: &[Run]) {
                 timed.iter().map(|(run, _)| cell(run.gb_per_s().map(three_digits))).collect(),
             ),
             row(
-                "warm, us",
+                "warm, µs",
                 "median; the same input again and again",
                 timed.iter().map(|(_, time)| three_digits(time.warm.median_us)).collect(),
             ),

@@ -33,12 +33,12 @@ pub(crate) fn text(session: &Session<'_>, runs: &[(&Run, Status)], seed: u64) ->
 fn smallest(session: &Session<'_>, run: &Run, seed: u64) -> Result<Option<u64>> {
     for n in ragged_sizes(u64::from(run.block)).into_iter().filter(|&n| n > 0 && n < run.n) {
         // A grid that the reader wished for may be more than so few elements take.
-        if session.plan(run.variant, run.ty, n, run.wish).is_err() {
+        if session.plan(run.variant, run.ty, n, run.options).is_err() {
             continue;
         }
         let input = random(run.ty, n as usize, seed);
-        let reference = reference_of(run.wish.op, &input);
-        let job = Job { variant: run.variant, wish: run.wish, input: &input, reference: &reference, offset: 0 };
+        let reference = reference_of(run.options.op, &input);
+        let job = Job { variant: run.variant, options: run.options, input: &input, reference: &reference, offset: 0 };
         if !session.run(job)?.ok() {
             return Ok(Some(n));
         }

@@ -1,4 +1,4 @@
-//! What a run means for the lesson: a right kernel is right, and one that is taught as wrong goes wrong as told.
+//! What a run means for the lesson: a right kernel is right, and one that is taught as wrong goes wrong as the lesson says.
 
 use device::{Checks, Code, Schedule, SimOptions};
 
@@ -7,15 +7,15 @@ use crate::session::Run;
 /// How a run came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Right, and meant to be.
+    /// Right, as it should be.
     Right,
-    /// Wrong or faulty, and not meant to be.
+    /// Wrong or faulty, though the lesson teaches it as right.
     Wrong,
-    /// The fault that the lesson promises is there.
+    /// The fault that the lesson announces was found.
     AsAnnounced(Code),
-    /// The fault that the lesson promises is not there, though it should have been seen.
+    /// The fault that the lesson announces was not found, though this run should have found it.
     AnnouncedMissing(Code),
-    /// The fault that the lesson promises cannot be seen in this run; why not.
+    /// The fault that the lesson announces cannot be found in this run, and why not.
     AnnouncedUnseen(Code, &'static str),
 }
 

@@ -9,7 +9,7 @@ use crate::clock::REPLAYS;
 use crate::element::Type;
 use crate::error::Result;
 use crate::input::random;
-use crate::plan::{MULTIPROCESSORS, Wish};
+use crate::plan::{LaunchOptions, MULTIPROCESSORS};
 use crate::reference::reference_of;
 use crate::session::{Job, Session};
 
@@ -26,8 +26,8 @@ pub use show::{markdown, object, text};
 pub struct Sweep {
     /// Elements of each point of a GPU's record.
     pub sizes: &'static [u64],
-    /// The curves for this many elements of a type on a device with this many multiprocessors. Every wish is one that
-    /// the variant's plan takes.
+    /// The curves for this many elements of a type on a device with this many multiprocessors. The variant takes
+    /// all of their options.
     pub curves: fn(n: u64, ty: Type, multiprocessors: u32) -> Vec<Curve>,
     /// What the points of one size say.
     pub conclusions: fn(points: &[Point]) -> Vec<Conclusion>,
@@ -41,7 +41,7 @@ pub struct Curve {
     /// The kernel.
     pub variant: &'static Variant,
     /// Its geometries.
-    pub wishes: Vec<Wish>,
+    pub options: Vec<LaunchOptions>,
     /// Whether the chart shows it: one whose points have as many elements a thread all lie on one vertical.
     pub drawn: bool,
 }
@@ -117,9 +117,9 @@ impl Sweep {
         let input = random(ty, n as usize, seed);
         let mut points = Vec::new();
         for curve in &curves {
-            for &wish in &curve.wishes {
-                let reference = reference_of(wish.op, &input);
-                let job = Job { variant: curve.variant, wish, input: &input, reference: &reference, offset: 0 };
+            for &options in &curve.options {
+                let reference = reference_of(options.op, &input);
+                let job = Job { variant: curve.variant, options, input: &input, reference: &reference, offset: 0 };
                 points.push(point(session, curve, job, multiprocessors)?);
             }
         }
@@ -137,7 +137,7 @@ fn point(session: &Session<'_>, curve: &Curve, job: Job<'_>, multiprocessors: u3
         drawn: curve.drawn,
         variant: run.variant.name.to_owned(),
         n: run.n,
-        factor: run.wish.factor,
+        factor: run.options.factor,
         block: run.block,
         grid: run.plan.grid(),
         multiprocessors,

@@ -15,7 +15,7 @@ use crate::op::Op;
 use crate::record::{self, OPTIONS};
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session, built_root};
-use crate::{Chapter, Type, Variant, Wish, page};
+use crate::{Chapter, LaunchOptions, Type, Variant, page};
 
 mod lesson;
 mod program;
@@ -90,21 +90,21 @@ pub fn simulator(chapter: &Chapter, schedule: Schedule, checks: Checks) -> Resul
 /// # Errors
 /// A run that fails.
 pub fn run(session: &Session<'_>, variant: &'static Variant, block: u32, input: &Array, offset: usize) -> Result<Run> {
-    run_wish(session, variant, Wish::block(block), input, offset)
+    run_with(session, variant, LaunchOptions::block(block), input, offset)
 }
 
 /// As [`run`], for any operation, grid or factor.
 ///
 /// # Errors
 /// A run that fails.
-pub fn run_wish(
+pub fn run_with(
     session: &Session<'_>,
     variant: &'static Variant,
-    wish: Wish,
+    options: LaunchOptions,
     input: &Array,
     offset: usize,
 ) -> Result<Run> {
-    session.run(Job { variant, wish, input, reference: &reference_of(wish.op, input), offset })
+    session.run(Job { variant, options, input, reference: &reference_of(options.op, input), offset })
 }
 
 /// The counts of one full block of i32, by a kernel that is right.
@@ -165,15 +165,15 @@ pub fn right_variants(chapter: &Chapter) -> impl Iterator<Item = &'static Varian
 }
 
 /// Every operation, block and factor of a variant; its defaults first.
-pub fn wishes(variant: &Variant) -> Vec<Wish> {
+pub fn options(variant: &Variant) -> Vec<LaunchOptions> {
     let blocks = (0..=10).map(|log| 1 << log).filter(|&block| variant.blocks.allows(block));
     let factors = variant.factors.iter().flat_map(|factors| factors.values);
     let ops = variant.ops.iter().filter(|&&op| op != Op::Sum);
-    let mut wishes = vec![Wish::default()];
-    wishes.extend(blocks.map(Wish::block));
-    wishes.extend(ops.map(|&op| Wish { op, ..Wish::default() }));
-    wishes.extend(factors.map(|&factor| Wish { factor: Some(factor), ..Wish::default() }));
-    wishes
+    let mut options = vec![LaunchOptions::default()];
+    options.extend(blocks.map(LaunchOptions::block));
+    options.extend(ops.map(|&op| LaunchOptions { op, ..LaunchOptions::default() }));
+    options.extend(factors.map(|&factor| LaunchOptions { factor: Some(factor), ..LaunchOptions::default() }));
+    options
 }
 
 /// Every right variant, type, operation, block and factor at the sizes where kernels go wrong, with every check on.
@@ -185,13 +185,13 @@ pub fn ragged(chapter: &Chapter) -> Result<Trial> {
     let mut trial = Trial::default();
     for variant in right_variants(chapter) {
         for &ty in variant.types {
-            for wish in wishes(variant) {
-                let block = u64::from(wish.block.unwrap_or(variant.blocks.default));
+            for options in options(variant) {
+                let block = u64::from(options.block.unwrap_or(variant.blocks.default));
                 // The long ones once, not for every block.
-                let long = if wish == Wish::default() { u64::MAX } else { 8 * block };
+                let long = if options == LaunchOptions::default() { u64::MAX } else { 8 * block };
                 for n in ragged_sizes(block).into_iter().filter(|&n| n <= long) {
                     let input = random(ty, n as usize, n);
-                    trial.judge(&run_wish(&session, variant, wish, &input, 0)?, &format!("{wish:?}"));
+                    trial.judge(&run_with(&session, variant, options, &input, 0)?, &format!("{options:?}"));
                 }
             }
         }

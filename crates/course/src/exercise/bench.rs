@@ -3,11 +3,11 @@
 use anyhow::Result;
 use device::{Checks, Choice, Device, Error, Module, Report, Schedule, SimOptions};
 use lab::element::Element;
-use lab::plan::{Pass, Plan, Slot};
+use lab::plan::{Arg, Pass, Plan};
 use lab::reference::Reference;
 use lab::runner::{self, Arrays};
 use lab::verify::{Verdict, verify};
-use lab::{Array, Type, Value};
+use lab::{Array, Op, Type, Value};
 use simt::LoadError;
 
 use super::catalogue::{Exercise, Launches};
@@ -15,6 +15,48 @@ use super::catalogue::{Exercise, Launches};
 /// Most warp-instructions of a block. Right kernels take some thousands at the sizes tried here; a loop without an end
 /// is stopped within a second.
 const STEPS_PER_BLOCK_MAX: u64 = 1 << 20;
+
+/// Which numbers a case is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// Random ones.
+    Random,
+    /// The smallest of the type, each of them; −∞ where floats are compared, −10³⁰ where they are added.
+    Lowest,
+    /// The largest of the type, likewise.
+    Highest,
+    /// −3, each of them: any value of the other sign that a kernel brings for a missing element shows.
+    MinusThree,
+}
+
+impl Fill {
+    /// `n` numbers.
+    fn array(self, op: Op, ty: Type, n: u64) -> Array {
+        let float = |of_sum: f64, of_others: f64| if op == Op::Sum { of_sum } else { of_others };
+        let (whole, float) = match self {
+            Fill::Random => return lab::input::random(ty, n as usize, n + 1),
+            Fill::Lowest => (i32::MIN, float(-1e30, f64::NEG_INFINITY)),
+            Fill::Highest => (i32::MAX, float(1e30, f64::INFINITY)),
+            Fill::MinusThree => (-3, -3.0),
+        };
+        let n = n as usize;
+        match ty {
+            Type::I32 => Array::I32(vec![whole; n]),
+            Type::F32 => Array::F32(vec![float as f32; n]),
+            Type::F64 => Array::F64(vec![float; n]),
+        }
+    }
+
+    /// What every element is; `None` for random numbers.
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Fill::Random => None,
+            Fill::Lowest => Some("every element as small as can be"),
+            Fill::Highest => Some("every element as large as can be"),
+            Fill::MinusThree => Some("every element -3"),
+        }
+    }
+}
 
 /// One thing that a kernel is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +71,8 @@ pub struct Case {
     pub offset: usize,
     /// How lanes run.
     pub schedule: Schedule,
+    /// Which numbers.
+    pub fill: Fill,
 }
 
 /// What came of a case.
@@ -51,6 +95,42 @@ impl Answer {
     pub fn is_right(&self) -> bool {
         self.verdict.right && self.report.faults.is_empty()
     }
+}
+
+/// The simulator with all checks, and at most so many warp-instructions for a block.
+///
+/// # Errors
+/// None that a reader could cause.
+pub(super) fn simulator(schedule: Schedule, steps_per_block_max: u64) -> Result<Device> {
+    let options = SimOptions {
+        schedule,
+        checks: Checks::ALL,
+        steps_per_block_max: Some(steps_per_block_max),
+        is_quiet: true,
+        ..SimOptions::default()
+    };
+    Ok(Device::open(Choice::Sim, options)?)
+}
+
+/// Launches a plan up to the first launch with a finding; the number of the last one.
+///
+/// # Errors
+/// A launch that cannot start.
+pub(super) fn launch<T: Element>(
+    device: &Device,
+    module: &Module,
+    plan: &Plan,
+    input: (&device::Buffer<T>, usize),
+    arrays: &Arrays<T>,
+    report: &mut Report,
+) -> Result<usize> {
+    for (i, call) in runner::calls(module, plan, input, arrays).iter().enumerate() {
+        runner::merge(report, device.launch(call)?);
+        if !report.faults.is_empty() {
+            return Ok(i);
+        }
+    }
+    Ok(plan.passes.len() - 1)
 }
 
 /// A kernel of an exercise, ready to run.
@@ -76,12 +156,20 @@ impl<'e> Bench<'e> {
         Ok(Bench { exercise, module })
     }
 
-    /// Runs the kernel over random numbers and compares with the right answer.
+    /// Runs the kernel over the numbers of the case and compares with the right answer.
     ///
     /// # Errors
     /// A launch that cannot start, or memory that does not suffice.
     pub fn ask(&self, case: Case) -> Result<Answer> {
-        self.ask_of(case, &lab::input::random(case.ty, case.n as usize, case.n + 1))
+        self.ask_of(case, &case.fill.array(self.exercise.op, case.ty, case.n))
+    }
+
+    /// As [`Bench::ask`], with at most so many warp-instructions for a block: more is a fault.
+    ///
+    /// # Errors
+    /// As [`Bench::ask`].
+    pub fn ask_within(&self, case: Case, steps: u64) -> Result<Answer> {
+        self.run(case, &case.fill.array(self.exercise.op, case.ty, case.n), steps)
     }
 
     /// Runs the kernel over `numbers`, as many as the case has.
@@ -89,23 +177,20 @@ impl<'e> Bench<'e> {
     /// # Errors
     /// As [`Bench::ask`].
     pub fn ask_of(&self, case: Case, numbers: &Array) -> Result<Answer> {
+        self.run(case, numbers, STEPS_PER_BLOCK_MAX)
+    }
+
+    fn run(&self, case: Case, numbers: &Array, steps: u64) -> Result<Answer> {
         let reference = lab::reference::reference_of(self.exercise.op, numbers);
         match numbers {
-            Array::I32(values) => self.answer(case, values, &reference),
-            Array::F32(values) => self.answer(case, values, &reference),
-            Array::F64(values) => self.answer(case, values, &reference),
+            Array::I32(values) => self.answer(case, values, &reference, steps),
+            Array::F32(values) => self.answer(case, values, &reference, steps),
+            Array::F64(values) => self.answer(case, values, &reference, steps),
         }
     }
 
-    fn answer<T: Element>(&self, case: Case, values: &[T], reference: &Reference) -> Result<Answer> {
-        let options = SimOptions {
-            schedule: case.schedule,
-            checks: Checks::ALL,
-            steps_per_block_max: Some(STEPS_PER_BLOCK_MAX),
-            is_quiet: true,
-            ..SimOptions::default()
-        };
-        let device = Device::open(Choice::Sim, options)?;
+    fn answer<T: Element>(&self, case: Case, values: &[T], reference: &Reference, steps: u64) -> Result<Answer> {
+        let device = simulator(case.schedule, steps)?;
         let plan = self.plan(case);
         let input = runner::upload(&device, values, case.offset)?;
         let adds_to = (self.exercise.launches != Launches::UntilOne).then_some(self.exercise.op);
@@ -113,9 +198,9 @@ impl<'e> Bench<'e> {
         let mut report = Report { counters: Some(device::Counters::default()), ..Report::default() };
         let mut is_second = false;
         loop {
-            let last = self.launch(&device, &plan, (&input, case.offset), &arrays, &mut report)?;
+            let last = launch(&device, &self.module, &plan, (&input, case.offset), &arrays, &mut report)?;
             let result = arrays.first(&device, last)?.unwrap_or(Value::zero(case.ty));
-            let additions: u64 = plan.passes[..=last].iter().map(|pass| pass.depth).sum();
+            let additions: u64 = plan.passes[..=last].iter().map(|pass| pass.additions).sum();
             let verdict = verify(result, reference, additions, case.ty);
             let answer = Answer { result, expected: reference.expected, verdict, report, is_second };
             if is_second || self.exercise.launches != Launches::Twice || !answer.is_right() {
@@ -126,41 +211,25 @@ impl<'e> Bench<'e> {
         }
     }
 
-    /// The launches of a plan, up to the first with a finding; the number of the last one.
-    fn launch<T: Element>(
-        &self,
-        device: &Device,
-        plan: &Plan,
-        input: (&device::Buffer<T>, usize),
-        arrays: &Arrays<T>,
-        report: &mut Report,
-    ) -> Result<usize> {
-        for (i, call) in runner::calls(&self.module, plan, input, arrays).iter().enumerate() {
-            runner::merge(report, device.launch(call)?);
-            if !report.faults.is_empty() {
-                return Ok(i);
-            }
-        }
-        Ok(plan.passes.len() - 1)
-    }
-
     /// Every launch that takes the input to one value.
     fn plan(&self, case: Case) -> Plan {
-        let is_alone = self.exercise.launches != Launches::UntilOne;
-        let mut plan = Plan { state_words: self.exercise.state_words, ..Plan::default() };
-        let mut elements = case.n;
-        while plan.passes.is_empty() || elements > 1 {
-            let i = plan.passes.len();
-            let grid = self.grid(elements, case.block);
-            let mut args = vec![if i == 0 { Slot::Input } else { Slot::Sums(i - 1) }, Slot::Sums(i), Slot::Elements];
-            args.extend((plan.state_words > 0).then_some(Slot::State));
-            let (entry, depth) = (self.exercise.entry(case.ty, case.block), self.additions(elements, case.block, grid));
-            let pass = Pass::new(entry, grid, case.block, elements, depth, args);
-            plan.passes.push(Pass { cooperative: self.exercise.cooperative, ..pass });
-            elements = if is_alone { 1 } else { u64::from(grid) };
-            plan.sums.push(elements);
-        }
-        plan
+        let (exercise, block) = (self.exercise, case.block);
+        let launch = |input, output, n| {
+            let mut args = vec![input, output, Arg::U32(n as u32)];
+            args.extend((exercise.state_words > 0).then_some(Arg::State));
+            let grid = self.grid(n, block);
+            let mut pass = Pass::new(exercise.entry(case.ty, block), grid.into(), block.into(), args);
+            pass.geometry.cooperative = exercise.cooperative;
+            Pass { elements: n, additions: self.additions(n, block, grid), ..pass }
+        };
+        let plan = match exercise.launches {
+            Launches::UntilOne => Plan::until_one(case.n, launch),
+            Launches::Once | Launches::Twice => {
+                let pass = launch(Arg::Input, Arg::Sums(0), case.n);
+                Plan { passes: vec![pass], sums: vec![1], ..Plan::default() }
+            }
+        };
+        Plan { state_words: exercise.state_words, ..plan }
     }
 
     fn grid(&self, elements: u64, block: u32) -> u32 {
@@ -240,10 +309,10 @@ mod tests {
 
     fn exercise(op: &str) -> Exercise {
         let text = format!(
-            "[[exercise]]\nid = 'tree'\ntitle = ''\nquestion = ''\nhints = ['']\nblocks = [64]\ntypes = ['i32']\n\
+            "[[exercise]]\nkind = 'write'\nid = 'tree'\ntitle = ''\nquestion = ''\nhints = ['']\nblocks = [64]\ntypes = ['i32']\n\
              entry = 'tree_b{{block}}_{{type}}'\nop = '{op}'\nlaunches = 'once'\ngrid_max = 3\nstate_words = 1\n"
         );
-        catalogue::parse(&text, "ch07").unwrap().remove(0)
+        catalogue::written(catalogue::parse(&text, "ch07").unwrap()).remove(0)
     }
 
     #[test]
@@ -253,7 +322,8 @@ mod tests {
             let bench = Bench::new(&exercise, "k.ptx", &STRIDING.replace("OP", of_ptx)).unwrap();
             for n in [0, 1, 1000] {
                 let schedule = Schedule::Independent { seed: None };
-                let answer = bench.ask(Case { ty: Type::I32, n, block: 64, offset: 1, schedule }).unwrap();
+                let answer =
+                    bench.ask(Case { ty: Type::I32, n, block: 64, offset: 1, schedule, fill: Fill::Random }).unwrap();
                 assert!(answer.is_right(), "{op} of {n}: {answer:?}");
                 assert_eq!(bench.grid(n, 64), if n > 64 { 3 } else { 1 });
             }
@@ -271,7 +341,8 @@ mod tests {
         for (launches, right) in [(Launches::Once, true), (Launches::Twice, false)] {
             exercise.launches = launches;
             let bench = Bench::new(&exercise, "k.ptx", &brings_the_count).unwrap();
-            let answer = bench.ask(Case { ty: Type::I32, n: 9, block: 64, offset: 0, schedule }).unwrap();
+            let answer =
+                bench.ask(Case { ty: Type::I32, n: 9, block: 64, offset: 0, schedule, fill: Fill::Random }).unwrap();
             assert_eq!((answer.is_right(), answer.is_second), (right, !right), "{launches:?}: {answer:?}");
         }
     }
@@ -281,7 +352,12 @@ mod tests {
         let exercise = exercise("min");
         let bench = Bench::new(&exercise, "k.ptx", &STRIDING.replace("OP", "max")).unwrap();
         let schedule = Schedule::Lockstep;
-        assert!(!bench.ask(Case { ty: Type::I32, n: 9, block: 64, offset: 0, schedule }).unwrap().is_right());
+        assert!(
+            !bench
+                .ask(Case { ty: Type::I32, n: 9, block: 64, offset: 0, schedule, fill: Fill::Random })
+                .unwrap()
+                .is_right()
+        );
     }
 
     #[test]

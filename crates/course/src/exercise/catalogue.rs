@@ -10,12 +10,13 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use simt::Metric;
 
+use super::item::Item;
 use crate::workspace;
 
 /// Threads of a block when a goal names none.
 const GOAL_BLOCK: u32 = 256;
 
-/// One exercise: what the reader is asked, and how kernels of it are launched and judged. They are `kernel(in, out, n)`,
+/// A kernel to write: what the reader is asked, and how kernels of it are launched and judged. They are `kernel(in, out, n)`,
 /// with the workspace as a fourth argument if there is one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,6 +54,8 @@ pub struct Exercise {
     /// 64-bit words of zeroed workspace, the fourth argument; none by default.
     #[serde(default)]
     pub state_words: u64,
+    /// The tree that must be kept, where another with the same sum is no answer.
+    pub tree: Option<Tree>,
     /// What must be counted besides a right sum.
     #[serde(default, rename = "goal")]
     pub goals: Vec<Goal>,
@@ -81,15 +84,45 @@ pub enum Launches {
     Twice,
 }
 
+/// The type of that name.
+pub(super) fn one_type<'de, D: Deserializer<'de>>(from: D) -> Result<Type, D::Error> {
+    let name = String::deserialize(from)?;
+    Type::from_name(&name).ok_or_else(|| D::Error::custom(format!("no type `{name}`: it is i32, f32 or f64")))
+}
+
 fn types<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Error> {
     let names = Vec::<String>::deserialize(from)?;
     let unknown = |name: &str| D::Error::custom(format!("no type `{name}`: it is i32, f32 or f64"));
     names.iter().map(|name| Type::from_name(name).ok_or_else(|| unknown(name))).collect()
 }
 
-fn op<'de, D: Deserializer<'de>>(from: D) -> Result<Op, D::Error> {
+pub(super) fn op<'de, D: Deserializer<'de>>(from: D) -> Result<Op, D::Error> {
     let name = String::deserialize(from)?;
     Op::from_name(&name).ok_or_else(|| D::Error::custom(format!("no operation `{name}`: it is sum, min or max")))
+}
+
+/// Which pairs a block adds, in which brackets: floats tell one tree from another by how they round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tree {
+    /// Neighbours, then neighbours of the sums: chapter 1's.
+    Neighbours,
+}
+
+impl Tree {
+    /// Its sum of one block's elements.
+    pub fn sum(self, values: &[f32]) -> f32 {
+        let Tree::Neighbours = self;
+        let mut values = values.to_vec();
+        let mut stride = 1;
+        while stride < values.len() {
+            for i in (0..values.len() - stride).step_by(2 * stride) {
+                values[i] += values[i + stride];
+            }
+            stride *= 2;
+        }
+        values.first().copied().unwrap_or(0.0)
+    }
 }
 
 /// A limit on what one run counts, i32 where the exercise has it.
@@ -101,9 +134,14 @@ pub struct Goal {
     /// `no bank conflicts`
     pub say: String,
     /// Names of counters, which are added up.
+    #[serde(default)]
     pub counters: Vec<String>,
     /// The most they may come to, in all launches of the run.
-    pub at_most: u64,
+    pub at_most: Option<u64>,
+    /// The least they may come to.
+    pub at_least: Option<u64>,
+    /// Instead of counters: the most warp-instructions of any block, so that none does the work of all.
+    pub each_block: Option<u64>,
     /// Threads a block.
     #[serde(default = "goal_block")]
     pub block: u32,
@@ -136,20 +174,17 @@ pub struct Wrong {
 
 /// What the judge calls a wrong result.
 pub const WRONG_SUM: &str = "wrong-sum";
+/// What the judge calls a right sum of other pairs than those that are to be kept.
+pub const OTHER_TREE: &str = "other-tree";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    exercise: Vec<Exercise>,
+    exercise: Vec<Item>,
 }
 
 impl Exercise {
-    /// `ch04`
-    pub fn chapter_number(&self) -> &str {
-        self.chapter.split('-').next().unwrap_or(&self.chapter)
-    }
-
     /// The committed starter, which readers never edit.
     pub fn starter(&self, root: &Path) -> KernelSource {
         self.source(root, "exercises", &self.id)
@@ -160,6 +195,11 @@ impl Exercise {
         self.source(root, "solutions", &self.id)
     }
 
+    /// Another right answer, built differently: the judge must not ask for the first one's words.
+    pub fn other_solution(&self, root: &Path) -> KernelSource {
+        self.source(root, "solutions", &format!("{}-other", self.id))
+    }
+
     /// A kernel that must be rejected.
     pub fn wrong_source(&self, root: &Path, wrong: &Wrong) -> KernelSource {
         self.source(root, "wrong", &format!("{}-{}", self.id, wrong.name))
@@ -168,7 +208,7 @@ impl Exercise {
     /// Every committed kernel of the exercise.
     pub fn sources(&self, root: &Path) -> Vec<KernelSource> {
         let wrong = self.wrong.iter().map(|wrong| self.wrong_source(root, wrong));
-        [self.starter(root), self.solution(root)].into_iter().chain(wrong).collect()
+        [self.starter(root), self.solution(root), self.other_solution(root)].into_iter().chain(wrong).collect()
     }
 
     fn source(&self, root: &Path, folder: &str, name: &str) -> KernelSource {
@@ -190,9 +230,7 @@ impl Exercise {
     }
 
     /// What the file may not say.
-    fn check(&self) -> Result<()> {
-        ensure!(is_name(&self.id), "id `{}`: it has lower-case letters, digits and hyphens", self.id);
-        ensure!(!self.hints.is_empty(), "{}: no hints: give at least one", self.id);
+    pub(super) fn check(&self) -> Result<()> {
         ensure!(!self.types.is_empty(), "{}: no types: give i32 at least", self.id);
         ensure!(!self.blocks.is_empty(), "{}: no blocks: give the block sizes to try", self.id);
         ensure!(
@@ -210,13 +248,21 @@ impl Exercise {
             if let Some(name) = unknown {
                 bail!("goal {}: `{name}` is no count: `simt::counters` has the names", goal.name);
             }
-            ensure!(!goal.counters.is_empty(), "goal {}: no counters", goal.name);
+            let is_limited = goal.at_most.or(goal.at_least).is_some();
+            let is_counted = !goal.counters.is_empty();
+            ensure!(
+                is_counted == is_limited && is_counted != goal.each_block.is_some(),
+                "goal {}: give counters with at_most or at_least, or each_block alone",
+                goal.name
+            );
         }
         for wrong in &self.wrong {
             ensure!(is_name(&wrong.name), "wrong `{}`: it has lower-case letters, digits and hyphens", wrong.name);
             let is_goal = self.goals.iter().any(|goal| goal.name == wrong.reason);
             ensure!(
-                is_goal || wrong.reason == WRONG_SUM || Code::named(&wrong.reason).is_some(),
+                is_goal
+                    || [WRONG_SUM, OTHER_TREE].contains(&wrong.reason.as_str())
+                    || Code::named(&wrong.reason).is_some(),
                 "wrong {}: `{}` is no reason: it is {WRONG_SUM}, the code of a fault or the name of a goal",
                 wrong.name,
                 wrong.reason
@@ -226,7 +272,8 @@ impl Exercise {
     }
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether it is one that files and readers can bear.
+pub(super) fn is_name(name: &str) -> bool {
     let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !name.is_empty() && !name.starts_with('-') && name.chars().all(letters)
 }
@@ -236,12 +283,22 @@ pub fn file(root: &Path, chapter: &str) -> PathBuf {
     root.join("chapters").join(chapter).join("exercises.toml")
 }
 
-/// Every exercise, in the order of the book.
+/// Every exercise of every kind, in the order of the book.
 ///
 /// # Errors
 /// A file that cannot be read or says something impossible, two exercises of one id, or none at all.
-pub fn load(root: &Path) -> Result<Vec<Exercise>> {
-    let mut exercises: Vec<Exercise> = Vec::new();
+pub fn load(root: &Path) -> Result<Vec<Item>> {
+    let exercises = load_any(root)?;
+    ensure!(!exercises.is_empty(), "found no chapters/*/exercises.toml with an exercise in it");
+    Ok(exercises)
+}
+
+/// As [`load`], where there may be none.
+///
+/// # Errors
+/// As [`load`], but for none at all.
+pub fn load_any(root: &Path) -> Result<Vec<Item>> {
+    let mut exercises: Vec<Item> = Vec::new();
     for chapter in chapters(root)? {
         let path = file(root, &chapter);
         if !path.is_file() {
@@ -250,24 +307,30 @@ pub fn load(root: &Path) -> Result<Vec<Exercise>> {
         let name = workspace::name(root, &path);
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{name}`"))?;
         for exercise in parse(&text, &chapter).with_context(|| format!("{name} is no list of exercises"))? {
-            if let Some(known) = exercises.iter().find(|known| known.id == exercise.id) {
-                bail!("{name}: {} has an exercise `{}` already: take another id", known.chapter, known.id);
+            if let Some(known) = exercises.iter().find(|known| known.id() == exercise.id()) {
+                bail!("{name}: {} has an exercise `{}` already: take another id", known.chapter(), known.id());
             }
             exercises.push(exercise);
         }
     }
-    ensure!(!exercises.is_empty(), "found no chapters/*/exercises.toml with an exercise in it");
     Ok(exercises)
 }
 
 /// The exercises of one file.
-pub(super) fn parse(text: &str, chapter: &str) -> Result<Vec<Exercise>> {
+pub(super) fn parse(text: &str, chapter: &str) -> Result<Vec<Item>> {
     let mut file: File = toml::from_str(text)?;
     for exercise in &mut file.exercise {
-        exercise.chapter = chapter.to_owned();
+        exercise.belongs_to(chapter);
         exercise.check()?;
     }
     Ok(file.exercise)
+}
+
+/// The kernels to write among them.
+#[cfg(test)]
+pub fn written(items: Vec<Item>) -> Vec<Exercise> {
+    let written = |item| if let Item::Write(exercise) = item { Some(exercise) } else { None };
+    items.into_iter().filter_map(written).collect()
 }
 
 /// Folders of `chapters/`, sorted.
@@ -291,6 +354,7 @@ mod tests {
 
     const SMALL: &str = r#"
         [[exercise]]
+        kind = "write"
         id = "four-loads"
         title = "t"
         question = "q"
@@ -313,22 +377,21 @@ mod tests {
 
     #[test]
     fn names_follow_from_the_id() {
-        let exercises = parse(SMALL, "ch04-first-add").unwrap();
+        let exercises = written(parse(SMALL, "ch04-first-add").unwrap());
         let exercise = &exercises[0];
         assert_eq!(exercise.entry(Type::F32, 96), "four_loads_f32");
-        assert_eq!(exercise.chapter_number(), "ch04");
         assert_eq!(exercise.elements_per_block(96), 384);
         let root = Path::new("r");
         let wrong = exercise.wrong_source(root, &exercise.wrong[0]);
         assert_eq!(wrong.cu, Path::new("r/chapters/ch04-first-add/wrong/four-loads-one-guard.cu"));
         assert_eq!(exercise.starter(root).ptx, Path::new("r/chapters/ch04-first-add/exercises/four-loads.ptx"));
-        assert_eq!(exercise.sources(root).len(), 3);
+        assert_eq!(exercise.sources(root).len(), 4);
     }
 
     #[test]
     fn an_instance_for_each_block_has_the_block_in_its_name() {
         let text = SMALL.replace("title =", "entry = \"k_b{block}_{type}\"\ntitle =");
-        assert_eq!(parse(&text, "c").unwrap()[0].entry(Type::I32, 64), "k_b64_i32");
+        assert_eq!(written(parse(&text, "c").unwrap())[0].entry(Type::I32, 64), "k_b64_i32");
     }
 
     #[test]
@@ -342,13 +405,24 @@ mod tests {
             ("reason = \"few-barriers\"", "reason = \"slow\"", "`slow` is no reason"),
             ("id = \"four-loads\"", "id = \"../x\"", "id `../x`"),
             ("[\"h\"]", "[]", "no hints"),
+            ("\"write\"", "\"sing\"", "sing"),
             ("title =", "op = \"mean\"\ntitle =", "no operation `mean`"),
-            ("at_most", "at_least", "at_least"),
+            ("at_most", "at_must", "at_must"),
+            ("at_most = 8", "each_block = 8", "or each_block alone"),
             ("title", "titel", "title"),
         ] {
             let error = parse(&SMALL.replacen(from, to, 1), "c").unwrap_err();
             assert!(format!("{error:#}").contains(problem), "{to}: {error:#}");
         }
+    }
+
+    #[test]
+    fn a_tree_adds_neighbours() {
+        // 1 is lost beside 2^24, and kept beside another 1.
+        let big = 16_777_216.0;
+        assert_eq!(Tree::Neighbours.sum(&[1.0, 1.0, big]), big + 2.0);
+        assert_eq!(Tree::Neighbours.sum(&[big, 1.0, 1.0]), big);
+        assert_eq!(Tree::Neighbours.sum(&[]), 0.0);
     }
 
     #[test]

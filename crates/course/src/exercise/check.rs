@@ -1,5 +1,5 @@
-//! The gate's check of the exercises themselves: every starter fails, every solution passes, every wrong kernel is
-//! rejected for the reason that its chapter states.
+//! The gate's check of the exercises themselves: every question has the answers that its definition speaks of, every
+//! starter fails, every solution passes, every wrong kernel is rejected for the reason that its chapter states.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,38 +7,64 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use device::KernelSource;
 
-use super::catalogue::{self, Exercise};
-use super::copy;
+use super::catalogue::{self, Exercise, OTHER_TREE};
+use super::item::Item;
 use super::judge::{Failure, Verdict};
 use super::verdict_on;
+use super::{choose, copy};
 use crate::findings::Findings;
 use crate::workspace;
 
 /// Wrong kernels that an exercise has at least: a judge that accepts everything must not pass.
 const WRONG_MIN: usize = 2;
+/// Exercises that a chapter has at least, and how many of these need no compiler.
+const EXERCISES_MIN: (usize, usize) = (6, 4);
 /// What tells readers where to write.
 const TODO: &str = "TODO";
 /// Folders of a chapter that hold exercises.
-const FOLDERS: [&str; 3] = ["exercises", "solutions", "wrong"];
+const FOLDERS: [&str; 4] = ["exercises", "solutions", "wrong", choose::FOLDER];
 
-/// Judges every kernel that the exercises of these chapters come with. Each chapter must have an exercise.
+/// Answers every question and judges every kernel that the exercises of these chapters come with. Each chapter must have
+/// enough of both.
 ///
 /// # Errors
 /// Exercises that cannot be read, or kernels that cannot be compiled here.
 pub fn check(root: &Path, chapters: &[&str]) -> Result<Findings> {
-    let mut findings = Findings::new("kernels of exercises");
-    let exercises = catalogue::load(root)?;
+    let mut findings = Findings::new("kernels and questions of exercises");
+    let items = catalogue::load(root)?;
     for chapter in chapters {
-        if !exercises.iter().any(|exercise| exercise.chapter == *chapter) {
+        let of_chapter = || items.iter().filter(|item| item.chapter() == *chapter);
+        let count = (of_chapter().count(), of_chapter().filter(|item| item.written().is_none()).count());
+        if count.0 < EXERCISES_MIN.0 || count.1 < EXERCISES_MIN.1 {
             let file = workspace::name(root, &catalogue::file(root, chapter));
-            findings.problems.push(format!("{file}: has no exercise, and every chapter has one"));
+            findings.problems.push(format!(
+                "{file}: has {} exercises, {} of them without a compiler, and every chapter has {} and {}",
+                count.0, count.1, EXERCISES_MIN.0, EXERCISES_MIN.1
+            ));
         }
     }
-    for exercise in &exercises {
-        check_exercise(root, exercise, &mut findings)?;
+    for item in &items {
+        match item {
+            Item::Write(exercise) => check_exercise(root, exercise, &mut findings)?,
+            question => check_question(root, question, &mut findings),
+        }
     }
-    findings.problems.extend(strays(root, &exercises)?);
+    findings.problems.extend(strays(root, &items)?);
     Ok(findings)
+}
+
+/// A question has its answers, and what it shows is what was compiled.
+fn check_question(root: &Path, item: &Item, findings: &mut Findings) {
+    findings.examined += 1;
+    let file = workspace::name(root, &catalogue::file(root, item.chapter()));
+    if let Item::Choose(choose) = item {
+        let source = choose.source(root);
+        if std::fs::read_to_string(&source.cu).ok() != Some(choose.written_out()) {
+            findings.problems.push(format!("{}: is not what {file} says: run `cargo course ptx`", source.cu_name()));
+            return;
+        }
+    }
+    findings.problems.extend(item.key(root).err().map(|error| format!("{file}: {error:#}")));
 }
 
 fn check_exercise(root: &Path, exercise: &Exercise, findings: &mut Findings) -> Result<()> {
@@ -57,6 +83,7 @@ fn check_exercise(root: &Path, exercise: &Exercise, findings: &mut Findings) -> 
         Some(_) => None,
     };
     judge(root, exercise, &exercise.solution(root), findings, right)?;
+    judge(root, exercise, &exercise.other_solution(root), findings, right)?;
     judge(root, exercise, &starter, findings, starts)?;
     for wrong in &exercise.wrong {
         let rejected = |verdict: &Verdict| match &verdict.failure {
@@ -96,18 +123,20 @@ fn found(failure: &Failure) -> String {
             format!("{reasons} at n = {}, block {}, {}", case.n, case.block, case.ty)
         }
         Failure::Goal { goal, counted, .. } => format!("{} ({counted} counted)", goal.name),
+        Failure::Tree { case, .. } => format!("{OTHER_TREE} at n = {}, block {}", case.n, case.block),
     }
 }
 
 /// Kernels in the folders of the exercises that no exercise names.
-fn strays(root: &Path, exercises: &[Exercise]) -> Result<Vec<String>> {
-    let known: BTreeSet<PathBuf> = exercises
-        .iter()
-        .flat_map(|exercise| exercise.sources(root))
-        .flat_map(|source| [source.cu, source.ptx])
-        .collect();
+fn strays(root: &Path, items: &[Item]) -> Result<Vec<String>> {
+    let sources = |item: &Item| match item {
+        Item::Write(exercise) => exercise.sources(root),
+        Item::Choose(choose) => vec![choose.source(root)],
+        Item::Predict(_) => Vec::new(),
+    };
+    let known: BTreeSet<PathBuf> = items.iter().flat_map(sources).flat_map(|source| [source.cu, source.ptx]).collect();
     let mut strays = Vec::new();
-    let chapters: BTreeSet<&str> = exercises.iter().map(|exercise| exercise.chapter.as_str()).collect();
+    let chapters: BTreeSet<&str> = items.iter().map(Item::chapter).collect();
     for folder in chapters.iter().flat_map(|chapter| FOLDERS.map(|name| root.join("chapters").join(chapter).join(name)))
     {
         let files = workspace::walk(&folder)?.into_iter().filter(|file| !known.contains(file));
@@ -126,7 +155,16 @@ mod tests {
     fn tree() -> tempfile::TempDir {
         let (from, dir) = (workspace::root().unwrap().join("chapters").join(CHAPTER), tempfile::tempdir().unwrap());
         let to = dir.path().join("chapters").join(CHAPTER);
-        std::fs::create_dir(dir.path().join("kernels")).unwrap(); // which is how a source tree is known
+        let mistake = format!("chapters/{CHAPTER}/tests/mistakes/both_or_neither");
+        for file in [
+            "kernels/ch04-first-add.cu",
+            "kernels/ptx/ch04-first-add.ptx",
+            &format!("{mistake}.cu"),
+            &format!("{mistake}.ptx"),
+        ] {
+            std::fs::create_dir_all(dir.path().join(file).parent().unwrap()).unwrap();
+            std::fs::copy(workspace::root().unwrap().join(file), dir.path().join(file)).unwrap();
+        }
         for folder in FOLDERS {
             std::fs::create_dir_all(to.join(folder)).unwrap();
             for file in workspace::walk(&from.join(folder)).unwrap() {
@@ -151,8 +189,9 @@ mod tests {
 
     #[test]
     fn starters_fail_solutions_pass_and_wrong_kernels_are_rejected() {
-        let findings = check(&workspace::root().unwrap(), &[]).unwrap();
-        assert!(findings.examined >= 4, "{} kernels are no exercise", findings.examined);
+        let chapters: Vec<&str> = crate::lessons::lessons().iter().map(|lesson| lesson.slug).collect();
+        let findings = check(&workspace::root().unwrap(), &chapters).unwrap();
+        assert!(findings.examined >= 48, "{} kernels and questions are no course", findings.examined);
         assert_eq!(findings.problems, Vec::<String>::new());
     }
 
@@ -201,7 +240,8 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "chapters/ch05-unroll/exercises.toml: has no exercise, and every chapter has one",
+                "chapters/ch05-unroll/exercises.toml: has 0 exercises, 0 of them without a compiler, and every chapter has \
+                 6 and 4",
                 "chapters/ch04-first-add/wrong/four-loads-one-guard.cu: missing: four-loads names it",
                 "chapters/ch04-first-add/solutions/other.cu: no exercise names it",
             ]

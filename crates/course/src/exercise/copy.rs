@@ -146,7 +146,7 @@ fn with(nvrtc: &Nvrtc, name: &str, text: &str) -> Result<Compiled> {
     }
 }
 
-/// The compiler's words, and what they do not say: why a header of the host is not there.
+/// What the compiler said, and what it does not say: why a header of the host cannot be found.
 fn explained(mut log: String) -> String {
     if log.contains("cannot open source file") || log.contains("could not open source file") {
         log.push_str(

@@ -1,15 +1,15 @@
-//! Judges a kernel of an exercise: sums at the sizes where kernels go wrong, unaligned input, other schedules, then the
-//! goals. It stops at the first thing that is not right, and tries small cases first, so that what it shows is the
+//! Judges a kernel of an exercise: sums at the sizes where kernels go wrong, unaligned input, extreme values, other schedules,
+//! then the tree and the goals. It stops at the first thing that is not right, and tries small cases first, so that what it shows is the
 //! smallest case that fails.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use device::Schedule;
+use device::{Code, Schedule};
 use lab::{Array, Op, Type};
 
-use super::bench::{Answer, Bench, Case};
-use super::catalogue::{Exercise, Goal, Launches, WRONG_SUM};
+use super::bench::{Answer, Bench, Case, Fill};
+use super::catalogue::{Exercise, Goal, Launches, OTHER_TREE, Tree, WRONG_SUM};
 
 /// Random schedules that are tried besides the two without a seed.
 const SEEDS: u64 = 8;
@@ -18,6 +18,10 @@ const SCHEDULE: Schedule = Schedule::Independent { seed: None };
 /// A case of more elements than this is shown as it is: making it smaller, or taking its sum apart into what each element
 /// contributes, takes a run for each element.
 const LOOKED_INTO_MAX: u64 = 1100;
+/// Elements by which inputs are shifted.
+const OFFSETS: [usize; 3] = [1, 2, 3];
+/// Shifted arrays of up to so many elements end before, at or just behind the first aligned one.
+const SHORT_MAX: u64 = 5;
 /// A prime, and powers of two with their neighbours, besides the sizes around a warp and a block.
 const LONG_SIZES: [u64; 7] = [1009, 1023, 1024, 1025, 4095, 4097, 10_007];
 
@@ -59,7 +63,16 @@ pub enum Failure {
         /// Which elements are missing or counted twice, if that could be found out.
         contributions: Option<String>,
     },
-    /// More was counted than the goal allows.
+    /// A right sum of other pairs than those that are to be kept.
+    Tree {
+        /// What was asked.
+        case: Case,
+        /// What came out.
+        result: f32,
+        /// What the tree gives.
+        expected: f32,
+    },
+    /// Something else was counted than the goal allows.
     Goal {
         /// The goal.
         goal: Goal,
@@ -84,6 +97,7 @@ impl Failure {
                 reasons.extend((!answer.verdict.right).then_some(WRONG_SUM));
                 reasons
             }
+            Failure::Tree { .. } => vec![OTHER_TREE],
             Failure::Goal { goal, .. } => vec![&goal.name],
         }
     }
@@ -117,7 +131,11 @@ pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
         }
     }
     let mut stages = names(stages);
-    let mut goals = Stage { name: "goals", what: said(&exercise.goals), passed: 0, cases: exercise.goals.len() };
+    let mut goals = Stage { name: "goals", what: said(exercise), passed: 0, cases: 0 };
+    goals.cases = exercise.goals.len() + usize::from(exercise.tree.is_some());
+    if let (None, Some(tree)) = (&failure, exercise.tree) {
+        failure = other_tree(exercise, &bench, tree, &mut goals)?;
+    }
     if failure.is_none() {
         failure = missed(exercise, &bench, &mut goals)?;
     }
@@ -131,14 +149,15 @@ fn names(stages: Vec<(Stage, Vec<Case>)>) -> Vec<Stage> {
     stages.into_iter().map(|(stage, _)| stage).collect()
 }
 
-fn said(goals: &[Goal]) -> String {
-    goals.iter().map(|goal| goal.say.as_str()).collect::<Vec<_>>().join("; ")
+fn said(exercise: &Exercise) -> String {
+    let tree = exercise.tree.map(|Tree::Neighbours| "the pairs are neighbours, as in chapter 1");
+    tree.into_iter().chain(exercise.goals.iter().map(|goal| goal.say.as_str())).collect::<Vec<_>>().join("; ")
 }
 
 /// The stages before the goals, with their cases.
 fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
     let sums = sums(exercise);
-    let shifted: Vec<Case> = few(exercise).map(|case| Case { offset: 1, ..case }).collect();
+    let shifted = shifted(exercise);
     let scheduled: Vec<Case> =
         schedules().flat_map(|schedule| few(exercise).map(move |case| Case { schedule, ..case })).collect();
     let largest = sums.iter().map(|case| case.n).max().unwrap_or(0);
@@ -157,7 +176,8 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
             ),
             sums,
         ),
-        stage("unaligned input", "an array that begins 4 bytes further on".to_owned(), shifted),
+        stage("unaligned input", "arrays that begin 1, 2 or 3 elements further on, and short ones".to_owned(), shifted),
+        stage("extreme values", "the smallest and the largest numbers of the type".to_owned(), extreme(exercise)),
         stage("schedules", format!("lanes in lockstep, and apart in {SEEDS} random orders"), scheduled),
     ]
 }
@@ -167,11 +187,35 @@ fn sums(exercise: &Exercise) -> Vec<Case> {
     let mut cases = Vec::new();
     for &block in &exercise.blocks {
         for n in sizes(exercise, block) {
-            cases.extend(exercise.types.iter().map(|&ty| Case { ty, n, block, offset: 0, schedule: SCHEDULE }));
+            cases.extend(exercise.types.iter().map(|&ty| case(ty, n, block)));
         }
     }
     cases.sort_by_key(|case| (case.n, case.block));
     cases
+}
+
+/// Random numbers, aligned, in today's schedule.
+fn case(ty: Type, n: u64, block: u32) -> Case {
+    Case { ty, n, block, offset: 0, schedule: SCHEDULE, fill: Fill::Random }
+}
+
+/// Arrays that begin further on: short ones, which end before the first aligned element, by the smallest block, and then
+/// those of `few`.
+fn shifted(exercise: &Exercise) -> Vec<Case> {
+    let smallest = exercise.blocks.iter().copied().min().unwrap_or(1);
+    let short = |n: u64| exercise.types.iter().map(move |&ty| case(ty, n, smallest));
+    let cases = (1..=SHORT_MAX).flat_map(short).chain(few(exercise));
+    cases.flat_map(|case| OFFSETS.map(|offset| Case { offset, ..case })).collect()
+}
+
+/// Arrays of nothing but the smallest or the largest number, so short that most threads have no element, and longer.
+fn extreme(exercise: &Exercise) -> Vec<Case> {
+    let fills = [Fill::MinusThree, Fill::Lowest, Fill::Highest];
+    let of = |n: Option<u64>| {
+        let filled = move |case: Case| fills.map(|fill| Case { fill, n: n.unwrap_or(case.n), ..case });
+        few(exercise).flat_map(filled)
+    };
+    of(Some(1)).chain(of(None)).collect()
 }
 
 /// None, one, around a warp, around the threads of a block and the elements it takes, a prime, powers of two and their
@@ -195,7 +239,7 @@ fn sizes(exercise: &Exercise, block: u32) -> BTreeSet<u64> {
 fn few(exercise: &Exercise) -> impl Iterator<Item = Case> + '_ {
     exercise.blocks.iter().flat_map(|&block| {
         let n = exercise.elements_per_block(block) + 33;
-        exercise.types.iter().map(move |&ty| Case { ty, n, block, offset: 0, schedule: SCHEDULE })
+        exercise.types.iter().map(move |&ty| case(ty, n, block))
     })
 }
 
@@ -204,22 +248,50 @@ fn schedules() -> impl Iterator<Item = Schedule> {
     std::iter::once(Schedule::Lockstep).chain(seeded)
 }
 
+/// The block size at which the sum of floats rounds otherwise than the tree's does.
+fn other_tree(exercise: &Exercise, bench: &Bench<'_>, tree: Tree, stage: &mut Stage) -> Result<Option<Failure>> {
+    for &block in &exercise.blocks {
+        let case = case(Type::F32, exercise.elements_per_block(block), block);
+        let Array::F32(values) = lab::input::random(case.ty, case.n as usize, case.n) else { return Ok(None) };
+        let expected = tree.sum(&values);
+        let answer = bench.ask_of(case, &Array::F32(values))?;
+        if !answer.is_right() {
+            return smallest(exercise, bench, case, answer).map(Some);
+        }
+        let result = answer.result.to_f64() as f32;
+        if result.to_bits() != expected.to_bits() {
+            return Ok(Some(Failure::Tree { case, result, expected }));
+        }
+    }
+    stage.passed += 1;
+    Ok(None)
+}
+
 /// The first goal that is missed.
 fn missed(exercise: &Exercise, bench: &Bench<'_>, stage: &mut Stage) -> Result<Option<Failure>> {
     for goal in &exercise.goals {
         let ty = exercise.types.first().copied().unwrap_or(Type::I32);
-        let n = goal.n.unwrap_or(exercise.elements_per_block(goal.block));
-        let case = Case { ty, n, block: goal.block, offset: 0, schedule: SCHEDULE };
+        let case = case(ty, goal.n.unwrap_or(exercise.elements_per_block(goal.block)), goal.block);
         let answer = bench.ask(case)?;
         if !answer.is_right() {
             return smallest(exercise, bench, case, answer).map(Some);
         }
+        let failed = |counted, most| Some(Failure::Goal { goal: goal.clone(), case, counted, most });
+        if let Some(steps) = goal.each_block {
+            let is_over = |answer: &Answer| answer.report.faults.iter().any(|fault| fault.code == Code::StepBudget);
+            if is_over(&bench.ask_within(case, steps)?) {
+                return Ok(failed(steps, None));
+            }
+        }
         let sum = |counters| goal.metrics().map(|metric| (metric.value)(counters) as u64).sum::<u64>();
         let counted = answer.report.counters.as_ref().map_or(0, sum);
-        if counted > goal.at_most {
+        if goal.at_most.is_some_and(|most| counted > most) {
             let most =
                 answer.report.lines.iter().map(|line| (line.line, sum(&line.counters))).max_by_key(|&(_, part)| part);
-            return Ok(Some(Failure::Goal { goal: goal.clone(), case, counted, most }));
+            return Ok(failed(counted, most));
+        }
+        if goal.at_least.is_some_and(|least| counted < least) {
+            return Ok(failed(counted, None));
         }
         stage.passed += 1;
     }
@@ -245,7 +317,7 @@ fn smallest(exercise: &Exercise, bench: &Bench<'_>, found: Case, answer: Answer)
 /// What each element contributes to a wrong sum of i32: with all others 0 and this one 1, the result is how often it is
 /// counted. `None` where faults say enough, where there are too many elements, or where that does not explain the result.
 fn contributions(exercise: &Exercise, bench: &Bench<'_>, case: Case, answer: &Answer) -> Result<Option<String>> {
-    let case = Case { ty: Type::I32, ..case };
+    let case = Case { ty: Type::I32, fill: Fill::Random, ..case };
     let is_sum = exercise.op == Op::Sum && exercise.types.contains(&case.ty);
     if !is_sum || !answer.report.faults.is_empty() || case.n > LOOKED_INTO_MAX || case.n == 0 {
         return Ok(None);

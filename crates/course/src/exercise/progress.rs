@@ -88,6 +88,11 @@ impl Progress {
         entry.solved |= solved;
     }
 
+    /// Forgets an exercise: it is open again.
+    pub fn forget(&mut self, id: &str) {
+        self.exercises.remove(id);
+    }
+
     /// Notes how many hints were read.
     pub fn hinted(&mut self, id: &str, hints: usize) {
         let entry = self.exercises.entry(id.to_owned()).or_default();

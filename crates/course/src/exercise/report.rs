@@ -31,6 +31,14 @@ pub fn verdict(verdict: &Verdict, root: &Path, name: &str, text: &str) -> String
         Some(Failure::Case { case, answer, contributions }) => {
             out.push_str(&case_text(*case, answer, contributions.as_deref(), root));
         }
+        Some(Failure::Tree { case, result, expected }) => {
+            let told = format!(
+                "the sum is right, and not of the same pairs: floats round to {result} here, and to {expected} where \
+                 neighbours are added, then neighbours of the sums, at {}",
+                asked(*case)
+            );
+            out.push_str(&format!("\n{}\n", wrapped(&told, "")));
+        }
         Some(Failure::Goal { goal, case, counted, most }) => {
             out.push_str(&goal_text(goal, *case, *counted, *most, (name, text)));
         }
@@ -54,7 +62,11 @@ fn stage_line(stage: &Stage, is_reached: bool) -> String {
 fn asked(case: Case) -> String {
     let mut text = format!("n = {}, {} threads a block, {}", grouped(case.n), case.block, case.ty);
     if case.offset > 0 {
-        text.push_str(&format!(", input {} element further on", case.offset));
+        let s = if case.offset == 1 { "" } else { "s" };
+        text.push_str(&format!(", input {} element{s} further on", case.offset));
+    }
+    if let Some(words) = case.fill.words() {
+        text.push_str(&format!(", {words}"));
     }
     if case.schedule != (device::Schedule::Independent { seed: None }) {
         text.push_str(&format!(", schedule {}", case.schedule));
@@ -108,8 +120,16 @@ fn wrong_sum(case: Case, answer: &Answer, contributions: Option<&str>) -> String
 
 fn goal_text(goal: &Goal, case: Case, counted: u64, most: Option<(u32, u64)>, (name, text): (&str, &str)) -> String {
     let mut out = format!("\ngoal missed: {}\n", goal.say);
-    let limit = if goal.at_most == 0 { "none".to_owned() } else { format!("at most {}", grouped(goal.at_most)) };
-    let told = format!("counted {}, allowed {limit}, at {}", grouped(counted), asked(case));
+    let limit = match (goal.at_most, goal.at_least) {
+        (Some(0), _) => "none".to_owned(),
+        (Some(most), _) if counted > most => format!("at most {}", grouped(most)),
+        (_, Some(least)) => format!("at least {}", grouped(least)),
+        (_, None) => String::new(),
+    };
+    let told = match goal.each_block {
+        Some(steps) => format!("a block executes more than {} warp-instructions, at {}", grouped(steps), asked(case)),
+        None => format!("counted {}, allowed {limit}, at {}", grouped(counted), asked(case)),
+    };
     out.push_str(&format!("{}\n", wrapped(&told, "")));
     for metric in goal.metrics() {
         out.push_str(&format!("{}\n", wrapped(&format!("  {}: {}", metric.key, metric.plain), "    ")));

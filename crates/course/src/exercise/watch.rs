@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime};
 use anyhow::Result;
 
 use super::catalogue::Exercise;
+use super::item::Item;
 use super::progress::Progress;
-use super::{after_failing, after_solving, copy, introduction, next, say, try_once};
+use super::{after_failing, after_solving, ask, copy, introduction, next, say, try_once};
 
 /// How often the copies are looked at.
 const POLL: Duration = Duration::from_millis(300);
@@ -18,26 +19,27 @@ const POLL: Duration = Duration::from_millis(300);
 /// When a copy was saved and how long it is; `None` while there is none.
 type Fingerprint = Option<(Option<SystemTime>, u64)>;
 
-/// Watches all exercises that the reader has begun, until the reader stops the program. It begins with the chosen one, or
+/// Watches all kernels that the reader has begun, until the reader stops the program. It begins with the chosen exercise, or
 /// the first that is not solved, and goes on to the next one when that is solved.
-pub fn run(root: &Path, exercises: &[Exercise], chosen: Option<&Exercise>) -> Result<()> {
-    let Some(first) = chosen.or(next(exercises, &Progress::load(root)?)) else {
+pub fn run(root: &Path, items: &[Item], chosen: Option<&Item>) -> Result<()> {
+    let Some(first) = chosen.or(next(items, &Progress::load(root)?)) else {
         say(format_args!("every exercise is solved; `cargo course watch ID` watches one of them"));
         return Ok(());
     };
+    let written: Vec<(&Item, &Exercise)> = items.iter().filter_map(|item| Some((item, item.written()?))).collect();
     say(format_args!("watching {}/ (stop with Ctrl-C)\n", copy::FOLDER));
     let mut seen: BTreeMap<&str, Fingerprint> =
-        exercises.iter().map(|exercise| (exercise.id.as_str(), fingerprint(root, exercise))).collect();
-    begin(root, first)?;
-    seen.insert(&first.id, None); // which is why the loop judges it at once
+        written.iter().map(|(_, exercise)| (exercise.id.as_str(), fingerprint(root, exercise))).collect();
+    let Some(begun) = begin(root, items, first)? else { return Ok(()) };
+    seen.insert(&begun.id, None); // which is why the loop judges it at once
     loop {
-        for exercise in exercises {
+        for (item, exercise) in &written {
             let now = fingerprint(root, exercise);
             if seen.insert(&exercise.id, now) == Some(now) {
                 continue;
             }
             if now.is_some() {
-                saved(root, exercises, exercise)?;
+                saved(root, items, item, exercise)?;
             } else if is_still_gone(root, exercise) {
                 say(format_args!(
                     "{} is gone; `cargo course reset {}` makes it again\n",
@@ -50,17 +52,53 @@ pub fn run(root: &Path, exercises: &[Exercise], chosen: Option<&Exercise>) -> Re
     }
 }
 
-/// Makes the reader's copy, unless it is there.
-fn begin(root: &Path, exercise: &Exercise) -> Result<()> {
-    if copy::start(root, exercise)? {
-        say(introduction(root, exercise, "save it"));
+/// Goes on from `item`: asks questions until a kernel is to be written, and makes the reader's copy of that. An empty answer
+/// leaves a question for later, and where nobody can answer all questions are left. `None` if nothing is to be written.
+fn begin<'e>(root: &Path, items: &'e [Item], item: &'e Item) -> Result<Option<&'e Exercise>> {
+    let from = items.iter().position(|other| other.id() == item.id()).unwrap_or(0);
+    let mut is_first = true;
+    for item in items.iter().cycle().skip(from).take(items.len()) {
+        let is_open = is_first || !Progress::load(root)?.of(item.id()).solved;
+        is_first = false;
+        match item {
+            Item::Write(exercise) if is_open => {
+                if copy::start(root, exercise)? {
+                    say(introduction(root, exercise, "save it"));
+                }
+                return Ok(Some(exercise));
+            }
+            question if is_open => ask_until_solved(root, question)?,
+            _ => {}
+        }
+    }
+    say(format_args!("there is no kernel left to write; `cargo course progress` shows what is solved"));
+    Ok(None)
+}
+
+/// Asks a question until it is answered or left for later. What was said of the one before stays on the screen.
+fn ask_until_solved(root: &Path, item: &Item) -> Result<()> {
+    let Some(key) = item.key(root)? else { return Ok(()) };
+    if ask::has_ended() {
+        return Ok(());
+    }
+    say(screen(false, SystemTime::now()));
+    say(ask::question(item, &key));
+    while let Some(answer) = ask::prompt(&key, " (nothing leaves it for later)")? {
+        match ask::answered(root, item, &key, &answer) {
+            Ok(true) => {
+                say("");
+                return Ok(());
+            }
+            Ok(false) => say(format_args!("`cargo course hint {}` has a hint\n", item.id())),
+            Err(error) => say(format_args!("{error:#}\n")),
+        }
     }
     Ok(())
 }
 
 /// Judges a copy that was saved, on a screen of its own, and once it is solved begins the next. What keeps a verdict from being made,
 /// such as a missing compiler, is news and not the end.
-fn saved(root: &Path, exercises: &[Exercise], exercise: &Exercise) -> Result<()> {
+fn saved(root: &Path, items: &[Item], item: &Item, exercise: &Exercise) -> Result<()> {
     say(screen(std::io::stdout().is_terminal(), SystemTime::now()));
     let is_solved = match try_once(root, exercise) {
         Ok(is_solved) => is_solved,
@@ -71,12 +109,12 @@ fn saved(root: &Path, exercises: &[Exercise], exercise: &Exercise) -> Result<()>
     };
     let progress = Progress::load(root)?;
     if !is_solved {
-        say(after_failing(exercise, &progress, "save it") + "\n");
+        say(after_failing(item, &progress, "save it") + "\n");
         return Ok(());
     }
-    say(after_solving(exercises, exercise, &progress) + "\n");
-    match next(exercises, &progress) {
-        Some(next) => begin(root, next),
+    say(after_solving(items, item, &progress) + "\n");
+    match next(items, &progress) {
+        Some(next) => begin(root, items, next).map(drop),
         None => Ok(()),
     }
 }

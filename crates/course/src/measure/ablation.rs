@@ -3,8 +3,8 @@
 use anyhow::Result;
 use lab::element::Element;
 use lab::measurement::CHAMPION;
-use lab::plan::{MULTIPROCESSORS, Pass, Plan, Slot};
-use lab::{Session, Variant, Wish};
+use lab::plan::{Arg, MULTIPROCESSORS, Pass, Plan};
+use lab::{LaunchOptions, Session, Variant};
 
 use super::bench::Entrant;
 
@@ -22,33 +22,35 @@ pub fn entrants<'s, T: Element>(
     variant: &'static Variant,
     n: u64,
 ) -> Result<Vec<Entrant<'s, T>>> {
-    let tuned = session.plan(variant, T::TYPE, n, Wish::default())?;
+    let tuned = session.plan(variant, T::TYPE, n, LaunchOptions::default())?;
     let mut entrants = Vec::new();
     if let Ok(entrant) = Entrant::ours(session, variant, plain::<T>(session, n), n) {
         entrants.push(entrant.named("plain_grid"));
     }
     let meets = tuned.grid() > 1;
-    let others = [("narrow", Some(renamed(&tuned, "narrow"))), ("ticket", meets.then(|| renamed(&tuned, "ticket")))];
-    let last = session.plan(variant, T::TYPE, u64::from(tuned.grid()), Wish::default())?;
+    let meeting = |stem| meets.then(|| renamed(&tuned, stem));
+    let others =
+        [("narrow", Some(renamed(&tuned, "narrow"))), ("ticket", meeting("ticket")), ("fences", meeting("fences"))];
+    let last = session.plan(variant, T::TYPE, u64::from(tuned.grid()), LaunchOptions::default())?;
     let two = ("two_launches", meets.then(|| two_launches(&tuned, &last)));
     for (name, plan) in others.into_iter().chain([two]) {
         let Some(plan) = plan else { continue };
         if plan.passes.iter().all(|pass| session.has_kernel(variant, &pass.kernel)) {
-            entrants.push(Entrant::of_plan(session, variant, Wish::default(), plan)?.named(name));
+            entrants.push(Entrant::of_plan(session, variant, LaunchOptions::default(), plan)?.named(name));
         }
     }
     Ok(entrants)
 }
 
-fn plain<T: Element>(session: &Session<'_>, n: u64) -> Wish {
+fn plain<T: Element>(session: &Session<'_>, n: u64) -> LaunchOptions {
     let (block, factor, blocks) = PLAIN;
     let multiprocessors = u64::from(session.device().description().multiprocessors.unwrap_or(MULTIPROCESSORS));
     let of_block = u64::from(block * factor) * 16 / T::BYTES as u64;
     let grid = n.div_ceil(of_block).clamp(1, blocks * multiprocessors) as u32;
-    Wish { block: Some(block), factor: Some(factor), grid: Some(grid), ..Wish::default() }
+    LaunchOptions { block: Some(block), factor: Some(factor), grid: Some(grid), ..LaunchOptions::default() }
 }
 
-/// The same launches of another kernel: `ticket_t512u2_i32` for `single_pass_t512u2_i32`.
+/// The plan with another kernel in each launch: `ticket_t512u2_i32` for `single_pass_t512u2_i32`.
 fn renamed(plan: &Plan, stem: &str) -> Plan {
     let mut plan = plan.clone();
     for pass in &mut plan.passes {
@@ -60,9 +62,9 @@ fn renamed(plan: &Plan, stem: &str) -> Plan {
 /// Blocks that leave their sums, and the champion itself over those.
 fn two_launches(tuned: &Plan, last: &Plan) -> Plan {
     let mut plan = renamed(tuned, "partial");
-    let second = |slot: &Slot| match *slot {
-        Slot::Input => Slot::Sums(0),
-        Slot::Sums(_) => Slot::Sums(1),
+    let second = |arg: &Arg| match *arg {
+        Arg::Input => Arg::Sums(0),
+        Arg::Sums(_) => Arg::Sums(1),
         other => other,
     };
     for pass in &last.passes {
@@ -79,17 +81,17 @@ mod tests {
 
     #[test]
     fn a_second_launch_reads_what_the_first_left() {
-        let args = vec![Slot::Input, Slot::Sums(0), Slot::Elements64, Slot::State];
         let plan = |kernel: &str, grid, n| {
-            let pass = Pass::new(kernel.to_owned(), grid, 512, n, 20, args.clone());
-            Plan { passes: vec![pass], sums: vec![1], state_words: 4 * u64::from(grid) }
+            let args = vec![Arg::Input, Arg::Sums(0), Arg::U64(n), Arg::State];
+            let pass = Pass { elements: n, ..Pass::new(kernel.to_owned(), grid, 512, args) };
+            Plan { passes: vec![pass], sums: vec![1], state_words: 4 * grid }
         };
         let (tuned, last) = (plan("single_pass_t512u2_i32", 7, 1 << 16), plan("single_pass_block_t32u8_i32", 1, 7));
         let two = two_launches(&tuned, &last);
         let kernels: Vec<&str> = two.passes.iter().map(|pass| pass.kernel.as_str()).collect();
         assert_eq!(kernels, ["partial_t512u2_i32", "single_pass_block_t32u8_i32"]);
-        assert_eq!(two.passes[1].args, [Slot::Sums(0), Slot::Sums(1), Slot::Elements64, Slot::State]);
-        assert_eq!((two.passes[1].grid, two.passes[1].elements, two.sums), (1, 7, vec![7, 1]));
+        assert_eq!(two.passes[1].args, [Arg::Sums(0), Arg::Sums(1), Arg::U64(7), Arg::State]);
+        assert_eq!((two.passes[1].grid(), two.passes[1].elements, two.sums), (1, 7, vec![7, 1]));
         assert_eq!(renamed(&tuned, "ticket").passes[0].kernel, "ticket_t512u2_i32");
     }
 }

@@ -9,11 +9,10 @@ use lab::bound::Rounding;
 use lab::clock::{Flush, WARM_CALLS};
 use lab::element::Element;
 use lab::measurement::{Contest, ENTRANT, MeasuredCase};
-use lab::plan::Slot;
 use lab::reference::Reference;
 use lab::session::Arrays;
 use lab::verify::verify;
-use lab::{Plan, Session, Variant, Wish};
+use lab::{LaunchOptions, Plan, Session, Variant};
 
 use super::pool::Slice;
 
@@ -59,8 +58,17 @@ pub struct Entrant<'s, T: Element> {
 
 /// How it sums.
 enum Sum<'s, T: Element> {
-    Ours { session: &'s Session<'static>, variant: &'static Variant, wish: Wish, plan: Plan, arrays: Arrays<T> },
-    Library { chapter: &'static str, sum: BaselineSum<'s, T> },
+    Ours {
+        session: &'s Session<'static>,
+        variant: &'static Variant,
+        options: LaunchOptions,
+        plan: Plan,
+        arrays: Arrays<T>,
+    },
+    Library {
+        chapter: &'static str,
+        sum: BaselineSum<'s, T>,
+    },
 }
 
 /// What is known of the inputs of a size.
@@ -79,7 +87,7 @@ pub struct Input<'r> {
 pub struct Slices<'p, 'a, T> {
     /// A slice for each reduction.
     pub cold: &'a [Slice<'p, T>],
-    /// The same of an array for kernels that destroy their input, and what it is restored from.
+    /// Slices of an array for kernels that destroy their input, and what it is restored from.
     pub to_destroy: &'a [Slice<'p, T>],
     /// What those are restored from.
     pub restore: Option<(&'p Buffer<T>, &'p Buffer<T>)>,
@@ -87,17 +95,27 @@ pub struct Slices<'p, 'a, T> {
 
 impl<'s, T: Element> Entrant<'s, T> {
     /// One of our kernels, prepared for `n` elements.
-    pub fn ours(session: &'s Session<'static>, variant: &'static Variant, wish: Wish, n: u64) -> Result<Self> {
-        let plan = session.plan(variant, T::TYPE, n, wish)?;
-        Entrant::of_plan(session, variant, wish, plan)
+    pub fn ours(
+        session: &'s Session<'static>,
+        variant: &'static Variant,
+        options: LaunchOptions,
+        n: u64,
+    ) -> Result<Self> {
+        let plan = session.plan(variant, T::TYPE, n, options)?;
+        Entrant::of_plan(session, variant, options, plan)
     }
 
     /// One of our kernels by a plan of another's making.
-    pub fn of_plan(session: &'s Session<'static>, variant: &'static Variant, wish: Wish, plan: Plan) -> Result<Self> {
+    pub fn of_plan(
+        session: &'s Session<'static>,
+        variant: &'static Variant,
+        options: LaunchOptions,
+        plan: Plan,
+    ) -> Result<Self> {
         let arrays = session.arrays(&plan)?;
-        let contest = if wish.overlap { Contest::BackToBack } else { Contest::Alone };
+        let contest = if options.overlap { Contest::BackToBack } else { Contest::Alone };
         let name = variant.name.to_owned();
-        Ok(Entrant { contest, name, sum: Sum::Ours { session, variant, wish, plan, arrays } })
+        Ok(Entrant { contest, name, sum: Sum::Ours { session, variant, options, plan, arrays } })
     }
 
     /// A library's sum, in a chapter's contest.
@@ -153,11 +171,11 @@ impl<'s, T: Element> Entrant<'s, T> {
         let Sum::Ours { session, variant, plan, arrays, .. } = &self.sum else {
             return Ok(works.iter().map(|work| Timed::Foreign(&**work)).collect());
         };
-        let result = Slot::Sums(plan.sums.len().saturating_sub(1));
+        let result = lab::Arg::Sums(plan.sums.len().saturating_sub(1));
         let reduction = |(i, &slice): (usize, &Slice<'a, T>)| {
             let mut calls: Vec<Call<'a>> = session.calls(variant, plan, slice, arrays)?;
             for (call, pass) in calls.iter_mut().zip(&plan.passes) {
-                for (arg, _) in call.args.iter_mut().zip(&pass.args).filter(|(_, slot)| **slot == result) {
+                for (arg, _) in call.args.iter_mut().zip(&pass.args).filter(|(_, planned)| **planned == result) {
                     *arg = Arg::Address(out, (i * self.words() * T::BYTES) as u64);
                 }
             }
@@ -191,10 +209,10 @@ impl<'s, T: Element> Entrant<'s, T> {
         };
         match &self.sum {
             Sum::Library { chapter, .. } => case.chapter = Some((*chapter).to_owned()),
-            Sum::Ours { session, wish, plan, .. } => {
+            Sum::Ours { session, options, plan, .. } => {
                 case.chapter = Some(session.chapter.slug.to_owned());
                 (case.block, case.grid) = (plan.block(), Some(plan.grid()));
-                (case.factor, case.launches) = (wish.factor, Some(plan.passes.len() as u64));
+                (case.factor, case.launches) = (options.factor, Some(plan.passes.len() as u64));
             }
         }
         case
@@ -236,7 +254,7 @@ impl Bench {
         self.judged(entrants, slices, input, None, &self.replays(Some(&flush)))
     }
 
-    /// The same warm: all reductions read the first slice, and nothing empties the L2.
+    /// Replays them warm: all reductions read the first slice, and nothing empties the L2.
     pub fn warm<T: Element>(
         &self,
         entrants: &[Entrant<'_, T>],

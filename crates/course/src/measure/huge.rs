@@ -5,7 +5,7 @@ use device::{Arg, Call, Geometry, KernelSource};
 use lab::element::{Element, Value};
 use lab::measurement::{Contest, MeasuredCase};
 use lab::reference::{Reference, reference_of_slice};
-use lab::{Session, Variant, Wish, input};
+use lab::{LaunchOptions, Session, Variant, input};
 
 use super::bench::{Bench, Entrant, Input, Slices, champion};
 use super::libraries::Libraries;
@@ -46,8 +46,8 @@ pub fn all(
     let slices = [(&array, 0); CALLS];
     let mut entrants = Vec::new();
     for contest in [Contest::Alone, Contest::BackToBack] {
-        let wish = Wish { overlap: contest == Contest::BackToBack, ..Wish::default() };
-        entrants.push(champion(Entrant::ours(session, variant, wish, n)?));
+        let options = LaunchOptions { overlap: contest == Contest::BackToBack, ..LaunchOptions::default() };
+        entrants.push(champion(Entrant::ours(session, variant, options, n)?));
         entrants.extend(libraries.entrants::<f32>(device, contest, n)?);
     }
     let slices = Slices { cold: &slices, to_destroy: &[], restore: None };

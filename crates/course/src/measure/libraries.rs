@@ -12,7 +12,7 @@ use super::Options;
 use super::bench::Entrant;
 use super::suite::CONTEST;
 
-/// The libraries that are there.
+/// The libraries that could be opened.
 #[derive(Default)]
 pub struct Libraries {
     open: Vec<(Contest, &'static str, Baseline)>,

@@ -11,7 +11,7 @@ use device::{
 };
 use lab::element::Element;
 use lab::measurement::Proof;
-use lab::{Session, Variant, Wish};
+use lab::{LaunchOptions, Session, Variant};
 
 use super::bench::Bench;
 
@@ -69,8 +69,8 @@ impl Round<'_> {
     /// Producer, reduction, consumer, round after round in one graph.
     fn between<T: Element>(&self, device: &Device) -> Result<Proof> {
         let (rounds, replays) = if device.is_gpu() { ROUNDS } else { (SIMULATED_ROUNDS, 1) };
-        let wish = Wish { overlap: self.overlap, ..Wish::default() };
-        let plan = self.session.plan(self.variant, T::TYPE, self.n, wish)?;
+        let options = LaunchOptions { overlap: self.overlap, ..LaunchOptions::default() };
+        let plan = self.session.plan(self.variant, T::TYPE, self.n, options)?;
         let arrays = self.session.arrays::<T>(&plan)?;
         let input: Buffer<T> = device.alloc("in", self.n as usize)?;
         let kept: Buffer<T> = device.alloc("kept", rounds as usize)?;
@@ -103,7 +103,7 @@ impl Round<'_> {
     }
 }
 
-/// The same on two streams at once, each with its own input and state.
+/// The proof on two streams at once, each with its own input and state.
 fn two_streams(session: &Session<'static>, variant: &'static Variant, source: &KernelSource) -> Result<Vec<Proof>> {
     let together = Barrier::new(2);
     let (chapter, n) = (session.chapter, SIZES[2]);

@@ -10,7 +10,7 @@ use lab::clock::{CEILING, Flush};
 use lab::element::Element;
 use lab::measurement::{self, ABLATIONS, CHAMPION, Contest, MeasuredCase, Measurement};
 use lab::plan::MULTIPROCESSORS;
-use lab::{Session, Type, Variant, Wish, record};
+use lab::{LaunchOptions, Session, Type, Variant, record};
 
 use super::bench::{Bench, Entrant, Input, Slices, champion};
 use super::libraries::Libraries;
@@ -322,8 +322,8 @@ impl<'o> Suite<'o> {
         for contest in [Contest::Alone, Contest::BackToBack] {
             let overlap = contest == Contest::BackToBack;
             if !overlap || variant.overlaps {
-                let wish = Wish { overlap, ..Wish::default() };
-                entrants.push(champion(Entrant::ours(session, variant, wish, n)?));
+                let options = LaunchOptions { overlap, ..LaunchOptions::default() };
+                entrants.push(champion(Entrant::ours(session, variant, options, n)?));
             }
             entrants.extend(self.libraries.entrants::<T>(&self.bench.device, contest, n)?);
         }
@@ -339,7 +339,7 @@ impl<'o> Suite<'o> {
             (session.chapter.slug, variant.name) != (CONTEST, CHAMPION) && (!variant.in_place || n <= IN_PLACE_N_MAX)
         };
         let others = self.variants::<T>().into_iter().filter(is_other);
-        others.map(|(session, variant)| Entrant::ours(session, variant, Wish::default(), n)).collect()
+        others.map(|(session, variant)| Entrant::ours(session, variant, LaunchOptions::default(), n)).collect()
     }
 
     /// The champion around n, where it divides by nothing, and where the input begins between two vectors.
@@ -349,7 +349,7 @@ impl<'o> Suite<'o> {
                 let Some((session, variant)) = self.champion::<T>() else { return Ok(Vec::new()) };
                 let cold = pool.slices(&self.bench.device, n, offset);
                 let references = pool.references(&cold, n);
-                let entrant = champion(Entrant::ours(session, variant, Wish::default(), n)?);
+                let entrant = champion(Entrant::ours(session, variant, LaunchOptions::default(), n)?);
                 let slices = Slices { cold: &cold, to_destroy: &[], restore: None };
                 self.bench.contest(&[entrant], slices, Input { n, offset, references: &references })
             };
@@ -366,11 +366,12 @@ impl<'o> Suite<'o> {
         pool.make_scratch(&self.bench.device, n, 0)?;
         for (session, variant) in self.variants::<T>().into_iter().map(|(s, v)| (s.chapter.slug, v)).collect::<Vec<_>>()
         {
-            let blocks = SWEEP_BLOCKS.into_iter().filter(|&block| variant.blocks.allows(block)).map(Wish::block);
+            let blocks =
+                SWEEP_BLOCKS.into_iter().filter(|&block| variant.blocks.allows(block)).map(LaunchOptions::block);
             let factors = variant.factors.iter().flat_map(|factors| factors.values);
-            let factors = factors.map(|&factor| Wish { factor: Some(factor), ..Wish::default() });
+            let factors = factors.map(|&factor| LaunchOptions { factor: Some(factor), ..LaunchOptions::default() });
             let grids = self.grids::<T>(session, variant, n).into_iter();
-            let grids = grids.map(|grid| Wish { grid: Some(grid), ..Wish::default() });
+            let grids = grids.map(|grid| LaunchOptions { grid: Some(grid), ..LaunchOptions::default() });
             self.sweep(pool, (session, variant), (blocks.collect(), "block"), n)?;
             self.sweep(pool, (session, variant), (factors.collect(), "factor"), n)?;
             self.sweep(pool, (session, variant), (grids.collect(), "grid"), n)?;
@@ -379,12 +380,12 @@ impl<'o> Suite<'o> {
         Ok(())
     }
 
-    /// One variant by several wishes, in turns.
+    /// One variant by several options, in turns.
     fn sweep<T: Element>(
         &mut self,
         pool: &Pool<T>,
         (slug, variant): (&str, &'static Variant),
-        (wishes, swept): (Vec<Wish>, &str),
+        (options, swept): (Vec<LaunchOptions>, &str),
         n: u64,
     ) -> Result<()> {
         let group = self.measured(pool, n, &|suite| {
@@ -392,10 +393,10 @@ impl<'o> Suite<'o> {
                 return Ok(Vec::new());
             };
             let mut entrants = Vec::new();
-            for &wish in &wishes {
-                let entrant = Entrant::ours(session, variant, wish, n)?;
+            for &options in &options {
+                let entrant = Entrant::ours(session, variant, options, n)?;
                 // A plan may have no such block.
-                if wish.block.is_none_or(|block| entrant.plan().and_then(|plan| plan.block()) == Some(block)) {
+                if options.block.is_none_or(|block| entrant.plan().and_then(|plan| plan.block()) == Some(block)) {
                     entrants.push(if (slug, variant.name) == (CONTEST, CHAMPION) {
                         champion(entrant)
                     } else {
@@ -422,8 +423,8 @@ impl<'o> Suite<'o> {
             return Vec::new();
         };
         let is_taken = |&grid: &u32| {
-            let wish = Wish { grid: Some(grid), ..Wish::default() };
-            session.plan(variant, T::TYPE, n, wish).is_ok()
+            let options = LaunchOptions { grid: Some(grid), ..LaunchOptions::default() };
+            session.plan(variant, T::TYPE, n, options).is_ok()
         };
         if grids.iter().all(is_taken) { grids } else { Vec::new() }
     }

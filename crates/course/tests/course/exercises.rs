@@ -1,6 +1,6 @@
 //! The exercises as readers meet them: what they are told, what is on disk afterwards, and the exit status.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -22,9 +22,13 @@ impl Checkout {
         checkout.write("book.toml", "[book]\n");
         checkout.write("crates/course/Cargo.toml", "");
         checkout.write("bin/empty", "");
-        checkout.write("kernels/empty", "");
+        checkout.copy("kernels/ch04-first-add.cu");
+        checkout.copy("kernels/ptx/ch04-first-add.ptx");
+        for extension in ["cu", "ptx"] {
+            checkout.copy(&format!("{CHAPTER}/tests/mistakes/both_or_neither.{extension}"));
+        }
         checkout.copy(&format!("{CHAPTER}/exercises.toml"));
-        for folder in ["exercises", "solutions", "wrong"] {
+        for folder in ["exercises", "solutions", "wrong", "choices"] {
             for entry in std::fs::read_dir(repository().join(CHAPTER).join(folder)).unwrap() {
                 checkout.copy(&format!("{CHAPTER}/{folder}/{}", entry.unwrap().file_name().to_str().unwrap()));
             }
@@ -103,9 +107,7 @@ fn the_first_call_makes_a_copy_and_judges_the_starter() {
 fn a_solution_is_solved_and_stays_solved() {
     let checkout = Checkout::new();
     checkout.hand_in("wrong/four-loads-one-guard");
-    for chapter in ["ch04-first-add", "ch04", "4"] {
-        assert_eq!(checkout.course(&["exercise", chapter]).0, 1);
-    }
+    assert_eq!(checkout.course(&["exercise", "four-loads"]).0, 1);
     checkout.hand_in("solutions/four-loads");
     let (status, said) = checkout.course(&["exercise", "four-loads"]);
     assert_eq!(status, 0, "{said}");
@@ -114,8 +116,52 @@ fn a_solution_is_solved_and_stays_solved() {
     assert_eq!(checkout.course(&["exercise", "four-loads"]).0, 1);
     let (status, progress) = checkout.course(&["progress"]);
     assert_eq!(status, 0);
-    assert!(progress.contains("solved             3    0 of 3"), "{progress}");
-    assert!(progress.contains("1 of 1 solved"), "{progress}");
+    assert!(progress.contains("write    solved             3    0 of 3"), "{progress}");
+    assert!(progress.contains("1 of 6 solved"), "{progress}");
+}
+
+#[test]
+fn a_question_takes_an_answer_and_says_why() {
+    let checkout = Checkout::new();
+    let (status, said) = checkout.course(&["exercise", "half-the-blocks", "16"]);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.starts_with("not yet: That is one element a thread."), "{said}");
+    assert_eq!(checkout.course(&["exercise", "half-the-blocks", "-5"]).0, 1, "a number, and not the answer");
+    let (status, said) = checkout.course(&["exercise", "half-the-blocks", "8"]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.starts_with("right: A block takes 128 elements") && said.contains("need one more: 8."), "{said}");
+    assert!(said.contains("Next: cargo course exercise second-elements"), "{said}");
+    let (status, said) = checkout.course(&["exercise", "second-load", "a"]);
+    assert_eq!(status, 1);
+    assert!(said.starts_with("not yet: A run with n = 70 ends with `out-of-bounds`"), "{said}");
+    assert_eq!(checkout.course(&["exercise", "second-load", "C"]).0, 0);
+    let (_, progress) = checkout.course(&["progress"]);
+    assert!(progress.contains("✓ half-the-blocks        ch04     predict  solved             3"), "{progress}");
+    assert!(progress.contains("2 of 6 solved"), "{progress}");
+    assert_eq!(checkout.course(&["reset", "half-the-blocks"]).0, 0);
+    assert!(checkout.course(&["progress"]).1.contains("1 of 6 solved"));
+}
+
+#[test]
+fn without_an_answer_the_question_is_asked() {
+    let checkout = Checkout::new();
+    let (status, said) = checkout.course(&["exercise", "next"]);
+    assert_eq!(status, 1, "nobody answered: {said}");
+    for what in ["ch04-first-add: Half the blocks", "1,000 numbers", "cargo course exercise half-the-blocks NUMBER"] {
+        assert!(said.contains(what), "{what}: {said}");
+    }
+    let (_, said) = checkout.course(&["exercise", "which-two"]);
+    assert!(
+        said.contains("unsigned int i = ____, j = ____;") && said.contains("  b)  tid\n      tid + 32\n"),
+        "{said}"
+    );
+    let mut child = checkout.command(&["exercise", "which-two"]);
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"b\n").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "an answer at the prompt");
+    let (status, said) = checkout.course(&["exercise", "4"]);
+    assert_eq!(status, 0);
+    assert!(said.contains("1 of 6 solved; next: cargo course exercise half-the-blocks"), "{said}");
 }
 
 #[test]
@@ -145,6 +191,13 @@ fn what_is_not_there_is_status_2() {
         &["exercise", ""],
         &["exercise", "../four-loads"],
         &["exercise", "four-loads", "five-loads"],
+        &["exercise", "half-the-blocks", "eight"],
+        &["exercise", "half-the-blocks", ""],
+        &["exercise", "half-the-blocks", "8", "9"],
+        &["exercise", "which-two", "e"],
+        &["exercise", "which-two", "12"],
+        &["exercise", "4", "8"],
+        &["hint", "4"],
         &["watch", "no-loads"],
         &["hint"],
         &["hint", "no-loads"],
@@ -156,7 +209,9 @@ fn what_is_not_there_is_status_2() {
         let (status, said) = checkout.course(args);
         assert_eq!(status, 2, "{args:?}: {said}");
     }
-    assert!(checkout.course(&["hint", "no-loads"]).1.contains("no exercise `no-loads`: there is four-loads"));
+    assert!(
+        checkout.course(&["hint", "no-loads"]).1.contains("no exercise `no-loads`: `cargo course exercise` lists all")
+    );
     assert!(!checkout.path("my").exists(), "nothing is written for them");
 }
 
@@ -260,6 +315,9 @@ fn printf_and_warnings_are_shown_and_a_header_of_the_host_is_explained() {
     }
     checkout.write(COPY, &format!("#include <cstdio>\n{talks}"));
     let (status, said) = checkout.course(&["exercise", "four-loads"]);
+    assert!(status == 1 && said.contains("printf in this case:\nn is "), "a header out of habit: {said}");
+    checkout.write(COPY, &format!("#include <iostream>\n{talks}"));
+    let (status, said) = checkout.course(&["exercise", "four-loads"]);
     assert_eq!(status, 1);
     assert!(said.contains("`printf` needs none: leave the #include out"), "{said}");
 }
@@ -289,9 +347,29 @@ impl Drop for Running {
 }
 
 #[test]
+fn watching_asks_and_goes_on() {
+    let checkout = Checkout::new();
+    let mut watch = checkout.command(&["watch"]);
+    let mut watch = Running(watch.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(watch.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    // A wrong answer, nonsense, the right one; the second question is left for later; the input ends.
+    watch.0.stdin.take().unwrap().write_all(b"16\nmany\n8\n\n").unwrap();
+    for said in [
+        "not yet: That is one element",
+        "`many` is no whole number",
+        "right: A block takes 128",
+        "ch04-first-add: Loads",
+    ] {
+        assert!(lines.any(|line| line.starts_with(said)), "{said}");
+    }
+    assert!(lines.any(|line| line.starts_with("not yet. Edit my/four-loads.cu and save it")));
+    assert!(checkout.course(&["progress"]).1.contains("1 of 6 solved"));
+}
+
+#[test]
 fn watching_judges_what_is_saved() {
     let checkout = Checkout::new();
-    let mut watch = Running(checkout.command(&["watch"]).stdout(Stdio::piped()).spawn().unwrap());
+    let mut watch = Running(checkout.command(&["watch"]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(watch.0.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.starts_with("not yet. Edit my/four-loads.cu and save it")));
     checkout.hand_in("solutions/four-loads");

@@ -2,3 +2,5 @@
 
 mod command;
 mod exercises;
+mod launch;
+mod page;

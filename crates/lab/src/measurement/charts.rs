@@ -217,8 +217,8 @@ fn introduction(record: &Measurement, lessons: &[&Chapter]) -> Result<String> {
     strips.extend(record.cold_us(CUB, Type::I32, n).map(|us| ("CUB, NVIDIA's library".to_owned(), us, GREEN)));
     strips.extend(record.limit_us(Contest::Alone, Type::I32, n).map(|us| ("The card's limit".to_owned(), us, INK)));
     let longest = strips.iter().map(|strip| strip.1).fold(0.0, f64::max);
-    let told: Vec<String> = strips.iter().map(|(words, us, _)| format!("{words} {} us.", three_digits(*us))).collect();
-    let title = format!("{title}: us for {} numbers", grouped(n));
+    let told: Vec<String> = strips.iter().map(|(words, us, _)| format!("{words} {} µs.", three_digits(*us))).collect();
+    let title = format!("{title}: µs for {} numbers", grouped(n));
     let height = TITLE_HEIGHT + 8 + STRIP_HEIGHT * strips.len() as i32;
     figure::drawing(&title, &told.join(" "), height, |ground| {
         for (i, (words, us, colour)) in strips.iter().enumerate() {

@@ -8,6 +8,7 @@ use crate::Chapter;
 use crate::compare::day;
 use crate::element::Type;
 use crate::page::Fact;
+use crate::plan::MULTIPROCESSORS;
 use crate::text::{grouped, per_cent, three_digits};
 
 /// Every fact, of a record or of none.
@@ -50,10 +51,33 @@ pub(crate) fn facts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Vec<F
         fact(format!("latency-{name}-ns"), found.map(|(ns, _)| three_digits(ns)));
         fact(format!("latency-{name}-cycles"), found.and_then(|(_, cycles)| cycles).map(three_digits));
     }
+    facts.extend(littles_law(record));
     for ty in [Type::I32, Type::F32, Type::F64] {
         facts.extend(of_type(record, ty));
     }
     facts
+}
+
+/// TB/s of an H200's memory by its data sheet, by which the pages reckon.
+const PEAK_TB_PER_S: f64 = 4.8;
+/// Bytes on their way, bandwidth and the measured latency of an idle memory: two of them give the third.
+fn littles_law(record: Option<&Measurement>) -> Vec<Fact> {
+    let ns = record.and_then(|record| latency(record, "dram_load")).map(|(ns, _)| ns);
+    let fact = |name: &str, of: &dyn Fn(f64) -> f64| {
+        (format!("in_flight-{name}"), ns.map_or_else(|| MISSING.to_owned(), |ns| three_digits(of(ns))))
+    };
+    // TB/s times ns are thousands of bytes.
+    let needed_kb = |ns: f64| PEAK_TB_PER_S * ns;
+    let multiprocessors = f64::from(MULTIPROCESSORS);
+    let tb_per_s = |kib: f64| move |ns: f64| kib * 1.024 / ns;
+    vec![
+        fact("needed-mb", &|ns| needed_kb(ns) / 1e3),
+        fact("needed-kib_of_each", &|ns| needed_kb(ns) / 1.024 / multiprocessors),
+        fact("8_kib_of_each-tb_per_s", &tb_per_s(8.0 * multiprocessors)),
+        fact("32_kib_of_each-tb_per_s", &tb_per_s(32.0 * multiprocessors)),
+        fact("8_kib_of_128-tb_per_s", &tb_per_s(8.0 * 128.0)),
+        fact("128_kib-gb_per_s", &|ns| 1e3 * tb_per_s(128.0)(ns)),
+    ]
 }
 
 fn of_type(record: Option<&Measurement>, ty: Type) -> Vec<Fact> {
@@ -116,6 +140,13 @@ mod tests {
         assert_eq!((value("i32-sizes"), value("i32-back_to_back-sizes")), ("63", "63"));
         assert_eq!((value("latency-redux_add-ns"), value("latency-launch-ns")), ("14.7", "530"));
         assert_eq!(value("latency-launch-cycles"), MISSING, "the host's business");
+        let ns: f64 = value("latency-dram_load-ns").parse().unwrap();
+        let needed: f64 = value("in_flight-needed-mb").parse().unwrap();
+        assert!((needed - 4.8 * ns / 1e3).abs() < 0.01, "{needed} MB at {ns} ns");
+        let each: f64 = value("in_flight-needed-kib_of_each").parse().unwrap();
+        assert!((each * 132.0 * 1.024 - 4.8 * ns).abs() < 0.01 * 4.8 * ns, "{each} KiB at {ns} ns");
+        let reached: f64 = value("in_flight-8_kib_of_each-tb_per_s").parse().unwrap();
+        assert!((reached / 4.8 - 8.0 / each).abs() < 0.01, "{reached} TB/s");
         let times = record.cold_us("interleaved_modulo", Type::I32, 1 << 24).unwrap()
             / record.cold_us(CHAMPION, Type::I32, 1 << 24).unwrap();
         assert_eq!(value("speed_up"), format!("{times:.1}"));

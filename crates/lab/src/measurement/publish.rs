@@ -181,7 +181,7 @@ mod tests {
         let text = |files: &[(String, String)], name: &str| files.iter().find(|file| file.0 == name).unwrap().1.clone();
         assert!(text(&before, "alone.md").contains("no record of the champion"));
         assert!(text(&before, "facts.md").contains("<!-- ANCHOR: i32-ratio-mean -->\nnot measured yet\n"));
-        assert!(text(&after, "alone.md").contains("### `f64`"));
+        assert!(text(&after, "alone.md").contains("#### `f64`"));
         // No kernel of the synthetic record has its PTX in this checkout.
         assert!(text(&after, "provenance.md").contains("**This record is stale:**\n\n- ch01-naive: does not say"));
         let anchors = |text: String| text.lines().filter(|line| line.contains("ANCHOR:")).map(str::to_owned).collect();

@@ -100,7 +100,7 @@ pub struct Quoted {
     pub article: Article,
     /// The sample on an H200, `int`.
     pub shmoo: Shmoo,
-    /// The same, `float`.
+    /// The sample on an H200, `float`.
     pub shmoo_float: Shmoo,
 }
 

@@ -1,4 +1,4 @@
-//! A record that nobody measured, for tests alone: every part filled in, from a formula.
+//! A record made up from a formula, with every part filled in. It is for tests alone.
 
 use std::collections::BTreeMap;
 

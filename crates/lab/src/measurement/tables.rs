@@ -37,7 +37,7 @@ fn size(n: u64) -> String {
 pub(crate) fn contest(record: &Measurement, contest: Contest) -> String {
     let table = |ty: Type| (contest_sheet(record, contest, ty), ty);
     let tables = types(record).map(table).filter(|(sheet, _)| !sheet.is_empty());
-    let tables: Vec<String> = tables.map(|(sheet, ty)| format!("### `{ty}`\n\n{}", sheet.markdown())).collect();
+    let tables: Vec<String> = tables.map(|(sheet, ty)| format!("#### `{ty}`\n\n{}", sheet.markdown())).collect();
     if tables.is_empty() { unmeasured("the champion") } else { tables.join("\n") }
 }
 
@@ -234,7 +234,7 @@ mod tests {
         let record = synthetic::record();
         let alone = contest(&record, Contest::Alone);
         for ty in ["i32", "f32", "f64"] {
-            assert!(alone.contains(&format!("### `{ty}`\n\n| n |")), "{alone}");
+            assert!(alone.contains(&format!("#### `{ty}`\n\n| n |")), "{alone}");
         }
         let row = alone.lines().find(|line| line.starts_with("| 2²⁴ |")).unwrap();
         let us = |name| cell(record.cold_us(name, Type::I32, 1 << 24));

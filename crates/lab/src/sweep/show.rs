@@ -28,7 +28,7 @@ const COUNTED: [Column; 3] = [
 ];
 
 const TIMED: [Column; 2] = [
-    ("cold, us", |point| point.cold_us.map_or("-".to_owned(), three_digits)),
+    ("cold, µs", |point| point.cold_us.map_or("-".to_owned(), three_digits)),
     ("cold, GB/s", |point| point.gb_per_s.map_or("-".to_owned(), three_digits)),
 ];
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use device::Checks;
 
-use super::{Trial, describe, right_variants, run_wish, simulator};
+use super::{Trial, describe, right_variants, run_with, simulator};
 use crate::element::{Array, Type};
 use crate::error::{Error, Result};
 use crate::input::random;
@@ -12,7 +12,7 @@ use crate::op::Op;
 use crate::page::{mistakes_folder, run_mistake};
 use crate::record::OPTIONS;
 use crate::session::{Run, Session, built_root};
-use crate::{Chapter, Variant, Wish};
+use crate::{Chapter, LaunchOptions, Variant};
 
 /// Writes the tests that every chapter has: its kernels against the reference on the simulator, its records, its mistakes,
 /// and its program. `PROGRAM` is that program, for the tests that are the chapter's own.
@@ -54,7 +54,7 @@ macro_rules! chapter_tests {
                 #[test]
                 fn anything_is_right(n in 0usize..40_000, choice in ::proptest::prelude::any::<u64>(), offset in 0usize..5) {
                     let run = trial::anything(&$chapter, n, choice, offset)?;
-                    ::proptest::prop_assert!(run.ok(), "{}", trial::describe(&run, &format!("{:?}, offset {offset}", run.wish)));
+                    ::proptest::prop_assert!(run.ok(), "{}", trial::describe(&run, &format!("{:?}, offset {offset}", run.options)));
                 }
             }
         }
@@ -110,7 +110,8 @@ pub fn extremes(chapter: &Chapter) -> Result<Trial> {
             let ops = variant.ops.iter().filter(|&&op| op != Op::Sum || input.ty() == Type::I32);
             for &op in ops {
                 for block in [variant.blocks.min, variant.blocks.default, variant.blocks.max] {
-                    let run = run_wish(&session, variant, Wish { op, ..Wish::block(block) }, &input, 1)?;
+                    let run =
+                        run_with(&session, variant, LaunchOptions { op, ..LaunchOptions::block(block) }, &input, 1)?;
                     trial.judge(&run, op.name());
                 }
             }
@@ -156,18 +157,24 @@ pub fn anything(chapter: &Chapter, n: usize, choice: u64, offset: usize) -> Resu
     let factor = variant.factors.map(|factors| factors.values[pick(factors.values.len())]);
     let grid = 1 + pick(12) as u32;
     let session = simulator(chapter, OPTIONS.schedule, Checks::ALL)?;
-    let wish = taken(&session, variant, ty, n as u64, Wish { op, block, grid: Some(grid), factor, ..Wish::default() })?;
-    run_wish(&session, variant, wish, &random(ty, n, n as u64), offset)
+    let options = taken(
+        &session,
+        variant,
+        ty,
+        n as u64,
+        LaunchOptions { op, block, grid: Some(grid), factor, ..LaunchOptions::default() },
+    )?;
+    run_with(&session, variant, options, &random(ty, n, n as u64), offset)
 }
 
-/// As much of `wish` as the variant takes together: another grid, then none, then no block, then no factor.
-fn taken(session: &Session<'_>, variant: &Variant, ty: Type, n: u64, wish: Wish) -> Result<Wish> {
-    let of_cluster = Wish { grid: wish.grid.map(|grid| 8 * grid), ..wish };
-    let any_grid = Wish { grid: None, ..wish };
-    let any_block = Wish { block: None, ..any_grid };
-    let wishes = [wish, of_cluster, any_grid, any_block];
-    let takes = |wish: &Wish| !matches!(session.plan(variant, ty, n, *wish), Err(Error::Usage(_)));
-    Ok(wishes.into_iter().find(takes).unwrap_or(Wish { factor: None, ..any_block }))
+/// As much of `options` as the variant takes together: another grid, then none, then no block, then no factor.
+fn taken(session: &Session<'_>, variant: &Variant, ty: Type, n: u64, options: LaunchOptions) -> Result<LaunchOptions> {
+    let of_cluster = LaunchOptions { grid: options.grid.map(|grid| 8 * grid), ..options };
+    let any_grid = LaunchOptions { grid: None, ..options };
+    let any_block = LaunchOptions { block: None, ..any_grid };
+    let options = [options, of_cluster, any_grid, any_block];
+    let takes = |options: &LaunchOptions| !matches!(session.plan(variant, ty, n, *options), Err(Error::Usage(_)));
+    Ok(options.into_iter().find(takes).unwrap_or(LaunchOptions { factor: None, ..any_block }))
 }
 
 /// Runs every mistake as its page shows it. One that announces a fault shows it; any other gives a wrong result, and

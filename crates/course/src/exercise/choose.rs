@@ -1,0 +1,360 @@
+//! A blank with several lines for it. The kernel with each of the lines is committed as PTX, written out by `cargo course
+//! ptx` from the definition, and what is said of a line is what a run of it gives.
+
+use std::path::Path;
+
+use anyhow::{Result, bail, ensure};
+use device::{Choice, Code, Counters, Device, KernelSource, Module, Report, Schedule, SimOptions};
+use lab::element::Element;
+use lab::runner::{self, Arrays};
+use lab::verify::verify;
+use lab::{Arg, Array, Op, Pass, Plan, Type, Value};
+use serde::Deserialize;
+use simt::Metric;
+
+use super::bench;
+use super::catalogue::{self, WRONG_SUM, one_type};
+use super::copy;
+use super::key::{Key, Line};
+use super::numbers::Numbers;
+
+/// What a blank is written as.
+pub const BLANK: &str = "____";
+/// Where the written-out kernels are, in the chapter's folder.
+pub const FOLDER: &str = "choices";
+/// What a line gives that is right, where none is better.
+const RIGHT: &str = "right";
+/// What a line gives that is right, where another counts less.
+const MORE: &str = "more";
+/// Most warp-instructions of a block: a loop without an end is stopped at once.
+const STEPS_PER_BLOCK_MAX: u64 = 1 << 16;
+/// Random orders that are tried besides the two schedules without a seed.
+const SEEDS: u64 = 4;
+
+/// A question whose answer is one of several lines.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choose {
+    /// What readers type; no two exercises of the course share one.
+    pub id: String,
+    /// One line.
+    pub title: String,
+    /// What is asked.
+    pub question: String,
+    /// From a nudge to nearly the answer.
+    pub hints: Vec<String>,
+    /// A small kernel of `(in, out, n)`, and `state` if it has one, with one `____` or more.
+    pub kernel: String,
+    /// Elements of each run; the first is the one whose counters are told.
+    pub n: Vec<u64>,
+    /// Threads a block.
+    pub block: u32,
+    /// Blocks.
+    #[serde(default = "one")]
+    pub grid: u32,
+    /// Type of the elements; i32 by default.
+    #[serde(default = "i32_elements", rename = "type", deserialize_with = "one_type")]
+    pub ty: Type,
+    /// What it computes; a sum by default.
+    #[serde(default, deserialize_with = "catalogue::op")]
+    pub op: Op,
+    /// What it takes; 1, 2, 3, … by default.
+    #[serde(default)]
+    pub input: Numbers,
+    /// Elements by which the input is shifted from the start of its allocation.
+    #[serde(default)]
+    pub offset: usize,
+    /// Whether `out` holds the operation's identity before: for kernels that add to it.
+    #[serde(default)]
+    pub adds: bool,
+    /// 64-bit words of zeroed workspace, the fourth argument; none by default.
+    #[serde(default)]
+    pub state_words: u64,
+    /// A counter of which the best line counts fewest. Without one, every line that is right is an answer.
+    pub fewest: Option<String>,
+    /// The lines.
+    #[serde(rename = "option")]
+    pub options: Vec<Opt>,
+    /// The chapter's slug, from the folder.
+    #[serde(skip)]
+    pub chapter: String,
+}
+
+/// One of the lines.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Opt {
+    /// What goes into each blank, in order.
+    pub code: Vec<String>,
+    /// What its run gives: `right`, `more` (right, but another counts less), `wrong-sum` or the code of a fault. The
+    /// answer is not taken from here: it is held against the run.
+    pub gives: String,
+    /// Why, a sentence or two.
+    pub why: String,
+}
+
+const fn i32_elements() -> Type {
+    Type::I32
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// What the runs of one line gave.
+#[derive(Debug)]
+struct Outcome {
+    /// `right`, `wrong-sum` or the code of a fault.
+    gives: String,
+    /// In a sentence.
+    text: String,
+    /// What the asked counter counted.
+    counted: Option<u64>,
+}
+
+/// What one run left.
+struct Ran {
+    /// What came out and what is right, if they differ.
+    wrong: Option<(Value, Value)>,
+    /// What was counted and found.
+    report: Report,
+}
+
+/// One run.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    n: u64,
+    schedule: Schedule,
+}
+
+impl Choose {
+    /// The lines with what each gives.
+    ///
+    /// # Errors
+    /// PTX that is missing or stale where there is no compiler, or a line that does not give what its definition says.
+    pub fn key(&self, root: &Path) -> Result<Key> {
+        let source = self.source(root);
+        let copy::Compiled::Ptx(ptx, _) = copy::compile_committed(root, &source)? else {
+            bail!("{}: does not compile: run `cargo course ptx`", source.cu_name());
+        };
+        let module = Device::open(Choice::Sim, SimOptions::default())?.load_ptx(&source.ptx_name(), &ptx)?;
+        let text = self.written_out();
+        let outcomes: Vec<Outcome> =
+            (0..self.options.len()).map(|i| self.outcome(letter(i), &module, &text)).collect::<Result<_>>()?;
+        let fewest =
+            outcomes.iter().filter(|outcome| outcome.gives == RIGHT).filter_map(|outcome| outcome.counted).min();
+        let mut lines = Vec::new();
+        for (i, (option, outcome)) in self.options.iter().zip(outcomes).enumerate() {
+            let is_more = outcome.gives == RIGHT && outcome.counted != fewest && self.fewest.is_some();
+            let gives = if is_more { MORE } else { &outcome.gives };
+            let letter = letter(i);
+            ensure!(gives == option.gives, "{}: line {letter} gives {gives}, not {}", self.id, option.gives);
+            lines.push(Line {
+                letter,
+                code: option.code.clone(),
+                is_right: gives == RIGHT,
+                outcome: outcome.text,
+                why: option.why.trim().to_owned(),
+            });
+        }
+        Ok(Key::Lines(lines))
+    }
+
+    /// The kernel with each of its lines, each in a namespace of its own: the text of `choices/<id>.cu`.
+    pub fn written_out(&self) -> String {
+        let mut text = format!(
+            "// Written by `cargo course ptx` from exercises.toml: the kernel of {} with each line that it offers.\n",
+            self.id
+        );
+        for (i, option) in self.options.iter().enumerate() {
+            let (letter, name) = (letter(i), self.name());
+            let kernel = filled(&self.kernel, &option.code).replacen(
+                &format!("{ENTRY}{name}("),
+                &format!("extern \"C\" {ENTRY}{name}_{letter}("),
+                1,
+            );
+            text.push_str(&format!("\nnamespace {letter} {{\n{}\n}}\n", kernel.trim_end()));
+        }
+        text
+    }
+
+    /// Where the written-out kernel is, and its PTX.
+    pub fn source(&self, root: &Path) -> KernelSource {
+        let folder = root.join("chapters").join(&self.chapter).join(FOLDER);
+        let file = |extension: &str| folder.join(format!("{}.{extension}", self.id));
+        KernelSource { slug: self.id.clone(), cu: file("cu"), ptx: file("ptx") }
+    }
+
+    /// The kernel's name in the listing.
+    fn name(&self) -> &str {
+        let rest = self.kernel.split_once(ENTRY).map_or("", |(_, rest)| rest);
+        rest.split('(').next().unwrap_or_default()
+    }
+
+    fn outcome(&self, letter: char, module: &Module, text: &str) -> Result<Outcome> {
+        let mut counted = None;
+        for case in self.cases() {
+            let Ran { wrong, report } = match self.input.array(self.ty, case.n) {
+                Array::I32(values) => self.run(letter, module, &values, case)?,
+                Array::F32(values) => self.run(letter, module, &values, case)?,
+                Array::F64(values) => self.run(letter, module, &values, case)?,
+            };
+            if let Some(fault) = report.faults.first() {
+                let line = (fault.site.line as usize).checked_sub(1).and_then(|i| text.lines().nth(i));
+                let line = line.map(|line| format!(", in `{}`", line.trim())).unwrap_or_default();
+                let text = format!("A run {} ends with `{}`{line}.", told(case), fault.code);
+                return Ok(Outcome { gives: fault.code.to_string(), text, counted: None });
+            }
+            if let Some((result, expected)) = wrong {
+                let text = format!("A run {} gives {} instead of {}.", told(case), number(result), number(expected));
+                return Ok(Outcome { gives: WRONG_SUM.to_owned(), text, counted: None });
+            }
+            counted = counted.or(report.counters);
+        }
+        let told = self.fewest.as_deref().and_then(Metric::named).zip(counted.as_ref());
+        let counted = told.map(|(metric, counters)| (metric.value)(counters) as u64);
+        let count = told.map(|(metric, counters)| format!(", and `{}` is {}", metric.key, metric.display(counters)));
+        let text = format!("Every run gives the right value{}.", count.unwrap_or_default());
+        Ok(Outcome { gives: RIGHT.to_owned(), text, counted })
+    }
+
+    /// Every size in today's schedule, then the first under others.
+    fn cases(&self) -> Vec<Case> {
+        let today = Schedule::Independent { seed: None };
+        let mut cases: Vec<Case> = self.n.iter().map(|&n| Case { n, schedule: today }).collect();
+        let others = (1..=SEEDS).map(|seed| Schedule::Independent { seed: Some(seed) });
+        let n = self.n.first().copied().unwrap_or(0);
+        cases.extend(std::iter::once(Schedule::Lockstep).chain(others).map(|schedule| Case { n, schedule }));
+        cases
+    }
+
+    /// One launch.
+    fn run<T: Element>(&self, letter: char, module: &Module, values: &[T], case: Case) -> Result<Ran> {
+        let device = bench::simulator(case.schedule, STEPS_PER_BLOCK_MAX)?;
+        let plan = self.plan(letter, case.n);
+        let input = runner::upload(&device, values, self.offset)?;
+        let arrays = Arrays::new(&device, &plan, self.adds.then_some(self.op))?;
+        let mut report = Report { counters: Some(Counters::default()), ..Report::default() };
+        let pass = bench::launch(&device, module, &plan, (&input, self.offset), &arrays, &mut report)?;
+        let result = lab::reference::reference_of(self.op, &T::array(arrays.of(&device, pass)?)).expected;
+        let reference = lab::reference::reference_of(self.op, &T::array(values.to_vec()));
+        // What blocks left is reduced exactly; in between is whatever order the kernel has.
+        let right = verify(result, &reference, case.n, T::TYPE).right;
+        Ok(Ran { wrong: (!right).then_some((result, reference.expected)), report })
+    }
+
+    /// The launch, as a plan of one pass.
+    fn plan(&self, letter: char, n: u64) -> Plan {
+        let mut args = vec![Arg::Input, Arg::Sums(0), Arg::U32(n as u32)];
+        args.extend((self.state_words > 0).then_some(Arg::State));
+        let kernel = format!("{}_{letter}", self.name());
+        let pass = Pass::new(kernel, self.grid.into(), self.block.into(), args);
+        Plan { passes: vec![pass], sums: vec![self.grid.into()], state_words: self.state_words }
+    }
+
+    /// What the file may not say.
+    pub fn check(&self) -> Result<()> {
+        let blanks = self.kernel.matches(BLANK).count();
+        ensure!(blanks > 0, "{}: the kernel has no {BLANK}", self.id);
+        ensure!(!self.name().is_empty(), "{}: the kernel has no `{ENTRY}NAME(`", self.id);
+        ensure!((2..=6).contains(&self.options.len()), "{}: it has two options to six", self.id);
+        ensure!(!self.n.is_empty(), "{}: no n: give the sizes to try", self.id);
+        ensure!((1..=1024).contains(&self.block) && self.grid > 0, "{}: a block has 1 to 1024 threads", self.id);
+        ensure!(self.n.iter().all(|&n| self.input.has(n)), "{}: `input` has too few numbers", self.id);
+        if let Some(name) = &self.fewest {
+            let is_count = Metric::named(name).is_some_and(|metric| !metric.is_ratio);
+            ensure!(is_count, "{}: `{name}` is no count: `simt::counters` has the names", self.id);
+        }
+        for option in &self.options {
+            let (id, gives) = (&self.id, &option.gives);
+            ensure!(option.code.len() == blanks, "{id}: {:?} does not fill {blanks} blanks", option.code);
+            let is_known = [RIGHT, MORE, WRONG_SUM].contains(&gives.as_str()) || Code::named(gives).is_some();
+            ensure!(is_known, "{id}: `{gives}`: it is {RIGHT}, {MORE}, {WRONG_SUM} or the code of a fault");
+        }
+        let right = self.options.iter().filter(|option| option.gives == RIGHT).count();
+        ensure!(right > 0 && right < self.options.len(), "{}: some option is right, and some is not", self.id);
+        Ok(())
+    }
+}
+
+/// What a kernel's head begins with.
+const ENTRY: &str = "__global__ void ";
+
+/// A value as people read it.
+fn number(value: Value) -> String {
+    match value {
+        Value::I32(whole) => super::predict::number(i64::from(whole)),
+        other => other.to_string(),
+    }
+}
+
+/// `a`, `b`, `c`, …
+fn letter(i: usize) -> char {
+    char::from(b'a' + i as u8)
+}
+
+/// The listing with its blanks filled.
+fn filled(kernel: &str, code: &[String]) -> String {
+    code.iter().fold(kernel.to_owned(), |text, line| text.replacen(BLANK, line, 1))
+}
+
+/// `with n = 50`, and the schedule if it is another than today's.
+fn told(case: Case) -> String {
+    match case.schedule {
+        Schedule::Independent { seed: None } => format!("with n = {}", case.n),
+        other => format!("with n = {} and the schedule {other}", case.n),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exercise::catalogue::parse;
+    use crate::exercise::item::Item;
+
+    const SMALL: &str = r#"
+        [[exercise]]
+        kind = "choose"
+        id = "which"
+        title = "t"
+        question = "q"
+        hints = ["h"]
+        kernel = "__global__ void sum(const int* in, int* out, unsigned n) { ____; }"
+        n = [8]
+        block = 32
+        [[exercise.option]]
+        code = ["out[0] = 1"]
+        gives = "wrong-sum"
+        why = "w"
+        [[exercise.option]]
+        code = ["out[0] = 36"]
+        gives = "right"
+        why = "w"
+    "#;
+
+    #[test]
+    fn every_line_gets_a_kernel_of_its_own() {
+        let items = parse(SMALL, "ch01-a").unwrap();
+        let [Item::Choose(choose)] = items.as_slice() else { panic!("no choose") };
+        let text = choose.written_out();
+        assert!(text.contains("namespace a {\nextern \"C\" __global__ void sum_a(const int* in, int* out, unsigned n) { out[0] = 1; }\n}"), "{text}");
+        assert!(text.contains("void sum_b(") && text.contains("{ out[0] = 36; }"), "{text}");
+        assert_eq!(choose.source(Path::new("r")).cu, Path::new("r/chapters/ch01-a/choices/which.cu"));
+        assert_eq!(choose.cases().len(), 6);
+    }
+
+    #[test]
+    fn what_is_impossible_is_named() {
+        for (from, to, problem) in [
+            ("____", "out[0] = 2", "the kernel has no ____"),
+            ("__global__", "__device__", "the kernel has no `__global__ void NAME(`"),
+            ("\"right\"", "\"wrong-sum\"", "some option is right"),
+            ("\"wrong-sum\"", "\"wrong\"", "`wrong`: it is right"),
+            ("[\"out[0] = 1\"]", "[]", "does not fill 1 blanks"),
+            ("block = 32", "block = 2048", "1 to 1024 threads"),
+        ] {
+            let error = parse(&SMALL.replacen(from, to, 1), "c").unwrap_err();
+            assert!(format!("{error:#}").contains(problem), "{to}: {error:#}");
+        }
+    }
+}

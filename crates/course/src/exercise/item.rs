@@ -1,0 +1,127 @@
+//! What stands in `exercises.toml`: a number to predict, a line to choose or a kernel to write. All three have an id, a
+//! question and hints; the first two have a key, which the simulator gives.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+
+use super::catalogue::{Exercise, is_name};
+use super::choose::Choose;
+use super::key::Key;
+use super::predict::Predict;
+
+/// An exercise of any kind.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Item {
+    /// How much will a run of the chapter's own kernel count?
+    Predict(Predict),
+    /// Which of these lines belongs into the blank?
+    Choose(Choose),
+    /// Write a kernel.
+    Write(Exercise),
+}
+
+impl Item {
+    /// What readers type.
+    pub fn id(&self) -> &str {
+        match self {
+            Item::Predict(predict) => &predict.id,
+            Item::Choose(choose) => &choose.id,
+            Item::Write(exercise) => &exercise.id,
+        }
+    }
+
+    /// One line.
+    pub fn title(&self) -> &str {
+        match self {
+            Item::Predict(predict) => &predict.title,
+            Item::Choose(choose) => &choose.title,
+            Item::Write(exercise) => &exercise.title,
+        }
+    }
+
+    /// A paragraph, or several.
+    pub fn question(&self) -> &str {
+        match self {
+            Item::Predict(predict) => &predict.question,
+            Item::Choose(choose) => &choose.question,
+            Item::Write(exercise) => &exercise.question,
+        }
+    }
+
+    /// From a nudge to nearly the answer.
+    pub fn hints(&self) -> &[String] {
+        match self {
+            Item::Predict(predict) => &predict.hints,
+            Item::Choose(choose) => &choose.hints,
+            Item::Write(exercise) => &exercise.hints,
+        }
+    }
+
+    /// The chapter's slug.
+    pub fn chapter(&self) -> &str {
+        match self {
+            Item::Predict(predict) => &predict.chapter,
+            Item::Choose(choose) => &choose.chapter,
+            Item::Write(exercise) => &exercise.chapter,
+        }
+    }
+
+    /// `ch04`
+    pub fn chapter_number(&self) -> &str {
+        self.chapter().split('-').next().unwrap_or(self.chapter())
+    }
+
+    /// The verb of what is asked, as lists show it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Item::Predict(_) => "predict",
+            Item::Choose(_) => "choose",
+            Item::Write(_) => "write",
+        }
+    }
+
+    /// The kernel to write, if that is asked.
+    pub fn written(&self) -> Option<&Exercise> {
+        match self {
+            Item::Write(exercise) => Some(exercise),
+            Item::Predict(_) | Item::Choose(_) => None,
+        }
+    }
+
+    /// The answers with what is said of each, from runs on the simulator; `None` for a kernel to write.
+    ///
+    /// # Errors
+    /// Kernels that are not there or cannot run, which is nothing that the reader did.
+    pub fn key(&self, root: &Path) -> Result<Option<Key>> {
+        match self {
+            Item::Predict(predict) => predict.key(root).map(Some),
+            Item::Choose(choose) => choose.key(root).map(Some),
+            Item::Write(_) => Ok(None),
+        }
+    }
+
+    /// Takes the chapter from the folder.
+    pub fn belongs_to(&mut self, slug: &str) {
+        let chapter = match self {
+            Item::Predict(predict) => &mut predict.chapter,
+            Item::Choose(choose) => &mut choose.chapter,
+            Item::Write(exercise) => &mut exercise.chapter,
+        };
+        slug.clone_into(chapter);
+    }
+
+    /// What the file may not say.
+    pub fn check(&self) -> Result<()> {
+        ensure!(is_name(self.id()), "id `{}`: it has lower-case letters, digits and hyphens", self.id());
+        ensure!(!["next", "all"].contains(&self.id()), "id `{}`: the word means something else", self.id());
+        ensure!(!self.hints().is_empty(), "{}: no hints: give at least one", self.id());
+        match self {
+            Item::Predict(predict) => predict.check(),
+            Item::Choose(choose) => choose.check(),
+            Item::Write(exercise) => exercise.check(),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! `cargo course run`: a kernel file of the reader's own, compiled by NVRTC and run in the simulator.
+//!
+//! What it takes and prints is what `simt run` takes and prints; only the compiler stands before it. So its statuses are those of
+//! `simt`: 0 for a clean run, 1 for faults, 2 for a command line or a file that it can do nothing with.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Args, Parser};
+use device::committed_options;
+use device::nvrtc::{self, Nvrtc};
+use simt::Program;
+use simt::command::command_line::{Command, CommandLine, Request, SPEC_HELP};
+
+use crate::workspace;
+
+/// Options of `cargo course run`: those of `simt run`, with a `.cu` in the place of PTX.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    request: Request,
+}
+
+/// What stands below the options in `cargo course run --help`.
+pub const AFTER_HELP: &str = SPEC_HELP;
+
+/// The name of the kernel on the command line, as this verb has it.
+pub fn kernel(kernel: clap::Arg) -> clap::Arg {
+    kernel.help("Kernel to run, by its name in the file")
+}
+
+/// The place of the file on the command line, as this verb has it.
+pub fn file(files: clap::Arg) -> clap::Arg {
+    files.help("The CUDA C++ file with the kernel").value_name("FILE.cu").num_args(1)
+}
+
+/// Runs the verb; its exit status.
+pub fn run(options: &Options) -> ExitCode {
+    let request = &options.request;
+    simt::command::to_standard_output(|out| {
+        let (text, program) = compile(&request.files[0])?;
+        let entry = entry(&program, &text, &request.kernel)?;
+        simt::command::run_program(request, &program, &entry, out)
+    })
+}
+
+/// The runs that the page "Your first kernel" shows, each as the file of the generated folder and the options after the file.
+const SHOWN: [(&str, &str, &str); 2] = [
+    ("hello", "first-kernel/hello.txt", "--kernel hello --grid 2 --block 32"),
+    (
+        "twice",
+        "first-kernel/twice.txt",
+        "--kernel twice --grid 4 --block 256 --arg in=i32[1000]:iota out=i32[1000]:zero n=i32:1000 --print out:5",
+    ),
+];
+
+/// What `cargo course run` prints for the kernels of the page "Your first kernel", from their committed PTX: file names in the
+/// generated folder, and texts. The time that the run took on this computer is left out, since it is never the same.
+pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
+    let of = |(name, to, options): (&str, &str, &str)| -> Result<(String, String)> {
+        let (cu, ptx) = (format!("{name}.cu"), root.join("book/src/first-kernel").join(name).with_extension("ptx"));
+        let text = std::fs::read_to_string(&ptx).with_context(|| format!("cannot read `{}`", ptx.display()))?;
+        let words = ["simt", "run", &cu].into_iter().chain(options.split(' '));
+        let Command::Run(request) = CommandLine::try_parse_from(words)?.command else { bail!("{name}: no run") };
+        let program = Program::load(&cu, &text)?;
+        let (mut out, entry) = (Vec::new(), entry(&program, "", &request.kernel)?);
+        let (status, written) = simt::command::run_program(&request, &program, &entry, &mut out)?;
+        written?;
+        ensure!(status == 0, "{cu}: `cargo course run` finds a fault in it");
+        Ok((to.to_owned(), for_page(&String::from_utf8(out)?)))
+    };
+    SHOWN.into_iter().map(of).collect()
+}
+
+/// Most columns of a listing that a page shows without cutting it.
+const COLUMNS_MAX: usize = 76;
+
+/// What a run printed, without the time that it took, and with what counters mean on lines of their own if the page is too narrow.
+fn for_page(printed: &str) -> String {
+    let is_wide = printed.lines().any(|line| line.len() > COLUMNS_MAX);
+    let line = |line: &str| match (line.split_once(" in "), line.trim_end().rsplit_once("  ")) {
+        (Some((head, _)), _) if line.starts_with("simulated") => format!("{head}\n"),
+        // A value, two spaces, a name, and behind at least two spaces what it means.
+        (_, Some((counter, meaning))) if is_wide && counter.trim().contains("  ") => {
+            format!("{}\n          {meaning}\n", counter.trim_end())
+        }
+        _ => format!("{line}\n"),
+    };
+    printed.lines().map(line).collect()
+}
+
+/// The text of the file, and what NVRTC makes of it. Warnings go to stderr.
+fn compile(file: &Path) -> Result<(String, Program)> {
+    let name = file.display().to_string();
+    let is_ptx = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ptx"));
+    ensure!(
+        !is_ptx,
+        "{name}: this is PTX, which needs no compiler: `cargo run --release -p simt -- run {name} …` runs it"
+    );
+    let bytes = std::fs::read(file)
+        .with_context(|| format!("{name}: the file cannot be read (it is looked for from the current folder)"))?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let nvrtc = Nvrtc::find(&workspace::root()?).map_err(|_| {
+        anyhow::anyhow!(
+            "{name}: there is no NVRTC, NVIDIA's compiler, on this machine: `cargo course setup` installs it (Linux and Windows on x86-64)"
+        )
+    })?;
+    match nvrtc.compile_with_warnings(&name, &text, &committed_options(&text)) {
+        Ok((ptx, warnings)) => {
+            if !warnings.is_empty() {
+                eprintln!("{warnings}\n");
+            }
+            let program = Program::load(&format!("the PTX of {name}"), &ptx)?;
+            Ok((text, program))
+        }
+        Err(device::Error::Compile { log, .. }) => bail!("{name} does not compile\n\n{}", explained(&log, &text)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The kernel of the program that the reader calls `name`.
+///
+/// A kernel that is not `extern "C"` has another name in the PTX, `_Z5hellov` for `hello`, which tells its parameters too.
+fn entry(program: &Program, text: &str, name: &str) -> Result<String> {
+    let kernels: Vec<&str> = program.kernel_names();
+    let is_called = |kernel: &&&str| **kernel == name || source_name(kernel) == name;
+    match kernels.iter().filter(is_called).collect::<Vec<_>>().as_slice() {
+        [kernel] => return Ok((**kernel).to_owned()),
+        [] => {}
+        several => {
+            let names: Vec<String> = several.iter().map(|kernel| (**kernel).to_owned()).collect();
+            bail!(
+                "--kernel {name}: there are several of that name, with other parameters: name one of {}",
+                names.join(", ")
+            )
+        }
+    }
+    let mut names: Vec<&str> = kernels.iter().map(|kernel| source_name(kernel)).collect();
+    names.dedup();
+    let there = match names.as_slice() {
+        [] => "the file has none that the compiler made code for".to_owned(),
+        names => format!("the file has {}", names.join(", ")),
+    };
+    let advice = if text.contains("template") {
+        ". A template has no code until it is used: call it from an `extern \"C\" __global__` function, one for each instance"
+    } else if names.is_empty() {
+        ". A kernel is a function that returns void, with `__global__` before it"
+    } else {
+        ""
+    };
+    bail!("--kernel {name}: no kernel has that name, {there}{advice}")
+}
+
+/// `hello` for `_Z5hellov`; a name that is not made so is its own.
+fn source_name(kernel: &str) -> &str {
+    let Some(rest) = kernel.strip_prefix("_Z") else { return kernel };
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let length = rest[..digits].parse::<usize>().ok();
+    length.and_then(|length| rest[digits..].get(..length)).unwrap_or(kernel)
+}
+
+/// The compiler's words, and behind them in ours what they do not say to somebody whose file runs under nvcc.
+fn explained(log: &str, text: &str) -> String {
+    let is_host = log.contains("host functions are not allowed") || log.contains("without execution space annotations");
+    let mut said = log.to_owned();
+    if log.contains("cannot open source file") || log.contains("could not open source file") {
+        let known: Vec<&str> =
+            nvrtc::stand_ins().filter(|name| name.starts_with('c') || !name.ends_with(".h")).collect();
+        said += &format!(
+            "\n\nOnly the GPU's part of a file is compiled here. Of the headers that are not CUDA's own it knows {}; `printf` and \
+             the functions of math.h need none. What else the CPU's part includes may stand between `#ifndef __CUDACC_RTC__` and `#endif`.",
+            known.join(", ")
+        );
+    }
+    if text.contains("main") && (is_host || log.contains("<<<") || log.contains("main")) {
+        said += "\n\nThe `main` of a CUDA program runs on the CPU: it allocates, copies and launches. Here the options of this command do that \
+                 (--grid, --block, --arg), and only the GPU's part is compiled. To keep both in one file, put `main` and all else that is \
+                 the CPU's between `#ifndef __CUDACC_RTC__` and `#endif`: nvcc compiles it, this command leaves it out.";
+    } else if is_host {
+        said += "\n\nA function that a kernel calls needs `__device__` before it, a kernel itself `__global__`: without either it is a function of \
+                 the CPU, which is not compiled here.";
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_cpp_are_read() {
+        let names = ["_Z5hellov", "_Z6twice_PKiPii", "plain", "_Zx", "_Z9k", "_ZN2ns1kEv"].map(source_name);
+        assert_eq!(names, ["hello", "twice_", "plain", "_Zx", "_Z9k", "_ZN2ns1kEv"]);
+    }
+
+    #[test]
+    fn a_run_fits_the_page() {
+        let narrow =
+            "hi  there\n\nsimulated 9 warp instructions in 0.3 ms of this computer's time\n\n    9  ptx_a  short\n";
+        assert_eq!(for_page(narrow), "hi  there\n\nsimulated 9 warp instructions\n\n    9  ptx_a  short\n");
+        let wide = format!("kernel    k of k.cu\n    9  ptx_a    {}\n", "long ".repeat(20).trim());
+        assert_eq!(
+            for_page(&wide),
+            format!("kernel    k of k.cu\n    9  ptx_a\n          {}\n", "long ".repeat(20).trim())
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! The questions in the page: the theme's script scores every answer of every chapter in a real browser as the simulator
+//! did, without a server and without the network.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use course::chromium;
+
+/// Gives every answer that a question speaks of and then nonsense, and leaves what went wrong in a last element.
+const PROBE: &str = r#"<script>
+window.addEventListener("load", () => {
+    const problems = [];
+    let answers = 0;
+    const sections = [...document.querySelectorAll(".exercise")];
+    for (const section of sections) {
+        const form = section.querySelector("form"), field = section.querySelector("input[type=text]");
+        const status = section.querySelector(".exercise-status");
+        const check = (given, kind) => {
+            if (field) field.value = given;
+            else section.querySelector(`input[value="${given}"]`).checked = true;
+            form.requestSubmit();
+            answers += 1;
+            if (!status.classList.contains(kind)) problems.push(`${section.id}: ${given} is not ${kind}`);
+        };
+        if (form.hidden) problems.push(`${section.id}: nobody can answer`);
+        if (!field) {
+            form.requestSubmit();
+            if (!status.textContent.startsWith("Choose")) problems.push(`${section.id}: no line, no word`);
+        }
+        const cases = [...section.querySelectorAll("[data-when]")];
+        for (const [i, item] of cases.entries()) {
+            const isRight = field ? i === 0 : item.querySelector(".right-mark") !== null;
+            check(item.dataset.when, isRight ? "is-right" : "is-wrong");
+            const why = item.querySelector(".exercise-why").textContent;
+            if (!status.textContent.endsWith(why)) problems.push(`${section.id}: ${item.dataset.when} without its reason`);
+        }
+        if (field) {
+            check("987654321", "is-wrong");
+            for (const nonsense of ["", "many", "1.5"]) check(nonsense, "is-wrong");
+            check(` ${Number(section.dataset.answer).toLocaleString("en")} `, "is-right");
+        }
+        if (!section.classList.contains("is-solved")) problems.push(`${section.id}: solved, and not marked`);
+    }
+    const known = JSON.parse(localStorage.getItem("reduction-course-exercises"));
+    if (known.length !== sections.length) problems.push(`${known.length} of ${sections.length} remembered`);
+    const told = document.querySelector(".exercises-done");
+    if (told.hidden || !told.textContent.startsWith(`${known.length} of ${known.length} `)) problems.push(told.textContent);
+    const out = document.createElement("output");
+    out.id = "probe";
+    out.textContent = [`${sections.length} questions, ${answers} answers`, ...problems].join("; ");
+    document.body.append(out);
+});
+</script>"#;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What the probe says of a chapter's questions.
+fn probed(browser: &Path, folder: &Path, questions: &str, script: &str) -> String {
+    let page = folder.join("page.html");
+    let html =
+        format!("<!DOCTYPE html><meta charset=\"utf-8\"><main>{questions}</main><script>{script}</script>{PROBE}");
+    std::fs::write(&page, html).unwrap();
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage"])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--virtual-time-budget=5000",
+            "--dump-dom",
+        ])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("file://{}", page.display()))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = shown.split_once("<output id=\"probe\">").and_then(|(_, rest)| rest.split_once("</output>"));
+    said.map_or_else(|| format!("no probe in {shown}"), |(said, _)| said.to_owned())
+}
+
+#[test]
+fn every_answer_of_every_chapter_is_scored() {
+    let Some(browser) = chromium::find() else {
+        println!("skipped: no Chromium on this machine");
+        return;
+    };
+    let root = repository();
+    let script = std::fs::read_to_string(root.join("book/theme/exercises.js")).unwrap();
+    let mut chapters = 0;
+    for entry in std::fs::read_dir(root.join("book/src/generated")).unwrap() {
+        let Ok(questions) = std::fs::read_to_string(entry.unwrap().path().join("exercises.md")) else { continue };
+        let folder = tempfile::tempdir().unwrap();
+        let said = probed(&browser, folder.path(), &questions, &script);
+        let count = questions.matches("<section").count();
+        assert!(count >= 4 && said.starts_with(&format!("{count} questions, ")) && !said.contains(';'), "{said}");
+        chapters += 1;
+    }
+    assert!(chapters >= 8, "{chapters} chapters are no course");
+}
+
+#[test]
+fn without_a_script_every_answer_is_in_the_page() {
+    let mut questions = 0;
+    for entry in std::fs::read_dir(repository().join("book/src/generated")).unwrap() {
+        let Ok(text) = std::fs::read_to_string(entry.unwrap().path().join("exercises.md")) else { continue };
+        for section in text.split("<section").skip(1) {
+            assert!(section.contains("<form class=\"exercise-form\" hidden>"), "{section}");
+            let (_, answers) = section.split_once("<details class=\"exercise-answers\">").expect(section);
+            assert!(answers.matches("data-when").count() >= 2, "{section}");
+            questions += 1;
+        }
+    }
+    assert!(questions >= 40, "{questions} questions");
+}
