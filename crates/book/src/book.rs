@@ -1,16 +1,18 @@
 //! `cargo course book`: builds the book into target/book with mdBook's own engine, or serves it while you write.
 //!
-//! Nothing here changes what mdBook makes of the pages, so that a plain `mdbook build` gives the same site. What is added
-//! is refusal: a missing include or anchor, and anything mdBook warns about, ends the build.
+//! Links to the glossary get the meaning of their term as a title; a plain `mdbook build` gives the same site without it. What is
+//! added besides is refusal: a missing include or anchor, and anything mdBook warns about, ends the build.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use mdbook_driver::MDBook;
+use mdbook_driver::book::BookItem;
 
 use course::workspace;
 
 pub mod complaints;
+pub mod glossary;
 pub mod includes;
 pub mod links;
 mod serve;
@@ -64,13 +66,29 @@ pub fn build(root: &Path) -> Result<Built> {
 }
 
 fn build_unheard(root: &Path) -> Result<Built> {
-    let book = MDBook::load(root)?;
+    let mut book = MDBook::load(root)?;
+    explain_terms(&mut book)?;
     let build_dir = book.build_dir_for("html");
     guard(&build_dir, &book.source_dir())?;
     includes::check(root, &book.source_dir())?.findings.verdict()?;
     book.build()?;
-    let pages = book.iter().filter(|item| matches!(item, mdbook_driver::book::BookItem::Chapter(_))).count();
+    let pages = book.iter().filter(|item| matches!(item, BookItem::Chapter(_))).count();
     Ok(Built { dir: build_dir, pages })
+}
+
+/// Lets the links to the glossary show what their terms mean.
+fn explain_terms(book: &mut MDBook) -> Result<()> {
+    let page = book.source_dir().join(glossary::PAGE);
+    if !page.is_file() {
+        return Ok(());
+    }
+    let terms = glossary::parse(&std::fs::read_to_string(&page)?)?;
+    book.book.for_each_mut(|item| {
+        if let BookItem::Chapter(chapter) = item {
+            chapter.content = glossary::explained(&chapter.content, &terms);
+        }
+    });
+    Ok(())
 }
 
 /// Refuses a build folder that mdBook would empty together with the sources: its default, `book`, is such a one.

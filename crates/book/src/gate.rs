@@ -14,12 +14,14 @@ use course::ensure::Mode;
 use course::lessons::lessons;
 use course::{bless, chromium, exercise, ptx, workspace};
 
-use crate::book;
+use crate::{book, engine};
 
 mod dependencies;
 mod fuzz;
+mod labs;
 mod layout;
 mod pages;
+mod reading;
 
 /// Options of `cargo course gate`.
 #[derive(clap::Args)]
@@ -49,7 +51,7 @@ struct Check {
     run: fn(&Scene) -> Result<Verdict>,
 }
 
-const CHECKS: [Check; 20] = [
+const CHECKS: &[Check] = &[
     Check { name: "format", run: |scene| cargo(scene, &["fmt", "--all", "--check"]) },
     Check {
         name: "clippy",
@@ -66,6 +68,7 @@ const CHECKS: [Check; 20] = [
     Check { name: "named-paths", run: |scene| layout::named_paths(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "machine-paths", run: |scene| layout::machine_paths(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "ptx", run: committed_ptx },
+    Check { name: "engine", run: |scene| engine::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "exercises", run: exercises },
     Check { name: "generated", run: |scene| bless::generate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass) },
     Check { name: "records", run: |scene| bless::records(&scene.root)?.verdict().map(Verdict::Pass) },
@@ -73,9 +76,12 @@ const CHECKS: [Check; 20] = [
         name: "includes",
         run: |scene| includes::check(&scene.root, &scene.root.join("book/src"))?.findings.verdict().map(Verdict::Pass),
     },
+    Check { name: "cores", run: |scene| reading::cores(&scene.root, &listed())?.verdict().map(Verdict::Pass) },
+    Check { name: "terms", run: |scene| reading::terms(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "book", run: |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages))) },
     Check { name: "links", run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
     Check { name: "pages", run: show_pages },
+    Check { name: "labs", run: labs::check },
 ];
 
 /// Runs the verb.

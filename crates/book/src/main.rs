@@ -1,4 +1,4 @@
-//! The verbs of `cargo course` that need mdBook, a server or a browser: `book` and `gate`. `cargo course` runs this program
+//! The verbs of `cargo course` that need mdBook, a server or a browser, or that only maintainers use: `book`, `engine` and `gate`. `cargo course` runs this program
 //! for them. Status 0 if all went well, 1 if not, 2 for an option that does not exist.
 
 use std::process::ExitCode;
@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod book;
+mod engine;
 mod gate;
+mod labs;
 
 /// Builds the book of the reduction course, and checks the whole.
 #[derive(Parser)]
@@ -20,6 +22,8 @@ struct Cli {
 enum Verb {
     /// Build the book into target/book, or serve it while you write
     Book(book::Options),
+    /// Build the simulator for the pages, and the data of their labs, into book/src/lab
+    Engine(engine::Options),
     /// Run every check that CI runs beyond the tests, one line each
     Gate(gate::Options),
 }
@@ -27,6 +31,7 @@ enum Verb {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
         Verb::Book(options) => book::run(&options),
+        Verb::Engine(options) => engine::run(&options),
         Verb::Gate(options) => gate::run(&options),
     };
     match outcome {

@@ -14,7 +14,10 @@ use super::Verdict;
 /// The list of licences that dependencies may have.
 const LIST: &str = "deny.toml";
 
-/// Every package that `Cargo.lock` names has a licence that the list allows.
+/// Where packages of others may come from.
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+/// Every package that `Cargo.lock` names has a licence that the list allows, and comes from crates.io if it is not our own.
 pub fn licences(root: &Path) -> Result<Findings> {
     let list = std::fs::read_to_string(root.join(LIST)).with_context(|| format!("cannot read `{LIST}`"))?;
     let allowed = allowed(&list)?;
@@ -32,7 +35,9 @@ pub fn licences(root: &Path) -> Result<Findings> {
         findings.examined += 1;
         let name =
             format!("{} {}", package["name"].as_str().unwrap_or("?"), package["version"].as_str().unwrap_or("?"));
-        findings.problems.extend(problem(package["license"].as_str(), &allowed).map(|why| format!("{name}: {why}")));
+        let problems = problem(package["license"].as_str(), &allowed).into_iter();
+        let problems = problems.chain(foreign(package["source"].as_str()));
+        findings.problems.extend(problems.map(|why| format!("{name}: {why}")));
     }
     Ok(findings)
 }
@@ -60,12 +65,26 @@ fn problem(licence: Option<&str>, allowed: &[Licensee]) -> Option<String> {
         .then(|| format!("its licence, `{licence}`, is not in {LIST}: find another crate, or add it with a reason"))
 }
 
-/// What advisories say of the packages of `Cargo.lock`, where cargo-deny is.
+/// What is wrong with a package from there; our own have no source.
+fn foreign(source: Option<&str>) -> Option<String> {
+    let source = source.filter(|&source| source != REGISTRY)?;
+    Some(format!("it comes from `{source}`, and packages of others come from crates.io alone"))
+}
+
+/// What advisories say of the packages of `Cargo.lock`, where cargo-deny is and can fetch their list. Licences and sources are
+/// checked without it, so that nothing else goes unseen where it is missing.
 pub fn advisories(root: &Path) -> Result<Verdict> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let deny = |args: &[&str]| Command::new(&cargo).arg("deny").args(args).current_dir(root).output();
     if !deny(&["--version"]).context("cannot run cargo")?.status.success() {
-        return Ok(Verdict::Skip("no cargo-deny on this machine: `cargo install --locked cargo-deny`".to_owned()));
+        let why = "no advisory was looked up, for want of cargo-deny: `cargo install --locked cargo-deny`";
+        return Ok(Verdict::Skip(why.to_owned()));
+    }
+    let fetched = deny(&["fetch", "db"]).context("cannot run cargo deny")?;
+    if !fetched.status.success() {
+        let said = String::from_utf8_lossy(&fetched.stderr);
+        let why = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+        return Ok(Verdict::Skip(format!("no advisory was looked up, as their list cannot be fetched: {why}")));
     }
     let output = deny(&["check", "advisories", "bans", "sources"]).context("cannot run cargo deny")?;
     ensure!(
@@ -96,6 +115,14 @@ mod tests {
         ] {
             assert!(problem(licence, &allowed).is_some_and(|told| told.contains(why)), "{licence:?}");
         }
+    }
+
+    #[test]
+    fn packages_come_from_the_registry_or_from_here() {
+        assert_eq!(foreign(None), None);
+        assert_eq!(foreign(Some(REGISTRY)), None);
+        let told = foreign(Some("git+https://example.org/x#abc")).unwrap();
+        assert!(told.contains("`git+https://example.org/x#abc`"), "{told}");
     }
 
     #[test]

@@ -1,0 +1,180 @@
+//! A request carried out: the JSON of the answer.
+//!
+//! | key | what |
+//! |---|---|
+//! | `version` | [`crate::VERSION`] |
+//! | `launches` | of each launch `kernel`, `schedule`, `counters`, `faults`, `notes`, `warp_instructions`, `lines` (`file`, `line`, `counters`), `printed`, `prints_dropped`, as `simt run --json` has them; `trace` of the one that was asked for |
+//! | `shared` | of each shared variable `name`, `first` byte, `bytes` |
+//! | `trace` | `version`, `grid`, `block`, `code` (`opcode`, `text`, `ptx_line`, `file`, `line` by program counter), `steps`, `dropped_steps` |
+//! | `buffers` | of each buffer `name`, `type`, `len`, `address` |
+//! | `outputs` | by name, the elements after the last launch |
+//! | `seeds` | of each seed `outputs`, and `faults`: how many by code, over all launches |
+
+use serde_json::{Map, Value, json};
+use simt::trace::Trace;
+use simt::{Checks, Launch, Memory, Options, Outcome, Program, Schedule};
+
+use crate::VERSION;
+use crate::bind::{self, Placed};
+use crate::request::{self, Request};
+use crate::steps;
+
+/// Most seeds of one request.
+const SEEDS_MAX: u64 = 10_000;
+
+/// Carries out a request; packs the steps that it asks for into `words`.
+pub fn of(request: &[u8], words: &mut Vec<u32>) -> Result<Value, String> {
+    let request: Request = serde_json::from_slice(request).map_err(|error| format!("the request: {error}"))?;
+    if request.seeds > SEEDS_MAX {
+        return Err(format!("{} seeds are too many: at most {SEEDS_MAX}", request.seeds));
+    }
+    let files: Vec<(&str, &str)> = request.ptx.iter().map(|file| (file.name.as_str(), file.text.as_str())).collect();
+    let program = Program::link(&files).map_err(|error| error.to_string())?;
+    let job = Job {
+        program: &program,
+        kernels: request.launches.iter().map(|launch| kernel(&program, launch)).collect::<Result<_, _>>()?,
+        request: &request,
+        checks: request.check.parse()?,
+    };
+    let ran = job.run(request.schedule.parse()?, request.trace)?;
+    let mut launches = Vec::new();
+    for ((launch, kernel), outcome) in request.launches.iter().zip(&job.kernels).zip(&ran.outcomes) {
+        launches.push(told(launch, kernel, &request.schedule, outcome, words)?);
+    }
+    let buffer = |placed: &Placed| json!({ "name": placed.name, "type": placed.ty.name(), "len": placed.len, "address": placed.address.to_string() });
+    let mut answer = json!({
+        "version": VERSION,
+        "launches": launches,
+        "outputs": outputs(&request, &ran)?,
+        "buffers": ran.placed.iter().map(buffer).collect::<Vec<_>>(),
+    });
+    if request.seeds > 0 {
+        answer["seeds"] = (0..request.seeds).map(|seed| job.seed(seed)).collect::<Result<_, _>>()?;
+    }
+    Ok(answer)
+}
+
+fn kernel(program: &Program, launch: &request::Launch) -> Result<simt::Kernel, String> {
+    program.kernel(&launch.kernel).map_err(|error| error.to_string())
+}
+
+/// Kernels, loaded, and what they are launched with.
+struct Job<'r> {
+    program: &'r Program,
+    kernels: Vec<simt::Kernel>,
+    request: &'r Request,
+    checks: Checks,
+}
+
+/// All launches, and what they left.
+struct Ran {
+    outcomes: Vec<Outcome>,
+    memory: Memory,
+    placed: Vec<Placed>,
+}
+
+impl Job<'_> {
+    /// Fills memory and runs every launch.
+    fn run(&self, schedule: Schedule, trace: Option<request::Trace>) -> Result<Ran, String> {
+        let (mut memory, placed) = bind::place(&self.request.buffers)?;
+        let mut outcomes = Vec::new();
+        for (at, (kernel, asked)) in self.kernels.iter().zip(&self.request.launches).enumerate() {
+            let mut args = Vec::new();
+            for text in &asked.args {
+                args.push(bind::argument(text, self.program, &mut memory, &placed)?);
+            }
+            let launch = Launch {
+                grid: asked.grid,
+                block: asked.block,
+                shared_bytes: asked.shared_bytes,
+                cooperative: asked.cooperative,
+                cluster: asked.cluster,
+                args,
+            };
+            let mut options = Options { schedule, checks: self.checks, threads: 1, ..Options::default() };
+            options.steps_per_block_max = self.request.steps_per_block_max.unwrap_or(options.steps_per_block_max);
+            options.steps_per_launch_max = self.request.steps_per_launch_max.unwrap_or(options.steps_per_launch_max);
+            options.trace = trace.filter(|trace| trace.launch == at).map(|trace| simt::trace::Options {
+                first_block: trace.first_block,
+                blocks: trace.blocks,
+                steps_per_block_max: trace.steps_per_block_max,
+                ..Default::default()
+            });
+            let outcome = simt::run(kernel, &mut memory, &launch, &options).map_err(|error| error.to_string())?;
+            outcomes.push(outcome);
+        }
+        Ok(Ran { outcomes, memory, placed })
+    }
+
+    /// What one seed leads to.
+    fn seed(&self, seed: u64) -> Result<Value, String> {
+        let ran = self.run(Schedule::Independent { seed: Some(seed) }, None)?;
+        let mut faults = Map::new();
+        for fault in ran.outcomes.iter().flat_map(|outcome| &outcome.faults) {
+            let so_far = faults.get(fault.code.name()).and_then(Value::as_u64).unwrap_or(0);
+            faults.insert(fault.code.name().to_owned(), (so_far + fault.count).into());
+        }
+        Ok(json!({ "outputs": outputs(self.request, &ran)?, "faults": faults }))
+    }
+}
+
+/// The buffers that are asked for, or their first elements.
+fn outputs(request: &Request, ran: &Ran) -> Result<Value, String> {
+    let mut outputs = Map::new();
+    for wanted in &request.outputs {
+        let (name, count) = match wanted.split_once(':') {
+            None => (wanted.as_str(), None),
+            Some((name, count)) => {
+                (name, Some(count.parse::<u64>().map_err(|_| format!("`{count}` is no number of elements"))?))
+            }
+        };
+        let placed = ran.placed.iter().find(|placed| placed.name == name);
+        let placed = placed.ok_or_else(|| format!("{wanted}: no buffer is named {name}"))?;
+        let count = count.unwrap_or(placed.len);
+        if count > placed.len {
+            return Err(format!("{wanted}: it has {} elements", placed.len));
+        }
+        outputs.insert(name.to_owned(), placed.elements(&ran.memory, count)?.into());
+    }
+    Ok(outputs.into())
+}
+
+/// What one launch left besides memory.
+fn told(
+    launch: &request::Launch,
+    kernel: &simt::Kernel,
+    schedule: &str,
+    outcome: &Outcome,
+    words: &mut Vec<u32>,
+) -> Result<Value, String> {
+    let shared = |(name, first, bytes)| json!({ "name": name, "first": first, "bytes": bytes });
+    let mut told = json!({
+        "kernel": launch.kernel,
+        "schedule": schedule,
+        "shared": kernel.shared_variables().map(shared).collect::<Vec<_>>(),
+        "counters": outcome.counters,
+        "faults": outcome.faults,
+        "notes": outcome.notes,
+        "warp_instructions": outcome.counters.inst_executed,
+        "lines": outcome.lines,
+        "printed": outcome.printed,
+        "prints_dropped": outcome.prints_dropped,
+    });
+    if let Some(trace) = &outcome.trace {
+        told["trace"] = head(trace);
+        steps::pack(&trace.steps, words);
+    }
+    Ok(told)
+}
+
+/// A trace without its steps.
+fn head(trace: &Trace) -> Value {
+    json!({
+        "version": trace.version,
+        "grid": trace.grid,
+        "block": trace.block,
+        "code": trace.code,
+        "steps": trace.steps.len(),
+        "dropped_steps": trace.dropped_steps,
+    })
+}

@@ -1,0 +1,115 @@
+//! What a page asks for.
+
+use serde::Deserialize;
+
+/// PTX, memory, launches, and what to tell of them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Linked, if there are several.
+    pub ptx: Vec<File>,
+    /// What lies in memory before the first launch.
+    #[serde(default)]
+    pub buffers: Vec<Buffer>,
+    /// One after the other, on the same memory.
+    pub launches: Vec<Launch>,
+    /// `lockstep`, `independent` or `independent:SEED`.
+    #[serde(default = "independent")]
+    pub schedule: String,
+    /// `all`, `none`, or fault codes with commas between.
+    #[serde(default = "all")]
+    pub check: String,
+    /// Most warp-instructions that one block may execute.
+    pub steps_per_block_max: Option<u64>,
+    /// Most warp-instructions that one launch may execute.
+    pub steps_per_launch_max: Option<u64>,
+    /// Buffers whose contents are wanted: `NAME` or `NAME:COUNT`.
+    #[serde(default)]
+    pub outputs: Vec<String>,
+    /// The launch whose steps are wanted.
+    pub trace: Option<Trace>,
+    /// Run again under `independent:0` to `independent:SEEDS-1`, and tell of each what it left and found.
+    #[serde(default)]
+    pub seeds: u64,
+}
+
+/// A file of PTX.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// What messages call it.
+    pub name: String,
+    /// PTX.
+    pub text: String,
+}
+
+/// A buffer: how it is filled, or its first elements one by one.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Buffer {
+    /// `NAME=TYPE[LEN]:INIT`, as `simt run --arg` takes it, without files.
+    Filled(String),
+    /// The same, and elements that replace the first ones.
+    Given {
+        /// `NAME=TYPE[LEN]:INIT`
+        spec: String,
+        /// Numbers, each as a person writes it.
+        elements: Vec<serde_json::Number>,
+    },
+}
+
+/// A launch.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Launch {
+    /// An entry of the PTX.
+    pub kernel: String,
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory in bytes.
+    #[serde(default)]
+    pub shared_bytes: u32,
+    /// Whether all blocks are resident together.
+    #[serde(default)]
+    pub cooperative: bool,
+    /// Blocks of a cluster.
+    pub cluster: Option<[u32; 3]>,
+    /// In the order of the parameters: `NAME=&BUFFER` or `NAME=TYPE:VALUE`.
+    pub args: Vec<String>,
+}
+
+/// Which steps are wanted.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// Index of the launch.
+    #[serde(default)]
+    pub launch: usize,
+    /// The first block, x fastest.
+    #[serde(default)]
+    pub first_block: u64,
+    /// So many blocks from there on.
+    #[serde(default = "one")]
+    pub blocks: u64,
+    /// Steps kept of each block.
+    #[serde(default = "steps")]
+    pub steps_per_block_max: u64,
+}
+
+fn independent() -> String {
+    "independent".to_owned()
+}
+
+fn all() -> String {
+    "all".to_owned()
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn steps() -> u64 {
+    simt::trace::Options::default().steps_per_block_max
+}

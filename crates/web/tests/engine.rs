@@ -1,0 +1,146 @@
+//! The committed engine, run in Node, gives byte for byte what the library gives on this machine: every chapter's kernels, every
+//! type and operation, three schedules; outputs, counters, faults, notes and steps.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use course::labs::{self, Case};
+use course::lessons::lessons;
+use lab::{LaunchOptions, Op, Type, Variant};
+use serde_json::{Value, json};
+
+const SCHEDULES: [&str; 3] = ["independent", "lockstep", "independent:5"];
+/// Elements: less than a warp, and a ragged last block.
+const SIZES: [u64; 2] = [19, 1000];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A request for everything that one case leaves.
+fn request(root: &Path, slug: &str, variant: &Variant, ty: Type, op: Op, n: u64, schedule: &str) -> Option<Value> {
+    let case = Case::new(variant, ty, n, LaunchOptions { op, ..LaunchOptions::default() })?;
+    let kernels: BTreeSet<&str> = case.plan.passes.iter().map(|pass| pass.kernel.as_str()).collect();
+    let name = format!("kernels/ptx/{}.ptx", variant.kernels.unwrap_or(slug));
+    let text = std::fs::read_to_string(root.join(&name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let buffers = case.buffers(ty);
+    let outputs: Vec<&str> = buffers.iter().filter_map(|buffer| Some(buffer.split_once('=')?.0)).collect();
+    Some(json!({
+        "ptx": [{ "name": name, "text": labs::only(&text, &kernels) }],
+        "buffers": buffers, "outputs": outputs, "launches": case.launches(), "schedule": schedule,
+        "trace": { "blocks": 2, "steps_per_block_max": 2000 },
+    }))
+}
+
+fn requests(root: &Path) -> Vec<Value> {
+    let mut requests = Vec::new();
+    for lesson in lessons() {
+        for variant in lesson.variants {
+            let before = requests.len();
+            for (&ty, &op) in variant.types.iter().flat_map(|ty| variant.ops.iter().map(move |op| (ty, op))) {
+                for n in SIZES {
+                    let of = |schedule| request(root, lesson.slug, variant, ty, op, n, schedule);
+                    requests.extend(SCHEDULES.into_iter().filter_map(of));
+                }
+            }
+            assert!(requests.len() > before, "{} {}: nothing to run", lesson.slug, variant.name);
+        }
+    }
+    requests
+}
+
+/// What a page does with the script, and then a line in and an answer out.
+const HARNESS: &str = r#"
+const fs = require("fs"), zlib = require("zlib");
+let packed;
+globalThis.reductionLab = { engine: (text) => { packed = text; } };
+(0, eval)(fs.readFileSync(process.argv[2], "utf8"));
+const engine = new WebAssembly.Instance(new WebAssembly.Module(zlib.gunzipSync(Buffer.from(packed, "base64"))), {}).exports;
+for (const line of fs.readFileSync(process.argv[3], "utf8").split("\n").filter(Boolean)) {
+    const request = Buffer.from(line), at = engine.alloc(request.length);
+    new Uint8Array(engine.memory.buffer, at, request.length).set(request);
+    const answer = engine.run(at, request.length);
+    engine.free(at, request.length);
+    const bytes = new DataView(engine.memory.buffer).getUint32(answer, true);
+    fs.appendFileSync(process.argv[4], new Uint8Array(engine.memory.buffer, answer, 4 + bytes));
+    engine.free(answer, 4 + bytes);
+}
+"#;
+
+#[test]
+fn the_committed_engine_gives_what_the_library_gives() {
+    if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
+        println!("skipped: no Node on this machine, which runs the engine: install nodejs");
+        return;
+    }
+    let root = root();
+    let requests = requests(&root);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let [harness, lines, answers] = ["harness.cjs", "requests", "answers"].map(|name| folder.join(name));
+    std::fs::write(&harness, HARNESS).unwrap();
+    std::fs::write(&lines, requests.iter().map(|request| format!("{request}\n")).collect::<String>()).unwrap();
+    std::fs::write(&answers, "").unwrap();
+    let script = root.join("book/src/lab/engine.js");
+    assert!(script.is_file(), "{} is missing: run `cargo course engine`", script.display());
+    let status = Command::new("node").args([&harness, &script, &lines, &answers]).status().unwrap();
+    assert!(status.success(), "Node: {status}");
+
+    let answers = std::fs::read(&answers).unwrap();
+    let mut rest = answers.as_slice();
+    for request in &requests {
+        let (bytes, after) = rest.split_first_chunk::<4>().expect("an answer to each request");
+        let (answer, after) = after.split_at(u32::from_le_bytes(*bytes) as usize);
+        rest = after;
+        let native = web::answer(request.to_string().as_bytes());
+        let what = format!("{} under {}", request["launches"][0]["kernel"], request["schedule"]);
+        assert_eq!(json_of(&native)["error"], Value::Null, "{what}");
+        assert_eq!(json_of(answer), json_of(&native), "{what}");
+        assert!(answer == native, "{what}: the packed steps differ");
+    }
+    assert!(rest.is_empty(), "an answer that nobody asked for");
+    println!("{} runs, {} bytes of answers", requests.len(), answers.len());
+}
+
+fn json_of(answer: &[u8]) -> Value {
+    let (bytes, rest) = answer.split_first_chunk::<4>().expect("an answer begins with a length");
+    serde_json::from_slice(&rest[..u32::from_le_bytes(*bytes) as usize]).expect("JSON")
+}
+
+/// Elements that are given one by one reach the kernel, and the passes run on the same memory.
+#[test]
+fn a_request_gives_the_result_of_its_elements() {
+    let root = root();
+    let lesson = lessons().into_iter().find(|lesson| lesson.slug == "ch05-unroll").unwrap();
+    let variant = lesson.variant("unroll_shuffle").unwrap();
+    let mut request = request(&root, lesson.slug, variant, Type::I32, Op::Sum, 1000, "independent").unwrap();
+    let digits: Vec<u64> = (0..1000).map(labs::digit).collect();
+    request["buffers"][0] = json!({ "spec": "in=i32[1000]:zero", "elements": digits });
+    let answer = json_of(&web::answer(request.to_string().as_bytes()));
+    assert_eq!(answer["outputs"]["sums1"][0], digits.iter().sum::<u64>());
+    assert_eq!(answer["launches"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn what_is_wrong_with_a_request_is_told() {
+    let told = |request: &str| json_of(&web::answer(request.as_bytes()))["error"].as_str().unwrap_or("").to_owned();
+    assert!(told("{").contains("the request"));
+    assert!(told(r#"{"ptx":[],"launches":[],"shcedule":"x"}"#).contains("shcedule"));
+    let ptx = json!([{ "name": "k.ptx", "text": ".version 8.1\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\nret;\n}\n" }]);
+    let ask = |buffers: Value, args: Value, more: (&str, Value)| {
+        let launch = json!({ "kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": args });
+        let mut request = json!({ "ptx": ptx, "buffers": buffers, "launches": [launch] });
+        request[more.0] = more.1;
+        told(&request.to_string())
+    };
+    let plain = || ("outputs", json!([]));
+    assert_eq!(ask(json!(["in=i32[4]:iota"]), json!(["p=&in"]), plain()), "");
+    assert!(ask(json!(["in=i32[4]:file(x)"]), json!(["p=&in"]), plain()).contains("no files"));
+    assert!(ask(json!(["in=i32[2^40]:zero"]), json!(["p=&in"]), plain()).contains("has room"));
+    assert!(ask(json!([]), json!(["p=&in"]), plain()).contains("no buffer is named in"));
+    assert!(ask(json!([]), json!([]), plain()).contains("argument"));
+    assert!(ask(json!(["in=i32[4]:iota"]), json!(["p=&in"]), ("outputs", json!(["in:5"]))).contains("4 elements"));
+    assert!(ask(json!(["in=i32[4]:iota"]), json!(["p=&in"]), ("seeds", json!(1_000_000))).contains("too many"));
+    let long = json!([{ "spec": "in=u8[1]:zero", "elements": [256] }]);
+    assert!(ask(long, json!(["p=&in"]), plain()).contains("does not fit"));
+}
