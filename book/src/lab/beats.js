@@ -1,0 +1,248 @@
+// Order and beats. Where nothing races, what warps do between two barriers may be shown in any order that keeps each warp's own: so
+// all warps that come to a line are one beat. Where something races, the order of the run is kept. A beat is a stretch of steps; there
+// are three sizes: instruction, line, round.
+(() => {
+    "use strict";
+    const lab = reductionLab;
+
+    const isData = (step) => step.accesses.some((access) => access.space !== "local");
+    const works = (model, step) => isData(step) || /^(shuffle|redux)$/.test(model.code[step.pc].kind);
+
+    // Steps of one warp between two barriers, cut where the line changes.
+    const runs = (model, indices) => {
+        const found = [];
+        for (const index of indices) {
+            const { line, file } = model.code[model.recorded[index].pc];
+            const last = found[found.length - 1];
+            if (last && last.line === line && last.file === file) last.steps.push(index);
+            else found.push({ line, file, steps: [index], first: model.recorded[index].pc });
+        }
+        return found;
+    };
+
+    // Merges the warps of one phase line by line; gives lists of steps, one a line.
+    const merge = (model, warps) => {
+        const queues = warps.map((indices) => ({ runs: runs(model, indices), at: 0, visits: new Map() }));
+        const lines = [];
+        const front = (queue) => queue.runs[queue.at];
+        const visit = (queue) => queue.visits.get(front(queue).line) || 0;
+        for (;;) {
+            const open = queues.filter((queue) => queue.at < queue.runs.length);
+            if (open.length === 0) return lines;
+            let best = open[0];
+            for (const queue of open) {
+                const [a, b] = [visit(queue) - visit(best), front(queue).first - front(best).first];
+                if (a < 0 || (a === 0 && b < 0)) best = queue;
+            }
+            const { line, file } = front(best);
+            const round = visit(best);
+            const steps = [];
+            for (const queue of open) {
+                if (front(queue).line !== line || front(queue).file !== file || visit(queue) !== round) continue;
+                steps.push(...front(queue).steps);
+                queue.visits.set(line, round + 1);
+                queue.at += 1;
+            }
+            lines.push(steps);
+        }
+    };
+
+    // Rounds of a phase that is given line by line: all of it, or, where one warp goes on alone or loads many times, a line that works.
+    const rounds = (model, lines) => {
+        const warps = new Set();
+        let working = 0;
+        for (const steps of lines) {
+            const busy = steps.filter((index) => works(model, model.recorded[index]));
+            if (busy.length) working += 1;
+            for (const index of busy) warps.add(model.recorded[index].warp);
+        }
+        if (working <= 1 || (warps.size > 1 && working <= 3)) return [lines];
+        const groups = [[]];
+        let isDone = false;
+        for (const steps of lines) {
+            const isBusy = steps.some((index) => works(model, model.recorded[index]));
+            if (isDone && isBusy) groups.push([]);
+            isDone = isBusy || (isDone && groups[groups.length - 1].length > 0);
+            groups[groups.length - 1].push(steps);
+        }
+        return groups;
+    };
+
+    // Between which barriers each step of a list lies. Lanes of a warp that are apart come to a barrier one after the other.
+    const phaseOf = (model, indices, visit) => {
+        const met = new Map();
+        indices.forEach((index, place) => {
+            const step = model.recorded[index];
+            const of = (lane) => step.warp * 32 + lane;
+            const phase = met.get(of(31 - Math.clz32(step.split))) || 0;
+            visit(index, phase, place, model.code[step.pc].isBarrier);
+            if (model.code[step.pc].isBarrier) lab.lanes(step.active, (lane) => met.set(of(lane), phase + 1));
+        });
+    };
+
+    const phasesOf = (model, indices) => {
+        const phases = [];
+        phaseOf(model, indices, (index, phase) => (phases[phase] ||= []).push(index));
+        return phases;
+    };
+
+    // Arranges one block: order of the recorded steps, and where beats end. `keep`: the order of the run is part of the story.
+    lab.arrange = (model, indices, keep) => {
+        const order = [];
+        const ends = { instruction: [], line: [], round: [] };
+        const barriers = [];
+        const phases = keep ? inTime(model, indices) : phasesOf(model, indices);
+        phases.forEach((phase, number) => {
+            if (!phase) return;
+            const lines = keep ? runs(model, phase).map((run) => run.steps) : merge(model, byWarp(model, phase));
+            for (const group of rounds(model, lines)) {
+                for (const steps of group) {
+                    for (const index of steps) {
+                        order.push(index);
+                        ends.instruction.push(order.length);
+                    }
+                    ends.line.push(order.length);
+                }
+                ends.round.push(order.length);
+            }
+            if (number < phases.length - 1) barriers.push(order.length);
+        });
+        return { order, ends, barriers };
+    };
+
+    const byWarp = (model, phase) => {
+        const warps = new Map();
+        for (const index of phase) {
+            const { warp } = model.recorded[index];
+            if (!warps.has(warp)) warps.set(warp, []);
+            warps.get(warp).push(index);
+        }
+        return [...warps.values()];
+    };
+
+    // Stretches of the run's own order, each up to the moment at which the last warp has come to a barrier.
+    const inTime = (model, indices) => {
+        const last = [];
+        phaseOf(model, indices, (_, phase, place, isBarrier) => { if (isBarrier) last[phase] = place + 1; });
+        const phases = [];
+        let from = 0;
+        for (const end of last) {
+            if (end === undefined || end <= from) continue;
+            phases.push(indices.slice(from, end));
+            from = end;
+        }
+        phases.push(indices.slice(from));
+        return phases;
+    };
+
+    // Builds everything that the figure shows of an answer. `block` is the block whose steps are shown.
+    lab.model = (data, variant, chosen, answer) => {
+        const launch = answer.json.launches[chosen.shown];
+        const names = new Map();
+        const intern = (name) => {
+            if (!names.has(name)) names.set(name, names.size);
+            return names.get(name);
+        };
+        const trace = launch.trace;
+        const code = trace.code.map((one) => lab.instruction(one, intern));
+        const recorded = lab.unpack(answer.words, trace.steps);
+        const model = { data, variant, chosen, answer, launch, trace, code, recorded, words: answer.words, n: chosen.n, numberOf: intern };
+        model.threads = trace.block[0];
+        model.warps = Math.ceil(model.threads / 32);
+        model.isRacy = launch.faults.some((fault) => fault.code.endsWith("race"));
+        model.keep = model.isRacy || /:/.test(launch.schedule);
+        memory(model);
+        arrangeBlocks(model);
+        model.replay = new lab.Replay(model);
+        model.steps.forEach((_, index) => model.replay.step(index));
+        const end = ({ cell }) => model.replay.versions.value[model.replay.cells[cell]];
+        model.replay.finish(model.outputs.map(end).filter(Boolean));
+        return model;
+    };
+    // Words of memory get numbers: first the buffers one after the other, then each block's shared memory.
+    const memory = (model) => {
+        let first = 0;
+        model.buffers = model.answer.json.buffers.map((buffer) => {
+            const bytes = /64$/.test(buffer.type) ? 8 : 4;
+            const placed = { ...buffer, address: Number(buffer.address), bytes, first };
+            first += buffer.len;
+            return placed;
+        });
+        let top = 0;
+        for (const step of model.recorded) {
+            for (const { space, mask, addresses, bytes } of step.accesses) {
+                if (space === "shared") lab.lanes(mask, (lane) => { if (addresses[lane] < 2 ** 20) top = Math.max(top, addresses[lane] + bytes); });
+            }
+        }
+        model.sharedWords = Math.ceil(top / 4);
+        model.shared = (block) => first + block * model.sharedWords;
+        const blocks = Math.max(0, ...model.recorded.map((step) => step.block)) + 1;
+        model.cellCount = first + blocks * model.sharedWords;
+        model.cellOf = (space, block, address) => {
+            if (space === "shared") {
+                const word = Math.floor(address / 4);
+                return word < model.sharedWords ? model.shared(block) + word : -1;
+            }
+            const buffer = model.buffers.find((one) => address >= one.address && address < one.address + one.len * one.bytes);
+            return buffer ? buffer.first + Math.floor((address - buffer.address) / buffer.bytes) : -1;
+        };
+        outputsOf(model);
+    };
+
+    // The arrays that the launch writes, as cells with names: `out` is its second argument, any other holds what blocks leave each other.
+    const COLUMNS = 24;
+    const outputsOf = (model) => {
+        const { args } = model.chosen.launches[model.chosen.shown];
+        const given = args.filter((arg) => arg.includes("=&")).map((arg) => arg.split("=&")[1]);
+        for (const buffer of model.buffers) buffer.shown = buffer.name === "state" || buffer.name === "in" ? buffer.name : buffer.name === given[1] ? "out" : "of_blocks";
+        if (given[1] === "in") model.buffers[0].shown = "in";
+        const written = model.buffers.filter((buffer) => given.includes(buffer.name) && buffer.name.startsWith("sums"));
+        model.outputs = [];
+        for (const buffer of written.sort((a, b) => (a.shown === "out") - (b.shown === "out"))) {
+            const isSecond = model.outputs.length > 0;
+            const count = Math.min(buffer.len, isSecond ? 1 : COLUMNS);
+            for (let i = 0; i < count; i += 1) model.outputs.push({ cell: buffer.first + i, name: buffer.shown, i, column: isSecond ? 31 : i });
+        }
+        // The sum that the figure's last sentence is about.
+        const out = written.find((buffer) => buffer.shown === "out");
+        model.resultCell = out ? out.first : -1;
+    };
+
+    // Words of shared memory by the names of their arrays.
+    lab.shareNames = (model) => {
+        model.sharedAt = (address) => {
+            const array = model.launch.shared.find(({ first, bytes }) => address >= first && address < first + bytes) || { name: "shared", first: 0 };
+            return { name: array.name, at: Math.floor((address - array.first) / 4) };
+        };
+        model.sharedWord = (word) => {
+            const { name, at } = model.sharedAt(word * 4);
+            return `${name}[${at}]`;
+        };
+    };
+
+    // Blocks one after the other; those that read what other blocks left come last, so that it is there.
+    const arrangeBlocks = (model) => {
+        const of = new Map();
+        model.recorded.forEach((step, index) => {
+            if (!of.has(step.block)) of.set(step.block, []);
+            of.get(step.block).push(index);
+        });
+        const input = model.buffers[0];
+        const reads = (indices) => indices.filter((index) => {
+            const step = model.recorded[index];
+            return model.code[step.pc].kind === "load" && step.accesses.some((access) => access.space === "global"
+                && model.cellOf("global", 0, access.addresses[31 - Math.clz32(access.mask)]) >= input.first + input.len);
+        }).length;
+        const blocks = [...of].map(([block, indices]) => ({ block, indices, later: reads(indices) }));
+        blocks.sort((a, b) => a.later - b.later || a.block - b.block);
+        model.steps = [];
+        model.blocks = blocks.map(({ block, indices, later }) => {
+            const arranged = lab.arrange(model, indices, model.keep);
+            const from = model.steps.length;
+            for (const index of arranged.order) model.steps.push(model.recorded[index]);
+            const shift = (list) => list.map((end) => end + from);
+            const ends = Object.fromEntries(Object.entries(arranged.ends).map(([grain, list]) => [grain, shift(list)]));
+            return { block, from, to: model.steps.length, ends, barriers: shift(arranged.barriers), later };
+        });
+    };
+})();

@@ -1,0 +1,349 @@
+// The figure of a lab: settings, sentence, listing, stage, time line, controls, counts; its state, and its place in the address bar.
+(() => {
+    "use strict";
+    const lab = reductionLab;
+    const { text } = lab;
+    const BLOCKS_TRACED = 8;
+    const GRAINS = ["round", "line", "instruction"];
+    const PLAY_MS = { round: 1100, line: 550, instruction: 220 };
+    const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+    class Figure {
+        constructor(element, data) {
+            Object.assign(this, { element, data, grain: "round", focus: null, playing: null, moving: null, schedule: data.opening.schedule });
+            this.ask = () => {};
+            this.compared = () => {};
+            this.parts = lab.build(this);
+            this.stage = new lab.Stage(this.parts.stage);
+            this.timeline = new lab.Timeline(this.parts.time);
+            new ResizeObserver(() => this.draw()).observe(element);
+            new MutationObserver(() => this.draw()).observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
+            addEventListener("hashchange", () => this.follow(false));
+            const [, wanted] = element.dataset.lab.split("/");
+            const { variant, n, block, grid, schedule } = data.opening;
+            this.opening = { variant: wanted || variant, n, block, grid, schedule, grain: "round", at: "poster", shownBlock: null };
+            if (!this.follow(true)) this.open(this.opening, false);
+        }
+
+        // ---- What is shown, and the address bar.
+
+        // Reads the address. True if it is about this lab.
+        follow(isFirst) {
+            if (!location.hash.startsWith("#lab=") || location.hash === this.ownHash) return false;
+            const wanted = new URLSearchParams(location.hash.slice(1));
+            if (wanted.get("lab") !== this.data.slug) return false;
+            const number = (key) => (wanted.has(key) ? Number(wanted.get(key)) : undefined);
+            const asked = { variant: wanted.get("v") || undefined, n: number("n"), block: number("b"), schedule: wanted.get("s") || undefined,
+                grid: wanted.has("g") ? number("g") : wanted.has("n") || wanted.has("b") ? null : undefined, grain: wanted.get("grain") || undefined, at: wanted.get("at") || "poster", shownBlock: number("k") };
+            this.asked = location.hash;
+            this.open({ ...this.opening, ...JSON.parse(JSON.stringify(asked)) }, false);
+            if (!isFirst || !document.getElementById(location.hash.slice(1))) this.element.scrollIntoView({ block: "center", behavior: calm.matches ? "auto" : "smooth" });
+            return true;
+        }
+        write() {
+            clearTimeout(this.writing);
+            this.writing = setTimeout(() => {
+                const { variant, chosen, schedule, grain } = this;
+                const words = { lab: this.data.slug, v: variant.name, n: chosen.n, b: chosen.block, s: schedule, grain, at: this.at - (this.shown ? this.shown.from : 0) };
+                if (chosen.grid) words.g = chosen.grid;
+                if (this.shown && this.model.blocks.length > 1) words.k = this.shown.block;
+                this.ownHash = `#${new URLSearchParams(words)}`.replaceAll("%3A", ":");
+                history.replaceState(history.state, "", this.ownHash);
+            }, 300);
+        }
+
+        // Opens a run. What is not given stays as it is.
+        async open(wanted, isOwn = true) {
+            this.stop();
+            const next = { variant: this.variant && this.variant.name, schedule: this.schedule, ...(this.chosen ? { n: this.chosen.n, block: this.chosen.block, grid: this.chosen.grid } : {}), at: "poster", ...wanted };
+            this.variant = this.data.variants.find((one) => one.name === next.variant) || this.data.variants[0];
+            this.chosen = lab.nearest(this.variant.cases, next);
+            this.schedule = /^(lockstep|independent(:\d+)?)$/.test(next.schedule) ? next.schedule : "independent";
+            if (GRAINS.includes(next.grain)) this.grain = next.grain;
+            this.focus = null;
+            lab.settings(this);
+            const turn = (this.turn = (this.turn || 0) + 1);
+            try {
+                const answer = await this.answer();
+                if (turn !== this.turn) return;
+                this.show(answer, next);
+                this.answered = this.asked;
+                if (isOwn) this.write();
+            } catch (error) {
+                if (turn === this.turn) this.say({ text: text("failed", { message: error.message }), isProblem: true });
+            }
+        }
+        // The answer of the opening comes with the page; any other is asked for.
+        async answer() {
+            const { opening } = this.data;
+            const same = this.variant.name === opening.variant && this.chosen.n === opening.n && this.chosen.block === opening.block
+                && (this.chosen.grid || null) === opening.grid && this.schedule === opening.schedule;
+            if (same) return (this.data.opened ||= lab.unpacked(this.data.answer));
+            if (!this.model) this.say({ text: text("loading") });
+            this.element.setAttribute("aria-busy", "true");
+            const { cancel } = this.parts;
+            const late = setTimeout(() => { cancel.hidden = false; }, 500);
+            const trace = lab.traced(this.chosen) ? { trace: { launch: this.chosen.shown, blocks: BLOCKS_TRACED } } : {};
+            const started = performance.now();
+            try {
+                const answer = await lab.ask(lab.request(this.variant, this.chosen, this.schedule, trace));
+                answer.ms = performance.now() - started;
+                return answer;
+            } finally {
+                clearTimeout(late);
+                cancel.hidden = true;
+                this.element.removeAttribute("aria-busy");
+            }
+        }
+        show(answer, { at, shownBlock }) {
+            const { chosen } = this;
+            this.reply = answer;
+            this.forget();
+            this.result = answer.json.outputs[chosen.result.split(":")[0]][0];
+            this.expected = lab.expected(chosen.n);
+            this.totals = lab.totals(answer.json.launches);
+            const isDrawn = Boolean(answer.json.launches[chosen.shown].trace);
+            this.element.classList.toggle("lab-undrawn", !isDrawn);
+            if (!isDrawn) {
+                this.model = this.shown = null;
+                this.at = 0;
+                this.undrawn(answer);
+                return;
+            }
+            const started = performance.now();
+            this.model = lab.model(this.data, this.variant, chosen, answer);
+            lab.shareNames(this.model);
+            lab.tieFaults(this.model);
+            this.measured = { model: performance.now() - started };
+            const blocks = this.model.blocks;
+            const last = blocks[blocks.length - 1];
+            this.choose(blocks.find((one) => one.block === shownBlock) || (last.later ? last : blocks[0]));
+            this.at = this.moment(at);
+            lab.settings(this);
+            this.draw();
+            this.compared();
+        }
+        // What was found out about another case is of no use for this one.
+        forget() {
+            const { variant, chosen, parts } = this;
+            const key = [variant.name, chosen.n, chosen.block, chosen.grid].join();
+            if (this.seededFor !== key) parts.seeds.hidden = true;
+            this.seededFor = key;
+        }
+        choose(shown) {
+            this.shown = shown;
+            this.view = new lab.View(this.model, shown);
+            this.totalsShown = lab.counts(this.model, shown.from, shown.to);
+        }
+        undrawn(answer) {
+            const { chosen, result, expected } = this;
+            const blocks = chosen.launches[chosen.shown].grid[0];
+            this.say({ text: text("notDrawn", { n: chosen.n, blocks, result, sign: result === expected ? "✓" : "✗", ms: Math.round(answer.ms || 0) }), isProblem: result !== expected });
+            lab.counters(this, this.totals, null);
+        }
+
+        // ---- Moments.
+
+        // A place in words or numbers, as an index of a step.
+        moment(at) {
+            const { shown, model } = this;
+            if (/^\d+$/.test(at)) return Math.min(shown.to, shown.from + Number(at));
+            if (at === "start") return shown.from;
+            if (at === "end") return shown.to;
+            const round = /^round(\d+)$/.exec(at);
+            if (round) return shown.ends.round[Math.min(Number(round[1]), shown.ends.round.length) - 1] ?? shown.from;
+            const fault = model.faultSteps.find((index) => index >= shown.from && index < shown.to);
+            if (fault !== undefined) return this.end(this.grain === "round" && model.keep ? "line" : this.grain, fault);
+            return this.poster();
+        }
+        // Where there is something to see: blocks that meet, the worst conflict, else the middle of the tree.
+        poster() {
+            const rounds = this.shown.ends.round;
+            // A block that takes what other blocks left: when it does.
+            const outputs = new Set(this.model.outputs.map((one) => one.cell));
+            for (let i = this.shown.from; this.shown.later && i < this.shown.to; i += 1) {
+                const step = this.model.steps[i];
+                if (this.model.code[step.pc].kind === "load" && step.reads.some(({ cell }) => outputs.has(cell))) return this.end("round", i);
+            }
+            let [best, passes] = [rounds[Math.floor((rounds.length - 1) / 2)], 1];
+            let from = this.shown.from;
+            for (const end of rounds) {
+                const busiest = lab.busiest(this.model.steps.slice(from, end));
+                if (busiest > passes) [best, passes] = [end, busiest];
+                from = end;
+            }
+            return best;
+        }
+        end(grain, index) {
+            return this.shown.ends[grain].find((end) => end > index) ?? this.shown.to;
+        }
+        // Where the beat that ends at `at` begins.
+        begin(grain, at) {
+            const ends = this.shown.ends[grain];
+            let found = this.shown.from;
+            for (const end of ends) {
+                if (end >= at) break;
+                found = end;
+            }
+            return found;
+        }
+        next() {
+            this.stop();
+            this.go(this.end(this.grain, this.at));
+        }
+        back() {
+            this.stop();
+            this.go(this.begin(this.grain, this.at));
+        }
+        // To the next barrier, fault or conflict; from the last one to the end.
+        toMark() {
+            this.stop();
+            const { shown, model } = this;
+            const marks = [...shown.barriers, ...model.faultSteps.map((index) => index + 1), shown.to].sort((a, b) => a - b);
+            this.go(marks.find((mark) => mark > this.at) ?? shown.from);
+        }
+        go(at, isOwn = true) {
+            if (!this.shown) return;
+            this.at = Math.min(this.shown.to, Math.max(this.shown.from, at));
+            this.focus = null;
+            this.draw();
+            if (isOwn && !this.playing) this.write();
+        }
+        play() {
+            if (!this.shown) return;
+            if (this.playing) {
+                this.stop();
+                this.write();
+                return;
+            }
+            if (this.at >= this.shown.to) this.at = this.shown.from;
+            this.playing = { since: 0 };
+            lab.playButton(this);
+            this.beat(performance.now());
+        }
+        // One beat of playing: its tokens move, then the next one comes.
+        beat(now) {
+            const { playing } = this;
+            if (!playing) return;
+            const length = PLAY_MS[this.grain];
+            if (!playing.since || now - playing.since >= length) {
+                if (this.at >= this.shown.to) {
+                    this.stop();
+                    this.draw();
+                    this.write();
+                    return;
+                }
+                playing.since = now;
+                this.at = this.end(this.grain, this.at);
+            }
+            this.moving = calm.matches ? null : Math.min(1, ((now - playing.since) / length) * 1.5);
+            this.draw();
+            playing.frame = requestAnimationFrame((time) => this.beat(time));
+        }
+        stop() {
+            if (!this.playing) return;
+            cancelAnimationFrame(this.playing.frame);
+            this.playing = null;
+            this.moving = null;
+            lab.playButton(this);
+        }
+
+        // ---- Drawing.
+
+        draw() {
+            const { model, shown } = this;
+            if (!model || this.element.clientWidth === 0) return;
+            const started = performance.now();
+            this.view.seek(this.at);
+            const from = this.begin(this.grain, this.at);
+            const steps = model.steps.slice(from, this.at);
+            const data = steps.filter((step) => step.reads.length || step.writes.length || step.sources);
+            const colours = lab.colours(this.element);
+            const receipt = this.receipt();
+            this.stage.draw(model, this.view, { steps, data: data.length > 0 || this.grain !== "instruction" ? data : steps }, { colours, receipt, focus: this.focus, moving: this.moving });
+            this.drawTimes(from, colours);
+            lab.listing(this, steps);
+            this.say(this.sentence(steps));
+            lab.inspect(this);
+            lab.counters(this, lab.counts(model, shown.from, this.at), lab.counts(model, from, this.at));
+            const { range } = this.parts;
+            range.min = 0;
+            range.max = shown.to - shown.from;
+            range.value = this.at - shown.from;
+            range.setAttribute("aria-valuetext", this.parts.say.textContent);
+            this.ask();
+            this.measured.draw = performance.now() - started;
+        }
+        // The time line, and under it that of the run that it is compared with, to one scale.
+        drawTimes(from, colours) {
+            const { model, shown, timeline, other } = this;
+            const theme = document.documentElement.className;
+            const block = other && other.model.blocks[0];
+            const longest = other ? Math.max(lab.Timeline.length(timeline, model, shown), lab.Timeline.length(timeline, other.model, block)) : 0;
+            timeline.draw(model, shown, this.at, from, colours, theme, { longest, isBlank: this.predicts });
+            if (other) other.timeline.draw(other.model, block, block.to, block.to, colours, theme, { longest });
+        }
+        // How often each input is in what is pointed at; at the end of a wrong run, in the result.
+        receipt() {
+            const { model, focus, view } = this;
+            let value = 0;
+            if (focus) {
+                const held = focus.cell === undefined ? view.laneValue(focus.warp, focus.lane) : view.cell(focus.cell);
+                value = held ? held.value : 0;
+            } else if (this.at === this.shown.to && this.result !== this.expected && model.blocks.length === 1 && model.resultCell >= 0) {
+                value = model.replay.versions.value[view.cells[model.resultCell]];
+            }
+            return value ? model.replay.values.receipt(value, model.n) : null;
+        }
+        // How often each input is in the block's sum; nothing where that is not known.
+        finalReceipt() {
+            const { model, view } = this;
+            const held = model.resultCell >= 0 && view.cell(model.resultCell);
+            return held && held.value ? model.replay.values.receipt(held.value, model.n) : new Uint16Array(model.n);
+        }
+        sentence(steps) {
+            const { model, shown, result, expected, chosen } = this;
+            const blocks = chosen.launches[chosen.shown].grid[0];
+            if (this.at === shown.from) {
+                const values = { threads: model.threads, n: chosen.n, blocks, block: shown.block };
+                return { text: text(blocks > 1 ? "startAll" : "start", values) };
+            }
+            if (this.at === shown.to) {
+                const isRight = result === expected;
+                const isWhole = blocks === 1 && chosen.launches.length === 1;
+                const isComplete = isWhole && this.finalReceipt().every((times) => times === 1);
+                const key = isWhole ? (isRight ? (isComplete ? "endRight" : "endRightPlain") : "endWrong") : isRight ? "endOther" : "endOtherWrong";
+                return { text: text(key, { result, expected, n: chosen.n, sign: "✓" }), isProblem: !isRight };
+            }
+            return lab.say(model, steps);
+        }
+        say({ text: words, more, isProblem }) {
+            const { say } = this.parts;
+            const key = `${words}|${more || ""}`;
+            if (this.said === key) return;
+            this.said = key;
+            say.setAttribute("aria-live", this.playing ? "off" : "polite");
+            const main = document.createElement("span");
+            main.textContent = words;
+            if (isProblem) main.className = "lab-problem";
+            say.replaceChildren(main);
+            if (more) {
+                const extra = document.createElement("span");
+                extra.className = "lab-problem";
+                extra.textContent = ` ${more}`;
+                say.append(extra);
+            }
+        }
+    }
+
+    // The case that is nearest to what is wanted: the same block and grid if there is one, then the size.
+    lab.nearest = (cases, { n, block, grid }) => {
+        const far = (one) => Math.abs(Math.log2(one.n) - Math.log2(n || 256)) * 4 + Math.abs(Math.log2(one.block) - Math.log2(block || 128)) + ((one.grid || null) === (grid || null) ? 0 : 1);
+        return cases.reduce((best, one) => (far(one) < far(best) ? one : best));
+    };
+
+    lab.figure = (element, data) => {
+        if (element.labFigure) return;
+        element.labFigure = new Figure(element, data);
+    };
+})();

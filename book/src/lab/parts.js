@@ -1,0 +1,282 @@
+// The elements of a lab's figure, and what fills them besides the canvases.
+(() => {
+    "use strict";
+    const lab = reductionLab;
+    const { text } = lab;
+    const ICONS = {
+        first: "M3 2h2v12H3zM14 2v12L6 8z", back: "M12 2v12L4 8z", play: "M4 2v12l9-6z", pause: "M4 2h3v12H4zM9 2h3v12H9z",
+        next: "M2 2v12l7-6zM11 2h2v12h-2z", mark: "M3 1h2v14H3zM5 2h8l-2.5 3 2.5 3H5z",
+    };
+    const make = (tag, className, more = {}) => Object.assign(document.createElement(tag), { className, ...more });
+
+    const icon = (name) => {
+        const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+        svg.setAttribute("viewBox", "0 0 16 16");
+        svg.setAttribute("aria-hidden", "true");
+        const path = document.createElementNS(svg.namespaceURI, "path");
+        path.setAttribute("d", ICONS[name]);
+        svg.append(path);
+        return svg;
+    };
+    const button = (figure, name, act) => {
+        const element = make("button", `lab-button lab-${name}`, { type: "button", title: text(name) });
+        element.setAttribute("aria-label", text(name));
+        element.append(icon(name));
+        element.addEventListener("click", act);
+        return element;
+    };
+    lab.playButton = ({ parts, playing }) => {
+        const name = playing ? "pause" : "play";
+        parts.play.replaceChildren(icon(name));
+        parts.play.title = text(name);
+        parts.play.setAttribute("aria-label", text(name));
+    };
+
+    const grains = (figure) => {
+        const group = make("div", "lab-grains");
+        group.setAttribute("role", "group");
+        for (const grain of ["round", "line", "instruction"]) {
+            const one = make("button", "lab-grain", { type: "button", textContent: text(grain) });
+            one.dataset.grain = grain;
+            one.addEventListener("click", () => lab.setGrain(figure, grain));
+            group.append(one);
+        }
+        return group;
+    };
+    lab.setGrain = (figure, grain) => {
+        figure.grain = grain;
+        lab.settings(figure);
+        figure.draw();
+        figure.write();
+    };
+
+    // Makes everything inside of the element.
+    lab.build = (figure) => {
+        const { element, data } = figure;
+        element.classList.add("lab-on");
+        element.setAttribute("role", "region");
+        element.setAttribute("aria-label", text("lab", { title: data.title }));
+        const parts = {
+            settings: make("div", "lab-settings"), say: make("p", "lab-say"), code: make("div", "lab-code"),
+            stage: make("canvas", "lab-stage"), cell: make("p", "lab-cell"), time: make("canvas", "lab-time"),
+            range: make("input", "lab-range", { type: "range", step: 1 }), controls: make("div", "lab-controls"),
+            counts: make("div", "lab-counts"), seeds: make("div", "lab-seeds", { hidden: true }), key: make("details", "lab-key"),
+        };
+        parts.stage.setAttribute("role", "img");
+        parts.stage.tabIndex = 0;
+        parts.range.setAttribute("aria-label", text("position"));
+        parts.time.setAttribute("aria-hidden", "true");
+        parts.key.append(make("summary", "", { textContent: text("key") }), make("p", "", { textContent: text("keyText") }));
+        parts.play = button(figure, "play", () => figure.play());
+        parts.grains = grains(figure);
+        parts.controls.append(
+            button(figure, "first", () => { figure.stop(); figure.go(figure.shown.from); }),
+            button(figure, "back", () => figure.back()), parts.play, button(figure, "next", () => figure.next()),
+            button(figure, "mark", () => figure.toMark()), parts.grains,
+        );
+        if (data.variants.some((variant) => variant.announced === "shared-race")) parts.controls.append(seedsButton(figure, parts));
+        figure.parts = parts;
+        parts.controls.append(lab.predict(figure));
+        if (data.variants.length > 1) parts.controls.append(lab.compare(figure));
+        const line = make("div", "lab-line");
+        line.append(parts.time, parts.range);
+        const live = make("div", "lab-live");
+        live.append(parts.code, parts.stage, parts.cell, line, parts.controls, parts.predict, ...(parts.compare ? [parts.compare] : []));
+        parts.cancel = make("button", "lab-button lab-cancel", { type: "button", textContent: text("cancel"), hidden: true });
+        parts.cancel.addEventListener("click", () => lab.cancel());
+        element.replaceChildren(parts.settings, parts.say, parts.cancel, live, parts.counts, parts.seeds, parts.key);
+        listen(figure, parts);
+        return parts;
+    };
+
+    const seedsButton = (figure, parts) => {
+        const one = make("button", "lab-button lab-many", { type: "button", textContent: text("seeds") });
+        one.addEventListener("click", async () => {
+            one.disabled = true;
+            try {
+                await lab.runSeeds(figure, parts.seeds);
+            } catch (error) {
+                parts.seeds.textContent = text("failed", { message: error.message });
+                parts.seeds.hidden = false;
+            }
+            one.disabled = false;
+        });
+        return one;
+    };
+
+    const listen = (figure, parts) => {
+        const keys = {
+            ArrowRight: () => figure.next(), ArrowLeft: () => figure.back(), " ": () => figure.play(), "]": () => figure.toMark(),
+            Home: () => figure.go(figure.shown.from), End: () => figure.go(figure.shown.to),
+            1: () => lab.setGrain(figure, "round"), 2: () => lab.setGrain(figure, "line"), 3: () => lab.setGrain(figure, "instruction"),
+        };
+        figure.element.addEventListener("keydown", (event) => {
+            if (event.ctrlKey || event.metaKey || event.altKey) return;
+            const isField = /^(SELECT|INPUT)$/.test(event.target.tagName) && event.target !== parts.range;
+            const isPress = event.key === " " && /^(BUTTON|SUMMARY)$/.test(event.target.tagName);
+            // The book turns its pages with the arrows too.
+            if (event.key.startsWith("Arrow")) event.stopPropagation();
+            if (!keys[event.key] || isField || isPress || !figure.shown) return;
+            event.preventDefault();
+            event.stopPropagation();
+            keys[event.key]();
+        });
+        parts.range.addEventListener("input", () => { figure.stop(); figure.go(figure.shown.from + Number(parts.range.value)); });
+        const scrub = (event) => {
+            figure.stop();
+            const index = figure.timeline.index(event.clientX - parts.time.getBoundingClientRect().left);
+            figure.go(index <= figure.shown.from ? index : figure.end(figure.grain, index - 1));
+        };
+        parts.time.addEventListener("pointerdown", (event) => { parts.time.setPointerCapture(event.pointerId); scrub(event); });
+        parts.time.addEventListener("pointermove", (event) => { if (event.buttons) scrub(event); });
+        const point = (event) => {
+            const box = parts.stage.getBoundingClientRect();
+            figure.focus = figure.model ? figure.stage.hit(event.clientX - box.left, event.clientY - box.top) : null;
+            figure.draw();
+        };
+        parts.stage.addEventListener("pointerdown", point);
+        parts.stage.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse" && !figure.playing) point(event); });
+        parts.stage.addEventListener("pointerleave", () => { if (figure.focus) { figure.focus = null; figure.draw(); } });
+    };
+
+    // The settings as a sentence with choices.
+    const select = (label, options, value, act) => {
+        const one = make("select", "lab-select");
+        one.setAttribute("aria-label", label);
+        for (const [key, words] of options) one.append(new Option(words, key, false, String(key) === String(value)));
+        one.addEventListener("change", () => act(one.value));
+        return one;
+    };
+    lab.settings = (figure) => {
+        const { parts, variant, chosen, schedule, data } = figure;
+        const held = parts.settings.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+        const sizes = [...new Set(variant.cases.map((one) => one.n))];
+        const blocks = [...new Set(variant.cases.filter((one) => one.n === chosen.n).map((one) => one.block))];
+        const grids = variant.cases.filter((one) => one.n === chosen.n && one.block === chosen.block).map((one) => one.grid);
+        const seed = /:(\d+)$/.exec(schedule);
+        const open = (wanted) => figure.open(wanted);
+        const row = [
+            select("kernel", data.variants.map((one) => [one.name, `${one.announced || one.harm ? "✗ " : ""}${one.name}`]), variant.name, (name) => open({ variant: name })),
+            text("sums"),
+            select("n", sizes.map((n) => [n, lab.number(n)]), chosen.n, (n) => open({ n: Number(n) })),
+            text(chosen.n <= 4096 ? "digits" : "bytes"), text("withThreads"),
+            select("block", blocks.map((block) => [block, text("threads", { block })]), chosen.block, (block) => open({ block: Number(block) })),
+        ];
+        if (grids.length > 1) {
+            row.push(select("grid", grids.map((grid) => [grid || "", grid ? text("blocksChosen", { grid }) : text("blocksByPlan")]), chosen.grid || "", (grid) => open({ grid: grid ? Number(grid) : null })));
+        }
+        row.push(text("lanes"), select("schedule", [["independent", text("together")], ["lockstep", text("lockstep")],
+            [`independent:${seed ? seed[1] : 3}`, text("apart", { seed: seed ? seed[1] : 3 })]], schedule, (one) => open({ schedule: one, at: "poster" })));
+        if (seed) {
+            const more = make("button", "lab-small", { type: "button", textContent: text("nextSeed") });
+            more.addEventListener("click", () => open({ schedule: `independent:${Number(seed[1]) + 1}`, at: "poster" }));
+            row.push(more);
+        }
+        if (figure.model && figure.model.blocks.length > 1) {
+            const known = figure.model.blocks.map((one) => one.block).sort((a, b) => a - b);
+            const all = chosen.launches[chosen.shown].grid[0];
+            row.push("·", select("shown block", known.map((block) => [block, text("ofBlocks", { block, blocks: all })]), figure.shown.block, (block) => {
+                figure.choose(figure.model.blocks.find((one) => one.block === Number(block)));
+                figure.go(figure.moment("poster"));
+            }));
+        }
+        parts.settings.replaceChildren(...row.flatMap((part) => [part, " "]));
+        if (held) parts.settings.querySelector(`[aria-label="${held}"]`)?.focus();
+        for (const one of parts.grains.children) one.setAttribute("aria-pressed", String(one.dataset.grain === figure.grain));
+    };
+
+    // Of the warp that acted last, the lanes by the line that each came to last, where they are not all at the same.
+    lab.standing = ({ model, view }, steps) => {
+        const lines = new Map();
+        const last = steps[steps.length - 1];
+        if (!last) return lines;
+        for (let lane = 0; lane < 32 && last.warp * 32 + lane < model.threads; lane += 1) {
+            const index = view.place[last.warp * 32 + lane];
+            const line = index < 0 ? 0 : model.code[model.steps[index].pc].line;
+            lines.set(line, (lines.get(line) || 0) | (1 << lane));
+        }
+        return lines.size > 1 ? lines : new Map();
+    };
+    // Lanes of a warp as 32 small bars.
+    const strip = (mask, isNow) => {
+        const box = make("span", isNow ? "lab-lanes lab-lanes-now" : "lab-lanes");
+        box.setAttribute("role", "img");
+        box.setAttribute("aria-label", text("stand", { count: lab.count(mask) }));
+        for (let lane = 0; lane < 32; lane += 1) box.append(make("i", (mask >>> lane) & 1 ? "lab-here" : ""));
+        return box;
+    };
+
+    // The listing around the line that runs.
+    const LINES = 8;
+    lab.listing = (figure, steps) => {
+        const { parts, variant, data, model } = figure;
+        const counts = new Map();
+        for (const step of steps) {
+            const code = model.code[step.pc];
+            if (!code.line) continue;
+            const weight = (step.accesses.length || step.sources ? 1000 : 1) + (step.fault ? 1e6 : 0);
+            counts.set(code.line, (counts.get(code.line) || 0) + weight);
+        }
+        // Between steps the line stays; before the first it is the kernel's own first.
+        const stayed = figure.at > figure.shown.from && figure.line;
+        const current = [...counts].sort((a, b) => b[1] - a[1]).map(([line]) => line)[0] || stayed || model.code.find((code) => code.line)?.line;
+        if (!current) return;
+        const source = (figure.sources ||= {})[variant.source] ||= data.files[variant.source].split("\n");
+        const isOut = figure.listed !== variant || current < figure.top + 1 || current > figure.top + LINES - 2;
+        if (isOut) figure.top = Math.max(1, Math.min(source.length - LINES + 1, current - Math.floor(LINES / 2)));
+        const standing = lab.standing(figure, steps);
+        const key = `${variant.name}|${figure.top}|${current}|${[...counts.keys()].join()}|${[...standing].join()}`;
+        if (figure.listedKey === key) return;
+        Object.assign(figure, { line: current, listed: variant, listedKey: key });
+        const rows = [];
+        for (let line = figure.top; rows.length < LINES && line <= source.length; line += 1) {
+            // Marks for the book's includes are no part of the lesson.
+            if (/^\s*\/\/ ANCHOR/.test(source[line - 1])) continue;
+            const row = make("div", line === current ? "lab-row lab-now" : counts.has(line) ? "lab-row lab-too" : "lab-row");
+            row.append(make("span", "lab-number", { textContent: line }), make("code", "", { textContent: source[line - 1] ?? "" }));
+            if (line === current) row.setAttribute("aria-current", "step");
+            if (standing.has(line)) row.append(strip(standing.get(line), line === current));
+            rows.push(row);
+        }
+        parts.code.replaceChildren(...rows);
+    };
+
+    // What is in the cell or lane that is pointed at.
+    lab.inspect = (figure) => {
+        const { parts, focus, view, model, result, expected } = figure;
+        let words = text("point");
+        if (focus) {
+            const isLane = focus.cell === undefined;
+            const held = isLane ? view.laneValue(focus.warp, focus.lane) : view.cell(focus.cell);
+            const values = { ...focus, value: held ? held.shown : "", inputs: held ? held.inputs : 0, n: model.n };
+            if (isLane) words = text(held ? "laneHolds" : "laneNothing", values);
+            else words = text(!held ? "holdsNothing" : held.inputs > 1 ? "holds" : "holdsPlain", values);
+        } else if (figure.at === figure.shown.to && result !== expected && model.blocks.length === 1) {
+            const receipt = figure.receipt();
+            const missing = receipt ? receipt.filter((times) => times === 0).length : 0;
+            const more = receipt ? receipt.filter((times) => times > 1).length : 0;
+            words = text("wrongReceipt", { value: result, expected, missing, more });
+        }
+        if (parts.cell.textContent !== words) parts.cell.textContent = words;
+        parts.stage.setAttribute("aria-label", `${parts.say.textContent} ${words}`);
+    };
+
+    // Counts up to now, what this beat added, and those of the whole run.
+    lab.counters = (figure, counts, added) => {
+        const { parts, totals } = figure;
+        const names = ["instructions", "passes", "conflicts", "barriers", "sectors", "shuffles"].filter((name) => totals[name] > 0);
+        const key = JSON.stringify([counts, added, totals]);
+        if (figure.countedKey === key) return;
+        figure.countedKey = key;
+        parts.counts.replaceChildren(...names.map((name) => {
+            const one = make("div", "lab-count");
+            one.dataset.name = name;
+            const value = make("span", "lab-value");
+            value.append(make("b", "", { textContent: lab.number(counts[name]) }));
+            if (added && added[name]) value.append(make("i", "", { textContent: ` +${lab.number(added[name])}` }));
+            one.append(make("span", "lab-name", { textContent: text(name) }), value);
+            if (totals[name] !== counts[name]) one.append(make("span", "lab-total", { textContent: text("ofRun", { total: totals[name] }) }));
+            return one;
+        }));
+    };
+})();

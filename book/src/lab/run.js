@@ -1,0 +1,113 @@
+// The engine: loads it once, runs it in a worker, and asks it. Also how a request is made from a case of the page's data.
+(() => {
+    "use strict";
+    const lab = reductionLab;
+
+    // What the worker does. It is started from a Blob, since a page from a file may start none by address.
+    const work = () => {
+        let engine = null;
+        self.onmessage = async ({ data: { module, id, text } }) => {
+            if (module) {
+                engine = (await WebAssembly.instantiate(module, {})).exports;
+                return;
+            }
+            const request = new TextEncoder().encode(text);
+            const at = engine.alloc(request.length);
+            new Uint8Array(engine.memory.buffer, at, request.length).set(request);
+            const answer = engine.run(at, request.length);
+            engine.free(at, request.length);
+            const bytes = new DataView(engine.memory.buffer).getUint32(answer, true);
+            const copy = engine.memory.buffer.slice(answer + 4, answer + 4 + bytes);
+            engine.free(answer, bytes + 4);
+            self.postMessage({ id, copy }, [copy]);
+        };
+    };
+
+    let packed = null;
+    let ready = null;
+    let worker = null;
+    let count = 0;
+    const asked = new Map();
+    lab.engine = (text) => { packed = text; };
+
+    const bytesOf = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+
+    const unpack = async () => {
+        await lab.load("engine");
+        const stream = new Blob([bytesOf(packed)]).stream().pipeThrough(new DecompressionStream("gzip"));
+        packed = null;
+        return WebAssembly.compile(await new Response(stream).arrayBuffer());
+    };
+
+    const start = (module) => {
+        const address = URL.createObjectURL(new Blob([`(${work})()`], { type: "text/javascript" }));
+        worker = new Worker(address);
+        URL.revokeObjectURL(address);
+        worker.postMessage({ module });
+        worker.onmessage = ({ data: { id, copy } }) => {
+            asked.get(id)?.done(lab.read(copy));
+            asked.delete(id);
+        };
+        worker.onerror = (event) => {
+            stop(new Error(event.message || "the simulator stopped"));
+        };
+    };
+
+    // Ends the worker, and whatever it was doing.
+    const stop = (error) => {
+        worker?.terminate();
+        worker = null;
+        for (const { failed } of asked.values()) failed(error);
+        asked.clear();
+    };
+    lab.cancel = () => stop(new Error("cancelled"));
+
+    // Answers { json, words }, or throws what the engine says is wrong.
+    lab.ask = async (request) => {
+        ready ||= unpack();
+        const module = await ready;
+        if (!worker) start(module);
+        const answer = await new Promise((done, failed) => {
+            const id = ++count;
+            asked.set(id, { done, failed });
+            worker.postMessage({ id, text: JSON.stringify(request) });
+        });
+        if (answer.json.error) throw new Error(answer.json.error);
+        return answer;
+    };
+
+    // An answer's bytes: the length of the JSON, the JSON, the packed steps.
+    lab.read = (buffer) => {
+        const bytes = new DataView(buffer).getUint32(0, true);
+        const json = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, bytes)));
+        return { json, words: new Uint32Array(buffer, 4 + 4 * Math.ceil(bytes / 4)) };
+    };
+    lab.unpacked = (text) => lab.read(bytesOf(text).buffer);
+
+    // Inputs: digits that a reader can add up, or one byte of a product where there are many; as crates/course/src/labs.rs has them.
+    const DIGITS_MAX = 4096;
+    const hash = (i) => Math.imul(i, 2654435761) >>> 24;
+    lab.element = (n, i) => (n <= DIGITS_MAX ? 1 + (hash(i) % 9) : hash(i));
+
+    lab.request = (variant, chosen, schedule, more) => {
+        const buffers = [...chosen.buffers];
+        if (chosen.n <= DIGITS_MAX) {
+            buffers[0] = { spec: buffers[0], elements: Array.from({ length: chosen.n }, (_, i) => lab.element(chosen.n, i)) };
+        }
+        return { ptx: [variant.ptx], buffers, launches: chosen.launches, schedule, outputs: [chosen.result], ...more };
+    };
+
+    // Threads of a launch that is recorded; beyond that only its counts and its result are shown.
+    const THREADS_MAX = 8192;
+    lab.traced = (chosen) => {
+        const { grid, block } = chosen.launches[chosen.shown];
+        return grid[0] * block[0] <= THREADS_MAX && chosen.n <= 4 * DIGITS_MAX;
+    };
+
+    // The sum that is right, as 32 bits.
+    lab.expected = (n) => {
+        let sum = 0;
+        for (let i = 0; i < n; i += 1) sum = (sum + lab.element(n, i)) | 0;
+        return sum;
+    };
+})();

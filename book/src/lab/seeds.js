@@ -1,0 +1,47 @@
+// One program, a hundred orders: the results of many seeds as dots, each of which opens its run.
+(() => {
+    "use strict";
+    const lab = reductionLab;
+    const { text } = lab;
+    const SEEDS = 100;
+
+    const dot = (figure, seed, result, isRight) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = isRight ? "lab-dot lab-dot-right" : "lab-dot lab-dot-wrong";
+        button.setAttribute("aria-label", text(isRight ? "seedRight" : "seedWrong", { seed, result }));
+        button.title = button.getAttribute("aria-label");
+        button.dataset.seed = seed;
+        button.addEventListener("click", () => figure.open({ schedule: `independent:${seed}`, at: "fault" }));
+        return button;
+    };
+
+    const group = (figure, name, runs, isRight) => {
+        const row = document.createElement("div");
+        row.className = "lab-dots";
+        row.setAttribute("role", "group");
+        const label = document.createElement("span");
+        label.className = isRight ? "right-mark" : "wrong-mark";
+        label.textContent = name;
+        const dots = document.createElement("span");
+        dots.append(...runs.map(({ seed, result }) => dot(figure, seed, result, isRight)));
+        row.append(label, dots);
+        return row;
+    };
+
+    // Asks for all seeds of the case that is chosen, and fills `place`.
+    lab.runSeeds = async (figure, place) => {
+        const { variant, chosen } = figure;
+        const request = lab.request(variant, chosen, "independent", { seeds: SEEDS, check: "all" });
+        const { json } = await lab.ask(request);
+        const expected = lab.expected(chosen.n);
+        const name = chosen.result.split(":")[0];
+        const runs = json.seeds.map(({ outputs, faults }, seed) => ({ seed, result: outputs[name][0], isFaulty: Object.keys(faults).length > 0 }));
+        const [right, wrong] = [runs.filter((run) => run.result === expected), runs.filter((run) => run.result !== expected)];
+        wrong.sort((a, b) => a.result - b.result);
+        const head = document.createElement("p");
+        head.textContent = `${text("seedsHead", { count: SEEDS, right: right.length, wrong: wrong.length, expected, faulty: runs.filter((run) => run.isFaulty).length })} ${text("seedsHint")}`;
+        place.replaceChildren(head, group(figure, `✓ ${right.length}`, right, true), group(figure, `✗ ${wrong.length}`, wrong, false));
+        place.hidden = false;
+    };
+})();

@@ -1,0 +1,96 @@
+// A trace, unpacked: steps as objects, and what each instruction reads and writes. The packing is in crates/web/src/steps.rs.
+(() => {
+    "use strict";
+    const lab = reductionLab;
+    const SPACES = ["shared", "global", "local"];
+
+    lab.lanes = (mask, visit) => {
+        for (let rest = mask >>> 0; rest; rest &= rest - 1) visit(31 - Math.clz32(rest & -rest));
+    };
+    lab.count = (mask) => {
+        let count = 0;
+        for (let rest = mask >>> 0; rest; rest &= rest - 1) count += 1;
+        return count;
+    };
+
+    const access = (words, at) => {
+        const head = words[at];
+        const [conflicts, mask] = [words[at + 1], words[at + 2]];
+        const base = words[at + 3] + words[at + 4] * 2 ** 32;
+        at += 5;
+        const addresses = new Float64Array(32);
+        if ((head >>> 10) & 1) {
+            lab.lanes(mask, (lane) => { addresses[lane] = base + words[at++]; });
+        } else {
+            const stride = words[at++] | 0;
+            let place = 0;
+            lab.lanes(mask, (lane) => { addresses[lane] = base + stride * place++; });
+        }
+        const [bytes, passes, sectors] = [(head >>> 2) & 255, (head >>> 11) & 255, head >>> 19];
+        return [{ space: SPACES[head & 3], bytes, passes, sectors, conflicts, mask, addresses }, at];
+    };
+
+    // Words of the values: how many each active lane has, and whether they are one for all.
+    const VALUES = [[0, true], [1, true], [1, false], [2, true], [2, false], [1, true]];
+
+    lab.unpack = (words, count) => {
+        const steps = [];
+        let [at, block] = [0, 0];
+        for (let i = 0; i < count; i += 1) {
+            const head = words[at++];
+            if ((head >>> 29) & 1) block = words[at++];
+            const split = words[at++];
+            const active = (head >>> 28) & 1 ? split : words[at++];
+            const accesses = [];
+            for (let k = (head >>> 23) & 3; k > 0; k -= 1) {
+                const [one, after] = access(words, at);
+                accesses.push(one);
+                at = after;
+            }
+            const form = (head >>> 25) & 7;
+            const [width, uniform] = VALUES[form];
+            const step = { pc: head & 0x3ffff, warp: (head >>> 18) & 31, block, split, active, accesses, form, values: at };
+            at += width * (uniform ? 1 : lab.count(active));
+            steps.push(step);
+        }
+        return steps;
+    };
+
+    // The value that a step left in a lane, as a signed number; null where there is none.
+    lab.value = (words, step, lane) => {
+        const { form, values, active } = step;
+        if (form === 1) return words[values] | 0;
+        if (form === 3) return words[values];
+        if (form !== 2 && form !== 4) return null;
+        const place = lab.count(active & ((1 << lane) - 1));
+        return form === 2 ? words[values + place] | 0 : words[values + 2 * place];
+    };
+
+    const operands = (text) => text.match(/\{[^}]*\}|\[[^\]]*\]|[^,\s|]+(?:\|[^,\s]+)?/g) || [];
+    const registers = (text) => text.match(/%[a-z]+\d+/g) || [];
+    const KINDS = [
+        [/^ld\.param|^setp|^bra|^ret|^exit|^bar|^barrier|^membar|^fence|^mbarrier|^prefetch|^nanosleep/, "none"],
+        [/^ld\./, "load"], [/^st\./, "store"], [/^atom\./, "atom"], [/^red\./, "red"],
+        [/^shfl\./, "shuffle"], [/^redux\./, "redux"],
+    ];
+
+    // What an instruction does with registers: numbers of those that it writes and reads, in order.
+    lab.instruction = (code, intern) => {
+        const text = code.text.replace(/^\s*@!?%\w+\s+/, "").replace(/;.*$/, "").trim();
+        const space = text.search(/\s/);
+        const opcode = space < 0 ? text : text.slice(0, space);
+        const parts = space < 0 ? [] : operands(text.slice(space));
+        const kind = (KINDS.find(([form]) => form.test(opcode)) || [null, "compute"])[1];
+        const numbers = (part) => registers(part || "").map(intern);
+        const type = opcode.match(/\.[bsuf](8|16|32|64)(?!.*\.[bsuf]\d)/);
+        const one = { opcode, kind, line: code.line, file: code.file, ptxLine: code.ptx_line, parts, bytes: type ? type[1] / 8 : 4 };
+        one.isBarrier = /^bar\.sync|^barrier\.(cta\.)?sync/.test(opcode);
+        one.isWarpBarrier = /^bar\.warp\.sync/.test(opcode);
+        one.isEnd = /^(ret|exit)/.test(opcode);
+        if (kind === "store" || kind === "red") return { ...one, writes: [], reads: numbers(parts[1]) };
+        if (kind === "none") return { ...one, writes: [], reads: [] };
+        const reads = kind === "load" ? [] : parts.slice(1).flatMap(numbers);
+        const source = kind === "atom" ? numbers(parts[2]) : reads;
+        return { ...one, writes: numbers(kind === "shuffle" ? parts[0].split("|")[0] : parts[0]), reads: source };
+    };
+})();

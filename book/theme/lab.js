@@ -1,0 +1,50 @@
+// Starts the labs of a page: loads their scripts, one after the other, when a lab comes near the screen. Classic scripts, because
+// a page from a file may load nothing else. What each script does is in its own head lines.
+(() => {
+    "use strict";
+    const labs = [...document.querySelectorAll("div.lab[data-lab]")];
+    // The print page has every chapter on it; its labs stay still.
+    if (labs.length === 0 || /\/print\.html$/.test(location.pathname)) return;
+    const root = typeof path_to_root === "string" ? path_to_root : "";
+    const parts = ["words", "run", "trace", "origin", "beats", "say", "stage", "timeline", "seeds", "ask", "parts", "figure"];
+    const lab = (window.reductionLab = { waiting: new Map(), root });
+
+    lab.load = (name) => new Promise((done, failed) => {
+        const script = document.createElement("script");
+        // In the order in which they are asked for: later parts take what earlier ones leave.
+        script.async = false;
+        script.src = `${root}lab/${name}.js`;
+        script.onload = done;
+        script.onerror = () => failed(new Error(`${script.src} cannot be loaded`));
+        document.head.append(script);
+    });
+    // Data scripts call this.
+    lab.data = (data) => lab.waiting.set(data.slug, data);
+
+    let loaded = null;
+    const start = async (element) => {
+        const slug = element.dataset.lab.split("/")[0];
+        loaded ||= Promise.all(parts.map(lab.load));
+        await loaded;
+        if (!lab.waiting.has(slug)) await lab.load(`data/${slug}`);
+        lab.figure(element, lab.waiting.get(slug));
+    };
+    const fail = (element, error) => {
+        element.textContent = `This figure could not be started: ${error.message}.`;
+        element.classList.add("lab-failed");
+    };
+    const begin = (element) => start(element).catch((error) => fail(element, error));
+    // A link to a lab means that it is wanted at once.
+    const wanted = (element) => location.hash.startsWith("#lab=") && location.hash.slice(5).startsWith(element.dataset.lab.split("/")[0]);
+    const watch = new IntersectionObserver((entries) => {
+        for (const entry of entries.filter((entry) => entry.isIntersecting)) {
+            watch.unobserve(entry.target);
+            begin(entry.target);
+        }
+    }, { rootMargin: "600px" });
+    for (const element of labs) {
+        if (wanted(element)) begin(element);
+        else watch.observe(element);
+    }
+    addEventListener("hashchange", () => labs.filter((element) => wanted(element) && !element.classList.contains("lab-on")).forEach(begin));
+})();
