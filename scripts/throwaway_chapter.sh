@@ -1,45 +1,71 @@
 #!/usr/bin/env bash
 # Adds a chapter to a copy of the repository by the list in CONTRIBUTING.md and nothing else, and has it judged: its own
-# tests, and the gate's checks of files, exercises, generated files and the book. It needs the pinned NVRTC.
+# tests, and the gate's checks of files, exercises and the book. No compiler for CUDA is needed, since the
+# chapter's kernels are another's, with their PTX. What this checkout has built in `target/debug` is not built once more.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 copy=$root/target/throwaway
 like=ch05-unroll slug=ch99-throwaway
 
-[[ -d $root/target/nvrtc ]] || { echo "target/nvrtc: missing: run \`cargo course setup\`" >&2; exit 1; }
-rm -rf "$copy"
-mkdir -p "$copy/target"
-cd "$root"
-git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy"
-ln -s "$root/target/nvrtc" "$copy/target/nvrtc"
-export CARGO_TARGET_DIR=$root/target
-cd "$copy"
+step() { echo "== $* ($SECONDS s)"; }
 
-# Every file of the list, made from the one that another chapter has there.
-rename() { sed -e "s/$like/$slug/g; s/${like//-/_}/${slug//-/_}/g; s/one-barrier/thrown-away/g; s/one_barrier/thrown_away/g" -e '/^mod /d' "$1" >"$2"; }
+rm -rf "$copy"
+mkdir -p "$copy/target/debug/deps"
+cd "$root"
+# With their times, by which cargo sees that what was built of them still holds.
+git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+    if [[ -f $file ]]; then printf '%s\0' "$file"; fi
+done | xargs -0 cp --preserve=mode,timestamps --parents -t "$copy"
+if [[ -d target/debug/.fingerprint ]]; then
+    cp -a target/debug/{.fingerprint,build} "$copy/target/debug/"
+    find target/debug/deps \( -name 'lib*' -o -name '*.d' \) -exec cp -a -t "$copy/target/debug/deps" {} +
+fi
+cd "$copy"
+touch crates/lab/src/session.rs # which knows where it was built
+export CARGO_TARGET_DIR=$copy/target
+unset CI # for which PTX must be compared with the compiler's, and the copy has none: its stamps have to do
+
+step "the files of the list"
+# Each is made from the one that another chapter has there. Kernels stay as they are, so that their PTX does.
+rename() { sed -e "s/$like/$slug/g; s/${like//-/_}/${slug//-/_}/g" -e '/^mod /d' "$1" >"$2"; }
 listed=$(sed -n '/^## Add a chapter/,/^## Add an exercise/s/^| `\([^`]*<slug>[^`]*\)` .*/\1/p' CONTRIBUTING.md)
 [[ -n $listed ]] || { echo "CONTRIBUTING.md: has no list of a chapter's files" >&2; exit 1; }
 for file in $listed; do
-    mkdir -p "$(dirname "${file//<slug>/$slug}")"
-    rename "${file//<slug>/$like}" "${file//<slug>/$slug}"
+    from=${file//<slug>/$like} to=${file//<slug>/$slug}
+    mkdir -p "$(dirname "$to")"
+    if [[ $file == *.cu ]]; then cp "$from" "$to"; else rename "$from" "$to"; fi
 done
-for file in chapters/$like/{exercises,solutions,wrong}/*.cu; do
+cp kernels/ptx/$like.ptx kernels/ptx/$slug.ptx
+# Exercises of its own, one of them by kernels that have another's name.
+sed -i 's/^id = "one-barrier"$/id = "thrown-away"\nentry = "one_barrier_{type}"/; t; s/^id = "/&thrown-/' chapters/$slug/exercises.toml
+for file in chapters/$like/{exercises,solutions,wrong}/*; do
     to=${file/$like/$slug}
     mkdir -p "$(dirname "$to")"
-    rename "$file" "${to/one-barrier/thrown-away}"
+    cp "$file" "${to/one-barrier/thrown-away}"
+done
+# A question's kernels name it in their head, so that their stamp is another.
+mkdir -p chapters/$slug/choices
+for file in chapters/$like/choices/*.cu; do
+    id=$(basename "$file" .cu)
+    to=chapters/$slug/choices/thrown-$id
+    sed "s/the kernel of $id /the kernel of thrown-$id /" "$file" >"$to.cu"
+    sed "s/$(sha256sum <"$file" | cut -d' ' -f1)/$(sha256sum <"$to.cu" | cut -d' ' -f1)/" "${file%.cu}.ptx" >"$to.ptx"
 done
 # The page that was copied tells of records from a GPU, which the new chapter has none of.
 printf '# Thrown away\n\n```cuda\n{{#include ../../kernels/%s.cu:kernels}}\n```\n' $slug >book/src/$slug.md
 sed -i "s|^- \[Chapter 8.*|&\n- [Thrown away]($slug.md)|" book/src/SUMMARY.md
 sed -i "s|^ch08-cooperative = .*|&\n$slug = { path = \"../../chapters/$slug\" }|" crates/course/Cargo.toml
 
-cargo build --package course --package book
-# Copies: cargo builds those of the repository under the same names.
-cp "$CARGO_TARGET_DIR"/debug/{course,book} target/
-target/course ptx
-target/course bless
-cargo test --package $slug
-checks=(rust-files slugs named-paths ptx exercises generated records includes book links)
-target/book gate "${checks[@]/#/--only=}"
+step "cargo course bless"
+cargo run --quiet --package course -- bless
+step "the labs' data"
+cargo run --quiet --package book -- engine --data
+step "its tests"
+cargo test --quiet --package $slug
+step "the gate"
+# What bless has just written is not compared once more.
+checks=(rust-files slugs named-paths ptx engine exercises records includes book links)
+cargo run --quiet --package book -- gate "${checks[@]/#/--only=}"
+step "seen to the end"
 rm -rf "$copy"
 echo "a chapter needs these files, a line in the list of lessons and one in SUMMARY.md:" $listed
