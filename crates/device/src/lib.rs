@@ -33,4 +33,4 @@ pub use replay::{Graph, Replayed, Step};
 pub use scalar::Scalar;
 pub use source::{KernelSource, Stamp, committed_options, compile_committed, sha256, source_sha256};
 
-pub use simt::{Check, Checks, Code, Counters, Fault, LineCounters, Note, Schedule, Site};
+pub use simt::{Check, Checks, Code, Counters, Fault, LineCounters, Note, NoteKind, Schedule, Site};

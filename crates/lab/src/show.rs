@@ -359,3 +359,36 @@ fn push_verdict(out: &mut String, runs: &[Run], statuses: &[Status]) {
         out.push_str(&format!("\nfailed: {}\n", listed(&failed)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use device::{Note, NoteKind, Site};
+
+    fn note(kind: NoteKind, line: u32) -> Note {
+        let site = Site {
+            file: "kernels/some.cu".to_owned(),
+            line,
+            frames: Vec::new(),
+            ptx_line: 1,
+            opcode: "st.global.u32".to_owned(),
+            block: [0; 3],
+            warp: 0,
+            lanes: 1,
+            action: "writes",
+        };
+        Note { kind, message: format!("seen in {line}"), site, other: None, variable: None, why: "told", count: 1 }
+    }
+
+    /// Of each kind the first is told whole, with its line and reason, and the others are counted.
+    #[test]
+    fn notes_of_one_kind_are_told_once() {
+        let notes = [note(NoteKind::EqualWrites, 3), note(NoteKind::ExitedThreads, 5), note(NoteKind::EqualWrites, 8)];
+        let text = remarks(&notes, Path::new("/nowhere"));
+        let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words} in {text}"));
+        assert!(at("seen in 3") < at("some.cu:3") && at("some.cu:3") < at("and 1 more equal-writes"));
+        assert!(at("and 1 more equal-writes") < at("seen in 5"));
+        assert!(!text.contains("seen in 8"), "{text}");
+        assert_eq!(text.matches("told").count(), 2, "{text}");
+    }
+}

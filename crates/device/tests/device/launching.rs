@@ -120,6 +120,31 @@ fn the_simulator_finds_what_a_gpu_may_not() {
     assert!(faults.iter().any(|fault| fault.code == Code::UninitialisedRead), "{faults:?}");
 }
 
+/// Two warps store the same word to one place, which nothing orders.
+const EQUAL_WRITES: &str = ".version 7.0\n.target sm_80\n.address_size 64\n\
+    .visible .entry equal_writes(.param .u64 out) {\n\
+    .reg .b64 %rd<2>;\n.reg .b32 %r<2>;\n\
+    ld.param.u64 %rd1, [out];\nmov.u32 %r1, 7;\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
+
+#[test]
+fn what_is_no_fault_and_worth_a_look_is_handed_on() {
+    let device = sim();
+    let module = device.load_ptx("equal-writes", EQUAL_WRITES).expect("it loads");
+    let out = device.upload("out", &[0i32]).expect("room");
+    let call = Call {
+        module: &module,
+        kernel: "equal_writes",
+        geometry: Geometry::linear(2, 32),
+        args: vec![Arg::Address(&out, 0)],
+    };
+    let report = device.launch(&call).expect("it runs");
+    assert_eq!(report.faults, []);
+    let notes: Vec<(&str, Option<&str>)> =
+        report.notes.iter().map(|note| (note.kind.name(), note.variable.as_deref())).collect();
+    assert_eq!(notes, [("equal-writes", Some("out"))]);
+    assert_eq!(device.download(&out).expect("a copy"), [7]);
+}
+
 #[test]
 fn arrays_are_given_back() {
     let device = sim();

@@ -125,6 +125,12 @@ impl<'a> Access<'a> {
         self.at[(lanes.trailing_zeros() & 31) as usize]
     }
 
+    /// Whether all lanes lie on one address, as where a warp reads a flag.
+    #[inline(always)]
+    pub(super) fn is_one_place(&self) -> bool {
+        self.lanes != 0 && self.high - self.low == u64::from(self.bytes)
+    }
+
     /// Bytes of each element of a store.
     #[inline(always)]
     pub(super) fn width(&self) -> u32 {

@@ -155,9 +155,13 @@ impl Machine<'_> {
                 return;
             }
         }
-        let unwritten = filter(mask, |lane| {
-            !(0..bytes).step_by(step as usize).all(|part| shared.is_touched(at[lane] as u32 + part, step))
-        });
+        let is_known =
+            |lane: usize| (0..bytes).step_by(step as usize).all(|part| shared.is_touched(at[lane] as u32 + part, step));
+        let unwritten = if access.is_one_place() {
+            if is_known(mask.trailing_zeros() as usize) { 0 } else { mask }
+        } else {
+            filter(mask, |lane| !is_known(lane))
+        };
         if unwritten != 0 {
             self.read_unwritten(issue, unwritten, &access.copy());
         }
