@@ -9,7 +9,7 @@ use super::copy::{Flying, PLAIN_READ, places};
 use super::findings::Detail;
 use super::issue::{Access, Issue, Place};
 use super::team::block_and_offset;
-use crate::code::{BulkCopy, MbarrierAct, MbarrierOp};
+use crate::code::{BulkCopy, MbarrierAct, MbarrierOp, Target};
 use crate::fault::Code;
 use crate::masks::{filter, lanes};
 use crate::race::{self, Strength};
@@ -73,20 +73,19 @@ impl Machine<'_> {
         self.admit(issue, Access::new(Place::Shared, 1 << lane, 8, &object, PLAIN_READ)).lanes != 0
     }
 
-    /// Moves the bytes, with the checks of what is read: of the first part that nobody has written, it is told that it is.
+    /// Moves the bytes, with the checks of what is read.
     fn read_bulk(&mut self, issue: &mut Issue<'_>, lane: usize, copy: &Copy) {
         let Some((buffer, offset)) = self.context.memory.buffer(copy.from) else { return };
-        let mut told = buffer.is_all_written();
+        let strength = Strength { reads: !buffer.is_all_written(), ..PLAIN_READ };
         for part in (0..u64::from(copy.bytes)).step_by(PART_BYTES as usize) {
             let from = [copy.from + part; 32];
-            let reads = !told && !buffer.is_written(offset + part, PART_BYTES as u32);
-            told |= reads;
-            let access =
-                Access::new(Place::Global, 1 << lane, PART_BYTES as u32, &from, Strength { reads, ..PLAIN_READ });
+            let access = Access::new(Place::Global, 1 << lane, PART_BYTES as u32, &from, strength);
             self.check(issue, &Access { buffer: Some((buffer, copy.from - offset)), ..access });
+            self.take_along(Target::Shared, &[copy.to + part; 32]);
             let value = buffer.load(offset + part, PART_BYTES as u32);
             issue.env.shared.store((copy.to + part) as u32, PART_BYTES as u32, value);
         }
+        self.unload(issue.env);
     }
 
     /// The bytes are on their way, and the object is told when they are there: which they are at once.

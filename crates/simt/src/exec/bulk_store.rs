@@ -12,7 +12,7 @@ use super::copy::places;
 use super::findings::Detail;
 use super::issue::{Access, Issue, Place};
 use super::team::block_and_offset;
-use crate::code::{AtomOp, BulkStore, Order, Scope};
+use crate::code::{AtomOp, BulkStore, Order, Scope, Target};
 use crate::fault::Code;
 use crate::masks::lanes;
 use crate::race::global::Act;
@@ -97,8 +97,13 @@ impl Machine<'_> {
             if watches && !issue.env.shared.is_written(from, copy.part_bytes) {
                 let at = [u64::from(from); 32];
                 let source = Access::new(Place::Shared, mask, copy.part_bytes, &at, copy.strength);
-                self.findings.access(Code::UninitialisedRead, issue, mask, &source);
-                watches = false;
+                if reduction.is_some() {
+                    self.findings.access(Code::UninitialisedRead, issue, mask, &source);
+                    watches = false;
+                } else {
+                    self.unread_elements(issue, mask, &source);
+                    self.take_along(Target::Global, &[copy.to + u64::from(part); 32]);
+                }
             }
             let new = issue.env.shared.load(from, copy.part_bytes);
             let (to, values) = ([copy.to + u64::from(part); 32], [[new; 32]]);
@@ -112,6 +117,7 @@ impl Machine<'_> {
             let value = reduction.map_or(new, |op| super::atomic::combine(op, old(), new, 0));
             buffer.store(at, copy.part_bytes, value);
         }
+        self.unload(issue.env);
     }
 
     /// Tells the race check of the source, and keeps what the wait must know.

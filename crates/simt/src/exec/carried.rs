@@ -117,11 +117,27 @@ impl Machine<'_> {
         }
     }
 
-    /// The lanes `lanes` of a load have read something that nobody has written: which of its elements, and who brought it there.
+    /// What a copy from memory to memory has just read where nobody had written is cargo of the lanes that did. Each copies to
+    /// the bytes from `to` on.
+    pub(super) fn take_along(&mut self, target: Target, to: &[u64; 32]) {
+        for Unread { lanes: mask, elements, finding, is_copy } in std::mem::take(&mut self.passing.unread) {
+            for lane in lanes(mask) {
+                let own = if is_copy { finding.clone().times(1) } else { finding.of_lanes(1 << lane) };
+                for element in lanes(elements) {
+                    let address = to[lane] + element as u64;
+                    self.passing.cargo.push(Cargo { lane, target, address, bytes: 1, finding: own.clone() });
+                }
+            }
+        }
+    }
+
+    /// The lanes `lanes` of a load or a copy have read something that nobody has written: which of its elements, and who brought it there.
     pub(super) fn unread_elements(&mut self, issue: &Issue<'_>, mask: u32, access: &Access<'_>) {
         let (width, count) = match issue.inst.op {
             Op::Load(op) => (u32::from(op.width.bytes), usize::from(op.vector)),
-            _ => (access.bytes, 1),
+            Op::Matrix { .. } => (access.bytes, 1),
+            // Byte for byte, so that a hole is carried along and what stands beside it is not.
+            _ => (1, access.bytes as usize),
         };
         let mut found: Vec<Unread> = Vec::new();
         for element in 0..count {

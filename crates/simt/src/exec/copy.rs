@@ -9,7 +9,7 @@ use super::issue::{Access, Cost, Issue, Lanes, Place, addresses};
 use super::mbarrier::landing_key;
 use super::warp::Warp;
 use super::{Machine, Next, Stop};
-use crate::code::{self, CopyCode, Inst, NONE, Op, Order, Scope};
+use crate::code::{self, CopyCode, Inst, NONE, Op, Order, Scope, Target};
 use crate::fault::Code;
 use crate::masks::{filter, lanes};
 use crate::race::global::Act;
@@ -134,8 +134,8 @@ impl Machine<'_> {
         let whole = filter(mask, |lane| taken[lane] == copy.bytes);
         let part = filter(mask, |lane| taken[lane] != 0 && taken[lane] != copy.bytes);
         let mut data = [[0; 32]; 2];
-        let refused_whole = whole & !self.take_whole(issue, from.by(whole), &mut data);
-        let refused_part = part & !self.take_parts(issue, from.by(part), &taken, &mut data);
+        let refused_whole = whole & !self.take_whole(issue, from.by(whole), to.at, &mut data);
+        let refused_part = part & !self.take_parts(issue, from.by(part), &taken, to.at, &mut data);
         let mask = mask & !refused_whole & !refused_part;
         self.count_copy(issue.pc, &from.by(mask & (whole | part)));
         let at = to.at.map(|at| at as u32);
@@ -144,6 +144,7 @@ impl Machine<'_> {
         for (element, values) in data.iter().enumerate().take((copy.bytes / width) as usize) {
             lanes(mask).for_each(|lane| shared.store(at[lane] + element as u32 * width, width, values[lane]));
         }
+        self.unload(issue.env);
         self.changes += 1;
     }
 
@@ -159,10 +160,11 @@ impl Machine<'_> {
     }
 
     /// Reads all bytes of lanes that do; the lanes that could.
-    fn take_whole(&mut self, issue: &mut Issue<'_>, from: Access<'_>, data: &mut [Lanes; 2]) -> u32 {
+    fn take_whole(&mut self, issue: &mut Issue<'_>, from: Access<'_>, to: &[u64; 32], data: &mut [Lanes; 2]) -> u32 {
         let from = self.allowed(issue, from);
         if from.lanes != 0 {
             self.check(issue, &from);
+            self.take_along(Target::Shared, to);
             let width = from.bytes.min(8);
             self.load_global(&from, width, &mut data[..(from.bytes / width) as usize]);
         }
@@ -170,7 +172,14 @@ impl Machine<'_> {
     }
 
     /// Reads the first bytes of lanes that do not read all; the lanes that could. The address is aligned for all of them.
-    fn take_parts(&mut self, issue: &mut Issue<'_>, from: Access<'_>, taken: &[u32; 32], data: &mut [Lanes; 2]) -> u32 {
+    fn take_parts(
+        &mut self,
+        issue: &mut Issue<'_>,
+        from: Access<'_>,
+        taken: &[u32; 32],
+        to: &[u64; 32],
+        data: &mut [Lanes; 2],
+    ) -> u32 {
         let mut read = 0;
         for lane in lanes(from.lanes) {
             let (at, bytes) = (from.at[lane], taken[lane]);
@@ -186,6 +195,7 @@ impl Machine<'_> {
                 let here = [at + u64::from(byte); 32];
                 let part = Access::new(Place::Global, 1 << lane, 1, &here, PLAIN_READ);
                 self.check(issue, &Access { buffer: Some((buffer, at - offset)), ..part });
+                self.take_along(Target::Shared, &[to[lane] + u64::from(byte); 32]);
                 let value = buffer.load(offset + u64::from(byte), 1);
                 data[byte as usize / 8][lane] |= value << (8 * (byte % 8));
             }

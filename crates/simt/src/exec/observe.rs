@@ -72,11 +72,11 @@ impl Machine<'_> {
         }
     }
 
-    /// The lanes `lanes` have read what nobody has written. Of a load that is a finding once the value is used; everything else uses it
-    /// at once.
+    /// The lanes `lanes` have read what nobody has written. Of a load or a copy that is a finding once the value is used; everything
+    /// else uses it at once.
     #[cold]
     fn read_unwritten(&mut self, issue: &Issue<'_>, lanes: u32, access: &Access<'_>) {
-        if matches!(issue.inst.op, Op::Load(_) | Op::Matrix { .. }) {
+        if matches!(issue.inst.op, Op::Load(_) | Op::Matrix { .. } | Op::CopyAsync | Op::CopyBulk) {
             self.unread_elements(issue, lanes, access);
         } else {
             self.findings.access(fault::Code::UninitialisedRead, issue, lanes, access);
