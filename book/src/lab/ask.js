@@ -25,8 +25,11 @@
         return threads.size;
     };
     // What is asked of the steps that come next, and its answer.
-    const question = ({ model, totals }, steps) =>
-        totals.conflicts > 0 && lab.busiest(steps) > 0 ? { key: "askPasses", answer: lab.busiest(steps) } : { key: "askThreads", answer: workers(model, steps) };
+    const question = ({ model, totals }, steps) => {
+        if (totals.conflicts > 0 && lab.busiest(steps) > 0) return { key: "askPasses", answer: lab.busiest(steps) };
+        const adders = lab.adders(model, steps);
+        return adders ? { key: "askAdds", answer: adders } : { key: "askThreads", answer: workers(model, steps) };
+    };
 
     lab.predict = (figure) => {
         const { parts } = figure;

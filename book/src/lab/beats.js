@@ -218,6 +218,10 @@
             const { name, at } = model.sharedAt(word * 4);
             return `${name}[${at}]`;
         };
+        // Arrays that begin inside a row of 32 words, each with its bank.
+        model.sharedInside = model.launch.shared
+            .filter(({ first }) => first % 128 !== 0)
+            .map(({ name, first }) => ({ name, bank: Math.floor((first % 128) / 4) }));
     };
 
     // Blocks one after the other; those that read what other blocks left come last, so that it is there.

@@ -206,6 +206,7 @@
             if (!this.shown) return;
             this.at = Math.min(this.shown.to, Math.max(this.shown.from, at));
             this.focus = null;
+            this.isTouched = true;
             this.draw();
             if (isOwn && !this.playing) this.write();
         }

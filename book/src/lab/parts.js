@@ -244,7 +244,7 @@
     // What is in the cell or lane that is pointed at.
     lab.inspect = (figure) => {
         const { parts, focus, view, model, result, expected } = figure;
-        let words = text("point");
+        let words = text(figure.isTouched ? "point" : "opened");
         if (focus) {
             const isLane = focus.cell === undefined;
             const held = isLane ? view.laneValue(focus.warp, focus.lane) : view.cell(focus.cell);

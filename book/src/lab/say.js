@@ -67,6 +67,12 @@
         return others.length ? { source: others[others.length - 1], target, isMoving: /t/.test(target.replace(/^\w+/, "")) } : null;
     };
 
+    // How many threads add one word of shared memory to another; 0 where that is not what happens.
+    lab.adders = (model, steps) => {
+        if (!addition(model, steps, "shared")) return 0;
+        return new Set(points(model, steps, "shared", "store").map(({ thread }) => thread)).size;
+    };
+
     const busiest = (steps) => Math.max(0, ...steps.flatMap((step) => step.accesses.filter((access) => access.space === "shared").map((access) => access.conflicts + 1)));
     lab.busiest = busiest;
 
@@ -83,11 +89,13 @@
         const shuffles = of("shuffle");
         if (of("redux").length) return phrase("redux", { lanes: lab.count(of("redux")[0].active) });
         if (shuffles.length) {
-            const distance = shuffles[0].distance;
-            return model.code[shuffles[0].pc].opcode.includes(".down") ? phrase("shuffle", { distance }) : phrase("shuffleOther", {});
+            // Of a shuffle whose lanes have not all come yet, it is not known how far its values go.
+            const distance = shuffles.find((step) => step.distance !== undefined)?.distance;
+            const isDown = distance !== undefined && model.code[shuffles[0].pc].opcode.includes(".down");
+            return isDown ? phrase("shuffle", { distance }) : phrase("shuffleOther", {});
         }
         const atomics = [...of("atom"), ...of("red")];
-        if (atomics.length) return phrase("atomic", { who: who(atomics).words });
+        if (atomics.length) return phrase("atomic", {}, who(atomics));
         const sum = addition(model, steps, "shared");
         if (sum) return phrase(sum.isMoving && !who(stored).isOne ? "addsT" : "adds", sum, who(stored));
         const inGlobal = left.length && addition(model, steps, "global");
@@ -97,7 +105,7 @@
             const actors = who(left);
             const target = named(model, "global", points(model, steps, "global", "store"));
             const value = lab.value(model.words, left[0], 31 - Math.clz32(left[0].active));
-            if (actors.isOne && target) return { text: text("stores", { who: actors.words, value, target }) };
+            if (actors.isOne && target) return { text: text(value === null ? "storesOne" : "stores", { who: actors.words, value, target }) };
             return { text: text("storesMany", { who: actors.words, count: points(model, steps, "global", "store").length }) };
         }
         if (global.length) return loads(model, global, sectors);

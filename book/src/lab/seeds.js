@@ -43,5 +43,6 @@
         head.textContent = `${text("seedsHead", { count: SEEDS, right: right.length, wrong: wrong.length, expected, faulty: runs.filter((run) => run.isFaulty).length })} ${text("seedsHint")}`;
         place.replaceChildren(head, group(figure, `✓ ${right.length}`, right, true), group(figure, `✗ ${wrong.length}`, wrong, false));
         place.hidden = false;
+        place.scrollIntoView({ block: "nearest" });
     };
 })();

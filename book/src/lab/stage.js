@@ -191,7 +191,9 @@
                 const name = l.narrow ? `${row * 32}` : model.sharedWord(row * 32);
                 this.#label(name, l.label - 6, l.sharedTop + (row + 0.5) * l.sharedHeight, "right");
             }
-            if (l.shared) this.#label(lab.text("shared"), l.x(0), l.height - 7, "left");
+            if (!l.shared) return;
+            const inside = model.sharedInside.map((one) => lab.text("sharedFrom", one));
+            this.#label([lab.text("shared"), ...inside].join("; "), l.x(0), l.height - 7, "left");
         }
         #box(x, y, w, h, fill, stroke, thick, dash) {
             const c = this.context;

@@ -76,6 +76,22 @@ const look = async (page, slug, told) => {
     if (!(await page.evaluate(() => document.activeElement.closest(".lab")))) told("the tabulator leaves the lab at once");
 };
 
+// Sentences of the run that is shown, in each grain, in which a word is missing.
+const unsaid = (page) => page.evaluate(() => {
+    const { shown, model } = document.querySelector(".lab").labFigure;
+    const gaps = new Set();
+    if (!shown) return [];
+    for (const [grain, ends] of Object.entries(shown.ends)) {
+        let from = shown.from;
+        for (const to of ends) {
+            const { text, more } = reductionLab.say(model, model.steps.slice(from, to));
+            for (const words of [text, more || ""]) if (/[{}]|undefined|null|NaN/.test(words)) gaps.add(`says "${words}" by ${grain}`);
+            from = to;
+        }
+    }
+    return [...gaps].slice(0, 3);
+});
+
 // What only some pages have: a guess, another kernel beside, many seeds, a link in the text.
 const extras = async (page, slug, told) => {
     const visible = (name) => page.locator(`.lab ${name}`).first().isVisible();
@@ -135,6 +151,7 @@ const compare = async (page, slug, cases, told) => {
             return { result: figure.result, totals: figure.totals, steps: figure.shown ? figure.at - figure.shown.from : 0, blocks: figure.model?.blocks.length, launches: figure.chosen.launches.length, traced: traced(figure), expected: figure.expected, measured: figure.measured, ms: figure.reply.ms };
         });
         runs += 1;
+        for (const gap of await unsaid(page)) told(`${hash}: ${gap}`);
         if (got.traced) receipts += 1;
         if (got.traced && got.traced.sum !== got.traced.shown) told(`${hash}: the inputs in the sum add up to ${got.traced.sum}, the sum is ${got.traced.shown}`);
         if (got.result !== result) told(`${hash}: the result is ${got.result}, natively ${result}`);
