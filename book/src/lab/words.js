@@ -119,6 +119,8 @@
         key: "Key and keyboard",
         keyText: "Filled: somebody will still read it; hollow: never again. The darker, the more inputs are in it. Blue: read. Magenta, underlined: written. Orange with ▲ or ✗: a problem. Keys, with the figure in focus: → next, ← back, space plays, ] next mark, Home the start, End the end; 1, 2, 3 choose round, line, instruction.",
     };
+    // Whoever draws more adds its own words.
+    reductionLab.catalogue = catalogue;
     const numbers = new Intl.NumberFormat("en");
     reductionLab.number = (value) => (typeof value === "number" ? numbers.format(value) : value);
     // {name} is a value; {name:one|many} the value and the word that goes with it.
