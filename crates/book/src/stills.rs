@@ -17,7 +17,7 @@ pub const FOLDER: &str = "book/src/lab/stills";
 /// Scripts of the pages, in the order in which they need each other. Those that build elements are left out.
 const OF_LABS: [&str; 8] = ["words", "run", "trace", "origin", "beats", "say", "stage", "figure"];
 /// Scripts that only draw still figures.
-const OF_STILLS: [&str; 9] = ["words", "page", "pen", "runs", "lab", "tree", "rounds", "memory", "blocks"];
+const OF_STILLS: [&str; 11] = ["words", "page", "pen", "runs", "lab", "tree", "rounds", "memory", "race", "blocks", "meet"];
 /// A page carries all its figures, and may have 600 KB.
 const BYTES_MAX: usize = 120_000;
 
@@ -41,10 +41,10 @@ pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     })?;
     let drawn: Vec<(String, String)> = serde_json::from_str(&drawn)?;
     for (name, text) in &drawn {
-        ensure!(text.len() <= BYTES_MAX, "{FOLDER}/{name}.svg: {} bytes are too many: at most {BYTES_MAX}", text.len());
-        ensure!(!text.contains("\n\n"), "{FOLDER}/{name}.svg: an empty line ends it in a page");
+        ensure!(text.len() <= BYTES_MAX, "{FOLDER}/{name}.md: {} bytes are too many: at most {BYTES_MAX}", text.len());
+        ensure!(!text.contains("\n\n"), "{FOLDER}/{name}.md: an empty line ends it in a page");
     }
-    Ok(drawn.into_iter().map(|(name, text)| (root.join(FOLDER).join(format!("{name}.svg")), text)).collect())
+    Ok(drawn.into_iter().map(|(name, text)| (root.join(FOLDER).join(format!("{name}.md")), text)).collect())
 }
 
 /// What went wrong on this side of a call, which a script only knows as an exception.

@@ -33,7 +33,7 @@
         lab.element = small ? (_, i) => small.input[i] : element;
         const answer = lab.simulated(lab.request(variant, chosen, s, { trace: { launch: chosen.shown, blocks: 8 }, outputs: chosen.buffers.map((spec) => /^\w+/.exec(spec)[0]) }));
         const figure = Object.create(lab.Figure.prototype);
-        Object.assign(figure, { data, variant, chosen, schedule: s, grain, focus: null, playing: null, moving: null, reply: answer });
+        Object.assign(figure, { asked: { n, b, g }, data, variant, chosen, schedule: s, grain, focus: null, playing: null, moving: null, reply: answer });
         figure.result = answer.json.outputs[chosen.result.split(":")[0]][0];
         figure.expected = lab.expected(chosen.n);
         figure.model = lab.model(data, variant, chosen, answer);
