@@ -30,7 +30,11 @@
         lab.figure(element, lab.waiting.get(slug));
     };
     const fail = (element, error) => {
-        element.textContent = `This figure could not be started: ${error.message}.`;
+        const words = document.createElement("p");
+        words.textContent = `This figure could not be started: ${error.message}.`;
+        const still = element.querySelector(":scope > .lab-still");
+        element.replaceChildren(words, ...(still ? [still] : []));
+        element.classList.remove("lab-on");
         element.classList.add("lab-failed");
     };
     const begin = (element) => start(element).catch((error) => fail(element, error));

@@ -337,6 +337,8 @@
         }
     }
 
+    lab.Figure = Figure;
+
     // The case that is nearest to what is wanted: the same block and grid if there is one, then the size.
     lab.nearest = (cases, { n, block, grid }) => {
         const far = (one) => Math.abs(Math.log2(one.n) - Math.log2(n || 256)) * 4 + Math.abs(Math.log2(one.block) - Math.log2(block || 128)) + ((one.grid || null) === (grid || null) ? 0 : 1);

@@ -84,7 +84,9 @@
         live.append(parts.code, parts.stage, parts.cell, line, parts.controls, parts.predict, ...(parts.compare ? [parts.compare] : []));
         parts.cancel = make("button", "lab-button lab-cancel", { type: "button", textContent: text("cancel"), hidden: true });
         parts.cancel.addEventListener("click", () => lab.cancel());
-        element.replaceChildren(parts.settings, parts.say, parts.cancel, live, parts.counts, parts.seeds, parts.key);
+        // The still picture is for print.
+        const still = element.querySelector(":scope > .lab-still");
+        element.replaceChildren(parts.settings, parts.say, parts.cancel, live, parts.counts, parts.seeds, parts.key, ...(still ? [still] : []));
         listen(figure, parts);
         return parts;
     };

@@ -124,6 +124,8 @@
         key: "Key and keyboard",
         keyText: "In lanes and shared memory, filled: somebody will still read it; hollow: nobody will. The darker, the more inputs are in it. At the top, filled: the number is in what you point at, or in the result. Blue: read. Magenta, underlined: written. Orange with ▲ or ✗: a problem. A pass is what Nsight Compute calls a wavefront. Beside a count, +4 is what the last step added. Keys, with the figure in focus: → next, ← back, space plays, ] next mark, Home the start, End the end; 1, 2, 3 choose round, line, instruction.",
     };
+    // Whoever draws more adds its own words.
+    reductionLab.catalogue = catalogue;
     const numbers = new Intl.NumberFormat("en");
     reductionLab.number = (value) => (typeof value === "number" ? numbers.format(value) : value);
     // {name} is a value; {name:one|many} the value and the word that goes with it.

@@ -12,7 +12,7 @@ use course::ensure::{Mode, ensure as bring};
 use course::findings::Findings;
 use course::workspace;
 
-use crate::labs;
+use crate::{labs, stills};
 
 /// Where the script lies; mdBook copies it beside the pages.
 const SCRIPT: &str = "book/src/lab/engine.js";
@@ -61,7 +61,7 @@ fn write_script(root: &Path) -> Result<()> {
 
 /// The data of every lab; what belonged to a lesson that is gone goes too.
 fn write_data(root: &Path) -> Result<()> {
-    let files = labs::files(root)?;
+    let files = files(root)?;
     for (path, text) in &files {
         let written = bring(root, path, text, Mode::Write, COMMAND)?;
         println!("{} {}", if written { "wrote    " } else { "unchanged" }, workspace::name(root, path));
@@ -72,9 +72,17 @@ fn write_data(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Files among the data that no lesson has.
+/// The labs' data, and the figures that stand still.
+fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let mut files = labs::files(root)?;
+    files.extend(stills::files(root)?);
+    Ok(files)
+}
+
+/// Files among them that nothing makes.
 fn strays(root: &Path, files: &[(PathBuf, String)]) -> Result<Vec<PathBuf>> {
-    let all = workspace::walk(&root.join(labs::FOLDER))?;
+    let mut all = workspace::walk(&root.join(labs::FOLDER))?;
+    all.extend(workspace::walk(&root.join(stills::FOLDER))?);
     Ok(all.into_iter().filter(|file| files.iter().all(|(path, _)| path != file)).collect())
 }
 
@@ -86,13 +94,13 @@ pub fn check(root: &Path) -> Result<Findings> {
         Err(_) => findings.problems.push(format!("{SCRIPT}: missing: run `{COMMAND}` and commit the result")),
         Ok(text) => findings.problems.extend(problem(&text, &hash(root)?)),
     }
-    let files = labs::files(root)?;
+    let files = files(root)?;
     for (path, text) in &files {
         findings.examined += 1;
         let compared = bring(root, path, text, Mode::Check, DATA_COMMAND);
         findings.problems.extend(compared.err().map(|error| format!("{error:#}")));
     }
-    let gone = |file: PathBuf| format!("{}: its lesson is gone: run `{DATA_COMMAND}`", workspace::name(root, &file));
+    let gone = |file: PathBuf| format!("{}: nothing makes it any more: run `{DATA_COMMAND}`", workspace::name(root, &file));
     findings.problems.extend(strays(root, &files)?.into_iter().map(gone));
     Ok(findings)
 }

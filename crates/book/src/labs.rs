@@ -15,11 +15,7 @@ pub const FOLDER: &str = "book/src/lab/data";
 pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let mut files = Vec::new();
     for lesson in lessons() {
-        let (mut data, mut request) = labs::of(lesson, root).with_context(|| format!("the lab of {}", lesson.slug))?;
-        if let Some(seed) = telling_seed(lesson.slug, &data, &request)? {
-            request["schedule"] = format!("independent:{seed}").into();
-            data["opening"]["schedule"] = request["schedule"].clone();
-        }
+        let (mut data, request) = of(lesson.slug, root)?;
         let answer = web::answer(request.to_string().as_bytes());
         told(lesson.slug, &answer)?;
         data["answer"] = base64::engine::general_purpose::STANDARD.encode(&answer).into();
@@ -27,6 +23,18 @@ pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
         files.push((root.join(FOLDER).join(format!("{}.js", lesson.slug)), script));
     }
     Ok(files)
+}
+
+/// A chapter's lab, and the request of the run that it opens with.
+pub fn of(slug: &str, root: &Path) -> Result<(Value, Value)> {
+    let lesson = lessons().into_iter().find(|lesson| lesson.slug == slug);
+    let lesson = lesson.with_context(|| format!("no chapter is called {slug}"))?;
+    let (mut data, mut request) = labs::of(lesson, root).with_context(|| format!("the lab of {}", lesson.slug))?;
+    if let Some(seed) = telling_seed(lesson.slug, &data, &request)? {
+        request["schedule"] = format!("independent:{seed}").into();
+        data["opening"]["schedule"] = request["schedule"].clone();
+    }
+    Ok((data, request))
 }
 
 /// The JSON of an answer.

@@ -9,6 +9,7 @@ mod book;
 mod engine;
 mod gate;
 mod labs;
+mod stills;
 
 /// Builds the book of the reduction course, and checks the whole.
 #[derive(Parser)]

@@ -83,6 +83,11 @@ pub fn check(dir: &Path) -> Result<Findings> {
     Ok(findings)
 }
 
+/// The part of a fragment that is a place in the page: what follows the name of a lab is for the lab.
+fn place(fragment: &str) -> &str {
+    if fragment.starts_with("lab=") { fragment.split('&').next().unwrap_or(fragment) } else { fragment }
+}
+
 fn check_link(
     dir: &Path,
     files: &BTreeSet<PathBuf>,
@@ -111,7 +116,7 @@ fn check_link(
     }
     let fragment = fragment.and_then(decode).filter(|fragment| !fragment.is_empty() && fragment != "top");
     match (fragment, pages.get(&to)) {
-        (Some(fragment), Some(page)) if !page.ids.contains(&fragment) => {
+        (Some(fragment), Some(page)) if !page.ids.contains(place(&fragment)) => {
             Err(format!("`{target}` leads nowhere: `{}` has no id `{fragment}`", workspace::name(dir, &to)))
         }
         _ => Ok(()),
@@ -225,6 +230,11 @@ impl Scanner {
                     page.ids.insert(value.to_owned());
                     continue;
                 }
+                // A lab is a place too: a link to it says what it is to show.
+                (_, "data-lab") => {
+                    page.ids.insert(format!("lab={}", value.split('/').next().unwrap_or(value)));
+                    continue;
+                }
                 ("base", "href") => {
                     page.has_base = true;
                     continue;
@@ -281,6 +291,15 @@ mod tests {
                     <script>const x = \"<a href='nowhere'>\";</script><!-- <a href='nowhere'> -->\
                     <svg><use href='#me'></use></svg>";
         assert_eq!(problems(body), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_link_to_a_lab_needs_the_lab() {
+        let lab = "<div class=lab data-lab='ch01-naive/simple_global'></div>";
+        let link = |slug: &str| format!("<a href='#lab={slug}&amp;n=32&amp;at=round3'>a</a>");
+        assert_eq!(problems(&format!("{lab}{}", link("ch01-naive"))), Vec::<String>::new());
+        assert!(problem(&format!("{lab}{}", link("ch02-divergence"))).contains("leads nowhere"));
+        assert!(problem(&link("ch01-naive")).contains("leads nowhere"));
     }
 
     #[test]

@@ -1,0 +1,100 @@
+//! The figures that stand still: each lab's picture for print and for readers without scripts, and the small pictures of the pages.
+//! They are drawn from runs, by the scripts that draw the labs (`book/src/lab`) and those beside this file, which QuickJS executes:
+//! so there is one drawing code, and neither Node nor a browser is needed.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+use rquickjs::convert::List;
+use rquickjs::{CatchResultExt, Context, Ctx, Exception, Function, Runtime, TypedArray};
+
+use crate::labs;
+
+/// Where the figures lie; nothing else may.
+pub const FOLDER: &str = "book/src/lab/stills";
+/// Scripts of the pages, in the order in which they need each other. Those that build elements are left out.
+const OF_LABS: [&str; 8] = ["words", "run", "trace", "origin", "beats", "say", "stage", "figure"];
+/// Scripts that only draw still figures.
+const OF_STILLS: [&str; 11] = ["words", "page", "pen", "runs", "lab", "tree", "rounds", "memory", "race", "blocks", "meet"];
+/// A page carries all its figures, and may have 600 KB.
+const BYTES_MAX: usize = 120_000;
+
+/// Every figure, by the file that pages include.
+pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let context = Context::full(&Runtime::new()?)?;
+    let trouble = Rc::new(RefCell::new(None));
+    let drawn: String = context.with(|ctx| -> Result<String> {
+        give(&ctx, root, &trouble)?;
+        let caught = |result: rquickjs::Result<String>, of: &str| {
+            result.catch(&ctx).map_err(|error| anyhow!("{of}: {error}{}", told(&trouble)))
+        };
+        let run = |name: String| -> Result<()> {
+            let text = std::fs::read_to_string(root.join(&name)).with_context(|| format!("cannot read `{name}`"))?;
+            caught(ctx.eval::<(), _>(text).map(|()| String::new()), &name).map(drop)
+        };
+        run("crates/book/src/stills/start.js".to_owned())?;
+        OF_LABS.iter().try_for_each(|name| run(format!("book/src/lab/{name}.js")))?;
+        OF_STILLS.iter().try_for_each(|name| run(format!("crates/book/src/stills/{name}.js")))?;
+        caught(ctx.eval("reductionLab.stills()"), "a still figure")
+    })?;
+    let drawn: Vec<(String, String)> = serde_json::from_str(&drawn)?;
+    for (name, text) in &drawn {
+        ensure!(text.len() <= BYTES_MAX, "{FOLDER}/{name}.md: {} bytes are too many: at most {BYTES_MAX}", text.len());
+        ensure!(!text.contains("\n\n"), "{FOLDER}/{name}.md: an empty line ends it in a page");
+    }
+    Ok(drawn.into_iter().map(|(name, text)| (root.join(FOLDER).join(format!("{name}.md")), text)).collect())
+}
+
+/// What went wrong on this side of a call, which a script only knows as an exception.
+fn told(trouble: &RefCell<Option<anyhow::Error>>) -> String {
+    trouble.borrow_mut().take().map(|error| format!(": {error:#}")).unwrap_or_default()
+}
+
+/// What the scripts may ask for: `lesson(slug)`, `readText(path)`, and `simulate(request)`, which is the JSON and the packed steps.
+fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>) -> Result<()> {
+    let refuse = {
+        let trouble = Rc::clone(trouble);
+        move |ctx: &Ctx<'_>, error: anyhow::Error| {
+            *trouble.borrow_mut() = Some(error);
+            Exception::throw_message(ctx, "no answer")
+        }
+    };
+    let (here, no) = (root.to_path_buf(), refuse.clone());
+    let lesson = move |ctx: Ctx<'_>, slug: String| {
+        let data = labs::of(&slug, &here).map(|(data, _)| data.to_string());
+        data.map_err(|error| no(&ctx, error))
+    };
+    let (here, no) = (root.to_path_buf(), refuse.clone());
+    let read = move |ctx: Ctx<'_>, name: String| {
+        let text = std::fs::read_to_string(here.join(&name)).with_context(|| format!("cannot read `{name}`"));
+        text.map_err(|error| no(&ctx, error))
+    };
+    let globals = ctx.globals();
+    globals.set("lesson", Function::new(ctx.clone(), lesson)?)?;
+    globals.set("readText", Function::new(ctx.clone(), read)?)?;
+    globals.set("simulate", Function::new(ctx.clone(), simulator(refuse))?)?;
+    Ok(())
+}
+
+type Answer<'js> = List<(String, TypedArray<'js, u32>)>;
+
+fn simulator(
+    refuse: impl Fn(&Ctx<'_>, anyhow::Error) -> rquickjs::Error,
+) -> impl for<'js> Fn(Ctx<'js>, String) -> rquickjs::Result<Answer<'js>> {
+    move |ctx, request| {
+        let answer = web::answer(request.as_bytes());
+        let (json, words) = parts(&answer).map_err(|error| refuse(&ctx, error))?;
+        Ok(List((json, TypedArray::new(ctx, words)?)))
+    }
+}
+
+/// The JSON of an answer, and its words.
+fn parts(answer: &[u8]) -> Result<(String, Vec<u32>)> {
+    let json = labs::told("a still figure", answer)?;
+    let (bytes, rest) = answer.split_first_chunk::<4>().context("an answer begins with a length")?;
+    let words = rest.get((u32::from_le_bytes(*bytes) as usize).next_multiple_of(4)..).context("the words")?;
+    let word = |four: &[u8]| four.try_into().map(u32::from_le_bytes);
+    Ok((json.to_string(), words.chunks_exact(4).map(word).collect::<Result<_, _>>()?))
+}
