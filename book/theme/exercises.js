@@ -1,87 +1,96 @@
-// The questions of a chapter: checks an answer against what the simulator gave when the book was made, shows the reason,
-// and remembers what was answered. Nothing is sent or loaded. Without this script the answers are folded under each
+// The exercises and the quizzes of a page: checks an answer against what the simulator gave when the book was made, shows the
+// reason, and remembers what was answered. Nothing is sent or loaded. Without this script the answers are folded under each
 // question. Every text is in the page.
 (() => {
     "use strict";
 
-    const KEY = "reduction-course-exercises";
     // Storage may be switched off, or full: then the answers last as long as the page.
-    const load = () => {
+    const stored = (key) => {
+        let known = null;
         try {
-            const known = JSON.parse(localStorage.getItem(KEY));
-            return Array.isArray(known) ? new Set(known) : new Set();
-        } catch {
-            return new Set();
-        }
-    };
-    const solved = load();
-    const remember = (id) => {
-        solved.add(id);
-        try {
-            localStorage.setItem(KEY, JSON.stringify([...solved]));
+            known = JSON.parse(localStorage.getItem(key));
         } catch {
             // see above
         }
+        const solved = new Set(Array.isArray(known) ? known : []);
+        const add = (id) => {
+            solved.add(id);
+            try {
+                localStorage.setItem(key, JSON.stringify([...solved]));
+            } catch {
+                // see above
+            }
+        };
+        return { has: (id) => solved.has(id), add, count: () => solved.size };
     };
+    const exercises = stored("reduction-course-exercises");
+    const quizzes = stored("reduction-course-quizzes");
 
-    const begin = (group) => {
-        const sections = [...group.querySelectorAll(".exercise")];
-        const done = group.querySelector(".exercises-done");
-        const tell = () => {
-            const here = sections.filter((section) => solved.has(section.dataset.exercise));
-            for (const section of sections) section.classList.toggle("is-solved", here.includes(section));
-            const counts = { "{done}": here.length, "{all}": sections.length, "{course}": solved.size };
-            done.textContent = group.dataset.done.replace(/\{\w+\}/g, (name) => counts[name]);
-            done.hidden = solved.size === 0;
-        };
+    // The page for printing has the lists of all chapters.
+    const lists = [...document.querySelectorAll(".exercises")];
+    const words = lists.length ? lists[0].dataset : {};
+    const asked = [...document.querySelectorAll("[data-exercise]")];
 
-        // A whole number as people write it: 1024, 1,024, 1 024, -3, −3. Null for anything else.
-        const whole = (text) => {
-            const digits = text.trim().replace("−", "-").replace(/[,_'\s]/g, "");
-            return /^-?\d+$/.test(digits) ? String(Number(digits)) : null;
-        };
-
-        // The element that says why, for this answer; it lies in the folded answers.
-        const why = (section, answer) =>
-            section.querySelector(`.exercise-answers [data-when="${answer}"] .exercise-why`);
-
-        for (const section of sections) {
-            const form = section.querySelector(".exercise-form");
-            const status = section.querySelector(".exercise-status");
-            const input = form.querySelector("input[type=text]");
-            const say = (kind, head, reason) => {
-                status.className = `exercise-status ${kind}`;
-                status.textContent = head;
-                if (!reason) return;
-                status.append(" ");
-                for (const node of reason.childNodes) status.append(node.cloneNode(true));
-            };
-            form.addEventListener("submit", (event) => {
-                event.preventDefault();
-                const choice = form.querySelector("input[type=radio]:checked");
-                const answer = input ? whole(input.value) : choice && choice.value;
-                if (answer === null) {
-                    say("is-wrong", input ? group.dataset.noNumber : group.dataset.noLine);
-                    (input || form.querySelector("input")).focus();
-                    return;
-                }
-                const isRight = input ? answer === section.dataset.answer : section.dataset.lines.includes(answer);
-                const reason = why(section, answer);
-                if (isRight) {
-                    say("is-right", group.dataset.right, reason);
-                    remember(section.dataset.exercise);
-                    tell();
-                } else if (reason) {
-                    say("is-wrong", group.dataset.notYet, reason);
-                } else {
-                    say("is-wrong", `${group.dataset.notYet} ${group.dataset.else}`);
-                }
-            });
-            form.hidden = false;
+    // How many of each chapter's exercises are answered, and which.
+    const tell = () => {
+        for (const list of lists) {
+            const here = asked.filter((section) => section.dataset.chapter === list.dataset.chapter);
+            const done = here.filter((section) => exercises.has(section.dataset.exercise));
+            const counts = { "{done}": done.length, "{all}": here.length, "{course}": exercises.count() };
+            const line = list.querySelector(".exercises-done");
+            line.textContent = list.dataset.done.replace(/\{\w+\}/g, (name) => counts[name]);
+            line.hidden = exercises.count() === 0;
+            for (const link of list.querySelectorAll("a")) {
+                link.classList.toggle("is-solved", done.some((section) => link.hash.endsWith(section.id)));
+            }
         }
-        tell();
     };
 
-    // One group on a chapter's page; the page for printing has them all.
-    for (const group of document.querySelectorAll(".exercises")) begin(group);
+    // A whole number as people write it: 1024, 1,024, 1 024, -3, −3. Null for anything else.
+    const whole = (text) => {
+        const digits = text.trim().replace("−", "-").replace(/[,_'\s]/g, "");
+        return /^-?\d+$/.test(digits) ? String(Number(digits)) : null;
+    };
+
+    const begin = (section, id, known) => {
+        const form = section.querySelector(".exercise-form");
+        const status = section.querySelector(".exercise-status");
+        const input = form.querySelector("input[type=text]");
+        const say = (kind, head, reason) => {
+            status.className = `exercise-status ${kind}`;
+            status.textContent = head;
+            if (!reason) return;
+            status.append(" ");
+            for (const node of reason.childNodes) status.append(node.cloneNode(true));
+        };
+        form.addEventListener("submit", (event) => {
+            event.preventDefault();
+            const choice = form.querySelector("input[type=radio]:checked");
+            const answer = input ? whole(input.value) : choice && choice.value;
+            if (answer === null) {
+                say("is-wrong", input ? words.noNumber : words.noLine);
+                (input || form.querySelector("input")).focus();
+                return;
+            }
+            const isRight = input ? answer === section.dataset.answer : section.dataset.lines.includes(answer);
+            // The reason for this answer lies in the folded answers.
+            const reason = section.querySelector(`.exercise-answers [data-when="${answer}"] .exercise-why`);
+            if (isRight) {
+                say("is-right", words.right, reason);
+                known.add(id);
+                section.classList.add("is-solved");
+                tell();
+            } else if (reason) {
+                say("is-wrong", words.notYet, reason);
+            } else {
+                say("is-wrong", `${words.notYet} ${words.else}`);
+            }
+        });
+        section.classList.toggle("is-solved", known.has(id));
+        form.hidden = false;
+    };
+
+    for (const section of asked) begin(section, section.dataset.exercise, exercises);
+    for (const section of document.querySelectorAll("[data-quiz]")) begin(section, section.dataset.quiz, quizzes);
+    tell();
 })();

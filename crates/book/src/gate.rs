@@ -16,6 +16,8 @@ use course::{bless, chromium, exercise, ptx, workspace};
 
 use crate::{book, engine};
 
+mod access;
+mod browser;
 mod dependencies;
 mod fuzz;
 mod labs;
@@ -77,10 +79,15 @@ const CHECKS: &[Check] = &[
         run: |scene| includes::check(&scene.root, &scene.root.join("book/src"))?.findings.verdict().map(Verdict::Pass),
     },
     Check { name: "cores", run: |scene| reading::cores(&scene.root, &listed())?.verdict().map(Verdict::Pass) },
+    Check {
+        name: "placed",
+        run: |scene| reading::placed(&scene.root, &exercise::order(&scene.root)?)?.verdict().map(Verdict::Pass),
+    },
     Check { name: "terms", run: |scene| reading::terms(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "book", run: |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages))) },
     Check { name: "links", run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
     Check { name: "pages", run: show_pages },
+    Check { name: "access", run: access::check },
     Check { name: "labs", run: labs::check },
 ];
 

@@ -50,6 +50,9 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
     for (slug, contents) in exercise::fragments(root)? {
         work.file(folder.join(slug).join("exercises.md"), &contents);
     }
+    for (slug, contents) in exercise::quizzes(root)? {
+        work.file(folder.join(slug).join("quiz.md"), &contents);
+    }
     for (name, contents) in results::fragments(root)? {
         work.file(folder.join(results::FOLDER).join(name), &contents);
     }
@@ -57,6 +60,7 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
         work.file(folder.join(name), &contents);
     }
     work.file(folder.join("faults.md"), &faults::appendix());
+    work.file(folder.join("faults-sheet.md"), &faults::sheet());
     for (name, contents) in instructions::fragments(root)? {
         work.file(folder.join(name), &contents);
     }

@@ -31,11 +31,13 @@ mod numbers;
 mod page;
 mod predict;
 mod progress;
+mod quiz;
 mod report;
 mod watch;
 
 pub use check::check;
-pub use page::fragments;
+pub use page::{LIST, fragments, order};
+pub use quiz::fragments as quizzes;
 
 /// The kernels with the lines that questions offer, which `cargo course ptx` writes before it compiles them. None where
 /// there are no exercises.
@@ -320,10 +322,14 @@ fn tally(items: &[&Item], progress: &Progress) -> String {
 
 fn list(items: &[&Item], progress: &Progress) -> String {
     let mut out = String::new();
+    let (mut chapter, mut number) = ("", 0);
     for item in items {
+        // The number that the exercise has on its page.
+        number = if item.chapter() == chapter { number + 1 } else { 1 };
+        chapter = item.chapter();
         let entry = progress.of(item.id());
         out.push_str(&format!(
-            "{} {:<22} {:<6} {:<8} {:<14} {}\n",
+            "{} {:<22} {:<6} {number} {:<8} {:<14} {}\n",
             mark(&entry),
             item.id(),
             item.chapter_number(),

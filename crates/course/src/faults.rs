@@ -1,4 +1,4 @@
-//! The book's appendix of fault codes, from the simulator's own tables.
+//! The book's appendix of fault codes, from the simulator's own tables, and the same codes for a sheet of paper.
 
 use simt::Code;
 use simt::fault::Blame;
@@ -29,6 +29,34 @@ fn section(code: Code) -> String {
         clause(words.may_miss),
         clause(words.false_alarms)
     )
+}
+
+/// `book/src/generated/faults-sheet.md`: what a kernel can do wrong, for the cheat sheet.
+pub fn sheet() -> String {
+    let mut table = "| code | in short | try |\n|---|---|---|\n".to_owned();
+    for code in Code::ALL {
+        if let Some((why, remedy)) = in_short(code) {
+            table.push_str(&format!("| [`{code}`](faults.md#{code}) | {why} | {remedy} |\n"));
+        }
+    }
+    table
+}
+
+/// A code in a few words, and a repair in a few; none for what is no mistake that a kernel of the course can make.
+const fn in_short(code: Code) -> Option<(&'static str, &'static str)> {
+    Some(match code {
+        Code::OutOfBounds => ("the address is nobody's", "`if (i < n)`"),
+        Code::Misaligned => ("no multiple of the access's size", "begin wide loads at an aligned element"),
+        Code::UninitialisedRead => ("nobody has written it", "write 0 where a thread has no element"),
+        Code::SharedRace => ("nothing orders two threads of a block", "`__syncthreads()`, in one warp `__syncwarp()`"),
+        Code::GlobalRace => ("nothing orders two threads", "an atomic, a fence with a flag, another launch"),
+        Code::BarrierDivergence => ("some threads do not come", "the barrier out of the `if`"),
+        Code::Deadlock => ("all wait for one another", "who should have come, and why not?"),
+        Code::InactiveShuffleLane => ("a value from a lane that is not there", "all lanes of the mask to the shuffle"),
+        Code::MaskMismatch => ("mask and lanes differ", "name exactly the lanes that come"),
+        Code::StepBudget => ("it did not end", "the loop's step and its test"),
+        Code::Trap | Code::StackOverflow | Code::UnsupportedInstruction => return None,
+    })
 }
 
 /// A clause of the tables without a full stop of its own.

@@ -17,19 +17,19 @@ use device::{Checks, Choice, Schedule};
 #[command(disable_version_flag = true, allow_negative_numbers = true)]
 pub struct Args {
     /// How many elements: 1000003, 1_000_003 or 2^20 [default: about a second of work on the device]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub n: Option<u64>,
     /// Sum this NumPy array instead of random numbers (int32, float32 or float64, any shape)
     #[arg(long, value_name = "FILE.npy", conflicts_with = "seed")]
     pub input: Option<PathBuf>,
     /// Threads a block [default: each variant's own]
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", value_parser = whole::<u32>)]
     pub block: Option<u32>,
     /// Blocks of the widest launch; a kernel that covers n exactly takes only the number that n needs
-    #[arg(long, value_name = "G")]
+    #[arg(long, value_name = "G", value_parser = whole::<u32>)]
     pub grid: Option<u32>,
     /// The number that a kernel is tuned by, where it has one [default: its own]
-    #[arg(long, value_name = "F")]
+    #[arg(long, value_name = "F", value_parser = whole::<u32>)]
     pub factor: Option<u32>,
     /// Let each launch begin while the one before it ends, for variants that wait in their own code
     #[arg(long)]
@@ -51,14 +51,14 @@ pub struct Args {
     pub schedule: Option<Schedule>,
     /// Run each variant under the schedules independent:0 to independent:N-1, until one goes wrong (simulator only)
     /// [default n: 20,011]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32),
+    #[arg(long, value_name = "N", value_parser = seeds,
         conflicts_with_all = ["schedule", "trace", "chart", "plan"])]
     pub seeds: Option<u64>,
     /// What the simulator looks for: all, none, or a list such as shared-race,out-of-bounds [default: all]
     #[arg(long, value_name = "all|none|LIST")]
     pub check: Option<Checks>,
     /// Seed of the random numbers [default: 1]
-    #[arg(long)]
+    #[arg(long, value_name = "SEED", value_parser = whole::<u64>)]
     pub seed: Option<u64>,
     /// Print the launches that would take n elements to one value, and run nothing
     #[arg(long)]
@@ -234,18 +234,31 @@ impl Args {
     }
 }
 
-/// `1000003`, `1_000_003` or `2^20`.
-fn count(text: &str) -> std::result::Result<u64, String> {
-    let wrong = || "a whole number such as 1000003, 1_000_003 or 2^20 is wanted".to_owned();
-    if let Some((base, exponent)) = text.split_once('^') {
-        let (base, exponent) =
-            (base.parse::<u64>().map_err(|_| wrong())?, exponent.parse::<u32>().map_err(|_| wrong())?);
-        return base.checked_pow(exponent).ok_or_else(|| "the number has more than 64 bits".to_owned());
-    }
-    if text.is_empty() || !text.chars().all(|c| c.is_ascii_digit() || c == '_') || text.starts_with('_') {
-        return Err(wrong());
-    }
-    text.replace('_', "").parse().map_err(|_| "the number has more than 64 bits".to_owned())
+/// `1000003`, `1_000_003` or `2^20`, for every option that takes a number.
+fn whole<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
+    let wrong = || "a whole number is wanted, such as 256, 1_000_003 or 2^20".to_owned();
+    let too_large = || format!("the number is too large: it must fit into {} bits", 8 * size_of::<T>());
+    let digits = |text: &str| {
+        let are_digits = text.starts_with(|c: char| c.is_ascii_digit());
+        if !are_digits || !text.chars().all(|c| c.is_ascii_digit() || c == '_') {
+            return Err(wrong());
+        }
+        text.replace('_', "").parse::<u64>().map_err(|_| too_large())
+    };
+    let value = match text.split_once('^') {
+        Some((base, exponent)) => {
+            let exponent = u32::try_from(digits(exponent)?).map_err(|_| too_large())?;
+            digits(base)?.checked_pow(exponent).ok_or_else(too_large)?
+        }
+        None => digits(text)?,
+    };
+    T::try_from(value).map_err(|_| too_large())
+}
+
+/// How many seeds are tried: at least one, and no more than anybody waits for.
+fn seeds(text: &str) -> std::result::Result<u64, String> {
+    let seeds = whole(text)?;
+    if (1..=1 << 32).contains(&seeds) { Ok(seeds) } else { Err("it is a number from 1 to 2^32".to_owned()) }
 }
 
 #[cfg(test)]
@@ -253,13 +266,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_in_three_spellings() {
-        assert_eq!(count("1000003"), Ok(1_000_003));
-        assert_eq!(count("1_000_003"), Ok(1_000_003));
-        assert_eq!(count("2^20"), Ok(1 << 20));
-        assert_eq!(count("0"), Ok(0));
-        for wrong in ["", "-1", "1e6", "2^", "^3", "x", "1.5", "_1", "99999999999999999999", "2^64"] {
-            assert!(count(wrong).is_err(), "{wrong}");
+    fn numbers_in_three_spellings() {
+        assert_eq!(whole::<u64>("1000003"), Ok(1_000_003));
+        assert_eq!(whole::<u64>("1_000_003"), Ok(1_000_003));
+        assert_eq!(whole::<u64>("2^20"), Ok(1 << 20));
+        assert_eq!(whole::<u32>("2^8"), Ok(256));
+        assert_eq!(whole::<u64>("0"), Ok(0));
+        for wrong in ["", "-1", "1e6", "2^", "^3", "+3", "banana", "1.5", "_1"] {
+            assert!(whole::<u64>(wrong).unwrap_err().starts_with("a whole number is wanted"), "{wrong}");
+        }
+        for large in ["99999999999999999999", "2^64", "2^99999999999"] {
+            assert!(whole::<u64>(large).unwrap_err().contains("64 bits"), "{large}");
+        }
+        assert!(whole::<u32>("2^32").unwrap_err().contains("32 bits"));
+        assert_eq!(seeds("2^32"), Ok(1 << 32));
+        assert!(seeds("0").is_err() && seeds("2^33").is_err());
+    }
+
+    #[test]
+    fn every_number_is_refused_in_the_same_words() {
+        use clap::error::ErrorKind;
+        for option in ["--n", "--block", "--grid", "--factor", "--seeds", "--seed"] {
+            let error = Args::try_parse_from(["chapter", option, "banana"]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ValueValidation, "{option}");
+            let text = error.to_string();
+            assert!(text.contains("banana") && text.contains(option) && text.contains("a whole number is wanted"), "{text}");
         }
     }
 }

@@ -2,18 +2,16 @@
 //! widths; and what the page's engine counts is what the native simulator counts.
 
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use course::labs;
 use course::lessons::lessons;
-use course::{chromium, labs};
 use serde_json::{Value, json};
 
+use super::browser::{self, Found};
 use super::{Scene, Verdict, built_site};
 use crate::labs::told;
 
-/// Folder of the script and its npm packages.
-const FOLDER: &str = "crates/web/browser";
 /// Names of the figure's counts, and the counters that make each.
 const COUNTS: [(&str, &[&str]); 6] = [
     (
@@ -38,44 +36,19 @@ const COUNTS: [(&str, &[&str]); 6] = [
 
 /// Runs the check.
 pub fn check(scene: &Scene) -> Result<Verdict> {
-    let Some(browser) = chromium::find() else {
-        return missing(scene, "Chromium", "install it, or name one with CHROME");
+    let chromium = match browser::find(scene)? {
+        Found::Browser(chromium) => chromium,
+        Found::Missing(verdict) => return Ok(verdict),
     };
-    if Command::new("node").arg("--version").output().is_err() {
-        return missing(scene, "Node", "install nodejs");
-    }
-    let folder = scene.root.join(FOLDER);
-    if !folder.join("node_modules/playwright-core").is_dir() {
-        let install = Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder).output();
-        if !install.as_ref().is_ok_and(|output| output.status.success()) {
-            return missing(scene, "playwright-core", &format!("`npm ci` in {FOLDER}"));
-        }
-    }
     let pictures = scene.root.join("target/gate/labs");
     std::fs::create_dir_all(&pictures).with_context(|| format!("cannot make `{}`", pictures.display()))?;
     let expected = pictures.join("expected.json");
     std::fs::write(&expected, expectations(&scene.root)?.to_string()).context("cannot write what is expected")?;
-    let output = Command::new("node")
-        .arg(folder.join("labs.mjs"))
-        .args([&built_site(scene)?, &expected, &browser, &pictures])
-        .output()
-        .context("cannot run node")?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    if !output.status.success() {
-        bail!("{}{}", said, if said.is_empty() { String::from_utf8_lossy(&output.stderr) } else { "".into() });
-    }
-    let summary: Value = serde_json::from_slice(&output.stderr).context("the script ends with a summary")?;
+    let summary = browser::run(scene, "labs.mjs", &[&built_site(scene)?, &expected, &chromium, &pictures])?;
     let [views, runs, receipts] = ["views", "runs", "receipts"].map(|key| &summary[key]);
     Ok(Verdict::Pass(format!(
         "{views} views, {runs} runs like the native ones, {receipts} sums traced to their inputs"
     )))
-}
-
-fn missing(scene: &Scene, what: &str, how: &str) -> Result<Verdict> {
-    if scene.is_ci {
-        bail!("no {what}, and CI looks at the labs: {how}");
-    }
-    Ok(Verdict::Skip(format!("no {what} on this machine: {how}")))
 }
 
 /// For each lesson, what the native simulator says of each variant: a small case that is drawn, and the largest, which is not.

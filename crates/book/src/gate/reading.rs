@@ -1,11 +1,12 @@
-//! What the pages of the reading path promise: a chapter's core is short, and a term of the glossary is explained where a page
-//! first uses it.
+//! What the pages of the reading path promise: a chapter's core is short, its exercises stand in their order, each once, and a
+//! term of the glossary is explained where a page first uses it.
 //!
-//! Both look at Markdown, not at the site: a finding names the line that has to be changed.
+//! All look at Markdown, not at the site: a finding names the line that has to be changed.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use course::exercise::LIST;
 use course::findings::Findings;
 use regex::Regex;
 
@@ -27,6 +28,32 @@ pub fn cores(root: &Path, slugs: &[&str]) -> Result<Findings> {
             findings.problems.push(format!(
                 "{name}: {words} words stand open, {CORE_WORDS_MAX} may: fold a part that the rest does not need (<details>)"
             ));
+        }
+    }
+    Ok(findings)
+}
+
+/// Each chapter's page includes all its exercises, each once and in the order of the file, so that page and terminal number them
+/// alike, and the list of them.
+pub fn placed(root: &Path, chapters: &[(String, Vec<String>)]) -> Result<Findings> {
+    let mut findings = Findings::new("exercises on their pages");
+    for (slug, ids) in chapters {
+        let name = format!("{SRC}/{slug}.md");
+        let text = std::fs::read_to_string(root.join(&name)).with_context(|| format!("cannot read `{name}`"))?;
+        let mark =
+            Regex::new(&format!(r"\{{\{{#include generated/{}/exercises\.md:([\w-]+)\}}\}}", regex::escape(slug)))?;
+        let included: Vec<&str> = mark.captures_iter(&text).filter_map(|mark| Some(mark.get(1)?.as_str())).collect();
+        let there: Vec<&str> = included.iter().copied().filter(|id| *id != LIST).collect();
+        findings.examined += ids.len();
+        if there != *ids {
+            findings.problems.push(format!(
+                "{name}: has the exercises {}, and chapters/{slug}/exercises.toml {}: bring them into one order, each once",
+                there.join(", "),
+                ids.join(", ")
+            ));
+        }
+        if included.iter().filter(|id| **id == LIST).count() != 1 {
+            findings.problems.push(format!("{name}: include generated/{slug}/exercises.md:{LIST} once"));
         }
     }
     Ok(findings)
@@ -144,6 +171,19 @@ mod tests {
         for (words, problems) in [(CORE_WORDS_MAX, 0), (CORE_WORDS_MAX + 1, 1)] {
             std::fs::write(root.path().join("book/src/ch01-a.md"), "word ".repeat(words)).unwrap();
             assert_eq!(cores(root.path(), &["ch01-a"]).unwrap().problems.len(), problems);
+        }
+    }
+
+    #[test]
+    fn exercises_out_of_order_or_left_out_are_found() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join(SRC)).unwrap();
+        let chapters = [("ch01-a".to_owned(), vec!["x".to_owned(), "y".to_owned()])];
+        for (parts, problems) in [("x list y", 0), ("y list x", 1), ("x list", 1), ("x y", 1), ("x x list y", 1)] {
+            let include = |part: &str| format!("{{{{#include generated/ch01-a/exercises.md:{part}}}}}\n");
+            let page: String = parts.split(' ').map(include).collect();
+            std::fs::write(root.path().join("book/src/ch01-a.md"), page).unwrap();
+            assert_eq!(placed(root.path(), &chapters).unwrap().problems.len(), problems, "{parts}");
         }
     }
 

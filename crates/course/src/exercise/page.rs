@@ -1,4 +1,5 @@
-//! The questions in the book: a file for each chapter, with the answers that the simulator gives. A script of the theme
+//! The exercises in the book: a file for each chapter, with a part for each exercise that the page includes right after what
+//! the exercise asks about, and a part that lists them. Answers are those that the simulator gives. A script of the theme
 //! checks what the reader answers; without it the answers are folded under each question. Every word that the script shows
 //! stands here, so that a translation finds it.
 
@@ -6,12 +7,14 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::catalogue;
+use super::catalogue::{self, Exercise};
 use super::item::Item;
 use super::key::{Key, Line};
+use crate::workspace;
 
 /// What the script says and the labels show.
-mod words {
+pub(super) mod words {
+    pub const EXERCISE: &str = "Exercise";
     pub const NUMBER: &str = "Your number";
     pub const CHECK: &str = "Check";
     pub const HINT: &str = "Hint";
@@ -23,39 +26,60 @@ mod words {
     pub const NOT_YET: &str = "Not yet.";
     pub const ELSE: &str = "The simulator counts another number.";
     pub const NO_NUMBER: &str = "That is no whole number.";
-    pub const NO_LINE: &str = "Choose a line first.";
+    pub const NO_LINE: &str = "Choose one first.";
     pub const DONE: &str =
         "{done} of {all} answered in this chapter, {course} in the course. Your browser remembers them.";
     pub const SEE: &str = "See all counters of this run:";
     pub const TERMINAL: &str = "The same question in a terminal:";
+    pub const COMPILER: &str =
+        "⚙ *Needs the compiler, which [one command](setup.md#change-a-kernel) installs on Linux and Windows (x86-64).*";
 }
 
-/// The file of each chapter that has questions, by the chapter's slug.
+/// What the part with the list of a chapter's exercises is called.
+pub const LIST: &str = "list";
+
+/// The file of each chapter that has exercises, by the chapter's slug.
 ///
 /// # Errors
 /// Exercises that cannot be read, or questions without an answer.
 pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
     let items = catalogue::load_any(root)?;
-    let mut files: Vec<(String, String)> = Vec::new();
-    let mut number = 0;
-    for item in &items {
-        let Some(key) = item.key(root)? else { continue };
-        if files.last().is_none_or(|(slug, _)| slug != item.chapter()) {
-            files.push((item.chapter().to_owned(), opening()));
-            number = 0;
+    let mut files = Vec::new();
+    for of_chapter in items.chunk_by(|one, next| one.chapter() == next.chapter()) {
+        let slug = of_chapter[0].chapter();
+        let mut text = part(LIST, &list(slug, of_chapter));
+        for (i, item) in of_chapter.iter().enumerate() {
+            let section = match (item, item.key(root)?) {
+                (Item::Write(exercise), _) => kernel(exercise, i + 1, root),
+                (_, Some(key)) => section(item, &key, i + 1),
+                (_, None) => continue,
+            };
+            text.push_str(&part(item.id(), &section));
         }
-        number += 1;
-        if let Some((_, text)) = files.last_mut() {
-            text.push_str(&section(item, &key, number));
-        }
-    }
-    for (_, text) in &mut files {
-        text.push_str("</div>\n");
+        files.push((slug.to_owned(), text));
     }
     Ok(files)
 }
 
-fn opening() -> String {
+/// The ids of each chapter's exercises in their order, by the chapter's slug: what its page includes.
+///
+/// # Errors
+/// Exercises that cannot be read.
+pub fn order(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
+    let items = catalogue::load_any(root)?;
+    let of = |items: &[Item]| {
+        (items[0].chapter().to_owned(), items.iter().map(|item| item.id().to_owned()).collect::<Vec<_>>())
+    };
+    Ok(items.chunk_by(|one, next| one.chapter() == next.chapter()).map(of).collect())
+}
+
+/// What a page includes by name.
+fn part(name: &str, text: &str) -> String {
+    format!("<!-- ANCHOR: {name} -->\n{text}<!-- ANCHOR_END: {name} -->\n\n")
+}
+
+/// Every word of the script, for the element that stands once on a page.
+pub(super) fn script_words() -> String {
     let data = [
         ("right", words::RIGHT),
         ("not-yet", words::NOT_YET),
@@ -65,15 +89,45 @@ fn opening() -> String {
         ("done", words::DONE),
     ];
     let data: Vec<String> = data.iter().map(|(name, text)| format!("data-{name}=\"{}\"", escaped(text))).collect();
-    format!("<div class=\"exercises\" {}>\n<p class=\"exercises-done\" hidden></p>\n\n", data.join(" "))
+    data.join(" ")
+}
+
+/// A chapter's exercises, each with a link to where it stands, and how many are answered.
+fn list(slug: &str, items: &[Item]) -> String {
+    let link = |item: &Item| {
+        let mark = if item.written().is_some() { "⚙ " } else { "" };
+        format!("<li><a href=\"#exercise-{}\">{mark}{}</a></li>\n", item.id(), escaped(item.title()))
+    };
+    format!(
+        "<div class=\"exercises\" data-chapter=\"{slug}\" {}>\n<ol>\n{}</ol>\n\
+         <p class=\"exercises-done\" hidden></p>\n</div>\n",
+        script_words(),
+        items.iter().map(link).collect::<String>()
+    )
+}
+
+/// A kernel to write: what is asked, the starter and the command.
+fn kernel(exercise: &Exercise, number: usize, root: &Path) -> String {
+    let id = &exercise.id;
+    format!(
+        "<section class=\"exercise\" id=\"exercise-{id}\">\n\n### {} {number} ⚙: {}\n\n{}\n\n{}\n\n\
+         ```cpp\n{{{{#include ../../../../{}:starter}}}}\n```\n\n```sh\ncargo course exercise {id}\n```\n\n</section>\n",
+        words::EXERCISE,
+        exercise.title,
+        exercise.question.trim(),
+        words::COMPILER,
+        workspace::name(root, &exercise.starter(root).cu)
+    )
 }
 
 /// One question: Markdown for what is asked, HTML for what is answered.
 fn section(item: &Item, key: &Key, number: usize) -> String {
     let id = item.id();
     let mut text = format!(
-        "<section class=\"exercise\" id=\"exercise-{id}\" data-exercise=\"{id}\"{}>\n\n### {number}. {}\n\n{}\n\n",
+        "<section class=\"exercise\" id=\"exercise-{id}\" data-chapter=\"{}\" data-exercise=\"{id}\"{}>\n\n### {} {number}: {}\n\n{}\n\n",
+        item.chapter(),
         answer_data(key),
+        words::EXERCISE,
         item.title(),
         item.question().trim()
     );
@@ -92,15 +146,18 @@ fn section(item: &Item, key: &Key, number: usize) -> String {
     };
     let hints: String = item.hints().iter().map(|hint| format!("<p>{}</p>\n", inline(hint))).collect();
     text.push_str(&format!("<details><summary>{}</summary>\n{hints}</details>\n", words::HINT));
-    text.push_str(&format!(
-        "<details class=\"exercise-answers\"><summary>{}</summary>\n{answers}{}\
-         <p>{} <code>cargo course exercise {id}</code></p>\n</details>\n",
-        words::ANSWER,
+    text.push_str(&folded(&format!(
+        "{answers}{}<p>{} <code>cargo course exercise {id}</code></p>\n",
         see(item),
         words::TERMINAL
-    ));
-    text.push_str("</section>\n\n");
+    )));
+    text.push_str("</section>\n");
     text
+}
+
+/// The answers, which open without a script too.
+pub(super) fn folded(answers: &str) -> String {
+    format!("<details class=\"exercise-answers\"><summary>{}</summary>\n{answers}</details>\n", words::ANSWER)
 }
 
 /// The command that shows the run with all its counters, where there is one.
@@ -132,12 +189,16 @@ fn number_form(id: &str) -> String {
 }
 
 fn lines_form(id: &str, lines: &[Line]) -> String {
-    let mut text = format!("<form class=\"exercise-form\" hidden>\n<fieldset><legend>{}</legend>\n", words::LINES);
-    for line in lines {
+    let labels: Vec<(char, String)> = lines.iter().map(|line| (line.letter, code(line))).collect();
+    radios(&format!("answer-{id}"), &format!("<fieldset><legend>{}</legend>\n", words::LINES), &labels)
+}
+
+/// A form with a button for each label, of which one can be on. It opens the group by `fieldset`, which names it.
+pub(super) fn radios(name: &str, fieldset: &str, labels: &[(char, String)]) -> String {
+    let mut text = format!("<form class=\"exercise-form\" hidden>\n{fieldset}");
+    for (letter, label) in labels {
         text.push_str(&format!(
-            "<label><input type=\"radio\" name=\"answer-{id}\" value=\"{}\" /> <span>{}</span></label>\n",
-            line.letter,
-            code(line)
+            "<label><input type=\"radio\" name=\"{name}\" value=\"{letter}\" /> <span>{label}</span></label>\n"
         ));
     }
     text.push_str(&format!("</fieldset>\n<button type=\"submit\">{}</button>\n{STATUS}</form>\n", words::CHECK));
@@ -161,17 +222,20 @@ fn number_answers(answer: i64, because: &str, common: &[(i64, String)]) -> Strin
 }
 
 fn lines_answers(lines: &[Line]) -> String {
-    let item = |line: &Line| {
-        format!(
-            "<li data-when=\"{}\">{} {}: <span class=\"exercise-why\">{} {}</span></li>\n",
+    let of = |line: &Line| {
+        option_answer(
             line.letter,
-            mark(line.is_right),
-            code(line),
-            inline(&line.outcome),
-            inline(&line.why)
+            line.is_right,
+            &code(line),
+            &format!("{} {}", inline(&line.outcome), inline(&line.why)),
         )
     };
-    format!("<ul>\n{}</ul>\n", lines.iter().map(item).collect::<String>())
+    format!("<ul>\n{}</ul>\n", lines.iter().map(of).collect::<String>())
+}
+
+/// What is said of one of several options.
+pub(super) fn option_answer(letter: char, is_right: bool, label: &str, why: &str) -> String {
+    format!("<li data-when=\"{letter}\">{} {label}: <span class=\"exercise-why\">{why}</span></li>\n", mark(is_right))
 }
 
 /// A sign with a word for those who hear the page.
@@ -187,14 +251,14 @@ fn code(line: &Line) -> String {
 }
 
 /// A sentence with code between backquotes, in HTML. Line ends mean nothing.
-fn inline(text: &str) -> String {
+pub(super) fn inline(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = escaped(&words.join(" "));
     let parts = text.split('`').enumerate();
     parts.map(|(i, part)| if i % 2 == 1 { format!("<code>{part}</code>") } else { part.to_owned() }).collect()
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

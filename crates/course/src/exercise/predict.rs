@@ -15,7 +15,7 @@ use super::numbers::Numbers;
 use crate::lessons::lessons;
 
 /// What the answer's place in an explanation is called.
-const ANSWER: &str = "{answer}";
+pub(super) const ANSWER: &str = "{answer}";
 
 /// A question whose answer is a whole number about one run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -74,7 +74,7 @@ pub struct Common {
     pub why: String,
 }
 
-const fn i32_elements() -> Type {
+pub(super) const fn i32_elements() -> Type {
     Type::I32
 }
 
@@ -127,7 +127,7 @@ impl Predict {
     }
 
     /// What the simulator counts.
-    fn count(&self, root: &Path) -> Result<i64> {
+    pub(super) fn count(&self, root: &Path) -> Result<i64> {
         let run = self.run(root)?;
         Ok(match self.asks.as_str() {
             "result" => match run.result {

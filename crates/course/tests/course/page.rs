@@ -11,7 +11,7 @@ const PROBE: &str = r#"<script>
 window.addEventListener("load", () => {
     const problems = [];
     let answers = 0;
-    const sections = [...document.querySelectorAll(".exercise")];
+    const sections = [...document.querySelectorAll("[data-exercise], [data-quiz]")];
     for (const section of sections) {
         const form = section.querySelector("form"), field = section.querySelector("input[type=text]");
         const status = section.querySelector(".exercise-status");
@@ -25,7 +25,7 @@ window.addEventListener("load", () => {
         if (form.hidden) problems.push(`${section.id}: nobody can answer`);
         if (!field) {
             form.requestSubmit();
-            if (!status.textContent.startsWith("Choose")) problems.push(`${section.id}: no line, no word`);
+            if (!status.textContent.startsWith("Choose one first")) problems.push(`${section.id}: no line, no word`);
         }
         const cases = [...section.querySelectorAll("[data-when]")];
         for (const [i, item] of cases.entries()) {
@@ -42,7 +42,10 @@ window.addEventListener("load", () => {
         if (!section.classList.contains("is-solved")) problems.push(`${section.id}: solved, and not marked`);
     }
     const known = JSON.parse(localStorage.getItem("reduction-course-exercises"));
-    if (known.length !== sections.length) problems.push(`${known.length} of ${sections.length} remembered`);
+    const quiz = JSON.parse(localStorage.getItem("reduction-course-quizzes"));
+    if (known.length + quiz.length !== sections.length) problems.push(`${known.length} and ${quiz.length} of ${sections.length} remembered`);
+    const ticked = document.querySelectorAll(".exercises a.is-solved").length;
+    if (ticked !== known.length) problems.push(`${ticked} of ${known.length} ticked in the list`);
     const told = document.querySelector(".exercises-done");
     if (told.hidden || !told.textContent.startsWith(`${known.length} of ${known.length} `)) problems.push(told.textContent);
     const out = document.createElement("output");
@@ -54,6 +57,12 @@ window.addEventListener("load", () => {
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A chapter's exercises and quiz, as its page has them; `None` for a folder that is no chapter's.
+fn questions(folder: &Path) -> Option<String> {
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+    Some(read("exercises.md")? + &read("quiz.md")?)
 }
 
 /// What the probe says of a chapter's questions.
@@ -90,11 +99,11 @@ fn every_answer_of_every_chapter_is_scored() {
     let script = std::fs::read_to_string(root.join("book/theme/exercises.js")).unwrap();
     let mut chapters = 0;
     for entry in std::fs::read_dir(root.join("book/src/generated")).unwrap() {
-        let Ok(questions) = std::fs::read_to_string(entry.unwrap().path().join("exercises.md")) else { continue };
+        let Some(questions) = questions(&entry.unwrap().path()) else { continue };
         let folder = tempfile::tempdir().unwrap();
         let said = probed(&browser, folder.path(), &questions, &script);
-        let count = questions.matches("<section").count();
-        assert!(count >= 4 && said.starts_with(&format!("{count} questions, ")) && !said.contains(';'), "{said}");
+        let count = questions.matches("<form").count();
+        assert!(count >= 7 && said.starts_with(&format!("{count} questions, ")) && !said.contains(';'), "{said}");
         chapters += 1;
     }
     assert!(chapters >= 8, "{chapters} chapters are no course");
@@ -102,15 +111,16 @@ fn every_answer_of_every_chapter_is_scored() {
 
 #[test]
 fn without_a_script_every_answer_is_in_the_page() {
-    let mut questions = 0;
+    let mut count = 0;
     for entry in std::fs::read_dir(repository().join("book/src/generated")).unwrap() {
-        let Ok(text) = std::fs::read_to_string(entry.unwrap().path().join("exercises.md")) else { continue };
-        for section in text.split("<section").skip(1) {
+        let Some(text) = questions(&entry.unwrap().path()) else { continue };
+        let sections = text.split("<section").skip(1);
+        for section in sections.filter(|section| section.contains("data-exercise=") || section.contains("data-quiz=")) {
             assert!(section.contains("<form class=\"exercise-form\" hidden>"), "{section}");
             let (_, answers) = section.split_once("<details class=\"exercise-answers\">").expect(section);
             assert!(answers.matches("data-when").count() >= 2, "{section}");
-            questions += 1;
+            count += 1;
         }
     }
-    assert!(questions >= 40, "{questions} questions");
+    assert!(count >= 40 + 24, "{count} questions");
 }

@@ -1,0 +1,113 @@
+//! What the checks that drive a browser need: Chromium, Node and the npm packages, or a reason why there is nothing to drive.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, bail};
+use course::chromium;
+use serde_json::Value;
+
+use super::{Scene, Verdict};
+
+/// Folder of the scripts and their npm packages.
+pub const FOLDER: &str = "crates/web/browser";
+/// The oldest Node that playwright-core runs on.
+const NODE_MIN: u32 = 20;
+
+/// What is there to drive, or the verdict that says what is missing.
+pub enum Found {
+    /// Chromium.
+    Browser(PathBuf),
+    /// Skipped.
+    Missing(Verdict),
+}
+
+/// Looks for all that the scripts need, and installs the npm packages where they are not yet.
+pub fn find(scene: &Scene) -> Result<Found> {
+    let Some(browser) = chromium::find() else {
+        return missing(scene, "Chromium", "install it, or name one with CHROME");
+    };
+    let Ok(version) = Command::new("node").arg("--version").output() else {
+        return missing(scene, "Node", &format!("install Node {NODE_MIN} or newer"));
+    };
+    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    if major(&version).is_none_or(|major| major < NODE_MIN) {
+        let how = format!("this is {version}, and playwright-core does not run on it");
+        return missing(scene, &format!("Node {NODE_MIN} or newer"), &how);
+    }
+    let folder = scene.root.join(FOLDER);
+    if !is_installed(&folder) {
+        let install = Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder).output();
+        if !install.as_ref().is_ok_and(|output| output.status.success()) {
+            return missing(scene, "playwright-core", &format!("`npm ci` in {FOLDER}"));
+        }
+    }
+    Ok(Found::Browser(browser))
+}
+
+/// Whether the packages of the lock file are those that were installed: npm keeps a copy of what it did.
+fn is_installed(folder: &Path) -> bool {
+    let packages = |file: &str| -> Option<serde_json::Map<String, Value>> {
+        let lock: Value = serde_json::from_str(&std::fs::read_to_string(folder.join(file)).ok()?).ok()?;
+        Some(
+            lock["packages"]
+                .as_object()?
+                .iter()
+                .filter(|(name, _)| !name.is_empty())
+                .map(|(name, package)| (name.clone(), package["version"].clone()))
+                .collect(),
+        )
+    };
+    packages("package-lock.json").is_some_and(|wanted| packages("node_modules/.package-lock.json") == Some(wanted))
+}
+
+/// `v20.11.1` is 20.
+fn major(version: &str) -> Option<u32> {
+    version.strip_prefix('v')?.split('.').next()?.parse().ok()
+}
+
+fn missing(scene: &Scene, what: &str, how: &str) -> Result<Found> {
+    if scene.is_ci {
+        bail!("no {what}, and CI looks at the pages in a browser: {how}");
+    }
+    Ok(Found::Missing(Verdict::Skip(format!("no {what} on this machine: {how}"))))
+}
+
+/// Runs a script of the folder, whose findings are lines of its output and whose last words are a JSON object.
+pub fn run(scene: &Scene, script: &str, args: &[&Path]) -> Result<Value> {
+    let path = scene.root.join(FOLDER).join(script);
+    let Output { status, stdout, stderr } =
+        Command::new("node").arg(path).args(args).output().context("cannot run node")?;
+    let (said, last) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    if !status.success() {
+        bail!("{}", if said.is_empty() { last } else { said });
+    }
+    serde_json::from_str(&last).with_context(|| format!("{script} ends with a summary"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_of_node_has_a_first_number() {
+        assert_eq!(major("v18.20.4"), Some(18));
+        assert_eq!(major("v22.1.0"), Some(22));
+        assert_eq!(major("nonsense"), None);
+    }
+
+    #[test]
+    fn packages_of_another_lock_file_are_installed_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = |version: &str| {
+            format!("{{\"packages\": {{\"\": {{}}, \"node_modules/a\": {{\"version\": \"{version}\"}}}}}}")
+        };
+        std::fs::write(folder.path().join("package-lock.json"), lock("1.0.0")).unwrap();
+        assert!(!is_installed(folder.path()));
+        std::fs::create_dir(folder.path().join("node_modules")).unwrap();
+        for (version, is) in [("0.9.0", false), ("1.0.0", true)] {
+            std::fs::write(folder.path().join("node_modules/.package-lock.json"), lock(version)).unwrap();
+            assert_eq!(is_installed(folder.path()), is);
+        }
+    }
+}
