@@ -26,6 +26,9 @@ enum Verb {
     Engine(engine::Options),
     /// Run every check that CI runs beyond the tests, one line each
     Gate(gate::Options),
+    /// Compile what comes on standard input, for a page of the served book
+    #[command(hide = true)]
+    CompileForPage,
 }
 
 fn main() -> ExitCode {
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         Verb::Book(options) => book::run(&options),
         Verb::Engine(options) => engine::run(&options),
         Verb::Gate(options) => gate::run(&options),
+        Verb::CompileForPage => course::workspace::root().and_then(|root| book::serve::compile::run(&root)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
