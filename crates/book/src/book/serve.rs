@@ -49,6 +49,8 @@ pub struct House {
     /// Held while a build writes, so that no page is served half.
     building: Mutex<()>,
     version: AtomicU64,
+    /// When the server began: a page of an earlier run has another token, and loads itself again.
+    began: SystemTime,
 }
 
 impl House {
@@ -59,7 +61,7 @@ impl House {
     pub fn new(root: &Path, dir: PathBuf, port: u16, compile_limit: Duration) -> Result<House> {
         let (door, compiler, root) = (Door::new(port)?, Compiler::new(compile_limit), root.to_path_buf());
         let desk = Desk { door, compiler, root, noting: Mutex::new(()) };
-        Ok(House { desk, dir, building: Mutex::new(()), version: AtomicU64::new(0) })
+        Ok(House { desk, dir, building: Mutex::new(()), version: AtomicU64::new(0), began: SystemTime::now() })
     }
 
     /// What a request may take.
@@ -76,7 +78,7 @@ impl House {
             return refusal;
         }
         if request.url == VERSION_URL {
-            return Answer::text("text/plain", self.version.load(Ordering::Relaxed).to_string());
+            return Answer::text("text/plain", self.version());
         }
         let _whole = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         let head = self.desk.door.script() + RELOAD;
@@ -84,6 +86,12 @@ impl House {
         site::file(&self.dir, &request.url, &head)
             .with("x-frame-options", "SAMEORIGIN")
             .with("cross-origin-resource-policy", "same-origin")
+    }
+
+    /// Another text for each build of each run.
+    fn version(&self) -> String {
+        let began = self.began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        format!("{}.{}", began.as_millis(), self.version.load(Ordering::Relaxed))
     }
 
     /// Builds and says how it went. While someone is writing, a page that does not build is news and not the end.
