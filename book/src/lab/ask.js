@@ -134,6 +134,8 @@
             const select = make("select", "lab-select");
             select.setAttribute("aria-label", text("with"));
             for (const one of others) select.append(new Option(one.name, one.name));
+            // A version of the reader's is compared with what it was made from.
+            select.value = figure.variant.of || select.value;
             const label = make("label", "", { textContent: `${text("with")} ` });
             label.append(select);
             place.replaceChildren(others.length ? label : text("none"), make("div", "lab-beside"));

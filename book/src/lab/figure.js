@@ -44,7 +44,7 @@
             clearTimeout(this.writing);
             this.writing = setTimeout(() => {
                 const { variant, chosen, schedule, grain } = this;
-                const words = { lab: this.data.slug, v: variant.name, n: chosen.n, b: chosen.block, s: schedule, grain, at: this.at - (this.shown ? this.shown.from : 0) };
+                const words = { lab: this.data.slug, v: variant.of || variant.name, n: chosen.n, b: chosen.block, s: schedule, grain, at: this.at - (this.shown ? this.shown.from : 0) };
                 if (chosen.grid) words.g = chosen.grid;
                 if (this.shown && this.model.blocks.length > 1) words.k = this.shown.block;
                 this.ownHash = `#${new URLSearchParams(words)}`.replaceAll("%3A", ":");
@@ -62,6 +62,8 @@
             if (GRAINS.includes(next.grain)) this.grain = next.grain;
             this.focus = null;
             lab.settings(this);
+            this.editing.follow();
+            this.failure = null;
             const turn = (this.turn = (this.turn || 0) + 1);
             try {
                 const answer = await this.answer();
@@ -70,6 +72,7 @@
                 this.answered = this.asked;
                 if (isOwn) this.write();
             } catch (error) {
+                this.failure = error.message;
                 if (turn === this.turn) this.say({ text: text("failed", { message: error.message }), isProblem: true });
             }
         }

@@ -77,16 +77,18 @@
         if (data.variants.some((variant) => variant.announced === "shared-race")) parts.controls.append(seedsButton(figure, parts));
         figure.parts = parts;
         parts.controls.append(lab.predict(figure));
-        if (data.variants.length > 1) parts.controls.append(lab.compare(figure));
+        parts.compareButton = lab.compare(figure);
+        parts.compareButton.hidden = data.variants.length < 2;
+        parts.controls.append(parts.compareButton, lab.edit(figure));
         const line = make("div", "lab-line");
         line.append(parts.time, parts.range);
         const live = make("div", "lab-live");
-        live.append(parts.code, parts.stage, parts.cell, line, parts.controls, parts.predict, ...(parts.compare ? [parts.compare] : []));
+        live.append(parts.code, parts.stage, parts.cell, line, parts.controls, parts.predict, parts.compare);
         parts.cancel = make("button", "lab-button lab-cancel", { type: "button", textContent: text("cancel"), hidden: true });
         parts.cancel.addEventListener("click", () => lab.cancel());
         // The still picture is for print.
         const still = element.querySelector(":scope > .lab-still");
-        element.replaceChildren(parts.settings, parts.say, parts.cancel, live, parts.counts, parts.seeds, parts.key, ...(still ? [still] : []));
+        element.replaceChildren(parts.settings, parts.say, parts.cancel, figure.editing.place, live, parts.counts, parts.seeds, parts.key, ...(still ? [still] : []));
         listen(figure, parts);
         return parts;
     };

@@ -94,7 +94,7 @@
         if (chosen.n <= DIGITS_MAX) {
             buffers[0] = { spec: buffers[0], elements: Array.from({ length: chosen.n }, (_, i) => lab.element(chosen.n, i)) };
         }
-        return { ptx: [variant.ptx], buffers, launches: chosen.launches, schedule, outputs: [chosen.result], ...more };
+        return { ptx: [variant.ptx], buffers, launches: chosen.launches, schedule, outputs: [chosen.result], ...variant.limits, ...more };
     };
 
     // Threads of a launch that is recorded; beyond that only its counts and its result are shown.

@@ -4,6 +4,7 @@
 //! added besides is refusal: a missing include or anchor, and anything mdBook warns about, ends the build.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use mdbook_driver::MDBook;
@@ -15,7 +16,7 @@ pub mod complaints;
 pub mod glossary;
 pub mod includes;
 pub mod links;
-mod serve;
+pub mod serve;
 pub mod site;
 
 /// What the book is built into, from the workspace's root; `book.toml` says the same to mdBook.
@@ -30,6 +31,9 @@ pub struct Options {
     /// Port to serve on
     #[arg(long, requires = "serve", default_value_t = 3000)]
     port: u16,
+    /// Most seconds that the compiler may take for a kernel that a page sends
+    #[arg(long, requires = "serve", default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=600))]
+    compile_seconds: u64,
     /// Open the served book in a browser
     #[arg(long, requires = "serve")]
     open: bool,
@@ -39,7 +43,8 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let root = workspace::root()?;
     if options.serve {
-        return serve::run(&root, options.port, options.open);
+        let compile_limit = Duration::from_secs(options.compile_seconds);
+        return serve::run(&root, &serve::Options { port: options.port, open: options.open, compile_limit });
     }
     let built = build(&root)?;
     println!("built {} pages: open {}", built.pages, built.dir.join("index.html").display());

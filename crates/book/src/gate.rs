@@ -14,7 +14,7 @@ use course::ensure::Mode;
 use course::lessons::lessons;
 use course::{bless, chromium, exercise, ptx, workspace};
 
-use crate::{book, engine};
+use crate::{book, editor, engine};
 
 mod access;
 mod browser;
@@ -71,6 +71,7 @@ const CHECKS: &[Check] = &[
     Check { name: "machine-paths", run: |scene| layout::machine_paths(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "ptx", run: committed_ptx },
     Check { name: "engine", run: |scene| engine::check(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "editor", run: |scene| editor::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "exercises", run: exercises },
     Check { name: "generated", run: |scene| bless::generate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass) },
     Check { name: "records", run: |scene| bless::records(&scene.root)?.verdict().map(Verdict::Pass) },

@@ -1,4 +1,4 @@
-//! The verbs of `cargo course` that need mdBook, a server or a browser, or that only maintainers use: `book`, `engine` and `gate`. `cargo course` runs this program
+//! The verbs of `cargo course` that need mdBook, a server or a browser, or that only maintainers use: `book`, `engine`, `editor` and `gate`. `cargo course` runs this program
 //! for them. Status 0 if all went well, 1 if not, 2 for an option that does not exist.
 
 use std::process::ExitCode;
@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod book;
+mod editor;
 mod engine;
 mod gate;
 mod labs;
@@ -25,15 +26,22 @@ enum Verb {
     Book(book::Options),
     /// Build the simulator for the pages, and the data of their labs, into book/src/lab
     Engine(engine::Options),
+    /// Pack the editor of the pages' labs into book/src/lab
+    Editor(editor::Options),
     /// Run every check that CI runs beyond the tests, one line each
     Gate(gate::Options),
+    /// Compile what comes on standard input, for a page of the served book
+    #[command(hide = true)]
+    CompileForPage,
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
         Verb::Book(options) => book::run(&options),
         Verb::Engine(options) => engine::run(&options),
+        Verb::Editor(options) => editor::run(&options),
         Verb::Gate(options) => gate::run(&options),
+        Verb::CompileForPage => course::workspace::root().and_then(|root| book::serve::compile::run(&root)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -256,6 +256,31 @@ pub fn progress() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Notes an answer that was given in the page, as if it had been given here; whether it is right.
+///
+/// # Errors
+/// [`BadUsage`] for an exercise that is not there or takes no answer, or text that is none.
+pub fn answered(root: &Path, id: &str, text: &str) -> Result<bool> {
+    let items = catalogue::load(root)?;
+    let item = items.iter().find(|item| item.id() == id);
+    let item = item.ok_or_else(|| BadUsage(format!("no exercise `{id}`")))?;
+    let key = item.key(root)?.ok_or_else(|| BadUsage(format!("{id} is a kernel to write: it takes no answer")))?;
+    let reply = key.reply(text).map_err(|error| BadUsage(error.to_string()))?;
+    let mut progress = Progress::load(root)?;
+    progress.judged(id, text, reply.is_right);
+    progress.save(root)?;
+    Ok(reply.is_right)
+}
+
+/// The exercises that the reader has solved, in the order of the book.
+///
+/// # Errors
+/// Files that cannot be read.
+pub fn solved(root: &Path) -> Result<Vec<String>> {
+    let (items, progress) = (catalogue::load(root)?, Progress::load(root)?);
+    Ok(items.iter().map(|item| item.id().to_owned()).filter(|id| progress.of(id).solved).collect())
+}
+
 /// What a reader's word stands for.
 enum Found<'e> {
     /// An exercise.

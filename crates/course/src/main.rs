@@ -1,8 +1,8 @@
 //! The `cargo course` command: the reader's verbs (`doctor`, `setup`, `book`, `measure`, `run`, `exercise`, `watch`, `hint`,
-//! `reset`, `progress`) and the maintainer's (`ptx`, `engine`, `bless`, `gate`). Every verb prints what it did and ends with status 0, or
+//! `reset`, `progress`) and the maintainer's (`ptx`, `engine`, `editor`, `bless`, `gate`). Every verb prints what it did and ends with status 0, or
 //! says why not and ends with status 1; a verb, an option or an exercise that does not exist is status 2, and `run` has the statuses of `simt run`.
 //!
-//! `book`, `engine` and `gate` are a program of their own, so that no other verb waits until mdBook is built.
+//! `book`, `engine`, `editor` and `gate` are a program of their own, so that no other verb waits until mdBook is built.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -46,6 +46,9 @@ enum Verb {
     /// Build the simulator for the pages, and the data of their labs, into book/src/lab
     #[command(disable_help_flag = true)]
     Engine(Passed),
+    /// Pack the editor of the pages' labs into book/src/lab
+    #[command(disable_help_flag = true)]
+    Editor(Passed),
     /// Regenerate every file that is written by program: simulator data, tables, charts, the fault appendix
     Bless(bless::Options),
     /// Time every chapter's kernels on this machine's GPU, and CUB beside them, and write one file
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Verb::Measure(options) => measure::run(&options),
         Verb::Book(passed) => return ended(with_book("book", &passed)),
         Verb::Engine(passed) => return ended(with_book("engine", &passed)),
+        Verb::Editor(passed) => return ended(with_book("editor", &passed)),
         Verb::Gate(passed) => return ended(with_book("gate", &passed)),
         Verb::Run(options) => return launch::run(&options),
         Verb::Exercise(options) => return ended(exercise::run(&options)),

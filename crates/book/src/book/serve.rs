@@ -1,4 +1,5 @@
-//! `cargo course book --serve`: serves the site, rebuilds it when a source changes, and lets open pages reload.
+//! `cargo course book --serve`: serves the site, rebuilds it when a source changes, and lets open pages reload. It also does for its
+//! pages what a page cannot do by itself: it compiles what the reader writes, and keeps her progress.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,16 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 
 use super::{BUILD_DIR, build, includes, site};
+use compile::Compiler;
 use course::workspace;
+use desk::Desk;
+use door::Door;
+use http::{Answer, Limits, Request};
+
+pub mod compile;
+mod desk;
+mod door;
+pub mod http;
 
 /// How often sources are looked at. Polling works everywhere, shared folders of virtual machines included.
 const POLL: Duration = Duration::from_millis(500);
@@ -19,55 +29,112 @@ const VERSION_URL: &str = "/__version";
 const RELOAD: &str = "<script>(()=>{let shown;setInterval(async()=>{try{\
     const now=await(await fetch('/__version')).text();\
     if(shown!==undefined&&now!==shown)location.reload();shown=now}catch{}},1000)})()</script>";
+/// The longest text that is compiled; the course's own kernels have a tenth of it.
+const BODY_BYTES_MAX: usize = 256 << 10;
 
-/// What the server and the watcher share.
-struct Shared {
+/// How to serve.
+pub struct Options {
+    /// On which port; 0 takes a free one.
+    pub port: u16,
+    /// Whether to open the book in a browser.
+    pub open: bool,
+    /// How long the compiler may take for a text of a page.
+    pub compile_limit: Duration,
+}
+
+/// A site that is served, and what is done for its pages.
+pub struct House {
+    desk: Desk,
+    dir: PathBuf,
     /// Held while a build writes, so that no page is served half.
     building: Mutex<()>,
     version: AtomicU64,
+    /// When the server began: a page of an earlier run has another token, and loads itself again.
+    began: SystemTime,
+}
+
+impl House {
+    /// What a server on this port gives of the site in `dir`.
+    ///
+    /// # Errors
+    /// A system without random bytes.
+    pub fn new(root: &Path, dir: PathBuf, port: u16, compile_limit: Duration) -> Result<House> {
+        let (door, compiler, root) = (Door::new(port)?, Compiler::new(compile_limit), root.to_path_buf());
+        let desk = Desk { door, compiler, root, noting: Mutex::new(()) };
+        Ok(House { desk, dir, building: Mutex::new(()), version: AtomicU64::new(0), began: SystemTime::now() })
+    }
+
+    /// What a request may take.
+    pub fn limits() -> Limits {
+        Limits { body_bytes: BODY_BYTES_MAX, ..Limits::default() }
+    }
+
+    /// Answers a request.
+    pub fn answer(&self, request: &Request) -> Answer {
+        if request.url.starts_with(desk::PREFIX) {
+            return self.desk.answer(request);
+        }
+        if let Err(refusal) = self.desk.door.knows_host(request) {
+            return refusal;
+        }
+        if request.url == VERSION_URL {
+            return Answer::text("text/plain", self.version());
+        }
+        let _whole = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let head = self.desk.door.script() + RELOAD;
+        // No other page may frame one of these or load it as a script.
+        site::file(&self.dir, &request.url, &head)
+            .with("x-frame-options", "SAMEORIGIN")
+            .with("cross-origin-resource-policy", "same-origin")
+    }
+
+    /// Another text for each build of each run.
+    fn version(&self) -> String {
+        let began = self.began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        format!("{}.{}", began.as_millis(), self.version.load(Ordering::Relaxed))
+    }
+
+    /// Builds and says how it went. While someone is writing, a page that does not build is news and not the end.
+    fn rebuild(&self, root: &Path) {
+        let _writing = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let began = std::time::Instant::now();
+        match build(root) {
+            Ok(built) => println!("built {} pages in {:.1} s", built.pages, began.elapsed().as_secs_f32()),
+            Err(error) => eprintln!("error: {error:#}"),
+        }
+        self.version.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Builds, serves and watches until the reader stops the program.
-pub fn run(root: &Path, port: u16, open: bool) -> Result<()> {
-    let listener = site::listen(port)?;
-    let address = site::address(&listener)?;
-    let shared = Arc::new(Shared { building: Mutex::new(()), version: AtomicU64::new(0) });
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    let listener = http::listen(options.port)?;
+    let address = http::address(&listener)?;
+    let port = listener.local_addr()?.port();
+    let house = Arc::new(House::new(root, root.join(BUILD_DIR), port, options.compile_limit)?);
     let seen = fingerprint(root);
-    rebuild(root, &shared);
+    house.rebuild(root);
     println!("serving the book at {address} (stop with Ctrl-C)");
-    if open {
+    if let Err(error) = device::nvrtc::Nvrtc::find(root).map(drop) {
+        let why = format!("{error}");
+        let why = why.lines().next().unwrap_or_default();
+        println!("kernels can be read and run, and not edited: {why}");
+    }
+    if options.open {
         opener::open_browser(&address).with_context(|| format!("cannot open a browser: open {address} yourself"))?;
     }
-    let watcher = (root.to_path_buf(), Arc::clone(&shared));
+    let watcher = (root.to_path_buf(), Arc::clone(&house));
     std::thread::spawn(move || watch(&watcher.0, &watcher.1, seen));
-    let dir = root.join(BUILD_DIR);
-    site::serve(&listener, move |request| {
-        if request.url == VERSION_URL {
-            return site::Answer::text("text/plain", shared.version.load(Ordering::Relaxed).to_string());
-        }
-        let _whole = shared.building.lock().unwrap_or_else(PoisonError::into_inner);
-        site::file(&dir, &request.url, RELOAD)
-    });
-    Ok(())
+    http::serve(listener, House::limits(), move |request| house.answer(request))
 }
 
-/// Builds and says how it went. While someone is writing, a page that does not build is news and not the end.
-fn rebuild(root: &Path, shared: &Shared) {
-    let _writing = shared.building.lock().unwrap_or_else(PoisonError::into_inner);
-    match build(root) {
-        Ok(built) => println!("built {} pages", built.pages),
-        Err(error) => eprintln!("error: {error:#}"),
-    }
-    shared.version.fetch_add(1, Ordering::Relaxed);
-}
-
-fn watch(root: &Path, shared: &Shared, mut seen: Fingerprint) {
+fn watch(root: &Path, house: &House, mut seen: Fingerprint) {
     loop {
         std::thread::sleep(POLL);
         let now = fingerprint(root);
         if now != seen {
             seen = now;
-            rebuild(root, shared);
+            house.rebuild(root);
         }
     }
 }
@@ -94,6 +161,99 @@ fn fingerprint(root: &Path) -> Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::SocketAddr;
+
+    /// A server of a site with one page, on a free port, and its token. It ends with the program.
+    fn house() -> (SocketAddr, String, tempfile::TempDir) {
+        let site = tempfile::tempdir().unwrap();
+        std::fs::write(site.path().join("page.html"), "<html><head></head></html>").unwrap();
+        let listener = http::listen(0).unwrap();
+        let to = listener.local_addr().unwrap();
+        let root = workspace::root().unwrap();
+        let house = House::new(&root, site.path().to_path_buf(), to.port(), Duration::from_secs(20)).unwrap();
+        let token = house.desk.door.token().to_owned();
+        std::thread::spawn(move || http::serve(listener, House::limits(), move |request| house.answer(request)));
+        (to, token, site)
+    }
+
+    /// A request, as the page of this server makes it; `change` makes another one of it.
+    fn ask(to: SocketAddr, token: &str, url: &str, body: &str, change: impl Fn(String) -> String) -> (u16, String) {
+        let text = format!(
+            "POST {url} HTTP/1.1\r\nHost: {to}\r\nOrigin: http://{to}\r\nX-Lab-Token: {token}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        http::tests::ask(to, &change(text))
+    }
+
+    #[test]
+    fn only_pages_of_this_server_are_let_in() {
+        let (to, token, _site) = house();
+        let own = |text: String| text;
+        let nothing_there = "/__lab/nothing";
+        assert_eq!(ask(to, &token, nothing_there, "", own).0, 404, "the door is open to its own pages");
+        let strangers: [(&str, String, u16); 7] = [
+            ("without a token", format!("X-Lab-Token: {token}\r\n"), 403),
+            ("without an origin", format!("Origin: http://{to}\r\n"), 403),
+            ("from another origin", format!("Origin: http://{to}"), 403),
+            ("with another token", token.clone(), 403),
+            ("under another name", format!("Host: {to}"), 421),
+            ("without a name", format!("Host: {to}\r\n"), 421),
+            ("by another method", "POST".to_owned(), 405),
+        ];
+        for (what, part, status) in strangers {
+            let instead = match what {
+                "from another origin" => "Origin: http://evil.example".to_owned(),
+                "with another token" => "0".repeat(token.len()),
+                "under another name" => "Host: evil.example".to_owned(),
+                "by another method" => "GET".to_owned(),
+                _ => String::new(),
+            };
+            for url in [nothing_there, "/__lab/compile", "/__lab/progress"] {
+                let (got, answer) = ask(to, &token, url, "", |text| text.replacen(&part, &instead, 1));
+                assert_eq!(got, status, "{what}: {answer}");
+                assert!(answer.trim_end().lines().last().is_some_and(|line| line.contains(' ')), "{what}: no sentence");
+                assert!(!answer.contains(&token), "{what}: the token is told");
+            }
+        }
+    }
+
+    #[test]
+    fn the_token_stands_in_pages_that_nobody_else_gets() {
+        let (to, token, _site) = house();
+        let get = |host: &str| {
+            http::tests::ask(to, &format!("GET /page.html HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
+        };
+        let (status, page) = get(&to.to_string());
+        assert_eq!(status, 200);
+        assert!(page.contains(&token) && page.contains("location.reload"), "{page}");
+        assert!(page.contains("cross-origin-resource-policy: same-origin"), "{page}");
+        assert_eq!(get(&format!("localhost:{}", to.port())).0, 200);
+        // A name that a stranger points to this machine.
+        let (status, page) = get(&format!("evil.example:{}", to.port()));
+        assert_eq!(status, 421);
+        assert!(!page.contains(&token), "{page}");
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused() {
+        let (to, token, _site) = house();
+        let (status, answer) = ask(to, &token, "/__lab/compile", &"x".repeat(BODY_BYTES_MAX + 1), |text| text);
+        assert_eq!(status, 413, "{answer}");
+    }
+
+    #[test]
+    fn nonsense_as_progress_is_refused_and_changes_nothing() {
+        let (to, token, _site) = house();
+        for body in [
+            "{",
+            "[]",
+            "{\"exercise\":\"no-such\",\"answer\":\"1\"}",
+            "{\"exercise\":\"half-the-blocks\",\"answer\":\"x\"}",
+        ] {
+            let (status, answer) = ask(to, &token, "/__lab/progress", body, |text| text);
+            assert_eq!(status, 400, "{body}: {answer}");
+        }
+    }
 
     #[test]
     fn an_edit_of_an_included_file_is_seen() {

@@ -11,7 +11,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::book::site::{self, Answer, Request};
+use crate::book::serve::http::{self, Answer, Limits, Request};
+use crate::book::site;
 use course::chromium;
 use course::findings::Findings;
 use course::workspace;
@@ -44,12 +45,12 @@ struct Desk {
 pub fn check(browser: &Path, dir: &Path, pictures: &Path) -> Result<Findings> {
     let mut findings = Findings::new("page views");
     std::fs::create_dir_all(pictures).with_context(|| format!("cannot make `{}`", pictures.display()))?;
-    let listener = site::listen(0)?;
-    let address = site::address(&listener)?;
+    let listener = http::listen(0)?;
+    let address = http::address(&listener)?;
     let desk = Arc::new(Desk { dir: dir.to_path_buf(), report: Mutex::new(None), arrived: Condvar::new() });
     let behind = Arc::clone(&desk);
     // The thread ends with the program; it holds nothing but a port.
-    std::thread::spawn(move || site::serve(&listener, move |request| answer(request, &behind)));
+    std::thread::spawn(move || http::serve(listener, Limits::default(), move |request| answer(request, &behind)));
     for page in pages(dir)? {
         let picture = pictures.join(page.replace('/', "-")).with_extension("png");
         let url = format!("{address}/__sheet?{page}");
@@ -101,7 +102,7 @@ fn answer(request: &Request, desk: &Desk) -> Answer {
         }
         _ => {
             let head = if url.contains("?__probe=") { format!("<script>{PROBE}</script>") } else { String::new() };
-            site::file(&desk.dir, url, &head).with_policy(POLICY)
+            site::file(&desk.dir, url, &head).with("content-security-policy", POLICY)
         }
     }
 }
