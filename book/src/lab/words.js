@@ -106,7 +106,7 @@
         faultMany: "✗ {name}: lane {lane} {message}; {more:more lane|more lanes} likewise.",
         endRight: "The block's sum is {result} ✓: each of its {n} numbers is in it exactly once.",
         endRightPlain: "The sum of its {n} numbers is {result} ✓.",
-        endWrong: "The block's sum is {result} ✗, and {expected} is right. An empty box at the top is a number that got lost, a red one came in more than once.",
+        endWrong: "The block's sum is {result} ✗, and {expected} is right. An empty box at the top is a number that was lost; a red one was counted more than once.",
         endOther: "This block has ended. The sum of all {n} numbers is {result} {sign}",
         endOtherWrong: "This block has ended. The sum of all is {result} ✗, and {expected} is right.",
         thread: "Thread {thread}",

@@ -155,7 +155,7 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
 /// The rows of [`table`]: what the reader calls it, and Nsight Compute's name.
 const ROWS: [(&str, &str); 8] = [
     ("shared-memory load wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"),
-    ("of them bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"),
+    ("of which bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"),
     ("shared-memory store wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"),
     ("global-memory load sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
     ("global-memory store sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),

@@ -47,7 +47,7 @@ error[shared-race]: reads sums[16] while another thread may still be writing it
    |
 12 |     line 12;
    | (2) later: lanes 0-15 of warp 1, block (3,0,0) read: `ld.volatile.shared.u32` in line 120 of the PTX
-   = why: nothing orders the two accesses, so either may come first and the result depends on luck
+   = why: nothing orders the two accesses, so either may come first, and the result is unpredictable
    = try: put `__syncthreads()` between them, or `__syncwarp()` if both threads are in one warp
    = note: seen 12,345 times
    = note: this is a bug in the kernel";

@@ -17,7 +17,7 @@ pub(crate) fn facts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Vec<F
     let mut fact =
         |name: String, value: Option<String>| facts.push((name, value.unwrap_or_else(|| MISSING.to_owned())));
     type Text = fn(&Measurement) -> Option<String>;
-    let texts: [(&str, Text); 15] = [
+    let texts: [(&str, Text); 16] = [
         ("device", |r| Some(r.device.clone())),
         ("driver", |r| r.driver.clone()),
         ("cuda", |r| r.cuda.clone()),
@@ -32,6 +32,7 @@ pub(crate) fn facts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Vec<F
         ("floor-full-us", |r| r.floor_us.map(|floor| three_digits(floor.full))),
         ("floor-overlapped-us", |r| r.floor_us.map(|floor| three_digits(floor.overlapped))),
         ("floor-overlapped_full-us", |r| r.floor_us.map(|floor| three_digits(floor.overlapped_full))),
+        ("l2-mib", |r| r.l2_bytes.map(|bytes| (bytes >> 20).to_string())),
         ("ceiling-gb_per_s", |r| r.read_ceiling_gb_per_s.map(three_digits)),
     ];
     for (name, text) in texts {
@@ -60,7 +61,7 @@ pub(crate) fn facts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Vec<F
 
 /// TB/s of an H200's memory by its data sheet, by which the pages reckon.
 const PEAK_TB_PER_S: f64 = 4.8;
-/// Bytes on their way, bandwidth and the measured latency of an idle memory: two of them give the third.
+/// Bytes in flight, bandwidth and the measured latency of an idle memory: two of them give the third.
 fn littles_law(record: Option<&Measurement>) -> Vec<Fact> {
     let ns = record.and_then(|record| latency(record, "dram_load")).map(|(ns, _)| ns);
     let fact = |name: &str, of: &dyn Fn(f64) -> f64| {
@@ -138,6 +139,7 @@ mod tests {
         assert_eq!(value("first-name"), "`interleaved_modulo`");
         assert_eq!(value("date"), "2026-01-02");
         assert_eq!((value("i32-sizes"), value("i32-back_to_back-sizes")), ("63", "63"));
+        assert_eq!(value("l2-mib"), "60");
         assert_eq!((value("latency-redux_add-ns"), value("latency-launch-ns")), ("14.7", "530"));
         assert_eq!(value("latency-launch-cycles"), MISSING, "the host's business");
         let ns: f64 = value("latency-dram_load-ns").parse().unwrap();

@@ -1,5 +1,7 @@
 //! The tables of the results page: the champion beside CUB, awkward inputs, and where the figures come from.
 
+use std::collections::BTreeSet;
+
 use super::sheet::Sheet;
 use super::{
     ABLATION_SIZES, ABLATIONS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, Contest, Measurement, TORCH, geometric_mean,
@@ -195,11 +197,9 @@ pub(crate) fn provenance_sheet(record: &Measurement, quote: &str) -> Sheet {
     known("cases", Some(grouped(record.cases.len() as u64)));
     known("results judged", Some(grouped(record.cases.iter().map(|case| case.judged).sum())));
     known("cases with a wrong result", Some(grouped(record.cases.iter().filter(|case| !case.ok).count() as u64)));
-    let made = record.code.get("ch08-champion").or(record.code.get("ch08-cooperative"));
-    known(
-        "the last chapter's code",
-        made.map(|made| if made == "committed" { "committed PTX" } else { made }.to_owned()),
-    );
+    let made: BTreeSet<&str> =
+        record.code.values().map(|made| if made == "committed" { "committed PTX" } else { made }).collect();
+    known("the chapters' code", (!made.is_empty()).then(|| made.into_iter().collect::<Vec<_>>().join(", ")));
     known("day", Some(day(&record.date).to_owned()));
     known("commit", record.commit.clone());
     known("command", Some(format!("{quote}{}{quote}", record.command)));

@@ -56,7 +56,7 @@ const MISALIGNED: Explanation = Explanation {
     blame: Blame::Kernel,
     why: "an access of 2, 4, 8, 16 or 32 bytes must start at a multiple of its size",
     remedy: "start wide loads at an aligned element, and take the few elements before it one by one",
-    meaning: "The address of a load or store is no multiple of its width. It comes up when a `float*` is cast to `float4*` \
+    meaning: "The address of a load or store is not a multiple of its width. It comes up when a `float*` is cast to `float4*` \
         though it does not start on 16 bytes: a slice of an array, an odd offset. A GPU stops the kernel. Of a bulk prefetch \
         address and size must both be multiples of 16; otherwise PTX leaves open what happens.",
     may_miss: "nothing",
@@ -68,11 +68,11 @@ const UNINITIALISED_READ: Explanation = Explanation {
     why: "nothing has written this memory, so what is read is whatever was left there",
     remedy: "write the whole array before reading it, the elements of threads without input too (with 0 for a sum)",
     meaning: "A lane read memory that neither the host nor any thread has written. In a reduction it is mostly the part of \
-        the shared array whose threads had no element to load. A barrier object that nobody has made is one too. On a GPU the value is left over from an earlier block, often 0, \
+        the shared array whose threads had no element to load. A barrier object that was never initialised is one too. On a GPU the value is left over from an earlier block, often 0, \
         so the kernel seems to work until it runs beside another one. It is reported once the value is used: as an address, in a branch, by \
         an atomic, where what was computed from it is stored to shared or global memory, or as a result that a block leaves in \
-        global memory. To copy it as it is is no use: the copy counts as unwritten again, and who \
-        uses it is told of the load that brought it first. A value that is thrown away is no fault.",
+        global memory. A copy of it stays uninitialised: a later use of the copy \
+        is reported with the load that brought the value first. A value that is thrown away is no fault.",
     may_miss: "a read of bytes that an earlier, unrelated write of the same launch filled; in shared and local memory, a value of \
         which some bytes were written, since compilers copy structures whole with the holes in them; a value that is joined with \
         bits that were written, in a register or in an element of the result; a variable that the compiler keeps in a register",
@@ -82,7 +82,7 @@ const UNINITIALISED_READ: Explanation = Explanation {
 
 const SHARED_RACE: Explanation = Explanation {
     blame: Blame::Kernel,
-    why: "nothing orders the two accesses, so either may come first and the result depends on luck",
+    why: "nothing orders the two accesses, so either may come first, and the result is unpredictable",
     remedy: "put `__syncthreads()` between them, or `__syncwarp()` if both threads are in one warp",
     meaning: "Two threads touch the same bytes of shared memory, at least one writes, and no barrier lies between. Inside \
         one warp this was harmless before Volta, when the 32 lanes moved together; since then each lane may run by itself, and \
@@ -93,7 +93,8 @@ const SHARED_RACE: Explanation = Explanation {
         destination is one, its own thread's too; after that it counts as a write of its thread. If a barrier object counts the \
         copy, it is over for threads that have seen the end of the phase, and for those that come after one of them; \
         `__syncthreads()` alone waits for no copy. A bulk copy out of shared memory may read its source until its thread has waited for \
-        its group. Threads that write the same value to one place are no fault: in whatever order they come, they leave the same. A note says so.",
+        its group. Threads that write the same value to one place are not reported as a fault, since every order leaves the same value; a note says so. \
+        (In CUDA C++ two plain writes that nothing orders are a data race whatever the values.)",
     may_miss: "a second race on a word that has raced since the last barrier; races that need two lanes to take different \
         paths than they took in this run; races inside a warp under `--schedule lockstep`, which has none by definition; a write to what an asynchronous copy \
         (other than a bulk copy out of shared memory) reads; a fence that is missing between threads and bulk copies \
@@ -103,16 +104,16 @@ const SHARED_RACE: Explanation = Explanation {
 
 const GLOBAL_RACE: Explanation = Explanation {
     blame: Blame::Kernel,
-    why: "nothing orders the two accesses, so either may come first and the result depends on luck",
+    why: "nothing orders the two accesses, so either may come first, and the result is unpredictable",
     remedy: "between blocks: `__threadfence()` before the flag or ticket that says the data is there, and after reading it; or \
         `atomicAdd`, or a second launch; within a block: `__syncthreads()`",
     meaning: "Two threads touch the same bytes of global memory, at least one writes, and nothing orders them. Blocks of one \
         launch are not ordered by themselves: only a flag or counter that one writes after a `__threadfence()` (or with a \
         release) and the other reads (with an acquire, or before a `__threadfence()`), a grid-wide \
         barrier, or the end of the launch orders them. The fences may be other threads' than those at the flag, with a barrier of the \
-        block between: of two `__threadfence()` one always comes first. Who has read what an atomic or relaxed store left \
-        comes behind that store, and may clear the word by a plain one; CUDA C++ does not go so far, and a note says so. \
-        Threads that write the same value to one place are no fault, and a note. \
+        block between: of two `__threadfence()` one always comes first. A thread that has read the result of an atomic or relaxed store is ordered after it, \
+        and in PTX may clear the word with a plain store; CUDA C++ does not go so far, and a note says so. \
+        Threads that write the same value to one place are not reported as a fault, and a note says so; in CUDA C++ that is a data race whatever the values. \
         Accesses that are volatile or relaxed on both sides never race in PTX, and `volatile` cures nothing: data that is handed over \
         through them without a fence may arrive after its flag, and of two additions `c[0] = c[0] + 1` one may be lost. Those are reported too, with that reason. \
         A flag that a loop or a branch asks about may be looked at too early, and is no fault. An atomic that is only for one block (`atomicAdd_block`) and a fence \
@@ -147,7 +148,7 @@ const DEADLOCK: Explanation = Explanation {
     meaning: "Nothing can run any more though threads are left. Lanes wait for lanes that wait for them, or for a warp \
         barrier that its other lanes never reach; a barrier asks for more threads than come; or every thread that still runs \
         goes round in a loop that waits for memory to change, or for a barrier object of which arrivals are missing. On a GPU the kernel hangs until a watchdog or the user ends it.",
-    may_miss: "threads that spin on a flag nobody will set and count, or look at the clock, meanwhile: they end as `step-budget`",
+    may_miss: "threads that spin on a flag that nothing will set and count, or look at the clock, meanwhile: they end as `step-budget`",
     false_alarms: "never",
 };
 
@@ -161,7 +162,7 @@ const INACTIVE_SHUFFLE_LANE: Explanation = Explanation {
         in a branch, in what is stored to global or shared memory, at the line of the shuffle that brought it. A value that is thrown away, \
         as in the last steps of some shuffle trees, is no fault.",
     may_miss: "a lane that is active by luck; a value that recursion keeps for later",
-    false_alarms: "when the undefined value is stored to memory, and nobody looks at it there",
+    false_alarms: "when the undefined value is stored to memory, and nothing reads it there",
 };
 
 const MASK_MISMATCH: Explanation = Explanation {
@@ -171,7 +172,7 @@ const MASK_MISMATCH: Explanation = Explanation {
     meaning: "A warp-wide instruction carries a mask of the lanes that meet in it. Here a lane executes it without being \
         named, or with another mask than a lane that it names and that executes the instruction beside it, or waits for a lane that it \
         names and that has taken another way. PTX leaves open what happens then; here, as on a card, that lane runs on, and once it has \
-        exited nobody waits for it any more. A lane that has left the \
+        exited nothing waits for it any more. A lane that has left the \
         kernel may be named: it is not waited for. `__activemask()` is no cure: it says who happens to be \
         here, not who should be.",
     may_miss: "a mask that is wrong in a way that this run's branches do not show",
@@ -180,11 +181,11 @@ const MASK_MISMATCH: Explanation = Explanation {
 
 const STEP_BUDGET: Explanation = Explanation {
     blame: Blame::Either,
-    why: "a block, and a launch, may execute so many warp-instructions and no more, so that a loop without end is reported and not suffered",
+    why: "a block, and a launch, has a limit on warp-instructions, so that an endless loop is reported instead of running for ever",
     remedy: "look for a loop whose condition cannot become false; if the work is honest, raise the budget of a block (`--steps N`) or \
         of the launch (`--launch-steps N`)",
-    meaning: "Each block may execute a fixed number of warp-instructions, and so may all blocks together: an endless loop is reported instead of suffered. \
-        The usual cause is a loop that waits for a value nobody writes, or a counter that overflows. A very large input can also \
+    meaning: "Each block may execute a fixed number of warp-instructions, and so may all blocks together: an endless loop is reported instead of running for ever. \
+        The usual cause is a loop that waits for a value that is never written, or a counter that overflows. A very large input can also \
         get there.",
     may_miss: "nothing: every loop ends here",
     false_alarms: "when the work is long and the budget small",
@@ -219,8 +220,7 @@ const UNSUPPORTED_INSTRUCTION: Explanation = Explanation {
     remedy: "run the kernel on a GPU, or write the step in plain CUDA C++ that compiles to other instructions",
     meaning: "PTX has many instructions and the simulator executes those that the kernels of this field use. One that is \
         missing is refused when the kernel is loaded, with its file, line and text, and never executed wrongly; where its address \
-        alone tells that it is, the launch ends there. It says nothing about \
-        the kernel.",
+        alone tells that it is, the launch ends there.",
     may_miss: "nothing: what is not known is not run",
     false_alarms: "never",
 };
