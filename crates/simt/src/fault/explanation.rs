@@ -93,7 +93,7 @@ const SHARED_RACE: Explanation = Explanation {
         destination is one, its own thread's too; after that it counts as a write of its thread. If a barrier object counts the \
         copy, it is over for threads that have seen the end of the phase, and for those that come after one of them; \
         `__syncthreads()` alone waits for no copy. A bulk copy out of shared memory may read its source until its thread has waited for \
-        its group. Threads that write the same value to one place are no fault: in whatever order they come, they leave the same. A note says so.",
+        its group. Threads that write the same value to one place are not reported: in whatever order they come, they leave the same. In CUDA C++ they race even so, and a note says so.",
     may_miss: "a second race on a word that has raced since the last barrier; races that need two lanes to take different \
         paths than they took in this run; races inside a warp under `--schedule lockstep`, which has none by definition; a write to what an asynchronous copy \
         (other than a bulk copy out of shared memory) reads; a fence that is missing between threads and bulk copies \
@@ -112,7 +112,7 @@ const GLOBAL_RACE: Explanation = Explanation {
         barrier, or the end of the launch orders them. The fences may be other threads' than those at the flag, with a barrier of the \
         block between: of two `__threadfence()` one always comes first. Who has read what an atomic or relaxed store left \
         comes behind that store, and may clear the word by a plain one; CUDA C++ does not go so far, and a note says so. \
-        Threads that write the same value to one place are no fault, and a note. \
+        Threads that write the same value to one place are not reported as a fault; in CUDA C++ they race even so, and a note says so. \
         Accesses that are volatile or relaxed on both sides never race in PTX, and `volatile` cures nothing: data that is handed over \
         through them without a fence may arrive after its flag, and of two additions `c[0] = c[0] + 1` one may be lost. Those are reported too, with that reason. \
         A flag that a loop or a branch asks about may be looked at too early, and is no fault. An atomic that is only for one block (`atomicAdd_block`) and a fence \
