@@ -324,7 +324,7 @@ impl Device {
     }
 
     /// Times a call as a program makes it that has no graph: launched by the host, `count` times with a wait after each, and
-    /// `count` times some hundred in a row. An array that is `fresh` is allocated, cleared and given back by each call, in the
+    /// some hundred in a row unless it `waits` by itself. An array that is `fresh` is allocated, cleared and given back by each call, in the
     /// place of the one that it is given. `None` on the simulator, which has no clock.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod charts;
 mod contest;
 mod facts;
 mod ladder;
+mod lead;
 mod publish;
 mod quoted;
 mod sheet;

@@ -12,6 +12,8 @@ use crate::{Error, HostTiming, Timing};
 const WARM_UP_CALLS: u32 = 20;
 /// Calls of a row, at the end of which the host waits once.
 const ROW: u32 = 200;
+/// Rows.
+const ROWS: u32 = 5;
 
 impl Gpu {
     /// Times one call made by the host, with a wait after each; in rows too, unless it has an array of its own or waits by
@@ -33,7 +35,7 @@ impl Gpu {
             None => enqueue(launches).and_then(|()| wait()),
         };
         (0..WARM_UP_CALLS).try_for_each(|_| once())?;
-        let timed = |calls: u32, work: &dyn Fn() -> Result<(), Error>| -> Result<Timing, Error> {
+        let timed = |count: u32, calls: u32, work: &dyn Fn() -> Result<(), Error>| -> Result<Timing, Error> {
             let time = |_| {
                 let begin = Instant::now();
                 work()?;
@@ -42,8 +44,8 @@ impl Gpu {
             Ok(summary((0..count).map(time).collect::<Result<Vec<f64>, Error>>()?, calls))
         };
         let row = || (0..ROW).try_for_each(|_| enqueue(launches)).and_then(|()| wait());
-        let in_a_row = if fresh.is_none() && !waits { Some(timed(ROW, &row)?) } else { None };
-        Ok(HostTiming { waiting: timed(1, &once)?, in_a_row })
+        let in_a_row = if fresh.is_none() && !waits { Some(timed(ROWS, ROW, &row)?) } else { None };
+        Ok(HostTiming { waiting: timed(count, 1, &once)?, in_a_row })
     }
 
     /// Runs `work` with launches that use a new, cleared array where they used `place`, and gives it back.

@@ -67,7 +67,8 @@ pub fn random_sizes() -> Vec<u64> {
 
 /// Sizes drawn at random that end where programs often do: at a multiple of 32 or of 1,000.
 pub fn round_sizes() -> Vec<u64> {
-    let mut sizes: Vec<u64> = (0..ROUND).map(|i| drawn(ROUND, i).next_multiple_of([32, 1000][i as usize % 2])).collect();
+    let mut sizes: Vec<u64> =
+        (0..ROUND).map(|i| drawn(ROUND, i).next_multiple_of([32, 1000][i as usize % 2])).collect();
     sizes.sort_unstable();
     sizes
 }
@@ -179,7 +180,10 @@ mod tests {
     fn round_sizes_are_apart_from_the_others() {
         let sizes = round_sizes();
         assert_eq!(sizes.len(), 10);
-        assert!(sizes.iter().all(|&n| (1 << 10..1 << 30).contains(&n) && !n.is_power_of_two() && !is_drawn(n)), "{sizes:?}");
+        assert!(
+            sizes.iter().all(|&n| (1 << 10..1 << 30).contains(&n) && !n.is_power_of_two() && !is_drawn(n)),
+            "{sizes:?}"
+        );
         assert_eq!(sizes.iter().filter(|&&n| n % 32 == 0).count().min(5), 5, "{sizes:?}");
         assert_eq!(sizes.iter().filter(|&&n| n % 1000 == 0).count().min(5), 5, "{sizes:?}");
         let of_each = |kind: Sizes| sizes.iter().filter(|&&n| kind.has(n)).count();

@@ -4,7 +4,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    ABLATIONS, CUB, CUB_NEWER, CUB_UNORDERED, Contest, MeasuredCase, Measurement, NOT_AHEAD, TORCH, WITH_MEMSET, is_drawn, is_round,
+    ABLATIONS, CUB, CUB_NEWER, CUB_UNORDERED, Contest, MeasuredCase, Measurement, NOT_AHEAD, TORCH, WITH_MEMSET,
+    is_drawn, is_round,
 };
 use crate::Chapter;
 use crate::element::Type;
@@ -119,7 +120,11 @@ impl Measurement {
     /// case of the nearest power of two, and the share of that one's speed.
     pub fn awkward(&self) -> Vec<(&MeasuredCase, &MeasuredCase, f64)> {
         let is_champion = |case: &&MeasuredCase| {
-            case.name() == CHAMPION && case.contest == Contest::Alone && case.swept.is_none() && !is_drawn(case.n) && !is_round(case.n)
+            case.name() == CHAMPION
+                && case.contest == Contest::Alone
+                && case.swept.is_none()
+                && !is_drawn(case.n)
+                && !is_round(case.n)
         };
         let champion = self.cases.iter().filter(is_champion);
         let awkward = champion.filter(|case| case.offset != 0 || !case.n.is_power_of_two());

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ABLATION_SIZES, ABLATIONS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, CeilingPoint, Contest, ENTRANT, Floor,
-    CUB_WHOLE, HOST_SIZES, LATENCIES, LOGS, Latency, Library, MeasuredCase, Measurement, NOT_AHEAD, Proof, SCHEMA, TORCH, WHOLE,
-    WITH_MEMSET, random_sizes, round_sizes,
+    ABLATION_SIZES, ABLATIONS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, CUB_WHOLE, CeilingPoint, Contest, ENTRANT,
+    Floor, HOST_SIZES, LATENCIES, LOGS, Latency, Library, MeasuredCase, Measurement, NOT_AHEAD, Proof, SCHEMA, TORCH,
+    WHOLE, WITH_MEMSET, random_sizes, round_sizes,
 };
 use crate::element::Type;
 use crate::{Chapter, Code, Variant};
