@@ -1,17 +1,16 @@
 // What any reduction is measured against: a launch that does nothing, and a kernel that
 // reads and does next to nothing else.
 //
-// Idea.   A sum cannot be faster than a launch, and not faster than the memory can be
-//         read. Both are measured with the same clock as the kernels of the course.
+// Idea.   A sum has to be launched, and every number of it read. Both are measured with the same clock as the kernels of the course.
 // Limit.  Reading is all it does: what it adds up is wrong as a sum, since it is never
 //         brought together.
 // Worked. 132 multiprocessors with 2,048 threads and four loads of 16 bytes each have
-//         17 MiB on their way.
+//         16.5 MiB in flight.
 
 extern "C" __global__ void nothing() {}
 
 // ANCHOR: read
-// 16-byte loads, several of a thread on their way at once, summed in registers. The result
+// 16-byte loads, several of a thread in flight at once, summed in registers. The result
 // is stored only if it is a value that it will hardly have, so that nothing is written and
 // the compiler must still load everything. Ordinary loads and not streaming ones, whose
 // lines the L2 gives up first: the same kernel empties the L2 before a measurement, and

@@ -1,12 +1,13 @@
 // Chapter 8: one launch, one message. The champion.
 //
 // Idea.   The blocks of one launch bring their sums together by one message each, flag and
-//         value in one word. What is left is to read: 16 bytes a load, as many loads on
-//         their way as help, and as little code as possible in front of the first.
-// Limit.  The launch itself, one trip to memory for the first data, one for the last
-//         message, and for large arrays the memory's bandwidth.
-// Worked. 2^20 ints are 4 MiB. At 4,500 GB/s they take 0.93 us to read. An empty launch
-//         of one block takes 0.52 us on an H200, so a second one costs more than half of that.
+//         value in one word. What is left is to read: 16 bytes a load, as many loads in
+//         flight as help, and as little code as possible in front of the first.
+// Limit.  For large arrays the memory's bandwidth. A small sum cannot be shorter than a
+//         launch, a trip to memory for the first data and one for the last message; on an
+//         H200 it takes about twice that, and what the other half is has not been measured.
+// Worked. 2^20 ints are 4 MiB. At 4,500 GB/s they take 0.93 us to read. A second launch
+//         that waits for the first costs about 1.1 us on an H200, which is more.
 // Target. compute_90, and compute_80 without launches that overlap.
 
 constexpr unsigned int WARP = 32;
@@ -36,7 +37,8 @@ __device__ double sum_of(uint4 v, double) {
     return __hiloint2double(v.y, v.x) + __hiloint2double(v.w, v.z);
 }
 
-// The sum of COUNT values, in pairs of pairs: four additions wait for each other, not 15.
+// The sum of COUNT values, in pairs of pairs: of eight, three additions wait for each
+// other and not seven.
 template <unsigned int COUNT, typename T>
 __device__ T sum_in_pairs(T (&values)[COUNT]) {
     for (unsigned int half = COUNT / 2; half > 0; half /= 2) {
@@ -110,7 +112,7 @@ __device__ void wait_for_launch_before(const uint4* body, Index i, Index step, I
 // ANCHOR_END: overlap
 
 // ANCHOR: tiles
-// UNROLL vectors at once, step apart, all of them on their way before the first is added.
+// UNROLL vectors at once, step apart, all of them in flight before the first is added.
 template <typename T, unsigned int UNROLL, bool ALL, typename Index>
 __device__ T sum_tile(const uint4* body, Index i, Index step, Index vectors) {
     uint4 v[UNROLL];
@@ -136,7 +138,8 @@ template <> struct IndexOf<MANY_TILES> { using type = unsigned long long; };
 // far apart as the grid is wide, which gives every block of a small input the same to do.
 // Elements before the first whole line and after the last vector are few; the last block
 // takes them, one a thread. Vectors need 16 bytes of alignment and no more; from the start
-// of a line on, a warp's 512 bytes are four lines and not five.
+// of a line on, a warp's 512 bytes are four lines and not five. One block alone begins at
+// the first vector, wherever its line is.
 template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE, bool OVERLAPS>
 __device__ T sum_share(const T* in, unsigned long long n, unsigned int spread, unsigned int ahead) {
     using Index = typename IndexOf<SHARE>::type;
@@ -172,17 +175,18 @@ __device__ T sum_share(const T* in, unsigned long long n, unsigned int spread, u
 // ANCHOR_END: tiles
 
 // ANCHOR: packed
-// Clears a message, two words, for the next launch. PTX would order a plain store too: it
-// comes after the look that read the message. C++ would not, because a relaxed look
+// Clears the word for the next launch. PTX would order a plain store too: it comes after
+// the addition that found the word full. C++ would not, because a relaxed atomic
 // synchronises with nothing, and a plain store beside atomic ones is then a data race.
-__device__ void put_back(unsigned long long* message) {
-    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %1};" :: "l"(message), "l"(0ull) : "memory");
+__device__ void put_back(unsigned long long* word) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(word), "l"(0ull) : "memory");
 }
 
 // Integers: one atomic addition a block carries its sum and counts it. The upper 16 bits
 // of the word count blocks, the lower 48 hold the sum of up to 65,535 values below 2^32,
 // of which the answer keeps 32 bits. What the addition returns tells the last block that
-// it is the last, and the total, without another read.
+// it is the last, and the total, without another read. The state is this word: 0 before
+// the launch, and 0 after it.
 template <unsigned int BLOCK>
 __device__ void meet(unsigned int sum, unsigned int* out, unsigned long long* state) {
     sum = block_sum<BLOCK>(sum);
@@ -202,6 +206,11 @@ __device__ void meet(unsigned int sum, unsigned int* out, unsigned long long* st
 // the flag has the value, and no fence is needed. A double takes two such words. Lanes
 // repeat the message until it fills its slot, a sector of 32 bytes, so that L2 need not
 // fetch the rest of it from memory.
+//
+// The state is a slot for each block, aligned to 32 bytes. Words 0 and 1 of every slot are
+// 0 before the launch, and 0 after it: they are what a receiver looks at, whatever the
+// type. Words 2 and 3 only fill the sector. They keep what was last written, and nobody
+// reads them.
 constexpr unsigned long long READY = 1ull << 32;
 constexpr unsigned int SLOT_WORDS = 4;
 
@@ -217,6 +226,10 @@ __device__ void send(unsigned long long* slot, double value) {
     asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};"
                  :: "l"(slot + 2 * threadIdx.x), "l"(READY | (bits & 0xffffffff)), "l"(READY | (bits >> 32))
                  : "memory");
+}
+// Clears what receivers look at, as the integers' put_back does.
+__device__ void empty(unsigned long long* slot) {
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %1};" :: "l"(slot), "l"(0ull) : "memory");
 }
 struct FloatMessage {
     unsigned long long word;
@@ -254,10 +267,10 @@ __device__ T receive(unsigned long long* slots, unsigned int first, unsigned int
             other.look(second);
         } while (!(message.ready() && other.ready()));
         sum += message.value();
-        put_back(slot);
+        empty(slot);
         if (two) {
             sum += other.value();
-            put_back(second);
+            empty(second);
         }
     }
     return sum;
@@ -325,7 +338,7 @@ __device__ void ticket(const T* in, T* out, unsigned long long n, unsigned long 
     if (threadIdx.x == 0) *out = sum;
 }
 
-// Loads of 16 bytes: as many bytes on their way, one element at a time.
+// Loads of 16 bytes: as many bytes in flight, one element at a time.
 template <typename T, unsigned int BLOCK, unsigned int UNROLL>
 __device__ void narrow(const T* in, T* out, unsigned long long n, unsigned long long* state) {
     constexpr unsigned int TOGETHER = UNROLL * sizeof(uint4) / sizeof(T);
@@ -350,9 +363,9 @@ __device__ void partial(const T* in, T* out, unsigned long long n, unsigned int 
 
 // ANCHOR: entries
 // C names, so that a host program finds each instance by the name the reader sees:
-// single_pass_tile_t128u2_f32 has blocks of 128 threads with 2 loads on their way, one tile
+// single_pass_tile_t128u2_f32 has blocks of 128 threads with 2 loads in flight, one tile
 // each; single_pass_overlap_tile_t128u2_f32 may begin while the launch before it ends. With
-// few loads on their way few registers are enough, and more blocks find room: 2,048 threads
+// few loads in flight few registers are enough, and more blocks find room: 2,048 threads
 // on a multiprocessor, 1,536 with four loads, 1,024 with eight. An array of int is summed as
 // unsigned int: the same 32 bits, and unsigned addition wraps where that of int would be
 // undefined.

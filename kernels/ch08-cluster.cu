@@ -1,12 +1,14 @@
-// Chapter 8, on cards with clusters: one launch in which up to eight blocks meet.
+// Chapter 8, on cards with clusters: one launch in which eight blocks meet.
 //
-// Idea.   A cluster is a few blocks that run at the same time on neighbouring
-//         multiprocessors. They have a barrier of their own, and may read each other's
-//         shared memory: their sums meet without a trip to memory.
+// Idea.   A cluster is a few blocks that run at the same time within one GPC, a group of
+//         the card's multiprocessors. They have a barrier of their own, and may read each
+//         other's shared memory: their sums meet without a trip to memory. Eight blocks are
+//         what every card with clusters allows; an H200 can be asked for 16.
 // Limit.  Eight blocks keep a card of 132 multiprocessors busy at a sixteenth. For more
 //         data there are more clusters, whose sums do not meet in this launch.
 // Worked. 2^17 ints by one cluster of 8 blocks with 256 threads: 64 elements a thread,
-//         then 5 + 3 steps within a block and 3 between the blocks.
+//         then 5 + 5 steps within a block and 5 between the blocks. The tree is a warp's
+//         of 32 lanes each time; where 8 values meet, two of its 5 steps add zeros.
 // Target. compute_90: clusters came with it.
 
 #include <cooperative_groups.h>
@@ -34,7 +36,7 @@ __device__ T block_sum(T value) {
     return value;
 }
 
-// A thread's share, eight loads on their way at once.
+// A thread's share, eight loads in flight at once.
 template <typename T>
 __device__ T sum_share(const T* in, unsigned int n) {
     constexpr unsigned int TOGETHER = 8;

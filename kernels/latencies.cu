@@ -49,7 +49,8 @@ extern "C" __global__ void shuffle_and_add(unsigned int* words, unsigned int ste
     chain(steps, threadIdx.x, out, [](unsigned int value) { return value + __shfl_xor_sync(FULL, value, 1); });
 }
 
-// Only the sum of a warp has an instruction from compute capability 8.0 on.
+// From compute capability 8.0 on: of a warp's 32-bit integers the sum, as here, the least,
+// the greatest, and, or, xor.
 extern "C" __global__ void redux_add(unsigned int* words, unsigned int steps, long long* out) {
     chain(steps, threadIdx.x, out, [](unsigned int value) { return __reduce_add_sync(FULL, value); });
 }

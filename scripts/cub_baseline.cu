@@ -33,20 +33,38 @@ static int sum(void* temp, size_t* temp_bytes, const void* in, void* out, long l
         : cub::DeviceReduce::Sum(temp, *temp_bytes, from, to, n, on));
 }
 
-extern "C" int cub_baseline_sum_i32(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
+// As a program does that sums once: asks for the size of the storage, allocates it, sums, gives it back, which waits.
+// Of the caller it needs no storage.
+template<typename T>
+static int whole(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
 {
-    return sum<int>(temp, temp_bytes, in, out, n, stream);
+    if (temp == nullptr) {
+        *temp_bytes = 0;
+        return cudaSuccess;
+    }
+    size_t bytes = 0;
+    int status = sum<T>(nullptr, &bytes, in, out, n, stream);
+    void* own = nullptr;
+    if (status == cudaSuccess) status = cudaMalloc(&own, bytes > 0 ? bytes : 1);
+    if (status == cudaSuccess) status = sum<T>(own, &bytes, in, out, n, stream);
+    int freed = own == nullptr ? cudaSuccess : cudaFree(own);
+    return status == cudaSuccess ? freed : status;
 }
 
-extern "C" int cub_baseline_sum_f32(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
-{
-    return sum<float>(temp, temp_bytes, in, out, n, stream);
-}
-
-extern "C" int cub_baseline_sum_f64(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
-{
-    return sum<double>(temp, temp_bytes, in, out, n, stream);
-}
+#define ORDERED(TYPE, T) \
+    extern "C" int cub_baseline_sum_##TYPE(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, \
+                                           void* stream) \
+    { \
+        return sum<T>(temp, temp_bytes, in, out, n, stream); \
+    } \
+    extern "C" int cub_baseline_whole_##TYPE(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, \
+                                             void* stream) \
+    { \
+        return whole<T>(temp, temp_bytes, in, out, n, stream); \
+    }
+ORDERED(i32, int)
+ORDERED(f32, float)
+ORDERED(f64, double)
 
 #ifdef HAS_UNORDERED
 // Lends CUB the caller's memory, so that nothing is allocated in a graph.
@@ -67,9 +85,10 @@ struct Lent {
     friend constexpr void get_property(const Lent&, cuda::mr::device_accessible) noexcept {}
 };
 
-// As above, in whatever order is fastest: the mode in which CUB's blocks add to the result by atomics. Only for integers,
-// whose sum does not depend on the order.
-extern "C" int cub_baseline_unordered_i32(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
+// As above, in whatever order is fastest: the mode in which CUB's blocks add to the result by atomics. What it gives for
+// floats may differ from run to run.
+template<typename T>
+static int unordered(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, void* stream)
 {
     constexpr size_t ENOUGH = 1 << 16;
     if (temp == nullptr) {
@@ -81,14 +100,24 @@ extern "C" int cub_baseline_unordered_i32(void* temp, size_t* temp_bytes, const 
         auto lent = cuda::std::execution::prop{cuda::mr::get_memory_resource, Lent{temp, *temp_bytes}};
         auto on = cuda::stream_ref{static_cast<cudaStream_t>(stream)};
         auto env = cuda::std::execution::env{on, lent, mode};
-        const int* from = static_cast<const int*>(in);
-        int* to = static_cast<int*>(out);
+        const T* from = static_cast<const T*>(in);
+        T* to = static_cast<T*>(out);
         return static_cast<int>(n <= INT_MAX ? cub::DeviceReduce::Sum(from, to, static_cast<int>(n), env)
                                              : cub::DeviceReduce::Sum(from, to, n, env));
     } catch (...) {
         return cudaErrorMemoryAllocation;
     }
 }
+
+#define UNORDERED(TYPE, T) \
+    extern "C" int cub_baseline_unordered_##TYPE(void* temp, size_t* temp_bytes, const void* in, void* out, long long n, \
+                                                 void* stream) \
+    { \
+        return unordered<T>(temp, temp_bytes, in, out, n, stream); \
+    }
+UNORDERED(i32, int)
+UNORDERED(f32, float)
+UNORDERED(f64, double)
 #endif
 
 // "3.0.1"; valid until the next call.

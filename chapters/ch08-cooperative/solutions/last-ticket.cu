@@ -39,8 +39,9 @@ extern "C" __global__ void last_ticket_i32(const unsigned int* in, unsigned int*
         sum = block_sum(sum);
         if (threadIdx.x == 0) {
             *out = sum;
-            // As strong as the tickets: C++ orders a plain store with nobody's.
-            *static_cast<volatile unsigned long long*>(state) = 0;
+            // Atomic, as the tickets are: in C++ a plain store beside them is a data race,
+            // and a volatile one is no better.
+            atomicExch(state, 0ull);
         }
     }
 }

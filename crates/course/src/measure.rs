@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use anyhow::{Result, bail};
 use device::{Choice, Device, KernelSource, SimOptions};
-use lab::measurement::{self, LOGS, Measurement, TORCH, random_sizes};
+use lab::measurement::{self, LOGS, Measurement, TORCH, random_sizes, round_sizes};
 use lab::session::built_root;
 use lab::{Type, hardware};
 
@@ -16,6 +16,7 @@ use crate::results;
 
 mod ablation;
 mod bench;
+mod host;
 mod huge;
 mod latencies;
 mod libraries;
@@ -91,9 +92,11 @@ impl Options {
         let last = last.max(self.sizes.first);
         let mut sizes: Vec<u64> = (self.sizes.first..=last).step_by(step).map(|lg| 1 << lg).collect();
         if !self.quick && LOGS.contains(&last) {
-            sizes.extend(random_sizes().into_iter().filter(|n| (1 << self.sizes.first..1 << last).contains(n)));
+            let drawn = random_sizes().into_iter().chain(round_sizes());
+            sizes.extend(drawn.filter(|n| (1 << self.sizes.first..1 << last).contains(n)));
         }
         sizes.sort_unstable();
+        sizes.dedup();
         sizes
     }
 }
@@ -214,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_quick_run_has_every_fourth_size() {
-        assert_eq!(Options::of(&[]).sizes().len(), 21 + 42);
+        assert_eq!(Options::of(&[]).sizes().len(), 21 + 42 + 10);
         let some = Options::of(&["--sizes", "10..12"]).sizes();
         assert!(
             some.len() > 3 && some.is_sorted() && some[0] == 1 << 10 && some[some.len() - 1] == 1 << 12,

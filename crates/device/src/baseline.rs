@@ -83,6 +83,15 @@ impl Baseline {
         self.prepared(device, &unordered::<T>(), n)
     }
 
+    /// As [`Baseline::sum`], as a program does that sums once: each call asks for the size of the library's storage, allocates
+    /// it, sums, gives it back and so waits. Not for graphs.
+    ///
+    /// # Errors
+    /// As [`Baseline::sum`]; a library that has no such call.
+    pub fn whole<T: Scalar>(&self, device: &Device, n: u64) -> Result<BaselineSum<'_, T>, Error> {
+        self.prepared(device, &format!("cub_baseline_whole_{}", T::NAME), n)
+    }
+
     fn prepared<T: Scalar>(&self, device: &Device, symbol: &str, n: u64) -> Result<BaselineSum<'_, T>, Error> {
         // SAFETY: the functions of these names have this signature in the source.
         let function =

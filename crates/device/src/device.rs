@@ -13,8 +13,8 @@ use crate::scalar::{bytes_of, from_bytes};
 use crate::sim::Sim;
 use crate::source::COMMITTED_TARGET;
 use crate::{
-    Buffer, Call, Checks, Error, Foreign, Geometry, Graph, KernelSource, Module, Replayed, Replays, Report, Scalar,
-    Schedule, Step, Timed, Timing,
+    Buffer, Call, Checks, Error, Foreign, Geometry, Graph, HostTiming, KernelSource, Module, Replayed, Replays, Report,
+    Scalar, Schedule, Step, Timed, Timing,
 };
 
 /// What the reader asked for with `--device`.
@@ -309,11 +309,40 @@ impl Device {
         for timed in &graph.calls {
             match timed {
                 Timed::Launches(calls) => calls.iter().try_for_each(|call| self.launch(call).map(drop))?,
+                Timed::Cleared(array, calls) => {
+                    match &array.storage {
+                        Storage::Sim(storage) => storage.write(&array.name, &vec![0; array.bytes() as usize])?,
+                        Storage::Gpu(_) => return Err(Error::OtherDevice { name: array.name.clone() }),
+                    }
+                    calls.iter().try_for_each(|call| self.launch(call).map(drop))?;
+                }
                 Timed::Foreign(foreign) => self.run_foreign(foreign)?,
             }
         }
         let outputs = graph.output.map(|output| self.download(output)).transpose()?.into_iter().collect();
         Ok(Replayed { timing: None, outputs })
+    }
+
+    /// Times a call as a program makes it that has no graph: launched by the host, `count` times with a wait after each, and
+    /// some hundred in a row unless it `waits` by itself. An array that is `fresh` is allocated, cleared and given back by each call, in the
+    /// place of the one that it is given. `None` on the simulator, which has no clock.
+    ///
+    /// # Errors
+    /// As [`Device::time`].
+    pub fn time_host(
+        &self,
+        call: &Timed<'_>,
+        fresh: Option<&Buffer<u64>>,
+        waits: bool,
+        count: u32,
+    ) -> Result<Option<HostTiming>, Error> {
+        let Kind::Gpu(gpu) = &self.kind else { return Ok(None) };
+        let calls = std::slice::from_ref(call);
+        if count == 0 || has_nothing(calls) {
+            return Err(Error::NothingToTime);
+        }
+        let prepared = prepare_all(calls)?;
+        gpu.time_host(&prepared, fresh.map(place).transpose()?, waits, count).map(Some)
     }
 
     /// Puts a library's work into the stream and waits for it; nothing happens on the simulator.
@@ -351,29 +380,37 @@ fn allowed(call: &Call<'_>) -> Geometry {
 
 /// Whether there is nothing to time.
 fn has_nothing(calls: &[Timed<'_>]) -> bool {
-    calls.is_empty() || calls.iter().any(|timed| matches!(timed, Timed::Launches(calls) if calls.is_empty()))
+    let launches_nothing =
+        |timed: &Timed<'_>| matches!(timed, Timed::Launches(calls) | Timed::Cleared(_, calls) if calls.is_empty());
+    calls.is_empty() || calls.iter().any(launches_nothing)
 }
 
 /// A graph as a GPU takes it.
 fn prepare_graph<'a, T: Scalar>(graph: &'a Graph<'_, T>) -> Result<PreparedGraph<'a>, Error> {
-    let place = |buffer: &Buffer<T>| match &buffer.storage {
-        Storage::Gpu(storage) => Ok(storage.address()),
-        Storage::Sim(_) => Err(Error::OtherDevice { name: buffer.name.clone() }),
-    };
     let step = |step: &'a Step<'_, T>| {
         Ok(match step {
             Step::Launch(call) => PreparedStep::Launch(prepare_gpu(call)?),
-            Step::Fill(to, byte) => PreparedStep::Fill { to: place(to)?, bytes: to.bytes() as usize, byte: *byte },
+            Step::Fill(to, byte) => {
+                let (to, bytes) = place(to)?;
+                PreparedStep::Fill { to, bytes, byte: *byte }
+            }
             Step::Copy { from, to, elements } => {
-                PreparedStep::Copy { from: place(from)?, to: place(to)?, bytes: elements * T::BYTES }
+                PreparedStep::Copy { from: place(from)?.0, to: place(to)?.0, bytes: elements * T::BYTES }
             }
         })
     };
     let mut prepared = PreparedGraph::of(prepare_all(&graph.calls)?, graph.calls.len())?;
     prepared.before = graph.before.iter().map(step).collect::<Result<_, Error>>()?;
-    prepared.output =
-        graph.output.map(|output| Ok::<_, Error>((place(output)?, output.bytes() as usize))).transpose()?;
+    prepared.output = graph.output.map(place).transpose()?;
     Ok(prepared)
+}
+
+/// Address and bytes of an array of a GPU.
+fn place<T: Scalar>(buffer: &Buffer<T>) -> Result<(u64, usize), Error> {
+    match &buffer.storage {
+        Storage::Gpu(storage) => Ok((storage.address(), buffer.bytes() as usize)),
+        Storage::Sim(_) => Err(Error::OtherDevice { name: buffer.name.clone() }),
+    }
 }
 
 /// A call as a GPU takes it.
@@ -390,6 +427,12 @@ fn prepare_all<'a>(calls: &'a [Timed<'_>]) -> Result<Vec<Prepared<'a>>, Error> {
     for timed in calls {
         match timed {
             Timed::Launches(calls) => {
+                for call in calls {
+                    prepared.push(Prepared::Launch(prepare_gpu(call)?));
+                }
+            }
+            Timed::Cleared(array, calls) => {
+                prepared.push(Prepared::Clear(place(array)?));
                 for call in calls {
                     prepared.push(Prepared::Launch(prepare_gpu(call)?));
                 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use simt::Parameter;
 
-use crate::{Counters, DeviceAddress, Error, Fault, LineCounters, Module, Note};
+use crate::{Buffer, Counters, DeviceAddress, Error, Fault, LineCounters, Module, Note};
 
 /// Most threads a block can have on every card so far.
 const BLOCK_THREADS_MAX: u64 = 1024;
@@ -71,6 +71,8 @@ pub struct Report {
 pub enum Timed<'a> {
     /// Launches, in order.
     Launches(Vec<Call<'a>>),
+    /// The same, after every byte of an array has become 0.
+    Cleared(&'a Buffer<u64>, Vec<Call<'a>>),
     /// Code of a library that puts its work into the stream it is given.
     Foreign(&'a Foreign<'a>),
 }
@@ -115,6 +117,15 @@ pub struct Timing {
     pub replays: u32,
     /// Calls in the captured graph.
     pub calls: u32,
+}
+
+/// What calls take that are made by the host one after the other, and not by a graph.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HostTiming {
+    /// One call, and a wait for its end.
+    pub waiting: Timing,
+    /// Many calls and one wait, divided by the calls; `None` of calls that wait by themselves.
+    pub in_a_row: Option<Timing>,
 }
 
 impl Geometry {

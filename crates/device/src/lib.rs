@@ -26,7 +26,7 @@ pub use baseline::{Baseline, BaselineSum};
 pub use buffer::{Buffer, DeviceAddress};
 pub use device::{Choice, Description, Device, SimOptions};
 pub use error::Error;
-pub use launch::{Arg, Call, Foreign, Geometry, Replays, Report, Timed, Timing};
+pub use launch::{Arg, Call, Foreign, Geometry, HostTiming, Replays, Report, Timed, Timing};
 pub use module::{Module, Origin, Resources};
 pub use probe::{Driver, Probe, probe};
 pub use replay::{Graph, Replayed, Step};

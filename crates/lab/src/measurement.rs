@@ -4,8 +4,10 @@
 
 mod card;
 mod charts;
+mod contest;
 mod facts;
 mod ladder;
+mod lead;
 mod publish;
 mod quoted;
 mod sheet;
@@ -25,7 +27,8 @@ use crate::record;
 
 pub use card::{FLOORS, LATENCIES};
 pub use charts::{charts, stages};
-pub use ladder::{ABLATION_SIZES, CHAMPION, LOGS, ONE_SIZE, RIVALS, Rung, geometric_mean, is_drawn, random_sizes};
+pub use contest::{BANDS, HOST_SIZES, RIVALS, Sizes, is_drawn, is_round, random_sizes, round_sizes};
+pub use ladder::{ABLATION_SIZES, CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean};
 pub use publish::{BOOKS, book, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
 
@@ -35,10 +38,19 @@ pub const SCHEMA: u32 = 2;
 pub const ENTRANT: &str = "champion";
 /// [`MeasuredCase::entrant`] of NVIDIA's library as it comes with the toolkit.
 pub const CUB: &str = "cub";
-/// Of the same where it may add in any order: integers alone, whose sum does not depend on it.
+/// Of the newest sources that have such a mode, where it may add in any order: what it gives for floats may differ from run
+/// to run, which promises less than the champion does.
 pub const CUB_UNORDERED: &str = "cub_unordered";
 /// Of newer sources of the library.
 pub const CUB_NEWER: &str = "cub_newer";
+/// The champion after its state has been cleared, by a node of its own in the graph: for who does not keep it zero.
+pub const WITH_MEMSET: &str = "champion_with_memset";
+/// The champion back to back without asking for data before it waits for the launch before.
+pub const NOT_AHEAD: &str = "champion_not_ahead";
+/// In [`Contest::Host`]: the champion with memory that each call allocates, clears and gives back.
+pub const WHOLE: &str = "champion_whole";
+/// In [`Contest::Host`]: CUB with a query, an allocation and a release in each call.
+pub const CUB_WHOLE: &str = "cub_whole";
 /// [`MeasuredCase::entrant`] of `torch.sum`.
 pub const TORCH: &str = "torch";
 /// [`MeasuredCase::entrant`] of the champion with one of its ideas taken away, and what it is then.
@@ -60,6 +72,10 @@ pub enum Contest {
     BackToBack,
     /// As alone, and all launches read the same array.
     Warm,
+    /// A call by the host, outside of any graph, and a wait for its end. All read the same array.
+    Host,
+    /// Calls by the host in a row, outside of any graph, and a wait at their end. All read the same array.
+    HostRow,
 }
 
 /// What was measured on one device in one run.
@@ -226,7 +242,7 @@ pub struct MeasuredCase {
     /// Median; `None` where it was not timed, and of the warm contest.
     #[serde(default)]
     pub cold_us: Option<f64>,
-    /// Median of the warm contest.
+    /// Median where all reductions read the same array: of the warm contest and of the host's calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_us: Option<f64>,
     /// Fastest and slowest replay.
@@ -238,6 +254,9 @@ pub struct MeasuredCase {
     /// Results that were judged: one of each reduction of each timed replay.
     #[serde(default)]
     pub judged: u64,
+    /// How far the worst of them was from the exact sum, as a share of the sum of all magnitudes; none of integers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
     /// Whether all of them were right.
     pub ok: bool,
 }

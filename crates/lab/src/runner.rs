@@ -56,6 +56,11 @@ impl<T: Element> Arrays<T> {
         self.sums.len().checked_sub(1).map_or(Ok(None), |last| self.first(device, last))
     }
 
+    /// What the launches of a plan leave each other, zero before the first.
+    pub fn state(&self) -> &Buffer<u64> {
+        &self.state
+    }
+
     /// Where the result is, as an argument of the kernel that reads it.
     pub fn result_address(&self) -> device::Arg<'_> {
         // A plan of no launches has no result, and nobody launches what reads it.

@@ -59,6 +59,16 @@ fn renamed(plan: &Plan, stem: &str) -> Plan {
     plan
 }
 
+/// The plan without what the champion asks for before it waits for the launch before: the last argument of its kernels.
+pub fn not_ahead(mut plan: Plan) -> Plan {
+    for pass in &mut plan.passes {
+        if let Some(Arg::U32(ahead)) = pass.args.last_mut() {
+            *ahead = 0;
+        }
+    }
+    plan
+}
+
 /// Blocks that leave their sums, and the champion itself over those.
 fn two_launches(tuned: &Plan, last: &Plan) -> Plan {
     let mut plan = renamed(tuned, "partial");

@@ -8,11 +8,11 @@ use device::{Arg, BaselineSum, Buffer, Call, Device, Foreign, Graph, Replayed, R
 use lab::bound::Rounding;
 use lab::clock::{Flush, WARM_CALLS};
 use lab::element::Element;
-use lab::measurement::{Contest, ENTRANT, MeasuredCase};
+use lab::measurement::{CUB_UNORDERED, Contest, ENTRANT, MeasuredCase};
 use lab::reference::Reference;
 use lab::session::Arrays;
 use lab::verify::verify;
-use lab::{LaunchOptions, Plan, Session, Variant};
+use lab::{LaunchOptions, Plan, Session, Type, Variant};
 
 use super::pool::Slice;
 
@@ -22,8 +22,14 @@ in it; it covers all launches of a reduction. All entrants of a size, of both co
 reductions of a graph reads an array of its own and writes a word of its own; the words are overwritten before each replay, and all \
 of them are judged after each timed replay. Before each replay, outside of the events, a kernel reads four times the L2. alone: a \
 launch begins when the one before it has ended, and the champion has the plan that is tuned for that. back_to_back: launches may \
-begin while the one before ends, on both sides; CUB by its own macros in a copy of its headers. warm, for inputs of at most half the \
-L2: as alone, 64 reductions of one array. Sizes are the powers of two and 42 drawn at random with ragged ends. Kernels that sum in \
+begin while the one before ends, on both sides; CUB by its own macros, put into a copy of its headers, and not tuned anew for it. warm, for inputs of at most half the \
+L2: as alone, 64 reductions of one array. Sizes are the powers of two, 42 drawn at random that are odd, and 10 drawn at random \
+among the multiples of 32 and of 1,000. champion_with_memset: as the champion, with a node before each launch that clears its state. \
+champion_not_ahead: as the champion back to back, but asking for no data before it waits. host: by the host's clock and without a \
+graph, the median of 50 calls with a wait after each, and of 5 rows of 200 calls with a wait at the end; all read one array, and the \
+last result is judged; the whole calls allocate what they need and give it back, the champion's state and CUB's storage alike. error \
+is the distance from the exact sum over the sum of the magnitudes, the largest of all judged results. The clocks of the card are not \
+locked. Kernels that sum in \
 place get their input anew before each replay and are measured up to 2^26 elements. limit_us is an empty launch by the rules of the \
 contest and every byte at the read ceiling, the best of five geometries of a kernel that reads and adds in registers.";
 
@@ -64,11 +70,23 @@ enum Sum<'s, T: Element> {
         options: LaunchOptions,
         plan: Plan,
         arrays: Arrays<T>,
+        state: State,
     },
     Library {
         chapter: &'static str,
         sum: BaselineSum<'s, T>,
     },
+}
+
+/// What becomes of the state before a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Nothing: the call before left it as it has to be.
+    Kept,
+    /// It is cleared.
+    Cleared,
+    /// The call has one of its own, allocated, cleared and given back. Of the host's calls alone.
+    Fresh,
 }
 
 /// What is known of the inputs of a size.
@@ -115,7 +133,7 @@ impl<'s, T: Element> Entrant<'s, T> {
         let arrays = session.arrays(&plan)?;
         let contest = if options.overlap { Contest::BackToBack } else { Contest::Alone };
         let name = variant.name.to_owned();
-        Ok(Entrant { contest, name, sum: Sum::Ours { session, variant, options, plan, arrays } })
+        Ok(Entrant { contest, name, sum: Sum::Ours { session, variant, options, plan, arrays, state: State::Kept } })
     }
 
     /// A library's sum, in a chapter's contest.
@@ -126,6 +144,22 @@ impl<'s, T: Element> Entrant<'s, T> {
     /// Under another name.
     pub fn named(self, name: &str) -> Self {
         Entrant { name: name.to_owned(), ..self }
+    }
+
+    /// One of our kernels with another care for its state.
+    pub fn with_state(mut self, wanted: State) -> Self {
+        if let Sum::Ours { state, .. } = &mut self.sum {
+            *state = wanted;
+        }
+        self
+    }
+
+    /// The state that each of the host's calls has of its own.
+    pub(super) fn fresh(&self) -> Option<&Buffer<u64>> {
+        match &self.sum {
+            Sum::Ours { arrays, state: State::Fresh, .. } => Some(arrays.state()),
+            _ => None,
+        }
     }
 
     /// The plan of one of our kernels.
@@ -142,18 +176,20 @@ impl<'s, T: Element> Entrant<'s, T> {
     }
 
     /// Words that one reduction writes where its result is the first.
-    fn words(&self) -> usize {
+    pub(super) fn words(&self) -> usize {
         self.plan().and_then(|plan| plan.sums.last()).map_or(1, |&words| words as usize)
     }
 
     /// What it does to a sum on the way from an element to the result.
     fn rounding(&self, n: u64, multiprocessors: u64) -> Rounding {
-        // How a library adds is its own business: a path as long as where a full card's threads share the input, and trees.
-        self.plan().map_or_else(|| (n.div_ceil(256 * multiprocessors) + 80).into(), Plan::rounding)
+        // How a library adds is its own business: a path as long as where a full card's threads share the input, and trees; in
+        // any order, its blocks one after the other.
+        let blocks = if self.name == CUB_UNORDERED { 16 * multiprocessors } else { 0 };
+        self.plan().map_or_else(|| (n.div_ceil(256 * multiprocessors) + 80 + blocks).into(), Plan::rounding)
     }
 
     /// A library's work for each slice; nothing for our kernels.
-    fn works<'a>(&'a self, slices: &[Slice<'a, T>], out: &'a Buffer<T>) -> Vec<Box<Foreign<'a>>> {
+    pub(super) fn works<'a>(&'a self, slices: &[Slice<'a, T>], out: &'a Buffer<T>) -> Vec<Box<Foreign<'a>>> {
         let Sum::Library { sum, .. } = &self.sum else { return Vec::new() };
         let work = |(i, &(array, start)): (usize, &Slice<'a, T>)| {
             Box::new(sum.work_into(array, start, (out, i))) as Box<Foreign<'a>>
@@ -162,13 +198,13 @@ impl<'s, T: Element> Entrant<'s, T> {
     }
 
     /// One reduction of each slice, each into words of its own.
-    fn calls<'a>(
+    pub(super) fn calls<'a>(
         &'a self,
         slices: &[Slice<'a, T>],
         out: &'a Buffer<T>,
         works: &'a [Box<Foreign<'a>>],
     ) -> Result<Vec<Timed<'a>>> {
-        let Sum::Ours { session, variant, plan, arrays, .. } = &self.sum else {
+        let Sum::Ours { session, variant, plan, arrays, state, .. } = &self.sum else {
             return Ok(works.iter().map(|work| Timed::Foreign(&**work)).collect());
         };
         let result = lab::Arg::Sums(plan.sums.len().saturating_sub(1));
@@ -179,13 +215,13 @@ impl<'s, T: Element> Entrant<'s, T> {
                     *arg = Arg::Address(out, (i * self.words() * T::BYTES) as u64);
                 }
             }
-            Ok(Timed::Launches(calls))
+            Ok(if *state == State::Cleared { Timed::Cleared(arrays.state(), calls) } else { Timed::Launches(calls) })
         };
         slices.iter().enumerate().map(reduction).collect()
     }
 
     /// The case, without what is measured.
-    fn case(&self, contest: Contest, input: Input<'_>) -> MeasuredCase {
+    pub(super) fn case(&self, contest: Contest, input: Input<'_>) -> MeasuredCase {
         let mut case = MeasuredCase {
             chapter: None,
             contest,
@@ -205,6 +241,7 @@ impl<'s, T: Element> Entrant<'s, T> {
             range_us: None,
             limit_us: None,
             judged: 0,
+            error: None,
             ok: false,
         };
         match &self.sum {
@@ -231,6 +268,21 @@ impl Bench {
         let count = if self.is_quick { QUICK_REPLAYS } else { REPLAYS };
         let replays = Replays { warm_up: WARM_UP, ..Replays::new(count, flush) };
         Ok(self.device.time_in_turns(graphs, &replays)?.unwrap_or_default())
+    }
+
+    /// Of the device.
+    fn multiprocessors(&self) -> u64 {
+        u64::from(self.device.description().multiprocessors.unwrap_or(1))
+    }
+
+    /// Judges what an entrant left of one reduction.
+    pub(super) fn judge_one<T: Element>(
+        &self,
+        case: &mut MeasuredCase,
+        entrant: &Entrant<'_, T>,
+        (sum, reference): (&T, &Reference),
+    ) {
+        judge(case, std::iter::once((sum, reference)), entrant.rounding(case.n, self.multiprocessors()));
     }
 
     /// Whether the L2 holds an input of this size with room to spare.
@@ -294,15 +346,12 @@ impl Bench {
             graphs.push(Graph { calls: entrant.calls(slices_of(entrant), out, works)?, before, output: Some(out) });
         }
         let replayed = self.device.replay(&graphs, replays)?;
-        let multiprocessors = u64::from(self.device.description().multiprocessors.unwrap_or(1));
+        let multiprocessors = self.multiprocessors();
         let case = |(entrant, replayed): (&Entrant<'_, T>, &Replayed<T>)| {
             let mut case = entrant.case(contest.unwrap_or(entrant.contest), input);
-            let rounding = entrant.rounding(input.n, multiprocessors);
             let sums =
                 replayed.outputs.iter().flat_map(|words| words.iter().step_by(entrant.words()).zip(input.references));
-            let right = |(sum, reference): (&T, &Reference)| verify(sum.value(), reference, rounding, T::TYPE).right;
-            let verdicts: Vec<bool> = sums.map(right).collect();
-            (case.judged, case.ok) = (verdicts.len() as u64, !verdicts.is_empty() && verdicts.iter().all(|&ok| ok));
+            judge(&mut case, sums, entrant.rounding(input.n, multiprocessors));
             set_times(&mut case, replayed.timing.as_ref());
             case
         };
@@ -313,6 +362,24 @@ impl Bench {
 /// Names the champion as the record does.
 pub fn champion<T: Element>(entrant: Entrant<'_, T>) -> Entrant<'_, T> {
     entrant.named(ENTRANT)
+}
+
+/// Takes into the case how many sums are right, and how far the worst is from its reference.
+fn judge<'a, T: Element>(
+    case: &mut MeasuredCase,
+    sums: impl Iterator<Item = (&'a T, &'a Reference)>,
+    rounding: Rounding,
+) {
+    let (mut right, mut error) = (true, 0.0f64);
+    for (sum, reference) in sums {
+        let verdict = verify(sum.value(), reference, rounding, T::TYPE);
+        case.judged += 1;
+        right &= verdict.right;
+        // Of no numbers but zeros nothing can be said as a share.
+        error = error.max(if reference.magnitude > 0.0 { verdict.abs_error / reference.magnitude } else { 0.0 });
+    }
+    case.ok = right && case.judged > 0;
+    case.error = (T::TYPE != Type::I32 && case.ok).then_some(error);
 }
 
 fn set_times(case: &mut MeasuredCase, timing: Option<&Timing>) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use device::{Baseline, Device};
 use lab::element::Element;
-use lab::measurement::{CUB, CUB_NEWER, CUB_UNORDERED, Contest, Library};
+use lab::measurement::{CUB, CUB_NEWER, CUB_UNORDERED, CUB_WHOLE, Contest, Library};
 
 use super::Options;
 use super::bench::Entrant;
@@ -62,6 +62,18 @@ impl Libraries {
             entrants.push(Entrant::library(contest, CUB_UNORDERED, CONTEST, library.unordered::<T>(device, n)?));
         }
         Ok(entrants)
+    }
+
+    /// The toolkit's sum with a query, an allocation and a release in each call; none without that library.
+    ///
+    /// # Errors
+    /// As [`Libraries::entrants`].
+    pub fn whole<T: Element>(&self, device: &Device, n: u64) -> Result<Option<Entrant<'_, T>>> {
+        let Some((contest, _, library)) = self.open.iter().find(|(of, name, _)| (*of, *name) == (Contest::Alone, CUB))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Entrant::library(*contest, CUB_WHOLE, CONTEST, library.whole::<T>(device, n)?)))
     }
 }
 

@@ -8,14 +8,16 @@ use anyhow::{Context, Result, bail};
 use device::{Device, KernelSource, Module, SimOptions};
 use lab::clock::{CEILING, Flush};
 use lab::element::Element;
-use lab::measurement::{self, ABLATIONS, CHAMPION, Contest, MeasuredCase, Measurement};
+use lab::measurement::{
+    self, ABLATIONS, CHAMPION, Contest, HOST_SIZES, MeasuredCase, Measurement, NOT_AHEAD, WITH_MEMSET,
+};
 use lab::plan::MULTIPROCESSORS;
 use lab::{LaunchOptions, Session, Type, Variant, record};
 
-use super::bench::{Bench, Entrant, Input, Slices, champion};
+use super::bench::{Bench, Entrant, Input, Slices, State, champion};
 use super::libraries::Libraries;
 use super::pool::Pool;
-use super::{Options, Part, ablation, huge, latencies, limits, proofs};
+use super::{Options, Part, ablation, host, huge, latencies, limits, proofs};
 use crate::lessons::lessons;
 
 /// The chapter whose kernel stands against the libraries.
@@ -175,6 +177,9 @@ impl<'o> Suite<'o> {
             self.one_size(&mut pool, n)?;
             self.save()?;
         }
+        for n in HOST_SIZES.into_iter().filter(|&n| n <= n_max && n >= 1 << self.options.sizes.first) {
+            self.by_the_host(&pool, n)?;
+        }
         if !self.options.quick {
             for n in RAGGED_N.into_iter().filter(|&n| n <= n_max) {
                 self.ragged(&pool, n)?;
@@ -254,7 +259,7 @@ impl<'o> Suite<'o> {
         let (mut cases, failed, entrants) = self.without_failures(entrants, slices, input)?;
         if n.is_power_of_two() && self.bench.stays_warm(n * T::BYTES as u64) {
             let is_warm = |entrant: &Entrant<'_, T>| {
-                let is_whole = ABLATIONS.iter().all(|(name, _)| *name != entrant.name);
+                let is_whole = ABLATIONS.iter().all(|(name, _)| *name != entrant.name) && entrant.name != WITH_MEMSET;
                 entrant.contest == Contest::Alone && is_whole && !entrant.destroys()
             };
             let warm: Vec<_> = entrants.into_iter().filter(is_warm).collect();
@@ -324,6 +329,12 @@ impl<'o> Suite<'o> {
             if !overlap || variant.overlaps {
                 let options = LaunchOptions { overlap, ..LaunchOptions::default() };
                 entrants.push(champion(Entrant::ours(session, variant, options, n)?));
+                entrants.push(if overlap {
+                    let plan = ablation::not_ahead(session.plan(variant, T::TYPE, n, options)?);
+                    Entrant::of_plan(session, variant, options, plan)?.named(NOT_AHEAD)
+                } else {
+                    Entrant::ours(session, variant, options, n)?.with_state(State::Cleared).named(WITH_MEMSET)
+                });
             }
             entrants.extend(self.libraries.entrants::<T>(&self.bench.device, contest, n)?);
         }
@@ -358,6 +369,25 @@ impl<'o> Suite<'o> {
             self.take(cases.unwrap_or_default(), None);
         }
         self.say(&format!("{}: ragged and shifted inputs around {n}", T::NAME));
+        Ok(())
+    }
+
+    /// The champion and the library as a program calls them that has no graph.
+    fn by_the_host<T: Element>(&mut self, pool: &Pool<T>, n: u64) -> Result<()> {
+        let measured = || -> Result<Vec<MeasuredCase>> {
+            let Some(ours) = self.champion::<T>() else { return Ok(Vec::new()) };
+            let cold = pool.slices(&self.bench.device, n, 0);
+            let cold = &cold[..cold.len().min(1)];
+            let references = pool.references(cold, n);
+            let (slices, input) =
+                (Slices { cold, to_destroy: &[], restore: None }, Input { n, offset: 0, references: &references });
+            let entrants = host::entrants::<T>(&self.bench, ours, &self.libraries, n)?;
+            let cases = entrants.iter().map(|entrant| self.bench.host(entrant, slices, input));
+            Ok(cases.collect::<Result<Vec<_>>>()?.concat())
+        };
+        let measured = measured();
+        let cases = self.attempt(&format!("calls by the host, {} n = {n}", T::NAME), measured)?;
+        self.take(cases.unwrap_or_default(), None);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! is off: it would add two event calls to every launch, and those would be captured and timed with it.
 
 mod driver;
+mod host;
 mod module;
 mod time;
 
@@ -41,6 +42,8 @@ pub(crate) type PreparedLaunch<'a> = (&'a GpuModule, &'a str, Geometry, Vec<Argu
 /// What goes into a captured graph.
 pub(crate) enum Prepared<'a> {
     Launch(PreparedLaunch<'a>),
+    /// Address and bytes of an array that becomes 0.
+    Clear((u64, usize)),
     Foreign(&'a Foreign<'a>),
 }
 
@@ -169,6 +172,35 @@ impl Gpu {
         self.enqueue(function, geometry, args)
             .and_then(|()| self.stream.synchronize())
             .map_err(|error| launch_failed(kernel, geometry, error))
+    }
+
+    /// Puts the clearing of an array into the stream, which may be capturing.
+    fn enqueue_clear(&self, (to, bytes): (u64, usize)) -> Result<(), Error> {
+        // SAFETY: the whole of an array of this device.
+        let filled = unsafe { result::memset_d8_async(to, 0, bytes, self.stream.cu_stream()) };
+        filled.map_err(|error| driver::failed("clear an array", error))
+    }
+
+    /// The kernel of each launch, looked up; a kernel may be loaded then, which a capture does not allow.
+    fn functions(launches: &[Prepared<'_>]) -> Result<Vec<Option<sys::CUfunction>>, Error> {
+        let function = |launch: &Prepared<'_>| match launch {
+            Prepared::Launch((module, kernel, ..)) => module.function(kernel).map(Some),
+            Prepared::Clear(_) | Prepared::Foreign(_) => Ok(None),
+        };
+        launches.iter().map(function).collect()
+    }
+
+    /// Puts one thing into the stream, which may be capturing.
+    fn enqueue_prepared(&self, launch: &Prepared<'_>, function: Option<sys::CUfunction>) -> Result<(), Error> {
+        match (launch, function) {
+            (Prepared::Launch((_, kernel, geometry, args)), Some(function)) => {
+                let enqueued = self.enqueue(function, *geometry, args);
+                enqueued.map_err(|error| launch_failed(kernel, *geometry, error))
+            }
+            (Prepared::Launch(_), None) => Ok(()), // each launch has its function
+            (Prepared::Clear(place), _) => self.enqueue_clear(*place),
+            (Prepared::Foreign(foreign), _) => self.enqueue_foreign(foreign),
+        }
     }
 
     /// Puts a launch into the stream, which may be capturing.

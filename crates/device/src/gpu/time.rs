@@ -96,23 +96,12 @@ impl Gpu {
     /// Records the launches into a graph, without running them.
     fn capture(&self, launches: &[Prepared<'_>]) -> Result<CudaGraph, Error> {
         let failed = |error| driver::failed("capture the launches", error);
-        // Before the capture: a kernel may be loaded when it is first looked up, which a capture does not allow.
-        let function = |launch: &Prepared<'_>| match launch {
-            Prepared::Launch((module, kernel, ..)) => module.function(kernel).map(Some),
-            Prepared::Foreign(_) => Ok(None),
-        };
-        let functions = launches.iter().map(function).collect::<Result<Vec<_>, Error>>()?;
+        let functions = Gpu::functions(launches)?;
 
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         self.stream.begin_capture(mode).map_err(failed)?;
-        let recorded = launches.iter().zip(functions).try_for_each(|launch| match launch {
-            (Prepared::Launch((_, kernel, geometry, args)), Some(function)) => {
-                let enqueued = self.enqueue(function, *geometry, args);
-                enqueued.map_err(|error| launch_failed(kernel, *geometry, error))
-            }
-            (Prepared::Foreign(foreign), _) => self.enqueue_foreign(foreign),
-            (Prepared::Launch(_), None) => Ok(()), // each launch has its function
-        });
+        let recorded =
+            launches.iter().zip(functions).try_for_each(|(launch, function)| self.enqueue_prepared(launch, function));
         // The capture is ended whatever happened, or the stream would stay useless.
         let graph = self.stream.end_capture(sys::CUgraphInstantiate_flags(0));
         recorded?;
@@ -168,7 +157,7 @@ fn rounds(how: &Replays<'_>, round: Duration) -> u32 {
 }
 
 /// Median, fastest and slowest of at least one time.
-fn summary(mut times_us: Vec<f64>, calls: u32) -> Timing {
+pub(super) fn summary(mut times_us: Vec<f64>, calls: u32) -> Timing {
     times_us.sort_by(f64::total_cmp);
     let (last, middle) = (times_us.len() - 1, times_us.len() / 2);
     let median_us =

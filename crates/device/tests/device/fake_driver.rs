@@ -142,11 +142,27 @@ fn time<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error> {
     }
     println!("a graph of launches: {}, of a library: {}", timings[0].min_us >= 200.0, timings[1].min_us >= 100.0);
     replay(device, call)?;
+    time_host(device, call)?;
     let refused = |_: *mut c_void| Err("the library is tired".to_string());
     let error = device.time(&[Timed::Foreign(&refused)], None, 5).expect_err("refused");
     println!("refused: {error}");
     // The capture ended all the same.
     device.launch(&call()).map(|_| ())
+}
+
+/// Calls outside of a graph: in rows, where they do not wait by themselves, and with an array of their own.
+fn time_host<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error> {
+    let fresh = device.upload("fresh", &[7u64; 4])?;
+    for (name, fresh, waits) in [("plain", None, false), ("waits", None, true), ("fresh", Some(&fresh), false)] {
+        let timing = device.time_host(&Timed::Launches(vec![call()]), fresh, waits, 5)?.expect("a GPU has a clock");
+        let (waiting, row) = (timing.waiting, timing.in_a_row);
+        println!("host {name}: {} of {}, a row of {:?}", waiting.replays, waiting.calls, row.map(|row| row.calls));
+    }
+    let cleared = Timed::Cleared(&fresh, vec![call()]);
+    device.time_host(&cleared, None, false, 5)?;
+    println!("cleared: {:?}", device.download(&fresh)?);
+    println!("no launch: {}", device.time_host(&Timed::Cleared(&fresh, Vec::new()), None, false, 5).is_err());
+    Ok(())
 }
 
 /// What each replay leaves is copied away before the next one poisons it.
@@ -180,6 +196,11 @@ fn a_chapter_runs_on_committed_ptx() {
         // A flush (L) before each pair of events (E) around a replay (G with what it holds), in turns.
         "timeline: LEG6ELEG4ELEG6ELEG4ELEG6ELEG4ELEG6ELEG4ELEG6ELEG4E\n",
         "kept: 5 times [5, 6, 7, -1]",
+        "host plain: 5 of 1, a row of Some(200)",
+        "host waits: 5 of 1, a row of None",
+        "host fresh: 5 of 1, a row of None",
+        "cleared: [0, 0, 0, 0]",
+        "no launch: true",
         "refused: the library's code failed: the library is tired",
         "huge: huge: no room on the GPU for 8796093022208 bytes: 536870912 of 1073741824 are free; take a smaller --n",
         "wide: interleaved_modulo_i32 cannot be launched as grid 4x1x1, block 2048x1x1: a block has at most \

@@ -192,7 +192,7 @@ fn ladder(record: &Measurement, lessons: &[&Chapter]) -> Result<String> {
     };
     let mut bars: Vec<Bar> = cases.iter().map(bar).collect();
     if let Some(us) = record.limit_us(Contest::Alone, Type::I32, n) {
-        bars.push(Bar { name: "limit of the card".to_owned(), value: us, label: three_digits(us), colour: INK });
+        bars.push(Bar { name: "reading and a launch".to_owned(), value: us, label: three_digits(us), colour: INK });
     }
     let panel = Panel { title: "time in µs, cold median (less is better)".to_owned(), bars, full: None };
     figure::bars(&format!("{}, n = {}", record.device, grouped(n)), &[panel])
@@ -215,7 +215,7 @@ fn introduction(record: &Measurement, lessons: &[&Chapter]) -> Result<String> {
         strips.extend(record.cold_us(rung.name, Type::I32, n).map(|us| (words, us, colour)));
     }
     strips.extend(record.cold_us(CUB, Type::I32, n).map(|us| ("CUB, NVIDIA's library".to_owned(), us, GREEN)));
-    strips.extend(record.limit_us(Contest::Alone, Type::I32, n).map(|us| ("The card's limit".to_owned(), us, INK)));
+    strips.extend(record.limit_us(Contest::Alone, Type::I32, n).map(|us| ("Reading and a launch".to_owned(), us, INK)));
     let longest = strips.iter().map(|strip| strip.1).fold(0.0, f64::max);
     let told: Vec<String> = strips.iter().map(|(words, us, _)| format!("{words} {} µs.", three_digits(*us))).collect();
     let title = format!("{title}: µs for {} numbers", grouped(n));

@@ -2,8 +2,8 @@
 //! that a page never lacks one.
 
 use super::card::latency;
-use super::tables::{MISSING, mean_ratio, source_line};
-use super::{CHAMPION, CUB, CUB_NEWER, Contest, LATENCIES, LOGS, Measurement, TORCH, geometric_mean};
+use super::tables::{MISSING, source_line};
+use super::{CHAMPION, CUB, CUB_NEWER, Contest, LATENCIES, LOGS, Measurement, TORCH, lead};
 use crate::Chapter;
 use crate::compare::day;
 use crate::element::Type;
@@ -83,25 +83,13 @@ fn littles_law(record: Option<&Measurement>) -> Vec<Fact> {
 
 fn of_type(record: Option<&Measurement>, ty: Type) -> Vec<Fact> {
     let mut facts = Vec::new();
+    for (name, value) in lead::facts(record, ty) {
+        facts.push((name, value.unwrap_or_else(|| MISSING.to_owned())));
+    }
     let mut fact = |name: &str, value: Option<String>| {
         facts.push((format!("{ty}-{name}"), value.unwrap_or_else(|| MISSING.to_owned())));
     };
     let two = |ratio: f64| format!("{ratio:.2}");
-    for (contest, prefix) in [(Contest::Alone, ""), (Contest::BackToBack, "back_to_back-")] {
-        let ratios = record.map(|record| record.ratios(contest, ty)).unwrap_or_default();
-        let least = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        let most = ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        let mean = record.and_then(|record| mean_ratio(record, contest, ty));
-        fact(&format!("{prefix}sizes"), (!ratios.is_empty()).then(|| ratios.len().to_string()));
-        let powers = ratios.iter().filter(|(n, _)| n.is_power_of_two()).map(|&(_, ratio)| ratio);
-        fact(&format!("{prefix}ratio-mean"), mean.map(two));
-        fact(&format!("{prefix}ratio-mean-powers"), geometric_mean(powers).map(two));
-        // Near 1 two digits would hide on which side it is.
-        fact(&format!("{prefix}ratio-min"), least.map(|&(_, ratio)| format!("{ratio:.3}")));
-        fact(&format!("{prefix}ratio-min-n"), least.map(|&(n, _)| grouped(n)));
-        fact(&format!("{prefix}ratio-max"), most.map(|&(_, ratio)| two(ratio)));
-        fact(&format!("{prefix}ratio-max-n"), most.map(|&(n, _)| grouped(n)));
-    }
     let awkward = record.map(Measurement::awkward).unwrap_or_default();
     let awkward = awkward.iter().filter(|(case, _, _)| case.ty == ty.name()).map(|(_, _, share)| *share);
     fact("awkward-min", awkward.min_by(f64::total_cmp).map(per_cent));
@@ -138,7 +126,7 @@ mod tests {
         let value = |name: &str| measured.iter().find(|fact| fact.0 == name).unwrap().1.as_str();
         assert_eq!(value("first-name"), "`interleaved_modulo`");
         assert_eq!(value("date"), "2026-01-02");
-        assert_eq!((value("i32-sizes"), value("i32-back_to_back-sizes")), ("63", "63"));
+        assert_eq!((value("i32-sizes"), value("i32-back_to_back-sizes")), ("73", "73"));
         assert_eq!(value("l2-mib"), "60");
         assert_eq!((value("latency-redux_add-ns"), value("latency-launch-ns")), ("14.7", "530"));
         assert_eq!(value("latency-launch-cycles"), MISSING, "the host's business");

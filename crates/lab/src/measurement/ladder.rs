@@ -3,42 +3,21 @@
 
 use std::ops::RangeInclusive;
 
-use super::{ABLATIONS, CUB, CUB_NEWER, CUB_UNORDERED, Contest, MeasuredCase, Measurement, TORCH};
+use super::{
+    ABLATIONS, CUB, CUB_NEWER, CUB_UNORDERED, Contest, MeasuredCase, Measurement, NOT_AHEAD, TORCH, WITH_MEMSET,
+    is_drawn, is_round,
+};
 use crate::Chapter;
 use crate::element::Type;
-use crate::input;
 
 /// The variant that the course ends with.
 pub const CHAMPION: &str = "single_pass";
 /// Sizes of the champion's table, as powers of two.
 pub const LOGS: RangeInclusive<u32> = 10..=30;
-/// What the champion has to be faster than: of NVIDIA's library the modes that promise no more than it does.
-pub const RIVALS: [&str; 2] = [CUB, CUB_UNORDERED];
 /// Sizes at which the champion's ideas are taken away one at a time.
 pub const ABLATION_SIZES: [u64; 4] = [1 << 12, 1 << 16, 1 << 20, 1 << 24];
-/// Sizes drawn at random between the ends of [`LOGS`].
-const DRAWN: u64 = 42;
 /// The size at which one figure stands for a kernel, where it was measured.
 pub const ONE_SIZE: u64 = 1 << 24;
-
-/// As many sizes as there are in [`LOGS`], twice, drawn at random between its ends: their logarithms are spread evenly. None
-/// divides by two, so that every one has a ragged end.
-pub fn random_sizes() -> Vec<u64> {
-    let (first, last) = (f64::from(*LOGS.start()), f64::from(*LOGS.end()));
-    let mut sizes: Vec<u64> = (0..DRAWN)
-        .map(|i| {
-            let share = (input::split_mix(DRAWN, i) >> 11) as f64 / (1u64 << 53) as f64;
-            (first + share * (last - first)).exp2() as u64 | 1
-        })
-        .collect();
-    sizes.sort_unstable();
-    sizes
-}
-
-/// Whether a size is one of those drawn at random, and no power of two with an end added.
-pub fn is_drawn(n: u64) -> bool {
-    random_sizes().binary_search(&n).is_ok()
-}
 
 /// A chapter's best kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +61,8 @@ impl Measurement {
     /// The plain cases of this type that were timed cold and alone, in the order of the record: kernels of the course, the
     /// library and torch, without what is there for one table alone.
     pub(crate) fn timed(&self, ty: Type) -> impl Iterator<Item = &MeasuredCase> {
-        let apart = |name: &str| [CUB_UNORDERED, CUB_NEWER].contains(&name) || ABLATIONS.iter().any(|a| a.0 == name);
+        let rows = [CUB_UNORDERED, CUB_NEWER, WITH_MEMSET, NOT_AHEAD];
+        let apart = move |name: &str| rows.contains(&name) || ABLATIONS.iter().any(|a| a.0 == name);
         let timed =
             self.cases.iter().filter(move |case| case.is_plain() && case.ty == ty.name() && !apart(&case.entrant));
         timed.filter(|case| case.cold_us.is_some())
@@ -115,39 +95,8 @@ impl Measurement {
         best.into_iter().map(|(rung, _)| rung).collect()
     }
 
-    /// The time of the fastest of [`RIVALS`].
-    pub fn rival_us(&self, contest: Contest, ty: Type, n: u64) -> Option<f64> {
-        RIVALS.iter().filter_map(|name| self.us_in(contest, name, ty, n)).min_by(f64::total_cmp)
-    }
-
-    /// How many times as fast as the fastest of [`RIVALS`] the champion is.
-    pub fn ratio(&self, contest: Contest, ty: Type, n: u64) -> Option<f64> {
-        Some(self.rival_us(contest, ty, n)? / self.us_in(contest, CHAMPION, ty, n)?)
-    }
-
-    /// How many times as fast as one library it is.
-    pub fn ratio_to(&self, library: &str, contest: Contest, ty: Type, n: u64) -> Option<f64> {
-        Some(self.us_in(contest, library, ty, n)? / self.us_in(contest, CHAMPION, ty, n)?)
-    }
-
-    /// The sizes of the contest, ascending: powers of two, and those drawn at random.
-    pub fn contest_sizes(&self, contest: Contest, ty: Type) -> Vec<u64> {
-        let (first, last) = (1 << LOGS.start(), 1 << LOGS.end());
-        let champion = self.cases.iter().filter(|case| case.is_plain_in(contest) && case.name() == CHAMPION);
-        let of_type = champion.filter(|case| case.ty == ty.name() && (first..=last).contains(&case.n));
-        let mut sizes: Vec<u64> = of_type.map(|case| case.n).filter(|&n| n.is_power_of_two() || is_drawn(n)).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes
-    }
-
-    /// [`Measurement::ratio`] at each of these sizes where both were measured.
-    pub fn ratios(&self, contest: Contest, ty: Type) -> Vec<(u64, f64)> {
-        self.contest_sizes(contest, ty).into_iter().filter_map(|n| Some((n, self.ratio(contest, ty, n)?))).collect()
-    }
-
-    /// The least that a reduction of this size can take on this card: launching one block, by the rules of the contest, and
-    /// reading every byte once.
+    /// What a reduction of this size is measured by: an empty launch of one block, by the rules of the contest, and every byte
+    /// at the rate of the best of the reading kernels.
     pub fn limit_us(&self, contest: Contest, ty: Type, n: u64) -> Option<f64> {
         let reading_us = (n * ty.bytes()) as f64 / self.read_ceiling_gb_per_s? / 1e3;
         let floor = self.floor_us?;
@@ -171,7 +120,11 @@ impl Measurement {
     /// case of the nearest power of two, and the share of that one's speed.
     pub fn awkward(&self) -> Vec<(&MeasuredCase, &MeasuredCase, f64)> {
         let is_champion = |case: &&MeasuredCase| {
-            case.name() == CHAMPION && case.contest == Contest::Alone && case.swept.is_none() && !is_drawn(case.n)
+            case.name() == CHAMPION
+                && case.contest == Contest::Alone
+                && case.swept.is_none()
+                && !is_drawn(case.n)
+                && !is_round(case.n)
         };
         let champion = self.cases.iter().filter(is_champion);
         let awkward = champion.filter(|case| case.offset != 0 || !case.n.is_power_of_two());
@@ -232,30 +185,12 @@ mod tests {
         record.floor_us.as_mut().unwrap().overlapped = 0.25;
         assert!((record.limit_us(Contest::BackToBack, Type::I32, n).unwrap() - 17.027_216).abs() < 1e-9);
         for contest in [Contest::Alone, Contest::BackToBack] {
-            let cub = record.us_in(contest, CUB, Type::F64, n).unwrap();
-            let champion = record.us_in(contest, CHAMPION, Type::F64, n).unwrap();
-            assert_eq!(record.ratio(contest, Type::F64, n), Some(cub / champion));
-            assert_eq!(record.ratios(contest, Type::F64).len(), 21 + 42);
+            assert_eq!(record.ratios(contest, Type::F64).len(), 21 + 42 + 10);
         }
-        // The faster mode of the library counts, wherever it is the faster one.
-        let unordered = record.us_in(Contest::Alone, CUB_UNORDERED, Type::I32, n).unwrap();
-        assert_eq!(record.rival_us(Contest::Alone, Type::I32, n), Some(unordered));
         record.cases.retain(|case| !is_library(&case.entrant));
         assert_eq!(record.ratios(Contest::Alone, Type::F64), []);
         record.floor_us = None;
         assert_eq!(record.share_of_limit(Contest::Alone, Type::I32, n), None);
-    }
-
-    #[test]
-    fn drawn_sizes_lie_between_the_powers_and_stay() {
-        let sizes = random_sizes();
-        assert_eq!(sizes.len(), 42);
-        assert!(sizes.iter().all(|&n| n % 2 == 1 && (1 << 10..1 << 30).contains(&n)), "{sizes:?}");
-        // A third of the range of logarithms has a third of the sizes, give or take.
-        let small = sizes.iter().filter(|&&n| n < 1 << 17).count();
-        assert!((8..=20).contains(&small), "{small}");
-        assert_eq!(sizes, random_sizes());
-        assert!(is_drawn(sizes[7]) && !is_drawn((1 << 24) + 1) && !is_drawn(1 << 24));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::sheet::Sheet;
 use super::tables::{
     ablation, alignment, contest, huge, provenance, provenance_sheet, ratio, rivals, sentence, source_line, unmeasured,
 };
-use super::{CHAMPION, Contest, LOGS, Measurement, Quoted, card, charts, facts, load, stages};
+use super::{CHAMPION, Contest, LOGS, Measurement, Quoted, card, charts, facts, lead, load, stages};
 use crate::Chapter;
 use crate::element::Type;
 use crate::error::Result;
@@ -36,6 +36,15 @@ pub fn book(root: &Path, lessons: &[&Chapter]) -> Result<Vec<(String, String)>> 
     let texts = [
         ("alone.md", or_missing("the champion", &|record| contest(record, Contest::Alone))),
         ("back-to-back.md", or_missing("the champion", &|record| contest(record, Contest::BackToBack))),
+        ("lead-alone.md", or_missing("the champion beside CUB", &|record| lead::lead(record, Contest::Alone))),
+        (
+            "lead-back-to-back.md",
+            or_missing("the champion beside CUB", &|record| lead::lead(record, Contest::BackToBack)),
+        ),
+        ("close.md", or_missing("the champion beside CUB", &lead::close)),
+        ("warm.md", or_missing("warm ratios", &lead::warm)),
+        ("host.md", or_missing("calls by the host", &lead::host)),
+        ("errors.md", or_missing("how far sums are from the exact ones", &lead::errors)),
         ("rivals.md", or_missing("the contest", &rivals)),
         ("ablation.md", or_missing("the champion without one of its ideas", &ablation)),
         ("huge.md", or_missing("more than 2³² numbers", &huge)),
@@ -100,7 +109,7 @@ pub fn report(yours: &Measurement, books: Option<&Measurement>, lessons: &[&Chap
 
 /// The champion at some sizes: time, speed, per cent of the card's own ceiling and limit, and the same of the book's card.
 fn side_by_side(yours: &Measurement, books: Option<&Measurement>, ty: Type) -> Sheet {
-    let own = ["n", "µs", "GB/s", "of your read ceiling", "of your card's limit", "CUB / champion"];
+    let own = ["n", "µs", "GB/s", "of your read ceiling", "of reading and a launch", "CUB / champion"];
     let theirs = ["book's, µs", "of its read ceiling", "its CUB / champion"];
     let mut sheet = Sheet::new(0, own.into_iter().chain(theirs.into_iter().filter(|_| books.is_some())));
     let of_ceiling = |record: &Measurement, n: u64| {

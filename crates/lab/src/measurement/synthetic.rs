@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ABLATION_SIZES, ABLATIONS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, CeilingPoint, Contest, ENTRANT, Floor,
-    LATENCIES, LOGS, Latency, Library, MeasuredCase, Measurement, Proof, SCHEMA, TORCH, random_sizes,
+    ABLATION_SIZES, ABLATIONS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, CUB_WHOLE, CeilingPoint, Contest, ENTRANT,
+    Floor, HOST_SIZES, LATENCIES, LOGS, Latency, Library, MeasuredCase, Measurement, NOT_AHEAD, Proof, SCHEMA, TORCH,
+    WHOLE, WITH_MEMSET, random_sizes, round_sizes,
 };
 use crate::element::Type;
 use crate::{Chapter, Code, Variant};
@@ -91,6 +92,7 @@ pub fn record() -> Measurement {
             }
         }
         contest(&mut record.cases, ty);
+        host(&mut record.cases, ty);
         record.cases.extend(LOGS.step_by(2).map(|log| case(LAST, TORCH, ty, 1 << log, 4390.0, 4.0)));
         for (n, offset) in [(1 << 24, 1), ((1 << 24) + 3, 0), (1 << 28, 3)] {
             let plain = case(LAST, CHAMPION, ty, n, 4480.0, 1.1);
@@ -116,23 +118,40 @@ const LAST: &str = "ch08-cooperative";
 
 /// The champion and its rivals, under both rules.
 fn contest(cases: &mut Vec<MeasuredCase>, ty: Type) {
-    for n in LOGS.map(|log| 1 << log).chain(random_sizes()) {
+    for n in LOGS.map(|log| 1 << log).chain(random_sizes()).chain(round_sizes()) {
         if !n.is_power_of_two() {
             cases.push(case(LAST, CHAMPION, ty, n, 4540.0, 1.3));
         }
         let mut both = vec![case(LAST, CUB, ty, n, 4535.0, 2.1), case(LAST, CUB_NEWER, ty, n, 4535.0, 2.0)];
-        if ty == Type::I32 {
-            both.push(case(LAST, CUB_UNORDERED, ty, n, 4535.0, 1.9));
-        }
+        let (unordered_us, error) = if ty == Type::I32 { (1.9, None) } else { (2.3, Some(3e-8)) };
+        both.push(case(LAST, CUB_UNORDERED, ty, n, 4535.0, unordered_us));
+        both.iter_mut().for_each(|case| case.error = error);
         let overlapped = |case: &MeasuredCase| {
             let cold_us = case.cold_us.map(|us| us - 0.2);
             MeasuredCase { contest: Contest::BackToBack, cold_us, ..case.clone() }
         };
         let champion = case(LAST, CHAMPION, ty, n, 4540.0, 1.0);
-        cases.extend(both.iter().chain([&champion]).map(overlapped));
+        let not_ahead = case(LAST, NOT_AHEAD, ty, n, 4540.0, 1.1);
+        cases.extend(both.iter().chain([&champion, &not_ahead]).map(overlapped));
+        cases.push(case(LAST, WITH_MEMSET, ty, n, 4540.0, 2.2));
         cases.extend(both);
         if ABLATION_SIZES.contains(&n) && ty == Type::I32 {
             cases.extend(ABLATIONS.map(|(name, _)| case(LAST, name, ty, n, 4000.0, 1.6)));
+        }
+    }
+}
+
+/// Calls by the host.
+fn host(cases: &mut Vec<MeasuredCase>, ty: Type) {
+    for n in HOST_SIZES {
+        for (name, us) in [(ENTRANT, 5.0), (CUB, 7.0), (WHOLE, 30.0), (CUB_WHOLE, 28.0)] {
+            let made = case(LAST, name, ty, n, 4000.0, us);
+            let made = MeasuredCase { cold_us: None, warm_us: made.cold_us, contest: Contest::Host, ..made };
+            if [ENTRANT, CUB].contains(&name) {
+                let warm_us = made.warm_us.map(|us| us - 2.0);
+                cases.push(MeasuredCase { contest: Contest::HostRow, warm_us, ..made.clone() });
+            }
+            cases.push(made);
         }
     }
 }
@@ -162,6 +181,7 @@ fn case(slug: &str, name: &str, ty: Type, n: u64, gb_per_s: f64, floor_us: f64) 
         range_us: Some([us * 0.99, us * 1.02]),
         limit_us: Some(us * 0.9),
         judged: 576,
+        error: None,
         ok: true,
     }
 }

@@ -1,10 +1,10 @@
 //! The tables of the results page: the champion beside CUB, awkward inputs, and where the figures come from.
 
-use std::collections::BTreeSet;
-
+use super::lead::called;
 use super::sheet::Sheet;
 use super::{
-    ABLATION_SIZES, ABLATIONS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, Contest, Measurement, TORCH, geometric_mean,
+    ABLATION_SIZES, ABLATIONS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, Contest, Measurement, RIVALS, TORCH,
+    geometric_mean,
 };
 use crate::compare::day;
 use crate::element::Type;
@@ -15,7 +15,7 @@ use crate::text::{bytes, grouped, per_cent, three_digits};
 pub(crate) const MISSING: &str = "not measured yet";
 
 /// A figure, or a dash where there is none.
-fn cell(value: Option<f64>) -> String {
+pub(crate) fn cell(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), three_digits)
 }
 
@@ -25,13 +25,13 @@ pub(crate) fn ratio(value: Option<f64>) -> String {
 }
 
 /// The types that the champion was measured with.
-fn types(record: &Measurement) -> impl Iterator<Item = Type> {
+pub(crate) fn types(record: &Measurement) -> impl Iterator<Item = Type> {
     let measured = |ty: &Type| record.timed(*ty).any(|case| case.name() == CHAMPION);
     [Type::I32, Type::F32, Type::F64].into_iter().filter(measured)
 }
 
 /// A size: as a power of two, or with its digits.
-fn size(n: u64) -> String {
+pub(crate) fn size(n: u64) -> String {
     if n.is_power_of_two() { power_of_two(n as f64) } else { grouped(n) }
 }
 
@@ -50,7 +50,7 @@ fn contest_sheet(record: &Measurement, contest: Contest, ty: Type) -> Sheet {
     let is_there = |name: &str| sizes.iter().any(|&n| record.us_in(contest, name, ty, n).is_some());
     let rivals: Vec<(&str, &str)> = rivals.into_iter().filter(|(name, _)| *name == CUB || is_there(name)).collect();
     let head = ["n"].into_iter().chain(rivals.iter().map(|rival| rival.1));
-    let mut sheet = Sheet::new(0, head.chain(["champion, µs", "CUB / champion", "share of the card's limit"]));
+    let mut sheet = Sheet::new(0, head.chain(["champion, µs", "CUB / champion", "of reading and a launch"]));
     for n in sizes {
         let Some(champion_us) = record.us_in(contest, CHAMPION, ty, n) else { continue };
         let mut cells = vec![size(n)];
@@ -76,14 +76,7 @@ pub(crate) fn mean_ratio(record: &Measurement, contest: Contest, ty: Type) -> Op
 
 /// `rivals.md`: the champion against each library, by contest and type.
 pub(crate) fn rivals(record: &Measurement) -> String {
-    let version =
-        |name: &str| record.libraries.get(name).map_or(String::new(), |library| format!(" {}", library.version));
-    let newer = if record.libraries.contains_key(CUB_NEWER) { CUB_NEWER } else { CUB };
-    let words = [
-        (CUB, format!("CUB{}", version(CUB))),
-        (CUB_UNORDERED, format!("CUB{}, any order", version(newer))),
-        (CUB_NEWER, format!("CUB{}", version(CUB_NEWER))),
-    ];
+    let words = RIVALS.map(|name| (name, called(record, name)));
     let mut sheet = Sheet::new(3, ["launches", "library", "type", "sizes", "geometric mean", "smallest", "largest"]);
     for (contest, rules) in [(Contest::Alone, "alone"), (Contest::BackToBack, "back to back")] {
         for (library, name) in &words {
@@ -197,13 +190,27 @@ pub(crate) fn provenance_sheet(record: &Measurement, quote: &str) -> Sheet {
     known("cases", Some(grouped(record.cases.len() as u64)));
     known("results judged", Some(grouped(record.cases.iter().map(|case| case.judged).sum())));
     known("cases with a wrong result", Some(grouped(record.cases.iter().filter(|case| !case.ok).count() as u64)));
-    let made: BTreeSet<&str> =
-        record.code.values().map(|made| if made == "committed" { "committed PTX" } else { made }).collect();
-    known("the chapters' code", (!made.is_empty()).then(|| made.into_iter().collect::<Vec<_>>().join(", ")));
+    known("code that was timed", made_by(record));
     known("day", Some(day(&record.date).to_owned()));
     known("commit", record.commit.clone());
     known("command", Some(format!("{quote}{}{quote}", record.command)));
     sheet
+}
+
+/// What made the code that ran, of all chapters alike or of each.
+fn made_by(record: &Measurement) -> Option<String> {
+    let words = |made: &str| match made {
+        "committed" => "the committed PTX".to_owned(),
+        made => format!("compiled on the spot by {made}, from the same sources as the committed PTX"),
+    };
+    let (first_slug, first) = record.code.iter().next()?;
+    if record.code.values().all(|made| made == first) {
+        return Some(format!("all chapters: {}", words(first)));
+    }
+    let others = record.code.iter().filter(|(slug, _)| *slug != first_slug);
+    Some(others.fold(format!("{first_slug}: {}", words(first)), |text, (slug, made)| {
+        format!("{text}; {slug}: {}", words(made))
+    }))
 }
 
 /// One line about where a chart's figures are from.
@@ -257,11 +264,11 @@ mod tests {
     fn each_library_has_its_lines() {
         let text = rivals(&synthetic::record());
         assert!(
-            text.contains("| alone | CUB 3.0.1 | f32 | 63 | ") && text.contains("| alone | CUB 3.6.0 | f64 |"),
+            text.contains("| alone | CUB 3.0.1 | f32 | 73 | ") && text.contains("| alone | CUB 3.6.0 | f64 |"),
             "{text}"
         );
         assert!(text.contains("| back to back | CUB 3.6.0, any order | i32 |"), "{text}");
-        assert!(!text.contains("any order | f32"), "{text}");
+        assert!(text.contains("| alone | CUB 3.6.0, any order | f64 |"), "{text}");
     }
 
     #[test]
@@ -308,6 +315,15 @@ mod tests {
         assert!(text.contains("**This record is stale:**\n\n- ch01-naive: measure again\n"), "{text}");
         assert!(text.contains("**Method.** Made up for a test.\n"), "{text}");
         assert!(text.contains("| L2 cache | 60.0 MiB |"), "{text}");
+        let mut record = record;
+        let mut made = |slug: &str, by: &str| {
+            record.code.insert(slug.to_owned(), by.to_owned());
+            provenance(&record, &[])
+        };
+        assert!(
+            made("a", "NVRTC 13.0 for sm_90").contains("| all chapters: compiled on the spot by NVRTC 13.0 for sm_90")
+        );
+        assert!(made("b", "committed").contains("; b: the committed PTX |"));
     }
 
     #[test]

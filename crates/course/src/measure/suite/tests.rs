@@ -1,6 +1,7 @@
 //! A run on the simulator: what it judges, leaves out and records.
 
 use device::{Checks, Choice};
+use lab::measurement::WHOLE;
 use lab::session::built_root;
 
 use super::*;
@@ -38,8 +39,22 @@ fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
         }
     }
     let overlap = record.cases.iter().filter(|case| case.contest == Contest::BackToBack);
-    assert!(overlap.map(MeasuredCase::name).eq([CHAMPION; 6]), "two sizes of three types");
-    assert!(record.cases.iter().all(|case| case.judged == 2), "each reduction of a graph");
+    assert!(overlap.map(MeasuredCase::name).eq([[CHAMPION, NOT_AHEAD]; 6].concat()), "two sizes of three types");
+    let cleared = record.cases.iter().filter(|case| case.entrant == WITH_MEMSET);
+    assert_eq!(cleared.filter(|case| case.contest == Contest::Alone && case.ok).count(), 6);
+    let by_host = |contest| record.cases.iter().filter(move |case| case.contest == contest);
+    assert!(by_host(Contest::Host).map(MeasuredCase::name).eq([[CHAMPION, WHOLE]; 3].concat()), "2^10 of three types");
+    assert!(by_host(Contest::Host).all(|case| case.ok && case.judged == 1), "{:?}", record.cases);
+    assert_eq!(by_host(Contest::HostRow).count(), 0, "without a clock no rows");
+    let is_float = |case: &MeasuredCase| case.ty != "i32";
+    let errors = record.cases.iter().filter(|case| case.name() == CHAMPION);
+    assert!(
+        errors.into_iter().all(|case| case.error.is_some_and(|e| e < 1e-6) == is_float(case)),
+        "{:?}",
+        record.cases
+    );
+    let graphs = record.cases.iter().filter(|case| case.contest != Contest::Host);
+    assert!(graphs.into_iter().all(|case| case.judged == 2), "each reduction of a graph");
     // What is tried between other kernels is tried here too.
     assert_eq!(record.proofs.len(), 6, "three types, with overlap and without");
     assert!(record.proofs.iter().all(|proof| (proof.judged, proof.wrong) == (3, 0)), "{:?}", record.proofs);

@@ -173,6 +173,8 @@ driver! {
         if LIVE_ARRAYS.fetch_sub(1, SeqCst) == 1 { println!("every array was freed"); }
         OK
     }
+    fn cuMemAlloc_v2(address: *mut u64, bytes: usize) { cuMemAllocAsync(address, bytes, std::ptr::null_mut()) }
+    fn cuMemFree_v2(address: u64) { cuMemFreeAsync(address, std::ptr::null_mut()) }
     fn cuMemcpyHtoDAsync_v2(to: u64, from: *const u8, bytes: usize, _stream: *mut c_void) {
         outside_capture!();
         std::ptr::copy_nonoverlapping(from, to as *mut u8, bytes);
