@@ -96,7 +96,7 @@
     // Runs another kernel of the page on the same input and puts its counts and its time line beside this one's.
     const fill = async (figure, place, name) => {
         const other = figure.data.variants.find((one) => one.name === name);
-        const chosen = lab.nearest(other.cases, figure.chosen);
+        const chosen = lab.withInput(lab.nearest(other.cases, figure.chosen), figure.chosen.given);
         const trace = lab.traced(chosen) ? { trace: { launch: chosen.shown, blocks: 1 } } : {};
         const answer = await lab.ask(lab.request(other, chosen, figure.schedule, trace));
         const totals = lab.totals(answer.json.launches);

@@ -10,7 +10,7 @@
 
     class Figure {
         constructor(element, data) {
-            Object.assign(this, { element, data, grain: "round", focus: null, playing: null, moving: null, schedule: data.opening.schedule });
+            Object.assign(this, { element, data, grain: "round", focus: null, lane: null, playing: null, moving: null, schedule: data.opening.schedule });
             this.ask = () => {};
             this.compared = () => {};
             this.parts = lab.build(this);
@@ -21,7 +21,7 @@
             addEventListener("hashchange", () => this.follow(false));
             const [, wanted] = element.dataset.lab.split("/");
             const { variant, n, block, grid, schedule } = data.opening;
-            this.opening = { variant: wanted || variant, n, block, grid, schedule, grain: "round", at: "poster", shownBlock: null };
+            this.opening = { variant: wanted || variant, n, block, grid, schedule, grain: "round", at: "poster", shownBlock: null, lane: "", given: null };
             if (!this.follow(true)) this.open(this.opening, false);
         }
 
@@ -34,7 +34,7 @@
             if (wanted.get("lab") !== this.data.slug) return false;
             const number = (key) => (wanted.has(key) ? Number(wanted.get(key)) : undefined);
             const asked = { variant: wanted.get("v") || undefined, n: number("n"), block: number("b"), schedule: wanted.get("s") || undefined,
-                grid: wanted.has("g") ? number("g") : wanted.has("n") || wanted.has("b") ? null : undefined, grain: wanted.get("grain") || undefined, at: wanted.get("at") || "poster", shownBlock: number("k") };
+                grid: wanted.has("g") ? number("g") : wanted.has("n") || wanted.has("b") ? null : undefined, grain: wanted.get("grain") || undefined, at: wanted.get("at") || "poster", shownBlock: number("k"), lane: wanted.get("lane") || undefined, given: wanted.get("in") || undefined };
             this.asked = location.hash;
             this.open({ ...this.opening, ...JSON.parse(JSON.stringify(asked)) }, false);
             if (!isFirst || !document.getElementById(location.hash.slice(1))) this.element.scrollIntoView({ block: "center", behavior: calm.matches ? "auto" : "smooth" });
@@ -47,7 +47,9 @@
                 const words = { lab: this.data.slug, v: variant.of || variant.name, n: chosen.n, b: chosen.block, s: schedule, grain, at: this.at - (this.shown ? this.shown.from : 0) };
                 if (chosen.grid) words.g = chosen.grid;
                 if (this.shown && this.model.blocks.length > 1) words.k = this.shown.block;
-                this.ownHash = `#${new URLSearchParams(words)}`.replaceAll("%3A", ":");
+                if (chosen.given) words.in = lab.inputWords(chosen.given);
+                if (this.lane) words.lane = `${this.lane.warp}:${this.lane.lane}`;
+                this.ownHash = `#${new URLSearchParams(words)}`.replaceAll("%3A", ":").replaceAll("%40", "@");
                 history.replaceState(history.state, "", this.ownHash);
             }, 300);
         }
@@ -55,10 +57,13 @@
         // Opens a run. What is not given stays as it is.
         async open(wanted, isOwn = true) {
             this.stop();
-            const next = { variant: this.variant && this.variant.name, schedule: this.schedule, ...(this.chosen ? { n: this.chosen.n, block: this.chosen.block, grid: this.chosen.grid } : {}), at: "poster", ...wanted };
+            const next = { variant: this.variant && this.variant.name, schedule: this.schedule, ...(this.chosen ? { n: this.chosen.n, block: this.chosen.block, grid: this.chosen.grid, given: this.chosen.given } : {}), at: "poster", ...wanted };
+            const before = this.variant;
             this.variant = this.data.variants.find((one) => one.name === next.variant) || this.data.variants[0];
-            this.chosen = lab.nearest(this.variant.cases, next);
-            this.schedule = /^(lockstep|independent(:\d+)?)$/.test(next.schedule) ? next.schedule : "independent";
+            // A line of another kernel is none of this one's.
+            if (before !== this.variant && !wanted.schedule) next.schedule = next.schedule.replace(/@.*/, "");
+            this.chosen = lab.withInput(lab.nearest(this.variant.cases, next), next.given);
+            this.schedule = /^(lockstep|independent(:\d+(@\d+)?)?)$/.test(next.schedule) ? next.schedule : "independent";
             if (GRAINS.includes(next.grain)) this.grain = next.grain;
             this.focus = null;
             lab.settings(this);
@@ -80,7 +85,7 @@
         async answer() {
             const { opening } = this.data;
             const same = this.variant.name === opening.variant && this.chosen.n === opening.n && this.chosen.block === opening.block
-                && (this.chosen.grid || null) === opening.grid && this.schedule === opening.schedule;
+                && (this.chosen.grid || null) === opening.grid && !this.chosen.given && this.schedule === opening.schedule;
             if (same) return (this.data.opened ||= lab.unpacked(this.data.answer));
             if (!this.model) this.say({ text: text("loading") });
             this.element.setAttribute("aria-busy", "true");
@@ -98,13 +103,14 @@
                 this.element.removeAttribute("aria-busy");
             }
         }
-        show(answer, { at, shownBlock }) {
+        show(answer, { at, shownBlock, lane }) {
             const { chosen } = this;
             this.reply = answer;
             this.forget();
             this.result = answer.json.outputs[chosen.result.split(":")[0]][0];
-            this.expected = lab.expected(chosen.n);
+            this.expected = lab.expected(chosen);
             this.totals = lab.totals(answer.json.launches);
+            this.fillInput();
             const isDrawn = Boolean(answer.json.launches[chosen.shown].trace);
             this.element.classList.toggle("lab-undrawn", !isDrawn);
             if (!isDrawn) {
@@ -122,6 +128,9 @@
             const last = blocks[blocks.length - 1];
             this.choose(blocks.find((one) => one.block === shownBlock) || (last.later ? last : blocks[0]));
             this.at = this.moment(at);
+            const [, warp, of] = /^(\d+):(\d+)$/.exec(lane ?? "") || [];
+            if (lane !== undefined) this.lane = warp ? { warp: Number(warp), lane: Number(of) } : null;
+            if (this.lane && this.lane.warp * 32 + this.lane.lane >= this.model.threads) this.lane = null;
             lab.settings(this);
             this.draw();
             this.compared();
@@ -129,9 +138,14 @@
         // What was found out about another case is of no use for this one.
         forget() {
             const { variant, chosen, parts } = this;
-            const key = [variant.name, chosen.n, chosen.block, chosen.grid].join();
+            const key = [variant.name, chosen.n, chosen.block, chosen.grid, chosen.given].join();
             if (this.seededFor !== key) parts.seeds.hidden = true;
             this.seededFor = key;
+        }
+        // Of a kernel that is taught as a race, the line from which on a seed parts lanes, as a schedule has it.
+        partsFrom() {
+            const { parts_from: line } = this.variant;
+            return line ? `@${line}` : "";
         }
         choose(shown) {
             this.shown = shown;
@@ -264,11 +278,15 @@
             const data = steps.filter((step) => step.reads.length || step.writes.length || step.sources);
             const colours = lab.colours(this.element);
             const receipt = this.receipt();
-            this.stage.draw(model, this.view, { steps, data: data.length > 0 || this.grain !== "instruction" ? data : steps }, { colours, receipt, focus: this.focus, moving: this.moving });
+            this.stage.draw(model, this.view, { steps, data: data.length > 0 || this.grain !== "instruction" ? data : steps }, { colours, receipt, focus: this.focus, chosen: this.lane, moving: this.moving });
+            lab.showFault(this, from);
+            lab.showMade(this);
             this.drawTimes(from, colours);
             lab.listing(this, steps);
             this.say(this.sentence(steps));
             lab.inspect(this);
+            lab.showRegisters(this);
+            this.fillTable(steps);
             lab.counters(this, lab.counts(model, shown.from, this.at), lab.counts(model, from, this.at));
             const { range } = this.parts;
             range.min = 0;
@@ -284,7 +302,7 @@
             const theme = document.documentElement.className;
             const block = other && other.model.blocks[0];
             const longest = other ? Math.max(lab.Timeline.length(timeline, model, shown), lab.Timeline.length(timeline, other.model, block)) : 0;
-            timeline.draw(model, shown, this.at, from, colours, theme, { longest, isBlank: this.predicts });
+            timeline.draw(model, shown, this.at, from, colours, theme, { longest, isBlank: this.predicts, marked: lab.marked(this) });
             if (other) other.timeline.draw(other.model, block, block.to, block.to, colours, theme, { longest });
         }
         // How often each input is in what is pointed at; at the end of a wrong run, in the result.
@@ -346,6 +364,12 @@
     lab.nearest = (cases, { n, block, grid }) => {
         const far = (one) => Math.abs(Math.log2(one.n) - Math.log2(n || 256)) * 4 + Math.abs(Math.log2(one.block) - Math.log2(block || 128)) + ((one.grid || null) === (grid || null) ? 0 : 1);
         return cases.reduce((best, one) => (far(one) < far(best) ? one : best));
+    };
+
+    // The same case with numbers by hand, which the address has as words.
+    lab.withInput = (chosen, given) => {
+        const list = typeof given === "string" ? lab.inputOf(given, chosen.n) : given && given.slice(0, chosen.n);
+        return list ? { ...chosen, given: list } : chosen;
     };
 
     lab.figure = (element, data) => {

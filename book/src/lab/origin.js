@@ -82,7 +82,7 @@
         #fill() {
             const { buffers, n } = this.model;
             for (let i = 0; i < n; i += 1) {
-                this.cells[buffers[0].first + i] = this.#version(this.values.leaf(i), lab.element(n, i), -1);
+                this.cells[buffers[0].first + i] = this.#version(this.values.leaf(i), lab.element(n, i, this.model.chosen.given), -1);
             }
         }
         #version(value, shown, writer) {

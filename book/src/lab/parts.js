@@ -57,10 +57,10 @@
         element.setAttribute("role", "region");
         element.setAttribute("aria-label", text("lab", { title: data.title }));
         const parts = {
-            settings: make("div", "lab-settings"), say: make("p", "lab-say"), code: make("div", "lab-code"),
-            stage: make("canvas", "lab-stage"), cell: make("p", "lab-cell"), time: make("canvas", "lab-time"),
+            settings: make("div", "lab-settings"), say: make("p", "lab-say"), fault: make("p", "lab-fault", { hidden: true }), code: make("div", "lab-code"),
+            stage: make("canvas", "lab-stage"), cell: make("p", "lab-cell"), registers: make("div", "lab-registers", { hidden: true }), time: make("canvas", "lab-time"),
             range: make("input", "lab-range", { type: "range", step: 1 }), controls: make("div", "lab-controls"),
-            counts: make("div", "lab-counts"), seeds: make("div", "lab-seeds", { hidden: true }), key: make("details", "lab-key"),
+            counts: make("div", "lab-counts"), made: make("div", "lab-made", { hidden: true }), seeds: make("div", "lab-seeds", { hidden: true }), key: make("details", "lab-key"),
         };
         parts.stage.setAttribute("role", "img");
         parts.stage.tabIndex = 0;
@@ -83,12 +83,15 @@
         const line = make("div", "lab-line");
         line.append(parts.time, parts.range);
         const live = make("div", "lab-live");
-        live.append(parts.code, parts.stage, parts.cell, line, parts.controls, parts.predict, parts.compare);
+        live.append(parts.code, parts.stage, parts.cell, parts.registers, line, parts.controls, parts.predict, parts.compare, lab.laneTable(figure));
         parts.cancel = make("button", "lab-button lab-cancel", { type: "button", textContent: text("cancel"), hidden: true });
         parts.cancel.addEventListener("click", () => lab.cancel());
         // The still picture is for print.
         const still = element.querySelector(":scope > .lab-still");
-        element.replaceChildren(parts.settings, parts.say, parts.cancel, figure.editing.place, live, parts.counts, parts.seeds, parts.key, ...(still ? [still] : []));
+        element.replaceChildren(
+            parts.settings, lab.inputField(figure), parts.say, parts.fault, parts.cancel, figure.editing.place, live,
+            parts.counts, parts.made, parts.seeds, parts.key, ...(still ? [still] : []),
+        );
         listen(figure, parts);
         return parts;
     };
@@ -120,6 +123,11 @@
             const isPress = event.key === " " && /^(BUTTON|SUMMARY)$/.test(event.target.tagName);
             // The book turns its pages with the arrows too.
             if (event.key.startsWith("Arrow")) event.stopPropagation();
+            if (event.target === parts.stage && lab.walkLanes(figure, event.key)) {
+                event.preventDefault();
+                event.stopPropagation();
+                return;
+            }
             if (!keys[event.key] || isField || isPress || !figure.shown) return;
             event.preventDefault();
             event.stopPropagation();
@@ -139,6 +147,7 @@
             figure.draw();
         };
         parts.stage.addEventListener("pointerdown", point);
+        parts.stage.addEventListener("click", () => { if (figure.focus?.warp !== undefined) lab.chooseLane(figure, figure.focus); });
         parts.stage.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse" && !figure.playing) point(event); });
         parts.stage.addEventListener("pointerleave", () => { if (figure.focus) { figure.focus = null; figure.draw(); } });
     };
@@ -157,23 +166,24 @@
         const sizes = [...new Set(variant.cases.map((one) => one.n))];
         const blocks = [...new Set(variant.cases.filter((one) => one.n === chosen.n).map((one) => one.block))];
         const grids = variant.cases.filter((one) => one.n === chosen.n && one.block === chosen.block).map((one) => one.grid);
-        const seed = /:(\d+)$/.exec(schedule);
+        const seed = /:(\d+)(@\d+)?$/.exec(schedule);
+        const from = seed ? seed[2] || "" : figure.partsFrom();
         const open = (wanted) => figure.open(wanted);
         const row = [
             select("kernel", data.variants.map((one) => [one.name, `${one.announced || one.harm ? "✗ " : ""}${one.name}`]), variant.name, (name) => open({ variant: name })),
             text("sums"),
             select("n", sizes.map((n) => [n, lab.number(n)]), chosen.n, (n) => open({ n: Number(n) })),
-            text(chosen.n <= 4096 ? "digits" : "bytes"), text("withThreads"),
+            text(chosen.given ? "own" : chosen.n <= 4096 ? "digits" : "bytes"), text("withThreads"),
             select("block", blocks.map((block) => [block, text("threads", { block })]), chosen.block, (block) => open({ block: Number(block) })),
         ];
         if (grids.length > 1) {
             row.push(select("grid", grids.map((grid) => [grid || "", grid ? text("blocksChosen", { grid }) : text("blocksByPlan")]), chosen.grid || "", (grid) => open({ grid: grid ? Number(grid) : null })));
         }
         row.push(text("lanes"), select("schedule", [["independent", text("together")], ["lockstep", text("lockstep")],
-            [`independent:${seed ? seed[1] : 3}`, text("apart", { seed: seed ? seed[1] : 3 })]], schedule, (one) => open({ schedule: one, at: "poster" })));
+            [`independent:${seed ? seed[1] : 3}${from}`, text(from ? "apartFrom" : "apart", { seed: seed ? seed[1] : 3, line: from.slice(1) })]], schedule, (one) => open({ schedule: one, at: "poster" })));
         if (seed) {
             const more = make("button", "lab-small", { type: "button", textContent: text("nextSeed") });
-            more.addEventListener("click", () => open({ schedule: `independent:${Number(seed[1]) + 1}`, at: "poster" }));
+            more.addEventListener("click", () => open({ schedule: `independent:${Number(seed[1]) + 1}${from}`, at: "poster" }));
             row.push(more);
         }
         if (figure.model && figure.model.blocks.length > 1) {
@@ -269,18 +279,29 @@
     lab.counters = (figure, counts, added) => {
         const { parts, totals } = figure;
         const names = ["instructions", "passes", "conflicts", "barriers", "sectors", "shuffles"].filter((name) => totals[name] > 0);
-        const key = JSON.stringify([counts, added, totals]);
+        const key = JSON.stringify([counts, added, totals, figure.counted, Boolean(figure.shown)]);
         if (figure.countedKey === key) return;
         figure.countedKey = key;
+        const held = parts.counts.contains(document.activeElement) && document.activeElement.closest("[data-name]").dataset.name;
         parts.counts.replaceChildren(...names.map((name) => {
             const one = make("div", "lab-count");
             one.dataset.name = name;
             const value = make("span", "lab-value");
-            value.append(make("b", "", { textContent: lab.number(counts[name]) }));
+            const number = make("b", "", { textContent: lab.number(counts[name]) });
+            if (figure.shown) {
+                // What made it, on request.
+                const open = make("button", "lab-made-open", { type: "button", title: text("madeOpen") });
+                open.setAttribute("aria-expanded", String(figure.counted === name));
+                open.setAttribute("aria-label", text("madeOpenOf", { name: text(name), count: counts[name] }));
+                open.addEventListener("click", () => lab.chooseCount(figure, name));
+                open.append(number);
+                value.append(open);
+            } else value.append(number);
             if (added && added[name]) value.append(make("i", "", { textContent: ` +${lab.number(added[name])}` }));
             one.append(make("span", "lab-name", { textContent: text(name) }), value);
             if (totals[name] !== counts[name]) one.append(make("span", "lab-total", { textContent: text("ofRun", { total: totals[name] }) }));
             return one;
         }));
+        if (held) parts.counts.querySelector(`[data-name="${held}"] button`)?.focus();
     };
 })();

@@ -80,7 +80,7 @@
     lab.say = (model, steps) => {
         const of = (kind, space) => steps.filter((step) => model.code[step.pc].kind === kind && (!space || step.accesses.some((access) => access.space === space)));
         const fault = steps.find((step) => step.fault);
-        if (fault) return { text: faultText(fault.fault), isProblem: true };
+        if (fault) return { text: faultText(fault.fault), more: lab.wanted(model, fault.tied), isProblem: true };
         const [shared, stored] = [of("load", "shared"), of("store", "shared")];
         const [global, left] = [of("load", "global"), of("store", "global")];
         const sectors = [...global, ...left].reduce((sum, step) => sum + step.accesses[0].sectors, 0);
@@ -155,17 +155,12 @@
     lab.counts = (model, from, to) => {
         const counts = { barriers: 0, shuffles: 0, passes: 0, conflicts: 0, sectors: 0, instructions: to - from };
         for (let i = from; i < to; i += 1) {
-            const step = model.steps[i];
-            const code = model.code[step.pc];
-            if (code.isBarrier) counts.barriers += 1;
-            if (code.kind === "shuffle") counts.shuffles += 1;
-            for (const access of step.accesses) {
-                if (access.space === "shared" && (code.kind === "load" || code.kind === "store")) {
-                    counts.passes += access.passes;
-                    counts.conflicts += access.conflicts;
-                }
-                if (access.space === "global" && code.kind === "load") counts.sectors += access.sectors;
-            }
+            const adds = lab.adds(model, model.steps[i]);
+            counts.barriers += adds.barriers;
+            counts.shuffles += adds.shuffles;
+            counts.passes += adds.passes;
+            counts.conflicts += adds.conflicts;
+            counts.sectors += adds.sectors;
         }
         return counts;
     };
@@ -179,20 +174,5 @@
             passes: sum(SHARED[0][0]) + sum(SHARED[1][0]), conflicts: sum(SHARED[0][1]) + sum(SHARED[1][1]),
             sectors: sum("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), instructions: sum("ptx_inst_executed"),
         };
-    };
-
-    // Ties faults to the steps at which they show: the site's instruction, warp and lanes.
-    lab.tieFaults = (model) => {
-        model.faultSteps = [];
-        for (const fault of model.launch.faults) {
-            const mask = fault.lanes.reduce((all, lane) => all | (1 << lane), 0);
-            const index = model.steps.findIndex((step, i) => !step.fault && !model.faultSteps.includes(i) && step.warp === fault.warp
-                && step.block === fault.block[0] && model.code[step.pc].ptxLine === fault.ptx_line && (step.active & mask) !== 0);
-            if (index < 0) continue;
-            model.steps[index].fault = fault;
-            model.steps[index].faultLanes = mask & model.steps[index].active;
-            model.faultSteps.push(index);
-        }
-        model.faultSteps.sort((a, b) => a - b);
     };
 })();

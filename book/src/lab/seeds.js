@@ -12,7 +12,7 @@
         button.setAttribute("aria-label", text(isRight ? "seedRight" : "seedWrong", { seed, result }));
         button.title = button.getAttribute("aria-label");
         button.dataset.seed = seed;
-        button.addEventListener("click", () => figure.open({ schedule: `independent:${seed}`, at: "fault" }));
+        button.addEventListener("click", () => figure.open({ schedule: `independent:${seed}${figure.partsFrom()}`, at: "fault" }));
         return button;
     };
 
@@ -32,9 +32,9 @@
     // Asks for all seeds of the case that is chosen, and fills `place`.
     lab.runSeeds = async (figure, place) => {
         const { variant, chosen } = figure;
-        const request = lab.request(variant, chosen, "independent", { seeds: SEEDS, check: "all" });
+        const request = lab.request(variant, chosen, "independent", { seeds: SEEDS, check: "all", ...(variant.parts_from ? { seeds_line: variant.parts_from } : {}) });
         const { json } = await lab.ask(request);
-        const expected = lab.expected(chosen.n);
+        const expected = lab.expected(chosen);
         const name = chosen.result.split(":")[0];
         const runs = json.seeds.map(({ outputs, faults }, seed) => ({ seed, result: outputs[name][0], isFaulty: Object.keys(faults).length > 0 }));
         const [right, wrong] = [runs.filter((run) => run.result === expected), runs.filter((run) => run.result !== expected)];

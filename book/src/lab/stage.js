@@ -131,7 +131,7 @@
             this.canvas = canvas;
             this.context = canvas.getContext("2d");
         }
-        draw(model, view, beat, { colours, receipt, focus, moving }) {
+        draw(model, view, beat, { colours, receipt, focus, chosen, moving }) {
             const width = this.canvas.clientWidth;
             const layout = (this.layout = lab.layout(model, width));
             const scale = window.devicePixelRatio || 1;
@@ -143,7 +143,7 @@
             const c = this.context;
             c.setTransform(scale, 0, 0, scale, 0, 0);
             c.clearRect(0, 0, width, layout.height);
-            Object.assign(this, { model, view, beat, colours, receipt, focus, moving });
+            Object.assign(this, { model, view, beat, colours, receipt, focus, chosen, moving });
             this.small = `${layout.narrow ? 9 : 11}px system-ui, sans-serif`;
             this.#reach();
             this.#labels();
@@ -277,8 +277,10 @@
                 for (let k = 0; k < 32 && warp * 32 + k < model.threads; k += 1) {
                     const [x, y, w, h] = [l.x(k) + 0.5, l.warpTop(warp), l.column - 1, l.warpHeight - 2];
                     const bit = (mask) => (mask >>> k) & 1;
+                    const isPointed = (one) => one && one.warp === warp && one.lane === k;
                     if (bit(view.exited[warp]) && !bit(this.busy[warp])) {
                         this.#box(x + w / 2 - 1, y + h / 2 - 1, 2, 2, colours.soft);
+                        if (isPointed(this.chosen)) this.#box(x - 1, y - 1, w + 2, h + 2, null, colours.ink, 2);
                         continue;
                     }
                     const held = view.laneValue(warp, k);
@@ -291,7 +293,7 @@
                     if (isBusy && held) this.#number(held.shown, x, y, w, h, colours.on(depth), true);
                     else if (waits && h >= 8) this.#box(x + w / 2 - 3, y + h / 2 - 0.5, 6, 1, colours.soft);
                     else if (held) this.#number(held.shown, x, y, w, h, colours.soft);
-                    if (this.focus && this.focus.warp === warp && this.focus.lane === k) this.#box(x - 1, y - 1, w + 2, h + 2, null, colours.ink, 2);
+                    if (isPointed(this.focus) || isPointed(this.chosen)) this.#box(x - 1, y - 1, w + 2, h + 2, null, colours.ink, 2);
                 }
             }
         }

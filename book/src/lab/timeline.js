@@ -27,8 +27,9 @@
             }
             return (shown.offsets = offsets);
         }
-        // `longest` is what the whole width stands for, where two runs are drawn to one scale; `isBlank` hides what is to come.
-        draw(model, shown, at, from, colours, theme, { longest = 0, isBlank = false } = {}) {
+        // `longest` is what the whole width stands for, where two runs are drawn to one scale; `isBlank` hides what is to come; `marked` are
+        // steps that get a mark at the bottom.
+        draw(model, shown, at, from, colours, theme, { longest = 0, isBlank = false, marked = [] } = {}) {
             const width = this.canvas.clientWidth;
             const scale = window.devicePixelRatio || 1;
             const label = width < 520 ? 26 : 74;
@@ -54,6 +55,8 @@
             c.clearRect(0, 0, this.canvas.width, this.canvas.height);
             c.drawImage(this.picture, 0, 0);
             c.setTransform(scale, 0, 0, scale, 0, 0);
+            c.fillStyle = colours.ink;
+            for (const index of marked) c.fillRect(this.x(index), height - 3, Math.max(1.5, this.x(index + 1) - this.x(index) - 0.5), 3);
             c.fillStyle = colours.paper;
             c.globalAlpha = isBlank ? 1 : 0.55;
             c.fillRect(this.x(at), isBlank ? 0 : TOP, width - this.x(at), height + 2);

@@ -30,8 +30,13 @@ pub fn of(slug: &str, root: &Path) -> Result<(Value, Value)> {
     let lesson = lessons().into_iter().find(|lesson| lesson.slug == slug);
     let lesson = lesson.with_context(|| format!("no chapter is called {slug}"))?;
     let (mut data, mut request) = labs::of(lesson, root).with_context(|| format!("the lab of {}", lesson.slug))?;
-    if let Some(seed) = telling_seed(lesson.slug, &data, &request)? {
-        request["schedule"] = format!("independent:{seed}").into();
+    for variant in data["variants"].as_array_mut().context("variants")? {
+        if variant["announced"] == "shared-race" {
+            variant["parts_from"] = parts_from(lesson.slug, variant)?.into();
+        }
+    }
+    if let Some((seed, line)) = telling_seed(lesson.slug, &data, &request)? {
+        request["schedule"] = format!("independent:{seed}@{line}").into();
         data["opening"]["schedule"] = request["schedule"].clone();
     }
     Ok((data, request))
@@ -46,20 +51,33 @@ pub fn told(slug: &str, answer: &[u8]) -> Result<Value> {
     Ok(json)
 }
 
-/// For a kernel that is taught as a race: the first seed under which it shows as a wrong result, so that its lab opens there.
-fn telling_seed(slug: &str, data: &Value, request: &Value) -> Result<Option<u64>> {
+/// Of a kernel that is taught as a race, the first line that takes part in it: a seed parts lanes from there on, and not before, so
+/// that what is not the lesson runs as it always does.
+fn parts_from(slug: &str, variant: &Value) -> Result<u64> {
+    let cases = variant["cases"].as_array().context("cases")?;
+    let case = cases.iter().find(|case| case["n"].as_u64() >= Some(256)).or(cases.first()).context("a case")?;
+    let answer = told(slug, &web::answer(labs::request(&variant["ptx"], case, "independent").to_string().as_bytes()))?;
+    let launches = answer["launches"].as_array().context("launches")?;
+    let faults = launches.iter().flat_map(|launch| launch["faults"].as_array().into_iter().flatten());
+    let races = faults.filter(|fault| fault["code"] == "shared-race");
+    let lines = races.flat_map(|fault| [&fault["line"], &fault["other"]["line"]]).filter_map(Value::as_u64);
+    lines.min().with_context(|| format!("{slug} {}: no race shows", variant["name"]))
+}
+
+/// For a kernel that is taught as a race: the first seed under which it shows as a wrong result, so that its lab opens there, and
+/// the line from which on it parts lanes.
+fn telling_seed(slug: &str, data: &Value, request: &Value) -> Result<Option<(u64, u64)>> {
     let variants = data["variants"].as_array().context("variants")?;
     let opened =
         variants.iter().find(|variant| variant["name"] == data["opening"]["variant"]).context("the opening")?;
-    if opened["announced"] != "shared-race" {
-        return Ok(None);
-    }
+    let Some(line) = opened["parts_from"].as_u64() else { return Ok(None) };
     let mut request = request.clone();
     request["schedule"] = "lockstep".into();
     request["seeds"] = 100.into();
+    request["seeds_line"] = line.into();
     request["trace"] = Value::Null;
     let answer = told(slug, &web::answer(request.to_string().as_bytes()))?;
     let seeds = answer["seeds"].as_array().context("seeds")?;
     let wrong = seeds.iter().position(|seed| seed["outputs"] != answer["outputs"]);
-    Ok(Some(wrong.with_context(|| format!("{slug}: no seed of 100 shows the race"))? as u64))
+    Ok(Some((wrong.with_context(|| format!("{slug}: no seed of 100 shows the race"))? as u64, line)))
 }

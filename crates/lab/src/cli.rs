@@ -46,7 +46,7 @@ pub struct Args {
     /// What to compute
     #[arg(long, value_enum, default_value = "sum")]
     pub op: Op,
-    /// How the simulator runs the lanes of a warp: lockstep (before Volta) or independent[:SEED] [default: independent]
+    /// How the simulator runs the lanes of a warp: lockstep (before Volta) or independent[:SEED[@LINE]], apart only from that line of the kernel on [default: independent]
     #[arg(long)]
     pub schedule: Option<Schedule>,
     /// Run each variant under the schedules independent:0 to independent:N-1, until one goes wrong (simulator only)

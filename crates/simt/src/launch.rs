@@ -21,6 +21,14 @@ pub enum Schedule {
         /// Seed of the adversarial scheduler.
         seed: Option<u64>,
     },
+    /// The same with a seed, but only from a line of the source on: until a warp comes to an instruction of that line its lanes stay
+    /// together as without a seed, and warps and blocks take their turns in order. In a kernel without such an instruction they always do.
+    IndependentFrom {
+        /// Seed of the adversarial scheduler.
+        seed: u64,
+        /// The line, from 1.
+        line: u32,
+    },
 }
 
 /// A check that can be switched on by itself.
@@ -39,17 +47,23 @@ pub enum Check {
 impl Schedule {
     /// Whether chance decides what runs next.
     pub(crate) fn is_seeded(self) -> bool {
-        matches!(self, Schedule::Independent { seed: Some(_) })
+        matches!(self, Schedule::Independent { seed: Some(_) } | Schedule::IndependentFrom { .. })
+    }
+
+    /// Whether lanes of one warp are ordered by `.sync` instructions only.
+    pub(crate) fn lanes_apart(self) -> bool {
+        self != Schedule::Lockstep
     }
 }
 
 impl std::fmt::Display for Schedule {
-    /// As `--schedule` takes it: `lockstep`, `independent`, `independent:7`.
+    /// As `--schedule` takes it: `lockstep`, `independent`, `independent:7`, `independent:7@49`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Schedule::Lockstep => f.write_str("lockstep"),
             Schedule::Independent { seed: None } => f.write_str("independent"),
             Schedule::Independent { seed: Some(seed) } => write!(f, "independent:{seed}"),
+            Schedule::IndependentFrom { seed, line } => write!(f, "independent:{seed}@{line}"),
         }
     }
 }
@@ -61,11 +75,19 @@ impl std::str::FromStr for Schedule {
         match text.split_once(':') {
             None if text == "lockstep" => Ok(Schedule::Lockstep),
             None if text == "independent" => Ok(Schedule::Independent { seed: None }),
-            Some(("independent", seed)) => match seed.parse() {
-                Ok(seed) => Ok(Schedule::Independent { seed: Some(seed) }),
-                Err(_) => Err(format!("`{seed}` is no seed: a whole number is")),
-            },
-            _ => Err("it is lockstep, independent or independent:SEED".to_owned()),
+            Some(("independent", rest)) => {
+                let (seed, line) = match rest.split_once('@') {
+                    Some((seed, line)) => (seed, Some(line)),
+                    None => (rest, None),
+                };
+                let seed = seed.parse().map_err(|_| format!("`{seed}` is no seed: a whole number is"))?;
+                let Some(line) = line else { return Ok(Schedule::Independent { seed: Some(seed) }) };
+                match line.parse() {
+                    Ok(line) if line > 0 => Ok(Schedule::IndependentFrom { seed, line }),
+                    _ => Err(format!("`{line}` is no line: a whole number from 1 on is")),
+                }
+            }
+            _ => Err("it is lockstep, independent or independent:SEED[@LINE]".to_owned()),
         }
     }
 }
@@ -233,10 +255,21 @@ mod tests {
 
     #[test]
     fn schedules_are_read_as_they_are_written() {
-        for text in ["lockstep", "independent", "independent:7"] {
+        for text in ["lockstep", "independent", "independent:7", "independent:7@49"] {
             assert_eq!(text.parse::<Schedule>().map(|schedule| schedule.to_string()), Ok(text.to_owned()));
         }
-        for wrong in ["", "volta", "lockstep:1", "independent:", "independent:x", "independent:-1"] {
+        for wrong in [
+            "",
+            "volta",
+            "lockstep:1",
+            "independent:",
+            "independent:x",
+            "independent:-1",
+            "independent:@3",
+            "independent:1@",
+            "independent:1@0",
+            "independent@3",
+        ] {
             assert!(wrong.parse::<Schedule>().is_err(), "{wrong}");
         }
     }

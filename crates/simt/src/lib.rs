@@ -85,6 +85,7 @@ mod link;
 mod lower;
 mod masks;
 pub mod memory;
+pub mod names;
 pub mod npy;
 mod ops;
 mod print;

@@ -163,7 +163,12 @@ impl Program {
         &self.module.target
     }
 
-    fn entry(&self, name: &str) -> Result<&ptx::Function, LoadError> {
+    /// The syntax tree, and the texts that its lines are of.
+    pub(crate) fn parts(&self) -> (&ptx::Module, &Texts) {
+        (&self.module, &self.texts)
+    }
+
+    pub(crate) fn entry(&self, name: &str) -> Result<&ptx::Function, LoadError> {
         self.entries().find(|f| f.name == name).ok_or_else(|| LoadError::NoSuchKernel {
             file: self.texts.names(),
             name: name.to_owned(),

@@ -62,6 +62,8 @@ pub struct Trace {
     pub steps: Vec<Step>,
     /// Steps past the limit.
     pub dropped_steps: u64,
+    /// Names of the source for what registers hold; empty until [`crate::Program::names`] fills it in.
+    pub names: Vec<crate::names::Name>,
 }
 
 /// An instruction of the kernel, for display.
@@ -78,6 +80,8 @@ pub struct Instruction {
     pub file: String,
     /// Line in the source file, 0 without line information.
     pub line: u32,
+    /// Lines of the calls that brought it there by inlining, from the innermost outwards, where all are in that file.
+    pub calls: Vec<u32>,
 }
 
 /// One warp executed one instruction.

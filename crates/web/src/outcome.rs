@@ -5,7 +5,7 @@
 //! | `version` | [`crate::VERSION`] |
 //! | `launches` | of each launch `kernel`, `schedule`, `counters`, `faults`, `notes`, `warp_instructions`, `lines` (`file`, `line`, `counters`), `printed`, `prints_dropped`, as `simt run --json` has them; `trace` of the one that was asked for |
 //! | `shared` | of each shared variable `name`, `first` byte, `bytes` |
-//! | `trace` | `version`, `grid`, `block`, `code` (`opcode`, `text`, `ptx_line`, `file`, `line` by program counter), `steps`, `dropped_steps` |
+//! | `trace` | `version`, `grid`, `block`, `code` (`opcode`, `text`, `ptx_line`, `file`, `line`, `calls` by program counter), `steps`, `dropped_steps` |
 //! | `buffers` | of each buffer `name`, `type`, `len`, `address` |
 //! | `outputs` | by name, the elements after the last launch |
 //! | `seeds` | of each seed `outputs`, and `faults`: how many by code, over all launches |
@@ -108,7 +108,11 @@ impl Job<'_> {
 
     /// What one seed leads to.
     fn seed(&self, seed: u64) -> Result<Value, String> {
-        let ran = self.run(Schedule::Independent { seed: Some(seed) }, None)?;
+        let schedule = match self.request.seeds_line {
+            Some(line) => Schedule::IndependentFrom { seed, line },
+            None => Schedule::Independent { seed: Some(seed) },
+        };
+        let ran = self.run(schedule, None)?;
         let mut faults = Map::new();
         for fault in ran.outcomes.iter().flat_map(|outcome| &outcome.faults) {
             let so_far = faults.get(fault.code.name()).and_then(Value::as_u64).unwrap_or(0);

@@ -13,7 +13,7 @@ pub struct Request {
     pub buffers: Vec<Buffer>,
     /// One after the other, on the same memory.
     pub launches: Vec<Launch>,
-    /// `lockstep`, `independent` or `independent:SEED`.
+    /// `lockstep`, `independent`, `independent:SEED` or `independent:SEED@LINE`.
     #[serde(default = "independent")]
     pub schedule: String,
     /// `all`, `none`, or fault codes with commas between.
@@ -31,6 +31,8 @@ pub struct Request {
     /// Run again under `independent:0` to `independent:SEEDS-1`, and tell of each what it left and found.
     #[serde(default)]
     pub seeds: u64,
+    /// These seeds part lanes only from that line of the source on: `independent:0@LINE` and so on.
+    pub seeds_line: Option<u32>,
 }
 
 /// A file of PTX.

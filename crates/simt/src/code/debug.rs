@@ -35,6 +35,12 @@ impl Debug {
         Site { file, line, frames, ptx_line, opcode, block: [0; 3], warp: 0, lanes: 0, action: "" }
     }
 
+    /// Whether it comes from a line of the source, or from a call there that was inlined.
+    pub fn is_of_line(&self, line: u32) -> bool {
+        self.loc
+            .is_some_and(|loc| loc.line == line || self.frames.iter().any(|at| at.file == loc.file && at.line == line))
+    }
+
     /// Of what the simulator adds in a line of the PTX.
     pub fn added(opcode: &str, ptx_line: u32) -> Debug {
         Debug { loc: None, frames: Arc::default(), ptx_line, opcode: opcode.into(), counted: false }

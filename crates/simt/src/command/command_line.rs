@@ -114,7 +114,7 @@ pub struct Request {
     #[arg(long, value_name = "NAME[:COUNT]", value_parser = print)]
     pub print: Vec<Print>,
     /// lockstep: before Volta, lanes of a warp step together; independent: they may run apart (with a seed: they are driven apart)
-    #[arg(long, value_name = "lockstep|independent[:SEED]", default_value = "independent")]
+    #[arg(long, value_name = "lockstep|independent[:SEED[@LINE]]", default_value = "independent")]
     pub schedule: Schedule,
     /// Run once without a seed, then under independent:0 to independent:N-1, and report the first run that has a fault or
     /// leaves other values in a buffer than the run without a seed; with --print, in one of the buffers printed. Integers are

@@ -40,13 +40,16 @@ pub fn run_program(request: &Request, program: &Program, entry: &str, out: &mut 
     let job = Job { request, kernel: &kernel, arguments: Arguments::new(request, program, &kernel)? };
     let outputs = outputs(&job)?;
     let trace = request.trace.as_deref().map(|path| trace::create(request, path)).transpose()?;
-    let (ran, seeds) = match request.seeds {
+    let (mut ran, seeds) = match request.seeds {
         None => (job.launch(request.schedule)?, None),
         Some(count) => {
             let (ran, seeds) = seeds::run(&job, count)?;
             (ran, Some(seeds))
         }
     };
+    if let Some(trace) = &mut ran.outcome.trace {
+        trace.names = program.names(entry, |name| sources::text(&request.files, name))?;
+    }
     let traced = match (trace, &ran.outcome.trace) {
         (Some(file), Some(steps)) => file.write(steps),
         _ => Ok(None),

@@ -227,6 +227,7 @@ impl Difference {
 fn seed(schedule: Schedule) -> Option<u64> {
     match schedule {
         Schedule::Independent { seed } => seed,
+        Schedule::IndependentFrom { seed, .. } => Some(seed),
         Schedule::Lockstep => None,
     }
 }

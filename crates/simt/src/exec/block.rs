@@ -181,7 +181,9 @@ impl Block {
             shadow.forget_copies();
         }
         self.env.random = match context.options.schedule {
-            Schedule::Independent { seed: Some(seed) } => Some(Random(seed ^ linear.wrapping_mul(0x9e37_79b9))),
+            Schedule::Independent { seed: Some(seed) } | Schedule::IndependentFrom { seed, .. } => {
+                Some(Random(seed ^ linear.wrapping_mul(0x9e37_79b9)))
+            }
             _ => None,
         };
         let is_torn = self.env.random.as_mut().is_some_and(|random| random.below(TORN_IN) == 0);
@@ -289,12 +291,41 @@ impl Block {
         Some(ran)
     }
 
+    /// Where lanes part only from a line on: the first warp that can run and has not come there. One that has is marked.
+    fn next_before_its_line(&mut self, machine: &Machine<'_>) -> Option<usize> {
+        let Schedule::IndependentFrom { line, .. } = machine.context.options.schedule else { return None };
+        for (index, warp) in self.warps.iter_mut().enumerate().filter(|(_, warp)| !warp.is_past_line) {
+            let Some(at) = warp.next_ready() else { continue };
+            let debug = &machine.context.code.debug[warp.splits[at].pc as usize];
+            warp.is_past_line = debug.is_of_line(line);
+            // One that spins may wait for a warp behind it.
+            if !warp.is_past_line && !machine.context.code.may_spin {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    /// One instruction of one warp, whose lanes stay together.
+    fn step_in_order(&mut self, machine: &mut Machine<'_>, index: usize) -> Option<bool> {
+        let warp = &mut self.warps[index];
+        let Some(at) = warp.next_ready() else { return Some(false) };
+        if machine.run(&mut self.env, warp, at, 1) == Stop::Fatal {
+            return None;
+        }
+        machine.release_collectives(&mut self.env, warp);
+        Some(true)
+    }
+
     /// One warp, one split, a few instructions, all by chance.
     fn pass_by_chance(&mut self, machine: &mut Machine<'_>) -> Option<bool> {
         let may_spin = machine.context.code.may_spin;
         let watch = self.is_quiet(machine);
         if may_spin {
             self.warps.iter_mut().for_each(|warp| machine.wake(warp));
+        }
+        if let Some(index) = self.next_before_its_line(machine) {
+            return self.step_in_order(machine, index);
         }
         let Some(random) = &mut self.env.random else { return Some(false) };
         let Some(index) = random.pick(self.warps.len(), |index| self.warps[index].next_ready().is_some()) else {
@@ -308,8 +339,10 @@ impl Block {
         let at = random.pick(warp.splits.len(), |at| warp.splits[at].state == State::Ready)?;
         // Often a few instructions, now and then so many that the split runs until it waits.
         let most = 1 << random.below(CHANCE_TURN_BITS_MAX + 1);
-        let turn = 1 + random.below(most) as u64;
-        if random.below(self.env.apart_in) == 0 && warp.splits.len() < SPLITS_MAX {
+        let keeps_together =
+            matches!(machine.context.options.schedule, Schedule::IndependentFrom { .. }) && !warp.is_past_line;
+        let turn = if keeps_together { 1 } else { 1 + random.below(most) as u64 };
+        if !keeps_together && random.below(self.env.apart_in) == 0 && warp.splits.len() < SPLITS_MAX {
             let mask = warp.splits[at].mask;
             let apart = mask & random.lanes();
             if apart != 0 && apart != mask {
@@ -402,7 +435,7 @@ pub(super) fn clocks(context: &Context<'_>, blocks: u32) -> Option<Clocks> {
     if !shared && !context.watches_order {
         return None;
     }
-    let lanes_apart = matches!(context.options.schedule, Schedule::Independent { .. });
+    let lanes_apart = context.options.schedule.lanes_apart();
     let mut clocks = Clocks::new(blocks, context.warps_per_block, lanes_apart);
     let last = context.warps_per_block - 1;
     for rank in 0..blocks {

@@ -78,7 +78,7 @@ pub(crate) use grid::run;
 use crate::access::Memos;
 use crate::code::{Code, Combine, Counted, Inst, NONE, Op};
 use crate::fault;
-use crate::launch::{Launch, Options, Schedule};
+use crate::launch::{Launch, Options};
 use crate::memory::Memory;
 use crate::print::Printed;
 use crate::race::Race;
@@ -463,7 +463,7 @@ impl<'k> Machine<'k> {
 
     /// Whether lanes of one warp are ordered by `.sync` instructions only.
     fn lanes_apart(&self) -> bool {
-        matches!(self.context.options.schedule, Schedule::Independent { .. })
+        self.context.options.schedule.lanes_apart()
     }
 }
 

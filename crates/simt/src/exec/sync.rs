@@ -54,7 +54,7 @@ impl Machine<'_> {
         let complete = match self.context.options.schedule {
             // Before Volta an instruction took the lanes that came to it.
             Schedule::Lockstep => active,
-            Schedule::Independent { .. } => complete(&masks, active, warp.live),
+            _ => complete(&masks, active, warp.live),
         };
         suspect(warp, pc, &masks, active, active & !complete);
         warp.splits[at].pc = pc;

@@ -67,7 +67,7 @@ pub(super) fn trace(
         let (file, line) = source(debug).unwrap_or_default();
         let text = lines.get(debug.ptx_line.saturating_sub(1) as usize).map_or("", |text| text.trim());
         let (_, ptx_line) = kernel.texts.locate(debug.ptx_line);
-        Instruction { opcode: debug.opcode.clone(), text: text.to_owned(), ptx_line, file, line }
+        Instruction { opcode: debug.opcode.clone(), text: text.to_owned(), ptx_line, file, line, calls: calls(debug) }
     });
     Trace {
         version: VERSION,
@@ -78,7 +78,16 @@ pub(super) fn trace(
         code: code.collect(),
         steps,
         dropped_steps,
+        names: Vec::new(),
     }
+}
+
+/// Lines of the calls around the place that is shown; none if some of them are in another file.
+fn calls(debug: &crate::code::Debug) -> Vec<u32> {
+    let Some(loc) = debug.loc else { return Vec::new() };
+    let around = debug.frames.iter().skip_while(|frame| **frame != loc).skip(1);
+    let is_one_file = debug.frames.iter().skip_while(|frame| **frame != loc).all(|frame| frame.file == loc.file);
+    around.filter(|_| is_one_file).map(|frame| frame.line).collect()
 }
 
 fn classify(op: Op, counts: &Counts) -> Counters {

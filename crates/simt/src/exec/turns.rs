@@ -56,7 +56,7 @@ impl Turns {
     pub(super) fn new(context: &Context<'_>, units: u64) -> Turns {
         let seed = match context.options.schedule {
             Schedule::Independent { seed } => seed,
-            Schedule::Lockstep => None,
+            Schedule::Lockstep | Schedule::IndependentFrom { .. } => None,
         };
         Turns { units, seed, random: Random(seed.unwrap_or(0) ^ 0x7475_726e) }
     }

@@ -100,6 +100,8 @@ pub(super) struct Warp {
     pub(super) frames: Vec<Row32>,
     /// Warp-instructions executed.
     pub(super) steps: u64,
+    /// It has come to the line from which on its lanes may part, where the schedule names one.
+    pub(super) is_past_line: bool,
     /// The last comparison's result, for `setp` to combine.
     pub(super) compared: u32,
     /// Lanes that wait for others which came with another mask.
@@ -141,6 +143,7 @@ impl Warp {
             dynamic_ends: [0; 32],
             frames: Vec::new(),
             steps: 0,
+            is_past_line: false,
             compared: 0,
             suspects: Vec::new(),
             patience: Patience::default(),
@@ -152,6 +155,7 @@ impl Warp {
     /// Ready at the first instruction with the lanes `mask`.
     pub(super) fn restart(&mut self, code: &Code, mask: u32) {
         self.suspects.clear();
+        self.is_past_line = false;
         self.undefined.forget();
         for &row in &code.unset32 {
             self.w[usize::from(row)] = Row32([0; 32]);
