@@ -153,10 +153,18 @@
         model.keep = model.isRacy || /:/.test(launch.schedule);
         memory(model);
         arrangeBlocks(model);
+        // Blocks may wait for each other: what is read is what was there when it was, so the run's own order counts.
         model.replay = new lab.Replay(model);
-        model.steps.forEach((_, index) => model.replay.step(index));
+        model.recorded.forEach((step) => model.replay.step(step.index));
         const end = ({ cell }) => model.replay.versions.value[model.replay.cells[cell]];
         model.replay.finish(model.outputs.map(end).filter(Boolean));
+        // Words of shared memory, as places in a block's, that other blocks of the cluster reach.
+        const reached = new Set();
+        for (const { accesses } of model.recorded) {
+            for (const { space, mask, addresses } of accesses) if (space === "cluster") lab.lanes(mask, (lane) => reached.add(Math.floor(addresses[lane] / 4)));
+        }
+        model.reaches = reached.size ? reached : null;
+        model.common = commonWrites(model);
         return model;
     };
     // Words of memory get numbers: first the buffers one after the other, then each block's shared memory.
@@ -176,16 +184,28 @@
         }
         model.sharedWords = Math.ceil(top / 4);
         model.shared = (block) => first + block * model.sharedWords;
-        const blocks = Math.max(0, ...model.recorded.map((step) => step.block)) + 1;
-        model.cellCount = first + blocks * model.sharedWords;
+        const blocks = model.recorded.reduce((most, step) => Math.max(most, step.block), 0) + 1;
+        model.others = { first: first + blocks * model.sharedWords, of: new Map() };
+        model.cellCount = model.others.first;
+        const buffers = first;
+        // Whether only its own block sees a word, unless that is one of a cluster.
+        model.isOwn = (cell, block) => cell >= model.shared(block) && cell < model.shared(block) + model.sharedWords;
+        model.isOfBuffer = (cell) => cell >= 0 && cell < buffers;
         model.cellOf = (space, block, address) => {
-            if (space === "shared") {
+            if (space === "shared" || space === "cluster") {
                 const word = Math.floor(address / 4);
                 return word < model.sharedWords ? model.shared(block) + word : -1;
             }
             const buffer = model.buffers.find((one) => address >= one.address && address < one.address + one.len * one.bytes);
-            return buffer ? buffer.first + Math.floor((address - buffer.address) / buffer.bytes) : -1;
+            if (buffer) return buffer.first + Math.floor((address - buffer.address) / buffer.bytes);
+            // The driver's own memory: the word at which a grid meets.
+            const { of } = model.others;
+            if (space === "global" && !of.has(address)) of.set(address, model.cellCount++);
+            return space === "global" ? of.get(address) : -1;
         };
+        for (const { block, accesses } of model.recorded) {
+            for (const { space, mask, addresses } of accesses) if (space === "global") lab.lanes(mask, (lane) => { model.cellOf(space, block, addresses[lane]); });
+        }
         outputsOf(model);
     };
 
@@ -208,6 +228,16 @@
         model.resultCell = out ? out.first : -1;
     };
 
+    // What blocks write where others may see it, in the order of the run.
+    const commonWrites = (model) => {
+        const found = [];
+        const isReached = (cell, block) => model.reaches && model.reaches.has(cell - model.shared(block));
+        for (const { writes, block, time } of model.recorded) {
+            for (const { cell, version } of writes) if (!model.isOwn(cell, block) || isReached(cell, block)) found.push({ time, block, cell, version });
+        }
+        return found;
+    };
+
     // Words of shared memory by the names of their arrays.
     lab.shareNames = (model) => {
         model.sharedAt = (address) => {
@@ -224,6 +254,14 @@
             .map(({ name, first }) => ({ name, bank: Math.floor((first % 128) / 4) }));
     };
 
+    // Up to what time of the run a block has come with each of its steps from `from` on, in the order in which they are shown.
+    const timesOf = (model, from) => {
+        const times = new Int32Array(model.steps.length - from);
+        let time = -1;
+        for (let i = from; i < model.steps.length; i += 1) times[i - from] = time = Math.max(time, model.steps[i].time);
+        return times;
+    };
+
     // Blocks one after the other; those that read what other blocks left come last, so that it is there.
     const arrangeBlocks = (model) => {
         const of = new Map();
@@ -234,8 +272,11 @@
         const input = model.buffers[0];
         const reads = (indices) => indices.filter((index) => {
             const step = model.recorded[index];
-            return model.code[step.pc].kind === "load" && step.accesses.some((access) => access.space === "global"
-                && model.cellOf("global", 0, access.addresses[31 - Math.clz32(access.mask)]) >= input.first + input.len);
+            const isOfOthers = ({ space, mask, addresses }) => {
+                const cell = space === "global" ? model.cellOf(space, 0, addresses[31 - Math.clz32(mask)]) : -1;
+                return space === "cluster" || (model.isOfBuffer(cell) && cell >= input.first + input.len);
+            };
+            return model.code[step.pc].kind === "load" && step.accesses.some(isOfOthers);
         }).length;
         const blocks = [...of].map(([block, indices]) => ({ block, indices, later: reads(indices) }));
         blocks.sort((a, b) => a.later - b.later || a.block - b.block);
@@ -243,10 +284,10 @@
         model.blocks = blocks.map(({ block, indices, later }) => {
             const arranged = lab.arrange(model, indices, model.keep);
             const from = model.steps.length;
-            for (const index of arranged.order) model.steps.push(model.recorded[index]);
+            for (const index of arranged.order) model.recorded[index].index = model.steps.push(model.recorded[index]) - 1;
             const shift = (list) => list.map((end) => end + from);
             const ends = Object.fromEntries(Object.entries(arranged.ends).map(([grain, list]) => [grain, shift(list)]));
-            return { block, from, to: model.steps.length, ends, barriers: shift(arranged.barriers), later };
+            return { block, from, to: model.steps.length, ends, barriers: shift(arranged.barriers), later, times: timesOf(model, from) };
         });
     };
 })();

@@ -3,9 +3,8 @@
     "use strict";
     const lab = reductionLab;
     const { text } = lab;
-    const BLOCKS_TRACED = 8;
-    const GRAINS = ["round", "line", "instruction"];
-    const PLAY_MS = { round: 1100, line: 550, instruction: 220 };
+    const GRAINS = ["round", "line", "instruction", "blocks"];
+    const PLAY_MS = { round: 1100, line: 550, instruction: 220, blocks: 1400 };
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
     class Figure {
@@ -91,7 +90,7 @@
             this.element.setAttribute("aria-busy", "true");
             const { cancel } = this.parts;
             const late = setTimeout(() => { cancel.hidden = false; }, 500);
-            const trace = lab.traced(this.chosen) ? { trace: { launch: this.chosen.shown, blocks: BLOCKS_TRACED } } : {};
+            const trace = lab.traced(this.chosen) ? { trace: { launch: this.chosen.shown, blocks: lab.BLOCKS_MAX } } : {};
             const started = performance.now();
             try {
                 const answer = await lab.ask(lab.request(this.variant, this.chosen, this.schedule, trace));
@@ -114,6 +113,7 @@
             const isDrawn = Boolean(answer.json.launches[chosen.shown].trace);
             this.element.classList.toggle("lab-undrawn", !isDrawn);
             if (!isDrawn) {
+                this.parts.blocks.show(null);
                 this.model = this.shown = null;
                 this.at = 0;
                 this.undrawn(answer);
@@ -126,8 +126,13 @@
             this.measured = { model: performance.now() - started };
             const blocks = this.model.blocks;
             const last = blocks[blocks.length - 1];
-            this.choose(blocks.find((one) => one.block === shownBlock) || (last.later ? last : blocks[0]));
-            this.at = this.moment(at);
+            this.between = blocks.length > 1 ? new lab.Between(this.model) : null;
+            if (!this.between && this.grain === "blocks") this.grain = "round";
+            this.parts.blocks.show(this.between);
+            const named = this.between && this.between.named(at, shownBlock);
+            this.choose(blocks.find((one) => one.block === (named ? named.block : shownBlock)) || (last.later ? last : blocks[0]));
+            if (named) this.toEvent(named);
+            else this.at = this.moment(at);
             const [, warp, of] = /^(\d+):(\d+)$/.exec(lane ?? "") || [];
             if (lane !== undefined) this.lane = warp ? { warp: Number(warp), lane: Number(of) } : null;
             if (this.lane && this.lane.warp * 32 + this.lane.lane >= this.model.threads) this.lane = null;
@@ -149,7 +154,8 @@
         }
         choose(shown) {
             this.shown = shown;
-            this.view = new lab.View(this.model, shown);
+            this.event = null;
+            this.view = shown.view ||= new lab.View(this.model, shown);
             this.totalsShown = lab.counts(this.model, shown.from, shown.to);
         }
         undrawn(answer) {
@@ -173,15 +179,45 @@
             if (fault !== undefined) return this.end(this.grain === "round" && model.keep ? "line" : this.grain, fault);
             return this.poster();
         }
+        // What happens between blocks.
+        toEvent(event) {
+            this.choose(this.model.blocks.find((one) => one.block === event.block));
+            this.event = event;
+            this.at = event.kind === "starts" ? this.shown.from : event.index + 1;
+        }
+        // One of the blocks as it is at a time of the run.
+        goToBlock(block, time) {
+            this.stop();
+            this.choose(this.model.blocks.find((one) => one.block === block));
+            const { shown } = this;
+            let at = shown.from;
+            while (at < shown.to && shown.times[at - shown.from] <= time) at += 1;
+            lab.settings(this);
+            this.go(at);
+        }
+        // A beat further or back: of this block, or, from event to event, of them all. False where there is none.
+        step(isBack) {
+            if (this.grain !== "blocks" || !this.between) {
+                const to = isBack ? this.begin(this.grain, this.at) : this.end(this.grain, this.at);
+                if (to === this.at) return false;
+                this.go(to);
+                return true;
+            }
+            const event = this.between[isBack ? "previous" : "next"](this.event, this.view.time);
+            if (!event) return false;
+            this.focus = null;
+            this.toEvent(event);
+            lab.settings(this);
+            this.draw();
+            if (!this.playing) this.write();
+            return true;
+        }
         // Where there is something to see: blocks that meet, the worst conflict, else the middle of the tree.
         poster() {
             const rounds = this.shown.ends.round;
             // A block that takes what other blocks left: when it does.
-            const outputs = new Set(this.model.outputs.map((one) => one.cell));
-            for (let i = this.shown.from; this.shown.later && i < this.shown.to; i += 1) {
-                const step = this.model.steps[i];
-                if (this.model.code[step.pc].kind === "load" && step.reads.some(({ cell }) => outputs.has(cell))) return this.end("round", i);
-            }
+            const meeting = this.between && this.between.named("takes", this.shown.block);
+            if (meeting) return this.end("round", meeting.index);
             let [best, passes] = [rounds[Math.floor((rounds.length - 1) / 2)], 1];
             let from = this.shown.from;
             for (const end of rounds) {
@@ -206,17 +242,18 @@
         }
         next() {
             this.stop();
-            this.go(this.end(this.grain, this.at));
+            this.step(false);
         }
         back() {
             this.stop();
-            this.go(this.begin(this.grain, this.at));
+            this.step(true);
         }
         // To the next barrier, fault or conflict; from the last one to the end.
         toMark() {
             this.stop();
             const { shown, model } = this;
-            const marks = [...shown.barriers, ...model.faultSteps.map((index) => index + 1), shown.to].sort((a, b) => a - b);
+            const ofBlock = model.faultSteps.filter((index) => index >= shown.from && index < shown.to);
+            const marks = [...shown.barriers, ...ofBlock.map((index) => index + 1), shown.to].sort((a, b) => a - b);
             this.go(marks.find((mark) => mark > this.at) ?? shown.from);
         }
         go(at, isOwn = true) {
@@ -224,6 +261,7 @@
             this.at = Math.min(this.shown.to, Math.max(this.shown.from, at));
             this.focus = null;
             this.isTouched = true;
+            this.event = null;
             this.draw();
             if (isOwn && !this.playing) this.write();
         }
@@ -234,7 +272,8 @@
                 this.write();
                 return;
             }
-            if (this.at >= this.shown.to) this.at = this.shown.from;
+            if (this.grain === "blocks" && this.between && !this.between.next(this.event, this.view.time)) this.toEvent(this.between.events[0]);
+            else if (this.grain !== "blocks" && this.at >= this.shown.to) this.at = this.shown.from;
             this.playing = { since: 0 };
             lab.playButton(this);
             this.beat(performance.now());
@@ -245,14 +284,14 @@
             if (!playing) return;
             const length = PLAY_MS[this.grain];
             if (!playing.since || now - playing.since >= length) {
-                if (this.at >= this.shown.to) {
+                const isOver = !this.step(false);
+                if (isOver) {
                     this.stop();
                     this.draw();
                     this.write();
                     return;
                 }
                 playing.since = now;
-                this.at = this.end(this.grain, this.at);
             }
             this.moving = calm.matches ? null : Math.min(1, ((now - playing.since) / length) * 1.5);
             this.draw();
@@ -282,6 +321,7 @@
             lab.showFault(this, from);
             lab.showMade(this);
             this.drawTimes(from, colours);
+            this.parts.blocks.draw(steps, colours);
             lab.listing(this, steps);
             this.say(this.sentence(steps));
             lab.inspect(this);
@@ -324,7 +364,8 @@
             return held && held.value ? model.replay.values.receipt(held.value, model.n) : new Uint16Array(model.n);
         }
         sentence(steps) {
-            const { model, shown, result, expected, chosen } = this;
+            const { model, shown, result, expected, chosen, between } = this;
+            if (this.event) return between.sentence(this.event);
             const blocks = chosen.launches[chosen.shown].grid[0];
             if (this.at === shown.from) {
                 const values = { threads: model.threads, n: chosen.n, blocks, block: shown.block };
@@ -337,7 +378,8 @@
                 const key = isWhole ? (isRight ? (isComplete ? "endRight" : "endRightPlain") : "endWrong") : isRight ? "endOther" : "endOtherWrong";
                 return { text: text(key, { result, expected, n: chosen.n, sign: "✓" }), isProblem: !isRight };
             }
-            return lab.say(model, steps);
+            const event = between && between.within(this.begin(this.grain, this.at), this.at);
+            return event && !steps.some((step) => step.fault) ? between.sentence(event) : lab.say(model, steps);
         }
         say({ text: words, more, isProblem }) {
             const { say } = this.parts;

@@ -73,6 +73,8 @@
             this.values = new Values();
             // Versions of words: a write makes a new one. 0 is what nobody wrote.
             this.versions = { value: [0], shown: [null], lastRead: [-1], writer: [-1] };
+            // Where several blocks read a version: the last read of each block but the last.
+            this.readElsewhere = new Map();
             this.cells = new Int32Array(model.cellCount);
             this.registers = new Map();
             this.lastStep = new Map();
@@ -107,7 +109,7 @@
         }
         // The words that an access of a lane touches.
         #cell(step, access, lane, more) {
-            return this.model.cellOf(access.space, step.block, access.addresses[lane] + more);
+            return this.model.cellOf(access.space, access.owner ?? step.block, access.addresses[lane] + more);
         }
         step(index) {
             const { model } = this;
@@ -116,14 +118,15 @@
             step.reads = [];
             step.writes = [];
             step.made = null;
-            const memory = step.accesses.find((access) => access.space !== "local");
-            // The trace leaves out what lies in the memory of other blocks of a cluster: values that come from there have no known origin.
-            const seen = step.accesses.reduce((all, access) => all | access.mask, 0);
-            if (code.kind === "load" && seen !== (step.active | 0)) this.isPartial = true;
-            if (code.kind === "load" && memory) this.#load(index, step, code, memory);
-            else if (code.kind === "store" && memory) this.#store(index, step, code, memory);
-            else if ((code.kind === "atom" || code.kind === "red") && memory) this.#atomic(index, step, code, memory);
-            else if (code.kind === "shuffle") this.#shuffle(index, step, code);
+            // One of the block's own memory, and in a cluster one of each other block's.
+            const memory = step.accesses.filter((access) => access.space !== "local");
+            const does = { load: "load", store: "store", atom: "atomic", red: "atomic" }[code.kind];
+            for (const access of memory) {
+                if (does === "load") this.#load(index, step, code, access);
+                else if (does === "store") this.#store(index, step, code, access);
+                else if (does) this.#atomic(index, step, code, access);
+            }
+            if (code.kind === "shuffle") this.#shuffle(index, step, code);
             else if (code.kind === "redux") this.#redux(index, step, code);
             else if (code.kind === "compute") this.#compute(index, step, code);
             for (const register of code.writes) {
@@ -165,7 +168,7 @@
         #write(index, step, lane, cell, value, shown) {
             if (cell < 0) return;
             const version = this.#version(value, shown, index);
-            step.writes.push({ lane, cell, version, before: this.cells[cell] });
+            step.writes.push({ lane, cell, version });
             this.cells[cell] = version;
         }
         #atomic(index, step, code, access) {
@@ -176,17 +179,23 @@
                 const added = code.reads.length ? this.#row(step, code.reads[0])[lane] : 0;
                 step.reads.push({ lane, cell, version, value: old });
                 const replaces = /\.(exch|cas)\b/.test(code.opcode);
+                step.adds = added;
                 const shown = this.#after(step, code, lane, version);
                 this.#write(index, step, lane, cell, replaces ? added : this.values.join(old, added), shown);
                 for (const register of code.writes) this.#row(step, register)[lane] = old;
             });
         }
-        // What an atomic addition leaves, where both numbers are known.
+        // What an atomic addition is given.
+        added(step, code, lane) {
+            return this.#given(step, code.parts[code.kind === "red" ? 1 : 2], lane);
+        }
+        // What an atomic addition leaves, where both numbers are known. What was there before, it says itself.
         #after(step, code, lane, version) {
-            const before = this.versions.shown[version];
-            if (!/\.add\b/.test(code.opcode) || before === null) return null;
-            const added = this.#given(step, code.parts[code.kind === "red" ? 1 : 2], lane);
-            return added === null ? null : (before + added) | 0;
+            const before = code.kind === "atom" ? lab.value(this.model.words, step, lane) : this.versions.shown[version];
+            const added = this.added(step, code, lane);
+            if (before === null || added === null) return null;
+            if (/\.inc\b/.test(code.opcode)) return before >>> 0 >= added >>> 0 ? 0 : before + 1;
+            return /\.add\b/.test(code.opcode) ? (before + added) | 0 : null;
         }
         // A number that an instruction is given: written out, or in a register that the lane wrote some steps ago.
         #given(step, operand, lane) {
@@ -255,11 +264,21 @@
         // Who reads each version last, of those reads that end in the result.
         finish(ends) {
             this.needed = this.values.needed(ends);
+            const { lastRead } = this.versions;
             this.model.steps.forEach((step, index) => {
                 for (const { version, value } of step.reads) {
-                    if (this.needed[value]) this.versions.lastRead[version] = Math.max(this.versions.lastRead[version], index);
+                    if (!this.needed[value]) continue;
+                    const last = lastRead[version];
+                    if (last >= 0 && this.model.steps[last].block !== step.block) this.readElsewhere.set(version, [...(this.readElsewhere.get(version) || []), last]);
+                    lastRead[version] = index;
                 }
             });
+        }
+        // Whether a version will still be read, when a block has come to step `at`, at that time of the run.
+        isLive(version, block, at, time) {
+            const { steps } = this.model;
+            const isLater = (last) => last >= 0 && (steps[last].block === block ? last >= at : steps[last].time > time);
+            return isLater(this.versions.lastRead[version]) || (this.readElsewhere.get(version) || []).some(isLater);
         }
     }
     lab.Replay = Replay;

@@ -35,7 +35,7 @@
     const grains = (figure) => {
         const group = make("div", "lab-grains");
         group.setAttribute("role", "group");
-        for (const grain of ["round", "line", "instruction"]) {
+        for (const grain of ["round", "line", "instruction", "blocks"]) {
             const one = make("button", "lab-grain", { type: "button", textContent: text(grain) });
             one.dataset.grain = grain;
             one.addEventListener("click", () => lab.setGrain(figure, grain));
@@ -83,7 +83,11 @@
         const line = make("div", "lab-line");
         line.append(parts.time, parts.range);
         const live = make("div", "lab-live");
-        live.append(parts.code, parts.stage, parts.cell, parts.registers, line, parts.controls, parts.predict, parts.compare, lab.laneTable(figure));
+        parts.blocks = new lab.Blocks(figure);
+        live.append(
+            parts.code, parts.blocks.element, parts.stage, parts.cell, parts.registers, line, parts.controls, parts.predict, parts.compare,
+            lab.laneTable(figure),
+        );
         parts.cancel = make("button", "lab-button lab-cancel", { type: "button", textContent: text("cancel"), hidden: true });
         parts.cancel.addEventListener("click", () => lab.cancel());
         // The still picture is for print.
@@ -116,6 +120,7 @@
             ArrowRight: () => figure.next(), ArrowLeft: () => figure.back(), " ": () => figure.play(), "]": () => figure.toMark(),
             Home: () => figure.go(figure.shown.from), End: () => figure.go(figure.shown.to),
             1: () => lab.setGrain(figure, "round"), 2: () => lab.setGrain(figure, "line"), 3: () => lab.setGrain(figure, "instruction"),
+            4: () => { if (figure.between) lab.setGrain(figure, "blocks"); },
         };
         figure.element.addEventListener("keydown", (event) => {
             if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -190,12 +195,12 @@
             const known = figure.model.blocks.map((one) => one.block).sort((a, b) => a - b);
             const all = chosen.launches[chosen.shown].grid[0];
             row.push("·", select("shown block", known.map((block) => [block, text("ofBlocks", { block, blocks: all })]), figure.shown.block, (block) => {
-                figure.choose(figure.model.blocks.find((one) => one.block === Number(block)));
-                figure.go(figure.moment("poster"));
+                figure.goToBlock(Number(block), figure.view.time);
             }));
         }
         parts.settings.replaceChildren(...row.flatMap((part) => [part, " "]));
         if (held) parts.settings.querySelector(`[aria-label="${held}"]`)?.focus();
+        parts.grains.lastChild.hidden = !figure.between;
         for (const one of parts.grains.children) one.setAttribute("aria-pressed", String(one.dataset.grain === figure.grain));
     };
 

@@ -100,8 +100,9 @@
         return { ptx: [variant.ptx], buffers, launches: chosen.launches, schedule, outputs: [chosen.result], ...variant.limits, ...more };
     };
 
-    // Threads of a launch that is recorded; beyond that only its counts and its result are shown.
+    // Threads of a launch that is recorded; beyond that only its counts and its result are shown. And so many blocks, as crates/course/src/labs.rs has it.
     const THREADS_MAX = 8192;
+    lab.BLOCKS_MAX = THREADS_MAX / 32;
     lab.traced = (chosen) => {
         const { grid, block } = chosen.launches[chosen.shown];
         return grid[0] * block[0] <= THREADS_MAX && chosen.n <= 4 * DIGITS_MAX;

@@ -11,7 +11,7 @@
             this.shown = shown;
             this.at = shown.from;
             this.cells = new Int32Array(model.cellCount);
-            this.#before();
+            this.#writes();
             this.lane = new Int32Array(model.warps * 32).fill(-1);
             this.warp = new Int32Array(model.warps).fill(-1);
             this.exited = new Int32Array(model.warps);
@@ -32,29 +32,52 @@
                 });
             }
         }
-        // The input, and what blocks that are told earlier left.
-        #before() {
-            const { model } = this;
+        // What is written, by this block and where it sees it by others, in order; `ends`: how much of that is there after each step.
+        #writes() {
+            const { model, shown } = this;
             const { first } = model.buffers[0];
-            const writes = new Map();
-            for (let i = 0; i < this.shown.from; i += 1) for (const { cell, version } of model.steps[i].writes) writes.set(cell, version);
             // An input's first version has its own number, from 1.
             for (let i = 0; i < model.n; i += 1) this.cells[first + i] = i + 1;
-            for (const [cell, version] of writes) this.cells[cell] = version;
+            const others = model.common.filter((one) => one.block !== shown.block);
+            const cells = this.cells.slice();
+            let place = 0;
+            this.writes = [];
+            const write = ({ cell, version }) => {
+                this.writes.push({ cell, version, before: cells[cell] });
+                cells[cell] = version;
+            };
+            const until = (time) => { for (; place < others.length && others[place].time < time; place += 1) write(others[place]); };
+            until(shown.times[0]);
+            this.ends = new Int32Array(shown.to - shown.from + 1).fill(this.writes.length);
+            for (let i = shown.from; i < shown.to; i += 1) {
+                until(shown.times[i - shown.from]);
+                model.steps[i].writes.forEach(write);
+                this.ends[i - shown.from + 1] = this.writes.length;
+            }
+            this.written = 0;
+            this.#write(this.ends[0]);
+        }
+        #write(end) {
+            for (; this.written < end; this.written += 1) this.cells[this.writes[this.written].cell] = this.writes[this.written].version;
+            while (this.written > end) this.cells[this.writes[--this.written].cell] = this.writes[this.written].before;
+        }
+        // The time of the run: that of the step of this block that came last.
+        get time() {
+            const { shown, at } = this;
+            return at > shown.from ? shown.times[at - 1 - shown.from] : shown.times[0] - 1;
         }
         seek(at) {
             for (; this.at < at; this.at += 1) this.#forward(this.model.steps[this.at], this.at);
             while (this.at > at) this.#back(this.model.steps[--this.at]);
+            this.#write(this.ends[at - this.shown.from]);
         }
         #forward(step, index) {
-            for (const { cell, version } of step.writes) this.cells[cell] = version;
             if (step.made) lab.lanes(step.reach || step.active, (k) => { if (step.made[k]) this.lane[step.warp * 32 + k] = index; });
             if (this.model.code[step.pc].isEnd) this.exited[step.warp] |= step.active;
             lab.lanes(step.split, (k) => { this.place[step.warp * 32 + k] = index; });
             this.warp[step.warp] = index;
         }
         #back(step) {
-            for (let k = step.writes.length - 1; k >= 0; k -= 1) this.cells[step.writes[k].cell] = step.writes[k].before;
             if (step.made) lab.lanes(step.reach || step.active, (k) => { if (step.made[k]) this.lane[step.warp * 32 + k] = step.laneBefore[k]; });
             if (this.model.code[step.pc].isEnd) this.exited[step.warp] &= ~step.active;
             this.place.set(step.placeBefore, step.warp * 32);
@@ -63,10 +86,11 @@
         // What a cell holds.
         cell(cell) {
             const version = this.cells[cell];
-            const { versions, values } = this.model.replay;
+            const { replay } = this.model;
             if (!version) return null;
-            const value = versions.value[version];
-            return { value, shown: versions.shown[version], inputs: values.inputs[value], isLive: versions.lastRead[version] >= this.at };
+            const value = replay.versions.value[version];
+            const isLive = replay.isLive(version, this.shown.block, this.at, this.time);
+            return { value, shown: replay.versions.shown[version], inputs: replay.values.inputs[value], isLive };
         }
         // What a lane holds.
         laneValue(warp, lane) {
@@ -107,7 +131,7 @@
         const sharedEnd = sharedTop + shared * sharedHeight;
         return {
             width, narrow, label, column, x, top, global, globalHeight, outputs, outTop: busTop - 14, lanesTop, lanesEnd, warpHeight,
-            shared, sharedTop, sharedHeight, sharedEnd, height: Math.ceil(sharedEnd + (shared ? 34 : 6)),
+            shared, sharedTop, sharedHeight, sharedEnd, remoteTop: sharedEnd + 40, height: Math.ceil(sharedEnd + (shared ? 34 : 6) + (model.reaches ? 40 : 0)),
             // Warp 0 stands lowest, next to shared memory, so that a tree draws together towards it.
             warpTop: (warp) => lanesEnd - (warp + 1) * warpHeight,
         };
@@ -151,6 +175,7 @@
             this.#flows();
             this.#lanes();
             this.#shared();
+            if (model.reaches) this.#remote();
         }
         // Which lanes work in this beat, which cells are read and written.
         #reach() {
@@ -193,7 +218,7 @@
             }
             if (!l.shared) return;
             const inside = model.sharedInside.map((one) => lab.text("sharedFrom", one));
-            this.#label([lab.text("shared"), ...inside].join("; "), l.x(0), l.height - 7, "left");
+            this.#label([lab.text("shared"), ...inside].join("; "), l.x(0), l.sharedEnd + 27, "left");
         }
         #box(x, y, w, h, fill, stroke, thick, dash) {
             const c = this.context;
@@ -307,6 +332,21 @@
             }
             this.#banks();
         }
+        // Words of the other blocks of the cluster that the run reaches: those of block k of the cluster in column k.
+        #remoteWords() {
+            const { model, view } = this;
+            const { cluster } = model.chosen.launches[model.chosen.shown];
+            const { block } = view.shown;
+            const first = block - (block % cluster[0]);
+            const words = [...model.reaches];
+            return words.slice(0, 1).flatMap((word) => Array.from({ length: cluster[0] }, (_, k) => ({ k, word, block: first + k, cell: model.shared(first + k) + word })))
+                .filter((one) => one.block !== block);
+        }
+        #remote() {
+            const { layout: l } = this;
+            for (const { cell, k } of this.#remoteWords()) this.#cellBox(cell, l.x(k) + 0.5, l.remoteTop, l.column - 1, 16);
+            this.#label(lab.text("remoteOf"), l.x(0), l.height - 7, "left");
+        }
         // Under each bank, a bar for each pass of the busiest access of the beat.
         #banks() {
             const { layout: l, colours } = this;
@@ -323,7 +363,7 @@
                     this.#box(l.x(k) + 2, l.sharedEnd + 3 + pass * 2.5, l.column - 4, 2, pass ? colours.problem : colours.soft);
                 }
             });
-            if (busiest.conflicts) this.#label(lab.text("passCount", { passes: busiest.conflicts + 1 }), l.width - 1, l.height - 7, "right", colours.problem);
+            if (busiest.conflicts) this.#label(lab.text("passCount", { passes: busiest.conflicts + 1 }), l.width - 1, l.sharedEnd + 27, "right", colours.problem);
         }
         #curve(x0, y0, x1, y1, colour, width, dash, alpha) {
             const c = this.context;
@@ -368,13 +408,16 @@
             const [sharedFlows, globalFlows] = [[], []];
             const sharedFirst = model.shared(view.shown.block);
             const { first } = model.buffers[0];
+            const remote = new Map(model.reaches ? this.#remoteWords().map((one) => [one.cell, one.k]) : []);
             for (const step of this.beat.data) {
                 const laneTop = l.warpTop(step.warp);
                 const passOf = this.#passes(step);
                 for (const { lane, cell } of step.reads) {
                     const isProblem = Boolean(step.fault && (step.faultLanes >>> lane) & 1);
                     const word = cell - sharedFirst;
-                    if (word >= 0 && word < model.sharedWords) {
+                    if (remote.has(cell)) {
+                        globalFlows.push({ from: remote.get(cell), to: lane, y0: l.remoteTop, y1: laneTop + l.warpHeight - 2, kind: "read", isProblem, ...passOf(lane) });
+                    } else if (word >= 0 && word < model.sharedWords) {
                         const y0 = l.sharedTop + (word >> 5) * l.sharedHeight;
                         sharedFlows.push({ from: word & 31, to: lane, y0, y1: laneTop + l.warpHeight - 2, kind: "read", isProblem, ...passOf(lane) });
                     } else if (model.outputs.some((one) => one.cell === cell)) {
@@ -449,7 +492,8 @@
             if (py < l.lanesEnd && warp >= 0 && warp < model.warps) return { warp, lane: k };
             const word = Math.floor((py - l.sharedTop) / l.sharedHeight) * 32 + k;
             if (l.shared && py >= l.sharedTop && word < model.sharedWords) return { cell: model.shared(view.shown.block) + word, name: model.sharedWord(word) };
-            return null;
+            const remote = model.reaches && py >= l.remoteTop && py < l.remoteTop + 16 && this.#remoteWords().find((one) => one.k === k);
+            return remote ? { cell: remote.cell, name: lab.text("remoteCell", { at: model.sharedWord(remote.word), block: remote.block }) } : null;
         }
     }
     lab.Stage = Stage;

@@ -2,7 +2,7 @@
 (() => {
     "use strict";
     const lab = reductionLab;
-    const SPACES = ["shared", "global", "local"];
+    const SPACES = ["shared", "global", "local", "cluster"];
 
     lab.lanes = (mask, visit) => {
         for (let rest = mask >>> 0; rest; rest &= rest - 1) visit(31 - Math.clz32(rest & -rest));
@@ -15,7 +15,11 @@
 
     const access = (words, at) => {
         const head = words[at];
-        const [conflicts, mask] = [words[at + 1], words[at + 2]];
+        const space = SPACES[head & 3];
+        const conflicts = words[at + 1];
+        // The block whose memory it is, where that is another one of the cluster.
+        const owner = space === "cluster" ? words[at++ + 2] : null;
+        const mask = words[at + 2];
         const base = words[at + 3] + words[at + 4] * 2 ** 32;
         at += 5;
         const addresses = new Float64Array(32);
@@ -27,29 +31,31 @@
             lab.lanes(mask, (lane) => { addresses[lane] = base + stride * place++; });
         }
         const [bytes, passes, sectors] = [(head >>> 2) & 255, (head >>> 11) & 255, head >>> 19];
-        return [{ space: SPACES[head & 3], bytes, passes, sectors, conflicts, mask, addresses }, at];
+        return [{ space, owner, bytes, passes, sectors, conflicts, mask, addresses }, at];
     };
 
     // Words of the values: how many each active lane has, and whether they are one for all.
     const VALUES = [[0, true], [1, true], [1, false], [2, true], [2, false], [1, true]];
 
-    lab.unpack = (words, count) => {
+    // In the order in which the launch ran.
+    lab.unpack = (words, total) => {
         const steps = [];
         let [at, block] = [0, 0];
-        for (let i = 0; i < count; i += 1) {
+        for (let i = 0; i < total; i += 1) {
             const head = words[at++];
             if ((head >>> 29) & 1) block = words[at++];
             const split = words[at++];
             const active = (head >>> 28) & 1 ? split : words[at++];
             const accesses = [];
-            for (let k = (head >>> 23) & 3; k > 0; k -= 1) {
+            const count = (head >>> 23) & 3;
+            for (let k = count === 3 ? words[at++] : count; k > 0; k -= 1) {
                 const [one, after] = access(words, at);
                 accesses.push(one);
                 at = after;
             }
             const form = (head >>> 25) & 7;
             const [width, uniform] = VALUES[form];
-            const step = { pc: head & 0x3ffff, warp: (head >>> 18) & 31, block, split, active, accesses, form, values: at };
+            const step = { pc: head & 0x3ffff, warp: (head >>> 18) & 31, block, split, active, accesses, form, values: at, time: i };
             at += width * (uniform ? 1 : lab.count(active));
             steps.push(step);
         }
@@ -85,6 +91,7 @@
         const type = opcode.match(/\.[bsuf](8|16|32|64)(?!.*\.[bsuf]\d)/);
         const one = { opcode, kind, line: code.line, file: code.file, ptxLine: code.ptx_line, parts, bytes: type ? type[1] / 8 : 4 };
         one.isBarrier = /^bar\.sync|^barrier\.(cta\.)?sync/.test(opcode);
+        one.isClusterWait = /^barrier\.cluster\.wait/.test(opcode);
         one.isWarpBarrier = /^bar\.warp\.sync/.test(opcode);
         one.isEnd = /^(ret|exit)/.test(opcode);
         if (kind === "store" || kind === "red") return { ...one, writes: [], reads: numbers(parts[1]) };

@@ -14,6 +14,8 @@ const SIZES: [u64; 12] = [32, 64, 100, 128, 256, 512, 1000, 1024, 2048, 4096, 16
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 /// Blocks of a grid that a lab offers besides what the plan itself takes, where the variant leaves the choice.
 const GRIDS: [u32; 2] = [2, 4];
+/// Blocks whose steps a lab records: as many as a launch that it draws has at most.
+const BLOCKS_MAX: u32 = 256;
 /// Inputs of so many elements are digits from 1 to 9, which a reader can add up; longer ones are `hash8`.
 pub const DIGITS_MAX: u64 = 4096;
 
@@ -215,7 +217,7 @@ pub fn request(ptx: &Value, case: &Value, schedule: &str) -> Value {
     }
     json!({
         "ptx": [ptx], "buffers": buffers, "launches": case["launches"], "schedule": schedule,
-        "outputs": [case["result"]], "trace": { "launch": case["shown"], "blocks": 8 },
+        "outputs": [case["result"]], "trace": { "launch": case["shown"], "blocks": BLOCKS_MAX },
     })
 }
 

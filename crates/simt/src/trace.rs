@@ -9,7 +9,7 @@ pub use schema::{Field, SCHEMA};
 
 /// Version of what a trace holds. It grows by one whenever a field changes its meaning or goes away; a new field leaves it
 /// as it is.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +92,9 @@ pub struct Step {
     pub block: [u32; 3],
     /// Block index as one number, x fastest.
     pub block_linear: u64,
+    /// Place among all steps of the trace, in the order in which the launch ran: blocks that talk to each other, and those of a
+    /// cluster, in turns; other blocks one after the other.
+    pub order: u64,
     /// Warp within the block.
     pub warp: u32,
     /// Index into [`Trace::code`].
@@ -100,7 +103,7 @@ pub struct Step {
     pub split: u32,
     /// Those of them whose guard lets them take part.
     pub active: u32,
-    /// Memory touched, one entry a state space.
+    /// Memory touched, one entry a state space; of [`Space::Cluster`] one a block.
     pub access: Vec<Access>,
     /// What it left in its destination register (loads, arithmetic) or stored.
     pub values: Option<Values>,
@@ -114,6 +117,8 @@ pub enum Space {
     Shared,
     Global,
     Local,
+    /// Shared memory of another block of the cluster.
+    Cluster,
 }
 
 /// What one step did to one state space.
@@ -122,6 +127,8 @@ pub enum Space {
 pub struct Access {
     /// Which one.
     pub space: Space,
+    /// [`Space::Cluster`]: the block whose memory it is, as one number, x fastest.
+    pub owner: Option<u64>,
     /// Lanes whose access went ahead.
     pub mask: u32,
     /// Bytes a lane.

@@ -19,7 +19,7 @@ mod bind;
 mod exports;
 
 /// Version of the request, of the answer and of the packed steps. It grows whenever one of them changes its meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Runs a request, JSON as UTF-8, and gives the answer without its first word: JSON and packed steps. What is wrong with a
 /// request, or with its PTX, is told in the answer.

@@ -1,15 +1,16 @@
 //! The steps of a trace, packed into 32-bit words: a few words a step, where the JSON of `simt run --trace` has a kilobyte.
 //!
-//! A step is, in this order:
+//! The steps come in the order in which the launch ran, whatever their blocks. A step is, in this order:
 //!
 //! ```text
-//! head       bits 0-17 program counter · 18-22 warp · 23-24 accesses · 25-27 form of the values · 28 all of split is active ·
+//! head       bits 0-17 program counter · 18-22 warp · 23-24 accesses, 3: their number is in a word behind active · 25-27 form of the values · 28 all of split is active ·
 //!            29 a block number follows
 //! block      if bit 29: the block as one number, x fastest, for this step and those after it (0 before the first)
 //! split      lanes at this program counter
 //! active     unless bit 28: those of them that take part
 //! accesses   of each: head · mask · address low · address high · the rest of the addresses
-//!            head: bits 0-1 space (0 shared, 1 global, 2 local) · 2-9 bytes a lane · 10 form · 11-18 wavefronts · 19-31 sectors
+//!            head: bits 0-1 space (0 shared, 1 global, 2 local, 3 shared memory of another block of the cluster, whose number is
+//!            in a word behind that of the conflicts) · 2-9 bytes a lane · 10 form · 11-18 wavefronts · 19-31 sectors
 //!            conflicts follow the head in a word of their own
 //!            form 0: the lanes of the mask, from the lowest, lie one stride apart, which is the next word, signed; the address is
 //!            that of the lowest lane. form 1: a word for each lane of the mask, to be added to the address
@@ -22,15 +23,17 @@ use simt::trace::{Access, Space, Step, Values};
 /// Packs `steps`, one after the other.
 pub fn pack(steps: &[Step], words: &mut Vec<u32>) {
     let mut block = 0;
+    let mut steps: Vec<&Step> = steps.iter().collect();
+    steps.sort_by_key(|step| step.order);
     for step in steps {
         let block_word = (step.block_linear != block).then_some(step.block_linear as u32);
         block = step.block_linear;
         let form = step.values.as_ref().map_or(0, |values| form(values, step.active));
-        let accesses = step.access.len().min(3);
+        let accesses = step.access.len();
         words.push(
             step.pc
                 | step.warp << 18
-                | (accesses as u32) << 23
+                | (accesses as u32).min(3) << 23
                 | form << 25
                 | u32::from(step.active == step.split) << 28
                 | u32::from(block_word.is_some()) << 29,
@@ -38,7 +41,8 @@ pub fn pack(steps: &[Step], words: &mut Vec<u32>) {
         words.extend(block_word);
         words.push(step.split);
         words.extend((step.active != step.split).then_some(step.active));
-        for access in &step.access[..accesses] {
+        words.extend((accesses >= 3).then_some(accesses as u32));
+        for access in &step.access {
             pack_access(access, words);
         }
         if let Some(values) = &step.values {
@@ -64,6 +68,7 @@ fn pack_access(access: &Access, words: &mut Vec<u32>) {
         Space::Shared => 0,
         Space::Global => 1,
         Space::Local => 2,
+        Space::Cluster => 3,
     };
     words.push(
         space
@@ -72,7 +77,9 @@ fn pack_access(access: &Access, words: &mut Vec<u32>) {
             | access.wavefronts.min(255) << 11
             | access.sectors.min(8191) << 19,
     );
-    words.extend([access.conflicts, access.mask, base as u32, (base >> 32) as u32]);
+    words.push(access.conflicts);
+    words.extend(access.owner.map(|owner| owner as u32));
+    words.extend([access.mask, base as u32, (base >> 32) as u32]);
     match stride {
         Some(stride) => words.push(stride as u32),
         None => words.extend(addresses.iter().map(|address| (address - base) as u32)),

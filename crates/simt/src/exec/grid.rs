@@ -54,6 +54,8 @@ struct Share {
     /// Pages that the check for races must look at from the start.
     suspicious: Pages,
     steps: Vec<Step>,
+    /// The order of the steps is that in which units came after each other.
+    took_turns: bool,
     dropped_steps: u64,
     printed: Printed,
 }
@@ -74,7 +76,8 @@ pub(crate) fn run(
         false => draft.silent(memory),
     };
     let (counters, lines) = tally(kernel, &share.counts);
-    let trace = options.trace.map(|_| trace(kernel, launch, options.schedule, share.steps, share.dropped_steps));
+    let order = (options.schedule, draft.cluster, share.took_turns);
+    let trace = options.trace.map(|_| trace(kernel, launch, order, share.steps, share.dropped_steps));
     let atomic_operations = atomic_operations(kernel, &share.counts);
     let (faults, notes) = share.findings.into_faults(&Names {
         kernel,
@@ -189,7 +192,7 @@ impl<'k> Draft<'k> {
             // Somebody ended the launch, and others may have gone further than they should have.
             memory.roll_back();
             memory.begin_journal();
-            in_order(&self.context(memory, true, Watch::Nothing), self.units)
+            Share { took_turns: true, ..in_order(&self.context(memory, true, Watch::Nothing), self.units) }
         });
         let met = share.touches.met();
         let mut pages = std::mem::take(&mut share.touches.revisited);
@@ -209,7 +212,7 @@ impl<'k> Draft<'k> {
         }
         let context = self.context(memory, false, Watch::Pages { pages: &pages, across });
         if across || apart {
-            return in_order(&context, self.units);
+            return Share { took_turns: true, ..in_order(&context, self.units) };
         }
         // Nothing to undo: the same blocks touch the same bytes.
         side_by_side(&context, self.units, workers).unwrap_or_default()
@@ -217,6 +220,10 @@ impl<'k> Draft<'k> {
 
     /// A launch whose blocks talk to each other.
     fn talking(&self, memory: &mut Memory) -> Share {
+        Share { took_turns: true, ..self.in_turns(memory) }
+    }
+
+    fn in_turns(&self, memory: &mut Memory) -> Share {
         if !self.judges() {
             return taking_turns(&self.context(memory, false, Watch::Nothing), self.units);
         }

@@ -26,7 +26,16 @@ impl Machine<'_> {
 
     /// Adds up what an access costs, and records it.
     #[inline(always)]
-    pub(super) fn count(&mut self, pc: u32, access: &Access<'_>, Cost { passes, sectors }: Cost) {
+    pub(super) fn count(&mut self, pc: u32, access: &Access<'_>, cost: Cost) {
+        self.add_up(pc, access, cost);
+        if self.recording {
+            self.recorder.access(&access.copy(), cost.passes, cost.sectors);
+        }
+    }
+
+    /// Adds up what an access costs.
+    #[inline(always)]
+    pub(super) fn add_up(&mut self, pc: u32, access: &Access<'_>, Cost { passes, sectors }: Cost) {
         let counts = &mut self.counts[pc as usize];
         match access.place {
             Place::Shared => {
@@ -35,9 +44,6 @@ impl Machine<'_> {
             }
             Place::Global => counts.sectors += u64::from(sectors),
             Place::Local | Place::Const | Place::Param => {}
-        }
-        if self.recording {
-            self.recorder.access(&access.copy(), passes, sectors);
         }
     }
 

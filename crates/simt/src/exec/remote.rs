@@ -11,6 +11,7 @@ use super::team::block_and_offset;
 use crate::access::Passes;
 use crate::code::{AtomOp, MemOp, Target};
 use crate::fault::Code;
+use crate::launch::Launch;
 use crate::masks::{filter, lanes};
 use crate::memory::{LOCAL_BASE, SHARED_BASE};
 
@@ -82,6 +83,14 @@ impl Machine<'_> {
         mask & !misaligned & !outside
     }
 
+    /// Records what goes to the memory of another block.
+    fn record_remote(&mut self, issue: &Issue<'_>, access: &Access<'_>) {
+        let owner = access.owner.and_then(|rank| issue.env.team.blocks.get(rank as usize));
+        if let Some(&block) = owner.filter(|_| self.recording) {
+            self.recorder.remote(access, linear(self.context.launch, block));
+        }
+    }
+
     #[cold]
     pub(super) fn load_remote(&mut self, issue: &mut Issue<'_>, op: MemOp, access: Access<'_>, data: &mut [Lanes]) {
         let width = u32::from(op.width.bytes);
@@ -89,7 +98,9 @@ impl Machine<'_> {
             if group.owner == issue.env.rank {
                 let at = group.at.map(|at| at as u32);
                 let passes = self.memos[issue.pc as usize].of(group.lanes).shared_load(access.bytes, group.lanes, &at);
-                self.count(issue.pc, &Access { lanes: group.lanes, ..access }, passes.into());
+                self.count(issue.pc, &group.access(&access), passes.into());
+            } else {
+                self.record_remote(issue, &group.access(&access));
             }
             self.check(issue, &group.access(&access));
             let Some(shared) = issue.env.shared_of(Some(group.owner)) else { continue };
@@ -107,7 +118,9 @@ impl Machine<'_> {
             if group.owner == issue.env.rank {
                 let at = group.at.map(|at| at as u32);
                 let passes = self.memos[issue.pc as usize].of(group.lanes).shared_store(access.bytes, group.lanes, &at);
-                self.count(issue.pc, &Access { lanes: group.lanes, ..access }, passes.into());
+                self.count(issue.pc, &group.access(&access), passes.into());
+            } else {
+                self.record_remote(issue, &group.access(&access));
             }
             self.check(issue, &group.access(&access));
             let Some(shared) = issue.env.shared_of(Some(group.owner)) else { continue };
@@ -131,10 +144,21 @@ impl Machine<'_> {
         let passes = own.map_or(Passes { wavefronts: u32::from(!groups.is_empty()), conflicts: 0 }, |group| {
             self.shared_atomic_passes(issue.pc, op, group.lanes, access.bytes, &group.at.map(|at| at as u32))
         });
-        self.count(issue.pc, &access, passes.into());
+        self.add_up(issue.pc, &access, passes.into());
         for group in groups {
+            match group.owner == issue.env.rank {
+                true if self.recording => self.recorder.access(&group.access(&access), passes, 0),
+                true => {}
+                false => self.record_remote(issue, &group.access(&access)),
+            }
             self.check(issue, &group.access(&access));
             self.atomic_shared(issue, op, &group.access(&access), operands);
         }
     }
+}
+
+/// A block's index as one number, x fastest.
+fn linear(launch: &Launch, [x, y, z]: [u32; 3]) -> u64 {
+    let [wide, high, _] = launch.grid.map(u64::from);
+    (u64::from(z) * high + u64::from(y)) * wide + u64::from(x)
 }

@@ -47,15 +47,21 @@ pub(super) fn atomic_operations(kernel: &Kernel, counts: &[Counts]) -> u64 {
     atomics.map(|(_, counts)| counts.threads).sum()
 }
 
-/// The recorded steps in block order, with the names they need.
+/// The recorded steps in block order, with the names they need. `took_turns`: the order in which they were recorded is that of
+/// the launch; else units ran side by side, and one after the other stands for that.
 pub(super) fn trace(
     kernel: &Kernel,
     launch: &Launch,
-    schedule: Schedule,
+    (schedule, cluster, took_turns): (Schedule, [u32; 3], bool),
     mut steps: Vec<Step>,
     dropped_steps: u64,
 ) -> Trace {
-    // Stable: the steps of one block keep their order.
+    if !took_turns {
+        // Stable: the steps of one unit keep their order.
+        let unit = |block: [u32; 3]| -> [u32; 3] { std::array::from_fn(|axis| block[2 - axis] / cluster[2 - axis]) };
+        steps.sort_by_key(|step| unit(step.block));
+    }
+    steps.iter_mut().zip(0..).for_each(|(step, order)| step.order = order);
     steps.sort_by_key(|step| step.block_linear);
     let source = |debug: &crate::code::Debug| {
         let loc = debug.loc?;

@@ -44,6 +44,7 @@ impl Recorder {
         self.steps.push(Step {
             block,
             block_linear,
+            order: self.steps.len() as u64,
             warp: warp.index,
             pc,
             split,
@@ -70,6 +71,7 @@ impl Recorder {
             let lane_sectors = (space == Space::Global).then(|| addresses.map(|at| at / 32));
             step.access.push(trace::Access {
                 space,
+                owner: None,
                 mask,
                 bytes,
                 addresses,
@@ -79,6 +81,15 @@ impl Recorder {
                 conflicts,
                 sectors,
             });
+        }
+    }
+
+    /// The instruction that began last touches the shared memory of another block of the cluster, which passes no banks of
+    /// its own block.
+    pub(super) fn remote(&mut self, access: &Access<'_>, owner: u64) {
+        self.access(access, Passes::default(), 0);
+        if let Some(access) = self.steps.last_mut().and_then(|step| step.access.last_mut()) {
+            (access.space, access.owner, access.banks) = (Space::Cluster, Some(owner), None);
         }
     }
 

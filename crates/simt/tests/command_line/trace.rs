@@ -134,6 +134,34 @@ fn a_step_shows_its_instruction_its_line_its_lanes_and_its_banks() {
 }
 
 #[test]
+fn what_lies_in_other_blocks_of_a_cluster_names_its_block() {
+    let options = "--kernel cluster_histogram --grid 8 --block 128 --cluster 4 --shared 256 --trace-blocks 0-7 \
+                   --arg in=u32[8192]:hash8 bins=u32[256]:zero";
+    let (trace, _) = traced("gpu/cluster_histogram.ptx", options, 0);
+    let steps = trace["steps"].as_array().unwrap();
+    let mut orders: Vec<u64> = steps.iter().map(|step| step["order"].as_u64().unwrap()).collect();
+    let mut remote = 0;
+    for step in steps {
+        let block = step["block_linear"].as_u64().unwrap();
+        let accesses = step["access"].as_array().unwrap();
+        for access in accesses.iter().filter(|access| access["space"] == "cluster") {
+            let owner = access["owner"].as_u64().unwrap();
+            assert!(owner != block && owner / 4 == block / 4, "block {block} reaches block {owner}");
+            assert_eq!(access["wavefronts"], 0);
+            assert!(access["addresses"].as_array().unwrap().iter().all(|at| at.as_u64().unwrap() < 1 << 20));
+            remote += 1;
+        }
+        let masks: u64 = accesses.iter().map(|access| access["mask"].as_u64().unwrap()).sum();
+        assert!(accesses.is_empty() || masks == step["active"].as_u64().unwrap(), "a lane's access is missing: {step}");
+    }
+    assert!(remote > 0, "no step reaches another block");
+    let in_turns = orders.windows(2).any(|pair| pair[1] != pair[0] + 1);
+    assert!(in_turns, "the blocks of a cluster run one after the other");
+    orders.sort_unstable();
+    assert!(orders.iter().zip(0..).all(|(&order, place)| order == place));
+}
+
+#[test]
 fn blocks_and_warps_can_be_chosen() {
     let of = |options: &str| {
         let (trace, _) = traced(RACE, &format!("{BLOCK_SUM} {options}"), 1);
