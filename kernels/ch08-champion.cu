@@ -49,15 +49,19 @@ __device__ T sum_in_pairs(T (&values)[COUNT]) {
 
 // One value of a block, right in warp 0. Each CALL has shared memory of its own. Integers:
 // a value from each warp, whose redux.sync is quick.
-template <unsigned int BLOCK, int CALL = 0>
-__device__ unsigned int block_sum(unsigned int value) {
+template <unsigned int BLOCK, int CALL = 0, typename T>
+__device__ T sum_of_warps(T value) {
     if (BLOCK == WARP) return warp_sum(value);
-    __shared__ unsigned int of_warps[BLOCK / WARP];
+    __shared__ T of_warps[BLOCK / WARP];
     unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     value = warp_sum(value);
     if (lane == 0) of_warps[warp] = value;
     __syncthreads();
-    return warp == 0 ? warp_sum(lane < BLOCK / WARP ? of_warps[lane] : 0) : 0;
+    return warp == 0 ? warp_sum(lane < BLOCK / WARP ? of_warps[lane] : T(0)) : T(0);
+}
+template <unsigned int BLOCK, int CALL = 0>
+__device__ unsigned int block_sum(unsigned int value) {
+    return sum_of_warps<BLOCK, CALL>(value);
 }
 // Floats would need five shuffles in every warp and up to five more. A value from each
 // thread, whose columns warp 0 adds by loads of 16 bytes, takes five shuffles in all.
@@ -83,8 +87,14 @@ __device__ T block_sum(T value) {
 // 16 bytes of input, read once and by nobody else, so not worth a place in L1. Not by way
 // of .nc: that promises data which nobody writes while this kernel lives, and an overlapped
 // kernel lives while the launch before it may still write its input.
+template <bool HINT = true>
 __device__ uint4 load_once(const uint4* address) {
     uint4 v;
+    if (!HINT) { // for the table of what each idea is worth
+        asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+        return v;
+    }
     asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
     return v;
@@ -113,11 +123,11 @@ __device__ void wait_for_launch_before(const uint4* body, Index i, Index step, I
 
 // ANCHOR: tiles
 // UNROLL vectors at once, step apart, all of them in flight before the first is added.
-template <typename T, unsigned int UNROLL, bool ALL, typename Index>
+template <typename T, unsigned int UNROLL, bool ALL, bool HINT, typename Index>
 __device__ T sum_tile(const uint4* body, Index i, Index step, Index vectors) {
     uint4 v[UNROLL];
     for (unsigned int k = 0; k < UNROLL; k++) {
-        v[k] = ALL || i + k * step < vectors ? load_once(body + i + k * step) : make_uint4(0, 0, 0, 0);
+        v[k] = ALL || i + k * step < vectors ? load_once<HINT>(body + i + k * step) : make_uint4(0, 0, 0, 0);
     }
     T sums[UNROLL];
     for (unsigned int k = 0; k < UNROLL; k++) sums[k] = sum_of(v[k], T());
@@ -140,7 +150,7 @@ template <> struct IndexOf<MANY_TILES> { using type = unsigned long long; };
 // takes them, one a thread. Vectors need 16 bytes of alignment and no more; from the start
 // of a line on, a warp's 512 bytes are four lines and not five. One block alone begins at
 // the first vector, wherever its line is.
-template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE, bool OVERLAPS>
+template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE, bool OVERLAPS, bool HINT = true>
 __device__ T sum_share(const T* in, unsigned long long n, unsigned int spread, unsigned int ahead) {
     using Index = typename IndexOf<SHARE>::type;
     constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
@@ -164,11 +174,11 @@ __device__ T sum_share(const T* in, unsigned long long n, unsigned int spread, u
     if ((SHARE == ONE_BLOCK || blockIdx.x == gridDim.x - 1) && threadIdx.x < head + tail) {
         odd = in[threadIdx.x < head ? threadIdx.x : n - tail + threadIdx.x - head];
     }
-    if (SHARE != MANY_TILES) return odd + sum_tile<T, UNROLL, false>(body, i, step, vectors);
+    if (SHARE != MANY_TILES) return odd + sum_tile<T, UNROLL, false, HINT>(body, i, step, vectors);
     T sum = odd;
     for (; i < vectors; i += static_cast<Index>(gridDim.x) * (BLOCK * UNROLL)) {
-        sum += i + (UNROLL - 1) * step < vectors ? sum_tile<T, UNROLL, true>(body, i, step, vectors)
-                                                 : sum_tile<T, UNROLL, false>(body, i, step, vectors);
+        sum += i + (UNROLL - 1) * step < vectors ? sum_tile<T, UNROLL, true, HINT>(body, i, step, vectors)
+                                                 : sum_tile<T, UNROLL, false, HINT>(body, i, step, vectors);
     }
     return sum;
 }
@@ -276,10 +286,9 @@ __device__ T receive(unsigned long long* slots, unsigned int first, unsigned int
     return sum;
 }
 
+// With the sum of the block, right in warp 0.
 template <unsigned int BLOCK, typename T>
-__device__ void meet(T sum, T* out, unsigned long long* slots) {
-    // Block 0 too: its own sum is ready before the messages of the others are.
-    sum = block_sum<BLOCK>(sum);
+__device__ void exchange(T sum, T* out, unsigned long long* slots) {
     if (blockIdx.x > 0) {
         send(slots + SLOT_WORDS * blockIdx.x, sum);
         return;
@@ -294,6 +303,12 @@ __device__ void meet(T sum, T* out, unsigned long long* slots) {
         others = warp_sum(others);
     }
     if (threadIdx.x == 0) *out = sum + others;
+}
+
+template <unsigned int BLOCK, typename T>
+__device__ void meet(T sum, T* out, unsigned long long* slots) {
+    // Block 0 too: its own sum is ready before the messages of the others are.
+    exchange<BLOCK>(block_sum<BLOCK>(sum), out, slots);
 }
 // ANCHOR_END: flags
 
@@ -353,6 +368,32 @@ __device__ void narrow(const T* in, T* out, unsigned long long n, unsigned long 
     meet<BLOCK>(sum, out, state);
 }
 
+// The hint not to keep the input in L1.
+template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
+__device__ void hintless(const T* in, T* out, unsigned long long n, unsigned long long* state, unsigned int spread) {
+    meet<BLOCK>(sum_share<T, BLOCK, UNROLL, SHARE, false, false>(in, n, spread, 0), out, state);
+}
+
+// The columns of floats: five shuffles in every warp and five more instead.
+template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
+__device__ void shuffles(const T* in, T* out, unsigned long long n, unsigned long long* state, unsigned int spread) {
+    T sum = sum_of_warps<BLOCK>(sum_share<T, BLOCK, UNROLL, SHARE, false>(in, n, spread, 0));
+    exchange<BLOCK>(sum, out, state);
+}
+
+// The copies of a float's message that fill its sector.
+template <unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
+__device__ void lone_word(const float* in, float* out, unsigned long long n, unsigned long long* state,
+                          unsigned int spread) {
+    float sum = block_sum<BLOCK>(sum_share<float, BLOCK, UNROLL, SHARE, false>(in, n, spread, 0));
+    if (blockIdx.x == 0) {
+        exchange<BLOCK>(sum, out, state);
+    } else if (threadIdx.x == 0) {
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;"
+                     :: "l"(state + SLOT_WORDS * blockIdx.x), "l"(READY | __float_as_uint(sum)) : "memory");
+    }
+}
+
 // One launch: every block leaves its sum to a second one.
 template <typename T, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
 __device__ void partial(const T* in, T* out, unsigned long long n, unsigned int spread) {
@@ -410,6 +451,8 @@ SINGLE_PASSES(double, f64)
           (ticket<T, BLOCK, UNROLL, SHARE, true>(in, out, n, state, spread))) \
     ENTRY(narrow_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \
           (narrow<T, BLOCK, UNROLL>(in, out, n, state))) \
+    ENTRY(hintless_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \
+          (hintless<T, BLOCK, UNROLL, SHARE>(in, out, n, state, spread))) \
     ENTRY(partial_##NAME##_t##BLOCK##u##UNROLL##_##TYPE, T, BLOCK, UNROLL, \
           (partial<T, BLOCK, UNROLL, SHARE>(in, out, n, spread)))
 WITHOUT(unsigned int, i32, ONE_TILE, tile, 128, 2)
@@ -417,4 +460,11 @@ WITHOUT(unsigned int, i32, ONE_TILE, tile, 256, 8)
 WITHOUT(unsigned int, i32, MANY_TILES, tiles, 256, 8)
 WITHOUT(float, f32, ONE_TILE, tile, 128, 2)
 WITHOUT(float, f32, ONE_TILE, tile, 512, 8)
+#define FLOATS_WITHOUT(SHARE, NAME, BLOCK, UNROLL) \
+    ENTRY(shuffles_##NAME##_t##BLOCK##u##UNROLL##_f32, float, BLOCK, UNROLL, \
+          (shuffles<float, BLOCK, UNROLL, SHARE>(in, out, n, state, spread))) \
+    ENTRY(lone_word_##NAME##_t##BLOCK##u##UNROLL##_f32, float, BLOCK, UNROLL, \
+          (lone_word<BLOCK, UNROLL, SHARE>(in, out, n, state, spread)))
+FLOATS_WITHOUT(ONE_TILE, tile, 128, 2)
+FLOATS_WITHOUT(ONE_TILE, tile, 512, 8)
 // ANCHOR_END: entries

@@ -54,12 +54,15 @@ pub const CUB_WHOLE: &str = "cub_whole";
 /// [`MeasuredCase::entrant`] of `torch.sum`.
 pub const TORCH: &str = "torch";
 /// [`MeasuredCase::entrant`] of the champion with one of its ideas taken away, and what it is then.
-pub const ABLATIONS: [(&str, &str); 5] = [
+pub const ABLATIONS: [(&str, &str); 8] = [
     ("plain_grid", "a grid by one rule instead of the tuned one"),
     ("narrow", "loads of one element instead of 16 bytes"),
     ("ticket", "a ticket and a second read instead of the message"),
     ("fences", "the same, with the fences of every thread instead of thread 0's"),
     ("two_launches", "a second launch instead of a meeting"),
+    ("hintless", "loads without the hint not to keep them in L1"),
+    ("shuffles", "floats of a block by shuffles instead of columns in shared memory"),
+    ("lone_word", "a float's message of one word instead of a whole sector"),
 ];
 
 /// Under which rules launches follow each other.

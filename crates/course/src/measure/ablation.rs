@@ -33,7 +33,12 @@ pub fn entrants<'s, T: Element>(
         [("narrow", Some(renamed(&tuned, "narrow"))), ("ticket", meeting("ticket")), ("fences", meeting("fences"))];
     let last = session.plan(variant, T::TYPE, u64::from(tuned.grid()), LaunchOptions::default())?;
     let two = ("two_launches", meets.then(|| two_launches(&tuned, &last)));
-    for (name, plan) in others.into_iter().chain([two]) {
+    let more = [
+        ("hintless", Some(renamed(&tuned, "hintless"))),
+        ("shuffles", meeting("shuffles")),
+        ("lone_word", meeting("lone_word")),
+    ];
+    for (name, plan) in others.into_iter().chain([two]).chain(more) {
         let Some(plan) = plan else { continue };
         if plan.passes.iter().all(|pass| session.has_kernel(variant, &pass.kernel)) {
             entrants.push(Entrant::of_plan(session, variant, LaunchOptions::default(), plan)?.named(name));

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use device::{Arg, Call, Geometry, KernelSource};
 use lab::element::{Element, Value};
-use lab::measurement::{Contest, MeasuredCase};
+use lab::measurement::{CUB_UNORDERED, Contest, MeasuredCase};
 use lab::reference::{Reference, reference_of_slice};
 use lab::{LaunchOptions, Session, Variant, input};
 
@@ -48,7 +48,9 @@ pub fn all(
     for contest in [Contest::Alone, Contest::BackToBack] {
         let options = LaunchOptions { overlap: contest == Contest::BackToBack, ..LaunchOptions::default() };
         entrants.push(champion(Entrant::ours(session, variant, options, n)?));
-        entrants.extend(libraries.entrants::<f32>(device, contest, n)?);
+        // The order is fixed here, as the champion's is.
+        let of_library = libraries.entrants::<f32>(device, contest, n)?;
+        entrants.extend(of_library.into_iter().filter(|entrant| entrant.name != CUB_UNORDERED));
     }
     let slices = Slices { cold: &slices, to_destroy: &[], restore: None };
     bench.contest(&entrants, slices, Input { n, offset: 0, references: &references })

@@ -96,7 +96,10 @@ fn the_champion_without_one_of_its_ideas_is_right() {
             let names = ablation::entrants::<T>(session, variant, n).unwrap();
             names.iter().map(|entrant| entrant.name.clone()).collect::<Vec<_>>()
         };
-        let wanted = ABLATIONS.map(|(name, _)| name);
+        // Integers have neither columns nor slots.
+        let of_floats = ["shuffles", "lone_word"];
+        let is_there = |name: &&str| T::TYPE != Type::I32 || !of_floats.contains(name);
+        let wanted: Vec<&str> = ABLATIONS.map(|(name, _)| name).into_iter().filter(is_there).collect();
         assert_eq!(entrants(suite), wanted, "{}: all are compiled for this size", T::NAME);
         let group = suite.measured(&pool, n, &|suite| {
             let (session, variant) = suite.champion::<T>().context("the champion")?;
@@ -106,7 +109,7 @@ fn the_champion_without_one_of_its_ideas_is_right() {
         assert!(failed.is_empty() && cases.len() == wanted.len(), "{failed:?}");
         assert!(cases.iter().all(|case| case.ok && case.judged == 2), "{cases:?}");
         let launches: Vec<u64> = cases.iter().filter_map(|case| case.launches).collect();
-        assert_eq!(launches, [1, 1, 1, 1, 2]);
+        assert_eq!(launches.iter().sum::<u64>(), wanted.len() as u64 + 1, "two launches are two");
     }
     let dir = tempfile::tempdir().unwrap();
     let options = Options::of(&["--chapters", "ch08-cooperative"]);
