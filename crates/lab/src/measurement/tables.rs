@@ -162,8 +162,9 @@ pub(crate) fn alignment(record: &Measurement) -> String {
 
 /// `provenance.md`: the card, the software, the day, the method; and that the record is stale, if it is.
 pub(crate) fn provenance(record: &Measurement, stale: &[String]) -> String {
-    // As code, so that two hyphens stay two.
-    let mut out = provenance_sheet(record, "`").markdown();
+    let mut out = provenance_sheet(record).markdown();
+    // Below the table, where it may wrap; as code, so that two hyphens stay two.
+    out.push_str(&format!("\n**Command.** `{}`\n", record.command));
     out.push_str(&format!("\n**Method.** {}\n", sentence(&record.method)));
     if !stale.is_empty() {
         let reasons: String = stale.iter().map(|why| format!("- {why}\n")).collect();
@@ -172,8 +173,8 @@ pub(crate) fn provenance(record: &Measurement, stale: &[String]) -> String {
     out
 }
 
-/// `quote` stands before and after what was typed.
-pub(crate) fn provenance_sheet(record: &Measurement, quote: &str) -> Sheet {
+/// The card, the software and the day.
+pub(crate) fn provenance_sheet(record: &Measurement) -> Sheet {
     let mut sheet = Sheet::new(2, ["what", "as measured"]);
     let mut known = |what: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -202,7 +203,6 @@ pub(crate) fn provenance_sheet(record: &Measurement, quote: &str) -> Sheet {
     known("the chapters' code", (!made.is_empty()).then(|| made.into_iter().collect::<Vec<_>>().join(", ")));
     known("day", Some(day(&record.date).to_owned()));
     known("commit", record.commit.clone());
-    known("command", Some(format!("{quote}{}{quote}", record.command)));
     sheet
 }
 
