@@ -53,7 +53,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Those among which the read ceiling of a card is looked for: with four and eight loads of a thread on their way.
+    /// Those among which the read ceiling of a card is looked for: with four and eight loads of a thread in flight.
     pub const ALL: [Reading; 5] = [
         Reading { kernel: "read_all_4", block: 1024, blocks_per_multiprocessor: 2 },
         Reading { kernel: "read_all_4", block: 512, blocks_per_multiprocessor: 4 },

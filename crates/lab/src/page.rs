@@ -104,13 +104,34 @@ fn terminal_text(session: &Session<'_>, runs: &[Run], notes: &[Note]) -> Result<
 fn counters_table(runs: &[Run]) -> String {
     let Some(table) = show::counter_table(runs) else { return String::new() };
     let heads: Vec<String> = table.headers.iter().map(|name| format!("`{name}`")).collect();
-    let mut out = format!("| simulated, n = {} | {} |\n", grouped(N), heads.join(" | "));
-    out.push_str(&format!("|---|{}\n", "--:|".repeat(heads.len())));
-    for row in &table.rows {
+    let head =
+        format!("| simulated, n = {} | {} |\n|---|{}\n", grouped(N), heads.join(" | "), "--:|".repeat(heads.len()));
+    let (open, folded): (Vec<_>, Vec<_>) = table.rows.iter().partition(|row| CARRYING.contains(&row.name.as_str()));
+    let mut out = head.clone();
+    for row in &open {
+        out.push_str(&format!("| {} | {} |\n", row.plain, row.cells.join(" | ")));
+    }
+    let names: Vec<String> = open.iter().map(|row| format!("`{}`", row.name)).collect();
+    out.push_str("\n<details>\n<summary>The other counters, and what a profiler calls them</summary>\n\n");
+    out.push_str(&head);
+    for row in &folded {
         out.push_str(&format!("| {}<br><small>`{}`</small> | {} |\n", row.plain, row.name, row.cells.join(" | ")));
     }
+    out.push_str(&format!("\nThe rows above the fold are, in their order: {}.\n\n</details>\n", names.join(", ")));
     out
 }
+
+/// The counters that carry the course, by which any two chapters can be compared: in the open on every page. The others are
+/// folded away.
+const CARRYING: [&str; 7] = [
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "barriers",
+    "shuffles",
+    "ptx_inst_executed",
+    "ptx_lane_efficiency",
+];
 
 /// The reports of the announced faults, and of the mistakes that the page shows.
 fn faults(root: &Path, runs: &[Run], mistakes: &[Run]) -> String {
@@ -250,6 +271,11 @@ fn gpu_table(record: &GpuRecord, stale: Option<String>) -> String {
     out
 }
 
+/// What was typed, as far as it helps below a table: the results page has the paths of every library too.
+fn short_command(command: &str) -> &str {
+    command.split(" --out ").next().unwrap_or(command)
+}
+
 /// The line below a table that says where its times come from, and whether they still say something.
 pub(crate) fn provenance(record: &GpuRecord, stale: Option<String>) -> String {
     let driver = record.driver.as_deref().unwrap_or("unknown");
@@ -258,7 +284,7 @@ pub(crate) fn provenance(record: &GpuRecord, stale: Option<String>) -> String {
         "\n<small>Measured on an {} (driver {driver}, CUDA {cuda}) on {}, with `{}`; cold medians.</small>\n",
         record.device,
         compare::day(&record.date),
-        record.command
+        short_command(&record.command)
     );
     if let Some(stale) = stale {
         out.push_str(&format!("\n**This record is stale: {stale}.**\n"));

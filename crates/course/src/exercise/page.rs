@@ -20,6 +20,7 @@ pub(super) mod words {
     pub const HINT: &str = "Hint";
     pub const ANSWER: &str = "Answer";
     pub const LINES: &str = "Which one?";
+    pub const BLANK: &str = "blank";
     pub const GOOD: &str = "right";
     pub const BAD: &str = "wrong";
     pub const RIGHT: &str = "Right.";
@@ -246,8 +247,14 @@ fn mark(is_right: bool) -> String {
 
 /// What a line puts into the blanks.
 fn code(line: &Line) -> String {
-    let parts: Vec<String> = line.code.iter().map(|part| format!("<code>{}</code>", escaped(part.trim()))).collect();
-    parts.join(" … ")
+    let code = |part: &String| format!("<code>{}</code>", escaped(part.trim()));
+    match line.code.as_slice() {
+        [only] => code(only),
+        several => {
+            let part = |(at, part): (usize, &String)| format!("{} {}: {}", words::BLANK, at + 1, code(part));
+            several.iter().enumerate().map(part).collect::<Vec<_>>().join(", ")
+        }
+    }
 }
 
 /// A sentence with code between backquotes, in HTML. Line ends mean nothing.

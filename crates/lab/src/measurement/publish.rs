@@ -100,8 +100,9 @@ pub fn report(yours: &Measurement, books: Option<&Measurement>, lessons: &[&Chap
         page.push_str("</div>\n");
     }
     page.push_str(&format!(
-        "<h2>Where the figures come from</h2>\n{}</main>\n</html>\n",
-        provenance_sheet(yours, "").html()
+        "<h2>Where the figures come from</h2>\n{}<p><code>{}</code></p>\n</main>\n</html>\n",
+        provenance_sheet(yours).html(),
+        escaped(&yours.command)
     ));
     files.push(("index.html".to_owned(), page));
     Ok(files)

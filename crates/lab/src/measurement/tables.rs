@@ -155,8 +155,9 @@ pub(crate) fn alignment(record: &Measurement) -> String {
 
 /// `provenance.md`: the card, the software, the day, the method; and that the record is stale, if it is.
 pub(crate) fn provenance(record: &Measurement, stale: &[String]) -> String {
-    // As code, so that two hyphens stay two.
-    let mut out = provenance_sheet(record, "`").markdown();
+    let mut out = provenance_sheet(record).markdown();
+    // Below the table, where it may wrap; as code, so that two hyphens stay two.
+    out.push_str(&format!("\n**Command.** `{}`\n", record.command));
     out.push_str(&format!("\n**Method.** {}\n", sentence(&record.method)));
     if !stale.is_empty() {
         let reasons: String = stale.iter().map(|why| format!("- {why}\n")).collect();
@@ -165,8 +166,8 @@ pub(crate) fn provenance(record: &Measurement, stale: &[String]) -> String {
     out
 }
 
-/// `quote` stands before and after what was typed.
-pub(crate) fn provenance_sheet(record: &Measurement, quote: &str) -> Sheet {
+/// The card, the software and the day.
+pub(crate) fn provenance_sheet(record: &Measurement) -> Sheet {
     let mut sheet = Sheet::new(2, ["what", "as measured"]);
     let mut known = |what: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -193,7 +194,6 @@ pub(crate) fn provenance_sheet(record: &Measurement, quote: &str) -> Sheet {
     known("code that was timed", made_by(record));
     known("day", Some(day(&record.date).to_owned()));
     known("commit", record.commit.clone());
-    known("command", Some(format!("{quote}{}{quote}", record.command)));
     sheet
 }
 
