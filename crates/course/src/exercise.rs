@@ -32,6 +32,9 @@ mod page;
 mod predict;
 mod progress;
 mod report;
+mod share;
+#[cfg(test)]
+mod tries;
 mod watch;
 
 pub use check::check;
