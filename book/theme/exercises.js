@@ -46,10 +46,12 @@
         }
     };
 
-    // A whole number as people write it: 1024, 1,024, 1 024, -3, −3. Null for anything else.
+    // A whole number as people write it: 1024, 1,024, 1 024, -3, −3, +3. Null for anything else. The terminal reads
+    // numbers in the same way: `whole` in crates/course/src/exercise/key.rs.
     const whole = (text) => {
-        const digits = text.trim().replace("−", "-").replace(/[,_'\s]/g, "");
-        return /^-?\d+$/.test(digits) ? String(Number(digits)) : null;
+        const [, sign, digits] = /^([-−+]?)(\d+|\d{1,3}(?:[,_'’\s]\d{3})+)$/.exec(text.trim()) ?? [];
+        const number = Number(digits?.replace(/\D/g, "")) * (sign === "-" || sign === "−" ? -1 : 1);
+        return Number.isSafeInteger(number) ? String(number) : null;
     };
 
     const begin = (section, id, known) => {

@@ -33,6 +33,9 @@ mod predict;
 mod progress;
 mod quiz;
 mod report;
+mod share;
+#[cfg(test)]
+mod tries;
 mod watch;
 
 pub use check::check;

@@ -116,3 +116,32 @@ fn a_copy_asks_for_another_wait_than_a_store() {
     assert_eq!(fault.code, Code::SharedRace);
     assert!(fault.remedy.contains("__pipeline_wait_prior"), "{}", fault.remedy);
 }
+
+#[test]
+fn what_a_predicate_throws_away_is_no_finding() {
+    // Of five lanes, 3 and 4 shuffle from lanes 5 and 6, which are not there; %p1 is false for these two.
+    let body = |combined: &str| {
+        format!(
+            "setp.lt.u32 %p1, %r1, 3;\n shfl.sync.down.b32 %r2, %r1, 2, 31, 31;\n {combined}\n \
+             selp.b32 %r3, 7, %r1, %p3;\n st.global.u32 [%d1], %r3;"
+        )
+    };
+    for (combined, is_used) in [
+        ("setp.gt.s32 %p2, %r2, %r1;\n and.pred %p3, %p1, %p2;", false),
+        ("setp.gt.s32 %p2, %r2, %r1;\n and.pred %p3, %p2, %p1;", false),
+        ("setp.gt.and.s32 %p3, %r2, %r1, %p1;", false),
+        ("not.pred %p1, %p1;\n setp.gt.s32 %p2, %r2, %r1;\n or.pred %p3, %p1, %p2;", false),
+        ("not.pred %p1, %p1;\n setp.gt.or.s32 %p3, %r2, %r1, %p1;", false),
+        ("not.pred %p1, %p1;\n setp.gt.and.s32 %p3, %r2, %r1, !%p1;", false),
+        ("setp.gt.or.s32 %p3, %r2, %r1, !%p1;", false),
+        ("setp.gt.s32 %p2, %r2, %r1;\n or.pred %p3, %p1, %p2;", true),
+        ("setp.gt.s32 %p2, %r2, %r1;\n xor.pred %p3, %p1, %p2;", true),
+        ("setp.gt.or.s32 %p3, %r2, %r1, %p1;", true),
+        ("setp.gt.and.s32 %p3, %r2, %r1, !%p1;", true),
+        ("setp.gt.s32 %p2, %r2, %r1;\n and.pred %p3, %p2, %p2;", true),
+    ] {
+        let found = faults(&body(combined), 5, 4, 0);
+        let codes: Vec<Code> = found.iter().map(|fault| fault.code).filter(|&code| code != Code::GlobalRace).collect();
+        assert_eq!(codes, if is_used { vec![Code::InactiveShuffleLane] } else { vec![] }, "{combined}: {found:?}");
+    }
+}

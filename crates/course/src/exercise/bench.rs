@@ -4,11 +4,10 @@ use anyhow::Result;
 use device::{Checks, Choice, Device, Error, Module, Report, Schedule, SimOptions};
 use lab::element::Element;
 use lab::plan::{Arg, Pass, Plan};
-use lab::reference::Reference;
 use lab::runner::{self, Arrays};
 use lab::verify::{Verdict, verify};
 use lab::{Array, Op, Type, Value};
-use simt::LoadError;
+use simt::{LoadError, trace};
 
 use super::catalogue::{Exercise, Launches};
 
@@ -27,6 +26,8 @@ pub enum Fill {
     Highest,
     /// −3, each of them: any value of the other sign that a kernel brings for a missing element shows.
     MinusThree,
+    /// Random ones below 0, where a comparison of bits or of magnitudes goes the other way.
+    Negative,
 }
 
 impl Fill {
@@ -38,6 +39,7 @@ impl Fill {
             Fill::Lowest => (i32::MIN, float(-1e30, f64::NEG_INFINITY)),
             Fill::Highest => (i32::MAX, float(1e30, f64::INFINITY)),
             Fill::MinusThree => (-3, -3.0),
+            Fill::Negative => return negative(lab::input::random(ty, n as usize, n + 1)),
         };
         let n = n as usize;
         match ty {
@@ -54,7 +56,17 @@ impl Fill {
             Fill::Lowest => Some("every element as small as can be"),
             Fill::Highest => Some("every element as large as can be"),
             Fill::MinusThree => Some("every element -3"),
+            Fill::Negative => Some("every element negative"),
         }
+    }
+}
+
+/// The same numbers with a minus before each, 0 among them as -1.
+fn negative(numbers: Array) -> Array {
+    match numbers {
+        Array::I32(values) => Array::I32(values.into_iter().map(|value| value.min(!value)).collect()),
+        Array::F32(values) => Array::F32(values.into_iter().map(|value| -value.abs()).collect()),
+        Array::F64(values) => Array::F64(values.into_iter().map(|value| -value.abs()).collect()),
     }
 }
 
@@ -73,6 +85,10 @@ pub struct Case {
     pub schedule: Schedule,
     /// Which numbers.
     pub fill: Fill,
+    /// Most blocks, where that is fewer than the exercise's own.
+    pub grid_max: Option<u32>,
+    /// Whether a second launch finds in `out` what the first one left.
+    pub keeps_out: bool,
 }
 
 /// What came of a case.
@@ -86,8 +102,14 @@ pub struct Answer {
     pub verdict: Verdict,
     /// What all launches together counted and printed, and what was found in the first that had a finding.
     pub report: Report,
-    /// Whether it is the second launch that this is of: one that began with what a right one had left in the workspace.
-    pub is_second: bool,
+    /// The elements of the second launch, if it is that one: it began with what a right one had left in the
+    /// workspace.
+    pub second: Option<u64>,
+}
+
+/// Elements of a second launch after one of so many: fewer, so that its grid is another where there is more than one block.
+const fn second(n: u64) -> u64 {
+    n - n / 3
 }
 
 impl Answer {
@@ -102,10 +124,16 @@ impl Answer {
 /// # Errors
 /// None that a reader could cause.
 pub(super) fn simulator(schedule: Schedule, steps_per_block_max: u64) -> Result<Device> {
+    opened(schedule, steps_per_block_max, None)
+}
+
+/// As [`simulator`], and what to record.
+fn opened(schedule: Schedule, steps_per_block_max: u64, trace: Option<trace::Options>) -> Result<Device> {
     let options = SimOptions {
         schedule,
         checks: Checks::ALL,
         steps_per_block_max: Some(steps_per_block_max),
+        trace,
         is_quiet: true,
         ..SimOptions::default()
     };
@@ -149,7 +177,7 @@ impl<'e> Bench<'e> {
         let loaded = Device::open(Choice::Sim, SimOptions::default()).and_then(|device| device.load_ptx(name, ptx));
         let module = loaded.map_err(|error| error.to_string())?;
         for ty in exercise.types.iter().copied() {
-            for block in exercise.blocks.iter().copied().chain(exercise.goals.iter().map(|goal| goal.block)) {
+            for block in exercise.blocks_tried() {
                 prepare(exercise, &module, &exercise.entry(ty, block))?;
             }
         }
@@ -169,7 +197,18 @@ impl<'e> Bench<'e> {
     /// # Errors
     /// As [`Bench::ask`].
     pub fn ask_within(&self, case: Case, steps: u64) -> Result<Answer> {
-        self.run(case, &case.fill.array(self.exercise.op, case.ty, case.n), steps)
+        let device = opened(case.schedule, steps, None)?;
+        self.run(case, &case.fill.array(self.exercise.op, case.ty, case.n), &device)
+    }
+
+    /// As [`Bench::ask`], and the steps of the first launch are in the report.
+    ///
+    /// # Errors
+    /// As [`Bench::ask`].
+    pub fn ask_traced(&self, case: Case) -> Result<Answer> {
+        let all = trace::Options { blocks: u64::MAX, ..trace::Options::default() };
+        let device = opened(case.schedule, STEPS_PER_BLOCK_MAX, Some(all))?;
+        self.run(case, &case.fill.array(self.exercise.op, case.ty, case.n), &device)
     }
 
     /// Runs the kernel over `numbers`, as many as the case has.
@@ -177,37 +216,46 @@ impl<'e> Bench<'e> {
     /// # Errors
     /// As [`Bench::ask`].
     pub fn ask_of(&self, case: Case, numbers: &Array) -> Result<Answer> {
-        self.run(case, numbers, STEPS_PER_BLOCK_MAX)
+        self.run(case, numbers, &opened(case.schedule, STEPS_PER_BLOCK_MAX, None)?)
     }
 
-    fn run(&self, case: Case, numbers: &Array, steps: u64) -> Result<Answer> {
-        let reference = lab::reference::reference_of(self.exercise.op, numbers);
+    fn run(&self, case: Case, numbers: &Array, device: &Device) -> Result<Answer> {
         match numbers {
-            Array::I32(values) => self.answer(case, values, &reference, steps),
-            Array::F32(values) => self.answer(case, values, &reference, steps),
-            Array::F64(values) => self.answer(case, values, &reference, steps),
+            Array::I32(values) => self.answer(case, values, &Array::I32, device),
+            Array::F32(values) => self.answer(case, values, &Array::F32, device),
+            Array::F64(values) => self.answer(case, values, &Array::F64, device),
         }
     }
 
-    fn answer<T: Element>(&self, case: Case, values: &[T], reference: &Reference, steps: u64) -> Result<Answer> {
-        let device = simulator(case.schedule, steps)?;
-        let plan = self.plan(case);
-        let input = runner::upload(&device, values, case.offset)?;
+    fn answer<T: Element>(
+        &self,
+        mut case: Case,
+        values: &[T],
+        array: &dyn Fn(Vec<T>) -> Array,
+        device: &Device,
+    ) -> Result<Answer> {
+        let input = runner::upload(device, values, case.offset)?;
         let adds_to = (self.exercise.launches != Launches::UntilOne).then_some(self.exercise.op);
-        let mut arrays = Arrays::new(&device, &plan, adds_to)?;
+        let mut arrays = Arrays::new(device, &self.plan(case), adds_to)?;
         let mut report = Report { counters: Some(device::Counters::default()), ..Report::default() };
         let mut is_second = false;
         loop {
-            let last = launch(&device, &self.module, &plan, (&input, case.offset), &arrays, &mut report)?;
-            let result = arrays.first(&device, last)?.unwrap_or(Value::zero(case.ty));
+            let plan = self.plan(case);
+            let last = launch(device, &self.module, &plan, (&input, case.offset), &arrays, &mut report)?;
+            let result = arrays.first(device, last)?.unwrap_or(Value::zero(case.ty));
             let additions: u64 = plan.passes[..=last].iter().map(|pass| pass.additions).sum();
-            let verdict = verify(result, reference, additions, case.ty);
-            let answer = Answer { result, expected: reference.expected, verdict, report, is_second };
+            let taken = array(values[..case.n as usize].to_vec());
+            let reference = lab::reference::reference_of(self.exercise.op, &taken);
+            let verdict = verify(result, &reference, additions, case.ty);
+            let answer =
+                Answer { result, expected: reference.expected, verdict, report, second: is_second.then_some(case.n) };
             if is_second || self.exercise.launches != Launches::Twice || !answer.is_right() {
                 return Ok(answer);
             }
-            (report, is_second) = (answer.report, true);
-            arrays = arrays.again(&device, &plan, adds_to)?;
+            (report, is_second, case.n) = (answer.report, true, second(case.n));
+            if !case.keeps_out {
+                arrays = arrays.again(device, &self.plan(case), adds_to)?;
+            }
         }
     }
 
@@ -217,7 +265,7 @@ impl<'e> Bench<'e> {
         let launch = |input, output, n| {
             let mut args = vec![input, output, Arg::U32(n as u32)];
             args.extend((exercise.state_words > 0).then_some(Arg::State));
-            let grid = self.grid(n, block);
+            let grid = self.grid(n, block).min(case.grid_max.unwrap_or(u32::MAX));
             let mut pass = Pass::new(exercise.entry(case.ty, block), grid.into(), block.into(), args);
             pass.geometry.cooperative = exercise.cooperative;
             Pass { elements: n, additions: self.additions(n, block, grid), ..pass }
@@ -322,8 +370,18 @@ mod tests {
             let bench = Bench::new(&exercise, "k.ptx", &STRIDING.replace("OP", of_ptx)).unwrap();
             for n in [0, 1, 1000] {
                 let schedule = Schedule::Independent { seed: None };
-                let answer =
-                    bench.ask(Case { ty: Type::I32, n, block: 64, offset: 1, schedule, fill: Fill::Random }).unwrap();
+                let answer = bench
+                    .ask(Case {
+                        ty: Type::I32,
+                        n,
+                        block: 64,
+                        offset: 1,
+                        schedule,
+                        fill: Fill::Random,
+                        grid_max: None,
+                        keeps_out: false,
+                    })
+                    .unwrap();
                 assert!(answer.is_right(), "{op} of {n}: {answer:?}");
                 assert_eq!(bench.grid(n, 64), if n > 64 { 3 } else { 1 });
             }
@@ -341,9 +399,19 @@ mod tests {
         for (launches, right) in [(Launches::Once, true), (Launches::Twice, false)] {
             exercise.launches = launches;
             let bench = Bench::new(&exercise, "k.ptx", &brings_the_count).unwrap();
-            let answer =
-                bench.ask(Case { ty: Type::I32, n: 9, block: 64, offset: 0, schedule, fill: Fill::Random }).unwrap();
-            assert_eq!((answer.is_right(), answer.is_second), (right, !right), "{launches:?}: {answer:?}");
+            let answer = bench
+                .ask(Case {
+                    ty: Type::I32,
+                    n: 9,
+                    block: 64,
+                    offset: 0,
+                    schedule,
+                    fill: Fill::Random,
+                    grid_max: None,
+                    keeps_out: false,
+                })
+                .unwrap();
+            assert_eq!((answer.is_right(), answer.second.is_some()), (right, !right), "{launches:?}: {answer:?}");
         }
     }
 
@@ -354,7 +422,16 @@ mod tests {
         let schedule = Schedule::Lockstep;
         assert!(
             !bench
-                .ask(Case { ty: Type::I32, n: 9, block: 64, offset: 0, schedule, fill: Fill::Random })
+                .ask(Case {
+                    ty: Type::I32,
+                    n: 9,
+                    block: 64,
+                    offset: 0,
+                    schedule,
+                    fill: Fill::Random,
+                    grid_max: None,
+                    keeps_out: false
+                })
                 .unwrap()
                 .is_right()
         );

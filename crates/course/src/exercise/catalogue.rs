@@ -80,7 +80,8 @@ pub enum Launches {
     UntilOne,
     /// The kernel itself brings the result to `out[0]`, which holds the operation's identity before: 0 for a sum.
     Once,
-    /// As `Once`, and then once more with another `out` and the workspace as the first launch left it. Both results count.
+    /// As `Once`, and then once more, for two thirds of the elements, with another `out` and the workspace as the first
+    /// launch left it. Both results count.
     Twice,
 }
 
@@ -142,11 +143,47 @@ pub struct Goal {
     pub at_least: Option<u64>,
     /// Instead of counters: the most warp-instructions of any block, so that none does the work of all.
     pub each_block: Option<u64>,
+    /// Instead of counters: the bytes that every warp of the first launch loads from global memory at least, so that none
+    /// looks on.
+    pub each_warp: Option<u64>,
+    /// Instead of counters: that thread k makes the k-th addition of each round, in place, of the tree of neighbours.
+    #[serde(default)]
+    pub first_threads: bool,
+    /// Instead of counters: that the second of two launches is right, too, where `out` holds the result of the first.
+    #[serde(default)]
+    pub keeps_out: bool,
     /// Threads a block.
     #[serde(default = "goal_block")]
     pub block: u32,
     /// Elements; one full block by default.
     pub n: Option<u64>,
+    /// Elements by which the input is shifted.
+    #[serde(default)]
+    pub offset: usize,
+    /// The same at other sizes, so that a kernel cannot know where it is counted.
+    #[serde(default)]
+    pub also: Vec<Also>,
+}
+
+/// A further run that a goal is held against; what it leaves out is the goal's own.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Also {
+    /// Threads a block.
+    pub block: Option<u32>,
+    /// Elements; one full block by default.
+    pub n: Option<u64>,
+    /// Elements by which the input is shifted.
+    #[serde(default)]
+    pub offset: usize,
+    /// The limit of that run.
+    pub at_most: Option<u64>,
+    /// The limit of that run.
+    pub at_least: Option<u64>,
+    /// The limit of that run.
+    pub each_block: Option<u64>,
+    /// The limit of that run.
+    pub each_warp: Option<u64>,
 }
 
 const fn goal_block() -> u32 {
@@ -157,6 +194,43 @@ impl Goal {
     /// The counters it adds up. [`load`] refuses names that are none.
     pub fn metrics(&self) -> impl Iterator<Item = &'static Metric> {
         self.counters.iter().filter_map(|name| Metric::named(name))
+    }
+
+    /// The goal itself, and as it is at each of its other sizes.
+    pub fn runs(&self) -> impl Iterator<Item = Goal> {
+        let others = self.also.iter().map(|also| Goal {
+            block: also.block.unwrap_or(self.block),
+            n: also.n,
+            offset: also.offset,
+            at_most: also.at_most,
+            at_least: also.at_least,
+            each_block: also.each_block,
+            each_warp: also.each_warp,
+            ..self.clone()
+        });
+        std::iter::once(self.clone()).chain(others)
+    }
+
+    /// What the file may not say.
+    fn check(&self) -> Result<()> {
+        ensure!(is_name(&self.name), "goal `{}`: it has lower-case letters, digits and hyphens", self.name);
+        let unknown = self.counters.iter().find(|name| Metric::named(name).is_none_or(|metric| metric.is_ratio));
+        if let Some(name) = unknown {
+            bail!("goal {}: `{name}` is no count: `simt::counters` has the names", self.name);
+        }
+        for run in self.runs() {
+            let is_limited = run.at_most.or(run.at_least).is_some();
+            let is_counted = !run.counters.is_empty();
+            let kinds =
+                [is_counted, run.each_block.is_some(), run.each_warp.is_some(), run.first_threads, run.keeps_out];
+            ensure!(
+                is_counted == is_limited && kinds.iter().filter(|&&is_there| is_there).count() == 1,
+                "goal {}: give counters with at_most or at_least, or each_block, each_warp, first_threads or keeps_out alone, at \
+                 each of its sizes",
+                self.name
+            );
+        }
+        Ok(())
     }
 }
 
@@ -229,6 +303,12 @@ impl Exercise {
         u64::from(self.elements_per_thread) * u64::from(block)
     }
 
+    /// Block sizes of sums and goals.
+    pub fn blocks_tried(&self) -> impl Iterator<Item = u32> {
+        let of_goals = self.goals.iter().flat_map(Goal::runs).map(|goal| goal.block);
+        self.blocks.iter().copied().chain(of_goals)
+    }
+
     /// What the file may not say.
     pub(super) fn check(&self) -> Result<()> {
         ensure!(!self.types.is_empty(), "{}: no types: give i32 at least", self.id);
@@ -239,22 +319,11 @@ impl Exercise {
             self.id
         );
         ensure!(self.grid_max != Some(0), "{}: grid_max is at least 1", self.id);
-        for &block in self.blocks.iter().chain(self.goals.iter().map(|goal| &goal.block)) {
+        for block in self.blocks_tried() {
             ensure!((1..=1024).contains(&block), "{}: a block of {block} threads: it has 1 to 1024", self.id);
         }
         for goal in &self.goals {
-            ensure!(is_name(&goal.name), "goal `{}`: it has lower-case letters, digits and hyphens", goal.name);
-            let unknown = goal.counters.iter().find(|name| Metric::named(name).is_none_or(|metric| metric.is_ratio));
-            if let Some(name) = unknown {
-                bail!("goal {}: `{name}` is no count: `simt::counters` has the names", goal.name);
-            }
-            let is_limited = goal.at_most.or(goal.at_least).is_some();
-            let is_counted = !goal.counters.is_empty();
-            ensure!(
-                is_counted == is_limited && is_counted != goal.each_block.is_some(),
-                "goal {}: give counters with at_most or at_least, or each_block alone",
-                goal.name
-            );
+            goal.check()?;
         }
         for wrong in &self.wrong {
             ensure!(is_name(&wrong.name), "wrong `{}`: it has lower-case letters, digits and hyphens", wrong.name);
@@ -408,7 +477,8 @@ mod tests {
             ("\"write\"", "\"sing\"", "sing"),
             ("title =", "op = \"mean\"\ntitle =", "no operation `mean`"),
             ("at_most", "at_must", "at_must"),
-            ("at_most = 8", "each_block = 8", "or each_block alone"),
+            ("at_most = 8", "each_block = 8", "keeps_out alone"),
+            ("at_most = 8", "at_most = 8\nalso = [{ n = 5 }]", "at each of its sizes"),
             ("title", "titel", "title"),
         ] {
             let error = parse(&SMALL.replacen(from, to, 1), "c").unwrap_err();

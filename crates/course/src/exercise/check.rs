@@ -122,6 +122,7 @@ fn found(failure: &Failure) -> String {
             let reasons = lab::text::listed(&failure.reasons());
             format!("{reasons} at n = {}, block {}, {}", case.n, case.block, case.ty)
         }
+        Failure::Goal { goal, who: Some(who), .. } => format!("{} ({who})", goal.name),
         Failure::Goal { goal, counted, .. } => format!("{} ({counted} counted)", goal.name),
         Failure::Tree { case, .. } => format!("{OTHER_TREE} at n = {}, block {}", case.n, case.block),
     }

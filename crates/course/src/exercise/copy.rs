@@ -138,7 +138,11 @@ fn committed(source: &KernelSource, text: &str) -> Option<String> {
     (Stamp::parse(&ptx)?.source_sha256 == source_sha256(text)).then_some(ptx)
 }
 
-fn with(nvrtc: &Nvrtc, name: &str, text: &str) -> Result<Compiled> {
+/// PTX of this text.
+///
+/// # Errors
+/// A compiler that fails in a way that says nothing about the kernel.
+pub(super) fn with(nvrtc: &Nvrtc, name: &str, text: &str) -> Result<Compiled> {
     match nvrtc.compile_with_warnings(name, text, &committed_options(text)) {
         Ok((ptx, warnings)) => Ok(Compiled::Ptx(ptx, warnings)),
         Err(Error::Compile { log, .. }) => Ok(Compiled::Refused(explained(log))),

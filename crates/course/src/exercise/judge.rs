@@ -10,6 +10,7 @@ use lab::{Array, Op, Type};
 
 use super::bench::{Answer, Bench, Case, Fill};
 use super::catalogue::{Exercise, Goal, Launches, OTHER_TREE, Tree, WRONG_SUM};
+use super::share;
 
 /// Random schedules that are tried besides the two without a seed.
 const SEEDS: u64 = 8;
@@ -24,6 +25,10 @@ const OFFSETS: [usize; 3] = [1, 2, 3];
 const SHORT_MAX: u64 = 5;
 /// A prime, and powers of two with their neighbours, besides the sizes around a warp and a block.
 const LONG_SIZES: [u64; 7] = [1009, 1023, 1024, 1025, 4095, 4097, 10_007];
+/// Once, more elements than 16 bits count, even in packs of four.
+const HUGE_SIZE: u64 = 300_007;
+/// Its block, if the exercise has it.
+const HUGE_BLOCK: u32 = 256;
 
 /// What a kernel is worth.
 #[derive(Debug)]
@@ -82,6 +87,8 @@ pub enum Failure {
         counted: u64,
         /// The source line that most of it comes from, and its part.
         most: Option<(u32, u64)>,
+        /// Where it is not about a count: who does what somebody else should.
+        who: Option<String>,
     },
 }
 
@@ -177,7 +184,11 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
             sums,
         ),
         stage("unaligned input", "arrays that begin 1, 2 or 3 elements further on, and short ones".to_owned(), shifted),
-        stage("extreme values", "the smallest and the largest numbers of the type".to_owned(), extreme(exercise)),
+        stage(
+            "extreme values",
+            "negative ones alone, the smallest and the largest numbers of the type".to_owned(),
+            extreme(exercise),
+        ),
         stage("schedules", format!("lanes in lockstep, and apart in {SEEDS} random orders"), scheduled),
     ]
 }
@@ -191,12 +202,16 @@ fn sums(exercise: &Exercise) -> Vec<Case> {
         }
     }
     cases.sort_by_key(|case| (case.n, case.block));
+    let block = exercise.blocks.iter().copied().find(|&block| block == HUGE_BLOCK).or(exercise.blocks.last().copied());
+    let huge = exercise.types.first().zip(block).map(|(&ty, block)| case(ty, HUGE_SIZE, block));
+    // A grid that is limited may be limited to another number than to the exercise's.
+    cases.extend(huge.map(|case| Case { grid_max: exercise.grid_max.map(|max| max.div_ceil(2) + 1), ..case }));
     cases
 }
 
 /// Random numbers, aligned, in today's schedule.
 fn case(ty: Type, n: u64, block: u32) -> Case {
-    Case { ty, n, block, offset: 0, schedule: SCHEDULE, fill: Fill::Random }
+    Case { ty, n, block, offset: 0, schedule: SCHEDULE, fill: Fill::Random, grid_max: None, keeps_out: false }
 }
 
 /// Arrays that begin further on: short ones, which end before the first aligned element, by the smallest block, and then
@@ -210,7 +225,7 @@ fn shifted(exercise: &Exercise) -> Vec<Case> {
 
 /// Arrays of nothing but the smallest or the largest number, so short that most threads have no element, and longer.
 fn extreme(exercise: &Exercise) -> Vec<Case> {
-    let fills = [Fill::MinusThree, Fill::Lowest, Fill::Highest];
+    let fills = [Fill::MinusThree, Fill::Negative, Fill::Lowest, Fill::Highest];
     let of = |n: Option<u64>| {
         let filled = move |case: Case| fills.map(|fill| Case { fill, n: n.unwrap_or(case.n), ..case });
         few(exercise).flat_map(filled)
@@ -267,33 +282,51 @@ fn other_tree(exercise: &Exercise, bench: &Bench<'_>, tree: Tree, stage: &mut St
     Ok(None)
 }
 
-/// The first goal that is missed.
+/// The first goal that is missed, at any of its sizes.
 fn missed(exercise: &Exercise, bench: &Bench<'_>, stage: &mut Stage) -> Result<Option<Failure>> {
     for goal in &exercise.goals {
-        let ty = exercise.types.first().copied().unwrap_or(Type::I32);
-        let case = case(ty, goal.n.unwrap_or(exercise.elements_per_block(goal.block)), goal.block);
-        let answer = bench.ask(case)?;
-        if !answer.is_right() {
-            return smallest(exercise, bench, case, answer).map(Some);
-        }
-        let failed = |counted, most| Some(Failure::Goal { goal: goal.clone(), case, counted, most });
-        if let Some(steps) = goal.each_block {
-            let is_over = |answer: &Answer| answer.report.faults.iter().any(|fault| fault.code == Code::StepBudget);
-            if is_over(&bench.ask_within(case, steps)?) {
-                return Ok(failed(steps, None));
+        for run in goal.runs() {
+            let failure = missed_at(exercise, bench, &run)?;
+            if failure.is_some() {
+                return Ok(failure);
             }
         }
-        let sum = |counters| goal.metrics().map(|metric| (metric.value)(counters) as u64).sum::<u64>();
-        let counted = answer.report.counters.as_ref().map_or(0, sum);
-        if goal.at_most.is_some_and(|most| counted > most) {
-            let most =
-                answer.report.lines.iter().map(|line| (line.line, sum(&line.counters))).max_by_key(|&(_, part)| part);
-            return Ok(failed(counted, most));
-        }
-        if goal.at_least.is_some_and(|least| counted < least) {
-            return Ok(failed(counted, None));
-        }
         stage.passed += 1;
+    }
+    Ok(None)
+}
+
+/// What misses a goal at one of its sizes.
+fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal) -> Result<Option<Failure>> {
+    let ty = exercise.types.first().copied().unwrap_or(Type::I32);
+    let n = goal.n.unwrap_or(exercise.elements_per_block(goal.block));
+    let case = Case { offset: goal.offset, keeps_out: goal.keeps_out, ..case(ty, n, goal.block) };
+    let is_traced = goal.each_warp.is_some() || goal.first_threads;
+    let answer = if is_traced { bench.ask_traced(case)? } else { bench.ask(case)? };
+    if !answer.is_right() {
+        return smallest(exercise, bench, case, answer).map(Some);
+    }
+    let failed = |counted, most, who| Ok(Some(Failure::Goal { goal: goal.clone(), case, counted, most, who }));
+    if let Some(trace) = &answer.report.trace {
+        let who = match goal.each_warp {
+            Some(bytes) => share::looks_on(trace, bytes),
+            None => share::stranger(trace, n),
+        };
+        return if who.is_some() { failed(0, None, who) } else { Ok(None) };
+    }
+    if let Some(steps) = goal.each_block {
+        let is_over = |answer: &Answer| answer.report.faults.iter().any(|fault| fault.code == Code::StepBudget);
+        return if is_over(&bench.ask_within(case, steps)?) { failed(steps, None, None) } else { Ok(None) };
+    }
+    let sum = |counters| goal.metrics().map(|metric| (metric.value)(counters) as u64).sum::<u64>();
+    let counted = answer.report.counters.as_ref().map_or(0, sum);
+    if goal.at_most.is_some_and(|most| counted > most) {
+        let most =
+            answer.report.lines.iter().map(|line| (line.line, sum(&line.counters))).max_by_key(|&(_, part)| part);
+        return failed(counted, most, None);
+    }
+    if goal.at_least.is_some_and(|least| counted < least) {
+        return failed(counted, None, None);
     }
     Ok(None)
 }

@@ -57,7 +57,9 @@ impl Key {
                 Ok(Reply { is_right, text })
             }
             Key::Lines(lines) => {
-                let line = lines.iter().find(|line| line.letter.to_string() == text.trim().to_lowercase());
+                // The lines are shown as `a)`, and that is what some type.
+                let letter = text.trim().trim_end_matches([')', '.']).to_lowercase();
+                let line = lines.iter().find(|line| line.letter.to_string() == letter);
                 let Some(line) = line else {
                     let letters: Vec<String> = lines.iter().map(|line| line.letter.to_string()).collect();
                     bail!("`{text}` is no answer here: it is one of {}", lab::text::listed(&letters));
@@ -79,11 +81,24 @@ impl Key {
 /// What is said of a wrong number that nobody expected.
 pub const ELSE: &str = "The simulator counts another number. `hint` has a nudge.";
 
-/// A whole number as people write it: `1024`, `1,024`, `1 024`, `-3`, `−3`.
+/// A whole number as people write it: `1024`, `1,024`, `1 024`, `-3`, `−3`, `+3`. What separates digits stands before three
+/// of them, so that `1,5` is not taken for 15. The pages read numbers in the same way: `whole` in `book/theme/exercises.js`.
 fn whole(text: &str) -> Result<i64> {
-    let digits: String =
-        text.trim().replace('−', "-").chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
-    digits.parse().map_err(|_| anyhow::anyhow!("`{text}` is no whole number, and the answer is one: 0, 17 or 1,024"))
+    let refused = || anyhow::anyhow!("`{text}` is no whole number, and the answer is one: 0, 17 or 1,024");
+    let trimmed = text.trim();
+    let digits = trimmed.trim_start_matches(['-', '−', '+']);
+    let sign = &trimmed[..trimmed.len() - digits.len()];
+    let is_digit = |c: char| c.is_ascii_digit();
+    let mut groups = digits.split(|c: char| matches!(c, ',' | '_' | '\'' | '’') || c.is_whitespace());
+    let first = groups.next().unwrap_or_default();
+    let rest: Vec<&str> = groups.collect();
+    let is_grouped = rest.is_empty() || (first.len() <= 3 && rest.iter().all(|group| group.len() == 3));
+    let all: String = std::iter::once(first).chain(rest).collect();
+    if first.is_empty() || !is_grouped || !all.chars().all(is_digit) || sign.chars().count() > 1 {
+        return Err(refused());
+    }
+    let minus = if matches!(sign, "" | "+") { "" } else { "-" };
+    format!("{minus}{all}").parse().map_err(|_| refused())
 }
 
 #[cfg(test)]
@@ -93,12 +108,37 @@ mod tests {
     #[test]
     fn a_number_is_read_as_people_write_it() {
         let key = Key::Number { answer: 1024, because: "b".to_owned(), common: vec![(-3, "three".to_owned())] };
-        for text in ["1024", " 1,024", "1 024", "1_024\n"] {
+        for text in ["1024", " 1,024", "1 024", "1_024\n", "+1024", "1\u{a0}024", "1\u{202f}024", "1’024", "01024"] {
             assert_eq!(key.reply(text).unwrap(), Reply { is_right: true, text: "b".to_owned() }, "{text}");
         }
         assert_eq!(key.reply("−3").unwrap(), Reply { is_right: false, text: "three".to_owned() });
         assert_eq!(key.reply("7").unwrap().text, ELSE);
-        for nonsense in ["", "a", "1.5", "10e3", "0x10"] {
+        let nonsense = [
+            "",
+            "a",
+            "1.5",
+            "10e3",
+            "0x10",
+            "1,5",
+            "10,24",
+            "1,0240",
+            "1,,024",
+            ",024",
+            "--3",
+            "−-3",
+            "3-",
+            "-",
+            "+",
+            "1 024 x",
+            "17 threads",
+            "１７",
+            "٣",
+            "½",
+            "NaN",
+            "inf",
+            "99999999999999999999",
+        ];
+        for nonsense in nonsense {
             assert!(key.reply(nonsense).unwrap_err().to_string().contains("no whole number"), "{nonsense}");
         }
     }
@@ -115,6 +155,10 @@ mod tests {
         let key = Key::Lines(vec![line('a', false), line('b', true)]);
         assert_eq!(key.reply("B").unwrap(), Reply { is_right: true, text: "Ran b. Why.".to_owned() });
         assert!(!key.reply("a ").unwrap().is_right);
+        assert!(key.reply("b)").unwrap().is_right && key.reply("B.").unwrap().is_right);
+        for nonsense in ["", ")", "ab", "1", "é", "a, b"] {
+            assert!(key.reply(nonsense).is_err(), "{nonsense}");
+        }
         assert_eq!(key.reply("c").unwrap_err().to_string(), "`c` is no answer here: it is one of a and b");
     }
 }

@@ -39,8 +39,8 @@ pub fn verdict(verdict: &Verdict, root: &Path, name: &str, text: &str) -> String
             );
             out.push_str(&format!("\n{}\n", wrapped(&told, "")));
         }
-        Some(Failure::Goal { goal, case, counted, most }) => {
-            out.push_str(&goal_text(goal, *case, *counted, *most, (name, text)));
+        Some(Failure::Goal { goal, case, counted, most, who }) => {
+            out.push_str(&goal_text(goal, *case, (*counted, who.as_deref()), *most, (name, text)));
         }
         Some(Failure::NoKernel(_)) | None => {}
     }
@@ -65,6 +65,9 @@ fn asked(case: Case) -> String {
         let s = if case.offset == 1 { "" } else { "s" };
         text.push_str(&format!(", input {} element{s} further on", case.offset));
     }
+    if let Some(blocks) = case.grid_max {
+        text.push_str(&format!(", at most {blocks} blocks"));
+    }
     if let Some(words) = case.fill.words() {
         text.push_str(&format!(", {words}"));
     }
@@ -76,8 +79,13 @@ fn asked(case: Case) -> String {
 
 fn case_text(case: Case, answer: &Answer, contributions: Option<&str>, root: &Path) -> String {
     let mut out = format!("\nfails first at {}\n", asked(case));
-    if answer.is_second {
-        out.push_str("the first launch was right; the second began with what the first left in the workspace\n");
+    if let Some(n) = answer.second {
+        let told = format!(
+            "the first launch was right; the second, of {} elements, began with what the first left in {}the workspace",
+            grouped(n),
+            if case.keeps_out { "out and in " } else { "" }
+        );
+        out.push_str(&format!("{}\n", wrapped(&told, "")));
     }
     if !answer.verdict.right {
         out.push_str(&format!("{}\n", wrapped(&wrong_sum(case, answer, contributions), "")));
@@ -118,7 +126,13 @@ fn wrong_sum(case: Case, answer: &Answer, contributions: Option<&str>) -> String
     text
 }
 
-fn goal_text(goal: &Goal, case: Case, counted: u64, most: Option<(u32, u64)>, (name, text): (&str, &str)) -> String {
+fn goal_text(
+    goal: &Goal,
+    case: Case,
+    (counted, who): (u64, Option<&str>),
+    most: Option<(u32, u64)>,
+    (name, text): (&str, &str),
+) -> String {
     let mut out = format!("\ngoal missed: {}\n", goal.say);
     let limit = match (goal.at_most, goal.at_least) {
         (Some(0), _) => "none".to_owned(),
@@ -126,9 +140,12 @@ fn goal_text(goal: &Goal, case: Case, counted: u64, most: Option<(u32, u64)>, (n
         (_, Some(least)) => format!("at least {}", grouped(least)),
         (_, None) => String::new(),
     };
-    let told = match goal.each_block {
-        Some(steps) => format!("a block executes more than {} warp-instructions, at {}", grouped(steps), asked(case)),
-        None => format!("counted {}, allowed {limit}, at {}", grouped(counted), asked(case)),
+    let told = match (who, goal.each_block) {
+        (Some(who), _) => format!("{who}, at {}", asked(case)),
+        (_, Some(steps)) => {
+            format!("a block executes more than {} warp-instructions, at {}", grouped(steps), asked(case))
+        }
+        (_, None) => format!("counted {}, allowed {limit}, at {}", grouped(counted), asked(case)),
     };
     out.push_str(&format!("{}\n", wrapped(&told, "")));
     for metric in goal.metrics() {

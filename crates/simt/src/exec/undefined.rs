@@ -11,7 +11,7 @@ use super::findings::Finding;
 use super::issue::{Issue, addresses};
 use super::warp::Warp;
 use super::{Machine, Next};
-use crate::code::{Inst, MemOp, NONE, Op, Reg, Target};
+use crate::code::{Combine, Inst, MemOp, NONE, Op, Reg, Target};
 use crate::lower::live::{reads, writes};
 use crate::masks::{filter, lanes};
 use crate::memory::{LOCAL_BASE, PARAM_BASE};
@@ -166,6 +166,8 @@ enum Effect {
     Joins,
     /// One of two operands is the result.
     Chooses,
+    /// Its result is undefined too, unless the other operand alone decides: false and whatever, true or whatever.
+    Decides(Decider),
     Loads(MemOp),
     Stores(MemOp),
     LoadsFrame(MemOp),
@@ -175,14 +177,31 @@ enum Effect {
     Uses,
 }
 
+/// How two predicates become one, where either may settle the result.
+#[derive(Debug, Clone, Copy)]
+struct Decider {
+    /// The value that settles it: false for `and`, true for `or`.
+    settles: bool,
+    /// The second operand is taken as its opposite.
+    is_negated: bool,
+}
+
 impl Effect {
     fn of(inst: &Inst) -> Effect {
         match inst.op {
             Op::Alu(Alu::OrB16 | Alu::OrB32 | Alu::OrB64 | Alu::BfiB32 | Alu::BfiB64 | Alu::PrmtB32) => Effect::Joins,
             Op::Pack32 | Op::Pack64 => Effect::Joins,
+            Op::PredAnd | Op::Setp(_, Combine::And, false) => {
+                Effect::Decides(Decider { settles: false, is_negated: false })
+            }
+            Op::PredOr | Op::Setp(_, Combine::Or, false) => {
+                Effect::Decides(Decider { settles: true, is_negated: false })
+            }
+            Op::Setp(_, Combine::And, true) => Effect::Decides(Decider { settles: false, is_negated: true }),
+            Op::Setp(_, Combine::Or, true) => Effect::Decides(Decider { settles: true, is_negated: true }),
             Op::Alu(_) | Op::Exact { .. } | Op::Setp(..) | Op::Mov32 | Op::Mov64 => Effect::Results,
             Op::Unpack32 | Op::Unpack64 | Op::ActiveMask | Op::Clock | Op::LocalAddress => Effect::Results,
-            Op::PredAnd | Op::PredOr | Op::PredXor | Op::PredNot | Op::PredMov => Effect::Results,
+            Op::PredXor | Op::PredNot | Op::PredMov => Effect::Results,
             Op::Selp32 | Op::Selp64 => Effect::Chooses,
             Op::Load(op) => Effect::Loads(op),
             Op::Store(op) => Effect::Stores(op),
@@ -225,10 +244,11 @@ impl Machine<'_> {
         sources.retain(|&source| source != (Row::P, inst.guard.predicate));
         let results = writes(code, inst);
         match Effect::of(inst) {
-            effect @ (Effect::Results | Effect::Joins | Effect::Chooses) => {
+            effect @ (Effect::Results | Effect::Joins | Effect::Chooses | Effect::Decides(_)) => {
                 let mut parts = match effect {
                     Effect::Chooses => chosen(warp, inst, active),
                     Effect::Joins => joined(warp, &sources, active),
+                    Effect::Decides(decider) => undecided(warp, inst, &sources, decider, active),
                     _ => together(warp, &sources, active),
                 };
                 // Whether they execute it is undefined for these.
@@ -417,6 +437,25 @@ fn chosen(warp: &Warp, inst: &Inst, active: u32) -> Vec<Part> {
     let mut parts = together(warp, &[(row, inst.a)], active & choice);
     parts.extend(together(warp, &[(row, inst.b)], active & !choice));
     parts.extend(together(warp, &[(Row::P, inst.c)], active));
+    parts
+}
+
+/// What of the lanes `active` is undefined in a predicate that is made of two: not where either, being defined, settles it. The
+/// first operand of a `setp` is its comparison, which is not made yet.
+fn undecided(warp: &Warp, inst: &Inst, sources: &[(Row, Reg)], decider: Decider, active: u32) -> Vec<Part> {
+    let settled_by = |reg: Reg, is_negated: bool| {
+        let lanes = warp.p[usize::from(reg)];
+        let settling = if decider.settles != is_negated { lanes } else { !lanes };
+        settling & !warp.undefined.lanes(Home::Register(Row::P, reg))
+    };
+    let (second, by_first) = match inst.op {
+        Op::Setp(..) => (inst.c, 0),
+        _ => (inst.b, settled_by(inst.a, false)),
+    };
+    let is_second = |source: &&(Row, Reg)| **source == (Row::P, second);
+    let (seconds, firsts): (Registers, Registers) = sources.iter().copied().partition(|source| is_second(&source));
+    let mut parts = together(warp, &firsts, active & !settled_by(second, decider.is_negated));
+    parts.extend(together(warp, &seconds, active & !by_first));
     parts
 }
 

@@ -1,0 +1,70 @@
+//! Who does the work, from the recorded steps of a launch: which warps load, and which threads make the additions. Counters
+//! add up what all threads do, and cannot tell.
+
+use lab::text::grouped;
+use simt::trace::{Access, Space, Step, Trace};
+
+/// Lanes of a warp.
+const LANES: u32 = 32;
+
+/// The warp that loads fewest bytes from global memory, in words, if these are fewer than `least`.
+pub fn looks_on(trace: &Trace, least: u64) -> Option<String> {
+    let blocks = trace.grid.iter().product::<u32>() as usize;
+    let warps = trace.block.iter().product::<u32>().div_ceil(LANES) as usize;
+    let mut loaded = vec![0u64; blocks * warps];
+    for step in &trace.steps {
+        if trace.code[step.pc as usize].opcode.starts_with("ld") {
+            let bytes = |access: &Access| u64::from(access.mask.count_ones()) * u64::from(access.bytes);
+            loaded[step.block_linear as usize * warps + step.warp as usize] += of_global(step).map(bytes).sum::<u64>();
+        }
+    }
+    let (at, &bytes) = loaded.iter().enumerate().min_by_key(|&(_, bytes)| bytes)?;
+    let of_block = if blocks > 1 { format!(" of block {}", at / warps) } else { String::new() };
+    let told = || format!("warp {}{of_block} loads {} bytes, not {}", at % warps, grouped(bytes), grouped(least));
+    (bytes < least).then(told)
+}
+
+/// The first addition of the tree of neighbours that another thread makes than the one whose number it has, in words, for
+/// one block that sums its `n` elements of four bytes in place. The j-th value that an element gets is that of round j, in
+/// which thread e / 2^j adds to element e.
+pub fn stranger(trace: &Trace, n: u64) -> Option<String> {
+    let opcode = |step: &Step| trace.code[step.pc as usize].opcode.as_str();
+    let addresses = |step: &Step| {
+        let of_access =
+            |access: &Access| lanes(access.mask).map(|lane| access.addresses[lane as usize]).collect::<Vec<_>>();
+        of_global(step).flat_map(of_access).collect::<Vec<_>>()
+    };
+    // The array is what is loaded: the first element is.
+    let start = trace.steps.iter().filter(|step| opcode(step).starts_with("ld")).flat_map(addresses).min()?;
+    let mut values = vec![0u32; n as usize];
+    for step in &trace.steps {
+        if !["st", "atom", "red"].iter().any(|name| opcode(step).starts_with(name)) {
+            continue;
+        }
+        for access in of_global(step) {
+            for lane in lanes(access.mask) {
+                let element = access.addresses[lane as usize].wrapping_sub(start) / 4;
+                let Some(round) = values.get_mut(element as usize) else { continue };
+                *round += 1;
+                let (thread, due) = (step.warp * LANES + lane, element.checked_shr(*round).unwrap_or(0));
+                if u64::from(thread) != due {
+                    return Some(format!(
+                        "thread {thread} makes the addition to element {element} in round {round}, which is that of thread \
+                         {due}"
+                    ));
+                }
+            }
+        }
+    }
+    // Element 0 may be kept in a register; of the others, each even one is added to.
+    let kept = values.iter().step_by(2).skip(1).position(|&round| round == 0)?;
+    Some(format!("nothing is added to element {} of the slice, where it lies", 2 * (kept + 1)))
+}
+
+fn of_global(step: &Step) -> impl Iterator<Item = &Access> {
+    step.access.iter().filter(|access| access.space == Space::Global)
+}
+
+fn lanes(mask: u32) -> impl Iterator<Item = u32> {
+    (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
+}
