@@ -17,7 +17,8 @@ pub const FOLDER: &str = "book/src/lab/stills";
 /// Scripts of the pages, in the order in which they need each other. Those that build elements are left out.
 const OF_LABS: [&str; 8] = ["words", "run", "trace", "origin", "beats", "say", "stage", "figure"];
 /// Scripts that only draw still figures.
-const OF_STILLS: [&str; 11] = ["words", "page", "pen", "runs", "lab", "tree", "rounds", "memory", "race", "blocks", "meet"];
+const OF_STILLS: [&str; 12] =
+    ["words", "page", "pen", "runs", "lab", "tree", "rounds", "memory", "race", "blocks", "meet", "machine"];
 /// A page carries all its figures, and may have 600 KB.
 const BYTES_MAX: usize = 120_000;
 
