@@ -309,7 +309,8 @@
 
         draw() {
             const { model, shown } = this;
-            if (!model || this.element.clientWidth === 0) return;
+            // On paper the canvases are not there.
+            if (!model || this.parts.stage.clientWidth === 0) return;
             const started = performance.now();
             this.view.seek(this.at);
             const from = this.begin(this.grain, this.at);

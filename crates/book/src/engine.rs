@@ -100,7 +100,8 @@ pub fn check(root: &Path) -> Result<Findings> {
         let compared = bring(root, path, text, Mode::Check, DATA_COMMAND);
         findings.problems.extend(compared.err().map(|error| format!("{error:#}")));
     }
-    let gone = |file: PathBuf| format!("{}: nothing makes it any more: run `{DATA_COMMAND}`", workspace::name(root, &file));
+    let gone =
+        |file: PathBuf| format!("{}: nothing makes it any more: run `{DATA_COMMAND}`", workspace::name(root, &file));
     findings.problems.extend(strays(root, &files)?.into_iter().map(gone));
     Ok(findings)
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
+use course::lessons::lessons;
 use rquickjs::convert::List;
 use rquickjs::{CatchResultExt, Context, Ctx, Exception, Function, Runtime, TypedArray};
 
@@ -18,7 +19,8 @@ pub const FOLDER: &str = "book/src/lab/stills";
 const OF_LABS: [&str; 11] =
     ["words", "run", "trace", "origin", "beats", "between", "accesses", "faults", "say", "stage", "figure"];
 /// Scripts that only draw still figures.
-const OF_STILLS: [&str; 11] = ["words", "page", "pen", "runs", "lab", "tree", "rounds", "memory", "race", "blocks", "meet"];
+const OF_STILLS: [&str; 12] =
+    ["words", "page", "pen", "runs", "lab", "tree", "rounds", "memory", "race", "blocks", "meet", "machine"];
 /// A page carries all its figures, and may have 600 KB.
 const BYTES_MAX: usize = 120_000;
 
@@ -53,7 +55,7 @@ fn told(trouble: &RefCell<Option<anyhow::Error>>) -> String {
     trouble.borrow_mut().take().map(|error| format!(": {error:#}")).unwrap_or_default()
 }
 
-/// What the scripts may ask for: `lesson(slug)`, `readText(path)`, and `simulate(request)`, which is the JSON and the packed steps.
+/// What the scripts may ask for: `chapters`, their slugs, `lesson(slug)`, `readText(path)`, and `simulate(request)`, which is the JSON and the packed steps.
 fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>) -> Result<()> {
     let refuse = {
         let trouble = Rc::clone(trouble);
@@ -73,6 +75,7 @@ fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>
         text.map_err(|error| no(&ctx, error))
     };
     let globals = ctx.globals();
+    globals.set("chapters", lessons().iter().map(|lesson| lesson.slug).collect::<Vec<_>>())?;
     globals.set("lesson", Function::new(ctx.clone(), lesson)?)?;
     globals.set("readText", Function::new(ctx.clone(), read)?)?;
     globals.set("simulate", Function::new(ctx.clone(), simulator(refuse))?)?;
@@ -98,4 +101,53 @@ fn parts(answer: &[u8]) -> Result<(String, Vec<u32>)> {
     let words = rest.get((u32::from_le_bytes(*bytes) as usize).next_multiple_of(4)..).context("the words")?;
     let word = |four: &[u8]| four.try_into().map(u32::from_le_bytes);
     Ok((json.to_string(), words.chunks_exact(4).map(word).collect::<Result<_, _>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use course::workspace;
+
+    #[test]
+    fn every_lab_has_its_picture_and_every_figure_its_page() {
+        let root = workspace::root().unwrap();
+        let mut pages = String::new();
+        for entry in std::fs::read_dir(root.join("book/src")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|ext| ext == "md") {
+                pages += &std::fs::read_to_string(path).unwrap();
+            }
+        }
+        let files = files(&root).unwrap();
+        for (path, text) in &files {
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            assert!(pages.contains(&format!("{{{{#include lab/stills/{name}.md}}}}")), "{name} is on no page");
+            for part in ["<svg class=\"still still-wide\"", "<svg class=\"still still-narrow\"", "<title>", "<desc>"] {
+                assert!(text.contains(part), "{name}: no {part}");
+            }
+            for broken in ["undefined", "NaN", "null", "{n}"] {
+                assert!(!text.contains(broken), "{name}: says {broken}");
+            }
+        }
+        for lesson in lessons() {
+            let own = format!(
+                "<div class=\"lab\" data-lab=\"{0}\">\n{{{{#include lab/stills/{0}.md}}}}\n</div>",
+                lesson.slug
+            );
+            assert!(pages.contains(&own), "{}: its lab is on no page, or without its picture", lesson.slug);
+        }
+    }
+
+    #[test]
+    fn a_script_that_fails_is_named_with_the_reason() {
+        let context = Context::full(&Runtime::new().unwrap()).unwrap();
+        let trouble = Rc::new(RefCell::new(None));
+        context.with(|ctx| {
+            give(&ctx, Path::new("nowhere"), &trouble).unwrap();
+            assert!(ctx.eval::<String, _>("readText('missing.ptx')").is_err());
+            assert!(told(&trouble).contains("cannot read `missing.ptx`"));
+            assert!(ctx.eval::<String, _>("simulate('{}')").is_err());
+            assert!(told(&trouble).contains("does not run"));
+        });
+    }
 }

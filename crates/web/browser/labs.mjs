@@ -3,6 +3,7 @@
 import { readFileSync, mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { alive, still } from "./stills.mjs";
 
 const [site, expectedFile, executablePath, pictures] = process.argv.slice(2);
 const expected = JSON.parse(readFileSync(expectedFile, "utf8"));
@@ -97,11 +98,11 @@ const extras = async (page, slug, told) => {
     const visible = (name) => page.locator(`.lab ${name}`).first().isVisible();
     const press = (name) => page.locator(`.lab button.lab-${name}`).first().click();
     await page.evaluate((slug) => {
-        const link = Object.assign(document.createElement("a"), { className: "lab-to", href: `#lab=${slug}&at=round1`, textContent: "the first round" });
+        const link = Object.assign(document.createElement("a"), { id: "to-round-1", className: "lab-to", href: `#lab=${slug}&at=round1`, textContent: "the first round" });
         document.querySelector(".lab").before(link);
     }, slug);
     const before = await state(page);
-    await page.locator("a.lab-to").first().click();
+    await page.locator("#to-round-1").click();
     await page.waitForFunction((slug) => document.querySelector(".lab").labFigure.answered === `#lab=${slug}&at=round1`, slug, { timeout: 20000 });
     if ((await state(page)).at === before.at) told("a link in the text does not set the lab");
     await press("predict");
@@ -131,6 +132,10 @@ const extras = async (page, slug, told) => {
 
 // Cases that the page asks the engine for: result and counts are those of the native simulator.
 const compare = async (page, slug, cases, told) => {
+    await page.goto(place(slug));
+    await opened(page);
+    await alive(page, told);
+    await page.goto("about:blank");
     await page.goto(place(slug));
     await opened(page);
     await extras(page, slug, told);
@@ -177,7 +182,8 @@ const withPage = async (slug, options, act) => {
     } catch (error) {
         told(error.message.split("\n")[0]);
     }
-    await page.locator(".lab").first().screenshot({ path: `${pictures}/${name.replaceAll(" ", "-")}.png` }).catch(() => {});
+    const picture = options.javaScriptEnabled === false ? `${name} still` : name;
+    await page.locator(".lab").first().screenshot({ path: `${pictures}/${picture.replaceAll(" ", "-")}.png` }).catch(() => {});
     await context.close();
 };
 
@@ -187,6 +193,7 @@ const jobs = expected.flatMap(({ slug, cases }) => [
         views += 1;
         return withPage(slug, { viewport: { width, height: 900 }, colorScheme }, (page, told) => look(page, slug, told));
     })),
+    ...[390, 1280].map((width) => () => withPage(slug, { ...light, viewport: { width, height: 900 }, javaScriptEnabled: false }, (page, told) => still(page, place(slug), told))),
     () => withPage(slug, { ...light, reducedMotion: "reduce" }, (page, told) => compare(page, slug, cases, told)),
 ]);
 // A view mostly waits, so that several share the processor.

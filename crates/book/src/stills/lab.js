@@ -65,10 +65,8 @@
         const picture = lab.picture({ title: text("lab", { title: data.title }), description: described(figure, steps), draw: (pen) => stageOn(figure, pen) });
         const more = said.more ? ` <span class="lab-problem">${lab.escaped(said.more)}</span>` : "";
         const sentence = said.isProblem ? `<span class="lab-problem">${lab.escaped(said.text)}</span>` : lab.escaped(said.text);
-        const code = line ? `<p class="lab-still-line"><span class="lab-number">${line.line}</span> <code>${lab.escaped(line.words)}</code></p>\n` : "";
-        return `<figure class="lab-still">\n<p class="lab-say">${sentence}${more}</p>\n${code}${picture}<figcaption>${lab.escaped(capped(figure))} <span class="lab-needs">${lab.escaped(text("needsScripts"))}</span></figcaption>\n</figure>\n`;
+        const code = line ? `<p class="lab-still-line"><span class="lab-number">${line.line}</span> <span class="lab-still-code">${lab.escaped(line.words)}</span></p>\n` : "";
+        return `<figure class="lab-still">\n<p class="lab-still-say">${sentence}${more}</p>\n${code}${picture}<figcaption>${lab.escaped(capped(figure))} <span class="lab-needs">${lab.escaped(text("needsScripts"))}</span></figcaption>\n</figure>\n`;
     };
-    for (const slug of ["ch01-naive", "ch02-divergence", "ch03-sequential", "ch04-first-add", "ch05-unroll", "ch06-templates", "ch07-coarsening", "ch08-cooperative"]) {
-        lab.still(slug, () => lab.labStill(slug));
-    }
+    for (const slug of chapters) lab.still(slug, () => lab.labStill(slug));
 })();

@@ -70,12 +70,14 @@
     });
 
     lab.still("banks-strided", () => {
-        const access = accessOf(lab.open({ slug: "ch02-divergence", v: "strided_index", n: 256, b: 256 }), 8);
+        const figure = lab.open({ slug: "ch02-divergence", v: "strided_index", n: 256, b: 256 });
+        const access = accessOf(figure, 8);
+        const at = figure.model.steps.findIndex((step) => step.accesses.includes(access)) + 1;
         const places = placesOf(access);
         const rows = Math.max(...places.map(({ word }) => word >> 5)) + 1;
         const idle = 32 - new Set(places.map(({ bank }) => bank)).size;
         const said = text("stridedSaid", { first: places[0].word, second: places[1].word, last: places[31].word, idle, cost: cost(access) });
-        return lab.picture({ title: text("stridedTitle"), description: said, draw: (pen, narrow) => {
+        return lab.picture({ title: text("stridedTitle"), description: said, to: [figure, at], draw: (pen, narrow) => {
             heads(pen, columnsOf(pen, narrow, narrow ? 40 : 74), 0);
             const y = 18 + grid(pen, narrow, 18, rows, places, byPass);
             return y + noted(pen, said, y) + noted(pen, "", y);
@@ -92,7 +94,7 @@
         const other = round.flatMap(({ lane, cell, sources }) => sources.filter((one) => one !== cell).map((one) => ({ lane, word: one - first })));
         const said = text("sequentialSaid", { lanes: own.length, other: other[0].word, last: other[other.length - 1].word });
         const inkOf = ({ isOwn }) => (isOwn ? { fill: inks.read } : { fill: inks.paper, stroke: inks.read, thick: 1.6, on: inks.ink });
-        return lab.picture({ title: text("sequentialTitle"), description: said, draw: (pen, narrow) => {
+        return lab.picture({ title: text("sequentialTitle"), description: said, to: [figure, model.steps.indexOf(round[0].step) + 1], draw: (pen, narrow) => {
             heads(pen, columnsOf(pen, narrow, narrow ? 40 : 74), 0);
             const y = 18 + grid(pen, narrow, 18, model.sharedWords >> 5, [...own, ...other], inkOf);
             return y + noted(pen, said, y) + noted(pen, "", y);
@@ -180,7 +182,7 @@
         }
         const words = ({ line }) => source[line - 1].replace(/\/\/.*$/, "").trim();
         const said = rows.map((row) => text("lineSaid", { code: words(row), count: row.count, lanes: lab.count(row.mask) })).join(" ");
-        return lab.picture({ title: text("divergenceTitle"), description: said, draw: (pen, narrow) => {
+        return lab.picture({ title: text("divergenceTitle"), description: said, to: [figure, phase.to], draw: (pen, narrow) => {
             const label = narrow ? 0 : 292;
             const place = columnsOf(pen, narrow, label);
             const [h, pitch] = narrow ? [12, 38] : [15, 24];

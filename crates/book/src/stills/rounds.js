@@ -95,7 +95,7 @@
             const state = k < 32 && is(work, k) ? (is(used, k) ? 2 : 1) : 0;
             if (first >= 0 && state !== first >> 6) {
                 const from = first & 63;
-                pen.box(x + 1 + from * tick, y + 1.5, (k - from) * tick - (k - from === 1 ? 0.15 : 0), h - 3, { fill: first >> 6 === 2 ? colour : inks.scale(0.3) });
+                pen.box(x + 1 + from * tick, y + 1.5, Math.max(1.4, (k - from) * tick - (k - from === 1 ? 0.15 : 0)), h - 3, { fill: first >> 6 === 2 ? colour : inks.scale(0.3) });
                 first = -1;
             }
             if (first < 0 && state) first = (state << 6) | k;
