@@ -186,7 +186,7 @@
                 this.go(to);
                 return true;
             }
-            const event = this.between[isBack ? "previous" : "next"](this.event, this.view.time);
+            const event = this.between[isBack ? "previous" : "next"](this.event, this);
             if (!event) return false;
             this.focus = null;
             this.toEvent(event);
@@ -254,7 +254,7 @@
                 this.write();
                 return;
             }
-            if (this.grain === "blocks" && this.between && !this.between.next(this.event, this.view.time)) this.toEvent(this.between.events[0]);
+            if (this.grain === "blocks" && this.between && !this.between.next(this.event, this)) this.toEvent(this.between.events[0]);
             else if (this.grain !== "blocks" && this.at >= this.shown.to) this.at = this.shown.from;
             this.playing = { since: 0 };
             lab.playButton(this);

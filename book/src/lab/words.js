@@ -149,6 +149,7 @@
         blocksCount: "{count} blocks",
         event_starts: "Block {block} starts: {place} of {blocks}.",
         event_leaves: "Block {block} leaves its sum, {value}, in {target}, where the other blocks can see it.",
+        event_sends: "Block {block} sends its sum, {value}, to {target}: flag and value in one word. Then it ends; it waits for nobody.",
         event_leavesShared: "Block {block} leaves its sum, {value}, in its own shared memory, where the blocks of its cluster can read it.",
         event_stores: "Block {block} leaves its sum, {value}, in {target}. The next launch adds those.",
         event_storesOnly: "Block {block} leaves its sum, {value}, in {target}.",
