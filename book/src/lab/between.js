@@ -82,10 +82,15 @@
     // Words at which blocks meet: read by a block that did not write them, or changed in one step by several.
     const meetings = (model) => {
         const [cells, readBy, atomics] = [new Map(), new Map(), new Map()];
+        const readers = new Map();
         const meet = (cell) => { if (!cells.has(cell)) cells.set(cell, { cell, ...cellName(model, cell) }); };
         for (const step of model.recorded) {
             const { kind } = model.code[step.pc];
             step.from = sources(model, step);
+            for (const { version } of step.reads) {
+                if (!readers.has(version)) readers.set(version, []);
+                if (!readers.get(version).some(({ block }) => block === step.block)) readers.get(version).push(step);
+            }
             for (const { cell, writer } of step.from) {
                 // Shared memory shows in its block.
                 if (model.isOfBuffer(cell) || cell >= model.others.first) meet(cell);
@@ -103,7 +108,7 @@
         for (const step of model.recorded) {
             if (leaves.has(step.pc)) for (const { cell } of step.writes) if (model.isOfBuffer(cell)) meet(cell);
         }
-        return { cells, readBy, atomics, leaves };
+        return { cells, readBy, readers, atomics, leaves };
     };
 
     // Whether inputs are in what a step writes.
@@ -221,6 +226,7 @@
                 isNew.forEach(({ version }) => one.seen.add(version));
                 const { name, at } = cellName(model, cell);
                 const isOne = step.reads.every((read) => read.cell === cell);
+                if (isNew.length) this.#receives(one, step);
                 if (isNew.length) this.#tell("message", step, { from: this.#who(isNew), name, count: new Set(isNew.map(({ block }) => block)).size });
                 else if (i < spin.looks.length - 1 || !spin.isOver) {
                     // A block that looks at several words, and has no turn of others in between, looks once.
@@ -235,9 +241,11 @@
             const blocks = new Set(messages.map(({ block }) => block));
             const { name } = cellName(model, messages[0].cell);
             const isRemote = step.accesses.some(({ space }) => space === "cluster");
-            const isFirst = !one.marks.some(({ key }) => key === "receives");
-            if (isFirst) one.marks.push({ time: step.time, index: step.index, key: "receives", values: {} });
+            this.#receives(one, step);
             this.#tell(isRemote ? "remote" : "takesFrom", step, { name, count: blocks.size, from: this.#who(messages) });
+        }
+        #receives(one, step) {
+            if (!one.marks.some(({ key }) => key === "receives")) one.marks.push({ time: step.time, index: step.index, key: "receives", values: {} });
         }
         // "block 3", "blocks 1 to 3", "8 blocks".
         #who(messages) {
@@ -280,6 +288,15 @@
         marks(block, moment) {
             return this.of[block].marks.filter(this.#isPast({ block }, moment));
         }
+        // Blocks that have read what one left in a word.
+        readersOf(version, moment) {
+            const past = (this.readers.get(version) || []).filter((step) => this.#isPast(step, moment)(step));
+            return past.map(({ block }) => block);
+        }
+        // The one mark of a tile that matters most.
+        weightiest(marks) {
+            return marks.find(({ key }) => key === "lastTicket" || key === "lastPlace") || marks.find(({ key }) => key === "receives") || marks[marks.length - 1];
+        }
         // How many have come to the grid's barrier.
         arrivals(moment) {
             return this.events.filter((event) => event.kind === "arrivesGrid" && this.#isPast(event, moment)(event)).length;
@@ -287,6 +304,18 @@
         partial(block, moment) {
             const { partial } = this.of[block];
             return partial && this.#isPast({ block }, moment)(partial) ? partial.value : null;
+        }
+        // Turns of blocks, and which of them are looks in vain.
+        turns() {
+            if (this.bars) return this.bars;
+            this.bars = [];
+            for (const step of this.model.recorded) {
+                const isLooking = this.isLooking(step);
+                const last = this.bars[this.bars.length - 1];
+                if (last && last.block === step.block && last.isLooking === isLooking) last.to = step.time + 1;
+                else this.bars.push({ block: step.block, from: step.time, to: step.time + 1, isLooking });
+            }
+            return this.bars;
         }
         // Whether a step is part of a look in vain.
         isLooking(step) {

@@ -116,7 +116,7 @@
                 return { name, words, group };
             });
             this.words.hidden = this.groups.length === 0;
-            this.words.replaceChildren(make("span", "lab-words-name", { textContent: text("gridWords") }), ...this.groups.map(({ group }) => group));
+            this.words.replaceChildren(...this.groups.map(({ group }) => group), make("span", "lab-words-name", { textContent: text("gridWords") }));
         }
 
         // ---- A moment.
@@ -136,7 +136,7 @@
             const state = between.state(block, figure);
             const sum = between.partial(block, figure);
             const marks = between.marks(block, figure);
-            const last = marks[marks.length - 1];
+            const last = between.weightiest(marks);
             const key = `${state}|${sum}|${marks.length}|${isShown}`;
             if (tile.dataset.key === key) return;
             tile.dataset.key = key;
@@ -168,7 +168,10 @@
                 // At the barrier of a grid blocks count in a way of their own.
                 const isBarrier = cell >= this.between.model.others.first;
                 const value = isBarrier ? text("place", { place: this.between.arrivals(this.figure), blocks: this.between.count }) : isThere && held.shown !== null ? lab.number(held.shown) : "";
-                told.push(isThere ? text("wordOf", { at, block, value }) : text("wordEmpty", { at }));
+                const readers = isThere ? this.between.readersOf(version, this.figure) : [];
+                const by = readers.length > 3 ? text("blocksCount", { count: readers.length }) : readers.join(", ");
+                told.push(!isThere ? text("wordEmpty", { at }) : text(readers.length ? "wordRead" : "wordOf", { at, block, value, readers: by }));
+                if (words.length <= WORDS_LARGE) box.dataset.by = isThere ? `${block} → ${by}` : "";
                 box.title = told[told.length - 1];
                 if (words.length <= WORDS_LARGE) write(box, value);
             }
@@ -269,20 +272,12 @@
         // A bar for each turn of a block, thin where it only looks; marks where something goes between blocks.
         #bars(c, colours) {
             const { between, row } = this;
-            const { recorded } = between.model;
             const tall = Math.max(1, row - 2);
-            const bar = (from, to, isLooking) => {
-                const y = 3 + recorded[from].block * row;
+            for (const { block, from, to, isLooking } of between.turns()) {
+                const y = 3 + block * row;
                 c.fillStyle = isLooking ? colours.problem : colours.wait;
                 const h = isLooking ? Math.max(1, tall / 3) : tall;
                 c.fillRect(this.x(from), y + (tall - h) / 2, Math.max(1, this.x(to) - this.x(from)), h);
-            };
-            let from = 0;
-            const looksAt = (step) => between.isLooking(step);
-            for (let i = 1; i <= recorded.length; i += 1) {
-                if (i < recorded.length && recorded[i].block === recorded[from].block && looksAt(recorded[i]) === looksAt(recorded[from])) continue;
-                bar(from, i, looksAt(recorded[from]));
-                from = i;
             }
             if (row < 3) return;
             for (const { kind, block, time } of between.events) {
