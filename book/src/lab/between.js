@@ -319,7 +319,8 @@
         }
         // Whether a step is part of a look in vain.
         isLooking(step) {
-            return this.of[step.block].spins.some((spin) => spin.warp === step.warp && spin.from < step.time && step.time <= spin.to && (step.active & spin.access.mask) !== 0);
+            const { spins } = this.of[step.block];
+            return spins.length > 0 && spins.some((spin) => spin.warp === step.warp && spin.from < step.time && step.time <= spin.to && (step.active & spin.access.mask) !== 0);
         }
         // The event before or after one, else a moment.
         next(event, moment) {

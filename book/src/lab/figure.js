@@ -101,7 +101,9 @@
             this.result = answer.json.outputs[chosen.result.split(":")[0]][0];
             this.expected = lab.expected(chosen.n);
             this.totals = lab.totals(answer.json.launches);
-            const isDrawn = Boolean(answer.json.launches[chosen.shown].trace);
+            // What is not whole can't be followed.
+            const { trace } = answer.json.launches[chosen.shown];
+            const isDrawn = Boolean(trace && !trace.dropped_steps);
             this.element.classList.toggle("lab-undrawn", !isDrawn);
             if (!isDrawn) {
                 this.parts.blocks.show(null);
