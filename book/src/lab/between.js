@@ -40,7 +40,7 @@
                 continue;
             }
             if (spin && spin.looks.length > 1) found.push(spin);
-            open.set(key, { warp: step.warp, access, looks: [step], seen: new Set() });
+            open.set(key, { warp: step.warp, access, looks: [step] });
         }
         for (const { warp } of [...open.values()]) close(warp, -1);
         for (const spin of found) settle(spin, steps);
@@ -82,10 +82,15 @@
     // Words at which blocks meet: read by a block that did not write them, or changed in one step by several.
     const meetings = (model) => {
         const [cells, readBy, atomics] = [new Map(), new Map(), new Map()];
+        const readers = new Map();
         const meet = (cell) => { if (!cells.has(cell)) cells.set(cell, { cell, ...cellName(model, cell) }); };
         for (const step of model.recorded) {
             const { kind } = model.code[step.pc];
             step.from = sources(model, step);
+            for (const { version } of step.reads) {
+                if (!readers.has(version)) readers.set(version, []);
+                if (!readers.get(version).some(({ block }) => block === step.block)) readers.get(version).push(step);
+            }
             for (const { cell, writer } of step.from) {
                 // Shared memory shows in its block.
                 if (model.isOfBuffer(cell) || cell >= model.others.first) meet(cell);
@@ -99,19 +104,22 @@
             }
         }
         // Instructions that leave sums for others, whoever executes them.
-        const leaves = new Set([...readBy.keys()].map((index) => model.steps[index].pc));
+        const leaves = new Set([...readBy.keys()].map((index) => model.steps[index]).filter((step) => model.code[step.pc].kind === "store" && isSum(model, step)).map(({ pc }) => pc));
         for (const step of model.recorded) {
             if (leaves.has(step.pc)) for (const { cell } of step.writes) if (model.isOfBuffer(cell)) meet(cell);
         }
-        return { cells, readBy, atomics, leaves };
+        return { cells, readBy, readers, atomics, leaves };
     };
+
+    // Whether inputs are in what a step writes.
+    const isSum = (model, { writes }) => writes.some(({ version }) => model.replay.values.inputs[model.replay.versions.value[version]] > 0);
 
     // The last step of each block that leaves a sum in global memory.
     const lastStores = (model) => {
         const last = new Map();
         for (const step of model.recorded) {
-            const isSum = ({ cell, version }) => model.isOfBuffer(cell) && model.replay.values.inputs[model.replay.versions.value[version]] > 0;
-            if (model.code[step.pc].kind === "store" && step.writes.some(isSum)) last.set(step.block, step);
+            const isGlobal = step.writes.some(({ cell }) => model.isOfBuffer(cell));
+            if (isGlobal && model.code[step.pc].kind === "store" && isSum(model, step)) last.set(step.block, step);
         }
         return last;
     };
@@ -120,18 +128,14 @@
         constructor(model) {
             const { grid, cluster } = model.chosen.launches[model.chosen.shown];
             Object.assign(this, { model, count: grid[0], cluster: cluster ? cluster[0] : 1, events: [], brings: new Set() });
-            this.of = Array.from({ length: this.count }, (_, block) => ({ block, steps: [], spins: [], partial: null, marks: [] }));
+            this.of = Array.from({ length: this.count }, (_, block) => ({ block, steps: [], spins: [], partial: null, marks: [], seen: new Set() }));
             for (const step of model.recorded) this.of[step.block].steps.push(step);
             for (const one of this.of) {
                 one.spins = spinsOf(model, one.steps);
                 markWaits(model, one.steps);
             }
             Object.assign(this, meetings(model), { arrived: new Map(), last: lastStores(model), started: 0 });
-            this.before = null;
-            for (const step of model.recorded) {
-                this.#step(step);
-                this.before = step;
-            }
+            model.recorded.forEach((step) => this.#step(step));
             this.#beats();
         }
         // Where beats end that show one event each.
@@ -161,7 +165,7 @@
             if (step.waits) this.#tell("waitsCluster", step, {});
         }
         #partial(one, step, value) {
-            one.partial ||= { time: step.time, value };
+            one.partial ||= { time: step.time, index: step.index, value };
         }
         #atomic(step, one) {
             const { model } = this;
@@ -180,31 +184,33 @@
             if (hasInputs) this.#partial(one, step, added);
             if (/\.inc\b/.test(code.opcode)) {
                 const ticket = lab.value(model.words, step, lane);
-                one.marks.push({ time: step.time, key: isLast ? "lastTicket" : "ticket", values: { ticket } });
+                one.marks.push({ time: step.time, index: step.index, key: isLast ? "lastTicket" : "ticket", values: { ticket } });
                 this.#tell(isLast ? "ticketLast" : "ticket", step, { ticket, more: this.count - arrived });
             } else if (hasInputs && code.bytes === 8) {
-                one.marks.push({ time: step.time, key: isLast ? "lastPlace" : "place", values: { place: arrived, blocks: this.count } });
+                one.marks.push({ time: step.time, index: step.index, key: isLast ? "lastPlace" : "place", values: { place: arrived, blocks: this.count } });
                 this.#tell(isLast ? "packedLast" : "packed", step, { value: added, target: at, arrived });
             } else if (hasInputs) this.#tell("addsTo", step, { value: added, target: at });
             else if (write.cell >= model.others.first) {
-                one.marks.push({ time: step.time, key: "place", values: { place: arrived, blocks: this.count } });
+                one.marks.push({ time: step.time, index: step.index, key: "place", values: { place: arrived, blocks: this.count } });
                 this.#tell("arrivesGrid", step, { arrived });
             }
         }
         #store(step, one) {
             const { model } = this;
             const { versions, values } = model.replay;
-            const sum = step.writes.find(({ version }) => values.inputs[versions.value[version]] > 0);
+            // A block that had nothing to add leaves its zero too.
+            const sum = step.writes.find(({ version }) => values.inputs[versions.value[version]] > 0) || (this.leaves.has(step.pc) && step.writes[0]);
             if (!sum) return;
             const value = versions.shown[sum.version];
             const target = cellName(model, sum.cell).at;
             if (sum.cell === model.resultCell && model.chosen.launches.length === 1) {
                 this.#tell("result", step, { value, target });
-                one.marks.push({ time: step.time, key: "writesResult", values: {} });
+                one.marks.push({ time: step.time, index: step.index, key: "writesResult", values: {} });
             } else if (this.leaves.has(step.pc)) {
                 this.#partial(one, step, value);
                 const isShared = !model.isOfBuffer(sum.cell);
-                this.#tell(isShared ? "leavesShared" : "leaves", step, { value, target });
+                const isMessage = model.buffers.some((one) => one.name === "state" && sum.cell >= one.first && sum.cell < one.first + one.len);
+                this.#tell(isShared ? "leavesShared" : isMessage ? "sends" : "leaves", step, { value, target });
             } else if (this.last.get(step.block) === step) {
                 this.#partial(one, step, value);
                 this.#tell(model.chosen.launches.length > 1 ? "stores" : "storesOnly", step, { value, target });
@@ -212,30 +218,34 @@
         }
         #load(step, one) {
             const { model } = this;
-            const messages = step.from.filter(({ inputs }) => inputs > 0);
+            const messages = step.from.filter(({ inputs, writer }) => inputs > 0 || this.leaves.has(model.steps[writer].pc));
             const cell = (step.reads[0] || { cell: -1 }).cell;
             if (step.look) {
                 const { spin, i } = step.look;
-                const isNew = messages.filter(({ version }) => !spin.seen.has(version));
-                isNew.forEach(({ version }) => spin.seen.add(version));
-                const target = cellName(model, cell).at;
-                const { name } = cellName(model, cell);
+                const isNew = messages.filter(({ version }) => !one.seen.has(version));
+                isNew.forEach(({ version }) => one.seen.add(version));
+                const { name, at } = cellName(model, cell);
+                const isOne = step.reads.every((read) => read.cell === cell);
+                if (isNew.length) this.#receives(one, step);
                 if (isNew.length) this.#tell("message", step, { from: this.#who(isNew), name, count: new Set(isNew.map(({ block }) => block)).size });
                 else if (i < spin.looks.length - 1 || !spin.isOver) {
+                    // A block that looks at several words, and has no turn of others in between, looks once.
                     const last = this.events[this.events.length - 1];
-                    const isSameTurn = last && last.kind === "looks" && last.spin === spin && step.time - last.time < 64 && this.before.block === step.block;
+                    const isSameTurn = last && last.kind === "looks" && last.block === step.block && last.warp === step.warp && step.time - last.time < 64;
                     if (isSameTurn) Object.assign(last, { index: step.index, time: step.time, values: { ...last.values, looks: i + 1 } });
-                    else this.#tell("looks", step, { target, looks: i + 1 }).spin = spin;
-                } else this.#tell("sees", step, { target });
+                    else this.#tell("looks", step, { target: isOne ? at : name, looks: i + 1 }).warp = step.warp;
+                } else if (cell >= model.others.first) this.#tell("sees", step, {});
                 return;
             }
             if (!messages.length) return;
             const blocks = new Set(messages.map(({ block }) => block));
             const { name } = cellName(model, messages[0].cell);
             const isRemote = step.accesses.some(({ space }) => space === "cluster");
-            const isFirst = !one.marks.some(({ key }) => key === "receives");
-            if (isFirst) one.marks.push({ time: step.time, key: "receives", values: {} });
+            this.#receives(one, step);
             this.#tell(isRemote ? "remote" : "takesFrom", step, { name, count: blocks.size, from: this.#who(messages) });
+        }
+        #receives(one, step) {
+            if (!one.marks.some(({ key }) => key === "receives")) one.marks.push({ time: step.time, index: step.index, key: "receives", values: {} });
         }
         // "block 3", "blocks 1 to 3", "8 blocks".
         #who(messages) {
@@ -247,41 +257,77 @@
 
         // ---- How things stand when the run has come to a time.
 
-        state(block, time) {
+        // Of the block that is shown by the steps that are, which may come in another order; of the others by the time.
+        #isPast({ block }, { shown, at, view }) {
+            return (one) => (block === shown.block ? one.index < at : one.time <= view.time);
+        }
+        state(block, moment) {
             const { steps, spins } = this.of[block];
+            const { shown, at, view, event } = moment;
+            if (event && event.kind === "starts" && event.block === block) return "runs";
+            const isShown = block === shown.block;
+            const isPast = this.#isPast({ block }, moment);
+            const count = isShown ? at - shown.from : this.#count(steps, view.time);
+            if (count === 0) return "notStarted";
+            const isSpinning = ({ looks, isOver }) => isPast(looks[0]) && (!isOver || !isPast(looks[looks.length - 1]));
+            if (spins.some(isSpinning)) return "spins";
+            if (count === steps.length) return "done";
+            return (isShown ? this.model.steps[at - 1] : steps[count - 1]).waits ? "waits" : "runs";
+        }
+        // How many steps of a block have been made at a time of the run.
+        #count(steps, time) {
             let [low, high] = [0, steps.length];
             while (low < high) {
                 const middle = (low + high) >> 1;
                 if (steps[middle].time <= time) low = middle + 1;
                 else high = middle;
             }
-            if (low === 0) return "notStarted";
-            if (low === steps.length) return spins.some((spin) => !spin.isOver) ? "spins" : "done";
-            if (spins.some((spin) => spin.from <= time && (time < spin.to || !spin.isOver))) return "spins";
-            return steps[low - 1].waits ? "waits" : "runs";
+            return low;
         }
         // What a tile says besides.
-        marks(block, time) {
-            return this.of[block].marks.filter((mark) => mark.time <= time);
+        marks(block, moment) {
+            return this.of[block].marks.filter(this.#isPast({ block }, moment));
+        }
+        // Blocks that have read what one left in a word.
+        readersOf(version, moment) {
+            const past = (this.readers.get(version) || []).filter((step) => this.#isPast(step, moment)(step));
+            return past.map(({ block }) => block);
+        }
+        // The one mark of a tile that matters most.
+        weightiest(marks) {
+            return marks.find(({ key }) => key === "lastTicket" || key === "lastPlace") || marks.find(({ key }) => key === "receives") || marks[marks.length - 1];
         }
         // How many have come to the grid's barrier.
-        arrivals(time) {
-            return this.events.filter((event) => event.kind === "arrivesGrid" && event.time <= time).length;
+        arrivals(moment) {
+            return this.events.filter((event) => event.kind === "arrivesGrid" && this.#isPast(event, moment)(event)).length;
         }
-        partial(block, time) {
+        partial(block, moment) {
             const { partial } = this.of[block];
-            return partial && partial.time <= time ? partial.value : null;
+            return partial && this.#isPast({ block }, moment)(partial) ? partial.value : null;
+        }
+        // Turns of blocks, and which of them are looks in vain.
+        turns() {
+            if (this.bars) return this.bars;
+            this.bars = [];
+            for (const step of this.model.recorded) {
+                const isLooking = this.isLooking(step);
+                const last = this.bars[this.bars.length - 1];
+                if (last && last.block === step.block && last.isLooking === isLooking) last.to = step.time + 1;
+                else this.bars.push({ block: step.block, from: step.time, to: step.time + 1, isLooking });
+            }
+            return this.bars;
         }
         // Whether a step is part of a look in vain.
         isLooking(step) {
-            return this.of[step.block].spins.some((spin) => spin.warp === step.warp && spin.from < step.time && step.time <= spin.to && (step.active & spin.access.mask) !== 0);
+            const { spins } = this.of[step.block];
+            return spins.length > 0 && spins.some((spin) => spin.warp === step.warp && spin.from < step.time && step.time <= spin.to && (step.active & spin.access.mask) !== 0);
         }
-        // The event before or after one, else a time of the run.
-        next(event, time) {
-            return event ? this.events[this.events.indexOf(event) + 1] : this.events.find((one) => one.time > time);
+        // The event before or after one, else a moment.
+        next(event, moment) {
+            return event ? this.events[this.events.indexOf(event) + 1] : this.events.find((one) => !this.#isPast(one, moment)(one));
         }
-        previous(event, time) {
-            return event ? this.events[this.events.indexOf(event) - 1] : this.events.findLast((one) => one.time < time);
+        previous(event, moment) {
+            return event ? this.events[this.events.indexOf(event) - 1] : this.events.findLast((one) => this.#isPast(one, moment)(one));
         }
         // What a beat of one block is about: the weightiest event in it.
         within(from, to) {
@@ -315,10 +361,10 @@
             return { text: text(`event_${kind}`, values) };
         }
     }
-    const WEIGHTS = ["result", "ticketLast", "packedLast", "message", "remote", "takesFrom", "sees", "ticket", "packed", "arrivesGrid", "addsTo", "leaves", "leavesShared", "stores", "storesOnly", "looks", "waitsCluster"];
+    const WEIGHTS = ["result", "ticketLast", "packedLast", "message", "remote", "takesFrom", "sees", "ticket", "packed", "arrivesGrid", "addsTo", "leaves", "sends", "leavesShared", "stores", "storesOnly", "looks", "waitsCluster"];
     const NAMED = {
         ticket: ["ticketLast", "packedLast"], spin: ["looks"], remote: ["remote"], message: ["message", "sees"],
-        leaves: ["leaves", "leavesShared", "packed"], result: ["result"], takes: ["takesFrom", "remote", "message"], waits: ["waitsCluster"],
+        leaves: ["leaves", "leavesShared", "sends", "packed"], result: ["result"], takes: ["takesFrom", "remote", "message"], waits: ["waitsCluster"],
     };
     lab.Between = Between;
 })();

@@ -116,7 +116,7 @@
                 return { name, words, group };
             });
             this.words.hidden = this.groups.length === 0;
-            this.words.replaceChildren(make("span", "lab-words-name", { textContent: text("gridWords") }), ...this.groups.map(({ group }) => group));
+            this.words.replaceChildren(...this.groups.map(({ group }) => group), make("span", "lab-words-name", { textContent: text("gridWords") }));
         }
 
         // ---- A moment.
@@ -125,18 +125,18 @@
             if (!this.between) return;
             const { view, shown } = this.figure;
             const { time } = view;
-            this.all.forEach((tile, block) => this.#fill(tile, block, time, block === shown.block));
+            this.all.forEach((tile, block) => this.#fill(tile, block, block === shown.block));
             if (!this.all.some((tile) => tile.tabIndex === 0)) this.#stop(this.all[shown.block]);
             for (const group of this.groups) this.#fillWords(group, view);
             this.#flows(steps);
             this.#picture(time, colours);
         }
-        #fill(tile, block, time, isShown) {
-            const { between } = this;
-            const state = between.state(block, time);
-            const sum = between.partial(block, time);
-            const marks = between.marks(block, time);
-            const last = marks[marks.length - 1];
+        #fill(tile, block, isShown) {
+            const { between, figure } = this;
+            const state = between.state(block, figure);
+            const sum = between.partial(block, figure);
+            const marks = between.marks(block, figure);
+            const last = between.weightiest(marks);
             const key = `${state}|${sum}|${marks.length}|${isShown}`;
             if (tile.dataset.key === key) return;
             tile.dataset.key = key;
@@ -167,8 +167,11 @@
                 const block = isThere ? this.between.model.steps[writer].block : null;
                 // At the barrier of a grid blocks count in a way of their own.
                 const isBarrier = cell >= this.between.model.others.first;
-                const value = isBarrier ? text("place", { place: this.between.arrivals(view.time), blocks: this.between.count }) : isThere && held.shown !== null ? lab.number(held.shown) : "";
-                told.push(isThere ? text("wordOf", { at, block, value }) : text("wordEmpty", { at }));
+                const value = isBarrier ? text("place", { place: this.between.arrivals(this.figure), blocks: this.between.count }) : isThere && held.shown !== null ? lab.number(held.shown) : "";
+                const readers = isThere ? this.between.readersOf(version, this.figure) : [];
+                const by = readers.length > 3 ? text("blocksCount", { count: readers.length }) : readers.join(", ");
+                told.push(!isThere ? text("wordEmpty", { at }) : text(readers.length ? "wordRead" : "wordOf", { at, block, value, readers: by }));
+                if (words.length <= WORDS_LARGE) box.dataset.by = isThere ? `${block} → ${by}` : "";
                 box.title = told[told.length - 1];
                 if (words.length <= WORDS_LARGE) write(box, value);
             }
@@ -180,7 +183,7 @@
             const add = (from, to, kind) => { if (from && to && from !== to) ends.set(`${kind}${ends.size}`, { from, to, kind }); };
             const seen = new Set();
             const once = (key) => !seen.has(key) && seen.add(key);
-            for (const step of steps) {
+            for (const step of steps.slice(-256)) {
                 const tile = this.all[step.block];
                 for (const { cell } of step.writes) if (once(`w${cell}`)) add(tile, this.boxes.get(cell), "write");
                 for (const { cell } of step.reads) if (once(`r${cell}`)) add(this.boxes.get(cell), tile, "read");
@@ -191,9 +194,16 @@
             const key = [...ends.values()].length ? steps.map(({ index }) => index).join() : "";
             if (this.drawn === `${key}|${this.element.clientWidth}`) return;
             this.drawn = `${key}|${this.element.clientWidth}`;
+            this.#showTile();
             const box = this.field.getBoundingClientRect();
             this.lines.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
             this.lines.replaceChildren(...[...ends.values()].map((one) => this.#line(one, box)));
+        }
+        // In a grid of many blocks only some are in sight: that which is shown is.
+        #showTile() {
+            const tile = this.all[this.figure.shown.block];
+            const [outer, inner] = [this.tiles.getBoundingClientRect(), tile.getBoundingClientRect()];
+            if (inner.top < outer.top || inner.bottom > outer.bottom) this.tiles.scrollTop += inner.top - outer.top - outer.height / 3;
         }
         #line({ from, to, kind }, box) {
             const [a, b] = [from.getBoundingClientRect(), to.getBoundingClientRect()];
@@ -217,13 +227,12 @@
             if (between.offsets) return between.offsets;
             const { recorded } = between.model;
             const offsets = new Float64Array(recorded.length + 1);
-            let [looks, spin] = [0, null];
+            let [looks, last] = [0, null];
             recorded.forEach((step, i) => {
-                if (step.look) {
-                    looks = step.look.spin === spin && recorded[i - 1].block === step.block ? looks + 1 : 1;
-                    spin = step.look.spin;
-                } else if (!spin || step.block !== spin.looks[0].block || step.time > spin.to || step.warp !== spin.warp) spin = null;
-                offsets[i + 1] = offsets[i] + (spin && looks > LOOKS_SHOWN && step !== spin.looks[spin.looks.length - 1] ? 0 : 1);
+                const isSame = last && last.block === step.block && last.warp === step.warp && between.isLooking(step);
+                looks = isSame ? looks + (step.look ? 1 : 0) : 0;
+                last = step;
+                offsets[i + 1] = offsets[i] + (looks > LOOKS_SHOWN ? 0 : 1);
             });
             return (between.offsets = offsets);
         }
@@ -263,24 +272,16 @@
         // A bar for each turn of a block, thin where it only looks; marks where something goes between blocks.
         #bars(c, colours) {
             const { between, row } = this;
-            const { recorded } = between.model;
             const tall = Math.max(1, row - 2);
-            const bar = (from, to, isLooking) => {
-                const y = 3 + recorded[from].block * row;
+            for (const { block, from, to, isLooking } of between.turns()) {
+                const y = 3 + block * row;
                 c.fillStyle = isLooking ? colours.problem : colours.wait;
                 const h = isLooking ? Math.max(1, tall / 3) : tall;
                 c.fillRect(this.x(from), y + (tall - h) / 2, Math.max(1, this.x(to) - this.x(from)), h);
-            };
-            let from = 0;
-            const looksAt = (step) => between.isLooking(step);
-            for (let i = 1; i <= recorded.length; i += 1) {
-                if (i < recorded.length && recorded[i].block === recorded[from].block && looksAt(recorded[i]) === looksAt(recorded[from])) continue;
-                bar(from, i, looksAt(recorded[from]));
-                from = i;
             }
             if (row < 3) return;
             for (const { kind, block, time } of between.events) {
-                const isWrite = /^(leaves|stores|ticket|packed|adds|result|arrives)/.test(kind);
+                const isWrite = /^(leaves|sends|stores|ticket|packed|adds|result|arrives)/.test(kind);
                 if (!isWrite && !/^(takesFrom|remote|message|sees)$/.test(kind)) continue;
                 c.fillStyle = isWrite ? colours.write : colours.read;
                 c.fillRect(this.x(time) - 1, 2 + block * row, 3, tall + 2);

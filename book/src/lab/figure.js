@@ -110,7 +110,9 @@
             this.expected = lab.expected(chosen);
             this.totals = lab.totals(answer.json.launches);
             this.fillInput();
-            const isDrawn = Boolean(answer.json.launches[chosen.shown].trace);
+            // What is not whole can't be followed.
+            const { trace } = answer.json.launches[chosen.shown];
+            const isDrawn = Boolean(trace && !trace.dropped_steps);
             this.element.classList.toggle("lab-undrawn", !isDrawn);
             if (!isDrawn) {
                 this.parts.blocks.show(null);
@@ -203,7 +205,7 @@
                 this.go(to);
                 return true;
             }
-            const event = this.between[isBack ? "previous" : "next"](this.event, this.view.time);
+            const event = this.between[isBack ? "previous" : "next"](this.event, this);
             if (!event) return false;
             this.focus = null;
             this.toEvent(event);
@@ -272,7 +274,7 @@
                 this.write();
                 return;
             }
-            if (this.grain === "blocks" && this.between && !this.between.next(this.event, this.view.time)) this.toEvent(this.between.events[0]);
+            if (this.grain === "blocks" && this.between && !this.between.next(this.event, this)) this.toEvent(this.between.events[0]);
             else if (this.grain !== "blocks" && this.at >= this.shown.to) this.at = this.shown.from;
             this.playing = { since: 0 };
             lab.playButton(this);

@@ -156,7 +156,7 @@
                 code.reads.forEach((register, place) => {
                     const cell = this.#cell(step, access, lane, place * code.bytes);
                     const value = this.#row(step, register)[lane];
-                    const shown = place === 0 ? lab.value(this.model.words, step, lane) : null;
+                    const shown = place === 0 ? this.#told(lab.value(this.model.words, step, lane), cell) : null;
                     this.#write(index, step, lane, cell, value, shown);
                 });
                 if (code.reads.length === 0) {
@@ -164,6 +164,12 @@
                     this.#write(index, step, lane, cell, 0, lab.value(this.model.words, step, lane));
                 }
             });
+        }
+        // What a word says: a float's message holds its bits below the flag.
+        #told(shown, cell) {
+            const { variant, buffers } = this.model;
+            const state = buffers.find((one) => one.name === "state" && cell >= one.first && cell < one.first + one.len);
+            return state && variant.type === "f32" && shown !== null ? lab.float(shown) : shown;
         }
         #write(index, step, lane, cell, value, shown) {
             if (cell < 0) return;

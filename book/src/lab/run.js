@@ -103,8 +103,11 @@
     // Threads of a launch that is recorded; beyond that only its counts and its result are shown. And so many blocks, as crates/course/src/labs.rs has it.
     const THREADS_MAX = 8192;
     lab.BLOCKS_MAX = THREADS_MAX / 32;
+    // Blocks that all wait for each other look again and again: of more, the steps would be too many.
+    const WAITING_MAX = 8;
     lab.traced = (chosen) => {
-        const { grid, block } = chosen.launches[chosen.shown];
+        const { grid, block, cooperative } = chosen.launches[chosen.shown];
+        if (cooperative && grid[0] > WAITING_MAX) return false;
         return grid[0] * block[0] <= THREADS_MAX && chosen.n <= 4 * DIGITS_MAX;
     };
 

@@ -62,8 +62,19 @@
         return steps;
     };
 
-    // The value that a step left in a lane, as a signed number; null where there is none.
+    const FLOAT = new DataView(new ArrayBuffer(4));
+    // The float that these 32 bits are.
+    lab.float = (bits) => {
+        FLOAT.setInt32(0, bits);
+        return FLOAT.getFloat32(0);
+    };
+
+    // The value that a step left in a lane, as a signed number, or as the float that its register holds; null where there is none.
     lab.value = (words, step, lane) => {
+        const bits = bitsOf(words, step, lane);
+        return step.isFloat && bits !== null ? lab.float(bits) : bits;
+    };
+    const bitsOf = (words, step, lane) => {
         const { form, values, active } = step;
         if (form === 1) return words[values] | 0;
         if (form === 3) return words[values];
@@ -94,6 +105,8 @@
         one.isClusterWait = /^barrier\.cluster\.wait/.test(opcode);
         one.isWarpBarrier = /^bar\.warp\.sync/.test(opcode);
         one.isEnd = /^(ret|exit)/.test(opcode);
+        // The register whose value is recorded.
+        one.isFloat = /^\{?%f\d/.test(kind === "store" || kind === "red" ? parts[1] || "" : parts[0] || "");
         if (kind === "store" || kind === "red") return { ...one, writes: [], reads: numbers(parts[1]) };
         if (kind === "none") return { ...one, writes: [], reads: [] };
         const reads = kind === "load" ? [] : parts.slice(1).flatMap(numbers);

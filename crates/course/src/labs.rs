@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 const SIZES: [u64; 12] = [32, 64, 100, 128, 256, 512, 1000, 1024, 2048, 4096, 16_384, 1 << 20];
 /// Block sizes that a lab offers, of those that a variant takes.
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+/// Elements from which on blocks that send each other messages are worth a look.
+const MESSAGES_N_MIN: u64 = 4096;
 /// Blocks of a grid that a lab offers besides what the plan itself takes, where the variant leaves the choice.
 const GRIDS: [u32; 2] = [2, 4];
 /// Blocks whose steps a lab records: as many as a launch that it draws has at most.
@@ -97,10 +99,15 @@ impl Case {
         self.plan.passes.iter().position(|pass| Some(threads(pass)) == most).unwrap_or(0)
     }
 
-    fn json(&self) -> Value {
+    /// Whether blocks wait for each other.
+    fn waits(&self) -> bool {
+        self.plan.passes.iter().any(|pass| pass.waits)
+    }
+
+    fn json(&self, ty: Type) -> Value {
         json!({
             "n": self.n, "block": self.block, "grid": self.grid, "shown": self.shown(),
-            "buffers": self.buffers(Type::I32), "launches": self.launches(), "result": self.result(),
+            "buffers": self.buffers(ty), "launches": self.launches(), "result": self.result(),
         })
     }
 }
@@ -136,7 +143,7 @@ fn opening_of(chapter: &Chapter) -> Result<Opening> {
     let of_integers = |variant: &&Variant| variant.types.contains(&Type::I32);
     let variant = chapter.variants.iter().find(of_integers);
     let variant = variant.with_context(|| format!("{}: no variant takes i32, which labs sum", chapter.slug))?;
-    let cases = cases(variant);
+    let cases = cases(variant, Type::I32);
     let case = cases.iter().find(|case| case.n >= 256).or(cases.first());
     let case = case.with_context(|| format!("{} {}: takes no size that labs offer", chapter.slug, variant.name))?;
     Ok(Opening { grid: case.grid, ..opening(chapter.slug, variant.name, case.n, case.block) })
@@ -153,10 +160,9 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
     let mut files = serde_json::Map::new();
     let mut variants = Vec::new();
     let mut first = None;
-    for variant in chapter.variants.iter().filter(|variant| variant.types.contains(&Type::I32)) {
+    for (variant, ty, cases) in entries(chapter) {
         let slug = variant.kernels.unwrap_or(chapter.slug);
-        let cases = cases(variant);
-        if variant.name == opening.variant {
+        if variant.name == opening.variant && ty == Type::I32 {
             first = cases
                 .iter()
                 .position(|case| (case.n, case.block, case.grid) == (opening.n, opening.block, opening.grid));
@@ -176,10 +182,11 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
         let ptx = only(&ptx, &kernels);
         let names = names(&name, &ptx, &kernels, &source, files[&source].as_str().unwrap_or_default())?;
         variants.push(json!({
-            "name": variant.name, "idea": variant.idea, "limit": variant.limit, "source": source,
+            "name": if ty == Type::I32 { variant.name.to_owned() } else { format!("{}_{}", variant.name, ty.name()) },
+            "type": ty.name(), "idea": variant.idea, "limit": variant.limit, "source": source,
             "announced": variant.announced.map(|code| code.name()), "harm": variant.harm,
             "ptx": { "name": name, "text": ptx }, "names": names,
-            "cases": cases.iter().map(Case::json).collect::<Vec<_>>(),
+            "cases": cases.iter().map(|case| case.json(ty)).collect::<Vec<_>>(),
         }));
     }
     let variant =
@@ -221,16 +228,39 @@ pub fn request(ptx: &Value, case: &Value, schedule: &str) -> Value {
     })
 }
 
+/// What a lab offers: every variant that sums integers, and one that meets in another way for floats, by blocks that wait, once
+/// more for these.
+fn entries(chapter: &Chapter) -> Vec<(&Variant, Type, Vec<Case>)> {
+    let mut entries = Vec::new();
+    for variant in chapter.variants.iter().filter(|variant| variant.types.contains(&Type::I32)) {
+        let of_integers = cases(variant, Type::I32);
+        let waits = of_integers.iter().any(Case::waits);
+        entries.push((variant, Type::I32, of_integers));
+        if !waits && variant.types.contains(&Type::F32) {
+            let mut of_floats = cases(variant, Type::F32);
+            of_floats.retain(|case| case.waits() && case.grid.is_some() && case.block == variant.blocks.default);
+            of_floats.retain(|case| (MESSAGES_N_MIN..1 << 20).contains(&case.n));
+            if !of_floats.is_empty() {
+                entries.push((variant, Type::F32, of_floats));
+            }
+        }
+    }
+    entries
+}
+
 /// Every case of a variant that a lab offers.
-fn cases(variant: &Variant) -> Vec<Case> {
+fn cases(variant: &Variant, ty: Type) -> Vec<Case> {
     let grids = || std::iter::once(None).chain(GRIDS.map(Some).into_iter().filter(|_| variant.chooses_grid));
     let mut cases: Vec<Case> = Vec::new();
     for n in SIZES {
         for block in BLOCKS {
             for grid in grids() {
-                let options = LaunchOptions { grid, ..LaunchOptions::block(block) };
+                // Who asks for blocks wants to see them meet: tiles as small as there are leave each of them something to do.
+                let factors = variant.factors.filter(|_| grid.is_some() && variant.overlaps);
+                let factor = factors.and_then(|factors| factors.values.first().copied());
+                let options = LaunchOptions { grid, factor, ..LaunchOptions::block(block) };
                 // A grid that the plan takes by itself is no choice of its own.
-                let new = Case::new(variant, Type::I32, n, options)
+                let new = Case::new(variant, ty, n, options)
                     .filter(|case| case.grid.is_none() || cases.last().is_none_or(|last| last.plan != case.plan));
                 cases.extend(new);
             }

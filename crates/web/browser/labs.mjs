@@ -145,7 +145,7 @@ const compare = async (page, slug, cases, told) => {
         const got = await page.evaluate(() => {
             // The inputs that a block's sum is said to be made of, as often as they are in it, add up to that sum.
             const traced = ({ model, shown, view }) => {
-                if (!shown || model.resultCell < 0 || model.replay.isPartial) return null;
+                if (!shown || model.resultCell < 0) return null;
                 const held = view.cell(model.resultCell);
                 if (!held || held.shown === null) return null;
                 const times = model.replay.values.receipt(held.value, model.n);
@@ -166,6 +166,79 @@ const compare = async (page, slug, cases, told) => {
             for (const [name, count] of Object.entries(shown)) if (Number(count) !== counts[name]) told(`${hash}: ${name} counts up to ${count}, natively ${counts[name]}`);
         }
         measured[hash] = { ...got.measured, run: got.ms };
+    }
+};
+
+// Launches of several blocks at telling moments: how the blocks stand there, what is said, and what the figure does with it.
+const moments = [
+    { hash: "v=last_block&n=512&b=64&g=4&s=independent&grain=blocks&at=ticket", states: ["done", "done", "done", "runs"], block: 3, words: 4, say: /ticket 3, the last/ },
+    { hash: "v=last_block&n=512&b=64&g=4&s=independent:2&grain=blocks&at=ticket", states: ["runs", "done", "done", "done"], block: 0, words: 4, say: /Block 0 takes ticket 3, the last/ },
+    { hash: "v=last_block&n=512&b=64&g=4&s=independent&at=takes", block: 3, lines: 4, say: /Block 3 reads what blocks 0 to 2 left/ },
+    { hash: "v=grid_sync&n=512&b=64&g=4&s=independent&grain=blocks&at=spin", states: ["spins", "spins", "notStarted", "notStarted"], block: 0, words: 2, say: /nothing new: it spins/ },
+    { hash: "v=cluster&n=512&b=64&s=independent&at=remote", states: ["runs", ...Array(7).fill("waits")], block: 0, lines: 7, frames: 1, say: /of_block of blocks 1 to 7/ },
+    { hash: "v=single_pass&n=16384&b=256&g=4&s=independent&grain=blocks&at=ticket", states: ["done", "done", "done", "runs"], block: 3, say: /the last of 4/ },
+    { hash: "v=single_pass_f32&n=16384&b=256&g=4&s=independent&grain=blocks&at=spin", states: ["spins", "done", "notStarted", "notStarted"], block: 0, say: /nothing new: it spins/ },
+    { hash: "v=single_pass_f32&n=16384&b=256&g=4&s=independent&grain=blocks&at=message", block: 0, words: 4, say: /finds 1 message in state, from block 1/ },
+    { hash: "v=last_block&n=16384&b=32&s=independent&grain=blocks&at=ticket", states: [...Array(63).fill("done"), "runs"], block: 63, words: 64, say: /ticket 63, the last/ },
+];
+const gridState = (page) => page.evaluate(() => {
+    const [lab, all] = [document.querySelector(".lab"), (name) => [...document.querySelectorAll(`.lab ${name}`)]];
+    return {
+        states: all(".lab-tile").map((tile) => tile.dataset.state), names: all(".lab-tile").map((tile) => tile.getAttribute("aria-label")),
+        pressed: all('.lab-tile[aria-pressed="true"]').map((tile) => Number(tile.dataset.block)), block: lab.labFigure.shown.block,
+        words: all(".lab-group:first-of-type .lab-word-there").length, lines: all(".lab-lines path").length, frames: all(".lab-cluster").length,
+        say: lab.querySelector(".lab-say").textContent, wide: document.documentElement.scrollWidth - innerWidth,
+    };
+});
+const showsMoment = async (page, slug, moment, told) => {
+    const hash = `#lab=${slug}&${moment.hash}`;
+    await page.evaluate((hash) => { location.hash = hash; }, hash);
+    await page.waitForFunction((hash) => document.querySelector(".lab").labFigure?.answered === hash, hash, { timeout: 30000 });
+    const got = await gridState(page);
+    for (const key of ["states", "block", "words", "lines", "frames"]) {
+        if (moment[key] !== undefined && !same(got[key], moment[key])) told(`${hash}: ${key} is ${JSON.stringify(got[key])}, not ${JSON.stringify(moment[key])}`);
+    }
+    if (!moment.say.test(got.say)) told(`${hash}: it says ${got.say}`);
+    if (!same(got.pressed, [got.block])) told(`${hash}: pressed is ${got.pressed}`);
+    if (got.names.some((name) => !/^Block \d+: \S/.test(name))) told(`${hash}: a tile has no name`);
+    if (got.wide > 0) told(`${hash}: the page is ${got.wide} px wider than the window`);
+};
+// Tiles by mouse and by keyboard, from event to event and back.
+const usesGrid = async (page, told) => {
+    await page.locator('.lab .lab-tile[data-block="1"]').click();
+    if ((await gridState(page)).block !== 1) told("a press on a tile does not show its block");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    if ((await gridState(page)).block !== 2) told("the keyboard does not go from tile to tile");
+    await page.locator(".lab .lab-event").last().click();
+    const first = await gridState(page);
+    await page.locator(".lab .lab-event").last().click();
+    const second = await gridState(page);
+    if (same(first, second)) told("the next event is the same one");
+    await page.locator(".lab .lab-event").first().click();
+    if (!same(await gridState(page), first)) told("an event further and one back do not end where they began");
+    // All of them, from the first on: each has something to say, and the last one is where the run ends.
+    const said = await page.evaluate(() => {
+        const figure = document.querySelector(".lab").labFigure;
+        figure.toEvent(figure.between.events[0]);
+        figure.draw();
+        const words = [];
+        do words.push(document.querySelector(".lab-say").textContent); while (figure.step(false));
+        return { words, events: figure.between.events.length };
+    });
+    if (said.words.length !== said.events || said.words.some((words) => !/^Block \d+ /.test(words))) told(`${said.words.length} of ${said.events} events are told`);
+};
+const grids = async (page, slug, told) => {
+    await page.goto(place(slug));
+    await opened(page);
+    for (const moment of moments) await showsMoment(page, slug, moment, told);
+    await showsMoment(page, slug, moments[3], told);
+    await usesGrid(page, told);
+    // Every link of the text to a moment finds it.
+    for (const hash of await page.evaluate(() => [...document.querySelectorAll("a.lab-to")].map((link) => link.getAttribute("href")))) {
+        await page.locator(`a.lab-to[href="${hash}"]`).click();
+        await page.waitForFunction((hash) => document.querySelector(".lab").labFigure.answered === hash, hash, { timeout: 30000 });
+        if (!(await page.evaluate(() => document.querySelector(".lab").labFigure.event))) told(`the link ${hash} sets no moment`);
     }
 };
 
@@ -195,6 +268,10 @@ const jobs = expected.flatMap(({ slug, cases }) => [
     })),
     ...[390, 1280].map((width) => () => withPage(slug, { ...light, viewport: { width, height: 900 }, javaScriptEnabled: false }, (page, told) => still(page, place(slug), told))),
     () => withPage(slug, { ...light, reducedMotion: "reduce" }, (page, told) => compare(page, slug, cases, told)),
+    ...(slug !== "ch08-cooperative" ? [] : [light, { colorScheme: "dark", viewport: { width: 390, height: 900 } }].map((look) => () => {
+        views += 1;
+        return withPage(slug, { ...look, reducedMotion: "reduce" }, (page, told) => grids(page, slug, told));
+    })),
 ]);
 // A view mostly waits, so that several share the processor.
 await Promise.all(Array.from({ length: 4 }, async () => { for (let job = jobs.shift(); job; job = jobs.shift()) await job(); }));
