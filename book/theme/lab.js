@@ -6,7 +6,7 @@
     // The print page has every chapter on it; its labs stay still.
     if (labs.length === 0 || /\/print\.html$/.test(location.pathname)) return;
     const root = typeof path_to_root === "string" ? path_to_root : "";
-    const parts = ["words", "run", "trace", "origin", "beats", "accesses", "faults", "say", "stage", "timeline", "seeds", "ask", "registers", "input", "table", "parts", "figure"];
+    const parts = ["words", "run", "trace", "kinds", "origin", "beats", "accesses", "faults", "say", "stage", "timeline", "seeds", "ask", "registers", "input", "table", "parts", "figure"];
     const lab = (window.reductionLab = { waiting: new Map(), root });
 
     lab.load = (name) => new Promise((done, failed) => {

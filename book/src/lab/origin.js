@@ -153,12 +153,12 @@
                 code.reads.forEach((register, place) => {
                     const cell = this.#cell(step, access, lane, place * code.bytes);
                     const value = this.#row(step, register)[lane];
-                    const shown = place === 0 ? lab.value(this.model.words, step, lane) : null;
+                    const shown = place === 0 ? lab.valueOf(this.model, step, lane) : null;
                     this.#write(index, step, lane, cell, value, shown);
                 });
                 if (code.reads.length === 0) {
                     const cell = this.#cell(step, access, lane, 0);
-                    this.#write(index, step, lane, cell, 0, lab.value(this.model.words, step, lane));
+                    this.#write(index, step, lane, cell, 0, lab.valueOf(this.model, step, lane));
                 }
             });
         }
@@ -186,14 +186,15 @@
             const before = this.versions.shown[version];
             if (!/\.add\b/.test(code.opcode) || before === null) return null;
             const added = this.#given(step, code.parts[code.kind === "red" ? 1 : 2], lane);
-            return added === null ? null : (before + added) | 0;
+            if (added === null) return null;
+            return this.model.chosen.type === "f32" ? Math.fround(before + added) : (before + added) | 0;
         }
         // A number that an instruction is given: written out, or in a register that the lane wrote some steps ago.
         #given(step, operand, lane) {
             if (operand === undefined) return null;
             if (!operand.startsWith("%")) return Number(operand);
             const last = this.#wrote(step, this.model.numberOf(operand))[lane];
-            return last < 0 ? null : lab.value(this.model.words, this.model.steps[last], lane);
+            return last < 0 ? null : lab.valueOf(this.model, this.model.steps[last], lane);
         }
         // Lanes that are apart come to an instruction that they make together one after the other: what each brings is kept until all
         // lanes of the mask are there. Then gives it, else null.

@@ -3,6 +3,7 @@
 import { readFileSync, mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { inspect } from "./inspect.mjs";
 
 const [site, expectedFile, executablePath, pictures] = process.argv.slice(2);
 const expected = JSON.parse(readFileSync(expectedFile, "utf8"));
@@ -128,7 +129,7 @@ const compare = async (page, slug, cases, told) => {
                 const held = view.cell(model.resultCell);
                 if (!held || held.shown === null) return null;
                 const times = model.replay.values.receipt(held.value, model.n);
-                return { sum: times.reduce((sum, many, i) => (sum + many * reductionLab.element(model.n, i)) | 0, 0), shown: held.shown };
+                return { sum: times.reduce((sum, many, i) => (sum + many * reductionLab.element(model.n, i, model.chosen.given)) | 0, 0), shown: held.shown };
             };
             const figure = document.querySelector(".lab").labFigure;
             if (figure.shown) figure.go(figure.shown.to, false);
@@ -147,10 +148,10 @@ const compare = async (page, slug, cases, told) => {
     }
 };
 
-const withPage = async (slug, options, act) => {
+const withPage = async (slug, options, act, what = "") => {
     const context = await browser.newContext({ ...options, reducedMotion: options.reducedMotion || "no-preference" });
     const page = await context.newPage();
-    const name = `${slug} ${options.viewport.width} ${options.colorScheme}`;
+    const name = `${what}${slug} ${options.viewport.width} ${options.colorScheme}`;
     const told = (what) => problems.push(`${name}: ${what}`);
     page.on("console", (message) => { if (message.type() === "error") told(`console: ${message.text()}`); });
     page.on("pageerror", (error) => told(`error: ${error.message}`));
@@ -171,6 +172,12 @@ const jobs = expected.flatMap(({ slug, cases }) => [
         return withPage(slug, { viewport: { width, height: 900 }, colorScheme }, (page, told) => look(page, slug, told));
     })),
     () => withPage(slug, { ...light, reducedMotion: "reduce" }, (page, told) => compare(page, slug, cases, told)),
+    ...[390, 1280].map((width) => () => withPage(slug, { viewport: { width, height: 900 }, colorScheme: "dark" }, async (page, told) => {
+        views += 1;
+        await page.goto(place(slug));
+        await opened(page);
+        await inspect(page, slug, { told, measured });
+    }, "asked ")),
 ]);
 // A view mostly waits, so that several share the processor.
 await Promise.all(Array.from({ length: 4 }, async () => { for (let job = jobs.shift(); job; job = jobs.shift()) await job(); }));
