@@ -172,9 +172,13 @@
             const round = /^round(\d+)$/.exec(at);
             if (round) return shown.ends.round[Math.min(Number(round[1]), shown.ends.round.length) - 1] ?? shown.from;
             // Rather where a read misses what it should see than where it goes well by luck.
-            const faults = model.faults.filter(({ index }) => index >= shown.from && index < shown.to).sort((a, b) => a.index - b.index);
+            const faults = model.faults.filter(({ index }) => index >= shown.from && index < shown.to);
             const fault = (faults.find(({ verdict }) => verdict?.isMissed) || faults[0])?.index;
-            if (fault !== undefined) return this.end(this.grain === "round" && model.keep ? "line" : this.grain, fault);
+            if (fault !== undefined) {
+                // A round of a run that keeps its own order may hold many lines and several faults.
+                if (this.grain === "round" && model.keep && this.end("round", fault) !== this.end("line", fault)) this.grain = "line";
+                return this.end(this.grain, fault);
+            }
             return this.poster();
         }
         // Where there is something to see: blocks that meet, the worst conflict, else the middle of the tree.

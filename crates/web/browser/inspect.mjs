@@ -132,7 +132,31 @@ const table = async (page, told) => {
     await page.locator(".lab .lab-lanes-table summary").click();
 };
 
-// How long a step takes with a thousand threads and registers open, in ms.
+// Every type and operator that the kernel has comes to what is right, and the numbers of a block's sum are in it once each.
+const kinds = async (page, slug, told) => {
+    const all = await page.evaluate(() => reductionLab.kindsOf(document.querySelector(".lab").labFigure.variant));
+    for (const { type, op } of all.slice(1)) {
+        await remember(page, "before");
+        await page.evaluate(({ type, op }) => document.querySelector(".lab").labFigure.open({ type, op, n: 256, schedule: "independent" }), { type, op });
+        await answered(page, "before");
+        const got = await page.evaluate(() => {
+            const figure = document.querySelector(".lab").labFigure;
+            figure.go(figure.shown.to);
+            const held = figure.model.resultCell >= 0 && figure.model.blocks.length === 1 && !figure.model.replay.isPartial && figure.view.cell(figure.model.resultCell);
+            return { result: figure.result, expected: figure.expected, shown: held ? held.shown : null, isRacy: figure.model.isRacy };
+        });
+        if (got.result !== got.expected) told(`${type} ${op}: ${got.result} in place of ${got.expected}`);
+        if (got.shown !== null && got.shown !== got.result) told(`${type} ${op}: the stage shows ${got.shown} in place of ${got.result}`);
+    }
+    if (all.length < 2) return;
+    await page.waitForTimeout(400);
+    if (!/&t=/.test(await hash(page))) told("type and operator are not in the address");
+    await remember(page, "before");
+    await page.evaluate(() => document.querySelector(".lab").labFigure.open({ type: "i32", op: "sum" }));
+    await answered(page, "before");
+};
+
+// How long a step takes with a thousand threads and the registers of a lane, in ms.
 const large = async (page, measured, slug) => {
     const has = await page.evaluate(() => { const figure = document.querySelector(".lab").labFigure; const one = figure.variant.cases.find(({ n, block }) => n === 2048 && block === 1024) || figure.variant.cases.find(({ n, block }) => n === 1024 && block === 1024); if (one) figure.open({ n: one.n, block: 1024, schedule: "independent", lane: "31:0" }); window.before = figure.reply; return Boolean(one); });
     if (!has) return;
@@ -151,11 +175,14 @@ export const inspect = async (page, slug, { told, measured }) => {
     await counts(page, told);
     await table(page, told);
     await input(page, told);
+    await kinds(page, slug, told);
     if (await page.evaluate(() => Boolean(document.querySelector(".lab").labFigure.variant.parts_from))) await faults(page, slug, told);
     // With everything open, nothing is wider than the window.
     await page.evaluate(() => { for (const fold of document.querySelectorAll(".lab details")) fold.open = true; });
     await page.locator(".lab .lab-count button").first().click();
     await settled(page);
     if ((await wide()) > 0) told(`with its folds open the page is ${await wide()} px wider than the window`);
+    await page.evaluate(() => { for (const fold of document.querySelectorAll(".lab details")) fold.open = false; });
+    await page.locator(".lab .lab-made .lab-small").first().click();
     await large(page, measured, slug);
 };

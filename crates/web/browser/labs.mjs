@@ -108,8 +108,10 @@ const extras = async (page, slug, told) => {
         await page.waitForSelector(".lab .lab-dot-wrong", { timeout: 20000 });
         const dots = await page.locator(".lab .lab-dot").count();
         if (dots !== 100) told(`${dots} of 100 seeds are shown`);
+        await page.evaluate(() => { window.before = document.querySelector(".lab").labFigure.reply; });
         await page.locator(".lab .lab-dot-wrong").last().click();
-        await page.waitForFunction(() => document.querySelector(".lab").labFigure.result !== document.querySelector(".lab").labFigure.expected, null, { timeout: 20000 });
+        await page.waitForFunction(() => document.querySelector(".lab").labFigure.reply !== window.before, null, { timeout: 20000 });
+        if (await page.evaluate(() => document.querySelector(".lab").labFigure.result === document.querySelector(".lab").labFigure.expected)) told("a wrong seed opens a right run");
         if (!(await state(page)).say.startsWith("✗")) told("a wrong seed does not open at its fault");
     }
 };
