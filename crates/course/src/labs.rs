@@ -202,7 +202,8 @@ fn others(variant: &Variant, cases: &[Case], ptx: (&str, &str), source: (&str, &
     let mut others = Vec::new();
     let has = |&(ty, op): &(Type, Op)| variant.types.contains(&ty) && variant.ops.contains(&op);
     for (ty, op) in KINDS.into_iter().filter(has) {
-        let Some(kernels) = renamed(cases, &self::cases(variant, ty, op)) else { continue };
+        let same = self::cases(variant, ty, op);
+        let Some(kernels) = renamed(cases, &same) else { continue };
         let wanted: BTreeSet<&str> = kernels.values().copied().collect();
         let text = only(ptx.1, &wanted);
         let names = names(ptx.0, &text, &wanted, source.0, source.1)?;
