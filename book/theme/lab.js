@@ -7,7 +7,7 @@
     if (labs.length === 0 || /\/print\.html$/.test(location.pathname)) return;
     const root = typeof path_to_root === "string" ? path_to_root : "";
     const parts = [
-        "words", "run", "trace", "origin", "beats", "between", "accesses", "faults", "say", "stage", "timeline", "seeds", "ask", "registers", "input", "table",
+        "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "say", "stage", "timeline", "seeds", "ask", "registers", "input", "table",
         "blocks", "edit", "parts", "figure",
     ];
     const lab = (window.reductionLab = { waiting: new Map(), root });

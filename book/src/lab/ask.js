@@ -95,8 +95,8 @@
 
     // Runs another kernel of the page on the same input and puts its counts and its time line beside this one's.
     const fill = async (figure, place, name) => {
-        const other = figure.data.variants.find((one) => one.name === name);
-        const chosen = lab.withInput(lab.nearest(other.cases, figure.chosen), figure.chosen.given);
+        const other = await lab.ofKind(figure.data, figure.data.variants.find((one) => one.name === name), figure.kind);
+        const chosen = lab.withInput(lab.caseOf(other, lab.nearest(lab.casesOf(other, figure.kind), figure.chosen)), figure.chosen.given);
         const trace = lab.traced(chosen) ? { trace: { launch: chosen.shown, blocks: 1 } } : {};
         const answer = await lab.ask(lab.request(other, chosen, figure.schedule, trace));
         const totals = lab.totals(answer.json.launches);
@@ -130,7 +130,7 @@
                 figure.draw();
                 return;
             }
-            const others = figure.data.variants.filter((one) => one !== figure.variant);
+            const others = figure.data.variants.filter((one) => one !== figure.variant && lab.kindsOf(one).some(({ type, op }) => type === figure.kind.type && op === figure.kind.op));
             const select = make("select", "lab-select");
             select.setAttribute("aria-label", text("with"));
             for (const one of others) select.append(new Option(one.name, one.name));

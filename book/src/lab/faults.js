@@ -129,7 +129,8 @@
             model.steps[index].faultLanes = maskOf(fault.lanes) & model.steps[index].active;
             model.faults.push(tied);
         }
-        model.faultSteps = model.faults.map(({ index }) => index).sort((a, b) => a - b);
+        model.faults.sort((a, b) => a.index - b.index);
+        model.faultSteps = model.faults.map(({ index }) => index);
     };
 
     // What a read should have seen, in a sentence; nothing where the run does not tell.
@@ -145,8 +146,9 @@
         const { parts, model, shown, at } = figure;
         const place = parts.fault;
         const isIn = (index) => index !== null && index >= from && index < at;
-        const tied = at > shown.from && at < shown.to ? model.faults.find((one) => isIn(one.index)) || (figure.tied && [figure.tied.other, figure.tied.wanted].some(isIn) ? figure.tied : null) : null;
-        figure.tied = tied;
+        const before = model.faults.find((one) => one === figure.tied && [one.index, one.other, one.wanted].some(isIn));
+        const tied = at > shown.from && at < shown.to ? before || model.faults.find((one) => isIn(one.index)) : null;
+        figure.tied = tied || null;
         place.hidden = !tied;
         if (!tied) return;
         const steps = [["faultAccess", tied.index], ["faultOther", tied.other], ["faultWanted", tied.wanted]];

@@ -20,7 +20,7 @@
             addEventListener("hashchange", () => this.follow(false));
             const [, wanted] = element.dataset.lab.split("/");
             const { variant, n, block, grid, schedule } = data.opening;
-            this.opening = { variant: wanted || variant, n, block, grid, schedule, grain: "round", at: "poster", shownBlock: null, lane: "", given: null };
+            this.opening = { variant: wanted || variant, n, block, grid, schedule, grain: "round", at: "poster", shownBlock: null, lane: "", given: null, type: "i32", op: "sum" };
             if (!this.follow(true)) this.open(this.opening, false);
         }
 
@@ -33,7 +33,7 @@
             if (wanted.get("lab") !== this.data.slug) return false;
             const number = (key) => (wanted.has(key) ? Number(wanted.get(key)) : undefined);
             const asked = { variant: wanted.get("v") || undefined, n: number("n"), block: number("b"), schedule: wanted.get("s") || undefined,
-                grid: wanted.has("g") ? number("g") : wanted.has("n") || wanted.has("b") ? null : undefined, grain: wanted.get("grain") || undefined, at: wanted.get("at") || "poster", shownBlock: number("k"), lane: wanted.get("lane") || undefined, given: wanted.get("in") || undefined };
+                grid: wanted.has("g") ? number("g") : wanted.has("n") || wanted.has("b") ? null : undefined, grain: wanted.get("grain") || undefined, at: wanted.get("at") || "poster", shownBlock: number("k"), lane: wanted.get("lane") || undefined, given: wanted.get("in") || undefined, type: wanted.get("t") || undefined, op: wanted.get("op") || undefined };
             this.asked = location.hash;
             this.open({ ...this.opening, ...JSON.parse(JSON.stringify(asked)) }, false);
             if (!isFirst || !document.getElementById(location.hash.slice(1))) this.element.scrollIntoView({ block: "center", behavior: calm.matches ? "auto" : "smooth" });
@@ -46,6 +46,7 @@
                 const words = { lab: this.data.slug, v: variant.of || variant.name, n: chosen.n, b: chosen.block, s: schedule, grain, at: this.at - (this.shown ? this.shown.from : 0) };
                 if (chosen.grid) words.g = chosen.grid;
                 if (this.shown && this.model.blocks.length > 1) words.k = this.shown.block;
+                if (!lab.isPlain(this.kind)) Object.assign(words, { t: this.kind.type, op: this.kind.op });
                 if (chosen.given) words.in = lab.inputWords(chosen.given);
                 if (this.lane) words.lane = `${this.lane.warp}:${this.lane.lane}`;
                 this.ownHash = `#${new URLSearchParams(words)}`.replaceAll("%3A", ":").replaceAll("%40", "@");
@@ -61,14 +62,18 @@
             this.variant = this.data.variants.find((one) => one.name === next.variant) || this.data.variants[0];
             // A line of another kernel is none of this one's.
             if (before !== this.variant && !wanted.schedule) next.schedule = next.schedule.replace(/@.*/, "");
-            this.chosen = lab.withInput(lab.nearest(this.variant.cases, next), next.given);
+            this.kind = lab.kindOf(this.variant, { ...this.kind, ...(next.type ? { type: next.type } : {}), ...(next.op ? { op: next.op } : {}) });
+            const turn = (this.turn = (this.turn || 0) + 1);
+            const played = await lab.ofKind(this.data, this.variant, this.kind);
+            if (turn !== this.turn) return;
+            this.played = played;
+            this.chosen = lab.withInput(lab.caseOf(played, lab.nearest(lab.casesOf(this.variant, this.kind), next)), next.given);
             this.schedule = /^(lockstep|independent(:\d+(@\d+)?)?)$/.test(next.schedule) ? next.schedule : "independent";
             if (GRAINS.includes(next.grain)) this.grain = next.grain;
             this.focus = null;
             lab.settings(this);
             this.editing.follow();
             this.failure = null;
-            const turn = (this.turn = (this.turn || 0) + 1);
             try {
                 const answer = await this.answer();
                 if (turn !== this.turn) return;
@@ -84,7 +89,7 @@
         async answer() {
             const { opening } = this.data;
             const same = this.variant.name === opening.variant && this.chosen.n === opening.n && this.chosen.block === opening.block
-                && (this.chosen.grid || null) === opening.grid && !this.chosen.given && this.schedule === opening.schedule;
+                && (this.chosen.grid || null) === opening.grid && !this.chosen.given && lab.isPlain(this.kind) && this.schedule === opening.schedule;
             if (same) return (this.data.opened ||= lab.unpacked(this.data.answer));
             if (!this.model) this.say({ text: text("loading") });
             this.element.setAttribute("aria-busy", "true");
@@ -93,7 +98,7 @@
             const trace = lab.traced(this.chosen) ? { trace: { launch: this.chosen.shown, blocks: lab.BLOCKS_MAX } } : {};
             const started = performance.now();
             try {
-                const answer = await lab.ask(lab.request(this.variant, this.chosen, this.schedule, trace));
+                const answer = await lab.ask(lab.request(this.played, this.chosen, this.schedule, trace));
                 answer.ms = performance.now() - started;
                 return answer;
             } finally {
@@ -122,7 +127,7 @@
                 return;
             }
             const started = performance.now();
-            this.model = lab.model(this.data, this.variant, chosen, answer);
+            this.model = lab.model(this.data, this.played, chosen, answer);
             lab.shareNames(this.model);
             lab.tieFaults(this.model);
             this.measured = { model: performance.now() - started };
@@ -145,7 +150,7 @@
         // What was found out about another case is of no use for this one.
         forget() {
             const { variant, chosen, parts } = this;
-            const key = [variant.name, chosen.n, chosen.block, chosen.grid, chosen.given].join();
+            const key = [variant.name, chosen.n, chosen.block, chosen.grid, chosen.given, chosen.type, chosen.op].join();
             if (this.seededFor !== key) parts.seeds.hidden = true;
             this.seededFor = key;
         }
@@ -163,7 +168,7 @@
         undrawn(answer) {
             const { chosen, result, expected } = this;
             const blocks = chosen.launches[chosen.shown].grid[0];
-            this.say({ text: text("notDrawn", { n: chosen.n, blocks, result, sign: result === expected ? "✓" : "✗", ms: Math.round(answer.ms || 0) }), isProblem: result !== expected });
+            this.say({ text: text(chosen.op && chosen.op !== "sum" ? "notDrawnOther" : "notDrawn", { n: chosen.n, blocks, result, sign: result === expected ? "✓" : "✗", ms: Math.round(answer.ms || 0) }), isProblem: result !== expected });
             lab.counters(this, this.totals, null);
         }
 
@@ -177,8 +182,14 @@
             if (at === "end") return shown.to;
             const round = /^round(\d+)$/.exec(at);
             if (round) return shown.ends.round[Math.min(Number(round[1]), shown.ends.round.length) - 1] ?? shown.from;
-            const fault = model.faultSteps.find((index) => index >= shown.from && index < shown.to);
-            if (fault !== undefined) return this.end(this.grain === "round" && model.keep ? "line" : this.grain, fault);
+            // Rather where a read misses what it should see than where it goes well by luck.
+            const faults = model.faults.filter(({ index }) => index >= shown.from && index < shown.to);
+            const fault = (faults.find(({ verdict }) => verdict?.isMissed) || faults[0])?.index;
+            if (fault !== undefined) {
+                // A round of a run that keeps its own order may hold many lines and several faults.
+                if (this.grain === "round" && model.keep && this.end("round", fault) !== this.end("line", fault)) this.grain = "line";
+                return this.end(this.grain, fault);
+            }
             return this.poster();
         }
         // What happens between blocks.
@@ -372,6 +383,8 @@
             const blocks = chosen.launches[chosen.shown].grid[0];
             if (this.at === shown.from) {
                 const values = { threads: model.threads, n: chosen.n, blocks, block: shown.block };
+                const { op = "sum" } = chosen;
+                if (op !== "sum") return { text: text(op === "min" ? "startMin" : "startMax", values) };
                 return { text: text(blocks > 1 ? "startAll" : "start", values) };
             }
             if (this.at === shown.to) {
@@ -379,6 +392,7 @@
                 const isWhole = blocks === 1 && chosen.launches.length === 1;
                 const isComplete = isWhole && this.finalReceipt().every((times) => times === 1);
                 const key = isWhole ? (isRight ? (isComplete ? "endRight" : "endRightPlain") : "endWrong") : isRight ? "endOther" : "endOtherWrong";
+                if (chosen.op && chosen.op !== "sum") return { text: text(isRight ? "endFound" : "endNotFound", { result, expected, n: chosen.n }), isProblem: !isRight };
                 return { text: text(key, { result, expected, n: chosen.n, sign: "✓" }), isProblem: !isRight };
             }
             const event = between && between.within(this.begin(this.grain, this.at), this.at);

@@ -156,12 +156,12 @@
                 code.reads.forEach((register, place) => {
                     const cell = this.#cell(step, access, lane, place * code.bytes);
                     const value = this.#row(step, register)[lane];
-                    const shown = place === 0 ? this.#told(lab.value(this.model.words, step, lane), cell) : null;
+                    const shown = place === 0 ? lab.valueOf(this.model, step, lane) : null;
                     this.#write(index, step, lane, cell, value, shown);
                 });
                 if (code.reads.length === 0) {
                     const cell = this.#cell(step, access, lane, 0);
-                    this.#write(index, step, lane, cell, 0, lab.value(this.model.words, step, lane));
+                    this.#write(index, step, lane, cell, 0, lab.valueOf(this.model, step, lane));
                 }
             });
         }
@@ -197,18 +197,19 @@
         }
         // What an atomic addition leaves, where both numbers are known. What was there before, it says itself.
         #after(step, code, lane, version) {
-            const before = code.kind === "atom" ? lab.value(this.model.words, step, lane) : this.versions.shown[version];
+            const before = code.kind === "atom" ? lab.valueOf(this.model, step, lane) : this.versions.shown[version];
             const added = this.added(step, code, lane);
             if (before === null || added === null) return null;
             if (/\.inc\b/.test(code.opcode)) return before >>> 0 >= added >>> 0 ? 0 : before + 1;
-            return /\.add\b/.test(code.opcode) ? (before + added) | 0 : null;
+            if (!/\.add\b/.test(code.opcode)) return null;
+            return /\.f32/.test(code.opcode) ? Math.fround(before + added) : (before + added) | 0;
         }
         // A number that an instruction is given: written out, or in a register that the lane wrote some steps ago.
         #given(step, operand, lane) {
             if (operand === undefined) return null;
             if (!operand.startsWith("%")) return Number(operand);
             const last = this.#wrote(step, this.model.numberOf(operand))[lane];
-            return last < 0 ? null : lab.value(this.model.words, this.model.steps[last], lane);
+            return last < 0 ? null : lab.valueOf(this.model, this.model.steps[last], lane);
         }
         // Lanes that are apart come to an instruction that they make together one after the other: what each brings is kept until all
         // lanes of the mask are there. Then gives it, else null.

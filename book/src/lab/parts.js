@@ -93,8 +93,8 @@
         // The still picture is for print.
         const still = element.querySelector(":scope > .lab-still");
         element.replaceChildren(
-            parts.settings, lab.inputField(figure), parts.say, parts.fault, parts.cancel, figure.editing.place, live,
-            parts.counts, parts.made, parts.seeds, parts.key, ...(still ? [still] : []),
+            parts.settings, parts.say, parts.fault, parts.cancel, figure.editing.place, live,
+            parts.counts, parts.made, parts.seeds, lab.inputField(figure), lab.laneTable(figure), parts.key, ...(still ? [still] : []),
         );
         listen(figure, parts);
         return parts;
@@ -165,10 +165,18 @@
         one.addEventListener("change", () => act(one.value));
         return one;
     };
+    // A choice of types or operators, where the kernel has more than one with the other as it is; else the words that stand for it.
+    const kindChoice = (figure, key, all, words) => {
+        const { variant, kind } = figure;
+        const has = (value) => lab.kindsOf(variant).some((one) => one[key] === value);
+        const offered = all.filter(has);
+        if (offered.length < 2) return words === null ? [] : [words];
+        return [select(text(`${key}Choice`), offered.map((value) => [value, text(`${key}_${value}`)]), kind[key], (value) => figure.open({ [key]: value, ...(key === "op" && value !== "sum" ? { type: "i32" } : {}), ...(key === "type" && value !== "i32" ? { op: "sum" } : {}) }))];
+    };
     lab.settings = (figure) => {
         const { parts, variant, chosen, schedule, data } = figure;
         const held = parts.settings.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
-        const sizes = [...new Set(variant.cases.map((one) => one.n))];
+        const sizes = [...new Set(lab.casesOf(variant, figure.kind).map((one) => one.n))];
         const blocks = [...new Set(variant.cases.filter((one) => one.n === chosen.n).map((one) => one.block))];
         const grids = variant.cases.filter((one) => one.n === chosen.n && one.block === chosen.block).map((one) => one.grid);
         const seed = /:(\d+)(@\d+)?$/.exec(schedule);
@@ -176,9 +184,9 @@
         const open = (wanted) => figure.open(wanted);
         const row = [
             select("kernel", data.variants.map((one) => [one.name, `${one.announced || one.harm ? "✗ " : ""}${one.name}`]), variant.name, (name) => open({ variant: name })),
-            text("sums"),
+            ...kindChoice(figure, "op", ["sum", "min", "max"], text("sums")),
             select("n", sizes.map((n) => [n, lab.number(n)]), chosen.n, (n) => open({ n: Number(n) })),
-            text(chosen.given ? "own" : chosen.n <= 4096 ? "digits" : "bytes"), text("withThreads"),
+            text(chosen.given ? "own" : chosen.n <= 4096 ? "digits" : "bytes"), ...kindChoice(figure, "type", ["i32", "f32"], null), text("withThreads"),
             select("block", blocks.map((block) => [block, text("threads", { block })]), chosen.block, (block) => open({ block: Number(block) })),
         ];
         if (grids.length > 1) {

@@ -32,7 +32,7 @@
         model.named = new Map();
         for (const [name, of, calls, lines, line, ptxLine, register] of (model.variant.names || {})[model.launch.kernel] || []) {
             if (!model.named.has(ptxLine)) model.named.set(ptxLine, []);
-            model.named.get(ptxLine).push({ name, function: of, calls, lines, line, register });
+            model.named.get(ptxLine).push({ name, function: of, calls, lines, line, register, key: `${of} ${calls} ${lines} ${name}` });
         }
         model.trace.code.forEach((one, pc) => Object.assign(model.code[pc], { calls: one.calls || [], to: written(model.code[pc]) }));
     };
@@ -54,7 +54,7 @@
             const value = isKnown ? held(model.words, step, lane, code) : null;
             for (const [place, register] of code.to.entries()) registers.set(register, { value: place === 0 ? value : null, index });
             for (const name of model.named.get(code.ptxLine) || []) {
-                if (code.to.includes(name.register)) names.set(`${name.function} ${name.calls} ${name.lines} ${name.name}`, { ...name, value, index });
+                if (code.to.includes(name.register)) names.set(name.key, { ...name, value, index });
             }
         }
         return { registers, names: [...names.values()] };

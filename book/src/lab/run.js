@@ -32,11 +32,14 @@
 
     const bytesOf = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
 
+    const unzipped = (text) => new Response(new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("gzip")));
+    lab.gunzip = (text) => unzipped(text).text();
+
     const unpack = async () => {
         await lab.load("engine");
-        const stream = new Blob([bytesOf(packed)]).stream().pipeThrough(new DecompressionStream("gzip"));
+        const response = unzipped(packed);
         packed = null;
-        return WebAssembly.compile(await new Response(stream).arrayBuffer());
+        return WebAssembly.compile(await response.arrayBuffer());
     };
 
     const start = (module) => {
@@ -111,10 +114,11 @@
         return grid[0] * block[0] <= THREADS_MAX && chosen.n <= 4 * DIGITS_MAX;
     };
 
-    // The sum that is right, as 32 bits.
-    lab.expected = ({ n, given }) => {
-        let sum = 0;
-        for (let i = 0; i < n; i += 1) sum = (sum + lab.element(n, i, given)) | 0;
-        return sum;
+    // What is right: of a sum, 32 bits.
+    const JOIN = { sum: (a, b) => (a + b) | 0, min: Math.min, max: Math.max };
+    lab.expected = ({ n, given, op = "sum" }) => {
+        let result = lab.element(n, 0, given);
+        for (let i = 1; i < n; i += 1) result = JOIN[op](result, lab.element(n, i, given));
+        return result;
     };
 })();

@@ -97,14 +97,16 @@
         const atomics = [...of("atom"), ...of("red")];
         if (atomics.length) return phrase("atomic", {}, who(atomics));
         const sum = addition(model, steps, "shared");
+        const isSum = (model.chosen.op || "sum") === "sum";
+        if (sum && !isSum) return phrase(sum.isMoving && !who(stored).isOne ? "joinsT" : "joins", sum, who(stored));
         if (sum) return phrase(sum.isMoving && !who(stored).isOne ? "addsT" : "adds", sum, who(stored));
         const inGlobal = left.length && addition(model, steps, "global");
-        if (inGlobal) return phrase("globalAdds", { ...inGlobal, sectors }, who(left));
+        if (inGlobal && isSum) return phrase("globalAdds", { ...inGlobal, sectors }, who(left));
         if (global.length && stored.length) return phrase("loadStore", { sectors }, who(stored));
         if (left.length) {
             const actors = who(left);
             const target = named(model, "global", points(model, steps, "global", "store"));
-            const value = lab.value(model.words, left[0], 31 - Math.clz32(left[0].active));
+            const value = lab.valueOf(model, left[0], 31 - Math.clz32(left[0].active));
             if (actors.isOne && target) return { text: text(value === null ? "storesOne" : "stores", { who: actors.words, value, target }) };
             return { text: text("storesMany", { who: actors.words, count: points(model, steps, "global", "store").length }) };
         }

@@ -32,7 +32,7 @@
     // Asks for all seeds of the case that is chosen, and fills `place`.
     lab.runSeeds = async (figure, place) => {
         const { variant, chosen } = figure;
-        const request = lab.request(variant, chosen, "independent", { seeds: SEEDS, check: "all", ...(variant.parts_from ? { seeds_line: variant.parts_from } : {}) });
+        const request = lab.request(figure.played, chosen, "independent", { seeds: SEEDS, check: "all", ...(variant.parts_from ? { seeds_line: variant.parts_from } : {}) });
         const { json } = await lab.ask(request);
         const expected = lab.expected(chosen);
         const name = chosen.result.split(":")[0];

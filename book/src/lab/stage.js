@@ -98,7 +98,7 @@
             if (index < 0) return null;
             const step = this.model.steps[index];
             const value = step.made[lane];
-            return { value, shown: lab.value(this.model.words, step, lane), inputs: this.model.replay.values.inputs[value] };
+            return { value, shown: lab.valueOf(this.model, step, lane), inputs: this.model.replay.values.inputs[value] };
         }
         isWaiting(warp) {
             const index = this.warp[warp];

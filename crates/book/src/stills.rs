@@ -16,8 +16,8 @@ use crate::labs;
 /// Where the figures lie; nothing else may.
 pub const FOLDER: &str = "book/src/lab/stills";
 /// Scripts of the pages, in the order in which they need each other. Those that build elements are left out.
-const OF_LABS: [&str; 11] =
-    ["words", "run", "trace", "origin", "beats", "between", "accesses", "faults", "say", "stage", "figure"];
+const OF_LABS: [&str; 12] =
+    ["words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "say", "stage", "figure"];
 /// Scripts that only draw still figures.
 const OF_STILLS: [&str; 12] =
     ["words", "page", "pen", "runs", "lab", "tree", "rounds", "memory", "race", "blocks", "meet", "machine"];

@@ -1,15 +1,18 @@
 //! What the labs of the pages are made of: each chapter's kernels as PTX, its source, and how every variant is launched for the
 //! sizes that a lab offers, from the same plans that the chapter's program runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use lab::{Arg, Chapter, LaunchOptions, Pass, Plan, Problem, Type, Variant};
+use lab::{Arg, Chapter, LaunchOptions, Op, Pass, Plan, Problem, Type, Variant};
 use serde_json::{Value, json};
 
 /// Sizes that a lab offers: small ones to look at, ragged ones, and one to run.
 const SIZES: [u64; 12] = [32, 64, 100, 128, 256, 512, 1000, 1024, 2048, 4096, 16_384, 1 << 20];
+/// Types and operators that a lab offers beside the sum of integers. A word of memory is a cell of its picture, so that doubles,
+/// which take two, are left out.
+const KINDS: [(Type, Op); 3] = [(Type::F32, Op::Sum), (Type::I32, Op::Min), (Type::I32, Op::Max)];
 /// Block sizes that a lab offers, of those that a variant takes.
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 /// Elements from which on blocks that send each other messages are worth a look.
@@ -143,7 +146,7 @@ fn opening_of(chapter: &Chapter) -> Result<Opening> {
     let of_integers = |variant: &&Variant| variant.types.contains(&Type::I32);
     let variant = chapter.variants.iter().find(of_integers);
     let variant = variant.with_context(|| format!("{}: no variant takes i32, which labs sum", chapter.slug))?;
-    let cases = cases(variant, Type::I32);
+    let cases = cases(variant, Type::I32, Op::Sum);
     let case = cases.iter().find(|case| case.n >= 256).or(cases.first());
     let case = case.with_context(|| format!("{} {}: takes no size that labs offer", chapter.slug, variant.name))?;
     Ok(Opening { grid: case.grid, ..opening(chapter.slug, variant.name, case.n, case.block) })
@@ -179,13 +182,15 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
                 std::fs::read_to_string(root.join(&source)).with_context(|| format!("cannot read `{source}`"))?;
             files.insert(source.clone(), text.replace("\r\n", "\n").into());
         }
+        let text = files[&source].as_str().unwrap_or_default();
+        let others = if ty == Type::I32 { others(variant, &cases, (&name, &ptx), (&source, text))? } else { Vec::new() };
         let ptx = only(&ptx, &kernels);
-        let names = names(&name, &ptx, &kernels, &source, files[&source].as_str().unwrap_or_default())?;
+        let names = names(&name, &ptx, &kernels, &source, text)?;
         variants.push(json!({
             "name": if ty == Type::I32 { variant.name.to_owned() } else { format!("{}_{}", variant.name, ty.name()) },
             "type": ty.name(), "idea": variant.idea, "limit": variant.limit, "source": source,
             "announced": variant.announced.map(|code| code.name()), "harm": variant.harm,
-            "ptx": { "name": name, "text": ptx }, "names": names,
+            "ptx": { "name": name, "text": ptx }, "names": names, "others": others,
             "cases": cases.iter().map(|case| case.json(ty)).collect::<Vec<_>>(),
         }));
     }
@@ -198,6 +203,48 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
             "schedule": opening.schedule },
     });
     Ok((data, request))
+}
+
+/// A variant with other types and operators, of those whose launches differ by the names of kernels and by nothing else: their PTX,
+/// and which kernel takes the place of which.
+fn others(variant: &Variant, cases: &[Case], ptx: (&str, &str), source: (&str, &str)) -> Result<Vec<Value>> {
+    let mut others = Vec::new();
+    let has = |&(ty, op): &(Type, Op)| variant.types.contains(&ty) && variant.ops.contains(&op);
+    for (ty, op) in KINDS.into_iter().filter(has) {
+        let same = self::cases(variant, ty, op);
+        let Some(kernels) = renamed(cases, &same) else { continue };
+        let wanted: BTreeSet<&str> = kernels.values().copied().collect();
+        let text = only(ptx.1, &wanted);
+        let names = names(ptx.0, &text, &wanted, source.0, source.1)?;
+        others.push(json!({
+            "type": ty.name(), "op": op.name(), "kernels": kernels, "ptx": { "name": ptx.0, "text": text }, "names": names,
+        }));
+    }
+    Ok(others)
+}
+
+/// Which kernel of `others` takes the place of which of `cases`; nothing if they differ otherwise.
+fn renamed<'c>(cases: &'c [Case], others: &'c [Case]) -> Option<BTreeMap<&'c str, &'c str>> {
+    let mut kernels = BTreeMap::new();
+    if cases.len() != others.len() {
+        return None;
+    }
+    for (case, other) in cases.iter().zip(others) {
+        let is_same = (case.n, case.block, case.grid) == (other.n, other.block, other.grid)
+            && (&case.plan.sums, case.plan.state_words) == (&other.plan.sums, other.plan.state_words)
+            && case.plan.passes.len() == other.plan.passes.len();
+        let same = is_same.then(|| case.plan.passes.iter().zip(&other.plan.passes))?;
+        for (pass, other) in same {
+            let (mut plain, mut other_plain) = (launch(pass), launch(other));
+            plain["kernel"] = Value::Null;
+            other_plain["kernel"] = Value::Null;
+            let before = kernels.insert(pass.kernel.as_str(), other.kernel.as_str());
+            if plain != other_plain || before.is_some_and(|before| before != other.kernel) {
+                return None;
+            }
+        }
+    }
+    Some(kernels)
 }
 
 /// Names of the source for what registers hold, by kernel: what `simt::names::Name` has, in its order, without the keys. The
@@ -233,11 +280,11 @@ pub fn request(ptx: &Value, case: &Value, schedule: &str) -> Value {
 fn entries(chapter: &Chapter) -> Vec<(&Variant, Type, Vec<Case>)> {
     let mut entries = Vec::new();
     for variant in chapter.variants.iter().filter(|variant| variant.types.contains(&Type::I32)) {
-        let of_integers = cases(variant, Type::I32);
+        let of_integers = cases(variant, Type::I32, Op::Sum);
         let waits = of_integers.iter().any(Case::waits);
         entries.push((variant, Type::I32, of_integers));
         if !waits && variant.types.contains(&Type::F32) {
-            let mut of_floats = cases(variant, Type::F32);
+            let mut of_floats = cases(variant, Type::F32, Op::Sum);
             of_floats.retain(|case| case.waits() && case.grid.is_some() && case.block == variant.blocks.default);
             of_floats.retain(|case| (MESSAGES_N_MIN..1 << 20).contains(&case.n));
             if !of_floats.is_empty() {
@@ -249,7 +296,7 @@ fn entries(chapter: &Chapter) -> Vec<(&Variant, Type, Vec<Case>)> {
 }
 
 /// Every case of a variant that a lab offers.
-fn cases(variant: &Variant, ty: Type) -> Vec<Case> {
+fn cases(variant: &Variant, ty: Type, op: Op) -> Vec<Case> {
     let grids = || std::iter::once(None).chain(GRIDS.map(Some).into_iter().filter(|_| variant.chooses_grid));
     let mut cases: Vec<Case> = Vec::new();
     for n in SIZES {
@@ -258,7 +305,7 @@ fn cases(variant: &Variant, ty: Type) -> Vec<Case> {
                 // Who asks for blocks wants to see them meet: tiles as small as there are leave each of them something to do.
                 let factors = variant.factors.filter(|_| grid.is_some() && variant.overlaps);
                 let factor = factors.and_then(|factors| factors.values.first().copied());
-                let options = LaunchOptions { grid, factor, ..LaunchOptions::block(block) };
+                let options = LaunchOptions { grid, op, factor, ..LaunchOptions::block(block) };
                 // A grid that the plan takes by itself is no choice of its own.
                 let new = Case::new(variant, ty, n, options)
                     .filter(|case| case.grid.is_none() || cases.last().is_none_or(|last| last.plan != case.plan));

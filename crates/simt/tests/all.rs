@@ -12,6 +12,7 @@ mod kernels;
 mod litmus;
 mod many_blocks;
 mod mutations;
+mod parting;
 mod portable;
 mod race;
 #[allow(dead_code)] // each test needs a part of it

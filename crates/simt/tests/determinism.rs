@@ -8,12 +8,13 @@ use std::path::Path;
 
 use simt::{Kernel, Launch, Memory, Options, Outcome, Program, Schedule};
 
-const SCHEDULES: [Schedule; 5] = [
+const SCHEDULES: [Schedule; 6] = [
     Schedule::Lockstep,
     Schedule::Independent { seed: None },
     Schedule::Independent { seed: Some(1) },
     Schedule::Independent { seed: Some(2) },
     Schedule::Independent { seed: Some(77) },
+    Schedule::IndependentFrom { seed: 7, line: 9 },
 ];
 
 /// What a four-byte element number `i` of a buffer holds before the launch, or a scalar.

@@ -4,6 +4,7 @@ import { readFileSync, mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { alive, still } from "./stills.mjs";
+import { inspect } from "./inspect.mjs";
 
 const [site, expectedFile, executablePath, pictures] = process.argv.slice(2);
 const expected = JSON.parse(readFileSync(expectedFile, "utf8"));
@@ -124,8 +125,10 @@ const extras = async (page, slug, told) => {
         await page.waitForSelector(".lab .lab-dot-wrong", { timeout: 20000 });
         const dots = await page.locator(".lab .lab-dot").count();
         if (dots !== 100) told(`${dots} of 100 seeds are shown`);
+        await page.evaluate(() => { window.before = document.querySelector(".lab").labFigure.reply; });
         await page.locator(".lab .lab-dot-wrong").last().click();
-        await page.waitForFunction(() => document.querySelector(".lab").labFigure.result !== document.querySelector(".lab").labFigure.expected, null, { timeout: 20000 });
+        await page.waitForFunction(() => document.querySelector(".lab").labFigure.reply !== window.before, null, { timeout: 20000 });
+        if (await page.evaluate(() => document.querySelector(".lab").labFigure.result === document.querySelector(".lab").labFigure.expected)) told("a wrong seed opens a right run");
         if (!(await state(page)).say.startsWith("✗")) told("a wrong seed does not open at its fault");
     }
 };
@@ -149,7 +152,7 @@ const compare = async (page, slug, cases, told) => {
                 const held = view.cell(model.resultCell);
                 if (!held || held.shown === null) return null;
                 const times = model.replay.values.receipt(held.value, model.n);
-                return { sum: times.reduce((sum, many, i) => (sum + many * reductionLab.element(model.n, i)) | 0, 0), shown: held.shown };
+                return { sum: times.reduce((sum, many, i) => (sum + many * reductionLab.element(model.n, i, model.chosen.given)) | 0, 0), shown: held.shown };
             };
             const figure = document.querySelector(".lab").labFigure;
             if (figure.shown) figure.go(figure.shown.to, false);
@@ -242,10 +245,10 @@ const grids = async (page, slug, told) => {
     }
 };
 
-const withPage = async (slug, options, act) => {
+const withPage = async (slug, options, act, what = "") => {
     const context = await browser.newContext({ ...options, reducedMotion: options.reducedMotion || "no-preference" });
     const page = await context.newPage();
-    const name = `${slug} ${options.viewport.width} ${options.colorScheme}`;
+    const name = `${what}${slug} ${options.viewport.width} ${options.colorScheme}`;
     const told = (what) => problems.push(`${name}: ${what}`);
     page.on("console", (message) => { if (message.type() === "error") told(`console: ${message.text()}`); });
     page.on("pageerror", (error) => told(`error: ${error.message}`));
@@ -272,6 +275,12 @@ const jobs = expected.flatMap(({ slug, cases }) => [
         views += 1;
         return withPage(slug, { ...look, reducedMotion: "reduce" }, (page, told) => grids(page, slug, told));
     })),
+    ...[390, 1280].map((width) => () => withPage(slug, { viewport: { width, height: 900 }, colorScheme: "dark" }, async (page, told) => {
+        views += 1;
+        await page.goto(place(slug));
+        await opened(page);
+        await inspect(page, slug, { told, measured });
+    }, "asked ")),
 ]);
 // A view mostly waits, so that several share the processor.
 await Promise.all(Array.from({ length: 4 }, async () => { for (let job = jobs.shift(); job; job = jobs.shift()) await job(); }));

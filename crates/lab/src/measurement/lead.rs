@@ -8,7 +8,7 @@ use super::{
     RIVALS, Sizes, WHOLE, WITH_MEMSET, geometric_mean,
 };
 use crate::element::Type;
-use crate::text::{grouped, per_cent, three_digits};
+use crate::text::{grouped, per_cent};
 
 /// Times this close are told with their ranges.
 const CLOSE: f64 = 0.02;

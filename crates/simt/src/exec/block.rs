@@ -30,6 +30,8 @@ const APART_OFTEN: usize = 4;
 const APART_SELDOM: usize = 64;
 const TORN_FIRST: u64 = 4;
 const TORN_IN: usize = 8;
+/// So long warps run in order that have not come to the line from which on lanes part, where one may spin until another writes.
+const IN_ORDER_MAX: u64 = 1 << 16;
 
 /// Passes without a change of memory after which a scheduler that draws by chance watches for lanes that spin.
 const QUIET_PASSES: u32 = 128;
@@ -55,6 +57,8 @@ pub(super) struct Environment {
     pub(super) bulk_groups: Vec<BulkGroups>,
     pub(super) mbarriers: Sides,
     random: Option<Random>,
+    /// Instructions that warps ran in order because they had not come to the line from which on lanes part.
+    in_order: u64,
     /// In one of so many turns by chance lanes are driven apart.
     apart_in: usize,
     /// Passes since memory changed, and how often it had changed then.
@@ -140,6 +144,7 @@ impl Block {
                 bulk_groups: Vec::new(),
                 mbarriers: Sides::new(),
                 random: None,
+                in_order: 0,
                 apart_in: APART_SELDOM,
                 quiet_passes: 0,
                 quiet_since: 0,
@@ -189,6 +194,7 @@ impl Block {
         let is_torn = self.env.random.as_mut().is_some_and(|random| random.below(TORN_IN) == 0);
         self.env.apart_in = if linear < TORN_FIRST || is_torn { APART_OFTEN } else { APART_SELDOM };
         self.env.quiet_passes = 0;
+        self.env.in_order = 0;
         for warp in &mut self.warps {
             warp.restart(context.code, lanes_of(warp.index, context.threads_per_block));
             super::constants::fill_block(context, warp, block, rank);
@@ -298,8 +304,9 @@ impl Block {
             let Some(at) = warp.next_ready() else { continue };
             let debug = &machine.context.code.debug[warp.splits[at].pc as usize];
             warp.is_past_line = debug.is_of_line(line);
-            // One that spins may wait for a warp behind it.
-            if !warp.is_past_line && !machine.context.code.may_spin {
+            // One that spins may wait for a warp behind it: sooner or later, chance decides.
+            if !warp.is_past_line && (!machine.context.code.may_spin || self.env.in_order < IN_ORDER_MAX) {
+                self.env.in_order += 1;
                 return Some(index);
             }
         }
