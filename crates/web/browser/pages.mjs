@@ -1,0 +1,226 @@
+// Looks at every page of a built book in Chromium, from files: `node pages.mjs SITE CHROMIUM PICTURES [PAGE...]`.
+// Prints a line for each problem; the status is 1 if there is one. What it counted is a JSON object on the error stream.
+import { mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const [site, executablePath, pictures, ...wanted] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+// What a page may weigh: its text, its pictures and whatever else it does not share with others. What all pages share, mdBook's scripts
+// and fonts, may weigh as much again, once for the book. A lab's scripts, cases and engine come when a reader comes to it.
+const PAGE_BYTES_MAX = 600_000;
+const SHARED_BYTES_MAX = 700_000;
+const ENGINE_BYTES_MAX = 700_000;
+// mdBook's helpers: the whole book to print, the contents for browsers without scripts, what a server says of a wrong address.
+const NO_PAGES = ["print.html", "toc.html", "404.html"];
+const names = readdirSync(site).filter((name) => name.endsWith(".html") && !NO_PAGES.includes(name) && (wanted.length === 0 || wanted.includes(name)));
+
+const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const browser = await chromium.launch({ executablePath, args });
+mkdirSync(pictures, { recursive: true });
+const problems = [];
+const counted = { pages: names.length, views: 0, answers: 0, terms: 0, largest: 0 };
+
+const withPage = async (name, options, act) => {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const told = (what) => problems.push(`${name} at ${options.viewport.width}, ${options.colorScheme}: ${what}`);
+    const files = new Set();
+    page.on("console", (message) => { if (message.type() === "error") told(`console: ${message.text()}`); });
+    page.on("pageerror", (error) => told(`error: ${error.message}`));
+    page.on("request", (request) => {
+        if (request.url().startsWith("file:")) files.add(request.url().split(/[?#]/)[0]);
+        else if (!/^(blob|data|about):/.test(request.url())) told(`asks the network for ${request.url()}`);
+    });
+    try {
+        await page.goto(pathToFileURL(`${site}/${name}`).href);
+        await act(page, told, files);
+    } catch (error) {
+        told(error.message.split("\n")[0]);
+    }
+    await context.close();
+    counted.views += 1;
+};
+
+// The labs have a check of their own, with its own waiting; here they may be as they are.
+const opened = async (page) => {
+    await page.evaluate(() => { for (const fold of document.querySelectorAll("details")) fold.open = true; });
+    await page.waitForTimeout(300);
+};
+
+const weigh = (files, told) => {
+    const bytes = (chosen) => chosen.reduce((sum, file) => sum + statSync(fileURLToPath(file)).size, 0);
+    const onTouch = (file) => file.includes("/lab/");
+    const isShared = (file) => /\.(js|css|woff2)$/.test(file);
+    const own = bytes([...files].filter((file) => !onTouch(file) && !isShared(file)));
+    const shared = bytes([...files].filter((file) => !onTouch(file) && isShared(file)));
+    counted.largest = Math.max(counted.largest, Math.round(own / 1000));
+    if (own > PAGE_BYTES_MAX) told(`weighs ${Math.round(own / 1000)} KB, and ${PAGE_BYTES_MAX / 1000} may be`);
+    if (shared > SHARED_BYTES_MAX) told(`loads ${Math.round(shared / 1000)} KB that all pages share, and ${SHARED_BYTES_MAX / 1000} may be`);
+};
+
+const accessible = async (page, told) => {
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"], preload: false }));
+    for (const { id, impact, help, nodes } of violations.filter(({ impact }) => ["serious", "critical"].includes(impact))) {
+        told(`${impact}: ${help} (${id}), ${nodes.length} times, first at ${nodes[0].target.join(" ")}: ${nodes[0].html.slice(0, 160)}`);
+    }
+};
+
+// Listings wrap, and tables fit or stand row under row.
+const uncut = async (page, told) => {
+    const found = await page.evaluate(() => {
+        const text = (one) => one.textContent.trim().replace(/\s+/g, " ").slice(0, 60);
+        const visible = [...document.querySelectorAll("main pre > code, main .table-wrapper, main table")].filter((one) => one.checkVisibility() && !one.closest(".lab"));
+        const wide = visible.filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline");
+        return wide.map((one) => {
+            const isTable = one.matches(".table-wrapper, table");
+            return { what: isTable ? "table" : "listing", text: text(one), px: one.scrollWidth - one.clientWidth };
+        });
+    });
+    for (const { what, text, px } of found) told(`a ${what} is cut by ${px} px: ${text}`);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (wide > 0) told(`the page is ${wide} px wider than the window`);
+};
+
+// The tabulator walks through a page, each stop can be seen and shows itself, and the end is reached.
+const byKeyboard = async (page, told) => {
+    const stops = await page.evaluate(() => document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']").length);
+    const seen = new Set();
+    for (let i = 0; i < stops + 20; i++) {
+        await page.keyboard.press("Tab");
+        const stop = await page.evaluate(() => {
+            const one = document.activeElement;
+            if (one === document.body) return null;
+            one.dataset.stop ||= `${document.querySelectorAll("[data-stop]").length}`;
+            const { width, height, left, right } = one.getBoundingClientRect();
+            const style = getComputedStyle(one);
+            const marked = style.outlineStyle !== "none" || style.boxShadow !== "none" || one.matches(":focus-visible");
+            return { id: one.dataset.stop, html: one.outerHTML.slice(0, 90), marked, seen: width > 0 && height > 0 && right > 0 && left < innerWidth };
+        });
+        if (stop === null || seen.has(stop.id)) break;
+        seen.add(stop.id);
+        if (!stop.seen && !stop.html.includes("mdbook-sidebar")) told(`the keyboard stops where nothing is seen: ${stop.html}`);
+        if (!stop.marked) told(`the keyboard's place is not shown: ${stop.html}`);
+    }
+    const last = await page.evaluate(() => { const links = [...document.querySelectorAll("main a[href]")].filter((one) => one.checkVisibility()); return links.length ? links.at(-1).dataset.stop : "none"; });
+    if (last === undefined) told(`the keyboard does not come to the page's last link in ${seen.size} stops`);
+};
+
+// Every question: nothing, a wrong answer, the right one, by keyboard alone; the browser remembers.
+const answered = async (page, told) => {
+    const questions = await page.locator("[data-exercise], [data-quiz]").count();
+    for (let i = 0; i < questions; i++) {
+        const question = page.locator("[data-exercise], [data-quiz]").nth(i);
+        const { id, answer, right, wrong } = await question.evaluate((one) => ({
+            id: one.id, answer: one.dataset.answer, right: one.dataset.lines?.[0],
+            wrong: [...one.querySelectorAll("[data-when]")].find((item) => item.querySelector(".wrong-mark"))?.dataset.when,
+        }));
+        const status = () => question.locator(".exercise-status").getAttribute("class");
+        const give = async (value) => {
+            if (answer === undefined) {
+                await question.locator(`input[value="${value}"]`).focus();
+                await page.keyboard.press("Space");
+            } else {
+                await question.locator("input[type=text]").fill(value);
+            }
+            await page.keyboard.press("Enter");
+        };
+        await give(wrong);
+        if (!(await status()).includes("is-wrong")) told(`${id}: ${wrong} is not wrong`);
+        await give(answer ?? right);
+        if (!(await status()).includes("is-right")) told(`${id}: ${answer ?? right} is not right`);
+        counted.answers += 2;
+    }
+    await page.reload();
+    const kept = await page.locator(".exercise.is-solved").count();
+    if (kept !== questions) told(`${kept} of ${questions} answers are remembered`);
+};
+
+// A term is explained to a mouse, a keyboard and a finger; Escape puts the words away; nothing on the page moves.
+const explained = async (page, told, isPhone) => {
+    const terms = page.locator("main a[data-meaning]");
+    const many = await terms.count();
+    if (many === 0) return;
+    counted.terms += many;
+    const box = page.locator("#term-meaning");
+    const term = terms.first();
+    const height = () => page.evaluate(() => `${document.documentElement.scrollHeight} ${document.querySelector("main").getBoundingClientRect().height}`);
+    const before = await height();
+    const fits = async (how) => {
+        await box.waitFor({ state: "visible", timeout: 2000 });
+        const meaning = await term.getAttribute("data-meaning");
+        if (!(await box.textContent()).startsWith(meaning.replaceAll("`", ""))) told(`${how}: another term is explained`);
+        const at = await box.boundingBox();
+        const width = await page.evaluate(() => document.documentElement.clientWidth);
+        if (at.x < 0 || at.x + at.width > width) told(`${how}: the explanation is cut at the side`);
+        if ((await term.getAttribute("aria-describedby")) !== "term-meaning") told(`${how}: a screen reader does not hear the explanation`);
+        if ((await height()) !== before) told(`${how}: the page jumps`);
+    };
+    const gone = async (how) => box.waitFor({ state: "hidden", timeout: 2000 }).catch(() => told(`${how}: the explanation stays`));
+    await term.scrollIntoViewIfNeeded();
+    if (isPhone) {
+        await term.tap();
+        await fits("touch");
+        await page.touchscreen.tap(5, 400);
+        await gone("a touch elsewhere");
+        return;
+    }
+    await term.hover();
+    await fits("mouse");
+    await page.keyboard.press("Escape");
+    await gone("Escape");
+    await page.mouse.move(0, 0);
+    await page.keyboard.press("Tab");
+    await term.evaluate((one) => one.focus({ focusVisible: true }));
+    await fits("keyboard");
+    await page.keyboard.press("Escape");
+    await gone("Escape");
+};
+
+// Without scripts answers are folded under the questions, and terms are links with a title.
+const still = (name) => withPage(name, { viewport: { width: 1280, height: 900 }, colorScheme: "light", javaScriptEnabled: false }, async (page, told) => {
+    const questions = page.locator("[data-exercise], [data-quiz]");
+    for (let i = 0; i < await questions.count(); i++) {
+        if (await questions.nth(i).locator("form").isVisible()) told("a form that nothing answers is shown");
+        if (await questions.nth(i).locator(".exercise-answers li").count() < 2) told("a question without answers");
+    }
+    const bare = await page.locator('main a[href^="glossary.html#"]:not([title])').count();
+    if (bare) told(`${bare} links to terms have no title`);
+});
+
+// One sheet of A4, and no picture of the whole book cut at the side of the paper.
+const printed = async () => withPage("cheat-sheet.html", { viewport: { width: 1280, height: 900 }, colorScheme: "light" }, async (page, told) => {
+    const pdf = await page.pdf({ format: "A4", margin: { top: "10mm", bottom: "10mm", left: "10mm", right: "10mm" }, path: `${pictures}/cheat-sheet.pdf` });
+    const sheets = pdf.toString("latin1").match(/\/Type\s*\/Page\b/g)?.length;
+    if (sheets !== 1) told(`prints on ${sheets} sheets of A4, and should on one`);
+});
+
+const jobs = names.flatMap((name) => [
+    // A phone in the dark has the sizes of the one and the colours of the other.
+    ...[["light", 1280], ["light", 390], ["dark", 1280]].map(([colorScheme, width]) => () => {
+        const isPhone = width === 390;
+        return withPage(name, { viewport: { width, height: 844 }, colorScheme, hasTouch: isPhone, reducedMotion: "reduce" }, async (page, told, files) => {
+            await page.waitForLoadState("load");
+            if (colorScheme === "light") await explained(page, told, isPhone);
+            await opened(page);
+            if (width === 1280) weigh(files, told);
+            await uncut(page, told);
+            await accessible(page, told);
+            await page.screenshot({ path: `${pictures}/${name.replace(".html", "")}-${width}-${colorScheme}.png` });
+            if (colorScheme === "light" && !isPhone) await answered(page, told);
+        });
+    }),
+    () => withPage(name, { viewport: { width: 1280, height: 844 }, colorScheme: "light", reducedMotion: "reduce" }, byKeyboard),
+    () => still(name),
+]);
+const engine = statSync(`${site}/lab/engine.js`).size;
+if (engine > ENGINE_BYTES_MAX) problems.push(`lab/engine.js has ${engine} bytes, and ${ENGINE_BYTES_MAX} may be`);
+jobs.push(printed);
+
+await Promise.all(Array.from({ length: 4 }, async () => { for (let job = jobs.shift(); job; job = jobs.shift()) await job(); }));
+await browser.close();
+for (const problem of problems) console.log(problem);
+console.error(JSON.stringify(counted));
+process.exitCode = problems.length ? 1 : 0;
