@@ -20,6 +20,10 @@
             [...row.cells].forEach((cell, i) => { cell.dataset.label = heads[i] || ""; });
         }
     };
+    // Names of kernels and counters break behind an underscore.
+    for (const code of main.querySelectorAll(".table-wrapper :is(th, small) code")) {
+        if (code.childElementCount === 0) code.replaceChildren(...code.textContent.split(/(?<=_)/).flatMap((part) => [part, document.createElement("wbr")]));
+    }
     const fitTable = (box) => {
         const table = box.querySelector("table");
         if (!table || !box.checkVisibility()) return;
