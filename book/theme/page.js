@@ -54,6 +54,7 @@
     };
     fit();
     addEventListener("load", later);
+    document.fonts.ready.then(later);
     addEventListener("resize", later);
     document.addEventListener("toggle", later, true);
 

@@ -290,7 +290,10 @@ mod tests {
             let error = Args::try_parse_from(["chapter", option, "banana"]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::ValueValidation, "{option}");
             let text = error.to_string();
-            assert!(text.contains("banana") && text.contains(option) && text.contains("a whole number is wanted"), "{text}");
+            assert!(
+                text.contains("banana") && text.contains(option) && text.contains("a whole number is wanted"),
+                "{text}"
+            );
         }
     }
 }
