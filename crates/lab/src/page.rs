@@ -321,6 +321,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_counters_in_the_open_exist() {
+        for key in CARRYING {
+            assert!(simt::Metric::named(key).is_some(), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_command_below_a_table_is_short() {
+        assert_eq!(short_command("cargo course measure --out h200.json --cub libcub.so"), "cargo course measure");
+        assert_eq!(short_command("cargo run -- --device gpu"), "cargo run -- --device gpu");
+    }
+
+    #[test]
     fn facts_have_names_that_mdbook_finds() {
         let text = facts_text(&[("a-i32-n".to_owned(), "1,024".to_owned())]);
         assert_eq!(text, "<!-- ANCHOR: a-i32-n -->\n1,024\n<!-- ANCHOR_END: a-i32-n -->\n");
