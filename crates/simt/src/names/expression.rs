@@ -280,7 +280,7 @@ fn plain(value: Value, bytes: u8, is_signed: bool) -> Sample {
 }
 
 fn pairs(left: &[Sample], right: &[Sample], of: impl Fn(Sample, Sample) -> Option<Sample>) -> Samples {
-    left.iter().flat_map(|&a| right.iter().filter_map(move |&b| Some((a, b)))).filter_map(|(a, b)| of(a, b)).collect()
+    left.iter().flat_map(|&a| right.iter().map(move |&b| (a, b))).filter_map(|(a, b)| of(a, b)).collect()
 }
 
 /// `threadIdx.x` as the register that PTX has for it.
