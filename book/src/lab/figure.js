@@ -20,7 +20,9 @@
             new MutationObserver(() => this.draw()).observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
             addEventListener("hashchange", () => this.follow(false));
             const [, wanted] = element.dataset.lab.split("/");
-            const { variant, n, block, grid, schedule } = data.opening;
+            const { variant, n, block, grid } = data.opening;
+            // A variant may have a schedule of its own, under which it shows what it does.
+            const { schedule = data.opening.schedule } = data.variants.find((one) => one.name === (wanted || variant)) || {};
             this.opening = { variant: wanted || variant, n, block, grid, schedule, grain: "round", at: "poster", shownBlock: null };
             if (!this.follow(true)) this.open(this.opening, false);
         }
@@ -58,6 +60,8 @@
             const next = { variant: this.variant && this.variant.name, schedule: this.schedule, ...(this.chosen ? { n: this.chosen.n, block: this.chosen.block, grid: this.chosen.grid } : {}), at: "poster", ...wanted };
             this.variant = this.data.variants.find((one) => one.name === next.variant) || this.data.variants[0];
             this.chosen = lab.nearest(this.variant.cases, next);
+            // A kernel that brings a schedule of its own shows under it what it does.
+            if (wanted.variant && !wanted.schedule && this.variant.schedule) next.schedule = this.variant.schedule;
             this.schedule = /^(lockstep|independent(:\d+)?)$/.test(next.schedule) ? next.schedule : "independent";
             if (GRAINS.includes(next.grain)) this.grain = next.grain;
             this.focus = null;
@@ -81,7 +85,7 @@
             const { opening } = this.data;
             const same = this.variant.name === opening.variant && this.chosen.n === opening.n && this.chosen.block === opening.block
                 && (this.chosen.grid || null) === opening.grid && this.schedule === opening.schedule;
-            if (same) return (this.data.opened ||= lab.unpacked(this.data.answer));
+            if (same && (this.data.answer || this.data.opened)) return (this.data.opened ||= lab.unpacked(this.data.answer));
             if (!this.model) this.say({ text: text("loading") });
             this.element.setAttribute("aria-busy", "true");
             const { cancel } = this.parts;
@@ -102,8 +106,8 @@
             const { chosen } = this;
             this.reply = answer;
             this.forget();
-            this.result = answer.json.outputs[chosen.result.split(":")[0]][0];
-            this.expected = lab.expected(chosen.n);
+            this.result = lab.result(chosen, answer.json);
+            this.expected = lab.expected(chosen);
             this.totals = lab.totals(answer.json.launches);
             const isDrawn = Boolean(answer.json.launches[chosen.shown].trace);
             this.element.classList.toggle("lab-undrawn", !isDrawn);
@@ -157,6 +161,8 @@
             if (round) return shown.ends.round[Math.min(Number(round[1]), shown.ends.round.length) - 1] ?? shown.from;
             const fault = model.faultSteps.find((index) => index >= shown.from && index < shown.to);
             if (fault !== undefined) return this.end(this.grain === "round" && model.keep ? "line" : this.grain, fault);
+            // A run that somebody asks about because its result is wrong: its end tells what is missing.
+            if (this.chosen.elements && this.result !== this.expected) return shown.to;
             return this.poster();
         }
         // Where there is something to see: blocks that meet, the worst conflict, else the middle of the tree.
@@ -315,8 +321,8 @@
                 const isRight = result === expected;
                 const isWhole = blocks === 1 && chosen.launches.length === 1;
                 const isComplete = isWhole && this.finalReceipt().every((times) => times === 1);
-                const key = isWhole ? (isRight ? (isComplete ? "endRight" : "endRightPlain") : "endWrong") : isRight ? "endOther" : "endOtherWrong";
-                return { text: text(key, { result, expected, n: chosen.n, sign: "✓" }), isProblem: !isRight };
+                const key = this.data.isTrace ? "endTrace" : chosen.op ? (isRight ? "endResult" : "endResultWrong") : isWhole ? (isRight ? (isComplete ? "endRight" : "endRightPlain") : "endWrong") : isRight ? "endOther" : "endOtherWrong";
+                return { text: text(key, { result, expected, n: chosen.n, sign: "✓" }), isProblem: !isRight && !this.data.isTrace };
             }
             return lab.say(model, steps);
         }
@@ -347,6 +353,6 @@
 
     lab.figure = (element, data) => {
         if (element.labFigure) return;
-        element.labFigure = new Figure(element, data);
+        element.labFigure = new Figure(element, data.trace ? lab.ofTrace(data) : data);
     };
 })();

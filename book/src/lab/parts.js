@@ -80,6 +80,8 @@
         parts.compareButton = lab.compare(figure);
         parts.compareButton.hidden = data.variants.length < 2;
         parts.controls.append(parts.compareButton, lab.edit(figure));
+        // A lab outside of the book has no page to edit.
+        figure.editing.button.hidden = Boolean(window.reductionAlone);
         const line = make("div", "lab-line");
         line.append(parts.time, parts.range);
         const live = make("div", "lab-live");
@@ -157,19 +159,19 @@
         const grids = variant.cases.filter((one) => one.n === chosen.n && one.block === chosen.block).map((one) => one.grid);
         const seed = /:(\d+)$/.exec(schedule);
         const open = (wanted) => figure.open(wanted);
-        const row = [
+        const row = data.isTrace ? [text("recorded", { kernel: variant.name, schedule, blocks: chosen.launches[0].grid[0], threads: chosen.block })] : [
             select("kernel", data.variants.map((one) => [one.name, `${one.announced || one.harm ? "✗ " : ""}${one.name}`]), variant.name, (name) => open({ variant: name })),
-            text("sums"),
+            text(chosen.op ? "reads" : "sums"),
             select("n", sizes.map((n) => [n, lab.number(n)]), chosen.n, (n) => open({ n: Number(n) })),
-            text(chosen.n <= 4096 ? "digits" : "bytes"), text("withThreads"),
+            text(chosen.n <= 4096 && !chosen.elements?.some((one) => one < 1 || one > 9) ? "digits" : "bytes"), text("withThreads"),
             select("block", blocks.map((block) => [block, text("threads", { block })]), chosen.block, (block) => open({ block: Number(block) })),
         ];
         if (grids.length > 1) {
             row.push(select("grid", grids.map((grid) => [grid || "", grid ? text("blocksChosen", { grid }) : text("blocksByPlan")]), chosen.grid || "", (grid) => open({ grid: grid ? Number(grid) : null })));
         }
-        row.push(text("lanes"), select("schedule", [["independent", text("together")], ["lockstep", text("lockstep")],
+        if (!data.isTrace) row.push(text("lanes"), select("schedule", [["independent", text("together")], ["lockstep", text("lockstep")],
             [`independent:${seed ? seed[1] : 3}`, text("apart", { seed: seed ? seed[1] : 3 })]], schedule, (one) => open({ schedule: one, at: "poster" })));
-        if (seed) {
+        if (seed && !data.isTrace) {
             const more = make("button", "lab-small", { type: "button", textContent: text("nextSeed") });
             more.addEventListener("click", () => open({ schedule: `independent:${Number(seed[1]) + 1}`, at: "poster" }));
             row.push(more);

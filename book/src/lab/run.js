@@ -91,7 +91,7 @@
 
     lab.request = (variant, chosen, schedule, more) => {
         const buffers = [...chosen.buffers];
-        if (chosen.n <= DIGITS_MAX) {
+        if (!chosen.elements && chosen.n <= DIGITS_MAX) {
             buffers[0] = { spec: buffers[0], elements: Array.from({ length: chosen.n }, (_, i) => lab.element(chosen.n, i)) };
         }
         return { ptx: [variant.ptx], buffers, launches: chosen.launches, schedule, outputs: [chosen.result], ...variant.limits, ...more };
@@ -105,9 +105,16 @@
     };
 
     // The sum that is right, as 32 bits.
-    lab.expected = (n) => {
+    lab.expected = ({ n, expected, elements }) => {
+        if (elements && expected === undefined) return 0;
+        if (expected !== undefined) return expected;
         let sum = 0;
         for (let i = 0; i < n; i += 1) sum = (sum + lab.element(n, i)) | 0;
         return sum;
+    };
+    // What a run left: one number, or what its blocks left together.
+    lab.result = ({ result, op }, { outputs }) => {
+        const all = outputs[result.split(":")[0]];
+        return all.reduce((one, other) => (op ? Math[op](one, other) : (one + other) | 0));
     };
 })();

@@ -4,6 +4,7 @@
     const catalogue = {
         lab: "Lab: {title}",
         sums: "sums",
+        reads: "takes",
         digits: "digits",
         bytes: "numbers",
         withThreads: "with",
@@ -104,6 +105,10 @@
         endRight: "The block's sum is {result} ✓: each of its {n} numbers is in it exactly once.",
         endRightPlain: "The sum of its {n} numbers is {result} ✓.",
         endWrong: "The block's sum is {result} ✗, and {expected} is right. An empty box at the top is a number that got lost, a red one came in more than once.",
+        endTrace: "This block has ended.",
+        recorded: "{kernel}, recorded with the schedule {schedule}: {blocks:block|blocks} of {threads} threads",
+        endResult: "This block has ended. The result of the run is {result} ✓.",
+        endResultWrong: "This block has ended. The result of the run is {result} ✗, and {expected} is right.",
         endOther: "This block has ended. The sum of all {n} numbers is {result} {sign}",
         endOtherWrong: "This block has ended. The sum of all is {result} ✗, and {expected} is right.",
         thread: "Thread {thread}",

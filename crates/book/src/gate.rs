@@ -17,6 +17,7 @@ use course::{bless, chromium, exercise, ptx, workspace};
 use crate::{book, editor, engine};
 
 mod dependencies;
+mod edit;
 mod fuzz;
 mod labs;
 mod layout;
@@ -83,6 +84,7 @@ const CHECKS: &[Check] = &[
     Check { name: "links", run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
     Check { name: "pages", run: show_pages },
     Check { name: "labs", run: labs::check },
+    Check { name: "edit", run: edit::check },
 ];
 
 /// Runs the verb.

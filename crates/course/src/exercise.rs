@@ -32,6 +32,7 @@ mod page;
 mod predict;
 mod progress;
 mod report;
+pub mod scene;
 mod watch;
 
 pub use check::check;
@@ -87,7 +88,7 @@ pub struct ResetOptions {
 
 /// An exercise that is not there, or an answer that is none: bad usage, status 2.
 #[derive(Debug)]
-pub struct BadUsage(String);
+pub struct BadUsage(pub String);
 
 impl fmt::Display for BadUsage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

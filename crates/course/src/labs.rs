@@ -103,7 +103,8 @@ impl Case {
     }
 }
 
-fn launch(pass: &Pass) -> Value {
+/// A pass as a launch of a request.
+pub fn launch(pass: &Pass) -> Value {
     let arg = |(place, arg): (usize, &Arg)| match arg {
         Arg::Input => format!("a{place}=&in"),
         Arg::Sums(i) => format!("a{place}=&sums{i}"),

@@ -81,7 +81,7 @@ impl House {
             return Answer::text("text/plain", self.version());
         }
         let _whole = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-        let head = self.desk.door.script() + RELOAD;
+        let head = if url_is_page(&request.url) { self.desk.head() + RELOAD } else { String::new() };
         // No other page may frame one of these or load it as a script.
         site::file(&self.dir, &request.url, &head)
             .with("x-frame-options", "SAMEORIGIN")
@@ -104,6 +104,13 @@ impl House {
         }
         self.version.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// Whether an address is that of a page, whose head gets what this server adds.
+fn url_is_page(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.ends_with(".html") || !name.contains('.')
 }
 
 /// Builds, serves and watches until the reader stops the program.

@@ -1,7 +1,7 @@
 //! The labs of the built pages in a browser: they open, step, play and go back, by mouse and by keyboard, in both themes and at two
 //! widths; and what the page's engine counts is what the native simulator counts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -13,7 +13,7 @@ use super::{Scene, Verdict, built_site};
 use crate::labs::told;
 
 /// Folder of the script and its npm packages.
-const FOLDER: &str = "crates/web/browser";
+pub const FOLDER: &str = "crates/web/browser";
 /// Names of the figure's counts, and the counters that make each.
 const COUNTS: [(&str, &[&str]); 6] = [
     (
@@ -38,19 +38,11 @@ const COUNTS: [(&str, &[&str]); 6] = [
 
 /// Runs the check.
 pub fn check(scene: &Scene) -> Result<Verdict> {
-    let Some(browser) = chromium::find() else {
-        return missing(scene, "Chromium", "install it, or name one with CHROME");
+    let browser = match browser(scene)? {
+        Ok(browser) => browser,
+        Err(skip) => return Ok(skip),
     };
-    if Command::new("node").arg("--version").output().is_err() {
-        return missing(scene, "Node", "install nodejs");
-    }
     let folder = scene.root.join(FOLDER);
-    if !folder.join("node_modules/playwright-core").is_dir() {
-        let install = Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder).output();
-        if !install.as_ref().is_ok_and(|output| output.status.success()) {
-            return missing(scene, "playwright-core", &format!("`npm ci` in {FOLDER}"));
-        }
-    }
     let pictures = scene.root.join("target/gate/labs");
     std::fs::create_dir_all(&pictures).with_context(|| format!("cannot make `{}`", pictures.display()))?;
     let expected = pictures.join("expected.json");
@@ -69,6 +61,24 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
     Ok(Verdict::Pass(format!(
         "{views} views, {runs} runs like the native ones, {receipts} sums traced to their inputs"
     )))
+}
+
+/// Chromium, with what drives it in place; else the verdict that says what is missing.
+pub fn browser(scene: &Scene) -> Result<Result<PathBuf, Verdict>> {
+    let Some(browser) = chromium::find() else {
+        return missing(scene, "Chromium", "install it, or name one with CHROME").map(Err);
+    };
+    if Command::new("node").arg("--version").output().is_err() {
+        return missing(scene, "Node", "install nodejs").map(Err);
+    }
+    let folder = scene.root.join(FOLDER);
+    if !folder.join("node_modules/playwright-core").is_dir() {
+        let install = Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder).output();
+        if !install.as_ref().is_ok_and(|output| output.status.success()) {
+            return missing(scene, "playwright-core", &format!("`npm ci` in {FOLDER}")).map(Err);
+        }
+    }
+    Ok(Ok(browser))
 }
 
 fn missing(scene: &Scene, what: &str, how: &str) -> Result<Verdict> {

@@ -31,7 +31,7 @@ pub enum Fill {
 
 impl Fill {
     /// `n` numbers.
-    fn array(self, op: Op, ty: Type, n: u64) -> Array {
+    pub(super) fn array(self, op: Op, ty: Type, n: u64) -> Array {
         let float = |of_sum: f64, of_others: f64| if op == Op::Sum { of_sum } else { of_others };
         let (whole, float) = match self {
             Fill::Random => return lab::input::random(ty, n as usize, n + 1),
@@ -88,6 +88,8 @@ pub struct Answer {
     pub report: Report,
     /// Whether it is the second launch that this is of: one that began with what a right one had left in the workspace.
     pub is_second: bool,
+    /// The number of the launch that was the last: the one with a finding, if there is one.
+    pub launch: usize,
 }
 
 impl Answer {
@@ -202,7 +204,7 @@ impl<'e> Bench<'e> {
             let result = arrays.first(&device, last)?.unwrap_or(Value::zero(case.ty));
             let additions: u64 = plan.passes[..=last].iter().map(|pass| pass.additions).sum();
             let verdict = verify(result, reference, additions, case.ty);
-            let answer = Answer { result, expected: reference.expected, verdict, report, is_second };
+            let answer = Answer { result, expected: reference.expected, verdict, report, is_second, launch: last };
             if is_second || self.exercise.launches != Launches::Twice || !answer.is_right() {
                 return Ok(answer);
             }
@@ -212,7 +214,7 @@ impl<'e> Bench<'e> {
     }
 
     /// Every launch that takes the input to one value.
-    fn plan(&self, case: Case) -> Plan {
+    pub(super) fn plan(&self, case: Case) -> Plan {
         let (exercise, block) = (self.exercise, case.block);
         let launch = |input, output, n| {
             let mut args = vec![input, output, Arg::U32(n as u32)];

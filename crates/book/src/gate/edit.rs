@@ -1,0 +1,74 @@
+//! Edit and run, end to end: a server as `--serve` starts it, NVRTC, and Chromium. A reader's text compiles or does not, runs, and is
+//! right or wrong at its lines; who is no page of the server is refused; what is answered in a page counts in the terminal.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use course::exercise;
+use course::workspace;
+use device::nvrtc::Nvrtc;
+
+use super::labs::{FOLDER, browser};
+use super::{Scene, Verdict, built_site};
+use crate::book::serve::{House, http};
+
+/// For one text. The course's kernels take a second; the one that is to be stopped takes an hour.
+const COMPILE_LIMIT: Duration = Duration::from_secs(20);
+/// What a reader's own workspace has that the server looks at: here it is a copy, since no check touches what a reader wrote.
+const COPIED: [&str; 2] = ["chapters", "kernels"];
+
+/// Runs the check.
+pub fn check(scene: &Scene) -> Result<Verdict> {
+    let chromium = match browser(scene)? {
+        Ok(chromium) => chromium,
+        Err(skip) => return Ok(skip),
+    };
+    if Nvrtc::find(&scene.root).is_err() {
+        if scene.is_ci {
+            bail!("no NVRTC, and CI compiles what a page sends: `cargo course setup`");
+        }
+        return Ok(Verdict::Skip("no NVRTC on this machine: `cargo course setup` installs it".to_owned()));
+    }
+    let pictures = scene.root.join("target/gate/edit");
+    let reader = copy(&scene.root, &pictures.join("reader"))?;
+    let site = built_site(scene)?;
+    let listener = http::listen(0)?;
+    let (address, port) = (http::address(&listener)?, listener.local_addr()?.port());
+    let house = House::new(&reader, site.clone(), port, COMPILE_LIMIT)?;
+    // The thread ends with the program; it holds nothing but a port.
+    std::thread::spawn(move || http::serve(listener, House::limits(), move |request| house.answer(request)));
+    let output = Command::new("node")
+        .arg(scene.root.join(FOLDER).join("edit.mjs"))
+        .arg(&address)
+        .args([&site, &chromium, &pictures])
+        .output()
+        .context("cannot run node")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        bail!("{}{}", said, if said.is_empty() { String::from_utf8_lossy(&output.stderr) } else { "".into() });
+    }
+    let solved = exercise::solved(&reader)?;
+    if solved != ["half-the-blocks"] {
+        bail!("the page answered half-the-blocks, and the terminal knows of {solved:?}");
+    }
+    Ok(Verdict::Pass(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+/// A workspace of its own, for the progress that the page makes; what an earlier run left in it is gone.
+fn copy(root: &Path, to: &Path) -> Result<PathBuf> {
+    if to.exists() {
+        std::fs::remove_dir_all(to).with_context(|| format!("cannot empty `{}`", workspace::name(root, to)))?;
+    }
+    for folder in COPIED {
+        for file in workspace::walk(&root.join(folder))? {
+            let copy = to.join(file.strip_prefix(root).unwrap_or(&file));
+            let parent = copy.parent().unwrap_or(to);
+            std::fs::create_dir_all(parent)
+                .and_then(|()| std::fs::copy(&file, &copy))
+                .with_context(|| format!("cannot copy `{}`", workspace::name(root, &file)))?;
+        }
+    }
+    Ok(to.to_path_buf())
+}
