@@ -3,6 +3,9 @@
 (() => {
     "use strict";
     const lab = reductionLab;
+    const { text } = lab;
+    // As crates/simt/src/trace.rs counts them.
+    const VERSIONS = [2];
     // The simulator gives each buffer room of its own: where one begins follows from any address in it.
     const ROOM = 2 ** 36;
     const SHOWN_MAX = 16384;
@@ -89,6 +92,38 @@
             }
         }
         return sums;
+    };
+
+    // A file that a reader drops on a lab, or picks below it: a lab of its own behind this one. What is no trace is said in words.
+    lab.openFile = async (figure, file) => {
+        if (!file) return;
+        let trace = null;
+        try {
+            trace = JSON.parse(await file.text());
+        } catch {
+            // said below
+        }
+        const isTrace = trace && VERSIONS.includes(trace.version) && Array.isArray(trace.code) && trace.steps?.length > 0;
+        figure.parts.opened.textContent = isTrace ? "" : text("noTrace", { name: file.name });
+        if (!isTrace) return;
+        const place = Object.assign(document.createElement("div"), { className: "lab" });
+        place.dataset.lab = `trace-${Date.now()}`;
+        figure.element.after(place);
+        lab.figure(place, { slug: place.dataset.lab, title: file.name, trace });
+        place.scrollIntoView({ block: "start" });
+    };
+    lab.opener = (figure) => {
+        const label = Object.assign(document.createElement("label"), { textContent: `${text("openTrace")} ` });
+        const input = Object.assign(document.createElement("input"), { type: "file", accept: ".json" });
+        input.addEventListener("change", () => lab.openFile(figure, input.files[0]));
+        figure.element.addEventListener("dragover", (event) => event.preventDefault());
+        figure.element.addEventListener("drop", (event) => {
+            event.preventDefault();
+            lab.openFile(figure, event.dataTransfer.files[0]);
+        });
+        figure.parts.opened = Object.assign(document.createElement("p"), { className: "lab-problem" });
+        label.append(input);
+        figure.parts.key.append(label, figure.parts.opened);
     };
 
     // The data of a lab that shows a trace.

@@ -89,6 +89,7 @@
         parts.cancel = make("button", "lab-button lab-cancel", { type: "button", textContent: text("cancel"), hidden: true });
         parts.cancel.addEventListener("click", () => lab.cancel());
         element.replaceChildren(parts.settings, parts.say, parts.cancel, figure.editing.place, live, parts.counts, parts.seeds, parts.key);
+        lab.opener(figure);
         listen(figure, parts);
         return parts;
     };
@@ -116,7 +117,7 @@
         };
         figure.element.addEventListener("keydown", (event) => {
             if (event.ctrlKey || event.metaKey || event.altKey) return;
-            const isField = /^(SELECT|INPUT)$/.test(event.target.tagName) && event.target !== parts.range;
+            const isField = /^(SELECT|INPUT|TEXTAREA)$/.test(event.target.tagName) && event.target !== parts.range;
             const isPress = event.key === " " && /^(BUTTON|SUMMARY)$/.test(event.target.tagName);
             // The book turns its pages with the arrows too.
             if (event.key.startsWith("Arrow")) event.stopPropagation();

@@ -106,6 +106,8 @@
         endRightPlain: "The sum of its {n} numbers is {result} ✓.",
         endWrong: "The block's sum is {result} ✗, and {expected} is right. An empty box at the top is a number that got lost, a red one came in more than once.",
         endTrace: "This block has ended.",
+        openTrace: "Open a file that --trace wrote, or drop it on the figure:",
+        noTrace: "{name} is no trace that this figure can read: simt run, cargo course run and the chapters write one with --trace.",
         recorded: "{kernel}, recorded with the schedule {schedule}: {blocks:block|blocks} of {threads} threads",
         endResult: "This block has ended. The result of the run is {result} ✓.",
         endResultWrong: "This block has ended. The result of the run is {result} ✗, and {expected} is right.",

@@ -56,8 +56,11 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The data of a lab that shows a trace; a script of the labs makes its pictures' numbers of it.
-fn trace(path: &Path) -> Result<Value> {
+/// The data of a lab that shows a trace; a script of the labs makes of it what the figure draws.
+///
+/// # Errors
+/// [`BadUsage`] for a file that is not there or is no trace; one that is too large or of another version.
+pub fn trace(path: &Path) -> Result<Value> {
     let name = path.display().to_string();
     let missing = || BadUsage(format!("{name}: there is no such file (it is looked for from the current folder)"));
     let about = path.metadata().map_err(|_| missing())?;
@@ -84,7 +87,9 @@ fn trace(path: &Path) -> Result<Value> {
     }
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let slug: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    Ok(serde_json::json!({ "slug": format!("trace-{slug}"), "title": name, "trace": trace, "files": sources(&trace) }))
+    Ok(
+        serde_json::json!({ "slug": format!("trace-{slug}"), "title": path.file_name().unwrap_or_default().to_string_lossy(), "trace": trace, "files": sources(&trace) }),
+    )
 }
 
 /// The texts of the source files that a trace names, as far as they are there.
@@ -105,7 +110,7 @@ fn sources(trace: &Value) -> Value {
 ///
 /// # Errors
 /// A folder or file that cannot be written.
-fn write(root: &Path, data: &Value) -> Result<PathBuf> {
+pub fn write(root: &Path, data: &Value) -> Result<PathBuf> {
     let slug = data["slug"].as_str().unwrap_or("show");
     let path = root.join(FOLDER).join(format!("{slug}.html"));
     let write = || -> std::io::Result<()> {
@@ -136,7 +141,7 @@ fn page(slug: &str, data: &Value) -> String {
 const STYLE: &str = "html { font-size: 62.5%; --links: #20609f; --mono-font: monospace; } \
     html.navy { --links: #2b79a2; color: #e6eaf2; background: #161923; } \
     body { max-width: 75rem; margin: 0 auto; padding: 1.6rem; font: 1.6rem/1.45 system-ui, sans-serif; } \
-    h1 { font-size: 2.2rem; } code, pre, .lab code { font-family: var(--mono-font); }";
+    h1 { font-size: 2.2rem; overflow-wrap: anywhere; } code, pre, .lab code { font-family: var(--mono-font); }";
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,12 @@
-// Edit and run against a real server: `node edit.mjs ADDRESS SITE CHROMIUM PICTURES`. SITE is the same site as files.
+// Edit and run against a real server: `node edit.mjs ADDRESS SITE CHROMIUM PICTURES SHOWN…`. SITE is the same site as files, SHOWN the pages of
+// `cargo course show`: of an exercise, and of a trace.
 // Prints a line for each problem; the status is 1 if there is one.
 import { createServer } from "node:http";
 import { mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
-const [address, site, executablePath, pictures] = process.argv.slice(2);
+const [address, site, executablePath, pictures, ...shown] = process.argv.slice(2);
 const PAGE = "ch05-unroll.html";
 // A right kernel of the page, at a size that is drawn.
 const RIGHT = "#lab=ch05-unroll&v=unroll_shuffle&n=256&b=128&s=independent";
@@ -153,6 +154,45 @@ const progress = async (page, fresh) => {
     expect(await fresh.locator(`${name}.is-solved`).count() === 1, "what was solved is not known to another browser");
 };
 
+// A page of `cargo course show` opens on something and goes on, in both themes, on a desk and on a phone.
+const show = async (page) => {
+    for (const file of shown) {
+        for (const [width, colorScheme] of [[1280, "light"], [390, "dark"]]) {
+            const name = file.split("/").pop();
+            await page.setViewportSize({ width, height: 900 });
+            await page.emulateMedia({ colorScheme });
+            await page.goto(pathToFileURL(file).href);
+            await opened(page);
+            const at = () => page.locator(".lab .lab-range").inputValue();
+            const before = await at();
+            await page.locator(".lab .lab-back").click();
+            expect(before !== "0" && (await at()) !== before, `${name}: it opens on nothing, or a step goes nowhere`);
+            const words = await page.locator(".lab .lab-settings").textContent();
+            expect(/two-blocks/.test(name) ? words.includes("sequential_i32, recorded") : words.includes("my/four-loads.cu"), `${name}: it is said to be ${words}`);
+            expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}: wider than the window`);
+            await page.screenshot({ path: `${pictures}/${name}-${width}.png`, fullPage: true });
+        }
+    }
+};
+
+// A trace opens below any lab, and what is none is refused in words.
+const pick = async (page) => {
+    await page.goto(pathToFileURL(`${site}/${PAGE}`).href);
+    await opened(page);
+    await page.locator(".lab .lab-key summary").first().click();
+    const input = page.locator(".lab .lab-key input[type=file]").first();
+    await input.setInputFiles({ name: "nonsense.json", mimeType: "application/json", buffer: Buffer.from("[1]") });
+    await page.waitForFunction(() => document.querySelector(".lab .lab-key .lab-problem").textContent.includes("nonsense.json"));
+    await input.setInputFiles(`${pictures}/two-blocks.json`);
+    await page.waitForFunction(() => document.querySelectorAll(".lab.lab-on").length === 2);
+    const sum = await page.evaluate(() => {
+        const { labFigure: figure } = document.querySelectorAll(".lab.lab-on")[1];
+        figure.go(figure.shown.to);
+        return figure.view.cell(figure.model.resultCell)?.shown;
+    });
+    expect(sum === (127 * 128) / 2, `the first block's sum is ${sum} in the lab of a trace`);
+};
+
 const withContext = async (act) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
     const page = await context.newPage();
@@ -168,6 +208,8 @@ const withContext = async (act) => {
 };
 
 await withContext(still);
+await withContext(show);
+await withContext(pick);
 await withContext(async (page, context) => {
     await edit(page);
     await strangers(page, context);

@@ -122,10 +122,8 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let seen = fingerprint(root);
     house.rebuild(root);
     println!("serving the book at {address} (stop with Ctrl-C)");
-    if let Err(error) = device::nvrtc::Nvrtc::find(root).map(drop) {
-        let why = format!("{error}");
-        let why = why.lines().next().unwrap_or_default();
-        println!("kernels can be read and run, and not edited: {why}");
+    if device::nvrtc::Nvrtc::find(root).is_err() {
+        println!("there is no NVRTC, so kernels cannot be edited in the pages: `cargo course setup` installs it");
     }
     if options.open {
         opener::open_browser(&address).with_context(|| format!("cannot open a browser: open {address} yourself"))?;

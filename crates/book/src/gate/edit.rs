@@ -6,14 +6,15 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use course::exercise;
-use course::workspace;
+use course::{exercise, show, workspace};
 use device::nvrtc::Nvrtc;
 
 use super::labs::{FOLDER, browser};
 use super::{Scene, Verdict, built_site};
 use crate::book::serve::{House, http};
 
+/// Elements of the trace.
+const N: u64 = 256;
 /// For one text. The course's kernels take a second; the one that is to be stopped takes an hour.
 const COMPILE_LIMIT: Duration = Duration::from_secs(20);
 /// What a reader's own workspace has that the server looks at: here it is a copy, since no check touches what a reader wrote.
@@ -39,10 +40,15 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
     let house = House::new(&reader, site.clone(), port, COMPILE_LIMIT)?;
     // The thread ends with the program; it holds nothing but a port.
     std::thread::spawn(move || http::serve(listener, House::limits(), move |request| house.answer(request)));
+    let pages = [
+        show::write(&scene.root, &exercise::scene::named(&reader, "four-loads")?.data)?,
+        show::write(&scene.root, &show::trace(&trace(&scene.root, &pictures)?)?)?,
+    ];
     let output = Command::new("node")
         .arg(scene.root.join(FOLDER).join("edit.mjs"))
         .arg(&address)
         .args([&site, &chromium, &pictures])
+        .args(&pages)
         .output()
         .context("cannot run node")?;
     let said = String::from_utf8_lossy(&output.stdout);
@@ -54,6 +60,27 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
         bail!("the page answered half-the-blocks, and the terminal knows of {solved:?}");
     }
     Ok(Verdict::Pass(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+/// A file as `--trace` writes it, of two blocks that sum 0, 1, 2, ….
+fn trace(root: &Path, folder: &Path) -> Result<PathBuf> {
+    let name = "kernels/ptx/ch03-sequential.ptx";
+    let ptx = std::fs::read_to_string(root.join(name)).with_context(|| format!("cannot read `{name}`"))?;
+    let kernel = simt::Program::load(name, &ptx)?.kernel("sequential_i32")?;
+    let mut memory = simt::Memory::default();
+    let input = memory.alloc("in", 4 * N, 4)?;
+    memory.write(input, &(0..N as u32).flat_map(u32::to_le_bytes).collect::<Vec<u8>>())?;
+    let output = memory.alloc("out", 8, 4)?;
+    let n = simt::Arg::Bytes((N as u32).to_le_bytes().to_vec());
+    let args = vec![simt::Arg::Address(input), simt::Arg::Address(output), n];
+    let launch =
+        simt::Launch { grid: [2, 1, 1], block: [128, 1, 1], shared_bytes: 0, cooperative: false, cluster: None, args };
+    let recorded = simt::trace::Options { blocks: 2, ..Default::default() };
+    let options = simt::Options { trace: Some(recorded), ..Default::default() };
+    let trace = simt::run(&kernel, &mut memory, &launch, &options)?.trace.context("a trace")?;
+    let path = folder.join("two-blocks.json");
+    std::fs::write(&path, serde_json::to_vec(&trace)?).context("cannot write a trace")?;
+    Ok(path)
 }
 
 /// A workspace of its own, for the progress that the page makes; what an earlier run left in it is gone.

@@ -182,9 +182,14 @@ fn of_written(root: &Path, exercise: &Exercise) -> Result<Scene> {
         Compiled::Ptx(ptx, _) => ptx,
         Compiled::Refused(why) => bail!("{name} does not compile, so there is no run to show\n\n{why}"),
     };
-    let (case, answer, told) = telling(exercise, &name, &ptx)?;
+    of_kernel(exercise, &name, &text, &ptx)
+}
+
+/// The same of a kernel of this text, which is compiled.
+fn of_kernel(exercise: &Exercise, name: &str, text: &str, ptx: &str) -> Result<Scene> {
+    let (case, answer, told) = telling(exercise, name, ptx)?;
     let case = super::bench::Case { ty: Type::I32, ..case };
-    let bench = Bench::new(exercise, &name, &ptx).map_err(anyhow::Error::msg)?;
+    let bench = Bench::new(exercise, name, ptx).map_err(anyhow::Error::msg)?;
     let plan = bench.plan(case);
     let again = answer.as_ref().is_some_and(|answer| answer.is_second);
     let elements = elements(&bench, exercise, case, answer.is_some())?;
@@ -199,8 +204,8 @@ fn of_written(root: &Path, exercise: &Exercise) -> Result<Scene> {
         shown: shown + if again { plan.passes.len() } else { 0 },
         schedule: case.schedule,
     };
-    let variant = variant(&name, &name, (&format!("PTX of {name}"), &ptx), &case);
-    Ok(Scene { data: data(&exercise.id, &exercise.title, (&name, &text), vec![variant]), told })
+    let variant = variant(name, name, (&format!("PTX of {name}"), ptx), &case);
+    Ok(Scene { data: data(&exercise.id, &exercise.title, (name, text), vec![variant]), told })
 }
 
 /// The numbers of a case: digits that a reader can add up, if the kernel fails for them too, else those of the judge.
@@ -267,4 +272,87 @@ pub fn named(root: &Path, id: &str) -> Result<Scene> {
     let items = super::catalogue::load(root)?;
     let progress = super::Progress::load(root)?;
     of(root, super::one(&items, &progress, id)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exercise::catalogue;
+    use crate::workspace;
+
+    /// Runs the case of a kernel as the page does: whether its result is right, and how many faults there are.
+    fn run(data: &Value, variant: &Value) -> (bool, usize) {
+        let case = &variant["cases"][0];
+        let request = json!({
+            "ptx": [variant["ptx"]], "buffers": case["buffers"], "launches": case["launches"], "schedule": variant["schedule"],
+            "outputs": [case["result"]], "steps_per_block_max": 1 << 20, "trace": { "launch": case["shown"], "blocks": 8 },
+        });
+        let answer = web::answer(request.to_string().as_bytes());
+        let bytes = u32::from_le_bytes(answer[..4].try_into().unwrap()) as usize;
+        let told: Value = serde_json::from_slice(&answer[4..4 + bytes]).unwrap();
+        assert!(told["error"].is_null(), "{} {}: {}", data["slug"], variant["name"], told["error"]);
+        let name = case["result"].as_str().unwrap().split(':').next().unwrap();
+        let left = told["outputs"][name].as_array().unwrap().iter().map(|value| value.as_i64().unwrap() as i32);
+        let result = match case["op"].as_str() {
+            Some("max") => left.max(),
+            Some("min") => left.min(),
+            _ => left.reduce(i32::wrapping_add),
+        };
+        let faults =
+            told["launches"].as_array().unwrap().iter().map(|launch| launch["faults"].as_array().unwrap().len());
+        let shown = case["shown"].as_u64().unwrap() as usize;
+        assert!(told["launches"][shown]["trace"]["steps"].as_u64() > Some(0), "{}: nothing is recorded", data["slug"]);
+        (result.map(f64::from) == case["expected"].as_f64(), faults.sum())
+    }
+
+    #[test]
+    fn the_lab_shows_what_the_judge_found() {
+        let root = workspace::root().unwrap();
+        let mut shown = 0;
+        for exercise in catalogue::written(catalogue::load(&root).unwrap()) {
+            for source in exercise.sources(&root) {
+                let (text, ptx) = (copy::read(&root, &source.cu).unwrap(), copy::read(&root, &source.ptx).unwrap());
+                let name = source.cu_name();
+                let fails = match judge::judge(&exercise, &name, &ptx).unwrap().failure {
+                    None | Some(Failure::Goal { .. } | Failure::Tree { .. }) => false,
+                    Some(Failure::Case { case, .. }) if case.ty == Type::I32 => true,
+                    // What fails for floats alone may be right for whole numbers; what does not load has no run.
+                    Some(Failure::Case { .. } | Failure::NoKernel(_)) => continue,
+                };
+                let scene = of_kernel(&exercise, &name, &text, &ptx).unwrap();
+                let (is_right, faults) = run(&scene.data, &scene.data["variants"][0]);
+                assert_eq!(
+                    !is_right || faults > 0,
+                    fails,
+                    "{name}: right is {is_right}, {faults} faults: {}",
+                    scene.told
+                );
+                shown += 1;
+            }
+        }
+        assert!(shown >= 24, "only {shown} kernels");
+    }
+
+    #[test]
+    fn the_lab_of_a_question_shows_right_and_wrong_lines() {
+        let root = workspace::root().unwrap();
+        let items = catalogue::load(&root).unwrap();
+        for item in items.iter().filter(|item| item.written().is_none()) {
+            let scene = of(&root, item).unwrap();
+            let runs: Vec<bool> = scene.data["variants"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|variant| {
+                    let (is_right, faults) = run(&scene.data, variant);
+                    is_right && faults == 0
+                })
+                .collect();
+            if let Item::Choose(choose) = item {
+                let expected: Vec<bool> =
+                    choose.options.iter().map(|option| ["right", "more"].contains(&option.gives.as_str())).collect();
+                assert_eq!(runs, expected, "{}", item.id());
+            }
+        }
+    }
 }
