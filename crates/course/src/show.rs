@@ -48,7 +48,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let name = workspace::name(&root, &path);
     if options.no_open {
         println!("the lab is in {name}");
-    } else if let Err(error) = opener::open(&path) {
+    } else if let Err(error) = open::that_detached(&path) {
         println!("the lab is in {name}: open it in a browser (none could be started: {error})");
     } else {
         println!("the lab is in {name}, and opens in your browser");

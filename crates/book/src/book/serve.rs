@@ -126,7 +126,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         println!("there is no NVRTC, so kernels cannot be edited in the pages: `cargo course setup` installs it");
     }
     if options.open {
-        opener::open_browser(&address).with_context(|| format!("cannot open a browser: open {address} yourself"))?;
+        open::that_detached(&address).with_context(|| format!("cannot open a browser: open {address} yourself"))?;
     }
     let watcher = (root.to_path_buf(), Arc::clone(&house));
     std::thread::spawn(move || watch(&watcher.0, &watcher.1, seen));
