@@ -10,6 +10,7 @@
         if (!exercise || !answer) return;
         const body = JSON.stringify({ exercise, answer });
         // What is no answer is refused, and the page says so itself; a server that has ended keeps nothing.
-        fetch("/__lab/progress", { method: "POST", headers: { "X-Lab-Token": server.token }, body }).catch(() => {});
+        // It arrives though the reader turns the page.
+        fetch("/__lab/progress", { method: "POST", keepalive: true, headers: { "X-Lab-Token": server.token }, body }).catch(() => {});
     });
 })();
