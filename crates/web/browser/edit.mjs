@@ -10,14 +10,20 @@ const [address, site, executablePath, pictures, ...shown] = process.argv.slice(2
 const PAGE = "ch05-unroll.html";
 // A right kernel of the page, at a size that is drawn.
 const RIGHT = "#lab=ch05-unroll&v=unroll_shuffle&n=256&b=128&s=independent";
-// Templates within unrolled templates: hours of work for a compiler.
-const ENDLESS = `template <int N> __device__ unsigned f(unsigned x) {
+// Unrolled templates, each some seconds of work for a compiler, and a hundred of them.
+const SLOW = Array.from({ length: 100 }, (_, k) => `extern "C" __global__ void slow${k}(unsigned* x) { *x = f<3, ${k}>(*x); }`);
+const ENDLESS = `template <int N, int K> struct F {
+    static __device__ unsigned of(unsigned x) {
 #pragma unroll
-    for (int i = 0; i < 64; ++i) x = x * (x + i) ^ f<N - 1>(x + i);
-    return x;
-}
-template <> __device__ unsigned f<0>(unsigned x) { return x * 3; }
-extern "C" __global__ void slow(unsigned* x) { *x = f<6>(*x); }
+        for (int i = 0; i < 64; ++i) x = x * (x + i + K) ^ F<N - 1, K>::of(x + i);
+        return x;
+    }
+};
+template <int K> struct F<0, K> {
+    static __device__ unsigned of(unsigned x) { return x * 3 + K; }
+};
+template <int N, int K> __device__ unsigned f(unsigned x) { return F<N, K>::of(x); }
+${SLOW.join("\n")}
 `;
 const problems = [];
 const told = (what) => problems.push(what);
