@@ -4,11 +4,11 @@
     "use strict";
     const labs = [...document.querySelectorAll("div.lab[data-lab]")];
     // The print page has every chapter on it; its labs stay still.
-    if (labs.length === 0 || /\/print\.html$/.test(location.pathname)) return;
+    if ((labs.length === 0 && !document.querySelector("[data-exercise]")) || /\/print\.html$/.test(location.pathname)) return;
     const root = typeof path_to_root === "string" ? path_to_root : "";
     const parts = [
         "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "say", "stage", "timeline", "seeds", "ask", "registers", "input", "table",
-        "blocks", "edit", "parts", "figure",
+        "blocks", "edit", "open", "parts", "figure",
     ];
     const lab = (window.reductionLab = { waiting: new Map(), root });
 
@@ -41,6 +41,8 @@
         element.classList.add("lab-failed");
     };
     const begin = (element) => start(element).catch((error) => fail(element, error));
+    // A lab that another script puts into the page.
+    window.reductionShow = begin;
     // A link to a lab means that it is wanted at once.
     const wanted = (element) => location.hash.startsWith("#lab=") && location.hash.slice(5).startsWith(element.dataset.lab.split("/")[0]);
     const watch = new IntersectionObserver((entries) => {

@@ -145,7 +145,7 @@
         };
         const trace = launch.trace;
         const code = trace.code.map((one) => lab.instruction(one, intern));
-        const recorded = lab.unpack(answer.words, trace.steps);
+        const recorded = answer.recorded || lab.unpack(answer.words, trace.steps);
         const model = { data, variant, chosen, answer, launch, trace, code, recorded, words: answer.words, n: chosen.n, numberOf: intern };
         for (const step of recorded) step.isFloat = code[step.pc].isFloat;
         model.threads = trace.block[0];
@@ -173,8 +173,10 @@
         let first = 0;
         model.buffers = model.answer.json.buffers.map((buffer) => {
             const bytes = /64$/.test(buffer.type) ? 8 : 4;
-            const placed = { ...buffer, address: Number(buffer.address), bytes, first };
-            first += buffer.len;
+            // An input that begins further on: what lies before it is none of the numbers.
+            const skipped = (first === 0 && model.chosen.offset) || 0;
+            const placed = { ...buffer, address: Number(buffer.address) + skipped * bytes, len: buffer.len - skipped, bytes, first };
+            first += placed.len;
             return placed;
         });
         let top = 0;
@@ -214,7 +216,7 @@
     const COLUMNS = 24;
     const outputsOf = (model) => {
         const { args } = model.chosen.launches[model.chosen.shown];
-        const given = args.filter((arg) => arg.includes("=&")).map((arg) => arg.split("=&")[1]);
+        const given = args.filter((arg) => arg.includes("=&")).map((arg) => arg.split("=&")[1].split("+")[0]);
         for (const buffer of model.buffers) buffer.shown = buffer.name === "state" || buffer.name === "in" ? buffer.name : buffer.name === given[1] ? "out" : "of_blocks";
         if (given[1] === "in") model.buffers[0].shown = "in";
         const written = model.buffers.filter((buffer) => given.includes(buffer.name) && buffer.name.startsWith("sums"));

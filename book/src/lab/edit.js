@@ -168,7 +168,7 @@
         async show(of, words, ptx, messages, log) {
             const { figure } = this;
             const source = `${FILE}:${of.name}`;
-            const mine = { ...of, name: text("mineName", { name: of.name }), of: of.name, source, announced: null, harm: null, ptx: { name: FILE, text: ptx }, limits: { steps_per_block_max: STEPS_PER_BLOCK_MAX } };
+            const mine = { ...of, name: text("mineName", { name: of.name }), of: of.name, source, announced: null, harm: null, kinds: [], names: {}, ptx: { name: FILE, text: ptx }, limits: { steps_per_block_max: STEPS_PER_BLOCK_MAX } };
             figure.data.variants = [...figure.data.variants.filter((one) => one.of !== of.name), mine];
             figure.data.files[source] = words;
             Object.assign(figure, { sources: {}, listed: null, listedKey: "" });

@@ -19,7 +19,9 @@
             new MutationObserver(() => this.draw()).observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
             addEventListener("hashchange", () => this.follow(false));
             const [, wanted] = element.dataset.lab.split("/");
-            const { variant, n, block, grid, schedule } = data.opening;
+            const { variant, n, block, grid } = data.opening;
+            // A variant may have a schedule of its own, under which it shows what it does.
+            const { schedule = data.opening.schedule } = data.variants.find((one) => one.name === (wanted || variant)) || {};
             this.opening = { variant: wanted || variant, n, block, grid, schedule, grain: "round", at: "poster", shownBlock: null, lane: "", given: null, type: "i32", op: "sum" };
             if (!this.follow(true)) this.open(this.opening, false);
         }
@@ -68,6 +70,8 @@
             if (turn !== this.turn) return;
             this.played = played;
             this.chosen = lab.withInput(lab.caseOf(played, lab.nearest(lab.casesOf(this.variant, this.kind), next)), next.given);
+            // A kernel that brings a schedule of its own shows under it what it does.
+            if (wanted.variant && !wanted.schedule && this.variant.schedule) next.schedule = this.variant.schedule;
             this.schedule = /^(lockstep|independent(:\d+(@\d+)?)?)$/.test(next.schedule) ? next.schedule : "independent";
             if (GRAINS.includes(next.grain)) this.grain = next.grain;
             this.focus = null;
@@ -90,7 +94,7 @@
             const { opening } = this.data;
             const same = this.variant.name === opening.variant && this.chosen.n === opening.n && this.chosen.block === opening.block
                 && (this.chosen.grid || null) === opening.grid && !this.chosen.given && lab.isPlain(this.kind) && this.schedule === opening.schedule;
-            if (same) return (this.data.opened ||= lab.unpacked(this.data.answer));
+            if (same && (this.data.answer || this.data.opened)) return (this.data.opened ||= lab.unpacked(this.data.answer));
             if (!this.model) this.say({ text: text("loading") });
             this.element.setAttribute("aria-busy", "true");
             const { cancel } = this.parts;
@@ -111,7 +115,7 @@
             const { chosen } = this;
             this.reply = answer;
             this.forget();
-            this.result = answer.json.outputs[chosen.result.split(":")[0]][0];
+            this.result = lab.result(chosen, answer.json);
             this.expected = lab.expected(chosen);
             this.totals = lab.totals(answer.json.launches);
             this.fillInput();
@@ -190,6 +194,8 @@
                 if (this.grain === "round" && model.keep && this.end("round", fault) !== this.end("line", fault)) this.grain = "line";
                 return this.end(this.grain, fault);
             }
+            // A run that somebody asks about because its result is wrong: its end tells what is missing.
+            if (this.chosen.elements && this.result !== this.expected) return shown.to;
             return this.poster();
         }
         // What happens between blocks.
@@ -391,9 +397,11 @@
                 const isRight = result === expected;
                 const isWhole = blocks === 1 && chosen.launches.length === 1;
                 const isComplete = isWhole && this.finalReceipt().every((times) => times === 1);
-                const key = isWhole ? (isRight ? (isComplete ? "endRight" : "endRightPlain") : "endWrong") : isRight ? "endOther" : "endOtherWrong";
-                if (chosen.op && chosen.op !== "sum") return { text: text(isRight ? "endFound" : "endNotFound", { result, expected, n: chosen.n }), isProblem: !isRight };
-                return { text: text(key, { result, expected, n: chosen.n, sign: "✓" }), isProblem: !isRight };
+                const isSum = (chosen.op || "sum") === "sum";
+                const ofBlock = isWhole ? (isRight ? (isComplete ? "endRight" : "endRightPlain") : "endWrong") : isRight ? "endOther" : "endOtherWrong";
+                const ofRun = chosen.elements ? ["endResult", "endResultWrong"] : ["endFound", "endNotFound"];
+                const key = this.data.isTrace ? "endTrace" : isSum ? ofBlock : ofRun[isRight ? 0 : 1];
+                return { text: text(key, { result, expected, n: chosen.n, sign: "✓" }), isProblem: !isRight && !this.data.isTrace };
             }
             const event = between && between.within(this.begin(this.grain, this.at), this.at);
             return event && !steps.some((step) => step.fault) ? between.sentence(event) : lab.say(model, steps);
@@ -433,6 +441,6 @@
 
     lab.figure = (element, data) => {
         if (element.labFigure) return;
-        element.labFigure = new Figure(element, data);
+        element.labFigure = new Figure(element, data.trace ? lab.ofTrace(data) : data);
     };
 })();

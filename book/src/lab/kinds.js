@@ -19,6 +19,8 @@
 
     // The variant with the kernels of a kind.
     lab.ofKind = async (data, variant, kind) => {
+        // A page of its own, made for one run, brings its kernels as they are; so does an edited one.
+        if (variant.ptx || !data.packed) return variant;
         data.unpacked ||= lab.gunzip(data.packed).then((text) => JSON.parse(text));
         const one = (await data.unpacked)[variant.name].find(({ type, op }) => type === kind.type && op === kind.op);
         return { ...variant, ...one };

@@ -82,9 +82,9 @@
             this.#fill();
         }
         #fill() {
-            const { buffers, n } = this.model;
+            const { buffers, n, chosen } = this.model;
             for (let i = 0; i < n; i += 1) {
-                this.cells[buffers[0].first + i] = this.#version(this.values.leaf(i), lab.element(n, i, this.model.chosen.given), -1);
+                this.cells[buffers[0].first + i] = this.#version(this.values.leaf(i), chosen.elements ? chosen.elements[i] : lab.element(n, i, chosen.given), -1);
             }
         }
         #version(value, shown, writer) {

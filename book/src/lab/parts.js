@@ -80,13 +80,14 @@
         parts.compareButton = lab.compare(figure);
         parts.compareButton.hidden = data.variants.length < 2;
         parts.controls.append(parts.compareButton, lab.edit(figure));
+        // A lab outside of the book has no page to edit.
+        figure.editing.button.hidden = Boolean(window.reductionAlone);
         const line = make("div", "lab-line");
         line.append(parts.time, parts.range);
         const live = make("div", "lab-live");
         parts.blocks = new lab.Blocks(figure);
         live.append(
             parts.code, parts.blocks.element, parts.stage, parts.cell, parts.registers, line, parts.controls, parts.predict, parts.compare,
-            lab.laneTable(figure),
         );
         parts.cancel = make("button", "lab-button lab-cancel", { type: "button", textContent: text("cancel"), hidden: true });
         parts.cancel.addEventListener("click", () => lab.cancel());
@@ -96,6 +97,7 @@
             parts.settings, parts.say, parts.fault, parts.cancel, figure.editing.place, live,
             parts.counts, parts.made, parts.seeds, lab.inputField(figure), lab.laneTable(figure), parts.key, ...(still ? [still] : []),
         );
+        lab.opener(figure);
         listen(figure, parts);
         return parts;
     };
@@ -124,7 +126,7 @@
         };
         figure.element.addEventListener("keydown", (event) => {
             if (event.ctrlKey || event.metaKey || event.altKey) return;
-            const isField = /^(SELECT|INPUT)$/.test(event.target.tagName) && event.target !== parts.range;
+            const isField = /^(SELECT|INPUT|TEXTAREA)$/.test(event.target.tagName) && event.target !== parts.range;
             const isPress = event.key === " " && /^(BUTTON|SUMMARY)$/.test(event.target.tagName);
             // The book turns its pages with the arrows too.
             if (event.key.startsWith("Arrow")) event.stopPropagation();
@@ -182,19 +184,20 @@
         const seed = /:(\d+)(@\d+)?$/.exec(schedule);
         const from = seed ? seed[2] || "" : figure.partsFrom();
         const open = (wanted) => figure.open(wanted);
-        const row = [
+        const row = data.isTrace ? [text("recorded", { kernel: variant.name, schedule, blocks: chosen.launches[0].grid[0], threads: chosen.block })] : [
             select("kernel", data.variants.map((one) => [one.name, `${one.announced || one.harm ? "✗ " : ""}${one.name}`]), variant.name, (name) => open({ variant: name })),
-            ...kindChoice(figure, "op", ["sum", "min", "max"], text("sums")),
+            ...kindChoice(figure, "op", ["sum", "min", "max"], text(chosen.op && chosen.elements ? "reads" : "sums")),
             select("n", sizes.map((n) => [n, lab.number(n)]), chosen.n, (n) => open({ n: Number(n) })),
-            text(chosen.given ? "own" : chosen.n <= 4096 ? "digits" : "bytes"), ...kindChoice(figure, "type", ["i32", "f32"], null), text("withThreads"),
+            text(chosen.given ? "own" : chosen.n <= 4096 && !chosen.elements?.some((one) => one < 1 || one > 9) ? "digits" : "bytes"),
+            ...kindChoice(figure, "type", ["i32", "f32"], null), text("withThreads"),
             select("block", blocks.map((block) => [block, text("threads", { block })]), chosen.block, (block) => open({ block: Number(block) })),
         ];
         if (grids.length > 1) {
             row.push(select("grid", grids.map((grid) => [grid || "", grid ? text("blocksChosen", { grid }) : text("blocksByPlan")]), chosen.grid || "", (grid) => open({ grid: grid ? Number(grid) : null })));
         }
-        row.push(text("lanes"), select("schedule", [["independent", text("together")], ["lockstep", text("lockstep")],
+        if (!data.isTrace) row.push(text("lanes"), select("schedule", [["independent", text("together")], ["lockstep", text("lockstep")],
             [`independent:${seed ? seed[1] : 3}${from}`, text(from ? "apartFrom" : "apart", { seed: seed ? seed[1] : 3, line: from.slice(1) })]], schedule, (one) => open({ schedule: one, at: "poster" })));
-        if (seed) {
+        if (seed && !data.isTrace) {
             const more = make("button", "lab-small", { type: "button", textContent: text("nextSeed") });
             more.addEventListener("click", () => open({ schedule: `independent:${Number(seed[1]) + 1}${from}`, at: "poster" }));
             row.push(more);

@@ -95,8 +95,8 @@
 
     lab.request = (variant, chosen, schedule, more) => {
         const buffers = [...chosen.buffers];
-        const { n, given } = chosen;
-        const listed = n <= DIGITS_MAX ? n : given ? given.length : 0;
+        const { n, given, elements } = chosen;
+        const listed = elements ? 0 : n <= DIGITS_MAX ? n : given ? given.length : 0;
         if (listed) {
             buffers[0] = { spec: buffers[0], elements: Array.from({ length: listed }, (_, i) => lab.element(n, i, given)) };
         }
@@ -114,11 +114,17 @@
         return grid[0] * block[0] <= THREADS_MAX && chosen.n <= 4 * DIGITS_MAX;
     };
 
-    // What is right: of a sum, 32 bits.
+    // What is right: of a sum, 32 bits. A case may bring it along.
     const JOIN = { sum: (a, b) => (a + b) | 0, min: Math.min, max: Math.max };
-    lab.expected = ({ n, given, op = "sum" }) => {
+    lab.expected = ({ n, given, elements, expected, op = "sum" }) => {
+        if (expected !== undefined || elements) return expected ?? 0;
         let result = lab.element(n, 0, given);
         for (let i = 1; i < n; i += 1) result = JOIN[op](result, lab.element(n, i, given));
         return result;
+    };
+    // What a run left: one number, or what its blocks left together.
+    lab.result = ({ result, op = "sum" }, { outputs }) => {
+        const all = outputs[result.split(":")[0]];
+        return all.length === 1 ? all[0] : all.reduce((one, other) => JOIN[op](one, other));
     };
 })();

@@ -35,8 +35,7 @@
         const request = lab.request(figure.played, chosen, "independent", { seeds: SEEDS, check: "all", ...(variant.parts_from ? { seeds_line: variant.parts_from } : {}) });
         const { json } = await lab.ask(request);
         const expected = lab.expected(chosen);
-        const name = chosen.result.split(":")[0];
-        const runs = json.seeds.map(({ outputs, faults }, seed) => ({ seed, result: outputs[name][0], isFaulty: Object.keys(faults).length > 0 }));
+        const runs = json.seeds.map(({ outputs, faults }, seed) => ({ seed, result: lab.result(chosen, { outputs }), isFaulty: Object.keys(faults).length > 0 }));
         const [right, wrong] = [runs.filter((run) => run.result === expected), runs.filter((run) => run.result !== expected)];
         wrong.sort((a, b) => a.result - b.result);
         const head = document.createElement("p");

@@ -19,6 +19,7 @@ use crate::{book, editor, engine};
 mod access;
 mod browser;
 mod dependencies;
+mod edit;
 mod fuzz;
 mod labs;
 mod layout;
@@ -90,6 +91,7 @@ const CHECKS: &[Check] = &[
     Check { name: "pages", run: show_pages },
     Check { name: "access", run: access::check },
     Check { name: "labs", run: labs::check },
+    Check { name: "edit", run: edit::check },
 ];
 
 /// Runs the verb.

@@ -17,7 +17,13 @@ fn stderr(output: &Output) -> String {
 
 #[test]
 fn bad_usage_is_status_2() {
-    for args in [&["book", "--port", "80"][..], &["gate", "--only", "nothing"], &["exercise"], &[]] {
+    for args in [
+        &["book", "--port", "80"][..],
+        &["book", "--serve", "--compile-seconds", "0"],
+        &["gate", "--only", "nothing"],
+        &["exercise"],
+        &[],
+    ] {
         assert_eq!(book(args).status.code(), Some(2), "{args:?}");
     }
 }
@@ -40,4 +46,17 @@ fn serving_on_a_busy_port_says_so() {
     let output = book(&["book", "--serve", "--port", &port]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains(&format!("port {port} is busy")), "{}", stderr(&output));
+}
+
+#[test]
+fn a_text_of_a_page_is_compiled_or_the_way_to_a_compiler_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("crates/book")).unwrap();
+    std::fs::write(dir.path().join("book.toml"), "[book]\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_book"));
+    command.arg("compile-for-page").env("CARGO_MANIFEST_DIR", dir.path().join("crates/book"));
+    let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    // An empty text has PTX without a kernel, where some other place of this machine has a compiler.
+    assert!(told.contains("cargo course setup") || told.contains(".version"), "{told} {}", stderr(&output));
 }

@@ -33,6 +33,7 @@ mod predict;
 mod progress;
 mod quiz;
 mod report;
+pub mod scene;
 mod share;
 #[cfg(test)]
 mod tries;
@@ -92,7 +93,7 @@ pub struct ResetOptions {
 
 /// An exercise that is not there, or an answer that is none: bad usage, status 2.
 #[derive(Debug)]
-pub struct BadUsage(String);
+pub struct BadUsage(pub String);
 
 impl fmt::Display for BadUsage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -448,7 +449,10 @@ fn after_failing(item: &Item, progress: &Progress, again: &str) -> String {
     let read = progress.of(id).hints.min(count);
     let hint = format!("`cargo course hint {id}` has hints ({read} of {count} read)");
     match item {
-        Item::Write(exercise) => format!("\nnot yet. Edit {} and {again}; {hint}\n", copy::name(exercise)),
+        Item::Write(exercise) => {
+            let see = format!("`cargo course show {id}` opens this case as a figure in the browser");
+            format!("\nnot yet. Edit {} and {again}; {hint}; {see}\n", copy::name(exercise))
+        }
         Item::Predict(_) => format!("\nAnswer: cargo course exercise {id} NUMBER; {hint}\n"),
         Item::Choose(_) => format!("\nAnswer: cargo course exercise {id} LETTER; {hint}\n"),
     }

@@ -115,7 +115,8 @@ impl Case {
     }
 }
 
-fn launch(pass: &Pass) -> Value {
+/// A pass as a launch of a request.
+pub fn launch(pass: &Pass) -> Value {
     let arg = |(place, arg): (usize, &Arg)| match arg {
         Arg::Input => format!("a{place}=&in"),
         Arg::Sums(i) => format!("a{place}=&sums{i}"),
@@ -183,7 +184,8 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
             files.insert(source.clone(), text.replace("\r\n", "\n").into());
         }
         let text = files[&source].as_str().unwrap_or_default();
-        let others = if ty == Type::I32 { others(variant, &cases, (&name, &ptx), (&source, text))? } else { Vec::new() };
+        let others =
+            if ty == Type::I32 { others(variant, &cases, (&name, &ptx), (&source, text))? } else { Vec::new() };
         let ptx = only(&ptx, &kernels);
         let names = names(&name, &ptx, &kernels, &source, text)?;
         variants.push(json!({

@@ -16,4 +16,5 @@ pub mod measure;
 pub mod ptx;
 mod results;
 pub mod setup;
+pub mod show;
 pub mod workspace;

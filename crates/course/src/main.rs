@@ -1,5 +1,5 @@
 //! The `cargo course` command: the reader's verbs (`doctor`, `setup`, `book`, `measure`, `run`, `exercise`, `watch`, `hint`,
-//! `reset`, `progress`) and the maintainer's (`ptx`, `engine`, `editor`, `bless`, `gate`). Every verb prints what it did and ends with status 0, or
+//! `reset`, `show`, `progress`) and the maintainer's (`ptx`, `engine`, `editor`, `bless`, `gate`). Every verb prints what it did and ends with status 0, or
 //! says why not and ends with status 1; a verb, an option or an exercise that does not exist is status 2, and `run` has the statuses of `simt run`.
 //!
 //! `book`, `engine`, `editor` and `gate` are a program of their own, so that no other verb waits until mdBook is built.
@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use course::{bless, doctor, exercise, launch, measure, ptx, setup, workspace};
+use course::{bless, doctor, exercise, launch, measure, ptx, setup, show, workspace};
 
 /// Reads, checks and builds the reduction course.
 #[derive(Parser)]
@@ -39,6 +39,8 @@ enum Verb {
     Hint(exercise::HintOptions),
     /// Put the starter of an exercise back, and keep your work beside it
     Reset(exercise::ResetOptions),
+    /// Open the lab on the case of an exercise that fails, or on a trace
+    Show(show::Options),
     /// Show which exercises you tried and solved
     Progress,
     /// Recompile every kernel into kernels/ptx with the pinned NVRTC
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Verb::Watch(options) => return ended(exercise::watch(&options)),
         Verb::Hint(options) => return ended(exercise::hint(&options)),
         Verb::Reset(options) => return ended(exercise::reset(&options)),
+        Verb::Show(options) => return ended(show::run(&options)),
         Verb::Progress => return ended(exercise::progress()),
     };
     ended(outcome.map(|()| ExitCode::SUCCESS))

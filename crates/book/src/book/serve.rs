@@ -81,7 +81,7 @@ impl House {
             return Answer::text("text/plain", self.version());
         }
         let _whole = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-        let head = self.desk.door.script() + RELOAD;
+        let head = if url_is_page(&request.url) { self.desk.head() + RELOAD } else { String::new() };
         // No other page may frame one of these or load it as a script.
         site::file(&self.dir, &request.url, &head)
             .with("x-frame-options", "SAMEORIGIN")
@@ -106,6 +106,13 @@ impl House {
     }
 }
 
+/// Whether an address is that of a page, whose head gets what this server adds.
+fn url_is_page(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.ends_with(".html") || !name.contains('.')
+}
+
 /// Builds, serves and watches until the reader stops the program.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let listener = http::listen(options.port)?;
@@ -115,13 +122,11 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let seen = fingerprint(root);
     house.rebuild(root);
     println!("serving the book at {address} (stop with Ctrl-C)");
-    if let Err(error) = device::nvrtc::Nvrtc::find(root).map(drop) {
-        let why = format!("{error}");
-        let why = why.lines().next().unwrap_or_default();
-        println!("kernels can be read and run, and not edited: {why}");
+    if device::nvrtc::Nvrtc::find(root).is_err() {
+        println!("there is no NVRTC, so kernels cannot be edited in the pages: `cargo course setup` installs it");
     }
     if options.open {
-        opener::open_browser(&address).with_context(|| format!("cannot open a browser: open {address} yourself"))?;
+        open::that_detached(&address).with_context(|| format!("cannot open a browser: open {address} yourself"))?;
     }
     let watcher = (root.to_path_buf(), Arc::clone(&house));
     std::thread::spawn(move || watch(&watcher.0, &watcher.1, seen));

@@ -32,7 +32,7 @@ pub enum Fill {
 
 impl Fill {
     /// `n` numbers.
-    fn array(self, op: Op, ty: Type, n: u64) -> Array {
+    pub(super) fn array(self, op: Op, ty: Type, n: u64) -> Array {
         let float = |of_sum: f64, of_others: f64| if op == Op::Sum { of_sum } else { of_others };
         let (whole, float) = match self {
             Fill::Random => return lab::input::random(ty, n as usize, n + 1),
@@ -105,6 +105,8 @@ pub struct Answer {
     /// The elements of the second launch, if it is that one: it began with what a right one had left in the
     /// workspace.
     pub second: Option<u64>,
+    /// The number of the launch that was the last: the one with a finding, if there is one.
+    pub launch: usize,
 }
 
 /// Elements of a second launch after one of so many: fewer, so that its grid is another where there is more than one block.
@@ -247,8 +249,9 @@ impl<'e> Bench<'e> {
             let taken = array(values[..case.n as usize].to_vec());
             let reference = lab::reference::reference_of(self.exercise.op, &taken);
             let verdict = verify(result, &reference, additions, case.ty);
+            let of_second = is_second.then_some(case.n);
             let answer =
-                Answer { result, expected: reference.expected, verdict, report, second: is_second.then_some(case.n) };
+                Answer { result, expected: reference.expected, verdict, report, second: of_second, launch: last };
             if is_second || self.exercise.launches != Launches::Twice || !answer.is_right() {
                 return Ok(answer);
             }
@@ -260,7 +263,7 @@ impl<'e> Bench<'e> {
     }
 
     /// Every launch that takes the input to one value.
-    fn plan(&self, case: Case) -> Plan {
+    pub(super) fn plan(&self, case: Case) -> Plan {
         let (exercise, block) = (self.exercise, case.block);
         let launch = |input, output, n| {
             let mut args = vec![input, output, Arg::U32(n as u32)];

@@ -194,11 +194,7 @@ impl Choose {
     fn outcome(&self, letter: char, module: &Module, text: &str) -> Result<Outcome> {
         let mut counted = None;
         for case in self.cases() {
-            let Ran { wrong, report } = match self.input.array(self.ty, case.n) {
-                Array::I32(values) => self.run(letter, module, &values, case)?,
-                Array::F32(values) => self.run(letter, module, &values, case)?,
-                Array::F64(values) => self.run(letter, module, &values, case)?,
-            };
+            let Ran { wrong, report } = self.ran(letter, module, case)?;
             if let Some(fault) = report.faults.first() {
                 let line = (fault.site.line as usize).checked_sub(1).and_then(|i| text.lines().nth(i));
                 let line = line.map(|line| format!(", in `{}`", line.trim())).unwrap_or_default();
@@ -228,6 +224,35 @@ impl Choose {
         cases
     }
 
+    /// Of each line its letter and a case: the first that fails, else the first of all.
+    ///
+    /// # Errors
+    /// A launch that cannot start.
+    pub(super) fn telling(&self, module: &Module) -> Result<Vec<(char, u64, Schedule)>> {
+        let mut found = Vec::new();
+        for letter in (0..self.options.len()).map(letter) {
+            let cases = self.cases();
+            let mut told = cases.first().copied();
+            for case in cases {
+                let Ran { wrong, report } = self.ran(letter, module, case)?;
+                if wrong.is_some() || !report.faults.is_empty() {
+                    told = Some(case);
+                    break;
+                }
+            }
+            found.extend(told.map(|case| (letter, case.n, case.schedule)));
+        }
+        Ok(found)
+    }
+
+    fn ran(&self, letter: char, module: &Module, case: Case) -> Result<Ran> {
+        match self.input.array(self.ty, case.n) {
+            Array::I32(values) => self.run(letter, module, &values, case),
+            Array::F32(values) => self.run(letter, module, &values, case),
+            Array::F64(values) => self.run(letter, module, &values, case),
+        }
+    }
+
     /// One launch.
     fn run<T: Element>(&self, letter: char, module: &Module, values: &[T], case: Case) -> Result<Ran> {
         let device = bench::simulator(case.schedule, STEPS_PER_BLOCK_MAX)?;
@@ -244,7 +269,7 @@ impl Choose {
     }
 
     /// The launch, as a plan of one pass.
-    fn plan(&self, letter: char, n: u64) -> Plan {
+    pub(super) fn plan(&self, letter: char, n: u64) -> Plan {
         let mut args = vec![Arg::Input, Arg::Sums(0), Arg::U32(n as u32)];
         args.extend((self.state_words > 0).then_some(Arg::State));
         let kernel = format!("{}_{letter}", self.name());

@@ -210,7 +210,7 @@ fn sums(exercise: &Exercise) -> Vec<Case> {
 }
 
 /// Random numbers, aligned, in today's schedule.
-fn case(ty: Type, n: u64, block: u32) -> Case {
+pub(super) fn case(ty: Type, n: u64, block: u32) -> Case {
     Case { ty, n, block, offset: 0, schedule: SCHEDULE, fill: Fill::Random, grid_max: None, keeps_out: false }
 }
 

@@ -160,6 +160,16 @@ impl Predict {
         found.with_context(|| format!("no line of the run contains `{text}`"))
     }
 
+    /// The run that is asked about, and where its kernel is.
+    ///
+    /// # Errors
+    /// As [`Predict::key`].
+    pub(super) fn shown(&self, root: &Path) -> Result<(Run, KernelSource)> {
+        let chapter = lessons().into_iter().find(|lesson| lesson.slug == self.chapter);
+        let chapter = chapter.with_context(|| format!("there is no chapter {}", self.chapter))?;
+        Ok((self.run(root)?, self.kernel(chapter, root)?.1))
+    }
+
     fn run(&self, root: &Path) -> Result<Run> {
         let chapter = lessons().into_iter().find(|lesson| lesson.slug == self.chapter);
         let chapter = chapter.with_context(|| format!("there is no chapter {}", self.chapter))?;

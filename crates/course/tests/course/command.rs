@@ -63,7 +63,9 @@ fn stdout(output: &Output) -> String {
 #[test]
 fn bad_usage_is_status_2() {
     let checkout = Checkout::new();
-    for args in [&["frobnicate"][..], &[], &["exercise", "--port", "80"], &["doctor", "x"]] {
+    for args in
+        [&["frobnicate"][..], &[], &["exercise", "--port", "80"], &["doctor", "x"], &["show"], &["show", "gone.json"]]
+    {
         assert_eq!(checkout.course(args).status.code(), Some(2), "{args:?}");
     }
 }

@@ -266,6 +266,7 @@ pub(crate) fn facts(record: Option<&Measurement>, ty: Type) -> Vec<(String, Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::three_digits;
     use crate::measurement::synthetic;
 
     #[test]

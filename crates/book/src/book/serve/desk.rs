@@ -48,6 +48,11 @@ impl Desk {
         }
     }
 
+    /// What the head of a served page is given. A progress that cannot be read is no reason to show no page.
+    pub fn head(&self) -> String {
+        self.door.script(&exercise::solved(&self.root).unwrap_or_default())
+    }
+
     /// Takes an answer, if one is brought, and tells which exercises are solved.
     fn progress(&self, body: &str) -> Answer {
         let _noting = self.noting.lock().unwrap_or_else(PoisonError::into_inner);

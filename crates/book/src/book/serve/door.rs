@@ -31,9 +31,16 @@ impl Door {
         Ok(Door { hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")], token })
     }
 
-    /// What a served page is given. It stands in the page and not in a script of its own, which any page could load.
-    pub fn script(&self) -> String {
-        format!("<script>window.reductionServer={{token:\"{}\"}}</script>", self.token)
+    /// What a served page is given, before any script of its own runs: the token, and which exercises are solved, put where the page
+    /// remembers them. It stands in the page and not in a file, which any page could load as a script.
+    pub fn script(&self, solved: &[String]) -> String {
+        format!(
+            "<script>window.reductionServer={{token:\"{}\"}};\
+             try{{localStorage.setItem(\"reduction-course-exercises\",{})}}catch{{}}</script>",
+            self.token,
+            // Text of text: the page keeps it as such.
+            serde_json::json!(serde_json::json!(solved).to_string())
+        )
     }
 
     /// Whether the request means this server: pages too are given to nobody else, since the token stands in them.

@@ -1,0 +1,363 @@
+//! Runs of exercises as the lab of the pages takes them: the data of a lab (see `crate::labs`) whose variants are the kernels of the
+//! exercise, each with the one case that tells most about it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use device::{Choice, Device, Schedule, SimOptions};
+use lab::{Array, Op, Plan, Type};
+use serde_json::{Value, json};
+
+use super::bench::{Answer, Bench, Fill};
+use super::catalogue::{Exercise, Launches};
+use super::choose::Choose;
+use super::copy::{self, Compiled};
+use super::item::Item;
+use super::judge::{self, Failure};
+use super::predict::Predict;
+use crate::labs;
+
+/// What a lab opens with, and what is said of it.
+pub struct Scene {
+    /// The data of the lab.
+    pub data: Value,
+    /// A sentence for the terminal.
+    pub told: String,
+}
+
+/// A plan and the numbers that it runs on.
+struct Case<'c> {
+    plan: &'c Plan,
+    elements: &'c [i32],
+    /// Elements before the input in its allocation.
+    offset: usize,
+    op: Op,
+    /// Whether kernels add to what is in the arrays of sums.
+    adds: bool,
+    /// The plan of a launch before, of all elements, which left the workspace as it is; and whether it left its results there too.
+    before: Option<(&'c Plan, bool)>,
+    /// Elements that the plan takes.
+    n: usize,
+    /// The launch to look at.
+    shown: usize,
+    schedule: Schedule,
+}
+
+impl Case<'_> {
+    /// As a case of a lab's variant, with the numbers themselves and with what is right.
+    fn json(&self) -> Value {
+        let Case { plan, elements, offset, op, before, n, .. } = *self;
+        let padding = elements.iter().copied().cycle().take(offset);
+        let held: Vec<i32> = padding.chain(elements.iter().copied()).collect();
+        let elements = &elements[..n];
+        let mut buffers = vec![json!({ "spec": format!("in=i32[{}]:zero", held.len()), "elements": held })];
+        let fill = if self.adds { format!("const({})", op.identity(Type::I32)) } else { "zero(0)".to_owned() };
+        // Arrays of the launch before, if they are others.
+        let earlier = before.filter(|(_, keeps_out)| !keeps_out).map_or(&[][..], |(plan, _)| &plan.sums);
+        let sums = earlier.iter().chain(&plan.sums).enumerate();
+        buffers.extend(sums.map(|(i, len)| json!(format!("sums{i}=i32[{len}]:{fill}"))));
+        if plan.state_words > 0 {
+            buffers.push(json!(format!("state=u64[{}]:zero", plan.state_words)));
+        }
+        let first = before.map_or(&[][..], |(plan, _)| &plan.passes);
+        let mut launches: Vec<Value> = first.iter().map(|pass| self.launch(pass, 0)).collect();
+        launches.extend(plan.passes.iter().map(|pass| self.launch(pass, earlier.len())));
+        let last = plan.sums.len().saturating_sub(1);
+        let reference = lab::reference::reference_of(op, &Array::I32(elements.to_vec()));
+        let block = plan.passes.first().map_or(0, lab::Pass::block);
+        let mut case = json!({
+            "n": elements.len(), "block": block, "grid": null, "shown": self.shown, "buffers": buffers, "launches": launches,
+            "result": format!("sums{}:{}", earlier.len() + last, plan.sums.get(last).unwrap_or(&1)),
+            "elements": elements, "offset": offset, "expected": reference.expected.to_f64(),
+        });
+        if op != Op::Sum {
+            case["op"] = op.name().into();
+        }
+        case
+    }
+
+    /// A launch whose input begins further on, and whose arrays are those of another run.
+    fn launch(&self, pass: &lab::Pass, first: usize) -> Value {
+        let mut launch = labs::launch(pass);
+        for arg in launch["args"].as_array_mut().into_iter().flatten() {
+            let text = arg.as_str().unwrap_or_default();
+            if self.offset > 0 && text.ends_with("=&in") {
+                *arg = format!("{text}+{}", 4 * self.offset).into();
+            } else if let Some((place, number)) = text.split_once("=&sums") {
+                let number = number.parse::<usize>().unwrap_or(0);
+                *arg = format!("{place}=&sums{}", number + first).into();
+            }
+        }
+        launch
+    }
+}
+
+/// One kernel of a lab, with the one case that it has.
+fn variant(name: &str, source: &str, ptx: (&str, &str), case: &Case<'_>) -> Value {
+    let kernels: BTreeSet<&str> = case.plan.passes.iter().map(|pass| pass.kernel.as_str()).collect();
+    json!({
+        "name": name, "idea": "", "limit": "", "source": source, "announced": null, "harm": null,
+        "ptx": { "name": ptx.0, "text": labs::only(ptx.1, &kernels) }, "cases": [case.json()], "schedule": case.schedule.to_string(),
+    })
+}
+
+/// The data of a lab with these kernels; it opens with the first.
+fn data(id: &str, title: &str, (source, text): (&str, &str), variants: Vec<Value>) -> Value {
+    let text = text.replace("\r\n", "\n");
+    let case = &variants[0]["cases"][0];
+    let opening = json!({ "variant": variants[0]["name"], "n": case["n"], "block": case["block"], "grid": null,
+        "schedule": variants[0]["schedule"] });
+    json!({ "slug": format!("show-{id}"), "title": title, "files": { source: text }, "variants": variants, "opening": opening })
+}
+
+/// What there is to see of an exercise: of a question the runs that it asks about, of a kernel to write the case that fails.
+///
+/// # Errors
+/// Kernels that are not there, do not compile or cannot run.
+pub fn of(root: &Path, item: &Item) -> Result<Scene> {
+    match item {
+        Item::Predict(predict) => of_predict(root, predict),
+        Item::Choose(choose) => of_choose(root, choose),
+        Item::Write(exercise) => of_written(root, exercise),
+    }
+}
+
+fn of_predict(root: &Path, predict: &Predict) -> Result<Scene> {
+    let Array::I32(elements) = predict.input.array(predict.ty, predict.n) else {
+        bail!("{}: the lab shows runs over whole numbers, and this one takes {}", predict.id, predict.ty)
+    };
+    let (run, source) = predict.shown(root)?;
+    let case = Case {
+        plan: &run.plan,
+        elements: &elements,
+        offset: 0,
+        op: predict.op,
+        adds: false,
+        before: None,
+        n: elements.len(),
+        shown: 0,
+        schedule: predict.schedule.as_deref().map_or(Ok(SCHEDULE), str::parse).map_err(anyhow::Error::msg)?,
+    };
+    let (text, ptx) = (copy::read(root, &source.cu)?, copy::read(root, &source.ptx)?);
+    let variant = variant(&predict.variant, &source.cu_name(), (&source.ptx_name(), &ptx), &case);
+    let data = data(&predict.id, &predict.title, (&source.cu_name(), &text), vec![variant]);
+    Ok(Scene { data, told: format!("{}: the run that it asks about", predict.id) })
+}
+
+fn of_choose(root: &Path, choose: &Choose) -> Result<Scene> {
+    let source = choose.source(root);
+    let Compiled::Ptx(ptx, _) = copy::compile_committed(root, &source)? else {
+        bail!("{}: does not compile", source.cu_name());
+    };
+    let module = Device::open(Choice::Sim, SimOptions::default())?.load_ptx(&source.ptx_name(), &ptx)?;
+    let mut variants = Vec::new();
+    for (letter, n, schedule) in choose.telling(&module)? {
+        let Array::I32(elements) = choose.input.array(choose.ty, n) else {
+            bail!("{}: the lab shows runs over whole numbers, and this one takes {}", choose.id, choose.ty)
+        };
+        let plan = choose.plan(letter, n);
+        let case = Case {
+            plan: &plan,
+            elements: &elements,
+            offset: choose.offset,
+            op: choose.op,
+            adds: choose.adds,
+            before: None,
+            n: elements.len(),
+            shown: 0,
+            schedule,
+        };
+        variants.push(variant(&letter.to_string(), &source.cu_name(), (&source.ptx_name(), &ptx), &case));
+    }
+    let data = data(&choose.id, &choose.title, (&source.cu_name(), &choose.written_out()), variants);
+    Ok(Scene { data, told: format!("{}: what each line does", choose.id) })
+}
+
+/// The schedule of today's GPUs.
+const SCHEDULE: Schedule = Schedule::Independent { seed: None };
+
+fn of_written(root: &Path, exercise: &Exercise) -> Result<Scene> {
+    let name = copy::name(exercise);
+    copy::start(root, exercise)?;
+    let text = copy::read(root, &copy::path(root, exercise))?;
+    let ptx = match copy::compile(root, exercise, &text)? {
+        Compiled::Ptx(ptx, _) => ptx,
+        Compiled::Refused(why) => bail!("{name} does not compile, so there is no run to show\n\n{why}"),
+    };
+    of_kernel(exercise, &name, &text, &ptx)
+}
+
+/// The same of a kernel of this text, which is compiled.
+fn of_kernel(exercise: &Exercise, name: &str, text: &str, ptx: &str) -> Result<Scene> {
+    let (case, answer, told) = telling(exercise, name, ptx)?;
+    let case = super::bench::Case { ty: Type::I32, ..case };
+    let bench = Bench::new(exercise, name, ptx).map_err(anyhow::Error::msg)?;
+    let first = bench.plan(case);
+    let answer_n = answer.as_ref().and_then(|answer| answer.second);
+    let second = answer_n.map(|n| bench.plan(super::bench::Case { n, ..case }));
+    let plan = second.as_ref().unwrap_or(&first);
+    let elements = elements(&bench, exercise, case, answer.is_some())?;
+    let shown = answer.filter(|answer| !answer.report.faults.is_empty()).map_or(0, |answer| answer.launch);
+    let case = Case {
+        plan,
+        elements: &elements,
+        offset: case.offset,
+        op: exercise.op,
+        adds: exercise.launches != Launches::UntilOne,
+        before: second.as_ref().map(|_| (&first, case.keeps_out)),
+        n: answer_n.unwrap_or(case.n) as usize,
+        shown: shown + if second.is_some() { first.passes.len() } else { 0 },
+        schedule: case.schedule,
+    };
+    let variant = variant(name, name, (&format!("PTX of {name}"), ptx), &case);
+    Ok(Scene { data: data(&exercise.id, &exercise.title, (name, text), vec![variant]), told })
+}
+
+/// The numbers of a case: digits that a reader can add up, if the kernel fails for them too, else those of the judge.
+fn elements(bench: &Bench<'_>, exercise: &Exercise, case: super::bench::Case, fails: bool) -> Result<Vec<i32>> {
+    let digits: Vec<i32> = (0..case.n).map(|i| labs::digit(i) as i32).collect();
+    let is_random = case.fill == Fill::Random;
+    if is_random && (!fails || !bench.ask_of(case, &Array::I32(digits.clone()))?.is_right()) {
+        return Ok(digits);
+    }
+    match case.fill.array(exercise.op, case.ty, case.n) {
+        Array::I32(elements) => Ok(elements),
+        Array::F32(_) | Array::F64(_) => bail!("{}: no whole numbers", exercise.id),
+    }
+}
+
+/// The case of a reader's kernel that is worth a look, what came of it if it failed, and a sentence.
+fn telling(exercise: &Exercise, name: &str, ptx: &str) -> Result<(super::bench::Case, Option<Box<Answer>>, String)> {
+    let id = &exercise.id;
+    Ok(match judge::judge(exercise, name, ptx)?.failure {
+        Some(Failure::NoKernel(why)) => bail!("{name} does not load, so there is no run to show\n\n{why}"),
+        Some(Failure::Case { case, answer, .. }) => {
+            let floats = if case.ty == Type::I32 {
+                String::new()
+            } else {
+                format!(" of {}; the lab shows the same launch over whole numbers", case.ty)
+            };
+            (case, Some(answer), format!("{id}: the smallest case that fails, n = {}{floats}", case.n))
+        }
+        Some(Failure::Tree { case, .. }) => {
+            (case, None, format!("{id}: the sum is right and not of the same pairs; the lab shows which it adds"))
+        }
+        Some(Failure::Goal { goal, case, .. }) => {
+            (case, None, format!("{id}: the run that misses a goal: {}", goal.say))
+        }
+        None => {
+            let block = exercise.blocks.iter().copied().find(|&block| block >= 64).unwrap_or(32);
+            let n = exercise.elements_per_block(block);
+            let case = judge::case(Type::I32, n, block);
+            (case, None, format!("{id} is solved: nothing fails, and the lab shows a full block of it"))
+        }
+    })
+}
+
+/// The data of the labs of every question, by its id, for the pages.
+///
+/// # Errors
+/// As [`of`].
+pub fn of_questions(root: &Path) -> Result<Vec<(String, Value)>> {
+    let items = super::catalogue::load_any(root)?;
+    let questions = items.iter().filter(|item| item.written().is_none());
+    let of = |item: &Item| {
+        let scene = of(root, item).with_context(|| format!("what there is to see of {}", item.id()))?;
+        Ok((item.id().to_owned(), scene.data))
+    };
+    questions.map(of).collect()
+}
+
+/// What there is to see of the exercise of this name.
+///
+/// # Errors
+/// [`super::BadUsage`] for an exercise that is not there; as [`of`].
+pub fn named(root: &Path, id: &str) -> Result<Scene> {
+    let items = super::catalogue::load(root)?;
+    let progress = super::Progress::load(root)?;
+    of(root, super::one(&items, &progress, id)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exercise::catalogue;
+    use crate::workspace;
+
+    /// Runs the case of a kernel as the page does: whether its result is right, and how many faults there are.
+    fn run(data: &Value, variant: &Value) -> (bool, usize) {
+        let case = &variant["cases"][0];
+        let request = json!({
+            "ptx": [variant["ptx"]], "buffers": case["buffers"], "launches": case["launches"], "schedule": variant["schedule"],
+            "outputs": [case["result"]], "steps_per_block_max": 1 << 20, "trace": { "launch": case["shown"], "blocks": 8 },
+        });
+        let answer = web::answer(request.to_string().as_bytes());
+        let bytes = u32::from_le_bytes(answer[..4].try_into().unwrap()) as usize;
+        let told: Value = serde_json::from_slice(&answer[4..4 + bytes]).unwrap();
+        assert!(told["error"].is_null(), "{} {}: {}", data["slug"], variant["name"], told["error"]);
+        let name = case["result"].as_str().unwrap().split(':').next().unwrap();
+        let left = told["outputs"][name].as_array().unwrap().iter().map(|value| value.as_i64().unwrap() as i32);
+        let result = match case["op"].as_str() {
+            Some("max") => left.max(),
+            Some("min") => left.min(),
+            _ => left.reduce(i32::wrapping_add),
+        };
+        let faults =
+            told["launches"].as_array().unwrap().iter().map(|launch| launch["faults"].as_array().unwrap().len());
+        let shown = case["shown"].as_u64().unwrap() as usize;
+        assert!(told["launches"][shown]["trace"]["steps"].as_u64() > Some(0), "{}: nothing is recorded", data["slug"]);
+        (result.map(f64::from) == case["expected"].as_f64(), faults.sum())
+    }
+
+    #[test]
+    fn the_lab_shows_what_the_judge_found() {
+        let root = workspace::root().unwrap();
+        let mut shown = 0;
+        for exercise in catalogue::written(catalogue::load(&root).unwrap()) {
+            for source in exercise.sources(&root) {
+                let (text, ptx) = (copy::read(&root, &source.cu).unwrap(), copy::read(&root, &source.ptx).unwrap());
+                let name = source.cu_name();
+                let fails = match judge::judge(&exercise, &name, &ptx).unwrap().failure {
+                    None | Some(Failure::Goal { .. } | Failure::Tree { .. }) => false,
+                    Some(Failure::Case { case, .. }) if case.ty == Type::I32 => true,
+                    // What fails for floats alone may be right for whole numbers; what does not load has no run.
+                    Some(Failure::Case { .. } | Failure::NoKernel(_)) => continue,
+                };
+                let scene = of_kernel(&exercise, &name, &text, &ptx).unwrap();
+                let (is_right, faults) = run(&scene.data, &scene.data["variants"][0]);
+                assert_eq!(
+                    !is_right || faults > 0,
+                    fails,
+                    "{name}: right is {is_right}, {faults} faults: {}",
+                    scene.told
+                );
+                shown += 1;
+            }
+        }
+        assert!(shown >= 24, "only {shown} kernels");
+    }
+
+    #[test]
+    fn the_lab_of_a_question_shows_right_and_wrong_lines() {
+        let root = workspace::root().unwrap();
+        let items = catalogue::load(&root).unwrap();
+        for item in items.iter().filter(|item| item.written().is_none()) {
+            let scene = of(&root, item).unwrap();
+            let runs: Vec<bool> = scene.data["variants"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|variant| {
+                    let (is_right, faults) = run(&scene.data, variant);
+                    is_right && faults == 0
+                })
+                .collect();
+            if let Item::Choose(choose) = item {
+                let expected: Vec<bool> =
+                    choose.options.iter().map(|option| ["right", "more"].contains(&option.gives.as_str())).collect();
+                assert_eq!(runs, expected, "{}", item.id());
+            }
+        }
+    }
+}
