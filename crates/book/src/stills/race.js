@@ -72,7 +72,7 @@
             { title: text("bothTogether"), figure: lockstep, isRight: true, words: text("raceRight", { lane: read.lane, word }) },
             { title: text("ahead", { lane: read.lane }), figure: apart, isRight: false, words: text("raceWrong", { lane: read.lane, word, value: read.value, other: by.lane, meant: coming }) },
         ].map((panel) => ({ ...panel, events: eventsOf(panel.figure, lanes, lines) }));
-        const nameOf = ({ kind, words }) => text(kind, { words: words.map((one) => `[${one}]`).join(", ") });
+        const nameOf = ({ kind, words }) => text(`race_${kind}`, { words: words.map((one) => `[${one}]`).join(", ") });
         const description = panels.map(({ title, events, words }) => `${title}: ${events.map((one) => text("laneDoes", { lane: one.lane, does: nameOf(one) })).join(" ")} ${words}`).join(" ");
         return lab.picture({ title: text("raceTitle"), description, to: [apart, read.i + 1], draw: (pen, narrow) => {
             const width = narrow ? pen.width : pen.width / 2 - 16;
