@@ -266,8 +266,8 @@ pub(crate) fn facts(record: Option<&Measurement>, ty: Type) -> Vec<(String, Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::three_digits;
     use crate::measurement::synthetic;
+    use crate::text::three_digits;
 
     #[test]
     fn the_lead_says_which_sizes_and_leaves_out_what_was_not_measured() {

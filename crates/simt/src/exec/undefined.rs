@@ -282,18 +282,7 @@ impl Machine<'_> {
                     put(warp, &[*result], active, &parts);
                 }
             }
-            Effect::StoresFrame(op) => {
-                let rows = frame_rows(warp, at, inst, op);
-                for (element, source) in sources.iter().enumerate().take(usize::from(op.vector)) {
-                    let parts = together(warp, &[*source], active);
-                    for row in rows(element) {
-                        if op.width.bytes >= 4 {
-                            warp.undefined.clear(Home::Frame(row), active);
-                        }
-                        warp.undefined.add(Home::Frame(row), &parts);
-                    }
-                }
-            }
+            Effect::StoresFrame(op) => store_frame(warp, at, inst, op, &sources, active),
             Effect::Exchanges => self.use_undefined(warp, &guard),
             Effect::Uses => {
                 self.use_undefined(warp, &guard);
@@ -494,6 +483,20 @@ fn local_lanes(target: Target, at: &[u64; 32], active: u32) -> u32 {
 fn words(at: u64, bytes: u64) -> impl Iterator<Item = Home> {
     let at = at & (LOCAL_BASE - 1);
     (at / 4..(at + bytes).div_ceil(4)).map(|word| Home::Local(word as u32))
+}
+
+/// A store of `sources` to the stack of parameters takes the marks along.
+fn store_frame(warp: &mut Warp, at: usize, inst: &Inst, op: MemOp, sources: &[(Row, Reg)], active: u32) {
+    let rows = frame_rows(warp, at, inst, op);
+    for (element, source) in sources.iter().enumerate().take(usize::from(op.vector)) {
+        let parts = together(warp, &[*source], active);
+        for row in rows(element) {
+            if op.width.bytes >= 4 {
+                warp.undefined.clear(Home::Frame(row), active);
+            }
+            warp.undefined.add(Home::Frame(row), &parts);
+        }
+    }
 }
 
 /// The rows of the stack of parameters that each element of an access has.
