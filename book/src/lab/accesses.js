@@ -8,7 +8,7 @@
 
     // What one step adds to each count.
     lab.adds = (model, step) => {
-        if (step.adds) return step.adds;
+        if (step.counted) return step.counted;
         const code = model.code[step.pc];
         const adds = { barriers: code.isBarrier ? 1 : 0, shuffles: code.kind === "shuffle" ? 1 : 0, passes: 0, conflicts: 0, sectors: 0, instructions: 1 };
         for (const access of step.accesses) {
@@ -18,7 +18,7 @@
             }
             if (access.space === "global" && code.kind === "load") adds.sectors += access.sectors;
         }
-        return (step.adds = adds);
+        return (step.counted = adds);
     };
 
     // Steps of a block that add to a count, by line, the largest share first.

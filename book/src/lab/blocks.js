@@ -93,7 +93,10 @@
         #tile(block) {
             const tile = make("button", "lab-tile", { type: "button", tabIndex: -1 });
             tile.dataset.block = block;
-            tile.append(make("span", "lab-tile-no", { textContent: block }), make("span", "lab-tile-state"), make("b", "lab-tile-sum"), make("span", "lab-tile-mark"));
+            // Its label says all of this in words.
+            const shown = [make("span", "lab-tile-no", { textContent: block }), make("span", "lab-tile-state"), make("b", "lab-tile-sum"), make("span", "lab-tile-mark")];
+            for (const one of shown) one.ariaHidden = "true";
+            tile.append(...shown);
             return tile;
         }
         #makeWords() {

@@ -5,7 +5,7 @@
     const lab = reductionLab;
     const { text } = lab;
     // As crates/simt/src/trace.rs counts them.
-    const VERSIONS = [2];
+    const VERSIONS = [2, 3];
     // The simulator gives each buffer room of its own: where one begins follows from any address in it.
     const ROOM = 2 ** 36;
     const SHOWN_MAX = 16384;
@@ -15,25 +15,22 @@
         st: ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"],
     };
 
-    // A value in the words that lab.value reads. Floats stand there as themselves, in the form that 64 bits have.
-    const pack = (values, active, isFloat, words) => {
+    // A value in the words that lab.value reads.
+    const pack = (values, active, words) => {
         const at = words.length;
         const [[kind, row]] = Object.entries(values || { none: [] });
         if (kind === "predicate") words.push(row);
-        if (kind === "bits32") lab.lanes(active, (lane) => words.push(...(isFloat ? [asFloat(row[lane]), 0] : [row[lane]])));
+        if (kind === "bits32") lab.lanes(active, (lane) => words.push(row[lane]));
         if (kind === "bits64") lab.lanes(active, (lane) => words.push(Number(row[lane]), 0));
-        return { form: { none: 0, predicate: 5, bits32: isFloat ? 4 : 2, bits64: 4 }[kind], values: at };
-    };
-    const bits = new DataView(new ArrayBuffer(4));
-    const asFloat = (word) => {
-        bits.setUint32(0, word >>> 0);
-        return Number(bits.getFloat32(0).toPrecision(7));
+        return { form: { none: 0, predicate: 5, bits32: 2, bits64: 4 }[kind], values: at };
     };
 
-    const access = ({ space, bytes, wavefronts, sectors, conflicts, mask, addresses }) => ({ space, bytes, passes: wavefronts, sectors, conflicts, mask, addresses: Float64Array.from(addresses) });
+    const access = ({ space, owner, bytes, wavefronts, sectors, conflicts, mask, addresses }) => (
+        { space, owner, bytes, passes: wavefronts, sectors, conflicts, mask, addresses: Float64Array.from(addresses) });
 
-    const recorded = (trace, code, words) => trace.steps.map(({ pc, warp, block_linear: block, split, active, access: touched, values }) => (
-        { pc, warp, block, split, active, accesses: touched.map(access), ...pack(values, active, /\.f32\b/.test(code[pc].opcode), words) }));
+    // In the order in which the launch ran, where the trace has it.
+    const recorded = (trace, code, words) => [...trace.steps].sort((a, b) => (a.order ?? 0) - (b.order ?? 0)).map(({ pc, warp, block_linear: block, split, active, access: touched, values }, time) => (
+        { pc, warp, block, split, active, time, accesses: touched.map(access), isFloat: /\.f32\b/.test(code[pc].opcode), ...pack(values, active, words) }));
 
     // What the steps touch of global memory, as buffers; the one that is loaded from first is the input.
     const buffers = (steps, code) => {

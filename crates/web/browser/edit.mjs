@@ -146,7 +146,7 @@ const progress = async (page, fresh) => {
     await page.goto(`${address}/ch04-first-add.html`);
     const exercise = page.locator(name);
     const answer = await exercise.getAttribute("data-answer");
-    const field = exercise.locator("input[type=text]");
+    const field = exercise.locator(".exercise-form input[type=text]");
     await field.fill(String(Number(answer) + 7));
     await field.press("Enter");
     await exercise.locator(".exercise-show").click();

@@ -238,7 +238,7 @@ const grids = async (page, slug, told) => {
     await showsMoment(page, slug, moments[3], told);
     await usesGrid(page, told);
     // Every link of the text to a moment finds it.
-    for (const hash of await page.evaluate(() => [...document.querySelectorAll("a.lab-to")].map((link) => link.getAttribute("href")))) {
+    for (const hash of await page.evaluate(() => [...document.querySelectorAll('a.lab-to[href^="#lab="]')].map((link) => link.getAttribute("href")))) {
         await page.locator(`a.lab-to[href="${hash}"]`).click();
         await page.waitForFunction((hash) => document.querySelector(".lab").labFigure.answered === hash, hash, { timeout: 30000 });
         if (!(await page.evaluate(() => document.querySelector(".lab").labFigure.event))) told(`the link ${hash} sets no moment`);

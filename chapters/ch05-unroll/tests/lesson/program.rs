@@ -239,7 +239,7 @@ fn a_trace_holds_the_steps_of_the_first_block() -> Result<()> {
     let ended = sim(&["--n", "1000", "--variant", "unroll_shuffle", "--trace", &file])?;
     assert_eq!(ended.status, 0, "{}", ended.err);
     let trace: Value = serde_json::from_str(&std::fs::read_to_string(&path)?)?;
-    assert_eq!((trace["version"].clone(), trace["kernel"].clone()), (2.into(), "unroll_shuffle_i32".into()));
+    assert_eq!((trace["version"].clone(), trace["kernel"].clone()), (3.into(), "unroll_shuffle_i32".into()));
     let steps = trace["steps"].as_array().context("steps")?;
     let opcode = |step: &Value| trace["code"][step["pc"].as_u64().unwrap_or(0) as usize]["opcode"].clone();
     assert_eq!(steps.iter().filter(|step| opcode(step) == "shfl.sync.down.b32").count(), 5);
