@@ -80,7 +80,7 @@ pub enum Failure {
     /// Something else was counted than the goal allows.
     Goal {
         /// The goal.
-        goal: Goal,
+        goal: Box<Goal>,
         /// The run that was counted.
         case: Case,
         /// What was counted.
@@ -306,7 +306,7 @@ fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal) -> Result<Opti
     if !answer.is_right() {
         return smallest(exercise, bench, case, answer).map(Some);
     }
-    let failed = |counted, most, who| Ok(Some(Failure::Goal { goal: goal.clone(), case, counted, most, who }));
+    let failed = |counted, most, who| Ok(Some(Failure::Goal { goal: Box::new(goal.clone()), case, counted, most, who }));
     if let Some(trace) = &answer.report.trace {
         let who = match goal.each_warp {
             Some(bytes) => share::looks_on(trace, bytes),
