@@ -93,10 +93,9 @@
         #tile(block) {
             const tile = make("button", "lab-tile", { type: "button", tabIndex: -1 });
             tile.dataset.block = block;
-            // Its label says all of this in words.
-            const shown = [make("span", "lab-tile-no", { textContent: block }), make("span", "lab-tile-state"), make("b", "lab-tile-sum"), make("span", "lab-tile-mark")];
-            for (const one of shown) one.ariaHidden = "true";
-            tile.append(...shown);
+            // What is drawn in it by blocks.css; its label says all of that in words.
+            tile.append(make("span", "lab-tile-no"), make("span", "lab-tile-state"), make("b", "lab-tile-sum"), make("span", "lab-tile-mark"));
+            tile.firstChild.dataset.shown = block;
             return tile;
         }
         #makeWords() {
@@ -148,9 +147,9 @@
             tile.setAttribute("aria-pressed", String(isShown));
             if (isShown) this.#stop(tile);
             const [, glyph, value, note] = tile.children;
-            write(glyph, GLYPHS[state]);
-            write(value, sum === null ? "" : lab.number(sum));
-            write(note, last ? mark(last) : "");
+            glyph.dataset.shown = GLYPHS[state];
+            value.dataset.shown = sum === null ? "" : lab.number(sum);
+            note.dataset.shown = last ? mark(last) : "";
             const words = text(sum === null ? "tile" : "tileSum", { block, state: text(state), value: sum });
             tile.setAttribute("aria-label", [words, ...marks.map(mark)].join("; "));
             tile.title = tile.getAttribute("aria-label");
