@@ -206,8 +206,8 @@ const printed = async () => withPage("cheat-sheet.html", { viewport: { width: 12
 });
 
 const jobs = names.flatMap((name) => [
-    // A phone in the dark has the sizes of the one and the colours of the other.
-    ...[["light", 1280], ["light", 390], ["dark", 1280]].map(([colorScheme, width]) => () => {
+    // A phone in the dark has the sizes and the colours that a desk in the light has not.
+    ...[["light", 1280], ["dark", 390]].map(([colorScheme, width]) => () => {
         const isPhone = width === 390;
         return withPage(name, { viewport: { width, height: 844 }, colorScheme, hasTouch: isPhone, reducedMotion: "reduce" }, async (page, told, files) => {
             await page.waitForLoadState("load");
