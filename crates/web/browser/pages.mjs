@@ -211,7 +211,7 @@ const jobs = names.flatMap((name) => [
         const isPhone = width === 390;
         return withPage(name, { viewport: { width, height: 844 }, colorScheme, hasTouch: isPhone, reducedMotion: "reduce" }, async (page, told, files) => {
             await page.waitForLoadState("load");
-            if (colorScheme === "light") await explained(page, told, isPhone);
+            await explained(page, told, isPhone);
             await opened(page);
             if (width === 1280) weigh(files, told);
             await uncut(page, told);
