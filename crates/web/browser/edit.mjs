@@ -100,7 +100,7 @@ const edit = async (page) => {
     await picture(page, "fault");
 
     await page.locator(".lab .lab-compareMine").click();
-    await page.waitForSelector(".lab .lab-table td", { timeout: 30000 });
+    await page.waitForSelector(".lab .lab-beside .lab-table td", { timeout: 30000 });
     expect((await page.locator(".lab .lab-beside .lab-table").textContent()).includes("unroll_shuffle"), "it is not compared with the original");
     await page.locator(".lab .lab-backToOriginal").click();
     await page.waitForFunction(() => document.querySelector(".lab").labFigure.variant.name === "unroll_shuffle");

@@ -118,7 +118,7 @@ const extras = async (page, slug, told) => {
     if (await visible(".lab-compare:not(button)")) told("a comparison that nobody asked for");
     if (await visible("button.lab-compare")) {
         await press("compare");
-        await page.waitForSelector(".lab .lab-table td", { timeout: 20000 });
+        await page.waitForSelector(".lab .lab-beside .lab-table td", { timeout: 20000 });
     }
     if (await visible("button.lab-many")) {
         await press("many");

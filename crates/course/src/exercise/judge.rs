@@ -306,7 +306,8 @@ fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal) -> Result<Opti
     if !answer.is_right() {
         return smallest(exercise, bench, case, answer).map(Some);
     }
-    let failed = |counted, most, who| Ok(Some(Failure::Goal { goal: Box::new(goal.clone()), case, counted, most, who }));
+    let failed =
+        |counted, most, who| Ok(Some(Failure::Goal { goal: Box::new(goal.clone()), case, counted, most, who }));
     if let Some(trace) = &answer.report.trace {
         let who = match goal.each_warp {
             Some(bytes) => share::looks_on(trace, bytes),
