@@ -12,8 +12,6 @@
 
 mod expression;
 mod source;
-#[cfg(test)]
-mod tests;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -12,6 +12,7 @@ mod kernels;
 mod litmus;
 mod many_blocks;
 mod mutations;
+mod names;
 mod parting;
 mod portable;
 mod race;

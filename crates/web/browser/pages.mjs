@@ -62,12 +62,23 @@ const weigh = (files, told) => {
     if (shared > SHARED_BYTES_MAX) told(`loads ${Math.round(shared / 1000)} KB that all pages share, and ${SHARED_BYTES_MAX / 1000} may be`);
 };
 
-const accessible = async (page, told) => {
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"], preload: false }));
+const accessible = async (page, told, rules) => {
+    const { violations } = await page.evaluate((runOnly) => window.axe.run(document, { resultTypes: ["violations"], preload: false, ...(runOnly && { runOnly }) }), rules);
     for (const { id, impact, help, nodes } of violations.filter(({ impact }) => ["serious", "critical"].includes(impact))) {
         told(`${impact}: ${help} (${id}), ${nodes.length} times, first at ${nodes[0].target.join(" ")}: ${nodes[0].html.slice(0, 160)}`);
     }
+};
+
+// The same page in the other colours, which mdBook asks for when it loads. What they change is contrast.
+const recoloured = async (page, told, colorScheme) => {
+    const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const before = await background();
+    await page.emulateMedia({ colorScheme });
+    await page.reload();
+    await opened(page);
+    if ((await background()) === before) told(`stays as it is where the reader prefers ${colorScheme}`);
+    await page.evaluate(axe);
+    await accessible(page, (what) => told(`then ${colorScheme}: ${what}`), ["color-contrast", "link-in-text-block"]);
 };
 
 // Listings wrap, and tables fit or stand row under row.
@@ -206,7 +217,6 @@ const printed = async () => withPage("cheat-sheet.html", { viewport: { width: 12
 });
 
 const jobs = names.flatMap((name) => [
-    // A phone in the dark has the sizes and the colours that a desk in the light has not.
     ...[["light", 1280], ["dark", 390]].map(([colorScheme, width]) => () => {
         const isPhone = width === 390;
         return withPage(name, { viewport: { width, height: 844 }, colorScheme, hasTouch: isPhone, reducedMotion: "reduce" }, async (page, told, files) => {
@@ -215,9 +225,11 @@ const jobs = names.flatMap((name) => [
             await opened(page);
             if (width === 1280) weigh(files, told);
             await uncut(page, told);
+            await page.evaluate(axe);
             await accessible(page, told);
             await page.screenshot({ path: `${pictures}/${name.replace(".html", "")}-${width}-${colorScheme}.png` });
-            if (colorScheme === "light" && !isPhone) await answered(page, told);
+            await recoloured(page, told, colorScheme === "light" ? "dark" : "light");
+            if (!isPhone) await answered(page, told);
         });
     }),
     ...(BY_KEYBOARD.test(name) ? [() => withPage(name, { viewport: { width: 1280, height: 844 }, colorScheme: "light", reducedMotion: "reduce" }, byKeyboard)] : []),

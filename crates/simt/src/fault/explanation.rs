@@ -94,7 +94,7 @@ const SHARED_RACE: Explanation = Explanation {
         copy, it is over for threads that have seen the end of the phase, and for those that come after one of them; \
         `__syncthreads()` alone waits for no copy. A bulk copy out of shared memory may read its source until its thread has waited for \
         its group. Threads that write the same value to one place are not reported as a fault, since every order leaves the same value; a note says so. \
-        (In CUDA C++ two plain writes that nothing orders are a data race whatever the values.)",
+        CUDA C++ is stricter: there, two plain writes that nothing orders are a data race whatever the values.",
     may_miss: "a second race on a word that has raced since the last barrier; races that need two lanes to take different \
         paths than they took in this run; races inside a warp under `--schedule lockstep`, which has none by definition; a write to what an asynchronous copy \
         (other than a bulk copy out of shared memory) reads; a fence that is missing between threads and bulk copies \

@@ -1,7 +1,7 @@
 //! Names over the committed kernels, and what must have none.
 
-use super::Name;
-use crate::Program;
+use simt::Program;
+use simt::names::Name;
 
 /// Names of a kernel of the course.
 fn of(slug: &str, kernel: &str) -> Vec<Name> {
