@@ -287,7 +287,7 @@ pub fn solved(root: &Path) -> Result<Vec<String>> {
 
 /// What a reader's word stands for.
 enum Found<'e> {
-    /// An exercise.
+    /// An exercise, by its id or as the fourth of chapter 3: `3.4`.
     One(&'e Item),
     /// A chapter's exercises: `ch04-first-add`, `ch04`, `04` or `4`.
     Chapter(Vec<&'e Item>),
@@ -302,9 +302,15 @@ fn find<'e>(items: &'e [Item], progress: &Progress, id: &str) -> Result<Found<'e
     if let Some(item) = items.iter().find(|item| item.id() == id) {
         return Ok(Found::One(item));
     }
-    let number = id.trim_start_matches("ch").parse::<u32>().map(|number| format!("ch{number:02}"));
-    let is_of = |item: &&Item| item.chapter() == id || number.as_deref() == Ok(item.chapter_number());
+    let (chapter, place) = id.split_once('.').map_or((id, None), |(chapter, place)| (chapter, Some(place)));
+    let number = chapter.trim_start_matches("ch").parse::<u32>().map(|number| format!("ch{number:02}"));
+    let is_of = |item: &&Item| item.chapter() == chapter || number.as_deref() == Ok(item.chapter_number());
     let of_chapter: Vec<&Item> = items.iter().filter(is_of).collect();
+    if let (Some(place), false) = (place, of_chapter.is_empty()) {
+        let item = place.parse::<usize>().ok().and_then(|place| of_chapter.get(place.checked_sub(1)?).copied());
+        let range = format!("{chapter}.1 to {chapter}.{}", of_chapter.len());
+        return item.map(Found::One).ok_or_else(|| BadUsage(format!("no exercise `{id}`: there are {range}")).into());
+    }
     if !of_chapter.is_empty() {
         return Ok(Found::Chapter(of_chapter));
     }

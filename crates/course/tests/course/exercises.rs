@@ -162,6 +162,9 @@ fn without_an_answer_the_question_is_asked() {
     let (status, said) = checkout.course(&["exercise", "4"]);
     assert_eq!(status, 0);
     assert!(said.contains("1 of 6 solved; next: cargo course exercise half-the-blocks"), "{said}");
+    for first in ["4.1", "ch04.1", "ch04-first-add.1"] {
+        assert!(checkout.course(&["exercise", first]).1.contains("ch04-first-add: Half the blocks"), "{first}");
+    }
 }
 
 #[test]
@@ -197,6 +200,10 @@ fn what_is_not_there_is_status_2() {
         &["exercise", "which-two", "e"],
         &["exercise", "which-two", "12"],
         &["exercise", "4", "8"],
+        &["exercise", "4.0"],
+        &["exercise", "4.7"],
+        &["exercise", "4.one"],
+        &["exercise", ".1"],
         &["hint", "4"],
         &["watch", "no-loads"],
         &["hint"],
