@@ -24,6 +24,8 @@ pub mod words;
 
 /// Where translations lie.
 pub const FOLDER: &str = "po";
+/// Where the names of pages stand.
+const SUMMARY: &str = "book/src/SUMMARY.md";
 
 /// Where the template lies, once it is made.
 pub fn template_path(root: &Path) -> PathBuf {
@@ -46,6 +48,15 @@ pub fn messages(root: &Path) -> Result<Catalog> {
             None
         });
     }
+    let names = pages.iter().filter_map(|item| match item {
+        BookItem::Chapter(chapter) => Some(chapter.name.clone()),
+        BookItem::PartTitle(title) => Some(title.clone()),
+        BookItem::Separator => None,
+    });
+    found.extend(names.map(|name| (String::new(), name, SUMMARY.to_owned())));
+    if let Some(title) = &book.config.book.title {
+        found.push((String::new(), title.clone(), "book.toml".to_owned()));
+    }
     for script in words::SCRIPTS {
         let of_script = script.words(root)?;
         found.extend(of_script.into_iter().map(|(key, text)| (script.context_of(&key), text, script.path.to_owned())));
@@ -54,8 +65,11 @@ pub fn messages(root: &Path) -> Result<Catalog> {
     let catalogues = xgettext::create_catalogs(&context, std::fs::read_to_string)?;
     // All pages are in one, unless book.toml asks for more.
     let of_pages = catalogues.into_values().next().context("a book without pages has no messages")?;
-    // A cell of a table may be a number.
-    let worded = of_pages.messages().filter(|message| markup::has_words(message.msgid()));
+    // A cell of a table may be a number. Lines of the summary that are no list are one message there: its names are found above.
+    let is_wanted = |text: &str, source: &str| {
+        markup::has_words(text) && !(source.split_whitespace().all(|place| place.starts_with(SUMMARY)))
+    };
+    let worded = of_pages.messages().filter(|message| is_wanted(message.msgid(), message.source()));
     let kept: Vec<_> = worded.map(|message| (message.msgid().to_owned(), message.source().to_owned())).collect();
     let mut catalogue = Catalog::new(of_pages.metadata);
     for (text, source) in kept {

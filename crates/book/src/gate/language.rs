@@ -52,6 +52,9 @@ pub fn check(root: &Path) -> Result<Findings> {
             findings.problems.extend(problems.into_iter().take(TOLD).map(|problem| format!("{name}: {problem}")));
         }
     }
+    // The table of contents is a page beside them.
+    let contents = std::fs::read_to_string(dir.join("toc.html"))?;
+    findings.problems.extend(untold(&contents).into_iter().map(|problem| format!("SUMMARY.md: {problem}")));
     for script in words::SCRIPTS {
         let untold = script.words_of(&dir)?.into_iter().filter(|(_, words)| !words.starts_with(SIGN));
         findings.problems.extend(untold.map(|(key, _)| format!("{}: {key} is not translated", script.path)));
@@ -66,13 +69,7 @@ fn main(page: &str) -> &str {
 
 /// What differs between the main parts of two pages though it should not, and what is English in both.
 fn differences(english: &str, other: &str) -> Vec<String> {
-    let mut problems = Vec::new();
-    markup::in_block(other, |_, text| {
-        if !text.contains(SIGN) && WORDS.is_match(&CODE.replace_all(text, "")) {
-            problems.push(format!("no message holds “{text}”"));
-        }
-        None
-    });
+    let mut problems = untold(other);
     for (what, of) in [("a tag", markup::bones as fn(&str) -> Vec<String>), ("a number", markup::numbers)] {
         let (before, after) = (of(english), of(other));
         let first = before.iter().zip(&after).find(|(before, after)| before != after);
@@ -82,6 +79,18 @@ fn differences(english: &str, other: &str) -> Vec<String> {
             problems.push(format!("{}, {what} each, become {}", before.len(), after.len()));
         }
     }
+    problems
+}
+
+/// What does not bear the sign.
+fn untold(html: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    markup::in_block(html, |_, text| {
+        if !text.contains(SIGN) && WORDS.is_match(&CODE.replace_all(text, "")) {
+            problems.push(format!("no message holds “{text}”"));
+        }
+        None
+    });
     problems
 }
 
