@@ -34,7 +34,7 @@
     };
     const fail = (element, error) => {
         const words = document.createElement("p");
-        words.textContent = `This figure could not be started: ${error.message}.`;
+        words.textContent = window.reductionWords.labFailed.replace("{message}", () => error.message);
         const still = element.querySelector(":scope > .lab-still");
         element.replaceChildren(words, ...(still ? [still] : []));
         element.classList.remove("lab-on");

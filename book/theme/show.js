@@ -21,7 +21,7 @@
             if (!line && !/\d/.test(written?.value || "")) return;
             section.querySelector(".lab")?.remove();
             const name = `show-${section.dataset.exercise}${line ? `/${line.value}` : ""}`;
-            const button = Object.assign(document.createElement("button"), { type: "button", className: "exercise-show", textContent: "Show me the run" });
+            const button = Object.assign(document.createElement("button"), { type: "button", className: "exercise-show", textContent: window.reductionWords.showRun });
             button.addEventListener("click", () => show(section, name, button));
             target.append(button);
         });

@@ -2,7 +2,6 @@
 // touch (a second one follows the link). Escape puts it away. Without this script the browser shows the same words as a title.
 (() => {
     "use strict";
-    const AGAIN = "Tap once more for the glossary.";
     const GAP_PX = 6;
     const links = [...document.querySelectorAll('main a[title][href*="glossary"]')];
     if (links.length === 0) return;
@@ -65,7 +64,7 @@
             touch = false;
             if (!isFirst) return;
             event.preventDefault();
-            show(link, AGAIN);
+            show(link, window.reductionWords.tapAgain);
         });
     }
     // Who moves the mouse onto the words may read them.

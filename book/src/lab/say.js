@@ -126,9 +126,8 @@
         const [first] = points(model, global, "global", "load");
         const buffer = model.buffers.find((one) => first.address >= one.address && first.address < one.address + one.len * one.bytes);
         if (buffer && buffer.shown === "of_blocks") return { text: text(actors.isOne ? "takesOne" : "takes", { who: actors.words, count, name: buffer.shown }) };
-        const brings = text(actors.isOne ? "bringsOne" : "bringsMany");
-        const amount = count === 1 ? text("oneNumber") : text("numbers", { count });
-        return { text: text("loads", { who: actors.words, brings, count: amount, sectors }) };
+        const key = !actors.isOne ? "loads" : count === 1 ? "loadsOne" : "loadsSome";
+        return { text: text(key, { who: actors.words, count, sectors }) };
     };
 
     const rest = (model, steps) => {

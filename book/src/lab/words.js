@@ -108,13 +108,11 @@
         notDrawn: "{n} numbers in {blocks:block|blocks}: too many to draw, not too many to run. The sum is {result} {sign}; the simulator took {ms} ms of this computer's time.",
         start: "{threads} threads are about to sum {n} numbers. Press Play, or go step by step.",
         startAll: "{blocks} blocks of {threads} threads are about to sum {n} numbers; this is block {block}.",
-        loads: "{who} {brings} {count} from global memory: {sectors:sector|sectors} of 32 bytes.",
+        loads: "{who} bring {count} numbers from global memory: {sectors:sector|sectors} of 32 bytes.",
+        loadsOne: "{who} brings one number from global memory: {sectors:sector|sectors} of 32 bytes.",
+        loadsSome: "{who} brings {count} numbers from global memory: {sectors:sector|sectors} of 32 bytes.",
         takes: "{who} take what {count:block has|blocks have} left in {name}.",
         takesOne: "{who} takes what {count:block has|blocks have} left in {name}.",
-        bringsOne: "brings",
-        bringsMany: "bring",
-        oneNumber: "one number",
-        numbers: "{count} numbers",
         loadStore: "{who} load from global memory, {sectors:sector|sectors}, and leave what they have in shared memory.",
         loadStoreOne: "{who} loads from global memory, {sectors:sector|sectors}, and leaves what it has in shared memory.",
         adds: "{who} add {source} to {target}.",
@@ -270,11 +268,22 @@
     };
     // Whoever draws more adds its own words.
     reductionLab.catalogue = catalogue;
-    const numbers = new Intl.NumberFormat("en");
+    let numbers = new Intl.NumberFormat("en");
+    // Which form of a word goes with a number: in English one or many, other languages have from one to six.
+    let form = (value) => (value === 1 ? 0 : 1);
+    // A translated book says its language here.
+    reductionLab.speak = (language) => {
+        const rules = new Intl.PluralRules(language);
+        const forms = ["zero", "one", "two", "few", "many", "other"].filter((name) => rules.resolvedOptions().pluralCategories.includes(name));
+        numbers = new Intl.NumberFormat(language);
+        form = (value) => forms.indexOf(rules.select(value));
+    };
     reductionLab.number = (value) => (typeof value === "number" ? numbers.format(value) : value);
-    // {name} is a value; {name:one|many} the value and the word that goes with it.
-    reductionLab.text = (key, values = {}) => catalogue[key].replace(/\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g, (_, name, one, many) => {
+    // {name} is a value; {name:one|many} the value and the word that goes with it, in as many forms as the language has.
+    reductionLab.text = (key, values = {}) => catalogue[key].replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, words) => {
         const value = values[name] ?? `{${name}}`;
-        return many === undefined ? reductionLab.number(value) : `${reductionLab.number(value)} ${value === 1 ? one : many}`;
+        if (words === undefined) return reductionLab.number(value);
+        const forms = words.split("|");
+        return `${reductionLab.number(value)} ${forms[form(value)] ?? forms.at(-1)}`;
     });
 })();

@@ -15,6 +15,7 @@ use course::workspace;
 pub mod complaints;
 pub mod glossary;
 pub mod includes;
+pub mod language;
 pub mod links;
 pub mod serve;
 pub mod site;
@@ -37,6 +38,12 @@ pub struct Options {
     /// Open the served book in a browser
     #[arg(long, requires = "serve")]
     open: bool,
+    /// Write every sentence of the book, its exercises and its labs into po/messages.pot, for translators
+    #[arg(long, conflicts_with_all = ["serve", "language"])]
+    messages: bool,
+    /// Build it with the translations of po/LANGUAGE.po, zh_CN for example, into target/book-LANGUAGE
+    #[arg(long, conflicts_with = "serve")]
+    language: Option<String>,
 }
 
 /// Runs the verb.
@@ -46,7 +53,18 @@ pub fn run(options: &Options) -> Result<()> {
         let compile_limit = Duration::from_secs(options.compile_seconds);
         return serve::run(&root, &serve::Options { port: options.port, open: options.open, compile_limit });
     }
-    let built = build(&root)?;
+    if options.messages {
+        let (path, count) = language::write_template(&root)?;
+        println!("wrote {count} messages: {}", path.display());
+        return Ok(());
+    }
+    let built = match &options.language {
+        Some(name) => heard(|| {
+            let dir = root.join(format!("{BUILD_DIR}-{name}"));
+            language::build(&root, language::read(&root, name)?, name, &dir)
+        })?,
+        None => build(&root)?,
+    };
     println!("built {} pages: open {}", built.pages, built.dir.join("index.html").display());
     Ok(())
 }
@@ -61,7 +79,12 @@ pub struct Built {
 
 /// Builds the book of the workspace at `root`.
 pub fn build(root: &Path) -> Result<Built> {
-    let (result, complaints) = complaints::collect(|| build_unheard(root));
+    heard(|| build_unheard(root))
+}
+
+/// Does what builds a book, and refuses it if mdBook complains.
+fn heard(work: impl FnOnce() -> Result<Built>) -> Result<Built> {
+    let (result, complaints) = complaints::collect(work);
     let built = result?;
     match complaints.len() {
         0 => Ok(built),

@@ -22,6 +22,7 @@ mod dependencies;
 mod edit;
 mod fuzz;
 mod labs;
+mod language;
 mod layout;
 mod pages;
 mod reading;
@@ -88,6 +89,7 @@ const CHECKS: &[Check] = &[
     Check { name: "terms", run: |scene| reading::terms(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "book", run: |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages))) },
     Check { name: "links", run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
+    Check { name: "language", run: |scene| language::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "pages", run: show_pages },
     Check { name: "access", run: access::check },
     Check { name: "labs", run: labs::check },

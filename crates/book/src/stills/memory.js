@@ -76,7 +76,7 @@
         const places = placesOf(access);
         const rows = Math.max(...places.map(({ word }) => word >> 5)) + 1;
         const idle = 32 - new Set(places.map(({ bank }) => bank)).size;
-        const said = text("stridedSaid", { first: places[0].word, second: places[1].word, last: places[31].word, idle, cost: cost(access) });
+        const said = text("stridedSaid", { first: places[0].word, second: places[1].word, last: places[31].word, idle, wavefronts: access.conflicts + 1, conflicts: access.conflicts });
         return lab.picture({ title: text("stridedTitle"), description: said, to: [figure, at], draw: (pen, narrow) => {
             heads(pen, columnsOf(pen, narrow, narrow ? 40 : 74), 0);
             const y = 18 + grid(pen, narrow, 18, rows, places, byPass);

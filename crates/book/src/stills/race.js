@@ -72,8 +72,10 @@
             { title: text("bothTogether"), figure: lockstep, isRight: true, words: text("raceRight", { lane: read.lane, word }) },
             { title: text("ahead", { lane: read.lane }), figure: apart, isRight: false, words: text("raceWrong", { lane: read.lane, word, value: read.value, other: by.lane, meant: coming }) },
         ].map((panel) => ({ ...panel, events: eventsOf(panel.figure, lanes, lines) }));
-        const nameOf = ({ kind, words }) => text(`race_${kind}`, { words: words.map((one) => `[${one}]`).join(", ") });
-        const description = panels.map(({ title, events, words }) => `${title}: ${events.map((one) => text("laneDoes", { lane: one.lane, does: nameOf(one) })).join(" ")} ${words}`).join(" ");
+        const values = ({ lane, words }) => ({ lane, words: words.map((one) => `[${one}]`).join(", ") });
+        const nameOf = (event) => text(`race_${event.kind}`, values(event));
+        const said = (event) => text(`raceSaid_${event.kind}`, values(event));
+        const description = panels.map(({ title, events, words }) => `${title}: ${events.map(said).join(" ")} ${words}`).join(" ");
         return lab.picture({ title: text("raceTitle"), description, to: [apart, read.i + 1], draw: (pen, narrow) => {
             const width = narrow ? pen.width : pen.width / 2 - 16;
             let [y, most] = [0, 0];

@@ -1,0 +1,6 @@
+// The words of the pages' own scripts; those of the labs are in lab/words.js. A translated book replaces both.
+window.reductionWords = {
+    showRun: "Show me the run",
+    tapAgain: "Tap once more for the glossary.",
+    labFailed: "This figure could not be started: {message}.",
+};

@@ -1,0 +1,125 @@
+//! The words of the pages' scripts: each catalogue is an object of sentences in a script of its own, which a translated book replaces.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+use regex::Regex;
+use rquickjs::{CatchResultExt, Context, Runtime};
+
+use course::workspace;
+
+/// What the scripts with the words expect of a browser.
+const BROWSER: &str = "globalThis.window = globalThis; globalThis.reductionLab = {}; globalThis.Intl = { NumberFormat: class {}, PluralRules: class { resolvedOptions() { return { pluralCategories: [] }; } } };";
+/// {name}, or {name:one|many}.
+static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{(\w+)[:}]").expect("a fixed pattern"));
+
+/// A script that holds words.
+pub struct Script {
+    /// What its messages are marked with, so that one word may have two translations.
+    pub context: &'static str,
+    /// Where it lies.
+    pub path: &'static str,
+    /// The object with the words.
+    object: &'static str,
+}
+
+/// All of them.
+pub const SCRIPTS: [Script; 2] = [
+    Script { context: "lab", path: "book/src/lab/words.js", object: "reductionLab.catalogue" },
+    Script { context: "page", path: "book/theme/words.js", object: "reductionWords" },
+];
+
+impl Script {
+    /// What marks the message of a key.
+    pub fn context_of(&self, key: &str) -> String {
+        format!("{}: {key}", self.context)
+    }
+
+    /// Its sentences, by key.
+    ///
+    /// # Errors
+    /// A script that cannot be read, or does not run.
+    pub fn words(&self, root: &Path) -> Result<BTreeMap<String, String>> {
+        self.words_in(&root.join(self.path))
+    }
+
+    /// The same, of the script in the site that is built in `dir`.
+    ///
+    /// # Errors
+    /// A site without it, or a script that does not run.
+    pub fn words_of(&self, dir: &Path) -> Result<BTreeMap<String, String>> {
+        self.words_in(&self.built(dir)?)
+    }
+
+    fn words_in(&self, path: &Path) -> Result<BTreeMap<String, String>> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let context = Context::full(&Runtime::new()?)?;
+        let json = context.with(|ctx| -> Result<String> {
+            ctx.eval::<(), _>(BROWSER)?;
+            let told = |error| anyhow!("`{}`: {error}", path.display());
+            ctx.eval::<(), _>(text).catch(&ctx).map_err(|error| told(error.to_string()))?;
+            let all = format!("JSON.stringify({})", self.object);
+            ctx.eval::<String, _>(all).catch(&ctx).map_err(|error| told(error.to_string()))
+        })?;
+        Ok(serde_json::from_str(&json)?)
+    }
+
+    /// Where it lies in a built site: mdBook adds a hash to the names of scripts of the theme.
+    fn built(&self, dir: &Path) -> Result<PathBuf> {
+        let (folder, _) = self.path.rsplit_once('/').unwrap_or_default();
+        let files = workspace::walk(&dir.join(folder.strip_prefix("book/src/").unwrap_or(folder)))?;
+        let is_it = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("words") && name.ends_with(".js")
+        };
+        let found = files.into_iter().find(is_it);
+        found.with_context(|| format!("the site in `{}` is without `{}`", dir.display(), self.path))
+    }
+
+    /// Lets the script of the site in `dir` say `words` instead of its own.
+    ///
+    /// # Errors
+    /// A site without the script.
+    pub fn replace(&self, dir: &Path, words: &BTreeMap<String, String>, language: &str) -> Result<()> {
+        let file = &self.built(dir)?;
+        let mut text = std::fs::read_to_string(file)?;
+        text += &format!("\nObject.assign({}, {});\n", self.object, serde_json::to_string(words)?);
+        if self.context == "lab" {
+            text += &format!("reductionLab.speak({});\n", serde_json::to_string(language)?);
+        }
+        std::fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))
+    }
+}
+
+/// Refuses a translation that asks for other values than the sentence it translates.
+pub fn same_places(place: &str, sentence: &str, said: &str) -> Result<()> {
+    let places = |text: &str| PLACE.captures_iter(text).map(|found| found[1].to_owned()).collect::<BTreeSet<_>>();
+    let (wanted, got) = (places(sentence), places(said));
+    ensure!(
+        wanted == got,
+        "{place}: the translation of “{sentence}” fills in {got:?}, and the sentence {wanted:?}: keep the names in braces as they are"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_translation_keeps_what_is_filled_in() {
+        same_places("x", "{count:block has|blocks have} left {name}", "{name}：{count} 个块").unwrap();
+        assert!(same_places("x", "{count} of {all}", "{count}").is_err());
+    }
+
+    #[test]
+    fn every_script_has_words() {
+        let root = workspace::root().unwrap();
+        for script in SCRIPTS {
+            let words = script.words(&root).unwrap();
+            assert!(!words.is_empty() && words.values().all(|words| !words.is_empty()), "{}", script.path);
+        }
+    }
+}

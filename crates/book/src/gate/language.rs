@@ -1,0 +1,115 @@
+//! Whether the book can be translated: one that is made up, in which every message begins with a sign of its own, is built beside the
+//! English one. What a reader sees must bear the sign; links, names, answers and numbers must be those of the English book.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use anyhow::{Context, Result};
+use regex::Regex;
+
+use polib::message::{MessageMutView, MessageView};
+
+use crate::book::language::{self, markup, words};
+use crate::book::{BUILD_DIR, links};
+use course::findings::Findings;
+
+/// Begins every message; no English text has it, and a name made of it would be another.
+const SIGN: &str = "译";
+/// How many differences of a page are told.
+const TOLD: usize = 3;
+/// What `<main>` holds.
+static MAIN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<main>(.*)</main>").expect("a fixed pattern"));
+/// Two words of a language: names of kernels, and output, are none.
+static WORDS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z]{2,} +[a-z]{2,}").expect("a fixed pattern"));
+static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<code[^>]*>.*?</code>").expect("a fixed pattern"));
+
+/// Builds the made-up translation and holds it beside the book that is built.
+///
+/// # Errors
+/// What its build says.
+pub fn check(root: &Path) -> Result<Findings> {
+    let mut findings = Findings::new("pages of a made-up translation");
+    let mut catalogue = language::messages(root)?;
+    for mut message in catalogue.messages_mut() {
+        // A whole listing begins with its fence.
+        if !message.msgid().is_empty() && !message.msgid().starts_with("```") {
+            let said = format!("{SIGN} {}", message.msgid());
+            message.set_msgstr(said)?;
+        }
+    }
+    let dir = root.join("target/gate/language");
+    language::build(root, catalogue, "zh_CN", &dir)?;
+    for entry in std::fs::read_dir(&dir)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.extension().is_some_and(|ext| ext == "html")
+            && !["print.html", "toc.html", "404.html"].contains(&&*name)
+        {
+            let english = std::fs::read_to_string(root.join(BUILD_DIR).join(&name))
+                .with_context(|| format!("the built book is without `{name}`: run `cargo course book`"))?;
+            findings.examined += 1;
+            let problems = differences(main(&english), main(&std::fs::read_to_string(&path)?));
+            findings.problems.extend(problems.into_iter().take(TOLD).map(|problem| format!("{name}: {problem}")));
+        }
+    }
+    // The table of contents is a page beside them.
+    let contents = std::fs::read_to_string(dir.join("toc.html"))?;
+    findings.problems.extend(untold(&contents).into_iter().map(|problem| format!("SUMMARY.md: {problem}")));
+    for script in words::SCRIPTS {
+        let untold = script.words_of(&dir)?.into_iter().filter(|(_, words)| !words.starts_with(SIGN));
+        findings.problems.extend(untold.map(|(key, _)| format!("{}: {key} is not translated", script.path)));
+    }
+    findings.problems.extend(links::check(&dir)?.problems);
+    Ok(findings)
+}
+
+fn main(page: &str) -> &str {
+    MAIN.captures(page).and_then(|found| found.get(1)).map_or("", |found| found.as_str())
+}
+
+/// What differs between the main parts of two pages though it should not, and what is English in both.
+fn differences(english: &str, other: &str) -> Vec<String> {
+    let mut problems = untold(other);
+    for (what, of) in [("a tag", markup::bones as fn(&str) -> Vec<String>), ("a number", markup::numbers)] {
+        let (before, after) = (of(english), of(other));
+        let first = before.iter().zip(&after).find(|(before, after)| before != after);
+        if let Some((before, after)) = first {
+            problems.push(format!("the translation changes {what}: “{before}” into “{after}”"));
+        } else if before.len() != after.len() {
+            problems.push(format!("{}, {what} each, become {}", before.len(), after.len()));
+        }
+    }
+    problems
+}
+
+/// What does not bear the sign.
+fn untold(html: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    markup::in_block(html, |_, text| {
+        if !text.contains(SIGN) && WORDS.is_match(&CODE.replace_all(text, "")) {
+            problems.push(format!("no message holds “{text}”"));
+        }
+        None
+    });
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stays_english_is_found() {
+        assert_eq!(differences("<p>Two words</p>", "<p>译 Two words</p>"), Vec::<String>::new());
+        let problems = differences("<p>Two words</p>", "<p>Two words</p>");
+        assert_eq!(problems, ["no message holds “Two words”"]);
+    }
+
+    #[test]
+    fn a_lost_name_or_number_is_found() {
+        let problems = differences("<h2 id=\"a\">1 of 2</h2>", "<h2 id=\"b\">译 1 of 3</h2>");
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        let problems = differences("<p>译 x</p><hr>", "<p>译 x</p>");
+        assert_eq!(problems, ["3, a tag each, become 2"]);
+    }
+}
