@@ -1,7 +1,7 @@
 //! `cargo course book`: builds the book into target/book with mdBook's own engine, or serves it while you write.
 //!
-//! Links to the glossary get the meaning of their term as a title; a plain `mdbook build` gives the same site without it. What is
-//! added besides is refusal: a missing include or anchor, and anything mdBook warns about, ends the build.
+//! Links to the glossary get the meaning of their term as a title; a plain `mdbook build` gives the same site without it, in more
+//! bytes ([`slim`]). What is added besides is refusal: a missing include or anchor, and anything mdBook warns about, ends the build.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,6 +18,7 @@ pub mod includes;
 pub mod links;
 pub mod serve;
 pub mod site;
+mod slim;
 
 /// What the book is built into, from the workspace's root; `book.toml` says the same to mdBook.
 pub const BUILD_DIR: &str = "target/book";
@@ -77,6 +78,7 @@ fn build_unheard(root: &Path) -> Result<Built> {
     guard(&build_dir, &book.source_dir())?;
     includes::check(root, &book.source_dir())?.findings.verdict()?;
     book.build()?;
+    slim::slim(&build_dir)?;
     let pages = book.iter().filter(|item| matches!(item, BookItem::Chapter(_))).count();
     Ok(Built { dir: build_dir, pages })
 }
