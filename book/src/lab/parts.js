@@ -78,16 +78,25 @@
         figure.parts = parts;
         parts.controls.append(lab.predict(figure));
         parts.compareButton = lab.compare(figure);
-        parts.compareButton.hidden = data.variants.length < 2;
+        parts.compareButton.hidden = data.variants.length < 2 && !data.before;
         parts.controls.append(parts.compareButton, lab.edit(figure));
         // A lab outside of the book has no page to edit.
         figure.editing.button.hidden = Boolean(window.reductionAlone);
+        // Two runs stand side by side, or one below the other where it is narrow.
+        parts.pair = make("div", "lab-pair");
+        const ownSide = make("div", "lab-side");
+        parts.ownHead = make("p", "lab-beside-head");
+        parts.otherSide = make("div", "lab-side");
+        ownSide.append(parts.ownHead, parts.stage, parts.cell);
+        parts.pair.append(ownSide, parts.otherSide);
+        parts.otherTime = make("canvas", "lab-other", { hidden: true });
+        parts.otherTime.setAttribute("aria-hidden", "true");
         const line = make("div", "lab-line");
-        line.append(parts.time, parts.range);
+        line.append(parts.time, parts.otherTime, parts.range);
         const live = make("div", "lab-live");
         parts.blocks = new lab.Blocks(figure);
         live.append(
-            parts.code, parts.blocks.element, parts.stage, parts.cell, parts.registers, line, parts.controls, parts.predict, parts.compare,
+            parts.code, parts.blocks.element, parts.pair, parts.registers, line, parts.controls, parts.predict, parts.compare,
         );
         parts.cancel = make("button", "lab-button lab-cancel", { type: "button", textContent: text("cancel"), hidden: true });
         parts.cancel.addEventListener("click", () => lab.cancel());
@@ -120,7 +129,7 @@
     const listen = (figure, parts) => {
         const keys = {
             ArrowRight: () => figure.next(), ArrowLeft: () => figure.back(), " ": () => figure.play(), "]": () => figure.toMark(),
-            Home: () => figure.go(figure.shown.from), End: () => figure.go(figure.shown.to),
+            Home: () => figure.go(figure.shown.from), End: () => lab.toEnds(figure),
             1: () => lab.setGrain(figure, "round"), 2: () => lab.setGrain(figure, "line"), 3: () => lab.setGrain(figure, "instruction"),
             4: () => { if (figure.between) lab.setGrain(figure, "blocks"); },
         };

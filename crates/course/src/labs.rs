@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use crate::lessons::lessons;
 use lab::{Arg, Chapter, LaunchOptions, Op, Pass, Plan, Problem, Type, Variant};
 use serde_json::{Value, json};
 
@@ -199,8 +200,12 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
     let variant =
         variants.iter().find(|variant| variant["name"] == opening.variant).context("the opening's variant")?;
     let request = request(&variant["ptx"], &variant["cases"][first.unwrap_or(0)], opening.schedule);
+    let all = lessons();
+    // What a chapter is most often compared with.
+    let before = all.iter().position(|one| one.slug == chapter.slug).and_then(|at| all.get(at.checked_sub(1)?));
     let data = json!({
         "slug": chapter.slug, "title": chapter.title, "files": files, "variants": variants,
+        "before": before.map(|before| json!({ "slug": before.slug, "title": before.title })),
         "opening": { "variant": opening.variant, "n": opening.n, "block": opening.block, "grid": opening.grid,
             "schedule": opening.schedule },
     });
@@ -340,7 +345,6 @@ pub fn only(ptx: &str, kernels: &BTreeSet<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lessons::lessons;
     use crate::workspace;
 
     /// Names of the entries of some PTX.

@@ -4,6 +4,7 @@ import { readFileSync, mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { alive, still } from "./stills.mjs";
+import { beside } from "./beside.mjs";
 import { inspect } from "./inspect.mjs";
 
 const [site, expectedFile, executablePath, pictures] = process.argv.slice(2);
@@ -119,6 +120,8 @@ const extras = async (page, slug, told) => {
     if (await visible("button.lab-compare")) {
         await press("compare");
         await page.waitForSelector(".lab .lab-beside .lab-table td", { timeout: 20000 });
+        await beside(page, told);
+        await press("compare");
     }
     if (await visible("button.lab-many")) {
         await press("many");
