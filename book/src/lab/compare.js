@@ -107,7 +107,8 @@
         if (!data.before || window.reductionAlone) return { own, before: [] };
         if (!lab.waiting.has(data.before.slug)) await lab.load(`data/${data.before.slug}`);
         const earlier = await lab.waiting.get(data.before.slug);
-        return { own, before: earlier.variants.filter(fits(figure)).map((one) => ({ data: earlier, variant: one, key: `${earlier.slug}/${one.name}` })) };
+        const isNew = ({ name }) => !data.variants.some((one) => one.name === name);
+        return { own, before: earlier.variants.filter(isNew).filter(fits(figure)).map((one) => ({ data: earlier, variant: one, key: `${earlier.slug}/${one.name}` })) };
     };
 
     const clear = (figure) => {

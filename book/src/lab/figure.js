@@ -19,10 +19,10 @@
             new MutationObserver(() => this.draw()).observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
             addEventListener("hashchange", () => this.follow(false));
             const [, wanted] = element.dataset.lab.split("/");
-            const { variant, n, block, grid } = data.opening;
+            const { variant, n, block, grid, grain = "round", at = "poster" } = data.opening;
             // A variant may have a schedule of its own, under which it shows what it does.
             const { schedule = data.opening.schedule } = data.variants.find((one) => one.name === (wanted || variant)) || {};
-            this.opening = { variant: wanted || variant, n, block, grid, schedule, grain: "round", at: "poster", shownBlock: null, lane: "", given: null, type: "i32", op: "sum" };
+            this.opening = { variant: wanted || variant, n, block, grid, schedule, grain, at, shownBlock: null, lane: "", given: null, type: "i32", op: "sum" };
             if (!this.follow(true)) this.open(this.opening, false);
         }
 
@@ -93,7 +93,7 @@
         async answer() {
             const { opening } = this.data;
             const same = this.variant.name === opening.variant && this.chosen.n === opening.n && this.chosen.block === opening.block
-                && (this.chosen.grid || null) === opening.grid && !this.chosen.given && lab.isPlain(this.kind) && this.schedule === opening.schedule;
+                && (this.chosen.grid || null) === opening.grid && !this.chosen.given && lab.isOwnKind(this.variant, this.kind) && this.schedule === opening.schedule;
             if (same && (this.data.answer || this.data.opened)) return (this.data.opened ||= lab.unpacked(this.data.answer));
             if (!this.model) this.say({ text: text("loading") });
             this.element.setAttribute("aria-busy", "true");

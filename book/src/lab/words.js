@@ -189,6 +189,7 @@
         answerWrong: "✗ It is {answer}, not {guess}.",
         score: "{right} of {asked} so far.",
         with: "Compare with",
+        wholeFunction: "The whole function",
         roundOf: "after round {round} of {rounds}",
         besideStart: "{threads} threads are about to begin.",
         besideEnded: "It has ended.",

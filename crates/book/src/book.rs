@@ -30,7 +30,7 @@ pub struct Options {
     #[arg(long)]
     serve: bool,
     /// Port to serve on
-    #[arg(long, requires = "serve", default_value_t = 3000)]
+    #[arg(long, requires = "serve", default_value_t = 3000, value_parser = port)]
     port: u16,
     /// Most seconds that the compiler may take for a kernel that a page sends
     #[arg(long, requires = "serve", default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=600))]
@@ -38,6 +38,11 @@ pub struct Options {
     /// Open the served book in a browser
     #[arg(long, requires = "serve")]
     open: bool,
+}
+
+/// A port, or what one is.
+fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "a port is a number from 1 to 65535, or 0 for any that is free".to_owned())
 }
 
 /// Runs the verb.
@@ -129,6 +134,14 @@ mod tests {
         std::fs::write(src.join("page.md"), page).unwrap();
         std::fs::write(src.join("part.txt"), "a part\n").unwrap();
         dir
+    }
+
+    #[test]
+    fn a_port_that_is_none_is_refused_in_words() {
+        assert_eq!((port("0"), port("65535")), (Ok(0), Ok(65535)));
+        for none in ["x", "", "-1", "65536", "80.5"] {
+            assert!(port(none).unwrap_err().contains("from 1 to 65535"), "{none}");
+        }
     }
 
     const CONFIG: &str = "[book]\ntitle = \"Test\"\nsrc = \"book/src\"\n[build]\nbuild-dir = \"target/book\"\n";
