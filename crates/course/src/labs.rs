@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result};
 use crate::lessons::lessons;
+use anyhow::{Context, Result};
 use lab::{Arg, Chapter, LaunchOptions, Op, Pass, Plan, Problem, Type, Variant};
 use serde_json::{Value, json};
 
