@@ -7,9 +7,11 @@
     if ((labs.length === 0 && !document.querySelector("[data-exercise]")) || /\/print\.html$/.test(location.pathname)) return;
     const root = typeof path_to_root === "string" ? path_to_root : "";
     const parts = [
-        "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "say", "stage", "timeline", "seeds", "ask", "registers", "input", "table",
+        "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "say", "stage", "timeline", "seeds", "ask", "compare", "registers", "input", "table",
         "blocks", "edit", "open", "parts", "figure",
     ];
+    // `cargo course book` packs them into one script, and says so here.
+    const isPacked = false;
     const lab = (window.reductionLab = { waiting: new Map(), root });
 
     lab.load = (name) => new Promise((done, failed) => {
@@ -21,16 +23,27 @@
         script.onerror = () => failed(new Error(`${script.src} cannot be loaded`));
         document.head.append(script);
     });
-    // Data scripts call this.
+    // Data scripts call one of these; packed is gzip in base64.
     lab.data = (data) => lab.waiting.set(data.slug, data);
+    lab.dataPacked = (slug, packed) => lab.waiting.set(slug, lab.gunzip(packed).then(JSON.parse));
+    lab.unzipped = (text) => new Response(new Blob([lab.bytesOf(text)]).stream().pipeThrough(new DecompressionStream("gzip")));
+    lab.bytesOf = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+    lab.gunzip = (text) => lab.unzipped(text).text();
+    let scripts = null;
+    lab.scripts = (packed) => { scripts = packed; };
+    const loadPacked = async () => {
+        await lab.load("labs");
+        document.head.append(Object.assign(document.createElement("script"), { textContent: `${await lab.gunzip(scripts)}//# sourceURL=labs` }));
+        scripts = null;
+    };
 
     let loaded = null;
     const start = async (element) => {
         const slug = element.dataset.lab.split("/")[0];
-        loaded ||= Promise.all(parts.map(lab.load));
+        loaded ||= isPacked ? loadPacked() : Promise.all(parts.map(lab.load));
         await loaded;
         if (!lab.waiting.has(slug)) await lab.load(`data/${slug}`);
-        lab.figure(element, lab.waiting.get(slug));
+        lab.figure(element, await lab.waiting.get(slug));
     };
     const fail = (element, error) => {
         const words = document.createElement("p");

@@ -1,10 +1,11 @@
-// Two things beside the run: a guess before the next round is shown, and another kernel's run beside this one.
+// Beside the run: a guess before the next round is shown.
 (() => {
     "use strict";
     const lab = reductionLab;
     const { text } = lab;
     const make = (tag, className, more = {}) => Object.assign(document.createElement(tag), { className, ...more });
-    const toggle = (name, act) => {
+    // A button that is on or off.
+    const toggle = lab.toggle = (name, act) => {
         const button = make("button", `lab-button lab-${name}`, { type: "button", textContent: text(name) });
         button.setAttribute("aria-pressed", "false");
         button.addEventListener("click", () => {
@@ -14,8 +15,6 @@
         });
         return button;
     };
-
-    // ---- Predict first.
 
     const workers = (model, steps) => {
         const threads = new Set();
@@ -77,77 +76,5 @@
             figure.draw();
             if (isOn) input.focus();
         });
-    };
-
-    // ---- Compare.
-
-    const row = (name, values) => {
-        const line = make("tr", "");
-        line.append(make("th", "", { textContent: text(name), scope: "row" }));
-        const least = Math.min(...values);
-        for (const value of values) {
-            const cell = make("td", "");
-            cell.append(make(value === least && values.some((other) => other !== least) ? "b" : "span", "", { textContent: lab.number(value) }));
-            line.append(cell);
-        }
-        return line;
-    };
-
-    // Runs another kernel of the page on the same input and puts its counts and its time line beside this one's.
-    const fill = async (figure, place, name) => {
-        const other = await lab.ofKind(figure.data, figure.data.variants.find((one) => one.name === name), figure.kind);
-        const chosen = lab.withInput(lab.caseOf(other, lab.nearest(lab.casesOf(other, figure.kind), figure.chosen)), figure.chosen.given);
-        const trace = lab.traced(chosen) ? { trace: { launch: chosen.shown, blocks: 1 } } : {};
-        const answer = await lab.ask(lab.request(other, chosen, figure.schedule, trace));
-        const totals = lab.totals(answer.json.launches);
-        const head = make("tr", "");
-        head.append(make("th", "", { textContent: text("wholeRun") }));
-        for (const words of [figure.variant.name, name]) head.append(make("th", "", { textContent: words, scope: "col" }));
-        const table = make("table", "lab-table");
-        const body = make("tbody", "");
-        body.append(head, ...Object.keys(totals).filter((key) => totals[key] || figure.totals[key]).map((key) => row(key, [figure.totals[key], totals[key]])));
-        table.append(body);
-        const parts = [table];
-        if (answer.json.launches[chosen.shown].trace && figure.shown) {
-            const model = lab.model(figure.data, other, chosen, answer);
-            lab.tieFaults(model);
-            const canvas = make("canvas", "lab-other");
-            canvas.setAttribute("role", "img");
-            canvas.setAttribute("aria-label", name);
-            parts.unshift(make("p", "lab-caption", { textContent: name }), canvas);
-            figure.other = { model, timeline: new lab.Timeline(canvas) };
-        }
-        place.querySelector(".lab-beside").replaceChildren(...parts);
-        figure.draw();
-    };
-
-    lab.compare = (figure) => {
-        const place = figure.parts.compare = make("div", "lab-compare", { hidden: true });
-        const open = async (isOn, button) => {
-            place.hidden = !isOn;
-            figure.other = null;
-            if (!isOn) {
-                figure.draw();
-                return;
-            }
-            const others = figure.data.variants.filter((one) => one !== figure.variant && lab.kindsOf(one).some(({ type, op }) => type === figure.kind.type && op === figure.kind.op));
-            const select = make("select", "lab-select");
-            select.setAttribute("aria-label", text("with"));
-            for (const one of others) select.append(new Option(one.name, one.name));
-            // A version of the reader's is compared with what it was made from.
-            select.value = figure.variant.of || select.value;
-            const label = make("label", "", { textContent: `${text("with")} ` });
-            label.append(select);
-            place.replaceChildren(others.length ? label : text("none"), make("div", "lab-beside"));
-            const run = () => fill(figure, place, select.value).catch((error) => { place.textContent = text("failed", { message: error.message }); });
-            select.addEventListener("change", run);
-            button.disabled = true;
-            if (others.length) await run();
-            button.disabled = false;
-        };
-        const button = toggle("compare", open);
-        // Another run of this kernel is compared anew.
-        figure.compared = () => { if (!place.hidden) open(true, button); };
-        return button;
     };
 })();

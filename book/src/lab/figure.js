@@ -9,7 +9,7 @@
 
     class Figure {
         constructor(element, data) {
-            Object.assign(this, { element, data, grain: "round", focus: null, lane: null, playing: null, moving: null, schedule: data.opening.schedule });
+            Object.assign(this, { element, data, grain: "round", focus: null, lane: null, playing: null, moving: null, beyond: 0, schedule: data.opening.schedule });
             this.ask = () => {};
             this.compared = () => {};
             this.parts = lab.build(this);
@@ -19,10 +19,10 @@
             new MutationObserver(() => this.draw()).observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
             addEventListener("hashchange", () => this.follow(false));
             const [, wanted] = element.dataset.lab.split("/");
-            const { variant, n, block, grid } = data.opening;
+            const { variant, n, block, grid, grain = "round", at = "poster" } = data.opening;
             // A variant may have a schedule of its own, under which it shows what it does.
             const { schedule = data.opening.schedule } = data.variants.find((one) => one.name === (wanted || variant)) || {};
-            this.opening = { variant: wanted || variant, n, block, grid, schedule, grain: "round", at: "poster", shownBlock: null, lane: "", given: null, type: "i32", op: "sum" };
+            this.opening = { variant: wanted || variant, n, block, grid, schedule, grain, at, shownBlock: null, lane: "", given: null, type: "i32", op: "sum" };
             if (!this.follow(true)) this.open(this.opening, false);
         }
 
@@ -93,7 +93,7 @@
         async answer() {
             const { opening } = this.data;
             const same = this.variant.name === opening.variant && this.chosen.n === opening.n && this.chosen.block === opening.block
-                && (this.chosen.grid || null) === opening.grid && !this.chosen.given && lab.isPlain(this.kind) && this.schedule === opening.schedule;
+                && (this.chosen.grid || null) === opening.grid && !this.chosen.given && lab.isOwnKind(this.variant, this.kind) && this.schedule === opening.schedule;
             if (same && (this.data.answer || this.data.opened)) return (this.data.opened ||= lab.unpacked(this.data.answer));
             if (!this.model) this.say({ text: text("loading") });
             this.element.setAttribute("aria-busy", "true");
@@ -216,6 +216,7 @@
         }
         // A beat further or back: of this block, or, from event to event, of them all. False where there is none.
         step(isBack) {
+            if (lab.stepBeyond(this, isBack)) return true;
             if (this.grain !== "blocks" || !this.between) {
                 const to = isBack ? this.begin(this.grain, this.at) : this.end(this.grain, this.at);
                 if (to === this.at) return false;
@@ -281,6 +282,7 @@
             this.focus = null;
             this.isTouched = true;
             this.event = null;
+            this.beyond = 0;
             this.draw();
             if (isOwn && !this.playing) this.write();
         }
@@ -340,10 +342,10 @@
             this.stage.draw(model, this.view, { steps, data: data.length > 0 || this.grain !== "instruction" ? data : steps }, { colours, receipt, focus: this.focus, chosen: this.lane, moving: this.moving });
             lab.showFault(this, from);
             lab.showMade(this);
-            this.drawTimes(from, colours);
             this.parts.blocks.draw(steps, colours);
             lab.listing(this, steps);
             this.say(this.sentence(steps));
+            this.drawTimes(from, colours);
             lab.inspect(this);
             lab.showRegisters(this);
             this.fillTable(steps);
@@ -356,14 +358,13 @@
             this.ask();
             this.measured.draw = performance.now() - started;
         }
-        // The time line, and under it that of the run that it is compared with, to one scale.
+        // The time line, and all of the run that it is compared with, to one scale.
         drawTimes(from, colours) {
             const { model, shown, timeline, other } = this;
             const theme = document.documentElement.className;
-            const block = other && other.model.blocks[0];
-            const longest = other ? Math.max(lab.Timeline.length(timeline, model, shown), lab.Timeline.length(timeline, other.model, block)) : 0;
+            const longest = other?.model ? Math.max(lab.Timeline.length(timeline, model, shown), ...other.model.blocks.map((block) => lab.Timeline.length(timeline, other.model, block))) : 0;
             timeline.draw(model, shown, this.at, from, colours, theme, { longest, isBlank: this.predicts, marked: lab.marked(this) });
-            if (other) other.timeline.draw(other.model, block, block.to, block.to, colours, theme, { longest });
+            lab.drawOther(this, { colours, theme, longest });
         }
         // How often each input is in what is pointed at; at the end of a wrong run, in the result.
         receipt() {

@@ -9,6 +9,7 @@
     lab.isPlain = ({ type, op }) => type === PLAIN.type && op === PLAIN.op;
     // A kernel whose blocks meet in another way for floats is a variant of its own there.
     const ownKind = (variant) => ({ ...PLAIN, type: variant.type || PLAIN.type });
+    lab.isOwnKind = (variant, { type, op }) => type === ownKind(variant).type && op === PLAIN.op;
     lab.kindsOf = (variant) => [ownKind(variant), ...(variant.kinds || []).map(([type, op]) => ({ type, op }))];
     // What is wanted if the variant has it, else the nearest that it has.
     lab.kindOf = (variant, { type, op }) => {

@@ -157,11 +157,11 @@
                     const cell = this.#cell(step, access, lane, place * code.bytes);
                     const value = this.#row(step, register)[lane];
                     const shown = place === 0 ? lab.valueOf(this.model, step, lane) : null;
-                    this.#write(index, step, lane, cell, value, shown);
+                    this.#write(index, step, lane, cell, value, this.#told(shown, cell));
                 });
                 if (code.reads.length === 0) {
                     const cell = this.#cell(step, access, lane, 0);
-                    this.#write(index, step, lane, cell, 0, lab.valueOf(this.model, step, lane));
+                    this.#write(index, step, lane, cell, 0, this.#told(lab.valueOf(this.model, step, lane), cell));
                 }
             });
         }

@@ -78,16 +78,25 @@
         figure.parts = parts;
         parts.controls.append(lab.predict(figure));
         parts.compareButton = lab.compare(figure);
-        parts.compareButton.hidden = data.variants.length < 2;
+        parts.compareButton.hidden = data.variants.length < 2 && !data.before;
         parts.controls.append(parts.compareButton, lab.edit(figure));
         // A lab outside of the book has no page to edit.
         figure.editing.button.hidden = Boolean(window.reductionAlone);
+        // Two runs stand side by side, or one below the other where it is narrow.
+        parts.pair = make("div", "lab-pair");
+        const ownSide = make("div", "lab-side");
+        parts.ownHead = make("p", "lab-beside-head");
+        parts.otherSide = make("div", "lab-side");
+        ownSide.append(parts.ownHead, parts.stage, parts.cell);
+        parts.pair.append(ownSide, parts.otherSide);
+        parts.otherTime = make("canvas", "lab-other", { hidden: true });
+        parts.otherTime.setAttribute("aria-hidden", "true");
         const line = make("div", "lab-line");
-        line.append(parts.time, parts.range);
+        line.append(parts.time, parts.otherTime, parts.range);
         const live = make("div", "lab-live");
         parts.blocks = new lab.Blocks(figure);
         live.append(
-            parts.code, parts.blocks.element, parts.stage, parts.cell, parts.registers, line, parts.controls, parts.predict, parts.compare,
+            parts.code, lab.wholeListing(figure), parts.blocks.element, parts.pair, parts.registers, line, parts.controls, parts.predict, parts.compare,
         );
         parts.cancel = make("button", "lab-button lab-cancel", { type: "button", textContent: text("cancel"), hidden: true });
         parts.cancel.addEventListener("click", () => lab.cancel());
@@ -120,7 +129,7 @@
     const listen = (figure, parts) => {
         const keys = {
             ArrowRight: () => figure.next(), ArrowLeft: () => figure.back(), " ": () => figure.play(), "]": () => figure.toMark(),
-            Home: () => figure.go(figure.shown.from), End: () => figure.go(figure.shown.to),
+            Home: () => figure.go(figure.shown.from), End: () => lab.toEnds(figure),
             1: () => lab.setGrain(figure, "round"), 2: () => lab.setGrain(figure, "line"), 3: () => lab.setGrain(figure, "instruction"),
             4: () => { if (figure.between) lab.setGrain(figure, "blocks"); },
         };
@@ -238,6 +247,19 @@
 
     // The listing around the line that runs.
     const LINES = 8;
+    const window8 = (figure, source, current) => {
+        const isOut = figure.listed !== figure.variant || current < figure.top + 1 || current > figure.top + LINES - 2;
+        if (isOut) figure.top = Math.max(1, Math.min(source.length - LINES + 1, current - Math.floor(LINES / 2)));
+        return { first: figure.top, last: source.length };
+    };
+    // The function that a line is in: what stands between two braces of the first column.
+    const around = (source, current) => {
+        let [first, last] = [current, current];
+        while (first > 1 && !/^}/.test(source[first - 2])) first -= 1;
+        while (last < source.length && !/^}/.test(source[last - 1])) last += 1;
+        while (first < current && /^\s*(\/\/ ANCHOR.*|#.*)?$/.test(source[first - 1])) first += 1;
+        return { first, last };
+    };
     lab.listing = (figure, steps) => {
         const { parts, variant, data, model } = figure;
         const counts = new Map();
@@ -252,14 +274,14 @@
         const current = [...counts].sort((a, b) => b[1] - a[1]).map(([line]) => line)[0] || stayed || model.code.find((code) => code.line)?.line;
         if (!current) return;
         const source = (figure.sources ||= {})[variant.source] ||= data.files[variant.source].split("\n");
-        const isOut = figure.listed !== variant || current < figure.top + 1 || current > figure.top + LINES - 2;
-        if (isOut) figure.top = Math.max(1, Math.min(source.length - LINES + 1, current - Math.floor(LINES / 2)));
+        const { first, last } = figure.isWhole ? around(source, current) : window8(figure, source, current);
         const standing = lab.standing(figure, steps);
-        const key = `${variant.name}|${figure.top}|${current}|${[...counts.keys()].join()}|${[...standing].join()}`;
+        const key = `${variant.name}|${first}|${last}|${current}|${[...counts.keys()].join()}|${[...standing].join()}`;
         if (figure.listedKey === key) return;
         Object.assign(figure, { line: current, listed: variant, listedKey: key });
         const rows = [];
-        for (let line = figure.top; rows.length < LINES && line <= source.length; line += 1) {
+        for (let line = first; line <= last; line += 1) {
+            if (rows.length === LINES && !figure.isWhole) break;
             // Marks for the book's includes are no part of the lesson.
             if (/^\s*\/\/ ANCHOR/.test(source[line - 1])) continue;
             const row = make("div", line === current ? "lab-row lab-now" : counts.has(line) ? "lab-row lab-too" : "lab-row");
@@ -269,6 +291,25 @@
             rows.push(row);
         }
         parts.code.replaceChildren(...rows);
+        if (!figure.isWhole) return;
+        const now = parts.code.querySelector(".lab-now");
+        const away = now.offsetTop - parts.code.scrollTop;
+        if (away < 0 || away + now.offsetHeight > parts.code.clientHeight) parts.code.scrollTop += away - parts.code.clientHeight / 3;
+    };
+    // The whole function instead of the lines around the one that runs, on request.
+    lab.wholeListing = (figure) => {
+        const one = make("button", "lab-small lab-whole", { type: "button", textContent: text("wholeFunction") });
+        one.setAttribute("aria-pressed", "false");
+        one.addEventListener("click", () => {
+            figure.isWhole = !figure.isWhole;
+            figure.listedKey = "";
+            figure.parts.code.classList.toggle("lab-code-whole", figure.isWhole);
+            if (figure.isWhole) figure.parts.code.tabIndex = 0;
+            else figure.parts.code.removeAttribute("tabindex");
+            one.setAttribute("aria-pressed", String(figure.isWhole));
+            figure.draw();
+        });
+        return one;
     };
 
     // What is in the cell or lane that is pointed at.

@@ -30,14 +30,9 @@
     const asked = new Map();
     lab.engine = (text) => { packed = text; };
 
-    const bytesOf = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-
-    const unzipped = (text) => new Response(new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("gzip")));
-    lab.gunzip = (text) => unzipped(text).text();
-
     const unpack = async () => {
         await lab.load("engine");
-        const response = unzipped(packed);
+        const response = lab.unzipped(packed);
         packed = null;
         return WebAssembly.compile(await response.arrayBuffer());
     };
@@ -85,7 +80,7 @@
         const json = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, bytes)));
         return { json, words: new Uint32Array(buffer, 4 + 4 * Math.ceil(bytes / 4)) };
     };
-    lab.unpacked = (text) => lab.read(bytesOf(text).buffer);
+    lab.unpacked = async (text) => lab.read(await lab.unzipped(text).arrayBuffer());
 
     // Inputs: digits that a reader can add up, or one byte of a product where there are many; as crates/course/src/labs.rs has them.
     const DIGITS_MAX = 4096;

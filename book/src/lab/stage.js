@@ -196,7 +196,8 @@
             c.textAlign = align;
             c.textBaseline = "middle";
             c.fillStyle = colour || this.colours.soft;
-            c.fillText(words, x, y);
+            // A long name to the left of its row is set narrower, and not cut.
+            c.fillText(words, x, y, align === "right" ? x : undefined);
         }
         #labels() {
             const { layout: l, model } = this;

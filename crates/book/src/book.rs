@@ -1,7 +1,7 @@
 //! `cargo course book`: builds the book into target/book with mdBook's own engine, or serves it while you write.
 //!
-//! Links to the glossary get the meaning of their term as a title; a plain `mdbook build` gives the same site without it. What is
-//! added besides is refusal: a missing include or anchor, and anything mdBook warns about, ends the build.
+//! Links to the glossary get the meaning of their term as a title; a plain `mdbook build` gives the same site without it, in more
+//! bytes ([`slim`]). What is added besides is refusal: a missing include or anchor, and anything mdBook warns about, ends the build.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +19,7 @@ pub mod language;
 pub mod links;
 pub mod serve;
 pub mod site;
+mod slim;
 
 /// What the book is built into, from the workspace's root; `book.toml` says the same to mdBook.
 pub const BUILD_DIR: &str = "target/book";
@@ -30,7 +31,7 @@ pub struct Options {
     #[arg(long)]
     serve: bool,
     /// Port to serve on
-    #[arg(long, requires = "serve", default_value_t = 3000)]
+    #[arg(long, requires = "serve", default_value_t = 3000, value_parser = port)]
     port: u16,
     /// Most seconds that the compiler may take for a kernel that a page sends
     #[arg(long, requires = "serve", default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=600))]
@@ -44,6 +45,11 @@ pub struct Options {
     /// Build it with the translations of po/LANGUAGE.po, zh_CN for example, into target/book-LANGUAGE
     #[arg(long, conflicts_with = "serve")]
     language: Option<String>,
+}
+
+/// A port, or what one is.
+fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "a port is a number from 1 to 65535, or 0 for any that is free".to_owned())
 }
 
 /// Runs the verb.
@@ -100,6 +106,7 @@ fn build_unheard(root: &Path) -> Result<Built> {
     guard(&build_dir, &book.source_dir())?;
     includes::check(root, &book.source_dir())?.findings.verdict()?;
     book.build()?;
+    slim::slim(&build_dir)?;
     let pages = book.iter().filter(|item| matches!(item, BookItem::Chapter(_))).count();
     Ok(Built { dir: build_dir, pages })
 }
@@ -150,6 +157,14 @@ mod tests {
         std::fs::write(src.join("page.md"), page).unwrap();
         std::fs::write(src.join("part.txt"), "a part\n").unwrap();
         dir
+    }
+
+    #[test]
+    fn a_port_that_is_none_is_refused_in_words() {
+        assert_eq!((port("0"), port("65535")), (Ok(0), Ok(65535)));
+        for none in ["x", "", "-1", "65536", "80.5"] {
+            assert!(port(none).unwrap_err().contains("from 1 to 65535"), "{none}");
+        }
     }
 
     const CONFIG: &str = "[book]\ntitle = \"Test\"\nsrc = \"book/src\"\n[build]\nbuild-dir = \"target/book\"\n";

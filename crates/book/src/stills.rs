@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use course::lessons::lessons;
 use rquickjs::convert::List;
 use rquickjs::{CatchResultExt, Context, Ctx, Exception, Function, Runtime, TypedArray};
 
@@ -55,7 +54,7 @@ fn told(trouble: &RefCell<Option<anyhow::Error>>) -> String {
     trouble.borrow_mut().take().map(|error| format!(": {error:#}")).unwrap_or_default()
 }
 
-/// What the scripts may ask for: `chapters`, their slugs, `lesson(slug)`, `readText(path)`, and `simulate(request)`, which is the JSON and the packed steps.
+/// What the scripts may ask for: `labs`, the slugs of the pages that have one, `lesson(slug)`, `readText(path)`, and `simulate(request)`, which is the JSON and the packed steps.
 fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>) -> Result<()> {
     let refuse = {
         let trouble = Rc::clone(trouble);
@@ -75,7 +74,7 @@ fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>
         text.map_err(|error| no(&ctx, error))
     };
     let globals = ctx.globals();
-    globals.set("chapters", lessons().iter().map(|lesson| lesson.slug).collect::<Vec<_>>())?;
+    globals.set("labs", labs::slugs())?;
     globals.set("lesson", Function::new(ctx.clone(), lesson)?)?;
     globals.set("readText", Function::new(ctx.clone(), read)?)?;
     globals.set("simulate", Function::new(ctx.clone(), simulator(refuse))?)?;
@@ -129,12 +128,9 @@ mod tests {
                 assert!(!text.contains(broken), "{name}: says {broken}");
             }
         }
-        for lesson in lessons() {
-            let own = format!(
-                "<div class=\"lab\" data-lab=\"{0}\">\n{{{{#include lab/stills/{0}.md}}}}\n</div>",
-                lesson.slug
-            );
-            assert!(pages.contains(&own), "{}: its lab is on no page, or without its picture", lesson.slug);
+        for slug in labs::slugs() {
+            let own = format!("<div class=\"lab\" data-lab=\"{slug}\">\n{{{{#include lab/stills/{slug}.md}}}}\n</div>");
+            assert!(pages.contains(&own), "{slug}: its lab is on no page, or without its picture");
         }
     }
 

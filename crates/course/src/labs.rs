@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::lessons::lessons;
 use anyhow::{Context, Result};
 use lab::{Arg, Chapter, LaunchOptions, Op, Pass, Plan, Problem, Type, Variant};
 use serde_json::{Value, json};
@@ -55,6 +56,30 @@ const OPENINGS: [Opening; 8] = [
 const fn opening(slug: &'static str, variant: &'static str, n: u64, block: u32) -> Opening {
     Opening { slug, variant, n, block, grid: None, schedule: "independent" }
 }
+
+/// A lab of a page that is no chapter: some of a chapter's kernels, and the moment that it opens on.
+pub struct Page {
+    /// Slug of the page.
+    pub slug: &'static str,
+    title: &'static str,
+    chapter: &'static str,
+    /// How the names of its variants begin.
+    variants: &'static str,
+    opening: Opening,
+    grain: &'static str,
+    at: &'static str,
+}
+
+/// Every page that is no chapter and has a lab.
+pub const PAGES: [Page; 1] = [Page {
+    slug: "champion",
+    title: "The champion",
+    chapter: "ch08-cooperative",
+    variants: "single_pass",
+    opening: Opening { grid: Some(4), ..opening("champion", "single_pass_f32", 16_384, 256) },
+    grain: "blocks",
+    at: "spin",
+}];
 
 /// One way to launch a variant: every pass, and the arrays that it needs.
 pub struct Case {
@@ -159,14 +184,44 @@ pub fn digit(i: u64) -> u64 {
 }
 
 /// A chapter's lab: the data of the page, and the request of its opening.
+///
+/// # Errors
+/// A file that cannot be read; an opening that is no case.
 pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
-    let opening = opening_of(chapter)?;
+    let all = lessons();
+    // What a chapter is most often compared with.
+    let before = all.iter().position(|one| one.slug == chapter.slug).and_then(|at| all.get(at.checked_sub(1)?));
+    let (mut data, request) = opened(chapter, &opening_of(chapter)?, "", root)?;
+    data["title"] = chapter.title.into();
+    data["before"] = before.map(|before| json!({ "slug": before.slug, "title": before.title })).into();
+    Ok((data, request))
+}
+
+/// The same of a page that is no chapter; what it is compared with are its chapter's other kernels.
+///
+/// # Errors
+/// As [`of`].
+pub fn of_page(page: &Page, root: &Path) -> Result<(Value, Value)> {
+    let lesson = lessons().into_iter().find(|lesson| lesson.slug == page.chapter);
+    let lesson = lesson.with_context(|| format!("no chapter is called {}", page.chapter))?;
+    let (mut data, request) = opened(lesson, &page.opening, page.variants, root)?;
+    data["title"] = page.title.into();
+    data["before"] = json!({ "slug": lesson.slug, "title": lesson.title });
+    data["opening"]["grain"] = page.grain.into();
+    data["opening"]["at"] = page.at.into();
+    Ok((data, request))
+}
+
+/// The kernels whose names begin so, and the run that is opened.
+fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) -> Result<(Value, Value)> {
     let mut files = serde_json::Map::new();
     let mut variants = Vec::new();
     let mut first = None;
-    for (variant, ty, cases) in entries(chapter) {
+    for (variant, ty, cases) in entries(chapter).into_iter().filter(|(one, ..)| one.name.starts_with(names_begin)) {
+        let full_name =
+            if ty == Type::I32 { variant.name.to_owned() } else { format!("{}_{}", variant.name, ty.name()) };
         let slug = variant.kernels.unwrap_or(chapter.slug);
-        if variant.name == opening.variant && ty == Type::I32 {
+        if full_name == opening.variant {
             first = cases
                 .iter()
                 .position(|case| (case.n, case.block, case.grid) == (opening.n, opening.block, opening.grid));
@@ -189,7 +244,7 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
         let ptx = only(&ptx, &kernels);
         let names = names(&name, &ptx, &kernels, &source, text)?;
         variants.push(json!({
-            "name": if ty == Type::I32 { variant.name.to_owned() } else { format!("{}_{}", variant.name, ty.name()) },
+            "name": full_name,
             "type": ty.name(), "idea": variant.idea, "limit": variant.limit, "source": source,
             "announced": variant.announced.map(|code| code.name()), "harm": variant.harm,
             "ptx": { "name": name, "text": ptx }, "names": names, "others": others,
@@ -200,7 +255,7 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
         variants.iter().find(|variant| variant["name"] == opening.variant).context("the opening's variant")?;
     let request = request(&variant["ptx"], &variant["cases"][first.unwrap_or(0)], opening.schedule);
     let data = json!({
-        "slug": chapter.slug, "title": chapter.title, "files": files, "variants": variants,
+        "slug": opening.slug, "files": files, "variants": variants,
         "opening": { "variant": opening.variant, "n": opening.n, "block": opening.block, "grid": opening.grid,
             "schedule": opening.schedule },
     });
@@ -340,7 +395,6 @@ pub fn only(ptx: &str, kernels: &BTreeSet<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lessons::lessons;
     use crate::workspace;
 
     /// Names of the entries of some PTX.

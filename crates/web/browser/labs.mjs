@@ -4,6 +4,7 @@ import { readFileSync, mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { alive, still } from "./stills.mjs";
+import { beside } from "./beside.mjs";
 import { inspect } from "./inspect.mjs";
 
 const [site, expectedFile, executablePath, pictures] = process.argv.slice(2);
@@ -119,6 +120,8 @@ const extras = async (page, slug, told) => {
     if (await visible("button.lab-compare")) {
         await press("compare");
         await page.waitForSelector(".lab .lab-beside .lab-table td", { timeout: 20000 });
+        await beside(page, told);
+        await press("compare");
     }
     if (await visible("button.lab-many")) {
         await press("many");
@@ -263,6 +266,24 @@ const withPage = async (slug, options, act, what = "") => {
     await context.close();
 };
 
+// The champion's own lab opens on the moment that its page is about, with what the page brings and no engine; links on the page move it.
+const champion = async (page, told) => {
+    let isAsked = false;
+    page.on("request", (request) => { isAsked ||= request.url().endsWith("/lab/engine.js"); });
+    await page.goto(place("champion"));
+    await opened(page);
+    const { states, say, block } = await gridState(page);
+    if (!same(states, ["spins", "done", "notStarted", "notStarted"]) || block !== 0 || !/nothing new: it spins/.test(say)) told(`opens on block ${block}, ${states}, and says ${say}`);
+    if (isAsked) told("the engine is loaded before a touch");
+    await page.locator("main a.lab-to", { hasText: "message" }).click();
+    await page.waitForFunction(() => /finds 1 message/.test(document.querySelector(".lab .lab-say").textContent), null, { timeout: 20000 });
+    const held = await page.evaluate(() => { const { model, view } = document.querySelector(".lab").labFigure; const state = model.buffers.find(({ name }) => name === "state"); return view.cell(state.first + 4)?.shown ?? view.cell(state.first)?.shown; });
+    if (!(held > 0 && held < 2 ** 24)) told(`a message says ${held}, which is no sum of a block`);
+    await page.locator(".lab .lab-whole").click();
+    const rows = await page.evaluate(() => ({ rows: document.querySelectorAll(".lab .lab-row").length, now: document.querySelectorAll(".lab .lab-now").length }));
+    if (rows.rows < 3 || rows.now !== 1) told(`the whole function has ${rows.rows} lines, ${rows.now} of them at work`);
+};
+
 const light = { colorScheme: "light", viewport: { width: 1280, height: 900 } };
 const jobs = expected.flatMap(({ slug, cases }) => [
     ...[390, 1280].flatMap((width) => ["light", "dark"].map((colorScheme) => () => {
@@ -282,6 +303,7 @@ const jobs = expected.flatMap(({ slug, cases }) => [
         await inspect(page, slug, { told, measured });
     }, "asked ")),
 ]);
+jobs.push(() => withPage("champion", { ...light, reducedMotion: "reduce" }, champion));
 // A view mostly waits, so that several share the processor.
 await Promise.all(Array.from({ length: 4 }, async () => { for (let job = jobs.shift(); job; job = jobs.shift()) await job(); }));
 await browser.close();

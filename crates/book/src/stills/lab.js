@@ -57,8 +57,8 @@
 
     lab.labStill = (slug) => {
         const data = lab.dataOf(slug);
-        const { variant, n, block, grid, schedule } = data.opening;
-        const figure = lab.open({ slug, v: variant, n, b: block, g: grid, s: schedule, at: "poster" });
+        const { variant, n, block, grid, schedule, at = "poster" } = data.opening;
+        const figure = lab.open({ slug, v: variant, n, b: block, g: grid, s: schedule, at });
         const steps = figure.beatSteps();
         const said = figure.sentence(steps);
         const line = lineOf(figure, steps);
@@ -68,5 +68,5 @@
         const code = line ? `<p class="lab-still-line"><span class="lab-number">${line.line}</span> <span class="lab-still-code">${lab.escaped(line.words)}</span></p>\n` : "";
         return `<figure class="lab-still">\n<p class="lab-still-say">${sentence}${more}</p>\n${code}${picture}<figcaption>${lab.escaped(capped(figure))} <span class="lab-needs">${lab.escaped(text("needsScripts"))}</span></figcaption>\n</figure>\n`;
     };
-    for (const slug of chapters) lab.still(slug, () => lab.labStill(slug));
+    for (const slug of labs) lab.still(slug, () => lab.labStill(slug));
 })();

@@ -26,7 +26,7 @@
         const data = lab.dataOf(slug);
         const variant = data.variants.find((one) => one.name === v);
         if (!variant) throw new Error(`${slug} has no variant ${v}`);
-        let chosen = lab.nearest(variant.cases, { n, block: b, grid: g });
+        let chosen = lab.caseOf(variant, lab.nearest(variant.cases, { n, block: b, grid: g }));
         if (!small && (chosen.n !== n || chosen.block !== b || (chosen.grid || null) !== g)) throw new Error(`${v} has no case of ${n} numbers and ${b} threads`);
         if (small) chosen = tiny(chosen, small);
         if (launch !== undefined) chosen = { ...chosen, shown: launch };
@@ -42,8 +42,12 @@
         lab.tieFaults(figure.model);
         const { blocks } = figure.model;
         const last = blocks[blocks.length - 1];
-        figure.choose(blocks.find((one) => one.block === block) || (last.later ? last : blocks[0]));
-        figure.at = figure.moment(at);
+        // What happens between blocks is named by its event.
+        figure.between = blocks.length > 1 ? new lab.Between(figure.model) : null;
+        const event = figure.between && figure.between.named(at, block);
+        figure.choose(blocks.find((one) => one.block === (event ? event.block : block)) || (last.later ? last : blocks[0]));
+        if (event) figure.event = event;
+        figure.at = event ? event.index + 1 : figure.moment(at);
         return figure;
     };
 

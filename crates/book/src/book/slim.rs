@@ -1,0 +1,255 @@
+//! What a page weighs: a reader opens one from a stick or over a slow line, so that all it loads before she touches anything stays
+//! below a limit, which the gate holds. After mdBook has written the site, the same is said in fewer bytes: the scripts of the labs
+//! are packed into one, those of the search wait for the first search, and charts, tables, styles and scripts lose what nobody sees.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use anyhow::{Context, Result, ensure};
+use base64::Engine as _;
+use regex::{Captures, Regex};
+
+/// The line of book/theme/lab.js that says whether the scripts of the labs are packed.
+const UNPACKED: &str = "const isPacked = false;";
+
+/// Makes the site in `dir` smaller, without a difference to see.
+///
+/// # Errors
+/// A file that cannot be read or written; a theme that does not load its scripts as it should.
+pub fn slim(dir: &Path) -> Result<()> {
+    for path in named(dir, "", ".html")? {
+        rewrite(&path, page)?;
+    }
+    for folder in [dir.to_path_buf(), dir.join("css"), dir.join("fonts"), dir.join("book/theme")] {
+        for path in named(&folder, "", ".css")? {
+            rewrite(&path, style)?;
+        }
+    }
+    for path in named(dir, "book-", ".js")?.into_iter().chain(named(&dir.join("book/theme"), "", ".js")?) {
+        rewrite(&path, |text| script(text).unwrap_or_else(|| text.to_owned()))?;
+    }
+    pack_labs(dir)
+}
+
+/// Files of a folder by their beginning and end; a folder that is not there has none.
+fn named(folder: &Path, start: &str, end: &str) -> Result<Vec<PathBuf>> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(start) && name.ends_with(end) {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
+fn rewrite(path: &Path, change: impl Fn(&str) -> String) -> Result<()> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    std::fs::write(path, change(&text)).with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+macro_rules! pattern {
+    ($name:ident, $text:literal) => {
+        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("the pattern is tested"));
+    };
+}
+
+pattern!(SEARCH, r#"<script src="((?:elasticlunr|mark|searcher)-[^"]*)">"#);
+pattern!(CHART, r"(?s)<svg .*?</svg>");
+pattern!(DIGITS, r#"="(\d+\.\d\d)\d+""#);
+pattern!(WORDS, r"(?s)(<text [^>]*>)\n([^<]*?)\n(</text>)");
+pattern!(LINE, r#"<polyline fill="none"([^>]*) points="([^"]*)" ?(?:/>|></polyline>)\s*"#);
+pattern!(FILLED, r#"<path d="([^"]*)" style="fill:([^";]+)" ?(?:/>|></path>)"#);
+pattern!(BOX, r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-([\d.]+)z");
+pattern!(TOLD, r#"(?s)^(<svg [^>]*aria-label="[^"]*"[^>]*>.*?)<desc>[^<]*</desc>\s*(?:<style>svg:root[^<]*</style>)?"#);
+pattern!(ICON, r"<!--! Font Awesome [^>]*-->");
+pattern!(CELL, r"</t[dh]>(<t[dh]|</tr>)");
+pattern!(STARTED, r"(?m)^\s+");
+pattern!(REMARK, r"(?s)/\*[^!].*?\*/");
+
+/// A page. Scripts of a type that no browser knows are not loaded; book/theme/search.js loads them when they are wanted.
+fn page(text: &str) -> String {
+    let text = SEARCH.replace_all(text, r#"<script type="text/later" data-src="$1">"#);
+    // course.css knows the class.
+    let text = text.replace(r#" style="text-align: right""#, " class=end");
+    // A cell ends where the next one begins.
+    let text = CELL.replace_all(&text, "$1");
+    let text = CHART.replace_all(&text, |svg: &Captures<'_>| chart(&svg[0]));
+    // The licence of the icons is said once a page.
+    let mut is_said = false;
+    ICON.replace_all(
+        &text,
+        |icon: &Captures<'_>| if std::mem::replace(&mut is_said, true) { String::new() } else { icon[0].to_owned() },
+    )
+    .into_owned()
+}
+
+/// A chart or figure. Lines that look the same and follow each other, such as the dashes of one, become one path.
+fn chart(svg: &str) -> String {
+    let svg = svg.replace(r#" opacity="1""#, "");
+    let svg = DIGITS.replace_all(&svg, r#"="$1""#);
+    let svg = WORDS.replace_all(&svg, "$1$2$3");
+    // What the label says is not said twice; the colours of a file by itself are no matter in a page.
+    let svg = TOLD.replace(&svg, "$1");
+    let svg =
+        FILLED.replace_all(&svg, |path: &Captures<'_>| boxes(&path[1], &path[2]).unwrap_or_else(|| path[0].to_owned()));
+    let mut out = String::with_capacity(svg.len());
+    let (mut at, mut look) = (0, String::new());
+    for line in LINE.captures_iter(&svg) {
+        let whole = line.get(0).expect("a match is whole");
+        let follows = whole.start() == at && !look.is_empty() && look == line[1];
+        if !follows {
+            end_path(&mut out, &mut look);
+            out += &svg[at..whole.start()];
+            look = line[1].to_owned();
+            out += r#"<path d=""#;
+        }
+        out += "M";
+        out += line[2].trim();
+        at = whole.end();
+    }
+    end_path(&mut out, &mut look);
+    out + &svg[at..]
+}
+
+/// Filled boxes of one height as a line as thick as they are high, with gaps; nothing where a path is anything else.
+fn boxes(path: &str, colour: &str) -> Option<String> {
+    let mut out = String::new();
+    let (mut end, mut last, mut thick) = (0, None, None);
+    for found in BOX.captures_iter(path) {
+        let whole = found.get(0)?;
+        let number = |place: usize| found[place].parse::<f64>().ok();
+        let (x, y, w, h) = (number(1)?, number(2)?, number(3)?, number(4)?);
+        if whole.start() != end || found[3] != found[5] || *thick.get_or_insert(h) != h {
+            return None;
+        }
+        match last {
+            Some((row, after)) if row == y && x > after => out += &format!("m{} 0h{w}", rounded(x - after)),
+            _ => out += &format!("M{x} {}h{w}", rounded(y + h / 2.0)),
+        }
+        (end, last) = (whole.end(), Some((y, x + w)));
+    }
+    let thick = thick.filter(|_| end == path.len())?;
+    Some(format!(r#"<path d="{out}" style="stroke:{colour};stroke-width:{thick}"/>"#))
+}
+
+fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
+}
+
+fn end_path(out: &mut String, look: &mut String) {
+    if !look.is_empty() {
+        *out += &format!("\" fill=\"none\"{look}/>\n");
+        look.clear();
+    }
+}
+
+/// A style sheet without remarks and indents; a remark that begins with `!` stays.
+fn style(text: &str) -> String {
+    STARTED.replace_all(&REMARK.replace_all(text, ""), "").into_owned()
+}
+
+/// A script without indents and lines of remarks; nothing where a text of the script itself goes over several lines.
+fn script(text: &str) -> Option<String> {
+    let is_text = |line: &str| line.matches('`').count() % 2 == 1;
+    if text.lines().any(is_text) {
+        return None;
+    }
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    Some(lines.fold(String::with_capacity(text.len()), |all, line| all + line + "\n"))
+}
+
+/// Packs the scripts of the labs, which book/theme/lab.js names in their order, into one.
+fn pack_labs(dir: &Path) -> Result<()> {
+    let Some(starter) = named(&dir.join("book/theme"), "lab-", ".js")?.pop() else { return Ok(()) };
+    let text = std::fs::read_to_string(&starter)?;
+    let list = text.split_once("const parts = [").and_then(|(_, rest)| rest.split_once(']'));
+    let (list, _) = list.context("book/theme/lab.js: no `const parts = [` names the scripts of the labs")?;
+    ensure!(text.contains(UNPACKED), "book/theme/lab.js: no `{UNPACKED}` says that its scripts may be packed");
+    let mut all = String::new();
+    for name in list.split('"').skip(1).step_by(2) {
+        let path = dir.join(format!("lab/{name}.js"));
+        let part = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        all += &script(&part).map_or(Cow::Borrowed(part.as_str()), Cow::Owned);
+        std::fs::remove_file(&path).with_context(|| format!("cannot remove `{}`", path.display()))?;
+    }
+    std::fs::write(dir.join("lab/labs.js"), format!("reductionLab.scripts(\"{}\");\n", packed(all)?))?;
+    std::fs::write(&starter, text.replace(UNPACKED, "const isPacked = true;"))?;
+    Ok(())
+}
+
+/// Text as gzip in base64. What was packed last is kept: under `--serve` it is mostly the same again.
+fn packed(text: String) -> Result<String> {
+    static LAST: Mutex<Option<(String, String)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((of, packed)) = &*last
+        && *of == text
+    {
+        return Ok(packed.clone());
+    }
+    let mut gzip = Vec::new();
+    let options = zopfli::Options { iteration_count: std::num::NonZeroU64::MIN, ..zopfli::Options::default() };
+    zopfli::compress(options, zopfli::Format::Gzip, text.as_bytes(), &mut gzip)?;
+    let packed = base64::engine::general_purpose::STANDARD.encode(gzip);
+    *last = Some((text, packed.clone()));
+    Ok(packed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_one_look_become_one_path_and_others_stay_apart() {
+        let line =
+            |look: &str, points: &str| format!(r#"<polyline fill="none" opacity="1" {look} points="{points} " />"#);
+        let svg = format!(
+            "<svg a>\n{}\n{}\n{}\n<circle/></svg>",
+            line("x", "1,2 3,4"),
+            line("x", "5,6 7,8"),
+            line("y", "9,9 1,1")
+        );
+        assert_eq!(
+            chart(&svg),
+            "<svg a>\n<path d=\"M1,2 3,4M5,6 7,8\" fill=\"none\" x/>\n<path d=\"M9,9 1,1\" fill=\"none\" y/>\n<circle/></svg>"
+        );
+        assert_eq!(
+            chart("<svg><text font-size=\"10.48387\">\n0.5\n</text></svg>"),
+            "<svg><text font-size=\"10.48\">0.5</text></svg>"
+        );
+    }
+
+    #[test]
+    fn boxes_of_one_height_become_a_line_and_others_stay() {
+        let path = |d: &str| format!("<svg a><path d=\"{d}\" style=\"fill:red\" /></svg>");
+        assert_eq!(
+            chart(&path("M1.5 16h18.5v7h-18.5zM21 16h18.5v7h-18.5zM1.5 24h2v7h-2z")),
+            "<svg a><path d=\"M1.5 19.5h18.5m1 0h18.5M1.5 27.5h2\" style=\"stroke:red;stroke-width:7\"/></svg>"
+        );
+        for other in ["M1 2h3v4h-3zM5 2h3v5h-3z", "M1 2h3v4h-3zL1 2", "M1 2h3v4h-2z", "M1 2l3 4"] {
+            assert_eq!(chart(&path(other)), path(other));
+        }
+    }
+
+    #[test]
+    fn a_page_keeps_its_words_and_waits_with_the_search() {
+        let text = "<script src=\"mark-1.min.js\"></script><script src=\"book-2.js\"></script>\n<pre>  a  b</pre><tr><td style=\"text-align: right\">1</td><td>2</td></tr>";
+        assert_eq!(
+            page(text),
+            "<script type=\"text/later\" data-src=\"mark-1.min.js\"></script><script src=\"book-2.js\"></script>\n<pre>  a  b</pre><tr><td class=end>1<td>2</tr>"
+        );
+    }
+
+    #[test]
+    fn scripts_lose_remarks_alone() {
+        assert_eq!(
+            script("// a\n    const b = \"// c\"; // d\n\n  e();\n").as_deref(),
+            Some("const b = \"// c\"; // d\ne();\n")
+        );
+        assert_eq!(script("const a = `\n  // b`;\n"), None);
+        assert_eq!(style("/* a */\na {\n  b: c;\n}\n/*! licence */\n"), "a {\nb: c;\n}\n/*! licence */\n");
+    }
+}
