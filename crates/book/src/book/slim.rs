@@ -18,7 +18,8 @@ const UNPACKED: &str = "const isPacked = false;";
 /// # Errors
 /// A file that cannot be read or written; a theme that does not load its scripts as it should.
 pub fn slim(dir: &Path) -> Result<()> {
-    for path in named(dir, "", ".html")? {
+    // The page that holds the whole book, to print it, is large anyway, and takes as long as all the others.
+    for path in named(dir, "", ".html")?.into_iter().filter(|path| !path.ends_with("print.html")) {
         rewrite(&path, page)?;
     }
     for folder in [dir.to_path_buf(), dir.join("css"), dir.join("fonts"), dir.join("book/theme")] {
