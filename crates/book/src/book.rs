@@ -67,7 +67,9 @@ pub fn run(options: &Options) -> Result<()> {
     let built = match &options.language {
         Some(name) => heard(|| {
             let dir = root.join(format!("{BUILD_DIR}-{name}"));
-            language::build(&root, language::read(&root, name)?, name, &dir)
+            let built = language::build(&root, language::read(&root, name)?, name, &dir)?;
+            slim::slim(&dir)?;
+            Ok(built)
         })?,
         None => build(&root)?,
     };

@@ -4,13 +4,15 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use regex::Regex;
 
+use polib::catalog::Catalog;
 use polib::message::{MessageMutView, MessageView};
+use polib::metadata::CatalogMetadata;
 
 use crate::book::language::{self, markup, words};
-use crate::book::{BUILD_DIR, links};
+use crate::book::links;
 use course::findings::Findings;
 
 /// Begins every message; no English text has it, and a name made of it would be another.
@@ -23,7 +25,7 @@ static MAIN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<main>(.*)</mai
 static WORDS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z]{2,} +[a-z]{2,}").expect("a fixed pattern"));
 static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<code[^>]*>.*?</code>").expect("a fixed pattern"));
 
-/// Builds the made-up translation and holds it beside the book that is built.
+/// Builds the made-up translation and the English book, both as mdBook leaves them, and holds one beside the other.
 ///
 /// # Errors
 /// What its build says.
@@ -37,16 +39,16 @@ pub fn check(root: &Path) -> Result<Findings> {
             message.set_msgstr(said)?;
         }
     }
-    let dir = root.join("target/gate/language");
+    let [dir, english_dir] = ["language", "english"].map(|name| root.join("target/gate").join(name));
     language::build(root, catalogue, "zh_CN", &dir)?;
+    language::build(root, Catalog::new(CatalogMetadata::default()), "en", &english_dir)?;
     for entry in std::fs::read_dir(&dir)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.extension().is_some_and(|ext| ext == "html")
             && !["print.html", "toc.html", "404.html"].contains(&&*name)
         {
-            let english = std::fs::read_to_string(root.join(BUILD_DIR).join(&name))
-                .with_context(|| format!("the built book is without `{name}`: run `cargo course book`"))?;
+            let english = std::fs::read_to_string(english_dir.join(&name))?;
             findings.examined += 1;
             let problems = differences(main(&english), main(&std::fs::read_to_string(&path)?));
             findings.problems.extend(problems.into_iter().take(TOLD).map(|problem| format!("{name}: {problem}")));
