@@ -46,8 +46,7 @@ pub fn run(options: &Options) -> Result<()> {
         write_script(&root)?;
     }
     write_data(&root)?;
-    println!("fresh: {}", check(&root)?.verdict()?);
-    Ok(())
+    stamp(&root).map_or(Ok(()), |problem| bail!(problem))
 }
 
 fn write_script(root: &Path) -> Result<()> {
@@ -74,9 +73,12 @@ fn write_data(root: &Path) -> Result<()> {
 
 /// The labs' data, and the figures that stand still.
 fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
-    let mut files = labs::files(root)?;
-    files.extend(stills::files(root)?);
-    Ok(files)
+    // Both run kernels, and neither waits for the other.
+    let (labs, stills) = std::thread::scope(|scope| {
+        let stills = scope.spawn(|| stills::files(root));
+        (labs::files(root), stills.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    Ok([labs?, stills?].concat())
 }
 
 /// Files among them that nothing makes.
@@ -90,10 +92,7 @@ fn strays(root: &Path, files: &[(PathBuf, String)]) -> Result<Vec<PathBuf>> {
 pub fn check(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("engine and labs");
     findings.examined += 1;
-    match std::fs::read_to_string(root.join(SCRIPT)) {
-        Err(_) => findings.problems.push(format!("{SCRIPT}: missing: run `{COMMAND}` and commit the result")),
-        Ok(text) => findings.problems.extend(problem(&text, &hash(root)?)),
-    }
+    findings.problems.extend(stamp(root));
     let files = files(root)?;
     for (path, text) in &files {
         findings.examined += 1;
@@ -104,6 +103,16 @@ pub fn check(root: &Path) -> Result<Findings> {
         |file: PathBuf| format!("{}: nothing makes it any more: run `{DATA_COMMAND}`", workspace::name(root, &file));
     findings.problems.extend(strays(root, &files)?.into_iter().map(gone));
     Ok(findings)
+}
+
+/// What is wrong with the committed engine, by its stamp, if anything is.
+fn stamp(root: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(root.join(SCRIPT));
+    let Ok(text) = text else { return Some(format!("{SCRIPT}: missing: run `{COMMAND}` and commit the result")) };
+    match hash(root) {
+        Ok(hash) => problem(&text, &hash),
+        Err(error) => Some(format!("{error:#}")),
+    }
 }
 
 fn problem(text: &str, hash: &str) -> Option<String> {
