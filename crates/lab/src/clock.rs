@@ -144,10 +144,11 @@ impl Session<'_> {
         let count = if cold { copies(&self.device, input.bytes()) } else { 1 };
         let more = (1..count).map(|_| Ok(self.device.duplicate(&input)?)).collect::<Result<Vec<_>>>()?;
         let inputs: Vec<Buffer<T>> = std::iter::once(input).chain(more).collect();
-        self.time_plan(job.variant, plan, &inputs, other, job.offset, cold, replays)
+        self.time_plan(job.variant, plan, (&inputs, other), job.offset, cold, replays)
     }
 
-    /// Times a plan on inputs that are on the device already: one reduction of each, cold, or many of the first, warm.
+    /// Times a plan on inputs that are on the device already, with the second array of an operation that takes two: one reduction
+    /// of each, cold, or many of the first, warm.
     ///
     /// # Errors
     /// Memory that does not suffice, a launch that fails.
@@ -155,8 +156,7 @@ impl Session<'_> {
         &self,
         variant: &Variant,
         plan: &Plan,
-        inputs: &[Buffer<T>],
-        other: &[T],
+        (inputs, other): (&[Buffer<T>], &[T]),
         offset: usize,
         cold: bool,
         replays: u32,
