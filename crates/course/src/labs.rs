@@ -119,6 +119,7 @@ impl Case {
 pub fn launch(pass: &Pass) -> Value {
     let arg = |(place, arg): (usize, &Arg)| match arg {
         Arg::Input => format!("a{place}=&in"),
+        Arg::Other => format!("a{place}=&other"),
         Arg::Sums(i) => format!("a{place}=&sums{i}"),
         Arg::State => format!("a{place}=&state"),
         Arg::U32(number) => format!("a{place}=u32:{number}"),

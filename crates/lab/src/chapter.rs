@@ -40,6 +40,8 @@ pub struct Variant {
     pub types: &'static [Type],
     /// What it is compiled to compute.
     pub ops: &'static [Op],
+    /// Of which types each, where not of all that the operation takes.
+    pub takes: fn(Op, Type) -> bool,
     /// What the lesson promises to go wrong, for a ✗ variant: a fault's code.
     pub announced: Option<device::Code>,
     /// What is bad about a ✗ variant whose sum is right: one clause. None for a kernel that is taught as good.
@@ -133,7 +135,7 @@ impl Chapter {
     /// Types that one of its variants is compiled for.
     pub fn types(&self) -> Vec<Type> {
         let of_one = |ty: &Type| self.variants.iter().any(|variant| variant.types.contains(ty));
-        [Type::I32, Type::F32, Type::F64].into_iter().filter(of_one).collect()
+        Type::ALL.iter().copied().filter(of_one).collect()
     }
 
     /// The variants that are compiled for this type.
@@ -150,6 +152,7 @@ impl Variant {
         limit: "",
         types: &[Type::I32, Type::F32],
         ops: &[Op::Sum],
+        takes: |_, _| true,
         announced: None,
         harm: None,
         blocks: BlockRule { min: 32, max: 1024, default: 256 },

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::element::{Type, Value};
 use crate::error::{Error, Result};
-use crate::input::{SEED, random};
+use crate::input::{SEED, random_for};
 use crate::measurement::{self, Contest, Measurement};
 use crate::op::Op;
-use crate::plan::LaunchOptions;
+use crate::plan::{LaunchOptions, refusal};
 use crate::record::{OPTIONS, load_json, path, ptx_sha256, to_text, write};
 use crate::reference::reference_of;
 use crate::session::{Job, Session};
@@ -137,7 +137,10 @@ pub fn record(session: &Session<'_>, command: String, file: &Path) -> Result<Gpu
     for ty in session.chapter.types() {
         for variant in session.chapter.variants_for(ty).filter(|variant| session.unsupported(variant).is_none()) {
             for (options, n) in asked(variant) {
-                let input = random(ty, n as usize, SEED);
+                if refusal(variant, ty, &options).is_some() {
+                    continue;
+                }
+                let input = random_for(options.op, ty, n as usize, SEED);
                 let reference = reference_of(options.op, &input);
                 cases.push(case(session, Job { variant, options, input: &input, reference: &reference, offset: 0 })?);
                 session.progress.step();
@@ -301,8 +304,8 @@ pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord) -> Result<Repl
         let unknown = |what: &str| Error::Usage(format!("the record has {} {}, {what}", case.variant, case.ty));
         let variant = chapter.variant(&case.variant).ok_or_else(|| unknown("a variant that the chapter lacks"))?;
         let ty = Type::from_name(&case.ty).ok_or_else(|| unknown("a type that the chapter lacks"))?;
-        let input = random(ty, case.n as usize, record.seed);
         let options = case.options(variant);
+        let input = random_for(options.op, ty, case.n as usize, record.seed);
         let reference = reference_of(options.op, &input);
         let run = session.run(Job { variant, options, input: &input, reference: &reference, offset: 0 })?;
         replay.compared += 1;

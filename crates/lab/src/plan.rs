@@ -87,6 +87,8 @@ impl<'v> Problem<'v> {
 pub enum Arg {
     /// The address of the input.
     Input,
+    /// The address of the second input, of an operation that takes two.
+    Other,
     /// The address of the plan's array of this number.
     Sums(usize),
     /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.
@@ -231,8 +233,17 @@ pub(crate) fn refusal(variant: &Variant, ty: Type, options: &LaunchOptions) -> O
         let names: Vec<&str> = variant.types.iter().map(|ty| ty.name()).collect();
         return Some((format!("--type {ty}"), format!("{name} is compiled for {}", listed(&names))));
     }
+    if let Some(why) = options.op.refusal(ty).filter(|_| variant.ops.contains(&options.op)) {
+        return Some((format!("--op {} --type {ty}", options.op), why.to_owned()));
+    }
     if !variant.ops.contains(&options.op) {
         return Some((format!("--op {}", options.op), format!("{name} has no such operation")));
+    }
+    if !(variant.takes)(options.op, ty) {
+        return Some((
+            format!("--op {} --type {ty}", options.op),
+            format!("{name} is not compiled for these together"),
+        ));
     }
     if options.overlap && !variant.overlaps {
         return Some((

@@ -9,11 +9,12 @@ use device::{Buffer, Call, Choice, Counters, Device, Fault, KernelSource, LineCo
 use crate::clock::{Flush, Measured};
 use crate::element::{Array, Element, Type, Value};
 use crate::error::{Error, Result};
+use crate::op::Op;
 use crate::plan::{LaunchOptions, MULTIPROCESSORS, Plan, Problem};
 use crate::progress::Progress;
 use crate::reference::Reference;
 use crate::verify::{Verdict, verify};
-use crate::{Chapter, Variant, memory, runner};
+use crate::{Chapter, Variant, memory, runner, with_elements};
 
 pub use crate::runner::Arrays;
 
@@ -52,6 +53,13 @@ pub struct Job<'j> {
     pub reference: &'j Reference,
     /// Elements by which the input is shifted from the start of its allocation, so that unaligned input can be tried.
     pub offset: usize,
+}
+
+impl Job<'_> {
+    /// Elements of one of the arrays that the operation takes.
+    pub fn n(&self) -> u64 {
+        self.input.len() as u64 / self.options.op.arrays()
+    }
 }
 
 /// A reduction that was run, and what it is worth.
@@ -97,7 +105,7 @@ impl Run {
 
     /// Bytes of the input.
     pub fn input_bytes(&self) -> u64 {
-        self.n * self.ty.bytes()
+        self.n * self.options.op.arrays() * self.ty.bytes()
     }
 
     /// Cold median in microseconds.
@@ -223,11 +231,7 @@ impl<'c> Session<'c> {
     /// # Errors
     /// A block size that the kernel does not take, memory that does not suffice, a launch that fails.
     pub fn run(&self, job: Job<'_>) -> Result<Run> {
-        match job.input {
-            Array::I32(values) => self.run_typed(job, values),
-            Array::F32(values) => self.run_typed(job, values),
-            Array::F64(values) => self.run_typed(job, values),
-        }
+        with_elements!(job.input, values => self.run_typed(job, values))
     }
 
     /// The first launch of the job and nothing more: what a profiler shows for one kernel.
@@ -243,16 +247,12 @@ impl<'c> Session<'c> {
     /// # Errors
     /// As [`Session::run`].
     pub fn launches(&self, job: Job<'_>) -> Result<Vec<Report>> {
-        let plan = self.plan(job.variant, job.input.ty(), job.input.len() as u64, job.options)?;
-        Ok(match job.input {
-            Array::I32(values) => self.launch_all(job, &plan, values)?.1,
-            Array::F32(values) => self.launch_all(job, &plan, values)?.1,
-            Array::F64(values) => self.launch_all(job, &plan, values)?.1,
-        })
+        let plan = self.plan(job.variant, job.input.ty(), job.n(), job.options)?;
+        with_elements!(job.input, values => Ok(self.launch_all(job, &plan, values)?.1))
     }
 
     fn run_typed<T: Element>(&self, job: Job<'_>, values: &[T]) -> Result<Run> {
-        let n = values.len() as u64;
+        let n = job.n();
         let plan = self.plan(job.variant, T::TYPE, n, job.options)?;
         let (result, reports) = self.launch_all(job, &plan, values)?;
         let mut report = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
@@ -282,22 +282,23 @@ impl<'c> Session<'c> {
         if plan.passes.is_empty() {
             return Ok((identity, Vec::new()));
         }
-        let input = runner::upload(&self.device, values, job.offset)?;
-        let arrays = self.arrays::<T>(plan)?;
+        let (first, second) = values.split_at(job.n() as usize);
+        let input = runner::upload(&self.device, first, job.offset)?;
+        let arrays = self.arrays::<T>(plan)?.with_other(&self.device, second)?;
         let mut reports = Vec::new();
         for (i, call) in self.calls(job.variant, plan, (&input, job.offset), &arrays)?.iter().enumerate() {
             self.progress.at(format!("{}, launch {} of {}", job.variant.name, i + 1, plan.passes.len()));
             reports.push(self.device.launch(call)?);
         }
-        Ok((self.result(&arrays)?.unwrap_or(identity), reports))
+        Ok((self.result(job.options.op, &arrays)?.unwrap_or(identity), reports))
     }
 
     /// What the launches of a plan have left in its arrays; `None` if there are none.
     ///
     /// # Errors
     /// A driver that does not give it.
-    pub fn result<T: Element>(&self, arrays: &Arrays<T>) -> Result<Option<Value>> {
-        arrays.result(&self.device)
+    pub fn result<T: Element>(&self, op: Op, arrays: &Arrays<T>) -> Result<Option<Value>> {
+        arrays.result(&self.device, op)
     }
 
     /// The arrays that a plan writes.

@@ -8,7 +8,7 @@ use device::{Choice, Code, Counters, Device, KernelSource, Module, Report, Sched
 use lab::element::Element;
 use lab::runner::{self, Arrays};
 use lab::verify::verify;
-use lab::{Arg, Array, Op, Pass, Plan, Type, Value};
+use lab::{Arg, Op, Pass, Plan, Type, Value};
 use serde::Deserialize;
 use simt::Metric;
 
@@ -246,11 +246,7 @@ impl Choose {
     }
 
     fn ran(&self, letter: char, module: &Module, case: Case) -> Result<Ran> {
-        match self.input.array(self.ty, case.n) {
-            Array::I32(values) => self.run(letter, module, &values, case),
-            Array::F32(values) => self.run(letter, module, &values, case),
-            Array::F64(values) => self.run(letter, module, &values, case),
-        }
+        lab::with_elements!(self.input.array(self.ty, case.n), values => self.run(letter, module, &values, case))
     }
 
     /// One launch.

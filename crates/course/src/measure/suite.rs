@@ -126,6 +126,7 @@ impl<'o> Suite<'o> {
                     Type::I32 => self.typed::<i32>()?,
                     Type::F32 => self.typed::<f32>()?,
                     Type::F64 => self.typed::<f64>()?,
+                    _ => self.say(&format!("{ty}: chapters up to {CONTEST} have no such type")),
                 }
             }
             self.more_than_32_bits(source)?;

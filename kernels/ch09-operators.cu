@@ -1,0 +1,573 @@
+// Chapter 9: any operator, any type. A reduction is a monoid and a machine that knows nothing of it.
+//
+// Idea.   An operator says four things: what it holds, what changes nothing, how two of these become
+//         one, and what an element is to it. The machine brings elements and values together, and is
+//         written once.
+// Limit.  As chapter 8: the launch, a trip to memory each way, then bandwidth. Operators that do more for
+//         a byte than there are instructions for it would be bound by those; none here is, on an H200.
+// Worked. 2^28 signed bytes are 256 MiB, 16 in a load. Four dp4a add up a load, where an addition
+//         for each byte, with what takes it out of its word, would be 32 instructions.
+
+constexpr unsigned int WARP = 32;
+constexpr unsigned int LINE_BYTES = 128; // of the caches
+constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp
+constexpr unsigned int NOWHERE = 0xffffffff; // the index of no element
+
+// ANCHOR: types
+// Elements, and what they become before anything is done to them. A byte or a short is computed with as
+// an int, half a float as a float: no bit is lost.
+struct f16 { unsigned short bits; };
+struct bf16 { unsigned short bits; };
+__device__ int widen(signed char x) { return x; }
+__device__ int widen(unsigned char x) { return x; }
+__device__ int widen(short x) { return x; }
+__device__ int widen(int x) { return x; }
+__device__ unsigned int widen(unsigned int x) { return x; }
+__device__ long long widen(long long x) { return x; }
+__device__ float widen(float x) { return x; }
+__device__ double widen(double x) { return x; }
+__device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
+__device__ float widen(f16 x) {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
+    return wide;
+}
+template <typename T> using Wide = decltype(widen(T()));
+
+// What a sum is held in: 64 bits for bytes and shorts, so that no array overflows it; ints and longs
+// wrap, which unsigned numbers do by definition; a float for halves.
+template <typename T> struct SumOf { using type = T; };
+template <> struct SumOf<signed char> { using type = long long; };
+template <> struct SumOf<unsigned char> { using type = long long; };
+template <> struct SumOf<short> { using type = long long; };
+template <> struct SumOf<int> { using type = unsigned int; };
+template <> struct SumOf<long long> { using type = unsigned long long; };
+template <> struct SumOf<f16> { using type = float; };
+template <> struct SumOf<bf16> { using type = float; };
+// ANCHOR_END: types
+
+// ANCHOR: monoid
+// An operator over elements of type T. The identity may stand anywhere and as often as it likes, and
+// values may be combined in pairs in any order: that is all that the machine below asks.
+template <typename T>
+struct Sum {
+    using In = T;
+    using Value = typename SumOf<T>::type;
+    static __device__ Value identity() { return 0; }
+    static __device__ Value lift(T x, unsigned int) { return widen(x); }
+    static __device__ Value combine(Value a, Value b) { return a + b; }
+};
+// ANCHOR_END: monoid
+template <typename T>
+struct Product {
+    using In = T;
+    using Value = typename SumOf<T>::type;
+    static __device__ Value identity() { return 1; }
+    static __device__ Value lift(T x, unsigned int) { return widen(x); }
+    static __device__ Value combine(Value a, Value b) { return a * b; }
+};
+template <typename T>
+struct SumOfSquares : Sum<T> {
+    using typename Sum<T>::Value;
+    static __device__ Value lift(T x, unsigned int) { return static_cast<Value>(widen(x)) * widen(x); }
+};
+// How many elements are above 0.
+template <typename T>
+struct Count {
+    using In = T;
+    using Value = unsigned int;
+    static __device__ Value identity() { return 0; }
+    static __device__ Value lift(T x, unsigned int) { return widen(x) > 0; }
+    static __device__ Value combine(Value a, Value b) { return a + b; }
+};
+template <typename T>
+struct Dot : Sum<T> {
+    using typename Sum<T>::Value;
+    static __device__ Value lift(T x, T y) { return static_cast<Value>(widen(x)) * widen(y); }
+};
+template <typename T, char WHICH>
+struct BitWise {
+    using In = T;
+    using Value = T;
+    static __device__ Value identity() { return WHICH == '&' ? ~T(0) : T(0); }
+    static __device__ Value lift(T x, unsigned int) { return x; }
+    static __device__ Value combine(Value a, Value b) {
+        return WHICH == '&' ? a & b : WHICH == '|' ? a | b : a ^ b;
+    }
+};
+
+template <typename T> using And = BitWise<T, '&'>;
+template <typename T> using Or = BitWise<T, '|'>;
+template <typename T> using Xor = BitWise<T, '^'>;
+
+// What changes nothing: the end of a type that everything is better than. Of floats where a NaN is passed
+// over, that is a NaN itself: minus infinity would be a wrong answer for NaNs alone.
+// ANCHOR: extremes
+template <bool MAX> __device__ int worst(int) { return MAX ? -2147483647 - 1 : 2147483647; }
+template <bool MAX> __device__ unsigned int worst(unsigned int) { return MAX ? 0 : 0xffffffff; }
+template <bool MAX> __device__ long long worst(long long) {
+    return MAX ? -9223372036854775807ll - 1 : 9223372036854775807ll;
+}
+template <bool MAX> __device__ float worst(float) { return __uint_as_float(MAX ? 0xff800000 : 0x7f800000); }
+template <bool MAX> __device__ double worst(double) { return worst<MAX>(float()); }
+template <typename V> constexpr bool IS_FLOAT = false;
+template <> constexpr bool IS_FLOAT<float> = true;
+template <> constexpr bool IS_FLOAT<double> = true;
+
+// The better of two. NAN_WINS: one NaN makes the result a NaN, as in NumPy's maximum and torch's max.
+// Else a NaN is passed over, as by C's fmax.
+template <bool MAX, bool NAN_WINS, typename V>
+__device__ V better(V a, V b) {
+    return (NAN_WINS && a != a) || (MAX ? a > b : a < b) || (!NAN_WINS && b != b) ? a : b;
+}
+template <bool MAX, bool NAN_WINS>
+__device__ float better(float a, float b) {
+    float best;
+    if (!NAN_WINS) best = MAX ? fmaxf(a, b) : fminf(a, b);
+    else if (MAX) asm("max.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(a), "f"(b));
+    else asm("min.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(a), "f"(b));
+    return best;
+}
+template <typename T, bool MAX, bool NAN_WINS>
+struct Extreme {
+    using In = T;
+    using Value = Wide<T>;
+    static __device__ Value identity() {
+        return IS_FLOAT<Value> && !NAN_WINS ? Value(__uint_as_float(0x7fffffff)) : worst<MAX>(Value());
+    }
+    static __device__ Value lift(T x, unsigned int) { return widen(x); }
+    static __device__ Value combine(Value a, Value b) { return better<MAX, NAN_WINS>(a, b); }
+};
+// ANCHOR_END: extremes
+template <typename T> using Min = Extreme<T, false, false>;
+template <typename T> using Max = Extreme<T, true, false>;
+template <typename T> using Minimum = Extreme<T, false, true>;
+template <typename T> using Maximum = Extreme<T, true, true>;
+
+// Both at once: two operators side by side are an operator.
+template <typename V> struct Both { V min, max; };
+template <typename T>
+struct MinMax {
+    using In = T;
+    using Value = Both<Wide<T>>;
+    static __device__ Value identity() { return {Minimum<T>::identity(), Maximum<T>::identity()}; }
+    static __device__ Value lift(T x, unsigned int) { return {widen(x), widen(x)}; }
+    static __device__ Value combine(Value a, Value b) {
+        return {Minimum<T>::combine(a.min, b.min), Maximum<T>::combine(a.max, b.max)};
+    }
+};
+
+// ANCHOR: found
+// The best element and where it is; of equal ones the first, whoever comes first. NAN_WINS: the first NaN is
+// found. Else a NaN is nowhere, and beaten by every number.
+template <typename V> struct Found { V value; unsigned int index; };
+template <typename T, bool MAX, bool NAN_WINS>
+struct Arg {
+    using In = T;
+    using Element = Wide<T>;
+    using Value = Found<Element>;
+    static __device__ Value identity() { return {Extreme<T, MAX, NAN_WINS>::identity(), NOWHERE}; }
+    static __device__ Value lift(T x, unsigned int i) {
+        Element value = widen(x);
+        return {value, !NAN_WINS && value != value ? NOWHERE : i};
+    }
+    static __device__ bool beats(Element a, Element b) {
+        return (MAX ? a > b : a < b) || (NAN_WINS ? a != a && b == b : a == a && b != b);
+    }
+    static __device__ Value combine(Value a, Value b) {
+        bool first = beats(a.value, b.value) || (!beats(b.value, a.value) && a.index < b.index);
+        return first ? a : b;
+    }
+};
+// ANCHOR_END: found
+
+template <typename T> using ArgMin = Arg<T, false, true>;
+template <typename T> using ArgMax = Arg<T, true, true>;
+template <typename T> using NanArgMin = Arg<T, false, false>;
+template <typename T> using NanArgMax = Arg<T, true, false>;
+
+// ANCHOR: moments
+// Mean and variance: how many, their mean, and the sum of the squares of their distances from it. Two of
+// these become one by Chan's formula. The sum of squares minus the square of the sum would lose what the
+// two have in common, which can be everything.
+template <typename F> struct Moments { F count, mean, squares; };
+template <typename T>
+struct MeanVariance {
+    using In = T;
+    using F = Wide<T>;
+    using Value = Moments<F>;
+    static __device__ Value identity() { return {0, 0, 0}; }
+    static __device__ Value lift(T x, unsigned int) { return {1, widen(x), 0}; }
+    static __device__ Value combine(Value a, Value b) {
+        F count = a.count + b.count;
+        F share = count > 0 ? b.count / count : 0;
+        F apart = b.mean - a.mean;
+        return {count, a.mean + apart * share, a.squares + b.squares + apart * apart * (a.count * share)};
+    }
+};
+// ANCHOR_END: moments
+
+// ---- on the way out ----------------------------------------------------------------------------------
+
+template <typename V> struct Place { unsigned long long index; V value; };
+template <typename F> struct Spread { F mean, variance; };
+template <typename V> __device__ V finish(V value, unsigned int) { return value; }
+template <typename V> __device__ Place<V> finish(Found<V> found, unsigned int) {
+    return {found.index == NOWHERE ? ~0ull : found.index, found.value};
+}
+template <typename F> __device__ Spread<F> finish(Moments<F> all, unsigned int n) {
+    return {all.mean, all.squares / n};
+}
+template <class Op> using Out = decltype(finish(typename Op::Value(), 0u));
+
+// ---- the machine: nothing below knows an operator, but for what makes some of them quick -----------------
+
+// A value in words of 32 bits, for shuffles and messages.
+template <typename V> constexpr unsigned int WORDS = sizeof(V) / 4;
+template <typename V> constexpr unsigned int WORDS<Found<V>> = sizeof(V) / 4 + 1; // without what pads it
+template <typename V> struct Words { unsigned int word[WORDS<V>]; };
+template <typename V> __device__ Words<V> words_of(V value) {
+    Words<V> words;
+    memcpy(&words, &value, sizeof(words));
+    return words;
+}
+template <typename V> __device__ V value_of(Words<V> words) {
+    V value;
+    memcpy(&value, &words, sizeof(words));
+    return value;
+}
+
+// ANCHOR: warp
+// One value of a warp from its 32, in lane 0.
+template <class Op> __device__ typename Op::Value warp_value(typename Op::Value value) {
+    using V = typename Op::Value;
+    for (unsigned int offset = WARP / 2; offset > 0; offset /= 2) {
+        Words<V> other = words_of(value);
+        for (unsigned int k = 0; k < WORDS<V>; k++) other.word[k] = __shfl_xor_sync(FULL, other.word[k], offset);
+        value = Op::combine(value, value_of<V>(other));
+    }
+    return value;
+}
+
+// One value of a block, right in lane 0 of warp 0. Each thread leaves its value, and warp 0 takes a column of
+// each warp's a lane: five shuffles in all, and not in each warp. A round has shared memory of its own.
+template <class Op, unsigned int BLOCK, unsigned int ROUNDS = 1>
+__device__ typename Op::Value block_value(typename Op::Value value, unsigned int round = 0, bool is_in_warp_0 = false) {
+    __shared__ typename Op::Value of_threads[ROUNDS][BLOCK];
+    if (!is_in_warp_0) {
+        of_threads[round][threadIdx.x] = value;
+        __syncthreads();
+    }
+    if (threadIdx.x >= WARP) return value;
+    if (!is_in_warp_0) {
+        for (unsigned int k = 1; k < BLOCK / WARP; k++) {
+            value = Op::combine(value, of_threads[round][threadIdx.x + k * WARP]);
+        }
+    }
+    return warp_value<Op>(value);
+}
+// ANCHOR_END: warp
+
+// ANCHOR: fold
+// The form that anyone would write: an element at a time, a value a block, and a second launch for these.
+template <class Op, unsigned int BLOCK>
+__device__ void fold(const typename Op::In* in, typename Op::Value* values, unsigned int n) {
+    auto value = Op::identity();
+    for (unsigned long long i = blockIdx.x * BLOCK + threadIdx.x; i < n; i += gridDim.x * BLOCK) {
+        value = Op::combine(value, Op::lift(in[i], i));
+    }
+    value = block_value<Op, BLOCK>(value);
+    if (threadIdx.x == 0) values[blockIdx.x] = value;
+}
+template <class Op, unsigned int BLOCK>
+__device__ void join(const typename Op::Value* values, Out<Op>* out, unsigned int count, unsigned int n) {
+    auto value = Op::identity();
+    for (unsigned int i = threadIdx.x; i < count; i += BLOCK) value = Op::combine(value, values[i]);
+    value = block_value<Op, BLOCK>(value);
+    if (threadIdx.x == 0) *out = finish(value, n);
+}
+// ANCHOR_END: fold
+
+// ANCHOR: vectors
+// 16 bytes of input, read once and by nobody else, so not worth a place in L1.
+__device__ uint4 load_once(const uint4* address) {
+    uint4 v;
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+    return v;
+}
+
+// Elements of a vector, whatever fits into it.
+template <typename T> struct Elements { T x[sizeof(uint4) / sizeof(T)]; };
+template <typename T> __device__ Elements<T> elements_of(uint4 v) {
+    Elements<T> elements;
+    memcpy(&elements, &v, sizeof(v));
+    return elements;
+}
+
+// A vector whose first element has the index i joins a value. In pairs of pairs, so that few wait for each other.
+template <class Op>
+__device__ typename Op::Value take(Op, typename Op::Value value, uint4 v, unsigned int i) {
+    using T = typename Op::In;
+    constexpr unsigned int COUNT = sizeof(uint4) / sizeof(T);
+    Elements<T> elements = elements_of<T>(v);
+    typename Op::Value values[COUNT];
+    for (unsigned int k = 0; k < COUNT; k++) values[k] = Op::lift(elements.x[k], i + k);
+    for (unsigned int half = COUNT / 2; half > 0; half /= 2) {
+        for (unsigned int k = 0; k < half; k++) values[k] = Op::combine(values[k], values[k + half]);
+    }
+    return Op::combine(value, values[0]);
+}
+// ANCHOR_END: vectors
+
+// ANCHOR: quick
+// Four bytes are multiplied by four others and added to a sum by one instruction.
+__device__ int dot4(unsigned int a, unsigned int b, int sum) {
+    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+__device__ int dot16(uint4 a, uint4 b) { return dot4(a.x, b.x, dot4(a.y, b.y, dot4(a.z, b.z, dot4(a.w, b.w, 0)))); }
+__device__ uint4 ones() { return make_uint4(0x01010101, 0x01010101, 0x01010101, 0x01010101); }
+__device__ long long take(Sum<signed char>, long long sum, uint4 v, unsigned int) { return sum + dot16(v, ones()); }
+__device__ long long take(Sum<unsigned char>, long long sum, uint4 v, unsigned int) {
+    // As signed bytes, 128 less each.
+    uint4 less = make_uint4(v.x ^ 0x80808080, v.y ^ 0x80808080, v.z ^ 0x80808080, v.w ^ 0x80808080);
+    return sum + (dot16(less, ones()) + 16 * 128);
+}
+__device__ long long take(SumOfSquares<signed char>, long long sum, uint4 v, unsigned int) { return sum + dot16(v, v); }
+// The first of a vector that nothing in it beats. Called, so that it is not in everybody's way.
+template <class Op> __device__ __noinline__ typename Op::Value first_of(typename Op::Element best, uint4 v, unsigned int i) {
+    constexpr int COUNT = sizeof(uint4) / sizeof(typename Op::In);
+    auto elements = elements_of<typename Op::In>(v);
+    auto found = Op::identity();
+    for (int k = COUNT - 1; k >= 0; k--) {
+        auto one = Op::lift(elements.x[k], i + k);
+        if (!Op::beats(best, one.value)) found = one;
+    }
+    return found;
+}
+// The best of a vector is known as quickly as its value alone. Where it is matters only if it beats what
+// there was, which is soon rare.
+template <typename T, bool MAX, bool NAN_WINS>
+__device__ Found<Wide<T>> take(Arg<T, MAX, NAN_WINS>, Found<Wide<T>> found, uint4 v, unsigned int i) {
+    using Op = Arg<T, MAX, NAN_WINS>;
+    using Value = Extreme<T, MAX, NAN_WINS>;
+    Wide<T> best = take(Value(), Value::identity(), v, i);
+    bool is_better = Op::beats(best, found.value) || found.index == NOWHERE;
+    return is_better ? first_of<Op>(best, v, i) : found;
+}
+// A vector's own mean and squares first, by two passes over its registers: one division a vector.
+template <typename T>
+__device__ Moments<Wide<T>> take(MeanVariance<T>, Moments<Wide<T>> all, uint4 v, unsigned int) {
+    constexpr unsigned int COUNT = sizeof(uint4) / sizeof(T);
+    Elements<T> elements = elements_of<T>(v);
+    Wide<T> sum = 0, squares = 0;
+    for (unsigned int k = 0; k < COUNT; k++) sum += widen(elements.x[k]);
+    Wide<T> mean = sum * (Wide<T>(1) / COUNT);
+    for (unsigned int k = 0; k < COUNT; k++) {
+        Wide<T> apart = widen(elements.x[k]) - mean;
+        squares += apart * apart;
+    }
+    return MeanVariance<T>::combine(all, {Wide<T>(COUNT), mean, squares});
+}
+// ANCHOR_END: quick
+
+// Two vectors that are multiplied.
+template <class Op> constexpr bool TWO_INPUTS = false;
+template <typename T> constexpr bool TWO_INPUTS<Dot<T>> = true;
+template <typename T>
+__device__ typename Dot<T>::Value take_pair(Dot<T>, typename Dot<T>::Value sum, uint4 v, uint4 w) {
+    constexpr unsigned int COUNT = sizeof(uint4) / sizeof(T);
+    Elements<T> x = elements_of<T>(v), y = elements_of<T>(w);
+    typename Dot<T>::Value of_vector = 0;
+    for (unsigned int k = 0; k < COUNT; k++) of_vector += Dot<T>::lift(x.x[k], y.x[k]);
+    return sum + of_vector;
+}
+__device__ long long take_pair(Dot<signed char>, long long sum, uint4 v, uint4 w) { return sum + dot16(v, w); }
+
+// ANCHOR: share
+// A thread's share of the input, as in chapter 8: tiles of UNROLL vectors that are all on their way at once. A
+// block's vectors lie together, or, spread, as far apart as the grid is wide. What is before the first whole
+// line and behind the last vector is the last block's, one element a thread. Two inputs must
+// begin at the same place within 16 bytes to be read in vectors; others are read by elements.
+template <class Op, unsigned int BLOCK, unsigned int UNROLL>
+__device__ typename Op::Value share(const typename Op::In* in, const typename Op::In* other, unsigned int n,
+                                    unsigned int spread) {
+    using T = typename Op::In;
+    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T), PER_LINE = LINE_BYTES / sizeof(T);
+    unsigned int past = static_cast<unsigned int>(reinterpret_cast<unsigned long long>(in) / sizeof(T));
+    unsigned int head = min((0 - past) % (gridDim.x == 1 ? PER_VECTOR : PER_LINE), n);
+    if constexpr (TWO_INPUTS<Op>) {
+        if ((reinterpret_cast<unsigned long long>(in) ^ reinterpret_cast<unsigned long long>(other)) % 16) head = n;
+    }
+    unsigned int vectors = (n - head) / PER_VECTOR, tail = (n - head) % PER_VECTOR;
+    const uint4* body = reinterpret_cast<const uint4*>(in + head);
+
+    auto odd = Op::identity(), value = odd;
+    unsigned long long j = static_cast<unsigned long long>(gridDim.x - 1 - blockIdx.x) * BLOCK + threadIdx.x;
+    for (; j < head + tail; j += gridDim.x * BLOCK) {
+        unsigned int i = j < head ? j : n - tail + j - head;
+        if constexpr (TWO_INPUTS<Op>) odd = Op::combine(odd, Op::lift(in[i], other[i]));
+        else odd = Op::combine(odd, Op::lift(in[i], i));
+    }
+    unsigned int step = spread ? gridDim.x * BLOCK : BLOCK;
+    unsigned int first = blockIdx.x * (spread ? BLOCK : BLOCK * UNROLL) + threadIdx.x;
+    for (unsigned int at = first; at < vectors; at += gridDim.x * (BLOCK * UNROLL)) {
+        uint4 v[UNROLL], w[UNROLL];
+        for (unsigned int k = 0; k < UNROLL; k++) {
+            v[k] = at + k * step < vectors ? load_once(body + at + k * step) : make_uint4(0, 0, 0, 0);
+            if constexpr (TWO_INPUTS<Op>) {
+                auto also = reinterpret_cast<const uint4*>(other + head) + at + k * step;
+                w[k] = at + k * step < vectors ? load_once(also) : make_uint4(0, 0, 0, 0);
+            }
+        }
+        for (unsigned int k = 0; k < UNROLL; k++) {
+            if (at + k * step >= vectors) continue;
+            if constexpr (TWO_INPUTS<Op>) value = take_pair(Op(), value, v[k], w[k]);
+            else value = take(Op(), value, v[k], head + (at + k * step) * PER_VECTOR);
+        }
+    }
+    return Op::combine(value, odd);
+}
+// The first of two launches again, by vectors.
+template <class Op, unsigned int BLOCK, unsigned int UNROLL>
+__device__ void vectors(const typename Op::In* in, typename Op::Value* values, unsigned int n) {
+    auto value = block_value<Op, BLOCK>(share<Op, BLOCK, UNROLL>(in, nullptr, n, 0));
+    if (threadIdx.x == 0) values[blockIdx.x] = value;
+}
+// ANCHOR_END: share
+
+// ANCHOR: message
+// A message between blocks: the value's words, each in a word of 64 bits with a flag of its own, so that who
+// sees all flags has the value, and no fence is needed. A message fills whole sectors of 32 bytes: L2 need not
+// fetch the rest of one. A slot of the state for each block; all of it is 0 before a launch, and after it.
+constexpr unsigned long long READY = 1ull << 32;
+template <typename V> constexpr unsigned int SLOT_WORDS = (WORDS<V> + 3) / 4 * 4;
+
+// By warp 0, with the value of lane 0.
+template <typename V>
+__device__ void send(unsigned long long* slot, V value) {
+    Words<V> words = words_of(value);
+    unsigned int mine = 0;
+    for (unsigned int k = 0; k < WORDS<V>; k++) {
+        words.word[k] = __shfl_sync(FULL, words.word[k], 0);
+        if (threadIdx.x % (WORDS<V> > 2 ? SLOT_WORDS<V> : WORDS<V>) == k) mine = words.word[k];
+    }
+    if (threadIdx.x >= SLOT_WORDS<V>) return;
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(slot + threadIdx.x), "l"(READY | mine) : "memory");
+}
+template <typename V> struct Message {
+    unsigned long long word[(WORDS<V> + 1) / 2 * 2];
+    __device__ void look(unsigned long long* slot) {
+        for (unsigned int k = 0; k < WORDS<V>; k += 2) {
+            asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                         : "=l"(word[k]), "=l"(word[k + 1]) : "l"(slot + k) : "memory");
+        }
+    }
+    __device__ bool ready() {
+        unsigned long long all = READY;
+        for (unsigned int k = 0; k < WORDS<V>; k++) all &= word[k];
+        return all;
+    }
+    // What was there, and the slot cleared.
+    __device__ V take(unsigned long long* slot) {
+        Words<V> words;
+        for (unsigned int k = 0; k < WORDS<V>; k++) words.word[k] = static_cast<unsigned int>(word[k]);
+        for (unsigned int k = 0; k < SLOT_WORDS<V>; k += 2) {
+            asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %1};" :: "l"(slot + k), "l"(0ull) : "memory");
+        }
+        return value_of<V>(words);
+    }
+};
+
+// Waits for the messages of blocks first, first + stride, ... and combines them in that order, two looks at once.
+template <class Op>
+__device__ typename Op::Value receive(unsigned long long* slots, unsigned int first, unsigned int stride) {
+    using V = typename Op::Value;
+    Message<V> message, other;
+    V value = Op::identity();
+    for (unsigned int b = first; b < gridDim.x; b += 2 * stride) {
+        bool two = b + stride < gridDim.x;
+        unsigned long long* slot = slots + SLOT_WORDS<V> * b;
+        unsigned long long* second = two ? slot + SLOT_WORDS<V> * stride : slot;
+        do {
+            message.look(slot);
+            other.look(second);
+        } while (!(message.ready() && other.ready()));
+        value = Op::combine(value, message.take(slot));
+        if (two) value = Op::combine(value, other.take(second));
+    }
+    return value;
+}
+
+// One launch. Block 0 combines the blocks' values by number, whenever each comes: the same bits every time.
+// The second round, over the messages, is the first one's code once more; few messages need one warp.
+template <class Op, unsigned int BLOCK, unsigned int UNROLL>
+__device__ void reduce(const typename Op::In* in, const typename Op::In* other, Out<Op>* out, unsigned int n,
+                       unsigned long long* state, unsigned int spread) {
+    using V = typename Op::Value;
+    V value = share<Op, BLOCK, UNROLL>(in, other, n, spread), own = Op::identity();
+    unsigned int receivers = 0;
+#pragma unroll 1
+    for (unsigned int round = 0; round < 2; round++) {
+        value = block_value<Op, BLOCK, 2>(value, round, round == 1 && receivers <= WARP);
+        if (round == 1 || gridDim.x == 1) break;
+        if (blockIdx.x > 0) {
+            if (threadIdx.x < WARP) send(state + SLOT_WORDS<V> * blockIdx.x, value);
+            return;
+        }
+        receivers = min(BLOCK, (gridDim.x - 1 + 2 * WARP - 1) / (2 * WARP) * WARP);
+        own = value;
+        value = threadIdx.x < receivers ? receive<Op>(state, 1 + threadIdx.x, receivers) : Op::identity();
+    }
+    if (threadIdx.x == 0) *out = finish(Op::combine(own, value), n);
+}
+// ANCHOR_END: message
+
+// ANCHOR: entries
+// C names, so that a host program finds each instance by the name that the reader sees: reduce_argmax_f32.
+#define LESSON(OPERATOR, OP, TYPE) \
+    extern "C" __global__ void __launch_bounds__(256) fold##OP##_##TYPE( \
+        const OPERATOR::In* in, OPERATOR::Value* values, unsigned int n) { fold<OPERATOR, 256>(in, values, n); } \
+    extern "C" __global__ void __launch_bounds__(256) join##OP##_##TYPE( \
+        const OPERATOR::Value* values, Out<OPERATOR>* out, unsigned int count, unsigned int n) { \
+        join<OPERATOR, 256>(values, out, count, n); } \
+    extern "C" __global__ void __launch_bounds__(256) vectors##OP##_##TYPE( \
+        const OPERATOR::In* in, OPERATOR::Value* values, unsigned int n) { \
+        vectors<OPERATOR, 256, 4>(in, values, n); }
+#define REDUCE(OPERATOR, OP, TYPE, BLOCK, UNROLL) \
+    extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK) reduce##OP##_t##BLOCK##u##UNROLL##_##TYPE( \
+        const OPERATOR::In* in, const OPERATOR::In* other, Out<OPERATOR>* out, unsigned int n, \
+        unsigned long long* state, unsigned int spread) { \
+        reduce<OPERATOR, BLOCK, UNROLL>(in, other, out, n, state, spread); }
+#define OPERATOR(MONOID, OP, TYPE) REDUCE(MONOID, OP, TYPE, 256, 4)
+
+// Every type, as what it is called by.
+#define INTEGERS(EACH) \
+    EACH(signed char, i8) EACH(unsigned char, u8) EACH(short, i16) EACH(int, i32) EACH(unsigned int, u32) EACH(long long, i64)
+#define FLOATS(EACH) EACH(f16, f16) EACH(bf16, bf16) EACH(float, f32) EACH(double, f64)
+
+#define ANY(T, TYPE) OPERATOR(Sum<T>, , TYPE) OPERATOR(Min<T>, _min, TYPE) OPERATOR(Max<T>, _max, TYPE)
+#define FLOAT(T, TYPE) \
+    OPERATOR(Minimum<T>, _minimum, TYPE) OPERATOR(Maximum<T>, _maximum, TYPE) OPERATOR(MeanVariance<T>, _meanvar, TYPE)
+#define FOUND(T, TYPE) OPERATOR(ArgMin<T>, _argmin, TYPE) OPERATOR(ArgMax<T>, _argmax, TYPE)
+#define NUMBERS(T, TYPE) OPERATOR(NanArgMin<T>, _nanargmin, TYPE) OPERATOR(NanArgMax<T>, _nanargmax, TYPE)
+#define BOTH(T, TYPE) OPERATOR(MinMax<T>, _minmax, TYPE)
+#define COUNT(T, TYPE) OPERATOR(Count<T>, _count, TYPE)
+#define SQUARES(T, TYPE) OPERATOR(SumOfSquares<T>, _sumsq, TYPE) OPERATOR(Dot<T>, _dot, TYPE)
+#define PRODUCT(T, TYPE) OPERATOR(Product<T>, _prod, TYPE)
+#define BITS(T, TYPE) OPERATOR(And<T>, _and, TYPE) OPERATOR(Or<T>, _or, TYPE) OPERATOR(Xor<T>, _xor, TYPE)
+INTEGERS(ANY) FLOATS(ANY)
+FLOATS(FLOAT)
+FOUND(int, i32) FOUND(long long, i64) FOUND(bf16, bf16) FOUND(float, f32) FOUND(double, f64)
+NUMBERS(float, f32) NUMBERS(double, f64)
+BOTH(int, i32) BOTH(bf16, bf16) BOTH(float, f32) BOTH(double, f64)
+COUNT(signed char, i8) COUNT(int, i32) COUNT(bf16, bf16) COUNT(float, f32)
+SQUARES(signed char, i8) FLOATS(SQUARES)
+PRODUCT(int, i32) PRODUCT(long long, i64) PRODUCT(float, f32) PRODUCT(double, f64)
+BITS(unsigned int, u32) BITS(long long, i64)
+
+#define SUMS(T, TYPE) LESSON(Sum<T>, , TYPE)
+INTEGERS(SUMS) FLOATS(SUMS)
+LESSON(Max<float>, _max, f32) LESSON(ArgMax<float>, _argmax, f32) LESSON(MeanVariance<float>, _meanvar, f32)
+// ANCHOR_END: entries
