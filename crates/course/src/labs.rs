@@ -50,7 +50,7 @@ const OPENINGS: [Opening; 9] = [
     opening("ch06-templates", "template_shuffle", 256, 128),
     opening("ch07-coarsening", "coarsened", 1024, 64),
     Opening { grid: Some(4), ..opening("ch08-cooperative", "last_block", 512, 64) },
-    opening("ch09-operators", "reduce_argmax", 1024, 256),
+    opening("ch09-operators", "fold", 512, 256),
 ];
 
 const fn opening(slug: &'static str, variant: &'static str, n: u64, block: u32) -> Opening {
