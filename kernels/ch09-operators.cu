@@ -34,6 +34,14 @@ __device__ float widen(f16 x) {
 }
 template <typename T> using Wide = decltype(widen(T()));
 
+template <typename T> __device__ T narrow(Wide<T> x) { return x; } // of values that it has
+template <> __device__ f16 narrow<f16>(float x) {
+    f16 half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half.bits) : "f"(x));
+    return half;
+}
+template <> __device__ bf16 narrow<bf16>(float x) { return {static_cast<unsigned short>(__float_as_uint(x) >> 16)}; }
+
 // What a sum is held in: 64 bits for bytes and shorts, so that no array overflows it; ints and longs
 // wrap, which unsigned numbers do by definition; a float for halves.
 template <typename T> struct SumOf { using type = T; };
@@ -110,6 +118,8 @@ template <bool MAX> __device__ long long worst(long long) {
 }
 template <bool MAX> __device__ float worst(float) { return __uint_as_float(MAX ? 0xff800000 : 0x7f800000); }
 template <bool MAX> __device__ double worst(double) { return worst<MAX>(float()); }
+template <typename A, typename B> constexpr bool IS_SAME = false;
+template <typename A> constexpr bool IS_SAME<A, A> = true;
 template <typename V> constexpr bool IS_FLOAT = false;
 template <> constexpr bool IS_FLOAT<float> = true;
 template <> constexpr bool IS_FLOAT<double> = true;
@@ -158,29 +168,47 @@ struct MinMax {
 };
 
 // ANCHOR: found
-// The best element and where it is; of equal ones the first, whoever comes first. NAN_WINS: the first NaN is
-// found. Else a NaN is nowhere, and beaten by every number.
-template <typename V> struct Found { V value; unsigned int index; };
+// The best element and where it is; of equal ones the first, whoever comes first. An element becomes a key, a number
+// without a sign that is larger where the element is better. Key and place beside each other are one number, of
+// which the largest is wanted: a smaller index is larger as its complement. NAN_WINS: NaN has the largest
+// key, so that the first NaN is found. Else it has none, and is nowhere.
+__device__ unsigned int key_of(int x) { return x ^ 0x80000000; }
+__device__ unsigned int key_of(float x) {
+    int bits = __float_as_int(x + 0.0f); // of two zeros none is larger
+    return bits ^ (bits >> 31 | 0x80000000);
+}
+__device__ unsigned long long key_of(long long x) { return x ^ 0x8000000000000000; }
+__device__ unsigned long long key_of(double x) {
+    long long bits = __double_as_longlong(x + 0.0);
+    return bits ^ (bits >> 63 | 0x8000000000000000);
+}
+__device__ void from_key(unsigned int key, int& x) { x = key ^ 0x80000000; }
+__device__ void from_key(unsigned int key, float& x) { x = __uint_as_float(key >> 31 ? key ^ 0x80000000 : ~key); }
+__device__ void from_key(unsigned long long key, long long& x) { x = key ^ 0x8000000000000000; }
+__device__ void from_key(unsigned long long key, double& x) {
+    x = __longlong_as_double(key >> 63 ? key ^ 0x8000000000000000 : ~key);
+}
+template <typename K> struct Found { K key; unsigned int place; };
+__device__ bool is_larger(Found<unsigned int> a, Found<unsigned int> b) {
+    return (static_cast<unsigned long long>(a.key) << 32 | a.place) > (static_cast<unsigned long long>(b.key) << 32 | b.place);
+}
+__device__ bool is_larger(Found<unsigned long long> a, Found<unsigned long long> b) {
+    return a.key > b.key || (a.key == b.key && a.place > b.place);
+}
 template <typename T, bool MAX, bool NAN_WINS>
 struct Arg {
     using In = T;
     using Element = Wide<T>;
-    using Value = Found<Element>;
-    static __device__ Value identity() { return {Extreme<T, MAX, NAN_WINS>::identity(), NOWHERE}; }
+    using Value = Found<decltype(key_of(Element()))>;
+    static __device__ Value identity() { return {0, 0}; }
     static __device__ Value lift(T x, unsigned int i) {
         Element value = widen(x);
-        return {value, !NAN_WINS && value != value ? NOWHERE : i};
+        if (value != value) return NAN_WINS ? Value{~identity().key, ~i} : identity();
+        return {MAX ? key_of(value) : ~key_of(value), ~i};
     }
-    static __device__ bool beats(Element a, Element b) {
-        return (MAX ? a > b : a < b) || (NAN_WINS ? a != a && b == b : a == a && b != b);
-    }
-    static __device__ Value combine(Value a, Value b) {
-        bool first = beats(a.value, b.value) || (!beats(b.value, a.value) && a.index < b.index);
-        return first ? a : b;
-    }
+    static __device__ Value combine(Value a, Value b) { return is_larger(a, b) ? a : b; }
 };
 // ANCHOR_END: found
-
 template <typename T> using ArgMin = Arg<T, false, true>;
 template <typename T> using ArgMax = Arg<T, true, true>;
 template <typename T> using NanArgMin = Arg<T, false, false>;
@@ -211,14 +239,18 @@ struct MeanVariance {
 
 template <typename V> struct Place { unsigned long long index; V value; };
 template <typename F> struct Spread { F mean, variance; };
-template <typename V> __device__ V finish(V value, unsigned int) { return value; }
-template <typename V> __device__ Place<V> finish(Found<V> found, unsigned int) {
-    return {found.index == NOWHERE ? ~0ull : found.index, found.value};
+template <class Op, typename V> __device__ V finish(Op, V value, unsigned int) { return value; }
+template <typename T, bool MAX, bool NAN_WINS, typename V>
+__device__ Place<Wide<T>> finish(Arg<T, MAX, NAN_WINS>, V found, unsigned int) {
+    Wide<T> value;
+    from_key(MAX ? found.key : ~found.key, value);
+    if (NAN_WINS && IS_FLOAT<Wide<T>> && !~found.key) value = __uint_as_float(0x7fffffff);
+    return {found.place ? ~found.place : ~0ull, value};
 }
-template <typename F> __device__ Spread<F> finish(Moments<F> all, unsigned int n) {
+template <typename T, typename V> __device__ Spread<Wide<T>> finish(MeanVariance<T>, V all, unsigned int n) {
     return {all.mean, all.squares / n};
 }
-template <class Op> using Out = decltype(finish(typename Op::Value(), 0u));
+template <class Op> using Out = decltype(finish(Op(), typename Op::Value(), 0u));
 
 // ---- the machine: nothing below knows an operator, but for what makes some of them quick -----------------
 
@@ -241,28 +273,30 @@ template <typename V> __device__ V value_of(Words<V> words) {
 // One value of a warp from its 32, in lane 0.
 template <class Op> __device__ typename Op::Value warp_value(typename Op::Value value) {
     using V = typename Op::Value;
-    for (unsigned int offset = WARP / 2; offset > 0; offset /= 2) {
-        Words<V> other = words_of(value);
-        for (unsigned int k = 0; k < WORDS<V>; k++) other.word[k] = __shfl_xor_sync(FULL, other.word[k], offset);
-        value = Op::combine(value, value_of<V>(other));
+    if constexpr (IS_SAME<V, Found<unsigned int>>) {
+        // The largest key, and of the lanes that have it the largest place: an instruction each.
+        unsigned int key = __reduce_max_sync(FULL, value.key);
+        return {key, __reduce_max_sync(FULL, value.key == key ? value.place : 0)};
+    } else {
+        for (unsigned int offset = WARP / 2; offset > 0; offset /= 2) {
+            Words<V> other = words_of(value);
+            for (unsigned int k = 0; k < WORDS<V>; k++) other.word[k] = __shfl_xor_sync(FULL, other.word[k], offset);
+            value = Op::combine(value, value_of<V>(other));
+        }
+        return value;
     }
-    return value;
 }
 
-// One value of a block, right in lane 0 of warp 0. Each thread leaves its value, and warp 0 takes a column of
-// each warp's a lane: five shuffles in all, and not in each warp. A round has shared memory of its own.
-template <class Op, unsigned int BLOCK, unsigned int ROUNDS = 1>
-__device__ typename Op::Value block_value(typename Op::Value value, unsigned int round = 0, bool is_in_warp_0 = false) {
-    __shared__ typename Op::Value of_threads[ROUNDS][BLOCK];
-    if (!is_in_warp_0) {
-        of_threads[round][threadIdx.x] = value;
+// One value of a block, right in lane 0 of warp 0. Each thread leaves its value, and warp 0 takes one of each
+// warp a lane: five shuffles in all, and not in each warp. Each CALL has shared memory of its own.
+template <class Op, unsigned int BLOCK, int CALL = 0>
+__device__ typename Op::Value block_value(typename Op::Value value) {
+    if (BLOCK > WARP) {
+        __shared__ typename Op::Value of_threads[BLOCK];
+        of_threads[threadIdx.x] = value;
         __syncthreads();
-    }
-    if (threadIdx.x >= WARP) return value;
-    if (!is_in_warp_0) {
-        for (unsigned int k = 1; k < BLOCK / WARP; k++) {
-            value = Op::combine(value, of_threads[round][threadIdx.x + k * WARP]);
-        }
+        if (threadIdx.x >= WARP) return value;
+        for (unsigned int k = WARP; k < BLOCK; k += WARP) value = Op::combine(value, of_threads[threadIdx.x + k]);
     }
     return warp_value<Op>(value);
 }
@@ -284,7 +318,7 @@ __device__ void join(const typename Op::Value* values, Out<Op>* out, unsigned in
     auto value = Op::identity();
     for (unsigned int i = threadIdx.x; i < count; i += BLOCK) value = Op::combine(value, values[i]);
     value = block_value<Op, BLOCK>(value);
-    if (threadIdx.x == 0) *out = finish(value, n);
+    if (threadIdx.x == 0) *out = finish(Op(), value, n);
 }
 // ANCHOR_END: fold
 
@@ -305,9 +339,13 @@ template <typename T> __device__ Elements<T> elements_of(uint4 v) {
     return elements;
 }
 
-// A vector whose first element has the index i joins a value. In pairs of pairs, so that few wait for each other.
+// What a thread holds on its way through its share: a value, if an operator has nothing better.
+template <class Op> struct Running { typename Op::Value value = Op::identity(); };
+template <class Op> __device__ typename Op::Value settled(Op, Running<Op> running) { return running.value; }
+
+// The value of a vector whose first element has the index i: in pairs of pairs, so that few wait for each other.
 template <class Op>
-__device__ typename Op::Value take(Op, typename Op::Value value, uint4 v, unsigned int i) {
+__device__ typename Op::Value take(Op, uint4 v, unsigned int i = 0) {
     using T = typename Op::In;
     constexpr unsigned int COUNT = sizeof(uint4) / sizeof(T);
     Elements<T> elements = elements_of<T>(v);
@@ -316,7 +354,10 @@ __device__ typename Op::Value take(Op, typename Op::Value value, uint4 v, unsign
     for (unsigned int half = COUNT / 2; half > 0; half /= 2) {
         for (unsigned int k = 0; k < half; k++) values[k] = Op::combine(values[k], values[k + half]);
     }
-    return Op::combine(value, values[0]);
+    return values[0];
+}
+template <class Op> __device__ void join(Op op, Running<Op>& running, uint4 v, unsigned int i) {
+    running.value = Op::combine(running.value, take(op, v, i));
 }
 // ANCHOR_END: vectors
 
@@ -328,37 +369,40 @@ __device__ int dot4(unsigned int a, unsigned int b, int sum) {
 }
 __device__ int dot16(uint4 a, uint4 b) { return dot4(a.x, b.x, dot4(a.y, b.y, dot4(a.z, b.z, dot4(a.w, b.w, 0)))); }
 __device__ uint4 ones() { return make_uint4(0x01010101, 0x01010101, 0x01010101, 0x01010101); }
-__device__ long long take(Sum<signed char>, long long sum, uint4 v, unsigned int) { return sum + dot16(v, ones()); }
-__device__ long long take(Sum<unsigned char>, long long sum, uint4 v, unsigned int) {
+__device__ long long take(Sum<signed char>, uint4 v, unsigned int = 0) { return dot16(v, ones()); }
+__device__ long long take(Sum<unsigned char>, uint4 v, unsigned int = 0) {
     // As signed bytes, 128 less each.
     uint4 less = make_uint4(v.x ^ 0x80808080, v.y ^ 0x80808080, v.z ^ 0x80808080, v.w ^ 0x80808080);
-    return sum + (dot16(less, ones()) + 16 * 128);
+    return dot16(less, ones()) + 16 * 128;
 }
-__device__ long long take(SumOfSquares<signed char>, long long sum, uint4 v, unsigned int) { return sum + dot16(v, v); }
-// The first of a vector that nothing in it beats. Called, so that it is not in everybody's way.
-template <class Op> __device__ __noinline__ typename Op::Value first_of(typename Op::Element best, uint4 v, unsigned int i) {
-    constexpr int COUNT = sizeof(uint4) / sizeof(typename Op::In);
-    auto elements = elements_of<typename Op::In>(v);
-    auto found = Op::identity();
-    for (int k = COUNT - 1; k >= 0; k--) {
-        auto one = Op::lift(elements.x[k], i + k);
-        if (!Op::beats(best, one.value)) found = one;
+__device__ long long take(SumOfSquares<signed char>, uint4 v, unsigned int = 0) { return dot16(v, v); }
+// Which element of a vector is best matters only for the best vector: a thread keeps that, and looks into it at its
+// end. On the way an element costs what it costs to find a largest value.
+template <typename T, bool MAX, bool NAN_WINS> struct Running<Arg<T, MAX, NAN_WINS>> {
+    Wide<T> best = Extreme<T, MAX, NAN_WINS>::identity();
+    uint4 vector;
+    unsigned int first = NOWHERE;
+};
+template <typename T, bool MAX, bool NAN_WINS>
+__device__ void join(Arg<T, MAX, NAN_WINS>, Running<Arg<T, MAX, NAN_WINS>>& running, uint4 v, unsigned int i) {
+    using Best = Extreme<T, MAX, NAN_WINS>;
+    Wide<T> best = take(Best(), v), before = running.best;
+    bool beats = (MAX ? best > before : best < before) || (NAN_WINS ? best != best && before == before : before != before);
+    if (beats || running.first == NOWHERE) running = {best, v, i};
+}
+template <typename T, bool MAX, bool NAN_WINS>
+__device__ auto settled(Arg<T, MAX, NAN_WINS> op, Running<Arg<T, MAX, NAN_WINS>> running) {
+    auto found = op.identity();
+    if (running.first == NOWHERE) return found;
+    Elements<T> elements = elements_of<T>(running.vector);
+    for (unsigned int k = 0; k < sizeof(uint4) / sizeof(T); k++) {
+        found = op.combine(found, op.lift(elements.x[k], running.first + k));
     }
     return found;
 }
-// The best of a vector is known as quickly as its value alone. Where it is matters only if it beats what
-// there was, which is soon rare.
-template <typename T, bool MAX, bool NAN_WINS>
-__device__ Found<Wide<T>> take(Arg<T, MAX, NAN_WINS>, Found<Wide<T>> found, uint4 v, unsigned int i) {
-    using Op = Arg<T, MAX, NAN_WINS>;
-    using Value = Extreme<T, MAX, NAN_WINS>;
-    Wide<T> best = take(Value(), Value::identity(), v, i);
-    bool is_better = Op::beats(best, found.value) || found.index == NOWHERE;
-    return is_better ? first_of<Op>(best, v, i) : found;
-}
 // A vector's own mean and squares first, by two passes over its registers: one division a vector.
 template <typename T>
-__device__ Moments<Wide<T>> take(MeanVariance<T>, Moments<Wide<T>> all, uint4 v, unsigned int) {
+__device__ Moments<Wide<T>> take(MeanVariance<T>, uint4 v, unsigned int = 0) {
     constexpr unsigned int COUNT = sizeof(uint4) / sizeof(T);
     Elements<T> elements = elements_of<T>(v);
     Wide<T> sum = 0, squares = 0;
@@ -368,7 +412,7 @@ __device__ Moments<Wide<T>> take(MeanVariance<T>, Moments<Wide<T>> all, uint4 v,
         Wide<T> apart = widen(elements.x[k]) - mean;
         squares += apart * apart;
     }
-    return MeanVariance<T>::combine(all, {Wide<T>(COUNT), mean, squares});
+    return {Wide<T>(COUNT), mean, squares};
 }
 // ANCHOR_END: quick
 
@@ -376,63 +420,121 @@ __device__ Moments<Wide<T>> take(MeanVariance<T>, Moments<Wide<T>> all, uint4 v,
 template <class Op> constexpr bool TWO_INPUTS = false;
 template <typename T> constexpr bool TWO_INPUTS<Dot<T>> = true;
 template <typename T>
-__device__ typename Dot<T>::Value take_pair(Dot<T>, typename Dot<T>::Value sum, uint4 v, uint4 w) {
-    constexpr unsigned int COUNT = sizeof(uint4) / sizeof(T);
+__device__ typename Dot<T>::Value take(Dot<T>, uint4 v, uint4 w) {
     Elements<T> x = elements_of<T>(v), y = elements_of<T>(w);
-    typename Dot<T>::Value of_vector = 0;
-    for (unsigned int k = 0; k < COUNT; k++) of_vector += Dot<T>::lift(x.x[k], y.x[k]);
-    return sum + of_vector;
+    typename Dot<T>::Value sum = 0;
+    for (unsigned int k = 0; k < sizeof(uint4) / sizeof(T); k++) sum += Dot<T>::lift(x.x[k], y.x[k]);
+    return sum;
 }
-__device__ long long take_pair(Dot<signed char>, long long sum, uint4 v, uint4 w) { return sum + dot16(v, w); }
+__device__ long long take(Dot<signed char>, uint4 v, uint4 w) { return dot16(v, w); }
 
 // ANCHOR: share
-// A thread's share of the input, as in chapter 8: tiles of UNROLL vectors that are all on their way at once. A
-// block's vectors lie together, or, spread, as far apart as the grid is wide. What is before the first whole
-// line and behind the last vector is the last block's, one element a thread. Two inputs must
-// begin at the same place within 16 bytes to be read in vectors; others are read by elements.
-template <class Op, unsigned int BLOCK, unsigned int UNROLL>
+// How an input is shared out, as in chapter 8: each has code of its own.
+enum Share {
+    ONE_BLOCK, // one block, one tile
+    ONE_TILE, // one tile a block
+    MANY_TILES, // a loop over tiles
+};
+
+// What stands for a vector that is not there: elements that change nothing. Mean and variance, and two
+// operators at once, have no such element, and leave it out.
+template <class Op> constexpr bool HAS_FILLER = true;
+template <typename T> constexpr bool HAS_FILLER<MeanVariance<T>> = false;
+template <typename T> constexpr bool HAS_FILLER<MinMax<T>> = false;
+template <class Op> __device__ uint4 filler(Op) { return make_uint4(0, 0, 0, 0); }
+template <typename T> __device__ uint4 repeated(T x) {
+    Elements<T> elements;
+    for (unsigned int k = 0; k < sizeof(uint4) / sizeof(T); k++) elements.x[k] = x;
+    uint4 v;
+    memcpy(&v, &elements, sizeof(v));
+    return v;
+}
+template <typename T> __device__ uint4 filler(Product<T>) { return repeated(T(1)); }
+template <typename T> __device__ uint4 filler(And<T>) { return repeated(~T(0)); }
+template <typename T, bool MAX, bool NAN_WINS> __device__ uint4 filler(Extreme<T, MAX, NAN_WINS>) {
+    using Op = Extreme<T, MAX, NAN_WINS>;
+    if constexpr (IS_FLOAT<Wide<T>> || sizeof(T) >= sizeof(int)) {
+        return repeated(narrow<T>(Op::identity()));
+    } else { // of bytes and shorts, whose identity is an int's, the end of their own type
+        constexpr T LOW = T(-1) < T(0) ? T(1 << (8 * sizeof(T) - 1)) : T(0);
+        return repeated(MAX ? LOW : T(~LOW));
+    }
+}
+// Their places are behind every element's, so that they lose to any that is as bad.
+template <typename T, bool MAX, bool NAN_WINS> __device__ uint4 filler(Arg<T, MAX, NAN_WINS>) {
+    return filler(Extreme<T, MAX, NAN_WINS>());
+}
+
+// UNROLL vectors of a tile, all of them on their way before the first is looked at.
+template <class Op, unsigned int UNROLL>
+__device__ void tile(Running<Op>& running, const uint4* body, const uint4* other, unsigned int at, unsigned int step,
+                     unsigned int vectors, unsigned int head) {
+    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(typename Op::In);
+    uint4 v[UNROLL], w[UNROLL];
+    for (unsigned int k = 0; k < UNROLL; k++) {
+        bool is_there = at + k * step < vectors;
+        v[k] = is_there ? load_once(body + at + k * step) : filler(Op());
+        if constexpr (TWO_INPUTS<Op>) w[k] = is_there ? load_once(other + at + k * step) : filler(Op());
+    }
+    for (unsigned int k = 0; k < UNROLL; k++) {
+        if (!HAS_FILLER<Op> && at + k * step >= vectors) continue;
+        if constexpr (TWO_INPUTS<Op>) running.value = Op::combine(running.value, take(Op(), v[k], w[k]));
+        else join(Op(), running, v[k], head + (at + k * step) * PER_VECTOR);
+    }
+}
+
+// A thread's share of the input. A block's vectors lie together in one tile, or, spread, as far apart as the grid is
+// wide. What is before the first whole line and behind the last vector is the last block's, an element a
+// thread or a few. Two inputs must begin at the same place within 16 bytes to be read in vectors; others are
+// read by elements.
+template <class Op, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
 __device__ typename Op::Value share(const typename Op::In* in, const typename Op::In* other, unsigned int n,
                                     unsigned int spread) {
     using T = typename Op::In;
-    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T), PER_LINE = LINE_BYTES / sizeof(T);
+    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
+    constexpr unsigned int PER_LINE = SHARE == ONE_BLOCK ? PER_VECTOR : LINE_BYTES / sizeof(T);
     unsigned int past = static_cast<unsigned int>(reinterpret_cast<unsigned long long>(in) / sizeof(T));
-    unsigned int head = min((0 - past) % (gridDim.x == 1 ? PER_VECTOR : PER_LINE), n);
+    unsigned int head = min((0 - past) % PER_LINE, n);
     if constexpr (TWO_INPUTS<Op>) {
         if ((reinterpret_cast<unsigned long long>(in) ^ reinterpret_cast<unsigned long long>(other)) % 16) head = n;
     }
     unsigned int vectors = (n - head) / PER_VECTOR, tail = (n - head) % PER_VECTOR;
     const uint4* body = reinterpret_cast<const uint4*>(in + head);
+    const uint4* also = reinterpret_cast<const uint4*>(other + head);
 
-    auto odd = Op::identity(), value = odd;
-    unsigned long long j = static_cast<unsigned long long>(gridDim.x - 1 - blockIdx.x) * BLOCK + threadIdx.x;
-    for (; j < head + tail; j += gridDim.x * BLOCK) {
-        unsigned int i = j < head ? j : n - tail + j - head;
-        if constexpr (TWO_INPUTS<Op>) odd = Op::combine(odd, Op::lift(in[i], other[i]));
-        else odd = Op::combine(odd, Op::lift(in[i], i));
+    unsigned int at = threadIdx.x, step = BLOCK;
+    if (SHARE != ONE_BLOCK) {
+        at += blockIdx.x * (spread ? BLOCK : BLOCK * UNROLL);
+        step = spread ? gridDim.x * BLOCK : BLOCK;
     }
-    unsigned int step = spread ? gridDim.x * BLOCK : BLOCK;
-    unsigned int first = blockIdx.x * (spread ? BLOCK : BLOCK * UNROLL) + threadIdx.x;
-    for (unsigned int at = first; at < vectors; at += gridDim.x * (BLOCK * UNROLL)) {
-        uint4 v[UNROLL], w[UNROLL];
-        for (unsigned int k = 0; k < UNROLL; k++) {
-            v[k] = at + k * step < vectors ? load_once(body + at + k * step) : make_uint4(0, 0, 0, 0);
-            if constexpr (TWO_INPUTS<Op>) {
-                auto also = reinterpret_cast<const uint4*>(other + head) + at + k * step;
-                w[k] = at + k * step < vectors ? load_once(also) : make_uint4(0, 0, 0, 0);
-            }
+    // First the odd elements: behind the vectors their trip to memory would be a second one.
+    auto odd = Op::identity();
+    if constexpr (TWO_INPUTS<Op>) {
+        unsigned long long j = static_cast<unsigned long long>(gridDim.x - 1 - blockIdx.x) * BLOCK + threadIdx.x;
+        for (; j < head + tail; j += gridDim.x * BLOCK) {
+            unsigned int i = j < head ? j : n - tail + j - head;
+            odd = Op::combine(odd, Op::lift(in[i], other[i]));
         }
-        for (unsigned int k = 0; k < UNROLL; k++) {
-            if (at + k * step >= vectors) continue;
-            if constexpr (TWO_INPUTS<Op>) value = take_pair(Op(), value, v[k], w[k]);
-            else value = take(Op(), value, v[k], head + (at + k * step) * PER_VECTOR);
+    } else if (SHARE == ONE_BLOCK || blockIdx.x == gridDim.x - 1) {
+        for (unsigned int j = threadIdx.x; j < head + tail; j += BLOCK) {
+            unsigned int i = j < head ? j : n - tail + j - head;
+            odd = Op::combine(odd, Op::lift(in[i], i));
         }
     }
-    return Op::combine(value, odd);
+    Running<Op> running;
+    if (SHARE != MANY_TILES) {
+        tile<Op, UNROLL>(running, body, also, at, step, vectors, head);
+    } else {
+        for (; at < vectors; at += gridDim.x * (BLOCK * UNROLL)) {
+            tile<Op, UNROLL>(running, body, also, at, step, vectors, head);
+        }
+    }
+    return Op::combine(settled(Op(), running), odd);
 }
 // The first of two launches again, by vectors.
 template <class Op, unsigned int BLOCK, unsigned int UNROLL>
 __device__ void vectors(const typename Op::In* in, typename Op::Value* values, unsigned int n) {
-    auto value = block_value<Op, BLOCK>(share<Op, BLOCK, UNROLL>(in, nullptr, n, 0));
+    auto value = block_value<Op, BLOCK>(share<Op, BLOCK, UNROLL, MANY_TILES>(in, nullptr, n, 0));
     if (threadIdx.x == 0) values[blockIdx.x] = value;
 }
 // ANCHOR_END: share
@@ -501,26 +603,24 @@ __device__ typename Op::Value receive(unsigned long long* slots, unsigned int fi
 }
 
 // One launch. Block 0 combines the blocks' values by number, whenever each comes: the same bits every time.
-// The second round, over the messages, is the first one's code once more; few messages need one warp.
-template <class Op, unsigned int BLOCK, unsigned int UNROLL>
+template <class Op, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
 __device__ void reduce(const typename Op::In* in, const typename Op::In* other, Out<Op>* out, unsigned int n,
                        unsigned long long* state, unsigned int spread) {
     using V = typename Op::Value;
-    V value = share<Op, BLOCK, UNROLL>(in, other, n, spread), own = Op::identity();
-    unsigned int receivers = 0;
-#pragma unroll 1
-    for (unsigned int round = 0; round < 2; round++) {
-        value = block_value<Op, BLOCK, 2>(value, round, round == 1 && receivers <= WARP);
-        if (round == 1 || gridDim.x == 1) break;
-        if (blockIdx.x > 0) {
-            if (threadIdx.x < WARP) send(state + SLOT_WORDS<V> * blockIdx.x, value);
-            return;
-        }
-        receivers = min(BLOCK, (gridDim.x - 1 + 2 * WARP - 1) / (2 * WARP) * WARP);
-        own = value;
-        value = threadIdx.x < receivers ? receive<Op>(state, 1 + threadIdx.x, receivers) : Op::identity();
+    V value = block_value<Op, BLOCK>(share<Op, BLOCK, UNROLL, SHARE>(in, other, n, spread));
+    if (SHARE != ONE_BLOCK && blockIdx.x > 0) {
+        if (threadIdx.x < WARP) send(state + SLOT_WORDS<V> * blockIdx.x, value);
+        return;
     }
-    if (threadIdx.x == 0) *out = finish(Op::combine(own, value), n);
+    if (SHARE != ONE_BLOCK && gridDim.x > 1) {
+        // As many warps as one look each needs. The first alone needs no barrier.
+        unsigned int receivers = min(BLOCK, (gridDim.x - 1 + 2 * WARP - 1) / (2 * WARP) * WARP);
+        V others = threadIdx.x < receivers ? receive<Op>(state, 1 + threadIdx.x, receivers) : Op::identity();
+        if (receivers > WARP) others = block_value<Op, BLOCK, 1>(others);
+        else if (threadIdx.x < WARP) others = warp_value<Op>(others);
+        value = Op::combine(value, others);
+    }
+    if (threadIdx.x == 0) *out = finish(Op(), value, n);
 }
 // ANCHOR_END: message
 
@@ -535,12 +635,18 @@ __device__ void reduce(const typename Op::In* in, const typename Op::In* other, 
     extern "C" __global__ void __launch_bounds__(256) vectors##OP##_##TYPE( \
         const OPERATOR::In* in, OPERATOR::Value* values, unsigned int n) { \
         vectors<OPERATOR, 256, 4>(in, values, n); }
-#define REDUCE(OPERATOR, OP, TYPE, BLOCK, UNROLL) \
-    extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK) reduce##OP##_t##BLOCK##u##UNROLL##_##TYPE( \
-        const OPERATOR::In* in, const OPERATOR::In* other, Out<OPERATOR>* out, unsigned int n, \
+#define RESIDENT(BLOCK, UNROLL) ((BLOCK) == WARP ? 1 : ((UNROLL) == 2 ? 2048 : 1024) / (BLOCK))
+#define REDUCE(MONOID, OP, TYPE, SHARE, NAME, BLOCK, UNROLL) \
+    extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT(BLOCK, UNROLL)) \
+    reduce##OP##_##NAME##_t##BLOCK##u##UNROLL##_##TYPE( \
+        const MONOID::In* in, const MONOID::In* other, Out<MONOID>* out, unsigned int n, \
         unsigned long long* state, unsigned int spread) { \
-        reduce<OPERATOR, BLOCK, UNROLL>(in, other, out, n, state, spread); }
-#define OPERATOR(MONOID, OP, TYPE) REDUCE(MONOID, OP, TYPE, 256, 4)
+        reduce<MONOID, BLOCK, UNROLL, SHARE>(in, other, out, n, state, spread); }
+
+// One shape of each that takes any input. A GPU gets the one that suits the size, compiled from this file when it
+// is first wanted.
+#ifndef WANTED_ALONE
+#define OPERATOR(MONOID, OP, TYPE) REDUCE(MONOID, OP, TYPE, MANY_TILES, tiles, 256, 4)
 
 // Every type, as what it is called by.
 #define INTEGERS(EACH) \
@@ -570,4 +676,5 @@ BITS(unsigned int, u32) BITS(long long, i64)
 #define SUMS(T, TYPE) LESSON(Sum<T>, , TYPE)
 INTEGERS(SUMS) FLOATS(SUMS)
 LESSON(Max<float>, _max, f32) LESSON(ArgMax<float>, _argmax, f32) LESSON(MeanVariance<float>, _meanvar, f32)
+#endif
 // ANCHOR_END: entries

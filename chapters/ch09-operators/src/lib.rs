@@ -5,7 +5,7 @@ mod shapes;
 
 use lab::{Arg, BlockRule, Chapter, Op, Pass, Plan, Problem, Type, Variant};
 
-pub use crate::shapes::Shape;
+pub use crate::shapes::{Shape, Share};
 
 /// All of them, in the order of the page.
 const OPS: &[Op] = &[
@@ -73,6 +73,7 @@ pub const CHAPTER: Chapter = Chapter {
         },
     ],
     mistakes: mistakes::MISTAKES,
+    on_demand: true,
     ..Chapter::BASE
 };
 
@@ -117,13 +118,16 @@ fn two_launches(problem: &Problem, together: u64) -> Plan {
     let join = kernel.replacen(problem.variant.name, "join", 1);
     let (values, out) = (Arg::Sums(0), Arg::Sums(1));
     let number = Arg::U32(n as u32);
+    let line = Some(format!("LESSON({})", instance(problem)));
     let first = Pass {
+        line: line.clone(),
         elements: n,
         // A thread's own steps, a vector's, those before the first line and after the last vector; the block's.
         additions: n.div_ceil(grid * block * together) + together.ilog2() as u64 + 2 + of_block(block),
         ..Pass::new(kernel, grid, block, vec![Arg::Input, values, number])
     };
     let second = Pass {
+        line,
         elements: grid,
         additions: grid.div_ceil(block) + of_block(block),
         ..Pass::new(join, 1, block, vec![values, out, Arg::U32(grid as u32), number])
@@ -132,21 +136,61 @@ fn two_launches(problem: &Problem, together: u64) -> Plan {
     Plan { passes: vec![first, second], sums, state_words: 0 }
 }
 
+/// What the macros of the kernels' file are told: the operator, and how it and the type are called in names.
+fn instance(problem: &Problem) -> String {
+    let element = match problem.ty {
+        Type::I8 => "signed char",
+        Type::U8 => "unsigned char",
+        Type::I16 => "short",
+        Type::I32 => "int",
+        Type::U32 => "unsigned int",
+        Type::I64 => "long long",
+        Type::F16 => "f16",
+        Type::BF16 => "bf16",
+        Type::F32 => "float",
+        Type::F64 => "double",
+    };
+    let operator = match problem.options.op {
+        Op::Sum => "Sum",
+        Op::Min => "Min",
+        Op::Max => "Max",
+        Op::Prod => "Product",
+        Op::Minimum => "Minimum",
+        Op::Maximum => "Maximum",
+        Op::And => "And",
+        Op::Or => "Or",
+        Op::Xor => "Xor",
+        Op::Sumsq => "SumOfSquares",
+        Op::Dot => "Dot",
+        Op::Count => "Count",
+        Op::Argmin => "ArgMin",
+        Op::Argmax => "ArgMax",
+        Op::Nanargmin => "NanArgMin",
+        Op::Nanargmax => "NanArgMax",
+        Op::Minmax => "MinMax",
+        Op::Meanvar => "MeanVariance",
+    };
+    let name = if problem.options.op == Op::Sum { String::new() } else { format!("_{}", problem.options.op) };
+    format!("{operator}<{element}>, {name}, {}", problem.ty)
+}
+
 /// Combinations on the longest path through a block: a column of each warp's, then a warp.
 fn of_block(block: u64) -> u64 {
     block / 32 - 1 + 5
 }
 
-/// `reduce_argmax_t256u4_f32<<<grid, block>>>(in, other, out, n, state, spread)`, for instance.
+/// `reduce_argmax_tiles_t256u4_f32<<<grid, block>>>(in, other, out, n, state, spread)`, for instance.
 fn reduce(problem: &Problem) -> Plan {
     of_shape(problem, shapes::of_problem(problem))
 }
 
 /// One launch in this shape.
 pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
-    let Shape { block, unroll, grid, spread } = shape;
+    let Shape { share, block, unroll, grid, spread } = shape;
     let (n, ty, op) = (problem.n, problem.ty, problem.options.op);
-    let kernel = problem.instance(&format!("t{block}u{unroll}"));
+    let (name, of_file) = share.names();
+    let kernel = problem.instance(&format!("{name}_t{block}u{unroll}"));
+    let line = format!("REDUCE({}, {of_file}, {name}, {block}, {unroll})", instance(problem));
     let args = vec![
         Arg::Input,
         if op == Op::Dot { Arg::Other } else { Arg::U64(0) },
@@ -166,9 +210,14 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
     let receivers = (grid - 1).div_ceil(64).clamp(1, block / 32) * 32;
     let of_messages = (grid - 1).div_ceil(receivers) + of_block(block) + 1;
     let mut pass = Pass::new(kernel, grid, block, args);
+    pass.line = Some(line);
     pass.elements = n;
     // A product rounds before it is added.
     pass.additions = of_thread + of_block(block) + of_messages + u64::from(matches!(op, Op::Sumsq | Op::Dot));
+    if op == Op::Prod {
+        // Of a product every multiplication leaves its share in the result, and not only those on one path.
+        pass.additions = n;
+    }
     pass.waits = grid > 1;
     let state_words = grid * (op.value_bytes(ty) / 4).next_multiple_of(4);
     Plan { passes: vec![pass], sums: vec![elements_of(op.result_bytes(ty), ty)], state_words }

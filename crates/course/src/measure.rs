@@ -21,6 +21,7 @@ mod huge;
 mod latencies;
 mod libraries;
 mod limits;
+mod operators;
 mod pool;
 mod proofs;
 mod suite;
@@ -53,6 +54,9 @@ pub struct Options {
     /// Types of the elements
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["i32", "f32", "f64"])]
     types: Vec<Type>,
+    /// Operators, for the part of that name [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    ops: Vec<lab::Op>,
     /// Sizes, as logarithms: from 2^10 to 2^30 elements
     #[arg(long, value_name = "FIRST..LAST", default_value = "10..30", value_parser = parse_sizes)]
     sizes: Sizes,
@@ -73,6 +77,8 @@ enum Part {
     Proofs,
     /// The contests, every chapter's kernels, and sweeps
     Times,
+    /// Every operator and type of the chapter on operators, beside the libraries
+    Operators,
 }
 
 /// Logarithms of sizes, both ends included.

@@ -25,6 +25,8 @@ pub struct Chapter {
     pub notes: Option<Notes>,
     /// The geometries that `--sweep` compares.
     pub sweep: Option<Sweep>,
+    /// Whether a GPU gets its kernels one by one, compiled when they are first wanted: their passes say by which line.
+    pub on_demand: bool,
 }
 
 /// One kernel of a chapter and how it is launched.
@@ -125,7 +127,7 @@ pub struct Note {
 impl Chapter {
     /// What most chapters have in common, for the rest of a literal: no mistake, no note and no sweep.
     pub const BASE: Chapter =
-        Chapter { slug: "", title: "", before: None, variants: &[], mistakes: &[], notes: None, sweep: None };
+        Chapter { slug: "", title: "", before: None, variants: &[], mistakes: &[], notes: None, sweep: None, on_demand: false };
 
     /// The variant of that name.
     pub fn variant(&self, name: &str) -> Option<&'static Variant> {

@@ -66,7 +66,7 @@ macro_rules! elements {
             fn from_le(bytes: &[u8]) -> Self {
                 bytes.try_into().map_or(<$rust as Drawn>::drawn(0), $rust::from_le_bytes)
             }
-            fn to_le(self) -> Vec<u8> {
+            fn le(self) -> Vec<u8> {
                 self.to_le_bytes().to_vec()
             }
             fn from_random(bits: u64) -> Self {
@@ -215,7 +215,7 @@ pub trait Element: device::Scalar {
     /// From the little-endian bytes of one element; `bytes` is exactly as long.
     fn from_le(bytes: &[u8]) -> Self;
     /// Its little-endian bytes.
-    fn to_le(self) -> Vec<u8>;
+    fn le(self) -> Vec<u8>;
     /// From 64 random bits: every integer alike, floats in [-1, 1).
     fn from_random(bits: u64) -> Self;
 }

@@ -52,12 +52,14 @@ pub struct Problem<'v> {
     pub options: LaunchOptions,
     /// Multiprocessors of the device.
     pub multiprocessors: u32,
+    /// Whether kernels can be compiled that the committed PTX has not: [`Pass::line`].
+    pub compiles: bool,
 }
 
 impl<'v> Problem<'v> {
     /// This reduction on the card that the records come from.
     pub fn new(variant: &'v Variant, ty: Type, n: u64, options: LaunchOptions) -> Problem<'v> {
-        Problem { variant, ty, n, options, multiprocessors: MULTIPROCESSORS }
+        Problem { variant, ty, n, options, multiprocessors: MULTIPROCESSORS, compiles: false }
     }
 
     /// Threads a block: the option's, or else the variant's default.
@@ -104,6 +106,8 @@ pub enum Arg {
 pub struct Pass {
     /// The entry of the PTX.
     pub kernel: String,
+    /// The line of CUDA that makes this kernel, where the committed PTX may not have it.
+    pub line: Option<String>,
     /// Blocks, threads, dynamic shared memory, and how it is launched.
     pub geometry: Geometry,
     /// Its arguments, in order.
@@ -124,7 +128,7 @@ impl Pass {
         // No device takes as many as are cut off here.
         let capped = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         let geometry = Geometry::linear(capped(grid), capped(block));
-        Pass { kernel, geometry, args, elements: 0, additions: 0, atomics: 0, waits: false }
+        Pass { kernel, line: None, geometry, args, elements: 0, additions: 0, atomics: 0, waits: false }
     }
 
     /// Blocks.

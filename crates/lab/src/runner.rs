@@ -67,7 +67,7 @@ impl<T: Element> Arrays<T> {
     /// A driver that does not give it.
     pub fn result(&self, device: &Device, op: Op) -> Result<Option<Value>> {
         let Some(last) = self.sums.len().checked_sub(1) else { return Ok(None) };
-        let bytes: Vec<u8> = self.of(device, last)?.iter().flat_map(|&value| value.to_le()).collect();
+        let bytes: Vec<u8> = self.of(device, last)?.iter().flat_map(|&value| value.le()).collect();
         Ok(op.result(T::TYPE, &bytes))
     }
 
@@ -111,13 +111,16 @@ pub fn upload<T: Element>(device: &Device, values: &[T], offset: usize) -> Resul
     Ok(device.upload("in", &shifted)?)
 }
 
-/// The launches of a plan over the elements of `input` from `offset` on.
+/// The launches of a plan over the elements of `input` from `offset` on; `module` says where the kernel of each is.
+///
+/// # Errors
+/// As `module`.
 pub fn calls<'a, T: Element>(
-    module: &'a Module,
+    module: &dyn Fn(&Pass) -> Result<&'a Module>,
     plan: &'a Plan,
     (input, offset): (&'a Buffer<T>, usize),
     arrays: &'a Arrays<T>,
-) -> Vec<Call<'a>> {
+) -> Result<Vec<Call<'a>>> {
     let argument = |arg: &Arg| match *arg {
         Arg::Input => device::Arg::Address(input, (offset * T::BYTES) as u64),
         Arg::Other => match &arrays.other {
@@ -129,11 +132,9 @@ pub fn calls<'a, T: Element>(
         Arg::U32(number) => device::Arg::U32(number),
         Arg::U64(number) => device::Arg::U64(number),
     };
-    let call = |pass: &'a Pass| Call {
-        module,
-        kernel: &pass.kernel,
-        geometry: pass.geometry,
-        args: pass.args.iter().map(argument).collect(),
+    let call = |pass: &'a Pass| {
+        let args = pass.args.iter().map(argument).collect();
+        Ok(Call { module: module(pass)?, kernel: &pass.kernel, geometry: pass.geometry, args })
     };
     plan.passes.iter().map(call).collect()
 }

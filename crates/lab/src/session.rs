@@ -10,7 +10,7 @@ use crate::clock::{Flush, Measured};
 use crate::element::{Array, Element, Type, Value};
 use crate::error::{Error, Result};
 use crate::op::Op;
-use crate::plan::{LaunchOptions, MULTIPROCESSORS, Plan, Problem};
+use crate::plan::{LaunchOptions, MULTIPROCESSORS, Pass, Plan, Problem};
 use crate::progress::Progress;
 use crate::reference::Reference;
 use crate::verify::{Verdict, verify};
@@ -38,6 +38,15 @@ pub struct Session<'c> {
     pub(crate) flush: OnceCell<Flush>,
     /// The chapter's own kernels first, then those of variants with a file of their own.
     modules: Vec<Module>,
+    /// Kernels that were compiled when they were first wanted.
+    wanted: OnceCell<Box<Wanted>>,
+}
+
+/// A list that only grows, so that what is in it can be lent.
+struct Wanted {
+    kernel: String,
+    module: Module,
+    next: OnceCell<Box<Wanted>>,
 }
 
 /// One reduction to run.
@@ -153,7 +162,8 @@ impl<'c> Session<'c> {
         device: Rc<Device>,
         options: SimOptions,
     ) -> Result<Session<'c>> {
-        let mut modules = vec![device.load(&source)?];
+        let is_alone = chapter.on_demand && device.is_gpu() && device.can_compile(&source);
+        let mut modules = vec![if is_alone { device.load_wanted(&source, "")? } else { device.load(&source)? }];
         for variant in chapter.variants {
             let Some(slug) = variant.kernels.filter(|_| unsupported(&device, variant).is_none()) else { continue };
             if modules.iter().all(|module| module.slug() != slug) {
@@ -161,7 +171,7 @@ impl<'c> Session<'c> {
             }
         }
         let progress = Progress::hidden();
-        Ok(Session { chapter, source, options, progress, device, flush: OnceCell::new(), modules })
+        Ok(Session { chapter, source, options, progress, device, flush: OnceCell::new(), modules, wanted: OnceCell::new() })
     }
 
     /// Why the device cannot run this variant; `None` if it can.
@@ -179,7 +189,8 @@ impl<'c> Session<'c> {
             return Err(Error::Usage(format!("--overlap: {why}")));
         }
         let multiprocessors = self.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
-        Plan::new(&Problem { variant, ty, n, options, multiprocessors })
+        let compiles = self.chapter.on_demand && self.device.is_gpu() && self.device.can_compile(&self.source);
+        Plan::new(&Problem { variant, ty, n, options, multiprocessors, compiles })
     }
 
     /// How the code of the chapter's own kernels was made: `committed`, or `NVRTC 13.0 for sm_90`.
@@ -320,7 +331,28 @@ impl<'c> Session<'c> {
         input: (&'a Buffer<T>, usize),
         arrays: &'a Arrays<T>,
     ) -> Result<Vec<Call<'a>>> {
-        Ok(runner::calls(self.module(variant)?, plan, input, arrays))
+        let module = |pass: &Pass| self.module_of(variant, pass);
+        runner::calls(&module, plan, input, arrays)
+    }
+
+    /// Where the kernel of a pass is; it is compiled if it is nowhere.
+    fn module_of(&self, variant: &Variant, pass: &Pass) -> Result<&Module> {
+        let module = self.module(variant)?;
+        let Some(line) = pass.line.as_ref().filter(|_| !module.kernels().contains(&pass.kernel.as_str())) else {
+            return Ok(module);
+        };
+        let mut place = &self.wanted;
+        while let Some(known) = place.get() {
+            if known.kernel == pass.kernel {
+                return Ok(&known.module);
+            }
+            place = &known.next;
+        }
+        self.progress.at(format!("compiling {}", pass.kernel));
+        let source = KernelSource::in_root(self.source.root(), module.slug());
+        let module = self.device.load_wanted(&source, line)?;
+        let new = || Box::new(Wanted { kernel: pass.kernel.clone(), module, next: OnceCell::new() });
+        Ok(&place.get_or_init(new).module)
     }
 }
 

@@ -12,12 +12,12 @@ use lab::measurement::{
     self, ABLATIONS, CHAMPION, Contest, HOST_SIZES, MeasuredCase, Measurement, NOT_AHEAD, WITH_MEMSET,
 };
 use lab::plan::MULTIPROCESSORS;
-use lab::{LaunchOptions, Session, Type, Variant, record};
+use lab::{LaunchOptions, Op, Session, Type, Variant, record};
 
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
 use super::libraries::Libraries;
 use super::pool::Pool;
-use super::{Options, Part, ablation, host, huge, latencies, limits, proofs};
+use super::{Options, Part, ablation, host, huge, latencies, limits, operators, proofs};
 use crate::lessons::lessons;
 
 /// The chapter whose kernel stands against the libraries.
@@ -131,7 +131,53 @@ impl<'o> Suite<'o> {
             }
             self.more_than_32_bits(source)?;
         }
+        if self.options.parts.contains(&Part::Operators) {
+            self.operators()?;
+        }
         self.save()
+    }
+
+    /// The chapter on operators: every one of its operators and types, beside the libraries.
+    fn operators(&mut self) -> Result<()> {
+        for &ty in Type::ALL.iter().filter(|ty| self.options.types.contains(ty)) {
+            lab::with_type!(ty, T => self.operators_of::<T>()?);
+        }
+        Ok(())
+    }
+
+    fn operators_of<T: Element>(&mut self) -> Result<()> {
+        let sizes = operators::sizes(self.options.quick);
+        let n_max = *sizes.last().unwrap_or(&1);
+        self.say(&format!("{}: making numbers", T::NAME));
+        if self.record.ceiling.is_empty() {
+            let pool = Pool::<i32>::new(&self.bench.device, 1 << 28)?;
+            let ceiling = limits::ceiling(&self.bench, &pool, 1 << 28);
+            self.record.ceiling = self.attempt("read ceiling", ceiling)?.unwrap_or_default();
+            let best = self.record.ceiling.iter().map(|point| point.gb_per_s).max_by(f64::total_cmp);
+            self.record.read_ceiling_gb_per_s = best;
+        }
+        let pool = operators::pool::<T>(&self.bench.device, Op::Sum, n_max);
+        let Some(pool) = self.attempt("input", pool)? else { return Ok(()) };
+        let is_asked = |op: &Op| self.options.ops.is_empty() || self.options.ops.contains(op);
+        for op in operators::of_type(T::TYPE).into_iter().filter(is_asked).collect::<Vec<_>>() {
+            let own = if op == Op::Prod { Some(operators::pool::<T>(&self.bench.device, op, n_max)?) } else { None };
+            let pool = own.as_ref().unwrap_or(&pool);
+            let mut told = String::new();
+            for &n in &sizes {
+                let Some(session) = self.sessions.iter().find(|session| session.chapter.slug == operators::CHAPTER) else {
+                    return Ok(());
+                };
+                let measured = operators::contest(&self.bench, session, &self.libraries, pool, op, n);
+                let cases = self.attempt(&format!("{op} {} n = {n}", T::NAME), measured)?.unwrap_or_default();
+                if n.is_power_of_two() {
+                    told += &operators::told(&cases);
+                }
+                self.take(cases, None);
+            }
+            self.say(&format!("{op} {}:{told}", T::NAME));
+            self.save()?;
+        }
+        Ok(())
     }
 
     /// What the card itself takes, and what is tried on it.
@@ -482,8 +528,8 @@ impl<'o> Suite<'o> {
         for mut case in cases {
             case.swept = swept.map(str::to_owned);
             if !case.ok && !self.is_announced(case.name()) {
-                let MeasuredCase { contest, entrant, ty, n, offset, .. } = &case;
-                self.problems.push(format!("{entrant} {contest:?} {ty} n = {n} offset {offset}: WRONG"));
+                let MeasuredCase { contest, entrant, op, ty, n, offset, .. } = &case;
+                self.problems.push(format!("{entrant} {contest:?} {op} {ty} n = {n} offset {offset}: WRONG"));
             }
             self.record.cases.push(case);
         }
@@ -516,7 +562,8 @@ impl<'o> Suite<'o> {
     /// Writes the record, each case with its limit, which is known by now if it ever will be.
     fn save(&mut self) -> Result<()> {
         for i in 0..self.record.cases.len() {
-            let MeasuredCase { contest, ref ty, n, .. } = self.record.cases[i];
+            let MeasuredCase { contest, ref op, ref ty, n, .. } = self.record.cases[i];
+            let n = n * Op::from_name(op).map_or(1, Op::arrays);
             let limit_us = Type::from_name(ty).and_then(|ty| self.record.limit_us(contest, ty, n));
             self.record.cases[i].limit_us = limit_us;
         }

@@ -134,6 +134,15 @@ fn of_one_sign() -> Vec<Array> {
         arrays.extend([f32::NEG_INFINITY, f32::INFINITY, f32::NAN].map(|value| Array::F32(vec![value; n])));
         arrays.extend([f64::MIN, f64::MAX, f64::NAN].map(|value| Array::F64(vec![value; n])));
     }
+    for n in [3, 1027, 5003] {
+        arrays.extend([i8::MIN, i8::MAX, -1].map(|value| Array::I8(vec![value; n])));
+        arrays.extend([u8::MIN, u8::MAX].map(|value| Array::U8(vec![value; n])));
+        arrays.extend([i16::MIN, i16::MAX, -1].map(|value| Array::I16(vec![value; n])));
+        arrays.extend([u32::MIN, u32::MAX].map(|value| Array::U32(vec![value; n])));
+        arrays.extend([i64::MIN, i64::MAX, -1].map(|value| Array::I64(vec![value; n])));
+        arrays.extend([-3.0, 3.0, f32::NAN].map(|value| Array::F16(vec![half::f16::from_f32(value); n])));
+        arrays.extend([-3.0, 3.0, f32::NAN].map(|value| Array::BF16(vec![half::bf16::from_f32(value); n])));
+    }
     arrays.extend([floats(-2000.0), floats(1000.0), doubles(-2000.0), doubles(1000.0)]);
     arrays.extend([Array::F32(vec![f32::NAN, -3.0, f32::NAN]), Array::F64(vec![f64::NAN, 3.0, f64::NAN])]);
     arrays
