@@ -100,7 +100,11 @@ fn types<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Error> {
 
 pub(super) fn op<'de, D: Deserializer<'de>>(from: D) -> Result<Op, D::Error> {
     let name = String::deserialize(from)?;
-    Op::from_name(&name).ok_or_else(|| D::Error::custom(format!("no operation `{name}`: those of `--op` in `cargo run -p ch09-operators -- --help` are known")))
+    Op::from_name(&name).ok_or_else(|| {
+        D::Error::custom(format!(
+            "no operation `{name}`: those of `--op` in `cargo run -p ch09-operators -- --help` are known"
+        ))
+    })
 }
 
 /// Which pairs a block adds, in which brackets: floats tell one tree from another by how they round.
