@@ -126,8 +126,16 @@ pub struct Note {
 
 impl Chapter {
     /// What most chapters have in common, for the rest of a literal: no mistake, no note and no sweep.
-    pub const BASE: Chapter =
-        Chapter { slug: "", title: "", before: None, variants: &[], mistakes: &[], notes: None, sweep: None, on_demand: false };
+    pub const BASE: Chapter = Chapter {
+        slug: "",
+        title: "",
+        before: None,
+        variants: &[],
+        mistakes: &[],
+        notes: None,
+        sweep: None,
+        on_demand: false,
+    };
 
     /// The variant of that name.
     pub fn variant(&self, name: &str) -> Option<&'static Variant> {

@@ -178,7 +178,7 @@ mod tests {
                 "truncated: 3 elements of int32 ('<i4') need 12 bytes and the file holds 8",
             ),
             (npy(&header("<i4", "(1,)"), &le(&[1, 2])), "4 bytes follow"),
-            (npy(&header("<i8", "(1,)"), &[0; 8]), "holds '<i8', wanted int32 ('<i4')"),
+            (npy(&header("<c8", "(1,)"), &[0; 8]), "holds '<c8', wanted int32 ('<i4')"),
             (npy(&header(">f4", "(1,)"), &[0; 4]), "big-endian"),
             (npy("{'descr': '<i4', 'shape': (1,), }", &[0; 4]), "not what NumPy writes"),
             (npy(&header("<i4", "(9999999999, 9999999999)"), &[]), "64 bits"),

@@ -171,7 +171,16 @@ impl<'c> Session<'c> {
             }
         }
         let progress = Progress::hidden();
-        Ok(Session { chapter, source, options, progress, device, flush: OnceCell::new(), modules, wanted: OnceCell::new() })
+        Ok(Session {
+            chapter,
+            source,
+            options,
+            progress,
+            device,
+            flush: OnceCell::new(),
+            modules,
+            wanted: OnceCell::new(),
+        })
     }
 
     /// Why the device cannot run this variant; `None` if it can.

@@ -137,7 +137,12 @@ impl<'s, T: Element> Entrant<'s, T> {
         let arrays = session.arrays(&plan)?;
         let contest = if options.overlap { Contest::BackToBack } else { Contest::Alone };
         let name = variant.name.to_owned();
-        Ok(Entrant { contest, name, op: options.op, sum: Sum::Ours { session, variant, options, plan, arrays, state: State::Kept } })
+        Ok(Entrant {
+            contest,
+            name,
+            op: options.op,
+            sum: Sum::Ours { session, variant, options, plan, arrays, state: State::Kept },
+        })
     }
 
     /// A library's sum, in a chapter's contest.
@@ -225,7 +230,8 @@ impl<'s, T: Element> Entrant<'s, T> {
                     *arg = Arg::Address(out, (i * self.words() * T::BYTES) as u64);
                 }
                 // A second input lies behind the first, from the next multiple of 64 elements on.
-                for (arg, _) in call.args.iter_mut().zip(&pass.args).filter(|(_, planned)| **planned == lab::Arg::Other) {
+                for (arg, _) in call.args.iter_mut().zip(&pass.args).filter(|(_, planned)| **planned == lab::Arg::Other)
+                {
                     let second = (pass.elements as usize).next_multiple_of(SECOND_ALIGNMENT);
                     *arg = Arg::Address(slice.0, ((slice.1 + second) * T::BYTES) as u64);
                 }
@@ -297,7 +303,11 @@ impl Bench {
         entrant: &Entrant<'_, T>,
         (sum, reference): (&T, &Reference),
     ) {
-        judge(case, (entrant.op, std::iter::once((std::slice::from_ref(sum), reference))), entrant.rounding(case.n, self.multiprocessors()));
+        judge(
+            case,
+            (entrant.op, std::iter::once((std::slice::from_ref(sum), reference))),
+            entrant.rounding(case.n, self.multiprocessors()),
+        );
     }
 
     /// Whether the L2 holds an input of this size with room to spare.
@@ -364,8 +374,7 @@ impl Bench {
         let multiprocessors = self.multiprocessors();
         let case = |(entrant, replayed): (&Entrant<'_, T>, &Replayed<T>)| {
             let mut case = entrant.case(contest.unwrap_or(entrant.contest), input);
-            let sums =
-                replayed.outputs.iter().flat_map(|words| words.chunks(entrant.words()).zip(input.references));
+            let sums = replayed.outputs.iter().flat_map(|words| words.chunks(entrant.words()).zip(input.references));
             judge(&mut case, (entrant.op, sums), entrant.rounding(input.n, multiprocessors));
             set_times(&mut case, replayed.timing.as_ref());
             case

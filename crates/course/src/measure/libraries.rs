@@ -66,7 +66,13 @@ impl Libraries {
     }
 
     /// Their reductions of `n` elements by `op`, alone, for a chapter's contest; one that has no such function is left out.
-    pub fn reductions<T: Element>(&self, device: &Device, chapter: &'static str, op: Op, n: u64) -> Vec<Entrant<'_, T>> {
+    pub fn reductions<T: Element>(
+        &self,
+        device: &Device,
+        chapter: &'static str,
+        op: Op,
+        n: u64,
+    ) -> Vec<Entrant<'_, T>> {
         let mut entrants = Vec::new();
         for (contest, name, library) in self.open.iter().filter(|(contest, ..)| *contest == Contest::Alone) {
             if let Ok(reduction) = library.reduction::<T>(device, op.name(), n) {

@@ -45,7 +45,8 @@ pub fn pool<T: Element>(device: &Device, op: Op, n_max: u64) -> Result<Pool<T>> 
         return Pool::of(device, n_max, input::elements(n, input::SEED));
     }
     let array = input::random_for(op, T::TYPE, n, input::SEED);
-    let bytes: Vec<T> = lab::with_elements!(&array, values => values.iter().map(|v| T::from_le(&Element::le(*v))).collect());
+    let bytes: Vec<T> =
+        lab::with_elements!(&array, values => values.iter().map(|v| T::from_le(&Element::le(*v))).collect());
     Pool::of(device, n_max, bytes)
 }
 
@@ -67,7 +68,11 @@ pub fn contest<T: Element>(
     let options = LaunchOptions { op, ..LaunchOptions::default() };
     let mut entrants = vec![Entrant::ours(session, variant, options, n)?.named(ENTRANT)];
     entrants.extend(libraries.reductions::<T>(&bench.device, CHAPTER, op, n));
-    bench.contest(&entrants, Slices { cold: &cold, to_destroy: &[], restore: None }, Input { n, offset: 0, references: &references })
+    bench.contest(
+        &entrants,
+        Slices { cold: &cold, to_destroy: &[], restore: None },
+        Input { n, offset: 0, references: &references },
+    )
 }
 
 /// Time of ours, and how many times as long the fastest library takes.

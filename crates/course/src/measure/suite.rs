@@ -164,7 +164,8 @@ impl<'o> Suite<'o> {
             let pool = own.as_ref().unwrap_or(&pool);
             let mut told = String::new();
             for &n in &sizes {
-                let Some(session) = self.sessions.iter().find(|session| session.chapter.slug == operators::CHAPTER) else {
+                let Some(session) = self.sessions.iter().find(|session| session.chapter.slug == operators::CHAPTER)
+                else {
                     return Ok(());
                 };
                 let measured = operators::contest(&self.bench, session, &self.libraries, pool, op, n);
