@@ -42,7 +42,7 @@ pub struct Opening {
 }
 
 /// Of each chapter, a run with something to see. A chapter that is not here opens with its first variant.
-const OPENINGS: [Opening; 8] = [
+const OPENINGS: [Opening; 9] = [
     opening("ch01-naive", "interleaved_modulo", 128, 128),
     opening("ch02-divergence", "strided_index", 128, 128),
     opening("ch03-sequential", "sequential", 128, 128),
@@ -51,6 +51,7 @@ const OPENINGS: [Opening; 8] = [
     opening("ch06-templates", "template_shuffle", 256, 128),
     opening("ch07-coarsening", "coarsened", 1024, 64),
     Opening { grid: Some(4), ..opening("ch08-cooperative", "last_block", 512, 64) },
+    opening("ch09-operators", "fold", 512, 256),
 ];
 
 const fn opening(slug: &'static str, variant: &'static str, n: u64, block: u32) -> Opening {
@@ -218,11 +219,11 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
     let mut files = serde_json::Map::new();
     let mut variants = Vec::new();
     let mut first = None;
-    for (variant, ty, cases) in entries(chapter).into_iter().filter(|(one, ..)| one.name.starts_with(names_begin)) {
-        let full_name =
-            if ty == Type::I32 { variant.name.to_owned() } else { format!("{}_{}", variant.name, ty.name()) };
+    for Entry { name: shown, variant, ty, op, cases } in
+        entries(chapter).into_iter().filter(|entry| entry.variant.name.starts_with(names_begin))
+    {
         let slug = variant.kernels.unwrap_or(chapter.slug);
-        if full_name == opening.variant {
+        if shown == opening.variant {
             first = cases
                 .iter()
                 .position(|case| (case.n, case.block, case.grid) == (opening.n, opening.block, opening.grid));
@@ -241,12 +242,11 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
         }
         let text = files[&source].as_str().unwrap_or_default();
         let others =
-            if ty == Type::I32 { others(variant, &cases, (&name, &ptx), (&source, text))? } else { Vec::new() };
+            if shown == variant.name { others(variant, &cases, (&name, &ptx), (&source, text))? } else { Vec::new() };
         let ptx = only(&ptx, &kernels);
         let names = names(&name, &ptx, &kernels, &source, text)?;
         variants.push(json!({
-            "name": full_name,
-            "type": ty.name(), "idea": variant.idea, "limit": variant.limit, "source": source,
+            "name": shown, "type": ty.name(), "op": op.name(), "idea": variant.idea, "limit": variant.limit, "source": source,
             "announced": variant.announced.map(|code| code.name()), "harm": variant.harm,
             "ptx": { "name": name, "text": ptx }, "names": names, "others": others,
             "cases": cases.iter().map(|case| case.json(ty)).collect::<Vec<_>>(),
@@ -333,21 +333,37 @@ pub fn request(ptx: &Value, case: &Value, schedule: &str) -> Value {
     })
 }
 
-/// What a lab offers: every variant that sums integers, and one that meets in another way for floats, by blocks that wait, once
-/// more for these.
-fn entries(chapter: &Chapter) -> Vec<(&Variant, Type, Vec<Case>)> {
+/// A kernel of a lab.
+struct Entry<'c> {
+    /// What the lab calls it.
+    name: String,
+    variant: &'c Variant,
+    ty: Type,
+    op: Op,
+    cases: Vec<Case>,
+}
+
+/// What a lab offers: every variant that sums integers; one that meets in another way for floats, by blocks that wait, once
+/// more for these; and one that finds where an element is, whose values have two words.
+fn entries(chapter: &Chapter) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
+    let mut push = |name, variant, ty, op, cases| entries.push(Entry { name, variant, ty, op, cases });
     for variant in chapter.variants.iter().filter(|variant| variant.types.contains(&Type::I32)) {
         let of_integers = cases(variant, Type::I32, Op::Sum);
         let waits = of_integers.iter().any(Case::waits);
-        entries.push((variant, Type::I32, of_integers));
+        push(variant.name.to_owned(), variant, Type::I32, Op::Sum, of_integers);
         if !waits && variant.types.contains(&Type::F32) {
             let mut of_floats = cases(variant, Type::F32, Op::Sum);
             of_floats.retain(|case| case.waits() && case.grid.is_some() && case.block == variant.blocks.default);
             of_floats.retain(|case| (MESSAGES_N_MIN..1 << 20).contains(&case.n));
             if !of_floats.is_empty() {
-                entries.push((variant, Type::F32, of_floats));
+                push(format!("{}_f32", variant.name), variant, Type::F32, Op::Sum, of_floats);
             }
+        }
+        let mut of_places = cases(variant, Type::I32, Op::Argmax);
+        of_places.retain(|case| case.n < 1 << 20);
+        if !of_places.is_empty() {
+            push(format!("{}_argmax", variant.name), variant, Type::I32, Op::Argmax, of_places);
         }
     }
     entries
