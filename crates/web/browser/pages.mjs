@@ -60,7 +60,7 @@ const started = async (page) => {
 
 const weigh = (files, told) => {
     const onTouch = /\/lab\/(engine|editor)\.js$/;
-    const weights = [...files].filter((file) => !onTouch.test(file)).map((file) => [statSync(fileURLToPath(file)).size, file.split("/").pop()]);
+    const weights = [...files].filter((file) => !onTouch.test(file)).map((file) => [statSync(fileURLToPath(file), { throwIfNoEntry: false })?.size ?? 0, file.split("/").pop()]);
     const bytes = weights.reduce((sum, [size]) => sum + size, 0);
     counted.largest = Math.max(counted.largest, Math.round(bytes / 1000));
     if (bytes <= PAGE_BYTES_MAX) return;
