@@ -2,7 +2,7 @@
 //! run tells everything, and ends with status 1 if anything failed.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
@@ -12,11 +12,10 @@ use clap::builder::PossibleValuesParser;
 use crate::book::{BUILD_DIR, includes, links};
 use course::ensure::Mode;
 use course::lessons::lessons;
-use course::{bless, chromium, exercise, ptx, workspace};
+use course::{bless, exercise, ptx, workspace};
 
 use crate::{book, editor, engine};
 
-mod access;
 mod browser;
 mod dependencies;
 mod edit;
@@ -90,8 +89,7 @@ const CHECKS: &[Check] = &[
     Check { name: "book", run: |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages))) },
     Check { name: "links", run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
     Check { name: "language", run: |scene| language::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "pages", run: show_pages },
-    Check { name: "access", run: access::check },
+    Check { name: "pages", run: pages::check },
     Check { name: "labs", run: labs::check },
     Check { name: "edit", run: edit::check },
 ];
@@ -202,16 +200,4 @@ fn built_site(scene: &Scene) -> Result<PathBuf> {
         bail!("there is no built book: run `cargo course book`");
     }
     Ok(dir)
-}
-
-fn show_pages(scene: &Scene) -> Result<Verdict> {
-    let Some(browser) = chromium::find() else {
-        if scene.is_ci {
-            bail!("no Chromium, and CI looks at every page: install it");
-        }
-        return Ok(Verdict::Skip("no Chromium on this machine: install it, or name one with CHROME".to_owned()));
-    };
-    let pictures = Path::new("target/gate");
-    let views = pages::check(&browser, &built_site(scene)?, &scene.root.join(pictures))?.verdict()?;
-    Ok(Verdict::Pass(format!("{views}, pictures in {}", pictures.display())))
 }

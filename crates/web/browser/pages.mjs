@@ -60,7 +60,7 @@ const started = async (page) => {
 
 const weigh = (files, told) => {
     const onTouch = /\/lab\/(engine|editor)\.js$/;
-    const weights = [...files].filter((file) => !onTouch.test(file)).map((file) => [statSync(fileURLToPath(file)).size, file.split("/").pop()]);
+    const weights = [...files].filter((file) => !onTouch.test(file)).map((file) => [statSync(fileURLToPath(file), { throwIfNoEntry: false })?.size ?? 0, file.split("/").pop()]);
     const bytes = weights.reduce((sum, [size]) => sum + size, 0);
     counted.largest = Math.max(counted.largest, Math.round(bytes / 1000));
     if (bytes <= PAGE_BYTES_MAX) return;
@@ -75,15 +75,13 @@ const accessible = async (page, told, rules) => {
     }
 };
 
-// The same page in the other colours, which mdBook asks for when it loads. What they change is contrast.
+// The page that loads in the colours which the reader prefers, then in the other ones, by mdBook's menu. What they change is contrast.
 const recoloured = async (page, told, colorScheme) => {
-    const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    const before = await background();
-    await page.emulateMedia({ colorScheme });
-    await page.reload();
-    await opened(page);
-    if ((await background()) === before) told(`stays as it is where the reader prefers ${colorScheme}`);
-    await page.evaluate(axe);
+    const theme = () => page.evaluate(() => document.documentElement.className.match(/\b(light|navy)\b/)?.[0]);
+    const [before, after] = colorScheme === "dark" ? ["light", "navy"] : ["navy", "light"];
+    if ((await theme()) !== before) told(`comes as ${await theme()}, not as ${before}`);
+    await page.evaluate((name) => document.getElementById(`mdbook-theme-${name}`).click(), after);
+    if ((await theme()) !== after) told(`stays as it is where the reader chooses ${after}`);
     await accessible(page, (what) => told(`then ${colorScheme}: ${what}`), ["color-contrast", "link-in-text-block"]);
 };
 
@@ -96,6 +94,32 @@ const cut = (page) => page.evaluate(() => {
         const isTable = one.matches(".table-wrapper, table");
         return { what: isTable ? "table" : "listing", text: text(one), px: one.scrollWidth - one.clientWidth };
     });
+});
+// Nothing reaches past the edge but what scrolls in a box of its own; pictures are there, and say what they are.
+const shown = (page) => page.evaluate(() => {
+    const main = document.querySelector("main");
+    if (main.innerText.trim() === "") return ["shows nothing"];
+    const scrolls = (one) => {
+        for (let box = one.parentElement; box && box !== main; box = box.parentElement) if (["auto", "scroll"].includes(getComputedStyle(box).overflowX)) return true;
+        return false;
+    };
+    const named = (one) => `<${one.tagName.toLowerCase()}> “${(one.textContent || "").trim().replace(/\s+/g, " ").slice(0, 40)}”`;
+    const width = document.documentElement.clientWidth;
+    const past = [...main.querySelectorAll("*")].find((one) => {
+        if (one.ownerSVGElement || one.closest(".lab") || !one.checkVisibility({ visibilityProperty: true })) return false;
+        const box = one.getBoundingClientRect();
+        return box.width > 1 && Math.max(box.right - width, -box.left) > 1 && !scrolls(one);
+    });
+    const images = [...main.querySelectorAll("img")];
+    const drawings = [...main.querySelectorAll("svg")].filter((svg) => !svg.closest(".lab"));
+    const isFlat = (svg) => svg.checkVisibility() && !(svg.getBoundingClientRect().width > 0 && svg.getBoundingClientRect().height > 0);
+    return [
+        ...(past ? [`${named(past)} reaches past the edge`] : []),
+        ...images.filter((image) => !(image.complete && image.naturalWidth > 0)).map((image) => `picture ${image.getAttribute("src")} is not shown`),
+        ...images.filter((image) => !image.alt).map((image) => `picture ${image.getAttribute("src")} has no alternative text`),
+        ...drawings.filter(isFlat).map((svg) => `${named(svg.parentElement)} holds a drawing without a size`),
+        ...drawings.filter((svg) => svg.closest("figure") && !svg.querySelector("title") && !svg.getAttribute("aria-label")).map((svg) => `${named(svg.closest("figure"))} holds a drawing without a title`),
+    ];
 });
 const uncut = async (page, told) => {
     // Folds that have just opened are set at the next frame, and on a busy machine that takes a while.
@@ -249,6 +273,7 @@ const jobs = names.flatMap((name) => [
             await opened(page);
             if (width === 1280) weigh(files, told);
             await uncut(page, told);
+            for (const problem of await shown(page)) told(problem);
             await page.evaluate(axe);
             await accessible(page, told);
             await page.screenshot({ path: `${pictures}/${name.replace(".html", "")}-${width}-${colorScheme}.png` });
