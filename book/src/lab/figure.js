@@ -18,28 +18,31 @@
             this.timeline = new lab.Timeline(this.parts.time);
             new ResizeObserver(() => this.draw()).observe(element);
             new MutationObserver(() => this.draw()).observe(document.documentElement, { attributes: true, attributeFilter: ["class"] });
-            addEventListener("hashchange", () => this.follow(false));
+            addEventListener("hashchange", ({ newURL }) => this.follow(false, new URL(newURL).hash));
             const [, wanted] = element.dataset.lab.split("/");
             const { variant, n, block, grid, grain = "round", at = "poster" } = data.opening;
             // A variant may have a schedule of its own, under which it shows what it does.
             const { schedule = data.opening.schedule } = data.variants.find((one) => one.name === (wanted || variant)) || {};
             this.opening = { variant: wanted || variant, n, block, grid, schedule, grain, at, shownBlock: null, lane: "", given: null, type: "i32", op: "sum" };
-            if (!this.follow(true)) this.open(this.opening, false);
+            if (!this.follow(true, location.hash)) this.open(this.opening, false);
         }
 
         // ---- What is shown, and the address bar.
 
-        // Reads the address. True if it is about this lab.
-        follow(isFirst) {
-            if (!location.hash.startsWith("#lab=") || location.hash === this.ownHash) return false;
-            const wanted = new URLSearchParams(location.hash.slice(1));
+        // Reads what the address says after #. True if it is about this lab.
+        follow(isFirst, hash) {
+            if (!hash.startsWith("#lab=") || hash === this.ownHash) return false;
+            const wanted = new URLSearchParams(hash.slice(1));
             if (wanted.get("lab") !== this.data.slug) return false;
+            // The moment before, if it was still to be written, or was written since the link was followed, is none any more.
+            clearTimeout(this.writing);
+            if (location.hash !== hash) history.replaceState(history.state, "", hash);
             const number = (key) => (wanted.has(key) ? Number(wanted.get(key)) : undefined);
             const asked = { variant: wanted.get("v") || undefined, n: number("n"), block: number("b"), schedule: wanted.get("s") || undefined,
                 grid: wanted.has("g") ? number("g") : wanted.has("n") || wanted.has("b") ? null : undefined, grain: wanted.get("grain") || undefined, at: wanted.get("at") || "poster", shownBlock: number("k"), lane: wanted.get("lane") || undefined, given: wanted.get("in") || undefined, type: wanted.get("t") || undefined, op: wanted.get("op") || undefined };
-            this.asked = location.hash;
+            this.asked = hash;
             this.open({ ...this.opening, ...JSON.parse(JSON.stringify(asked)) }, false);
-            if (!isFirst || !document.getElementById(location.hash.slice(1))) this.element.scrollIntoView({ block: "center", behavior: calm.matches ? "auto" : "smooth" });
+            if (!isFirst || !document.getElementById(hash.slice(1))) this.element.scrollIntoView({ block: "center", behavior: calm.matches ? "auto" : "smooth" });
             return true;
         }
         write() {

@@ -107,6 +107,16 @@ const extras = async (page, slug, told) => {
     await page.locator("#to-round-1").click();
     await page.waitForFunction((slug) => document.querySelector(".lab").labFigure.answered === `#lab=${slug}&at=round1`, slug, { timeout: 20000 });
     if ((await state(page)).at === before.at) told("a link in the text does not set the lab");
+    // A link that is followed while the moment before is due to be written into the address.
+    const hash = `#lab=${slug}&at=end`;
+    await page.evaluate((hash) => {
+        document.querySelector(".lab").labFigure.write();
+        for (const from = performance.now(); performance.now() < from + 400;);
+        location.hash = hash;
+    }, hash);
+    await page.waitForFunction((hash) => document.querySelector(".lab").labFigure.answered === hash, hash, { timeout: 20000 }).catch(() => told("a link that is followed as the address is written is lost"));
+    if (!page.url().endsWith(hash)) told(`the address is ${page.url()} after ${hash}`);
+    await page.evaluate(() => { location.hash = document.querySelector("#to-round-1").hash; });
     await press("predict");
     await page.locator(".lab .lab-guess").fill("99999");
     await page.keyboard.press("Enter");
@@ -259,7 +269,12 @@ const withPage = async (slug, options, act, what = "") => {
     try {
         await act(page, told);
     } catch (error) {
-        told(error.message.split("\n")[0]);
+        const at = await page.evaluate(() => {
+            const [lab, say] = [document.querySelector(".lab"), document.querySelector(".lab .lab-say")];
+            return `the lab answered ${lab?.labFigure?.answered}, the address says ${location.hash}, the lab says "${say?.textContent}"${lab?.matches("[aria-busy]") ? ", and is busy" : ""}`;
+        }).catch(() => "there is no page");
+        const asked = error.stack.match(/\w+\.mjs:\d+/)?.[0];
+        told(`${error.message.split("\n")[0]} (${asked}; ${at})`);
     }
     const picture = options.javaScriptEnabled === false ? `${name} still` : name;
     await page.locator(".lab").first().screenshot({ path: `${pictures}/${picture.replaceAll(" ", "-")}.png` }).catch(() => {});

@@ -1,7 +1,7 @@
 //! Every built page as a reader meets it: by sight, by keyboard, by touch and by a screen reader, in both themes and at two
 //! widths. Exercises, quizzes and terms answer; nothing is cut or comes from the network; pages stay small; the cheat sheet is one sheet of paper.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::browser::{self, Found};
 use super::{Scene, Verdict, built_site};
@@ -13,7 +13,6 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
         Found::Missing(verdict) => return Ok(verdict),
     };
     let pictures = scene.root.join("target/gate/pages");
-    std::fs::create_dir_all(&pictures).with_context(|| format!("cannot make `{}`", pictures.display()))?;
     let summary = browser::run(scene, "pages.mjs", &[&built_site(scene)?, &chromium, &pictures])?;
     let [pages, views, answers, terms, largest] =
         ["pages", "views", "answers", "terms", "largest"].map(|key| &summary[key]);
