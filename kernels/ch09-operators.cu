@@ -155,7 +155,7 @@ template <typename T> using Minimum = Extreme<T, false, true>;
 template <typename T> using Maximum = Extreme<T, true, true>;
 
 // Both at once: two operators side by side are an operator.
-template <typename V> struct Both { V min, max; };
+template <typename V> struct alignas(2 * sizeof(V)) Both { V min, max; };
 template <typename T>
 struct MinMax {
     using In = T;
@@ -188,7 +188,7 @@ __device__ void from_key(unsigned long long key, long long& x) { x = key ^ 0x800
 __device__ void from_key(unsigned long long key, double& x) {
     x = __longlong_as_double(key >> 63 ? key ^ 0x8000000000000000 : ~key);
 }
-template <typename K> struct Found { K key; unsigned int place; };
+template <typename K> struct alignas(2 * sizeof(K)) Found { K key; unsigned int place; };
 __device__ bool is_larger(Found<unsigned int> a, Found<unsigned int> b) {
     return (static_cast<unsigned long long>(a.key) << 32 | a.place) > (static_cast<unsigned long long>(b.key) << 32 | b.place);
 }
@@ -376,6 +376,60 @@ __device__ long long take(Sum<unsigned char>, uint4 v, unsigned int = 0) {
     return dot16(less, ones()) + 16 * 128;
 }
 __device__ long long take(SumOfSquares<signed char>, uint4 v, unsigned int = 0) { return dot16(v, v); }
+// The best of bytes, in pairs of shorts: of a short the upper byte decides, so that the odd bytes are compared as
+// they stand, and the even ones a byte further up.
+template <bool MAX> __device__ unsigned int better2(unsigned int a, unsigned int b, short) {
+    return MAX ? __vmaxs2(a, b) : __vmins2(a, b);
+}
+template <bool MAX> __device__ unsigned int better2(unsigned int a, unsigned int b, unsigned short) {
+    return MAX ? __vmaxu2(a, b) : __vminu2(a, b);
+}
+template <bool MAX, typename S> __device__ int best_of_bytes(uint4 v, S sign) {
+    unsigned int odd = better2<MAX>(better2<MAX>(v.x, v.y, sign), better2<MAX>(v.z, v.w, sign), sign);
+    unsigned int even = better2<MAX>(better2<MAX>(v.x << 8, v.y << 8, sign), better2<MAX>(v.z << 8, v.w << 8, sign), sign);
+    unsigned int best = better2<MAX>(odd, even, sign);
+    int low = static_cast<S>(best) >> 8, high = static_cast<S>(best >> 16) >> 8;
+    return better<MAX, false>(low, high);
+}
+template <bool MAX, bool NAN_WINS>
+__device__ int take(Extreme<signed char, MAX, NAN_WINS>, uint4 v, unsigned int = 0) {
+    return best_of_bytes<MAX>(v, short());
+}
+template <bool MAX, bool NAN_WINS>
+__device__ int take(Extreme<unsigned char, MAX, NAN_WINS>, uint4 v, unsigned int = 0) {
+    return best_of_bytes<MAX>(v, static_cast<unsigned short>(0));
+}
+// And of bf16, of which there are instructions for pairs.
+template <bool MAX, bool NAN_WINS> __device__ unsigned int better_pair(unsigned int a, unsigned int b) {
+    unsigned int best;
+    if (MAX && NAN_WINS) asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(best) : "r"(a), "r"(b));
+    else if (MAX) asm("max.bf16x2 %0, %1, %2;" : "=r"(best) : "r"(a), "r"(b));
+    else if (NAN_WINS) asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(best) : "r"(a), "r"(b));
+    else asm("min.bf16x2 %0, %1, %2;" : "=r"(best) : "r"(a), "r"(b));
+    return best;
+}
+template <bool MAX, bool NAN_WINS>
+__device__ float take(Extreme<bf16, MAX, NAN_WINS>, uint4 v, unsigned int = 0) {
+    unsigned int best = better_pair<MAX, NAN_WINS>(
+        better_pair<MAX, NAN_WINS>(v.x, v.y), better_pair<MAX, NAN_WINS>(v.z, v.w));
+    return better<MAX, NAN_WINS>(__uint_as_float(best << 16), __uint_as_float(best & 0xffff0000));
+}
+template <typename T> __device__ Both<Wide<T>> take(MinMax<T>, uint4 v, unsigned int = 0) {
+    return {take(Minimum<T>(), v), take(Maximum<T>(), v)};
+}
+// Bytes above 0 leave their top bit; a bit from each of 16 bytes, and one instruction counts them.
+__device__ unsigned int above4(unsigned int x) { return ~x & ((x & 0x7f7f7f7f) + 0x7f7f7f7f) & 0x80808080; }
+__device__ unsigned int take(Count<signed char>, uint4 v, unsigned int = 0) {
+    return __popc(above4(v.x) | above4(v.y) >> 1 | above4(v.z) >> 2 | above4(v.w) >> 3);
+}
+// Of bf16 too, but for NaNs: their bits, without the sign, are above those of infinity, 0x7f80.
+__device__ unsigned int above2(unsigned int x) {
+    unsigned int size = x & 0x7fff7fff;
+    return ~x & (size + 0x7fff7fff) & ~(size + 0x007f007f) & 0x80008000;
+}
+__device__ unsigned int take(Count<bf16>, uint4 v, unsigned int = 0) {
+    return __popc(above2(v.x) | above2(v.y) >> 1 | above2(v.z) >> 2 | above2(v.w) >> 3);
+}
 // Which element of a vector is best matters only for the best vector: a thread keeps that, and looks into it at its
 // end. On the way an element costs what it costs to find a largest value.
 template <typename T, bool MAX, bool NAN_WINS> struct Running<Arg<T, MAX, NAN_WINS>> {
@@ -436,11 +490,17 @@ enum Share {
     MANY_TILES, // a loop over tiles
 };
 
-// What stands for a vector that is not there: elements that change nothing. Mean and variance, and two
-// operators at once, have no such element, and leave it out.
-template <class Op> constexpr bool HAS_FILLER = true;
-template <typename T> constexpr bool HAS_FILLER<MeanVariance<T>> = false;
-template <typename T> constexpr bool HAS_FILLER<MinMax<T>> = false;
+// What stands for a vector that is not there: elements that change nothing, where an operator has such an
+// element. Mean and variance have none, nor has an operator that nobody named here: a vector is left out then.
+template <class Op> constexpr bool HAS_FILLER = false;
+template <typename T> constexpr bool HAS_FILLER<Sum<T>> = true;
+template <typename T> constexpr bool HAS_FILLER<SumOfSquares<T>> = true;
+template <typename T> constexpr bool HAS_FILLER<Count<T>> = true;
+template <typename T> constexpr bool HAS_FILLER<Dot<T>> = true;
+template <typename T> constexpr bool HAS_FILLER<Product<T>> = true;
+template <typename T, char WHICH> constexpr bool HAS_FILLER<BitWise<T, WHICH>> = true;
+template <typename T, bool MAX, bool NAN_WINS> constexpr bool HAS_FILLER<Extreme<T, MAX, NAN_WINS>> = true;
+template <typename T, bool MAX, bool NAN_WINS> constexpr bool HAS_FILLER<Arg<T, MAX, NAN_WINS>> = true;
 template <class Op> __device__ uint4 filler(Op) { return make_uint4(0, 0, 0, 0); }
 template <typename T> __device__ uint4 repeated(T x) {
     Elements<T> elements;
@@ -511,11 +571,13 @@ __device__ typename Op::Value share(const typename Op::In* in, const typename Op
     auto odd = Op::identity();
     if constexpr (TWO_INPUTS<Op>) {
         unsigned long long j = static_cast<unsigned long long>(gridDim.x - 1 - blockIdx.x) * BLOCK + threadIdx.x;
+#pragma unroll 1
         for (; j < head + tail; j += gridDim.x * BLOCK) {
             unsigned int i = j < head ? j : n - tail + j - head;
             odd = Op::combine(odd, Op::lift(in[i], other[i]));
         }
     } else if (SHARE == ONE_BLOCK || blockIdx.x == gridDim.x - 1) {
+#pragma unroll 1
         for (unsigned int j = threadIdx.x; j < head + tail; j += BLOCK) {
             unsigned int i = j < head ? j : n - tail + j - head;
             odd = Op::combine(odd, Op::lift(in[i], i));

@@ -16,9 +16,6 @@ struct TwoLargest {
     }
 };
 
-// No element stands for none of its kind: a missing vector is left out.
-template <> constexpr bool HAS_FILLER<TwoLargest> = false;
-
 extern "C" __global__ void two_largest(const int* in, Two* out, unsigned int n, unsigned long long* state) {
     reduce<TwoLargest, 256, 4, MANY_TILES>(in, nullptr, out, n, state, 0);
 }
