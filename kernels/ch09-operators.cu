@@ -376,6 +376,47 @@ __device__ long long take(Sum<unsigned char>, uint4 v, unsigned int = 0) {
     return dot16(less, ones()) + 16 * 128;
 }
 __device__ long long take(SumOfSquares<signed char>, uint4 v, unsigned int = 0) { return dot16(v, v); }
+// Which element of a vector is best matters only for the best vector: a thread keeps that, and looks into it at its
+// end. On the way an element costs what it costs to find a largest value.
+template <typename T, bool MAX, bool NAN_WINS> struct Running<Arg<T, MAX, NAN_WINS>> {
+    Wide<T> best = Extreme<T, MAX, NAN_WINS>::identity();
+    uint4 vector;
+    unsigned int first = NOWHERE;
+};
+template <typename T, bool MAX, bool NAN_WINS>
+__device__ void join(Arg<T, MAX, NAN_WINS>, Running<Arg<T, MAX, NAN_WINS>>& running, uint4 v, unsigned int i) {
+    using Best = Extreme<T, MAX, NAN_WINS>;
+    Wide<T> best = take(Best(), v), before = running.best;
+    bool beats = (MAX ? best > before : best < before) || (NAN_WINS ? best != best && before == before : before != before);
+    if (beats || running.first == NOWHERE) running = {best, v, i};
+}
+template <typename T, bool MAX, bool NAN_WINS>
+__device__ auto settled(Arg<T, MAX, NAN_WINS> op, Running<Arg<T, MAX, NAN_WINS>> running) {
+    auto found = op.identity();
+    if (running.first == NOWHERE) return found;
+    Elements<T> elements = elements_of<T>(running.vector);
+    for (unsigned int k = 0; k < sizeof(uint4) / sizeof(T); k++) {
+        found = op.combine(found, op.lift(elements.x[k], running.first + k));
+    }
+    return found;
+}
+// A vector's own mean and squares first, by two passes over its registers: one division a vector.
+template <typename T>
+__device__ Moments<Wide<T>> take(MeanVariance<T>, uint4 v, unsigned int = 0) {
+    constexpr unsigned int COUNT = sizeof(uint4) / sizeof(T);
+    Elements<T> elements = elements_of<T>(v);
+    Wide<T> sum = 0, squares = 0;
+    for (unsigned int k = 0; k < COUNT; k++) sum += widen(elements.x[k]);
+    Wide<T> mean = sum * (Wide<T>(1) / COUNT);
+    for (unsigned int k = 0; k < COUNT; k++) {
+        Wide<T> apart = widen(elements.x[k]) - mean;
+        squares += apart * apart;
+    }
+    return {Wide<T>(COUNT), mean, squares};
+}
+// ANCHOR_END: quick
+
+// ANCHOR: pairs
 // The best of bytes, in pairs of shorts: of a short the upper byte decides, so that the odd bytes are compared as
 // they stand, and the even ones a byte further up.
 template <bool MAX> __device__ unsigned int better2(unsigned int a, unsigned int b, short) {
@@ -430,45 +471,7 @@ __device__ unsigned int above2(unsigned int x) {
 __device__ unsigned int take(Count<bf16>, uint4 v, unsigned int = 0) {
     return __popc(above2(v.x) | above2(v.y) >> 1 | above2(v.z) >> 2 | above2(v.w) >> 3);
 }
-// Which element of a vector is best matters only for the best vector: a thread keeps that, and looks into it at its
-// end. On the way an element costs what it costs to find a largest value.
-template <typename T, bool MAX, bool NAN_WINS> struct Running<Arg<T, MAX, NAN_WINS>> {
-    Wide<T> best = Extreme<T, MAX, NAN_WINS>::identity();
-    uint4 vector;
-    unsigned int first = NOWHERE;
-};
-template <typename T, bool MAX, bool NAN_WINS>
-__device__ void join(Arg<T, MAX, NAN_WINS>, Running<Arg<T, MAX, NAN_WINS>>& running, uint4 v, unsigned int i) {
-    using Best = Extreme<T, MAX, NAN_WINS>;
-    Wide<T> best = take(Best(), v), before = running.best;
-    bool beats = (MAX ? best > before : best < before) || (NAN_WINS ? best != best && before == before : before != before);
-    if (beats || running.first == NOWHERE) running = {best, v, i};
-}
-template <typename T, bool MAX, bool NAN_WINS>
-__device__ auto settled(Arg<T, MAX, NAN_WINS> op, Running<Arg<T, MAX, NAN_WINS>> running) {
-    auto found = op.identity();
-    if (running.first == NOWHERE) return found;
-    Elements<T> elements = elements_of<T>(running.vector);
-    for (unsigned int k = 0; k < sizeof(uint4) / sizeof(T); k++) {
-        found = op.combine(found, op.lift(elements.x[k], running.first + k));
-    }
-    return found;
-}
-// A vector's own mean and squares first, by two passes over its registers: one division a vector.
-template <typename T>
-__device__ Moments<Wide<T>> take(MeanVariance<T>, uint4 v, unsigned int = 0) {
-    constexpr unsigned int COUNT = sizeof(uint4) / sizeof(T);
-    Elements<T> elements = elements_of<T>(v);
-    Wide<T> sum = 0, squares = 0;
-    for (unsigned int k = 0; k < COUNT; k++) sum += widen(elements.x[k]);
-    Wide<T> mean = sum * (Wide<T>(1) / COUNT);
-    for (unsigned int k = 0; k < COUNT; k++) {
-        Wide<T> apart = widen(elements.x[k]) - mean;
-        squares += apart * apart;
-    }
-    return {Wide<T>(COUNT), mean, squares};
-}
-// ANCHOR_END: quick
+// ANCHOR_END: pairs
 
 // Two vectors that are multiplied.
 template <class Op> constexpr bool TWO_INPUTS = false;
