@@ -1,10 +1,11 @@
 //! Short cuts for narrow elements against the reference, on every pattern of bits that such an element can have; and ties under
 //! many schedules.
 
+use anyhow::Context as _;
 use ch09_operators::CHAPTER;
 use device::{Checks, Schedule};
 use lab::element::rust::{bf16, f16};
-use lab::{Array, LaunchOptions, Op, Result, Session, trial};
+use lab::{Array, LaunchOptions, Op, Result, Session, Value, session::built_root, trial};
 
 /// Operators whose result is exact: one element of the input, its place, or a number of elements.
 const EXACT: [Op; 8] = [Op::Count, Op::Min, Op::Max, Op::Minimum, Op::Maximum, Op::Argmin, Op::Argmax, Op::Minmax];
@@ -77,5 +78,42 @@ fn a_tie_is_the_first_under_any_schedule() -> Result<()> {
         let run = trial::run_with(&session, reduce, options, &input, 0)?;
         assert!(run.ok(), "{}", trial::describe(&run, &format!("seed {seed}")));
     }
+    Ok(())
+}
+
+/// Whether two numbers are one, by comparison: NumPy does not say which of two zeros is the larger one.
+fn is_same(ours: f64, numpys: &str) -> bool {
+    let numpys: f64 = numpys.parse().unwrap_or(f64::NAN);
+    ours == numpys || ours.is_nan() && numpys.is_nan()
+}
+
+/// What NumPy said of the same arrays: scripts/numpy_rules.py.
+#[test]
+fn numpys_rules_hold() -> anyhow::Result<()> {
+    let path = built_root().join("chapters/ch09-operators/data/numpy.json");
+    let recorded: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path)?)?;
+    let (session, reduce) = (simulator(None)?, trial::variant(&CHAPTER, "reduce"));
+    let mut runs = 0;
+    for case in recorded["cases"].as_array().context("cases")? {
+        let words = case["input"].as_array().context("input")?;
+        let numbers: Vec<f64> = words.iter().filter_map(|word| word.as_str()?.parse().ok()).collect();
+        assert_eq!(numbers.len(), words.len());
+        let narrow = Array::F32(numbers.iter().map(|&number| number as f32).collect());
+        for (name, said) in case.as_object().context("case")?.iter().filter(|(name, _)| *name != "input") {
+            let op = Op::from_name(name).context("an operator")?;
+            for input in [&narrow, &Array::F64(numbers.clone())] {
+                let options = LaunchOptions { op, ..LaunchOptions::default() };
+                let run = trial::run_with(&session, reduce, options, input, 0)?;
+                let is_right = match (run.result, said.as_str()) {
+                    (Value::At { index, .. }, None) => index == Value::NOWHERE,
+                    (Value::At { index, .. }, Some(said)) => index.to_string() == said,
+                    (value, said) => is_same(value.to_f64(), said.context("a number")?),
+                };
+                assert!(is_right && run.ok(), "{name} of {words:?}: NumPy says {said}, and {:?} came", run.result);
+                runs += 1;
+            }
+        }
+    }
+    assert!(runs > 1000, "{runs} runs");
     Ok(())
 }
