@@ -63,9 +63,12 @@ pub struct Options {
     /// These chapters alone, by slug
     #[arg(long, value_delimiter = ',')]
     chapters: Vec<String>,
-    /// Every fourth size up to 2^26, fewer replays and no sweeps
+    /// Every fourth size up to 2^26, fewer replays and no sweeps; of the operators every second size
     #[arg(long)]
     quick: bool,
+    /// Begins no further operator after so many seconds, and says which are left out; for the part of that name
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
 }
 
 /// A part of the measurement.
@@ -134,7 +137,7 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let source = KernelSource::find(lab::clock::CEILING, &built_root())?;
     let out = options.out.clone().unwrap_or_else(|| default_out(source.root(), &device.description().name));
-    let mut record = empty_record(&device, source.root());
+    let mut record = empty_record(&device, source.root(), options.quick);
     if let Some((library, cases)) = torch {
         record.libraries.insert(TORCH.to_owned(), library);
         record.cases.extend(cases);
@@ -170,7 +173,7 @@ fn default_out(root: &Path, device: &str) -> PathBuf {
 }
 
 /// A record of this device and of now, without any figure.
-fn empty_record(device: &Device, root: &Path) -> Measurement {
+fn empty_record(device: &Device, root: &Path, is_quick: bool) -> Measurement {
     let description = device.description().clone();
     // Without folders, which would be paths of this machine and say nothing to others.
     let words = std::env::args().skip(1).map(|word| match Path::new(&word).file_name() {
@@ -189,7 +192,7 @@ fn empty_record(device: &Device, root: &Path) -> Measurement {
         date: date(),
         commit: hardware::commit(root),
         command: format!("cargo course {}", words.collect::<Vec<_>>().join(" ")),
-        method: bench::METHOD.to_owned(),
+        method: bench::method(is_quick),
         ptx_sha256: Default::default(),
         code: Default::default(),
         libraries: Default::default(),

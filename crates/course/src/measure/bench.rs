@@ -17,7 +17,12 @@ use lab::{LaunchOptions, Op, Plan, Session, Variant};
 use super::pool::Slice;
 
 /// How times are taken, for the record.
-pub const METHOD: &str = "a time is the median of 15 replays of a CUDA graph, measured by events around it, divided by the reductions \
+pub fn method(is_quick: bool) -> String {
+    let replays = if is_quick { QUICK_REPLAYS } else { REPLAYS };
+    METHOD.replace("{replays}", &replays.to_string())
+}
+
+const METHOD: &str = "a time is the median of {replays} replays of a CUDA graph, measured by events around it, divided by the reductions \
 in it; it covers all launches of a reduction. All entrants of a size, of both contests, are replayed in turns. Each of the 3 to 64 \
 reductions of a graph reads an array of its own and writes a word of its own; the words are overwritten before each replay, and all \
 of them are judged after each timed replay. Before each replay, outside of the events, a kernel reads four times the L2. alone: a \
@@ -31,7 +36,9 @@ last result is judged; the whole calls allocate what they need and give it back,
 is the distance from the exact sum over the sum of the magnitudes, the largest of all judged results. The clocks of the card are not \
 locked. Kernels that sum in \
 place get their input anew before each replay and are measured up to 2^26 elements. limit_us is an empty launch by the rules of the \
-contest and every byte at the read ceiling, the best of five geometries of a kernel that reads and adds in registers.";
+contest and every byte at the read ceiling, the best of five geometries of a kernel that reads and adds in registers. \
+Of the operators sizes are powers of two and some drawn at random; torch and torch_compiled were timed before, each alone, the median \
+of 9 replays, two results of each judged.";
 
 /// Timed replays.
 const REPLAYS: u32 = 15;

@@ -13,6 +13,9 @@ use super::pool::Pool;
 
 /// The chapter.
 pub const CHAPTER: &str = "ch09-operators";
+/// What is measured first, of every type.
+const HEADLINE: [Op; 10] =
+    [Op::Sum, Op::Max, Op::Maximum, Op::Argmax, Op::Meanvar, Op::Minmax, Op::Dot, Op::Sumsq, Op::Count, Op::Prod];
 /// Its kernel that is put forward.
 const VARIANT: &str = "reduce";
 /// Sizes, as logarithms.
@@ -31,11 +34,13 @@ pub fn sizes(is_quick: bool) -> Vec<u64> {
     sizes
 }
 
-/// The operators that are compiled for a type.
-pub fn of_type(ty: Type) -> Vec<Op> {
+/// The operators that are compiled for a type: those of [`HEADLINE`], or the others.
+pub fn of_type(ty: Type, is_headline: bool) -> Vec<Op> {
     let Some(variant) = ch09_operators::CHAPTER.variant(VARIANT) else { return Vec::new() };
     let is_taken = |op: &Op| variant.ops.contains(op) && op.refusal(ty).is_none() && (variant.takes)(*op, ty);
-    Op::all().iter().copied().filter(is_taken).collect()
+    let others = Op::all().iter().filter(|op| !HEADLINE.contains(op)).copied();
+    let ops: Vec<Op> = if is_headline { HEADLINE.to_vec() } else { others.collect() };
+    ops.into_iter().filter(is_taken).collect()
 }
 
 /// What an operator is tried on: of a dot product as much again.

@@ -17,7 +17,7 @@ use lab::{LaunchOptions, Op, Session, Type, Variant, record};
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
 use super::libraries::Libraries;
 use super::pool::Pool;
-use super::{Options, Part, ablation, host, huge, latencies, limits, operators, proofs};
+use super::{Options, Part, ablation, host, huge, latencies, limits, proofs};
 use crate::lessons::lessons;
 
 /// The chapter whose kernel stands against the libraries.
@@ -135,50 +135,6 @@ impl<'o> Suite<'o> {
             self.operators()?;
         }
         self.save()
-    }
-
-    /// The chapter on operators: every one of its operators and types, beside the libraries.
-    fn operators(&mut self) -> Result<()> {
-        for &ty in Type::ALL.iter().filter(|ty| self.options.types.contains(ty)) {
-            lab::with_type!(ty, T => self.operators_of::<T>()?);
-        }
-        Ok(())
-    }
-
-    fn operators_of<T: Element>(&mut self) -> Result<()> {
-        let sizes = operators::sizes(self.options.quick);
-        let n_max = *sizes.last().unwrap_or(&1);
-        self.say(&format!("{}: making numbers", T::NAME));
-        if self.record.ceiling.is_empty() {
-            let pool = Pool::<i32>::new(&self.bench.device, 1 << 28)?;
-            let ceiling = limits::ceiling(&self.bench, &pool, 1 << 28);
-            self.record.ceiling = self.attempt("read ceiling", ceiling)?.unwrap_or_default();
-            let best = self.record.ceiling.iter().map(|point| point.gb_per_s).max_by(f64::total_cmp);
-            self.record.read_ceiling_gb_per_s = best;
-        }
-        let pool = operators::pool::<T>(&self.bench.device, Op::Sum, n_max);
-        let Some(pool) = self.attempt("input", pool)? else { return Ok(()) };
-        let is_asked = |op: &Op| self.options.ops.is_empty() || self.options.ops.contains(op);
-        for op in operators::of_type(T::TYPE).into_iter().filter(is_asked).collect::<Vec<_>>() {
-            let own = if op == Op::Prod { Some(operators::pool::<T>(&self.bench.device, op, n_max)?) } else { None };
-            let pool = own.as_ref().unwrap_or(&pool);
-            let mut told = String::new();
-            for &n in &sizes {
-                let Some(session) = self.sessions.iter().find(|session| session.chapter.slug == operators::CHAPTER)
-                else {
-                    return Ok(());
-                };
-                let measured = operators::contest(&self.bench, session, &self.libraries, pool, op, n);
-                let cases = self.attempt(&format!("{op} {} n = {n}", T::NAME), measured)?.unwrap_or_default();
-                if n.is_power_of_two() {
-                    told += &operators::told(&cases);
-                }
-                self.take(cases, None);
-            }
-            self.say(&format!("{op} {}:{told}", T::NAME));
-            self.save()?;
-        }
-        Ok(())
     }
 
     /// What the card itself takes, and what is tried on it.
@@ -576,5 +532,6 @@ impl<'o> Suite<'o> {
     }
 }
 
+mod operators;
 #[cfg(test)]
 mod tests;
