@@ -232,7 +232,6 @@ def compile_ahead(task):
 def own_cache(folder):
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(folder, str(os.getpid()))
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-    torch._inductor.config.compile_threads = 1
 
 
 def ahead(seconds):

@@ -51,8 +51,10 @@ pub const NOT_AHEAD: &str = "champion_not_ahead";
 pub const WHOLE: &str = "champion_whole";
 /// In [`Contest::Host`]: CUB with a query, an allocation and a release in each call.
 pub const CUB_WHOLE: &str = "cub_whole";
-/// [`MeasuredCase::entrant`] of `torch.sum`.
+/// [`MeasuredCase::entrant`] of what torch has for an operation, called as it is: `torch.sum`.
 pub const TORCH: &str = "torch";
+/// Of what `torch.compile` makes of the operation.
+pub const TORCH_COMPILED: &str = "torch_compiled";
 /// [`MeasuredCase::entrant`] of the champion with one of its ideas taken away, and what it is then.
 pub const ABLATIONS: [(&str, &str); 8] = [
     ("plain_grid", "a grid by one rule instead of the tuned one"),
