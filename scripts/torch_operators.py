@@ -62,12 +62,12 @@ OPS = {
 EAGER = {"dot": lambda x, y: torch.dot(x, y), "sumsq": lambda x, y: torch.dot(x, x) if x.is_floating_point() else OPS["sumsq"][1](x, y)}
 
 
-# Compiled, in this order at each size.
+# Compiled, in this order at each size. Without argmax: of 2^28 floats it was compiled in 90 s and took 30 ms, a hundred
+# times what the eager one takes.
 HEADLINE = [
-    ("sum", "f32"), ("sum", "bf16"), ("sum", "i8"), ("sum", "i32"), ("max", "f32"), ("maximum", "f32"), ("argmax", "f32"),
-    ("meanvar", "f32"), ("minmax", "f32"), ("dot", "f32"), ("sumsq", "f32"), ("count", "f32"), ("prod", "f32"),
-    ("argmax", "bf16"), ("meanvar", "bf16"), ("dot", "bf16"), ("max", "i8"), ("count", "i8"), ("max", "i32"), ("sumsq", "bf16"),
-    ("max", "bf16"), ("argmax", "i32"), ("minmax", "i32"), ("minmax", "bf16"), ("sumsq", "i8"), ("count", "i32"),
+    ("sum", "f32"), ("sum", "bf16"), ("sum", "i8"), ("sum", "i32"), ("max", "f32"), ("maximum", "f32"),     ("meanvar", "f32"), ("minmax", "f32"), ("dot", "f32"), ("sumsq", "f32"), ("count", "f32"), ("prod", "f32"),
+    ("meanvar", "bf16"), ("dot", "bf16"), ("max", "i8"), ("count", "i8"), ("max", "i32"), ("sumsq", "bf16"),
+    ("max", "bf16"), ("minmax", "i32"), ("minmax", "bf16"), ("sumsq", "i8"), ("count", "i32"),
 ]
 COMPILED_LOGS = [28, 22, 16, 10]
 MODE = "max-autotune-no-cudagraphs"
