@@ -30,7 +30,7 @@ pub const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         variant: Variant { name: "narrow_sum", types: &[Type::U8], ..WRONG },
-        mistake: "bytes are added up in 16 bits, which a few hundred of them overflow",
+        mistake: "bytes are added up in 16 bits, which 258 of the largest overflow",
     },
 ];
 

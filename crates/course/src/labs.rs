@@ -39,6 +39,8 @@ pub struct Opening {
     pub grid: Option<u32>,
     /// As `simt run --schedule` takes it.
     pub schedule: &'static str,
+    /// The moment, as a link names it; otherwise the lab finds one with something to see.
+    pub at: Option<&'static str>,
 }
 
 /// Of each chapter, a run with something to see. A chapter that is not here opens with its first variant.
@@ -51,11 +53,12 @@ const OPENINGS: [Opening; 9] = [
     opening("ch06-templates", "template_shuffle", 256, 128),
     opening("ch07-coarsening", "coarsened", 1024, 64),
     Opening { grid: Some(4), ..opening("ch08-cooperative", "last_block", 512, 64) },
-    opening("ch09-operators", "fold", 512, 256),
+    // Where the many nines have come down to one, the first. (What each thread leaves is too large a picture: 120 KB at most.)
+    Opening { at: Some("end"), ..opening("ch09-operators", "reduce_argmax", 256, 256) },
 ];
 
 const fn opening(slug: &'static str, variant: &'static str, n: u64, block: u32) -> Opening {
-    Opening { slug, variant, n, block, grid: None, schedule: "independent" }
+    Opening { slug, variant, n, block, grid: None, schedule: "independent", at: None }
 }
 
 /// A lab of a page that is no chapter: some of a chapter's kernels, and the moment that it opens on.
@@ -68,7 +71,6 @@ pub struct Page {
     variants: &'static str,
     opening: Opening,
     grain: &'static str,
-    at: &'static str,
 }
 
 /// Every page that is no chapter and has a lab.
@@ -77,9 +79,8 @@ pub const PAGES: [Page; 1] = [Page {
     title: "The champion",
     chapter: "ch08-cooperative",
     variants: "single_pass",
-    opening: Opening { grid: Some(4), ..opening("champion", "single_pass_f32", 16_384, 256) },
+    opening: Opening { grid: Some(4), at: Some("spin"), ..opening("champion", "single_pass_f32", 16_384, 256) },
     grain: "blocks",
-    at: "spin",
 }];
 
 /// One way to launch a variant: every pass, and the arrays that it needs.
@@ -210,7 +211,6 @@ pub fn of_page(page: &Page, root: &Path) -> Result<(Value, Value)> {
     data["title"] = page.title.into();
     data["before"] = json!({ "slug": lesson.slug, "title": lesson.title });
     data["opening"]["grain"] = page.grain.into();
-    data["opening"]["at"] = page.at.into();
     Ok((data, request))
 }
 
@@ -255,11 +255,14 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
     let variant =
         variants.iter().find(|variant| variant["name"] == opening.variant).context("the opening's variant")?;
     let request = request(&variant["ptx"], &variant["cases"][first.unwrap_or(0)], opening.schedule);
-    let data = json!({
+    let mut data = json!({
         "slug": opening.slug, "files": files, "variants": variants,
         "opening": { "variant": opening.variant, "n": opening.n, "block": opening.block, "grid": opening.grid,
             "schedule": opening.schedule },
     });
+    if let Some(at) = opening.at {
+        data["opening"]["at"] = at.into();
+    }
     Ok((data, request))
 }
 

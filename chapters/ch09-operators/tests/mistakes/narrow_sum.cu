@@ -1,4 +1,4 @@
-// A mistake: bytes added up in 16 bits. 257 bytes of 255 are enough to overflow them.
+// A mistake: bytes added up in 16 bits. 257 of the largest, 255, come to 65,535, the most that they hold; 258 overflow them.
 
 // ANCHOR: mistake
 extern "C" __global__ void narrow_sum_u8(const unsigned char* in, long long* out, unsigned int n) {
