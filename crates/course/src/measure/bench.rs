@@ -207,7 +207,9 @@ impl<'s, T: Element> Entrant<'s, T> {
         // How a library adds is its own business: a path as long as where a full card's threads share the input, and trees; in
         // any order, its blocks one after the other.
         let blocks = if self.name == CUB_UNORDERED { 16 * multiprocessors } else { 0 };
-        self.plan().map_or_else(|| (n.div_ceil(256 * multiprocessors) + 80 + blocks).into(), Plan::rounding)
+        // A product has every multiplication's share in it, and not only those on one path.
+        let path = if self.op == Op::Prod { n } else { n.div_ceil(256 * multiprocessors) + 80 + blocks };
+        self.plan().map_or_else(|| path.into(), Plan::rounding)
     }
 
     /// A library's work for each slice; nothing for our kernels.
