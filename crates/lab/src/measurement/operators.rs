@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::sheet::Sheet;
 use super::tables::{cell, sentence, size, source_line, unmeasured};
-use super::{CUB, Contest, ENTRANT, MeasuredCase, Measurement, TORCH, TORCH_COMPILED, geometric_mean, load};
+use super::{CUB, Contest, ENTRANT, MeasuredCase, Measurement, TORCH_COMPILED, geometric_mean, load};
 use crate::element::Type;
 use crate::error::Result;
 use crate::op::Op;
@@ -255,6 +255,7 @@ fn source(record: &Measurement, stale: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurement::TORCH;
 
     fn case(entrant: &str, op: &str, ty: &str, (log, us): (u32, f64)) -> serde_json::Value {
         serde_json::json!({"chapter": OPERATORS, "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": 1u64 << log,
