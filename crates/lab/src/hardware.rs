@@ -253,7 +253,9 @@ pub fn load(root: &Path, slug: &str, name: &str) -> Result<Option<GpuRecord>> {
 /// As [`load`], and as [`measurement::load`].
 pub fn load_timed(root: &Path, slug: &str, name: &str) -> Result<Option<GpuRecord>> {
     let Some(mut record) = load(root, slug, name)? else { return Ok(None) };
-    if let Some(measured) = measurement::load(root, name)?.filter(|measured| measured.device == record.device) {
+    // A chapter that was not measured in that run has no times of it, and keeps its own day.
+    let is_its = |measured: &Measurement| measured.device == record.device && measured.ptx_sha256.contains_key(slug);
+    if let Some(measured) = measurement::load(root, name)?.filter(is_its) {
         record.take_times(&measured);
     }
     Ok(Some(record))

@@ -8,6 +8,7 @@ mod contest;
 mod facts;
 mod ladder;
 mod lead;
+mod operators;
 mod publish;
 mod quoted;
 mod sheet;
@@ -29,6 +30,7 @@ pub use card::{FLOORS, LATENCIES};
 pub use charts::{charts, stages};
 pub use contest::{BANDS, HOST_SIZES, RIVALS, Sizes, is_drawn, is_round, random_sizes, round_sizes};
 pub use ladder::{ABLATION_SIZES, CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean};
+pub use operators::{OPERATORS, operators};
 pub use publish::{BOOKS, book, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
 

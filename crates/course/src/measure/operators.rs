@@ -4,15 +4,13 @@
 use anyhow::Result;
 use device::Device;
 use lab::element::Element;
-use lab::measurement::{ENTRANT, MeasuredCase, random_sizes};
+use lab::measurement::{ENTRANT, MeasuredCase, OPERATORS, random_sizes};
 use lab::{LaunchOptions, Op, Session, Type, input};
 
 use super::bench::{Bench, Entrant, Input, Slices};
 use super::libraries::Libraries;
 use super::pool::Pool;
 
-/// The chapter.
-pub const CHAPTER: &str = "ch09-operators";
 /// What is measured first, of every type.
 const HEADLINE: [Op; 10] =
     [Op::Sum, Op::Max, Op::Maximum, Op::Argmax, Op::Meanvar, Op::Minmax, Op::Dot, Op::Sumsq, Op::Count, Op::Prod];
@@ -72,7 +70,7 @@ pub fn contest<T: Element>(
     let references = pool.references_of(op, &cold, n);
     let options = LaunchOptions { op, ..LaunchOptions::default() };
     let mut entrants = vec![Entrant::ours(session, variant, options, n)?.named(ENTRANT)];
-    entrants.extend(libraries.reductions::<T>(&bench.device, CHAPTER, op, n));
+    entrants.extend(libraries.reductions::<T>(&bench.device, OPERATORS, op, n));
     bench.contest(
         &entrants,
         Slices { cold: &cold, to_destroy: &[], restore: None },

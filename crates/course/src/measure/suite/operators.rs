@@ -3,10 +3,11 @@
 use anyhow::Result;
 use lab::Op;
 use lab::element::Element;
+use lab::measurement::OPERATORS;
 
 use super::Suite;
 use crate::measure::limits;
-use crate::measure::operators::{self, CHAPTER};
+use crate::measure::operators;
 use crate::measure::pool::Pool;
 
 /// Elements of the array that the read ceiling is taken from.
@@ -69,7 +70,7 @@ impl Suite<'_> {
         let pool = own.as_ref().unwrap_or(pool);
         let mut told = String::new();
         for &n in sizes {
-            let Some(session) = self.sessions.iter().find(|session| session.chapter.slug == CHAPTER) else {
+            let Some(session) = self.sessions.iter().find(|session| session.chapter.slug == OPERATORS) else {
                 return Ok(());
             };
             let measured = operators::contest(&self.bench, session, &self.libraries, pool, op, n);
