@@ -248,8 +248,11 @@ pub fn gpus_record(chapter: &Chapter) -> Result<Option<Replay>> {
         return Ok(None);
     };
     let replay = hardware::replay(chapter, &built_root(), &record)?;
-    let Replay { compared, announced, unordered, differences } = &replay;
-    println!("{compared} compared, of which {announced} undefined ones differ, and {unordered} without an order");
+    let Replay { compared, announced, unordered, reshaped, differences } = &replay;
+    println!(
+        "{compared} compared, of which {announced} undefined ones differ, {unordered} without an order, and {reshaped} sums in shapes \
+         that the GPU compiled"
+    );
     assert!(*compared > 0, "the record has no case");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     let is_announced = |name: &str| chapter.variant(name).is_some_and(|variant| variant.announced.is_some());

@@ -86,9 +86,16 @@ impl Value {
         }
     }
 
-    /// What [`Value::bits`] wrote of a number of this type; `None` for any other text.
+    /// What [`Value::bits`] wrote of a result over elements of this type; `None` for any other text.
     pub fn from_bits(ty: Type, text: &str) -> Option<Value> {
-        let bits = u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()?;
+        let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
+        if let Some((value, index)) = text.split_once(" at ") {
+            return Some(Value::At { index: index.parse().ok()?, value: f64::from_bits(number(value)?) });
+        }
+        if let Some((a, b)) = text.split_once(' ') {
+            return Some(Value::Two(f64::from_bits(number(a)?), f64::from_bits(number(b)?)));
+        }
+        let bits = number(text)?;
         let word = || u32::try_from(bits).ok();
         Some(match Value::zero(ty) {
             Value::I32(_) => Value::I32(word()? as i32),
@@ -173,6 +180,9 @@ mod tests {
             (Type::I8, Value::I64(-7)),
             (Type::BF16, Value::F32(-0.1)),
             (Type::F64, Value::F64(f64::MIN_POSITIVE)),
+            (Type::I32, Value::At { index: 7, value: -3.0 }),
+            (Type::F32, Value::At { index: Value::NOWHERE, value: f64::INFINITY }),
+            (Type::F32, Value::Two(0.5, -0.0)),
         ];
         for (ty, value) in values {
             let read = Value::from_bits(ty, &value.bits()).expect("what was written");
