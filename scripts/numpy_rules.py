@@ -1,6 +1,6 @@
 """Records what NumPy says of extremes among NaNs, infinities, zeros and ties, for the tests of chapter 9.
 
-Usage: python3 scripts/numpy_rules.py chapters/ch09-operators/data/numpy.json
+Usage: python3 scripts/numpy_rules.py chapters/ch09-operators/tests/numpy.json
 """
 
 import json

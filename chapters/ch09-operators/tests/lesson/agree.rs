@@ -90,7 +90,7 @@ fn is_same(ours: f64, numpys: &str) -> bool {
 /// What NumPy said of the same arrays: scripts/numpy_rules.py.
 #[test]
 fn numpys_rules_hold() -> anyhow::Result<()> {
-    let path = built_root().join("chapters/ch09-operators/data/numpy.json");
+    let path = built_root().join("chapters/ch09-operators/tests/numpy.json");
     let recorded: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path)?)?;
     let (session, reduce) = (simulator(None)?, trial::variant(&CHAPTER, "reduce"));
     let mut runs = 0;
