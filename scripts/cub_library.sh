@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Builds NVIDIA's CUB as a library that `cargo course measure` loads.
 #
-# Usage: scripts/cub_library.sh LIB.so [--overlap] [CCCL]
+# Usage: scripts/cub_library.sh LIB.so [--overlap | --operators] [CCCL]
 #   --overlap  builds from a copy of the headers in which the reduction's kernels let the next launch begin and wait for the
 #              one before, by CUB's own macros, and are launched with the attribute that allows it, by CUB's own argument
+#   --operators  with the reductions of scripts/cub_operators.cu too, whose parts are compiled side by side
 #   CCCL       a folder with CCCL's sources (cub, thrust, libcudacxx); without it the toolkit's own headers are used
 #
 # Needs nvcc. ARCH in the environment is what it compiles for, default native.
 set -euo pipefail
 
 if [[ $# -lt 1 || $1 == -* ]]; then
-    sed -n '2,10s/^# \{0,1\}//p' "$0"
+    sed -n '2,11s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 lib=$1
@@ -18,6 +19,11 @@ shift
 overlap=
 if [[ ${1:-} == --overlap ]]; then
     overlap=yes
+    shift
+fi
+operators=
+if [[ ${1:-} == --operators ]]; then
+    operators=yes
     shift
 fi
 cccl=${1:-}
@@ -52,5 +58,22 @@ if [[ -n $overlap ]]; then
     fi
     include=(-I "$copy" ${include[@]+"${include[@]}"})
 fi
-nvcc -O3 -std=c++17 -arch="${ARCH:-native}" -Xcompiler -fPIC,-fno-gnu-unique -shared ${include[@]+"${include[@]}"} \
-    -o "$lib" scripts/cub_baseline.cu
+options=(-O3 -std=c++17 -arch="${ARCH:-native}" -Xcompiler "-fPIC,-fno-gnu-unique" ${include[@]+"${include[@]}"})
+if [[ -z $operators ]]; then
+    nvcc "${options[@]}" -shared -o "$lib" scripts/cub_baseline.cu
+    exit
+fi
+
+parts=$(grep -c 'PART == [0-9]' scripts/cub_operators.cu)
+objects=$(mktemp -d)
+trap 'rm -rf "$objects" ${copy:+"$copy"}' EXIT
+jobs=()
+nvcc "${options[@]}" -c -o "$objects/baseline.o" scripts/cub_baseline.cu & jobs+=($!)
+for ((part = 0; part < parts; part++)); do
+    nvcc "${options[@]}" -DPART="$part" -c -o "$objects/$part.o" scripts/cub_operators.cu & jobs+=($!)
+done
+status=0
+for job in "${jobs[@]}"; do wait "$job" || status=1; done
+# A part that does not compile costs its operators alone.
+nvcc -arch="${ARCH:-native}" -shared -o "$lib" "$objects"/*.o
+exit $status

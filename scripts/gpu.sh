@@ -7,6 +7,7 @@
 #   BIN    folder with the release binaries of the chapters and of `course`, default target/release; build them first, on
 #          any machine: cargo build --release --workspace
 #   PARTS  in the environment: which parts to run, default "measure records ncu sanitizer", in this order
+#   CHAPTERS  in the environment: these chapters alone, for all parts but measure; default all
 #   CCCL   in the environment: a folder with CCCL's sources (cub, thrust, libcudacxx), to measure against newer ones too, and
 #          against the mode that adds in any order if the toolkit's have none
 #
@@ -19,7 +20,7 @@
 set -euo pipefail
 
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,20s/^# \{0,1\}//p' "$0"
+    sed -n '2,21s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
@@ -36,13 +37,14 @@ metrics=$(IFS=,; echo \
 chapters=()
 for folder in chapters/*/; do
     chapter=$(basename "$folder")
+    [[ -z ${CHAPTERS:-} || " $CHAPTERS " == *" $chapter "* ]] || continue
     if [[ ! -x $bin/$chapter ]]; then
         echo "gpu.sh: $bin/$chapter is not there; build it with cargo build --release -p $chapter" >&2
         exit 2
     fi
     chapters+=("$chapter")
 done
-[[ ${#chapters[@]} -gt 0 ]] || { echo "gpu.sh: no chapters here; run it in the repository's root" >&2; exit 2; }
+[[ ${#chapters[@]} -gt 0 ]] || { echo "gpu.sh: no such chapters here; run it in the repository's root" >&2; exit 2; }
 
 failed=()
 

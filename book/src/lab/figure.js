@@ -5,6 +5,7 @@
     const { text } = lab;
     const GRAINS = ["round", "line", "instruction", "blocks"];
     const PLAY_MS = { round: 1100, line: 550, instruction: 220, blocks: 1400 };
+    const STARTS = { min: "startMin", max: "startMax", argmin: "startArgmin", argmax: "startArgmax" };
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
     class Figure {
@@ -394,7 +395,7 @@
             if (this.at === shown.from) {
                 const values = { threads: model.threads, n: chosen.n, blocks, block: shown.block };
                 const { op = "sum" } = chosen;
-                if (op !== "sum") return { text: text(op === "min" ? "startMin" : "startMax", values) };
+                if (op !== "sum") return { text: text(STARTS[op] || "startMax", values) };
                 return { text: text(blocks > 1 ? "startAll" : "start", values) };
             }
             if (this.at === shown.to) {
@@ -403,7 +404,7 @@
                 const isComplete = isWhole && this.finalReceipt().every((times) => times === 1);
                 const isSum = (chosen.op || "sum") === "sum";
                 const ofBlock = isWhole ? (isRight ? (isComplete ? "endRight" : "endRightPlain") : "endWrong") : isRight ? "endOther" : "endOtherWrong";
-                const ofRun = chosen.elements ? ["endResult", "endResultWrong"] : ["endFound", "endNotFound"];
+                const ofRun = chosen.elements ? ["endResult", "endResultWrong"] : chosen.op === "argmax" ? ["endPlace", "endNoPlace"] : ["endFound", "endNotFound"];
                 const key = this.data.isTrace ? "endTrace" : isSum ? ofBlock : ofRun[isRight ? 0 : 1];
                 return { text: text(key, { result, expected, n: chosen.n, sign: "✓" }), isProblem: !isRight && !this.data.isTrace };
             }

@@ -7,9 +7,9 @@
     const FLOAT_MAX = 65536;
 
     lab.isPlain = ({ type, op }) => type === PLAIN.type && op === PLAIN.op;
-    // A kernel whose blocks meet in another way for floats is a variant of its own there.
-    const ownKind = (variant) => ({ ...PLAIN, type: variant.type || PLAIN.type });
-    lab.isOwnKind = (variant, { type, op }) => type === ownKind(variant).type && op === PLAIN.op;
+    // A kernel whose blocks meet in another way for floats is a variant of its own there, and one that finds a place.
+    const ownKind = (variant) => ({ type: variant.type || PLAIN.type, op: variant.op || PLAIN.op });
+    lab.isOwnKind = (variant, { type, op }) => type === ownKind(variant).type && op === ownKind(variant).op;
     lab.kindsOf = (variant) => [ownKind(variant), ...(variant.kinds || []).map(([type, op]) => ({ type, op }))];
     // What is wanted if the variant has it, else the nearest that it has.
     lab.kindOf = (variant, { type, op }) => {
@@ -28,7 +28,8 @@
     };
     // A case with the kernels and arrays of a kind.
     lab.caseOf = (played, chosen) => {
-        if (!played.kernels) return played.type === "f32" ? { ...chosen, type: played.type, op: played.op } : chosen;
+        const own = ownKind(played);
+        if (!played.kernels) return lab.isPlain(own) ? chosen : { ...chosen, ...own };
         const buffers = chosen.buffers.map((spec) => spec.replace("=i32[", `=${played.type}[`));
         const launches = chosen.launches.map((launch) => ({ ...launch, kernel: played.kernels[launch.kernel] }));
         return { ...chosen, buffers, launches, type: played.type, op: played.op };

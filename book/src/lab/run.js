@@ -109,10 +109,16 @@
         return grid[0] * block[0] <= THREADS_MAX && chosen.n <= 4 * DIGITS_MAX;
     };
 
-    // What is right: of a sum, 32 bits. A case may bring it along.
+    const firstLargest = (n, given) => {
+        let best = 0;
+        for (let i = 1; i < n; i += 1) if (lab.element(n, i, given) > lab.element(n, best, given)) best = i;
+        return best;
+    };
+    // What is right: of a sum, 32 bits; of a place, its index. A case may bring it along.
     const JOIN = { sum: (a, b) => (a + b) | 0, min: Math.min, max: Math.max };
     lab.expected = ({ n, given, elements, expected, op = "sum" }) => {
         if (expected !== undefined || elements) return expected ?? 0;
+        if (op === "argmax") return firstLargest(n, given);
         let result = lab.element(n, 0, given);
         for (let i = 1; i < n; i += 1) result = JOIN[op](result, lab.element(n, i, given));
         return result;

@@ -84,4 +84,5 @@ pub const CHAPTER: Chapter = Chapter {
     ],
     notes: Some(folded::notes),
     sweep: None,
+    ..Chapter::BASE
 };

@@ -22,6 +22,7 @@ fn main() -> anyhow::Result<()> {
             Array::I32(values) => tune(&session, &values, overlap)?,
             Array::F32(values) => tune(&session, &values, overlap)?,
             Array::F64(values) => tune(&session, &values, overlap)?,
+            _ => anyhow::bail!("the type is i32, f32 or f64"),
         }
     }
     Ok(())
@@ -31,18 +32,13 @@ fn tune<T: Element>(session: &Session<'_>, values: &[T], overlap: bool) -> anyho
     let variant = ch08_cooperative::CHAPTER.variant("single_pass").ok_or_else(|| anyhow::anyhow!("no single_pass"))?;
     let device = session.device();
     let multiprocessors = device.description().multiprocessors.unwrap_or(1);
-    let problem = Problem {
-        variant,
-        ty: T::TYPE,
-        n: values.len() as u64,
-        options: LaunchOptions { overlap, ..LaunchOptions::default() },
-        multiprocessors,
-    };
+    let options = LaunchOptions { overlap, ..LaunchOptions::default() };
+    let problem = Problem { multiprocessors, ..Problem::new(variant, T::TYPE, values.len() as u64, options) };
     let original = device.upload("in", values)?;
     let copies = (0..clock::copies(device, original.bytes())).map(|_| device.duplicate(&original));
     let copies: Vec<Buffer<T>> = copies.collect::<Result<_, _>>()?;
     let time = |plan: &Plan| -> anyhow::Result<f64> {
-        let timing = session.time_plan(variant, plan, &copies, 0, true, 7)?;
+        let timing = session.time_plan(variant, plan, (&copies, &[]), 0, true, 7)?;
         Ok(timing.map_or(f64::NAN, |timing| timing.median_us))
     };
     let mut found = Vec::new();

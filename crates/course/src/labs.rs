@@ -39,10 +39,12 @@ pub struct Opening {
     pub grid: Option<u32>,
     /// As `simt run --schedule` takes it.
     pub schedule: &'static str,
+    /// The moment, as a link names it; otherwise the lab finds one with something to see.
+    pub at: Option<&'static str>,
 }
 
 /// Of each chapter, a run with something to see. A chapter that is not here opens with its first variant.
-const OPENINGS: [Opening; 8] = [
+const OPENINGS: [Opening; 9] = [
     opening("ch01-naive", "interleaved_modulo", 128, 128),
     opening("ch02-divergence", "strided_index", 128, 128),
     opening("ch03-sequential", "sequential", 128, 128),
@@ -51,10 +53,13 @@ const OPENINGS: [Opening; 8] = [
     opening("ch06-templates", "template_shuffle", 256, 128),
     opening("ch07-coarsening", "coarsened", 1024, 64),
     Opening { grid: Some(4), ..opening("ch08-cooperative", "last_block", 512, 64) },
+    // Not where a tie is settled: what each thread leaves there, two words, is a picture of more than the 120 KB that one may have,
+    // and at the end of a run there is nothing more to step to.
+    opening("ch09-operators", "fold", 512, 256),
 ];
 
 const fn opening(slug: &'static str, variant: &'static str, n: u64, block: u32) -> Opening {
-    Opening { slug, variant, n, block, grid: None, schedule: "independent" }
+    Opening { slug, variant, n, block, grid: None, schedule: "independent", at: None }
 }
 
 /// A lab of a page that is no chapter: some of a chapter's kernels, and the moment that it opens on.
@@ -67,7 +72,6 @@ pub struct Page {
     variants: &'static str,
     opening: Opening,
     grain: &'static str,
-    at: &'static str,
 }
 
 /// Every page that is no chapter and has a lab.
@@ -76,9 +80,8 @@ pub const PAGES: [Page; 1] = [Page {
     title: "The champion",
     chapter: "ch08-cooperative",
     variants: "single_pass",
-    opening: Opening { grid: Some(4), ..opening("champion", "single_pass_f32", 16_384, 256) },
+    opening: Opening { grid: Some(4), at: Some("spin"), ..opening("champion", "single_pass_f32", 16_384, 256) },
     grain: "blocks",
-    at: "spin",
 }];
 
 /// One way to launch a variant: every pass, and the arrays that it needs.
@@ -144,6 +147,7 @@ impl Case {
 pub fn launch(pass: &Pass) -> Value {
     let arg = |(place, arg): (usize, &Arg)| match arg {
         Arg::Input => format!("a{place}=&in"),
+        Arg::Other => format!("a{place}=&other"),
         Arg::Sums(i) => format!("a{place}=&sums{i}"),
         Arg::State => format!("a{place}=&state"),
         Arg::U32(number) => format!("a{place}=u32:{number}"),
@@ -208,7 +212,6 @@ pub fn of_page(page: &Page, root: &Path) -> Result<(Value, Value)> {
     data["title"] = page.title.into();
     data["before"] = json!({ "slug": lesson.slug, "title": lesson.title });
     data["opening"]["grain"] = page.grain.into();
-    data["opening"]["at"] = page.at.into();
     Ok((data, request))
 }
 
@@ -217,11 +220,11 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
     let mut files = serde_json::Map::new();
     let mut variants = Vec::new();
     let mut first = None;
-    for (variant, ty, cases) in entries(chapter).into_iter().filter(|(one, ..)| one.name.starts_with(names_begin)) {
-        let full_name =
-            if ty == Type::I32 { variant.name.to_owned() } else { format!("{}_{}", variant.name, ty.name()) };
+    for Entry { name: shown, variant, ty, op, cases } in
+        entries(chapter).into_iter().filter(|entry| entry.variant.name.starts_with(names_begin))
+    {
         let slug = variant.kernels.unwrap_or(chapter.slug);
-        if full_name == opening.variant {
+        if shown == opening.variant {
             first = cases
                 .iter()
                 .position(|case| (case.n, case.block, case.grid) == (opening.n, opening.block, opening.grid));
@@ -240,12 +243,11 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
         }
         let text = files[&source].as_str().unwrap_or_default();
         let others =
-            if ty == Type::I32 { others(variant, &cases, (&name, &ptx), (&source, text))? } else { Vec::new() };
+            if shown == variant.name { others(variant, &cases, (&name, &ptx), (&source, text))? } else { Vec::new() };
         let ptx = only(&ptx, &kernels);
         let names = names(&name, &ptx, &kernels, &source, text)?;
         variants.push(json!({
-            "name": full_name,
-            "type": ty.name(), "idea": variant.idea, "limit": variant.limit, "source": source,
+            "name": shown, "type": ty.name(), "op": op.name(), "idea": variant.idea, "limit": variant.limit, "source": source,
             "announced": variant.announced.map(|code| code.name()), "harm": variant.harm,
             "ptx": { "name": name, "text": ptx }, "names": names, "others": others,
             "cases": cases.iter().map(|case| case.json(ty)).collect::<Vec<_>>(),
@@ -254,11 +256,14 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
     let variant =
         variants.iter().find(|variant| variant["name"] == opening.variant).context("the opening's variant")?;
     let request = request(&variant["ptx"], &variant["cases"][first.unwrap_or(0)], opening.schedule);
-    let data = json!({
+    let mut data = json!({
         "slug": opening.slug, "files": files, "variants": variants,
         "opening": { "variant": opening.variant, "n": opening.n, "block": opening.block, "grid": opening.grid,
             "schedule": opening.schedule },
     });
+    if let Some(at) = opening.at {
+        data["opening"]["at"] = at.into();
+    }
     Ok((data, request))
 }
 
@@ -332,21 +337,37 @@ pub fn request(ptx: &Value, case: &Value, schedule: &str) -> Value {
     })
 }
 
-/// What a lab offers: every variant that sums integers, and one that meets in another way for floats, by blocks that wait, once
-/// more for these.
-fn entries(chapter: &Chapter) -> Vec<(&Variant, Type, Vec<Case>)> {
+/// A kernel of a lab.
+struct Entry<'c> {
+    /// What the lab calls it.
+    name: String,
+    variant: &'c Variant,
+    ty: Type,
+    op: Op,
+    cases: Vec<Case>,
+}
+
+/// What a lab offers: every variant that sums integers; one that meets in another way for floats, by blocks that wait, once
+/// more for these; and one that finds where an element is, whose values have two words.
+fn entries(chapter: &Chapter) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
+    let mut push = |name, variant, ty, op, cases| entries.push(Entry { name, variant, ty, op, cases });
     for variant in chapter.variants.iter().filter(|variant| variant.types.contains(&Type::I32)) {
         let of_integers = cases(variant, Type::I32, Op::Sum);
         let waits = of_integers.iter().any(Case::waits);
-        entries.push((variant, Type::I32, of_integers));
+        push(variant.name.to_owned(), variant, Type::I32, Op::Sum, of_integers);
         if !waits && variant.types.contains(&Type::F32) {
             let mut of_floats = cases(variant, Type::F32, Op::Sum);
             of_floats.retain(|case| case.waits() && case.grid.is_some() && case.block == variant.blocks.default);
             of_floats.retain(|case| (MESSAGES_N_MIN..1 << 20).contains(&case.n));
             if !of_floats.is_empty() {
-                entries.push((variant, Type::F32, of_floats));
+                push(format!("{}_f32", variant.name), variant, Type::F32, Op::Sum, of_floats);
             }
+        }
+        let mut of_places = cases(variant, Type::I32, Op::Argmax);
+        of_places.retain(|case| case.n < 1 << 20);
+        if !of_places.is_empty() {
+            push(format!("{}_argmax", variant.name), variant, Type::I32, Op::Argmax, of_places);
         }
     }
     entries
@@ -388,6 +409,28 @@ pub fn only(ptx: &str, kernels: &BTreeSet<&str>) -> String {
         }
         // An entry ends with a brace in the first column.
         is_kept |= line.starts_with('}');
+    }
+    without_strange_names(&text)
+}
+
+/// The text without the names of functions that no line of it mentions: a file of many kernels has more of these than code.
+fn without_strange_names(ptx: &str) -> String {
+    const LABEL: &str = "$L__info_string";
+    let named = |line: &str| {
+        line.split_once("function_name ").map(|(_, rest)| rest.split([',', ' ']).next().map(str::to_owned))
+    };
+    let mentioned: BTreeSet<String> = ptx.lines().filter_map(named).flatten().collect();
+    let mut text = String::with_capacity(ptx.len());
+    let mut is_kept = true;
+    for line in ptx.lines() {
+        match line.strip_suffix(':').filter(|label| label.starts_with(LABEL)) {
+            Some(label) => is_kept = mentioned.contains(label),
+            None => is_kept |= !line.starts_with(".b8 "),
+        }
+        if is_kept {
+            text += line;
+            text.push('\n');
+        }
     }
     text
 }

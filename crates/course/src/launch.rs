@@ -205,4 +205,35 @@ mod tests {
             format!("kernel    k of k.cu\n    9  ptx_a\n          {}\n", "long ".repeat(20).trim())
         );
     }
+
+    #[test]
+    fn an_operator_of_ones_own_runs_on_the_machine() {
+        let root = workspace::root().unwrap();
+        if Nvrtc::find(&root).is_err() {
+            eprintln!("skipped: there is no NVRTC, `cargo course setup` installs it");
+            return;
+        }
+        let (text, program) = compile(&root.join("chapters/ch09-operators/own/two_largest.cu")).unwrap();
+        // Sizes with and without whole vectors; numbers below 0, which a missing element must not beat.
+        for (n, init, expected) in [
+            (30_000, "iota", "[29999, 29998]"),
+            (3_001, "const(-7)", "[-7, -7]"),
+            (1, "const(-7)", "[-7, -2147483648]"),
+        ] {
+            let args = [format!("in=i32[{n}]:{init}"), format!("n=u32:{n}")];
+            let words = ["simt", "run", "two_largest.cu", "--kernel", "two_largest", "--grid", "4", "--block", "256"];
+            let arguments = ["--arg", &args[0], "out=i32[2]:zero", &args[1], "state=u64[16]:zero", "--print", "out"];
+            let Command::Run(request) =
+                CommandLine::try_parse_from(words.into_iter().chain(arguments)).unwrap().command
+            else {
+                panic!("no run")
+            };
+            let (mut out, entry) = (Vec::new(), entry(&program, &text, &request.kernel).unwrap());
+            let (status, written) = simt::command::run_program(&request, &program, &entry, &mut out).unwrap();
+            written.unwrap();
+            let printed = String::from_utf8(out).unwrap();
+            assert_eq!(status, 0, "{printed}");
+            assert!(printed.contains(&format!("out = {expected}")), "n = {n}: {printed}");
+        }
+    }
 }

@@ -54,7 +54,7 @@ enum Verb {
     /// Regenerate every file that is written by program: simulator data, tables, charts, the fault appendix
     Bless(bless::Options),
     /// Time every chapter's kernels on this machine's GPU, and CUB beside them, and write one file
-    Measure(measure::Options),
+    Measure(Box<measure::Options>),
     /// Run every check that CI runs beyond the tests, one line each
     #[command(disable_help_flag = true)]
     Gate(Passed),

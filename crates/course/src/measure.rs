@@ -21,6 +21,7 @@ mod huge;
 mod latencies;
 mod libraries;
 mod limits;
+mod operators;
 mod pool;
 mod proofs;
 mod suite;
@@ -53,15 +54,21 @@ pub struct Options {
     /// Types of the elements
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["i32", "f32", "f64"])]
     types: Vec<Type>,
+    /// Operators, for the part of that name [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    ops: Vec<lab::Op>,
     /// Sizes, as logarithms: from 2^10 to 2^30 elements
     #[arg(long, value_name = "FIRST..LAST", default_value = "10..30", value_parser = parse_sizes)]
     sizes: Sizes,
     /// These chapters alone, by slug
     #[arg(long, value_delimiter = ',')]
     chapters: Vec<String>,
-    /// Every fourth size up to 2^26, fewer replays and no sweeps
+    /// Every fourth size up to 2^26, fewer replays and no sweeps; of the operators every second size
     #[arg(long)]
     quick: bool,
+    /// Begins no further operator after so many seconds, and says which are left out; for the part of that name
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
 }
 
 /// A part of the measurement.
@@ -73,6 +80,8 @@ enum Part {
     Proofs,
     /// The contests, every chapter's kernels, and sweeps
     Times,
+    /// Every operator and type of the chapter on operators, beside the libraries
+    Operators,
 }
 
 /// Logarithms of sizes, both ends included.
@@ -128,7 +137,7 @@ pub fn run(options: &Options) -> Result<()> {
     };
     let source = KernelSource::find(lab::clock::CEILING, &built_root())?;
     let out = options.out.clone().unwrap_or_else(|| default_out(source.root(), &device.description().name));
-    let mut record = empty_record(&device, source.root());
+    let mut record = empty_record(&device, source.root(), options.quick);
     if let Some((library, cases)) = torch {
         record.libraries.insert(TORCH.to_owned(), library);
         record.cases.extend(cases);
@@ -164,7 +173,7 @@ fn default_out(root: &Path, device: &str) -> PathBuf {
 }
 
 /// A record of this device and of now, without any figure.
-fn empty_record(device: &Device, root: &Path) -> Measurement {
+fn empty_record(device: &Device, root: &Path, is_quick: bool) -> Measurement {
     let description = device.description().clone();
     // Without folders, which would be paths of this machine and say nothing to others.
     let words = std::env::args().skip(1).map(|word| match Path::new(&word).file_name() {
@@ -183,7 +192,7 @@ fn empty_record(device: &Device, root: &Path) -> Measurement {
         date: date(),
         commit: hardware::commit(root),
         command: format!("cargo course {}", words.collect::<Vec<_>>().join(" ")),
-        method: bench::METHOD.to_owned(),
+        method: bench::method(is_quick),
         ptx_sha256: Default::default(),
         code: Default::default(),
         libraries: Default::default(),

@@ -18,6 +18,11 @@ pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
     measurement::book(root, &lessons()).context("cannot write up the measurements")
 }
 
+/// Name and text of each file beside the generated ones of the chapter on operators.
+pub fn operators(root: &Path) -> Result<Vec<(String, String)>> {
+    measurement::operators(root).context("cannot write up the measurements of the operators")
+}
+
 /// Every committed record of `cargo course measure` was made with the PTX of today.
 pub fn records(root: &Path, findings: &mut Findings) -> Result<()> {
     let folder = root.join("measurements");
@@ -39,7 +44,10 @@ pub fn write_reader(record: &Measurement, folder: &Path) -> Result<PathBuf> {
     // The program may have been carried to a machine without the checkout; then there is no record to compare with.
     let books = workspace::root().ok().and_then(|root| measurement::load(&root, measurement::BOOKS).ok()).flatten();
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
-    let files = measurement::report(record, books.as_ref(), &lessons()).context("cannot draw the charts")?;
+    // The charts are of sums, from chapter to chapter; the operators' own contest has none.
+    let mut sums = record.clone();
+    sums.cases.retain(|case| case.chapter.as_deref() != Some(measurement::OPERATORS));
+    let files = measurement::report(&sums, books.as_ref(), &lessons()).context("cannot draw the charts")?;
     for (name, text) in files {
         let path = folder.join(name);
         std::fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;

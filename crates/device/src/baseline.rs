@@ -69,6 +69,14 @@ impl Baseline {
         self.prepared(device, &format!("cub_baseline_sum_{}", T::NAME), n)
     }
 
+    /// As [`Baseline::sum`], of another operation: the library's function of the name `cub_baseline_<op>_<type>`.
+    ///
+    /// # Errors
+    /// As [`Baseline::sum`].
+    pub fn reduction<T: Scalar>(&self, device: &Device, op: &str, n: u64) -> Result<BaselineSum<'_, T>, Error> {
+        self.prepared(device, &format!("cub_baseline_{op}_{}", T::NAME), n)
+    }
+
     /// Whether the library adds numbers of this type in whatever order is fastest, if it is told that any will do.
     pub fn has_unordered<T: Scalar>(&self) -> bool {
         // SAFETY: the symbol is looked for and not called.

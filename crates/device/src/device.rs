@@ -8,7 +8,7 @@ use crate::buffer::{Storage, bytes_for};
 use crate::gpu::{Gpu, Prepared, PreparedGraph, PreparedLaunch, PreparedStep};
 use crate::launch::{Argument, bind};
 use crate::module::{self, Code};
-use crate::nvrtc::{Place, places};
+use crate::nvrtc::{Nvrtc, Place, places};
 use crate::scalar::{bytes_of, from_bytes};
 use crate::sim::Sim;
 use crate::source::COMMITTED_TARGET;
@@ -148,6 +148,25 @@ impl Device {
         match &self.kind {
             Kind::Gpu(gpu) => module::load_gpu(gpu, source, places),
             Kind::Sim(_) => module::load_sim(source, places),
+        }
+    }
+
+    /// Whether [`Device::load_wanted`] can be asked here: NVRTC is there and knows the device.
+    pub fn can_compile(&self, source: &KernelSource) -> bool {
+        let Ok(nvrtc) = Nvrtc::find_in(&places(source.root())) else { return false };
+        self.compute_capability().is_none_or(|arch| nvrtc.knows(arch))
+    }
+
+    /// Compiles a lesson's `.cu` with these lines of CUDA behind it, and without the kernels that its committed PTX has: what
+    /// stands in its `#ifndef WANTED_ALONE`. For kernels of which there are too many to commit them all.
+    ///
+    /// # Errors
+    /// As [`Device::load`]; [`Error::NoNvrtc`].
+    pub fn load_wanted(&self, source: &KernelSource, lines: &str) -> Result<Module, Error> {
+        let nvrtc = Nvrtc::find_in(&places(source.root()))?;
+        match &self.kind {
+            Kind::Gpu(gpu) => module::load_wanted_gpu(gpu, source, &nvrtc, lines),
+            Kind::Sim(_) => module::load_wanted_sim(source, &nvrtc, lines),
         }
     }
 

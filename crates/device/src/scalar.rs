@@ -35,9 +35,24 @@ macro_rules! scalars {
 
 scalars!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
 
+macro_rules! halves {
+    ($($type:ident)*) => {$(
+        impl sealed::Plain for half::$type {
+            const ZERO: Self = half::$type::ZERO;
+        }
+        impl Scalar for half::$type {
+            const NAME: &'static str = stringify!($type);
+            const BYTES: usize = 2;
+        }
+    )*};
+}
+
+halves!(f16 bf16);
+
 /// The bytes of `values`.
 pub(crate) fn bytes_of<T: Scalar>(values: &[T]) -> &[u8] {
-    // SAFETY: the trait is sealed to primitive numbers, which have no padding, and any alignment will do for bytes.
+    // SAFETY: the trait is sealed to primitive numbers and to halves, which are 16 bits and nothing else: none has padding,
+    // and any alignment will do for bytes.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 

@@ -31,7 +31,7 @@ impl From<u64> for Rounding {
 /// The largest |result − exact sum| that this rounding explains. 0 for integers; infinite where a sum on the way may
 /// overflow, because then no bound holds.
 pub fn error_bound(ty: Type, rounding: Rounding, magnitude: f64) -> f64 {
-    if ty == Type::I32 || magnitude == 0.0 {
+    if !ty.is_float() || magnitude == 0.0 {
         return 0.0;
     }
     let ku = rounding.additions as f64 * ty.unit_roundoff();
@@ -39,8 +39,8 @@ pub fn error_bound(ty: Type, rounding: Rounding, magnitude: f64) -> f64 {
         return f64::INFINITY;
     }
     let gamma = ku / (1.0 - ku);
-    let largest = if ty == Type::F32 { f64::from(f32::MAX) } else { f64::MAX };
-    let smallest = if ty == Type::F32 { f64::from(f32::MIN_POSITIVE) } else { 0.0 };
+    let largest = if ty == Type::F64 { f64::MAX } else { f64::from(f32::MAX) };
+    let smallest = if ty == Type::F64 { 0.0 } else { f64::from(f32::MIN_POSITIVE) };
     let flushed = 2.0 * rounding.atomics as f64 * smallest * (1.0 + gamma);
     if magnitude * (1.0 + gamma) > largest { f64::INFINITY } else { gamma * magnitude + flushed }
 }

@@ -25,6 +25,8 @@ pub struct Chapter {
     pub notes: Option<Notes>,
     /// The geometries that `--sweep` compares.
     pub sweep: Option<Sweep>,
+    /// Whether a GPU gets its kernels one by one, compiled when they are first wanted: their passes say by which line.
+    pub on_demand: bool,
 }
 
 /// One kernel of a chapter and how it is launched.
@@ -40,6 +42,8 @@ pub struct Variant {
     pub types: &'static [Type],
     /// What it is compiled to compute.
     pub ops: &'static [Op],
+    /// Of which types each, where not of all that the operation takes.
+    pub takes: fn(Op, Type) -> bool,
     /// What the lesson promises to go wrong, for a ✗ variant: a fault's code.
     pub announced: Option<device::Code>,
     /// What is bad about a ✗ variant whose sum is right: one clause. None for a kernel that is taught as good.
@@ -122,8 +126,16 @@ pub struct Note {
 
 impl Chapter {
     /// What most chapters have in common, for the rest of a literal: no mistake, no note and no sweep.
-    pub const BASE: Chapter =
-        Chapter { slug: "", title: "", before: None, variants: &[], mistakes: &[], notes: None, sweep: None };
+    pub const BASE: Chapter = Chapter {
+        slug: "",
+        title: "",
+        before: None,
+        variants: &[],
+        mistakes: &[],
+        notes: None,
+        sweep: None,
+        on_demand: false,
+    };
 
     /// The variant of that name.
     pub fn variant(&self, name: &str) -> Option<&'static Variant> {
@@ -133,7 +145,7 @@ impl Chapter {
     /// Types that one of its variants is compiled for.
     pub fn types(&self) -> Vec<Type> {
         let of_one = |ty: &Type| self.variants.iter().any(|variant| variant.types.contains(ty));
-        [Type::I32, Type::F32, Type::F64].into_iter().filter(of_one).collect()
+        Type::ALL.iter().copied().filter(of_one).collect()
     }
 
     /// The variants that are compiled for this type.
@@ -150,6 +162,7 @@ impl Variant {
         limit: "",
         types: &[Type::I32, Type::F32],
         ops: &[Op::Sum],
+        takes: |_, _| true,
         announced: None,
         harm: None,
         blocks: BlockRule { min: 32, max: 1024, default: 256 },

@@ -6,11 +6,11 @@
 
 use device::{Arg, Buffer, Call, Device, DeviceAddress, Geometry, KernelSource, Module, Timed, Timing};
 
-use crate::Variant;
-use crate::element::{Array, Element};
+use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::session::{Job, Session};
+use crate::{Variant, with_elements};
 
 /// Replays of a graph from which the median is taken.
 pub const REPLAYS: u32 = 15;
@@ -127,12 +127,8 @@ impl Session<'_> {
         if !self.device.is_gpu() || job.input.is_empty() {
             return Ok(None);
         }
-        let plan = self.plan(job.variant, job.input.ty(), job.input.len() as u64, job.options)?;
-        match job.input {
-            Array::I32(values) => self.time_typed(job, &plan, values, cold, replays),
-            Array::F32(values) => self.time_typed(job, &plan, values, cold, replays),
-            Array::F64(values) => self.time_typed(job, &plan, values, cold, replays),
-        }
+        let plan = self.plan(job.variant, job.input.ty(), job.n(), job.options)?;
+        with_elements!(job.input, values => self.time_typed(job, &plan, values, cold, replays))
     }
 
     fn time_typed<T: Element>(
@@ -143,14 +139,16 @@ impl Session<'_> {
         cold: bool,
         replays: u32,
     ) -> Result<Option<Timing>> {
+        let (values, other) = values.split_at(job.n() as usize);
         let input = crate::runner::upload(self.device(), values, job.offset)?;
         let count = if cold { copies(&self.device, input.bytes()) } else { 1 };
         let more = (1..count).map(|_| Ok(self.device.duplicate(&input)?)).collect::<Result<Vec<_>>>()?;
         let inputs: Vec<Buffer<T>> = std::iter::once(input).chain(more).collect();
-        self.time_plan(job.variant, plan, &inputs, job.offset, cold, replays)
+        self.time_plan(job.variant, plan, (&inputs, other), job.offset, cold, replays)
     }
 
-    /// Times a plan on inputs that are on the device already: one reduction of each, cold, or many of the first, warm.
+    /// Times a plan on inputs that are on the device already, with the second array of an operation that takes two: one reduction
+    /// of each, cold, or many of the first, warm.
     ///
     /// # Errors
     /// Memory that does not suffice, a launch that fails.
@@ -158,12 +156,12 @@ impl Session<'_> {
         &self,
         variant: &Variant,
         plan: &Plan,
-        inputs: &[Buffer<T>],
+        (inputs, other): (&[Buffer<T>], &[T]),
         offset: usize,
         cold: bool,
         replays: u32,
     ) -> Result<Option<Timing>> {
-        let arrays = self.arrays::<T>(plan)?;
+        let arrays = self.arrays::<T>(plan)?.with_other(&self.device, other)?;
         let calls = if cold { inputs.len() } else { WARM_CALLS };
         let reduction = |i: usize| {
             let input = &inputs[if cold { i } else { 0 }];

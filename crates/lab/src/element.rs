@@ -1,48 +1,188 @@
-//! The element types that chapters sum, single values of them and arrays of them.
+//! The element types that chapters reduce, and arrays of them. What comes out of a reduction is a [`Value`].
 
 use std::fmt;
 
-/// An element type that chapters sum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
-pub enum Type {
-    /// 32-bit integers; sums wrap modulo 2^32, on the GPU and in the reference.
-    I32,
-    /// IEEE single precision.
-    F32,
-    /// IEEE double precision.
-    F64,
+use half::{bf16, f16};
+
+pub use crate::value::Value;
+
+/// Declares what every element type has in common, from one line for each.
+macro_rules! elements {
+    ($($variant:ident $rust:ident $name:literal $bytes:literal, $value:ident, $roundoff:expr, $about:literal;)*) => {
+        /// An element type that chapters reduce.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
+        pub enum Type {
+            $(#[doc = $about] #[value(name = $name)] $variant,)*
+        }
+
+        impl Type {
+            /// All of them: bytes first, then integers, then floats.
+            pub const ALL: &'static [Type] = &[$(Type::$variant),*];
+
+            /// `i32`, as in `--type` and in the names of kernel entries.
+            pub const fn name(self) -> &'static str {
+                match self { $(Type::$variant => $name,)* }
+            }
+
+            /// Size of one element in bytes.
+            pub const fn bytes(self) -> u64 {
+                match self { $(Type::$variant => $bytes,)* }
+            }
+
+            /// Relative error of one rounded addition in what its sums are held in, at most; 0 for integers, which do not
+            /// round. Halves are added up as `float`.
+            pub const fn unit_roundoff(self) -> f64 {
+                match self { $(Type::$variant => $roundoff,)* }
+            }
+        }
+
+        /// Numbers to reduce.
+        #[derive(Debug, Clone, PartialEq)]
+        #[allow(missing_docs)] // the Rust types of these names
+        pub enum Array {
+            $($variant(Vec<$rust>),)*
+        }
+
+        impl Array {
+            /// Their type.
+            pub fn ty(&self) -> Type {
+                match self { $(Array::$variant(_) => Type::$variant,)* }
+            }
+
+            /// How many.
+            pub fn len(&self) -> usize {
+                match self { $(Array::$variant(v) => v.len(),)* }
+            }
+        }
+
+        $(impl Element for $rust {
+            const TYPE: Type = Type::$variant;
+            fn value(self) -> Value {
+                Value::$value(self.into())
+            }
+            fn array(values: Vec<Self>) -> Array {
+                Array::$variant(values)
+            }
+            fn from_le(bytes: &[u8]) -> Self {
+                bytes.try_into().map_or(<$rust as Drawn>::drawn(0), $rust::from_le_bytes)
+            }
+            fn le(self) -> Vec<u8> {
+                self.to_le_bytes().to_vec()
+            }
+            fn from_random(bits: u64) -> Self {
+                <$rust as Drawn>::drawn(bits)
+            }
+        })*
+    };
+}
+
+/// Runs an expression with the elements of an array as a vector of their own type.
+#[macro_export]
+macro_rules! with_elements {
+    ($array:expr, $values:ident => $then:expr) => {
+        match $array {
+            $crate::Array::I8($values) => $then,
+            $crate::Array::U8($values) => $then,
+            $crate::Array::I16($values) => $then,
+            $crate::Array::I32($values) => $then,
+            $crate::Array::U32($values) => $then,
+            $crate::Array::I64($values) => $then,
+            $crate::Array::F16($values) => $then,
+            $crate::Array::BF16($values) => $then,
+            $crate::Array::F32($values) => $then,
+            $crate::Array::F64($values) => $then,
+        }
+    };
+}
+
+/// Runs an expression with a name for the Rust type of an element type.
+#[macro_export]
+macro_rules! with_type {
+    ($ty:expr, $name:ident => $then:expr) => {
+        match $ty {
+            $crate::Type::I8 => {
+                type $name = $crate::element::rust::i8;
+                $then
+            }
+            $crate::Type::U8 => {
+                type $name = $crate::element::rust::u8;
+                $then
+            }
+            $crate::Type::I16 => {
+                type $name = $crate::element::rust::i16;
+                $then
+            }
+            $crate::Type::I32 => {
+                type $name = $crate::element::rust::i32;
+                $then
+            }
+            $crate::Type::U32 => {
+                type $name = $crate::element::rust::u32;
+                $then
+            }
+            $crate::Type::I64 => {
+                type $name = $crate::element::rust::i64;
+                $then
+            }
+            $crate::Type::F16 => {
+                type $name = $crate::element::rust::f16;
+                $then
+            }
+            $crate::Type::BF16 => {
+                type $name = $crate::element::rust::bf16;
+                $then
+            }
+            $crate::Type::F32 => {
+                type $name = $crate::element::rust::f32;
+                $then
+            }
+            $crate::Type::F64 => {
+                type $name = $crate::element::rust::f64;
+                $then
+            }
+        }
+    };
+}
+
+/// The Rust types of all element types, for [`with_type!`].
+#[doc(hidden)]
+pub mod rust {
+    #![allow(non_camel_case_types, missing_docs)]
+    pub use half::{bf16, f16};
+    pub type i8 = core::primitive::i8;
+    pub type u8 = core::primitive::u8;
+    pub type i16 = core::primitive::i16;
+    pub type i32 = core::primitive::i32;
+    pub type u32 = core::primitive::u32;
+    pub type i64 = core::primitive::i64;
+    pub type f32 = core::primitive::f32;
+    pub type f64 = core::primitive::f64;
+}
+
+const ROUNDED_F32: f64 = f32::EPSILON as f64 / 2.0;
+
+elements! {
+    I8 i8 "i8" 1, I32, 0.0, "8-bit integers; their sums have 64 bits.";
+    U8 u8 "u8" 1, I32, 0.0, "8-bit integers without a sign; their sums have 64 bits.";
+    I16 i16 "i16" 2, I32, 0.0, "16-bit integers; their sums have 64 bits.";
+    I32 i32 "i32" 4, I32, 0.0, "32-bit integers; sums wrap modulo 2^32, on the GPU and in the reference.";
+    U32 u32 "u32" 4, U32, 0.0, "32-bit integers without a sign; sums wrap modulo 2^32.";
+    I64 i64 "i64" 8, I64, 0.0, "64-bit integers; sums wrap modulo 2^64.";
+    F16 f16 "f16" 2, F32, ROUNDED_F32, "IEEE half precision; sums are in single precision.";
+    BF16 bf16 "bf16" 2, F32, ROUNDED_F32, "The upper half of single precision; sums are in single precision.";
+    F32 f32 "f32" 4, F32, ROUNDED_F32, "IEEE single precision.";
+    F64 f64 "f64" 8, F64, f64::EPSILON / 2.0, "IEEE double precision.";
 }
 
 impl Type {
-    /// `i32`, as in `--type` and in the names of kernel entries.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Type::I32 => "i32",
-            Type::F32 => "f32",
-            Type::F64 => "f64",
-        }
-    }
-
-    /// Size of one element in bytes.
-    pub const fn bytes(self) -> u64 {
-        match self {
-            Type::I32 | Type::F32 => 4,
-            Type::F64 => 8,
-        }
-    }
-
-    /// Relative error of one rounded addition, at most; 0 for integers, which do not round.
-    pub const fn unit_roundoff(self) -> f64 {
-        match self {
-            Type::I32 => 0.0,
-            Type::F32 => f32::EPSILON as f64 / 2.0,
-            Type::F64 => f64::EPSILON / 2.0,
-        }
-    }
-
     /// The type of that name.
     pub fn from_name(name: &str) -> Option<Type> {
-        [Type::I32, Type::F32, Type::F64].into_iter().find(|ty| ty.name() == name)
+        Type::ALL.iter().copied().find(|ty| ty.name() == name)
+    }
+
+    /// Whether its values round.
+    pub const fn is_float(self) -> bool {
+        self.unit_roundoff() > 0.0
     }
 }
 
@@ -52,181 +192,73 @@ impl fmt::Display for Type {
     }
 }
 
-/// One value.
-#[derive(Debug, Clone, Copy)]
-#[allow(missing_docs)] // the Rust types of these names
-pub enum Value {
-    I32(i32),
-    F32(f32),
-    F64(f64),
-}
-
-impl Value {
-    /// What a sum of nothing is.
-    pub const fn zero(ty: Type) -> Value {
-        match ty {
-            Type::I32 => Value::I32(0),
-            Type::F32 => Value::F32(0.0),
-            Type::F64 => Value::F64(0.0),
-        }
-    }
-
-    /// The nearest double; exact for every i32 and f32.
-    pub fn to_f64(self) -> f64 {
-        match self {
-            Value::I32(v) => f64::from(v),
-            Value::F32(v) => f64::from(v),
-            Value::F64(v) => v,
-        }
-    }
-
-    /// Its bytes, little-endian.
-    pub fn le_bytes(self) -> Vec<u8> {
-        match self {
-            Value::I32(v) => v.to_le_bytes().to_vec(),
-            Value::F32(v) => v.to_le_bytes().to_vec(),
-            Value::F64(v) => v.to_le_bytes().to_vec(),
-        }
-    }
-
-    /// The bits, `0x3f800000`: how records keep results, so that a comparison is exact.
-    pub fn bits(self) -> String {
-        match self {
-            Value::I32(v) => format!("{:#010x}", v as u32),
-            Value::F32(v) => format!("{:#010x}", v.to_bits()),
-            Value::F64(v) => format!("{:#018x}", v.to_bits()),
-        }
-    }
-
-    /// What [`Value::bits`] wrote; `None` for any other text.
-    pub fn from_bits(ty: Type, text: &str) -> Option<Value> {
-        let bits = u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()?;
-        Some(match ty {
-            Type::I32 => Value::I32(u32::try_from(bits).ok()? as i32),
-            Type::F32 => Value::F32(f32::from_bits(u32::try_from(bits).ok()?)),
-            Type::F64 => Value::F64(f64::from_bits(bits)),
-        })
-    }
-
-    /// A JSON number with the fewest digits that read back as the same value; infinities and NaN as strings.
-    pub fn json(self) -> serde_json::Value {
-        match self {
-            Value::I32(v) => v.into(),
-            // The shortest digits of the f32, not those of the f64 next to it.
-            Value::F32(v) => json_number(v.to_string().parse().unwrap_or(f64::from(v))),
-            Value::F64(v) => json_number(v),
-        }
-    }
-}
-
-/// A JSON number, or a string (`"NaN"`, `"inf"`) for what JSON cannot write.
-pub(crate) fn json_number(v: f64) -> serde_json::Value {
-    serde_json::Number::from_f64(v).map_or_else(|| v.to_string().into(), serde_json::Value::Number)
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::I32(v) => v.fmt(f),
-            Value::F32(v) => v.fmt(f),
-            Value::F64(v) => v.fmt(f),
-        }
-    }
-}
-
-/// Numbers to sum.
-#[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs)] // the Rust types of these names
-pub enum Array {
-    I32(Vec<i32>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-}
-
 impl Array {
-    /// Their type.
-    pub fn ty(&self) -> Type {
-        match self {
-            Array::I32(_) => Type::I32,
-            Array::F32(_) => Type::F32,
-            Array::F64(_) => Type::F64,
-        }
-    }
-
-    /// How many.
-    pub fn len(&self) -> usize {
-        match self {
-            Array::I32(v) => v.len(),
-            Array::F32(v) => v.len(),
-            Array::F64(v) => v.len(),
-        }
-    }
-
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The elements from `first` on, `count` of them.
+    pub fn part(&self, first: usize, count: usize) -> Array {
+        with_elements!(self, values => Element::array(values[first..first + count].to_vec()))
+    }
 }
 
-/// A type that kernels sum, as Rust sees it.
+/// A type that kernels reduce, as Rust sees it.
 pub trait Element: device::Scalar {
     /// Its name and size.
     const TYPE: Type;
-    /// As a [`Value`].
+    /// As a [`Value`] that holds it exactly.
     fn value(self) -> Value;
     /// As an [`Array`].
     fn array(values: Vec<Self>) -> Array;
     /// From the little-endian bytes of one element; `bytes` is exactly as long.
     fn from_le(bytes: &[u8]) -> Self;
-    /// From 64 random bits: every i32 alike, floats in [-1, 1).
+    /// Its little-endian bytes.
+    fn le(self) -> Vec<u8>;
+    /// From 64 random bits: every integer alike, floats in [-1, 1).
     fn from_random(bits: u64) -> Self;
 }
 
-impl Element for i32 {
-    const TYPE: Type = Type::I32;
-    fn value(self) -> Value {
-        Value::I32(self)
-    }
-    fn array(values: Vec<Self>) -> Array {
-        Array::I32(values)
-    }
-    fn from_le(bytes: &[u8]) -> Self {
-        bytes.try_into().map_or(0, i32::from_le_bytes)
-    }
-    fn from_random(bits: u64) -> Self {
-        (bits >> 32) as i32
-    }
+/// How an element is made of 64 random bits.
+trait Drawn {
+    fn drawn(bits: u64) -> Self;
 }
 
-impl Element for f32 {
-    const TYPE: Type = Type::F32;
-    fn value(self) -> Value {
-        Value::F32(self)
-    }
-    fn array(values: Vec<Self>) -> Array {
-        Array::F32(values)
-    }
-    fn from_le(bytes: &[u8]) -> Self {
-        bytes.try_into().map_or(0.0, f32::from_le_bytes)
-    }
-    fn from_random(bits: u64) -> Self {
+macro_rules! drawn_integers {
+    ($($type:ident)*) => {$(
+        impl Drawn for $type {
+            fn drawn(bits: u64) -> Self {
+                (bits >> (64 - $type::BITS)) as $type
+            }
+        }
+    )*};
+}
+
+drawn_integers!(i8 u8 i16 i32 u32 i64);
+
+impl Drawn for f32 {
+    fn drawn(bits: u64) -> Self {
         (bits >> 40) as f32 / (1u64 << 23) as f32 - 1.0
     }
 }
 
-impl Element for f64 {
-    const TYPE: Type = Type::F64;
-    fn value(self) -> Value {
-        Value::F64(self)
-    }
-    fn array(values: Vec<Self>) -> Array {
-        Array::F64(values)
-    }
-    fn from_le(bytes: &[u8]) -> Self {
-        bytes.try_into().map_or(0.0, f64::from_le_bytes)
-    }
-    fn from_random(bits: u64) -> Self {
+impl Drawn for f64 {
+    fn drawn(bits: u64) -> Self {
         (bits >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+// As many bits as their significands have, so that nothing is rounded and 1 is not among them.
+impl Drawn for f16 {
+    fn drawn(bits: u64) -> Self {
+        f16::from_f32((bits >> 53) as f32 / (1u64 << 10) as f32 - 1.0)
+    }
+}
+
+impl Drawn for bf16 {
+    fn drawn(bits: u64) -> Self {
+        bf16::from_f32((bits >> 56) as f32 / (1u64 << 7) as f32 - 1.0)
     }
 }
 
@@ -235,33 +267,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_keeps_the_digits_that_matter() {
-        assert_eq!(Value::F32(0.1).json().to_string(), "0.1");
-        assert_eq!(Value::F64(0.1f32.into()).json().to_string(), "0.10000000149011612");
-        assert_eq!(Value::I32(-7).json().to_string(), "-7");
-        assert_eq!(Value::F32(f32::NAN).json().to_string(), "\"NaN\"");
-        assert_eq!(Value::F64(f64::NEG_INFINITY).json().to_string(), "\"-inf\"");
-    }
-
-    #[test]
-    fn bits_tell_zeros_apart() {
-        assert_eq!(Value::F32(0.0).bits(), "0x00000000");
-        assert_eq!(Value::F32(-0.0).bits(), "0x80000000");
-        assert_eq!(Value::I32(-1).bits(), "0xffffffff");
-    }
-
-    #[test]
-    fn bits_read_back() {
-        for value in [Value::I32(-7), Value::F32(-0.1), Value::F64(f64::MIN_POSITIVE)] {
-            let ty = match value {
-                Value::I32(_) => Type::I32,
-                Value::F32(_) => Type::F32,
-                Value::F64(_) => Type::F64,
-            };
-            let read = Value::from_bits(ty, &value.bits()).expect("what was written");
-            assert_eq!(read.bits(), value.bits());
+    fn names_are_found_again() {
+        for &ty in Type::ALL {
+            assert_eq!(Type::from_name(ty.name()), Some(ty));
         }
-        assert!(Value::from_bits(Type::F32, "0x123456789").is_none() && Value::from_bits(Type::I32, "12").is_none());
+        assert_eq!((Type::BF16.bytes(), Type::from_name("f8")), (2, None));
     }
 
     #[test]
@@ -270,5 +280,12 @@ mod tests {
         assert!(f32::from_random(u64::MAX) < 1.0);
         assert_eq!(f64::from_random(0), -1.0);
         assert!(f64::from_random(u64::MAX) < 1.0);
+        assert_eq!((f16::from_random(0).to_f32(), bf16::from_random(0).to_f32()), (-1.0, -1.0));
+        assert!(f16::from_random(u64::MAX).to_f32() < 1.0 && bf16::from_random(u64::MAX).to_f32() < 1.0);
+    }
+
+    #[test]
+    fn a_part_of_an_array_keeps_its_type() {
+        assert_eq!(Array::I8(vec![1, 2, 3, 4]).part(1, 2), Array::I8(vec![2, 3]));
     }
 }

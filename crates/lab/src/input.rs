@@ -5,7 +5,9 @@ use std::path::Path;
 use crate::element::{Array, Element, Type};
 use crate::error::{Error, Result};
 use crate::npy::{Npy, numpy_name};
+use crate::op::Op;
 use crate::text::grouped;
+use crate::with_type;
 
 /// The seed when the reader gives none, and that of every record.
 pub const SEED: u64 = 1;
@@ -17,11 +19,23 @@ const ELEMENTS_PER_THREAD_MIN: usize = 1 << 20;
 /// depends on the seed and i alone, so that a longer array begins with the shorter one. Never constant: an array of
 /// ones hides most errors of indexing.
 pub fn random(ty: Type, n: usize, seed: u64) -> Array {
-    match ty {
-        Type::I32 => i32::array(elements(n, seed)),
-        Type::F32 => f32::array(elements(n, seed)),
-        Type::F64 => f64::array(elements(n, seed)),
+    with_type!(ty, T => T::array(elements(n, seed)))
+}
+
+/// What `op` is tried on: n random numbers for each of its arrays. A product is of numbers near 1 or of odd ones: of others it
+/// would soon be 0, which hides errors as ones do.
+pub fn random_for(op: Op, ty: Type, n: usize, seed: u64) -> Array {
+    let mut array = random(ty, n * op.arrays() as usize, seed);
+    if op == Op::Prod {
+        match &mut array {
+            Array::I32(values) => values.iter_mut().for_each(|value| *value |= 1),
+            Array::I64(values) => values.iter_mut().for_each(|value| *value |= 1),
+            Array::F32(values) => values.iter_mut().for_each(|value| *value = 1.0 + *value / 256.0),
+            Array::F64(values) => values.iter_mut().for_each(|value| *value = 1.0 + *value / 256.0),
+            _ => {}
+        }
     }
+    array
 }
 
 /// The numbers of [`random`] as a vector; long ones are made by all cores.
@@ -65,7 +79,7 @@ pub enum Source {
 }
 
 /// Opens the reader's file and agrees on type and count with what was asked for. `types` are those of the chapter.
-pub fn open(path: &Path, wanted: Option<Type>, types: &[Type], n: Option<u64>) -> Result<(Source, Type, u64)> {
+pub fn open(path: &Path, wanted: Option<Type>, types: &[Type], n: Option<u64>, op: Op) -> Result<(Source, Type, u64)> {
     let npy = Npy::open(path)?;
     let refuse = |problem: String| Error::Npy { path: path.to_owned(), problem };
     if let Some(wanted) = wanted.filter(|&wanted| wanted != npy.ty) {
@@ -76,7 +90,10 @@ pub fn open(path: &Path, wanted: Option<Type>, types: &[Type], n: Option<u64>) -
         let names: Vec<&str> = types.iter().map(|&ty| numpy_name(ty)).collect();
         return Err(refuse(format!("holds {}, this chapter sums {}", numpy_name(npy.ty), names.join(" or "))));
     }
-    let len = npy.len;
+    if !npy.len.is_multiple_of(op.arrays()) {
+        return Err(refuse(format!("holds {} elements, and {op} wants two arrays of as many", grouped(npy.len))));
+    }
+    let len = npy.len / op.arrays();
     if let Some(n) = n.filter(|&n| n > len) {
         return Err(refuse(format!("holds {} elements, --n asks for {}", grouped(len), grouped(n))));
     }
@@ -86,10 +103,10 @@ pub fn open(path: &Path, wanted: Option<Type>, types: &[Type], n: Option<u64>) -
 
 impl Source {
     /// The numbers.
-    pub fn read(self, ty: Type, n: u64) -> Result<Array> {
+    pub fn read(self, op: Op, ty: Type, n: u64) -> Result<Array> {
         match self {
-            Source::Random { seed } => Ok(random(ty, n as usize, seed)),
-            Source::File(npy) => npy.read(n),
+            Source::Random { seed } => Ok(random_for(op, ty, n as usize, seed)),
+            Source::File(npy) => npy.read(n * op.arrays()),
         }
     }
 }

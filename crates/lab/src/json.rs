@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::cli::LeftOut;
-use crate::element::json_number;
 use crate::session::{Run, Session};
+use crate::value::json_number;
 
 /// All runs of a chapter program.
 pub fn object(session: &Session<'_>, seed: Option<u64>, runs: &[Run], left_out: &[LeftOut]) -> Value {

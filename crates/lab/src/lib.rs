@@ -42,6 +42,7 @@ pub mod status;
 pub mod sweep;
 pub mod text;
 pub mod trial;
+pub mod value;
 pub mod verify;
 
 pub use chapter::{BlockRule, Chapter, Factors, Mistake, Note, Variant};

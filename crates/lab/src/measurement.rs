@@ -8,6 +8,7 @@ mod contest;
 mod facts;
 mod ladder;
 mod lead;
+mod operators;
 mod publish;
 mod quoted;
 mod sheet;
@@ -29,6 +30,7 @@ pub use card::{FLOORS, LATENCIES};
 pub use charts::{charts, stages};
 pub use contest::{BANDS, HOST_SIZES, RIVALS, Sizes, is_drawn, is_round, random_sizes, round_sizes};
 pub use ladder::{ABLATION_SIZES, CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean};
+pub use operators::{OPERATORS, operators};
 pub use publish::{BOOKS, book, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
 
@@ -51,8 +53,10 @@ pub const NOT_AHEAD: &str = "champion_not_ahead";
 pub const WHOLE: &str = "champion_whole";
 /// In [`Contest::Host`]: CUB with a query, an allocation and a release in each call.
 pub const CUB_WHOLE: &str = "cub_whole";
-/// [`MeasuredCase::entrant`] of `torch.sum`.
+/// [`MeasuredCase::entrant`] of what torch has for an operation, called as it is: `torch.sum`.
 pub const TORCH: &str = "torch";
+/// Of what `torch.compile` makes of the operation.
+pub const TORCH_COMPILED: &str = "torch_compiled";
 /// [`MeasuredCase::entrant`] of the champion with one of its ideas taken away, and what it is then.
 pub const ABLATIONS: [(&str, &str); 8] = [
     ("plain_grid", "a grid by one rule instead of the tuned one"),

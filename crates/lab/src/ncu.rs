@@ -149,7 +149,12 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
         };
         Ok((case, report.counters.unwrap_or_default(), pass))
     };
-    record.cases.iter().map(launch).collect()
+    // A shape that the GPU compiled for itself is not in the committed PTX.
+    let is_committed = |case: &&NcuCase| {
+        let has = |(variant, _): (&Variant, Type)| session.has_kernel(variant, &case.kernel);
+        !chapter.on_demand || case.kernel(chapter).is_none_or(has)
+    };
+    record.cases.iter().filter(is_committed).map(launch).collect()
 }
 
 /// The rows of [`table`]: what the reader calls it, and Nsight Compute's name.

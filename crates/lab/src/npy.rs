@@ -8,6 +8,7 @@ use simt::npy::{HEADER_BYTES_MAX, Header};
 
 use crate::element::{Array, Element, Type};
 use crate::error::{Error, Result};
+use crate::with_type;
 
 /// An open `.npy` file whose header has been read and believed.
 #[derive(Debug)]
@@ -54,11 +55,7 @@ impl Npy {
     /// sum of exact numbers, and every float sum has a bound for its own order.
     pub fn read(mut self, count: u64) -> Result<Array> {
         debug_assert!(count <= self.len && self.len * self.ty.bytes() == self.data_bytes);
-        Ok(match self.ty {
-            Type::I32 => i32::array(self.elements(count)?),
-            Type::F32 => f32::array(self.elements(count)?),
-            Type::F64 => f64::array(self.elements(count)?),
-        })
+        with_type!(self.ty, T => Ok(T::array(self.elements(count)?)))
     }
 
     fn elements<T: Element>(&mut self, count: u64) -> Result<Vec<T>> {
@@ -80,7 +77,14 @@ impl Npy {
 /// What NumPy calls the type, with the letters that its files hold: `int32 ('<i4')`.
 pub fn numpy_name(ty: Type) -> &'static str {
     match ty {
+        Type::I8 => "int8 ('|i1')",
+        Type::U8 => "uint8 ('|u1')",
+        Type::I16 => "int16 ('<i2')",
         Type::I32 => "int32 ('<i4')",
+        Type::U32 => "uint32 ('<u4')",
+        Type::I64 => "int64 ('<i8')",
+        Type::F16 => "float16 ('<f2')",
+        Type::BF16 => "bfloat16, which NumPy has not",
         Type::F32 => "float32 ('<f4')",
         Type::F64 => "float64 ('<f8')",
     }
@@ -88,7 +92,13 @@ pub fn numpy_name(ty: Type) -> &'static str {
 
 fn element_type(descr: &str) -> std::result::Result<Type, String> {
     match descr {
+        "|i1" => Ok(Type::I8),
+        "|u1" => Ok(Type::U8),
+        "<i2" => Ok(Type::I16),
         "<i4" => Ok(Type::I32),
+        "<u4" => Ok(Type::U32),
+        "<i8" => Ok(Type::I64),
+        "<f2" => Ok(Type::F16),
         "<f4" => Ok(Type::F32),
         "<f8" => Ok(Type::F64),
         _ if descr.starts_with('>') => Err(format!(
@@ -168,7 +178,7 @@ mod tests {
                 "truncated: 3 elements of int32 ('<i4') need 12 bytes and the file holds 8",
             ),
             (npy(&header("<i4", "(1,)"), &le(&[1, 2])), "4 bytes follow"),
-            (npy(&header("<i8", "(1,)"), &[0; 8]), "holds '<i8', wanted int32 ('<i4')"),
+            (npy(&header("<c8", "(1,)"), &[0; 8]), "holds '<c8', wanted int32 ('<i4')"),
             (npy(&header(">f4", "(1,)"), &[0; 4]), "big-endian"),
             (npy("{'descr': '<i4', 'shape': (1,), }", &[0; 4]), "not what NumPy writes"),
             (npy(&header("<i4", "(9999999999, 9999999999)"), &[]), "64 bits"),

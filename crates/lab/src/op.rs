@@ -1,52 +1,318 @@
-//! What a reduction computes: a sum, the smallest or the largest element.
+//! What a reduction computes, of which types, and what its result is made of.
 
 use std::fmt;
+
+use clap::ValueEnum;
 
 use crate::element::{Type, Value};
 
 /// What a kernel computes of its input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum)]
 pub enum Op {
     /// The sum.
     #[default]
     Sum,
-    /// The smallest element.
+    /// The smallest element; a NaN is passed over.
     Min,
-    /// The largest element.
+    /// The largest element; a NaN is passed over.
     Max,
+    /// The product.
+    Prod,
+    /// The smallest element, or NaN if there is one.
+    Minimum,
+    /// The largest element, or NaN if there is one.
+    Maximum,
+    /// The bits that all elements have.
+    And,
+    /// The bits that some element has.
+    Or,
+    /// The bits that an odd number of elements has.
+    Xor,
+    /// The sum of the squares.
+    Sumsq,
+    /// The sum of the products with the elements of a second array.
+    Dot,
+    /// How many elements are above 0.
+    Count,
+    /// The first of the smallest elements, or the first NaN.
+    Argmin,
+    /// The first of the largest elements, or the first NaN.
+    Argmax,
+    /// The first of the smallest elements; a NaN is passed over.
+    Nanargmin,
+    /// The first of the largest elements; a NaN is passed over.
+    Nanargmax,
+    /// The smallest and the largest element, or NaN twice.
+    Minmax,
+    /// Mean and variance of the elements, not of a sample.
+    Meanvar,
+}
+
+/// What a result is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// One number, of which bits.
+    Number(Number),
+    /// An element and where it is.
+    Found(Number),
+    /// Two numbers.
+    Two(Number),
+}
+
+/// A number of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // the Rust types of these names
+pub enum Number {
+    I32,
+    U32,
+    I64,
+    F32,
+    F64,
 }
 
 impl Op {
+    /// All of them.
+    pub fn all() -> &'static [Op] {
+        Op::value_variants()
+    }
+
     /// `sum`, as in `--op`.
     pub const fn name(self) -> &'static str {
         match self {
             Op::Sum => "sum",
             Op::Min => "min",
             Op::Max => "max",
+            Op::Prod => "prod",
+            Op::Minimum => "minimum",
+            Op::Maximum => "maximum",
+            Op::And => "and",
+            Op::Or => "or",
+            Op::Xor => "xor",
+            Op::Sumsq => "sumsq",
+            Op::Dot => "dot",
+            Op::Count => "count",
+            Op::Argmin => "argmin",
+            Op::Argmax => "argmax",
+            Op::Nanargmin => "nanargmin",
+            Op::Nanargmax => "nanargmax",
+            Op::Minmax => "minmax",
+            Op::Meanvar => "meanvar",
         }
     }
 
     /// The operation of that name.
     pub fn from_name(name: &str) -> Option<Op> {
-        [Op::Sum, Op::Min, Op::Max].into_iter().find(|op| op.name() == name)
+        Op::all().iter().copied().find(|op| op.name() == name)
     }
 
-    /// What a reduction of nothing is: the value that changes no other.
-    pub const fn identity(self, ty: Type) -> Value {
-        match (self, ty) {
-            (Op::Sum, _) => Value::zero(ty),
-            (Op::Min, Type::I32) => Value::I32(i32::MAX),
-            (Op::Max, Type::I32) => Value::I32(i32::MIN),
-            (Op::Min, Type::F32) => Value::F32(f32::INFINITY),
-            (Op::Max, Type::F32) => Value::F32(f32::NEG_INFINITY),
-            (Op::Min, Type::F64) => Value::F64(f64::INFINITY),
-            (Op::Max, Type::F64) => Value::F64(f64::NEG_INFINITY),
+    /// What is wanted, after "wanted is": nothing for a sum.
+    pub const fn wanted(self) -> &'static str {
+        match self {
+            Op::Sum => "",
+            Op::Min => "the smallest",
+            Op::Max => "the largest",
+            Op::Prod => "the product",
+            Op::Minimum => "the smallest, or NaN if there is one",
+            Op::Maximum => "the largest, or NaN if there is one",
+            Op::And => "the bits that all have",
+            Op::Or => "the bits that some have",
+            Op::Xor => "the bits that an odd number has",
+            Op::Sumsq => "the sum of the squares",
+            Op::Dot => "the product with as many others",
+            Op::Count => "how many are above 0",
+            Op::Argmin => "where the smallest is first, or the first NaN",
+            Op::Argmax => "where the largest is first, or the first NaN",
+            Op::Nanargmin => "where the smallest is first, NaN passed over",
+            Op::Nanargmax => "where the largest is first, NaN passed over",
+            Op::Minmax => "the smallest and the largest, or NaN twice",
+            Op::Meanvar => "mean and variance",
         }
+    }
+
+    /// Arrays that it takes, one behind the other in its input.
+    pub const fn arrays(self) -> u64 {
+        if matches!(self, Op::Dot) { 2 } else { 1 }
+    }
+
+    /// Whether float results round on the way, by the order in which they come together.
+    pub const fn rounds(self) -> bool {
+        matches!(self, Op::Sum | Op::Prod | Op::Sumsq | Op::Dot | Op::Meanvar)
+    }
+
+    /// What its result is made of.
+    pub const fn outcome(self, ty: Type) -> Outcome {
+        // A byte or a short is computed with as an int, a half as a float.
+        let wide = match ty {
+            Type::I8 | Type::U8 | Type::I16 | Type::I32 => Number::I32,
+            Type::U32 => Number::U32,
+            Type::I64 => Number::I64,
+            Type::F16 | Type::BF16 | Type::F32 => Number::F32,
+            Type::F64 => Number::F64,
+        };
+        match self {
+            Op::Sum | Op::Prod | Op::Sumsq | Op::Dot => Outcome::Number(match ty {
+                Type::I8 | Type::U8 | Type::I16 => Number::I64,
+                _ => wide,
+            }),
+            Op::Min | Op::Max | Op::Minimum | Op::Maximum | Op::And | Op::Or | Op::Xor => Outcome::Number(wide),
+            Op::Count => Outcome::Number(Number::U32),
+            Op::Argmin | Op::Argmax | Op::Nanargmin | Op::Nanargmax => Outcome::Found(wide),
+            Op::Minmax | Op::Meanvar => Outcome::Two(wide),
+        }
+    }
+
+    /// Bytes of the result in memory.
+    pub const fn result_bytes(self, ty: Type) -> u64 {
+        match self.outcome(ty) {
+            Outcome::Number(number) => number.bytes(),
+            Outcome::Found(_) => 16,
+            Outcome::Two(number) => 2 * number.bytes(),
+        }
+    }
+
+    /// Bytes of what blocks hand on: the result, but for a place, whose index has 32 bits on the way, and for mean and variance,
+    /// which are three numbers.
+    pub const fn value_bytes(self, ty: Type) -> u64 {
+        match (self, self.outcome(ty)) {
+            (Op::Meanvar, Outcome::Two(number)) => 3 * number.bytes(),
+            (_, Outcome::Found(number)) => 2 * number.bytes(),
+            _ => self.result_bytes(ty),
+        }
+    }
+
+    /// The result whose bytes these are, little-endian as on the device; `None` if they are too few.
+    pub fn result(self, ty: Type, bytes: &[u8]) -> Option<Value> {
+        match self.outcome(ty) {
+            Outcome::Number(number) => number.value(bytes),
+            Outcome::Found(number) => {
+                let index = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
+                Some(Value::At { index, value: number.value(bytes.get(8..)?)?.to_f64() })
+            }
+            Outcome::Two(number) => {
+                let second = number.value(bytes.get(number.bytes() as usize..)?)?;
+                Some(Value::Two(number.value(bytes)?.to_f64(), second.to_f64()))
+            }
+        }
+    }
+
+    /// What a reduction of nothing is: the value that changes no other, and for what has none, nowhere and NaN.
+    pub fn identity(self, ty: Type) -> Value {
+        match self {
+            Op::Sum | Op::Sumsq | Op::Dot => Value::zero(ty),
+            Op::Prod => Value::of_whole(ty, 1),
+            Op::Min | Op::Minimum => end(ty, false),
+            Op::Max | Op::Maximum => end(ty, true),
+            Op::And => {
+                if ty == Type::U32 {
+                    Value::U32(u32::MAX)
+                } else {
+                    Value::of_whole(ty, -1)
+                }
+            }
+            Op::Or | Op::Xor => Value::zero(ty),
+            Op::Count => Value::U32(0),
+            Op::Argmin | Op::Nanargmin => Value::At { index: Value::NOWHERE, value: end(ty, false).to_f64() },
+            Op::Argmax | Op::Nanargmax => Value::At { index: Value::NOWHERE, value: end(ty, true).to_f64() },
+            Op::Minmax => Value::Two(end(ty, false).to_f64(), end(ty, true).to_f64()),
+            Op::Meanvar => Value::Two(f64::NAN, f64::NAN),
+        }
+    }
+
+    /// Why it does not take elements of this type, as the end of a sentence; `None` if it does.
+    pub fn refusal(self, ty: Type) -> Option<&'static str> {
+        let (is_float, is_narrow) = (ty.is_float(), ty.bytes() < 4 && !ty.is_float());
+        match self {
+            Op::And | Op::Or | Op::Xor if is_float => Some("the bits of floats are no set: take u32 or i64"),
+            Op::And | Op::Or | Op::Xor if is_narrow || ty == Type::I32 => {
+                Some("it is compiled for u32 and i64, which hold the bits of any other")
+            }
+            Op::Prod if is_narrow || ty == Type::U32 => Some("a product of these has no accumulator: take i32 or i64"),
+            Op::Prod if matches!(ty, Type::F16 | Type::BF16) => {
+                Some("a product of halves leaves what they can tell apart: take f32")
+            }
+            Op::Sumsq | Op::Dot if !is_float && ty != Type::I8 => {
+                Some("squares and products of these have no accumulator that holds them: take i8, or a float")
+            }
+            Op::Minimum | Op::Maximum if !is_float => Some("there is no NaN among integers: take min or max"),
+            Op::Nanargmin | Op::Nanargmax if !is_float => Some("there is no NaN among integers: take argmin or argmax"),
+            Op::Meanvar if !is_float => {
+                Some("mean and variance have floats for accumulators: take f16, bf16, f32 or f64")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The element that every other is better than: the smallest where the largest is wanted.
+fn end(ty: Type, max: bool) -> Value {
+    let whole = |low: i64, high: i64| {
+        let end = if max { low } else { high };
+        match ty {
+            Type::U32 => Value::U32(end as u32),
+            Type::I64 => Value::I64(end),
+            _ => Value::I32(end as i32),
+        }
+    };
+    match ty {
+        Type::I8 => whole(i8::MIN.into(), i8::MAX.into()),
+        Type::U8 => whole(0, u8::MAX.into()),
+        Type::I16 => whole(i16::MIN.into(), i16::MAX.into()),
+        Type::I32 => whole(i32::MIN.into(), i32::MAX.into()),
+        Type::U32 => whole(0, u32::MAX.into()),
+        Type::I64 => whole(i64::MIN, i64::MAX),
+        Type::F64 => Value::F64(if max { f64::NEG_INFINITY } else { f64::INFINITY }),
+        Type::F16 | Type::BF16 | Type::F32 => Value::F32(if max { f32::NEG_INFINITY } else { f32::INFINITY }),
+    }
+}
+
+impl Number {
+    /// Its size.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Number::I32 | Number::U32 | Number::F32 => 4,
+            Number::I64 | Number::F64 => 8,
+        }
+    }
+
+    fn value(self, bytes: &[u8]) -> Option<Value> {
+        let bytes = bytes.get(..self.bytes() as usize)?;
+        Some(match self {
+            Number::I32 => Value::I32(i32::from_le_bytes(bytes.try_into().ok()?)),
+            Number::U32 => Value::U32(u32::from_le_bytes(bytes.try_into().ok()?)),
+            Number::I64 => Value::I64(i64::from_le_bytes(bytes.try_into().ok()?)),
+            Number::F32 => Value::F32(f32::from_le_bytes(bytes.try_into().ok()?)),
+            Number::F64 => Value::F64(f64::from_le_bytes(bytes.try_into().ok()?)),
+        })
     }
 }
 
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_command_line() {
+        for &op in Op::all() {
+            assert_eq!(Op::from_name(op.name()), Some(op));
+            assert_eq!(op.to_possible_value().expect("none is hidden").get_name(), op.name());
+        }
+    }
+
+    #[test]
+    fn every_identity_is_a_result() {
+        for &op in Op::all() {
+            for &ty in Type::ALL.iter().filter(|&&ty| op.refusal(ty).is_none()) {
+                let (identity, bytes) = (op.identity(ty), vec![0; op.result_bytes(ty) as usize]);
+                let result = op.result(ty, &bytes).expect("enough bytes");
+                assert_eq!(std::mem::discriminant(&identity), std::mem::discriminant(&result), "{op} of {ty}");
+                assert!(op.result(ty, &bytes[..3]).is_none());
+            }
+        }
     }
 }

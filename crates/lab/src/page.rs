@@ -9,7 +9,7 @@ use crate::chapter::Note;
 use crate::element::Type;
 use crate::error::Result;
 use crate::hardware::{GpuRecord, PRIME};
-use crate::input::{SEED, random};
+use crate::input::{SEED, random_for};
 use crate::op::Op;
 use crate::record::{N, OPTIONS, is_stale};
 use crate::reference::reference_of;
@@ -167,7 +167,7 @@ pub(crate) fn mistakes_folder(chapter: &Chapter, root: &Path) -> PathBuf {
     root.join("chapters").join(chapter.slug).join("tests").join("mistakes")
 }
 
-/// Runs a wrong kernel of the page over one full block of i32, for the first operation that it has.
+/// Runs a wrong kernel of the page over one full block of i32, or of its first type, for the first operation that it has.
 ///
 /// # Errors
 /// A kernel that does not compile or run at all.
@@ -179,11 +179,12 @@ pub fn run_mistake(chapter: &Chapter, mistake: &'static Mistake, root: &Path) ->
     run_random(&session, variant, (variant.elements_per_block)(block), variant.offset)
 }
 
-/// Runs a variant over `n` random i32 that begin `offset` elements into their allocation, for the first operation that it
-/// has.
+/// Runs a variant over `n` random i32, or of its first type where it takes none of those, that begin `offset` elements into
+/// their allocation, for the first operation that it has.
 fn run_random(session: &Session<'_>, variant: &'static Variant, n: u64, offset: usize) -> Result<Run> {
-    let input = random(Type::I32, n as usize, SEED);
     let options = LaunchOptions { op: variant.ops.first().copied().unwrap_or_default(), ..LaunchOptions::default() };
+    let ty = variant.types.iter().copied().find(|&ty| ty == Type::I32).or(variant.types.first().copied());
+    let input = random_for(options.op, ty.unwrap_or(Type::I32), n as usize, SEED);
     let reference = reference_of(options.op, &input);
     session.run(Job { variant, options, input: &input, reference: &reference, offset })
 }

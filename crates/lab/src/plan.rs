@@ -52,12 +52,14 @@ pub struct Problem<'v> {
     pub options: LaunchOptions,
     /// Multiprocessors of the device.
     pub multiprocessors: u32,
+    /// Whether kernels can be compiled that the committed PTX has not: [`Pass::line`].
+    pub compiles: bool,
 }
 
 impl<'v> Problem<'v> {
     /// This reduction on the card that the records come from.
     pub fn new(variant: &'v Variant, ty: Type, n: u64, options: LaunchOptions) -> Problem<'v> {
-        Problem { variant, ty, n, options, multiprocessors: MULTIPROCESSORS }
+        Problem { variant, ty, n, options, multiprocessors: MULTIPROCESSORS, compiles: false }
     }
 
     /// Threads a block: the option's, or else the variant's default.
@@ -87,6 +89,8 @@ impl<'v> Problem<'v> {
 pub enum Arg {
     /// The address of the input.
     Input,
+    /// The address of the second input, of an operation that takes two.
+    Other,
     /// The address of the plan's array of this number.
     Sums(usize),
     /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.
@@ -102,6 +106,8 @@ pub enum Arg {
 pub struct Pass {
     /// The entry of the PTX.
     pub kernel: String,
+    /// The line of CUDA that makes this kernel, where the committed PTX may not have it.
+    pub line: Option<String>,
     /// Blocks, threads, dynamic shared memory, and how it is launched.
     pub geometry: Geometry,
     /// Its arguments, in order.
@@ -122,7 +128,7 @@ impl Pass {
         // No device takes as many as are cut off here.
         let capped = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         let geometry = Geometry::linear(capped(grid), capped(block));
-        Pass { kernel, geometry, args, elements: 0, additions: 0, atomics: 0, waits: false }
+        Pass { kernel, line: None, geometry, args, elements: 0, additions: 0, atomics: 0, waits: false }
     }
 
     /// Blocks.
@@ -231,8 +237,17 @@ pub(crate) fn refusal(variant: &Variant, ty: Type, options: &LaunchOptions) -> O
         let names: Vec<&str> = variant.types.iter().map(|ty| ty.name()).collect();
         return Some((format!("--type {ty}"), format!("{name} is compiled for {}", listed(&names))));
     }
+    if let Some(why) = options.op.refusal(ty).filter(|_| variant.ops.contains(&options.op)) {
+        return Some((format!("--op {} --type {ty}", options.op), why.to_owned()));
+    }
     if !variant.ops.contains(&options.op) {
         return Some((format!("--op {}", options.op), format!("{name} has no such operation")));
+    }
+    if !(variant.takes)(options.op, ty) {
+        return Some((
+            format!("--op {} --type {ty}", options.op),
+            format!("{name} is not compiled for these together"),
+        ));
     }
     if options.overlap && !variant.overlaps {
         return Some((

@@ -78,7 +78,7 @@ pub(crate) fn execute(
     let variants = args.variants(chapter)?;
     args.refuse(chapter, &variants)?;
     let input = match &args.input {
-        Some(path) => Some(input::open(path, args.ty, &chapter.types(), args.n)?),
+        Some(path) => Some(input::open(path, args.ty, &chapter.types(), args.n, args.op)?),
         None => None,
     };
     refuse_n(args.n, &variants)?;
@@ -143,7 +143,7 @@ fn run(
     let words = input_words(args.input.as_deref(), seed, (ty, args.op), n);
     session.progress = Progress::new(2 + 2 * variants.len() as u64);
     session.progress.at("reading the input".to_owned());
-    let input = source.read(ty, n)?;
+    let input = source.read(args.op, ty, n)?;
     let runs = run_all(session, args, &variants, &input)?;
     if let Some(path) = &args.trace {
         write_trace(path, &runs)?;
@@ -241,9 +241,10 @@ pub(crate) fn input_words(file: Option<&Path>, seed: Option<u64>, (ty, op): (Typ
     };
     match (op, ty) {
         (Op::Sum, Type::I32) => format!("{from}; i32 sums wrap modulo 2^32, here and on a GPU"),
+        (Op::Sum, Type::U32) => format!("{from}; u32 sums wrap modulo 2^32, here and on a GPU"),
+        (Op::Sum, Type::I64) => format!("{from}; i64 sums wrap modulo 2^64, here and on a GPU"),
         (Op::Sum, _) => from,
-        (Op::Min, _) => format!("{from}; wanted is the smallest"),
-        (Op::Max, _) => format!("{from}; wanted is the largest"),
+        (_, _) => format!("{from}; wanted is {}", op.wanted()),
     }
 }
 

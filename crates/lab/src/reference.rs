@@ -7,6 +7,9 @@
 
 use crate::element::{Array, Element, Type, Value};
 use crate::op::Op;
+use crate::with_elements;
+
+mod operators;
 
 /// The right answer, with what an error bound needs to know.
 #[derive(Debug, Clone, Copy)]
@@ -15,42 +18,37 @@ pub struct Reference {
     pub expected: Value,
     /// What the double lacks to the exact sum.
     pub low: f64,
-    /// Sum of the absolute values, 0 for integers and where nothing is added.
+    /// Sum of the absolute values, 0 for integers and where nothing is added; of mean and variance, the mean's.
     pub magnitude: f64,
+    /// What the error of a variance is a share of; 0 for everything else.
+    pub spread: f64,
 }
 
-/// What `op` makes of `array`. The smallest and the largest element are exact; a NaN among floats is passed over, as
-/// CUDA's `fmin` and `fmax` do, and is the answer only where there is nothing else.
+/// What `op` makes of `array`, which for two arrays holds one behind the other. The smallest and the largest element are
+/// exact; by the rule of `min` and `max` a NaN among floats is passed over, as CUDA's `fmin` and `fmax` do, and is the answer
+/// only where there is nothing else.
 pub fn reference_of(op: Op, array: &Array) -> Reference {
-    let exact = |expected: Value| Reference { expected, low: 0.0, magnitude: 0.0 };
-    let float = |v: Option<f64>| exact(Value::F64(v.unwrap_or_else(|| op.identity(array.ty()).to_f64())));
-    match (op, array) {
-        (Op::Sum, _) => reference(array),
-        (Op::Min, Array::I32(v)) => exact(Value::I32(v.iter().copied().min().unwrap_or(i32::MAX))),
-        (Op::Max, Array::I32(v)) => exact(Value::I32(v.iter().copied().max().unwrap_or(i32::MIN))),
-        (Op::Min, Array::F32(v)) => float(v.iter().map(|&x| f64::from(x)).reduce(f64::min)),
-        (Op::Max, Array::F32(v)) => float(v.iter().map(|&x| f64::from(x)).reduce(f64::max)),
-        (Op::Min, Array::F64(v)) => float(v.iter().copied().reduce(f64::min)),
-        (Op::Max, Array::F64(v)) => float(v.iter().copied().reduce(f64::max)),
+    match array {
+        Array::F16(_) | Array::BF16(_) | Array::F32(_) | Array::F64(_) if op == Op::Sum => reference(array),
+        _ => operators::of(op, array),
     }
 }
 
 /// Sums `array`.
 pub fn reference(array: &Array) -> Reference {
-    match array {
-        Array::I32(v) => {
-            let wrapped = v.iter().fold(0i32, |sum, &x| sum.wrapping_add(x));
-            Reference { expected: Value::I32(wrapped), low: 0.0, magnitude: 0.0 }
-        }
-        Array::F32(v) => of_floats(v.iter().map(|&x| f64::from(x))),
-        Array::F64(v) => of_floats(v.iter().copied()),
+    if !array.ty().is_float() {
+        return operators::of(Op::Sum, array);
     }
+    with_elements!(array, values => of_floats(values.iter().map(|x| x.value().to_f64())))
 }
 
 /// As [`reference`], for a part of an array, by all cores and with less work for each element: the sums of short blocks are
 /// compensated only at their end. For arrays of up to 2^31 numbers, of which no sum comes near an overflow; another array
 /// gets the slow way.
 pub fn reference_of_slice<T: Element>(values: &[T]) -> Reference {
+    if !T::TYPE.is_float() && T::TYPE != Type::I32 {
+        return reference(&T::array(values.to_vec()));
+    }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let part = values.len().div_ceil(threads).next_multiple_of(BLOCK).max(64 * BLOCK);
     let parts: Vec<Partial> = std::thread::scope(|scope| {
@@ -60,14 +58,14 @@ pub fn reference_of_slice<T: Element>(values: &[T]) -> Reference {
     });
     if T::TYPE == Type::I32 {
         let exact = parts.iter().fold(0i64, |sum, part| sum.wrapping_add(part.exact));
-        return Reference { expected: Value::I32(exact as i32), low: 0.0, magnitude: 0.0 };
+        return Reference { expected: Value::I32(exact as i32), low: 0.0, magnitude: 0.0, spread: 0.0 };
     }
     let (high, low) = pair_sum(parts.iter().flat_map(|part| [part.high, part.low]));
     if !high.is_finite() {
         return reference(&T::array(values.to_vec()));
     }
     let magnitude = parts.iter().map(|part| part.magnitude).sum();
-    Reference { expected: Value::F64(high), low, magnitude }
+    Reference { expected: Value::F64(high), low, magnitude, spread: 0.0 }
 }
 
 /// Elements of a block whose sum is compensated at its end.
@@ -122,7 +120,7 @@ fn block_sums<T: Element>(block: &[T]) -> ([f64; 2 * LANES], f64) {
 fn of_floats(values: impl Iterator<Item = f64> + Clone) -> Reference {
     let (high, low) = compensated_sum(values.clone());
     let (magnitude, _) = compensated_sum(values.map(f64::abs));
-    Reference { expected: Value::F64(high), low, magnitude }
+    Reference { expected: Value::F64(high), low, magnitude, spread: 0.0 }
 }
 
 /// The sum as an unevaluated pair: the nearest double and the rest. The rest is 0 when the sum is not finite.

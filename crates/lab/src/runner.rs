@@ -11,6 +11,8 @@ use crate::plan::{Arg, Pass, Plan};
 pub struct Arrays<T: Element> {
     sums: Vec<Buffer<T>>,
     state: Buffer<u64>,
+    /// The second input, of an operation that takes two.
+    other: Option<Buffer<T>>,
 }
 
 impl<T: Element> Arrays<T> {
@@ -21,7 +23,18 @@ impl<T: Element> Arrays<T> {
     /// Memory that does not suffice.
     pub fn new(device: &Device, plan: &Plan, op: Option<Op>) -> Result<Arrays<T>> {
         let state = device.upload("state", &vec![0u64; plan.state_words as usize])?;
-        Ok(Arrays { sums: sums(device, plan, op)?, state })
+        Ok(Arrays { sums: sums(device, plan, op)?, state, other: None })
+    }
+
+    /// With a second input, where there is one. It begins where memory does, whatever the first one's offset is.
+    ///
+    /// # Errors
+    /// Memory that does not suffice.
+    pub fn with_other(mut self, device: &Device, other: &[T]) -> Result<Arrays<T>> {
+        if !other.is_empty() {
+            self.other = Some(device.upload("other", other)?);
+        }
+        Ok(self)
     }
 
     /// Sums of their own for another run, and the state as the run before left it.
@@ -52,8 +65,10 @@ impl<T: Element> Arrays<T> {
     ///
     /// # Errors
     /// A driver that does not give it.
-    pub fn result(&self, device: &Device) -> Result<Option<Value>> {
-        self.sums.len().checked_sub(1).map_or(Ok(None), |last| self.first(device, last))
+    pub fn result(&self, device: &Device, op: Op) -> Result<Option<Value>> {
+        let Some(last) = self.sums.len().checked_sub(1) else { return Ok(None) };
+        let bytes: Vec<u8> = self.of(device, last)?.iter().flat_map(|&value| value.le()).collect();
+        Ok(op.result(T::TYPE, &bytes))
     }
 
     /// What the launches of a plan leave each other, zero before the first.
@@ -96,25 +111,30 @@ pub fn upload<T: Element>(device: &Device, values: &[T], offset: usize) -> Resul
     Ok(device.upload("in", &shifted)?)
 }
 
-/// The launches of a plan over the elements of `input` from `offset` on.
+/// The launches of a plan over the elements of `input` from `offset` on; `module` says where the kernel of each is.
+///
+/// # Errors
+/// As `module`.
 pub fn calls<'a, T: Element>(
-    module: &'a Module,
+    module: &dyn Fn(&Pass) -> Result<&'a Module>,
     plan: &'a Plan,
     (input, offset): (&'a Buffer<T>, usize),
     arrays: &'a Arrays<T>,
-) -> Vec<Call<'a>> {
+) -> Result<Vec<Call<'a>>> {
     let argument = |arg: &Arg| match *arg {
         Arg::Input => device::Arg::Address(input, (offset * T::BYTES) as u64),
+        Arg::Other => match &arrays.other {
+            Some(other) => device::Arg::Address(other, 0),
+            None => device::Arg::U64(0),
+        },
         Arg::Sums(i) => device::Arg::Address(&arrays.sums[i], 0),
         Arg::State => device::Arg::Address(&arrays.state, 0),
         Arg::U32(number) => device::Arg::U32(number),
         Arg::U64(number) => device::Arg::U64(number),
     };
-    let call = |pass: &'a Pass| Call {
-        module,
-        kernel: &pass.kernel,
-        geometry: pass.geometry,
-        args: pass.args.iter().map(argument).collect(),
+    let call = |pass: &'a Pass| {
+        let args = pass.args.iter().map(argument).collect();
+        Ok(Call { module: module(pass)?, kernel: &pass.kernel, geometry: pass.geometry, args })
     };
     plan.passes.iter().map(call).collect()
 }

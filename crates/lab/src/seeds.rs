@@ -49,7 +49,7 @@ impl Numbers {
         Ok(Numbers {
             words: input_words(args.input.as_deref(), seed, (ty, args.op), n),
             seed,
-            input: source.read(ty, n)?,
+            input: source.read(args.op, ty, n)?,
         })
     }
 }

@@ -9,11 +9,12 @@ use device::{Buffer, Call, Choice, Counters, Device, Fault, KernelSource, LineCo
 use crate::clock::{Flush, Measured};
 use crate::element::{Array, Element, Type, Value};
 use crate::error::{Error, Result};
-use crate::plan::{LaunchOptions, MULTIPROCESSORS, Plan, Problem};
+use crate::op::Op;
+use crate::plan::{LaunchOptions, MULTIPROCESSORS, Pass, Plan, Problem};
 use crate::progress::Progress;
 use crate::reference::Reference;
 use crate::verify::{Verdict, verify};
-use crate::{Chapter, Variant, memory, runner};
+use crate::{Chapter, Variant, memory, runner, with_elements};
 
 pub use crate::runner::Arrays;
 
@@ -37,6 +38,15 @@ pub struct Session<'c> {
     pub(crate) flush: OnceCell<Flush>,
     /// The chapter's own kernels first, then those of variants with a file of their own.
     modules: Vec<Module>,
+    /// Kernels that were compiled when they were first wanted.
+    wanted: OnceCell<Box<Wanted>>,
+}
+
+/// A list that only grows, so that what is in it can be lent.
+struct Wanted {
+    kernel: String,
+    module: Module,
+    next: OnceCell<Box<Wanted>>,
 }
 
 /// One reduction to run.
@@ -52,6 +62,13 @@ pub struct Job<'j> {
     pub reference: &'j Reference,
     /// Elements by which the input is shifted from the start of its allocation, so that unaligned input can be tried.
     pub offset: usize,
+}
+
+impl Job<'_> {
+    /// Elements of one of the arrays that the operation takes.
+    pub fn n(&self) -> u64 {
+        self.input.len() as u64 / self.options.op.arrays()
+    }
 }
 
 /// A reduction that was run, and what it is worth.
@@ -97,7 +114,7 @@ impl Run {
 
     /// Bytes of the input.
     pub fn input_bytes(&self) -> u64 {
-        self.n * self.ty.bytes()
+        self.n * self.options.op.arrays() * self.ty.bytes()
     }
 
     /// Cold median in microseconds.
@@ -145,7 +162,8 @@ impl<'c> Session<'c> {
         device: Rc<Device>,
         options: SimOptions,
     ) -> Result<Session<'c>> {
-        let mut modules = vec![device.load(&source)?];
+        let is_alone = chapter.on_demand && device.is_gpu() && device.can_compile(&source);
+        let mut modules = vec![if is_alone { device.load_wanted(&source, "")? } else { device.load(&source)? }];
         for variant in chapter.variants {
             let Some(slug) = variant.kernels.filter(|_| unsupported(&device, variant).is_none()) else { continue };
             if modules.iter().all(|module| module.slug() != slug) {
@@ -153,7 +171,16 @@ impl<'c> Session<'c> {
             }
         }
         let progress = Progress::hidden();
-        Ok(Session { chapter, source, options, progress, device, flush: OnceCell::new(), modules })
+        Ok(Session {
+            chapter,
+            source,
+            options,
+            progress,
+            device,
+            flush: OnceCell::new(),
+            modules,
+            wanted: OnceCell::new(),
+        })
     }
 
     /// Why the device cannot run this variant; `None` if it can.
@@ -171,7 +198,8 @@ impl<'c> Session<'c> {
             return Err(Error::Usage(format!("--overlap: {why}")));
         }
         let multiprocessors = self.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
-        Plan::new(&Problem { variant, ty, n, options, multiprocessors })
+        let compiles = self.chapter.on_demand && self.device.is_gpu() && self.device.can_compile(&self.source);
+        Plan::new(&Problem { variant, ty, n, options, multiprocessors, compiles })
     }
 
     /// How the code of the chapter's own kernels was made: `committed`, or `NVRTC 13.0 for sm_90`.
@@ -223,11 +251,7 @@ impl<'c> Session<'c> {
     /// # Errors
     /// A block size that the kernel does not take, memory that does not suffice, a launch that fails.
     pub fn run(&self, job: Job<'_>) -> Result<Run> {
-        match job.input {
-            Array::I32(values) => self.run_typed(job, values),
-            Array::F32(values) => self.run_typed(job, values),
-            Array::F64(values) => self.run_typed(job, values),
-        }
+        with_elements!(job.input, values => self.run_typed(job, values))
     }
 
     /// The first launch of the job and nothing more: what a profiler shows for one kernel.
@@ -243,16 +267,12 @@ impl<'c> Session<'c> {
     /// # Errors
     /// As [`Session::run`].
     pub fn launches(&self, job: Job<'_>) -> Result<Vec<Report>> {
-        let plan = self.plan(job.variant, job.input.ty(), job.input.len() as u64, job.options)?;
-        Ok(match job.input {
-            Array::I32(values) => self.launch_all(job, &plan, values)?.1,
-            Array::F32(values) => self.launch_all(job, &plan, values)?.1,
-            Array::F64(values) => self.launch_all(job, &plan, values)?.1,
-        })
+        let plan = self.plan(job.variant, job.input.ty(), job.n(), job.options)?;
+        with_elements!(job.input, values => Ok(self.launch_all(job, &plan, values)?.1))
     }
 
     fn run_typed<T: Element>(&self, job: Job<'_>, values: &[T]) -> Result<Run> {
-        let n = values.len() as u64;
+        let n = job.n();
         let plan = self.plan(job.variant, T::TYPE, n, job.options)?;
         let (result, reports) = self.launch_all(job, &plan, values)?;
         let mut report = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
@@ -282,22 +302,23 @@ impl<'c> Session<'c> {
         if plan.passes.is_empty() {
             return Ok((identity, Vec::new()));
         }
-        let input = runner::upload(&self.device, values, job.offset)?;
-        let arrays = self.arrays::<T>(plan)?;
+        let (first, second) = values.split_at(job.n() as usize);
+        let input = runner::upload(&self.device, first, job.offset)?;
+        let arrays = self.arrays::<T>(plan)?.with_other(&self.device, second)?;
         let mut reports = Vec::new();
         for (i, call) in self.calls(job.variant, plan, (&input, job.offset), &arrays)?.iter().enumerate() {
             self.progress.at(format!("{}, launch {} of {}", job.variant.name, i + 1, plan.passes.len()));
             reports.push(self.device.launch(call)?);
         }
-        Ok((self.result(&arrays)?.unwrap_or(identity), reports))
+        Ok((self.result(job.options.op, &arrays)?.unwrap_or(identity), reports))
     }
 
     /// What the launches of a plan have left in its arrays; `None` if there are none.
     ///
     /// # Errors
     /// A driver that does not give it.
-    pub fn result<T: Element>(&self, arrays: &Arrays<T>) -> Result<Option<Value>> {
-        arrays.result(&self.device)
+    pub fn result<T: Element>(&self, op: Op, arrays: &Arrays<T>) -> Result<Option<Value>> {
+        arrays.result(&self.device, op)
     }
 
     /// The arrays that a plan writes.
@@ -319,7 +340,28 @@ impl<'c> Session<'c> {
         input: (&'a Buffer<T>, usize),
         arrays: &'a Arrays<T>,
     ) -> Result<Vec<Call<'a>>> {
-        Ok(runner::calls(self.module(variant)?, plan, input, arrays))
+        let module = |pass: &Pass| self.module_of(variant, pass);
+        runner::calls(&module, plan, input, arrays)
+    }
+
+    /// Where the kernel of a pass is; it is compiled if it is nowhere.
+    fn module_of(&self, variant: &Variant, pass: &Pass) -> Result<&Module> {
+        let module = self.module(variant)?;
+        let Some(line) = pass.line.as_ref().filter(|_| !module.kernels().contains(&pass.kernel.as_str())) else {
+            return Ok(module);
+        };
+        let mut place = &self.wanted;
+        while let Some(known) = place.get() {
+            if known.kernel == pass.kernel {
+                return Ok(&known.module);
+            }
+            place = &known.next;
+        }
+        self.progress.at(format!("compiling {}", pass.kernel));
+        let source = KernelSource::in_root(self.source.root(), module.slug());
+        let module = self.device.load_wanted(&source, line)?;
+        let new = || Box::new(Wanted { kernel: pass.kernel.clone(), module, next: OnceCell::new() });
+        Ok(&place.get_or_init(new).module)
     }
 }
 

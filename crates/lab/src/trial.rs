@@ -9,9 +9,10 @@ use device::{Checks, Choice, Counters, KernelSource, Schedule, SimOptions};
 use crate::element::Array;
 use crate::error::Result;
 use crate::hardware::{self, Replay, ragged_sizes};
-use crate::input::{SEED, random};
+use crate::input::{SEED, random, random_for};
 use crate::ncu::{self, Comparison};
 use crate::op::Op;
+use crate::plan::refusal;
 use crate::record::{self, OPTIONS};
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session, built_root};
@@ -189,8 +190,11 @@ pub fn ragged(chapter: &Chapter) -> Result<Trial> {
                 let block = u64::from(options.block.unwrap_or(variant.blocks.default));
                 // The long ones once, not for every block.
                 let long = if options == LaunchOptions::default() { u64::MAX } else { 8 * block };
+                if refusal(variant, ty, &options).is_some() {
+                    continue;
+                }
                 for n in ragged_sizes(block).into_iter().filter(|&n| n <= long) {
-                    let input = random(ty, n as usize, n);
+                    let input = random_for(options.op, ty, n as usize, n);
                     trial.judge(&run_with(&session, variant, options, &input, 0)?, &format!("{options:?}"));
                 }
             }
@@ -244,8 +248,11 @@ pub fn gpus_record(chapter: &Chapter) -> Result<Option<Replay>> {
         return Ok(None);
     };
     let replay = hardware::replay(chapter, &built_root(), &record)?;
-    let Replay { compared, announced, unordered, differences } = &replay;
-    println!("{compared} compared, of which {announced} undefined ones differ, and {unordered} without an order");
+    let Replay { compared, announced, unordered, reshaped, differences } = &replay;
+    println!(
+        "{compared} compared, of which {announced} undefined ones differ, {unordered} without an order, and {reshaped} sums in shapes \
+         that the GPU compiled"
+    );
     assert!(*compared > 0, "the record has no case");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     let is_announced = |name: &str| chapter.variant(name).is_some_and(|variant| variant.announced.is_some());

@@ -161,7 +161,7 @@ const compare = async (page, slug, cases, told) => {
         const got = await page.evaluate(() => {
             // The inputs that a block's sum is said to be made of, as often as they are in it, add up to that sum.
             const traced = ({ model, shown, view }) => {
-                if (!shown || model.resultCell < 0) return null;
+                if (!shown || model.resultCell < 0 || (figure.chosen.op ?? "sum") !== "sum") return null;
                 const held = view.cell(model.resultCell);
                 if (!held || held.shown === null) return null;
                 const times = model.replay.values.receipt(held.value, model.n);

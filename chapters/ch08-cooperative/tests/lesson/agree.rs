@@ -114,7 +114,7 @@ fn thrice<T: Element>(
             let faults = session.device().launch(&call)?.faults;
             assert!(faults.is_empty(), "{} {}: {faults:?}", variant.name, T::TYPE);
         }
-        results.push(session.result(&arrays)?.expect("a result").bits());
+        results.push(session.result(lab::Op::Sum, &arrays)?.expect("a result").bits());
     }
     Ok(results)
 }
@@ -128,6 +128,7 @@ fn a_launch_leaves_the_state_fit_for_the_next() -> Result<()> {
                 Array::I32(values) => thrice(&session, variant, grid(8), &values),
                 Array::F32(values) => thrice(&session, variant, grid(8), &values),
                 Array::F64(values) => thrice(&session, variant, grid(8), &values),
+                _ => unreachable!("chapter 8 has three types"),
             }?;
             let run = trial::run_with(&session, variant, grid(8), &random(ty, 9001, 4), 0)?;
             assert!(run.ok(), "{}", trial::describe(&run, ""));
@@ -206,7 +207,7 @@ proptest! {
     ) {
         let ty = any_type(variant("single_pass"), choice);
         let options = LaunchOptions { block, factor, overlap, ..LaunchOptions::default() };
-        let problem = Problem { variant: variant("single_pass"), ty, n, options, multiprocessors };
+        let problem = Problem { multiprocessors, ..Problem::new(variant("single_pass"), ty, n, options) };
         let Ok(plan) = Plan::new(&problem) else {
             let (block, factor) = (block.expect("an option"), factor.expect("an option"));
             prop_assert!(!shapes::INSTANCES.contains(&(Share::ManyTiles, block, factor)), "{} {} was refused", block, factor);

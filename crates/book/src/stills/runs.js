@@ -35,7 +35,7 @@
         const figure = Object.create(lab.Figure.prototype);
         Object.assign(figure, { asked: { n, b, g }, data, variant, chosen, schedule: s, grain, focus: null, playing: null, moving: null, reply: answer });
         figure.result = answer.json.outputs[chosen.result.split(":")[0]][0];
-        figure.expected = lab.expected(chosen.n);
+        figure.expected = lab.expected(chosen);
         figure.model = lab.model(data, variant, chosen, answer);
         lab.element = element;
         lab.shareNames(figure.model);

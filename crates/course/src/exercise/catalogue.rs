@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use device::{Code, KernelSource};
+use lab::op::Outcome;
 use lab::{Op, Type};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -99,7 +100,11 @@ fn types<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Error> {
 
 pub(super) fn op<'de, D: Deserializer<'de>>(from: D) -> Result<Op, D::Error> {
     let name = String::deserialize(from)?;
-    Op::from_name(&name).ok_or_else(|| D::Error::custom(format!("no operation `{name}`: it is sum, min or max")))
+    Op::from_name(&name).ok_or_else(|| {
+        D::Error::custom(format!(
+            "no operation `{name}`: those of `--op` in `cargo run -p ch09-operators -- --help` are known"
+        ))
+    })
 }
 
 /// Which pairs a block adds, in which brackets: floats tell one tree from another by how they round.
@@ -296,6 +301,11 @@ impl Exercise {
         let by_id = || format!("{}_{{type}}", self.id.replace('-', "_"));
         let pattern = self.entry.clone().unwrap_or_else(by_id);
         pattern.replace("{type}", ty.name()).replace("{block}", &block.to_string())
+    }
+
+    /// Whether it asks for the place of an element, of which there may be several as good.
+    pub fn finds(&self) -> bool {
+        self.types.iter().any(|&ty| matches!(self.op.outcome(ty), Outcome::Found(_)))
     }
 
     /// Elements that one block takes.

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use device::{Choice, Code, Counters, Device, KernelSource, Module, Report, Schedule, SimOptions};
 use lab::element::Element;
 use lab::runner::{self, Arrays};
 use lab::verify::verify;
-use lab::{Arg, Array, Op, Pass, Plan, Type, Value};
+use lab::{Arg, Op, Pass, Plan, Type, Value};
 use serde::Deserialize;
 use simt::Metric;
 
@@ -246,11 +246,7 @@ impl Choose {
     }
 
     fn ran(&self, letter: char, module: &Module, case: Case) -> Result<Ran> {
-        match self.input.array(self.ty, case.n) {
-            Array::I32(values) => self.run(letter, module, &values, case),
-            Array::F32(values) => self.run(letter, module, &values, case),
-            Array::F64(values) => self.run(letter, module, &values, case),
-        }
+        lab::with_elements!(self.input.array(self.ty, case.n), values => self.run(letter, module, &values, case))
     }
 
     /// One launch.
@@ -261,11 +257,22 @@ impl Choose {
         let arrays = Arrays::new(&device, &plan, self.adds.then_some(self.op))?;
         let mut report = Report { counters: Some(Counters::default()), ..Report::default() };
         let pass = bench::launch(&device, module, &plan, (&input, self.offset), &arrays, &mut report)?;
-        let result = lab::reference::reference_of(self.op, &T::array(arrays.of(&device, pass)?)).expected;
+        let left = arrays.of(&device, pass)?;
+        let result = if self.is_whole() {
+            let bytes: Vec<u8> = left.iter().flat_map(|&value| value.le()).collect();
+            self.op.result(T::TYPE, &bytes).context("a result of too few bytes")?
+        } else {
+            lab::reference::reference_of(self.op, &T::array(left)).expected
+        };
         let reference = lab::reference::reference_of(self.op, &T::array(values.to_vec()));
         // What blocks left is reduced exactly; in between is whatever order the kernel has.
         let right = verify(result, &reference, case.n, T::TYPE).right;
         Ok(Ran { wrong: (!right).then_some((result, reference.expected)), report })
+    }
+
+    /// Whether what a block leaves is no element, so that nothing reduces it further: a place, or two numbers.
+    fn is_whole(&self) -> bool {
+        !matches!(self.op.outcome(self.ty), lab::op::Outcome::Number(_))
     }
 
     /// The launch, as a plan of one pass.
@@ -274,7 +281,9 @@ impl Choose {
         args.extend((self.state_words > 0).then_some(Arg::State));
         let kernel = format!("{}_{letter}", self.name());
         let pass = Pass::new(kernel, self.grid.into(), self.block.into(), args);
-        Plan { passes: vec![pass], sums: vec![self.grid.into()], state_words: self.state_words }
+        let whole = self.op.result_bytes(self.ty).div_ceil(self.ty.bytes());
+        let values = if self.is_whole() { whole } else { self.grid.into() };
+        Plan { passes: vec![pass], sums: vec![values], state_words: self.state_words }
     }
 
     /// What the file may not say.
@@ -283,6 +292,11 @@ impl Choose {
         ensure!(blanks > 0, "{}: the kernel has no {BLANK}", self.id);
         ensure!(!self.name().is_empty(), "{}: the kernel has no `{ENTRY}NAME(`", self.id);
         ensure!((2..=6).contains(&self.options.len()), "{}: it has two options to six", self.id);
+        ensure!(
+            self.grid == 1 || !self.is_whole(),
+            "{}: what several blocks find is not brought together: one block",
+            self.id
+        );
         ensure!(!self.n.is_empty(), "{}: no n: give the sizes to try", self.id);
         ensure!((1..=1024).contains(&self.block) && self.grid > 0, "{}: a block has 1 to 1024 threads", self.id);
         ensure!(self.n.iter().all(|&n| self.input.has(n)), "{}: `input` has too few numbers", self.id);

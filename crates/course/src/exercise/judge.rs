@@ -165,8 +165,10 @@ fn said(exercise: &Exercise) -> String {
 fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
     let sums = sums(exercise);
     let shifted = shifted(exercise);
+    // Whoever looks for an element may find another under another schedule, where there are several as good.
+    let (fill, ties) = if exercise.finds() { (Fill::Ties, ", and few different ones") } else { (Fill::Random, "") };
     let scheduled: Vec<Case> =
-        schedules().flat_map(|schedule| few(exercise).map(move |case| Case { schedule, ..case })).collect();
+        schedules().flat_map(|schedule| few(exercise).map(move |case| Case { schedule, fill, ..case })).collect();
     let largest = sums.iter().map(|case| case.n).max().unwrap_or(0);
     let listed = |numbers: &[u32]| lab::text::listed(&numbers.iter().map(u32::to_string).collect::<Vec<_>>());
     let types: Vec<&str> = exercise.types.iter().map(|ty| ty.name()).collect();
@@ -186,7 +188,7 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
         stage("unaligned input", "arrays that begin 1, 2 or 3 elements further on, and short ones".to_owned(), shifted),
         stage(
             "extreme values",
-            "negative ones alone, the smallest and the largest numbers of the type".to_owned(),
+            format!("negative ones alone, the smallest and the largest numbers of the type{ties}"),
             extreme(exercise),
         ),
         stage("schedules", format!("lanes in lockstep, and apart in {SEEDS} random orders"), scheduled),
@@ -225,9 +227,10 @@ fn shifted(exercise: &Exercise) -> Vec<Case> {
 
 /// Arrays of nothing but the smallest or the largest number, so short that most threads have no element, and longer.
 fn extreme(exercise: &Exercise) -> Vec<Case> {
-    let fills = [Fill::MinusThree, Fill::Negative, Fill::Lowest, Fill::Highest];
+    let fills = [Fill::MinusThree, Fill::Negative, Fill::Lowest, Fill::Highest, Fill::Ties];
+    let fills = if exercise.finds() { &fills[..] } else { &fills[..4] };
     let of = |n: Option<u64>| {
-        let filled = move |case: Case| fills.map(|fill| Case { fill, n: n.unwrap_or(case.n), ..case });
+        let filled = move |case: Case| fills.iter().map(move |&fill| Case { fill, n: n.unwrap_or(case.n), ..case });
         few(exercise).flat_map(filled)
     };
     of(Some(1)).chain(of(None)).collect()

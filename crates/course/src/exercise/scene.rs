@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use device::{Choice, Device, Schedule, SimOptions};
+use lab::op::Outcome;
 use lab::{Array, Op, Plan, Type};
 use serde_json::{Value, json};
 
@@ -52,7 +53,13 @@ impl Case<'_> {
         let held: Vec<i32> = padding.chain(elements.iter().copied()).collect();
         let elements = &elements[..n];
         let mut buffers = vec![json!({ "spec": format!("in=i32[{}]:zero", held.len()), "elements": held })];
-        let fill = if self.adds { format!("const({})", op.identity(Type::I32)) } else { "zero(0)".to_owned() };
+        // Of a place, which is no element, the first word is its index; there is no identity in words either.
+        let is_place = !matches!(op.outcome(Type::I32), Outcome::Number(_));
+        let fill = match self.adds {
+            true if is_place => "zero".to_owned(),
+            true => format!("const({})", op.identity(Type::I32)),
+            false => "zero(0)".to_owned(),
+        };
         // Arrays of the launch before, if they are others.
         let earlier = before.filter(|(_, keeps_out)| !keeps_out).map_or(&[][..], |(plan, _)| &plan.sums);
         let sums = earlier.iter().chain(&plan.sums).enumerate();
@@ -66,9 +73,10 @@ impl Case<'_> {
         let last = plan.sums.len().saturating_sub(1);
         let reference = lab::reference::reference_of(op, &Array::I32(elements.to_vec()));
         let block = plan.passes.first().map_or(0, lab::Pass::block);
+        let values = *plan.sums.get(last).unwrap_or(&1);
         let mut case = json!({
             "n": elements.len(), "block": block, "grid": null, "shown": self.shown, "buffers": buffers, "launches": launches,
-            "result": format!("sums{}:{}", earlier.len() + last, plan.sums.get(last).unwrap_or(&1)),
+            "result": format!("sums{}:{}", earlier.len() + last, if is_place { 1 } else { values }),
             "elements": elements, "offset": offset, "expected": reference.expected.to_f64(),
         });
         if op != Op::Sum {
@@ -223,7 +231,7 @@ fn elements(bench: &Bench<'_>, exercise: &Exercise, case: super::bench::Case, fa
     }
     match case.fill.array(exercise.op, case.ty, case.n) {
         Array::I32(elements) => Ok(elements),
-        Array::F32(_) | Array::F64(_) => bail!("{}: no whole numbers", exercise.id),
+        _ => bail!("{}: no whole numbers", exercise.id),
     }
 }
 

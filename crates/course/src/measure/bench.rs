@@ -12,12 +12,17 @@ use lab::measurement::{CUB_UNORDERED, Contest, ENTRANT, MeasuredCase};
 use lab::reference::Reference;
 use lab::session::Arrays;
 use lab::verify::verify;
-use lab::{LaunchOptions, Plan, Session, Type, Variant};
+use lab::{LaunchOptions, Op, Plan, Session, Variant};
 
 use super::pool::Slice;
 
 /// How times are taken, for the record.
-pub const METHOD: &str = "a time is the median of 15 replays of a CUDA graph, measured by events around it, divided by the reductions \
+pub fn method(is_quick: bool) -> String {
+    let replays = if is_quick { QUICK_REPLAYS } else { REPLAYS };
+    METHOD.replace("{replays}", &replays.to_string())
+}
+
+const METHOD: &str = "a time is the median of {replays} replays of a CUDA graph, measured by events around it, divided by the reductions \
 in it; it covers all launches of a reduction. All entrants of a size, of both contests, are replayed in turns. Each of the 3 to 64 \
 reductions of a graph reads an array of its own and writes a word of its own; the words are overwritten before each replay, and all \
 of them are judged after each timed replay. Before each replay, outside of the events, a kernel reads four times the L2. alone: a \
@@ -31,7 +36,9 @@ last result is judged; the whole calls allocate what they need and give it back,
 is the distance from the exact sum over the sum of the magnitudes, the largest of all judged results. The clocks of the card are not \
 locked. Kernels that sum in \
 place get their input anew before each replay and are measured up to 2^26 elements. limit_us is an empty launch by the rules of the \
-contest and every byte at the read ceiling, the best of five geometries of a kernel that reads and adds in registers.";
+contest and every byte at the read ceiling, the best of five geometries of a kernel that reads and adds in registers. \
+Of the operators sizes are powers of two and some drawn at random; torch and torch_compiled were timed before, each alone, the median \
+of 9 replays, two results of each judged.";
 
 /// Timed replays.
 const REPLAYS: u32 = 15;
@@ -41,6 +48,8 @@ const QUICK_REPLAYS: u32 = 7;
 const WARM_UP: Duration = Duration::from_millis(3);
 /// An input is warm if it fits in the L2 by this factor.
 const WARM_SHARE: u64 = 2;
+/// A second input begins at a multiple of so many elements behind the first.
+pub const SECOND_ALIGNMENT: usize = 64;
 /// Before a replay every byte of the outputs is this: not a number, and of integers minus one.
 const POISON: u8 = 0xff;
 /// Reductions of one graph on a simulator, which has no clock.
@@ -59,6 +68,8 @@ pub struct Entrant<'s, T: Element> {
     pub contest: Contest,
     /// Under this name in the record.
     pub name: String,
+    /// What it computes.
+    op: Op,
     sum: Sum<'s, T>,
 }
 
@@ -133,12 +144,22 @@ impl<'s, T: Element> Entrant<'s, T> {
         let arrays = session.arrays(&plan)?;
         let contest = if options.overlap { Contest::BackToBack } else { Contest::Alone };
         let name = variant.name.to_owned();
-        Ok(Entrant { contest, name, sum: Sum::Ours { session, variant, options, plan, arrays, state: State::Kept } })
+        Ok(Entrant {
+            contest,
+            name,
+            op: options.op,
+            sum: Sum::Ours { session, variant, options, plan, arrays, state: State::Kept },
+        })
     }
 
     /// A library's sum, in a chapter's contest.
     pub fn library(contest: Contest, name: &str, chapter: &'static str, sum: BaselineSum<'s, T>) -> Self {
-        Entrant { contest, name: name.to_owned(), sum: Sum::Library { chapter, sum } }
+        Entrant { contest, name: name.to_owned(), op: Op::Sum, sum: Sum::Library { chapter, sum } }
+    }
+
+    /// Of another operation than the sum.
+    pub fn computing(self, op: Op) -> Self {
+        Entrant { op, ..self }
     }
 
     /// Under another name.
@@ -177,7 +198,8 @@ impl<'s, T: Element> Entrant<'s, T> {
 
     /// Words that one reduction writes where its result is the first.
     pub(super) fn words(&self) -> usize {
-        self.plan().and_then(|plan| plan.sums.last()).map_or(1, |&words| words as usize)
+        let of_result = self.op.result_bytes(T::TYPE).div_ceil(T::BYTES as u64);
+        self.plan().and_then(|plan| plan.sums.last()).map_or(of_result as usize, |&words| words as usize)
     }
 
     /// What it does to a sum on the way from an element to the result.
@@ -185,14 +207,16 @@ impl<'s, T: Element> Entrant<'s, T> {
         // How a library adds is its own business: a path as long as where a full card's threads share the input, and trees; in
         // any order, its blocks one after the other.
         let blocks = if self.name == CUB_UNORDERED { 16 * multiprocessors } else { 0 };
-        self.plan().map_or_else(|| (n.div_ceil(256 * multiprocessors) + 80 + blocks).into(), Plan::rounding)
+        // A product has every multiplication's share in it, and not only those on one path.
+        let path = if self.op == Op::Prod { n } else { n.div_ceil(256 * multiprocessors) + 80 + blocks };
+        self.plan().map_or_else(|| path.into(), Plan::rounding)
     }
 
     /// A library's work for each slice; nothing for our kernels.
     pub(super) fn works<'a>(&'a self, slices: &[Slice<'a, T>], out: &'a Buffer<T>) -> Vec<Box<Foreign<'a>>> {
         let Sum::Library { sum, .. } = &self.sum else { return Vec::new() };
         let work = |(i, &(array, start)): (usize, &Slice<'a, T>)| {
-            Box::new(sum.work_into(array, start, (out, i))) as Box<Foreign<'a>>
+            Box::new(sum.work_into(array, start, (out, i * self.words()))) as Box<Foreign<'a>>
         };
         slices.iter().enumerate().map(work).collect()
     }
@@ -214,6 +238,12 @@ impl<'s, T: Element> Entrant<'s, T> {
                 for (arg, _) in call.args.iter_mut().zip(&pass.args).filter(|(_, planned)| **planned == result) {
                     *arg = Arg::Address(out, (i * self.words() * T::BYTES) as u64);
                 }
+                // A second input lies behind the first, from the next multiple of 64 elements on.
+                for (arg, _) in call.args.iter_mut().zip(&pass.args).filter(|(_, planned)| **planned == lab::Arg::Other)
+                {
+                    let second = (pass.elements as usize).next_multiple_of(SECOND_ALIGNMENT);
+                    *arg = Arg::Address(slice.0, ((slice.1 + second) * T::BYTES) as u64);
+                }
             }
             Ok(if *state == State::Cleared { Timed::Cleared(arrays.state(), calls) } else { Timed::Launches(calls) })
         };
@@ -226,7 +256,7 @@ impl<'s, T: Element> Entrant<'s, T> {
             chapter: None,
             contest,
             entrant: self.name.clone(),
-            op: "sum".to_owned(),
+            op: self.op.name().to_owned(),
             ty: T::TYPE.name().to_owned(),
             n: input.n,
             offsets: None,
@@ -282,7 +312,11 @@ impl Bench {
         entrant: &Entrant<'_, T>,
         (sum, reference): (&T, &Reference),
     ) {
-        judge(case, std::iter::once((sum, reference)), entrant.rounding(case.n, self.multiprocessors()));
+        judge(
+            case,
+            (entrant.op, std::iter::once((std::slice::from_ref(sum), reference))),
+            entrant.rounding(case.n, self.multiprocessors()),
+        );
     }
 
     /// Whether the L2 holds an input of this size with room to spare.
@@ -349,9 +383,8 @@ impl Bench {
         let multiprocessors = self.multiprocessors();
         let case = |(entrant, replayed): (&Entrant<'_, T>, &Replayed<T>)| {
             let mut case = entrant.case(contest.unwrap_or(entrant.contest), input);
-            let sums =
-                replayed.outputs.iter().flat_map(|words| words.iter().step_by(entrant.words()).zip(input.references));
-            judge(&mut case, sums, entrant.rounding(input.n, multiprocessors));
+            let sums = replayed.outputs.iter().flat_map(|words| words.chunks(entrant.words()).zip(input.references));
+            judge(&mut case, (entrant.op, sums), entrant.rounding(input.n, multiprocessors));
             set_times(&mut case, replayed.timing.as_ref());
             case
         };
@@ -367,19 +400,21 @@ pub fn champion<T: Element>(entrant: Entrant<'_, T>) -> Entrant<'_, T> {
 /// Takes into the case how many sums are right, and how far the worst is from its reference.
 fn judge<'a, T: Element>(
     case: &mut MeasuredCase,
-    sums: impl Iterator<Item = (&'a T, &'a Reference)>,
+    (op, sums): (Op, impl Iterator<Item = (&'a [T], &'a Reference)>),
     rounding: Rounding,
 ) {
     let (mut right, mut error) = (true, 0.0f64);
     for (sum, reference) in sums {
-        let verdict = verify(sum.value(), reference, rounding, T::TYPE);
+        let bytes: Vec<u8> = sum.iter().flat_map(|&word| word.le()).collect();
+        let Some(result) = op.result(T::TYPE, &bytes) else { continue };
+        let verdict = verify(result, reference, rounding, T::TYPE);
         case.judged += 1;
         right &= verdict.right;
         // Of no numbers but zeros nothing can be said as a share.
         error = error.max(if reference.magnitude > 0.0 { verdict.abs_error / reference.magnitude } else { 0.0 });
     }
     case.ok = right && case.judged > 0;
-    case.error = (T::TYPE != Type::I32 && case.ok).then_some(error);
+    case.error = (T::TYPE.is_float() && op.rounds() && case.ok).then_some(error);
 }
 
 fn set_times(case: &mut MeasuredCase, timing: Option<&Timing>) {

@@ -64,7 +64,7 @@ fn repeated<T: Element>(values: &[T], n: u64) -> Reference {
     // A product of doubles is off by 2^-53 of itself, far below what a sum of floats may be off by.
     let sum = times * whole.expected.to_f64() + rest.expected.to_f64();
     let low = times * whole.low + rest.low;
-    Reference { expected: Value::F64(sum), low, magnitude: times * whole.magnitude + rest.magnitude }
+    Reference { expected: Value::F64(sum), low, magnitude: times * whole.magnitude + rest.magnitude, spread: 0.0 }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use device::{Baseline, Device};
+use lab::Op;
 use lab::element::Element;
 use lab::measurement::{CUB, CUB_NEWER, CUB_UNORDERED, CUB_WHOLE, Contest, Library};
 
@@ -62,6 +63,23 @@ impl Libraries {
             entrants.push(Entrant::library(contest, CUB_UNORDERED, CONTEST, library.unordered::<T>(device, n)?));
         }
         Ok(entrants)
+    }
+
+    /// Their reductions of `n` elements by `op`, alone, for a chapter's contest; one that has no such function is left out.
+    pub fn reductions<T: Element>(
+        &self,
+        device: &Device,
+        chapter: &'static str,
+        op: Op,
+        n: u64,
+    ) -> Vec<Entrant<'_, T>> {
+        let mut entrants = Vec::new();
+        for (contest, name, library) in self.open.iter().filter(|(contest, ..)| *contest == Contest::Alone) {
+            if let Ok(reduction) = library.reduction::<T>(device, op.name(), n) {
+                entrants.push(Entrant::library(*contest, name, chapter, reduction).computing(op));
+            }
+        }
+        entrants
     }
 
     /// The toolkit's sum with a query, an allocation and a release in each call; none without that library.

@@ -7,8 +7,10 @@ use std::ops::Range;
 use anyhow::Result;
 use device::{Buffer, Device};
 use lab::element::Element;
-use lab::reference::{Reference, reference_of_slice};
-use lab::{clock, input};
+use lab::reference::{Reference, reference_of, reference_of_slice};
+use lab::{Op, clock, input};
+
+use super::bench::SECOND_ALIGNMENT;
 
 /// Elements that are there beyond the largest size: for shifted and ragged inputs.
 const SPARE: u64 = 8192;
@@ -33,7 +35,14 @@ impl<T: Element> Pool<T> {
     /// Memory that does not suffice for one of them.
     pub fn new(device: &Device, n_max: u64) -> Result<Pool<T>> {
         let len = (n_max + SPARE).next_multiple_of(ALIGNMENT);
-        let values: Vec<T> = input::elements(len as usize, input::SEED);
+        Pool::of(device, n_max, input::elements(len as usize, input::SEED))
+    }
+
+    /// As [`Pool::new`], of these numbers, which are [`SPARE`] more than `n_max`.
+    ///
+    /// # Errors
+    /// As [`Pool::new`].
+    pub fn of(device: &Device, n_max: u64, values: Vec<T>) -> Result<Pool<T>> {
         let first = device.upload("in", &values)?;
         let wanted = clock::copies(device, n_max * T::BYTES as u64);
         let mut arrays = vec![first];
@@ -64,6 +73,30 @@ impl<T: Element> Pool<T> {
         let mut known: HashMap<usize, Reference> = HashMap::new();
         let of_start = |start: usize| reference_of_slice(&self.values[start..start + n as usize]);
         slices.iter().map(|&(_, start)| *known.entry(start).or_insert_with(|| of_start(start))).collect()
+    }
+
+    /// What `op` makes of each of these slices of `n` elements, by all cores.
+    pub fn references_of(&self, op: Op, slices: &[Slice<'_, T>], n: u64) -> Vec<Reference> {
+        let part = |start: usize| {
+            if op.arrays() == 2 {
+                let second = start + (n as usize).next_multiple_of(SECOND_ALIGNMENT);
+                let both = [&self.values[start..start + n as usize], &self.values[second..second + n as usize]];
+                return reference_of(op, &T::array(both.concat()));
+            }
+            reference_of(op, &T::array(self.values[start..start + n as usize].to_vec()))
+        };
+        let mut starts: Vec<usize> = slices.iter().map(|&(_, start)| start).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let known: HashMap<usize, Reference> = std::thread::scope(|scope| {
+            let parts = starts.chunks(starts.len().div_ceil(threads).max(1));
+            let running: Vec<_> = parts
+                .map(|starts| scope.spawn(move || starts.iter().map(|&start| (start, part(start))).collect::<Vec<_>>()))
+                .collect();
+            running.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+        });
+        slices.iter().filter_map(|(_, start)| known.get(start).copied()).collect()
     }
 
     /// Makes an array for kernels that destroy their input of `n` elements: as long as what all reductions of a graph read,

@@ -12,7 +12,7 @@ use lab::measurement::{
     self, ABLATIONS, CHAMPION, Contest, HOST_SIZES, MeasuredCase, Measurement, NOT_AHEAD, WITH_MEMSET,
 };
 use lab::plan::MULTIPROCESSORS;
-use lab::{LaunchOptions, Session, Type, Variant, record};
+use lab::{LaunchOptions, Op, Session, Type, Variant, record};
 
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
 use super::libraries::Libraries;
@@ -126,9 +126,13 @@ impl<'o> Suite<'o> {
                     Type::I32 => self.typed::<i32>()?,
                     Type::F32 => self.typed::<f32>()?,
                     Type::F64 => self.typed::<f64>()?,
+                    _ => self.say(&format!("{ty}: chapters up to {CONTEST} have no such type")),
                 }
             }
             self.more_than_32_bits(source)?;
+        }
+        if self.options.parts.contains(&Part::Operators) {
+            self.operators()?;
         }
         self.save()
     }
@@ -481,8 +485,8 @@ impl<'o> Suite<'o> {
         for mut case in cases {
             case.swept = swept.map(str::to_owned);
             if !case.ok && !self.is_announced(case.name()) {
-                let MeasuredCase { contest, entrant, ty, n, offset, .. } = &case;
-                self.problems.push(format!("{entrant} {contest:?} {ty} n = {n} offset {offset}: WRONG"));
+                let MeasuredCase { contest, entrant, op, ty, n, offset, .. } = &case;
+                self.problems.push(format!("{entrant} {contest:?} {op} {ty} n = {n} offset {offset}: WRONG"));
             }
             self.record.cases.push(case);
         }
@@ -515,7 +519,8 @@ impl<'o> Suite<'o> {
     /// Writes the record, each case with its limit, which is known by now if it ever will be.
     fn save(&mut self) -> Result<()> {
         for i in 0..self.record.cases.len() {
-            let MeasuredCase { contest, ref ty, n, .. } = self.record.cases[i];
+            let MeasuredCase { contest, ref op, ref ty, n, .. } = self.record.cases[i];
+            let n = n * Op::from_name(op).map_or(1, Op::arrays);
             let limit_us = Type::from_name(ty).and_then(|ty| self.record.limit_us(contest, ty, n));
             self.record.cases[i].limit_us = limit_us;
         }
@@ -527,5 +532,6 @@ impl<'o> Suite<'o> {
     }
 }
 
+mod operators;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
-//! What scripts/torch_sum.py measured, by the same method, on the same card.
+//! What scripts/torch_sum.py or scripts/torch_operators.py measured, by the same method, on the same card.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use lab::measurement::{Library, MeasuredCase, TORCH};
+use lab::measurement::{Library, MeasuredCase, TORCH, TORCH_COMPILED};
 use serde::Deserialize;
 
 /// The file that the script writes; its cases have the form of ours.
@@ -18,7 +18,7 @@ pub fn read(path: &Path) -> Result<(Library, Vec<MeasuredCase>)> {
     let text = std::fs::read_to_string(path).with_context(|| format!("--torch {}: cannot be read", path.display()))?;
     let file: File = serde_json::from_str(&text)
         .with_context(|| format!("--torch {}: not what scripts/torch_sum.py writes", path.display()))?;
-    let is_torch = |case: &MeasuredCase| case.entrant == TORCH;
+    let is_torch = |case: &MeasuredCase| [TORCH, TORCH_COMPILED].contains(&case.entrant.as_str());
     ensure!(file.cases.iter().all(is_torch), "--torch {}: holds cases that are not torch's", path.display());
     Ok((Library { version: file.version }, file.cases))
 }
@@ -37,6 +37,8 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let (library, cases) = read(&path).unwrap();
         assert_eq!((library.version.as_str(), cases[0].cold_us, cases[0].is_plain()), ("2.9.0", Some(1.5), true));
+        std::fs::write(&path, text.replace(r#""torch""#, r#""torch_compiled""#)).unwrap();
+        assert_eq!(read(&path).unwrap().1[0].entrant, "torch_compiled");
         std::fs::write(&path, text.replace(r#""torch""#, r#""cub""#)).unwrap();
         assert!(read(&path).unwrap_err().to_string().contains("not torch's"));
         std::fs::write(&path, "[]").unwrap();

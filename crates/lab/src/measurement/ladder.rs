@@ -4,8 +4,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    ABLATIONS, CUB, CUB_NEWER, CUB_UNORDERED, Contest, MeasuredCase, Measurement, NOT_AHEAD, TORCH, WITH_MEMSET,
-    is_drawn, is_round,
+    ABLATIONS, CUB, CUB_NEWER, CUB_UNORDERED, Contest, MeasuredCase, Measurement, NOT_AHEAD, OPERATORS, TORCH,
+    WITH_MEMSET, is_drawn, is_round,
 };
 use crate::Chapter;
 use crate::element::Type;
@@ -81,7 +81,7 @@ impl Measurement {
         let mut best: Vec<(Rung<'a>, f64)> = Vec::new();
         for case in self.timed(ty).filter(|case| case.n == n && case.ok) {
             let (Some(slug), Some(us)) = (case.chapter.as_deref(), case.cold_us) else { continue };
-            if is_library(case.name()) || is_taught_as_wrong(lessons, slug, case.name()) {
+            if slug == OPERATORS || is_library(case.name()) || is_taught_as_wrong(lessons, slug, case.name()) {
                 continue;
             }
             let rung = Rung { slug, name: case.name() };

@@ -7,9 +7,10 @@ use device::Checks;
 use super::{Trial, describe, right_variants, run_with, simulator};
 use crate::element::{Array, Type};
 use crate::error::{Error, Result};
-use crate::input::random;
+use crate::input::random_for;
 use crate::op::Op;
 use crate::page::{mistakes_folder, run_mistake};
+use crate::plan::refusal;
 use crate::record::OPTIONS;
 use crate::session::{Run, Session, built_root};
 use crate::{Chapter, LaunchOptions, Variant};
@@ -107,8 +108,11 @@ pub fn extremes(chapter: &Chapter) -> Result<Trial> {
         let is_able = |variant: &&Variant| variant.types.contains(&input.ty());
         for variant in right_variants(chapter).filter(is_able) {
             // A float's infinity has no sum to be held against.
-            let ops = variant.ops.iter().filter(|&&op| op != Op::Sum || input.ty() == Type::I32);
-            for &op in ops {
+            let is_asked = |op: &&Op| !op.rounds() || !input.ty().is_float();
+            let is_taken = |op: &&Op| {
+                refusal(variant, input.ty(), &LaunchOptions { op: **op, ..LaunchOptions::default() }).is_none()
+            };
+            for &op in variant.ops.iter().filter(is_asked).filter(is_taken) {
                 for block in [variant.blocks.min, variant.blocks.default, variant.blocks.max] {
                     let run =
                         run_with(&session, variant, LaunchOptions { op, ..LaunchOptions::block(block) }, &input, 1)?;
@@ -129,6 +133,15 @@ fn of_one_sign() -> Vec<Array> {
         arrays.extend([-2000, 1000].map(|from| Array::I32((0..n as i32).map(|i| from + i % 7).collect())));
         arrays.extend([f32::NEG_INFINITY, f32::INFINITY, f32::NAN].map(|value| Array::F32(vec![value; n])));
         arrays.extend([f64::MIN, f64::MAX, f64::NAN].map(|value| Array::F64(vec![value; n])));
+    }
+    for n in [3, 1027, 5003] {
+        arrays.extend([i8::MIN, i8::MAX, -1].map(|value| Array::I8(vec![value; n])));
+        arrays.extend([u8::MIN, u8::MAX].map(|value| Array::U8(vec![value; n])));
+        arrays.extend([i16::MIN, i16::MAX, -1].map(|value| Array::I16(vec![value; n])));
+        arrays.extend([u32::MIN, u32::MAX].map(|value| Array::U32(vec![value; n])));
+        arrays.extend([i64::MIN, i64::MAX, -1].map(|value| Array::I64(vec![value; n])));
+        arrays.extend([-3.0, 3.0, f32::NAN].map(|value| Array::F16(vec![half::f16::from_f32(value); n])));
+        arrays.extend([-3.0, 3.0, f32::NAN].map(|value| Array::BF16(vec![half::bf16::from_f32(value); n])));
     }
     arrays.extend([floats(-2000.0), floats(1000.0), doubles(-2000.0), doubles(1000.0)]);
     arrays.extend([Array::F32(vec![f32::NAN, -3.0, f32::NAN]), Array::F64(vec![f64::NAN, 3.0, f64::NAN])]);
@@ -151,7 +164,9 @@ pub fn anything(chapter: &Chapter, n: usize, choice: u64, offset: usize) -> Resu
     let variants: Vec<&'static Variant> = right_variants(chapter).collect();
     let variant = variants[pick(variants.len())];
     let ty = variant.types[pick(variant.types.len())];
-    let op = variant.ops[pick(variant.ops.len())];
+    let is_taken = |op: &&Op| refusal(variant, ty, &LaunchOptions { op: **op, ..LaunchOptions::default() }).is_none();
+    let ops: Vec<Op> = variant.ops.iter().filter(is_taken).copied().collect();
+    let op = ops[pick(ops.len())];
     let blocks: Vec<u32> = (5..=10).map(|log| 1 << log).filter(|&block| variant.blocks.allows(block)).collect();
     let block = Some(blocks[pick(blocks.len())]);
     let factor = variant.factors.map(|factors| factors.values[pick(factors.values.len())]);
@@ -164,7 +179,7 @@ pub fn anything(chapter: &Chapter, n: usize, choice: u64, offset: usize) -> Resu
         n as u64,
         LaunchOptions { op, block, grid: Some(grid), factor, ..LaunchOptions::default() },
     )?;
-    run_with(&session, variant, options, &random(ty, n, n as u64), offset)
+    run_with(&session, variant, options, &random_for(op, ty, n, n as u64), offset)
 }
 
 /// As much of `options` as the variant takes together: another grid, then none, then no block, then no factor.

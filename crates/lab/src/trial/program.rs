@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::element::Array;
 use crate::op::Op;
 use crate::session::built_root;
-use crate::{Chapter, Variant};
+use crate::{Chapter, Variant, with_elements};
 
 /// The program of a chapter. It is run on the simulator, with the kernels of the tree that it was built from.
 #[derive(Debug, Clone, Copy)]
@@ -74,8 +74,9 @@ impl Program {
     /// If one is not.
     pub fn runs_everything(&self, chapter: &Chapter) {
         for ty in chapter.types() {
-            for op in [Op::Sum, Op::Min, Op::Max] {
-                let able = chapter.variants_for(ty).filter(|variant| variant.ops.contains(&op));
+            for &op in Op::all().iter().filter(|op| op.refusal(ty).is_none()) {
+                let able =
+                    chapter.variants_for(ty).filter(|variant| variant.ops.contains(&op) && (variant.takes)(op, ty));
                 let announced: Vec<_> = able.map(|variant| (variant.name, variant.announced)).collect();
                 for n in if announced.is_empty() { [].as_slice() } else { &["100_003", "0"] } {
                     let runs = self.runs(&["--n", n, "--type", ty.name(), "--op", op.name()]);
@@ -163,9 +164,5 @@ pub fn npy_bytes(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 
 /// Little-endian bytes of the numbers of an array.
 pub fn le_bytes(array: &Array) -> Vec<u8> {
-    match array {
-        Array::I32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
-        Array::F32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
-        Array::F64(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
-    }
+    with_elements!(array, values => values.iter().flat_map(|x| x.to_le_bytes()).collect())
 }

@@ -11,7 +11,7 @@ fn simulated(options: &Options, out: PathBuf) -> Suite<'_> {
     let sim = SimOptions { checks: Checks::NONE, ..SimOptions::default() };
     let device = Device::open(Choice::Sim, sim).unwrap();
     let source = KernelSource::in_root(&built_root(), lab::clock::CEILING);
-    let record = crate::measure::empty_record(&device, source.root());
+    let record = crate::measure::empty_record(&device, source.root(), false);
     Suite::new(options, device, source, record, out).unwrap()
 }
 

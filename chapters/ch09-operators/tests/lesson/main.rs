@@ -1,0 +1,5 @@
+//! What holds of every chapter, then what is this one's own.
+
+mod agree;
+
+lab::chapter_tests!(ch09_operators::CHAPTER);

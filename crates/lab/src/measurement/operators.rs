@@ -1,0 +1,312 @@
+//! The contest of the chapter on operators: its last kernel beside the fastest of the libraries for each operator, type and
+//! size, what of it is slower, and how near it is to what the card allows.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::sheet::Sheet;
+use super::tables::{cell, sentence, size, source_line, unmeasured};
+use super::{CUB, Contest, ENTRANT, MeasuredCase, Measurement, TORCH_COMPILED, geometric_mean, load};
+use crate::element::Type;
+use crate::error::Result;
+use crate::op::Op;
+use crate::text::{grouped, listed, per_cent};
+
+/// The chapter whose contest it is.
+pub const OPERATORS: &str = "ch09-operators";
+/// Its record.
+const RECORD: &str = "h200-operators";
+/// Operators of the table that stands in the open.
+const HEADLINE: [Op; 10] =
+    [Op::Sum, Op::Max, Op::Maximum, Op::Argmax, Op::Meanvar, Op::Minmax, Op::Dot, Op::Sumsq, Op::Count, Op::Prod];
+/// Types in the order of the tables: those of the table in the open, then the others.
+const TYPES: [Type; 10] =
+    [Type::F32, Type::BF16, Type::I8, Type::I32, Type::U8, Type::F64, Type::I64, Type::F16, Type::U32, Type::I16];
+const TYPES_IN_THE_OPEN: usize = 4;
+/// Sizes of the tables, as powers of two.
+const LOGS: [u32; 4] = [10, 16, 22, 28];
+/// The size at which reading is nearly all that takes time, as a power of two.
+const LARGEST: u32 = 28;
+/// Sizes at which the place of the largest stands beside the largest, as powers of two.
+const ARG_LOGS: [u32; 4] = [22, 24, 26, 28];
+/// A ratio this near to 1 has a digit more, since two would hide on which side it is.
+const NEAR_ONE: f64 = 0.005;
+
+/// One operator and type at one size.
+struct Point<'r> {
+    op: Op,
+    ty: Type,
+    n: u64,
+    ours: &'r MeasuredCase,
+    us: f64,
+    /// The fastest of the others whose results were right.
+    rival: Option<(&'r str, f64)>,
+}
+
+impl Point<'_> {
+    /// How many times as long as ours the fastest of the others takes.
+    fn ratio(&self) -> Option<f64> {
+        self.rival.map(|(_, us)| us / self.us)
+    }
+}
+
+/// The points in the order of the tables: operators, then types, then sizes.
+fn points(record: &Measurement) -> Vec<Point<'_>> {
+    let mut cases: BTreeMap<(&str, &str, u64), Vec<&MeasuredCase>> = BTreeMap::new();
+    for case in &record.cases {
+        let is_of_chapter = case.chapter.as_deref() == Some(OPERATORS);
+        if is_of_chapter && case.is_plain_in(Contest::Alone) && case.ok && case.cold_us.is_some() {
+            cases.entry((&case.op, &case.ty, case.n)).or_default().push(case);
+        }
+    }
+    fn point<'r>(((op, ty, n), cases): ((&str, &str, u64), Vec<&'r MeasuredCase>)) -> Option<Point<'r>> {
+        let ours = *cases.iter().find(|case| case.entrant == ENTRANT)?;
+        let others = cases.iter().filter(|case| case.entrant != ENTRANT);
+        let rival = others.filter_map(|&case| Some((case.entrant.as_str(), case.cold_us?)));
+        let rival = rival.min_by(|a, b| a.1.total_cmp(&b.1));
+        Some(Point { op: Op::from_name(op)?, ty: Type::from_name(ty)?, n, ours, us: ours.cold_us?, rival })
+    }
+    let mut points: Vec<Point<'_>> = cases.into_iter().filter_map(point).collect();
+    let place = |ty: Type| TYPES.iter().position(|&other| other == ty).unwrap_or(TYPES.len());
+    points.sort_by_key(|point| (op_place(point.op), place(point.ty), point.n));
+    points
+}
+
+fn op_place(op: Op) -> usize {
+    let others = Op::all().iter().filter(|op| !HEADLINE.contains(op)).copied();
+    HEADLINE.into_iter().chain(others).position(|other| other == op).unwrap_or(usize::MAX)
+}
+
+/// The files of `book/src/generated/ch09-operators/` that come from the record of the contest, name and text. The names are
+/// the same whether there is a record or not.
+///
+/// # Errors
+/// A record that cannot be read.
+pub fn operators(root: &Path) -> Result<Vec<(String, String)>> {
+    let record = load(root, RECORD)?;
+    let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
+    let names = ["clock", "clock-others", "clock-sum", "clock-below", "clock-limit", "clock-places", "clock-source"];
+    let texts = match &record {
+        None => names.map(|_| unmeasured("the operators")),
+        Some(record) => texts(record, &stale),
+    };
+    Ok(names.into_iter().map(|name| format!("{name}.md")).zip(texts).collect())
+}
+
+fn texts(record: &Measurement, stale: &[String]) -> [String; 7] {
+    let points = points(record);
+    let is_open = |op: Op, ty: Type| HEADLINE.contains(&op) && TYPES[..TYPES_IN_THE_OPEN].contains(&ty);
+    [
+        beside(&points, &is_open),
+        beside(&points, &|op, ty| !is_open(op, ty)),
+        summary(record, &points),
+        below(&points),
+        limit(&points),
+        places(&points),
+        source(record, stale),
+    ]
+}
+
+/// A row for each operator and type: our time, and how many times as long the fastest of the others takes.
+fn beside(points: &[Point<'_>], is_wanted: &dyn Fn(Op, Type) -> bool) -> String {
+    let heads = ["operator", "type"].into_iter().map(str::to_owned);
+    let mut sheet = Sheet::new(2, heads.chain(LOGS.map(|log| size(1 << log))));
+    let mut rows: Vec<(Op, Type)> = points.iter().map(|point| (point.op, point.ty)).collect();
+    rows.dedup();
+    for (op, ty) in rows.into_iter().filter(|&(op, ty)| is_wanted(op, ty)) {
+        let cells = LOGS.map(|log| at(points, op, ty, log).map_or("–".to_owned(), both));
+        sheet.row([format!("`{}`", op.name()), format!("`{ty}`")].into_iter().chain(cells));
+    }
+    if sheet.is_empty() { unmeasured("these operators") } else { sheet.markdown() }
+}
+
+fn at<'p, 'r>(points: &'p [Point<'r>], op: Op, ty: Type, log: u32) -> Option<&'p Point<'r>> {
+    points.iter().find(|point| (point.op, point.ty, point.n) == (op, ty, 1 << log))
+}
+
+/// `1.31 µs, 1.52 CUB`; bold where the other is faster.
+fn both(point: &Point<'_>) -> String {
+    let us = cell(Some(point.us));
+    let Some(((name, _), ratio)) = point.rival.zip(point.ratio()) else { return format!("{us} µs") };
+    let text = format!("{}× {}", digits(ratio), called(name));
+    if ratio < 1.0 { format!("{us} µs, **{text}**") } else { format!("{us} µs, {text}") }
+}
+
+fn digits(ratio: f64) -> String {
+    if (ratio - 1.0).abs() < NEAR_ONE { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
+}
+
+fn called(name: &str) -> &str {
+    match name {
+        CUB => "CUB",
+        TORCH_COMPILED => "torch, compiled",
+        name => name,
+    }
+}
+
+/// The mean of all ratios, the smallest, and what stands beside ours nowhere because it was wrong.
+fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
+    let mut compared: Vec<(&Point<'_>, f64)> =
+        points.iter().filter_map(|point| Some((point, point.ratio()?))).collect();
+    compared.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (Some(mean), Some((least, ratio))) =
+        (geometric_mean(compared.iter().map(|&(_, ratio)| ratio)), compared.first())
+    else {
+        return unmeasured("the operators beside a library");
+    };
+    let below = compared.iter().filter(|&&(_, ratio)| ratio < 1.0).count();
+    let mut out = format!(
+        "At {} points, an operator, a type and a size each, a library was timed too. The fastest of them takes {mean:.2} times \
+         as long as `reduce`, in the geometric mean. The smallest ratio is {ratio:.3}: `{}` of `{}` at {}, {}. \
+         {} of the ratios are below 1.\n",
+        grouped(compared.len() as u64),
+        least.op.name(),
+        least.ty,
+        size(least.n),
+        called(least.rival.map_or("", |(name, _)| name)),
+        if below == 0 { "None".to_owned() } else { grouped(below as u64) },
+    );
+    let mut wrong: Vec<String> = Vec::new();
+    for case in record.cases.iter().filter(|case| !case.ok && case.chapter.as_deref() == Some(OPERATORS)) {
+        let text = format!("{} of `{}` by {}", format_args!("`{}`", case.op), case.ty, called(&case.entrant));
+        if !wrong.contains(&text) {
+            wrong.push(text);
+        }
+    }
+    if !wrong.is_empty() {
+        out.push_str(&format!("\nWrong at some size, and left out there: {}.\n", listed(&wrong)));
+    }
+    out
+}
+
+/// Where another is faster, the weakest first.
+fn below(points: &[Point<'_>]) -> String {
+    let mut sheet = Sheet::new(2, ["operator", "type", "n", "`reduce`, µs", "the fastest", "µs", "ratio"]);
+    let mut slower: Vec<_> = points
+        .iter()
+        .filter_map(|point| Some((point, point.rival?, point.ratio().filter(|&ratio| ratio < 1.0)?)))
+        .collect();
+    slower.sort_by(|a, b| a.2.total_cmp(&b.2));
+    for (point, (name, us), ratio) in slower {
+        sheet.row([
+            format!("`{}`", point.op.name()),
+            format!("`{}`", point.ty),
+            size(point.n),
+            cell(Some(point.us)),
+            called(name).to_owned(),
+            cell(Some(us)),
+            format!("{ratio:.3}"),
+        ]);
+    }
+    if sheet.is_empty() {
+        "At none of the points of this record is another faster.\n".to_owned()
+    } else {
+        sheet.markdown()
+    }
+}
+
+/// How much of what the card allows `reduce` reaches at the largest size: operators down, types across.
+fn limit(points: &[Point<'_>]) -> String {
+    let of = |op, ty| {
+        let point = at(points, op, ty, LARGEST)?;
+        Some(per_cent(point.ours.limit_us? / point.us))
+    };
+    let types: Vec<Type> = TYPES.into_iter().filter(|&ty| Op::all().iter().any(|&op| of(op, ty).is_some())).collect();
+    let mut sheet = Sheet::new(1, ["operator".to_owned()].into_iter().chain(types.iter().map(|ty| format!("`{ty}`"))));
+    let mut ops: Vec<Op> = points.iter().map(|point| point.op).collect();
+    ops.dedup();
+    for op in ops {
+        let cells: Vec<Option<String>> = types.iter().map(|&ty| of(op, ty)).collect();
+        if cells.iter().any(Option::is_some) {
+            let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(|| "–".to_owned()));
+            sheet.row([format!("`{}`", op.name())].into_iter().chain(cells));
+        }
+    }
+    if sheet.is_empty() { unmeasured("the limit") } else { sheet.markdown() }
+}
+
+/// The place of the largest element beside the largest element.
+fn places(points: &[Point<'_>]) -> String {
+    let mut sheet = Sheet::new(2, ["type", "n", "`max`, µs", "`argmax`, µs", "`argmax` / `max`"]);
+    for ty in TYPES {
+        for log in ARG_LOGS {
+            let us = |op| at(points, op, ty, log).map(|point| point.us);
+            if let (Some(max), Some(argmax)) = (us(Op::Max), us(Op::Argmax)) {
+                let ratio = digits(argmax / max);
+                sheet.row([format!("`{ty}`"), size(1 << log), cell(Some(max)), cell(Some(argmax)), ratio]);
+            }
+        }
+    }
+    if sheet.is_empty() { unmeasured("`argmax` beside `max`") } else { sheet.markdown() }
+}
+
+/// The card, the day and the libraries, and why the figures are of other kernels, if they are.
+fn source(record: &Measurement, stale: &[String]) -> String {
+    let libraries: Vec<String> =
+        record.libraries.iter().map(|(name, library)| format!("{} {}", called(name), library.version)).collect();
+    let beside = if libraries.is_empty() { String::new() } else { format!(", beside {}", listed(&libraries)) };
+    let mut out = sentence(&format!("{}{beside}", source_line(record))) + "\n";
+    if !stale.is_empty() {
+        out.push_str(&format!("\n**This record is stale:** {}.\n", stale.join("; ")));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::TORCH;
+
+    fn case(entrant: &str, op: &str, ty: &str, (log, us): (u32, f64)) -> serde_json::Value {
+        serde_json::json!({"chapter": OPERATORS, "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": 1u64 << log,
+            "cold_us": us, "limit_us": 1.5, "ok": true})
+    }
+
+    fn record(cases: &[serde_json::Value]) -> Measurement {
+        serde_json::from_value(
+            serde_json::json!({"schema": 2, "device": "A GPU", "arch": "sm_80", "date": "2026-01-02T03:04:05Z",
+            "command": "c", "method": "m", "cases": cases}),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn the_fastest_right_library_stands_beside_ours() {
+        let mut wrong = case(TORCH, "sum", "f32", (10, 0.5));
+        wrong["ok"] = false.into();
+        let record = record(&[
+            case(ENTRANT, "sum", "f32", (10, 2.0)),
+            case(CUB, "sum", "f32", (10, 3.0)),
+            case(TORCH_COMPILED, "sum", "f32", (10, 5.0)),
+            wrong,
+            case(ENTRANT, "max", "i8", (28, 2.0)),
+            case(TORCH_COMPILED, "max", "i8", (28, 1.0)),
+            case(ENTRANT, "argmax", "i64", (28, 3.0)),
+            case(ENTRANT, "max", "i64", (28, 2.0)),
+        ]);
+        let [open, others, sum, below, limit, places, source] = texts(&record, &["why".to_owned()]);
+        assert!(open.contains("| `sum` | `f32` | 2.00 µs, 1.50× CUB | – | – | – |"), "{open}");
+        assert!(open.contains("| `max` | `i8` | – | – | – | 2.00 µs, **0.50× torch, compiled** |"), "{open}");
+        assert!(!open.contains("i64") && others.contains("| `argmax` | `i64` | – | – | – | 3.00 µs |"), "{others}");
+        assert!(sum.contains("At 2 points") && sum.contains("0.87 times") && sum.contains("1 of the ratios"), "{sum}");
+        assert!(sum.contains("0.500: `max` of `i8` at 2²⁸, torch, compiled."), "{sum}");
+        assert!(sum.contains("Wrong at some size, and left out there: `sum` of `f32` by torch."), "{sum}");
+        assert!(
+            below.lines().count() == 3
+                && below.contains("| `max` | `i8` | 2²⁸ | 2.00 | torch, compiled | 1.00 | 0.500 |")
+        );
+        assert!(
+            limit.contains("| `max` | 75.0 % | 75.0 % |") && limit.contains("| `argmax` | – | 50.0 % |"),
+            "{limit}"
+        );
+        assert!(places.contains("| `i64` | 2²⁸ | 2.00 | 3.00 | 1.50 |"), "{places}");
+        assert!(source.contains("Measured on an A GPU") && source.contains("stale:** why."), "{source}");
+    }
+
+    #[test]
+    fn what_is_not_there_is_told() {
+        let empty = texts(&record(&[]), &[]);
+        assert!(empty[2].contains("no record") && empty[0].contains("no record"), "{empty:?}");
+        assert!(operators(Path::new("no such folder")).unwrap().iter().all(|(_, text)| text.contains("no record")));
+    }
+}

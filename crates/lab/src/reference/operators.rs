@@ -1,0 +1,205 @@
+//! The right answer of every operation but the sum: exact where nothing rounds, else to about twice the precision of a double.
+
+use super::{Reference, of_floats, pair_sum};
+use crate::element::{Array, Element, Type, Value};
+use crate::op::{Number, Op, Outcome};
+use crate::with_elements;
+
+/// What `op` makes of `array`, which holds its arrays one behind the other.
+pub(super) fn of(op: Op, array: &Array) -> Reference {
+    let ty = array.ty();
+    if array.is_empty() {
+        return exact(op.identity(ty));
+    }
+    if ty.is_float() { of_reals(op, ty, &reals(array)) } else { of_wholes(op, ty, &wholes(array)) }
+}
+
+fn exact(expected: Value) -> Reference {
+    Reference { expected, low: 0.0, magnitude: 0.0, spread: 0.0 }
+}
+
+/// The elements as doubles, which hold all of those of 32 bits and less.
+fn reals(array: &Array) -> Vec<f64> {
+    with_elements!(array, values => values.iter().map(|value| value.value().to_f64()).collect())
+}
+
+fn wholes(array: &Array) -> Vec<i64> {
+    let whole = |value: Value| match value {
+        Value::I32(v) => i64::from(v),
+        Value::U32(v) => i64::from(v),
+        Value::I64(v) => v,
+        _ => 0,
+    };
+    with_elements!(array, values => values.iter().map(|value| whole(value.value())).collect())
+}
+
+/// A whole number in the bits that the result has, as the kernel leaves them.
+fn whole(op: Op, ty: Type, v: i64) -> Value {
+    match op.outcome(ty) {
+        Outcome::Number(Number::I32) => Value::I32(v as i32),
+        Outcome::Number(Number::U32) => Value::U32(v as u32),
+        _ => Value::I64(v),
+    }
+}
+
+fn of_wholes(op: Op, ty: Type, values: &[i64]) -> Reference {
+    let fold = |combine: fn(i64, i64) -> i64| values.iter().copied().reduce(combine).unwrap_or(0);
+    let first = |is_better: fn(i64, i64) -> bool| {
+        let mut best = 0;
+        for (i, &value) in values.iter().enumerate() {
+            if is_better(value, values[best]) {
+                best = i;
+            }
+        }
+        Value::At { index: best as u64, value: values[best] as f64 }
+    };
+    exact(match op {
+        Op::Sum => whole(op, ty, fold(i64::wrapping_add)),
+        Op::Min | Op::Minimum => whole(op, ty, fold(i64::min)),
+        Op::Max | Op::Maximum => whole(op, ty, fold(i64::max)),
+        Op::Prod => whole(op, ty, fold(i64::wrapping_mul)),
+        Op::And => whole(op, ty, fold(|a, b| a & b)),
+        Op::Or => whole(op, ty, fold(|a, b| a | b)),
+        Op::Xor => whole(op, ty, fold(|a, b| a ^ b)),
+        Op::Sumsq => whole(op, ty, values.iter().fold(0i64, |sum, &v| sum.wrapping_add(v.wrapping_mul(v)))),
+        Op::Dot => {
+            let (a, b) = values.split_at(values.len() / 2);
+            whole(op, ty, a.iter().zip(b).fold(0i64, |sum, (&a, &b)| sum.wrapping_add(a.wrapping_mul(b))))
+        }
+        Op::Count => Value::U32(values.iter().filter(|&&v| v > 0).count() as u32),
+        Op::Argmin | Op::Nanargmin => first(|a, b| a < b),
+        Op::Argmax | Op::Nanargmax => first(|a, b| a > b),
+        Op::Minmax => Value::Two(fold(i64::min) as f64, fold(i64::max) as f64),
+        Op::Meanvar => Value::Two(f64::NAN, f64::NAN), // of no integers, see Op::refusal
+    })
+}
+
+fn of_reals(op: Op, ty: Type, values: &[f64]) -> Reference {
+    // A double that is one of the elements, in their own wide type.
+    let element = |v: f64| exact(if ty == Type::F64 { Value::F64(v) } else { Value::F32(v as f32) });
+    let nan_or = |v: f64| if values.iter().any(|v| v.is_nan()) { f64::NAN } else { v };
+    let min = || values.iter().copied().reduce(f64::min).unwrap_or(f64::NAN);
+    let max = || values.iter().copied().reduce(f64::max).unwrap_or(f64::NAN);
+    match op {
+        Op::Min => element(min()),
+        Op::Max => element(max()),
+        Op::Minimum => element(nan_or(min())),
+        Op::Maximum => element(nan_or(max())),
+        Op::Minmax => exact(Value::Two(nan_or(min()), nan_or(max()))),
+        Op::Prod => product(values),
+        Op::Sumsq => of_products(values.iter().map(|&v| (v, v))),
+        Op::Dot => {
+            let (a, b) = values.split_at(values.len() / 2);
+            of_products(a.iter().copied().zip(b.iter().copied()))
+        }
+        Op::Count => exact(Value::U32(values.iter().filter(|&&v| v > 0.0).count() as u32)),
+        Op::Argmin => exact(first_of(values, |a, b| a < b, true)),
+        Op::Argmax => exact(first_of(values, |a, b| a > b, true)),
+        Op::Nanargmin => exact(first_of(values, |a, b| a < b, false)),
+        Op::Nanargmax => exact(first_of(values, |a, b| a > b, false)),
+        Op::Meanvar => moments(values),
+        // The first is the caller's own, the others are of no floats, see Op::refusal.
+        Op::Sum | Op::And | Op::Or | Op::Xor => exact(Value::F64(f64::NAN)),
+    }
+}
+
+/// The first of the best, the first NaN before it, or with NaN passed over.
+fn first_of(values: &[f64], is_better: fn(f64, f64) -> bool, nan_wins: bool) -> Value {
+    let mut found = Value::At { index: Value::NOWHERE, value: f64::NAN };
+    let mut best: Option<f64> = None;
+    for (i, &value) in values.iter().enumerate() {
+        if value.is_nan() && nan_wins {
+            return Value::At { index: i as u64, value };
+        }
+        if !value.is_nan() && best.is_none_or(|best| is_better(value, best)) {
+            best = Some(value);
+            found = Value::At { index: i as u64, value };
+        }
+    }
+    found
+}
+
+/// The product, with the rounding error of every step in a second double.
+fn product(values: &[f64]) -> Reference {
+    let (mut high, mut low) = (1.0f64, 0.0f64);
+    for &x in values {
+        let next = high * x;
+        low = low.mul_add(x, high.mul_add(x, -next));
+        high = next;
+    }
+    let low = if low.is_finite() { low } else { 0.0 };
+    Reference { expected: Value::F64(high), low, magnitude: high.abs(), spread: 0.0 }
+}
+
+/// The sum of products, each as the nearest double and what that lacks.
+fn of_products(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> Reference {
+    of_floats(pairs.flat_map(|(a, b)| {
+        let high = a * b;
+        let low = a.mul_add(b, -high);
+        [high, if low.is_finite() { low } else { 0.0 }]
+    }))
+}
+
+/// Mean and variance, by two passes of compensated sums.
+fn moments(values: &[f64]) -> Reference {
+    let n = values.len() as f64;
+    let sum = of_floats(values.iter().copied());
+    let mean = (sum.expected.to_f64() + sum.low) / n;
+    // What the mean lacks is squared away: the sum of distances from a mean that is off by a little, is off by its square.
+    let (high, low) = pair_sum(values.iter().map(|&x| (x - mean) * (x - mean)));
+    let variance = (high + low) / n;
+    let condition = if variance > 0.0 { (1.0 + mean * mean / variance).sqrt() } else { 0.0 };
+    // Of equal numbers every distance is that of rounded means: so small that its square vanishes beside theirs.
+    let spread = if variance > 0.0 { variance * condition } else { f64::EPSILON * mean * mean };
+    Reference { expected: Value::Two(mean, variance), low: 0.0, magnitude: sum.magnitude / n, spread }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::reference_of;
+
+    fn floats(op: Op, values: &[f32]) -> Value {
+        reference_of(op, &Array::F32(values.to_vec())).expected
+    }
+
+    #[test]
+    fn ties_go_to_the_first_and_nan_by_the_rule() {
+        let index = |op, values: &[f32]| match floats(op, values) {
+            Value::At { index, .. } => index,
+            other => panic!("{other}"),
+        };
+        assert_eq!(index(Op::Argmax, &[1.0, 3.0, 3.0]), 1);
+        assert_eq!(index(Op::Argmin, &[0.0, -0.0, 3.0]), 0);
+        assert_eq!(index(Op::Argmax, &[1.0, f32::NAN, 3.0, f32::NAN]), 1);
+        assert_eq!(index(Op::Nanargmax, &[f32::NAN, 1.0, 3.0, 3.0]), 2);
+        assert_eq!(index(Op::Nanargmax, &[f32::NAN]), Value::NOWHERE);
+        assert_eq!(index(Op::Argmax, &[f32::NEG_INFINITY; 3]), 0);
+    }
+
+    #[test]
+    fn the_two_rules_differ_by_a_nan() {
+        assert!(floats(Op::Maximum, &[1.0, f32::NAN]).to_f64().is_nan());
+        assert_eq!(floats(Op::Max, &[1.0, f32::NAN]).to_f64(), 1.0);
+        assert_eq!(floats(Op::Maximum, &[1.0, 2.0]).to_f64(), 2.0);
+    }
+
+    #[test]
+    fn narrow_sums_do_not_wrap_and_wide_ones_do() {
+        let bytes = reference_of(Op::Sum, &Array::I8(vec![-128; 1000])).expected;
+        assert_eq!(bytes.to_f64(), -128_000.0);
+        assert_eq!(reference_of(Op::Sum, &Array::U32(vec![u32::MAX, 3])).expected.to_f64(), 2.0);
+        assert_eq!(reference_of(Op::Prod, &Array::I32(vec![1 << 16, 1 << 16, 3])).expected.to_f64(), 0.0);
+        assert_eq!(reference_of(Op::Dot, &Array::I8(vec![1, 2, -3, 4])).expected.to_f64(), 5.0);
+    }
+
+    #[test]
+    fn variance_survives_what_all_have_in_common() {
+        let Value::Two(mean, variance) =
+            reference_of(Op::Meanvar, &Array::F64(vec![1e9 + 4.0, 1e9 + 7.0, 1e9 + 13.0, 1e9 + 16.0])).expected
+        else {
+            panic!("two numbers")
+        };
+        assert_eq!((mean, variance), (1e9 + 10.0, 22.5));
+    }
+}

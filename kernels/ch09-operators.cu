@@ -1,0 +1,745 @@
+// Chapter 9: any operator, any type. A reduction is a monoid and a machine that knows nothing of it.
+//
+// Idea.   An operator says four things: what it holds, what changes nothing, how two of these become
+//         one, and what an element is to it. The machine brings elements and values together, and is
+//         written once.
+// Limit.  As chapter 8: the launch, a trip to memory each way, then bandwidth. Operators that do more for
+//         a byte than there are instructions for it would be bound by those; none here is, on an H200.
+// Worked. 2^28 signed bytes are 256 MiB, 16 in a load. Four dp4a add up a load, where an addition
+//         for each byte, with what takes it out of its word, would be 32 instructions.
+
+constexpr unsigned int WARP = 32;
+constexpr unsigned int LINE_BYTES = 128; // of the caches
+constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp
+constexpr unsigned int NOWHERE = 0xffffffff; // the index of no element
+
+// ANCHOR: types
+// Elements, and what they become before anything is done to them. A byte or a short is computed with as
+// an int, half a float as a float: no bit is lost.
+struct f16 { unsigned short bits; };
+struct bf16 { unsigned short bits; };
+__device__ int widen(signed char x) { return x; }
+__device__ int widen(unsigned char x) { return x; }
+__device__ int widen(short x) { return x; }
+__device__ int widen(int x) { return x; }
+__device__ unsigned int widen(unsigned int x) { return x; }
+__device__ long long widen(long long x) { return x; }
+__device__ float widen(float x) { return x; }
+__device__ double widen(double x) { return x; }
+__device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
+__device__ float widen(f16 x) {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
+    return wide;
+}
+template <typename T> using Wide = decltype(widen(T()));
+
+template <typename T> __device__ T narrow(Wide<T> x) { return x; } // of values that it has
+template <> __device__ f16 narrow<f16>(float x) {
+    f16 half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half.bits) : "f"(x));
+    return half;
+}
+template <> __device__ bf16 narrow<bf16>(float x) { return {static_cast<unsigned short>(__float_as_uint(x) >> 16)}; }
+
+// What a sum is held in: 64 bits for bytes and shorts, so that no array overflows it; ints and longs
+// wrap, which unsigned numbers do by definition; a float for halves.
+template <typename T> struct SumOf { using type = T; };
+template <> struct SumOf<signed char> { using type = long long; };
+template <> struct SumOf<unsigned char> { using type = long long; };
+template <> struct SumOf<short> { using type = long long; };
+template <> struct SumOf<int> { using type = unsigned int; };
+template <> struct SumOf<long long> { using type = unsigned long long; };
+template <> struct SumOf<f16> { using type = float; };
+template <> struct SumOf<bf16> { using type = float; };
+// ANCHOR_END: types
+
+// ANCHOR: monoid
+// An operator over elements of type T. The identity may stand anywhere and as often as it likes, and
+// values may be combined in pairs in any order: that is all that the machine below asks.
+template <typename T>
+struct Sum {
+    using In = T;
+    using Value = typename SumOf<T>::type;
+    static __device__ Value identity() { return 0; }
+    static __device__ Value lift(T x, unsigned int) { return widen(x); }
+    static __device__ Value combine(Value a, Value b) { return a + b; }
+};
+// ANCHOR_END: monoid
+template <typename T>
+struct Product {
+    using In = T;
+    using Value = typename SumOf<T>::type;
+    static __device__ Value identity() { return 1; }
+    static __device__ Value lift(T x, unsigned int) { return widen(x); }
+    static __device__ Value combine(Value a, Value b) { return a * b; }
+};
+template <typename T>
+struct SumOfSquares : Sum<T> {
+    using typename Sum<T>::Value;
+    static __device__ Value lift(T x, unsigned int) { return static_cast<Value>(widen(x)) * widen(x); }
+};
+// How many elements are above 0.
+template <typename T>
+struct Count {
+    using In = T;
+    using Value = unsigned int;
+    static __device__ Value identity() { return 0; }
+    static __device__ Value lift(T x, unsigned int) { return widen(x) > 0; }
+    static __device__ Value combine(Value a, Value b) { return a + b; }
+};
+template <typename T>
+struct Dot : Sum<T> {
+    using typename Sum<T>::Value;
+    static __device__ Value lift(T x, T y) { return static_cast<Value>(widen(x)) * widen(y); }
+};
+template <typename T, char WHICH>
+struct BitWise {
+    using In = T;
+    using Value = T;
+    static __device__ Value identity() { return WHICH == '&' ? ~T(0) : T(0); }
+    static __device__ Value lift(T x, unsigned int) { return x; }
+    static __device__ Value combine(Value a, Value b) {
+        return WHICH == '&' ? a & b : WHICH == '|' ? a | b : a ^ b;
+    }
+};
+
+template <typename T> using And = BitWise<T, '&'>;
+template <typename T> using Or = BitWise<T, '|'>;
+template <typename T> using Xor = BitWise<T, '^'>;
+
+// What changes nothing: the end of a type that everything is better than. Of floats where a NaN is passed
+// over, that is a NaN itself: minus infinity would be a wrong answer for NaNs alone.
+// ANCHOR: extremes
+template <bool MAX> __device__ int worst(int) { return MAX ? -2147483647 - 1 : 2147483647; }
+template <bool MAX> __device__ unsigned int worst(unsigned int) { return MAX ? 0 : 0xffffffff; }
+template <bool MAX> __device__ long long worst(long long) {
+    return MAX ? -9223372036854775807ll - 1 : 9223372036854775807ll;
+}
+template <bool MAX> __device__ float worst(float) { return __uint_as_float(MAX ? 0xff800000 : 0x7f800000); }
+template <bool MAX> __device__ double worst(double) { return worst<MAX>(float()); }
+template <typename A, typename B> constexpr bool IS_SAME = false;
+template <typename A> constexpr bool IS_SAME<A, A> = true;
+template <typename V> constexpr bool IS_FLOAT = false;
+template <> constexpr bool IS_FLOAT<float> = true;
+template <> constexpr bool IS_FLOAT<double> = true;
+
+// The better of two. NAN_WINS: one NaN makes the result a NaN, as in NumPy's maximum and torch's max.
+// Else a NaN is passed over, as by C's fmax.
+template <bool MAX, bool NAN_WINS, typename V>
+__device__ V better(V a, V b) {
+    return (NAN_WINS && a != a) || (MAX ? a > b : a < b) || (!NAN_WINS && b != b) ? a : b;
+}
+template <bool MAX, bool NAN_WINS>
+__device__ float better(float a, float b) {
+    float best;
+    if (!NAN_WINS) best = MAX ? fmaxf(a, b) : fminf(a, b);
+    else if (MAX) asm("max.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(a), "f"(b));
+    else asm("min.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(a), "f"(b));
+    return best;
+}
+template <typename T, bool MAX, bool NAN_WINS>
+struct Extreme {
+    using In = T;
+    using Value = Wide<T>;
+    static __device__ Value identity() {
+        return IS_FLOAT<Value> && !NAN_WINS ? Value(__uint_as_float(0x7fffffff)) : worst<MAX>(Value());
+    }
+    static __device__ Value lift(T x, unsigned int) { return widen(x); }
+    static __device__ Value combine(Value a, Value b) { return better<MAX, NAN_WINS>(a, b); }
+};
+// ANCHOR_END: extremes
+template <typename T> using Min = Extreme<T, false, false>;
+template <typename T> using Max = Extreme<T, true, false>;
+template <typename T> using Minimum = Extreme<T, false, true>;
+template <typename T> using Maximum = Extreme<T, true, true>;
+
+// Both at once: two operators side by side are an operator.
+template <typename V> struct alignas(2 * sizeof(V)) Both { V min, max; };
+template <typename T>
+struct MinMax {
+    using In = T;
+    using Value = Both<Wide<T>>;
+    static __device__ Value identity() { return {Minimum<T>::identity(), Maximum<T>::identity()}; }
+    static __device__ Value lift(T x, unsigned int) { return {widen(x), widen(x)}; }
+    static __device__ Value combine(Value a, Value b) {
+        return {Minimum<T>::combine(a.min, b.min), Maximum<T>::combine(a.max, b.max)};
+    }
+};
+
+// ANCHOR: found
+// The best element and where it is; of equal ones the first, whoever comes first. An element becomes a key, a number
+// without a sign that is larger where the element is better. Key and place beside each other are one number, of
+// which the largest is wanted: a smaller index is larger as its complement. NAN_WINS: NaN has the largest
+// key, so that the first NaN is found. Else it has none, and is nowhere.
+__device__ unsigned int key_of(int x) { return x ^ 0x80000000; }
+__device__ unsigned int key_of(float x) {
+    int bits = __float_as_int(x + 0.0f); // of two zeros none is larger
+    return bits ^ (bits >> 31 | 0x80000000);
+}
+__device__ unsigned long long key_of(long long x) { return x ^ 0x8000000000000000; }
+__device__ unsigned long long key_of(double x) {
+    long long bits = __double_as_longlong(x + 0.0);
+    return bits ^ (bits >> 63 | 0x8000000000000000);
+}
+__device__ void from_key(unsigned int key, int& x) { x = key ^ 0x80000000; }
+__device__ void from_key(unsigned int key, float& x) { x = __uint_as_float(key >> 31 ? key ^ 0x80000000 : ~key); }
+__device__ void from_key(unsigned long long key, long long& x) { x = key ^ 0x8000000000000000; }
+__device__ void from_key(unsigned long long key, double& x) {
+    x = __longlong_as_double(key >> 63 ? key ^ 0x8000000000000000 : ~key);
+}
+template <typename K> struct alignas(2 * sizeof(K)) Found { K key; unsigned int place; };
+__device__ bool is_larger(Found<unsigned int> a, Found<unsigned int> b) {
+    return (static_cast<unsigned long long>(a.key) << 32 | a.place) > (static_cast<unsigned long long>(b.key) << 32 | b.place);
+}
+__device__ bool is_larger(Found<unsigned long long> a, Found<unsigned long long> b) {
+    return a.key > b.key || (a.key == b.key && a.place > b.place);
+}
+template <typename T, bool MAX, bool NAN_WINS>
+struct Arg {
+    using In = T;
+    using Element = Wide<T>;
+    using Value = Found<decltype(key_of(Element()))>;
+    static __device__ Value identity() { return {0, 0}; }
+    static __device__ Value lift(T x, unsigned int i) {
+        Element value = widen(x);
+        if (value != value) return NAN_WINS ? Value{~identity().key, ~i} : identity();
+        return {MAX ? key_of(value) : ~key_of(value), ~i};
+    }
+    static __device__ Value combine(Value a, Value b) { return is_larger(a, b) ? a : b; }
+};
+// ANCHOR_END: found
+template <typename T> using ArgMin = Arg<T, false, true>;
+template <typename T> using ArgMax = Arg<T, true, true>;
+template <typename T> using NanArgMin = Arg<T, false, false>;
+template <typename T> using NanArgMax = Arg<T, true, false>;
+
+// ANCHOR: moments
+// Mean and variance: how many, their mean, and the sum of the squares of their distances from it. Two of
+// these become one by Chan's formula. The sum of squares minus the square of the sum would lose what the
+// two have in common, which can be everything.
+template <typename F> struct Moments { F count, mean, squares; };
+template <typename T>
+struct MeanVariance {
+    using In = T;
+    using F = Wide<T>;
+    using Value = Moments<F>;
+    static __device__ Value identity() { return {0, 0, 0}; }
+    static __device__ Value lift(T x, unsigned int) { return {1, widen(x), 0}; }
+    static __device__ Value combine(Value a, Value b) {
+        F count = a.count + b.count;
+        F share = count > 0 ? b.count / count : 0;
+        F apart = b.mean - a.mean;
+        return {count, a.mean + apart * share, a.squares + b.squares + apart * apart * (a.count * share)};
+    }
+};
+// ANCHOR_END: moments
+
+// ---- on the way out ----------------------------------------------------------------------------------
+
+template <typename V> struct Place { unsigned long long index; V value; };
+template <typename F> struct Spread { F mean, variance; };
+template <class Op, typename V> __device__ V finish(Op, V value, unsigned int) { return value; }
+template <typename T, bool MAX, bool NAN_WINS, typename V>
+__device__ Place<Wide<T>> finish(Arg<T, MAX, NAN_WINS>, V found, unsigned int) {
+    Wide<T> value;
+    from_key(MAX ? found.key : ~found.key, value);
+    if (NAN_WINS && IS_FLOAT<Wide<T>> && !~found.key) value = __uint_as_float(0x7fffffff);
+    return {found.place ? ~found.place : ~0ull, value};
+}
+template <typename T, typename V> __device__ Spread<Wide<T>> finish(MeanVariance<T>, V all, unsigned int n) {
+    return {all.mean, all.squares / n};
+}
+template <class Op> using Out = decltype(finish(Op(), typename Op::Value(), 0u));
+
+// ---- the machine: nothing below knows an operator, but for what makes some of them quick -----------------
+
+// A value in words of 32 bits, for shuffles and messages.
+template <typename V> constexpr unsigned int WORDS = sizeof(V) / 4;
+template <typename V> constexpr unsigned int WORDS<Found<V>> = sizeof(V) / 4 + 1; // without what pads it
+template <typename V> struct Words { unsigned int word[WORDS<V>]; };
+template <typename V> __device__ Words<V> words_of(V value) {
+    Words<V> words;
+    memcpy(&words, &value, sizeof(words));
+    return words;
+}
+template <typename V> __device__ V value_of(Words<V> words) {
+    V value;
+    memcpy(&value, &words, sizeof(words));
+    return value;
+}
+
+// ANCHOR: warp
+// One value of a warp from its 32, in lane 0.
+template <class Op> __device__ typename Op::Value warp_value(typename Op::Value value) {
+    using V = typename Op::Value;
+    if constexpr (IS_SAME<V, Found<unsigned int>>) {
+        // The largest key, and of the lanes that have it the largest place: an instruction each.
+        unsigned int key = __reduce_max_sync(FULL, value.key);
+        return {key, __reduce_max_sync(FULL, value.key == key ? value.place : 0)};
+    } else {
+        for (unsigned int offset = WARP / 2; offset > 0; offset /= 2) {
+            Words<V> other = words_of(value);
+            for (unsigned int k = 0; k < WORDS<V>; k++) other.word[k] = __shfl_xor_sync(FULL, other.word[k], offset);
+            value = Op::combine(value, value_of<V>(other));
+        }
+        return value;
+    }
+}
+
+// One value of a block, right in lane 0 of warp 0. Each thread leaves its value, and warp 0 takes one of each
+// warp a lane: five shuffles in all, and not in each warp. Each CALL has shared memory of its own.
+template <class Op, unsigned int BLOCK, int CALL = 0>
+__device__ typename Op::Value block_value(typename Op::Value value) {
+    if (BLOCK > WARP) {
+        __shared__ typename Op::Value of_threads[BLOCK];
+        of_threads[threadIdx.x] = value;
+        __syncthreads();
+        if (threadIdx.x >= WARP) return value;
+        for (unsigned int k = WARP; k < BLOCK; k += WARP) value = Op::combine(value, of_threads[threadIdx.x + k]);
+    }
+    return warp_value<Op>(value);
+}
+// ANCHOR_END: warp
+
+// ANCHOR: fold
+// The form that anyone would write: an element at a time, a value a block, and a second launch for these.
+template <class Op, unsigned int BLOCK>
+__device__ void fold(const typename Op::In* in, typename Op::Value* values, unsigned int n) {
+    auto value = Op::identity();
+    for (unsigned long long i = blockIdx.x * BLOCK + threadIdx.x; i < n; i += gridDim.x * BLOCK) {
+        value = Op::combine(value, Op::lift(in[i], i));
+    }
+    value = block_value<Op, BLOCK>(value);
+    if (threadIdx.x == 0) values[blockIdx.x] = value;
+}
+template <class Op, unsigned int BLOCK>
+__device__ void join(const typename Op::Value* values, Out<Op>* out, unsigned int count, unsigned int n) {
+    auto value = Op::identity();
+    for (unsigned int i = threadIdx.x; i < count; i += BLOCK) value = Op::combine(value, values[i]);
+    value = block_value<Op, BLOCK>(value);
+    if (threadIdx.x == 0) *out = finish(Op(), value, n);
+}
+// ANCHOR_END: fold
+
+// ANCHOR: vectors
+// 16 bytes of input, read once and by nobody else, so not worth a place in L1.
+__device__ uint4 load_once(const uint4* address) {
+    uint4 v;
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+    return v;
+}
+
+// Elements of a vector, whatever fits into it.
+template <typename T> struct Elements { T x[sizeof(uint4) / sizeof(T)]; };
+template <typename T> __device__ Elements<T> elements_of(uint4 v) {
+    Elements<T> elements;
+    memcpy(&elements, &v, sizeof(v));
+    return elements;
+}
+
+// What a thread holds on its way through its share: a value, if an operator has nothing better.
+template <class Op> struct Running { typename Op::Value value = Op::identity(); };
+template <class Op> __device__ typename Op::Value settled(Op, Running<Op> running) { return running.value; }
+
+// The value of a vector whose first element has the index i: in pairs of pairs, so that few wait for each other.
+template <class Op>
+__device__ typename Op::Value take(Op, uint4 v, unsigned int i = 0) {
+    using T = typename Op::In;
+    constexpr unsigned int COUNT = sizeof(uint4) / sizeof(T);
+    Elements<T> elements = elements_of<T>(v);
+    typename Op::Value values[COUNT];
+    for (unsigned int k = 0; k < COUNT; k++) values[k] = Op::lift(elements.x[k], i + k);
+    for (unsigned int half = COUNT / 2; half > 0; half /= 2) {
+        for (unsigned int k = 0; k < half; k++) values[k] = Op::combine(values[k], values[k + half]);
+    }
+    return values[0];
+}
+template <class Op> __device__ void join(Op op, Running<Op>& running, uint4 v, unsigned int i) {
+    running.value = Op::combine(running.value, take(op, v, i));
+}
+// ANCHOR_END: vectors
+
+// ANCHOR: quick
+// Four bytes are multiplied by four others and added to a sum by one instruction.
+__device__ int dot4(unsigned int a, unsigned int b, int sum) {
+    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+__device__ int dot16(uint4 a, uint4 b) { return dot4(a.x, b.x, dot4(a.y, b.y, dot4(a.z, b.z, dot4(a.w, b.w, 0)))); }
+__device__ uint4 ones() { return make_uint4(0x01010101, 0x01010101, 0x01010101, 0x01010101); }
+__device__ long long take(Sum<signed char>, uint4 v, unsigned int = 0) { return dot16(v, ones()); }
+__device__ long long take(Sum<unsigned char>, uint4 v, unsigned int = 0) {
+    // As signed bytes, 128 less each.
+    uint4 less = make_uint4(v.x ^ 0x80808080, v.y ^ 0x80808080, v.z ^ 0x80808080, v.w ^ 0x80808080);
+    return dot16(less, ones()) + 16 * 128;
+}
+__device__ long long take(SumOfSquares<signed char>, uint4 v, unsigned int = 0) { return dot16(v, v); }
+// Which element of a vector is best matters only for the best vector: a thread keeps that, and looks into it at its
+// end. On the way an element costs what it costs to find a largest value.
+template <typename T, bool MAX, bool NAN_WINS> struct Running<Arg<T, MAX, NAN_WINS>> {
+    Wide<T> best = Extreme<T, MAX, NAN_WINS>::identity();
+    uint4 vector;
+    unsigned int first = NOWHERE;
+};
+template <typename T, bool MAX, bool NAN_WINS>
+__device__ void join(Arg<T, MAX, NAN_WINS>, Running<Arg<T, MAX, NAN_WINS>>& running, uint4 v, unsigned int i) {
+    using Best = Extreme<T, MAX, NAN_WINS>;
+    Wide<T> best = take(Best(), v), before = running.best;
+    bool beats = (MAX ? best > before : best < before) || (NAN_WINS ? best != best && before == before : before != before);
+    if (beats || running.first == NOWHERE) running = {best, v, i};
+}
+template <typename T, bool MAX, bool NAN_WINS>
+__device__ auto settled(Arg<T, MAX, NAN_WINS> op, Running<Arg<T, MAX, NAN_WINS>> running) {
+    auto found = op.identity();
+    if (running.first == NOWHERE) return found;
+    Elements<T> elements = elements_of<T>(running.vector);
+    for (unsigned int k = 0; k < sizeof(uint4) / sizeof(T); k++) {
+        found = op.combine(found, op.lift(elements.x[k], running.first + k));
+    }
+    return found;
+}
+// A vector's own mean and squares first, by two passes over its registers: one division a vector.
+template <typename T>
+__device__ Moments<Wide<T>> take(MeanVariance<T>, uint4 v, unsigned int = 0) {
+    constexpr unsigned int COUNT = sizeof(uint4) / sizeof(T);
+    Elements<T> elements = elements_of<T>(v);
+    Wide<T> sum = 0, squares = 0;
+    for (unsigned int k = 0; k < COUNT; k++) sum += widen(elements.x[k]);
+    Wide<T> mean = sum * (Wide<T>(1) / COUNT);
+    for (unsigned int k = 0; k < COUNT; k++) {
+        Wide<T> apart = widen(elements.x[k]) - mean;
+        squares += apart * apart;
+    }
+    return {Wide<T>(COUNT), mean, squares};
+}
+// ANCHOR_END: quick
+
+// ANCHOR: pairs
+// The best of bytes, in pairs of shorts: of a short the upper byte decides, so that the odd bytes are compared as
+// they stand, and the even ones a byte further up.
+template <bool MAX> __device__ unsigned int better2(unsigned int a, unsigned int b, short) {
+    return MAX ? __vmaxs2(a, b) : __vmins2(a, b);
+}
+template <bool MAX> __device__ unsigned int better2(unsigned int a, unsigned int b, unsigned short) {
+    return MAX ? __vmaxu2(a, b) : __vminu2(a, b);
+}
+template <bool MAX, typename S> __device__ int best_of_bytes(uint4 v, S sign) {
+    unsigned int odd = better2<MAX>(better2<MAX>(v.x, v.y, sign), better2<MAX>(v.z, v.w, sign), sign);
+    unsigned int even = better2<MAX>(better2<MAX>(v.x << 8, v.y << 8, sign), better2<MAX>(v.z << 8, v.w << 8, sign), sign);
+    unsigned int best = better2<MAX>(odd, even, sign);
+    int low = static_cast<S>(best) >> 8, high = static_cast<S>(best >> 16) >> 8;
+    return better<MAX, false>(low, high);
+}
+template <bool MAX, bool NAN_WINS>
+__device__ int take(Extreme<signed char, MAX, NAN_WINS>, uint4 v, unsigned int = 0) {
+    return best_of_bytes<MAX>(v, short());
+}
+template <bool MAX, bool NAN_WINS>
+__device__ int take(Extreme<unsigned char, MAX, NAN_WINS>, uint4 v, unsigned int = 0) {
+    return best_of_bytes<MAX>(v, static_cast<unsigned short>(0));
+}
+// And of bf16, of which there are instructions for pairs.
+template <bool MAX, bool NAN_WINS> __device__ unsigned int better_pair(unsigned int a, unsigned int b) {
+    unsigned int best;
+    if (MAX && NAN_WINS) asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(best) : "r"(a), "r"(b));
+    else if (MAX) asm("max.bf16x2 %0, %1, %2;" : "=r"(best) : "r"(a), "r"(b));
+    else if (NAN_WINS) asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(best) : "r"(a), "r"(b));
+    else asm("min.bf16x2 %0, %1, %2;" : "=r"(best) : "r"(a), "r"(b));
+    return best;
+}
+template <bool MAX, bool NAN_WINS>
+__device__ float take(Extreme<bf16, MAX, NAN_WINS>, uint4 v, unsigned int = 0) {
+    unsigned int best = better_pair<MAX, NAN_WINS>(
+        better_pair<MAX, NAN_WINS>(v.x, v.y), better_pair<MAX, NAN_WINS>(v.z, v.w));
+    return better<MAX, NAN_WINS>(__uint_as_float(best << 16), __uint_as_float(best & 0xffff0000));
+}
+template <typename T> __device__ Both<Wide<T>> take(MinMax<T>, uint4 v, unsigned int = 0) {
+    return {take(Minimum<T>(), v), take(Maximum<T>(), v)};
+}
+// Bytes above 0 leave their top bit; a bit from each of 16 bytes, and one instruction counts them.
+__device__ unsigned int above4(unsigned int x) { return ~x & ((x & 0x7f7f7f7f) + 0x7f7f7f7f) & 0x80808080; }
+__device__ unsigned int take(Count<signed char>, uint4 v, unsigned int = 0) {
+    return __popc(above4(v.x) | above4(v.y) >> 1 | above4(v.z) >> 2 | above4(v.w) >> 3);
+}
+// Of bf16 too, but for NaNs: their bits, without the sign, are above those of infinity, 0x7f80.
+__device__ unsigned int above2(unsigned int x) {
+    unsigned int size = x & 0x7fff7fff;
+    return ~x & (size + 0x7fff7fff) & ~(size + 0x007f007f) & 0x80008000;
+}
+__device__ unsigned int take(Count<bf16>, uint4 v, unsigned int = 0) {
+    return __popc(above2(v.x) | above2(v.y) >> 1 | above2(v.z) >> 2 | above2(v.w) >> 3);
+}
+// ANCHOR_END: pairs
+
+// Two vectors that are multiplied.
+template <class Op> constexpr bool TWO_INPUTS = false;
+template <typename T> constexpr bool TWO_INPUTS<Dot<T>> = true;
+template <typename T>
+__device__ typename Dot<T>::Value take(Dot<T>, uint4 v, uint4 w) {
+    Elements<T> x = elements_of<T>(v), y = elements_of<T>(w);
+    typename Dot<T>::Value sum = 0;
+    for (unsigned int k = 0; k < sizeof(uint4) / sizeof(T); k++) sum += Dot<T>::lift(x.x[k], y.x[k]);
+    return sum;
+}
+__device__ long long take(Dot<signed char>, uint4 v, uint4 w) { return dot16(v, w); }
+
+// ANCHOR: share
+// How an input is shared out, as in chapter 8: each has code of its own.
+enum Share {
+    ONE_BLOCK, // one block, one tile
+    ONE_TILE, // one tile a block
+    MANY_TILES, // a loop over tiles
+};
+
+// What stands for a vector that is not there: elements that change nothing, where an operator has such an
+// element. Mean and variance have none, nor has an operator that nobody named here: a vector is left out then.
+template <class Op> constexpr bool HAS_FILLER = false;
+template <typename T> constexpr bool HAS_FILLER<Sum<T>> = true;
+template <typename T> constexpr bool HAS_FILLER<SumOfSquares<T>> = true;
+template <typename T> constexpr bool HAS_FILLER<Count<T>> = true;
+template <typename T> constexpr bool HAS_FILLER<Dot<T>> = true;
+template <typename T> constexpr bool HAS_FILLER<Product<T>> = true;
+template <typename T, char WHICH> constexpr bool HAS_FILLER<BitWise<T, WHICH>> = true;
+template <typename T, bool MAX, bool NAN_WINS> constexpr bool HAS_FILLER<Extreme<T, MAX, NAN_WINS>> = true;
+template <typename T, bool MAX, bool NAN_WINS> constexpr bool HAS_FILLER<Arg<T, MAX, NAN_WINS>> = true;
+template <class Op> __device__ uint4 filler(Op) { return make_uint4(0, 0, 0, 0); }
+template <typename T> __device__ uint4 repeated(T x) {
+    Elements<T> elements;
+    for (unsigned int k = 0; k < sizeof(uint4) / sizeof(T); k++) elements.x[k] = x;
+    uint4 v;
+    memcpy(&v, &elements, sizeof(v));
+    return v;
+}
+template <typename T> __device__ uint4 filler(Product<T>) { return repeated(T(1)); }
+template <typename T> __device__ uint4 filler(And<T>) { return repeated(~T(0)); }
+template <typename T, bool MAX, bool NAN_WINS> __device__ uint4 filler(Extreme<T, MAX, NAN_WINS>) {
+    using Op = Extreme<T, MAX, NAN_WINS>;
+    if constexpr (IS_FLOAT<Wide<T>> || sizeof(T) >= sizeof(int)) {
+        return repeated(narrow<T>(Op::identity()));
+    } else { // of bytes and shorts, whose identity is an int's, the end of their own type
+        constexpr T LOW = T(-1) < T(0) ? T(1 << (8 * sizeof(T) - 1)) : T(0);
+        return repeated(MAX ? LOW : T(~LOW));
+    }
+}
+// Their places are behind every element's, so that they lose to any that is as bad.
+template <typename T, bool MAX, bool NAN_WINS> __device__ uint4 filler(Arg<T, MAX, NAN_WINS>) {
+    return filler(Extreme<T, MAX, NAN_WINS>());
+}
+
+// UNROLL vectors of a tile, all of them on their way before the first is looked at.
+template <class Op, unsigned int UNROLL>
+__device__ void tile(Running<Op>& running, const uint4* body, const uint4* other, unsigned int at, unsigned int step,
+                     unsigned int vectors, unsigned int head) {
+    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(typename Op::In);
+    uint4 v[UNROLL], w[UNROLL];
+    for (unsigned int k = 0; k < UNROLL; k++) {
+        bool is_there = at + k * step < vectors;
+        v[k] = is_there ? load_once(body + at + k * step) : filler(Op());
+        if constexpr (TWO_INPUTS<Op>) w[k] = is_there ? load_once(other + at + k * step) : filler(Op());
+    }
+    for (unsigned int k = 0; k < UNROLL; k++) {
+        if (!HAS_FILLER<Op> && at + k * step >= vectors) continue;
+        if constexpr (TWO_INPUTS<Op>) running.value = Op::combine(running.value, take(Op(), v[k], w[k]));
+        else join(Op(), running, v[k], head + (at + k * step) * PER_VECTOR);
+    }
+}
+
+// A thread's share of the input. A block's vectors lie together in one tile, or, spread, as far apart as the grid is
+// wide. What is before the first whole line and behind the last vector is the last block's, an element a
+// thread or a few. Two inputs must begin at the same place within 16 bytes to be read in vectors; others are
+// read by elements.
+template <class Op, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
+__device__ typename Op::Value share(const typename Op::In* in, const typename Op::In* other, unsigned int n,
+                                    unsigned int spread) {
+    using T = typename Op::In;
+    constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
+    constexpr unsigned int PER_LINE = SHARE == ONE_BLOCK ? PER_VECTOR : LINE_BYTES / sizeof(T);
+    unsigned int past = static_cast<unsigned int>(reinterpret_cast<unsigned long long>(in) / sizeof(T));
+    unsigned int head = min((0 - past) % PER_LINE, n);
+    if constexpr (TWO_INPUTS<Op>) {
+        if ((reinterpret_cast<unsigned long long>(in) ^ reinterpret_cast<unsigned long long>(other)) % 16) head = n;
+    }
+    unsigned int vectors = (n - head) / PER_VECTOR, tail = (n - head) % PER_VECTOR;
+    const uint4* body = reinterpret_cast<const uint4*>(in + head);
+    const uint4* also = reinterpret_cast<const uint4*>(other + head);
+
+    unsigned int at = threadIdx.x, step = BLOCK;
+    if (SHARE != ONE_BLOCK) {
+        at += blockIdx.x * (spread ? BLOCK : BLOCK * UNROLL);
+        step = spread ? gridDim.x * BLOCK : BLOCK;
+    }
+    // First the odd elements: behind the vectors their trip to memory would be a second one.
+    auto odd = Op::identity();
+    if constexpr (TWO_INPUTS<Op>) {
+        unsigned long long j = static_cast<unsigned long long>(gridDim.x - 1 - blockIdx.x) * BLOCK + threadIdx.x;
+#pragma unroll 1
+        for (; j < head + tail; j += gridDim.x * BLOCK) {
+            unsigned int i = j < head ? j : n - tail + j - head;
+            odd = Op::combine(odd, Op::lift(in[i], other[i]));
+        }
+    } else if (SHARE == ONE_BLOCK || blockIdx.x == gridDim.x - 1) {
+#pragma unroll 1
+        for (unsigned int j = threadIdx.x; j < head + tail; j += BLOCK) {
+            unsigned int i = j < head ? j : n - tail + j - head;
+            odd = Op::combine(odd, Op::lift(in[i], i));
+        }
+    }
+    Running<Op> running;
+    if (SHARE != MANY_TILES) {
+        tile<Op, UNROLL>(running, body, also, at, step, vectors, head);
+    } else {
+        for (; at < vectors; at += gridDim.x * (BLOCK * UNROLL)) {
+            tile<Op, UNROLL>(running, body, also, at, step, vectors, head);
+        }
+    }
+    return Op::combine(settled(Op(), running), odd);
+}
+// The first of two launches again, by vectors.
+template <class Op, unsigned int BLOCK, unsigned int UNROLL>
+__device__ void vectors(const typename Op::In* in, typename Op::Value* values, unsigned int n) {
+    auto value = block_value<Op, BLOCK>(share<Op, BLOCK, UNROLL, MANY_TILES>(in, nullptr, n, 0));
+    if (threadIdx.x == 0) values[blockIdx.x] = value;
+}
+// ANCHOR_END: share
+
+// ANCHOR: message
+// A message between blocks: the value's words, each in a word of 64 bits with a flag of its own, so that who
+// sees all flags has the value, and no fence is needed. A message fills whole sectors of 32 bytes: L2 need not
+// fetch the rest of one. A slot of the state for each block; all of it is 0 before a launch, and after it.
+constexpr unsigned long long READY = 1ull << 32;
+template <typename V> constexpr unsigned int SLOT_WORDS = (WORDS<V> + 3) / 4 * 4;
+
+// By warp 0, with the value of lane 0.
+template <typename V>
+__device__ void send(unsigned long long* slot, V value) {
+    Words<V> words = words_of(value);
+    unsigned int mine = 0;
+    for (unsigned int k = 0; k < WORDS<V>; k++) {
+        words.word[k] = __shfl_sync(FULL, words.word[k], 0);
+        if (threadIdx.x % (WORDS<V> > 2 ? SLOT_WORDS<V> : WORDS<V>) == k) mine = words.word[k];
+    }
+    if (threadIdx.x >= SLOT_WORDS<V>) return;
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(slot + threadIdx.x), "l"(READY | mine) : "memory");
+}
+template <typename V> struct Message {
+    unsigned long long word[(WORDS<V> + 1) / 2 * 2];
+    __device__ void look(unsigned long long* slot) {
+        for (unsigned int k = 0; k < WORDS<V>; k += 2) {
+            asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                         : "=l"(word[k]), "=l"(word[k + 1]) : "l"(slot + k) : "memory");
+        }
+    }
+    __device__ bool ready() {
+        unsigned long long all = READY;
+        for (unsigned int k = 0; k < WORDS<V>; k++) all &= word[k];
+        return all;
+    }
+    // What was there, and the slot cleared.
+    __device__ V take(unsigned long long* slot) {
+        Words<V> words;
+        for (unsigned int k = 0; k < WORDS<V>; k++) words.word[k] = static_cast<unsigned int>(word[k]);
+        for (unsigned int k = 0; k < SLOT_WORDS<V>; k += 2) {
+            asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %1};" :: "l"(slot + k), "l"(0ull) : "memory");
+        }
+        return value_of<V>(words);
+    }
+};
+
+// Waits for the messages of blocks first, first + stride, ... and combines them in that order, two looks at once.
+template <class Op>
+__device__ typename Op::Value receive(unsigned long long* slots, unsigned int first, unsigned int stride) {
+    using V = typename Op::Value;
+    Message<V> message, other;
+    V value = Op::identity();
+    for (unsigned int b = first; b < gridDim.x; b += 2 * stride) {
+        bool two = b + stride < gridDim.x;
+        unsigned long long* slot = slots + SLOT_WORDS<V> * b;
+        unsigned long long* second = two ? slot + SLOT_WORDS<V> * stride : slot;
+        do {
+            message.look(slot);
+            other.look(second);
+        } while (!(message.ready() && other.ready()));
+        value = Op::combine(value, message.take(slot));
+        if (two) value = Op::combine(value, other.take(second));
+    }
+    return value;
+}
+
+// One launch. Block 0 combines the blocks' values by number, whenever each comes: the same bits every time.
+template <class Op, unsigned int BLOCK, unsigned int UNROLL, Share SHARE>
+__device__ void reduce(const typename Op::In* in, const typename Op::In* other, Out<Op>* out, unsigned int n,
+                       unsigned long long* state, unsigned int spread) {
+    using V = typename Op::Value;
+    V value = block_value<Op, BLOCK>(share<Op, BLOCK, UNROLL, SHARE>(in, other, n, spread));
+    if (SHARE != ONE_BLOCK && blockIdx.x > 0) {
+        if (threadIdx.x < WARP) send(state + SLOT_WORDS<V> * blockIdx.x, value);
+        return;
+    }
+    if (SHARE != ONE_BLOCK && gridDim.x > 1) {
+        // As many warps as one look each needs. The first alone needs no barrier.
+        unsigned int receivers = min(BLOCK, (gridDim.x - 1 + 2 * WARP - 1) / (2 * WARP) * WARP);
+        V others = threadIdx.x < receivers ? receive<Op>(state, 1 + threadIdx.x, receivers) : Op::identity();
+        if (receivers > WARP) others = block_value<Op, BLOCK, 1>(others);
+        else if (threadIdx.x < WARP) others = warp_value<Op>(others);
+        value = Op::combine(value, others);
+    }
+    if (threadIdx.x == 0) *out = finish(Op(), value, n);
+}
+// ANCHOR_END: message
+
+// ANCHOR: entries
+// C names, so that a host program finds each instance by the name that the reader sees: reduce_argmax_f32.
+#define LESSON(OPERATOR, OP, TYPE) \
+    extern "C" __global__ void __launch_bounds__(256) fold##OP##_##TYPE( \
+        const OPERATOR::In* in, OPERATOR::Value* values, unsigned int n) { fold<OPERATOR, 256>(in, values, n); } \
+    extern "C" __global__ void __launch_bounds__(256) join##OP##_##TYPE( \
+        const OPERATOR::Value* values, Out<OPERATOR>* out, unsigned int count, unsigned int n) { \
+        join<OPERATOR, 256>(values, out, count, n); } \
+    extern "C" __global__ void __launch_bounds__(256) vectors##OP##_##TYPE( \
+        const OPERATOR::In* in, OPERATOR::Value* values, unsigned int n) { \
+        vectors<OPERATOR, 256, 4>(in, values, n); }
+#define RESIDENT(BLOCK, UNROLL) ((BLOCK) == WARP ? 1 : ((UNROLL) == 2 ? 2048 : 1024) / (BLOCK))
+#define REDUCE(MONOID, OP, TYPE, SHARE, NAME, BLOCK, UNROLL) \
+    extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT(BLOCK, UNROLL)) \
+    reduce##OP##_##NAME##_t##BLOCK##u##UNROLL##_##TYPE( \
+        const MONOID::In* in, const MONOID::In* other, Out<MONOID>* out, unsigned int n, \
+        unsigned long long* state, unsigned int spread) { \
+        reduce<MONOID, BLOCK, UNROLL, SHARE>(in, other, out, n, state, spread); }
+
+// One shape of each that takes any input. A GPU gets the one that suits the size, compiled from this file when it
+// is first wanted.
+#ifndef WANTED_ALONE
+#define OPERATOR(MONOID, OP, TYPE) REDUCE(MONOID, OP, TYPE, MANY_TILES, tiles, 256, 4)
+
+// Every type, as what it is called by.
+#define INTEGERS(EACH) \
+    EACH(signed char, i8) EACH(unsigned char, u8) EACH(short, i16) EACH(int, i32) EACH(unsigned int, u32) EACH(long long, i64)
+#define FLOATS(EACH) EACH(f16, f16) EACH(bf16, bf16) EACH(float, f32) EACH(double, f64)
+
+#define ANY(T, TYPE) OPERATOR(Sum<T>, , TYPE) OPERATOR(Min<T>, _min, TYPE) OPERATOR(Max<T>, _max, TYPE)
+#define FLOAT(T, TYPE) \
+    OPERATOR(Minimum<T>, _minimum, TYPE) OPERATOR(Maximum<T>, _maximum, TYPE) OPERATOR(MeanVariance<T>, _meanvar, TYPE)
+#define FOUND(T, TYPE) OPERATOR(ArgMin<T>, _argmin, TYPE) OPERATOR(ArgMax<T>, _argmax, TYPE)
+#define NUMBERS(T, TYPE) OPERATOR(NanArgMin<T>, _nanargmin, TYPE) OPERATOR(NanArgMax<T>, _nanargmax, TYPE)
+#define BOTH(T, TYPE) OPERATOR(MinMax<T>, _minmax, TYPE)
+#define COUNT(T, TYPE) OPERATOR(Count<T>, _count, TYPE)
+#define SQUARES(T, TYPE) OPERATOR(SumOfSquares<T>, _sumsq, TYPE) OPERATOR(Dot<T>, _dot, TYPE)
+#define PRODUCT(T, TYPE) OPERATOR(Product<T>, _prod, TYPE)
+#define BITS(T, TYPE) OPERATOR(And<T>, _and, TYPE) OPERATOR(Or<T>, _or, TYPE) OPERATOR(Xor<T>, _xor, TYPE)
+INTEGERS(ANY) FLOATS(ANY)
+FLOATS(FLOAT)
+FOUND(int, i32) FOUND(long long, i64) FOUND(bf16, bf16) FOUND(float, f32) FOUND(double, f64)
+NUMBERS(float, f32) NUMBERS(double, f64)
+BOTH(int, i32) BOTH(bf16, bf16) BOTH(float, f32) BOTH(double, f64)
+COUNT(signed char, i8) COUNT(int, i32) COUNT(bf16, bf16) COUNT(float, f32)
+SQUARES(signed char, i8) FLOATS(SQUARES)
+PRODUCT(int, i32) PRODUCT(long long, i64) PRODUCT(float, f32) PRODUCT(double, f64)
+BITS(unsigned int, u32) BITS(long long, i64)
+
+#define SUMS(T, TYPE) LESSON(Sum<T>, , TYPE)
+INTEGERS(SUMS) FLOATS(SUMS)
+LESSON(Max<float>, _max, f32) LESSON(ArgMax<float>, _argmax, f32) LESSON(MeanVariance<float>, _meanvar, f32)
+#endif
+// ANCHOR_END: entries

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Takes all records of the chapter on operators on a GPU: results, times beside CUB and torch, Nsight Compute's counters and
+# compute-sanitizer's verdicts.
+#
+# Usage: scripts/gpu_operators.sh OUT [BIN]
+#   OUT    folder for the records; made if it is not there
+#   BIN    folder with the release binaries `course` and `ch09-operators`, default target/release; build them first, on any
+#          machine: cargo build --release -p course -p ch09-operators
+#   TORCH_SECONDS, MEASURE_SECONDS  in the environment: how long torch is timed, default 130, and ours and CUB, default 170
+#   WARM_SECONDS  in the environment: how long torch compiles ahead, at most, default 60; 0 for not at all
+#
+# Runs in the repository's root and takes some seven minutes with the default times; nvcc, NVRTC, torch, ncu and
+# compute-sanitizer are used where they are there. Nothing is downloaded and no clock or setting of the card is changed. A step
+# that fails or takes too long does not stop the others; the status is 1 then. Each says how many seconds it took. What is
+# timed runs alone.
+# Afterwards copy OUT/ch09-operators/* to chapters/ch09-operators/data/ and OUT/measurements/* to measurements/, and run
+# `cargo course bless`. OUT/operators.tgz has all of them.
+set -euo pipefail
+
+if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
+    sed -n '2,18s/^# \{0,1\}//p' "$0"
+    exit 2
+fi
+out=$1
+bin=${2:-target/release}
+chapter=ch09-operators
+torch_seconds=${TORCH_SECONDS:-130}
+measure_seconds=${MEASURE_SECONDS:-170}
+warm_seconds=${WARM_SECONDS:-60}
+for program in course $chapter; do
+    if [[ ! -x $bin/$program ]]; then
+        echo "gpu_operators.sh: $bin/$program is not there; build it with cargo build --release -p $program" >&2
+        exit 2
+    fi
+done
+mkdir -p "$out/$chapter" "$out/measurements"
+
+# NVRTC compiles the shapes that the committed PTX has not, and is looked for in the toolkit that nvcc is of.
+if compiler=$(command -v nvcc); then
+    toolkit=$(dirname "$(dirname "$(readlink -f "$compiler")")")
+    export CUDA_HOME=${CUDA_HOME:-$toolkit}
+    export LD_LIBRARY_PATH=$CUDA_HOME/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# What torch compiled ahead has its Triton kernels here; what it chose among them is chosen anew when nothing else runs.
+export TRITON_CACHE_DIR=$scratch/triton TORCHINDUCTOR_CACHE_DIR=$scratch/inductor
+
+failed=()
+
+# Runs a command for so many seconds at most; what fails is remembered, and costs nothing else. Usage: attempt WHAT SECONDS COMMAND...
+attempt() {
+    local what=$1 most=$2 status=0 begin=$SECONDS
+    shift 2
+    timeout -k 5 "$most" "$@" || status=$?
+    ended "$what" "$begin" "$status"
+}
+
+# Usage: ended WHAT BEGIN STATUS
+ended() {
+    echo "== $1: $((SECONDS - $2)) s"
+    if (($3 == 0)); then return; fi
+    case $3 in
+        124 | 137) echo "gpu_operators.sh: $1 took too long and was ended" >&2 ;;
+        *) echo "gpu_operators.sh: $1 failed with status $3" >&2 ;;
+    esac
+    failed+=("$1")
+}
+
+has_torch() {
+    timeout 60 python3 -c "import torch; assert torch.cuda.is_available()" 2> /dev/null
+}
+
+# Nothing is timed yet: CUB is compiled while results are judged and torch compiles ahead.
+library=$out/libcub.so
+job=
+if command -v nvcc > /dev/null; then
+    begin_cub=$SECONDS
+    timeout -k 5 240 scripts/cub_library.sh "$library" --operators & job=$!
+else
+    echo "gpu_operators.sh: nvcc is not there, so CUB is left out" >&2
+fi
+attempt "results" 60 "$bin/$chapter" --device gpu --record "$out/$chapter/h200.json"
+torch=
+if has_torch; then torch=yes; else echo "gpu_operators.sh: python3 has no torch that sees a GPU, so torch is left out" >&2; fi
+CHAPTERS=$chapter PARTS=sanitizer attempt "sanitizer" 90 scripts/gpu.sh "$out" "$bin"
+if [[ -n $torch ]] && ((warm_seconds > 0)); then
+    attempt "torch, compiling ahead" $((warm_seconds + 30)) python3 scripts/torch_operators.py --ahead "$warm_seconds"
+fi
+if [[ -n $job ]]; then
+    status=0
+    wait "$job" || status=$?
+    ended "CUB, the library" "$begin_cub" "$status"
+fi
+
+# From here on each step runs alone.
+options=()
+if [[ -n $torch ]]; then
+    attempt "torch" $((torch_seconds + 45)) python3 scripts/torch_operators.py "$out/torch.json" 10 28 "$torch_seconds"
+fi
+if [[ -f $library ]]; then options+=(--cub "$library"); fi
+if [[ -f $out/torch.json ]]; then options+=(--torch "$out/torch.json"); fi
+attempt "measurement" $((measure_seconds + 45)) "$bin/course" measure --parts operators --chapters $chapter --quick \
+    --types f32,bf16,i8,u8,i32,f64,i64,f16,u32,i16 --seconds "$measure_seconds" \
+    --out "$out/measurements/h200-operators.json" ${options[@]+"${options[@]}"}
+CHAPTERS=$chapter PARTS=ncu attempt "counters" 60 scripts/gpu.sh "$out" "$bin"
+
+kept=()
+for file in $chapter/h200.json $chapter/h200-ncu.json $chapter/h200-sanitizer.txt measurements/h200-operators.json torch.json; do
+    if [[ -f $out/$file ]]; then kept+=("$file"); fi
+done
+# What is built or drawn again elsewhere is not a record.
+rm -rf "$library" "$out/measurements/h200-operators"
+if ((${#kept[@]} > 0)); then attempt "packing" 30 tar -czf "$out/operators.tgz" -C "$out" "${kept[@]}"; fi
+echo "=== all: $SECONDS s"
+if ((${#failed[@]} > 0)); then
+    printf 'gpu_operators.sh: %d steps failed:\n' "${#failed[@]}" >&2
+    printf '  %s\n' "${failed[@]}" >&2
+    exit 1
+fi
