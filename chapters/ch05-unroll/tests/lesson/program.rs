@@ -187,6 +187,7 @@ fn bad_arrays() -> Result<()> {
     let good = file("good.npy", npy_bytes("<i4", "(4,)", &four))?;
     let truncated = file("truncated.npy", npy_bytes("<i4", "(400,)", &four))?;
     let long = file("long.npy", npy_bytes("<i8", "(2,)", &four))?;
+    let complex = file("complex.npy", npy_bytes("<c8", "(2,)", &four))?;
     let double = file("double.npy", npy_bytes("<f8", "(2,)", &four))?;
     let big = file("big.npy", npy_bytes(">i4", "(4,)", &four))?;
     let text = file("text.npy", b"1 2 3 4".to_vec())?;
@@ -196,7 +197,11 @@ fn bad_arrays() -> Result<()> {
         &["--input", &truncated],
         &["truncated.npy", "truncated: 400 elements of int32 ('<i4') need 1600 bytes", "holds 16"],
     )?;
-    refuses(&["--input", &long], &["long.npy", "holds '<i8'", "wanted int32 ('<i4'), float32 ('<f4')"])?;
+    refuses(
+        &["--input", &long],
+        &["long.npy", "holds int64 ('<i8')", "this chapter sums int32 ('<i4') or float32 ('<f4')"],
+    )?;
+    refuses(&["--input", &complex], &["complex.npy", "holds '<c8'", "int32 ('<i4')", "float32 ('<f4')"])?;
     refuses(&["--input", &double], &["holds float64 ('<f8')", "this chapter sums int32 ('<i4') or float32 ('<f4')"])?;
     refuses(&["--input", &big], &["big-endian", "astype('<i4')"])?;
     refuses(&["--input", &text], &["text.npy", "not a .npy file"])?;
@@ -214,7 +219,8 @@ fn bad_options() -> Result<()> {
     refuses(&["--block", "-1"], &["--block"])?;
     refuses(&["--variant", "unroll_shufle"], &["unroll_shufle", "unroll_volatile, unroll_syncwarp, unroll_shuffle"])?;
     refuses(&["--type", "f64"], &["--type f64", "is compiled for i32 and f32"])?;
-    refuses(&["--type", "f16"], &["f16", "i32", "f32", "f64"])?;
+    refuses(&["--type", "f16"], &["--type f16", "is compiled for i32 and f32"])?;
+    refuses(&["--type", "f128"], &["f128", "i32", "f32", "f64"])?;
     refuses(&["--op", "min"], &["--op min", "sum, and have no other operation"])?;
     refuses(&["--op", "median"], &["median", "sum", "min", "max"])?;
     refuses(&["--n", "5000", "--grid", "3"], &["--grid 3", "needs exactly 10 blocks of 256 threads"])?;

@@ -155,19 +155,29 @@ fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
         return unmeasured("the operators beside a library");
     };
     let below = compared.iter().filter(|&&(_, ratio)| ratio < 1.0).count();
+    let of_points = |case: &&MeasuredCase| {
+        let is_at = |point: &Point<'_>| (point.op.name(), point.ty.name(), point.n) == (&case.op, &case.ty, case.n);
+        points.iter().any(is_at)
+    };
+    let is_compiled = |case: &&MeasuredCase| case.ok && case.entrant == TORCH_COMPILED;
+    let compiled = record.cases.iter().filter(is_compiled).filter(of_points).count();
     let mut out = format!(
         "At {} points, an operator, a type and a size each, a library was timed too. The fastest of them takes {mean:.2} times \
          as long as `reduce`, in the geometric mean. The smallest ratio is {ratio:.3}: `{}` of `{}` at {}, {}. \
-         {} of the ratios are below 1.\n",
+         {} below 1. Compiled torch was timed at {compiled} of the points.\n",
         grouped(compared.len() as u64),
         least.op.name(),
         least.ty,
         size(least.n),
         called(least.rival.map_or("", |(name, _)| name)),
-        if below == 0 { "None".to_owned() } else { grouped(below as u64) },
+        match below {
+            0 => "None of the ratios is".to_owned(),
+            1 => "One of the ratios is".to_owned(),
+            more => format!("{} of the ratios are", grouped(more as u64)),
+        },
     );
     let mut wrong: Vec<String> = Vec::new();
-    for case in record.cases.iter().filter(|case| !case.ok && case.chapter.as_deref() == Some(OPERATORS)) {
+    for case in record.cases.iter().filter(|case| !case.ok).filter(of_points) {
         let text = format!("{} of `{}` by {}", format_args!("`{}`", case.op), case.ty, called(&case.entrant));
         if !wrong.contains(&text) {
             wrong.push(text);
@@ -288,7 +298,11 @@ mod tests {
         assert!(open.contains("| `sum` | `f32` | 2.00 µs, 1.50× CUB | – | – | – |"), "{open}");
         assert!(open.contains("| `max` | `i8` | – | – | – | 2.00 µs, **0.50× torch, compiled** |"), "{open}");
         assert!(!open.contains("i64") && others.contains("| `argmax` | `i64` | – | – | – | 3.00 µs |"), "{others}");
-        assert!(sum.contains("At 2 points") && sum.contains("0.87 times") && sum.contains("1 of the ratios"), "{sum}");
+        assert!(sum.contains("Compiled torch was timed at 2 of the points."), "{sum}");
+        assert!(
+            sum.contains("At 2 points") && sum.contains("0.87 times") && sum.contains("One of the ratios is below 1."),
+            "{sum}"
+        );
         assert!(sum.contains("0.500: `max` of `i8` at 2²⁸, torch, compiled."), "{sum}");
         assert!(sum.contains("Wrong at some size, and left out there: `sum` of `f32` by torch."), "{sum}");
         assert!(

@@ -31,6 +31,10 @@ fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
     let record = measurement::read(&out).unwrap();
     for lesson in lessons() {
         assert!(record.ptx_sha256.contains_key(lesson.slug));
+        // Its operators have a contest of their own.
+        if lesson.slug == crate::measure::operators::CHAPTER {
+            continue;
+        }
         let everywhere = lesson.variants.iter().filter(|variant| variant.compute_capability == 80);
         for (variant, &ty) in everywhere.flat_map(|v| v.types.iter().map(move |ty| (v, ty))) {
             let case = record.plain(variant.name, ty, 1 << 9).expect(variant.name);
