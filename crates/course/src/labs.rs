@@ -110,7 +110,9 @@ impl Case {
         // Nothing has written the arrays of sums yet, and a kernel that reads them too early is told so.
         let sums = self.plan.sums.iter().enumerate().map(|(i, len)| format!("sums{i}={ty}[{len}]:zero(0)"));
         let state = (self.plan.state_words > 0).then(|| format!("state=u64[{}]:zero", self.plan.state_words));
-        std::iter::once(format!("in={ty}[{}]:hash8", self.n)).chain(sums).chain(state).collect()
+        let takes_two = self.plan.passes.iter().any(|pass| pass.args.contains(&Arg::Other));
+        let other = takes_two.then(|| format!("other={ty}[{}]:hash8", self.n));
+        std::iter::once(format!("in={ty}[{}]:hash8", self.n)).chain(other).chain(sums).chain(state).collect()
     }
 
     /// Launches of a request.
