@@ -120,7 +120,7 @@ fn one_launch(problem: &Problem, state: &[Arg]) -> Plan {
         additions: additions(n, grid, block) + additions(grid, 1, block),
         ..Pass::new(problem.kernel(), grid, block, args)
     };
-    Plan { passes: vec![pass], sums: vec![grid, 1], state_words: state.len() as u64 }
+    Plan { passes: vec![pass], sums: vec![grid, 1], state_words: state.len() as u64, ..Plan::default() }
 }
 
 /// The launch is cooperative: all blocks are resident, so that they can wait for each other.
@@ -183,5 +183,5 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
     pass.additions = of_thread + of_block + messages + of_block;
     // Integers do not: their last block finds the others' sum in the word.
     pass.waits = problem.ty != Type::I32 && grid > 1;
-    Plan { passes: vec![pass], sums: vec![1], state_words: SLOT_WORDS * u64::from(grid) }
+    Plan { passes: vec![pass], sums: vec![1], state_words: SLOT_WORDS * u64::from(grid), ..Plan::default() }
 }

@@ -133,7 +133,7 @@ fn two_launches(problem: &Problem, together: u64) -> Plan {
         ..Pass::new(join, 1, block, vec![values, out, Arg::U32(grid as u32), number])
     };
     let sums = vec![grid * elements_of(op.value_bytes(ty), ty), elements_of(op.result_bytes(ty), ty)];
-    Plan { passes: vec![first, second], sums, state_words: 0 }
+    Plan { passes: vec![first, second], sums, ..Plan::default() }
 }
 
 /// What the macros of the kernels' file are told: the operator, and how it and the type are called in names.
@@ -220,5 +220,5 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
     }
     pass.waits = grid > 1;
     let state_words = grid * (op.value_bytes(ty) / 4).next_multiple_of(4);
-    Plan { passes: vec![pass], sums: vec![elements_of(op.result_bytes(ty), ty)], state_words }
+    Plan { passes: vec![pass], sums: vec![elements_of(op.result_bytes(ty), ty)], state_words, ..Plan::default() }
 }

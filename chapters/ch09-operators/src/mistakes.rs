@@ -40,5 +40,5 @@ fn one_block(problem: &Problem) -> Plan {
     let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(n as u32)];
     let pass = Pass { elements: n, ..Pass::new(problem.kernel(), 1, problem.block(), args) };
     let result = elements_of(problem.options.op.result_bytes(ty), ty);
-    Plan { passes: vec![pass], sums: vec![result], state_words: 0 }
+    Plan { passes: vec![pass], sums: vec![result], ..Plan::default() }
 }

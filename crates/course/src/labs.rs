@@ -151,6 +151,7 @@ pub fn launch(pass: &Pass) -> Value {
         Arg::Input => format!("a{place}=&in"),
         Arg::Other => format!("a{place}=&other"),
         Arg::Sums(i) => format!("a{place}=&sums{i}"),
+        Arg::Offsets => format!("a{place}=&offsets"),
         Arg::State => format!("a{place}=&state"),
         Arg::U32(number) => format!("a{place}=u32:{number}"),
         Arg::U64(number) => format!("a{place}=u64:{number}"),

@@ -3,6 +3,7 @@
 
 use crate::element::Type;
 use crate::error::Result;
+use crate::layout::Per;
 use crate::op::Op;
 use crate::plan::{Arg, N_MAX, Pass, Plan, Problem};
 use crate::session::Session;
@@ -53,6 +54,8 @@ pub struct Variant {
     /// Elements that one full block of so many threads takes in one pass: the size of the small case that records and pages
     /// show beside the large one. A mistake may need fewer to show.
     pub elements_per_block: fn(block: u32) -> u64,
+    /// What gets a value of its own.
+    pub per: Per,
     /// Its launches for a problem; a plan without any where it has no instance for the options together.
     pub launches: fn(&Problem<'_>) -> Plan,
     /// Whether more than n and the block decides how many blocks there are: a record of a GPU then says how many there were.
@@ -167,6 +170,7 @@ impl Variant {
         harm: None,
         blocks: BlockRule { min: 32, max: 1024, default: 256 },
         elements_per_block: |block| block as u64,
+        per: Per::Array,
         launches: one_a_thread,
         chooses_grid: false,
         per_block: false,

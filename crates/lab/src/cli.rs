@@ -6,6 +6,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use crate::element::Type;
 use crate::error::{Error, Result};
+use crate::layout::Per;
 use crate::op::Op;
 use crate::plan::{LaunchOptions, refusal};
 use crate::text::listed;
@@ -19,6 +20,18 @@ pub struct Args {
     /// How many elements: 1000003, 1_000_003 or 2^20 [default: about a second of work on the device]
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub n: Option<u64>,
+    /// Rows of a matrix, where a kernel has a value for each row or column
+    #[arg(long, value_name = "R", value_parser = whole::<u64>, conflicts_with = "n")]
+    pub rows: Option<u64>,
+    /// Elements of a row; of ragged rows in the mean
+    #[arg(long, value_name = "C", value_parser = whole::<u64>, conflicts_with = "n")]
+    pub cols: Option<u64>,
+    /// Elements from the begin of a row to that of the next [default: those of a row]
+    #[arg(long, value_name = "P", value_parser = whole::<u64>, conflicts_with = "n")]
+    pub pitch: Option<u64>,
+    /// Rows of any length: uniform, power, giant, empty, or their offsets in a NumPy file (int32 or int64, one more than rows)
+    #[arg(long, value_name = "KIND|FILE.npy", conflicts_with_all = ["n", "pitch"])]
+    pub offsets: Option<String>,
     /// Sum this NumPy array instead of random numbers (int32, float32 or float64, any shape)
     #[arg(long, value_name = "FILE.npy", conflicts_with = "seed")]
     pub input: Option<PathBuf>,
@@ -142,9 +155,27 @@ impl Args {
         Args::from_arg_matches(&command.try_get_matches_from(args)?)
     }
 
-    /// What it asks of each variant's plan.
+    /// What it asks of each variant's plan, but for rows, which depend on the input.
     pub fn options(&self) -> LaunchOptions {
-        LaunchOptions { op: self.op, block: self.block, grid: self.grid, factor: self.factor, overlap: self.overlap }
+        LaunchOptions {
+            op: self.op,
+            block: self.block,
+            grid: self.grid,
+            factor: self.factor,
+            overlap: self.overlap,
+            rows: None,
+        }
+    }
+
+    /// The options that are about rows and that were given.
+    fn of_rows(&self) -> Option<&'static str> {
+        let given = [
+            ("--rows", self.rows.is_some()),
+            ("--cols", self.cols.is_some()),
+            ("--pitch", self.pitch.is_some()),
+            ("--offsets", self.offsets.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 
     /// The variants that were named, in the order of the lesson; all of them by default.
@@ -169,12 +200,17 @@ impl Args {
     ///
     /// # Errors
     /// A variant that was named and cannot, or none that can: one sentence that names the option and what would do.
-    pub fn able(&self, variants: &[&'static Variant], ty: Type) -> Result<(Vec<&'static Variant>, Vec<LeftOut>)> {
+    pub fn able(
+        &self,
+        variants: &[&'static Variant],
+        ty: Type,
+        options: &LaunchOptions,
+    ) -> Result<(Vec<&'static Variant>, Vec<LeftOut>)> {
         let mut able = Vec::new();
         let mut left_out: Vec<LeftOut> = Vec::new();
         let mut first = None;
         for &variant in variants {
-            let Some((option, why)) = refusal(variant, ty, &self.options()) else {
+            let Some((option, why)) = refusal(variant, ty, options) else {
                 able.push(variant);
                 continue;
             };
@@ -203,6 +239,13 @@ impl Args {
             return Err(Error::Usage(format!(
                 "--op {}: the kernels of {} sum, and have no other operation",
                 self.op, chapter.slug
+            )));
+        }
+        let has_rows = chapter.variants.iter().any(|variant| variant.per != Per::Array);
+        if let Some(option) = self.of_rows().filter(|_| !has_rows) {
+            return Err(Error::Usage(format!(
+                "{option}: {} reduces one array to one value; rows are chapter 10's and those after it",
+                chapter.slug
             )));
         }
         if self.sweep && chapter.sweep.is_none() {

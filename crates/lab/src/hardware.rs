@@ -112,7 +112,7 @@ impl GpuCase {
         // One that chooses its grid may choose a block too, which it takes from nobody else.
         let block = Some(self.block).filter(|_| !variant.chooses_grid);
         let grid = self.grid.filter(|&grid| grid > 0);
-        LaunchOptions { op, block, grid, factor: self.factor, overlap: false }
+        LaunchOptions { op, block, grid, factor: self.factor, ..LaunchOptions::default() }
     }
 
     /// Whether this is what the record has for the right result; of a float's extreme older records have the bits of a double.

@@ -28,6 +28,9 @@ fn run(run: &Run) -> Value {
     json!({
         "variant": run.variant.name,
         "n": run.n,
+        "rows": run.layout.size().map(|(rows, _)| rows),
+        "cols": run.layout.size().map(|(_, cols)| cols),
+        "row": run.row,
         "type": run.ty.name(),
         "op": run.options.op.name(),
         "ok": run.ok(),

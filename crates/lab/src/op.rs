@@ -195,6 +195,22 @@ impl Op {
         }
     }
 
+    /// Bytes of the result of a row. A place in it has 32 bits.
+    pub const fn row_bytes(self, ty: Type) -> u64 {
+        match self.outcome(ty) {
+            Outcome::Found(number) => 4 + number.bytes(),
+            _ => self.result_bytes(ty),
+        }
+    }
+
+    /// The result of a row whose bytes these are, little-endian as on the device; `None` if they are too few.
+    pub fn row_result(self, ty: Type, bytes: &[u8]) -> Option<Value> {
+        let Outcome::Found(number) = self.outcome(ty) else { return self.result(ty, bytes) };
+        let index = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?);
+        let index = if index == u32::MAX { Value::NOWHERE } else { index.into() };
+        Some(Value::At { index, value: number.value(bytes.get(4..)?)?.to_f64() })
+    }
+
     /// What a reduction of nothing is: the value that changes no other, and for what has none, nowhere and NaN.
     pub fn identity(self, ty: Type) -> Value {
         match self {

@@ -6,6 +6,7 @@ use crate::bound::Rounding;
 use crate::chapter::entry_name;
 use crate::element::Type;
 use crate::error::{Error, Result};
+use crate::layout::{Layout, Per, Rows};
 use crate::op::Op;
 use crate::text::{grouped, listed};
 use crate::{BlockRule, Variant};
@@ -30,6 +31,8 @@ pub struct LaunchOptions {
     pub factor: Option<u32>,
     /// Whether the launch may begin while the one before it ends; launches wait for each other's end if not.
     pub overlap: bool,
+    /// Rows, for a variant with more than one value; else `n` elements are rows of a length that is well to look at.
+    pub rows: Option<Rows>,
 }
 
 impl LaunchOptions {
@@ -62,6 +65,11 @@ impl<'v> Problem<'v> {
         Problem { variant, ty, n, options, multiprocessors: MULTIPROCESSORS, compiles: false }
     }
 
+    /// How its elements lie.
+    pub fn layout(&self) -> Layout {
+        Layout::new(self.variant.per, self.options.rows, self.n)
+    }
+
     /// Threads a block: the option's, or else the variant's default.
     pub fn block(&self) -> u64 {
         self.options.block.unwrap_or(self.variant.blocks.default).into()
@@ -91,6 +99,8 @@ pub enum Arg {
     Input,
     /// The address of the second input, of an operation that takes two.
     Other,
+    /// The address of the offsets of ragged rows.
+    Offsets,
     /// The address of the plan's array of this number.
     Sums(usize),
     /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.
@@ -147,10 +157,14 @@ impl Pass {
 pub struct Plan {
     /// In order.
     pub passes: Vec<Pass>,
-    /// Elements of each array that the passes write. The first element of the last one is the result.
+    /// Elements of each array that the passes write. The last one begins with the result, or holds one for each row.
     pub sums: Vec<u64>,
     /// 64-bit words of state.
     pub state_words: u64,
+    /// How its elements lie, and what gets a value.
+    pub layout: Layout,
+    /// Why these launches, where there was a choice; else empty.
+    pub why: String,
 }
 
 impl Plan {
@@ -168,10 +182,11 @@ impl Plan {
         if let Some((option, why)) = refusal(variant, problem.ty, &options) {
             return Err(Error::Usage(format!("{option}: {why}")));
         }
-        if n == 0 {
-            return Ok(Plan::default());
+        let layout = problem.layout();
+        if layout.values() == 0 || (n == 0 && layout == Layout::Array) {
+            return Ok(Plan { layout, ..Plan::default() });
         }
-        let plan = (variant.launches)(problem);
+        let plan = Plan { layout, ..(variant.launches)(problem) };
         if plan.passes.is_empty() {
             return Err(Error::Usage(format!(
                 "{} is not compiled for this block size and factor together: leave one of --block and --factor out",
@@ -250,6 +265,9 @@ pub(crate) fn refusal(variant: &Variant, ty: Type, options: &LaunchOptions) -> O
         let why = format!("{name} is compiled for {} of {}", options.op, listed(&types));
         return Some((format!("--op {} --type {ty}", options.op), why));
     }
+    if let Some(refused) = options.rows.and_then(|rows| rows_refusal(variant, rows)) {
+        return Some(refused);
+    }
     if options.overlap && !variant.overlaps {
         return Some((
             "--overlap".to_owned(),
@@ -266,6 +284,21 @@ pub(crate) fn refusal(variant: &Variant, ty: Type, options: &LaunchOptions) -> O
     let values: Vec<String> = factors.values.iter().map(u32::to_string).collect();
     (!factors.values.contains(&factor))
         .then(|| (format!("--factor {factor}"), format!("{name} has {} ({})", values.join(", "), factors.what)))
+}
+
+fn rows_refusal(variant: &Variant, rows: Rows) -> Option<(String, String)> {
+    let name = variant.name;
+    let (option, why) = match (variant.per, rows) {
+        (Per::Array, _) => ("--rows".to_owned(), format!("{name} reduces one array to one value")),
+        (Per::Row | Per::Column, Rows::Ragged(_)) => {
+            ("--offsets".to_owned(), format!("{name} takes rows that all have the same length"))
+        }
+        (Per::RaggedRow, Rows::Matrix(matrix)) if matrix.pitch != matrix.cols => {
+            (format!("--pitch {}", matrix.pitch), format!("{name} takes rows that lie one behind the other"))
+        }
+        _ => return None,
+    };
+    Some((option, why))
 }
 
 fn grid_refused(problem: &Problem<'_>, plan: &Plan, asked: u32) -> String {

@@ -12,14 +12,14 @@ use crate::element::{Array, Type};
 use crate::error::{Error, Result};
 use crate::input::{self, SEED, Source};
 use crate::op::Op;
-use crate::plan::Plan;
+use crate::plan::{LaunchOptions, Plan};
 use crate::progress::Progress;
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 use crate::show::Shown;
 use crate::sweep::{self, Numbers, Sweep};
 use crate::text::grouped;
-use crate::{Chapter, Variant, chart, hardware, json, record, seeds, show, smaller};
+use crate::{Chapter, Variant, chart, hardware, json, record, seeds, shape, show, smaller};
 
 /// Elements of a run on a GPU when the reader gives none: 64 MiB of i32, more than any L2.
 const GPU_N: u64 = 1 << 24;
@@ -83,14 +83,17 @@ pub(crate) fn execute(
     };
     refuse_n(args.n, &variants)?;
     let ty = input.as_ref().map(|(_, ty, _)| *ty).or(args.ty).unwrap_or(Type::I32);
-    let (able, left_out) = args.able(&variants, ty)?;
-    let options = SimOptions {
+    let have = input.as_ref().map(|(_, _, n)| *n);
+    let rows = shape::rows(&args, have, if args.seeds.is_some() { seeds::N } else { record::N })?;
+    let options = LaunchOptions { rows: rows.map(|(rows, _)| rows), ..args.options() };
+    let (able, left_out) = args.able(&variants, ty, &options)?;
+    let sim_options = SimOptions {
         schedule: args.schedule.unwrap_or(Schedule::Independent { seed: None }),
         checks: args.check.unwrap_or(Checks::ALL),
         trace: args.trace.as_ref().map(|_| simt::trace::Options::default()),
         ..SimOptions::default()
     };
-    let mut session = Session::open(chapter, Choice::from(args.device), options)?;
+    let mut session = Session::open(chapter, Choice::from(args.device), sim_options)?;
     if session.device().is_gpu() {
         args.refuse_on_gpu()?;
     } else if args.once {
@@ -112,29 +115,30 @@ pub(crate) fn execute(
     }
     let (source, _, n) = input.unwrap_or_else(|| {
         let seed = args.seed.unwrap_or(SEED);
-        (Source::Random { seed }, ty, args.n.unwrap_or(default_n))
+        (Source::Random { seed }, ty, rows.map(|(_, n)| n).or(args.n).unwrap_or(default_n))
     });
-    Ok(run(&mut session, &args, (&able, &left_out), source, (ty, n))?)
+    let n = rows.map_or(n, |(_, n)| n);
+    Ok(run(&mut session, (&args, options), (&able, &left_out), source, (ty, n))?)
 }
 
 /// Runs the variants over one input and says how they came out.
 fn run(
     session: &mut Session<'_>,
-    args: &Args,
+    (args, options): (&Args, LaunchOptions),
     (variants, left_out): (&[&'static Variant], &[LeftOut]),
     source: Source,
     (ty, n): (Type, u64),
 ) -> Result<Output> {
     let variants: Vec<&'static Variant> =
         variants.iter().copied().filter(|variant| session.unsupported(variant).is_none()).collect();
-    let plans = plans(session, args, &variants, ty, n)?;
+    let plans = plans(session, (args, options), &variants, ty, n)?;
     if args.plan {
         return Ok(Output { text: show::plans(session, (&variants, left_out), &plans, args.json), status: 0 });
     }
     if let Some(asked) = args.seeds {
         session.progress = Progress::new(0);
         let numbers = seeds::Numbers::read(source, args, ty, n)?;
-        return seeds::run(session, args, (&variants, left_out), &numbers, asked);
+        return seeds::run(session, (args, options), (&variants, left_out), &numbers, asked);
     }
     let seed = match &source {
         Source::Random { seed } => Some(*seed),
@@ -144,7 +148,7 @@ fn run(
     session.progress = Progress::new(2 + 2 * variants.len() as u64);
     session.progress.at("reading the input".to_owned());
     let input = source.read(args.op, ty, n)?;
-    let runs = run_all(session, args, &variants, &input)?;
+    let runs = run_all(session, (args, options), &variants, &input)?;
     if let Some(path) = &args.trace {
         write_trace(path, &runs)?;
     }
@@ -195,9 +199,15 @@ fn run_sweep(
 }
 
 /// The launches of each variant, after making sure that they can be made as asked for, and fit in memory.
-fn plans(session: &Session<'_>, args: &Args, variants: &[&'static Variant], ty: Type, n: u64) -> Result<Vec<Plan>> {
+fn plans(
+    session: &Session<'_>,
+    (args, options): (&Args, LaunchOptions),
+    variants: &[&'static Variant],
+    ty: Type,
+    n: u64,
+) -> Result<Vec<Plan>> {
     let plan = |variant: &&'static Variant| {
-        let plan = session.plan(variant, ty, n, args.options())?;
+        let plan = session.plan(variant, ty, n, options)?;
         if !args.plan {
             session.check_memory(ty, n, &plan)?;
         }
@@ -215,13 +225,18 @@ fn refuse_n(n: Option<u64>, variants: &[&'static Variant]) -> Result<()> {
     }
 }
 
-fn run_all(session: &Session<'_>, args: &Args, variants: &[&'static Variant], input: &Array) -> Result<Vec<Run>> {
+fn run_all(
+    session: &Session<'_>,
+    (args, options): (&Args, LaunchOptions),
+    variants: &[&'static Variant],
+    input: &Array,
+) -> Result<Vec<Run>> {
     session.progress.at("adding up the reference".to_owned());
     let reference = reference_of(args.op, input);
     session.progress.step();
     let mut runs = Vec::new();
     for &variant in variants {
-        let job = Job { variant, options: args.options(), input, reference: &reference, offset: 0 };
+        let job = Job { variant, options, input, reference: &reference, offset: 0 };
         let mut run = session.run(job)?;
         session.progress.step();
         if !args.once {

@@ -4,6 +4,7 @@ use device::{Buffer, Call, Device, Module, Report};
 
 use crate::element::{Element, Value};
 use crate::error::Result;
+use crate::layout::Layout;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan};
 
@@ -13,6 +14,14 @@ pub struct Arrays<T: Element> {
     state: Buffer<u64>,
     /// The second input, of an operation that takes two.
     other: Option<Buffer<T>>,
+    /// Where ragged rows begin and end.
+    offsets: Option<Stored>,
+}
+
+/// Offsets in memory.
+enum Stored {
+    Narrow(Buffer<u32>),
+    Wide(Buffer<u64>),
 }
 
 impl<T: Element> Arrays<T> {
@@ -23,7 +32,17 @@ impl<T: Element> Arrays<T> {
     /// Memory that does not suffice.
     pub fn new(device: &Device, plan: &Plan, op: Option<Op>) -> Result<Arrays<T>> {
         let state = device.upload("state", &vec![0u64; plan.state_words as usize])?;
-        Ok(Arrays { sums: sums(device, plan, op)?, state, other: None })
+        let offsets = match plan.layout {
+            Layout::Ragged(offsets) if offsets.bits == 64 => {
+                Some(Stored::Wide(device.upload("offsets", &offsets.all().collect::<Vec<u64>>())?))
+            }
+            Layout::Ragged(offsets) => {
+                let narrow: Vec<u32> = offsets.all().map(|at| at as u32).collect();
+                Some(Stored::Narrow(device.upload("offsets", &narrow)?))
+            }
+            _ => None,
+        };
+        Ok(Arrays { sums: sums(device, plan, op)?, state, other: None, offsets })
     }
 
     /// With a second input, where there is one. It begins where memory does, whatever the first one's offset is.
@@ -59,6 +78,20 @@ impl<T: Element> Arrays<T> {
     /// A driver that does not give it.
     pub fn of(&self, device: &Device, pass: usize) -> Result<Vec<T>> {
         self.sums.get(pass).map_or(Ok(Vec::new()), |sums| Ok(device.download(sums)?))
+    }
+
+    /// What the launches of a plan have left, a value for each that the layout has; none without launches.
+    ///
+    /// # Errors
+    /// A driver that does not give it.
+    pub fn results(&self, device: &Device, op: Op, layout: &Layout) -> Result<Vec<Value>> {
+        if *layout == Layout::Array {
+            return Ok(self.result(device, op)?.into_iter().collect());
+        }
+        let Some(last) = self.sums.len().checked_sub(1) else { return Ok(Vec::new()) };
+        let bytes: Vec<u8> = self.of(device, last)?.iter().flat_map(|&value| value.le()).collect();
+        let rows = bytes.chunks_exact(op.row_bytes(T::TYPE) as usize).take(layout.values() as usize);
+        Ok(rows.filter_map(|bytes| op.row_result(T::TYPE, bytes)).collect())
     }
 
     /// What the launches of a plan have left; `None` if there are none.
@@ -125,6 +158,11 @@ pub fn calls<'a, T: Element>(
         Arg::Input => device::Arg::Address(input, (offset * T::BYTES) as u64),
         Arg::Other => match &arrays.other {
             Some(other) => device::Arg::Address(other, 0),
+            None => device::Arg::U64(0),
+        },
+        Arg::Offsets => match &arrays.offsets {
+            Some(Stored::Narrow(offsets)) => device::Arg::Address(offsets, 0),
+            Some(Stored::Wide(offsets)) => device::Arg::Address(offsets, 0),
             None => device::Arg::U64(0),
         },
         Arg::Sums(i) => device::Arg::Address(&arrays.sums[i], 0),

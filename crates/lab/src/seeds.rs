@@ -8,6 +8,7 @@ use crate::cli::LeftOut;
 use crate::element::{Array, Type};
 use crate::error::Result;
 use crate::input::Source;
+use crate::plan::LaunchOptions;
 use crate::program::{Output, input_words};
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
@@ -60,7 +61,7 @@ impl Numbers {
 /// As [`Session::run`].
 pub(crate) fn run(
     session: &Session<'_>,
-    args: &cli::Args,
+    (args, launch): (&cli::Args, LaunchOptions),
     (variants, left_out): (&[&'static Variant], &[LeftOut]),
     numbers: &Numbers,
     asked: u64,
@@ -78,7 +79,7 @@ pub(crate) fn run(
             if tried.as_ref().is_some_and(|tried| tried.status.fails()) {
                 continue;
             }
-            let job = Job { variant, options: args.options(), input: &numbers.input, reference: &reference, offset: 0 };
+            let job = Job { variant, options: launch, input: &numbers.input, reference: &reference, offset: 0 };
             let run = seeded.run(job)?;
             *tried = Some(Tried { status: Status::of(&run, false, options), run, seed });
         }

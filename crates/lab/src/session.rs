@@ -9,11 +9,12 @@ use device::{Buffer, Call, Choice, Counters, Device, Fault, KernelSource, LineCo
 use crate::clock::{Flush, Measured};
 use crate::element::{Array, Element, Type, Value};
 use crate::error::{Error, Result};
+use crate::layout::Layout;
 use crate::op::Op;
 use crate::plan::{LaunchOptions, MULTIPROCESSORS, Pass, Plan, Problem};
 use crate::progress::Progress;
 use crate::reference::Reference;
-use crate::verify::{Verdict, verify};
+use crate::verify::{Verdict, verify, worst};
 use crate::{Chapter, Variant, memory, runner, with_elements};
 
 pub use crate::runner::Arrays;
@@ -80,6 +81,10 @@ pub struct Run {
     pub ty: Type,
     /// Elements.
     pub n: u64,
+    /// How they lie.
+    pub layout: Layout,
+    /// Of more than one result, the row or column that is shown here: the worst.
+    pub row: Option<u64>,
     /// What was asked for.
     pub options: LaunchOptions,
     /// Threads a block.
@@ -112,9 +117,9 @@ impl Run {
         self.verdict.right && self.faults.is_empty()
     }
 
-    /// Bytes of the input.
+    /// Bytes of the input that are wanted.
     pub fn input_bytes(&self) -> u64 {
-        self.n * self.options.op.arrays() * self.ty.bytes()
+        self.layout.read(self.n) * self.options.op.arrays() * self.ty.bytes()
     }
 
     /// Cold median in microseconds.
@@ -274,19 +279,33 @@ impl<'c> Session<'c> {
     fn run_typed<T: Element>(&self, job: Job<'_>, values: &[T]) -> Result<Run> {
         let n = job.n();
         let plan = self.plan(job.variant, T::TYPE, n, job.options)?;
-        let (result, reports) = self.launch_all(job, &plan, values)?;
+        let (results, reports) = self.launch_all(job, &plan, values)?;
         let mut report = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
         reports.into_iter().for_each(|launch| runner::merge(&mut report, launch));
-        let verdict = verify(result, job.reference, plan.rounding(), T::TYPE);
+        let layout = plan.layout;
+        let identity = job.options.op.identity(T::TYPE);
+        let of_array = || {
+            let result = results.first().copied().unwrap_or(identity);
+            let verdict = verify(result, job.reference, plan.rounding(), T::TYPE);
+            (None, result, job.reference.expected, verdict)
+        };
+        let worst = match layout {
+            Layout::Array => None,
+            _ => worst(&layout, job.options.op, values, &results, plan.rounding()),
+        };
+        let (row, result, expected, verdict) =
+            worst.map_or_else(of_array, |worst| (Some(worst.row), worst.result, worst.expected, worst.verdict));
         Ok(Run {
             variant: job.variant,
             ty: T::TYPE,
             n,
+            layout,
+            row,
             options: job.options,
             block: plan.block().or(job.options.block).unwrap_or(job.variant.blocks.default),
             plan,
             result,
-            expected: job.reference.expected,
+            expected,
             verdict,
             counters: report.counters,
             lines: report.lines,
@@ -297,10 +316,9 @@ impl<'c> Session<'c> {
         })
     }
 
-    fn launch_all<T: Element>(&self, job: Job<'_>, plan: &Plan, values: &[T]) -> Result<(Value, Vec<Report>)> {
-        let identity = job.options.op.identity(T::TYPE);
+    fn launch_all<T: Element>(&self, job: Job<'_>, plan: &Plan, values: &[T]) -> Result<(Vec<Value>, Vec<Report>)> {
         if plan.passes.is_empty() {
-            return Ok((identity, Vec::new()));
+            return Ok((Vec::new(), Vec::new()));
         }
         let (first, second) = values.split_at(job.n() as usize);
         let input = runner::upload(&self.device, first, job.offset)?;
@@ -310,7 +328,7 @@ impl<'c> Session<'c> {
             self.progress.at(format!("{}, launch {} of {}", job.variant.name, i + 1, plan.passes.len()));
             reports.push(self.device.launch(call)?);
         }
-        Ok((self.result(job.options.op, &arrays)?.unwrap_or(identity), reports))
+        Ok((arrays.results(&self.device, job.options.op, &plan.layout)?, reports))
     }
 
     /// What the launches of a plan have left in its arrays; `None` if there are none.

@@ -143,6 +143,16 @@ pub(crate) fn check_lines(run: &Run, status: Status) -> String {
 }
 
 fn result_text(run: &Run) -> String {
+    let text = of_result(run);
+    match (run.row, run.layout.of()) {
+        (Some(row), Some((one, many))) => {
+            format!("{} {many}, the worst is {one} {}: {text}", grouped(run.layout.values()), grouped(row))
+        }
+        _ => text,
+    }
+}
+
+fn of_result(run: &Run) -> String {
     let (result, expected, verdict) = (run.result, run.expected, &run.verdict);
     if run.ty == Type::I32 {
         return if verdict.right {
@@ -190,6 +200,7 @@ pub fn plans(
                 "passes": plan.passes.iter().map(pass_json).collect::<Vec<_>>(),
                 "array_elements": plan.sums,
                 "state_words": plan.state_words,
+                "why": plan.why,
             })
         };
         let plans: Vec<_> = variants.iter().zip(plans).map(plan).collect();
@@ -203,6 +214,9 @@ pub fn plans(
         }
         if plan.passes.is_empty() {
             out.push_str("  no launch\n");
+        }
+        if !plan.why.is_empty() {
+            out.push_str(&format!("{}\n", wrapped(&format!("     {}", plan.why), "     ")));
         }
     }
     for left_out in left_out {

@@ -1,8 +1,10 @@
 //! The judgement on one result: is it within the bound of the right answer?
 
 use crate::bound::{Rounding, error_bound};
-use crate::element::{Type, Value};
-use crate::reference::Reference;
+use crate::element::{Element, Type, Value};
+use crate::layout::Layout;
+use crate::op::Op;
+use crate::reference::{Reference, reference_of};
 
 /// What a result is worth.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +37,41 @@ pub fn verify(result: Value, reference: &Reference, rounding: impl Into<Rounding
     let abs_error = ((got - want) - reference.low).abs();
     // Written so that a NaN fails.
     Verdict { right: abs_error <= error_bound, abs_error, error_bound }
+}
+
+/// The worst of many results: the first that is wrong, or else the one that is off by most of its bound.
+#[derive(Debug, Clone, Copy)]
+pub struct Worst {
+    /// Its row, or column.
+    pub row: u64,
+    /// What the device said of it.
+    pub result: Value,
+    /// What is right.
+    pub expected: Value,
+    /// What it is worth.
+    pub verdict: Verdict,
+}
+
+/// Judges the results of all rows or columns, each by a reference of its own. A result that is missing is wrong. `None` where
+/// there is none to judge.
+pub fn worst<T: Element>(layout: &Layout, op: Op, all: &[T], results: &[Value], rounding: Rounding) -> Option<Worst> {
+    let mut worst: Option<Worst> = None;
+    let share = |verdict: &Verdict| if verdict.abs_error > 0.0 { verdict.abs_error / verdict.error_bound } else { 0.0 };
+    for row in 0..layout.values() {
+        let reference = reference_of(op, &T::array(layout.elements(all, row)));
+        let result = results.get(row as usize).copied();
+        let missing = Verdict { right: false, abs_error: f64::INFINITY, error_bound: 0.0 };
+        let verdict = result.map_or(missing, |result| verify(result, &reference, rounding, T::TYPE));
+        let result = result.unwrap_or(op.identity(T::TYPE));
+        let judged = Worst { row, result, expected: reference.expected, verdict };
+        if !verdict.right {
+            return Some(judged);
+        }
+        if worst.is_none_or(|worst| share(&verdict) > share(&worst.verdict)) {
+            worst = Some(judged);
+        }
+    }
+    worst
 }
 
 /// Numbers without rounding, and places.

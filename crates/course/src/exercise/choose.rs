@@ -283,7 +283,7 @@ impl Choose {
         let pass = Pass::new(kernel, self.grid.into(), self.block.into(), args);
         let whole = self.op.result_bytes(self.ty).div_ceil(self.ty.bytes());
         let values = if self.is_whole() { whole } else { self.grid.into() };
-        Plan { passes: vec![pass], sums: vec![values], state_words: self.state_words }
+        Plan { passes: vec![pass], sums: vec![values], state_words: self.state_words, ..Plan::default() }
     }
 
     /// What the file may not say.

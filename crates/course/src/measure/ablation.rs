@@ -99,7 +99,7 @@ mod tests {
         let plan = |kernel: &str, grid, n| {
             let args = vec![Arg::Input, Arg::Sums(0), Arg::U64(n), Arg::State];
             let pass = Pass { elements: n, ..Pass::new(kernel.to_owned(), grid, 512, args) };
-            Plan { passes: vec![pass], sums: vec![1], state_words: 4 * grid }
+            Plan { passes: vec![pass], sums: vec![1], state_words: 4 * grid, ..Plan::default() }
         };
         let (tuned, last) = (plan("single_pass_t512u2_i32", 7, 1 << 16), plan("single_pass_block_t32u8_i32", 1, 7));
         let two = two_launches(&tuned, &last);

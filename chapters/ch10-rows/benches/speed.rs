@@ -1,0 +1,3 @@
+//! How fast the chapter's kernels are: `cargo bench -p ch09-operators`.
+
+lab::chapter_bench!(ch10_rows::CHAPTER);
