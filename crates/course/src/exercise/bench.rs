@@ -284,7 +284,7 @@ impl<'e> Bench<'e> {
             Launches::UntilOne => Plan::until_one(case.n, launch),
             Launches::Once | Launches::Twice => {
                 let pass = launch(Arg::Input, Arg::Sums(0), case.n);
-                let result = exercise.op.result_bytes(case.ty).div_ceil(case.ty.bytes());
+                let result = case.ty.holding(exercise.op.result_bytes(case.ty));
                 Plan { passes: vec![pass], sums: vec![result], ..Plan::default() }
             }
         };

@@ -281,7 +281,7 @@ impl Choose {
         args.extend((self.state_words > 0).then_some(Arg::State));
         let kernel = format!("{}_{letter}", self.name());
         let pass = Pass::new(kernel, self.grid.into(), self.block.into(), args);
-        let whole = self.op.result_bytes(self.ty).div_ceil(self.ty.bytes());
+        let whole = self.ty.holding(self.op.result_bytes(self.ty));
         let values = if self.is_whole() { whole } else { self.grid.into() };
         Plan { passes: vec![pass], sums: vec![values], state_words: self.state_words }
     }

@@ -198,7 +198,7 @@ impl<'s, T: Element> Entrant<'s, T> {
 
     /// Words that one reduction writes where its result is the first.
     pub(super) fn words(&self) -> usize {
-        let of_result = self.op.result_bytes(T::TYPE).div_ceil(T::BYTES as u64);
+        let of_result = T::TYPE.holding(self.op.result_bytes(T::TYPE));
         self.plan().and_then(|plan| plan.sums.last()).map_or(of_result as usize, |&words| words as usize)
     }
 
