@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::ValueEnum;
 
-use crate::element::{Type, Value};
+use crate::element::{Element, Type, Value};
 
 /// What a kernel computes of its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum)]
@@ -193,6 +193,12 @@ impl Op {
                 Some(Value::Two(number.value(bytes)?.to_f64(), second.to_f64()))
             }
         }
+    }
+
+    /// The result that these elements hold, as they come from a device; `None` if they are too few.
+    pub fn result_in<T: Element>(self, elements: &[T]) -> Option<Value> {
+        let bytes: Vec<u8> = elements.iter().flat_map(|&element| element.le()).collect();
+        self.result(T::TYPE, &bytes)
     }
 
     /// What a reduction of nothing is: the value that changes no other, and for what has none, nowhere and NaN.

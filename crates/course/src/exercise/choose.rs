@@ -259,8 +259,7 @@ impl Choose {
         let pass = bench::launch(&device, module, &plan, (&input, self.offset), &arrays, &mut report)?;
         let left = arrays.of(&device, pass)?;
         let result = if self.is_whole() {
-            let bytes: Vec<u8> = left.iter().flat_map(|&value| value.le()).collect();
-            self.op.result(T::TYPE, &bytes).context("a result of too few bytes")?
+            self.op.result_in(&left).context("a result of too few bytes")?
         } else {
             lab::reference::reference_of(self.op, &T::array(left)).expected
         };

@@ -405,8 +405,7 @@ fn judge<'a, T: Element>(
 ) {
     let (mut right, mut error) = (true, 0.0f64);
     for (sum, reference) in sums {
-        let bytes: Vec<u8> = sum.iter().flat_map(|&word| word.le()).collect();
-        let Some(result) = op.result(T::TYPE, &bytes) else { continue };
+        let Some(result) = op.result_in(sum) else { continue };
         let verdict = verify(result, reference, rounding, T::TYPE);
         case.judged += 1;
         right &= verdict.right;
