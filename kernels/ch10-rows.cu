@@ -332,7 +332,7 @@ __device__ bool is_last(unsigned int* ticket, unsigned int count) {
     __syncthreads();
     if (threadIdx.x == 0) {
         last = atomicAdd(ticket, 1) == count - 1;
-        if (last) *ticket = 0;
+        if (last) atomicExch(ticket, 0);
         __threadfence();
     }
     __syncthreads();

@@ -46,7 +46,7 @@ for folder in chapters/*/; do
 done
 [[ ${#chapters[@]} -gt 0 ]] || { echo "gpu.sh: no such chapters here; run it in the repository's root" >&2; exit 2; }
 
-failed=()
+source "$(dirname "$0")/steps.sh"
 
 # Runs a command; what fails is remembered, and costs nothing else. Usage: attempt WHAT COMMAND...
 attempt() {
@@ -55,11 +55,7 @@ attempt() {
     # `set -e` does not hold in what runs here: functions return 1 themselves.
     local status=0 begin=$SECONDS
     "$@" || status=$?
-    echo "== $what: $((SECONDS - begin)) s"
-    if ((status != 0)); then
-        echo "gpu.sh: $what failed with status $status" >&2
-        failed+=("$what")
-    fi
+    ended "$what" "$begin" "$status"
 }
 
 # Whether a tool is there, with a line if not.
@@ -199,8 +195,4 @@ for part in $parts; do
     esac
     echo "=== $part: $((SECONDS - begin)) s"
 done
-if ((${#failed[@]} > 0)); then
-    printf 'gpu.sh: %d parts failed:\n' "${#failed[@]}" >&2
-    printf '  %s\n' "${failed[@]}" >&2
-    exit 1
-fi
+exit_if_failed parts

@@ -47,25 +47,21 @@ trap 'rm -rf "$scratch"' EXIT
 # What torch compiled ahead has its Triton kernels here; what it chose among them is chosen anew when nothing else runs.
 export TRITON_CACHE_DIR=$scratch/triton TORCHINDUCTOR_CACHE_DIR=$scratch/inductor
 
-failed=()
+source "$(dirname "$0")/steps.sh"
 
 # Runs a command for so many seconds at most; what fails is remembered, and costs nothing else. Usage: attempt WHAT SECONDS COMMAND...
 attempt() {
     local what=$1 most=$2 status=0 begin=$SECONDS
     shift 2
     timeout -k 5 "$most" "$@" || status=$?
-    ended "$what" "$begin" "$status"
+    ended "$what" "$begin" "$status" "$(how "$status")"
 }
 
-# Usage: ended WHAT BEGIN STATUS
-ended() {
-    echo "== $1: $((SECONDS - $2)) s"
-    if (($3 == 0)); then return; fi
-    case $3 in
-        124 | 137) echo "gpu_operators.sh: $1 took too long and was ended" >&2 ;;
-        *) echo "gpu_operators.sh: $1 failed with status $3" >&2 ;;
+# What is said of a status that `timeout` gives; nothing of another. Usage: how STATUS
+how() {
+    case $1 in
+        124 | 137) echo "took too long and was ended" ;;
     esac
-    failed+=("$1")
 }
 
 has_torch() {
@@ -91,7 +87,7 @@ fi
 if [[ -n $job ]]; then
     status=0
     wait "$job" || status=$?
-    ended "CUB, the library" "$begin_cub" "$status"
+    ended "CUB, the library" "$begin_cub" "$status" "$(how "$status")"
 fi
 
 # From here on each step runs alone.
@@ -114,8 +110,4 @@ done
 rm -rf "$library" "$out/measurements/h200-operators"
 if ((${#kept[@]} > 0)); then attempt "packing" 30 tar -czf "$out/operators.tgz" -C "$out" "${kept[@]}"; fi
 echo "=== all: $SECONDS s"
-if ((${#failed[@]} > 0)); then
-    printf 'gpu_operators.sh: %d steps failed:\n' "${#failed[@]}" >&2
-    printf '  %s\n' "${failed[@]}" >&2
-    exit 1
-fi
+exit_if_failed steps

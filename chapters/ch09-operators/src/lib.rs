@@ -94,11 +94,6 @@ const RESIDENT: u64 = 4;
 /// Elements a thread takes, at least, before there is a second block.
 const ELEMENTS_PER_THREAD: u64 = 8;
 
-/// Elements of the type whose bytes hold a value of so many: arrays on a device have the type of the input.
-fn elements_of(bytes: u64, ty: Type) -> u64 {
-    bytes.div_ceil(ty.bytes())
-}
-
 /// `fold<<<grid, block>>>(in, values, n)`, then one block over the blocks' values.
 fn fold(problem: &Problem) -> Plan {
     two_launches(problem, 1)
@@ -132,7 +127,7 @@ fn two_launches(problem: &Problem, together: u64) -> Plan {
         additions: grid.div_ceil(block) + of_block(block),
         ..Pass::new(join, 1, block, vec![values, out, Arg::U32(grid as u32), number])
     };
-    let sums = vec![grid * elements_of(op.value_bytes(ty), ty), elements_of(op.result_bytes(ty), ty)];
+    let sums = vec![grid * ty.holding(op.value_bytes(ty)), ty.holding(op.result_bytes(ty))];
     Plan { passes: vec![first, second], sums, ..Plan::default() }
 }
 
@@ -220,5 +215,5 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
     }
     pass.waits = grid > 1;
     let state_words = grid * (op.value_bytes(ty) / 4).next_multiple_of(4);
-    Plan { passes: vec![pass], sums: vec![elements_of(op.result_bytes(ty), ty)], state_words, ..Plan::default() }
+    Plan { passes: vec![pass], sums: vec![ty.holding(op.result_bytes(ty))], state_words, ..Plan::default() }
 }

@@ -2,8 +2,6 @@
 
 use lab::{Arg, BlockRule, Mistake, Op, Pass, Plan, Problem, Type, Variant};
 
-use crate::elements_of;
-
 const WRONG: Variant = Variant {
     blocks: BlockRule { min: 256, max: 256, default: 256 },
     elements_per_block: |_| 4096,
@@ -39,6 +37,6 @@ fn one_block(problem: &Problem) -> Plan {
     let (n, ty) = (problem.n, problem.ty);
     let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(n as u32)];
     let pass = Pass { elements: n, ..Pass::new(problem.kernel(), 1, problem.block(), args) };
-    let result = elements_of(problem.options.op.result_bytes(ty), ty);
+    let result = ty.holding(problem.options.op.result_bytes(ty));
     Plan { passes: vec![pass], sums: vec![result], ..Plan::default() }
 }

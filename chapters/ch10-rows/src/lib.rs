@@ -75,11 +75,6 @@ pub const CHAPTER: Chapter = Chapter {
     ..Chapter::BASE
 };
 
-/// Elements of the type whose bytes hold so many: arrays on a device have the type of the input.
-fn elements_of(bytes: u64, ty: Type) -> u64 {
-    bytes.div_ceil(ty.bytes())
-}
-
 /// Rows of one length; a variant with a value a row or a column is asked for no others.
 fn matrix(problem: &Problem) -> Matrix {
     match problem.layout() {
@@ -90,12 +85,12 @@ fn matrix(problem: &Problem) -> Matrix {
 
 /// Elements of the array that holds so many results.
 fn results(problem: &Problem, count: u64) -> u64 {
-    elements_of(count * problem.options.op.row_bytes(problem.ty), problem.ty)
+    problem.ty.holding(count * problem.options.op.row_bytes(problem.ty))
 }
 
 /// Elements of an array of so many values that blocks leave each other.
 fn values(problem: &Problem, count: u64) -> u64 {
-    elements_of(count * problem.options.op.value_bytes(problem.ty), problem.ty)
+    problem.ty.holding(count * problem.options.op.value_bytes(problem.ty))
 }
 
 /// Elements of a 16-byte vector.
@@ -296,12 +291,8 @@ fn ragged(problem: &Problem) -> Plan {
         )
     };
     let passes = if tiles > 1 { vec![first, second] } else { vec![first] };
-    let sums = vec![
-        values(problem, tiles),
-        values(problem, tiles),
-        elements_of(8 * tiles, problem.ty),
-        results(problem, rows),
-    ];
+    let sums =
+        vec![values(problem, tiles), values(problem, tiles), problem.ty.holding(8 * tiles), results(problem, rows)];
     Plan {
         passes,
         sums,

@@ -274,8 +274,7 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
 /// and which kernel takes the place of which.
 fn others(variant: &Variant, cases: &[Case], ptx: (&str, &str), source: (&str, &str)) -> Result<Vec<Value>> {
     let mut others = Vec::new();
-    let has = |&(ty, op): &(Type, Op)| variant.types.contains(&ty) && variant.ops.contains(&op);
-    for (ty, op) in KINDS.into_iter().filter(has) {
+    for (ty, op) in KINDS.into_iter().filter(|&(ty, op)| variant.computes(op, ty)) {
         let same = self::cases(variant, ty, op);
         let Some(kernels) = renamed(cases, &same) else { continue };
         let wanted: BTreeSet<&str> = kernels.values().copied().collect();

@@ -184,20 +184,20 @@ pub(crate) fn load_sim(source: &KernelSource, places: &[Place]) -> Result<Module
     Ok(recipe.module(&ptx.text, program, Code::Sim(SimModule::default()), ptx.origin))
 }
 
-/// The text of a lesson with some kernels behind it, and without its own.
-fn wanted(source: &KernelSource, lines: &str) -> Result<String, Error> {
-    Ok(format!("#define WANTED_ALONE\n#line 1\n{}\n{lines}\n", source.read_cu()?))
+/// A lesson with some kernels behind it, and without its own.
+fn wanted<'a>(source: &'a KernelSource, lines: &str) -> Result<Recipe<'a>, Error> {
+    let cu = format!("#define WANTED_ALONE\n#line 1\n{}\n{lines}\n", source.read_cu()?);
+    Ok(Recipe { source, places: &[], cu, committed: Err(String::new()) })
 }
 
 /// Kernels of a lesson that its committed PTX has not, as machine code.
 pub(crate) fn load_wanted_gpu(gpu: &Gpu, source: &KernelSource, nvrtc: &Nvrtc, lines: &str) -> Result<Module, Error> {
-    let recipe = Recipe { source, places: &[], cu: wanted(source, lines)?, committed: Err(String::new()) };
-    load_machine_code(gpu, &recipe, nvrtc)
+    load_machine_code(gpu, &wanted(source, lines)?, nvrtc)
 }
 
 /// The same, as PTX.
 pub(crate) fn load_wanted_sim(source: &KernelSource, nvrtc: &Nvrtc, lines: &str) -> Result<Module, Error> {
-    let recipe = Recipe { source, places: &[], cu: wanted(source, lines)?, committed: Err(String::new()) };
+    let recipe = wanted(source, lines)?;
     let text = nvrtc.compile(&source.cu_name(), &recipe.cu, &committed_options(&recipe.cu))?;
     let program = Program::load(&format!("PTX of {} by {}", source.cu_name(), nvrtc.name()), &text)?;
     let origin = Origin::Compiled { compiler: nvrtc.name(), target: committed_target(&recipe.cu).to_string() };

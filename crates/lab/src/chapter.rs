@@ -189,6 +189,11 @@ impl Variant {
         let instance = if self.per_block { format!("b{block}") } else { String::new() };
         entry_name(self.name, op, &instance, ty)
     }
+
+    /// Whether it is compiled to compute `op` of elements of this type.
+    pub fn computes(&self, op: Op, ty: Type) -> bool {
+        self.types.contains(&ty) && self.ops.contains(&op) && op.refusal(ty).is_none() && (self.takes)(op, ty)
+    }
 }
 
 /// `kernel<<<grid, block>>>(in, sums, n)` with an element a thread, and again over the blocks' sums until one is left.

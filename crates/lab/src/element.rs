@@ -180,6 +180,11 @@ impl Type {
         Type::ALL.iter().copied().find(|ty| ty.name() == name)
     }
 
+    /// Elements of this type whose bytes hold a value of so many: arrays on a device have the type of the input.
+    pub const fn holding(self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.bytes())
+    }
+
     /// Whether its values round.
     pub const fn is_float(self) -> bool {
         self.unit_roundoff() > 0.0

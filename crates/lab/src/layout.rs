@@ -74,6 +74,20 @@ pub const COUNT_MAX: u64 = (1 << 31) - 1;
 /// Columns of a matrix that nobody has described.
 const COLS: u64 = 64;
 
+impl std::fmt::Display for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Rows::Matrix(Matrix { rows, cols, pitch }) => {
+                write!(f, "{} rows of {}", grouped(*rows), grouped(*cols))?;
+                if pitch == cols { Ok(()) } else { write!(f, ", {} from one to the next", grouped(*pitch)) }
+            }
+            Rows::Ragged(offsets) => {
+                write!(f, "{} rows of up to {}", grouped(offsets.rows()), grouped(offsets.longest()))
+            }
+        }
+    }
+}
+
 impl Matrix {
     /// Rows that lie one behind the other.
     pub const fn dense(rows: u64, cols: u64) -> Matrix {

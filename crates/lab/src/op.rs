@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::ValueEnum;
 
-use crate::element::{Type, Value};
+use crate::element::{Element, Type, Value};
 
 /// What a kernel computes of its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum)]
@@ -209,6 +209,12 @@ impl Op {
         let index = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?);
         let index = if index == u32::MAX { Value::NOWHERE } else { index.into() };
         Some(Value::At { index, value: number.value(bytes.get(4..)?)?.to_f64() })
+    }
+
+    /// The result that these elements hold, as they come from a device; `None` if they are too few.
+    pub fn result_in<T: Element>(self, elements: &[T]) -> Option<Value> {
+        let bytes: Vec<u8> = elements.iter().flat_map(|&element| element.le()).collect();
+        self.result(T::TYPE, &bytes)
     }
 
     /// What a reduction of nothing is: the value that changes no other, and for what has none, nowhere and NaN.

@@ -260,7 +260,7 @@ pub(crate) fn refusal(variant: &Variant, ty: Type, options: &LaunchOptions) -> O
         return Some((format!("--op {}", options.op), format!("{name} has no such operation, only {}", listed(&has))));
     }
     if !(variant.takes)(options.op, ty) {
-        let is_taken = |ty: &&Type| options.op.refusal(**ty).is_none() && (variant.takes)(options.op, **ty);
+        let is_taken = |ty: &&Type| variant.computes(options.op, **ty);
         let types: Vec<&str> = variant.types.iter().filter(is_taken).map(|ty| ty.name()).collect();
         let why = format!("{name} is compiled for {} of {}", options.op, listed(&types));
         return Some((format!("--op {} --type {ty}", options.op), why));

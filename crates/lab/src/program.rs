@@ -144,7 +144,10 @@ fn run(
         Source::Random { seed } => Some(*seed),
         Source::File(_) => None,
     };
-    let words = input_words(args.input.as_deref(), seed, (ty, args.op), n);
+    let mut words = input_words(args.input.as_deref(), seed, (ty, args.op), n);
+    if let Some(rows) = options.rows {
+        words.push_str(&format!(", as {rows}"));
+    }
     session.progress = Progress::new(2 + 2 * variants.len() as u64);
     session.progress.at("reading the input".to_owned());
     let input = source.read(args.op, ty, n)?;

@@ -100,8 +100,7 @@ impl<T: Element> Arrays<T> {
     /// A driver that does not give it.
     pub fn result(&self, device: &Device, op: Op) -> Result<Option<Value>> {
         let Some(last) = self.sums.len().checked_sub(1) else { return Ok(None) };
-        let bytes: Vec<u8> = self.of(device, last)?.iter().flat_map(|&value| value.le()).collect();
-        Ok(op.result(T::TYPE, &bytes))
+        Ok(op.result_in(&self.of(device, last)?))
     }
 
     /// What the launches of a plan leave each other, zero before the first.

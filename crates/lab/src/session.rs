@@ -282,24 +282,22 @@ impl<'c> Session<'c> {
         let (results, reports) = self.launch_all(job, &plan, values)?;
         let mut report = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
         reports.into_iter().for_each(|launch| runner::merge(&mut report, launch));
-        let layout = plan.layout;
         let identity = job.options.op.identity(T::TYPE);
-        let of_array = || {
-            let result = results.first().copied().unwrap_or(identity);
-            let verdict = verify(result, job.reference, plan.rounding(), T::TYPE);
-            (None, result, job.reference.expected, verdict)
+        let (row, result, expected, verdict) = match plan.layout {
+            Layout::Array => {
+                let result = results.first().copied().unwrap_or(identity);
+                (None, result, job.reference.expected, verify(result, job.reference, plan.rounding(), T::TYPE))
+            }
+            layout => match worst(&layout, job.options.op, values, &results, plan.rounding()) {
+                Some(worst) => (Some(worst.row), worst.result, worst.expected, worst.verdict),
+                None => (None, identity, identity, Verdict { right: true, abs_error: 0.0, error_bound: 0.0 }),
+            },
         };
-        let worst = match layout {
-            Layout::Array => None,
-            _ => worst(&layout, job.options.op, values, &results, plan.rounding()),
-        };
-        let (row, result, expected, verdict) =
-            worst.map_or_else(of_array, |worst| (Some(worst.row), worst.result, worst.expected, worst.verdict));
         Ok(Run {
             variant: job.variant,
             ty: T::TYPE,
             n,
-            layout,
+            layout: plan.layout,
             row,
             options: job.options,
             block: plan.block().or(job.options.block).unwrap_or(job.variant.blocks.default),

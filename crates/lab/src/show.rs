@@ -145,7 +145,7 @@ pub(crate) fn check_lines(run: &Run, status: Status) -> String {
 fn result_text(run: &Run) -> String {
     let text = of_result(run);
     match (run.row, run.layout.of()) {
-        (Some(row), Some((one, many))) => {
+        (Some(row), Some((one, many))) if run.layout.values() > 1 => {
             format!("{} {many}, the worst is {one} {}: {text}", grouped(run.layout.values()), grouped(row))
         }
         _ => text,

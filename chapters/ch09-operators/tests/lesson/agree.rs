@@ -25,7 +25,7 @@ fn holds(session: &Session<'static>, input: &Array) -> Result<usize> {
     let mut runs = 0;
     for op in EXACT {
         let options = LaunchOptions { op, ..LaunchOptions::default() };
-        if op.refusal(input.ty()).is_some() || !(reduce.takes)(op, input.ty()) {
+        if !reduce.computes(op, input.ty()) {
             continue;
         }
         let run = trial::run_with(session, reduce, options, input, 1)?;

@@ -1,3 +1,5 @@
 //! What holds of every chapter, then what is this one's own.
 
+mod shapes;
+
 lab::chapter_tests!(ch10_rows::CHAPTER);

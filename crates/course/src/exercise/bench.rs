@@ -250,8 +250,8 @@ impl<'e> Bench<'e> {
         loop {
             let plan = self.plan(case);
             let last = launch(device, &self.module, &plan, (&input, case.offset), &arrays, &mut report)?;
-            let left: Vec<u8> = arrays.of(device, last)?.iter().flat_map(|&value| value.le()).collect();
-            let result = self.exercise.op.result(case.ty, &left).unwrap_or(Value::zero(case.ty));
+            let left = arrays.of(device, last)?;
+            let result = self.exercise.op.result_in(&left).unwrap_or(Value::zero(case.ty));
             let additions: u64 = plan.passes[..=last].iter().map(|pass| pass.additions).sum();
             let taken = T::array(values[..case.n as usize].to_vec());
             let reference = lab::reference::reference_of(self.exercise.op, &taken);
@@ -284,7 +284,7 @@ impl<'e> Bench<'e> {
             Launches::UntilOne => Plan::until_one(case.n, launch),
             Launches::Once | Launches::Twice => {
                 let pass = launch(Arg::Input, Arg::Sums(0), case.n);
-                let result = exercise.op.result_bytes(case.ty).div_ceil(case.ty.bytes());
+                let result = case.ty.holding(exercise.op.result_bytes(case.ty));
                 Plan { passes: vec![pass], sums: vec![result], ..Plan::default() }
             }
         };

@@ -259,8 +259,7 @@ impl Choose {
         let pass = bench::launch(&device, module, &plan, (&input, self.offset), &arrays, &mut report)?;
         let left = arrays.of(&device, pass)?;
         let result = if self.is_whole() {
-            let bytes: Vec<u8> = left.iter().flat_map(|&value| value.le()).collect();
-            self.op.result(T::TYPE, &bytes).context("a result of too few bytes")?
+            self.op.result_in(&left).context("a result of too few bytes")?
         } else {
             lab::reference::reference_of(self.op, &T::array(left)).expected
         };
@@ -281,7 +280,7 @@ impl Choose {
         args.extend((self.state_words > 0).then_some(Arg::State));
         let kernel = format!("{}_{letter}", self.name());
         let pass = Pass::new(kernel, self.grid.into(), self.block.into(), args);
-        let whole = self.op.result_bytes(self.ty).div_ceil(self.ty.bytes());
+        let whole = self.ty.holding(self.op.result_bytes(self.ty));
         let values = if self.is_whole() { whole } else { self.grid.into() };
         Plan { passes: vec![pass], sums: vec![values], state_words: self.state_words, ..Plan::default() }
     }

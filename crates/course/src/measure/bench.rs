@@ -198,7 +198,7 @@ impl<'s, T: Element> Entrant<'s, T> {
 
     /// Words that one reduction writes where its result is the first.
     pub(super) fn words(&self) -> usize {
-        let of_result = self.op.result_bytes(T::TYPE).div_ceil(T::BYTES as u64);
+        let of_result = T::TYPE.holding(self.op.result_bytes(T::TYPE));
         self.plan().and_then(|plan| plan.sums.last()).map_or(of_result as usize, |&words| words as usize)
     }
 
@@ -405,8 +405,7 @@ fn judge<'a, T: Element>(
 ) {
     let (mut right, mut error) = (true, 0.0f64);
     for (sum, reference) in sums {
-        let bytes: Vec<u8> = sum.iter().flat_map(|&word| word.le()).collect();
-        let Some(result) = op.result(T::TYPE, &bytes) else { continue };
+        let Some(result) = op.result_in(sum) else { continue };
         let verdict = verify(result, reference, rounding, T::TYPE);
         case.judged += 1;
         right &= verdict.right;

@@ -35,10 +35,9 @@ pub fn sizes(is_quick: bool) -> Vec<u64> {
 /// The operators that are compiled for a type: those of [`HEADLINE`], or the others.
 pub fn of_type(ty: Type, is_headline: bool) -> Vec<Op> {
     let Some(variant) = ch09_operators::CHAPTER.variant(VARIANT) else { return Vec::new() };
-    let is_taken = |op: &Op| variant.ops.contains(op) && op.refusal(ty).is_none() && (variant.takes)(*op, ty);
     let others = Op::all().iter().filter(|op| !HEADLINE.contains(op)).copied();
     let ops: Vec<Op> = if is_headline { HEADLINE.to_vec() } else { others.collect() };
-    ops.into_iter().filter(is_taken).collect()
+    ops.into_iter().filter(|&op| variant.computes(op, ty)).collect()
 }
 
 /// What an operator is tried on: of a dot product as much again.

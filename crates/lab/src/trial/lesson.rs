@@ -10,7 +10,6 @@ use crate::error::{Error, Result};
 use crate::input::random_for;
 use crate::op::Op;
 use crate::page::{mistakes_folder, run_mistake};
-use crate::plan::refusal;
 use crate::record::OPTIONS;
 use crate::session::{Run, Session, built_root};
 use crate::{Chapter, LaunchOptions, Variant};
@@ -105,13 +104,10 @@ pub fn extremes(chapter: &Chapter) -> Result<Trial> {
     let session = simulator(chapter, OPTIONS.schedule, Checks::ALL)?;
     let mut trial = Trial::default();
     for input in of_one_sign() {
-        let is_able = |variant: &&Variant| variant.types.contains(&input.ty());
-        for variant in right_variants(chapter).filter(is_able) {
+        for variant in right_variants(chapter) {
             // A float's infinity has no sum to be held against.
             let is_asked = |op: &&Op| !op.rounds() || !input.ty().is_float();
-            let is_taken = |op: &&Op| {
-                refusal(variant, input.ty(), &LaunchOptions { op: **op, ..LaunchOptions::default() }).is_none()
-            };
+            let is_taken = |op: &&Op| variant.computes(**op, input.ty());
             for &op in variant.ops.iter().filter(is_asked).filter(is_taken) {
                 for block in [variant.blocks.min, variant.blocks.default, variant.blocks.max] {
                     let run =
@@ -164,8 +160,7 @@ pub fn anything(chapter: &Chapter, n: usize, choice: u64, offset: usize) -> Resu
     let variants: Vec<&'static Variant> = right_variants(chapter).collect();
     let variant = variants[pick(variants.len())];
     let ty = variant.types[pick(variant.types.len())];
-    let is_taken = |op: &&Op| refusal(variant, ty, &LaunchOptions { op: **op, ..LaunchOptions::default() }).is_none();
-    let ops: Vec<Op> = variant.ops.iter().filter(is_taken).copied().collect();
+    let ops: Vec<Op> = variant.ops.iter().copied().filter(|&op| variant.computes(op, ty)).collect();
     let op = ops[pick(ops.len())];
     let blocks: Vec<u32> = (5..=10).map(|log| 1 << log).filter(|&block| variant.blocks.allows(block)).collect();
     let block = Some(blocks[pick(blocks.len())]);
