@@ -73,6 +73,7 @@ pub const CHAPTER: Chapter = Chapter {
         },
     ],
     mistakes: mistakes::MISTAKES,
+    is_rung: false,
     on_demand: true,
     ..Chapter::BASE
 };

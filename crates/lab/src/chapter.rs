@@ -26,6 +26,8 @@ pub struct Chapter {
     pub notes: Option<Notes>,
     /// The geometries that `--sweep` compares.
     pub sweep: Option<Sweep>,
+    /// Whether it is a step of the ladder from the first sum of an array to the champion.
+    pub is_rung: bool,
     /// Whether a GPU gets its kernels one by one, compiled when they are first wanted: their passes say by which line.
     pub on_demand: bool,
 }
@@ -137,6 +139,7 @@ impl Chapter {
         mistakes: &[],
         notes: None,
         sweep: None,
+        is_rung: true,
         on_demand: false,
     };
 

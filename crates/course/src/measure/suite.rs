@@ -12,7 +12,7 @@ use lab::measurement::{
     self, ABLATIONS, CHAMPION, Contest, HOST_SIZES, MeasuredCase, Measurement, NOT_AHEAD, WITH_MEMSET,
 };
 use lab::plan::MULTIPROCESSORS;
-use lab::{LaunchOptions, Op, Session, Type, Variant, record};
+use lab::{Per, LaunchOptions, Op, Session, Type, Variant, record};
 
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
 use super::libraries::Libraries;
@@ -309,10 +309,10 @@ impl<'o> Suite<'o> {
         Ok(())
     }
 
-    /// The variants for this type that the device can run, each with its session.
+    /// The variants for this type that the device can run and that reduce an array to one value, each with its session.
     fn variants<T: Element>(&self) -> Vec<(&Session<'static>, &'static Variant)> {
         let of_session = |session| {
-            let variants = Session::variants_for(session, T::TYPE);
+            let variants = Session::variants_for(session, T::TYPE).filter(|variant| variant.per == Per::Array);
             variants.map(|variant| (session, variant)).collect::<Vec<_>>()
         };
         self.sessions.iter().flat_map(of_session).collect()

@@ -7,7 +7,7 @@ use plotters::style::text_anchor::HPos;
 
 use super::ladder::{is_library, is_taught_as_wrong, number};
 use super::tables::MISSING;
-use super::{CHAMPION, CUB, Contest, MeasuredCase, Measurement, OPERATORS, Rung, TORCH};
+use super::{CHAMPION, CUB, Contest, MeasuredCase, Measurement, Rung, TORCH};
 use crate::Chapter;
 use crate::element::Type;
 use crate::error::Result;
@@ -238,8 +238,7 @@ fn introduction(record: &Measurement, lessons: &[&Chapter]) -> Result<String> {
 /// A chapter's record that cannot be read, [`crate::Error::Chart`].
 pub fn stages(record: Option<&Measurement>, lessons: &[&Chapter], root: &Path) -> Result<String> {
     let mut stages: Vec<(&str, SimCase)> = Vec::new();
-    // The chapter on operators is no step of the ladder: it keeps the champion's machine.
-    for (i, lesson) in lessons.iter().enumerate().filter(|(_, lesson)| lesson.slug != OPERATORS) {
+    for (i, lesson) in lessons.iter().enumerate().filter(|(_, lesson)| lesson.is_rung) {
         let Some(sim) = record::load(root, lesson.slug)? else { continue };
         let rungs = record.map(|record| record.rungs(lessons, Type::I32)).unwrap_or_default();
         let measured = rungs.iter().find(|rung| rung.slug == lesson.slug).map(|rung| rung.name);

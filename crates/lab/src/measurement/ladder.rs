@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    ABLATIONS, CUB, CUB_NEWER, CUB_UNORDERED, Contest, MeasuredCase, Measurement, NOT_AHEAD, OPERATORS, TORCH,
+    ABLATIONS, CUB, CUB_NEWER, CUB_UNORDERED, Contest, MeasuredCase, Measurement, NOT_AHEAD, TORCH,
     WITH_MEMSET, is_drawn, is_round,
 };
 use crate::Chapter;
@@ -81,7 +81,8 @@ impl Measurement {
         let mut best: Vec<(Rung<'a>, f64)> = Vec::new();
         for case in self.timed(ty).filter(|case| case.n == n && case.ok) {
             let (Some(slug), Some(us)) = (case.chapter.as_deref(), case.cold_us) else { continue };
-            if slug == OPERATORS || is_library(case.name()) || is_taught_as_wrong(lessons, slug, case.name()) {
+            let is_rung = lessons.iter().all(|lesson| lesson.slug != slug || lesson.is_rung);
+            if !is_rung || is_library(case.name()) || is_taught_as_wrong(lessons, slug, case.name()) {
                 continue;
             }
             let rung = Rung { slug, name: case.name() };
