@@ -217,6 +217,9 @@
     const outputsOf = (model) => {
         const { args } = model.chosen.launches[model.chosen.shown];
         const given = args.filter((arg) => arg.includes("=&")).map((arg) => arg.split("=&")[1].split("+")[0]);
+        // The second array is what a launch writes, but where the results are among its arguments.
+        const results = model.chosen.result.split(":")[0];
+        if (model.chosen.of && given.includes(results)) given[1] = results;
         for (const buffer of model.buffers) buffer.shown = buffer.name === "state" || buffer.name === "in" ? buffer.name : buffer.name === given[1] ? "out" : "of_blocks";
         if (given[1] === "in") model.buffers[0].shown = "in";
         const written = model.buffers.filter((buffer) => given.includes(buffer.name) && buffer.name.startsWith("sums"));

@@ -176,6 +176,13 @@
         undrawn(answer) {
             const { chosen, result, expected } = this;
             const blocks = chosen.launches[chosen.shown].grid[0];
+            if (chosen.of) {
+                const ms = Math.round(answer.ms || 0);
+                const key = result === expected ? "notDrawnRows" : "notDrawnRowsWrong";
+                this.say({ text: text(key, { ...lab.oneOf(result, expected), n: chosen.n, blocks, of: chosen.of, ms }), isProblem: result !== expected });
+                lab.counters(this, this.totals, null);
+                return;
+            }
             this.say({ text: text(chosen.op && chosen.op !== "sum" ? "notDrawnOther" : "notDrawn", { n: chosen.n, blocks, result, sign: result === expected ? "✓" : "✗", ms: Math.round(answer.ms || 0) }), isProblem: result !== expected });
             lab.counters(this, this.totals, null);
         }
@@ -377,7 +384,7 @@
             if (focus) {
                 const held = focus.cell === undefined ? view.laneValue(focus.warp, focus.lane) : view.cell(focus.cell);
                 value = held ? held.value : 0;
-            } else if (this.at === this.shown.to && this.result !== this.expected && model.blocks.length === 1 && model.resultCell >= 0) {
+            } else if (this.at === this.shown.to && this.result !== this.expected && !model.chosen.of && model.blocks.length === 1 && model.resultCell >= 0) {
                 value = model.replay.versions.value[view.cells[model.resultCell]];
             }
             return value ? model.replay.values.receipt(value, model.n) : null;
@@ -395,11 +402,13 @@
             if (this.at === shown.from) {
                 const values = { threads: model.threads, n: chosen.n, blocks, block: shown.block };
                 const { op = "sum" } = chosen;
+                if (chosen.of) return { text: text("startRows", { ...values, rows: chosen.rows, cols: chosen.cols, of: chosen.of }) };
                 if (op !== "sum") return { text: text(STARTS[op] || "startMax", values) };
                 return { text: text(blocks > 1 ? "startAll" : "start", values) };
             }
             if (this.at === shown.to) {
                 const isRight = result === expected;
+                if (chosen.of) return { text: text(isRight ? "endRows" : "endRowsWrong", { ...lab.oneOf(result, expected), of: chosen.of }), isProblem: !isRight };
                 const isWhole = blocks === 1 && chosen.launches.length === 1;
                 const isComplete = isWhole && this.finalReceipt().every((times) => times === 1);
                 const isSum = (chosen.op || "sum") === "sum";

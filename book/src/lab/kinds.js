@@ -30,7 +30,7 @@
     lab.caseOf = (played, chosen) => {
         const own = ownKind(played);
         if (!played.kernels) return lab.isPlain(own) ? chosen : { ...chosen, ...own };
-        const buffers = chosen.buffers.map((spec) => spec.replace("=i32[", `=${played.type}[`));
+        const buffers = chosen.buffers.map((spec) => (typeof spec === "string" ? spec.replace("=i32[", `=${played.type}[`) : spec));
         const launches = chosen.launches.map((launch) => ({ ...launch, kernel: played.kernels[launch.kernel] }));
         return { ...chosen, buffers, launches, type: played.type, op: played.op };
     };

@@ -322,7 +322,7 @@
             const values = { ...focus, value: held ? held.shown : "", inputs: held ? held.inputs : 0, n: model.n };
             if (isLane) words = text(held ? "laneHolds" : "laneNothing", values);
             else words = text(!held ? "holdsNothing" : held.inputs > 1 ? "holds" : "holdsPlain", values);
-        } else if (figure.at === figure.shown.to && result !== expected && model.blocks.length === 1) {
+        } else if (figure.at === figure.shown.to && result !== expected && !model.chosen.of && model.blocks.length === 1) {
             const receipt = figure.receipt();
             const missing = receipt ? receipt.filter((times) => times === 0).length : 0;
             const more = receipt ? receipt.filter((times) => times > 1).length : 0;

@@ -116,16 +116,32 @@
     };
     // What is right: of a sum, 32 bits; of a place, its index. A case may bring it along.
     const JOIN = { sum: (a, b) => (a + b) | 0, min: Math.min, max: Math.max };
-    lab.expected = ({ n, given, elements, expected, op = "sum" }) => {
+    // Of rows and columns, the results with commas between them: what is compared is all of them.
+    const ofRows = ({ n, given, of, rows, cols, op = "sum" }) => {
+        const all = Array.from({ length: n }, (_, i) => lab.element(n, i, given));
+        const sum = (elements) => elements.reduce((a, b) => JOIN[op](a, b));
+        if (of === "row") return Array.from({ length: rows }, (_, row) => sum(all.slice(row * cols, (row + 1) * cols))).join();
+        return Array.from({ length: cols }, (_, col) => sum(Array.from({ length: rows }, (_, row) => all[row * cols + col]))).join();
+    };
+    lab.expected = (chosen) => {
+        const { n, given, elements, expected, of, op = "sum" } = chosen;
         if (expected !== undefined || elements) return expected ?? 0;
+        if (of) return ofRows(chosen);
         if (op === "argmax") return firstLargest(n, given);
         let result = lab.element(n, 0, given);
         for (let i = 1; i < n; i += 1) result = JOIN[op](result, lab.element(n, i, given));
         return result;
     };
+    // Of results with commas between them, the first that is wrong, or else the first: its place, what it is, what is right.
+    lab.oneOf = (result, expected) => {
+        const [are, right] = [result, expected].map((all) => String(all).split(","));
+        const i = Math.max(0, right.findIndex((one, at) => one !== are[at]));
+        return { i, count: right.length, result: are[i], expected: right[i] };
+    };
     // What a run left: one number, or what its blocks left together.
-    lab.result = ({ result, op = "sum" }, { outputs }) => {
+    lab.result = ({ result, of, op = "sum" }, { outputs }) => {
         const all = outputs[result.split(":")[0]];
+        if (of) return all.join();
         return all.length === 1 ? all[0] : all.reduce((one, other) => JOIN[op](one, other));
     };
 })();

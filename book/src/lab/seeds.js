@@ -35,11 +35,13 @@
         const request = lab.request(figure.played, chosen, "independent", { seeds: SEEDS, check: "all", ...(variant.parts_from ? { seeds_line: variant.parts_from } : {}) });
         const { json } = await lab.ask(request);
         const expected = lab.expected(chosen);
+        const brief = (result) => (chosen.of ? lab.oneOf(result, expected).result : result);
         const runs = json.seeds.map(({ outputs, faults }, seed) => ({ seed, result: lab.result(chosen, { outputs }), isFaulty: Object.keys(faults).length > 0 }));
         const [right, wrong] = [runs.filter((run) => run.result === expected), runs.filter((run) => run.result !== expected)];
-        wrong.sort((a, b) => a.result - b.result);
+        wrong.sort((a, b) => brief(a.result) - brief(b.result));
+        for (const run of runs) run.result = brief(run.result);
         const head = document.createElement("p");
-        head.textContent = `${text("seedsHead", { count: SEEDS, right: right.length, wrong: wrong.length, expected, faulty: runs.filter((run) => run.isFaulty).length })} ${text("seedsHint")}`;
+        head.textContent = `${text("seedsHead", { count: SEEDS, right: right.length, wrong: wrong.length, expected: brief(expected), faulty: runs.filter((run) => run.isFaulty).length })} ${text("seedsHint")}`;
         place.replaceChildren(head, group(figure, `✓ ${right.length}`, right, true), group(figure, `✗ ${wrong.length}`, wrong, false));
         place.hidden = false;
         place.scrollIntoView({ block: "nearest" });

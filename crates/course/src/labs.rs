@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::lessons::lessons;
 use anyhow::{Context, Result};
-use lab::{Arg, Chapter, LaunchOptions, Op, Pass, Plan, Problem, Type, Variant};
+use lab::{Arg, Chapter, LaunchOptions, Layout, Op, Pass, Plan, Problem, Type, Variant};
 use serde_json::{Value, json};
 
 /// Sizes that a lab offers: small ones to look at, ragged ones, and one to run.
@@ -44,7 +44,7 @@ pub struct Opening {
 }
 
 /// Of each chapter, a run with something to see. A chapter that is not here opens with its first variant.
-const OPENINGS: [Opening; 9] = [
+const OPENINGS: [Opening; 10] = [
     opening("ch01-naive", "interleaved_modulo", 128, 128),
     opening("ch02-divergence", "strided_index", 128, 128),
     opening("ch03-sequential", "sequential", 128, 128),
@@ -56,6 +56,7 @@ const OPENINGS: [Opening; 9] = [
     // Not where a tie is settled: what each thread leaves there, two words, is a picture of more than the 120 KB that one may have,
     // and at the end of a run there is nothing more to step to.
     opening("ch09-operators", "fold", 512, 256),
+    opening("ch10-rows", "groups", 512, 256),
 ];
 
 const fn opening(slug: &'static str, variant: &'static str, n: u64, block: u32) -> Opening {
@@ -104,15 +105,21 @@ impl Case {
         (!plan.passes.is_empty()).then_some(Case { n, block, grid: options.grid, plan })
     }
 
-    /// Buffers of a request to `crates/web`, the input first, without elements that are given one by one.
-    pub fn buffers(&self, ty: Type) -> Vec<String> {
+    /// Buffers of a request to `crates/web`, the input first, without the elements of that.
+    pub fn buffers(&self, ty: Type) -> Vec<Value> {
         let ty = ty.name();
         // Nothing has written the arrays of sums yet, and a kernel that reads them too early is told so.
         let sums = self.plan.sums.iter().enumerate().map(|(i, len)| format!("sums{i}={ty}[{len}]:zero(0)"));
         let state = (self.plan.state_words > 0).then(|| format!("state=u64[{}]:zero", self.plan.state_words));
         let takes_two = self.plan.passes.iter().any(|pass| pass.args.contains(&Arg::Other));
         let other = takes_two.then(|| format!("other={ty}[{}]:hash8", self.n));
-        std::iter::once(format!("in={ty}[{}]:hash8", self.n)).chain(other).chain(sums).chain(state).collect()
+        let plain = std::iter::once(format!("in={ty}[{}]:hash8", self.n)).chain(other).chain(sums).chain(state);
+        let mut buffers: Vec<Value> = plain.map(Value::from).collect();
+        if let Layout::Ragged(offsets) = self.plan.layout {
+            let spec = format!("offsets=u32[{}]:zero", offsets.rows() + 1);
+            buffers.push(json!({ "spec": spec, "elements": offsets.all().collect::<Vec<_>>() }));
+        }
+        buffers
     }
 
     /// Launches of a request.
@@ -120,9 +127,9 @@ impl Case {
         self.plan.passes.iter().map(launch).collect()
     }
 
-    /// Name of the array whose first element is the result.
+    /// Name of the array that begins with the result, or with one for each row or column, and how many.
     pub fn result(&self) -> String {
-        format!("sums{}:1", self.plan.sums.len().saturating_sub(1))
+        format!("sums{}:{}", self.plan.sums.len().saturating_sub(1), self.plan.layout.values())
     }
 
     /// The pass that a lab shows: the first of the widest, not one that clears a word.
@@ -138,10 +145,16 @@ impl Case {
     }
 
     fn json(&self, ty: Type) -> Value {
-        json!({
+        let mut json = json!({
             "n": self.n, "block": self.block, "grid": self.grid, "shown": self.shown(),
             "buffers": self.buffers(ty), "launches": self.launches(), "result": self.result(),
-        })
+        });
+        if let (Some((of, _)), Some((rows, cols))) = (self.plan.layout.of(), self.plan.layout.size()) {
+            json["of"] = of.into();
+            json["rows"] = rows.into();
+            json["cols"] = cols.into();
+        }
+        json
     }
 }
 

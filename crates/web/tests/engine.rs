@@ -25,7 +25,7 @@ fn request(root: &Path, slug: &str, variant: &Variant, ty: Type, op: Op, n: u64,
     let name = format!("kernels/ptx/{}.ptx", variant.kernels.unwrap_or(slug));
     let text = std::fs::read_to_string(root.join(&name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let buffers = case.buffers(ty);
-    let outputs: Vec<&str> = buffers.iter().filter_map(|buffer| Some(buffer.split_once('=')?.0)).collect();
+    let outputs: Vec<&str> = buffers.iter().filter_map(|buffer| Some(buffer.as_str()?.split_once('=')?.0)).collect();
     Some(json!({
         "ptx": [{ "name": name, "text": labs::only(&text, &kernels) }],
         "buffers": buffers, "outputs": outputs, "launches": case.launches(), "schedule": schedule,
