@@ -281,7 +281,7 @@ __device__ void groups(const typename Op::In* in, typename Op::Out* out, unsigne
     constexpr unsigned int PER = PER_VECTOR<typename Op::In>;
     bool aligned = reinterpret_cast<unsigned long long>(in) % sizeof(uint4) == 0 && cols % PER == 0 && pitch % PER == 0;
     if (aligned) groups_of<Op, BLOCK, LANES, ROWS, LOADS, true>(in, out, rows, cols, pitch);
-    else groups_of<Op, BLOCK, LANES, ROWS, LOADS, false>(in, out, rows, cols, pitch);
+    else groups_of<Op, BLOCK, LANES, ROWS < 2 ? ROWS : 2, LOADS, false>(in, out, rows, cols, pitch); // more registers a row
 }
 // ANCHOR_END: groups
 

@@ -70,10 +70,14 @@ fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
 
 /// Lane groups for rows of this length: lanes that each have a vector or a few, rows enough on their way to hide the trip.
 pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
+    let per = 16 / problem.ty.bytes();
+    let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     let (lanes, rows, loads) = match vectors(problem, matrix) {
         0..=16 if !problem.compiles => (8, 1, 2),
         _ if !problem.compiles => (32, 1, 2),
-        0..=1 => (1, 8, 1),
+        // Elements before the first vector and behind the last are a lane's each.
+        0..=8 if !is_whole => (8, 2, 1),
+        0..=1 => (1, 4, 1),
         2 => (2, 4, 1),
         3..=4 => (4, 4, 1),
         5..=8 => (8, 4, 1),

@@ -7,18 +7,19 @@ use std::time::SystemTime;
 use device::{Checks, Choice, KernelSource, SimOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::element::{Type, Value};
+use crate::element::{Array, Element, Type, Value};
 use crate::error::{Error, Result};
 use crate::input::{SEED, random_for};
+use crate::layout::{Matrix, Per, Rows};
 use crate::measurement::{self, Contest, Measurement};
 use crate::op::Op;
 use crate::plan::{LaunchOptions, Plan, Problem, refusal};
 use crate::record::{OPTIONS, load_json, path, ptx_sha256, to_text, write};
-use crate::reference::reference_of;
+use crate::reference::{Reference, reference_of};
 use crate::session::{Job, Run, Session};
 use crate::sweep::{Numbers, Point, Sweep};
 use crate::verify::verify;
-use crate::{Chapter, Variant};
+use crate::{Chapter, Variant, with_elements};
 
 /// A prime, so that nothing divides evenly.
 pub const PRIME: u64 = 1_000_003;
@@ -83,9 +84,21 @@ pub struct GpuCase {
     /// The number that the variant was tuned by, if it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<u32>,
+    /// Rows and their elements, where a record asks for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+    /// Elements of a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cols: Option<u64>,
     /// Launches.
     pub launches: u64,
-    /// Bits of the result.
+    /// Of more than one result, the row or column of the worst, which is the one below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<u64>,
+    /// Hash of the bits of all results, where there is more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_sha256: Option<String>,
+    /// Bits of the result, of the worst where there is more than one.
     pub result: String,
     /// Bits of the exact sum (of a double for floats).
     pub expected: String,
@@ -112,7 +125,8 @@ impl GpuCase {
         // One that chooses its grid may choose a block too, which it takes from nobody else.
         let block = Some(self.block).filter(|_| !variant.chooses_grid);
         let grid = self.grid.filter(|&grid| grid > 0);
-        LaunchOptions { op, block, grid, factor: self.factor, ..LaunchOptions::default() }
+        let rows = self.rows.zip(self.cols).map(|(rows, cols)| Rows::Matrix(Matrix::dense(rows, cols)));
+        LaunchOptions { op, block, grid, factor: self.factor, rows, overlap: false }
     }
 
     /// Whether this is what the record has for the right result; of a float's extreme older records have the bits of a double.
@@ -122,6 +136,14 @@ impl GpuCase {
             other => other,
         };
         [expected, wide].iter().any(|value| value.bits() == self.expected)
+    }
+
+    /// What is right of the row or column that the GPU was worst at; `None` where there is one result.
+    fn reference(&self, run: &Run, input: &Array) -> Option<Reference> {
+        let row = self.row.filter(|&row| row < run.layout.values())?;
+        Some(
+            with_elements!(input, values => reference_of(run.options.op, &Element::array(run.layout.elements(values, row)))),
+        )
     }
 
     /// Whether the GPU compiled another shape for this case than the committed one, which the simulator has run. A result that
@@ -148,6 +170,17 @@ pub fn ragged_sizes(block: u64) -> Vec<u64> {
     sizes.dedup();
     sizes
 }
+
+/// The matrices of every record of rows and columns: short rows and long ones, many and few, whole vectors and odd ends.
+const MATRICES: [Matrix; 7] = [
+    Matrix::dense(4099, 16),
+    Matrix::dense(700, 3),
+    Matrix::dense(2050, 37),
+    Matrix::dense(300, 257),
+    Matrix::dense(66, 1024),
+    Matrix::dense(5, 20_001),
+    Matrix::dense(1, 50_257),
+];
 
 /// Runs every variant and type at many sizes on the session's device and writes the record to `file`.
 ///
@@ -225,6 +258,14 @@ fn asked(variant: &Variant) -> Vec<(LaunchOptions, u64)> {
     let factors = factors.map(|&factor| LaunchOptions { factor: Some(factor), ..default });
     let all = others.chain(blocks.map(LaunchOptions::block)).chain(factors);
     asked.extend(all.flat_map(|options| [1, 33, 1 << 10, 10_007, PRIME].map(|n| (options, n))));
+    if variant.per != Per::Array {
+        let of_op = |op: &Op| {
+            MATRICES.map(|matrix| {
+                (LaunchOptions { op: *op, rows: Some(Rows::Matrix(matrix)), ..default }, matrix.rows * matrix.cols)
+            })
+        };
+        asked.extend(variant.ops.iter().flat_map(of_op));
+    }
     asked
 }
 
@@ -238,7 +279,11 @@ fn case(session: &Session<'_>, job: Job<'_>) -> Result<GpuCase> {
         block: run.block,
         grid: run.variant.chooses_grid.then(|| run.plan.grid()),
         factor: run.options.factor,
+        rows: run.options.rows.and_then(|_| Some(run.layout.size()?.0)),
+        cols: run.options.rows.and_then(|_| Some(run.layout.size()?.1)),
         launches: run.plan.passes.len() as u64,
+        row: run.row,
+        all_sha256: run.all_sha256.clone(),
         result: run.result.bits(),
         expected: run.expected.bits(),
         ok: run.verdict.right,
@@ -336,16 +381,17 @@ pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord) -> Result<Repl
         let run = session.run(Job { variant, options, input: &input, reference: &reference, offset: 0 })?;
         replay.compared += 1;
         let (launches, result) = (run.plan.passes.len() as u64, run.result.bits());
-        let is_expected = case.is_expected(run.expected);
-        if (launches, &result) == (case.launches, &case.result) && is_expected {
+        let judged = case.reference(&run, &input).unwrap_or(reference);
+        let is_expected = case.is_expected(judged.expected);
+        let is_same = (launches, &result, &run.all_sha256) == (case.launches, &case.result, &case.all_sha256);
+        if is_same && is_expected {
             continue;
         }
         if variant.announced.is_some() && launches == case.launches {
             replay.announced += 1;
             continue;
         }
-        let on_gpu =
-            Value::from_bits(ty, &case.result).map(|result| verify(result, &reference, run.plan.rounding(), ty));
+        let on_gpu = Value::from_bits(ty, &case.result).map(|result| verify(result, &judged, run.plan.rounding(), ty));
         let both_right = run.verdict.right && on_gpu.is_some_and(|verdict| verdict.right);
         if variant.unordered && launches == case.launches && is_expected && both_right {
             replay.unordered += 1;

@@ -253,7 +253,13 @@ impl Layout {
             Layout::Ragged(offsets) => {
                 let rows = offsets.rows();
                 let n = offsets.at(rows) - offsets.at(0);
-                Some((rows, if rows == 0 { 0 } else { n / rows }))
+                Some((
+                    rows,
+                    match n.checked_div(rows) {
+                        Some(mean) => mean,
+                        None => 0,
+                    },
+                ))
             }
         }
     }

@@ -317,6 +317,7 @@ fn make_record(session: &mut Session<'_>, file: &Path, is_sweep: bool) -> Result
         return Err(Error::Usage("--record is for a GPU: cargo course bless makes the simulator's record".to_owned()));
     }
     session.progress = Progress::new(0);
+    session.is_as_committed = true;
     // Without its folder, which would be a path of this machine and says nothing to others.
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     let chapter = session.chapter;

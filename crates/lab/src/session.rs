@@ -33,6 +33,9 @@ pub struct Session<'c> {
     pub source: KernelSource,
     /// How the simulator runs, if it does.
     pub options: SimOptions,
+    /// Whether kernels are launched in the shapes that are committed, which the simulator can run too, and in no other: a
+    /// record is then replayed bit for bit.
+    pub is_as_committed: bool,
     /// What says how far long work is.
     pub progress: Progress,
     pub(crate) device: Rc<Device>,
@@ -85,6 +88,8 @@ pub struct Run {
     pub layout: Layout,
     /// Of more than one result, the row or column that is shown here: the worst.
     pub row: Option<u64>,
+    /// Hash of the bits of all results, if there is more than one.
+    pub all_sha256: Option<String>,
     /// What was asked for.
     pub options: LaunchOptions,
     /// Threads a block.
@@ -180,6 +185,7 @@ impl<'c> Session<'c> {
             chapter,
             source,
             options,
+            is_as_committed: false,
             progress,
             device,
             flush: OnceCell::new(),
@@ -203,7 +209,8 @@ impl<'c> Session<'c> {
             return Err(Error::Usage(format!("--overlap: {why}")));
         }
         let multiprocessors = self.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
-        let compiles = self.chapter.on_demand && self.device.is_gpu() && self.device.can_compile(&self.source);
+        let may_compile = self.chapter.on_demand && !self.is_as_committed;
+        let compiles = may_compile && self.device.is_gpu() && self.device.can_compile(&self.source);
         Plan::new(&Problem { variant, ty, n, options, multiprocessors, compiles })
     }
 
@@ -299,6 +306,10 @@ impl<'c> Session<'c> {
             n,
             layout: plan.layout,
             row,
+            all_sha256: (results.len() > 1).then(|| {
+                let bits: Vec<String> = results.iter().map(|result| result.bits()).collect();
+                device::sha256(bits.join(" ").as_bytes())
+            }),
             options: job.options,
             block: plan.block().or(job.options.block).unwrap_or(job.variant.blocks.default),
             plan,

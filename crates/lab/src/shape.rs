@@ -12,6 +12,8 @@ use crate::text::grouped;
 
 /// Columns where only rows were given.
 const COLS: u64 = 64;
+/// Rows whose offsets are made here, at most: a GiB and more of them.
+const NAMED_ROWS_MAX: u64 = 1 << 28;
 
 /// The rows that were asked for and the elements that they need, of `have` elements of the reader's own file, or of about
 /// `wanted` where nothing says how many. `None` if nothing about rows was asked for.
@@ -44,7 +46,7 @@ pub(crate) fn rows(args: &Args, have: Option<u64>, wanted: u64) -> Result<Option
             grouped(cols)
         ));
     }
-    let rows = args.rows.unwrap_or(if pitch == 0 { 0 } else { room / pitch });
+    let rows = args.rows.unwrap_or(room.checked_div(pitch).unwrap_or(0));
     for (option, count) in [("--rows", rows), ("--cols", cols)] {
         if count > COUNT_MAX {
             return refuse(format!(
@@ -55,15 +57,7 @@ pub(crate) fn rows(args: &Args, have: Option<u64>, wanted: u64) -> Result<Option
         }
     }
     if let Some(name) = &args.offsets {
-        let kind = <Ragged as clap::ValueEnum>::from_str(name, false).map_err(|_| {
-            Error::Usage(format!("--offsets {name}: uniform, power, giant, empty, or a file that ends in .npy"))
-        })?;
-        let at = kind.offsets(rows, cols, args.seed.unwrap_or(SEED));
-        let n = at.last().copied().unwrap_or(0);
-        let bits = if n > u32::MAX.into() { 64 } else { 32 };
-        let offsets = Offsets::new(at, bits, have.unwrap_or(n))
-            .map_err(|why| Error::Usage(format!("--offsets {name}: {why}")))?;
-        return Ok(Some((Rows::Ragged(offsets), n)));
+        return named(name, (rows, cols), args.seed.unwrap_or(SEED), have).map(Some);
     }
     let matrix = Matrix { rows, cols, pitch };
     let Some(span) = matrix.span() else {
@@ -83,6 +77,21 @@ pub(crate) fn rows(args: &Args, have: Option<u64>, wanted: u64) -> Result<Option
         ));
     }
     Ok(Some((Rows::Matrix(matrix), span)))
+}
+
+/// Ragged rows of a kind that has a name.
+fn named(name: &str, (rows, cols): (u64, u64), seed: u64, have: Option<u64>) -> Result<(Rows, u64)> {
+    let refuse = |why: &str| Error::Usage(format!("--offsets {name}: {why}"));
+    let kind = <Ragged as clap::ValueEnum>::from_str(name, false)
+        .map_err(|_| refuse("uniform, power, giant, empty, or a file that ends in .npy"))?;
+    if rows > NAMED_ROWS_MAX {
+        return Err(refuse(&format!("{} rows are too many, at most {}", grouped(rows), grouped(NAMED_ROWS_MAX))));
+    }
+    let at = kind.offsets(rows, cols, seed);
+    let n = at.last().copied().unwrap_or(0);
+    let bits = if n > u32::MAX.into() { 64 } else { 32 };
+    let offsets = Offsets::new(at, bits, have.unwrap_or(n)).map_err(|why| refuse(&why))?;
+    Ok((Rows::Ragged(offsets), n))
 }
 
 fn read_offsets(path: &Path) -> Result<(Vec<u64>, u32)> {

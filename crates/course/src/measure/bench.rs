@@ -78,8 +78,8 @@ enum Sum<'s, T: Element> {
     Ours {
         session: &'s Session<'static>,
         variant: &'static Variant,
-        options: LaunchOptions,
-        plan: Plan,
+        options: Box<LaunchOptions>,
+        plan: Box<Plan>,
         arrays: Arrays<T>,
         state: State,
     },
@@ -148,7 +148,14 @@ impl<'s, T: Element> Entrant<'s, T> {
             contest,
             name,
             op: options.op,
-            sum: Sum::Ours { session, variant, options, plan, arrays, state: State::Kept },
+            sum: Sum::Ours {
+                session,
+                variant,
+                options: Box::new(options),
+                plan: Box::new(plan),
+                arrays,
+                state: State::Kept,
+            },
         })
     }
 

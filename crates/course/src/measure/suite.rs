@@ -12,7 +12,7 @@ use lab::measurement::{
     self, ABLATIONS, CHAMPION, Contest, HOST_SIZES, MeasuredCase, Measurement, NOT_AHEAD, WITH_MEMSET,
 };
 use lab::plan::MULTIPROCESSORS;
-use lab::{Per, LaunchOptions, Op, Session, Type, Variant, record};
+use lab::{LaunchOptions, Op, Per, Session, Type, Variant, record};
 
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
 use super::libraries::Libraries;

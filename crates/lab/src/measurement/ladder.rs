@@ -4,8 +4,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    ABLATIONS, CUB, CUB_NEWER, CUB_UNORDERED, Contest, MeasuredCase, Measurement, NOT_AHEAD, TORCH,
-    WITH_MEMSET, is_drawn, is_round,
+    ABLATIONS, CUB, CUB_NEWER, CUB_UNORDERED, Contest, MeasuredCase, Measurement, NOT_AHEAD, TORCH, WITH_MEMSET,
+    is_drawn, is_round,
 };
 use crate::Chapter;
 use crate::element::Type;

@@ -35,7 +35,8 @@ fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
         if lesson.slug == lab::measurement::OPERATORS {
             continue;
         }
-        let everywhere = lesson.variants.iter().filter(|variant| variant.compute_capability == 80 && variant.per == lab::Per::Array);
+        let everywhere =
+            lesson.variants.iter().filter(|variant| variant.compute_capability == 80 && variant.per == lab::Per::Array);
         for (variant, &ty) in everywhere.flat_map(|v| v.types.iter().map(move |ty| (v, ty))) {
             let case = record.plain(variant.name, ty, 1 << 9).expect(variant.name);
             assert!(case.ok || variant.announced.is_some(), "{case:?}");
