@@ -198,6 +198,7 @@
             ...kindChoice(figure, "op", ["sum", "min", "max"], text(chosen.op && chosen.elements ? "reads" : `op_${figure.kind.op}`)),
             select("n", sizes.map((n) => [n, lab.number(n)]), chosen.n, (n) => open({ n: Number(n) })),
             text(chosen.given ? "own" : chosen.n <= 4096 && !chosen.elements?.some((one) => one < 1 || one > 9) ? "digits" : "bytes"),
+            ...(chosen.of ? [text("inRows", { rows: chosen.rows, cols: chosen.cols })] : []),
             ...kindChoice(figure, "type", ["i32", "f32"], null), text("withThreads"),
             select("block", blocks.map((block) => [block, text("threads", { block })]), chosen.block, (block) => open({ block: Number(block) })),
         ];
