@@ -79,18 +79,16 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
         0..=8 if !is_whole => (8, 2, 1),
         0..=1 => (1, 4, 1),
         2 => (2, 4, 1),
-        3..=4 => (4, 4, 1),
+        3..=4 => (4, 2, 1),
         5..=8 => (8, 4, 1),
         9..=16 => (8, 2, 2),
-        17..=32 => (8, 1, 4),
-        33..=64 => (16, 1, 4),
+        17..=64 => (16, 2, 2),
         65..=128 => (32, 1, 4),
         _ => (32, 1, 8),
     };
     let rows_of_block = BLOCK / u64::from(lanes) * u64::from(rows);
     let tiles = matrix.rows.div_ceil(rows_of_block).max(1);
-    let grid = tiles.min(u64::from(problem.multiprocessors) * RESIDENT * 4);
-    Shape::Groups { lanes, rows, loads, grid: problem.options.grid.unwrap_or(capped(grid)) }
+    Shape::Groups { lanes, rows, loads, grid: problem.options.grid.unwrap_or(capped(tiles)) }
 }
 
 /// The shape for this problem.
