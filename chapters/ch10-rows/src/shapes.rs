@@ -108,7 +108,10 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
         513..=2048 => (256, 4),
         _ => (512, 4),
     };
-    let wanted = (multiprocessors * 2 * 1024 / u64::from(block)).div_ceil(matrix.rows.max(1));
+    // No more blocks than are resident at once: one block more is a second round for all. Where nearly every multiprocessor has
+    // a row of its own, parts cost more than they bring.
+    let resident = multiprocessors * 2048 / u64::from(block);
+    let wanted = if 4 * matrix.rows < 3 * multiprocessors { resident / matrix.rows.max(1) } else { 1 };
     let worth = (matrix.cols * problem.ty.bytes()).div_ceil(OF_BLOCK_BYTES);
     let parts = wanted.min(worth);
     if parts < 2 || problem.options.grid.is_some_and(|grid| u64::from(grid) <= matrix.rows) {
