@@ -33,6 +33,7 @@ mod predict;
 mod progress;
 mod quiz;
 mod report;
+mod rows;
 pub mod scene;
 mod share;
 #[cfg(test)]

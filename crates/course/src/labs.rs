@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::lessons::lessons;
 use anyhow::{Context, Result};
-use lab::{Arg, Chapter, LaunchOptions, Layout, Op, Pass, Plan, Problem, Type, Variant};
+use lab::{Arg, Chapter, LaunchOptions, Layout, Offsets, Op, Pass, Plan, Problem, Type, Variant};
 use serde_json::{Value, json};
 
 /// Sizes that a lab offers: small ones to look at, ragged ones, and one to run.
@@ -116,8 +116,7 @@ impl Case {
         let plain = std::iter::once(format!("in={ty}[{}]:hash8", self.n)).chain(other).chain(sums).chain(state);
         let mut buffers: Vec<Value> = plain.map(Value::from).collect();
         if let Layout::Ragged(offsets) = self.plan.layout {
-            let spec = format!("offsets=u32[{}]:zero", offsets.rows() + 1);
-            buffers.push(json!({ "spec": spec, "elements": offsets.all().collect::<Vec<_>>() }));
+            buffers.push(self::offsets(&offsets));
         }
         buffers
     }
@@ -149,12 +148,26 @@ impl Case {
             "n": self.n, "block": self.block, "grid": self.grid, "shown": self.shown(),
             "buffers": self.buffers(ty), "launches": self.launches(), "result": self.result(),
         });
-        if let (Some((of, _)), Some((rows, cols))) = (self.plan.layout.of(), self.plan.layout.size()) {
-            json["of"] = of.into();
-            json["rows"] = rows.into();
-            json["cols"] = cols.into();
-        }
+        lies(&mut json, &self.plan.layout);
         json
+    }
+}
+
+/// The offsets of ragged rows as a buffer of a request.
+pub fn offsets(offsets: &Offsets) -> Value {
+    let spec = format!("offsets=u32[{}]:zero", offsets.rows() + 1);
+    if offsets.at(offsets.rows()) == 0 {
+        return spec.into();
+    }
+    json!({ "spec": spec, "elements": offsets.all().collect::<Vec<_>>() })
+}
+
+/// Says in a case what gets a value, where that is not the whole array.
+pub fn lies(case: &mut Value, layout: &Layout) {
+    if let (Some((of, _)), Some((rows, cols))) = (layout.of(), layout.size()) {
+        case["of"] = of.into();
+        case["rows"] = rows.into();
+        case["cols"] = cols.into();
     }
 }
 

@@ -16,7 +16,7 @@ const INDENT: &str = "    ";
 /// What is asked, with the lines to choose from.
 pub fn question(item: &Item, key: &Key) -> String {
     let mut text = format!("{}: {}\n", item.chapter(), item.title());
-    for part in item.question().trim().split("\n\n") {
+    for part in key.asked(item.question()).trim().split("\n\n") {
         text.push_str(&format!("\n{}\n", paragraph(part, "")));
     }
     if let Item::Predict(predict) = item {

@@ -5,12 +5,13 @@ use device::{Checks, Choice, Device, Error, Module, Report, Schedule, SimOptions
 use lab::element::Element;
 use lab::plan::{Arg, Pass, Plan};
 use lab::runner::{self, Arrays};
-use lab::verify::{Verdict, verify};
-use lab::{Array, Op, Type, Value};
+use lab::verify::{Verdict, verify, worst};
+use lab::{Array, Layout, Matrix, Op, Type, Value};
 use simt::{LoadError, trace};
 
 use super::catalogue::{Exercise, Launches};
 use super::numbers::Numbers;
+use super::rows;
 
 /// Most warp-instructions of a block. Right kernels take some thousands at the sizes tried here; a loop without an end
 /// is stopped within a second.
@@ -93,6 +94,8 @@ pub struct Case {
     pub ty: Type,
     /// Elements.
     pub n: u64,
+    /// Their rows, where each gets a value of its own.
+    pub matrix: Option<Matrix>,
     /// Threads a block.
     pub block: u32,
     /// Elements by which the input is shifted from the start of its allocation.
@@ -107,9 +110,30 @@ pub struct Case {
     pub keeps_out: bool,
 }
 
+impl Case {
+    /// How its elements lie.
+    fn layout(&self) -> Layout {
+        self.matrix.map_or(Layout::Array, Layout::Rows)
+    }
+
+    /// The same for one element.
+    pub fn of_one(self) -> Case {
+        Case { n: 1, matrix: self.matrix.map(|_| Matrix::dense(1, 1)), ..self }
+    }
+
+    /// `n = 33`, `3 rows of 11`
+    pub fn size(&self) -> String {
+        self.matrix.map_or_else(|| format!("n = {}", lab::text::grouped(self.n)), rows::told)
+    }
+}
+
 /// What came of a case.
 #[derive(Debug)]
 pub struct Answer {
+    /// The row that is told of, where each has a value: the first that is wrong.
+    pub row: Option<u64>,
+    /// The values of all rows.
+    pub of_rows: Vec<Value>,
     /// What the kernel left.
     pub result: Value,
     /// What is right.
@@ -250,15 +274,9 @@ impl<'e> Bench<'e> {
         loop {
             let plan = self.plan(case);
             let last = launch(device, &self.module, &plan, (&input, case.offset), &arrays, &mut report)?;
-            let left = arrays.of(device, last)?;
-            let result = self.exercise.op.result_in(&left).unwrap_or(Value::zero(case.ty));
-            let additions: u64 = plan.passes[..=last].iter().map(|pass| pass.additions).sum();
-            let taken = T::array(values[..case.n as usize].to_vec());
-            let reference = lab::reference::reference_of(self.exercise.op, &taken);
-            let verdict = verify(result, &reference, additions, case.ty);
-            let of_second = is_second.then_some(case.n);
+            let second_n = is_second.then_some(case.n);
             let answer =
-                Answer { result, expected: reference.expected, verdict, report, second: of_second, launch: last };
+                Answer { second: second_n, ..self.judged(case, values, (device, &arrays), &plan, last, report)? };
             if is_second || self.exercise.launches != Launches::Twice || !answer.is_right() {
                 return Ok(answer);
             }
@@ -269,8 +287,67 @@ impl<'e> Bench<'e> {
         }
     }
 
-    /// Every launch that takes the input to one value.
+    /// What the launches up to the one of this number left, and what it is worth.
+    fn judged<T: Element>(
+        &self,
+        case: Case,
+        values: &[T],
+        (device, arrays): (&Device, &Arrays<T>),
+        plan: &Plan,
+        launch: usize,
+        report: Report,
+    ) -> Result<Answer> {
+        let op = self.exercise.op;
+        let additions: u64 = plan.passes[..=launch].iter().map(|pass| pass.additions).sum();
+        let taken = &values[..case.n as usize];
+        let answer = |row, result, expected, verdict, of_rows| Answer {
+            row,
+            of_rows,
+            result,
+            expected,
+            verdict,
+            report,
+            second: None,
+            launch,
+        };
+        if case.matrix.is_none() {
+            let result = op.result_in(&arrays.of(device, launch)?).unwrap_or(Value::zero(case.ty));
+            let reference = lab::reference::reference_of(op, &T::array(taken.to_vec()));
+            let verdict = verify(result, &reference, additions, case.ty);
+            return Ok(answer(None, result, reference.expected, verdict, Vec::new()));
+        }
+        let layout = case.layout();
+        let of_rows = arrays.results(device, op, &layout)?;
+        Ok(match worst(&layout, op, taken, &of_rows, additions.into()) {
+            Some(worst) => answer(Some(worst.row), worst.result, worst.expected, worst.verdict, of_rows),
+            None => {
+                let (nothing, verdict) =
+                    (op.identity(case.ty), Verdict { right: true, abs_error: 0.0, error_bound: 0.0 });
+                answer(None, nothing, nothing, verdict, of_rows)
+            }
+        })
+    }
+
+    /// The one launch that gives each row a value.
+    fn plan_of_rows(&self, case: Case, matrix: Matrix) -> Plan {
+        let exercise = self.exercise;
+        let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(matrix.rows as u32), Arg::U32(matrix.cols as u32)];
+        let grid = matrix.rows.div_ceil(exercise.rows_per_block(case.block)).max(1);
+        let pass = Pass {
+            elements: case.n,
+            // Whatever the order is in which the kernel adds.
+            additions: matrix.cols.saturating_sub(1),
+            ..Pass::new(exercise.entry(case.ty, case.block), grid, case.block.into(), args)
+        };
+        let results = case.ty.holding(matrix.rows * exercise.op.row_bytes(case.ty));
+        Plan { passes: vec![pass], sums: vec![results], layout: case.layout(), ..Plan::default() }
+    }
+
+    /// Every launch that takes the input to one value, or to one for each row.
     pub(super) fn plan(&self, case: Case) -> Plan {
+        if let Some(matrix) = case.matrix {
+            return self.plan_of_rows(case, matrix);
+        }
         let (exercise, block) = (self.exercise, case.block);
         let launch = |input, output, n| {
             let mut args = vec![input, output, Arg::U32(n as u32)];
@@ -316,10 +393,13 @@ fn prepare(exercise: &Exercise, module: &Module, entry: &str) -> Result<(), Stri
         other => other.to_string(),
     })?;
     let bytes: Vec<u32> = parameters.iter().map(|parameter| parameter.bytes).collect();
-    let wanted: &[u32] = if exercise.state_words > 0 { &[8, 8, 4, 8] } else { &[8, 8, 4] };
+    let (wanted, numbers): (&[u32], &str) = match () {
+        () if exercise.lanes_per_row.is_some() => (&[8, 8, 4, 4], "unsigned int rows, unsigned int cols"),
+        () if exercise.state_words > 0 => (&[8, 8, 4, 8], "unsigned int n, unsigned long long* state"),
+        () => (&[8, 8, 4], "unsigned int n"),
+    };
     if bytes != wanted {
-        let state = if exercise.state_words > 0 { ", unsigned long long* state" } else { "" };
-        return Err(format!("{entry} must take what the starter's does: (const T* in, T* out, unsigned int n{state})"));
+        return Err(format!("{entry} must take what the starter's does: (const T* in, T* out, {numbers})"));
     }
     module.prepare(entry).map_err(|error| error.to_string())
 }
@@ -385,6 +465,7 @@ mod tests {
                     .ask(Case {
                         ty: Type::I32,
                         n,
+                        matrix: None,
                         block: 64,
                         offset: 1,
                         schedule,
@@ -414,6 +495,7 @@ mod tests {
                 .ask(Case {
                     ty: Type::I32,
                     n: 9,
+                    matrix: None,
                     block: 64,
                     offset: 0,
                     schedule,
@@ -436,6 +518,7 @@ mod tests {
                 .ask(Case {
                     ty: Type::I32,
                     n: 9,
+                    matrix: None,
                     block: 64,
                     offset: 0,
                     schedule,

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use device::{Code, KernelSource};
 use lab::op::Outcome;
-use lab::{Op, Type};
+use lab::{Matrix, Op, Type};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use simt::Metric;
 
 use super::item::Item;
+use super::rows::Shape;
 use crate::workspace;
 
 /// Threads of a block when a goal names none.
@@ -44,6 +45,9 @@ pub struct Exercise {
     /// Elements that each thread takes.
     #[serde(default = "one")]
     pub elements_per_thread: u32,
+    /// For a kernel that gives each row of a matrix a value, `kernel(in, out, rows, cols)`: the threads that a row gets, so
+    /// that a block takes `block / lanes_per_row` rows.
+    pub lanes_per_row: Option<u32>,
     /// Most blocks of a grid, for kernels that stride over the grid.
     pub grid_max: Option<u32>,
     /// Whether it is launched again with the block sums until one value is left, or once, with an `out` of one value.
@@ -162,6 +166,10 @@ pub struct Goal {
     pub block: u32,
     /// Elements; one full block by default.
     pub n: Option<u64>,
+    /// Rows, for a kernel that gives each a value.
+    pub rows: Option<u64>,
+    /// Elements of each.
+    pub cols: Option<u64>,
     /// Elements by which the input is shifted.
     #[serde(default)]
     pub offset: usize,
@@ -178,6 +186,10 @@ pub struct Also {
     pub block: Option<u32>,
     /// Elements; one full block by default.
     pub n: Option<u64>,
+    /// Rows, for a kernel that gives each a value.
+    pub rows: Option<u64>,
+    /// Elements of each.
+    pub cols: Option<u64>,
     /// Elements by which the input is shifted.
     #[serde(default)]
     pub offset: usize,
@@ -206,6 +218,8 @@ impl Goal {
         let others = self.also.iter().map(|also| Goal {
             block: also.block.unwrap_or(self.block),
             n: also.n,
+            rows: also.rows,
+            cols: also.cols,
             offset: also.offset,
             at_most: also.at_most,
             at_least: also.at_least,
@@ -216,14 +230,29 @@ impl Goal {
         std::iter::once(self.clone()).chain(others)
     }
 
+    /// The rows that it is counted over; `None` where it is counted over one array.
+    ///
+    /// # Errors
+    /// Rows without columns, and the other way round.
+    pub fn matrix(&self) -> Result<Option<Matrix>> {
+        Shape { rows: self.rows, cols: self.cols }.matrix()
+    }
+
     /// What the file may not say.
-    fn check(&self) -> Result<()> {
+    fn check(&self, is_of_rows: bool) -> Result<()> {
         ensure!(is_name(&self.name), "goal `{}`: it has lower-case letters, digits and hyphens", self.name);
         let unknown = self.counters.iter().find(|name| Metric::named(name).is_none_or(|metric| metric.is_ratio));
         if let Some(name) = unknown {
             bail!("goal {}: `{name}` is no count: `simt::counters` has the names", self.name);
         }
         for run in self.runs() {
+            let matrix = run.matrix().with_context(|| format!("goal {}", self.name))?;
+            ensure!(
+                matrix.is_some() == is_of_rows && (matrix.is_none() || run.n.is_none()),
+                "goal {}: a kernel with lanes_per_row is counted over rows and cols, every other one over n, at each of its \
+                 sizes",
+                self.name
+            );
             let is_limited = run.at_most.or(run.at_least).is_some();
             let is_counted = !run.counters.is_empty();
             let kinds =
@@ -319,6 +348,26 @@ impl Exercise {
         self.blocks.iter().copied().chain(of_goals)
     }
 
+    /// Rows that one block takes, at least one.
+    pub fn rows_per_block(&self, block: u32) -> u64 {
+        u64::from(block / self.lanes_per_row.unwrap_or(block)).max(1)
+    }
+
+    /// What the file may not say of a kernel of rows.
+    fn check_rows(&self) -> Result<()> {
+        let Some(lanes) = self.lanes_per_row else { return Ok(()) };
+        let whole = self.blocks_tried().all(|block| lanes > 0 && block.is_multiple_of(lanes));
+        ensure!(whole, "{}: lanes_per_row = {lanes}: a block has whole rows", self.id);
+        let is_plain = self.launches == Launches::UntilOne && self.state_words == 0 && self.grid_max.is_none();
+        ensure!(
+            is_plain && self.tree.is_none() && !self.cooperative && self.elements_per_thread == 1,
+            "{}: a kernel with lanes_per_row is launched once over all rows: leave launches, state_words, grid_max, tree, \
+             cooperative and elements_per_thread out",
+            self.id
+        );
+        Ok(())
+    }
+
     /// What the file may not say.
     pub(super) fn check(&self) -> Result<()> {
         ensure!(!self.types.is_empty(), "{}: no types: give i32 at least", self.id);
@@ -333,8 +382,9 @@ impl Exercise {
             ensure!((1..=1024).contains(&block), "{}: a block of {block} threads: it has 1 to 1024", self.id);
         }
         for goal in &self.goals {
-            goal.check()?;
+            goal.check(self.lanes_per_row.is_some()).with_context(|| self.id.clone())?;
         }
+        self.check_rows()?;
         for wrong in &self.wrong {
             ensure!(is_name(&wrong.name), "wrong `{}`: it has lower-case letters, digits and hyphens", wrong.name);
             let is_goal = self.goals.iter().any(|goal| goal.name == wrong.reason);
@@ -489,9 +539,32 @@ mod tests {
             ("at_most", "at_must", "at_must"),
             ("at_most = 8", "each_block = 8", "keeps_out alone"),
             ("at_most = 8", "at_most = 8\nalso = [{ n = 5 }]", "at each of its sizes"),
+            ("at_most = 8", "at_most = 8\nrows = 3", "rows without cols: say how long they are"),
+            ("at_most = 8", "at_most = 8\nrows = 3\ncols = 2", "counted over rows and cols, every other one over n"),
+            ("title =", "lanes_per_row = 8\ntitle =", "counted over rows and cols"),
+            ("elements_per_thread = 4", "lanes_per_row = 80", "counted over rows and cols"),
             ("title", "titel", "title"),
         ] {
             let error = parse(&SMALL.replacen(from, to, 1), "c").unwrap_err();
+            assert!(format!("{error:#}").contains(problem), "{to}: {error:#}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_of_rows_is_launched_over_rows() {
+        let small = SMALL
+            .replace("elements_per_thread = 4", "lanes_per_row = 8")
+            .replace("at_most = 8", "at_most = 8\nrows = 3\ncols = 5\nblock = 96");
+        let exercise = written(parse(&small, "c").unwrap()).remove(0);
+        assert_eq!(exercise.rows_per_block(96), 12);
+        assert_eq!(exercise.goals[0].matrix().unwrap(), Some(Matrix::dense(3, 5)));
+        for (from, to, problem) in [
+            ("lanes_per_row = 8", "lanes_per_row = 7", "a block has whole rows"),
+            ("lanes_per_row = 8", "lanes_per_row = 0", "a block has whole rows"),
+            ("lanes_per_row = 8", "lanes_per_row = 8\nlaunches = 'once'", "launched once over all rows"),
+            ("rows = 3", "n = 15\nrows = 3", "counted over rows and cols"),
+        ] {
+            let error = parse(&small.replacen(from, to, 1), "c").unwrap_err();
             assert!(format!("{error:#}").contains(problem), "{to}: {error:#}");
         }
     }

@@ -120,7 +120,7 @@ fn found(failure: &Failure) -> String {
         Failure::NoKernel(why) => why.clone(),
         Failure::Case { case, .. } => {
             let reasons = lab::text::listed(&failure.reasons());
-            format!("{reasons} at n = {}, block {}, {}", case.n, case.block, case.ty)
+            format!("{reasons} at {}, block {}, {}", case.size(), case.block, case.ty)
         }
         Failure::Goal { goal, who: Some(who), .. } => format!("{} ({who})", goal.name),
         Failure::Goal { goal, counted, .. } => format!("{} ({counted} counted)", goal.name),

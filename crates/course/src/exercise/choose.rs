@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use device::{Choice, Code, Counters, Device, KernelSource, Module, Report, Schedule, SimOptions};
 use lab::element::Element;
 use lab::runner::{self, Arrays};
-use lab::verify::verify;
-use lab::{Arg, Op, Pass, Plan, Type, Value};
+use lab::verify::{verify, worst};
+use lab::{Arg, Layout, Matrix, Op, Pass, Plan, Type, Value};
 use serde::Deserialize;
 use simt::Metric;
 
@@ -17,6 +17,7 @@ use super::catalogue::{self, WRONG_SUM, one_type};
 use super::copy;
 use super::key::{Key, Line};
 use super::numbers::Numbers;
+use super::rows::{self, Shape};
 
 /// What a blank is written as.
 pub const BLANK: &str = "____";
@@ -46,7 +47,11 @@ pub struct Choose {
     /// A small kernel of `(in, out, n)`, and `state` if it has one, with one `____` or more.
     pub kernel: String,
     /// Elements of each run; the first is the one whose counters are told.
+    #[serde(default)]
     pub n: Vec<u64>,
+    /// Instead of `n`, the rows of each run: the kernel is `(in, out, rows, cols)`, and each row gets a value.
+    #[serde(default)]
+    pub shapes: Vec<Shape>,
     /// Threads a block.
     pub block: u32,
     /// Blocks.
@@ -114,17 +119,21 @@ struct Outcome {
 
 /// What one run left.
 struct Ran {
-    /// What came out and what is right, if they differ.
-    wrong: Option<(Value, Value)>,
+    /// What came out and what is right, if they differ, and of which row.
+    wrong: Option<(Option<u64>, Value, Value)>,
     /// What was counted and found.
     report: Report,
 }
 
 /// One run.
 #[derive(Debug, Clone, Copy)]
-struct Case {
-    n: u64,
-    schedule: Schedule,
+pub(super) struct Case {
+    /// Elements.
+    pub n: u64,
+    /// Their rows, where each gets a value.
+    pub matrix: Option<Matrix>,
+    /// How lanes run.
+    pub schedule: Schedule,
 }
 
 impl Choose {
@@ -201,8 +210,10 @@ impl Choose {
                 let text = format!("A run {} ends with `{}`{line}.", told(case), fault.code);
                 return Ok(Outcome { gives: fault.code.to_string(), text, counted: None });
             }
-            if let Some((result, expected)) = wrong {
-                let text = format!("A run {} gives {} instead of {}.", told(case), number(result), number(expected));
+            if let Some((row, result, expected)) = wrong {
+                let of_row = row.map(|row| format!(" for row {row}")).unwrap_or_default();
+                let (result, expected) = (number(result), number(expected));
+                let text = format!("A run {} gives {result}{of_row} instead of {expected}.", told(case));
                 return Ok(Outcome { gives: WRONG_SUM.to_owned(), text, counted: None });
             }
             counted = counted.or(report.counters);
@@ -217,10 +228,17 @@ impl Choose {
     /// Every size in today's schedule, then the first under others.
     fn cases(&self) -> Vec<Case> {
         let today = Schedule::Independent { seed: None };
-        let mut cases: Vec<Case> = self.n.iter().map(|&n| Case { n, schedule: today }).collect();
+        let of_rows = self.shapes.iter().filter_map(|shape| shape.matrix().ok().flatten());
+        let of_rows =
+            of_rows.map(|matrix| Case { n: matrix.rows * matrix.cols, matrix: Some(matrix), schedule: today });
+        let of_arrays = self.n.iter().map(|&n| Case { n, matrix: None, schedule: today });
+        let mut cases: Vec<Case> = of_arrays.chain(of_rows).collect();
         let others = (1..=SEEDS).map(|seed| Schedule::Independent { seed: Some(seed) });
-        let n = self.n.first().copied().unwrap_or(0);
-        cases.extend(std::iter::once(Schedule::Lockstep).chain(others).map(|schedule| Case { n, schedule }));
+        let schedules = std::iter::once(Schedule::Lockstep).chain(others);
+        let first = cases.first().copied();
+        cases.extend(
+            first.into_iter().flat_map(|case| schedules.clone().map(move |schedule| Case { schedule, ..case })),
+        );
         cases
     }
 
@@ -228,7 +246,7 @@ impl Choose {
     ///
     /// # Errors
     /// A launch that cannot start.
-    pub(super) fn telling(&self, module: &Module) -> Result<Vec<(char, u64, Schedule)>> {
+    pub(super) fn telling(&self, module: &Module) -> Result<Vec<(char, Case)>> {
         let mut found = Vec::new();
         for letter in (0..self.options.len()).map(letter) {
             let cases = self.cases();
@@ -240,7 +258,7 @@ impl Choose {
                     break;
                 }
             }
-            found.extend(told.map(|case| (letter, case.n, case.schedule)));
+            found.extend(told.map(|case| (letter, case)));
         }
         Ok(found)
     }
@@ -252,11 +270,19 @@ impl Choose {
     /// One launch.
     fn run<T: Element>(&self, letter: char, module: &Module, values: &[T], case: Case) -> Result<Ran> {
         let device = bench::simulator(case.schedule, STEPS_PER_BLOCK_MAX)?;
-        let plan = self.plan(letter, case.n);
+        let plan = self.plan(letter, case);
         let input = runner::upload(&device, values, self.offset)?;
         let arrays = Arrays::new(&device, &plan, self.adds.then_some(self.op))?;
         let mut report = Report { counters: Some(Counters::default()), ..Report::default() };
         let pass = bench::launch(&device, module, &plan, (&input, self.offset), &arrays, &mut report)?;
+        if case.matrix.is_some() {
+            let results = arrays.results(&device, self.op, &plan.layout)?;
+            let additions = plan.passes[pass].additions;
+            let worst = worst(&plan.layout, self.op, values, &results, additions.into());
+            let wrong = worst.filter(|worst| !worst.verdict.right);
+            let wrong = wrong.map(|worst| (Some(worst.row), worst.result, worst.expected));
+            return Ok(Ran { wrong, report });
+        }
         let left = arrays.of(&device, pass)?;
         let result = if self.is_whole() {
             self.op.result_in(&left).context("a result of too few bytes")?
@@ -266,7 +292,7 @@ impl Choose {
         let reference = lab::reference::reference_of(self.op, &T::array(values.to_vec()));
         // What blocks left is reduced exactly; in between is whatever order the kernel has.
         let right = verify(result, &reference, case.n, T::TYPE).right;
-        Ok(Ran { wrong: (!right).then_some((result, reference.expected)), report })
+        Ok(Ran { wrong: (!right).then_some((None, result, reference.expected)), report })
     }
 
     /// Whether what a block leaves is no element, so that nothing reduces it further: a place, or two numbers.
@@ -275,14 +301,41 @@ impl Choose {
     }
 
     /// The launch, as a plan of one pass.
-    pub(super) fn plan(&self, letter: char, n: u64) -> Plan {
-        let mut args = vec![Arg::Input, Arg::Sums(0), Arg::U32(n as u32)];
+    pub(super) fn plan(&self, letter: char, case: Case) -> Plan {
+        let mut args = vec![Arg::Input, Arg::Sums(0)];
+        match case.matrix {
+            Some(matrix) => args.extend([matrix.rows, matrix.cols].map(|count| Arg::U32(count as u32))),
+            None => args.push(Arg::U32(case.n as u32)),
+        }
         args.extend((self.state_words > 0).then_some(Arg::State));
         let kernel = format!("{}_{letter}", self.name());
         let pass = Pass::new(kernel, self.grid.into(), self.block.into(), args);
+        if let Some(matrix) = case.matrix {
+            let results = self.ty.holding(matrix.rows * self.op.row_bytes(self.ty));
+            let pass = Pass { additions: matrix.cols.saturating_sub(1), ..pass };
+            let layout = Layout::Rows(matrix);
+            return Plan {
+                passes: vec![pass],
+                sums: vec![results],
+                state_words: self.state_words,
+                layout,
+                ..Plan::default()
+            };
+        }
         let whole = self.ty.holding(self.op.result_bytes(self.ty));
         let values = if self.is_whole() { whole } else { self.grid.into() };
         Plan { passes: vec![pass], sums: vec![values], state_words: self.state_words, ..Plan::default() }
+    }
+
+    /// What the file may not say of the sizes to try.
+    fn check_sizes(&self) -> Result<()> {
+        ensure!(self.n.is_empty() || self.shapes.is_empty(), "n and shapes: a kernel takes an array or rows");
+        ensure!(!(self.n.is_empty() && self.shapes.is_empty()), "no n: give the sizes to try, or shapes for rows");
+        ensure!(self.shapes.is_empty() || !self.adds, "adds: rows are written, and nothing is in `out` before");
+        for shape in &self.shapes {
+            ensure!(shape.matrix()?.is_some(), "a shape without rows and cols");
+        }
+        Ok(())
     }
 
     /// What the file may not say.
@@ -292,13 +345,13 @@ impl Choose {
         ensure!(!self.name().is_empty(), "{}: the kernel has no `{ENTRY}NAME(`", self.id);
         ensure!((2..=6).contains(&self.options.len()), "{}: it has two options to six", self.id);
         ensure!(
-            self.grid == 1 || !self.is_whole(),
+            self.grid == 1 || !self.is_whole() || !self.shapes.is_empty(),
             "{}: what several blocks find is not brought together: one block",
             self.id
         );
-        ensure!(!self.n.is_empty(), "{}: no n: give the sizes to try", self.id);
+        self.check_sizes().with_context(|| self.id.clone())?;
         ensure!((1..=1024).contains(&self.block) && self.grid > 0, "{}: a block has 1 to 1024 threads", self.id);
-        ensure!(self.n.iter().all(|&n| self.input.has(n)), "{}: `input` has too few numbers", self.id);
+        ensure!(self.cases().iter().all(|case| self.input.has(case.n)), "{}: `input` has too few numbers", self.id);
         if let Some(name) = &self.fewest {
             let is_count = Metric::named(name).is_some_and(|metric| !metric.is_ratio);
             ensure!(is_count, "{}: `{name}` is no count: `simt::counters` has the names", self.id);
@@ -336,11 +389,12 @@ fn filled(kernel: &str, code: &[String]) -> String {
     code.iter().fold(kernel.to_owned(), |text, line| text.replacen(BLANK, line, 1))
 }
 
-/// `with n = 50`, and the schedule if it is another than today's.
+/// `with n = 50` or `with 3 rows of 8`, and the schedule if it is another than today's.
 fn told(case: Case) -> String {
+    let size = case.matrix.map_or_else(|| format!("n = {}", case.n), rows::told);
     match case.schedule {
-        Schedule::Independent { seed: None } => format!("with n = {}", case.n),
-        other => format!("with n = {} and the schedule {other}", case.n),
+        Schedule::Independent { seed: None } => format!("with {size}"),
+        other => format!("with {size} and the schedule {other}"),
     }
 }
 
@@ -390,6 +444,11 @@ mod tests {
             ("\"wrong-sum\"", "\"wrong\"", "`wrong`: it is right"),
             ("[\"out[0] = 1\"]", "[]", "does not fill 1 blanks"),
             ("block = 32", "block = 2048", "1 to 1024 threads"),
+            ("n = [8]", "", "give the sizes to try, or shapes for rows"),
+            ("n = [8]", "n = [8]\nshapes = [{ rows = 1, cols = 8 }]", "takes an array or rows"),
+            ("n = [8]", "shapes = [{ rows = 8 }]", "rows without cols"),
+            ("n = [8]", "shapes = [{}]", "a shape without rows and cols"),
+            ("n = [8]", "adds = true\nshapes = [{ rows = 1, cols = 8 }]", "rows are written"),
         ] {
             let error = parse(&SMALL.replacen(from, to, 1), "c").unwrap_err();
             assert!(format!("{error:#}").contains(problem), "{to}: {error:#}");

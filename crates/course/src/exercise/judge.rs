@@ -1,4 +1,4 @@
-//! Judges a kernel of an exercise: sums at the sizes where kernels go wrong, unaligned input, extreme values, other schedules,
+//! Judges a kernel of an exercise: sums, of an array or of each row of a matrix, at the sizes where kernels go wrong, unaligned input, extreme values, other schedules,
 //! then the tree and the goals. It stops at the first thing that is not right, and tries small cases first, so that what it shows is the
 //! smallest case that fails.
 
@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use device::{Code, Schedule};
-use lab::{Array, Op, Type};
+use lab::{Array, Matrix, Op, Type};
 
 use super::bench::{Answer, Bench, Case, Fill};
 use super::catalogue::{Exercise, Goal, Launches, OTHER_TREE, Tree, WRONG_SUM};
+use super::rows;
 use super::share;
 
 /// Random schedules that are tried besides the two without a seed.
@@ -163,13 +164,17 @@ fn said(exercise: &Exercise) -> String {
 
 /// The stages before the goals, with their cases.
 fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
-    let sums = sums(exercise);
+    let is_of_rows = exercise.lanes_per_row.is_some();
+    let sums = if is_of_rows { rows::all(exercise) } else { sums(exercise) };
     let shifted = shifted(exercise);
     // Whoever looks for an element may find another under another schedule, where there are several as good.
     let (fill, ties) = if exercise.finds() { (Fill::Ties, ", and few different ones") } else { (Fill::Random, "") };
     let scheduled: Vec<Case> =
         schedules().flat_map(|schedule| few(exercise).map(move |case| Case { schedule, fill, ..case })).collect();
-    let largest = sums.iter().map(|case| case.n).max().unwrap_or(0);
+    let largest = sums.iter().max_by_key(|case| case.n).map(|largest| match largest.matrix {
+        Some(matrix) => format!("matrices of up to {}", rows::told(matrix)),
+        None => format!("n up to {}", lab::text::grouped(largest.n)),
+    });
     let listed = |numbers: &[u32]| lab::text::listed(&numbers.iter().map(u32::to_string).collect::<Vec<_>>());
     let types: Vec<&str> = exercise.types.iter().map(|ty| ty.name()).collect();
     let stage = |name, what, cases: Vec<Case>| (Stage { name, what, passed: 0, cases: cases.len() }, cases);
@@ -177,10 +182,10 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
         stage(
             "right results",
             format!(
-                "{}, blocks of {}, n up to {}, nothing out of order{}",
+                "{}, blocks of {}, {}, nothing out of order{}",
                 lab::text::listed(&types),
                 listed(&exercise.blocks),
-                lab::text::grouped(largest),
+                largest.unwrap_or_default(),
                 if exercise.launches == Launches::Twice { ", in two launches with one workspace" } else { "" }
             ),
             sums,
@@ -213,14 +218,25 @@ fn sums(exercise: &Exercise) -> Vec<Case> {
 
 /// Random numbers, aligned, in today's schedule.
 pub(super) fn case(ty: Type, n: u64, block: u32) -> Case {
-    Case { ty, n, block, offset: 0, schedule: SCHEDULE, fill: Fill::Random, grid_max: None, keeps_out: false }
+    Case {
+        ty,
+        n,
+        matrix: None,
+        block,
+        offset: 0,
+        schedule: SCHEDULE,
+        fill: Fill::Random,
+        grid_max: None,
+        keeps_out: false,
+    }
 }
 
 /// Arrays that begin further on: short ones, which end before the first aligned element, by the smallest block, and then
 /// those of `few`.
 fn shifted(exercise: &Exercise) -> Vec<Case> {
     let smallest = exercise.blocks.iter().copied().min().unwrap_or(1);
-    let short = |n: u64| exercise.types.iter().map(move |&ty| case(ty, n, smallest));
+    let of = if exercise.lanes_per_row.is_some() { rows::short } else { case };
+    let short = |n: u64| exercise.types.iter().map(move |&ty| of(ty, n, smallest));
     let cases = (1..=SHORT_MAX).flat_map(short).chain(few(exercise));
     cases.flat_map(|case| OFFSETS.map(|offset| Case { offset, ..case })).collect()
 }
@@ -229,11 +245,8 @@ fn shifted(exercise: &Exercise) -> Vec<Case> {
 fn extreme(exercise: &Exercise) -> Vec<Case> {
     let fills = [Fill::MinusThree, Fill::Negative, Fill::Lowest, Fill::Highest, Fill::Ties];
     let fills = if exercise.finds() { &fills[..] } else { &fills[..4] };
-    let of = |n: Option<u64>| {
-        let filled = move |case: Case| fills.iter().map(move |&fill| Case { fill, n: n.unwrap_or(case.n), ..case });
-        few(exercise).flat_map(filled)
-    };
-    of(Some(1)).chain(of(None)).collect()
+    let filled = |case: Case| fills.iter().map(move |&fill| Case { fill, ..case });
+    few(exercise).map(Case::of_one).chain(few(exercise)).flat_map(filled).collect()
 }
 
 /// None, one, around a warp, around the threads of a block and the elements it takes, a prime, powers of two and their
@@ -254,11 +267,16 @@ fn sizes(exercise: &Exercise, block: u32) -> BTreeSet<u64> {
 }
 
 /// Two blocks, the second nearly empty, of every size and type.
-fn few(exercise: &Exercise) -> impl Iterator<Item = Case> + '_ {
-    exercise.blocks.iter().flat_map(|&block| {
+fn few(exercise: &Exercise) -> impl Iterator<Item = Case> {
+    let of = |&block: &u32| {
         let n = exercise.elements_per_block(block) + 33;
         exercise.types.iter().map(move |&ty| case(ty, n, block))
-    })
+    };
+    let cases: Vec<Case> = match exercise.lanes_per_row {
+        Some(_) => rows::few(exercise),
+        None => exercise.blocks.iter().flat_map(of).collect(),
+    };
+    cases.into_iter()
 }
 
 fn schedules() -> impl Iterator<Item = Schedule> {
@@ -303,7 +321,11 @@ fn missed(exercise: &Exercise, bench: &Bench<'_>, stage: &mut Stage) -> Result<O
 fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal) -> Result<Option<Failure>> {
     let ty = exercise.types.first().copied().unwrap_or(Type::I32);
     let n = goal.n.unwrap_or(exercise.elements_per_block(goal.block));
-    let case = Case { offset: goal.offset, keeps_out: goal.keeps_out, ..case(ty, n, goal.block) };
+    let plain = match goal.matrix()? {
+        Some(Matrix { rows, cols, .. }) => rows::case(ty, (rows, cols), goal.block),
+        None => case(ty, n, goal.block),
+    };
+    let case = Case { offset: goal.offset, keeps_out: goal.keeps_out, ..plain };
     let is_traced = goal.each_warp.is_some() || goal.first_threads;
     let answer = if is_traced { bench.ask_traced(case)? } else { bench.ask(case)? };
     if !answer.is_right() {
@@ -338,17 +360,28 @@ fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal) -> Result<Opti
 /// The failure with the fewest elements, at the block, type and schedule where one was found.
 fn smallest(exercise: &Exercise, bench: &Bench<'_>, found: Case, answer: Answer) -> Result<Failure> {
     let (mut case, mut answer) = (found, answer);
-    if found.n <= LOOKED_INTO_MAX {
-        for n in 1..found.n {
-            let smaller = bench.ask(Case { n, ..found })?;
-            if !smaller.is_right() {
-                (case, answer) = (Case { n, ..found }, smaller);
-                break;
-            }
-        }
+    let smaller: Vec<Case> = match found.matrix {
+        _ if found.n > LOOKED_INTO_MAX => Vec::new(),
+        None => (1..found.n).map(|n| Case { n, ..found }).collect(),
+        Some(matrix) => (1..matrix.rows).map(|rows| found.over(rows, matrix.cols)).collect(),
+    };
+    (case, answer) = first_that_fails(bench, smaller)?.unwrap_or((case, answer));
+    if let Some(matrix) = case.matrix.filter(|_| case.n <= LOOKED_INTO_MAX) {
+        let shorter = (1..matrix.cols).map(|cols| case.over(matrix.rows, cols)).collect();
+        (case, answer) = first_that_fails(bench, shorter)?.unwrap_or((case, answer));
     }
     let contributions = contributions(exercise, bench, case, &answer)?;
     Ok(Failure::Case { case, answer: Box::new(answer), contributions })
+}
+
+fn first_that_fails(bench: &Bench<'_>, cases: Vec<Case>) -> Result<Option<(Case, Answer)>> {
+    for case in cases {
+        let answer = bench.ask(case)?;
+        if !answer.is_right() {
+            return Ok(Some((case, answer)));
+        }
+    }
+    Ok(None)
 }
 
 /// What each element contributes to a wrong sum of i32: with all others 0 and this one 1, the result is how often it is
@@ -367,13 +400,33 @@ fn contributions(exercise: &Exercise, bench: &Bench<'_>, case: Case, answer: &An
         if !alone.report.faults.is_empty() {
             return Ok(None);
         }
-        counts.push(alone.result.to_f64() as i64);
+        let result = answer.row.map_or(Some(alone.result), |row| alone.of_rows.get(row as usize).copied());
+        counts.push(result.map_or(0, |result| result.to_f64() as i64));
     }
-    Ok(described(&counts))
+    Ok(match answer.row.zip(case.matrix) {
+        Some((row, matrix)) => described_row(&counts, row as usize, matrix.cols as usize),
+        None => described(&counts, "element"),
+    })
+}
+
+/// The same of a row's sum: `columns 8 to 15 are missing; elements of row 1 are in it`; `None` if it has its own elements, once each,
+/// and no others.
+fn described_row(counts: &[i64], row: usize, cols: usize) -> Option<String> {
+    let own = described(&counts[row * cols..(row + 1) * cols], "column");
+    let of_others = counts.chunks(cols).enumerate().filter(|(at, counts)| *at != row && counts.iter().any(|&n| n != 0));
+    let others: Vec<String> = of_others.map(|(at, _)| at.to_string()).collect();
+    let s = if others.len() == 1 { "" } else { "s" };
+    let foreign = match others.len() {
+        0 => None,
+        1..=3 => Some(format!("elements of row{s} {} are in it", lab::text::listed(&others))),
+        more => Some(format!("elements of {more} other rows are in it")),
+    };
+    let told: Vec<String> = own.into_iter().chain(foreign).collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// `elements 32 to 63 are missing; element 0 is counted twice`; `None` if each is counted once.
-fn described(counts: &[i64]) -> Option<String> {
+fn described(counts: &[i64], what: &str) -> Option<String> {
     let mut runs: Vec<(usize, usize, i64)> = Vec::new();
     for (i, &count) in counts.iter().enumerate() {
         match runs.last_mut() {
@@ -384,9 +437,9 @@ fn described(counts: &[i64]) -> Option<String> {
     runs.retain(|&(_, _, count)| count != 1);
     let shown = runs.iter().take(3).map(|&(first, last, count)| {
         let (elements, are) = if first == last {
-            (format!("element {first}"), "is")
+            (format!("{what} {first}"), "is")
         } else {
-            (format!("elements {first} to {last}"), "are")
+            (format!("{what}s {first} to {last}"), "are")
         };
         match count {
             0 => format!("{elements} {are} missing"),
@@ -398,7 +451,7 @@ fn described(counts: &[i64]) -> Option<String> {
     let mut text = shown.collect::<Vec<_>>().join("; ");
     if runs.len() > 3 {
         let wrong = counts.iter().filter(|&&count| count != 1).count();
-        text.push_str(&format!("; and so on, {wrong} of {} elements", counts.len()));
+        text.push_str(&format!("; and so on, {wrong} of {} {what}s", counts.len()));
     }
     (!runs.is_empty()).then_some(text)
 }
@@ -409,14 +462,27 @@ mod tests {
 
     #[test]
     fn contributions_are_told_in_ranges() {
-        assert_eq!(described(&[1, 1]), None);
-        assert_eq!(described(&[1, 0, 0]).unwrap(), "elements 1 to 2 are missing");
-        assert_eq!(described(&[2, 1, 3]).unwrap(), "element 0 is counted twice; element 2 is counted 3 times");
-        let text = described(&[0, 1, 0, 1, 0, 1, 0, 1]).unwrap();
+        assert_eq!(described(&[1, 1], "element"), None);
+        assert_eq!(described(&[1, 0, 0], "element").unwrap(), "elements 1 to 2 are missing");
+        assert_eq!(
+            described(&[2, 1, 3], "element").unwrap(),
+            "element 0 is counted twice; element 2 is counted 3 times"
+        );
+        let text = described(&[0, 1, 0, 1, 0, 1, 0, 1], "element").unwrap();
         assert_eq!(
             text,
             "element 0 is missing; element 2 is missing; element 4 is missing; and so on, 4 of 8 elements"
         );
-        assert_eq!(described(&[-1]).unwrap(), "element 0 is counted wrongly");
+        assert_eq!(described(&[-1], "element").unwrap(), "element 0 is counted wrongly");
+    }
+
+    #[test]
+    fn a_row_has_its_own_elements_and_no_others() {
+        assert_eq!(described_row(&[0, 0, 1, 1], 1, 2), None);
+        assert_eq!(described_row(&[0, 0, 1, 0], 1, 2).unwrap(), "column 1 is missing");
+        let text = described_row(&[0, 1, 0, 0, 1, 1], 1, 2).unwrap();
+        assert_eq!(text, "columns 0 to 1 are missing; elements of rows 0 and 2 are in it");
+        assert_eq!(described_row(&[1, 1], 0, 1).unwrap(), "elements of row 1 are in it");
+        assert_eq!(described_row(&[1; 5], 0, 1).unwrap(), "elements of 4 other rows are in it");
     }
 }

@@ -2,6 +2,8 @@
 
 use anyhow::{Result, bail};
 
+use super::predict::{BESIDE, number};
+
 /// What a question's answers are worth.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Key {
@@ -13,6 +15,8 @@ pub enum Key {
         because: String,
         /// Wrong answers that are often given, and where each comes from.
         common: Vec<(i64, String)>,
+        /// The same of another run, which the question mentions as `{beside}`.
+        beside: Option<i64>,
     },
     /// Lines, `a`, `b`, `c`, …
     Lines(Vec<Line>),
@@ -49,7 +53,7 @@ impl Key {
     /// Text that is no answer at all: a number where a letter is asked, or the other way round.
     pub fn reply(&self, text: &str) -> Result<Reply> {
         match self {
-            Key::Number { answer, because, common } => {
+            Key::Number { answer, because, common, .. } => {
                 let given = whole(text)?;
                 let known = common.iter().find(|(wrong, _)| *wrong == given).map(|(_, why)| why.as_str());
                 let is_right = given == *answer;
@@ -66,6 +70,14 @@ impl Key {
                 };
                 Ok(Reply { is_right: line.is_right, text: format!("{} {}", line.outcome, line.why) })
             }
+        }
+    }
+
+    /// A question with the number that it mentions.
+    pub fn asked(&self, question: &str) -> String {
+        match self {
+            Key::Number { beside: Some(beside), .. } => question.replace(BESIDE, &number(*beside)),
+            Key::Number { .. } | Key::Lines(_) => question.to_owned(),
         }
     }
 
@@ -107,7 +119,13 @@ mod tests {
 
     #[test]
     fn a_number_is_read_as_people_write_it() {
-        let key = Key::Number { answer: 1024, because: "b".to_owned(), common: vec![(-3, "three".to_owned())] };
+        let key = Key::Number {
+            answer: 1024,
+            because: "b".to_owned(),
+            common: vec![(-3, "three".to_owned())],
+            beside: Some(1024),
+        };
+        assert_eq!(key.asked("not {beside}"), "not 1,024");
         for text in ["1024", " 1,024", "1 024", "1_024\n", "+1024", "1\u{a0}024", "1\u{202f}024", "1’024", "01024"] {
             assert_eq!(key.reply(text).unwrap(), Reply { is_right: true, text: "b".to_owned() }, "{text}");
         }

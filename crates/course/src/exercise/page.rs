@@ -130,13 +130,13 @@ fn section(item: &Item, key: &Key, number: usize) -> String {
         answer_data(key),
         words::EXERCISE,
         item.title(),
-        item.question().trim()
+        key.asked(item.question()).trim()
     );
     if let Item::Choose(choose) = item {
         text.push_str(&format!("```cpp\n{}\n```\n\n", choose.kernel.trim_end()));
     }
     let answers = match key {
-        Key::Number { answer, because, common } => {
+        Key::Number { answer, because, common, .. } => {
             text.push_str(&number_form(id));
             number_answers(*answer, because, common)
         }

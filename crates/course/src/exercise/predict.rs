@@ -5,17 +5,20 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use device::{Choice, KernelSource, Schedule, SimOptions};
-use lab::{Chapter, Job, LaunchOptions, Op, Run, Session, Type, Value, Variant};
+use lab::{Chapter, Job, LaunchOptions, Layout, Op, Rows, Run, Session, Type, Value, Variant};
 use serde::Deserialize;
 use simt::Metric;
 
 use super::catalogue::{self, one_type};
 use super::key::Key;
 use super::numbers::Numbers;
+use super::rows::{Begins, Lies, Shape};
 use crate::lessons::lessons;
 
 /// What the answer's place in an explanation is called.
 pub(super) const ANSWER: &str = "{answer}";
+/// What the place of the other run's number is called, in the question too.
+pub(super) const BESIDE: &str = "{beside}";
 
 /// A question whose answer is a whole number about one run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -31,8 +34,18 @@ pub struct Predict {
     pub hints: Vec<String>,
     /// The kernel: a variant of the chapter, or a mistake that its page shows.
     pub variant: String,
-    /// Elements.
-    pub n: u64,
+    /// Elements, where nothing is said of rows.
+    pub n: Option<u64>,
+    /// Rows, for a variant that gives each a value.
+    pub rows: Option<u64>,
+    /// Elements of each; of rows of any length in the mean.
+    pub cols: Option<u64>,
+    /// Elements from the begin of a row to that of the next.
+    pub pitch: Option<u64>,
+    /// Where rows of any length begin.
+    pub offsets: Option<Begins>,
+    /// Other rows, whose run the question mentions: what is asked has the number `{beside}` there.
+    pub beside: Option<Shape>,
     /// Threads a block; the variant's own number by default.
     pub block: Option<u32>,
     /// Blocks; the variant's own number by default.
@@ -85,15 +98,33 @@ impl Predict {
     /// A kernel that is not there or does not run, or a definition that does not fit it.
     pub fn key(&self, root: &Path) -> Result<Key> {
         let answer = self.count(root).with_context(|| format!("{}: its run does not give an answer", self.id))?;
+        let beside = self.beside.map(|shape| self.over(shape).count(root)).transpose();
+        let beside = beside.with_context(|| format!("{}: the run beside it does not give a number", self.id))?;
         if let Some(common) = self.common.iter().find(|common| common.answer == answer) {
             bail!("{}: {} is called a wrong answer, and the simulator counts it", self.id, common.answer);
         }
-        let spelled = |text: &str| text.replace(ANSWER, &number(answer));
+        let spelled =
+            |text: &str| text.replace(ANSWER, &number(answer)).replace(BESIDE, &beside.map(number).unwrap_or_default());
         Ok(Key::Number {
             answer,
             because: spelled(&self.because),
             common: self.common.iter().map(|common| (common.answer, spelled(&common.why))).collect(),
+            beside,
         })
+    }
+
+    /// The same question about other rows.
+    fn over(&self, shape: Shape) -> Predict {
+        let Shape { rows, cols } = shape;
+        Predict { n: None, rows, cols, pitch: None, offsets: None, beside: None, ..self.clone() }
+    }
+
+    /// The rows of its run, if it is about rows, and the elements.
+    fn lies(&self) -> Result<(Option<Rows>, u64)> {
+        let shape = Shape { rows: self.rows, cols: self.cols };
+        Lies { n: self.n, shape, pitch: self.pitch, offsets: self.offsets.as_ref() }
+            .rows()
+            .with_context(|| self.id.clone())
     }
 
     /// The file that holds the kernel, for readers.
@@ -109,13 +140,28 @@ impl Predict {
     }
 
     /// The command that shows such a run with all its counters; `None` for a mistake that only the page shows, or a
-    /// result, which is another for the numbers that the command takes.
+    /// result, which is another for the numbers that the command takes, or offsets that are a list.
     pub fn command(&self) -> Option<String> {
         let lesson = lessons().into_iter().find(|lesson| lesson.slug == self.chapter)?;
         lesson.variant(&self.variant).filter(|_| self.asks != "result")?;
-        let mut text = format!("cargo run --release -p {} -- --device sim --n {}", self.chapter, self.n);
-        for (option, value) in [("block", self.block), ("grid", self.grid), ("factor", self.factor)] {
+        let mut text = format!("cargo run --release -p {} -- --device sim", self.chapter);
+        let n = self.n.filter(|_| self.rows.is_none());
+        for (option, value) in [
+            ("n", n),
+            ("rows", self.rows),
+            ("cols", self.cols),
+            ("pitch", self.pitch),
+            ("block", self.block.map(u64::from)),
+            ("grid", self.grid.map(u64::from)),
+            ("factor", self.factor.map(u64::from)),
+        ] {
             text.push_str(&value.map(|value| format!(" --{option} {value}")).unwrap_or_default());
+        }
+        match &self.offsets {
+            None => {}
+            Some(Begins::Kind(kind)) => text.push_str(&format!(" --offsets {kind}")),
+            // A reader would have to make a file of them first.
+            Some(Begins::At(_)) => return None,
         }
         let other = |option: &str, is_other: bool, value: &str| {
             if is_other { format!(" --{option} {value}") } else { String::new() }
@@ -130,6 +176,12 @@ impl Predict {
     pub(super) fn count(&self, root: &Path) -> Result<i64> {
         let run = self.run(root)?;
         Ok(match self.asks.as_str() {
+            "result" if run.layout != Layout::Array => {
+                bail!(
+                    "each of {} has a result of its own: ask for a counter",
+                    run.layout.of().map_or("them", |(_, many)| many)
+                )
+            }
             "result" => match run.result {
                 Value::I32(value) => i64::from(value),
                 other => {
@@ -171,6 +223,7 @@ impl Predict {
     }
 
     fn run(&self, root: &Path) -> Result<Run> {
+        let (rows, n) = self.lies()?;
         let chapter = lessons().into_iter().find(|lesson| lesson.slug == self.chapter);
         let chapter = chapter.with_context(|| format!("there is no chapter {}", self.chapter))?;
         let (variant, source) = self.kernel(chapter, root)?;
@@ -178,13 +231,14 @@ impl Predict {
         let options = SimOptions { is_quiet: true, ..SimOptions::default() };
         let options = SimOptions { schedule: schedule.unwrap_or(options.schedule), ..options };
         let session = Session::open_source(chapter, source, Choice::Sim, options)?;
-        let input = self.input.array(self.ty, self.n);
+        let input = self.input.array(self.ty, n);
         let reference = lab::reference::reference_of(self.op, &input);
         let options = LaunchOptions {
             op: self.op,
             block: self.block,
             grid: self.grid,
             factor: self.factor,
+            rows,
             ..LaunchOptions::default()
         };
         let run = session.run(Job { variant, options, input: &input, reference: &reference, offset: 0 })?;
@@ -216,7 +270,16 @@ impl Predict {
         );
         ensure!(is_count || self.line.is_none(), "{}: only a counter is told by lines", self.id);
         ensure!(self.because.contains(ANSWER), "{}: `because` leads to {ANSWER}, and says so", self.id);
-        ensure!(self.input.has(self.n), "{}: `input` has fewer than {} numbers", self.id, self.n);
+        let (_, n) = self.lies()?;
+        ensure!(self.input.has(n), "{}: `input` has fewer than {n} numbers", self.id);
+        if let Some(beside) = self.beside {
+            self.over(beside).lies().context("beside")?;
+        }
+        ensure!(
+            self.beside.is_some() == self.question.contains(BESIDE),
+            "{}: a question that says {BESIDE} has a run `beside` it, and the other way round",
+            self.id
+        );
         ensure!(!self.common.is_empty(), "{}: no common wrong answer: give one with its reason", self.id);
         Ok(())
     }
@@ -258,7 +321,7 @@ mod tests {
 
     #[test]
     fn the_simulator_counts() {
-        let Key::Number { answer, because, common } = key(SMALL).unwrap() else { panic!("no number") };
+        let Key::Number { answer, because, common, .. } = key(SMALL).unwrap() else { panic!("no number") };
         assert_eq!((answer, because.as_str()), (14, "Two warps, seven times: 14."));
         assert_eq!(common, [(7, "Each of the two warps arrives, so 14.".to_owned())]);
         let at = |from: &str, to: &str| match key(&SMALL.replace(from, to)).unwrap() {

@@ -60,7 +60,7 @@ fn stage_line(stage: &Stage, is_reached: bool) -> String {
 
 /// `n = 33, 32 threads a block, i32`
 fn asked(case: Case) -> String {
-    let mut text = format!("n = {}, {} threads a block, {}", grouped(case.n), case.block, case.ty);
+    let mut text = format!("{}, {} threads a block, {}", case.size(), case.block, case.ty);
     if case.offset > 0 {
         let s = if case.offset == 1 { "" } else { "s" };
         text.push_str(&format!(", input {} element{s} further on", case.offset));
@@ -115,7 +115,10 @@ fn first_lines(text: &str) -> String {
 
 fn wrong_sum(case: Case, answer: &Answer, contributions: Option<&str>) -> String {
     let (result, expected) = (answer.result, answer.expected);
-    let mut text = format!("the result is {result}, expected {expected}");
+    let mut text = match answer.row {
+        Some(row) => format!("row {}: {result} where {expected} is right", grouped(row)),
+        None => format!("the result is {result}, expected {expected}"),
+    };
     if case.ty != Type::I32 {
         let (error, bound) = (three_digits(answer.verdict.abs_error), three_digits(answer.verdict.error_bound));
         text.push_str(&format!(": off by {error}, and rounding explains {bound}"));

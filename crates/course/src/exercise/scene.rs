@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use device::{Choice, Device, Schedule, SimOptions};
 use lab::op::Outcome;
-use lab::{Array, Op, Plan, Type};
+use lab::{Array, Layout, Op, Plan, Type};
 use serde_json::{Value, json};
 
 use super::bench::{Answer, Bench, Fill};
@@ -17,6 +17,7 @@ use super::copy::{self, Compiled};
 use super::item::Item;
 use super::judge::{self, Failure};
 use super::predict::Predict;
+use super::rows;
 use crate::labs;
 
 /// What a lab opens with, and what is said of it.
@@ -71,14 +72,21 @@ impl Case<'_> {
         let mut launches: Vec<Value> = first.iter().map(|pass| self.launch(pass, 0)).collect();
         launches.extend(plan.passes.iter().map(|pass| self.launch(pass, earlier.len())));
         let last = plan.sums.len().saturating_sub(1);
-        let reference = lab::reference::reference_of(op, &Array::I32(elements.to_vec()));
+        if let Layout::Ragged(offsets) = plan.layout {
+            buffers.push(labs::offsets(&offsets));
+        }
         let block = plan.passes.first().map_or(0, lab::Pass::block);
-        let values = *plan.sums.get(last).unwrap_or(&1);
+        let values = match plan.layout {
+            Layout::Array if is_place => 1,
+            Layout::Array => *plan.sums.get(last).unwrap_or(&1),
+            rows => rows.values(),
+        };
         let mut case = json!({
             "n": elements.len(), "block": block, "grid": null, "shown": self.shown, "buffers": buffers, "launches": launches,
-            "result": format!("sums{}:{}", earlier.len() + last, if is_place { 1 } else { values }),
-            "elements": elements, "offset": offset, "expected": reference.expected.to_f64(),
+            "result": format!("sums{}:{values}", earlier.len() + last),
+            "elements": elements, "offset": offset, "expected": expected(op, &plan.layout, elements),
         });
+        labs::lies(&mut case, &plan.layout);
         if op != Op::Sum {
             case["op"] = op.name().into();
         }
@@ -99,6 +107,16 @@ impl Case<'_> {
         }
         launch
     }
+}
+
+/// What is right: a number, or those of all rows with commas between them, which is how a lab compares them.
+fn expected(op: Op, layout: &Layout, elements: &[i32]) -> Value {
+    let of = |elements: Vec<i32>| lab::reference::reference_of(op, &Array::I32(elements)).expected.to_f64();
+    if *layout == Layout::Array {
+        return of(elements.to_vec()).into();
+    }
+    let rows = (0..layout.values()).map(|row| of(layout.elements(elements, row)).to_string());
+    rows.collect::<Vec<_>>().join(",").into()
 }
 
 /// One kernel of a lab, with the one case that it has.
@@ -132,10 +150,10 @@ pub fn of(root: &Path, item: &Item) -> Result<Scene> {
 }
 
 fn of_predict(root: &Path, predict: &Predict) -> Result<Scene> {
-    let Array::I32(elements) = predict.input.array(predict.ty, predict.n) else {
+    let (run, source) = predict.shown(root)?;
+    let Array::I32(elements) = predict.input.array(predict.ty, run.n) else {
         bail!("{}: the lab shows runs over whole numbers, and this one takes {}", predict.id, predict.ty)
     };
-    let (run, source) = predict.shown(root)?;
     let case = Case {
         plan: &run.plan,
         elements: &elements,
@@ -160,11 +178,11 @@ fn of_choose(root: &Path, choose: &Choose) -> Result<Scene> {
     };
     let module = Device::open(Choice::Sim, SimOptions::default())?.load_ptx(&source.ptx_name(), &ptx)?;
     let mut variants = Vec::new();
-    for (letter, n, schedule) in choose.telling(&module)? {
-        let Array::I32(elements) = choose.input.array(choose.ty, n) else {
+    for (letter, told) in choose.telling(&module)? {
+        let Array::I32(elements) = choose.input.array(choose.ty, told.n) else {
             bail!("{}: the lab shows runs over whole numbers, and this one takes {}", choose.id, choose.ty)
         };
-        let plan = choose.plan(letter, n);
+        let plan = choose.plan(letter, told);
         let case = Case {
             plan: &plan,
             elements: &elements,
@@ -174,7 +192,7 @@ fn of_choose(root: &Path, choose: &Choose) -> Result<Scene> {
             before: None,
             n: elements.len(),
             shown: 0,
-            schedule,
+            schedule: told.schedule,
         };
         variants.push(variant(&letter.to_string(), &source.cu_name(), (&source.ptx_name(), &ptx), &case));
     }
@@ -246,7 +264,7 @@ fn telling(exercise: &Exercise, name: &str, ptx: &str) -> Result<(super::bench::
             } else {
                 format!(" of {}; the lab shows the same launch over whole numbers", case.ty)
             };
-            (case, Some(answer), format!("{id}: the smallest case that fails, n = {}{floats}", case.n))
+            (case, Some(answer), format!("{id}: the smallest case that fails, {}{floats}", case.size()))
         }
         Some(Failure::Tree { case, .. }) => {
             (case, None, format!("{id}: the sum is right and not of the same pairs; the lab shows which it adds"))
@@ -256,8 +274,11 @@ fn telling(exercise: &Exercise, name: &str, ptx: &str) -> Result<(super::bench::
         }
         None => {
             let block = exercise.blocks.iter().copied().find(|&block| block >= 64).unwrap_or(32);
-            let n = exercise.elements_per_block(block);
-            let case = judge::case(Type::I32, n, block);
+            let case = match exercise.lanes_per_row {
+                // Two elements for each thread.
+                Some(lanes) => rows::case(Type::I32, (exercise.rows_per_block(block), 2 * u64::from(lanes)), block),
+                None => judge::case(Type::I32, exercise.elements_per_block(block), block),
+            };
             (case, None, format!("{id} is solved: nothing fails, and the lab shows a full block of it"))
         }
     })
@@ -306,16 +327,21 @@ mod tests {
         assert!(told["error"].is_null(), "{} {}: {}", data["slug"], variant["name"], told["error"]);
         let name = case["result"].as_str().unwrap().split(':').next().unwrap();
         let left = told["outputs"][name].as_array().unwrap().iter().map(|value| value.as_i64().unwrap() as i32);
-        let result = match case["op"].as_str() {
-            Some("max") => left.max(),
-            Some("min") => left.min(),
-            _ => left.reduce(i32::wrapping_add),
+        let is_right = match case["op"].as_str() {
+            // As the page compares them.
+            _ if !case["of"].is_null() => {
+                Some(left.map(|row| row.to_string()).collect::<Vec<_>>().join(",").as_str())
+                    == case["expected"].as_str()
+            }
+            Some("max") => left.max().map(f64::from) == case["expected"].as_f64(),
+            Some("min") => left.min().map(f64::from) == case["expected"].as_f64(),
+            _ => left.reduce(i32::wrapping_add).map(f64::from) == case["expected"].as_f64(),
         };
         let faults =
             told["launches"].as_array().unwrap().iter().map(|launch| launch["faults"].as_array().unwrap().len());
         let shown = case["shown"].as_u64().unwrap() as usize;
         assert!(told["launches"][shown]["trace"]["steps"].as_u64() > Some(0), "{}: nothing is recorded", data["slug"]);
-        (result.map(f64::from) == case["expected"].as_f64(), faults.sum())
+        (is_right, faults.sum())
     }
 
     #[test]
