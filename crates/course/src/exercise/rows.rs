@@ -131,7 +131,7 @@ const LARGE: [(u64, u64); 4] = [(5, 1009), (3, 10_007), (1009, 13), (20_011, 1)]
 /// Columns of the few matrices that are tried in every schedule and with every kind of numbers: no multiple of anything.
 const FEW_COLS: u64 = 37;
 
-/// Every matrix that is tried with random numbers, of every block and type, small ones first.
+/// Every matrix that is tried with random numbers, of every block and type, small ones first and those without elements last.
 pub fn all(exercise: &Exercise) -> Vec<Case> {
     let mut cases = Vec::new();
     for &block in &exercise.blocks {
@@ -142,7 +142,8 @@ pub fn all(exercise: &Exercise) -> Vec<Case> {
             cases.extend(exercise.types.iter().map(|&ty| case(ty, (rows, cols), block)));
         }
     }
-    cases.sort_by_key(|case| (case.n, case.matrix.map_or(0, |matrix| matrix.rows), case.block));
+    // What fails without any element mostly fails with one too, which tells more.
+    cases.sort_by_key(|case| (case.n == 0, case.n, case.matrix.map_or(0, |matrix| matrix.rows), case.block));
     cases.dedup();
     cases
 }
