@@ -177,10 +177,8 @@ impl Predict {
         let run = self.run(root)?;
         Ok(match self.asks.as_str() {
             "result" if run.layout != Layout::Array => {
-                bail!(
-                    "each of {} has a result of its own: ask for a counter",
-                    run.layout.of().map_or("them", |(_, many)| many)
-                )
+                let one = run.layout.of().map_or("one", |(one, _)| one);
+                bail!("each {one} has a result of its own: ask for a counter")
             }
             "result" => match run.result {
                 Value::I32(value) => i64::from(value),
@@ -343,6 +341,31 @@ mod tests {
         let whole = "cargo run --release -p ch01-naive -- --device sim --n 64 --block 64 --variant interleaved_modulo";
         assert_eq!(command(SMALL).as_deref(), Some(whole));
         assert_eq!(command(&SMALL.replace("interleaved_modulo", "stride_too_short")), None);
+    }
+
+    #[test]
+    fn a_question_about_rows_is_about_all_of_them() {
+        let of = |lies: &str, asks: &str| {
+            let text =
+                SMALL.replace("interleaved_modulo", "groups").replace("block = 64", "").replace("barriers", asks);
+            let mut item = parse(&text.replace("n = 64", lies), "ch10-rows")?.remove(0);
+            item.belongs_to("ch10-rows");
+            let Item::Predict(predict) = item else { bail!("no predict") };
+            Ok((predict.command(), predict.key(&workspace::root()?)?))
+        };
+        let shuffles = |lies: &str| match of(lies, "shuffles").unwrap() {
+            (command, Key::Number { answer, beside, .. }) => (command.unwrap_or_default(), answer, beside),
+            other => panic!("{other:?}"),
+        };
+        let start = "cargo run --release -p ch10-rows -- --device sim --rows 33 --cols 8";
+        assert_eq!(shuffles("rows = 33\ncols = 8"), (format!("{start} --variant groups"), 2 * 8 * 3, None));
+        assert_eq!(shuffles("rows = 33\ncols = 8\npitch = 9").0, format!("{start} --pitch 9 --variant groups"));
+        let error = |lies: &str, asks: &str| format!("{:#}", of(lies, asks).unwrap_err());
+        assert!(error("rows = 3\ncols = 8", "result").contains("each row has a result of its own: ask for a counter"));
+        assert!(error("rows = 3", "shuffles").contains("how-many: rows without cols"));
+        assert!(error("n = 64\nbeside = { rows = 3, cols = 8 }", "shuffles").contains("the other way round"));
+        let ragged = error("rows = 3\ncols = 8\noffsets = 'giant'", "shuffles");
+        assert!(ragged.contains("groups takes rows that all have the same length"), "{ragged}");
     }
 
     #[test]

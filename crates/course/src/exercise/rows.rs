@@ -177,6 +177,9 @@ impl Case {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exercise::bench::Bench;
+    use crate::exercise::{catalogue, report};
+    use crate::workspace;
 
     fn shape(rows: impl Into<Option<u64>>, cols: impl Into<Option<u64>>) -> Shape {
         Shape { rows: rows.into(), cols: cols.into() }
@@ -195,6 +198,66 @@ mod tests {
         assert_eq!((offsets.rows(), offsets.longest(), n), (3, 4, 7));
         let (_, n) = of(Lies { shape: shape(100, 8), offsets: Some(&Begins::Kind("giant".into())), ..Lies::default() });
         assert!((499..=598).contains(&n), "half of 800 in one row, and one or two in each of 99: {n}");
+    }
+
+    /// The exercise of chapter 10, and one of its committed kernels.
+    fn row_sums(kernel: &str) -> (Exercise, String, String) {
+        let root = workspace::root().unwrap();
+        let exercises = catalogue::written(catalogue::load(&root).unwrap());
+        let exercise = exercises.into_iter().find(|exercise| exercise.id == "row-sums").unwrap();
+        let read = |extension| {
+            let path = root.join("chapters/ch10-rows").join(format!("{kernel}.{extension}"));
+            std::fs::read_to_string(path).unwrap()
+        };
+        (exercise, read("cu"), read("ptx"))
+    }
+
+    #[test]
+    fn a_verdict_names_the_row_and_what_is_wrong_with_it() {
+        let root = workspace::root().unwrap();
+        for (kernel, said) in [
+            (
+                "whole-warp",
+                ["fails first at 2 rows of 1, 256 threads a block, i32\nrow 0: ", ": elements of row 1 are in it"],
+            ),
+            ("first-eight", ["fails first at 1 row of 9, 256 threads", ": column 8 is missing"]),
+            (
+                "a-row-a-warp",
+                ["fails first at 9 rows of 1, 256 threads a block, i32\nrow 8: 0 where ", " is right: column 0 is"],
+            ),
+            ("one-block", ["goal missed: each warp", "warp 0 of block 1 loads 0 bytes, not 1,024, at 64 rows of 64"]),
+        ] {
+            let (exercise, text, ptx) = row_sums(&format!("wrong/row-sums-{kernel}"));
+            let verdict = judge::judge(&exercise, "my.cu", &ptx).unwrap();
+            let report = report::verdict(&verdict, &root, "my.cu", &text);
+            for words in said {
+                assert!(report.contains(words), "{kernel}: {words}: {report}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_kernel_of_rows_meets_matrices_that_are_no_multiples_of_anything() {
+        let (exercise, _, ptx) = row_sums("solutions/row-sums");
+        let bench = Bench::new(&exercise, "my.ptx", &ptx).unwrap();
+        let cases = all(&exercise);
+        for (rows, cols) in [(0, 9), (33, 0), (1, 1), (33, 9), (65, 100), (20_011, 1), (3, 10_007)] {
+            let at = cases.iter().find(|case| case.matrix == Some(Matrix::dense(rows, cols)));
+            let at = *at.unwrap_or_else(|| panic!("{rows} rows of {cols} are not tried"));
+            let answer = bench.ask(at).unwrap();
+            assert!(answer.is_right() && answer.of_rows.len() as u64 == rows, "{rows} rows of {cols}: {answer:?}");
+            assert_eq!(bench.plan(at).grid() as u64, rows.div_ceil(32).max(1));
+        }
+        assert!(cases.windows(2).all(|pair| pair[1].n == 0 || pair[0].n <= pair[1].n), "small ones first");
+    }
+
+    #[test]
+    fn a_kernel_of_an_array_is_no_kernel_of_rows() {
+        let (exercise, _, ptx) = row_sums("solutions/row-sums");
+        let refused = |ptx: &str| Bench::new(&exercise, "my.ptx", ptx).err().unwrap_or_default();
+        let other = ptx.replace(".param .u32 row_sums_i32_param_3", ".param .u64 row_sums_i32_param_3");
+        let words = "must take what the starter's does: (const T* in, T* out, unsigned int rows, unsigned int cols)";
+        assert!(refused(&other).contains(words), "{}", refused(&other));
     }
 
     #[test]
