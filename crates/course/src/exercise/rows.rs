@@ -8,7 +8,7 @@ use lab::{Matrix, Offsets, Ragged, Rows, Type};
 use serde::Deserialize;
 
 use super::bench::Case;
-use super::catalogue::Exercise;
+use super::catalogue::{Exercise, Launches};
 use super::judge;
 
 /// Rows of one length, as a table has them.
@@ -115,6 +115,28 @@ fn ragged(at: Vec<u64>) -> Result<(Rows, u64)> {
     let n = at.last().copied().unwrap_or(0);
     let offsets = Offsets::new(at, 32, n).map_err(|why| anyhow::anyhow!("offsets: {why}"))?;
     Ok((Rows::Ragged(offsets), n))
+}
+
+impl Exercise {
+    /// Rows that one block takes, at least one.
+    pub fn rows_per_block(&self, block: u32) -> u64 {
+        u64::from(block / self.lanes_per_row.unwrap_or(block)).max(1)
+    }
+
+    /// What the file may not say of a kernel of rows.
+    pub(super) fn check_rows(&self) -> Result<()> {
+        let Some(lanes) = self.lanes_per_row else { return Ok(()) };
+        let whole = self.blocks_tried().all(|block| lanes > 0 && block.is_multiple_of(lanes));
+        ensure!(whole, "{}: lanes_per_row = {lanes}: a block has whole rows", self.id);
+        let is_plain = self.launches == Launches::UntilOne && self.state_words == 0 && self.grid_max.is_none();
+        ensure!(
+            is_plain && self.tree.is_none() && !self.cooperative && self.elements_per_thread == 1,
+            "{}: a kernel with lanes_per_row is launched once over all rows: leave launches, state_words, grid_max, tree, \
+             cooperative and elements_per_thread out",
+            self.id
+        );
+        Ok(())
+    }
 }
 
 /// `1 row of 20`
