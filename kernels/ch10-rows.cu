@@ -286,27 +286,27 @@ __device__ void groups(const typename Op::In* in, typename Op::Out* out, unsigne
 // ANCHOR_END: groups
 
 // ANCHOR: block
-// A thread's share of a row that a whole block takes, or of a part of one: LOADS vectors on their way at once. `from`
-// is where the part begins in its row.
-template <class Op, unsigned int BLOCK, unsigned int LOADS>
+// A thread's share of a row, or of a part of one, that a TEAM of threads takes, a block or a warp: LOADS vectors on their
+// way at once. `from` is where the part begins in its row.
+template <class Op, unsigned int TEAM, unsigned int LOADS>
 __device__ typename Op::Value share(Row<typename Op::In> row, unsigned int from) {
     using T = typename Op::In;
-    constexpr unsigned int ODD = (2 * PER_VECTOR<T> - 2 + BLOCK - 1) / BLOCK; // 1: a block has more threads than that
-    static_assert(ODD == 1, "a thread takes one odd element at most");
+    static_assert(2 * PER_VECTOR<T> - 2 <= TEAM, "a thread takes one odd element at most");
+    unsigned int me = threadIdx.x % TEAM;
     T odd;
-    if (threadIdx.x < row.odd) odd = row.begin[row.place(threadIdx.x)];
+    if (me < row.odd) odd = row.begin[row.place(me)];
     Running<Op> running;
-    for (unsigned int at = threadIdx.x; at < row.vectors; at += BLOCK * LOADS) {
+    for (unsigned int at = me; at < row.vectors; at += TEAM * LOADS) {
         uint4 v[LOADS];
         for (unsigned int k = 0; k < LOADS; k++) {
-            if (at + k * BLOCK < row.vectors) v[k] = row.vector(at + k * BLOCK);
+            if (at + k * TEAM < row.vectors) v[k] = row.vector(at + k * TEAM);
         }
         for (unsigned int k = 0; k < LOADS; k++) {
-            if (at + k * BLOCK < row.vectors) running.join(v[k], from + row.index(at + k * BLOCK));
+            if (at + k * TEAM < row.vectors) running.join(v[k], from + row.index(at + k * TEAM));
         }
     }
     auto value = running.settled();
-    if (threadIdx.x < row.odd) value = Op::combine(value, Op::lift(odd, from + row.place(threadIdx.x)));
+    if (me < row.odd) value = Op::combine(value, Op::lift(odd, from + row.place(me)));
     return value;
 }
 // A block a row, and then the row as many further as there are blocks. Warp 0 brings a row together while the others
@@ -361,13 +361,29 @@ __device__ void parts(const typename Op::In* in, typename Op::Out* out, unsigned
 // BLOCK / X rows on their way, UNROLL times. A tile of columns is shared out by rows to `count` blocks, and the last of
 // them combines what they have.
 template <typename T, unsigned int W> struct Piece { T x[W]; };
+// Of `each` values a column, one, by teams of threads that are as wide as the tile. `use` gets it by one thread a column.
+template <class Op, unsigned int BLOCK, unsigned int WIDTH, class Use>
+__device__ void bring_together(typename Op::Value* of_tile, const typename Op::Value* of_columns, unsigned int each, Use use) {
+    constexpr unsigned int WIDE = WIDTH < BLOCK ? WIDTH : BLOCK, TEAMS = BLOCK / WIDE;
+    unsigned int team = threadIdx.x / WIDE;
+    for (unsigned int c = threadIdx.x % WIDE; c < WIDTH; c += WIDE) { // more than once by one team alone
+        auto all = Op::identity();
+        for (unsigned int k = team; k < each; k += TEAMS) all = Op::combine(all, of_columns[k * WIDTH + c]);
+        if (TEAMS > 1) {
+            of_tile[team * WIDTH + c] = all;
+            __syncthreads();
+            for (unsigned int k = 1; team == 0 && k < TEAMS; k++) all = Op::combine(all, of_tile[k * WIDTH + c]);
+        }
+        if (team == 0) use(c, all);
+    }
+}
 template <class Op, unsigned int BLOCK, unsigned int X, unsigned int W, unsigned int UNROLL>
 __device__ void columns(const typename Op::In* in, typename Op::Out* out, unsigned long long rows, unsigned int cols,
                         unsigned long long pitch, unsigned int count, typename Op::Value* values, unsigned int* tickets) {
     using T = typename Op::In;
     using V = typename Op::Value;
     constexpr unsigned int Y = BLOCK / X, WIDTH = X * W; // rows and columns of a tile
-    __shared__ V of_tile[Y][WIDTH];
+    __shared__ V of_tile[Y * WIDTH];
     unsigned int tiles = gridDim.x / count, tile = blockIdx.x % tiles, part = blockIdx.x / tiles;
     unsigned int x = threadIdx.x % X, y = threadIdx.x / X;
     unsigned int column = tile * WIDTH + x * W;
@@ -378,9 +394,10 @@ __device__ void columns(const typename Op::In* in, typename Op::Out* out, unsign
     for (unsigned int w = 0; w < W; w++) value[w] = Op::identity();
     for (unsigned long long row = from + y; is_there && row < to; row += Y * UNROLL) {
         Piece<T, W> piece[UNROLL];
+        const T* begin = in + row * pitch + column;
         for (unsigned int k = 0; k < UNROLL; k++) {
             if (row + k * Y >= to) continue;
-            const T* at = in + (row + k * Y) * pitch + column;
+            const T* at = begin + k * Y * pitch;
             if (W > 1 && aligned) {
                 uint4 v = load_once(at);
                 memcpy(&piece[k], &v, sizeof(piece[k]));
@@ -395,19 +412,16 @@ __device__ void columns(const typename Op::In* in, typename Op::Out* out, unsign
             }
         }
     }
-    for (unsigned int w = 0; w < W; w++) of_tile[y][x * W + w] = value[w];
+    for (unsigned int w = 0; w < W; w++) of_tile[y * WIDTH + x * W + w] = value[w];
     __syncthreads();
-    V all = Op::identity();
-    bool is_mine = threadIdx.x < WIDTH && tile * WIDTH + threadIdx.x < cols; // a thread a column
-    for (unsigned int k = 0; is_mine && k < Y; k++) all = Op::combine(all, of_tile[k][threadIdx.x]);
-    if (count > 1) {
-        V* mine = values + static_cast<unsigned long long>(tile) * count * WIDTH + threadIdx.x;
-        if (is_mine) mine[part * WIDTH] = all;
-        if (!is_last(tickets + tile, count)) return;
-        all = Op::identity();
-        for (unsigned int k = 0; is_mine && k < count; k++) all = Op::combine(all, mine[k * WIDTH]);
-    }
-    if (is_mine) out[tile * WIDTH + threadIdx.x] = Op::finish(all, rows);
+
+    auto finish = [=](unsigned int c, V all) {
+        if (tile * WIDTH + c < cols) out[tile * WIDTH + c] = Op::finish(all, rows);
+    };
+    if (count == 1) return bring_together<Op, BLOCK, WIDTH>(of_tile, of_tile, Y, finish);
+    V* of_parts = values + static_cast<unsigned long long>(tile) * count * WIDTH;
+    bring_together<Op, BLOCK, WIDTH>(of_tile, of_tile, Y, [=](unsigned int c, V all) { of_parts[part * WIDTH + c] = all; });
+    if (is_last(tickets + tile, count)) bring_together<Op, BLOCK, WIDTH>(of_tile, of_parts, count, finish);
 }
 // ANCHOR_END: columns
 
@@ -429,6 +443,21 @@ __device__ Count rows_ended(const End* ends, Count first, Count rows, Count elem
 // ANCHOR_END: path
 
 // ANCHOR: ragged
+// The same by a warp, which tries 32 places at once: five trips to memory for a million rows and more.
+template <typename Offset>
+__device__ unsigned long long rows_ended_of_all(const Offset* ends, unsigned long long first, unsigned long long rows,
+                                                unsigned long long elements, unsigned long long steps) {
+    unsigned long long low = steps > elements ? steps - elements : 0, high = min(steps, rows);
+    while (low < high) {
+        unsigned long long apart = (high - low + WARP - 1) / WARP, middle = low + threadIdx.x % WARP * apart;
+        bool has_ended = middle < high && ends[middle] - first < steps - middle;
+        unsigned int ended = __popc(__ballot_sync(FULL, has_ended)); // those below the place that is looked for
+        high = ended ? min(high, low + ended * apart) : low;
+        low = ended ? low + (ended - 1) * apart + 1 : low;
+    }
+    return low;
+}
+
 // Every block takes as many steps as any other, and so does every thread of it, whatever the rows are like. The end of a
 // row that began before the block goes into `heads`, and what the block has begun and not ended into `carries`.
 template <class Op> struct Carry { typename Op::Value value; unsigned int has_end; };
@@ -445,46 +474,91 @@ __device__ void ragged(const typename Op::In* in, const Offset* offsets, typenam
     using T = typename Op::In;
     using Count = unsigned long long;
     static_assert(STEPS % 2 == 1, "threads that begin an odd number of words apart read different banks");
-    constexpr unsigned int TILE = BLOCK * STEPS;
+    constexpr unsigned int TILE = BLOCK * STEPS, PER = PER_VECTOR<T>, WARPS = BLOCK / WARP, LOADS = 2;
     __shared__ Count bounds[2];
-    __shared__ unsigned int ends[TILE + 1];
-    __shared__ T elements[TILE];
-    __shared__ Carry<Op> of_warps[BLOCK / WARP];
+    __shared__ uint4 list[(TILE + 2 * PER) / 4 + 1]; // elements from the front, ends from the back: together TILE steps
+    __shared__ Carry<Op> of_warps[WARPS];
     Count base = offsets[0], n = offsets[rows] - base, begun = static_cast<Count>(blockIdx.x) * TILE;
     Count done = min(begun + TILE, n + rows);
-    if (threadIdx.x == 0) bounds[0] = rows_ended<Count>(offsets + 1, base, rows, n, begun);
-    if (threadIdx.x == WARP) bounds[1] = rows_ended<Count>(offsets + 1, base, rows, n, done);
+    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    if (warp < 2) {
+        Count found = rows_ended_of_all(offsets + 1, base, rows, n, warp == 0 ? begun : done);
+        if (lane == 0) bounds[warp] = found;
+    }
     __syncthreads();
     Count row = bounds[0], element = begun - row;
+    Count begins = row < rows ? offsets[row] - base : n; // the block's first row
     unsigned int ended = bounds[1] - row, steps = done - begun, taken = steps - ended;
+    Row<T> all_taken(in + base + element, taken, false);
+    bool is_cut = begins < element;
+    constexpr unsigned int LONG = 512;
+    if (ended * LONG <= taken) { // few rows: each warp takes as many elements as any other, and what it has of each row
+        __shared__ typename Op::Value of_rows[TILE / LONG + 1][WARPS];
+        unsigned int from = taken * warp / WARPS, to = taken * (warp + 1) / WARPS;
+        unsigned int end = lane < ended ? static_cast<unsigned int>(offsets[row + 1 + lane] - base - element) : taken;
+        unsigned int begin = static_cast<unsigned int>(begins - element); // before the block: modulo 2^32
+        for (unsigned int k = 0, after = 0; k <= ended; k++) {
+            unsigned int first = max(from, after), past = min(to, after = __shfl_sync(FULL, end, k));
+            auto value = Op::identity();
+            if (first < past) {
+                Row<T> piece(all_taken.begin + first, past - first, false);
+                value = group_value<Op, WARP>(share<Op, WARP, 4>(piece, first - begin));
+            }
+            if (lane == 0) of_rows[k][warp] = value;
+            begin = after;
+        }
+        __syncthreads();
+        unsigned int k = threadIdx.x;
+        auto value = Op::identity();
+        for (unsigned int w = 0; k <= ended && w < WARPS; w++) value = Op::combine(value, of_rows[k][w]);
+        if (k == ended) carries[blockIdx.x] = value;
+        else if (k == 0 && is_cut) heads[blockIdx.x] = value;
+        else if (k < ended) out[row + k] = Op::finish(value, offsets[row + k + 1] - offsets[row + k]);
+        if (k == 0) cuts[blockIdx.x] = is_cut && ended > 0 ? row + 1 : 0;
+        return;
+    }
+
+    unsigned int* ends = reinterpret_cast<unsigned int*>(list + sizeof(list) / sizeof(uint4)) - (ended + 1);
+    unsigned int before_head = (0 - all_taken.head) % PER; // so that vectors come to multiples of 16 bytes here too
+    T* elements = reinterpret_cast<T*>(list) + before_head;
+    if (threadIdx.x < all_taken.odd) elements[all_taken.place(threadIdx.x)] = all_taken.begin[all_taken.place(threadIdx.x)];
     for (unsigned int k = threadIdx.x; k < ended; k += BLOCK) ends[k] = offsets[row + 1 + k] - base - element;
     if (threadIdx.x == 0) ends[ended] = NOWHERE;
-    for (unsigned int k = threadIdx.x; k < taken; k += BLOCK) elements[k] = in[base + element + k];
+    for (unsigned int begin = threadIdx.x; begin < all_taken.vectors; begin += BLOCK * LOADS) {
+        uint4 v[LOADS];
+        for (unsigned int k = 0; k < LOADS; k++) {
+            if (begin + k * BLOCK < all_taken.vectors) v[k] = all_taken.vector(begin + k * BLOCK);
+        }
+        for (unsigned int k = 0; k < LOADS; k++) {
+            unsigned int at = begin + k * BLOCK;
+            if (at < all_taken.vectors) list[(before_head + all_taken.index(at)) / PER] = v[k];
+        }
+    }
     __syncthreads();
 
     // A thread's steps. Of the rows that end in them, the first may have begun before.
     unsigned int my_steps = min(threadIdx.x * STEPS, steps);
     unsigned int r = rows_ended<unsigned int>(ends, 0, ended, taken, my_steps), e = my_steps - r;
-    Count begins = row < rows ? offsets[row] - base : n; // the block's first row
     unsigned int begin = r > 0 ? ends[r - 1] : static_cast<unsigned int>(begins - element); // before the block: modulo 2^32
+    unsigned int count = min(STEPS, steps - my_steps), end = ends[r];
     Carry<Op> mine = {Op::identity(), 0};
     auto head = Op::identity();
     unsigned int head_row = r, head_begin = begin;
-    for (unsigned int k = 0; k < STEPS && r + e < steps; k++) {
-        if (e < ends[r]) {
+    for (unsigned int k = 0; k < STEPS; k++) {
+        if (k >= count) break;
+        if (e < end) {
             mine.value = Op::combine(mine.value, Op::lift(elements[e], e - begin));
             e++;
             continue;
         }
         if (!mine.has_end) head = mine.value;
-        else out[row + r] = Op::finish(mine.value, ends[r] - begin);
+        else out[row + r] = Op::finish(mine.value, end - begin);
         mine = {Op::identity(), 1};
-        begin = ends[r++];
+        begin = end, end = ends[++r];
     }
 
     // What the threads before this one have begun and not ended: a scan of each warp, then the warps before it.
     Carry<Op> all = mine, before = {Op::identity(), 0};
-    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     for (unsigned int offset = 1; offset < WARP; offset *= 2) {
         Carry<Op> other = of_lane_before(all, offset);
         if (lane >= offset) all = after(other, all);
@@ -495,14 +569,13 @@ __device__ void ragged(const typename Op::In* in, const Offset* offsets, typenam
     Carry<Op> left = of_lane_before(all, 1);
     if (lane > 0) before = after(before, left);
 
-    bool is_cut = begins < element;
     if (mine.has_end) {
         auto value = Op::combine(before.value, head);
         if (head_row == 0 && is_cut) heads[blockIdx.x] = value;
         else out[row + head_row] = Op::finish(value, ends[head_row] - head_begin);
     }
     if (threadIdx.x == BLOCK - 1) carries[blockIdx.x] = after(before, mine).value;
-    if (threadIdx.x == 0) cuts[blockIdx.x] = is_cut && ended > 0 ? row + 1 : 0;
+    if (threadIdx.x == 0) cuts[blockIdx.x] = is_cut ? row + 1 : 0;
 }
 // ANCHOR_END: ragged
 

@@ -1,32 +1,49 @@
-//! Finds the shapes of `rows` on this GPU: times lane groups, blocks and parts for each matrix and prints the best beside the
-//! plan's own. `cargo run --release -p ch10-rows --example tune -- TYPE OP ROWSxCOLS...`
+//! Finds the shapes of `rows`, `columns` and `ragged` on this GPU: times many for each matrix and prints the best beside the
+//! plan's own. `cargo run --release -p ch10-rows --example tune -- rows|columns TYPE OP ROWSxCOLS...` or
+//! `-- ragged TYPE OP uniform|power|giant|empty|ROWSxCOLS...`
 
-use ch10_rows::{CHAPTER, Shape, of_shape};
+use anyhow::Context;
+use ch10_rows::{CHAPTER, Columns, Shape, columns_of, of_shape, ragged_of};
+use clap::ValueEnum;
 use device::{Buffer, Choice, SimOptions};
 use lab::element::Element;
-use lab::{LaunchOptions, Matrix, Op, Plan, Problem, Rows, Session, Type, clock, input, with_elements};
+use lab::{
+    LaunchOptions, Matrix, Offsets, Op, Plan, Problem, Ragged, Rows, Session, Type, Variant, clock, input, with_elements,
+};
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [ty, op, matrices @ ..] = words.as_slice() else { anyhow::bail!("TYPE OP ROWSxCOLS... are wanted") };
-    let ty = Type::from_name(ty).ok_or_else(|| anyhow::anyhow!("{ty} is no type"))?;
-    let op = Op::from_name(op).ok_or_else(|| anyhow::anyhow!("{op} is no operation"))?;
+    let [variant, ty, op, all @ ..] = words.as_slice() else { anyhow::bail!("VARIANT TYPE OP ROWSxCOLS... are wanted") };
+    let variant = CHAPTER.variant(variant).with_context(|| format!("{variant} is no variant"))?;
+    let ty = Type::from_name(ty).with_context(|| format!("{ty} is no type"))?;
+    let op = Op::from_name(op).with_context(|| format!("{op} is no operation"))?;
     let session = Session::open(&CHAPTER, Choice::Gpu, SimOptions::default())?;
     println!("{}, {}", session.device().description().name, session.origin());
-    for matrix in matrices {
-        let (rows, cols) = matrix.split_once('x').ok_or_else(|| anyhow::anyhow!("{matrix} is not ROWSxCOLS"))?;
-        let matrix = Matrix::dense(rows.parse()?, cols.parse()?);
-        let input = input::random(ty, (matrix.rows * matrix.cols) as usize, input::SEED);
-        with_elements!(&input, values => tune(&session, op, matrix, values)?);
+    for name in all {
+        let (rows, n) = rows_of(name)?;
+        let input = input::random(ty, n as usize, input::SEED);
+        println!("{} {op} {ty} {name}, {rows}:", variant.name);
+        with_elements!(&input, values => tune(&session, variant, op, rows, values)?);
     }
     Ok(())
 }
 
-fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T]) -> anyhow::Result<()> {
-    let variant = CHAPTER.variant("rows").ok_or_else(|| anyhow::anyhow!("no rows"))?;
+/// The rows of that name, and how many elements they have.
+fn rows_of(name: &str) -> anyhow::Result<(Rows, u64)> {
+    if let Ok(kind) = Ragged::from_str(name, true) {
+        let at = kind.offsets(1 << 20, 64, input::SEED);
+        let n = at.last().copied().unwrap_or(0);
+        return Ok((Rows::Ragged(Offsets::new(at, 32, n).map_err(anyhow::Error::msg)?), n));
+    }
+    let (rows, cols) = name.split_once('x').with_context(|| format!("{name} is not ROWSxCOLS"))?;
+    let matrix = Matrix::dense(rows.parse()?, cols.parse()?);
+    Ok((Rows::Matrix(matrix), matrix.rows * matrix.cols))
+}
+
+fn tune<T: Element>(session: &Session<'_>, variant: &Variant, op: Op, rows: Rows, values: &[T]) -> anyhow::Result<()> {
     let device = session.device();
     let multiprocessors = device.description().multiprocessors.unwrap_or(1);
-    let options = LaunchOptions { op, rows: Some(Rows::Matrix(matrix)), ..LaunchOptions::default() };
+    let options = LaunchOptions { op, rows: Some(rows), ..LaunchOptions::default() };
     let problem =
         Problem { multiprocessors, compiles: true, ..Problem::new(variant, T::TYPE, values.len() as u64, options) };
     let original = device.upload("in", values)?;
@@ -37,17 +54,53 @@ fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T])
         let timing = session.time_plan(variant, &plan, (&copies, &[]), 0, true, 5)?;
         Ok(timing.map_or(f64::NAN, |timing| timing.median_us))
     };
-    let mut found = Vec::new();
-    for shape in shapes(&problem, matrix) {
-        found.push((time(of_shape(&problem, shape))?, shape));
+    let mut found: Vec<(f64, String)> = Vec::new();
+    match (variant.name, rows) {
+        ("ragged", _) => {
+            for steps in [15, 23, 31] {
+                found.push((time(ragged_of(&problem, steps))?, format!("{steps} steps")));
+            }
+        }
+        ("columns", Rows::Matrix(matrix)) => {
+            for shape in columns(&problem, matrix) {
+                found.push((time(columns_of(&problem, shape))?, format!("{shape:?}")));
+            }
+        }
+        (_, Rows::Matrix(matrix)) => {
+            for shape in shapes(&problem, matrix) {
+                found.push((time(of_shape(&problem, shape))?, format!("{shape:?}")));
+            }
+        }
+        _ => {}
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let own = time((variant.launches)(&problem))?;
-    println!("{op} {} {} x {}: the plan {own:.2} us", T::TYPE, matrix.rows, matrix.cols);
+    println!("    the plan {:.2} us", time((variant.launches)(&problem))?);
     for (us, shape) in found.iter().take(6) {
-        println!("    {us:.2} us: {shape:?}");
+        println!("    {us:.2} us: {shape}");
     }
     Ok(())
+}
+
+/// What may be good for these columns.
+fn columns(problem: &Problem, matrix: Matrix) -> Vec<Columns> {
+    let per = 16 / problem.ty.bytes() as u32;
+    let width = if matrix.cols.is_multiple_of(per.into()) && matrix.pitch.is_multiple_of(per.into()) { per } else { 1 };
+    let mut shapes = Vec::new();
+    for lanes in [4, 8, 16, 32, 64, 128, 256] {
+        if u64::from(lanes * width) >= 2 * matrix.cols.next_power_of_two().max(8) {
+            continue;
+        }
+        let tiles = matrix.cols.div_ceil(u64::from(lanes * width));
+        for loads in [4, 8] {
+            let most = matrix.rows.div_ceil(u64::from(256 / lanes * loads));
+            let wanted = [2, 4, 6, 8, 16].map(|each| (u64::from(problem.multiprocessors) * each).div_ceil(tiles).min(most));
+            let mut parts: Vec<u64> = wanted.into_iter().chain([1]).map(|parts| parts.max(1)).collect();
+            parts.sort_unstable();
+            parts.dedup();
+            shapes.extend(parts.into_iter().map(|parts| Columns { lanes, width, loads, parts: parts as u32 }));
+        }
+    }
+    shapes
 }
 
 /// What may be good for this matrix.

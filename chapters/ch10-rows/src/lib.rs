@@ -5,8 +5,8 @@ mod shapes;
 
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Offsets, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-pub use crate::shapes::Shape;
 use crate::shapes::{of_columns, of_problem};
+pub use crate::shapes::{Columns, Shape};
 
 /// The form that anyone would write first.
 const THREAD_A_ROW: Variant = Variant {
@@ -217,8 +217,12 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
 
 /// `columns_x32w4u2<<<tiles * parts, 256>>>(in, out, rows, cols, pitch, parts, values, tickets)`
 fn columns(problem: &Problem) -> Plan {
+    columns_of(problem, of_columns(problem, matrix(problem)))
+}
+
+/// One launch for columns in this shape.
+pub fn columns_of(problem: &Problem, Columns { lanes, width, loads, parts }: Columns) -> Plan {
     let Matrix { rows, cols, pitch } = matrix(problem);
-    let shapes::Columns { lanes, width, loads, parts } = of_columns(problem, matrix(problem));
     let tile = u64::from(lanes * width);
     let tiles = cols.div_ceil(tile);
     let args = vec![
@@ -254,11 +258,15 @@ fn columns(problem: &Problem) -> Plan {
 /// `ragged_o32_s7<<<tiles, 256>>>(in, offsets, out, rows, carries, heads, cuts)`, then
 /// `sew_o32_s7<<<⌈tiles / 8⌉, 256>>>(offsets, out, carries, heads, cuts, tiles)` if there is more than one tile.
 fn ragged(problem: &Problem) -> Plan {
+    ragged_of(problem, if problem.compiles { 31 } else { 7 })
+}
+
+/// Ragged rows with so many steps a thread, an odd number.
+pub fn ragged_of(problem: &Problem, steps: u64) -> Plan {
     let offsets = match problem.layout() {
         Layout::Ragged(offsets) => offsets,
         _ => Offsets::even(1, problem.n),
     };
-    let steps = if problem.compiles { 15 } else { 7 };
     let tile = 256 * steps;
     let rows = offsets.rows();
     let n = offsets.at(rows) - offsets.at(0);

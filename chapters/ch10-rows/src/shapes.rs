@@ -1,6 +1,6 @@
 //! How rows and columns are launched: plain data, with the reason in words.
 
-use lab::{Matrix, Problem};
+use lab::{Matrix, Op, Problem};
 
 /// How rows of one length are shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,23 +72,34 @@ fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
 pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
     let per = 16 / problem.ty.bytes();
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
-    let (lanes, rows, loads) = match vectors(problem, matrix) {
+    let is_pair = matches!(problem.options.op, Op::Argmax | Op::Meanvar);
+    let vectors = vectors(problem, matrix);
+    let (lanes, rows, loads) = match vectors {
         0..=16 if !problem.compiles => (8, 1, 2),
         _ if !problem.compiles => (32, 1, 2),
         // Elements before the first vector and behind the last are a lane's each.
         0..=8 if !is_whole => (8, 2, 1),
+        9..=16 if !is_whole => (4, 1, 1),
         0..=1 => (1, 4, 1),
         2 => (2, 4, 1),
+        3..=4 if is_pair => (4, 4, 1),
         3..=4 => (4, 2, 1),
         5..=8 => (8, 4, 1),
+        // Fewer lanes have fewer values to bring together, each with a division.
+        9..=16 if problem.options.op == Op::Meanvar => (4, 2, 2),
+        9..=16 if is_pair => (8, 1, 2),
         9..=16 => (8, 2, 2),
+        17..=64 if problem.options.op == Op::Meanvar => (16, 1, 4),
         17..=64 => (16, 2, 2),
         65..=128 => (32, 1, 4),
         _ => (32, 1, 8),
     };
     let rows_of_block = BLOCK / u64::from(lanes) * u64::from(rows);
     let tiles = matrix.rows.div_ceil(rows_of_block).max(1);
-    Shape::Groups { lanes, rows, loads, grid: problem.options.grid.unwrap_or(capped(tiles)) }
+    // Blocks that have much to do for a byte are better launched fewer, each with several tiles.
+    let is_busy = problem.compiles && (is_pair || (!is_whole && vectors <= 16));
+    let most = if is_busy { u64::from(problem.multiprocessors) * 4 * RESIDENT } else { u64::MAX };
+    Shape::Groups { lanes, rows, loads, grid: problem.options.grid.unwrap_or(capped(tiles.min(most))) }
 }
 
 /// The shape for this problem.
@@ -106,12 +117,13 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
         _ if !problem.compiles => (256, 4),
         0..=512 => (128, 4),
         513..=2048 => (256, 4),
+        _ if problem.options.op == Op::Argmax => (512, 8),
         _ => (512, 4),
     };
-    // No more blocks than are resident at once: one block more is a second round for all. Where nearly every multiprocessor has
-    // a row of its own, parts cost more than they bring.
-    let resident = multiprocessors * 2048 / u64::from(block);
-    let wanted = if 4 * matrix.rows < 3 * multiprocessors { resident / matrix.rows.max(1) } else { 1 };
+    // Half as many blocks as are resident at once have enough on their way; one more than are resident would be a second round
+    // for all. Where nearly every multiprocessor has a row of its own, parts cost more than they bring.
+    let half = multiprocessors * 1024 / u64::from(block);
+    let wanted = if 4 * matrix.rows < 3 * multiprocessors { half / matrix.rows.max(1) } else { 1 };
     let worth = (matrix.cols * problem.ty.bytes()).div_ceil(OF_BLOCK_BYTES);
     let parts = wanted.min(worth);
     if parts < 2 || problem.options.grid.is_some_and(|grid| u64::from(grid) <= matrix.rows) {
@@ -123,26 +135,44 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     Shape::Parts { block, loads, parts: capped(matrix.cols.div_ceil(length)), length: capped(length) }
 }
 
-/// The shape for columns: as many lanes side by side as the row has vectors, up to a warp; rows shared out to blocks as long as
-/// there are multiprocessors without any.
+/// The shape for columns.
+///
+/// 128 bytes of a row side by side, as long as there are rows enough for the rest of the block; with fewer rows wider. Rows are
+/// shared out to blocks where the columns alone give the card too few.
 pub fn of_columns(problem: &Problem, matrix: Matrix) -> Columns {
     let per = 16 / problem.ty.bytes();
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     let width = if is_whole { per } else { 1 };
-    let side = matrix.cols.div_ceil(width).max(1).next_power_of_two();
-    let lanes = if problem.compiles { side.clamp(4, 32) } else { 32 };
-    let loads = match (is_whole, problem.compiles) {
-        (true, false) => 2,
-        (true, true) => 4,
-        (false, _) => 4,
+    let multiprocessors = u64::from(problem.multiprocessors);
+    let tiles = |lanes: u64| matrix.cols.div_ceil(lanes * width).max(1);
+    let (lanes, loads) = if problem.compiles {
+        (lanes_of_columns(matrix, multiprocessors, matrix.cols.div_ceil(width), tiles), 8)
+    } else {
+        (32, if is_whole { 2 } else { 4 })
     };
-    let tiles = matrix.cols.div_ceil(lanes * width).max(1);
-    let beside = BLOCK / lanes;
-    let wanted = (u64::from(problem.multiprocessors) * RESIDENT / 2).div_ceil(tiles);
-    // A block that has fewer rows than it takes at once is not worth the meeting.
-    let worth = matrix.rows.div_ceil(beside * loads);
+    let wanted = multiprocessors * RESIDENT / 2 / tiles(lanes);
+    // Blocks that meet take about as long as two trips to memory or three.
+    let worth = matrix.rows.div_ceil(BLOCK / lanes * loads * if problem.compiles { 2 } else { 1 });
     let parts = wanted.min(worth).max(1);
     Columns { lanes: lanes as u32, width: width as u32, loads: loads as u32, parts: capped(parts) }
+}
+
+/// Lanes side by side on a GPU, where `side` of them reach over the whole row.
+fn lanes_of_columns(matrix: Matrix, multiprocessors: u64, side: u64, tiles: impl Fn(u64) -> u64) -> u64 {
+    let beside = (matrix.rows / 8).clamp(1, 32);
+    let beside = if beside.is_power_of_two() { beside } else { beside.next_power_of_two() / 2 };
+    let mut lanes = BLOCK / beside;
+    while lanes > 16 && tiles(lanes) < 16 {
+        lanes /= 2;
+    }
+    if lanes == 8 && tiles(lanes) > 2 * RESIDENT * multiprocessors {
+        lanes = 16;
+    }
+    // So few elements that a block of the narrowest tile reads its columns in a trip or two.
+    if (129..=1024).contains(&matrix.rows) && tiles(8) < multiprocessors {
+        lanes = 4;
+    }
+    lanes.min(side.max(1).next_power_of_two())
 }
 
 impl Shape {
