@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Builds NVIDIA's CUB as a library that `cargo course measure` loads.
 #
-# Usage: scripts/cub_library.sh LIB.so [--overlap | --operators] [CCCL]
+# Usage: scripts/cub_library.sh LIB.so [--overlap | --operators | --rows] [CCCL]
 #   --overlap  builds from a copy of the headers in which the reduction's kernels let the next launch begin and wait for the
 #              one before, by CUB's own macros, and are launched with the attribute that allows it, by CUB's own argument
 #   --operators  with the reductions of scripts/cub_operators.cu too, whose parts are compiled side by side
+#   --rows     with the reductions of many segments of scripts/cub_rows.cu too
 #   CCCL       a folder with CCCL's sources (cub, thrust, libcudacxx); without it the toolkit's own headers are used
 #
 # Needs nvcc. ARCH in the environment is what it compiles for, default native.
 set -euo pipefail
 
 if [[ $# -lt 1 || $1 == -* ]]; then
-    sed -n '2,11s/^# \{0,1\}//p' "$0"
+    sed -n '2,12s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 lib=$1
@@ -24,6 +25,11 @@ fi
 operators=
 if [[ ${1:-} == --operators ]]; then
     operators=yes
+    shift
+fi
+rows=
+if [[ ${1:-} == --rows ]]; then
+    rows=yes
     shift
 fi
 cccl=${1:-}
@@ -59,6 +65,10 @@ if [[ -n $overlap ]]; then
     include=(-I "$copy" ${include[@]+"${include[@]}"})
 fi
 options=(-O3 -std=c++17 -arch="${ARCH:-native}" -Xcompiler "-fPIC,-fno-gnu-unique" ${include[@]+"${include[@]}"})
+if [[ -n $rows ]]; then
+    nvcc "${options[@]}" -shared -o "$lib" scripts/cub_baseline.cu scripts/cub_rows.cu
+    exit
+fi
 if [[ -z $operators ]]; then
     nvcc "${options[@]}" -shared -o "$lib" scripts/cub_baseline.cu
     exit

@@ -59,6 +59,9 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
     for (name, contents) in results::operators(root)? {
         work.file(folder.join(lab::measurement::OPERATORS).join(name), &contents);
     }
+    for (name, contents) in results::rows(root)? {
+        work.file(folder.join(lab::measurement::ROWS).join(name), &contents);
+    }
     for (name, contents) in launch::fragments(root)? {
         work.file(folder.join(name), &contents);
     }

@@ -24,6 +24,7 @@ mod limits;
 mod operators;
 mod pool;
 mod proofs;
+mod rows;
 mod suite;
 mod torch;
 
@@ -66,7 +67,7 @@ pub struct Options {
     /// Every fourth size up to 2^26, fewer replays and no sweeps; of the operators every second size
     #[arg(long)]
     quick: bool,
-    /// Begins no further operator after so many seconds, and says which are left out; for the part of that name
+    /// Begins no further operator or shape after so many seconds, and says what is left out; for the parts of those names
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
 }
@@ -82,6 +83,8 @@ enum Part {
     Times,
     /// Every operator and type of the chapter on operators, beside the libraries
     Operators,
+    /// The shapes of the chapter on rows, beside the libraries
+    Rows,
 }
 
 /// Logarithms of sizes, both ends included.

@@ -18,6 +18,11 @@ pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
     measurement::book(root, &lessons()).context("cannot write up the measurements")
 }
 
+/// Name and text of each file beside the generated ones of the chapter on rows.
+pub fn rows(root: &Path) -> Result<Vec<(String, String)>> {
+    measurement::rows(root).context("cannot write up the measurements of rows")
+}
+
 /// Name and text of each file beside the generated ones of the chapter on operators.
 pub fn operators(root: &Path) -> Result<Vec<(String, String)>> {
     measurement::operators(root).context("cannot write up the measurements of the operators")
@@ -44,9 +49,10 @@ pub fn write_reader(record: &Measurement, folder: &Path) -> Result<PathBuf> {
     // The program may have been carried to a machine without the checkout; then there is no record to compare with.
     let books = workspace::root().ok().and_then(|root| measurement::load(&root, measurement::BOOKS).ok()).flatten();
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
-    // The charts are of sums, from chapter to chapter; the operators' own contest has none.
+    // The charts are of sums, from chapter to chapter; the contests of operators and of rows have none.
     let mut sums = record.clone();
-    sums.cases.retain(|case| case.chapter.as_deref() != Some(measurement::OPERATORS));
+    let has_own = |case: &&str| [measurement::OPERATORS, measurement::ROWS].contains(case);
+    sums.cases.retain(|case| case.chapter.as_deref().filter(has_own).is_none());
     let files = measurement::report(&sums, books.as_ref(), &lessons()).context("cannot draw the charts")?;
     for (name, text) in files {
         let path = folder.join(name);

@@ -17,6 +17,63 @@ type Sum = unsafe extern "C" fn(
     stream: *mut c_void,
 ) -> c_int;
 
+/// As [`Sum`], of many segments: by offsets, one more than segments, or without them of one length each.
+type SegmentedSum = unsafe extern "C" fn(
+    temp: *mut c_void,
+    temp_bytes: *mut usize,
+    input: *const c_void,
+    out: *mut c_void,
+    offsets: *const c_void,
+    segments: c_longlong,
+    length: c_longlong,
+    stream: *mut c_void,
+) -> c_int;
+
+/// Segments that a library reduces to a value each.
+#[derive(Debug, Clone, Copy)]
+pub struct Segments<'a> {
+    /// How many.
+    pub count: u64,
+    /// Elements of each; 0 where offsets say it.
+    pub length: u64,
+    /// Where they begin and end, one more than segments; none for segments of one length.
+    pub offsets: &'a [u32],
+    /// Elements of the array that all of them lie in.
+    pub n: u64,
+    /// Elements that the results take.
+    pub results: u64,
+}
+
+/// What is called.
+#[derive(Debug)]
+enum Function {
+    Array(Sum),
+    Segments { function: SegmentedSum, offsets: Option<Buffer<u32>>, count: c_longlong, length: c_longlong },
+}
+
+impl Function {
+    /// # Safety
+    /// Without storage nothing else is looked at; else it is as large as was asked for, the input as long as was prepared,
+    /// and the output has room for all results, all of the device of the stream.
+    unsafe fn call(
+        &self,
+        (temp, bytes): (*mut c_void, &mut usize),
+        (input, n): (*const c_void, c_longlong),
+        out: *mut c_void,
+        stream: *mut c_void,
+    ) -> c_int {
+        match self {
+            // SAFETY: the caller's word.
+            Function::Array(function) => unsafe { function(temp, bytes, input, out, n, stream) },
+            Function::Segments { function, offsets, count, length } => {
+                let offsets = offsets.as_ref().map_or(std::ptr::null_mut(), |offsets| pointer(offsets.address()));
+                // SAFETY: the caller's word; the offsets are an array of the device and are kept.
+                unsafe { function(temp, bytes, input, out, offsets, *count, *length, stream) }
+            }
+        }
+    }
+}
+
 /// A loaded library.
 #[derive(Debug)]
 pub struct Baseline {
@@ -29,11 +86,13 @@ pub struct Baseline {
 #[derive(Debug)]
 pub struct BaselineSum<'b, T> {
     baseline: &'b Baseline,
-    function: Sum,
+    function: Function,
     temp: Buffer<u8>,
     temp_bytes: usize,
     out: Buffer<T>,
     n: c_longlong,
+    /// Elements that the results take.
+    results: usize,
 }
 
 impl Baseline {
@@ -100,24 +159,62 @@ impl Baseline {
         self.prepared(device, &format!("cub_baseline_whole_{}", T::NAME), n)
     }
 
+    /// Prepares a reduction of many segments by the library's function of the name `cub_segments_<form>_<op>_<type>`.
+    ///
+    /// # Errors
+    /// As [`Baseline::sum`].
+    pub fn segments<T: Scalar>(
+        &self,
+        device: &Device,
+        (form, op): (&str, &str),
+        segments: &Segments<'_>,
+    ) -> Result<BaselineSum<'_, T>, Error> {
+        let function = self.function(&format!("cub_segments_{form}_{op}_{}", T::NAME))?;
+        let offsets = match segments.offsets {
+            [] => None,
+            offsets => Some(device.upload("library's offsets", offsets)?),
+        };
+        let (count, length) = (self.counted(segments.count)?, self.counted(segments.length)?);
+        let function = Function::Segments { function, offsets, count, length };
+        self.prepare(device, function, segments.n, segments.results as usize)
+    }
+
     fn prepared<T: Scalar>(&self, device: &Device, symbol: &str, n: u64) -> Result<BaselineSum<'_, T>, Error> {
-        // SAFETY: the functions of these names have this signature in the source.
-        let function =
-            *unsafe { self.library.get::<Sum>(symbol.as_bytes()) }.map_err(|e| self.problem(e.to_string()))?;
-        let n = c_longlong::try_from(n).map_err(|_| self.problem(format!("{n} elements are more than it counts")))?;
+        let function = Function::Array(self.function(symbol)?);
+        self.prepare(device, function, n, 1)
+    }
+
+    /// The function of this name, which in the source has the signature that is asked for.
+    fn function<F: Copy>(&self, symbol: &str) -> Result<F, Error> {
+        // SAFETY: the functions of these names have these signatures in the source.
+        Ok(*unsafe { self.library.get::<F>(symbol.as_bytes()) }.map_err(|e| self.problem(e.to_string()))?)
+    }
+
+    fn counted(&self, n: u64) -> Result<c_longlong, Error> {
+        c_longlong::try_from(n).map_err(|_| self.problem(format!("{n} elements are more than it counts")))
+    }
+
+    fn prepare<T: Scalar>(
+        &self,
+        device: &Device,
+        function: Function,
+        n: u64,
+        results: usize,
+    ) -> Result<BaselineSum<'_, T>, Error> {
+        let n = self.counted(n)?;
         // In the device's context, as it asks the GPU what it is.
         let (bytes, null) = (std::cell::Cell::new(0), std::ptr::null_mut());
         device.run_foreign(&|stream| {
             let mut needed = 0;
             // SAFETY: without storage it writes nothing but the number of bytes, and starts nothing.
-            let status = unsafe { function(null, &mut needed, null, null, n, stream) };
+            let status = unsafe { function.call((null, &mut needed), (null, n), null, stream) };
             bytes.set(needed);
             self.check(status)
         })?;
         let temp_bytes = bytes.get();
         let temp = device.alloc("library's storage", temp_bytes.max(1))?;
         let out = device.alloc("library's sum", 1)?;
-        Ok(BaselineSum { baseline: self, function, temp, temp_bytes, out, n })
+        Ok(BaselineSum { baseline: self, function, temp, temp_bytes, out, n, results })
     }
 
     fn problem(&self, problem: String) -> Error {
@@ -154,19 +251,18 @@ impl<T: Scalar> BaselineSum<'_, T> {
     ) -> impl Fn(*mut c_void) -> Result<(), String> + 'a {
         move |stream| {
             let end = offset.saturating_add(self.n as usize);
-            for (array, end, what) in [(input, end, "of this sum"), (out, at.saturating_add(1), "written")] {
+            for (array, end, what) in [(input, end, "of this sum"), (out, at.saturating_add(self.results), "written")] {
                 if end > array.len() {
                     let (name, len) = (array.name(), array.len());
                     return Err(format!("{name} has {len} elements, and the last {what} is the {end}th"));
                 }
             }
-            let pointer = |address: u64| std::ptr::without_provenance_mut::<c_void>(address as usize);
             let element = |array: &Buffer<T>, at: usize| pointer(array.address() + (at * T::BYTES) as u64);
             let mut bytes = self.temp_bytes;
             let (temp, input, out) = (pointer(self.temp.address()), element(input, offset), element(out, at));
             // SAFETY: the storage has the size that the library asked for; the input has n elements from that address on,
-            // and the output one, as checked above. They are arrays of the device whose stream this is.
-            let status = unsafe { (self.function)(temp, &mut bytes, input, out, self.n, stream) };
+            // and the output as many as the results take, as checked above. They are arrays of the device whose stream this is.
+            let status = unsafe { self.function.call((temp, &mut bytes), (input, self.n), out, stream) };
             self.baseline.check(status)
         }
     }
@@ -178,6 +274,10 @@ impl<T: Scalar> BaselineSum<'_, T> {
     pub fn result(&self, device: &Device) -> Result<Option<T>, Error> {
         Ok(device.download(&self.out)?.first().copied())
     }
+}
+
+fn pointer(address: u64) -> *mut c_void {
+    std::ptr::without_provenance_mut(address as usize)
 }
 
 /// The function's name.

@@ -22,7 +22,7 @@ mod scalar;
 mod sim;
 mod source;
 
-pub use baseline::{Baseline, BaselineSum};
+pub use baseline::{Baseline, BaselineSum, Segments};
 pub use buffer::{Buffer, DeviceAddress};
 pub use device::{Choice, Description, Device, SimOptions};
 pub use error::Error;

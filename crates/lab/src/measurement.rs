@@ -11,6 +11,7 @@ mod lead;
 mod operators;
 mod publish;
 mod quoted;
+mod rows;
 mod sheet;
 #[cfg(test)]
 mod synthetic;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::element::Type;
 use crate::error::{Error, Result};
+use crate::op::Op;
 use crate::record;
 
 pub use card::{FLOORS, LATENCIES};
@@ -33,11 +35,18 @@ pub use ladder::{ABLATION_SIZES, CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean}
 pub use operators::{OPERATORS, operators};
 pub use publish::{BOOKS, book, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
+pub use rows::{ROWS, random_shapes, rows, shapes};
 
 /// Of the form that this program reads and writes.
 pub const SCHEMA: u32 = 2;
 /// [`MeasuredCase::entrant`] of the kernel that a chapter puts forward.
 pub const ENTRANT: &str = "champion";
+/// [`MeasuredCase::per`] of a value for each column.
+pub const COLUMN: &str = "column";
+/// Segments of one length by the library's own form for them, which newer versions have; [`CUB`] takes offsets.
+pub const CUB_FIXED: &str = "cub_fixed";
+/// As [`CUB_FIXED`], of newer sources.
+pub const CUB_NEWER_FIXED: &str = "cub_newer_fixed";
 /// [`MeasuredCase::entrant`] of NVIDIA's library as it comes with the toolkit.
 pub const CUB: &str = "cub";
 /// Of the newest sources that have such a mode, where it may add in any order: what it gives for floats may differ from run
@@ -225,6 +234,15 @@ pub struct MeasuredCase {
     pub ty: String,
     /// Elements.
     pub n: u64,
+    /// Rows of a matrix; none of a whole array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+    /// Its columns; of ragged rows the mean, rounded down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cols: Option<u64>,
+    /// What of a matrix gets a value: [`COLUMN`], or none for a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<String>,
     /// Name of the offsets of ragged rows; none of a whole array.
     #[serde(default)]
     pub offsets: Option<String>,
@@ -272,6 +290,15 @@ impl MeasuredCase {
     /// The variant, or the library: [`CHAMPION`] for [`ENTRANT`].
     pub fn name(&self) -> &str {
         if self.entrant == ENTRANT { CHAMPION } else { &self.entrant }
+    }
+
+    /// Bytes that have to move: of rows the input, the results and the offsets, of an array the input.
+    pub fn moved_bytes(&self) -> u64 {
+        let (Some(ty), Some(op)) = (Type::from_name(&self.ty), Op::from_name(&self.op)) else { return 0 };
+        let (Some(rows), Some(cols)) = (self.rows, self.cols) else { return self.input_bytes() * op.arrays() };
+        let results = if self.per.as_deref() == Some(COLUMN) { cols } else { rows };
+        let offsets = if self.offsets.is_some() { 4 * (rows + 1) } else { 0 };
+        self.input_bytes() + results * op.row_bytes(ty) + offsets
     }
 
     /// Bytes of the input; 0 for a type that this program does not know.

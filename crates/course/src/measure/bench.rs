@@ -8,11 +8,11 @@ use device::{Arg, BaselineSum, Buffer, Call, Device, Foreign, Graph, Replayed, R
 use lab::bound::Rounding;
 use lab::clock::{Flush, WARM_CALLS};
 use lab::element::Element;
-use lab::measurement::{CUB_UNORDERED, Contest, ENTRANT, MeasuredCase};
+use lab::measurement::{COLUMN, CUB_UNORDERED, Contest, ENTRANT, MeasuredCase};
 use lab::reference::Reference;
 use lab::session::Arrays;
 use lab::verify::verify;
-use lab::{LaunchOptions, Op, Plan, Session, Variant};
+use lab::{LaunchOptions, Layout, Op, Plan, Session, Variant};
 
 use super::pool::Slice;
 
@@ -38,7 +38,9 @@ locked. Kernels that sum in \
 place get their input anew before each replay and are measured up to 2^26 elements. limit_us is an empty launch by the rules of the \
 contest and every byte at the read ceiling, the best of five geometries of a kernel that reads and adds in registers. \
 Of the operators sizes are powers of two and some drawn at random; torch and torch_compiled were timed before, each alone, the median \
-of 9 replays, two results of each judged.";
+of 9 replays, two results of each judged. \
+Of rows every result of every replay is judged, row by row; a limit has the results and the offsets of ragged rows among its bytes, \
+and the offsets are one array for all reductions of a graph, on both sides. cub takes offsets, cub_fixed one length.";
 
 /// Timed replays.
 const REPLAYS: u32 = 15;
@@ -69,7 +71,9 @@ pub struct Entrant<'s, T: Element> {
     /// Under this name in the record.
     pub name: String,
     /// What it computes.
-    op: Op,
+    pub(super) op: Op,
+    /// What gets a value.
+    pub(super) layout: Layout,
     sum: Sum<'s, T>,
 }
 
@@ -148,6 +152,7 @@ impl<'s, T: Element> Entrant<'s, T> {
             contest,
             name,
             op: options.op,
+            layout: plan.layout,
             sum: Sum::Ours {
                 session,
                 variant,
@@ -161,12 +166,18 @@ impl<'s, T: Element> Entrant<'s, T> {
 
     /// A library's sum, in a chapter's contest.
     pub fn library(contest: Contest, name: &str, chapter: &'static str, sum: BaselineSum<'s, T>) -> Self {
-        Entrant { contest, name: name.to_owned(), op: Op::Sum, sum: Sum::Library { chapter, sum } }
+        let sum = Sum::Library { chapter, sum };
+        Entrant { contest, name: name.to_owned(), op: Op::Sum, layout: Layout::Array, sum }
     }
 
     /// Of another operation than the sum.
     pub fn computing(self, op: Op) -> Self {
         Entrant { op, ..self }
+    }
+
+    /// A value for each row, or column, of this layout.
+    pub fn over(self, layout: Layout) -> Self {
+        Entrant { layout, ..self }
     }
 
     /// Under another name.
@@ -205,17 +216,27 @@ impl<'s, T: Element> Entrant<'s, T> {
 
     /// Words that one reduction writes where its result is the first.
     pub(super) fn words(&self) -> usize {
-        let of_result = T::TYPE.holding(self.op.result_bytes(T::TYPE));
+        let of_result = T::TYPE.holding(match self.layout {
+            Layout::Array => self.op.result_bytes(T::TYPE),
+            layout => layout.values() * self.op.row_bytes(T::TYPE),
+        });
         self.plan().and_then(|plan| plan.sums.last()).map_or(of_result as usize, |&words| words as usize)
     }
 
     /// What it does to a sum on the way from an element to the result.
-    fn rounding(&self, n: u64, multiprocessors: u64) -> Rounding {
+    pub(super) fn rounding(&self, n: u64, multiprocessors: u64) -> Rounding {
+        // Of a row one warp may take all, and more would round less.
+        let longest = match self.layout {
+            Layout::Array => 0,
+            Layout::Rows(matrix) => matrix.cols,
+            Layout::Columns(matrix) => matrix.rows,
+            Layout::Ragged(offsets) => offsets.longest(),
+        };
         // How a library adds is its own business: a path as long as where a full card's threads share the input, and trees; in
         // any order, its blocks one after the other.
         let blocks = if self.name == CUB_UNORDERED { 16 * multiprocessors } else { 0 };
         // A product has every multiplication's share in it, and not only those on one path.
-        let path = if self.op == Op::Prod { n } else { n.div_ceil(256 * multiprocessors) + 80 + blocks };
+        let path = if self.op == Op::Prod { n } else { n.div_ceil(256 * multiprocessors) + longest.div_ceil(32) + 80 + blocks };
         self.plan().map_or_else(|| path.into(), Plan::rounding)
     }
 
@@ -266,6 +287,9 @@ impl<'s, T: Element> Entrant<'s, T> {
             op: self.op.name().to_owned(),
             ty: T::TYPE.name().to_owned(),
             n: input.n,
+            rows: self.layout.size().map(|size| size.0),
+            cols: self.layout.size().map(|size| size.1),
+            per: matches!(self.layout, Layout::Columns(_)).then(|| COLUMN.to_owned()),
             offsets: None,
             offset: input.offset as u64,
             block: None,
@@ -308,7 +332,7 @@ impl Bench {
     }
 
     /// Of the device.
-    fn multiprocessors(&self) -> u64 {
+    pub(super) fn multiprocessors(&self) -> u64 {
         u64::from(self.device.description().multiprocessors.unwrap_or(1))
     }
 
@@ -332,7 +356,7 @@ impl Bench {
     }
 
     /// As many of the slices as a graph reads here.
-    fn of_graph<'a, S>(&self, slices: &'a [S]) -> &'a [S] {
+    pub(super) fn of_graph<'a, S>(&self, slices: &'a [S]) -> &'a [S] {
         if self.device.is_gpu() { slices } else { &slices[..slices.len().min(SIMULATED_CALLS)] }
     }
 
@@ -362,14 +386,13 @@ impl Bench {
         self.judged(entrants, slices, input, Some(Contest::Warm), &self.replays(None))
     }
 
-    fn judged<T: Element>(
+    /// Replays a graph of each entrant in turns, and gives its times and all that it wrote.
+    pub(super) fn replayed<T: Element>(
         &self,
         entrants: &[Entrant<'_, T>],
         slices: Slices<'_, '_, T>,
-        input: Input<'_>,
-        contest: Option<Contest>,
         replays: &Replays<'_>,
-    ) -> Result<Vec<MeasuredCase>> {
+    ) -> Result<Vec<Replayed<T>>> {
         let slices_of =
             |entrant: &Entrant<'_, T>| self.of_graph(if entrant.destroys() { slices.to_destroy } else { slices.cold });
         let out = |entrant| Ok(self.device.alloc("out", slices_of(entrant).len() * Entrant::words(entrant))?);
@@ -386,7 +409,18 @@ impl Bench {
             }
             graphs.push(Graph { calls: entrant.calls(slices_of(entrant), out, works)?, before, output: Some(out) });
         }
-        let replayed = self.device.replay(&graphs, replays)?;
+        Ok(self.device.replay(&graphs, replays)?)
+    }
+
+    fn judged<T: Element>(
+        &self,
+        entrants: &[Entrant<'_, T>],
+        slices: Slices<'_, '_, T>,
+        input: Input<'_>,
+        contest: Option<Contest>,
+        replays: &Replays<'_>,
+    ) -> Result<Vec<MeasuredCase>> {
+        let replayed = self.replayed(entrants, slices, replays)?;
         let multiprocessors = self.multiprocessors();
         let case = |(entrant, replayed): (&Entrant<'_, T>, &Replayed<T>)| {
             let mut case = entrant.case(contest.unwrap_or(entrant.contest), input);
@@ -423,7 +457,7 @@ fn judge<'a, T: Element>(
     case.error = (T::TYPE.is_float() && op.rounds() && case.ok).then_some(error);
 }
 
-fn set_times(case: &mut MeasuredCase, timing: Option<&Timing>) {
+pub(super) fn set_times(case: &mut MeasuredCase, timing: Option<&Timing>) {
     let median = timing.map(|timing| timing.median_us);
     if case.contest == Contest::Warm {
         case.warm_us = median;

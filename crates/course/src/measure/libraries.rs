@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use device::{Baseline, Device};
-use lab::Op;
+use device::{Baseline, Device, Segments};
 use lab::element::Element;
-use lab::measurement::{CUB, CUB_NEWER, CUB_UNORDERED, CUB_WHOLE, Contest, Library};
+use lab::measurement::{
+    CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, CUB_UNORDERED, CUB_WHOLE, Contest, Library,
+};
+use lab::{Layout, Offsets, Op};
 
 use super::Options;
 use super::bench::Entrant;
@@ -77,6 +79,40 @@ impl Libraries {
         for (contest, name, library) in self.open.iter().filter(|(contest, ..)| *contest == Contest::Alone) {
             if let Ok(reduction) = library.reduction::<T>(device, op.name(), n) {
                 entrants.push(Entrant::library(*contest, name, chapter, reduction).computing(op));
+            }
+        }
+        entrants
+    }
+
+    /// Their reductions of the rows of a layout by `op`, alone: by offsets, and of one length by the form for that; none of
+    /// columns. One that has no such function is left out.
+    pub fn segments<T: Element>(
+        &self,
+        device: &Device,
+        chapter: &'static str,
+        op: Op,
+        layout: &Layout,
+    ) -> Vec<Entrant<'_, T>> {
+        let (offsets, length) = match layout {
+            Layout::Rows(matrix) if matrix.pitch == matrix.cols => {
+                (Offsets::even(matrix.rows, matrix.cols), Some(matrix.cols))
+            }
+            Layout::Ragged(offsets) => (*offsets, None),
+            _ => return Vec::new(),
+        };
+        let Ok(at) = offsets.all().map(u32::try_from).collect::<Result<Vec<u32>, _>>() else { return Vec::new() };
+        let (count, n) = (offsets.rows(), offsets.at(offsets.rows()));
+        let results = T::TYPE.holding(count * op.row_bytes(T::TYPE));
+        let mut entrants = Vec::new();
+        for (contest, name, library) in self.open.iter().filter(|(contest, ..)| *contest == Contest::Alone) {
+            let fixed = if *name == CUB { CUB_FIXED } else { CUB_NEWER_FIXED };
+            let by_offsets = Segments { count, length: 0, offsets: &at, n, results };
+            let of_length = length.map(|length| Segments { length, offsets: &[], ..by_offsets });
+            let forms = [Some(("offsets", *name, by_offsets)), of_length.map(|segments| ("fixed", fixed, segments))];
+            for (form, name, segments) in forms.into_iter().flatten() {
+                if let Ok(reduction) = library.segments::<T>(device, (form, op.name()), &segments) {
+                    entrants.push(Entrant::library(*contest, name, chapter, reduction).computing(op).over(*layout));
+                }
             }
         }
         entrants

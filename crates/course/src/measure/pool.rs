@@ -62,6 +62,11 @@ impl<T: Element> Pool<T> {
         &self.values[range(n, offset)]
     }
 
+    /// The numbers of each array.
+    pub fn all(&self) -> &[T] {
+        &self.values
+    }
+
     /// As many slices of `n` elements as a cold graph reads, `offset` elements after an aligned address. The first one
     /// holds [`Pool::first`].
     pub fn slices(&self, device: &Device, n: u64, offset: usize) -> Vec<Slice<'_, T>> {

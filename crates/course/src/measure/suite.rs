@@ -12,7 +12,7 @@ use lab::measurement::{
     self, ABLATIONS, CHAMPION, Contest, HOST_SIZES, MeasuredCase, Measurement, NOT_AHEAD, WITH_MEMSET,
 };
 use lab::plan::MULTIPROCESSORS;
-use lab::{LaunchOptions, Op, Per, Session, Type, Variant, record};
+use lab::{LaunchOptions, Per, Session, Type, Variant, record};
 
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
 use super::libraries::Libraries;
@@ -133,6 +133,9 @@ impl<'o> Suite<'o> {
         }
         if self.options.parts.contains(&Part::Operators) {
             self.operators()?;
+        }
+        if self.options.parts.contains(&Part::Rows) {
+            self.rows()?;
         }
         self.save()
     }
@@ -519,9 +522,8 @@ impl<'o> Suite<'o> {
     /// Writes the record, each case with its limit, which is known by now if it ever will be.
     fn save(&mut self) -> Result<()> {
         for i in 0..self.record.cases.len() {
-            let MeasuredCase { contest, ref op, ref ty, n, .. } = self.record.cases[i];
-            let n = n * Op::from_name(op).map_or(1, Op::arrays);
-            let limit_us = Type::from_name(ty).and_then(|ty| self.record.limit_us(contest, ty, n));
+            let case = &self.record.cases[i];
+            let limit_us = self.record.limit_of_bytes(case.contest, case.moved_bytes());
             self.record.cases[i].limit_us = limit_us;
         }
         Ok(measurement::save(&self.record, &self.out)?)
@@ -533,5 +535,6 @@ impl<'o> Suite<'o> {
 }
 
 mod operators;
+mod rows;
 #[cfg(test)]
 mod tests;

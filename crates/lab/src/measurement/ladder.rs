@@ -99,7 +99,12 @@ impl Measurement {
     /// What a reduction of this size is measured by: an empty launch of one block, by the rules of the contest, and every byte
     /// at the rate of the best of the reading kernels.
     pub fn limit_us(&self, contest: Contest, ty: Type, n: u64) -> Option<f64> {
-        let reading_us = (n * ty.bytes()) as f64 / self.read_ceiling_gb_per_s? / 1e3;
+        self.limit_of_bytes(contest, n * ty.bytes())
+    }
+
+    /// The same of so many bytes.
+    pub fn limit_of_bytes(&self, contest: Contest, bytes: u64) -> Option<f64> {
+        let reading_us = bytes as f64 / self.read_ceiling_gb_per_s? / 1e3;
         let floor = self.floor_us?;
         Some(if contest == Contest::BackToBack { floor.overlapped } else { floor.one_block } + reading_us)
     }

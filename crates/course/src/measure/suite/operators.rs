@@ -33,7 +33,8 @@ impl Suite<'_> {
         Ok(())
     }
 
-    fn operators_ceiling(&mut self) -> Result<()> {
+    /// How fast memory can be read, if the record does not say so yet.
+    pub(super) fn operators_ceiling(&mut self) -> Result<()> {
         if self.record.ceiling.is_empty() {
             let pool = Pool::<i32>::new(&self.bench.device, CEILING_N)?;
             let ceiling = limits::ceiling(&self.bench, &pool, CEILING_N);
@@ -85,7 +86,7 @@ impl Suite<'_> {
     }
 
     /// Whether nothing more is begun.
-    fn is_late(&self) -> bool {
+    pub(super) fn is_late(&self) -> bool {
         self.options.seconds.is_some_and(|seconds| self.begin.elapsed().as_secs() >= seconds)
     }
 }

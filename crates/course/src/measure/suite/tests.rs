@@ -5,6 +5,8 @@ use lab::measurement::WHOLE;
 use lab::session::built_root;
 
 use super::*;
+use crate::measure::rows::{OPS, Task};
+use lab::Op;
 
 /// A run on the simulator, which judges as a GPU does and gives no times.
 fn simulated(options: &Options, out: PathBuf) -> Suite<'_> {
@@ -32,7 +34,7 @@ fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
     for lesson in lessons() {
         assert!(record.ptx_sha256.contains_key(lesson.slug));
         // Its operators have a contest of their own.
-        if lesson.slug == lab::measurement::OPERATORS {
+        if [lab::measurement::OPERATORS, lab::measurement::ROWS].contains(&lesson.slug) {
             continue;
         }
         let everywhere =
@@ -134,4 +136,38 @@ fn grids_are_swept_where_a_plan_takes_any() {
     };
     assert_eq!(grids("grid_stride_shuffle"), [64, 132, 264, 528, 1056]);
     assert!(grids("interleaved_modulo").is_empty(), "its grid follows from its input");
+}
+
+#[test]
+fn every_kind_of_row_is_judged_row_by_row() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::of(&["--chapters", "ch10-rows", "--types", "f32,bf16"]);
+    let out = dir.path().join("sim.json");
+    let mut suite = simulated(&options, out.clone());
+    let shapes = [(300, 20), (2, 4096), (64, 33)];
+    let tasks = OPS.iter().flat_map(|&op| shapes.map(|shape| Task::rows(op, shape))).chain(shapes.map(Task::columns));
+    let tasks: Vec<Task> = tasks.chain(Task::ragged((64, 32)).unwrap()).collect();
+    assert_eq!(suite.rows_of::<f32>(&tasks).unwrap(), Vec::<String>::new());
+    assert_eq!(suite.rows_of::<half::bf16>(&tasks[..15]).unwrap(), Vec::<String>::new());
+    assert_eq!(suite.problems, Vec::<String>::new());
+    let record = measurement::read(&out).unwrap();
+    assert_eq!(record.cases.len(), tasks.len() + 15);
+    for case in &record.cases {
+        let (rows, cols) = (case.rows.unwrap(), case.cols.unwrap());
+        let values = if case.per.is_some() { cols } else { rows };
+        assert!(case.ok && case.judged == 2 * values && case.entrant == measurement::ENTRANT, "{case:?}");
+        assert!(case.offsets.is_some() || rows * cols == case.n, "{case:?}");
+    }
+    let names: Vec<&str> = record.cases.iter().filter_map(|case| case.offsets.as_deref()).collect();
+    assert_eq!(names, ["uniform", "power", "giant", "empty"]);
+}
+
+#[test]
+fn rows_that_the_time_is_not_enough_for_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::of(&["--chapters", "ch10-rows", "--seconds", "0"]);
+    let mut suite = simulated(&options, dir.path().join("sim.json"));
+    let left = suite.rows_of::<f32>(&[Task::rows(Op::Sum, (3, 5)), Task::columns((3, 5))]).unwrap();
+    assert_eq!(left, ["rows sum 3x5 f32", "columns sum 3x5 f32"]);
+    assert!(suite.record.cases.is_empty());
 }

@@ -1,0 +1,479 @@
+//! The contest of the chapter on rows: which shapes, beside what, and what is made of it.
+
+use std::path::Path;
+
+use super::sheet::Sheet;
+use super::tables::{cell, sentence, source_line};
+use super::{
+    CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, Contest, ENTRANT, MeasuredCase, Measurement, TORCH, TORCH_COMPILED,
+    geometric_mean, load,
+};
+use crate::element::Type;
+use crate::error::Result;
+use crate::input;
+use crate::op::Op;
+use crate::text::{grouped, listed, per_cent};
+
+/// The chapter whose contest it is.
+pub const ROWS: &str = "ch10-rows";
+/// Rows and columns of the shapes that every operator is measured at.
+const SHAPES: [(u64, u64); 16] = [
+    (4_194_304, 16),
+    (1_048_576, 64),
+    (262_144, 256),
+    (65_536, 1024),
+    (16_384, 4096),
+    (4096, 16_384),
+    (1024, 65_536),
+    (256, 262_144),
+    (32, 2_097_152),
+    (8, 8_388_608),
+    (4096, 4096),
+    (1024, 1024),
+    (128, 32_768),
+    (2048, 128_256),
+    (4, 4096),
+    (1, 50_257),
+];
+/// Its record.
+const RECORD: &str = "h200-rows";
+/// From so many bytes of input on the share of the limit is what counts; of less, how much longer the others take.
+const LARGE_BYTES: u64 = 60_000_000;
+/// Forms of the library's segmented reduction, of which the fastest counts.
+const CUBS: [&str; 4] = [CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED];
+/// Operators of rows, in the order of the tables.
+const OPS: [Op; 5] = [Op::Sum, Op::Max, Op::Maximum, Op::Argmax, Op::Meanvar];
+/// Types, in the order of the tables.
+const TYPES: [Type; 2] = [Type::F32, Type::BF16];
+/// The files, and what they show.
+const FILES: [(&str, Part); 8] = [
+    ("clock-sum", Part::Rows(Op::Sum)),
+    ("clock-max", Part::Rows(Op::Max)),
+    ("clock-maximum", Part::Rows(Op::Maximum)),
+    ("clock-argmax", Part::Rows(Op::Argmax)),
+    ("clock-meanvar", Part::Rows(Op::Meanvar)),
+    ("clock-columns", Part::Columns),
+    ("clock-ragged", Part::Ragged),
+    ("clock-random", Part::Random),
+];
+/// Shapes drawn at random, and what they are drawn by.
+const DRAWN: u64 = 40;
+/// Elements of those, as logarithms: from, up to.
+const DRAWN_LOGS: (u64, u64) = (10, 26);
+
+/// Rows and columns of the shapes that every operator is measured at.
+pub fn shapes() -> Vec<(u64, u64)> {
+    SHAPES.to_vec()
+}
+
+/// Rows and columns of shapes drawn at random, for sums: every power of two of elements alike, and of these every power of two
+/// of rows. `scripts/torch_rows.py` draws the same.
+pub fn random_shapes() -> Vec<(u64, u64)> {
+    let within = |log: u64, i: u64| (1 << log) + input::split_mix(DRAWN, i) % (1 << log);
+    let shape = |i: u64| {
+        let log = DRAWN_LOGS.0 + input::split_mix(DRAWN, 4 * i) % (DRAWN_LOGS.1 - DRAWN_LOGS.0);
+        let n = within(log, 4 * i + 1);
+        let rows = within(input::split_mix(DRAWN, 4 * i + 2) % log, 4 * i + 3);
+        let cols = n.div_ceil(rows);
+        (rows, if rows * cols > 1 << DRAWN_LOGS.1 { n / rows } else { cols })
+    };
+    (0..DRAWN).map(shape).collect()
+}
+
+/// What a table shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// A value for each row of [`shapes`].
+    Rows(Op),
+    /// The sum of each column of them.
+    Columns,
+    /// The sum of each ragged row.
+    Ragged,
+    /// The sum of each row of [`random_shapes`].
+    Random,
+}
+
+/// One shape, by one operator and type.
+struct Point<'r> {
+    part: Part,
+    ours: &'r MeasuredCase,
+    ty: Type,
+    us: f64,
+    torch: Option<f64>,
+    compiled: Option<f64>,
+    /// The fastest of its forms.
+    cub: Option<f64>,
+}
+
+impl Point<'_> {
+    /// How many times as long as ours the fastest of the others takes.
+    fn over_best(&self) -> Option<f64> {
+        let best = [self.torch, self.compiled, self.cub].into_iter().flatten().min_by(f64::total_cmp);
+        best.map(|us| us / self.us)
+    }
+
+    fn over_cub(&self) -> Option<f64> {
+        self.cub.map(|us| us / self.us)
+    }
+
+    fn of_limit(&self) -> Option<f64> {
+        self.ours.limit_us.map(|limit| limit / self.us)
+    }
+
+    fn is_large(&self) -> bool {
+        self.ours.input_bytes() >= LARGE_BYTES
+    }
+
+    /// `4,096 × 16,384`, or the name of ragged rows.
+    fn shape(&self) -> String {
+        shape(self.ours)
+    }
+
+    /// The shape, with what is computed.
+    fn named(&self) -> String {
+        let per = if self.part == Part::Columns { " of columns" } else { "" };
+        format!("`{}`{per} of `{}`, {}", self.ours.op, self.ty, self.shape())
+    }
+}
+
+fn shape(case: &MeasuredCase) -> String {
+    match (&case.offsets, case.rows, case.cols) {
+        (Some(name), ..) => format!("`{name}`"),
+        (None, Some(rows), Some(cols)) => format!("{} × {}", grouped(rows), grouped(cols)),
+        _ => grouped(case.n),
+    }
+}
+
+/// Those of the chapter in this contest, right and timed.
+fn is_timed(case: &&MeasuredCase) -> bool {
+    is_of_contest(case) && case.ok && case.cold_us.is_some()
+}
+
+fn is_of_contest(case: &MeasuredCase) -> bool {
+    case.chapter.as_deref() == Some(ROWS) && case.is_plain_in(Contest::Alone) && case.rows.is_some()
+}
+
+/// What the entrants of one contest have in common.
+fn key(case: &MeasuredCase) -> (&str, &str, Option<&str>, Option<&str>, Option<(u64, u64)>) {
+    // Torch does not say the mean of ragged rows, and has none; the name is enough.
+    let size = if case.offsets.is_some() { None } else { case.rows.zip(case.cols) };
+    (&case.op, &case.ty, case.per.as_deref(), case.offsets.as_deref(), size)
+}
+
+/// The points in the order of the tables: types, then as they were measured.
+fn points(record: &Measurement) -> Vec<Point<'_>> {
+    let random = random_shapes();
+    let ours = record.cases.iter().filter(is_timed).filter(|case| case.entrant == ENTRANT);
+    let mut points: Vec<Point<'_>> = ours.filter_map(|ours| point(record, ours, &random)).collect();
+    points.sort_by_key(|point| TYPES.iter().position(|&ty| ty == point.ty));
+    points
+}
+
+fn point<'r>(record: &'r Measurement, ours: &'r MeasuredCase, random: &[(u64, u64)]) -> Option<Point<'r>> {
+    let (rows, cols) = ours.rows.zip(ours.cols)?;
+    let fastest = |names: &[&str]| {
+        let is_of = |case: &&MeasuredCase| names.contains(&case.entrant.as_str()) && key(case) == key(ours);
+        let us = record.cases.iter().filter(is_timed).filter(is_of).filter_map(|case| case.cold_us);
+        us.min_by(f64::total_cmp)
+    };
+    let part = match (&ours.offsets, &ours.per) {
+        (Some(_), _) => Part::Ragged,
+        (None, Some(_)) => Part::Columns,
+        (None, None) if random.contains(&(rows, cols)) => Part::Random,
+        (None, None) => Part::Rows(Op::from_name(&ours.op)?),
+    };
+    Some(Point {
+        part,
+        ours,
+        ty: Type::from_name(&ours.ty)?,
+        us: ours.cold_us?,
+        torch: fastest(&[TORCH]),
+        compiled: fastest(&[TORCH_COMPILED]),
+        cub: fastest(&CUBS),
+    })
+}
+
+/// The files of `book/src/generated/ch10-rows/` that come from the record of the contest, name and text. The names are the same
+/// whether there is a record or not.
+///
+/// # Errors
+/// A record that cannot be read.
+pub fn rows(root: &Path) -> Result<Vec<(String, String)>> {
+    let record = load(root, RECORD)?;
+    let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
+    Ok(files(record.as_ref(), &stale))
+}
+
+fn files(record: Option<&Measurement>, stale: &[String]) -> Vec<(String, String)> {
+    let points = record.map(points).unwrap_or_default();
+    let mut files: Vec<(String, String)> =
+        FILES.iter().map(|&(name, part)| (format!("{name}.md"), table(&points, part))).collect();
+    let or_missing = |text: &dyn Fn(&Measurement) -> String| record.map_or_else(not_yet, text);
+    files.push(("clock.md".to_owned(), or_missing(&|record| summary(record, &points))));
+    files.push(("clock-operators.md".to_owned(), operators(&points)));
+    files.push(("clock-source.md".to_owned(), or_missing(&|record| source(record, stale))));
+    files
+}
+
+fn not_yet() -> String {
+    "*Not measured yet: `scripts/gpu_rows.sh` takes the record on a GPU.*\n".to_owned()
+}
+
+/// A row for each shape of a part: our time and how near it is to the limit, the others, and the fastest of them over ours.
+fn table(points: &[Point<'_>], part: Part) -> String {
+    let mut points: Vec<&Point<'_>> = points.iter().filter(|point| point.part == part).collect();
+    if part == Part::Random {
+        points.sort_by_key(|point| point.ours.n);
+    }
+    let has = |of: &dyn Fn(&Point<'_>) -> Option<f64>| points.iter().any(|point| of(point).is_some());
+    let others: [(&str, &dyn Fn(&Point<'_>) -> Option<f64>); 3] =
+        [("torch", &|p| p.torch), ("torch, compiled", &|p| p.compiled), ("CUB", &|p| p.cub)];
+    let others: Vec<_> = others.into_iter().filter(|(_, of)| has(*of)).collect();
+    let types = points.iter().any(|point| point.ty != points[0].ty);
+    let ours = if part == Part::Columns { "`columns`, µs" } else if part == Part::Ragged { "`ragged`, µs" } else { "`rows`, µs" };
+    let mut head = vec![if part == Part::Ragged { "offsets" } else { "rows × columns" }.to_owned()];
+    head.extend(types.then(|| "type".to_owned()));
+    head.extend([ours.to_owned(), "of the limit".to_owned()]);
+    head.extend(others.iter().map(|(name, _)| format!("{name}, µs")));
+    head.extend((!others.is_empty()).then(|| "fastest other / ours".to_owned()));
+    let mut sheet = Sheet::new(if types { 2 } else { 1 }, head);
+    for point in points {
+        let mut cells = vec![point.shape()];
+        cells.extend(types.then(|| format!("`{}`", point.ty)));
+        cells.extend([cell(Some(point.us)), point.of_limit().map_or("–".to_owned(), per_cent)]);
+        cells.extend(others.iter().map(|(_, of)| cell(of(point))));
+        cells.extend((!others.is_empty()).then(|| point.over_best().map_or("–".to_owned(), bold_if_slower)));
+        sheet.row(cells);
+    }
+    if sheet.is_empty() { not_yet() } else { sheet.markdown() }
+}
+
+/// A ratio; bold where the other is faster. One near to 1 has a digit more, which says on which side it is.
+fn bold_if_slower(ratio: f64) -> String {
+    let text = digits(ratio);
+    if ratio < 1.0 { format!("**{text}**") } else { text }
+}
+
+fn digits(ratio: f64) -> String {
+    if (ratio - 1.0).abs() < 0.005 { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
+}
+
+/// The weakest of some points by a measure, and their geometric mean; `None` where there are none.
+fn weakest<'p, 'r>(
+    points: impl Iterator<Item = &'p Point<'r>>,
+    of: &dyn Fn(&Point<'_>) -> Option<f64>,
+) -> Option<(&'p Point<'r>, f64, f64, usize)>
+where
+    'r: 'p,
+{
+    let found: Vec<(&Point<'r>, f64)> = points.filter_map(|point| Some((point, of(point)?))).collect();
+    let (point, least) = *found.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some((point, least, geometric_mean(found.iter().map(|(_, value)| *value))?, found.len()))
+}
+
+/// Each measure of the contest: the weakest shape first, then the mean of all.
+fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
+    let is_matrix = |point: &&Point<'_>| point.part != Part::Ragged;
+    let large = || points.iter().filter(is_matrix).filter(|point| point.is_large());
+    let small = || points.iter().filter(is_matrix).filter(|point| !point.is_large());
+    let times = |ratio: f64| digits(ratio) + "×";
+    let measures: [(&str, Option<_>, &dyn Fn(f64) -> String); 5] = [
+        ("share of the limit, from 60 MB on", weakest(large(), &|p| p.of_limit()), &per_cent),
+        ("the fastest other over ours, from 60 MB on", weakest(large(), &|p| p.over_best()), &times),
+        ("the fastest other over ours, below 60 MB", weakest(small(), &|p| p.over_best()), &times),
+        ("CUB's segmented reduction over `rows`", weakest(points.iter().filter(is_matrix), &|p| p.over_cub()), &times),
+        (
+            "CUB's segmented reduction over `ragged`",
+            weakest(points.iter().filter(|point| !is_matrix(point)), &|p| p.over_cub()),
+            &times,
+        ),
+    ];
+    let mut sheet = Sheet::new(3, ["measure", "weakest shape", "there", "geometric mean", "shapes"]);
+    for (name, found, text) in measures {
+        let Some((point, least, mean, count)) = found else { continue };
+        sheet.row([name.to_owned(), point.named(), text(least), text(mean), grouped(count as u64)]);
+    }
+    if sheet.is_empty() {
+        return not_yet();
+    }
+    let below: Vec<f64> = points.iter().filter_map(Point::over_best).filter(|&ratio| ratio < 1.0).collect();
+    let compared = points.iter().filter(|point| point.over_best().is_some()).count();
+    let mut out = sheet.markdown();
+    out.push_str(&format!(
+        "\nOf {} shapes, operators and types that another was timed at too, it is faster at {}.\n",
+        grouped(compared as u64),
+        if below.is_empty() { "none".to_owned() } else { grouped(below.len() as u64) }
+    ));
+    let mut wrong: Vec<String> = Vec::new();
+    for case in record.cases.iter().filter(|case| is_of_contest(case) && !case.ok) {
+        let text = format!("`{}` of `{}` by {}, {}", case.op, case.ty, called(&case.entrant), shape(case));
+        if !wrong.contains(&text) {
+            wrong.push(text);
+        }
+    }
+    if !wrong.is_empty() {
+        out.push_str(&format!("\nWrong, and left out: {}.\n", listed(&wrong)));
+    }
+    out
+}
+
+/// The same for each operator and type.
+fn operators(points: &[Point<'_>]) -> String {
+    let mut sheet = Sheet::new(
+        2,
+        ["operator", "type", "of the limit, from 60 MB on", "weakest", "fastest other / ours, below 60 MB", "weakest", "CUB / ours", "weakest"],
+    );
+    let parts = OPS.map(|op| (Part::Rows(op), format!("`{op}` of rows")));
+    for (part, name) in parts.into_iter().chain([(Part::Columns, "`sum` of columns".to_owned())]) {
+        for ty in TYPES {
+            let of = || points.iter().filter(move |point| (point.part, point.ty) == (part, ty));
+            let both = |found: Option<(&Point<'_>, f64, f64, usize)>, text: &dyn Fn(f64) -> String| match found {
+                Some((point, least, mean, _)) => [text(mean), format!("{}: {}", point.shape(), text(least))],
+                None => ["–".to_owned(), "–".to_owned()],
+            };
+            if of().next().is_none() {
+                continue;
+            }
+            let limit = both(weakest(of().filter(|point| point.is_large()), &|p| p.of_limit()), &per_cent);
+            let best = both(weakest(of().filter(|point| !point.is_large()), &|p| p.over_best()), &digits);
+            let cub = both(weakest(of(), &|p| p.over_cub()), &digits);
+            sheet.row([name.clone(), format!("`{ty}`")].into_iter().chain(limit).chain(best).chain(cub));
+        }
+    }
+    if sheet.is_empty() { not_yet() } else { sheet.markdown() }
+}
+
+fn called(name: &str) -> &str {
+    match name {
+        ENTRANT => "ours",
+        CUB => "CUB, by offsets",
+        CUB_FIXED => "CUB, of one length",
+        CUB_NEWER => "newer CUB, by offsets",
+        CUB_NEWER_FIXED => "newer CUB, of one length",
+        TORCH_COMPILED => "torch, compiled",
+        name => name,
+    }
+}
+
+/// The card, the day, the libraries and the limit, and why the figures are of other kernels, if they are.
+fn source(record: &Measurement, stale: &[String]) -> String {
+    let version = |(name, library): (&String, &super::Library)| {
+        let name = match name.as_str() {
+            CUB => "CUB",
+            CUB_NEWER => "newer CUB",
+            name => name,
+        };
+        format!("{name} {}", library.version)
+    };
+    let libraries: Vec<String> = record.libraries.iter().map(version).collect();
+    let beside = if libraries.is_empty() { String::new() } else { format!(", beside {}", listed(&libraries)) };
+    let mut out = sentence(&format!("{}{beside}", source_line(record)));
+    if let Some((floor, rate)) = record.floor_us.zip(record.read_ceiling_gb_per_s) {
+        out.push_str(&format!(
+            " The limit is {} µs for an empty launch and every byte of input, offsets and results at {} GB/s, the fastest \
+             that reading alone was on this card.",
+            cell(Some(floor.one_block)),
+            grouped(rate.round() as u64)
+        ));
+    }
+    out.push('\n');
+    if !stale.is_empty() {
+        out.push_str(&format!("\n**This record is stale:** {}.\n", stale.join("; ")));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::COLUMN;
+
+    fn case(entrant: &str, op: &str, ty: &str, (rows, cols): (u64, u64), us: f64) -> serde_json::Value {
+        serde_json::json!({"chapter": ROWS, "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": rows * cols,
+            "rows": rows, "cols": cols, "cold_us": us, "limit_us": 1.5, "ok": true})
+    }
+
+    fn record(cases: &[serde_json::Value]) -> Measurement {
+        serde_json::from_value(
+            serde_json::json!({"schema": 2, "device": "A GPU", "arch": "sm_80", "date": "2026-01-02T03:04:05Z",
+            "command": "c", "method": "m", "cases": cases}),
+        )
+        .unwrap()
+    }
+
+    fn text(files: &[(String, String)], name: &str) -> String {
+        files.iter().find(|file| file.0 == name).unwrap().1.clone()
+    }
+
+    #[test]
+    fn the_fastest_right_one_stands_beside_ours_and_the_weakest_shape_is_named() {
+        let (large, small) = ((65_536, 1024), (4, 4096));
+        let mut column = case(ENTRANT, "sum", "f32", large, 3.0);
+        column["per"] = COLUMN.into();
+        let mut wrong = case(TORCH, "sum", "f32", large, 0.1);
+        wrong["ok"] = false.into();
+        let ragged = |entrant: &str, us: f64| {
+            let mut case = case(entrant, "sum", "f32", (1 << 20, 64), us);
+            case["offsets"] = "giant".into();
+            case
+        };
+        let record = record(&[
+            case(ENTRANT, "sum", "f32", large, 2.0),
+            case(CUB, "sum", "f32", large, 9.0),
+            case(CUB_NEWER_FIXED, "sum", "f32", large, 4.0),
+            wrong,
+            column,
+            case(ENTRANT, "sum", "f32", small, 2.0),
+            case(TORCH_COMPILED, "sum", "f32", small, 1.0),
+            case(ENTRANT, "sum", "bf16", small, 2.0),
+            case(TORCH, "sum", "bf16", small, 8.0),
+            case(ENTRANT, "sum", "f32", random_shapes()[0], 2.0),
+            case(TORCH, "sum", "f32", random_shapes()[0], 5.0),
+            ragged(ENTRANT, 2.0),
+            ragged(CUB, 50.0),
+        ]);
+        let files = files(Some(&record), &["why".to_owned()]);
+        let sums = text(&files, "clock-sum.md");
+        assert!(sums.contains("| 65,536 × 1,024 | `f32` | 2.00 | 75.0 % | – | – | 4.00 | 2.00 |"), "{sums}");
+        assert!(sums.contains("| 4 × 4,096 | `f32` | 2.00 | 75.0 % | – | 1.00 | – | **0.50** |"), "{sums}");
+        assert_eq!(sums.lines().count(), 5, "no columns, ragged or drawn ones: {sums}");
+        assert!(text(&files, "clock-columns.md").contains("| 65,536 × 1,024 | 3.00 | 50.0 % |"));
+        assert!(text(&files, "clock-ragged.md").contains("| `giant` | 2.00 | 75.0 % | 50.0 | 25.00 |"));
+        assert!(text(&files, "clock-random.md").contains("| 515 × 14 | 2.00 | 75.0 % | 5.00 | 2.50 |"));
+        let clock = text(&files, "clock.md");
+        assert!(clock.contains("from 60 MB on | `sum` of columns of `f32`, 65,536 × 1,024 | 50.0 % | 61.2 % | 2 |"), "{clock}");
+        assert!(clock.contains("below 60 MB | `sum` of `f32`, 4 × 4,096 | 0.50× | 1.71× | 3 |"), "{clock}");
+        assert!(clock.contains("over `ragged` | `sum` of `f32`, `giant` | 25.00× | 25.00× | 1 |"), "{clock}");
+        assert!(clock.contains("Of 5 shapes, operators and types that another was timed at too, it is faster at 1."), "{clock}");
+        assert!(clock.contains("Wrong, and left out: `sum` of `f32` by torch, 65,536 × 1,024."), "{clock}");
+        let operators = text(&files, "clock-operators.md");
+        assert!(operators.contains("| `sum` of rows | `f32` | 75.0 % | 65,536 × 1,024: 75.0 % | 0.50 |"), "{operators}");
+        assert!(text(&files, "clock-source.md").contains("stale:** why."));
+    }
+
+    #[test]
+    fn what_is_not_there_is_told() {
+        let files = rows(Path::new("no such folder")).unwrap();
+        assert!(files.len() == 11 && files.iter().all(|(_, text)| text.contains("Not measured yet")), "{files:?}");
+    }
+
+    #[test]
+    fn what_moves_is_read_and_written_once() {
+        let cases = record(&[case(ENTRANT, "argmax", "f32", (10, 20), 1.0)]).cases;
+        assert_eq!(cases[0].moved_bytes(), 4 * 200 + 8 * 10);
+        let ragged = MeasuredCase { offsets: Some("giant".to_owned()), op: "sum".to_owned(), ..cases[0].clone() };
+        assert_eq!(ragged.moved_bytes(), 4 * 200 + 4 * 10 + 4 * 11);
+        let columns = MeasuredCase { per: Some(COLUMN.to_owned()), op: "sum".to_owned(), ..cases[0].clone() };
+        assert_eq!(columns.moved_bytes(), 4 * 200 + 4 * 20);
+        let array = MeasuredCase { rows: None, cols: None, op: "dot".to_owned(), ..cases[0].clone() };
+        assert_eq!(array.moved_bytes(), 2 * 4 * 200);
+    }
+
+    #[test]
+    fn shapes_that_are_drawn_are_the_same_for_ever() {
+        let drawn = random_shapes();
+        assert_eq!(drawn.len(), 40);
+        assert!(drawn.iter().all(|(rows, cols)| (1 << 10..=1 << 26).contains(&(rows * cols))), "{drawn:?}");
+        assert_eq!(drawn[..3], [(515, 14), (2762, 3), (2235, 25854)]);
+    }
+}

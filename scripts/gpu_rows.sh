@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Takes the record of the chapter on rows on a GPU: its shapes beside CUB's segmented reductions and torch.
+#
+# Usage: scripts/gpu_rows.sh OUT [BIN]
+#   OUT    folder for the record; made if it is not there
+#   BIN    folder with the release binary `course`, default target/release; build it first, on any machine:
+#          cargo build --release -p course
+#   TORCH_SECONDS, MEASURE_SECONDS  in the environment: how long torch is timed, default 290, and ours and CUB, default 190;
+#          0 leaves that step out
+#   CCCL   in the environment: a folder with CCCL's sources (cub, thrust, libcudacxx), to measure against newer ones too:
+#          from version 3.1 on they have a form for segments of one length, which CUDA 13.0 has not
+#
+# Runs in the repository's root and takes some nine minutes with the default times; nvcc, NVRTC and torch are used where they
+# are there. Nothing is downloaded and no clock or setting of the card is changed. A step that fails or takes too long does not
+# stop the others; the status is 1 then. Each says how many seconds it took. What is timed runs alone.
+# OUT/torch.json of a run before is taken in where torch is left out.
+# Afterwards copy OUT/measurements/h200-rows.json to measurements/, and run `cargo course bless`.
+set -euo pipefail
+
+if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
+    sed -n '2,18s/^# \{0,1\}//p' "$0"
+    exit 2
+fi
+out=$1
+bin=${2:-target/release}
+chapter=ch10-rows
+torch_seconds=${TORCH_SECONDS:-290}
+measure_seconds=${MEASURE_SECONDS:-190}
+if [[ ! -x $bin/course ]]; then
+    echo "gpu_rows.sh: $bin/course is not there; build it with cargo build --release -p course" >&2
+    exit 2
+fi
+mkdir -p "$out/measurements"
+
+# NVRTC compiles the shapes that the committed PTX has not, and is looked for in the toolkit that nvcc is of.
+if compiler=$(command -v nvcc); then
+    toolkit=$(dirname "$(dirname "$(readlink -f "$compiler")")")
+    export CUDA_HOME=${CUDA_HOME:-$toolkit}
+    export LD_LIBRARY_PATH=$CUDA_HOME/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+fi
+
+source "$(dirname "$0")/steps.sh"
+
+# Runs a command for so many seconds at most; what fails is remembered, and costs nothing else. Usage: attempt WHAT SECONDS COMMAND...
+attempt() {
+    local what=$1 most=$2 status=0 begin=$SECONDS
+    shift 2
+    timeout -k 5 "$most" "$@" || status=$?
+    ended "$what" "$begin" "$status" "$(how "$status")"
+}
+
+# What is said of a status that `timeout` gives; nothing of another. Usage: how STATUS
+how() {
+    case $1 in
+        124 | 137) echo "took too long and was ended" ;;
+    esac
+}
+
+has_torch() {
+    timeout 60 python3 -c "import torch; assert torch.cuda.is_available()" 2> /dev/null
+}
+
+# Nothing is timed while CUB is compiled.
+libraries=()
+if ((measure_seconds == 0)); then
+    :
+elif command -v nvcc > /dev/null; then
+    attempt "CUB, the library" 120 scripts/cub_library.sh "$out/libcub.so" --rows
+    libraries+=(--cub)
+    if [[ -n ${CCCL:-} ]]; then
+        attempt "newer CUB, the library" 120 scripts/cub_library.sh "$out/libcub_newer.so" --rows "$CCCL"
+        libraries+=(--cub-newer)
+    fi
+else
+    echo "gpu_rows.sh: nvcc is not there, so CUB is left out" >&2
+fi
+
+# From here on each step runs alone.
+if ((torch_seconds == 0)); then
+    :
+elif has_torch; then
+    attempt "torch" $((torch_seconds + 30)) python3 scripts/torch_rows.py "$out/torch.json" --seconds "$torch_seconds"
+else
+    echo "gpu_rows.sh: python3 has no torch that sees a GPU, so torch is left out" >&2
+fi
+options=()
+for library in ${libraries[@]+"${libraries[@]}"}; do
+    file=$out/libcub.so
+    if [[ $library == --cub-newer ]]; then file=$out/libcub_newer.so; fi
+    if [[ -f $file ]]; then options+=("$library" "$file"); fi
+done
+if [[ -f $out/torch.json ]]; then options+=(--torch "$out/torch.json"); fi
+if ((measure_seconds > 0)); then
+    attempt "measurement" $((measure_seconds + 45)) "$bin/course" measure --parts rows --chapters $chapter --quick \
+        --types f32,bf16 --seconds "$measure_seconds" --out "$out/measurements/h200-rows.json" ${options[@]+"${options[@]}"}
+fi
+# What is built or drawn again elsewhere is not a record.
+rm -rf "$out/libcub.so" "$out/libcub_newer.so" "$out/measurements/h200-rows"
+echo "=== all: $SECONDS s"
+exit_if_failed steps
