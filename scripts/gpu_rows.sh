@@ -61,19 +61,23 @@ has_torch() {
 }
 
 # Nothing is timed while CUB is compiled.
-libraries=()
+jobs=()
+begin_cub=$SECONDS
 if ((measure_seconds == 0)); then
     :
 elif command -v nvcc > /dev/null; then
-    attempt "CUB, the library" 120 scripts/cub_library.sh "$out/libcub.so" --rows
-    libraries+=(--cub)
+    timeout -k 5 120 scripts/cub_library.sh "$out/libcub.so" --rows & jobs+=($!)
     if [[ -n ${CCCL:-} ]]; then
-        attempt "newer CUB, the library" 120 scripts/cub_library.sh "$out/libcub_newer.so" --rows "$CCCL"
-        libraries+=(--cub-newer)
+        timeout -k 5 120 scripts/cub_library.sh "$out/libcub_newer.so" --rows "$CCCL" & jobs+=($!)
     fi
 else
     echo "gpu_rows.sh: nvcc is not there, so CUB is left out" >&2
 fi
+for job in ${jobs[@]+"${jobs[@]}"}; do
+    status=0
+    wait "$job" || status=$?
+    ended "CUB, a library" "$begin_cub" "$status" "$(how "$status")"
+done
 
 # From here on each step runs alone.
 if ((torch_seconds == 0)); then
@@ -84,11 +88,8 @@ else
     echo "gpu_rows.sh: python3 has no torch that sees a GPU, so torch is left out" >&2
 fi
 options=()
-for library in ${libraries[@]+"${libraries[@]}"}; do
-    file=$out/libcub.so
-    if [[ $library == --cub-newer ]]; then file=$out/libcub_newer.so; fi
-    if [[ -f $file ]]; then options+=("$library" "$file"); fi
-done
+if [[ -f $out/libcub.so ]]; then options+=(--cub "$out/libcub.so"); fi
+if [[ -f $out/libcub_newer.so ]]; then options+=(--cub-newer "$out/libcub_newer.so"); fi
 if [[ -f $out/torch.json ]]; then options+=(--torch "$out/torch.json"); fi
 if ((measure_seconds > 0)); then
     attempt "measurement" $((measure_seconds + 40)) "$bin/course" measure --parts rows --chapters $chapter --quick \
