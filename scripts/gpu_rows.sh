@@ -5,12 +5,12 @@
 #   OUT    folder for the record; made if it is not there
 #   BIN    folder with the release binary `course`, default target/release; build it first, on any machine:
 #          cargo build --release -p course
-#   TORCH_SECONDS, MEASURE_SECONDS  in the environment: how long torch is timed, default 290, and ours and CUB, default 190;
+#   TORCH_SECONDS, MEASURE_SECONDS  in the environment: how long torch is timed, default 270, and ours and CUB, default 180;
 #          0 leaves that step out
 #   CCCL   in the environment: a folder with CCCL's sources (cub, thrust, libcudacxx), to measure against newer ones too:
 #          from version 3.1 on they have a form for segments of one length, which CUDA 13.0 has not
 #
-# Runs in the repository's root and takes some nine minutes with the default times; nvcc, NVRTC and torch are used where they
+# Runs in the repository's root and takes some eight minutes with the default times; nvcc, NVRTC and torch are used where they
 # are there. Nothing is downloaded and no clock or setting of the card is changed. A step that fails or takes too long does not
 # stop the others; the status is 1 then. Each says how many seconds it took. What is timed runs alone.
 # OUT/torch.json of a run before is taken in where torch is left out.
@@ -24,8 +24,8 @@ fi
 out=$1
 bin=${2:-target/release}
 chapter=ch10-rows
-torch_seconds=${TORCH_SECONDS:-290}
-measure_seconds=${MEASURE_SECONDS:-190}
+torch_seconds=${TORCH_SECONDS:-270}
+measure_seconds=${MEASURE_SECONDS:-180}
 if [[ ! -x $bin/course ]]; then
     echo "gpu_rows.sh: $bin/course is not there; build it with cargo build --release -p course" >&2
     exit 2
@@ -61,37 +61,38 @@ has_torch() {
 }
 
 # Nothing is timed while CUB is compiled.
-libraries=()
+jobs=()
+begin_cub=$SECONDS
 if ((measure_seconds == 0)); then
     :
 elif command -v nvcc > /dev/null; then
-    attempt "CUB, the library" 120 scripts/cub_library.sh "$out/libcub.so" --rows
-    libraries+=(--cub)
+    timeout -k 5 120 scripts/cub_library.sh "$out/libcub.so" --rows & jobs+=($!)
     if [[ -n ${CCCL:-} ]]; then
-        attempt "newer CUB, the library" 120 scripts/cub_library.sh "$out/libcub_newer.so" --rows "$CCCL"
-        libraries+=(--cub-newer)
+        timeout -k 5 120 scripts/cub_library.sh "$out/libcub_newer.so" --rows "$CCCL" & jobs+=($!)
     fi
 else
     echo "gpu_rows.sh: nvcc is not there, so CUB is left out" >&2
 fi
+for job in ${jobs[@]+"${jobs[@]}"}; do
+    status=0
+    wait "$job" || status=$?
+    ended "CUB, a library" "$begin_cub" "$status" "$(how "$status")"
+done
 
 # From here on each step runs alone.
 if ((torch_seconds == 0)); then
     :
 elif has_torch; then
-    attempt "torch" $((torch_seconds + 30)) python3 scripts/torch_rows.py "$out/torch.json" --seconds "$torch_seconds"
+    attempt "torch" $((torch_seconds + 25)) python3 scripts/torch_rows.py "$out/torch.json" --seconds "$torch_seconds"
 else
     echo "gpu_rows.sh: python3 has no torch that sees a GPU, so torch is left out" >&2
 fi
 options=()
-for library in ${libraries[@]+"${libraries[@]}"}; do
-    file=$out/libcub.so
-    if [[ $library == --cub-newer ]]; then file=$out/libcub_newer.so; fi
-    if [[ -f $file ]]; then options+=("$library" "$file"); fi
-done
+if [[ -f $out/libcub.so ]]; then options+=(--cub "$out/libcub.so"); fi
+if [[ -f $out/libcub_newer.so ]]; then options+=(--cub-newer "$out/libcub_newer.so"); fi
 if [[ -f $out/torch.json ]]; then options+=(--torch "$out/torch.json"); fi
 if ((measure_seconds > 0)); then
-    attempt "measurement" $((measure_seconds + 45)) "$bin/course" measure --parts rows --chapters $chapter --quick \
+    attempt "measurement" $((measure_seconds + 40)) "$bin/course" measure --parts rows --chapters $chapter --quick \
         --types f32,bf16 --seconds "$measure_seconds" --out "$out/measurements/h200-rows.json" ${options[@]+"${options[@]}"}
 fi
 # What is built or drawn again elsewhere is not a record.

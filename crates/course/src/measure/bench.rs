@@ -52,6 +52,8 @@ const WARM_UP: Duration = Duration::from_millis(3);
 const WARM_SHARE: u64 = 2;
 /// A second input begins at a multiple of so many elements behind the first.
 pub const SECOND_ALIGNMENT: usize = 64;
+/// Results of rows begin at a multiple of so many elements.
+const ROW_ALIGNMENT: usize = 64;
 /// Before a replay every byte of the outputs is this: not a number, and of integers minus one.
 const POISON: u8 = 0xff;
 /// Reductions of one graph on a simulator, which has no clock.
@@ -214,13 +216,15 @@ impl<'s, T: Element> Entrant<'s, T> {
         matches!(&self.sum, Sum::Ours { variant, .. } if variant.in_place)
     }
 
-    /// Words that one reduction writes where its result is the first.
+    /// Words that one reduction writes where its result is the first. Those of rows begin at an aligned address, as they would
+    /// in an array of their own.
     pub(super) fn words(&self) -> usize {
-        let of_result = T::TYPE.holding(match self.layout {
-            Layout::Array => self.op.result_bytes(T::TYPE),
-            layout => layout.values() * self.op.row_bytes(T::TYPE),
-        });
-        self.plan().and_then(|plan| plan.sums.last()).map_or(of_result as usize, |&words| words as usize)
+        let of_results = match self.layout {
+            Layout::Array => T::TYPE.holding(self.op.result_bytes(T::TYPE)),
+            layout => T::TYPE.holding(layout.values() * self.op.row_bytes(T::TYPE)),
+        };
+        let words = self.plan().and_then(|plan| plan.sums.last()).map_or(of_results as usize, |&words| words as usize);
+        if self.layout == Layout::Array { words } else { words.next_multiple_of(ROW_ALIGNMENT) }
     }
 
     /// What it does to a sum on the way from an element to the result.
@@ -236,7 +240,11 @@ impl<'s, T: Element> Entrant<'s, T> {
         // any order, its blocks one after the other.
         let blocks = if self.name == CUB_UNORDERED { 16 * multiprocessors } else { 0 };
         // A product has every multiplication's share in it, and not only those on one path.
-        let path = if self.op == Op::Prod { n } else { n.div_ceil(256 * multiprocessors) + longest.div_ceil(32) + 80 + blocks };
+        let path = if self.op == Op::Prod {
+            n
+        } else {
+            n.div_ceil(256 * multiprocessors) + longest.div_ceil(32) + 80 + blocks
+        };
         self.plan().map_or_else(|| path.into(), Plan::rounding)
     }
 

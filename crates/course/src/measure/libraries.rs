@@ -6,9 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use device::{Baseline, Device, Segments};
 use lab::element::Element;
-use lab::measurement::{
-    CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, CUB_UNORDERED, CUB_WHOLE, Contest, Library,
-};
+use lab::measurement::{CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, CUB_UNORDERED, CUB_WHOLE, Contest, Library};
 use lab::{Layout, Offsets, Op};
 
 use super::Options;

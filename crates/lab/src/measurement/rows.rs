@@ -93,6 +93,15 @@ enum Part {
     Random,
 }
 
+/// A figure of a point, if it has one.
+type Figure = fn(&Point<'_>) -> Option<f64>;
+
+/// How it is written.
+type Shown = fn(f64) -> String;
+
+/// The weakest of some points, what it reaches, the geometric mean, and how many there are.
+type Weakest<'p, 'r> = (&'p Point<'r>, f64, f64, usize);
+
 /// One shape, by one operator and type.
 struct Point<'r> {
     part: Part,
@@ -153,11 +162,10 @@ fn is_of_contest(case: &MeasuredCase) -> bool {
     case.chapter.as_deref() == Some(ROWS) && case.is_plain_in(Contest::Alone) && case.rows.is_some()
 }
 
-/// What the entrants of one contest have in common.
-fn key(case: &MeasuredCase) -> (&str, &str, Option<&str>, Option<&str>, Option<(u64, u64)>) {
-    // Torch does not say the mean of ragged rows, and has none; the name is enough.
-    let size = if case.offsets.is_some() { None } else { case.rows.zip(case.cols) };
-    (&case.op, &case.ty, case.per.as_deref(), case.offsets.as_deref(), size)
+/// Whether two entrants had the same to do.
+fn is_same(a: &MeasuredCase, b: &MeasuredCase) -> bool {
+    let of_matrix = |case: &MeasuredCase| (case.rows, case.cols, case.per.clone(), case.offsets.clone());
+    (&a.op, &a.ty) == (&b.op, &b.ty) && of_matrix(a) == of_matrix(b)
 }
 
 /// The points in the order of the tables: types, then as they were measured.
@@ -172,7 +180,7 @@ fn points(record: &Measurement) -> Vec<Point<'_>> {
 fn point<'r>(record: &'r Measurement, ours: &'r MeasuredCase, random: &[(u64, u64)]) -> Option<Point<'r>> {
     let (rows, cols) = ours.rows.zip(ours.cols)?;
     let fastest = |names: &[&str]| {
-        let is_of = |case: &&MeasuredCase| names.contains(&case.entrant.as_str()) && key(case) == key(ours);
+        let is_of = |case: &&MeasuredCase| names.contains(&case.entrant.as_str()) && is_same(case, ours);
         let us = record.cases.iter().filter(is_timed).filter(is_of).filter_map(|case| case.cold_us);
         us.min_by(f64::total_cmp)
     };
@@ -225,12 +233,17 @@ fn table(points: &[Point<'_>], part: Part) -> String {
     if part == Part::Random {
         points.sort_by_key(|point| point.ours.n);
     }
-    let has = |of: &dyn Fn(&Point<'_>) -> Option<f64>| points.iter().any(|point| of(point).is_some());
-    let others: [(&str, &dyn Fn(&Point<'_>) -> Option<f64>); 3] =
-        [("torch", &|p| p.torch), ("torch, compiled", &|p| p.compiled), ("CUB", &|p| p.cub)];
+    let has = |of: Figure| points.iter().any(|point| of(point).is_some());
+    let others: [(&str, Figure); 3] = [("torch", |p| p.torch), ("torch, compiled", |p| p.compiled), ("CUB", |p| p.cub)];
     let others: Vec<_> = others.into_iter().filter(|(_, of)| has(*of)).collect();
     let types = points.iter().any(|point| point.ty != points[0].ty);
-    let ours = if part == Part::Columns { "`columns`, µs" } else if part == Part::Ragged { "`ragged`, µs" } else { "`rows`, µs" };
+    let ours = if part == Part::Columns {
+        "`columns`, µs"
+    } else if part == Part::Ragged {
+        "`ragged`, µs"
+    } else {
+        "`rows`, µs"
+    };
     let mut head = vec![if part == Part::Ragged { "offsets" } else { "rows × columns" }.to_owned()];
     head.extend(types.then(|| "type".to_owned()));
     head.extend([ours.to_owned(), "of the limit".to_owned()]);
@@ -258,11 +271,8 @@ fn digits(ratio: f64) -> String {
     if (ratio - 1.0).abs() < 0.005 { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
 }
 
-/// The weakest of some points by a measure, and their geometric mean; `None` where there are none.
-fn weakest<'p, 'r>(
-    points: impl Iterator<Item = &'p Point<'r>>,
-    of: &dyn Fn(&Point<'_>) -> Option<f64>,
-) -> Option<(&'p Point<'r>, f64, f64, usize)>
+/// The weakest of some points by a figure; `None` where there are none.
+fn weakest<'p, 'r>(points: impl Iterator<Item = &'p Point<'r>>, of: Figure) -> Option<Weakest<'p, 'r>>
 where
     'r: 'p,
 {
@@ -276,16 +286,16 @@ fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
     let is_matrix = |point: &&Point<'_>| point.part != Part::Ragged;
     let large = || points.iter().filter(is_matrix).filter(|point| point.is_large());
     let small = || points.iter().filter(is_matrix).filter(|point| !point.is_large());
-    let times = |ratio: f64| digits(ratio) + "×";
-    let measures: [(&str, Option<_>, &dyn Fn(f64) -> String); 5] = [
-        ("share of the limit, from 60 MB on", weakest(large(), &|p| p.of_limit()), &per_cent),
-        ("the fastest other over ours, from 60 MB on", weakest(large(), &|p| p.over_best()), &times),
-        ("the fastest other over ours, below 60 MB", weakest(small(), &|p| p.over_best()), &times),
-        ("CUB's segmented reduction over `rows`", weakest(points.iter().filter(is_matrix), &|p| p.over_cub()), &times),
+    let times: Shown = |ratio| digits(ratio) + "×";
+    let measures: [(&str, Option<Weakest<'_, '_>>, Shown); 5] = [
+        ("share of the limit, from 60 MB on", weakest(large(), |p| p.of_limit()), per_cent),
+        ("the fastest other over ours, from 60 MB on", weakest(large(), |p| p.over_best()), times),
+        ("the fastest other over ours, below 60 MB", weakest(small(), |p| p.over_best()), times),
+        ("CUB's segmented reduction over `rows`", weakest(points.iter().filter(is_matrix), |p| p.over_cub()), times),
         (
             "CUB's segmented reduction over `ragged`",
-            weakest(points.iter().filter(|point| !is_matrix(point)), &|p| p.over_cub()),
-            &times,
+            weakest(points.iter().filter(|point| !is_matrix(point)), |p| p.over_cub()),
+            times,
         ),
     ];
     let mut sheet = Sheet::new(3, ["measure", "weakest shape", "there", "geometric mean", "shapes"]);
@@ -321,22 +331,31 @@ fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
 fn operators(points: &[Point<'_>]) -> String {
     let mut sheet = Sheet::new(
         2,
-        ["operator", "type", "of the limit, from 60 MB on", "weakest", "fastest other / ours, below 60 MB", "weakest", "CUB / ours", "weakest"],
+        [
+            "operator",
+            "type",
+            "of the limit, from 60 MB on",
+            "weakest",
+            "fastest other / ours, below 60 MB",
+            "weakest",
+            "CUB / ours",
+            "weakest",
+        ],
     );
     let parts = OPS.map(|op| (Part::Rows(op), format!("`{op}` of rows")));
     for (part, name) in parts.into_iter().chain([(Part::Columns, "`sum` of columns".to_owned())]) {
         for ty in TYPES {
             let of = || points.iter().filter(move |point| (point.part, point.ty) == (part, ty));
-            let both = |found: Option<(&Point<'_>, f64, f64, usize)>, text: &dyn Fn(f64) -> String| match found {
+            let both = |found: Option<Weakest<'_, '_>>, text: Shown| match found {
                 Some((point, least, mean, _)) => [text(mean), format!("{}: {}", point.shape(), text(least))],
                 None => ["–".to_owned(), "–".to_owned()],
             };
             if of().next().is_none() {
                 continue;
             }
-            let limit = both(weakest(of().filter(|point| point.is_large()), &|p| p.of_limit()), &per_cent);
-            let best = both(weakest(of().filter(|point| !point.is_large()), &|p| p.over_best()), &digits);
-            let cub = both(weakest(of(), &|p| p.over_cub()), &digits);
+            let limit = both(weakest(of().filter(|point| point.is_large()), |p| p.of_limit()), per_cent);
+            let best = both(weakest(of().filter(|point| !point.is_large()), |p| p.over_best()), digits);
+            let cub = both(weakest(of(), |p| p.over_cub()), digits);
             sheet.row([name.clone(), format!("`{ty}`")].into_iter().chain(limit).chain(best).chain(cub));
         }
     }
@@ -441,13 +460,22 @@ mod tests {
         assert!(text(&files, "clock-ragged.md").contains("| `giant` | 2.00 | 75.0 % | 50.0 | 25.00 |"));
         assert!(text(&files, "clock-random.md").contains("| 515 × 14 | 2.00 | 75.0 % | 5.00 | 2.50 |"));
         let clock = text(&files, "clock.md");
-        assert!(clock.contains("from 60 MB on | `sum` of columns of `f32`, 65,536 × 1,024 | 50.0 % | 61.2 % | 2 |"), "{clock}");
+        assert!(
+            clock.contains("from 60 MB on | `sum` of columns of `f32`, 65,536 × 1,024 | 50.0 % | 61.2 % | 2 |"),
+            "{clock}"
+        );
         assert!(clock.contains("below 60 MB | `sum` of `f32`, 4 × 4,096 | 0.50× | 1.71× | 3 |"), "{clock}");
         assert!(clock.contains("over `ragged` | `sum` of `f32`, `giant` | 25.00× | 25.00× | 1 |"), "{clock}");
-        assert!(clock.contains("Of 5 shapes, operators and types that another was timed at too, it is faster at 1."), "{clock}");
+        assert!(
+            clock.contains("Of 5 shapes, operators and types that another was timed at too, it is faster at 1."),
+            "{clock}"
+        );
         assert!(clock.contains("Wrong, and left out: `sum` of `f32` by torch, 65,536 × 1,024."), "{clock}");
         let operators = text(&files, "clock-operators.md");
-        assert!(operators.contains("| `sum` of rows | `f32` | 75.0 % | 65,536 × 1,024: 75.0 % | 0.50 |"), "{operators}");
+        assert!(
+            operators.contains("| `sum` of rows | `f32` | 75.0 % | 65,536 × 1,024: 75.0 % | 0.50 |"),
+            "{operators}"
+        );
         assert!(text(&files, "clock-source.md").contains("stale:** why."));
     }
 

@@ -27,7 +27,8 @@ impl Suite<'_> {
         let ragged = self.attempt("ragged rows", Task::all_ragged())?.unwrap_or_default();
         let is_beside = |task: &Task| task.n() <= SHARED_N + ROOM;
         let floats = [of(Op::Sum, &small), ragged, of(Op::Sum, &random_shapes()), columns(&small)].concat();
-        let floats: Vec<Task> = floats.into_iter().chain(all(&small)[small.len()..].to_vec()).filter(is_beside).collect();
+        let floats: Vec<Task> =
+            floats.into_iter().chain(all(&small)[small.len()..].to_vec()).filter(is_beside).collect();
         let halves = [all(&small), columns(&small)].concat();
         let mut left_out = Vec::new();
         for ty in self.options.types.clone() {
