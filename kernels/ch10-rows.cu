@@ -222,6 +222,25 @@ template <typename T> struct Row {
     __device__ uint4 vector(unsigned int at) const { return load_once(begin + head + at * PER_VECTOR<T>); }
     __device__ unsigned int index(unsigned int at) const { return head + at * PER_VECTOR<T>; }
 };
+// Brings a row, or many that lie one behind the other, into shared memory, and says where its first element is there: so
+// that vectors come to multiples of 16 bytes here too.
+template <unsigned int BLOCK, typename T> __device__ T* bring(Row<T> row, uint4* list) {
+    constexpr unsigned int LOADS = 2;
+    unsigned int before = (0 - row.head) % PER_VECTOR<T>;
+    T* elements = reinterpret_cast<T*>(list) + before;
+    if (threadIdx.x < row.odd) elements[row.place(threadIdx.x)] = row.begin[row.place(threadIdx.x)];
+    for (unsigned int begin = threadIdx.x; begin < row.vectors; begin += BLOCK * LOADS) {
+        uint4 v[LOADS];
+        for (unsigned int k = 0; k < LOADS; k++) {
+            if (begin + k * BLOCK < row.vectors) v[k] = row.vector(begin + k * BLOCK);
+        }
+        for (unsigned int k = 0; k < LOADS; k++) {
+            unsigned int at = begin + k * BLOCK;
+            if (at < row.vectors) list[(before + row.index(at)) / PER_VECTOR<T>] = v[k];
+        }
+    }
+    return elements;
+}
 // ANCHOR_END: row
 
 // ANCHOR: groups
@@ -284,6 +303,24 @@ __device__ void groups(const typename Op::In* in, typename Op::Out* out, unsigne
     else groups_of<Op, BLOCK, LANES, ROWS < 2 ? ROWS : 2, LOADS, false>(in, out, rows, cols, pitch); // more registers a row
 }
 // ANCHOR_END: groups
+
+// ANCHOR: short
+// Rows of at most MOST elements, one behind the other, that do not all begin at a multiple of 16 bytes: a block reads BLOCK of
+// them as if they were one, and a thread takes a row out of shared memory.
+template <class Op, unsigned int BLOCK, unsigned int MOST>
+__device__ void short_rows(const typename Op::In* in, typename Op::Out* out, unsigned long long rows, unsigned int cols) {
+    using T = typename Op::In;
+    __shared__ uint4 list[BLOCK * MOST / PER_VECTOR<T> + 2];
+    unsigned long long first = static_cast<unsigned long long>(blockIdx.x) * BLOCK;
+    unsigned int count = min(static_cast<unsigned long long>(BLOCK), rows - first);
+    const T* elements = bring<BLOCK>(Row<T>(in + first * cols, count * cols, false), list) + threadIdx.x * cols;
+    __syncthreads();
+    if (threadIdx.x >= count) return;
+    auto value = Op::identity();
+    for (unsigned int c = 0; c < cols; c++) value = Op::combine(value, Op::lift(elements[c], c));
+    out[first + threadIdx.x] = Op::finish(value, cols);
+}
+// ANCHOR_END: short
 
 // ANCHOR: block
 // A thread's share of a row, or of a part of one, that a TEAM of threads takes, a block or a warp: LOADS vectors on their
@@ -474,7 +511,7 @@ __device__ void ragged(const typename Op::In* in, const Offset* offsets, typenam
     using T = typename Op::In;
     using Count = unsigned long long;
     static_assert(STEPS % 2 == 1, "threads that begin an odd number of words apart read different banks");
-    constexpr unsigned int TILE = BLOCK * STEPS, PER = PER_VECTOR<T>, WARPS = BLOCK / WARP, LOADS = 2;
+    constexpr unsigned int TILE = BLOCK * STEPS, PER = PER_VECTOR<T>, WARPS = BLOCK / WARP;
     __shared__ Count bounds[2];
     __shared__ uint4 list[(TILE + 2 * PER) / 4 + 1]; // elements from the front, ends from the back: together TILE steps
     __shared__ Carry<Op> of_warps[WARPS];
@@ -519,21 +556,9 @@ __device__ void ragged(const typename Op::In* in, const Offset* offsets, typenam
     }
 
     unsigned int* ends = reinterpret_cast<unsigned int*>(list + sizeof(list) / sizeof(uint4)) - (ended + 1);
-    unsigned int before_head = (0 - all_taken.head) % PER; // so that vectors come to multiples of 16 bytes here too
-    T* elements = reinterpret_cast<T*>(list) + before_head;
-    if (threadIdx.x < all_taken.odd) elements[all_taken.place(threadIdx.x)] = all_taken.begin[all_taken.place(threadIdx.x)];
+    T* elements = bring<BLOCK>(all_taken, list);
     for (unsigned int k = threadIdx.x; k < ended; k += BLOCK) ends[k] = offsets[row + 1 + k] - base - element;
     if (threadIdx.x == 0) ends[ended] = NOWHERE;
-    for (unsigned int begin = threadIdx.x; begin < all_taken.vectors; begin += BLOCK * LOADS) {
-        uint4 v[LOADS];
-        for (unsigned int k = 0; k < LOADS; k++) {
-            if (begin + k * BLOCK < all_taken.vectors) v[k] = all_taken.vector(begin + k * BLOCK);
-        }
-        for (unsigned int k = 0; k < LOADS; k++) {
-            unsigned int at = begin + k * BLOCK;
-            if (at < all_taken.vectors) list[(before_head + all_taken.index(at)) / PER] = v[k];
-        }
-    }
     __syncthreads();
 
     // A thread's steps. Of the rows that end in them, the first may have begun before.
@@ -622,6 +647,10 @@ __device__ void sew(const Offset* offsets, typename Op::Out* out, const typename
     extern "C" __global__ void __launch_bounds__(256) groups##OP##_l##LANES##r##ROWS##u##LOADS##_##TYPE( \
         const MONOID::In* in, MONOID::Out* out, unsigned long long rows, unsigned int cols, unsigned long long pitch) { \
         groups<MONOID, 256, LANES, ROWS, LOADS>(in, out, rows, cols, pitch); }
+#define SHORT(MONOID, OP, TYPE, MOST) \
+    extern "C" __global__ void __launch_bounds__(256) short##OP##_m##MOST##_##TYPE( \
+        const MONOID::In* in, MONOID::Out* out, unsigned long long rows, unsigned int cols) { \
+        short_rows<MONOID, 256, MOST>(in, out, rows, cols); }
 #define BLOCK(MONOID, OP, TYPE, THREADS, LOADS) \
     extern "C" __global__ void __launch_bounds__(THREADS) block##OP##_t##THREADS##u##LOADS##_##TYPE( \
         const MONOID::In* in, MONOID::Out* out, unsigned long long rows, unsigned int cols, unsigned long long pitch) { \
@@ -651,7 +680,7 @@ __device__ void sew(const Offset* offsets, typename Op::Out* out, const typename
 #ifndef WANTED_ALONE
 #define SHAPES(MONOID, OP, TYPE, PER_VECTOR) \
     LESSON(MONOID, OP, TYPE) \
-    GROUPS(MONOID, OP, TYPE, 8, 1, 2) GROUPS(MONOID, OP, TYPE, 32, 1, 2) \
+    GROUPS(MONOID, OP, TYPE, 8, 1, 2) GROUPS(MONOID, OP, TYPE, 32, 1, 2) SHORT(MONOID, OP, TYPE, 16) \
     BLOCK(MONOID, OP, TYPE, 256, 4) PARTS(MONOID, OP, TYPE, 256, 4) \
     COLUMNS(MONOID, OP, TYPE, 32, PER_VECTOR, 2) COLUMNS(MONOID, OP, TYPE, 32, 1, 4) \
     RAGGED(MONOID, OP, TYPE, unsigned int, o32, 7) RAGGED(MONOID, OP, TYPE, unsigned long long, o64, 7)

@@ -186,6 +186,12 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
             pass.additions = of_lane(problem, cols, lanes.into()) + u64::from(lanes.ilog2());
             (pass, vec![out], 0)
         }
+        Shape::Short { most, grid } => {
+            let args = vec![Arg::Input, Arg::Sums(0), Arg::U64(rows), Arg::U32(cols as u32)];
+            let mut pass = pass("short", &format!("m{most}"), most.to_string(), grid.into(), 256, args);
+            pass.additions = cols;
+            (pass, vec![out], 0)
+        }
         Shape::Block { block, loads, grid } => {
             let name = format!("t{block}u{loads}");
             let mut pass = pass("block", &name, format!("{block}, {loads}"), grid.into(), block.into(), whole_rows);

@@ -16,6 +16,13 @@ pub enum Shape {
         /// Blocks.
         grid: u32,
     },
+    /// A thread takes a row out of shared memory, which its block has filled.
+    Short {
+        /// Elements of a row at most.
+        most: u32,
+        /// Blocks.
+        grid: u32,
+    },
     /// A block takes a row, then another.
     Block {
         /// Threads.
@@ -57,6 +64,8 @@ const BLOCK: u64 = 256;
 const RESIDENT: u64 = 8;
 /// A row of more vectors than this is a block's: a warp would need many trips to memory for it.
 const OF_WARP: u64 = 256;
+/// A row of up to so many elements that is not whole vectors is a thread's, out of shared memory.
+const SHORT: u64 = 32;
 /// Bytes of a row from which on it is worth more than one block, if there are multiprocessors without any.
 const OF_BLOCK_BYTES: u64 = 16 << 10;
 
@@ -74,10 +83,13 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     let is_pair = matches!(problem.options.op, Op::Argmax | Op::Meanvar);
     let vectors = vectors(problem, matrix);
+    let is_few = matrix.rows < u64::from(problem.multiprocessors) * 16 && (9..=256).contains(&vectors);
     let (lanes, rows, loads) = match vectors {
         0..=16 if !problem.compiles => (8, 1, 2),
         _ if !problem.compiles => (32, 1, 2),
         // Elements before the first vector and behind the last are a lane's each.
+        // Too few rows to fill the card: a row in one trip to memory.
+        vectors if is_few => (vectors.next_power_of_two().clamp(8, 32) as u32, 1, vectors.div_ceil(32) as u32),
         0..=8 if !is_whole => (8, 2, 1),
         9..=16 if !is_whole => (4, 1, 1),
         0..=1 => (1, 4, 1),
@@ -110,6 +122,13 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     let vectors = vectors(problem, matrix);
     let multiprocessors = u64::from(problem.multiprocessors);
     let is_crowded = matrix.rows >= multiprocessors * RESIDENT;
+    let per = 16 / problem.ty.bytes();
+    if matrix.cols <= SHORT && !matrix.cols.is_multiple_of(per) && matrix.pitch == matrix.cols && problem.options.grid.is_none() {
+        let most = if problem.compiles { matrix.cols.next_power_of_two().max(4) } else { 16 };
+        if matrix.cols <= most {
+            return Shape::Short { most: most as u32, grid: capped(matrix.rows.div_ceil(BLOCK).max(1)) };
+        }
+    }
     if vectors <= OF_WARP && (is_crowded || vectors <= 64) {
         return groups(problem, matrix);
     }
@@ -127,7 +146,7 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     let worth = (matrix.cols * problem.ty.bytes()).div_ceil(OF_BLOCK_BYTES);
     let parts = wanted.min(worth);
     if parts < 2 || problem.options.grid.is_some_and(|grid| u64::from(grid) <= matrix.rows) {
-        let grid = capped(matrix.rows.min(multiprocessors * 2 * 2048 / u64::from(block)).max(1));
+        let grid = capped(matrix.rows.max(1));
         return Shape::Block { block, loads, grid: problem.options.grid.unwrap_or(grid) };
     }
     let of_line = 128 / problem.ty.bytes();
@@ -182,6 +201,10 @@ impl Shape {
         match self {
             Shape::Groups { lanes, rows, loads, .. } => format!(
                 "a row is {vectors} vectors of 16 bytes: {lanes} lanes, {loads} on their way each, of {rows} rows at once"
+            ),
+            Shape::Short { .. } => format!(
+                "a row is {cols} elements, which are no whole vectors of 16 bytes: a block reads 256 rows as one, and a thread takes \
+                 a row out of shared memory"
             ),
             Shape::Block { block, .. } => {
                 format!(
