@@ -8,12 +8,15 @@ use clap::ValueEnum;
 use device::{Buffer, Choice, SimOptions};
 use lab::element::Element;
 use lab::{
-    LaunchOptions, Matrix, Offsets, Op, Plan, Problem, Ragged, Rows, Session, Type, Variant, clock, input, with_elements,
+    LaunchOptions, Matrix, Offsets, Op, Plan, Problem, Ragged, Rows, Session, Type, Variant, clock, input,
+    with_elements,
 };
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [variant, ty, op, all @ ..] = words.as_slice() else { anyhow::bail!("VARIANT TYPE OP ROWSxCOLS... are wanted") };
+    let [variant, ty, op, all @ ..] = words.as_slice() else {
+        anyhow::bail!("VARIANT TYPE OP ROWSxCOLS... are wanted")
+    };
     let variant = CHAPTER.variant(variant).with_context(|| format!("{variant} is no variant"))?;
     let ty = Type::from_name(ty).with_context(|| format!("{ty} is no type"))?;
     let op = Op::from_name(op).with_context(|| format!("{op} is no operation"))?;
@@ -93,7 +96,8 @@ fn columns(problem: &Problem, matrix: Matrix) -> Vec<Columns> {
         let tiles = matrix.cols.div_ceil(u64::from(lanes * width));
         for loads in [4, 8] {
             let most = matrix.rows.div_ceil(u64::from(256 / lanes * loads));
-            let wanted = [2, 4, 6, 8, 16].map(|each| (u64::from(problem.multiprocessors) * each).div_ceil(tiles).min(most));
+            let wanted =
+                [2, 4, 6, 8, 16].map(|each| (u64::from(problem.multiprocessors) * each).div_ceil(tiles).min(most));
             let mut parts: Vec<u64> = wanted.into_iter().chain([1]).map(|parts| parts.max(1)).collect();
             parts.sort_unstable();
             parts.dedup();

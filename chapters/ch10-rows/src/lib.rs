@@ -5,8 +5,8 @@ mod shapes;
 
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Offsets, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-use crate::shapes::{of_columns, of_problem};
 pub use crate::shapes::{Columns, Shape};
+use crate::shapes::{of_columns, of_problem};
 
 /// The form that anyone would write first.
 const THREAD_A_ROW: Variant = Variant {

@@ -1,5 +1,6 @@
 //! How rows and columns are launched: plain data, with the reason in words.
 
+use lab::text::grouped;
 use lab::{Matrix, Op, Problem};
 
 /// How rows of one length are shared out.
@@ -123,7 +124,11 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     let multiprocessors = u64::from(problem.multiprocessors);
     let is_crowded = matrix.rows >= multiprocessors * RESIDENT;
     let per = 16 / problem.ty.bytes();
-    if matrix.cols <= SHORT && !matrix.cols.is_multiple_of(per) && matrix.pitch == matrix.cols && problem.options.grid.is_none() {
+    if matrix.cols <= SHORT
+        && !matrix.cols.is_multiple_of(per)
+        && matrix.pitch == matrix.cols
+        && problem.options.grid.is_none()
+    {
         let most = if problem.compiles { matrix.cols.next_power_of_two().max(4) } else { 16 };
         if matrix.cols <= most {
             return Shape::Short { most: most as u32, grid: capped(matrix.rows.div_ceil(BLOCK).max(1)) };
@@ -197,11 +202,14 @@ fn lanes_of_columns(matrix: Matrix, multiprocessors: u64, side: u64, tiles: impl
 impl Shape {
     /// Why this shape, a sentence or two.
     pub fn why(&self, problem: &Problem, cols: u64) -> String {
-        let vectors = (cols * problem.ty.bytes()).div_ceil(16);
+        let vectors = grouped((cols * problem.ty.bytes()).div_ceil(16));
         match self {
-            Shape::Groups { lanes, rows, loads, .. } => format!(
-                "a row is {vectors} vectors of 16 bytes: {lanes} lanes, {loads} on their way each, of {rows} rows at once"
-            ),
+            Shape::Groups { lanes, rows, loads, .. } => {
+                let together = if *rows == 1 { "one row".to_owned() } else { format!("{rows} rows") };
+                format!(
+                    "a row is {vectors} vectors of 16 bytes: {lanes} lanes, {loads} on their way each, of {together} at once"
+                )
+            }
             Shape::Short { .. } => format!(
                 "a row is {cols} elements, which are no whole vectors of 16 bytes: a block reads 256 rows as one, and a thread takes \
                  a row out of shared memory"
@@ -212,8 +220,9 @@ impl Shape {
                 )
             }
             Shape::Parts { parts, length, .. } => format!(
-                "a row is {vectors} vectors of 16 bytes, and there are fewer rows than the card has room for blocks: {parts} \
-                 blocks a row, {length} elements each"
+                "a row is {vectors} vectors of 16 bytes, and there are too few rows to keep the card busy: {parts} blocks a \
+                 row, up to {} elements each",
+                grouped(u64::from(*length))
             ),
         }
     }
