@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::lessons::lessons;
 use anyhow::{Context, Result};
-use lab::{Arg, Chapter, LaunchOptions, Layout, Offsets, Op, Pass, Plan, Problem, Type, Variant};
+use lab::{Arg, Chapter, LaunchOptions, Layout, Offsets, Op, Pass, Per, Plan, Problem, Type, Variant};
 use serde_json::{Value, json};
 
 /// Sizes that a lab offers: small ones to look at, ragged ones, and one to run.
@@ -14,6 +14,8 @@ const SIZES: [u64; 12] = [32, 64, 100, 128, 256, 512, 1000, 1024, 2048, 4096, 16
 /// Types and operators that a lab offers beside the sum of integers. A word of memory is a cell of its picture, so that doubles,
 /// which take two, are left out.
 const KINDS: [(Type, Op); 3] = [(Type::F32, Op::Sum), (Type::I32, Op::Min), (Type::I32, Op::Max)];
+/// Elements of ragged rows at most: their offsets are listed one by one, and a page may have 600 KB.
+const RAGGED_N_MAX: u64 = 16_384;
 /// Block sizes that a lab offers, of those that a variant takes.
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 /// Elements from which on blocks that send each other messages are worth a look.
@@ -56,7 +58,7 @@ const OPENINGS: [Opening; 10] = [
     // Not where a tie is settled: what each thread leaves there, two words, is a picture of more than the 120 KB that one may have,
     // and at the end of a run there is nothing more to step to.
     opening("ch09-operators", "fold", 512, 256),
-    opening("ch10-rows", "groups", 512, 256),
+    opening("ch10-rows", "thread_a_row", 2048, 256),
 ];
 
 const fn opening(slug: &'static str, variant: &'static str, n: u64, block: u32) -> Opening {
@@ -300,6 +302,10 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
 /// and which kernel takes the place of which.
 fn others(variant: &Variant, cases: &[Case], ptx: (&str, &str), source: (&str, &str)) -> Result<Vec<Value>> {
     let mut others = Vec::new();
+    // A page may have 600 KB, and each kernel of rows is many times as long as one of the ladder's.
+    if variant.per != Per::Array {
+        return Ok(others);
+    }
     for (ty, op) in KINDS.into_iter().filter(|&(ty, op)| variant.computes(op, ty)) {
         let same = self::cases(variant, ty, op);
         let Some(kernels) = renamed(cases, &same) else { continue };
@@ -405,7 +411,7 @@ fn entries(chapter: &Chapter) -> Vec<Entry<'_>> {
 fn cases(variant: &Variant, ty: Type, op: Op) -> Vec<Case> {
     let grids = || std::iter::once(None).chain(GRIDS.map(Some).into_iter().filter(|_| variant.chooses_grid));
     let mut cases: Vec<Case> = Vec::new();
-    for n in SIZES {
+    for n in SIZES.into_iter().filter(|&n| variant.per != Per::RaggedRow || n <= RAGGED_N_MAX) {
         for block in BLOCKS {
             for grid in grids() {
                 // Who asks for blocks wants to see them meet: tiles as small as there are leave each of them something to do.
