@@ -188,7 +188,7 @@ fn plans_say_why() {
     );
     PROGRAM.says(
         &["--plan", "--rows", "2", "--cols", "100000"],
-        &["there are fewer rows than the card has room for blocks"],
+        &["there are too few rows to keep the card busy"],
     );
 }
 
