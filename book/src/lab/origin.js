@@ -263,10 +263,22 @@
             const from = code.reads.map((register) => this.#row(step, register));
             lab.lanes(step.active, (lane) => {
                 let value = 0;
-                for (const row of from) value = this.values.join(value, row[lane]);
+                const taken = /^selp\b/.test(code.opcode) ? this.#selected(step, code, lane) : null;
+                if (taken !== null) value = taken < 0 ? 0 : this.values.copy(this.#row(step, taken)[lane]);
+                else for (const row of from) value = this.values.join(value, row[lane]);
                 to[lane] = value;
                 this.#made(step, lane, value);
             });
+        }
+        // The register that a selection took, by the number that came out; -1 for a number written out, null where that is not known.
+        #selected(step, code, lane) {
+            const out = lab.valueOf(this.model, step, lane);
+            for (const operand of code.parts.slice(1, 3)) {
+                const given = this.#given(step, operand, lane);
+                if (out === null || given === null) return null;
+                if (Object.is(given, out)) return operand.startsWith("%") ? this.model.numberOf(operand) : -1;
+            }
+            return null;
         }
         // Who reads each version last, of those reads that end in the result.
         finish(ends) {

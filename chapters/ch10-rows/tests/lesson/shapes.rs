@@ -186,10 +186,7 @@ fn plans_say_why() {
         &["--plan", "--rows", "65536", "--cols", "64", "--type", "f32"],
         &["a row is 16 vectors of 16 bytes: 8 lanes"],
     );
-    PROGRAM.says(
-        &["--plan", "--rows", "2", "--cols", "100000"],
-        &["there are too few rows to keep the card busy"],
-    );
+    PROGRAM.says(&["--plan", "--rows", "2", "--cols", "100000"], &["there are too few rows to keep the card busy"]);
 }
 
 #[test]
