@@ -81,7 +81,8 @@ struct MeanVariance {
     static __device__ Value lift(T x, unsigned int) { return {1, widen(x), 0}; }
     static __device__ Value combine(Value a, Value b) {
         float count = a.count + b.count;
-        float share = count > 0 ? b.count / count : 0;
+        float share = 0.5f; // of as many and as many, as most are, without the division
+        if (a.count != b.count) share = b.count / count;
         float apart = b.mean - a.mean;
         return {count, a.mean + apart * share, a.squares + b.squares + apart * apart * (a.count * share)};
     }
@@ -103,30 +104,39 @@ __device__ uint4 load_once(const void* address) {
     return v;
 }
 
-// The value of a vector whose first element has the index i: in pairs of pairs, so that few wait for each other.
+// Of N values, a power of two, one: in pairs of pairs, so that few wait for each other.
+template <class Op, unsigned int N> __device__ typename Op::Value in_pairs(typename Op::Value (&values)[N]) {
+    for (unsigned int half = N / 2; half > 0; half /= 2) {
+        for (unsigned int k = 0; k < half; k++) values[k] = Op::combine(values[k], values[k + half]);
+    }
+    return values[0];
+}
+// The value of a vector whose first element has the index i.
 template <class Op> __device__ typename Op::Value take(Op, uint4 v, unsigned int i) {
     using T = typename Op::In;
     Elements<T> elements;
     memcpy(&elements, &v, sizeof(v));
     typename Op::Value values[PER_VECTOR<T>];
     for (unsigned int k = 0; k < PER_VECTOR<T>; k++) values[k] = Op::lift(elements.x[k], i + k);
-    for (unsigned int half = PER_VECTOR<T> / 2; half > 0; half /= 2) {
-        for (unsigned int k = 0; k < half; k++) values[k] = Op::combine(values[k], values[k + half]);
-    }
-    return values[0];
+    return in_pairs<Op>(values);
 }
-// A vector's own mean and squares by two passes over its registers: one division a vector.
-template <typename T> __device__ Moments take(MeanVariance<T>, uint4 v, unsigned int) {
-    Elements<T> elements;
-    memcpy(&elements, &v, sizeof(v));
-    float sum = 0, squares = 0;
-    for (unsigned int k = 0; k < PER_VECTOR<T>; k++) sum += widen(elements.x[k]);
-    float mean = sum * (1.0f / PER_VECTOR<T>);
-    for (unsigned int k = 0; k < PER_VECTOR<T>; k++) {
-        float apart = widen(elements.x[k]) - mean;
-        squares += apart * apart;
+// Mean and squares of COUNT vectors by two passes over their registers: one division for all of them, in the merge.
+template <typename T, unsigned int COUNT> __device__ Moments moments(const uint4 (&v)[COUNT]) {
+    constexpr unsigned int PER = PER_VECTOR<T>, N = COUNT * PER;
+    T elements[N];
+    memcpy(elements, v, sizeof(v));
+    float sums[PER] = {}, squares[PER] = {};
+    for (unsigned int k = 0; k < N; k++) sums[k % PER] += widen(elements[k]);
+    float mean = in_pairs<Sum<float>>(sums) * (1.0f / N);
+    for (unsigned int k = 0; k < N; k++) {
+        float apart = widen(elements[k]) - mean;
+        squares[k % PER] += apart * apart;
     }
-    return {float(PER_VECTOR<T>), mean, squares};
+    return {float(N), mean, in_pairs<Sum<float>>(squares)};
+}
+template <typename T> __device__ Moments take(MeanVariance<T>, uint4 v, unsigned int) {
+    uint4 one[] = {v};
+    return moments<T>(one);
 }
 
 // What a lane holds on its way through a row: a value, or of ArgMax the vector that has the largest element, which is
@@ -244,6 +254,27 @@ template <unsigned int BLOCK, typename T> __device__ T* bring(Row<T> row, uint4*
 // ANCHOR_END: row
 
 // ANCHOR: groups
+// COUNT vectors of a row, STEP after STEP from number `at` on, as far as the row has them. `from`: where it begins in its row,
+// if it is a part of one.
+template <unsigned int STEP, class Op, unsigned int COUNT>
+__device__ void join(Running<Op>& running, const uint4 (&v)[COUNT], const Row<typename Op::In>& row, unsigned int at,
+                     unsigned int from = 0) {
+    for (unsigned int k = 0; k < COUNT; k++) {
+        if (at + k * STEP < row.vectors) running.join(v[k], from + row.index(at + k * STEP));
+    }
+}
+template <unsigned int STEP, typename T, unsigned int COUNT>
+__device__ void join(Running<MeanVariance<T>>& running, const uint4 (&v)[COUNT], const Row<T>& row, unsigned int at,
+                     unsigned int = 0) {
+    if (at + (COUNT - 1) * STEP < row.vectors) {
+        Moments all = moments<T>(v);
+        running.value = running.value.count > 0 ? MeanVariance<T>::combine(running.value, all) : all;
+        return;
+    }
+    for (unsigned int k = 0; k + 1 < COUNT; k++) {
+        if (at + k * STEP < row.vectors) running.join(v[k], 0);
+    }
+}
 // Groups of LANES lanes, a row each. A group has ROWS rows on their way at once, and a lane LOADS vectors of each.
 // ALIGNED: every row begins at a multiple of 16 bytes and ends with a whole vector, so that there are no odd elements.
 template <class Op, unsigned int BLOCK, unsigned int LANES, unsigned int ROWS, unsigned int LOADS, bool ALIGNED>
@@ -277,11 +308,7 @@ __device__ void groups_of(const typename Op::In* in, typename Op::Out* out, unsi
                     if (at + k * LANES < row(r).vectors) v[r][k] = row(r).vector(at + k * LANES);
                 }
             }
-            for (unsigned int r = 0; r < ROWS; r++) {
-                for (unsigned int k = 0; k < LOADS; k++) {
-                    if (at + k * LANES < row(r).vectors) running[r].join(v[r][k], row(r).index(at + k * LANES));
-                }
-            }
+            for (unsigned int r = 0; r < ROWS; r++) join<LANES>(running[r], v[r], row(r), at);
         }
         for (unsigned int r = 0; r < ROWS; r++) {
             auto value = running[r].settled();
@@ -338,9 +365,7 @@ __device__ typename Op::Value share(Row<typename Op::In> row, unsigned int from)
         for (unsigned int k = 0; k < LOADS; k++) {
             if (at + k * TEAM < row.vectors) v[k] = row.vector(at + k * TEAM);
         }
-        for (unsigned int k = 0; k < LOADS; k++) {
-            if (at + k * TEAM < row.vectors) running.join(v[k], from + row.index(at + k * TEAM));
-        }
+        join<TEAM>(running, v, row, at, from);
     }
     auto value = running.settled();
     if (me < row.odd) value = Op::combine(value, Op::lift(odd, from + row.place(me)));
@@ -666,7 +691,7 @@ __device__ void sew(const Offset* offsets, typename Op::Out* out, const typename
         unsigned int count, MONOID::Value* values, unsigned int* tickets) { \
         columns<MONOID, 256, LANES, WIDTH, LOADS>(in, out, rows, cols, pitch, count, values, tickets); }
 #define RAGGED(MONOID, OP, TYPE, OFFSET, NAME, STEPS) \
-    extern "C" __global__ void __launch_bounds__(256) ragged##OP##_##NAME##_s##STEPS##_##TYPE( \
+    extern "C" __global__ void __launch_bounds__(256, 5) ragged##OP##_##NAME##_s##STEPS##_##TYPE( \
         const MONOID::In* in, const OFFSET* offsets, MONOID::Out* out, unsigned long long rows, MONOID::Value* carries, \
         MONOID::Value* heads, unsigned long long* cuts) { \
         ragged<MONOID, OFFSET, 256, STEPS>(in, offsets, out, rows, carries, heads, cuts); } \

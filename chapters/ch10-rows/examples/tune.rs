@@ -114,7 +114,7 @@ fn shapes(problem: &Problem, matrix: Matrix) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for (lanes, rows, loads) in GROUPS {
         let held = u64::from(lanes * loads);
-        if vectors * 2 < u64::from(lanes) || vectors > 16 * held {
+        if vectors * 4 < u64::from(lanes) || vectors > 16 * held {
             continue;
         }
         let tiles = matrix.rows.div_ceil(256 / u64::from(lanes) * u64::from(rows)).min(1 << 30) as u32;
@@ -124,12 +124,14 @@ fn shapes(problem: &Problem, matrix: Matrix) -> Vec<Shape> {
     for (block, loads) in BLOCKS.into_iter().filter(|_| vectors > 128) {
         let rows = matrix.rows.min(1 << 30) as u32;
         let most = 2048 / block * m;
-        shapes.extend([most / 2, most, rows].into_iter().filter(|&grid| grid <= rows).map(|grid| Shape::Block {
-            block,
-            loads,
-            grid,
-        }));
-        for all in [most / 2, most, 2 * most, 4 * most] {
+        shapes.extend(
+            [most / 2, most, 2 * most, rows].into_iter().filter(|&grid| grid <= rows).map(|grid| Shape::Block {
+                block,
+                loads,
+                grid,
+            }),
+        );
+        for all in [m / 8, m / 4, m / 2, most / 4, most / 2, most, 2 * most] {
             let parts = u64::from(all) / matrix.rows.max(1);
             if parts < 2 || vectors / parts < 32 {
                 continue;
@@ -142,8 +144,19 @@ fn shapes(problem: &Problem, matrix: Matrix) -> Vec<Shape> {
     shapes
 }
 
-const GROUPS: [(u32, u32, u32); 14] = [
+const GROUPS: [(u32, u32, u32); 25] = [
+    (1, 1, 4),
+    (2, 1, 2),
+    (1, 4, 1),
+    (1, 2, 4),
     (2, 4, 1),
+    (2, 2, 2),
+    (2, 4, 2),
+    (4, 8, 1),
+    (8, 1, 1),
+    (8, 2, 1),
+    (16, 1, 1),
+    (16, 1, 2),
     (4, 1, 1),
     (4, 2, 1),
     (4, 4, 1),

@@ -69,6 +69,8 @@ const OF_WARP: u64 = 256;
 const SHORT: u64 = 32;
 /// Bytes of a row from which on it is worth more than one block, if there are multiprocessors without any.
 const OF_BLOCK_BYTES: u64 = 16 << 10;
+/// Vectors of a row that keeps large blocks busy with merging.
+const LONG_VECTORS: u64 = 1 << 17;
 
 fn capped(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
@@ -78,31 +80,44 @@ fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
     (matrix.cols * problem.ty.bytes()).div_ceil(16)
 }
 
+/// Whether blocks of a few lanes a row are not more than the multiprocessors.
+fn is_of_one_round(problem: &Problem, matrix: Matrix) -> bool {
+    problem.compiles && matrix.rows <= u64::from(problem.multiprocessors) * (BLOCK / 4)
+}
+
 /// Lane groups for rows of this length: lanes that each have a vector or a few, rows enough on their way to hide the trip.
 pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
     let per = 16 / problem.ty.bytes();
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
-    let is_pair = matches!(problem.options.op, Op::Argmax | Op::Meanvar);
+    let is_spread = problem.options.op == Op::Meanvar;
+    let is_place = problem.options.op == Op::Argmax;
     let vectors = vectors(problem, matrix);
     let is_few = matrix.rows < u64::from(problem.multiprocessors) * 16 && (9..=256).contains(&vectors);
+    let is_tiny = is_of_one_round(problem, matrix);
     let (lanes, rows, loads) = match vectors {
         0..=16 if !problem.compiles => (8, 1, 2),
         _ if !problem.compiles => (32, 1, 2),
         // Elements before the first vector and behind the last are a lane's each.
         // Too few rows to fill the card: a row in one trip to memory.
         vectors if is_few => (vectors.next_power_of_two().clamp(8, 32) as u32, 1, vectors.div_ceil(32) as u32),
+        0..=4 if !is_whole && is_tiny => (4, 1, 1),
         0..=8 if !is_whole => (8, 2, 1),
         9..=16 if !is_whole => (4, 1, 1),
+        0..=1 if is_tiny => (2, 2, 2),
         0..=1 => (1, 4, 1),
+        2 if is_place => (1, 1, 4),
         2 => (2, 4, 1),
-        3..=4 if is_pair => (4, 4, 1),
-        3..=4 => (4, 2, 1),
+        3..=4 if is_spread => (2, 2, 2),
+        3..=4 if is_place => (2, 4, 2),
+        3..=4 => (4, 8, 1),
+        5..=8 if is_spread => (4, 2, 2),
+        5..=8 if is_place => (2, 1, 2),
         5..=8 => (8, 4, 1),
         // Fewer lanes have fewer values to bring together, each with a division.
-        9..=16 if problem.options.op == Op::Meanvar => (4, 2, 2),
-        9..=16 if is_pair => (8, 1, 2),
+        9..=16 if is_spread => (4, 2, 2),
+        9..=16 if is_place => (8, 1, 2),
         9..=16 => (8, 2, 2),
-        17..=64 if problem.options.op == Op::Meanvar => (16, 1, 4),
+        17..=64 if is_spread => (16, 1, 4),
         17..=64 => (16, 2, 2),
         65..=128 => (32, 1, 4),
         _ => (32, 1, 8),
@@ -110,7 +125,8 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
     let rows_of_block = BLOCK / u64::from(lanes) * u64::from(rows);
     let tiles = matrix.rows.div_ceil(rows_of_block).max(1);
     // Blocks that have much to do for a byte are better launched fewer, each with several tiles.
-    let is_busy = problem.compiles && (is_pair || (!is_whole && vectors <= 16));
+    let is_busy = is_place || (is_spread && !(3..=4).contains(&vectors)) || (!is_whole && vectors <= 16);
+    let is_busy = problem.compiles && is_busy;
     let most = if is_busy { u64::from(problem.multiprocessors) * 4 * RESIDENT } else { u64::MAX };
     Shape::Groups { lanes, rows, loads, grid: problem.options.grid.unwrap_or(capped(tiles.min(most))) }
 }
@@ -122,10 +138,13 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
 pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     let vectors = vectors(problem, matrix);
     let multiprocessors = u64::from(problem.multiprocessors);
-    let is_crowded = matrix.rows >= multiprocessors * RESIDENT;
+    let is_spread = problem.compiles && problem.options.op == Op::Meanvar;
+    let is_crowded = matrix.rows >= multiprocessors * if is_spread { RESIDENT / 2 } else { RESIDENT };
     let per = 16 / problem.ty.bytes();
+    let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     if matrix.cols <= SHORT
         && !matrix.cols.is_multiple_of(per)
+        && !is_of_one_round(problem, matrix)
         && matrix.pitch == matrix.cols
         && problem.options.grid.is_none()
     {
@@ -137,18 +156,26 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     if vectors <= OF_WARP && (is_crowded || vectors <= 64) {
         return groups(problem, matrix);
     }
+    // Where nearly every multiprocessor has a row of its own, parts cost more than they bring.
+    let is_few = 4 * matrix.rows < 3 * multiprocessors;
     let (block, loads) = match vectors {
         _ if !problem.compiles => (256, 4),
         0..=512 => (128, 4),
+        // Few warps of a block, whose merges come one after the other.
+        _ if is_spread && problem.ty.bytes() < 4 => (128, 4),
+        513..=2048 if is_few => (256, 4),
+        0..=LONG_VECTORS if is_spread && is_few => (128, 4),
+        _ if is_spread => (256, 8),
         513..=2048 => (256, 4),
-        _ if problem.options.op == Op::Argmax => (512, 8),
+        _ if problem.options.op == Op::Argmax || is_few || !is_whole => (512, 8),
         _ => (512, 4),
     };
     // Half as many blocks as are resident at once have enough on their way; one more than are resident would be a second round
-    // for all. Where nearly every multiprocessor has a row of its own, parts cost more than they bring.
+    // for all.
     let half = multiprocessors * 1024 / u64::from(block);
-    let wanted = if 4 * matrix.rows < 3 * multiprocessors { half / matrix.rows.max(1) } else { 1 };
-    let worth = (matrix.cols * problem.ty.bytes()).div_ceil(OF_BLOCK_BYTES);
+    let wanted = if is_few { half / matrix.rows.max(1) } else { 1 };
+    let worth =
+        (matrix.cols * problem.ty.bytes()).div_ceil(if is_spread { OF_BLOCK_BYTES / 4 } else { OF_BLOCK_BYTES });
     let parts = wanted.min(worth);
     if parts < 2 || problem.options.grid.is_some_and(|grid| u64::from(grid) <= matrix.rows) {
         let grid = capped(matrix.rows.max(1));
