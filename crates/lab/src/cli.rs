@@ -91,7 +91,8 @@ pub struct Args {
     /// Run every variant and type at many sizes, or with --sweep every geometry, and write the record of this device
     #[arg(long, value_name = "FILE.json", help_heading = "For maintainers", conflicts_with_all = ["n", "input", "json", "seeds"])]
     pub record: Option<PathBuf>,
-    /// Launch each kernel once and time nothing, so that a profiler sees one launch sequence
+    /// Launch each kernel once, in the shapes of the committed PTX, and time nothing: so that a profiler sees what the simulator
+    /// runs too
     #[arg(long, help_heading = "For maintainers")]
     pub once: bool,
 }
