@@ -84,7 +84,8 @@ struct MeanVariance {
         float share = 0.5f; // of as many and as many, as most are, without the division
         if (a.count != b.count) share = b.count / count;
         float apart = b.mean - a.mean;
-        return {count, a.mean + apart * share, a.squares + b.squares + apart * apart * (a.count * share)};
+        // Written as what it rounds like, which else each compiler would choose.
+        return {count, fmaf(apart, share, a.mean), fmaf(apart * apart, a.count * share, a.squares + b.squares)};
     }
     static __device__ Out finish(Value all, unsigned int n) { // of nothing, 0 / 0
         return {n ? all.mean : __uint_as_float(0x7fffffff), all.squares / n};
@@ -127,7 +128,7 @@ template <typename T, unsigned int COUNT> __device__ Moments moments(const uint4
     memcpy(elements, v, sizeof(v));
     float sums[PER] = {}, squares[PER] = {};
     for (unsigned int k = 0; k < N; k++) sums[k % PER] += widen(elements[k]);
-    float mean = in_pairs<Sum<float>>(sums) * (1.0f / N);
+    float mean = __fmul_rn(in_pairs<Sum<float>>(sums), 1.0f / N);
     for (unsigned int k = 0; k < N; k++) {
         float apart = widen(elements[k]) - mean;
         squares[k % PER] += apart * apart;

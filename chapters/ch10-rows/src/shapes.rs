@@ -67,7 +67,7 @@ const RESIDENT: u64 = 8;
 const OF_WARP: u64 = 256;
 /// A row of up to so many elements that is not whole vectors is a thread's, out of shared memory.
 const SHORT: u64 = 32;
-/// Bytes of a row from which on it is worth more than one block, if there are multiprocessors without any.
+/// Bytes of a row that are worth a block, if there are multiprocessors without any.
 const OF_BLOCK_BYTES: u64 = 16 << 10;
 /// Vectors of a row that keeps large blocks busy with merging.
 const LONG_VECTORS: u64 = 1 << 17;
@@ -163,10 +163,10 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
         0..=512 => (128, 4),
         // Few warps of a block, whose merges come one after the other.
         _ if is_spread && problem.ty.bytes() < 4 => (128, 4),
-        513..=2048 if is_few => (256, 4),
+        513..=2048 if is_spread && !is_few => (128, 4),
+        513..=2048 => (256, 4),
         0..=LONG_VECTORS if is_spread && is_few => (128, 4),
         _ if is_spread => (256, 8),
-        513..=2048 => (256, 4),
         _ if problem.options.op == Op::Argmax || is_few || !is_whole => (512, 8),
         _ => (512, 4),
     };
@@ -174,8 +174,8 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     // for all.
     let half = multiprocessors * 1024 / u64::from(block);
     let wanted = if is_few { half / matrix.rows.max(1) } else { 1 };
-    let worth =
-        (matrix.cols * problem.ty.bytes()).div_ceil(if is_spread { OF_BLOCK_BYTES / 4 } else { OF_BLOCK_BYTES });
+    let of_block = if is_spread { OF_BLOCK_BYTES / 4 } else { OF_BLOCK_BYTES };
+    let worth = matrix.cols * problem.ty.bytes() / of_block;
     let parts = wanted.min(worth);
     if parts < 2 || problem.options.grid.is_some_and(|grid| u64::from(grid) <= matrix.rows) {
         let grid = capped(matrix.rows.max(1));
