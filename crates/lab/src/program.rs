@@ -101,8 +101,9 @@ pub(crate) fn execute(
             Error::Usage("--once is for a profiler on a GPU: the simulator always launches once".to_owned()).into()
         );
     }
-    // What a profiler counts is compared with the simulator's counts, and that runs the committed PTX.
-    session.is_as_committed = args.once;
+    if args.once {
+        session.take_committed()?;
+    }
     if let Some(file) = &args.record {
         return Ok(make_record(&mut session, file, args.sweep)?);
     }

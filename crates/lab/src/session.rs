@@ -194,6 +194,19 @@ impl<'c> Session<'c> {
         })
     }
 
+    /// From here on a GPU too runs the committed PTX, and nothing that its own compiler made: what a profiler counts is set
+    /// beside the counts of the simulator, and compilers differ in which loads they join.
+    ///
+    /// # Errors
+    /// PTX that is stale, or that the device cannot load.
+    pub fn take_committed(&mut self) -> Result<()> {
+        self.is_as_committed = true;
+        for module in &mut self.modules {
+            *module = self.device.load_with(&KernelSource::in_root(self.source.root(), module.slug()), &[])?;
+        }
+        Ok(())
+    }
+
     /// Why the device cannot run this variant; `None` if it can.
     pub fn unsupported(&self, variant: &Variant) -> Option<String> {
         unsupported(&self.device, variant)
