@@ -174,7 +174,7 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     // for all.
     let half = multiprocessors * 1024 / u64::from(block);
     let wanted = if is_few { half / matrix.rows.max(1) } else { 1 };
-    let of_block = if is_spread { OF_BLOCK_BYTES / 4 } else { OF_BLOCK_BYTES };
+    let of_block = if is_spread && vectors > 2048 { OF_BLOCK_BYTES / 4 } else { OF_BLOCK_BYTES };
     let worth = matrix.cols * problem.ty.bytes() / of_block;
     let parts = wanted.min(worth);
     if parts < 2 || problem.options.grid.is_some_and(|grid| u64::from(grid) <= matrix.rows) {

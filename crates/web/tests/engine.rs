@@ -76,19 +76,34 @@ fn the_committed_engine_gives_what_the_library_gives() {
     }
     let root = root();
     let requests = requests(&root);
+    let script = root.join("book/src/lab/engine.js");
+    assert!(script.is_file(), "{} is missing: run `cargo course engine`", script.display());
+    let parts = std::thread::available_parallelism().map_or(1, |threads| threads.get());
+    let bytes: usize = std::thread::scope(|scope| {
+        let part = |(i, part)| {
+            let script = &script;
+            scope.spawn(move || compare(script, part, i))
+        };
+        let threads: Vec<_> = requests.chunks(requests.len().div_ceil(parts)).enumerate().map(part).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    println!("{} runs, {bytes} bytes of answers", requests.len());
+}
+
+/// Compares the answers to some of the requests, and says how many bytes they have. `part` keeps their files apart.
+fn compare(script: &Path, requests: &[Value], part: usize) -> usize {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let [harness, lines, answers] = ["harness.cjs", "requests", "answers"].map(|name| folder.join(name));
+    let [harness, lines, answers] =
+        ["harness.cjs", "requests", "answers"].map(|name| folder.join(format!("{part}-{name}")));
     std::fs::write(&harness, HARNESS).unwrap();
     std::fs::write(&lines, requests.iter().map(|request| format!("{request}\n")).collect::<String>()).unwrap();
     std::fs::write(&answers, "").unwrap();
-    let script = root.join("book/src/lab/engine.js");
-    assert!(script.is_file(), "{} is missing: run `cargo course engine`", script.display());
-    let status = Command::new("node").args([&harness, &script, &lines, &answers]).status().unwrap();
+    let status = Command::new("node").args([harness.as_path(), script, &lines, &answers]).status().unwrap();
     assert!(status.success(), "Node: {status}");
 
     let answers = std::fs::read(&answers).unwrap();
     let mut rest = answers.as_slice();
-    for request in &requests {
+    for request in requests {
         let (bytes, after) = rest.split_first_chunk::<4>().expect("an answer to each request");
         let (answer, after) = after.split_at(u32::from_le_bytes(*bytes) as usize);
         rest = after;
@@ -99,7 +114,7 @@ fn the_committed_engine_gives_what_the_library_gives() {
         assert!(answer == native, "{what}: the packed steps differ");
     }
     assert!(rest.is_empty(), "an answer that nobody asked for");
-    println!("{} runs, {} bytes of answers", requests.len(), answers.len());
+    answers.len()
 }
 
 fn json_of(answer: &[u8]) -> Value {
