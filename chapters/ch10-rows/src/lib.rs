@@ -255,7 +255,8 @@ pub fn columns_of(problem: &Problem, Columns { lanes, width, loads, parts }: Col
         sums,
         state_words: tiles.div_ceil(2),
         why: format!(
-            "{lanes} lanes side by side take {tile} columns, {width} each; {parts} blocks share the rows of each such tile"
+            "{lanes} lanes side by side take {tile} columns, {width} each; {} of each such tile",
+            if parts == 1 { "one block takes all rows".to_owned() } else { format!("{parts} blocks share the rows") }
         ),
         ..Plan::default()
     }
