@@ -1,0 +1,52 @@
+//! Wrong ways to bring pairs together. Each is a small kernel beside the tests, of softmax of floats, a row a block.
+
+use lab::{Arg, BlockRule, Code, Mistake, Op, Pass, Per, Plan, Problem, Type, Variant};
+
+use crate::{matrix, results};
+
+const WRONG: Variant = Variant {
+    types: &[Type::F32],
+    ops: &[Op::Softmax],
+    blocks: BlockRule { min: 256, max: 256, default: 256 },
+    per: Per::Row,
+    launches: a_block_a_row,
+    ..Variant::BASE
+};
+
+/// In the order of the page.
+pub const MISTAKES: &[Mistake] = &[
+    Mistake {
+        variant: Variant { name: "unscaled", elements_per_block: |_| 1031, ..WRONG },
+        mistake: "the lanes' sums are added up, and each was taken with a maximum of its own",
+    },
+    Mistake {
+        variant: Variant { name: "empty_lanes", elements_per_block: |_| 20, ..WRONG },
+        mistake: "a lane without an element subtracts -inf from -inf",
+    },
+    Mistake {
+        variant: Variant {
+            name: "one_buffer",
+            announced: Some(Code::SharedRace),
+            elements_per_block: |_| 1031,
+            ..WRONG
+        },
+        mistake: "the sum goes through the words of shared memory that others still read the maximum from",
+    },
+];
+
+/// `kernel<<<rows, 256>>>(in, out, cols, pitch)`
+fn a_block_a_row(problem: &Problem) -> Plan {
+    let matrix = matrix(problem);
+    let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(matrix.cols as u32), Arg::U64(matrix.pitch)];
+    let pass = Pass {
+        elements: problem.n,
+        additions: matrix.cols.div_ceil(256) + 10,
+        ..Pass::new(kernel_of(problem), matrix.rows, problem.block(), args)
+    };
+    Plan { passes: vec![pass], sums: vec![results(problem)], ..Plan::default() }
+}
+
+/// `unscaled_f32`: they have one operation, which their names leave out.
+fn kernel_of(problem: &Problem) -> String {
+    format!("{}_{}", problem.variant.name, problem.ty)
+}
