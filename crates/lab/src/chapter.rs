@@ -5,7 +5,7 @@ use crate::element::Type;
 use crate::error::Result;
 use crate::layout::Per;
 use crate::op::Op;
-use crate::plan::{Arg, N_MAX, Pass, Plan, Problem};
+use crate::plan::{Arg, LaunchOptions, N_MAX, Pass, Plan, Problem};
 use crate::session::Session;
 use crate::sweep::Sweep;
 
@@ -154,6 +154,14 @@ impl Chapter {
         Type::ALL.iter().copied().filter(of_one).collect()
     }
 
+    /// What its program computes if nothing is asked for, and of which type: a sum of i32 where it has that.
+    pub fn default_kind(&self) -> (Op, Type) {
+        let op = self.variants.first().map_or(Op::Sum, |variant| variant.op());
+        let types = self.types();
+        let wanted = [Type::I32, Type::F32].into_iter().find(|ty| types.contains(ty));
+        (op, wanted.or(types.first().copied()).unwrap_or(Type::I32))
+    }
+
     /// The variants that are compiled for this type.
     pub fn variants_for(&self, ty: Type) -> impl Iterator<Item = &'static Variant> {
         self.variants.iter().filter(move |variant| variant.types.contains(&ty))
@@ -186,6 +194,16 @@ impl Variant {
         unordered: false,
         offset: 0,
     };
+
+    /// What it computes if nothing is asked for.
+    pub fn op(&self) -> Op {
+        self.ops.first().copied().unwrap_or_default()
+    }
+
+    /// Its launch if nothing is asked for.
+    pub fn options(&self) -> LaunchOptions {
+        LaunchOptions { op: self.op(), ..LaunchOptions::default() }
+    }
 
     /// The entry of the PTX that computes `op` of this type with blocks of `block` threads.
     pub fn entry(&self, op: Op, ty: Type, block: u32) -> String {

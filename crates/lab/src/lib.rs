@@ -42,6 +42,7 @@ mod smaller;
 pub mod speed;
 pub mod status;
 pub mod sweep;
+pub mod targets;
 pub mod text;
 pub mod trial;
 pub mod value;

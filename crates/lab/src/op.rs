@@ -8,6 +8,7 @@ use crate::element::{Element, Type, Value};
 
 /// What a kernel computes of its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub enum Op {
     /// The sum.
     #[default]
@@ -46,6 +47,20 @@ pub enum Op {
     Minmax,
     /// Mean and variance of the elements, not of a sample.
     Meanvar,
+    /// Of each element its share of the sum of all e^x.
+    Softmax,
+    /// Of each element the logarithm of that share.
+    LogSoftmax,
+    /// The logarithm of the sum of all e^x.
+    Logsumexp,
+    /// The negative logarithm of the share that the element at the row's label has.
+    CrossEntropy,
+    /// The gradient of softmax's input, from its results and the gradient of those.
+    SoftmaxBackward,
+    /// The gradient of log_softmax's input, from its results and the gradient of those.
+    LogSoftmaxBackward,
+    /// The gradient of cross_entropy's input, from that, the labels and the gradient of the losses.
+    CrossEntropyBackward,
 }
 
 /// What a result is made of.
@@ -97,6 +112,13 @@ impl Op {
             Op::Nanargmax => "nanargmax",
             Op::Minmax => "minmax",
             Op::Meanvar => "meanvar",
+            Op::Softmax => "softmax",
+            Op::LogSoftmax => "log_softmax",
+            Op::Logsumexp => "logsumexp",
+            Op::CrossEntropy => "cross_entropy",
+            Op::SoftmaxBackward => "softmax_backward",
+            Op::LogSoftmaxBackward => "log_softmax_backward",
+            Op::CrossEntropyBackward => "cross_entropy_backward",
         }
     }
 
@@ -126,20 +148,48 @@ impl Op {
             Op::Nanargmax => "where the largest is first, NaN passed over",
             Op::Minmax => "the smallest and the largest, or NaN twice",
             Op::Meanvar => "mean and variance",
+            Op::Softmax => "each element's share of the sum of e^x of its row",
+            Op::LogSoftmax => "the logarithm of each element's share of the sum of e^x of its row",
+            Op::Logsumexp => "the logarithm of the sum of e^x",
+            Op::CrossEntropy => "the negative logarithm of the share at the row's label",
+            Op::SoftmaxBackward => "the gradient of what softmax was given, from its results and their gradient",
+            Op::LogSoftmaxBackward => "the gradient of what log_softmax was given, from its results and their gradient",
+            Op::CrossEntropyBackward => "the gradient of what cross_entropy was given",
         }
     }
 
     /// Arrays that it takes, one behind the other in its input.
     pub const fn arrays(self) -> u64 {
-        if matches!(self, Op::Dot) { 2 } else { 1 }
+        if matches!(self, Op::Dot | Op::SoftmaxBackward | Op::LogSoftmaxBackward) { 2 } else { 1 }
+    }
+
+    /// Whether it is made of exponentials of a row's elements, or goes back through them: chapter 11's.
+    pub const fn is_exponential(self) -> bool {
+        self.is_per_element() || matches!(self, Op::Logsumexp | Op::CrossEntropy)
+    }
+
+    /// Whether its result is a matrix that lies as the input does, of the input's type.
+    pub const fn is_per_element(self) -> bool {
+        matches!(self, Op::Softmax | Op::LogSoftmax)
+            || matches!(self, Op::SoftmaxBackward | Op::LogSoftmaxBackward | Op::CrossEntropyBackward)
+    }
+
+    /// Whether each row has a label.
+    pub const fn has_labels(self) -> bool {
+        matches!(self, Op::CrossEntropy | Op::CrossEntropyBackward)
+    }
+
+    /// Whether each row's loss has a gradient.
+    pub const fn has_gradients(self) -> bool {
+        matches!(self, Op::CrossEntropyBackward)
     }
 
     /// Whether float results round on the way, by the order in which they come together.
     pub const fn rounds(self) -> bool {
-        matches!(self, Op::Sum | Op::Prod | Op::Sumsq | Op::Dot | Op::Meanvar)
+        matches!(self, Op::Sum | Op::Prod | Op::Sumsq | Op::Dot | Op::Meanvar) || self.is_exponential()
     }
 
-    /// What its result is made of.
+    /// What its result is made of; of a matrix each element.
     pub const fn outcome(self, ty: Type) -> Outcome {
         // A byte or a short is computed with as an int, a half as a float.
         let wide = match ty {
@@ -158,6 +208,8 @@ impl Op {
             Op::Count => Outcome::Number(Number::U32),
             Op::Argmin | Op::Argmax | Op::Nanargmin | Op::Nanargmax => Outcome::Found(wide),
             Op::Minmax | Op::Meanvar => Outcome::Two(wide),
+            Op::Softmax | Op::LogSoftmax | Op::Logsumexp | Op::CrossEntropy => Outcome::Number(wide),
+            Op::SoftmaxBackward | Op::LogSoftmaxBackward | Op::CrossEntropyBackward => Outcome::Number(wide),
         }
     }
 
@@ -171,10 +223,11 @@ impl Op {
     }
 
     /// Bytes of what blocks hand on: the result, but for a place, whose index has 32 bits on the way, and for mean and variance,
-    /// which are three numbers.
+    /// which are three numbers; of exponentials a maximum and a sum.
     pub const fn value_bytes(self, ty: Type) -> u64 {
         match (self, self.outcome(ty)) {
             (Op::Meanvar, Outcome::Two(number)) => 3 * number.bytes(),
+            (op, Outcome::Number(number)) if op.is_exponential() => 2 * number.bytes(),
             (_, Outcome::Found(number)) => 2 * number.bytes(),
             _ => self.result_bytes(ty),
         }
@@ -237,6 +290,10 @@ impl Op {
             Op::Argmax | Op::Nanargmax => Value::At { index: Value::NOWHERE, value: end(ty, true).to_f64() },
             Op::Minmax => Value::Two(end(ty, false).to_f64(), end(ty, true).to_f64()),
             Op::Meanvar => Value::Two(f64::NAN, f64::NAN),
+            Op::Logsumexp => end(ty, true),
+            // Of no element there is no share; what is asked for all the same is 0.
+            Op::Softmax | Op::LogSoftmax | Op::CrossEntropy => Value::zero(ty),
+            Op::SoftmaxBackward | Op::LogSoftmaxBackward | Op::CrossEntropyBackward => Value::zero(ty),
         }
     }
 
@@ -259,6 +316,9 @@ impl Op {
             Op::Nanargmin | Op::Nanargmax if !is_float => Some("there is no NaN among integers: take argmin or argmax"),
             Op::Meanvar if !is_float => {
                 Some("mean and variance have floats for accumulators: take f16, bf16, f32 or f64")
+            }
+            _ if self.is_exponential() && !matches!(ty, Type::BF16 | Type::F32) => {
+                Some("exponentials are taken of f32 and bf16, with floats for accumulators")
             }
             _ => None,
         }

@@ -6,8 +6,9 @@ use crate::bound::Rounding;
 use crate::chapter::entry_name;
 use crate::element::Type;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Per, Rows};
+use crate::layout::{Layout, Matrix, Per, Rows};
 use crate::op::Op;
+use crate::targets::Targets;
 use crate::text::{grouped, listed};
 use crate::{BlockRule, Variant};
 
@@ -33,6 +34,8 @@ pub struct LaunchOptions {
     pub overlap: bool,
     /// Rows, for a variant with more than one value; else `n` elements are rows of a length that is well to look at.
     pub rows: Option<Rows>,
+    /// Labels and gradients, for operations that have them.
+    pub targets: Targets,
 }
 
 impl LaunchOptions {
@@ -57,12 +60,14 @@ pub struct Problem<'v> {
     pub multiprocessors: u32,
     /// Whether kernels can be compiled that the committed PTX has not: [`Pass::line`].
     pub compiles: bool,
+    /// Whether blocks can be launched as clusters.
+    pub has_clusters: bool,
 }
 
 impl<'v> Problem<'v> {
     /// This reduction on the card that the records come from.
     pub fn new(variant: &'v Variant, ty: Type, n: u64, options: LaunchOptions) -> Problem<'v> {
-        Problem { variant, ty, n, options, multiprocessors: MULTIPROCESSORS, compiles: false }
+        Problem { variant, ty, n, options, multiprocessors: MULTIPROCESSORS, compiles: false, has_clusters: true }
     }
 
     /// How its elements lie.
@@ -101,6 +106,10 @@ pub enum Arg {
     Other,
     /// The address of the offsets of ragged rows.
     Offsets,
+    /// The address of the rows' labels.
+    Labels,
+    /// The address of the gradients of the rows' losses.
+    Gradients,
     /// The address of the plan's array of this number.
     Sums(usize),
     /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.
@@ -163,6 +172,8 @@ pub struct Plan {
     pub state_words: u64,
     /// How its elements lie, and what gets a value.
     pub layout: Layout,
+    /// Labels and gradients, for operations that have them.
+    pub targets: Targets,
     /// Why these launches, where there was a choice; else empty.
     pub why: String,
 }
@@ -186,7 +197,7 @@ impl Plan {
         if layout.values() == 0 || (n == 0 && layout == Layout::Array) {
             return Ok(Plan { layout, ..Plan::default() });
         }
-        let plan = Plan { layout, ..(variant.launches)(problem) };
+        let plan = Plan { layout, targets: options.targets, ..(variant.launches)(problem) };
         if plan.passes.is_empty() {
             return Err(Error::Usage(format!(
                 "{} is not compiled for this block size and factor together: leave one of --block and --factor out",
@@ -239,6 +250,21 @@ impl Plan {
         Rounding { additions: self.additions(), atomics: self.passes.iter().map(|pass| pass.atomics).sum() }
     }
 
+    /// Bytes beside the input that its launches read or write: what the passes leave, a second input, labels, gradients.
+    pub fn more_bytes(&self, ty: Type, n: u64) -> u64 {
+        let uses = |arg: Arg| self.passes.iter().any(|pass| pass.args.contains(&arg));
+        let (values, bits) = (self.layout.values(), u64::from(self.targets.label_bits()));
+        let labels = if uses(Arg::Labels) { values * bits / 8 } else { 0 };
+        let gradients = if uses(Arg::Gradients) { 4 * values } else { 0 };
+        let other = if uses(Arg::Other) { n * ty.bytes() } else { 0 };
+        self.partial_sums().saturating_mul(ty.bytes()) + labels + gradients + other
+    }
+
+    /// Whether what it has beside the input is so much that timing finds it in the L2, unless each call has its own.
+    pub fn wants_own_arrays(&self, ty: Type, n: u64) -> bool {
+        self.more_bytes(ty, n) >= n * ty.bytes() / 2
+    }
+
     /// Values that the passes write, all of them together.
     pub fn partial_sums(&self) -> u64 {
         self.sums.iter().sum()
@@ -267,6 +293,9 @@ pub(crate) fn refusal(variant: &Variant, ty: Type, options: &LaunchOptions) -> O
     }
     if let Some(refused) = options.rows.and_then(|rows| rows_refusal(variant, rows)) {
         return Some(refused);
+    }
+    if let Some(Rows::Matrix(Matrix { cols: 0, .. })) = options.rows.filter(|_| options.op.has_labels()) {
+        return Some(("--cols 0".to_owned(), "a row without elements has none that a label could name".to_owned()));
     }
     if options.overlap && !variant.overlaps {
         return Some((

@@ -16,9 +16,13 @@ pub struct Arrays<T: Element> {
     other: Option<Buffer<T>>,
     /// Where ragged rows begin and end.
     offsets: Option<Stored>,
+    /// A label a row.
+    labels: Option<Stored>,
+    /// A gradient a row, or one.
+    gradients: Option<Buffer<f32>>,
 }
 
-/// Offsets in memory.
+/// Offsets in memory, or labels.
 enum Stored {
     Narrow(Buffer<u32>),
     Wide(Buffer<u64>),
@@ -42,7 +46,8 @@ impl<T: Element> Arrays<T> {
             }
             _ => None,
         };
-        Ok(Arrays { sums: sums(device, plan, op)?, state, other: None, offsets })
+        let (labels, gradients) = targets(device, plan)?;
+        Ok(Arrays { sums: sums(device, plan, op)?, state, other: None, offsets, labels, gradients })
     }
 
     /// With a second input, where there is one. It begins where memory does, whatever the first one's offset is.
@@ -115,6 +120,22 @@ impl<T: Element> Arrays<T> {
     }
 }
 
+/// Labels and gradients of a plan whose passes read them.
+fn targets(device: &Device, plan: &Plan) -> Result<(Option<Stored>, Option<Buffer<f32>>)> {
+    let uses = |arg: Arg| plan.passes.iter().any(|pass| pass.args.contains(&arg));
+    let (rows, cols) = plan.layout.size().unwrap_or_default();
+    let labels = (0..rows).map(|row| plan.targets.label(row, cols));
+    let labels = match plan.targets.label_bits() {
+        _ if !uses(Arg::Labels) => None,
+        64 => Some(Stored::Wide(device.upload("labels", &labels.map(|label| label as u64).collect::<Vec<u64>>())?)),
+        _ => Some(Stored::Narrow(device.upload("labels", &labels.map(|label| label as u32).collect::<Vec<u32>>())?)),
+    };
+    let count = if plan.targets.has_one_gradient() { 1 } else { rows };
+    let gradients: Vec<f32> = (0..count).map(|row| plan.targets.gradient(row)).collect();
+    let gradients = if uses(Arg::Gradients) { Some(device.upload("gradients", &gradients)?) } else { None };
+    Ok((labels, gradients))
+}
+
 fn sums<T: Element>(device: &Device, plan: &Plan, op: Option<Op>) -> Result<Vec<Buffer<T>>> {
     let sums = plan.sums.iter().enumerate().map(|(i, &len)| {
         let name = format!("sums{}", i + 1);
@@ -159,9 +180,10 @@ pub fn calls<'a, T: Element>(
             Some(other) => device::Arg::Address(other, 0),
             None => device::Arg::U64(0),
         },
-        Arg::Offsets => match &arrays.offsets {
-            Some(Stored::Narrow(offsets)) => device::Arg::Address(offsets, 0),
-            Some(Stored::Wide(offsets)) => device::Arg::Address(offsets, 0),
+        Arg::Offsets => stored(&arrays.offsets),
+        Arg::Labels => stored(&arrays.labels),
+        Arg::Gradients => match &arrays.gradients {
+            Some(gradients) => device::Arg::Address(gradients, 0),
             None => device::Arg::U64(0),
         },
         Arg::Sums(i) => device::Arg::Address(&arrays.sums[i], 0),
@@ -174,6 +196,14 @@ pub fn calls<'a, T: Element>(
         Ok(Call { module: module(pass)?, kernel: &pass.kernel, geometry: pass.geometry, args })
     };
     plan.passes.iter().map(call).collect()
+}
+
+fn stored(numbers: &Option<Stored>) -> device::Arg<'_> {
+    match numbers {
+        Some(Stored::Narrow(numbers)) => device::Arg::Address(numbers, 0),
+        Some(Stored::Wide(numbers)) => device::Arg::Address(numbers, 0),
+        None => device::Arg::U64(0),
+    }
 }
 
 /// Adds what one launch reported to what the launches before it did.

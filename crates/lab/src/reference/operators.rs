@@ -70,7 +70,8 @@ fn of_wholes(op: Op, ty: Type, values: &[i64]) -> Reference {
         Op::Argmin | Op::Nanargmin => first(|a, b| a < b),
         Op::Argmax | Op::Nanargmax => first(|a, b| a > b),
         Op::Minmax => Value::Two(fold(i64::min) as f64, fold(i64::max) as f64),
-        Op::Meanvar => Value::Two(f64::NAN, f64::NAN), // of no integers, see Op::refusal
+        // The others are of no integers, see Op::refusal.
+        _ => Value::Two(f64::NAN, f64::NAN),
     })
 }
 
@@ -98,8 +99,8 @@ fn of_reals(op: Op, ty: Type, values: &[f64]) -> Reference {
         Op::Nanargmin => exact(first_of(values, |a, b| a < b, false)),
         Op::Nanargmax => exact(first_of(values, |a, b| a > b, false)),
         Op::Meanvar => moments(values),
-        // The first is the caller's own, the others are of no floats, see Op::refusal.
-        Op::Sum | Op::And | Op::Or | Op::Xor => exact(Value::F64(f64::NAN)),
+        // The first is the caller's own; of floats there are no bits, see Op::refusal; and exponentials have a reference of theirs.
+        _ => exact(Value::F64(f64::NAN)),
     }
 }
 
