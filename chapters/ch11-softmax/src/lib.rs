@@ -39,7 +39,6 @@ const ALL: &[Op] = &[
 pub const CHAPTER: Chapter = Chapter {
     slug: "ch11-softmax",
     title: "Softmax",
-    op: Op::Softmax,
     variants: &[
         THREE_PASSES,
         Variant {
@@ -129,9 +128,9 @@ fn task(problem: &Problem, out: Arg) -> Vec<Arg> {
         Arg::U32(cols as u32),
         Arg::U64(pitch),
         if op.has_labels() { Arg::Labels } else { none },
-        Arg::U32(problem.labels_bits()),
+        Arg::U32(problem.options.targets.label_bits()),
         if op.has_gradients() { Arg::Gradients } else { none },
-        Arg::U32(u32::from(!problem.has_one_gradient())),
+        Arg::U32(u32::from(!problem.options.targets.has_one_gradient())),
     ]
 }
 

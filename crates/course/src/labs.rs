@@ -181,6 +181,8 @@ pub fn launch(pass: &Pass) -> Value {
         Arg::Sums(i) => format!("a{place}=&sums{i}"),
         Arg::Offsets => format!("a{place}=&offsets"),
         Arg::State => format!("a{place}=&state"),
+        // No lab shows what has labels.
+        Arg::Labels | Arg::Gradients => format!("a{place}=u64:0"),
         Arg::U32(number) => format!("a{place}=u32:{number}"),
         Arg::U64(number) => format!("a{place}=u64:{number}"),
     };

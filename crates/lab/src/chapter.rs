@@ -162,6 +162,12 @@ impl Chapter {
         (op, wanted.or(types.first().copied()).unwrap_or(Type::I32))
     }
 
+    /// What its variants compute, each operation once.
+    pub fn ops(&self) -> Vec<Op> {
+        let has = |op: &Op| self.variants.iter().any(|variant| variant.ops.contains(op));
+        Op::all().iter().copied().filter(has).collect()
+    }
+
     /// The variants that are compiled for this type.
     pub fn variants_for(&self, ty: Type) -> impl Iterator<Item = &'static Variant> {
         self.variants.iter().filter(move |variant| variant.types.contains(&ty))

@@ -32,6 +32,12 @@ pub struct Args {
     /// Rows of any length: uniform, power, giant, empty, or their offsets in a NumPy file (int32 or int64, one more than rows)
     #[arg(long, value_name = "KIND|FILE.npy", conflicts_with_all = ["n", "pitch"])]
     pub offsets: Option<String>,
+    /// The label of each row, for cross-entropies (int32 or int64) [default: random]
+    #[arg(long, value_name = "FILE.npy")]
+    pub labels: Option<PathBuf>,
+    /// The gradient of each row's loss, or one for all, for cross-entropy's backward (float32) [default: random]
+    #[arg(long, value_name = "FILE.npy")]
+    pub gradients: Option<PathBuf>,
     /// Sum this NumPy array instead of random numbers (int32, float32 or float64, any shape)
     #[arg(long, value_name = "FILE.npy", conflicts_with = "seed")]
     pub input: Option<PathBuf>,
@@ -152,11 +158,12 @@ impl Args {
             .about(chapter.title)
             .after_help(variants)
             .term_width(crate::text::WIDTH)
+            .mut_arg("op", |op| op.default_value(chapter.default_kind().0.name()))
             .mut_arg("sweep", |sweep| sweep.hide(chapter.sweep.is_none()));
         Args::from_arg_matches(&command.try_get_matches_from(args)?)
     }
 
-    /// What it asks of each variant's plan, but for rows, which depend on the input.
+    /// What it asks of each variant's plan, but for rows, labels and gradients, which depend on the input.
     pub fn options(&self) -> LaunchOptions {
         LaunchOptions {
             op: self.op,
@@ -164,7 +171,7 @@ impl Args {
             grid: self.grid,
             factor: self.factor,
             overlap: self.overlap,
-            rows: None,
+            ..LaunchOptions::default()
         }
     }
 
@@ -238,8 +245,10 @@ impl Args {
     pub fn refuse(&self, chapter: &Chapter, variants: &[&'static Variant]) -> Result<()> {
         if !chapter.variants.iter().any(|variant| variant.ops.contains(&self.op)) {
             return Err(Error::Usage(format!(
-                "--op {}: the kernels of {} sum, and have no other operation",
-                self.op, chapter.slug
+                "--op {}: the kernels of {} have {}",
+                self.op,
+                chapter.slug,
+                listed(&chapter.ops().iter().map(|op| op.name()).collect::<Vec<_>>())
             )));
         }
         let has_rows = chapter.variants.iter().any(|variant| variant.per != Per::Array);

@@ -141,14 +141,16 @@ impl Session<'_> {
     ) -> Result<Option<Timing>> {
         let (values, other) = values.split_at(job.n() as usize);
         let input = crate::runner::upload(self.device(), values, job.offset)?;
-        let count = if cold { copies(&self.device, input.bytes()) } else { 1 };
+        let more = if plan.wants_own_arrays(T::TYPE, job.n()) { plan.more_bytes(T::TYPE, job.n()) } else { 0 };
+        let count = if cold { copies(&self.device, input.bytes() + more) } else { 1 };
         let more = (1..count).map(|_| Ok(self.device.duplicate(&input)?)).collect::<Result<Vec<_>>>()?;
         let inputs: Vec<Buffer<T>> = std::iter::once(input).chain(more).collect();
         self.time_plan(job.variant, plan, (&inputs, other), job.offset, cold, replays)
     }
 
     /// Times a plan on inputs that are on the device already, with the second array of an operation that takes two: one reduction
-    /// of each, cold, or many of the first, warm.
+    /// of each, cold, or many of the first, warm. Cold, each has arrays of its own, where those are worth it: else the L2 would
+    /// hold what the call before has written, or read beside its input.
     ///
     /// # Errors
     /// Memory that does not suffice, a launch that fails.
@@ -161,11 +163,14 @@ impl Session<'_> {
         cold: bool,
         replays: u32,
     ) -> Result<Option<Timing>> {
-        let arrays = self.arrays::<T>(plan)?.with_other(&self.device, other)?;
         let calls = if cold { inputs.len() } else { WARM_CALLS };
+        let n = inputs.first().map_or(0, |input| input.len() - offset) as u64;
+        let own = if cold && plan.wants_own_arrays(T::TYPE, n) { calls } else { 1 };
+        let arrays = (0..own).map(|_| self.arrays::<T>(plan)?.with_other(&self.device, other));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
         let reduction = |i: usize| {
             let input = &inputs[if cold { i } else { 0 }];
-            Ok(Timed::Launches(self.calls(variant, plan, (input, offset), &arrays)?))
+            Ok(Timed::Launches(self.calls(variant, plan, (input, offset), &arrays[i % own])?))
         };
         let calls = (0..calls).map(reduction).collect::<Result<Vec<_>>>()?;
         let flush = if cold { Some(self.flush()?) } else { None };

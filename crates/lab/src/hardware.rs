@@ -95,6 +95,9 @@ pub struct GpuCase {
     /// Of more than one result, the row or column of the worst, which is the one below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<u64>,
+    /// Where in its row the worst is, if each element has a result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub col: Option<u64>,
     /// Hash of the bits of all results, where there is more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_sha256: Option<String>,
@@ -126,7 +129,7 @@ impl GpuCase {
         let block = Some(self.block).filter(|_| !variant.chooses_grid);
         let grid = self.grid.filter(|&grid| grid > 0);
         let rows = self.rows.zip(self.cols).map(|(rows, cols)| Rows::Matrix(Matrix::dense(rows, cols)));
-        LaunchOptions { op, block, grid, factor: self.factor, rows, overlap: false }
+        LaunchOptions { op, block, grid, factor: self.factor, rows, ..LaunchOptions::default() }
     }
 
     /// Whether this is what the record has for the right result; of a float's extreme older records have the bits of a double.
@@ -151,7 +154,7 @@ impl GpuCase {
     fn is_reshaped(&self, chapter: &Chapter, record: &GpuRecord, run: &Run) -> bool {
         let options = LaunchOptions { grid: None, ..run.options };
         let Some(multiprocessors) = record.multiprocessors else { return false };
-        let problem = Problem { variant: run.variant, ty: run.ty, n: self.n, options, multiprocessors, compiles: true };
+        let problem = Problem { variant: run.variant, ty: run.ty, n: self.n, options, multiprocessors, compiles: true, has_clusters: true };
         let rounds = run.ty.is_float() && run.options.op.rounds();
         let Ok(wanted) = Plan::new(&problem) else { return false };
         let is_the_gpus = self.grid == Some(wanted.grid()) && wanted.passes[0].block() == self.block;
@@ -247,17 +250,22 @@ fn empty(session: &Session<'_>, command: String) -> Result<GpuRecord> {
 
 /// What a record has of one variant: its defaults at every size; its other operations, blocks and factors at a few.
 fn asked(variant: &Variant) -> Vec<(LaunchOptions, u64)> {
-    let default = LaunchOptions::default();
+    let default = variant.options();
     let mut sizes = ragged_sizes(u64::from(variant.blocks.default));
-    sizes.push(PRIME);
-    sizes.extend(TIMED);
+    // Of so many exponentials a replay takes too long.
+    let is_long = !default.op.is_exponential();
+    if is_long {
+        sizes.push(PRIME);
+        sizes.extend(TIMED);
+    }
     let mut asked: Vec<(LaunchOptions, u64)> = sizes.into_iter().map(|n| (default, n)).collect();
-    let others = variant.ops.iter().filter(|&&op| op != Op::Sum).map(|&op| LaunchOptions { op, ..default });
+    let others = variant.ops.iter().filter(|&&op| op != default.op).map(|&op| LaunchOptions { op, ..default });
     let blocks = (0..=10).map(|log| 1 << log).filter(|&block| variant.per_block && variant.blocks.allows(block));
     let factors = variant.factors.iter().flat_map(|factors| factors.values);
     let factors = factors.map(|&factor| LaunchOptions { factor: Some(factor), ..default });
     let all = others.chain(blocks.map(LaunchOptions::block)).chain(factors);
-    asked.extend(all.flat_map(|options| [1, 33, 1 << 10, 10_007, PRIME].map(|n| (options, n))));
+    let few = [1, 33, 1 << 10, 10_007, PRIME].into_iter().filter(|&n| n < PRIME || is_long);
+    asked.extend(all.flat_map(|options| few.clone().map(move |n| (options, n))));
     if variant.per != Per::Array {
         let of_op = |op: &Op| {
             MATRICES.map(|matrix| {
@@ -283,6 +291,7 @@ fn case(session: &Session<'_>, job: Job<'_>) -> Result<GpuCase> {
         cols: run.options.rows.and_then(|_| Some(run.layout.size()?.1)),
         launches: run.plan.passes.len() as u64,
         row: run.row,
+        col: run.col,
         all_sha256: run.all_sha256.clone(),
         result: run.result.bits(),
         expected: run.expected.bits(),
@@ -385,7 +394,12 @@ pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord) -> Result<Repl
         let run = session.run(Job { variant, options, input: &input, reference: &reference, offset: 0 })?;
         replay.compared += 1;
         let (launches, result) = (run.plan.passes.len() as u64, run.result.bits());
-        let judged = case.reference(&run, &input).unwrap_or(reference);
+        // Elements are judged one by one, and the record's worst is the run's, if their bits are the same.
+        let of_run = Reference { expected: run.expected, ..reference };
+        let judged = match case.reference(&run, &input) {
+            _ if options.op.is_exponential() => of_run,
+            other => other.unwrap_or(reference),
+        };
         // Of no row at all nothing is right but the result of nothing.
         let is_expected = case.is_expected(if run.layout.values() == 0 { run.expected } else { judged.expected });
         let is_same = (launches, &result, &run.all_sha256) == (case.launches, &case.result, &case.all_sha256);

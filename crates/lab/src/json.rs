@@ -31,6 +31,7 @@ fn run(run: &Run) -> Value {
         "rows": run.layout.size().map(|(rows, _)| rows),
         "cols": run.layout.size().map(|(_, cols)| cols),
         "row": run.row,
+        "col": run.col,
         "type": run.ty.name(),
         "op": run.options.op.name(),
         "ok": run.ok(),

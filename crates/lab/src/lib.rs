@@ -58,3 +58,4 @@ pub use plan::{Arg, LaunchOptions, Pass, Plan, Problem};
 pub use program::main;
 pub use session::{Job, Run, Session};
 pub use sweep::Sweep;
+pub use targets::Targets;

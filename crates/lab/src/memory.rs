@@ -9,13 +9,13 @@ const BYTES_PER_SHADOW_BYTE: u64 = 8;
 
 /// Refuses `n` elements that the host (and the device, if it has memory of its own) cannot hold.
 ///
-/// `partial_sums` are the elements that the passes write; `device_bytes` is the memory of the GPU, `None` on the simulator.
+/// `more` are the bytes that a run reads and writes beside the input; `device_bytes` is the memory of the GPU, `None` on the simulator.
 ///
 /// # Errors
 /// [`Error::Memory`] with what is needed and what there is.
-pub fn check(ty: Type, n: u64, partial_sums: u64, device_bytes: Option<u64>) -> Result<()> {
+pub fn check(ty: Type, n: u64, more: u64, device_bytes: Option<u64>) -> Result<()> {
     let array = n * ty.bytes();
-    let on_device = array + partial_sums * ty.bytes();
+    let on_device = array.saturating_add(more);
     let refuse = |place, needed: u64, available: u64| {
         let (needed, available) = (bytes(needed), bytes(available));
         Err(Error::Memory { n: grouped(n), ty: ty.name(), needed, place, available })
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn a_small_device_is_full_soon() {
-        assert!(check(Type::I32, 1000, 4, Some(5000)).is_ok());
-        let message = check(Type::I32, 2000, 4, Some(5000)).expect_err("too much").to_string();
+        assert!(check(Type::I32, 1000, 16, Some(5000)).is_ok());
+        let message = check(Type::I32, 2000, 16, Some(5000)).expect_err("too much").to_string();
         assert_eq!(
             message,
             "n = 2,000 of i32 needs about 7.8 KiB of device memory and 4.9 KiB is available: take a smaller --n"

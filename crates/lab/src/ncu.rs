@@ -11,10 +11,10 @@ use simt::{Metric, Tier};
 
 use crate::element::Type;
 use crate::error::{Error, Result};
-use crate::input::{SEED, random};
+use crate::input::{SEED, random_for};
 use crate::plan::{LaunchOptions, Pass};
 use crate::record::{OPTIONS, load_json, path};
-use crate::reference::reference;
+use crate::reference::reference_of;
 use crate::session::{Job, Session};
 use crate::text::grouped;
 use crate::{Chapter, Variant};
@@ -125,7 +125,7 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
         let unknown = || Error::Usage(format!("{} has no kernel {}", chapter.slug, case.kernel));
         let (variant, ty) = case.kernel(chapter).ok_or_else(unknown)?;
         let options = if variant.chooses_grid {
-            LaunchOptions::default()
+            variant.options()
         } else {
             LaunchOptions::block(case.block.total() as u32)
         };
@@ -138,8 +138,8 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
                 "n = {n}: {found:?} was profiled, and the plan has another launch there"
             )));
         };
-        let input = random(ty, case.n as usize, SEED);
-        let reference = reference(&input);
+        let input = random_for(options.op, ty, case.n as usize, SEED);
+        let reference = reference_of(options.op, &input);
         let job = Job { variant, options, input: &input, reference: &reference, offset: 0 };
         // Later passes of a kernel that is launched again and again are profiled as first passes over fewer elements.
         let report = if case.launch == 0 {

@@ -10,13 +10,12 @@ use crate::element::Type;
 use crate::error::Result;
 use crate::hardware::{GpuRecord, PRIME};
 use crate::input::{SEED, random_for};
-use crate::op::Op;
-use crate::record::{N, OPTIONS, is_stale};
+use crate::record::{OPTIONS, full, is_stale};
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 use crate::show::{self, Shown};
 use crate::text::{grouped, per_cent, three_digits};
-use crate::{Chapter, LaunchOptions, Mistake, Variant, chart, compare, counts, hardware, ncu, record, sweep};
+use crate::{Chapter, Mistake, Variant, chart, compare, counts, hardware, ncu, record, sweep};
 
 /// Schedules that the page of an undefined kernel compares.
 const SCHEDULES: [Schedule; 5] = [
@@ -54,10 +53,11 @@ pub fn fragments(chapter: &Chapter, root: &Path) -> Result<Vec<(String, String)>
 fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, String)>> {
     let source = KernelSource::in_root(root, chapter.slug);
     let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
-    let full: Vec<Run> = runs.iter().filter(|run| run.n == N && run.ty == Type::I32).cloned().collect();
+    let (n, ty) = (full(chapter), chapter.default_kind().1);
+    let full: Vec<Run> = runs.iter().filter(|run| run.n == n && run.ty == ty).cloned().collect();
     let notes = crate::program::notes(&session)?;
     let mistakes = mistake_runs(chapter, root)?;
-    let mut facts = run_facts(runs);
+    let mut facts = run_facts(runs, n);
     facts.extend(mistakes.iter().flat_map(mistake_facts));
     facts.extend(notes.iter().flat_map(|note| note.facts.clone()));
     let mut files = vec![
@@ -97,7 +97,8 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
 
 fn terminal_text(session: &Session<'_>, runs: &[Run], notes: &[Note]) -> Result<String> {
     let chart = Path::new("target").join("charts").join(format!("{}-sim.svg", session.chapter.slug));
-    let input = crate::program::input_words(None, Some(SEED), (Type::I32, Op::Sum), N);
+    let (op, ty) = session.chapter.default_kind();
+    let input = crate::program::input_words(None, Some(SEED), (ty, op), full(session.chapter));
     Shown { session, input, runs, left_out: &[], notes, chart: Some(&chart) }.text()
 }
 
@@ -105,7 +106,7 @@ fn counters_table(runs: &[Run]) -> String {
     let Some(table) = show::counter_table(runs) else { return String::new() };
     let heads: Vec<String> = table.headers.iter().map(|name| format!("`{name}`")).collect();
     let head =
-        format!("| simulated, n = {} | {} |\n|---|{}\n", grouped(N), heads.join(" | "), "--:|".repeat(heads.len()));
+        format!("| simulated, n = {} | {} |\n|---|{}\n", grouped(runs.first().map_or(0, |run| run.n)), heads.join(" | "), "--:|".repeat(heads.len()));
     let (open, folded): (Vec<_>, Vec<_>) = table.rows.iter().partition(|row| CARRYING.contains(&row.name.as_str()));
     let mut out = head.clone();
     for row in &open {
@@ -182,17 +183,17 @@ pub fn run_mistake(chapter: &Chapter, mistake: &'static Mistake, root: &Path) ->
 /// Runs a variant over `n` random i32, or of its first type where it takes none of those, that begin `offset` elements into
 /// their allocation, for the first operation that it has.
 fn run_random(session: &Session<'_>, variant: &'static Variant, n: u64, offset: usize) -> Result<Run> {
-    let options = LaunchOptions { op: variant.ops.first().copied().unwrap_or_default(), ..LaunchOptions::default() };
+    let options = variant.options();
     let ty = variant.types.iter().copied().find(|&ty| ty == Type::I32).or(variant.types.first().copied());
     let input = random_for(options.op, ty.unwrap_or(Type::I32), n as usize, SEED);
     let reference = reference_of(options.op, &input);
     session.run(Job { variant, options, input: &input, reference: &reference, offset })
 }
 
-fn run_facts(runs: &[Run]) -> Vec<Fact> {
+fn run_facts(runs: &[Run], full: u64) -> Vec<Fact> {
     let mut facts = Vec::new();
     for run in runs {
-        let case = if run.n == N { "" } else { "one_block-" };
+        let case = if run.n == full { "" } else { "one_block-" };
         let prefix = format!("{}-{}-{case}", run.variant.name, run.ty);
         let mut fact = |name: &str, value: String| facts.push((format!("{prefix}{name}"), value));
         fact("n", grouped(run.n));

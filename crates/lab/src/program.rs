@@ -11,6 +11,7 @@ use crate::cli::{Args, LeftOut};
 use crate::element::{Array, Type};
 use crate::error::{Error, Result};
 use crate::input::{self, SEED, Source};
+use crate::layout::{Layout, Per};
 use crate::op::Op;
 use crate::plan::{LaunchOptions, Plan};
 use crate::progress::Progress;
@@ -18,6 +19,7 @@ use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 use crate::show::Shown;
 use crate::sweep::{self, Numbers, Sweep};
+use crate::targets::Targets;
 use crate::text::grouped;
 use crate::{Chapter, Variant, chart, hardware, json, record, seeds, shape, show, smaller};
 
@@ -82,10 +84,12 @@ pub(crate) fn execute(
         None => None,
     };
     refuse_n(args.n, &variants)?;
-    let ty = input.as_ref().map(|(_, ty, _)| *ty).or(args.ty).unwrap_or(Type::I32);
+    let ty = input.as_ref().map(|(_, ty, _)| *ty).or(args.ty).unwrap_or(chapter.default_kind().1);
     let have = input.as_ref().map(|(_, _, n)| *n);
-    let rows = shape::rows(&args, have, if args.seeds.is_some() { seeds::N } else { record::N })?;
-    let options = LaunchOptions { rows: rows.map(|(rows, _)| rows), ..args.options() };
+    let rows = shape::rows(&args, have, if args.seeds.is_some() { seeds::N } else { record::full(chapter) })?;
+    let size = rows.and_then(|(rows, n)| Layout::new(Per::Row, Some(rows), n).size());
+    let targets = Targets::read((args.labels.as_deref(), args.gradients.as_deref()), args.op, size)?;
+    let options = LaunchOptions { rows: rows.map(|(rows, _)| rows), targets, ..args.options() };
     let (able, left_out) = args.able(&variants, ty, &options)?;
     let sim_options = SimOptions {
         schedule: args.schedule.unwrap_or(Schedule::Independent { seed: None }),
@@ -110,7 +114,7 @@ pub(crate) fn execute(
     let default_n = match args.seeds {
         Some(_) => seeds::N,
         None if session.device().is_gpu() => GPU_N,
-        None => record::N,
+        None => record::full(chapter),
     };
     if let Some(sweep) = chapter.sweep.filter(|_| args.sweep) {
         let numbers = Numbers { ty, n: args.n.unwrap_or(default_n), seed: args.seed.unwrap_or(SEED) };

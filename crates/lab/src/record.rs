@@ -11,14 +11,18 @@ use crate::Chapter;
 use crate::counts::fields;
 use crate::element::Type;
 use crate::error::{Error, Result};
-use crate::input::{SEED, random};
-use crate::plan::LaunchOptions;
-use crate::reference::reference;
+use crate::input::{SEED, random_for};
+use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 
 /// Elements of the recorded run, and of a run on the simulator when the reader gives none: a power of two, so that every
 /// block is full and counts divide evenly.
 pub const N: u64 = 1 << 22;
+
+/// As [`N`], for this chapter: exponentials take longer than sums.
+pub fn full(chapter: &Chapter) -> u64 {
+    if chapter.default_kind().0.is_exponential() { N >> 4 } else { N }
+}
 
 /// How records are made: the schedule of today's GPUs, every check on.
 pub const OPTIONS: SimOptions = SimOptions {
@@ -105,10 +109,10 @@ pub fn runs(chapter: &Chapter, root: &Path) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     for ty in chapter.types() {
         for variant in chapter.variants_for(ty) {
-            for n in [N, (variant.elements_per_block)(variant.blocks.default)] {
-                let input = random(ty, n as usize, SEED);
-                let reference = reference(&input);
-                let options = LaunchOptions::default();
+            for n in [full(chapter), (variant.elements_per_block)(variant.blocks.default)] {
+                let options = variant.options();
+                let input = random_for(options.op, ty, n as usize, SEED);
+                let reference = reference_of(options.op, &input);
                 runs.push(session.run(Job { variant, options, input: &input, reference: &reference, offset: 0 })?);
             }
         }

@@ -99,6 +99,14 @@ impl<T: Element> Arrays<T> {
         Ok(rows.filter_map(|bytes| op.row_result(T::TYPE, bytes)).collect())
     }
 
+    /// The last array, whole: the results of an operation that has one for each element.
+    ///
+    /// # Errors
+    /// A driver that does not give it.
+    pub fn elements(&self, device: &Device) -> Result<Vec<T>> {
+        self.sums.last().map_or(Ok(Vec::new()), |last| Ok(device.download(last)?))
+    }
+
     /// What the launches of a plan have left; `None` if there are none.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::op::Op;
 use crate::plan::{LaunchOptions, MULTIPROCESSORS, Pass, Plan, Problem};
 use crate::progress::Progress;
 use crate::reference::Reference;
-use crate::verify::{Verdict, verify, worst};
+use crate::verify::{Exponentials, Results, Verdict, Worst, verify, worst};
 use crate::{Chapter, Variant, memory, runner, with_elements};
 
 pub use crate::runner::Arrays;
@@ -88,6 +88,8 @@ pub struct Run {
     pub layout: Layout,
     /// Of more than one result, the row or column that is shown here: the worst.
     pub row: Option<u64>,
+    /// Where in its row the worst is, if each element has a result.
+    pub col: Option<u64>,
     /// Hash of the bits of all results, if there is more than one.
     pub all_sha256: Option<String>,
     /// What was asked for.
@@ -122,9 +124,10 @@ impl Run {
         self.verdict.right && self.faults.is_empty()
     }
 
-    /// Bytes of the input that are wanted.
+    /// Bytes of the input that are wanted, and of results that are as many.
     pub fn input_bytes(&self) -> u64 {
-        self.layout.read(self.n) * self.options.op.arrays() * self.ty.bytes()
+        let op = self.options.op;
+        self.layout.read(self.n) * (op.arrays() + u64::from(op.is_per_element())) * self.ty.bytes()
     }
 
     /// Cold median in microseconds.
@@ -132,7 +135,7 @@ impl Run {
         self.time.and_then(|time| time.cold).map(|cold| cold.median_us)
     }
 
-    /// Bytes of the input, and nothing else, over the cold median.
+    /// [`Run::input_bytes`], and nothing else, over the cold median.
     pub fn gb_per_s(&self) -> Option<f64> {
         self.time_us().map(|us| self.input_bytes() as f64 / us / 1e3)
     }
@@ -224,7 +227,8 @@ impl<'c> Session<'c> {
         let multiprocessors = self.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
         let may_compile = self.chapter.on_demand && !self.is_as_committed;
         let compiles = may_compile && self.device.is_gpu() && self.device.can_compile(&self.source);
-        Plan::new(&Problem { variant, ty, n, options, multiprocessors, compiles })
+        let has_clusters = self.device.compute_capability().is_none_or(|has| has >= 90);
+        Plan::new(&Problem { variant, ty, n, options, multiprocessors, compiles, has_clusters })
     }
 
     /// How the code of the chapter's own kernels was made: `committed`, or `NVRTC 13.0 for sm_90`.
@@ -266,7 +270,7 @@ impl<'c> Session<'c> {
         memory::check(
             ty,
             n,
-            plan.partial_sums(),
+            plan.more_bytes(ty, n),
             self.device.description().memory_bytes.filter(|_| self.device.is_gpu()),
         )
     }
@@ -299,30 +303,24 @@ impl<'c> Session<'c> {
     fn run_typed<T: Element>(&self, job: Job<'_>, values: &[T]) -> Result<Run> {
         let n = job.n();
         let plan = self.plan(job.variant, T::TYPE, n, job.options)?;
-        let (results, reports) = self.launch_all(job, &plan, values)?;
+        let (left, reports) = self.launch_all(job, &plan, values)?;
         let mut report = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
         reports.into_iter().for_each(|launch| runner::merge(&mut report, launch));
+        let all_sha256 = left.sha256(&plan.layout);
+        let worst = judged(job, &plan, values, &left);
         let identity = job.options.op.identity(T::TYPE);
-        let (row, result, expected, verdict) = match plan.layout {
-            Layout::Array => {
-                let result = results.first().copied().unwrap_or(identity);
-                (None, result, job.reference.expected, verify(result, job.reference, plan.rounding(), T::TYPE))
-            }
-            layout => match worst(&layout, job.options.op, values, &results, plan.rounding()) {
-                Some(worst) => (Some(worst.row), worst.result, worst.expected, worst.verdict),
-                None => (None, identity, identity, Verdict { right: true, abs_error: 0.0, error_bound: 0.0 }),
-            },
-        };
+        let nothing = Verdict { right: true, abs_error: 0.0, error_bound: 0.0 };
+        let (result, expected, verdict) =
+            worst.map_or((identity, identity, nothing), |worst| (worst.result, worst.expected, worst.verdict));
+        let row = worst.map(|worst| worst.row).filter(|_| plan.layout != Layout::Array);
         Ok(Run {
             variant: job.variant,
             ty: T::TYPE,
             n,
             layout: plan.layout,
             row,
-            all_sha256: (results.len() > 1).then(|| {
-                let bits: Vec<String> = results.iter().map(|result| result.bits()).collect();
-                device::sha256(bits.join(" ").as_bytes())
-            }),
+            col: worst.and_then(|worst| worst.col),
+            all_sha256,
             options: job.options,
             block: plan.block().or(job.options.block).unwrap_or(job.variant.blocks.default),
             plan,
@@ -338,9 +336,9 @@ impl<'c> Session<'c> {
         })
     }
 
-    fn launch_all<T: Element>(&self, job: Job<'_>, plan: &Plan, values: &[T]) -> Result<(Vec<Value>, Vec<Report>)> {
+    fn launch_all<T: Element>(&self, job: Job<'_>, plan: &Plan, values: &[T]) -> Result<(Left<T>, Vec<Report>)> {
         if plan.passes.is_empty() {
-            return Ok((Vec::new(), Vec::new()));
+            return Ok((Left::Values(Vec::new()), Vec::new()));
         }
         let (first, second) = values.split_at(job.n() as usize);
         let input = runner::upload(&self.device, first, job.offset)?;
@@ -350,7 +348,12 @@ impl<'c> Session<'c> {
             self.progress.at(format!("{}, launch {} of {}", job.variant.name, i + 1, plan.passes.len()));
             reports.push(self.device.launch(call)?);
         }
-        Ok((arrays.results(&self.device, job.options.op, &plan.layout)?, reports))
+        let left = if job.options.op.is_per_element() {
+            Left::Elements(arrays.elements(&self.device)?)
+        } else {
+            Left::Values(arrays.results(&self.device, job.options.op, &plan.layout)?)
+        };
+        Ok((left, reports))
     }
 
     /// What the launches of a plan have left in its arrays; `None` if there are none.
@@ -403,6 +406,54 @@ impl<'c> Session<'c> {
         let new = || Box::new(Wanted { kernel: pass.kernel.clone(), module, next: OnceCell::new() });
         Ok(&place.get_or_init(new).module)
     }
+}
+
+/// What the launches of a job have left.
+enum Left<T> {
+    /// A value for each that the layout has.
+    Values(Vec<Value>),
+    /// An element for each of the input's.
+    Elements(Vec<T>),
+}
+
+impl<T: Element> Left<T> {
+    /// Hash of the bits of all results, if there is more than one; what lies between rows is nobody's.
+    fn sha256(&self, layout: &Layout) -> Option<String> {
+        match (self, layout) {
+            (Left::Values(values), _) => (values.len() > 1).then(|| {
+                let bits: Vec<String> = values.iter().map(|result| result.bits()).collect();
+                device::sha256(bits.join(" ").as_bytes())
+            }),
+            (Left::Elements(elements), Layout::Rows(matrix)) => {
+                let rows = elements.chunks(matrix.pitch.max(1) as usize).take(matrix.rows as usize);
+                let bytes = rows.flat_map(|row| row.iter().take(matrix.cols as usize).flat_map(|x| x.le()));
+                Some(device::sha256(&bytes.collect::<Vec<u8>>()))
+            }
+            (Left::Elements(_), _) => None,
+        }
+    }
+}
+
+/// The worst of what a job has left; of an array its one result. `None` where there is nothing to judge.
+fn judged<T: Element>(job: Job<'_>, plan: &Plan, values: &[T], left: &Left<T>) -> Option<Worst> {
+    let op = job.options.op;
+    let results = match (left, plan.layout) {
+        (Left::Values(values), Layout::Array) => {
+            let result = values.first().copied().unwrap_or(op.identity(T::TYPE));
+            let verdict = verify(result, job.reference, plan.rounding(), T::TYPE);
+            return Some(Worst { row: 0, col: None, result, expected: job.reference.expected, verdict });
+        }
+        (Left::Values(results), layout) if !op.is_exponential() => {
+            return worst(&layout, op, values, results, plan.rounding());
+        }
+        (Left::Values(results), _) => Results::Rows(results),
+        (Left::Elements(results), _) => Results::Elements(results),
+    };
+    let Layout::Rows(matrix) = plan.layout else { return None };
+    let (first, other) = values.split_at(job.n() as usize);
+    let exponentials =
+        Exponentials { op, matrix, targets: plan.targets, first, other, additions: plan.additions() };
+    exponentials.worst(&(0..matrix.rows).collect::<Vec<u64>>(), results)
 }
 
 /// Why `device` cannot run `variant`.

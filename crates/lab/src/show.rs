@@ -146,7 +146,8 @@ fn result_text(run: &Run) -> String {
     let text = of_result(run);
     match (run.row, run.layout.of()) {
         (Some(row), Some((one, many))) if run.layout.values() > 1 => {
-            format!("{} {many}, the worst is {one} {}: {text}", grouped(run.layout.values()), grouped(row))
+            let col = run.col.map_or(String::new(), |col| format!(" element {}", grouped(col)));
+            format!("{} {many}, the worst is {one} {}{col}: {text}", grouped(run.layout.values()), grouped(row))
         }
         _ => text,
     }

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::hardware::ragged_sizes;
-use crate::input::random;
+use crate::input::random_for;
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 use crate::status::Status;
@@ -36,7 +36,7 @@ fn smallest(session: &Session<'_>, run: &Run, seed: u64) -> Result<Option<u64>> 
         if session.plan(run.variant, run.ty, n, run.options).is_err() {
             continue;
         }
-        let input = random(run.ty, n as usize, seed);
+        let input = random_for(run.options.op, run.ty, n as usize, seed);
         let reference = reference_of(run.options.op, &input);
         let job = Job { variant: run.variant, options: run.options, input: &input, reference: &reference, offset: 0 };
         if !session.run(job)?.ok() {

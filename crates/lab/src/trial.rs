@@ -11,7 +11,6 @@ use crate::error::Result;
 use crate::hardware::{self, Replay, ragged_sizes};
 use crate::input::{SEED, random, random_for};
 use crate::ncu::{self, Comparison};
-use crate::op::Op;
 use crate::plan::refusal;
 use crate::record::{self, OPTIONS};
 use crate::reference::reference_of;
@@ -169,11 +168,12 @@ pub fn right_variants(chapter: &Chapter) -> impl Iterator<Item = &'static Varian
 pub fn options(variant: &Variant) -> Vec<LaunchOptions> {
     let blocks = (0..=10).map(|log| 1 << log).filter(|&block| variant.blocks.allows(block));
     let factors = variant.factors.iter().flat_map(|factors| factors.values);
-    let ops = variant.ops.iter().filter(|&&op| op != Op::Sum);
-    let mut options = vec![LaunchOptions::default()];
-    options.extend(blocks.map(LaunchOptions::block));
-    options.extend(ops.map(|&op| LaunchOptions { op, ..LaunchOptions::default() }));
-    options.extend(factors.map(|&factor| LaunchOptions { factor: Some(factor), ..LaunchOptions::default() }));
+    let default = variant.options();
+    let ops = variant.ops.iter().filter(|&&op| op != default.op);
+    let mut options = vec![default];
+    options.extend(blocks.map(|block| LaunchOptions { block: Some(block), ..default }));
+    options.extend(ops.map(|&op| LaunchOptions { op, ..default }));
+    options.extend(factors.map(|&factor| LaunchOptions { factor: Some(factor), ..default }));
     options
 }
 
@@ -189,7 +189,7 @@ pub fn ragged(chapter: &Chapter) -> Result<Trial> {
             for options in options(variant) {
                 let block = u64::from(options.block.unwrap_or(variant.blocks.default));
                 // The long ones once, not for every block.
-                let long = if options == LaunchOptions::default() { u64::MAX } else { 8 * block };
+                let long = if options == variant.options() { u64::MAX } else { 8 * block };
                 if refusal(variant, ty, &options).is_some() {
                     continue;
                 }
@@ -214,8 +214,8 @@ pub fn schedules(chapter: &Chapter, seeds: u64) -> Result<Trial> {
         let session = simulator(chapter, schedule, Checks::ALL)?;
         for variant in right_variants(chapter) {
             for &ty in variant.types {
-                let input = random(ty, 2 * 1024 + 77, SEED);
-                trial.judge(&run(&session, variant, variant.blocks.default, &input, 0)?, &format!("{schedule:?}"));
+                let input = random_for(variant.op(), ty, 2 * 1024 + 77, SEED);
+                trial.judge(&run_with(&session, variant, variant.options(), &input, 0)?, &format!("{schedule:?}"));
             }
         }
     }

@@ -2,9 +2,11 @@
 
 use crate::bound::{Rounding, error_bound};
 use crate::element::{Element, Type, Value};
-use crate::layout::Layout;
+use crate::layout::{Layout, Matrix};
 use crate::op::Op;
+use crate::reference::exponentials::{self, Right, Row, judge};
 use crate::reference::{Reference, reference_of};
+use crate::targets::Targets;
 
 /// What a result is worth.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +46,8 @@ pub fn verify(result: Value, reference: &Reference, rounding: impl Into<Rounding
 pub struct Worst {
     /// Its row, or column.
     pub row: u64,
+    /// Where it is in its row, if it is not the row's only one.
+    pub col: Option<u64>,
     /// What the device said of it.
     pub result: Value,
     /// What is right.
@@ -56,22 +60,116 @@ pub struct Worst {
 /// there is none to judge.
 pub fn worst<T: Element>(layout: &Layout, op: Op, all: &[T], results: &[Value], rounding: Rounding) -> Option<Worst> {
     let mut worst: Option<Worst> = None;
-    let share = |verdict: &Verdict| if verdict.abs_error > 0.0 { verdict.abs_error / verdict.error_bound } else { 0.0 };
     for row in 0..layout.values() {
         let reference = reference_of(op, &T::array(layout.elements(all, row)));
         let result = results.get(row as usize).copied();
         let missing = Verdict { right: false, abs_error: f64::INFINITY, error_bound: 0.0 };
         let verdict = result.map_or(missing, |result| verify(result, &reference, rounding, T::TYPE));
         let result = result.unwrap_or(op.identity(T::TYPE));
-        let judged = Worst { row, result, expected: reference.expected, verdict };
+        let judged = Worst { row, col: None, result, expected: reference.expected, verdict };
         if !verdict.right {
             return Some(judged);
         }
-        if worst.is_none_or(|worst| share(&verdict) > share(&worst.verdict)) {
+        if worst.is_none_or(|worst| verdict.share() > worst.verdict.share()) {
             worst = Some(judged);
         }
     }
     worst
+}
+
+impl Verdict {
+    /// How much of the bound the error takes.
+    fn share(&self) -> f64 {
+        if self.abs_error > 0.0 { self.abs_error / self.error_bound } else { 0.0 }
+    }
+}
+
+/// What a device has left of a matrix of exponentials.
+#[derive(Debug, Clone, Copy)]
+pub enum Results<'r, T> {
+    /// An element for each of the input's, which lie as those do.
+    Elements(&'r [T]),
+    /// One for each row.
+    Rows(&'r [Value]),
+}
+
+/// The numbers and the task of a matrix of exponentials.
+#[derive(Debug, Clone, Copy)]
+pub struct Exponentials<'i, T> {
+    /// What is computed.
+    pub op: Op,
+    /// How it lies.
+    pub matrix: Matrix,
+    /// Labels and gradients.
+    pub targets: Targets,
+    /// The matrix.
+    pub first: &'i [T],
+    /// The second one, where there are two.
+    pub other: &'i [T],
+    /// Roundings on the longest path through a sum.
+    pub additions: u64,
+}
+
+impl<T: Element> Exponentials<'_, T> {
+    /// Judges the results of these rows by all cores, as [`worst`] does. A result that is missing is wrong.
+    pub fn worst(&self, rows: &[u64], results: Results<'_, T>) -> Option<Worst> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let part = rows.len().div_ceil(threads).max(1);
+        let of_part = |rows: &[u64]| {
+            let mut worst: Option<Worst> = None;
+            for &row in rows {
+                let Some(of_row) = self.worst_of_row(row, results) else { continue };
+                if !of_row.verdict.right {
+                    return Some(of_row);
+                }
+                if worst.is_none_or(|worst| of_row.verdict.share() > worst.verdict.share()) {
+                    worst = Some(of_row);
+                }
+            }
+            worst
+        };
+        let parts: Vec<Option<Worst>> = std::thread::scope(|scope| {
+            let running: Vec<_> = rows.chunks(part).map(|rows| scope.spawn(|| of_part(rows))).collect();
+            running.into_iter().map(|thread| thread.join().unwrap_or(None)).collect()
+        });
+        let all = || parts.iter().copied().flatten();
+        let wrong = all().find(|worst| !worst.verdict.right);
+        wrong.or_else(|| all().reduce(|a, b| if b.verdict.share() > a.verdict.share() { b } else { a }))
+    }
+
+    fn worst_of_row(&self, row: u64, results: Results<'_, T>) -> Option<Worst> {
+        let Matrix { cols, pitch, .. } = self.matrix;
+        let (begin, count) = ((row * pitch) as usize, cols as usize);
+        let part = |all| -> &[T] { <[T]>::get(all, begin..begin + count).unwrap_or(&[]) };
+        let label = if self.op.has_labels() { self.targets.label(row, cols) } else { 0 };
+        let gradient = self.targets.gradient(row);
+        let of_row = Row { first: part(self.first), other: part(self.other), label, gradient };
+        let worst = |col: Option<u64>, right: Right, result: Option<Value>| {
+            let (is_right, abs_error) = result.map_or((false, f64::INFINITY), |result| judge(result.to_f64(), right));
+            let result = result.unwrap_or(self.op.identity(T::TYPE));
+            let verdict = Verdict { right: is_right, abs_error, error_bound: right.bound };
+            Worst { row, col, result, expected: Value::F64(right.expected), verdict }
+        };
+        let results = match results {
+            Results::Rows(values) => {
+                let right = exponentials::of_row(self.op, of_row, self.additions);
+                return Some(worst(None, right, values.get(row as usize).copied()));
+            }
+            Results::Elements(elements) => part(elements),
+        };
+        let all = exponentials::of_elements(self.op, of_row, self.additions).enumerate();
+        let judged = all.map(|(col, right)| worst(Some(col as u64), right, results.get(col).map(|x| x.value())));
+        let mut of_all: Option<Worst> = None;
+        for one in judged {
+            if !one.verdict.right {
+                return Some(one);
+            }
+            if of_all.is_none_or(|of_all| one.verdict.share() > of_all.verdict.share()) {
+                of_all = Some(one);
+            }
+        }
+        of_all
+    }
 }
 
 /// Numbers without rounding, and places.

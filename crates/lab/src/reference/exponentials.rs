@@ -13,7 +13,7 @@
 //! Doubles add an error a million times smaller.
 
 use crate::bound::error_bound;
-use crate::element::{Element, Type, Value};
+use crate::element::{Element, Type};
 use crate::op::Op;
 
 /// A row as its reference sees it.
@@ -191,11 +191,6 @@ pub fn judge(result: f64, right: Right) -> (bool, f64) {
     let off = (result - expected).abs();
     // Written so that a NaN fails.
     (off <= bound, off)
-}
-
-/// A value as a device would leave it: results of rows are floats, those of elements of the input's type.
-pub fn value_of(expected: f64) -> Value {
-    Value::F64(expected)
 }
 
 #[cfg(test)]
