@@ -34,7 +34,8 @@ fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T])
     let (first, other) = values.split_at(n as usize);
     let original = device.upload("in", first)?;
     let bytes = original.bytes() * if op.is_per_element() { op.arrays() + 1 } else { op.arrays() };
-    let copies = (1..clock::copies(device, bytes)).map(|_| device.duplicate(&original)).collect::<Result<Vec<_>, _>>()?;
+    let copies =
+        (1..clock::copies(device, bytes)).map(|_| device.duplicate(&original)).collect::<Result<Vec<_>, _>>()?;
     let inputs: Vec<_> = std::iter::once(original).chain(copies).collect();
     let time = |plan: Plan| -> anyhow::Result<f64> {
         let plan = Plan { layout: problem.layout(), ..plan };

@@ -196,8 +196,7 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
             one(Pass { additions, ..pass })
         }
         Shape::Block { block, vectors } => {
-            let pass =
-                pass("block", format!("t{block}v{vectors}"), format!("{block}, {vectors}"), rows, block.into());
+            let pass = pass("block", format!("t{block}v{vectors}"), format!("{block}, {vectors}"), rows, block.into());
             one(Pass { additions: of_thread(u64::from(vectors) * per + 1) + of_block(block.into()), ..pass })
         }
         Shape::Cluster { blocks, block, vectors } => {

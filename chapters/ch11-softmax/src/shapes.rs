@@ -53,6 +53,8 @@ pub enum Shape {
     },
 }
 
+/// Vectors of a row that are a warp's.
+const OF_WARP: u64 = 128;
 /// Bytes of a row that are worth a block of parts.
 const OF_PART_BYTES: u64 = 16 << 10;
 
@@ -68,10 +70,10 @@ fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
     matrix.cols.div_ceil(per_vector(problem))
 }
 
-/// Vectors that a thread holds of one matrix, at most, in shapes that are compiled when they are wanted: 32 elements of one, or
-/// 16 of each of two.
+/// Vectors that a thread holds of one matrix, at most, in shapes that are compiled when they are wanted: 64 elements of one, or
+/// 32 of each of two.
 fn held_most(problem: &Problem) -> u64 {
-    32 / problem.options.op.arrays() / per_vector(problem)
+    64 / problem.options.op.arrays() / per_vector(problem)
 }
 
 /// Two passes by blocks of so many threads.
@@ -81,7 +83,7 @@ pub fn of_stream(problem: &Problem, block: u32) -> Shape {
 
 /// A block of 256 threads that holds its row; two passes for a longer one.
 pub fn of_held(problem: &Problem, matrix: Matrix) -> Shape {
-    let each = vectors(problem, matrix).div_ceil(256).next_power_of_two();
+    let each = vectors(problem, matrix).div_ceil(256).max(1);
     match each {
         _ if !problem.compiles && each <= 2 => Shape::Block { block: 256, vectors: 2 },
         each if problem.compiles && each <= held_most(problem) => Shape::Block { block: 256, vectors: each as u32 },
@@ -109,31 +111,37 @@ fn of_committed(problem: &Problem, matrix: Matrix) -> Shape {
 
 fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
     let vectors = vectors(problem, matrix);
-    let most = held_most(problem);
-    let per = per_vector(problem);
+    let (most, per) = (held_most(problem), per_vector(problem));
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     if !is_whole && matrix.cols <= 64 {
         let lanes = (matrix.cols.next_power_of_two() / 2).clamp(1, 32);
         let each = matrix.cols.div_ceil(lanes).max(1);
         return Shape::Groups { lanes: lanes as u32, rows: 2, vectors: each as u32, width: 1 };
     }
-    if vectors <= 32 * most.min(4) {
-        let each = vectors.div_ceil(32).next_power_of_two();
-        let lanes = vectors.div_ceil(each).next_power_of_two();
-        let rows = if vectors <= 8 { 4 } else { 1 };
-        return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
+    if vectors <= OF_WARP.min(8 * most) {
+        let each = vectors.div_ceil(32);
+        let lanes = vectors.div_ceil(each.max(1)).next_power_of_two();
+        let rows = if vectors <= 16 { 2 } else { 1 };
+        return Shape::Groups { lanes: lanes as u32, rows, vectors: each.max(1) as u32, width: per as u32 };
     }
-    for block in [128, 256, 512] {
-        if vectors <= block * most {
-            return Shape::Block { block: block as u32, vectors: vectors.div_ceil(block).next_power_of_two() as u32 };
+    // With fewer rows than multiprocessors nothing hides the trip to memory: as many threads as there are, few vectors each.
+    let is_few = 2 * matrix.rows < u64::from(problem.multiprocessors);
+    let blocks = if is_few { [256, 512, 1024].as_slice() } else { &[128, 256] };
+    for &block in blocks {
+        let each = if is_few || block == 128 { 2 } else { most };
+        if vectors <= block * each {
+            return Shape::Block { block: block as u32, vectors: vectors.div_ceil(block) as u32 };
         }
     }
     if !problem.options.op.is_per_element() {
         return parts(problem, matrix, 512, 4);
     }
-    for (blocks, block) in [(2, 512), (4, 512), (8, 256), (8, 512), (8, 1024)] {
-        if problem.has_clusters && vectors <= blocks * block * most {
-            let each = vectors.div_ceil(blocks * block).next_power_of_two();
+    let clusters =
+        if is_few { [(8, 256), (8, 512), (8, 1024)].as_slice() } else { &[(2, 256), (4, 256), (8, 256), (8, 512)] };
+    for &(blocks, block) in clusters {
+        let each = if is_few && block < 1024 { 4 } else { most };
+        if problem.has_clusters && vectors <= blocks * block * each.min(32768 / block / per) {
+            let each = vectors.div_ceil(blocks * block);
             return Shape::Cluster { blocks: blocks as u32, block: block as u32, vectors: each as u32 };
         }
     }

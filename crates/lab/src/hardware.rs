@@ -154,7 +154,15 @@ impl GpuCase {
     fn is_reshaped(&self, chapter: &Chapter, record: &GpuRecord, run: &Run) -> bool {
         let options = LaunchOptions { grid: None, ..run.options };
         let Some(multiprocessors) = record.multiprocessors else { return false };
-        let problem = Problem { variant: run.variant, ty: run.ty, n: self.n, options, multiprocessors, compiles: true, has_clusters: true };
+        let problem = Problem {
+            variant: run.variant,
+            ty: run.ty,
+            n: self.n,
+            options,
+            multiprocessors,
+            compiles: true,
+            has_clusters: true,
+        };
         let rounds = run.ty.is_float() && run.options.op.rounds();
         let Ok(wanted) = Plan::new(&problem) else { return false };
         let is_the_gpus = self.grid == Some(wanted.grid()) && wanted.passes[0].block() == self.block;

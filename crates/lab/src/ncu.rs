@@ -124,11 +124,8 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
     let launch = |case: &'r NcuCase| {
         let unknown = || Error::Usage(format!("{} has no kernel {}", chapter.slug, case.kernel));
         let (variant, ty) = case.kernel(chapter).ok_or_else(unknown)?;
-        let options = if variant.chooses_grid {
-            variant.options()
-        } else {
-            LaunchOptions::block(case.block.total() as u32)
-        };
+        let options =
+            if variant.chooses_grid { variant.options() } else { LaunchOptions::block(case.block.total() as u32) };
         let plan = session.plan(variant, ty, case.n, options)?;
         let found = (case.kernel.as_str(), case.grid.total());
         let planned = plan.passes.into_iter().nth(case.launch);

@@ -105,8 +105,12 @@ fn terminal_text(session: &Session<'_>, runs: &[Run], notes: &[Note]) -> Result<
 fn counters_table(runs: &[Run]) -> String {
     let Some(table) = show::counter_table(runs) else { return String::new() };
     let heads: Vec<String> = table.headers.iter().map(|name| format!("`{name}`")).collect();
-    let head =
-        format!("| simulated, n = {} | {} |\n|---|{}\n", grouped(runs.first().map_or(0, |run| run.n)), heads.join(" | "), "--:|".repeat(heads.len()));
+    let head = format!(
+        "| simulated, n = {} | {} |\n|---|{}\n",
+        grouped(runs.first().map_or(0, |run| run.n)),
+        heads.join(" | "),
+        "--:|".repeat(heads.len())
+    );
     let (open, folded): (Vec<_>, Vec<_>) = table.rows.iter().partition(|row| CARRYING.contains(&row.name.as_str()));
     let mut out = head.clone();
     for row in &open {

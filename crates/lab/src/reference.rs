@@ -31,7 +31,9 @@ pub struct Reference {
 pub fn reference_of(op: Op, array: &Array) -> Reference {
     match array {
         // Each element has its own, see exponentials.rs.
-        _ if op.is_exponential() => Reference { expected: op.identity(array.ty()), low: 0.0, magnitude: 0.0, spread: 0.0 },
+        _ if op.is_exponential() => {
+            Reference { expected: op.identity(array.ty()), low: 0.0, magnitude: 0.0, spread: 0.0 }
+        }
         Array::F16(_) | Array::BF16(_) | Array::F32(_) | Array::F64(_) if op == Op::Sum => reference(array),
         _ => operators::of(op, array),
     }

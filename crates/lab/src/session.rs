@@ -451,8 +451,7 @@ fn judged<T: Element>(job: Job<'_>, plan: &Plan, values: &[T], left: &Left<T>) -
     };
     let Layout::Rows(matrix) = plan.layout else { return None };
     let (first, other) = values.split_at(job.n() as usize);
-    let exponentials =
-        Exponentials { op, matrix, targets: plan.targets, first, other, additions: plan.additions() };
+    let exponentials = Exponentials { op, matrix, targets: plan.targets, first, other, additions: plan.additions() };
     exponentials.worst(&(0..matrix.rows).collect::<Vec<u64>>(), results)
 }
 

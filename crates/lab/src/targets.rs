@@ -114,7 +114,9 @@ impl Targets {
                     targets.with_labels(at.into_iter().map(i64::from).collect(), 32, rows, cols).map_err(wrong)?
                 }
                 ("--labels", Array::I64(at)) => targets.with_labels(at, 64, rows, cols).map_err(wrong)?,
-                ("--labels", _) => return Err(holds(&format!("labels are {} or {}", name(Type::I32), name(Type::I64)))),
+                ("--labels", _) => {
+                    return Err(holds(&format!("labels are {} or {}", name(Type::I32), name(Type::I64))));
+                }
                 (_, Array::F32(all)) => targets.with_gradients(&all, rows).map_err(wrong)?,
                 _ => return Err(holds(&format!("gradients are {}", name(Type::F32)))),
             };

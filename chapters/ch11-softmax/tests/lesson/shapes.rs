@@ -129,7 +129,8 @@ fn holds(kernel: &str, cols: u64, per: u64) -> bool {
 
 #[test]
 fn plans_say_why() {
-    PROGRAM.says(&["--plan", "--rows", "65536", "--cols", "64"], &["which 8 lanes hold", "read once, without a barrier"]);
+    PROGRAM
+        .says(&["--plan", "--rows", "65536", "--cols", "64"], &["which 8 lanes hold", "read once, without a barrier"]);
     PROGRAM.says(&["--plan", "--rows", "2", "--cols", "10000"], &["a cluster of 8 blocks"]);
     PROGRAM.says(&["--plan", "--rows", "1", "--cols", "1000000"], &["blocks share one out", "read it twice"]);
 }
@@ -158,7 +159,18 @@ fn the_program_takes_labels_and_gradients_and_refuses_what_are_none() -> std::io
             PROGRAM.runs(&["--rows", "3", "--cols", "5", "--op", op.name(), "--labels", labels]);
         }
     }
-    PROGRAM.runs(&["--rows", "3", "--cols", "5", "--op", "cross_entropy_backward", "--labels", &three, "--gradients", &one]);
+    PROGRAM.runs(&[
+        "--rows",
+        "3",
+        "--cols",
+        "5",
+        "--op",
+        "cross_entropy_backward",
+        "--labels",
+        &three,
+        "--gradients",
+        &one,
+    ]);
     let refused = |labels: &str, words: &[&str]| {
         PROGRAM.refuses(&["--rows", "3", "--cols", "5", "--op", "cross_entropy", "--labels", labels], words);
     };
