@@ -178,7 +178,8 @@
             const blocks = chosen.launches[chosen.shown].grid[0];
             if (chosen.of) {
                 const ms = Math.round(answer.ms || 0);
-                const key = result === expected ? "notDrawnRows" : "notDrawnRowsWrong";
+                const ofShares = lab.isShares(chosen) ? "Shares" : "Rows";
+                const key = `notDrawn${ofShares}${result === expected ? "" : "Wrong"}`;
                 this.say({ text: text(key, { ...lab.oneOf(result, expected), n: chosen.n, blocks, of: chosen.of, ms }), isProblem: result !== expected });
                 lab.counters(this, this.totals, null);
                 return;
@@ -402,13 +403,16 @@
             if (this.at === shown.from) {
                 const values = { threads: model.threads, n: chosen.n, blocks, block: shown.block };
                 const { op = "sum" } = chosen;
-                if (chosen.of) return { text: text("startRows", { ...values, rows: chosen.rows, cols: chosen.cols, of: chosen.of }) };
+                if (chosen.of) return { text: text(lab.isShares(chosen) ? "startShares" : "startRows", { ...values, rows: chosen.rows, cols: chosen.cols, of: chosen.of }) };
                 if (op !== "sum") return { text: text(STARTS[op] || "startMax", values) };
                 return { text: text(blocks > 1 ? "startAll" : "start", values) };
             }
             if (this.at === shown.to) {
                 const isRight = result === expected;
-                if (chosen.of) return { text: text(isRight ? "endRows" : "endRowsWrong", { ...lab.oneOf(result, expected), of: chosen.of }), isProblem: !isRight };
+                if (chosen.of) {
+                    const key = `end${lab.isShares(chosen) ? "Shares" : "Rows"}${isRight ? "" : "Wrong"}`;
+                    return { text: text(key, { ...lab.oneOf(result, expected), of: chosen.of }), isProblem: !isRight };
+                }
                 const isWhole = blocks === 1 && chosen.launches.length === 1;
                 const isComplete = isWhole && this.finalReceipt().every((times) => times === 1);
                 const isSum = (chosen.op || "sum") === "sum";

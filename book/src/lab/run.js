@@ -123,9 +123,29 @@
         if (of === "row") return Array.from({ length: rows }, (_, row) => sum(all.slice(row * cols, (row + 1) * cols))).join();
         return Array.from({ length: cols }, (_, col) => sum(Array.from({ length: rows }, (_, row) => all[row * cols + col]))).join();
     };
+    // Shares of each row's sum of exponentials, in doubles.
+    const shares = ({ n, given, rows, cols }) => {
+        const all = Array.from({ length: n }, (_, i) => lab.element(n, i, given));
+        return Array.from({ length: rows }, (_, row) => {
+            const of = all.slice(row * cols, (row + 1) * cols);
+            const largest = Math.max(...of);
+            const powers = of.map((x) => Math.exp(x - largest));
+            const sum = powers.reduce((a, b) => a + b, 0);
+            return powers.map((power) => power / sum);
+        }).flat();
+    };
+    // As many digits as a reader compares.
+    const brief = (x) => Number(x.toPrecision(5));
+    // A float's share is right if it is off by no more than its row's additions explain, and some for the exponential.
+    const nearly = (chosen, all) => {
+        const bound = (chosen.cols + 16) * 2 ** -23;
+        return shares(chosen).map((right, i) => brief(Math.abs(all[i] - right) <= bound * right ? right : all[i]));
+    };
+    lab.isShares = ({ op }) => op === "softmax";
     lab.expected = (chosen) => {
         const { n, given, elements, expected, of, op = "sum" } = chosen;
         if (expected !== undefined || elements) return expected ?? 0;
+        if (lab.isShares(chosen)) return shares(chosen).map(brief).join();
         if (of) return ofRows(chosen);
         if (op === "argmax") return firstLargest(n, given);
         let result = lab.element(n, 0, given);
@@ -139,8 +159,10 @@
         return { i, count: right.length, result: are[i], expected: right[i] };
     };
     // What a run left: one number, or what its blocks left together.
-    lab.result = ({ result, of, op = "sum" }, { outputs }) => {
+    lab.result = (chosen, { outputs }) => {
+        const { result, of, op = "sum", elements } = chosen;
         const all = outputs[result.split(":")[0]];
+        if (lab.isShares(chosen) && !elements) return nearly(chosen, all).join();
         if (of) return all.join();
         return all.length === 1 ? all[0] : all.reduce((one, other) => JOIN[op](one, other));
     };

@@ -18,6 +18,8 @@ const KINDS: [(Type, Op); 3] = [(Type::F32, Op::Sum), (Type::I32, Op::Min), (Typ
 const RAGGED_N_MAX: u64 = 16_384;
 /// Block sizes that a lab offers, of those that a variant takes.
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+/// Elements whose exponentials a page checks, at most.
+const EXPONENTIALS_MAX: u64 = 4096;
 /// Elements from which on blocks that send each other messages are worth a look.
 const MESSAGES_N_MIN: u64 = 4096;
 /// Blocks of a grid that a lab offers besides what the plan itself takes, where the variant leaves the choice.
@@ -46,7 +48,7 @@ pub struct Opening {
 }
 
 /// Of each chapter, a run with something to see. A chapter that is not here opens with its first variant.
-const OPENINGS: [Opening; 10] = [
+const OPENINGS: [Opening; 11] = [
     opening("ch01-naive", "interleaved_modulo", 128, 128),
     opening("ch02-divergence", "strided_index", 128, 128),
     opening("ch03-sequential", "sequential", 128, 128),
@@ -59,6 +61,7 @@ const OPENINGS: [Opening; 10] = [
     // and at the end of a run there is nothing more to step to.
     opening("ch09-operators", "fold", 512, 256),
     opening("ch10-rows", "thread_a_row", 2048, 256),
+    opening("ch11-softmax", "softmax", 256, 256),
 ];
 
 const fn opening(slug: &'static str, variant: &'static str, n: u64, block: u32) -> Opening {
@@ -128,9 +131,10 @@ impl Case {
         self.plan.passes.iter().map(launch).collect()
     }
 
-    /// Name of the array that begins with the result, or with one for each row or column, and how many.
-    pub fn result(&self) -> String {
-        format!("sums{}:{}", self.plan.sums.len().saturating_sub(1), self.plan.layout.values())
+    /// Name of the array that begins with the result, or with one for each row, column or element, and how many.
+    pub fn result(&self, op: Op) -> String {
+        let count = if op.is_per_element() { self.n } else { self.plan.layout.values() };
+        format!("sums{}:{count}", self.plan.sums.len().saturating_sub(1))
     }
 
     /// The pass that a lab shows: the first of the widest, not one that clears a word.
@@ -145,10 +149,10 @@ impl Case {
         self.plan.passes.iter().any(|pass| pass.waits)
     }
 
-    fn json(&self, ty: Type) -> Value {
+    fn json(&self, ty: Type, op: Op) -> Value {
         let mut json = json!({
             "n": self.n, "block": self.block, "grid": self.grid, "shown": self.shown(),
-            "buffers": self.buffers(ty), "launches": self.launches(), "result": self.result(),
+            "buffers": self.buffers(ty), "launches": self.launches(), "result": self.result(op),
         });
         lies(&mut json, &self.plan.layout);
         json
@@ -283,7 +287,7 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
             "name": shown, "type": ty.name(), "op": op.name(), "idea": variant.idea, "limit": variant.limit, "source": source,
             "announced": variant.announced.map(|code| code.name()), "harm": variant.harm,
             "ptx": { "name": name, "text": ptx }, "names": names, "others": others,
-            "cases": cases.iter().map(|case| case.json(ty)).collect::<Vec<_>>(),
+            "cases": cases.iter().map(|case| case.json(ty, op)).collect::<Vec<_>>(),
         }));
     }
     let variant =
@@ -383,11 +387,20 @@ struct Entry<'c> {
     cases: Vec<Case>,
 }
 
-/// What a lab offers: every variant that sums integers; one that meets in another way for floats, by blocks that wait, once
+/// What a lab offers: of a chapter of exponentials those of floats; else every variant that sums integers; one that meets in another way for floats, by blocks that wait, once
 /// more for these; and one that finds where an element is, whose values have two words.
 fn entries(chapter: &Chapter) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
     let mut push = |name, variant, ty, op, cases| entries.push(Entry { name, variant, ty, op, cases });
+    let (op, ty) = chapter.default_kind();
+    if op.is_exponential() {
+        for variant in chapter.variants {
+            let mut cases = cases(variant, ty, op);
+            cases.retain(|case| case.grid.is_none() && case.n <= EXPONENTIALS_MAX);
+            push(variant.name.to_owned(), variant, ty, op, cases);
+        }
+        return entries;
+    }
     for variant in chapter.variants.iter().filter(|variant| variant.types.contains(&Type::I32)) {
         let of_integers = cases(variant, Type::I32, Op::Sum);
         let waits = of_integers.iter().any(Case::waits);
