@@ -53,8 +53,10 @@ pub enum Shape {
     },
 }
 
-/// Vectors of a row that are a warp's.
-const OF_WARP: u64 = 128;
+/// Elements of a row that are a warp's.
+const OF_WARP: u64 = 512;
+/// Elements of a row from which on it is only read, not held, where it has one result.
+const OF_STREAM: u64 = 4096;
 /// Bytes of a row that are worth a block of parts.
 const OF_PART_BYTES: u64 = 16 << 10;
 
@@ -70,10 +72,11 @@ fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
     matrix.cols.div_ceil(per_vector(problem))
 }
 
-/// Vectors that a thread holds of one matrix, at most, in shapes that are compiled when they are wanted: 64 elements of one, or
-/// 32 of each of two.
+/// Elements that a thread holds of one matrix, at most, in shapes that are compiled when they are wanted. Those of bf16 bring
+/// more work for each byte, which more threads hide better.
 fn held_most(problem: &Problem) -> u64 {
-    64 / problem.options.op.arrays() / per_vector(problem)
+    let of_one = if problem.ty.bytes() < 4 { 32 } else { 64 };
+    of_one / problem.options.op.arrays()
 }
 
 /// Two passes by blocks of so many threads.
@@ -86,7 +89,9 @@ pub fn of_held(problem: &Problem, matrix: Matrix) -> Shape {
     let each = vectors(problem, matrix).div_ceil(256).max(1);
     match each {
         _ if !problem.compiles && each <= 2 => Shape::Block { block: 256, vectors: 2 },
-        each if problem.compiles && each <= held_most(problem) => Shape::Block { block: 256, vectors: each as u32 },
+        each if problem.compiles && each * per_vector(problem) <= held_most(problem) => {
+            Shape::Block { block: 256, vectors: each as u32 }
+        }
         _ => of_stream(problem, 256),
     }
 }
@@ -118,34 +123,41 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
         let each = matrix.cols.div_ceil(lanes).max(1);
         return Shape::Groups { lanes: lanes as u32, rows: 2, vectors: each as u32, width: 1 };
     }
-    if vectors <= OF_WARP.min(8 * most) {
-        let each = vectors.div_ceil(32);
-        let lanes = vectors.div_ceil(each.max(1)).next_power_of_two();
-        let rows = if vectors <= 16 { 2 } else { 1 };
-        return Shape::Groups { lanes: lanes as u32, rows, vectors: each.max(1) as u32, width: per as u32 };
+    let is_each = problem.options.op.is_per_element();
+    if matrix.cols <= OF_WARP {
+        // Where nothing is held for a result, fewer lanes have fewer pairs to bring together.
+        let least = if is_each { 1 } else { vectors.clamp(1, 4) };
+        let each = vectors.div_ceil(32).max(least);
+        let lanes = vectors.div_ceil(each).next_power_of_two();
+        let is_light = per == 4 && problem.options.op.arrays() == 1 && is_each;
+        let rows = if is_light && vectors <= 16 { 2 } else { 1 };
+        return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
     }
     // With fewer rows than multiprocessors nothing hides the trip to memory: as many threads as there are, few vectors each.
     let is_few = 2 * matrix.rows < u64::from(problem.multiprocessors);
-    let blocks = if is_few { [256, 512, 1024].as_slice() } else { &[128, 256] };
-    for &block in blocks {
-        let each = if is_few || block == 128 { 2 } else { most };
-        if vectors <= block * each {
-            return Shape::Block { block: block as u32, vectors: vectors.div_ceil(block) as u32 };
-        }
+    let held = |blocks: u64, block: u64, elements: u64| {
+        let each = vectors.div_ceil(blocks * block);
+        (each * per <= elements).then_some((blocks as u32, block as u32, each as u32))
+    };
+    let few: &[(u64, u64, u64)] = &[(1, 256, 8), (1, 512, 8), (1, 1024, 8)];
+    let many: &[(u64, u64, u64)] = match most {
+        64 => &[(1, 64, 16), (1, 128, 16), (1, 256, 64)],
+        _ => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
+    };
+    let of_cluster: &[(u64, u64, u64)] = match most {
+        _ if !is_each || !problem.has_clusters => &[],
+        _ if is_few => &[(8, 256, 16), (8, 512, 16), (8, 512, most), (8, 1024, 32)],
+        64 => &[(2, 256, 64), (4, 256, 64), (8, 256, 64), (8, 512, 64)],
+        _ if problem.options.op.arrays() == 2 => &[(2, 512, most), (4, 512, most), (8, 512, most)],
+        _ => &[(2, 512, most), (8, 256, most), (8, 512, most)],
+    };
+    let of_block = if is_few { few } else { many };
+    let all = of_block.iter().filter(|_| is_each || matrix.cols <= OF_STREAM).chain(of_cluster);
+    match all.filter(|one| one.2 <= most).find_map(|&(blocks, block, elements)| held(blocks, block, elements)) {
+        Some((1, block, vectors)) => Shape::Block { block, vectors },
+        Some((blocks, block, vectors)) => Shape::Cluster { blocks, block, vectors },
+        None => parts(problem, matrix, 512, 4),
     }
-    if !problem.options.op.is_per_element() {
-        return parts(problem, matrix, 512, 4);
-    }
-    let clusters =
-        if is_few { [(8, 256), (8, 512), (8, 1024)].as_slice() } else { &[(2, 256), (4, 256), (8, 256), (8, 512)] };
-    for &(blocks, block) in clusters {
-        let each = if is_few && block < 1024 { 4 } else { most };
-        if problem.has_clusters && vectors <= blocks * block * each.min(32768 / block / per) {
-            let each = vectors.div_ceil(blocks * block);
-            return Shape::Cluster { blocks: blocks as u32, block: block as u32, vectors: each as u32 };
-        }
-    }
-    parts(problem, matrix, 512, 4)
 }
 
 /// Parts of the rows for as many blocks as are resident at once; one block a row where that gives each multiprocessor several.

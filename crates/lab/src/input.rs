@@ -23,9 +23,24 @@ pub fn random(ty: Type, n: usize, seed: u64) -> Array {
 }
 
 /// What `op` is tried on: n random numbers for each of its arrays. A product is of numbers near 1 or of odd ones: of others it
-/// would soon be 0, which hides errors as ones do.
+/// would soon be 0, which hides errors as ones do. Exponentials are of numbers in [-8, 8), so that some elements have most of their
+/// row's sum; what softmax has left is in [0, 1], and what log_softmax has left in [-8, 0].
 pub fn random_for(op: Op, ty: Type, n: usize, seed: u64) -> Array {
     let mut array = random(ty, n * op.arrays() as usize, seed);
+    if op.is_exponential() {
+        let spread = |x: f32| match op {
+            Op::SoftmaxBackward => x.abs(),
+            Op::LogSoftmaxBackward => -8.0 * x.abs(),
+            _ => 8.0 * x,
+        };
+        match &mut array {
+            Array::BF16(values) => {
+                values.iter_mut().take(n).for_each(|value| *value = half::bf16::from_f32(spread(value.to_f32())));
+            }
+            Array::F32(values) => values.iter_mut().take(n).for_each(|value| *value = spread(*value)),
+            _ => {}
+        }
+    }
     if op == Op::Prod {
         match &mut array {
             Array::I32(values) => values.iter_mut().for_each(|value| *value |= 1),
