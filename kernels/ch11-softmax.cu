@@ -275,14 +275,24 @@ template <class Op> __device__ void write_value(const Task<Op>& task, unsigned l
 // ANCHOR: three
 // The form that anyone would write: a block a row, once for the maximum, once for the sum, once for the results.
 template <class Op, unsigned int BLOCK> __device__ void three_passes(Task<Op> task) {
-    __shared__ Pair maxima[BLOCK / WARP], sums[BLOCK / WARP];
+    constexpr unsigned int WARPS = BLOCK / WARP;
+    __shared__ float maxima[WARPS], sums[WARPS];
     unsigned long long row = blockIdx.x;
+    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const typename Op::In* in = task.in + row * task.pitch;
     float max = -infinite(), sum = 0;
     for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) max = larger(max, widen(in[c]));
-    max = block_pair<Op, BLOCK>({group_max<WARP>(max), 0}, maxima).max;
+    max = group_max<WARP>(max);
+    if (lane == 0) maxima[warp] = max;
+    __syncthreads();
+    max = group_max<WARPS>(maxima[lane % WARPS]);
+
     for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) sum += exponential(widen(in[c]) - base_of(max));
-    sum = block_pair<Op, BLOCK>({max, group_sum<WARP>(sum)}, sums).sum;
+    sum = group_sum<WARP>(sum);
+    if (lane == 0) sums[warp] = sum;
+    __syncthreads();
+    sum = group_sum<WARPS>(sums[lane % WARPS]);
+
     if (!Op::EACH) {
         if (threadIdx.x == 0) write_value(task, row, {max, sum});
         return;

@@ -130,7 +130,7 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
         let each = vectors.div_ceil(32).max(least);
         let lanes = vectors.div_ceil(each).next_power_of_two();
         let is_light = per == 4 && problem.options.op.arrays() == 1 && is_each;
-        let rows = if is_light && vectors <= 16 { 2 } else { 1 };
+        let rows = if is_light && (5..=16).contains(&vectors) { 2 } else { 1 };
         return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
     }
     // With fewer rows than multiprocessors nothing hides the trip to memory: as many threads as there are, few vectors each.
@@ -141,13 +141,13 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
     };
     let few: &[(u64, u64, u64)] = &[(1, 256, 8), (1, 512, 8), (1, 1024, 8)];
     let many: &[(u64, u64, u64)] = match most {
-        64 => &[(1, 64, 16), (1, 128, 16), (1, 256, 64)],
+        64 => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32)],
         _ => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
     };
     let of_cluster: &[(u64, u64, u64)] = match most {
         _ if !is_each || !problem.has_clusters => &[],
         _ if is_few => &[(8, 256, 16), (8, 512, 16), (8, 512, most), (8, 1024, 32)],
-        64 => &[(2, 256, 64), (4, 256, 64), (8, 256, 64), (8, 512, 64)],
+        64 => &[(2, 256, 64), (2, 512, 64), (8, 256, 64), (8, 512, 64)],
         _ if problem.options.op.arrays() == 2 => &[(2, 512, most), (4, 512, most), (8, 512, most)],
         _ => &[(2, 512, most), (8, 256, most), (8, 512, most)],
     };
@@ -156,7 +156,8 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
     match all.filter(|one| one.2 <= most).find_map(|&(blocks, block, elements)| held(blocks, block, elements)) {
         Some((1, block, vectors)) => Shape::Block { block, vectors },
         Some((blocks, block, vectors)) => Shape::Cluster { blocks, block, vectors },
-        None => parts(problem, matrix, 512, 4),
+        // More blocks that find exponentials at different times, where these are the limit.
+        None => parts(problem, matrix, if per > 4 && !is_each { 256 } else { 512 }, 4),
     }
 }
 
