@@ -59,6 +59,13 @@ pub struct Worst {
 /// Judges the results of all rows or columns, each by a reference of its own. A result that is missing is wrong. `None` where
 /// there is none to judge.
 pub fn worst<T: Element>(layout: &Layout, op: Op, all: &[T], results: &[Value], rounding: Rounding) -> Option<Worst> {
+    if op.is_exponential() {
+        let Layout::Rows(matrix) = *layout else { return None };
+        let (first, other) = all.split_at(all.len() / op.arrays() as usize);
+        let (targets, additions) = (Targets::default(), rounding.additions);
+        let rows: Vec<u64> = (0..matrix.rows).collect();
+        return Exponentials { op, matrix, targets, first, other, additions }.worst(&rows, Results::Rows(results));
+    }
     let mut worst: Option<Worst> = None;
     for row in 0..layout.values() {
         let reference = reference_of(op, &T::array(layout.elements(all, row)));
