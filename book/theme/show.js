@@ -11,7 +11,7 @@
     };
     document.addEventListener("submit", ({ target }) => {
         const section = target.closest("[data-exercise]");
-        if (!section || !window.reductionShow) return;
+        if (!section || !window.reductionShow || "noLab" in section.dataset) return;
         // The script of the exercises has its turn first.
         setTimeout(() => {
             section.querySelector(".exercise-show")?.remove();

@@ -42,6 +42,15 @@ impl Item {
         }
     }
 
+    /// Whether a lab can show what a question asks about: labs compare whole numbers.
+    pub fn has_lab(&self) -> bool {
+        match self {
+            Item::Predict(predict) => predict.ty == lab::Type::I32,
+            Item::Choose(choose) => choose.ty == lab::Type::I32,
+            Item::Write(_) => true,
+        }
+    }
+
     /// A paragraph, or several.
     pub fn question(&self) -> &str {
         match self {

@@ -125,9 +125,10 @@ fn kernel(exercise: &Exercise, number: usize, root: &Path) -> String {
 fn section(item: &Item, key: &Key, number: usize) -> String {
     let id = item.id();
     let mut text = format!(
-        "<section class=\"exercise\" id=\"exercise-{id}\" data-chapter=\"{}\" data-exercise=\"{id}\"{}>\n\n### {} {number}: {}\n\n{}\n\n",
+        "<section class=\"exercise\" id=\"exercise-{id}\" data-chapter=\"{}\" data-exercise=\"{id}\"{}{}>\n\n### {} {number}: {}\n\n{}\n\n",
         item.chapter(),
         answer_data(key),
+        if item.has_lab() { "" } else { " data-no-lab" },
         words::EXERCISE,
         item.title(),
         key.asked(item.question()).trim()
