@@ -47,6 +47,7 @@
         op_sum: "sums",
         op_min: "finds the smallest of",
         op_argmax: "finds the place of the largest of",
+        op_softmax: "takes the softmax of",
         op_max: "finds the largest of",
         type_i32: "as integers",
         type_f32: "as floats",
