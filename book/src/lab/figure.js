@@ -120,7 +120,7 @@
             this.reply = answer;
             this.forget();
             this.result = lab.result(chosen, answer.json);
-            this.expected = lab.expected(chosen);
+            this.expected = lab.expected(chosen, this.result);
             this.totals = lab.totals(answer.json.launches);
             this.fillInput();
             // What is not whole can't be followed.

@@ -136,16 +136,18 @@
     };
     // As many digits as a reader compares.
     const brief = (x) => Number(x.toPrecision(5));
-    // A float's share is right if it is off by no more than its row's additions explain, and some for the exponential.
-    const nearly = (chosen, all) => {
+    // A float's share is right if it is off by no more than its row's additions explain, and some for the exponential: then what is
+    // right is what it is.
+    const nearly = (chosen, result) => {
+        const all = String(result).split(",");
         const bound = (chosen.cols + 16) * 2 ** -23;
-        return shares(chosen).map((right, i) => brief(Math.abs(all[i] - right) <= bound * right ? right : all[i]));
+        return shares(chosen).map((right, i) => (Math.abs(all[i] - right) <= bound * right ? all[i] : brief(right)));
     };
     lab.isShares = ({ op }) => op === "softmax";
-    lab.expected = (chosen) => {
+    lab.expected = (chosen, result = "") => {
         const { n, given, elements, expected, of, op = "sum" } = chosen;
         if (expected !== undefined || elements) return expected ?? 0;
-        if (lab.isShares(chosen)) return shares(chosen).map(brief).join();
+        if (lab.isShares(chosen)) return nearly(chosen, result).join();
         if (of) return ofRows(chosen);
         if (op === "argmax") return firstLargest(n, given);
         let result = lab.element(n, 0, given);
@@ -159,10 +161,8 @@
         return { i, count: right.length, result: are[i], expected: right[i] };
     };
     // What a run left: one number, or what its blocks left together.
-    lab.result = (chosen, { outputs }) => {
-        const { result, of, op = "sum", elements } = chosen;
+    lab.result = ({ result, of, op = "sum" }, { outputs }) => {
         const all = outputs[result.split(":")[0]];
-        if (lab.isShares(chosen) && !elements) return nearly(chosen, all).join();
         if (of) return all.join();
         return all.length === 1 ? all[0] : all.reduce((one, other) => JOIN[op](one, other));
     };

@@ -37,7 +37,8 @@
         const expected = lab.expected(chosen);
         const brief = (result) => (chosen.of ? lab.oneOf(result, expected).result : result);
         const runs = json.seeds.map(({ outputs, faults }, seed) => ({ seed, result: lab.result(chosen, { outputs }), isFaulty: Object.keys(faults).length > 0 }));
-        const [right, wrong] = [runs.filter((run) => run.result === expected), runs.filter((run) => run.result !== expected)];
+        const isRight = ({ result }) => result === lab.expected(chosen, result);
+        const [right, wrong] = [runs.filter(isRight), runs.filter((run) => !isRight(run))];
         wrong.sort((a, b) => brief(a.result) - brief(b.result));
         for (const run of runs) run.result = brief(run.result);
         const head = document.createElement("p");
