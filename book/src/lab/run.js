@@ -144,10 +144,10 @@
         return shares(chosen).map((right, i) => (Math.abs(all[i] - right) <= bound * right ? all[i] : brief(right)));
     };
     lab.isShares = ({ op }) => op === "softmax";
-    lab.expected = (chosen, result = "") => {
+    lab.expected = (chosen, came = "") => {
         const { n, given, elements, expected, of, op = "sum" } = chosen;
         if (expected !== undefined || elements) return expected ?? 0;
-        if (lab.isShares(chosen)) return nearly(chosen, result).join();
+        if (lab.isShares(chosen)) return nearly(chosen, came).join();
         if (of) return ofRows(chosen);
         if (op === "argmax") return firstLargest(n, given);
         let result = lab.element(n, 0, given);
