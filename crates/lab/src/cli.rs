@@ -245,7 +245,7 @@ impl Args {
     pub fn refuse(&self, chapter: &Chapter, variants: &[&'static Variant]) -> Result<()> {
         if !chapter.variants.iter().any(|variant| variant.ops.contains(&self.op)) {
             return Err(Error::Usage(format!(
-                "--op {}: the kernels of {} have {}",
+                "--op {}: the kernels of {} have {}, and no other operation",
                 self.op,
                 chapter.slug,
                 listed(&chapter.ops().iter().map(|op| op.name()).collect::<Vec<_>>())

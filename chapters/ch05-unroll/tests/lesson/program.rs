@@ -221,7 +221,7 @@ fn bad_options() -> Result<()> {
     refuses(&["--type", "f64"], &["--type f64", "is compiled for i32 and f32"])?;
     refuses(&["--type", "f16"], &["--type f16", "is compiled for i32 and f32"])?;
     refuses(&["--type", "f128"], &["f128", "i32", "f32", "f64"])?;
-    refuses(&["--op", "min"], &["--op min", "sum, and have no other operation"])?;
+    refuses(&["--op", "min"], &["--op min", "sum, and no other operation"])?;
     refuses(&["--op", "median"], &["median", "sum", "min", "max"])?;
     refuses(&["--n", "5000", "--grid", "3"], &["--grid 3", "needs exactly 10 blocks of 256 threads"])?;
     refuses(&["--n", "2^31"], &["at most 2,147,483,647"])?;
