@@ -32,33 +32,8 @@ if [[ ! -x $bin/course ]]; then
 fi
 mkdir -p "$out/measurements"
 
-# NVRTC compiles the shapes that the committed PTX has not, and is looked for in the toolkit that nvcc is of.
-if compiler=$(command -v nvcc); then
-    toolkit=$(dirname "$(dirname "$(readlink -f "$compiler")")")
-    export CUDA_HOME=${CUDA_HOME:-$toolkit}
-    export LD_LIBRARY_PATH=$CUDA_HOME/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-fi
-
 source "$(dirname "$0")/steps.sh"
-
-# Runs a command for so many seconds at most; what fails is remembered, and costs nothing else. Usage: attempt WHAT SECONDS COMMAND...
-attempt() {
-    local what=$1 most=$2 status=0 begin=$SECONDS
-    shift 2
-    timeout -k 5 "$most" "$@" || status=$?
-    ended "$what" "$begin" "$status" "$(how "$status")"
-}
-
-# What is said of a status that `timeout` gives; nothing of another. Usage: how STATUS
-how() {
-    case $1 in
-        124 | 137) echo "took too long and was ended" ;;
-    esac
-}
-
-has_torch() {
-    timeout 60 python3 -c "import torch; assert torch.cuda.is_available()" 2> /dev/null
-}
+use_toolkit
 
 # Nothing is timed while CUB is compiled.
 jobs=()

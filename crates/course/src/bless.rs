@@ -62,6 +62,9 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
     for (name, contents) in results::rows(root)? {
         work.file(folder.join(lab::measurement::ROWS).join(name), &contents);
     }
+    for (name, contents) in results::softmax(root)? {
+        work.file(folder.join(lab::measurement::SOFTMAX).join(name), &contents);
+    }
     for (name, contents) in launch::fragments(root)? {
         work.file(folder.join(name), &contents);
     }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use anyhow::{Result, bail};
 use device::{Choice, Device, KernelSource, SimOptions};
-use lab::measurement::{self, LOGS, Measurement, TORCH, random_sizes, round_sizes};
+use lab::measurement::{self, LOGS, Measurement, random_sizes, round_sizes};
 use lab::session::built_root;
 use lab::{Type, hardware};
 
@@ -25,6 +25,7 @@ mod operators;
 mod pool;
 mod proofs;
 mod rows;
+mod softmax;
 mod suite;
 mod torch;
 
@@ -49,7 +50,7 @@ pub struct Options {
     /// What is measured
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["latencies", "proofs", "times"])]
     parts: Vec<Part>,
-    /// What scripts/torch_sum.py measured on this GPU, to be written into the same file
+    /// What scripts/torch_sum.py or another of scripts/torch_*.py measured on this GPU, to be written into the same file
     #[arg(long, value_name = "FILE.json")]
     torch: Option<PathBuf>,
     /// Types of the elements
@@ -85,6 +86,8 @@ enum Part {
     Operators,
     /// The shapes of the chapter on rows, beside the libraries
     Rows,
+    /// The same shapes by the operations of the chapter on softmax
+    Softmax,
 }
 
 /// Logarithms of sizes, both ends included.
@@ -141,8 +144,8 @@ pub fn run(options: &Options) -> Result<()> {
     let source = KernelSource::find(lab::clock::CEILING, &built_root())?;
     let out = options.out.clone().unwrap_or_else(|| default_out(source.root(), &device.description().name));
     let mut record = empty_record(&device, source.root(), options.quick);
-    if let Some((library, cases)) = torch {
-        record.libraries.insert(TORCH.to_owned(), library);
+    if let Some((libraries, cases)) = torch {
+        record.libraries.extend(libraries);
         record.cases.extend(cases);
     }
     let mut run = suite::Suite::new(options, device, source.clone(), record, out)?;
@@ -202,6 +205,8 @@ fn empty_record(device: &Device, root: &Path, is_quick: bool) -> Measurement {
         floor_us: None,
         ceiling: Vec::new(),
         read_ceiling_gb_per_s: None,
+        copy_ceiling: Vec::new(),
+        copy_ceiling_gb_per_s: None,
         latencies: Vec::new(),
         proofs: Vec::new(),
         cases: Vec::new(),

@@ -12,6 +12,7 @@ mod operators;
 mod publish;
 mod quoted;
 mod rows;
+mod shapes;
 mod sheet;
 #[cfg(test)]
 mod synthetic;
@@ -35,7 +36,8 @@ pub use ladder::{ABLATION_SIZES, CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean}
 pub use operators::{OPERATORS, operators};
 pub use publish::{BOOKS, book, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
-pub use rows::{ROWS, random_shapes, rows, shapes};
+pub use rows::{ROWS, SOFTMAX, rows, softmax};
+pub use shapes::{random_shapes, shapes};
 
 /// Of the form that this program reads and writes.
 pub const SCHEMA: u32 = 2;
@@ -66,6 +68,8 @@ pub const CUB_WHOLE: &str = "cub_whole";
 pub const TORCH: &str = "torch";
 /// Of what `torch.compile` makes of the operation.
 pub const TORCH_COMPILED: &str = "torch_compiled";
+/// [`MeasuredCase::entrant`] of Liger's kernels, written in Triton.
+pub const LIGER: &str = "liger";
 /// [`MeasuredCase::entrant`] of the champion with one of its ideas taken away, and what it is then.
 pub const ABLATIONS: [(&str, &str); 8] = [
     ("plain_grid", "a grid by one rule instead of the tuned one"),
@@ -145,6 +149,12 @@ pub struct Measurement {
     /// The best of [`Measurement::ceiling`].
     #[serde(default)]
     pub read_ceiling_gb_per_s: Option<f64>,
+    /// How fast memory can be read and written as much, by bytes that move: half of them are read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copy_ceiling: Vec<CeilingPoint>,
+    /// The best of [`Measurement::copy_ceiling`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_ceiling_gb_per_s: Option<f64>,
     /// How long single steps take when the next one waits for them.
     #[serde(default)]
     pub latencies: Vec<Latency>,
@@ -292,13 +302,27 @@ impl MeasuredCase {
         if self.entrant == ENTRANT { CHAMPION } else { &self.entrant }
     }
 
-    /// Bytes that have to move: of rows the input, the results and the offsets, of an array the input.
+    /// Bytes that have to move: those that are read and those that are written.
     pub fn moved_bytes(&self) -> u64 {
-        let (Some(ty), Some(op)) = (Type::from_name(&self.ty), Op::from_name(&self.op)) else { return 0 };
-        let (Some(rows), Some(cols)) = (self.rows, self.cols) else { return self.input_bytes() * op.arrays() };
+        let (read, written) = self.read_and_written_bytes();
+        read + written
+    }
+
+    /// Bytes that have to be read and to be written: of rows the input, offsets, labels and gradients, and the results; of an
+    /// array the input.
+    pub fn read_and_written_bytes(&self) -> (u64, u64) {
+        let (Some(ty), Some(op)) = (Type::from_name(&self.ty), Op::from_name(&self.op)) else { return (0, 0) };
+        let input = self.input_bytes() * op.arrays();
+        let (Some(rows), Some(cols)) = (self.rows, self.cols) else { return (input, 0) };
+        if op.is_per_element() {
+            let labels = if op.has_labels() { 8 * rows } else { 0 };
+            let gradients = if op.has_gradients() { 4 * rows } else { 0 };
+            return (input + labels + gradients, self.input_bytes());
+        }
         let results = if self.per.as_deref() == Some(COLUMN) { cols } else { rows };
         let offsets = if self.offsets.is_some() { 4 * (rows + 1) } else { 0 };
-        self.input_bytes() + results * op.row_bytes(ty) + offsets
+        let labels = if op.has_labels() { 8 * rows } else { 0 };
+        (input + offsets + labels, results * op.row_bytes(ty))
     }
 
     /// Bytes of the input; 0 for a type that this program does not know.

@@ -116,6 +116,11 @@ impl<T: Element> Arrays<T> {
         Ok(op.result_in(&self.of(device, last)?))
     }
 
+    /// The array that holds the results; `None` of a plan without launches.
+    pub fn last(&self) -> Option<&Buffer<T>> {
+        self.sums.last()
+    }
+
     /// What the launches of a plan leave each other, zero before the first.
     pub fn state(&self) -> &Buffer<u64> {
         &self.state

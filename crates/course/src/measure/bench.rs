@@ -12,7 +12,7 @@ use lab::measurement::{COLUMN, CUB_UNORDERED, Contest, ENTRANT, MeasuredCase};
 use lab::reference::Reference;
 use lab::session::Arrays;
 use lab::verify::verify;
-use lab::{LaunchOptions, Layout, Op, Plan, Session, Variant};
+use lab::{LaunchOptions, Layout, Op, Plan, Session, Type, Variant};
 
 use super::pool::Slice;
 
@@ -55,7 +55,7 @@ pub const SECOND_ALIGNMENT: usize = 64;
 /// Results of rows begin at a multiple of so many elements.
 const ROW_ALIGNMENT: usize = 64;
 /// Before a replay every byte of the outputs is this: not a number, and of integers minus one.
-const POISON: u8 = 0xff;
+pub(super) const POISON: u8 = 0xff;
 /// Reductions of one graph on a simulator, which has no clock.
 const SIMULATED_CALLS: usize = 2;
 
@@ -288,38 +288,10 @@ impl<'s, T: Element> Entrant<'s, T> {
 
     /// The case, without what is measured.
     pub(super) fn case(&self, contest: Contest, input: Input<'_>) -> MeasuredCase {
-        let mut case = MeasuredCase {
-            chapter: None,
-            contest,
-            entrant: self.name.clone(),
-            op: self.op.name().to_owned(),
-            ty: T::TYPE.name().to_owned(),
-            n: input.n,
-            rows: self.layout.size().map(|size| size.0),
-            cols: self.layout.size().map(|size| size.1),
-            per: matches!(self.layout, Layout::Columns(_)).then(|| COLUMN.to_owned()),
-            offsets: None,
-            offset: input.offset as u64,
-            block: None,
-            grid: None,
-            factor: None,
-            launches: None,
-            swept: None,
-            cold_us: None,
-            warm_us: None,
-            range_us: None,
-            limit_us: None,
-            judged: 0,
-            error: None,
-            ok: false,
-        };
+        let mut case = empty_case(T::TYPE, contest, &self.name, (self.op, &self.layout), input);
         match &self.sum {
             Sum::Library { chapter, .. } => case.chapter = Some((*chapter).to_owned()),
-            Sum::Ours { session, options, plan, .. } => {
-                case.chapter = Some(session.chapter.slug.to_owned());
-                (case.block, case.grid) = (plan.block(), Some(plan.grid()));
-                (case.factor, case.launches) = (options.factor, Some(plan.passes.len() as u64));
-            }
+            Sum::Ours { session, options, plan, .. } => of_plan(&mut case, session, options, plan),
         }
         case
     }
@@ -439,6 +411,48 @@ impl Bench {
         };
         Ok(entrants.iter().zip(&replayed).map(case).collect())
     }
+}
+
+/// A case without what is measured, and without what a plan knows.
+pub(super) fn empty_case(
+    ty: Type,
+    contest: Contest,
+    entrant: &str,
+    (op, layout): (Op, &Layout),
+    input: Input<'_>,
+) -> MeasuredCase {
+    MeasuredCase {
+        chapter: None,
+        contest,
+        entrant: entrant.to_owned(),
+        op: op.name().to_owned(),
+        ty: ty.name().to_owned(),
+        n: input.n,
+        rows: layout.size().map(|size| size.0),
+        cols: layout.size().map(|size| size.1),
+        per: matches!(layout, Layout::Columns(_)).then(|| COLUMN.to_owned()),
+        offsets: None,
+        offset: input.offset as u64,
+        block: None,
+        grid: None,
+        factor: None,
+        launches: None,
+        swept: None,
+        cold_us: None,
+        warm_us: None,
+        range_us: None,
+        limit_us: None,
+        judged: 0,
+        error: None,
+        ok: false,
+    }
+}
+
+/// What a plan of ours knows.
+pub(super) fn of_plan(case: &mut MeasuredCase, session: &Session<'_>, options: &LaunchOptions, plan: &Plan) {
+    case.chapter = Some(session.chapter.slug.to_owned());
+    (case.block, case.grid) = (plan.block(), Some(plan.grid()));
+    (case.factor, case.launches) = (options.factor, Some(plan.passes.len() as u64));
 }
 
 /// Names the champion as the record does.

@@ -1,13 +1,14 @@
 //! What no reduction can beat: the time of a launch that does nothing, and of reading every byte once.
 
 use anyhow::Result;
-use device::{Call, Geometry, Module, Timed};
+use device::{Arg, Buffer, Call, Geometry, Module, Timed};
 use lab::clock::Reading;
 use lab::element::Element;
 use lab::measurement::{CeilingPoint, Floor};
 
 use super::bench::Bench;
 use super::pool::Pool;
+use super::softmax::Copying;
 
 /// Empty launches of a graph.
 const LAUNCHES: usize = 128;
@@ -61,6 +62,44 @@ pub fn ceiling<T: Element>(bench: &Bench, pool: &Pool<T>, n_max: u64) -> Result<
         let timings = bench.time(&graphs.each_ref().map(Vec::as_slice), Some(&bench.flush.call()))?;
         let best = timings.iter().map(|timing| timing.median_us).min_by(f64::total_cmp);
         points.extend(best.map(|us| CeilingPoint { bytes, us, gb_per_s: bytes as f64 / us / 1e3 }));
+    }
+    Ok(points)
+}
+
+/// Vectors of 16 bytes that a thread copies, and threads a block: those among which the ceiling of copying is looked for.
+pub(super) const COPIES: [(u32, u32); 5] = [(1, 512), (2, 256), (2, 1024), (4, 256), (4, 512)];
+/// It is read at these sizes in bytes that are read, as logarithms.
+const LG_COPIED: std::ops::RangeInclusive<u32> = 26..=30;
+
+/// The ceiling of copying, by bytes that move, at every size that the pool has; nothing on a simulator.
+pub fn copy_ceiling<T: Element>(
+    bench: &Bench,
+    copying: &Copying,
+    pool: &Pool<T>,
+    n_max: u64,
+) -> Result<Vec<CeilingPoint>> {
+    let mut points = Vec::new();
+    for bytes in LG_COPIED.map(|lg| 1u64 << lg) {
+        let n = bytes / T::BYTES as u64;
+        if n > n_max {
+            break;
+        }
+        let slices = pool.slices(&bench.device, n, 0);
+        let to = slices
+            .iter()
+            .map(|_| Ok(bench.device.alloc::<T>("to", n as usize)?))
+            .collect::<Result<Vec<Buffer<T>>>>()?;
+        let graph = |how| -> Vec<Timed<'_>> {
+            let ends = slices
+                .iter()
+                .zip(&to)
+                .map(|(&(array, start), to)| [Arg::Address(array, (start * T::BYTES) as u64), Arg::Address(to, 0)]);
+            ends.map(|ends| Timed::Launches(vec![copying.copy(ends, bytes, how)])).collect()
+        };
+        let graphs = COPIES.map(graph);
+        let timings = bench.time(&graphs.each_ref().map(Vec::as_slice), Some(&bench.flush.call()))?;
+        let best = timings.iter().map(|timing| timing.median_us).min_by(f64::total_cmp);
+        points.extend(best.map(|us| CeilingPoint { bytes: 2 * bytes, us, gb_per_s: 2.0 * bytes as f64 / us / 1e3 }));
     }
     Ok(points)
 }

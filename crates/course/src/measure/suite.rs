@@ -17,7 +17,7 @@ use lab::{LaunchOptions, Per, Session, Type, Variant, record};
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
 use super::libraries::Libraries;
 use super::pool::Pool;
-use super::{Options, Part, ablation, host, huge, latencies, limits, proofs};
+use super::{Options, Part, ablation, host, huge, latencies, limits, proofs, softmax as shares};
 use crate::lessons::lessons;
 
 /// The chapter whose kernel stands against the libraries.
@@ -107,7 +107,7 @@ impl<'o> Suite<'o> {
             let others = session.chapter.variants.iter().filter_map(|variant| variant.kernels);
             std::iter::once(session.chapter.slug).chain(others).collect::<Vec<_>>()
         };
-        let own = [CEILING, latencies::KERNELS, proofs::KERNELS];
+        let own = [CEILING, latencies::KERNELS, proofs::KERNELS, shares::KERNELS];
         for slug in self.sessions.iter().flat_map(of_variants).chain(own) {
             self.record.ptx_sha256.insert(slug.to_owned(), record::ptx_sha256(source.root(), slug)?);
         }
@@ -136,6 +136,9 @@ impl<'o> Suite<'o> {
         }
         if self.options.parts.contains(&Part::Rows) {
             self.rows()?;
+        }
+        if self.options.parts.contains(&Part::Softmax) {
+            self.softmax(source)?;
         }
         self.save()
     }
@@ -522,8 +525,7 @@ impl<'o> Suite<'o> {
     /// Writes the record, each case with its limit, which is known by now if it ever will be.
     fn save(&mut self) -> Result<()> {
         for i in 0..self.record.cases.len() {
-            let case = &self.record.cases[i];
-            let limit_us = self.record.limit_of_bytes(case.contest, case.moved_bytes());
+            let limit_us = self.record.limit_of(&self.record.cases[i]);
             self.record.cases[i].limit_us = limit_us;
         }
         Ok(measurement::save(&self.record, &self.out)?)
@@ -536,5 +538,6 @@ impl<'o> Suite<'o> {
 
 mod operators;
 mod rows;
+mod softmax;
 #[cfg(test)]
 mod tests;

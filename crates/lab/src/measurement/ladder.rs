@@ -109,6 +109,16 @@ impl Measurement {
         Some(if contest == Contest::BackToBack { floor.overlapped } else { floor.one_block } + reading_us)
     }
 
+    /// The same of a case: as many bytes as it writes are moved at the rate of copying, where the record has one, and what it
+    /// reads beside that at the rate of reading.
+    pub fn limit_of(&self, case: &MeasuredCase) -> Option<f64> {
+        let (read, written) = case.read_and_written_bytes();
+        let Some(copying) = self.copy_ceiling_gb_per_s.filter(|_| written <= read) else {
+            return self.limit_of_bytes(case.contest, read + written);
+        };
+        Some(self.limit_of_bytes(case.contest, read - written)? + 2.0 * written as f64 / copying / 1e3)
+    }
+
     /// How much of what the card allows the champion reaches, 1 for all.
     pub fn share_of_limit(&self, contest: Contest, ty: Type, n: u64) -> Option<f64> {
         Some(self.limit_us(contest, ty, n)? / self.us_in(contest, CHAMPION, ty, n)?)

@@ -1,84 +1,96 @@
-//! The contest of the chapter on rows: which shapes, beside what, and what is made of it.
+//! The contests of the chapters on rows: which shapes, beside what, and what is made of it.
 
 use std::path::Path;
 
+use super::shapes::random_shapes;
 use super::sheet::Sheet;
 use super::tables::{cell, sentence, source_line};
 use super::{
-    CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, Contest, ENTRANT, MeasuredCase, Measurement, TORCH, TORCH_COMPILED,
-    geometric_mean, load,
+    CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, Contest, ENTRANT, LIGER, MeasuredCase, Measurement, TORCH,
+    TORCH_COMPILED, geometric_mean, load,
 };
 use crate::element::Type;
 use crate::error::Result;
-use crate::input;
 use crate::op::Op;
 use crate::text::{grouped, listed, per_cent};
 
-/// The chapter whose contest it is.
+/// The chapter on rows.
 pub const ROWS: &str = "ch10-rows";
-/// Rows and columns of the shapes that every operator is measured at.
-const SHAPES: [(u64, u64); 16] = [
-    (4_194_304, 16),
-    (1_048_576, 64),
-    (262_144, 256),
-    (65_536, 1024),
-    (16_384, 4096),
-    (4096, 16_384),
-    (1024, 65_536),
-    (256, 262_144),
-    (32, 2_097_152),
-    (8, 8_388_608),
-    (4096, 4096),
-    (1024, 1024),
-    (128, 32_768),
-    (2048, 128_256),
-    (4, 4096),
-    (1, 50_257),
-];
-/// Its record.
-const RECORD: &str = "h200-rows";
+/// The chapter on softmax, which has the same shapes.
+pub const SOFTMAX: &str = "ch11-softmax";
 /// From so many bytes of input on the share of the limit is what counts; of less, how much longer the others take.
 const LARGE_BYTES: u64 = 60_000_000;
-/// Forms of the library's segmented reduction, of which the fastest counts.
-const CUBS: [&str; 4] = [CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED];
-/// Operators of rows, in the order of the tables.
-const OPS: [Op; 5] = [Op::Sum, Op::Max, Op::Maximum, Op::Argmax, Op::Meanvar];
 /// Types, in the order of the tables.
 const TYPES: [Type; 2] = [Type::F32, Type::BF16];
-/// The files, and what they show.
-const FILES: [(&str, Part); 8] = [
-    ("clock-sum", Part::Rows(Op::Sum)),
-    ("clock-max", Part::Rows(Op::Max)),
-    ("clock-maximum", Part::Rows(Op::Maximum)),
-    ("clock-argmax", Part::Rows(Op::Argmax)),
-    ("clock-meanvar", Part::Rows(Op::Meanvar)),
-    ("clock-columns", Part::Columns),
-    ("clock-ragged", Part::Ragged),
-    ("clock-random", Part::Random),
-];
-/// Shapes drawn at random, and what they are drawn by.
-const DRAWN: u64 = 40;
-/// Elements of those, as logarithms: from, up to.
-const DRAWN_LOGS: (u64, u64) = (10, 26);
 
-/// Rows and columns of the shapes that every operator is measured at.
-pub fn shapes() -> Vec<(u64, u64)> {
-    SHAPES.to_vec()
+/// One chapter's contest.
+struct Family {
+    chapter: &'static str,
+    /// Its record, without the ending.
+    record: &'static str,
+    /// What takes it.
+    script: &'static str,
+    /// The kernel that it puts forward, of rows.
+    ours: &'static str,
+    /// Operators of rows, in the order of the tables.
+    ops: &'static [Op],
+    /// The library beside torch, and the names of its forms, of which the fastest counts.
+    library: (&'static str, &'static [&'static str]),
+    /// What is said of what it takes, over ours.
+    over_library: &'static [(&'static str, fn(&Point<'_>) -> bool)],
+    /// The files, and what they show.
+    files: &'static [(&'static str, Part)],
 }
 
-/// Rows and columns of shapes drawn at random, for sums: every power of two of elements alike, and of these every power of two
-/// of rows. `scripts/torch_rows.py` draws the same.
-pub fn random_shapes() -> Vec<(u64, u64)> {
-    let within = |log: u64, i: u64| (1 << log) + input::split_mix(DRAWN, i) % (1 << log);
-    let shape = |i: u64| {
-        let log = DRAWN_LOGS.0 + input::split_mix(DRAWN, 4 * i) % (DRAWN_LOGS.1 - DRAWN_LOGS.0);
-        let n = within(log, 4 * i + 1);
-        let rows = within(input::split_mix(DRAWN, 4 * i + 2) % log, 4 * i + 3);
-        let cols = n.div_ceil(rows);
-        (rows, if rows * cols > 1 << DRAWN_LOGS.1 { n / rows } else { cols })
-    };
-    (0..DRAWN).map(shape).collect()
-}
+const OF_ROWS: Family = Family {
+    chapter: ROWS,
+    record: "h200-rows",
+    script: "scripts/gpu_rows.sh",
+    ours: "rows",
+    ops: &[Op::Sum, Op::Max, Op::Maximum, Op::Argmax, Op::Meanvar],
+    library: ("CUB", &[CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED]),
+    over_library: &[
+        ("CUB's segmented reduction over `rows`", |point| point.part != Part::Ragged),
+        ("CUB's segmented reduction over `ragged`", |point| point.part == Part::Ragged),
+    ],
+    files: &[
+        ("clock-sum", Part::Rows(Op::Sum)),
+        ("clock-max", Part::Rows(Op::Max)),
+        ("clock-maximum", Part::Rows(Op::Maximum)),
+        ("clock-argmax", Part::Rows(Op::Argmax)),
+        ("clock-meanvar", Part::Rows(Op::Meanvar)),
+        ("clock-columns", Part::Columns),
+        ("clock-ragged", Part::Ragged),
+        ("clock-random", Part::Random),
+    ],
+};
+
+const OF_SOFTMAX: Family = Family {
+    chapter: SOFTMAX,
+    record: "h200-softmax",
+    script: "scripts/gpu_softmax.sh",
+    ours: "softmax",
+    ops: &[
+        Op::Softmax,
+        Op::LogSoftmax,
+        Op::Logsumexp,
+        Op::CrossEntropy,
+        Op::SoftmaxBackward,
+        Op::LogSoftmaxBackward,
+        Op::CrossEntropyBackward,
+    ],
+    library: ("Liger", &[LIGER]),
+    over_library: &[("Liger over `softmax`", |_| true)],
+    files: &[
+        ("clock-softmax", Part::Rows(Op::Softmax)),
+        ("clock-log-softmax", Part::Rows(Op::LogSoftmax)),
+        ("clock-logsumexp", Part::Rows(Op::Logsumexp)),
+        ("clock-cross-entropy", Part::Rows(Op::CrossEntropy)),
+        ("clock-softmax-backward", Part::Rows(Op::SoftmaxBackward)),
+        ("clock-log-softmax-backward", Part::Rows(Op::LogSoftmaxBackward)),
+        ("clock-cross-entropy-backward", Part::Rows(Op::CrossEntropyBackward)),
+    ],
+};
 
 /// What a table shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,19 +122,19 @@ struct Point<'r> {
     us: f64,
     torch: Option<f64>,
     compiled: Option<f64>,
-    /// The fastest of its forms.
-    cub: Option<f64>,
+    /// The fastest of the library's forms.
+    library: Option<f64>,
 }
 
 impl Point<'_> {
     /// How many times as long as ours the fastest of the others takes.
     fn over_best(&self) -> Option<f64> {
-        let best = [self.torch, self.compiled, self.cub].into_iter().flatten().min_by(f64::total_cmp);
+        let best = [self.torch, self.compiled, self.library].into_iter().flatten().min_by(f64::total_cmp);
         best.map(|us| us / self.us)
     }
 
-    fn over_cub(&self) -> Option<f64> {
-        self.cub.map(|us| us / self.us)
+    fn over_library(&self) -> Option<f64> {
+        self.library.map(|us| us / self.us)
     }
 
     fn of_limit(&self) -> Option<f64> {
@@ -153,13 +165,9 @@ fn shape(case: &MeasuredCase) -> String {
     }
 }
 
-/// Those of the chapter in this contest, right and timed.
-fn is_timed(case: &&MeasuredCase) -> bool {
-    is_of_contest(case) && case.ok && case.cold_us.is_some()
-}
-
-fn is_of_contest(case: &MeasuredCase) -> bool {
-    case.chapter.as_deref() == Some(ROWS) && case.is_plain_in(Contest::Alone) && case.rows.is_some()
+/// Whether it is of the chapter's contest.
+fn is_of_contest(family: &Family, case: &MeasuredCase) -> bool {
+    case.chapter.as_deref() == Some(family.chapter) && case.is_plain_in(Contest::Alone) && case.rows.is_some()
 }
 
 /// Whether two entrants had the same to do.
@@ -169,19 +177,26 @@ fn is_same(a: &MeasuredCase, b: &MeasuredCase) -> bool {
 }
 
 /// The points in the order of the tables: types, then as they were measured.
-fn points(record: &Measurement) -> Vec<Point<'_>> {
+fn points<'r>(family: &Family, record: &'r Measurement) -> Vec<Point<'r>> {
     let random = random_shapes();
-    let ours = record.cases.iter().filter(is_timed).filter(|case| case.entrant == ENTRANT);
-    let mut points: Vec<Point<'_>> = ours.filter_map(|ours| point(record, ours, &random)).collect();
+    let is_timed = |case: &&MeasuredCase| is_of_contest(family, case) && case.ok && case.cold_us.is_some();
+    let timed: Vec<&MeasuredCase> = record.cases.iter().filter(is_timed).collect();
+    let ours = timed.iter().filter(|case| case.entrant == ENTRANT);
+    let mut points: Vec<Point<'_>> = ours.filter_map(|ours| point(family, &timed, ours, &random)).collect();
     points.sort_by_key(|point| TYPES.iter().position(|&ty| ty == point.ty));
     points
 }
 
-fn point<'r>(record: &'r Measurement, ours: &'r MeasuredCase, random: &[(u64, u64)]) -> Option<Point<'r>> {
+fn point<'r>(
+    family: &Family,
+    timed: &[&'r MeasuredCase],
+    ours: &'r MeasuredCase,
+    random: &[(u64, u64)],
+) -> Option<Point<'r>> {
     let (rows, cols) = ours.rows.zip(ours.cols)?;
     let fastest = |names: &[&str]| {
         let is_of = |case: &&MeasuredCase| names.contains(&case.entrant.as_str()) && is_same(case, ours);
-        let us = record.cases.iter().filter(is_timed).filter(is_of).filter_map(|case| case.cold_us);
+        let us = timed.iter().copied().filter(is_of).filter_map(|case| case.cold_us);
         us.min_by(f64::total_cmp)
     };
     let part = match (&ours.offsets, &ours.per) {
@@ -197,7 +212,7 @@ fn point<'r>(record: &'r Measurement, ours: &'r MeasuredCase, random: &[(u64, u6
         us: ours.cold_us?,
         torch: fastest(&[TORCH]),
         compiled: fastest(&[TORCH_COMPILED]),
-        cub: fastest(&CUBS),
+        library: fastest(family.library.1),
     })
 }
 
@@ -207,46 +222,59 @@ fn point<'r>(record: &'r Measurement, ours: &'r MeasuredCase, random: &[(u64, u6
 /// # Errors
 /// A record that cannot be read.
 pub fn rows(root: &Path) -> Result<Vec<(String, String)>> {
-    let record = load(root, RECORD)?;
-    let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
-    Ok(files(record.as_ref(), &stale))
+    OF_ROWS.load(root)
 }
 
-fn files(record: Option<&Measurement>, stale: &[String]) -> Vec<(String, String)> {
-    let points = record.map(points).unwrap_or_default();
+/// As [`rows`], those of `book/src/generated/ch11-softmax/`.
+///
+/// # Errors
+/// As [`rows`].
+pub fn softmax(root: &Path) -> Result<Vec<(String, String)>> {
+    OF_SOFTMAX.load(root)
+}
+
+impl Family {
+    fn load(&self, root: &Path) -> Result<Vec<(String, String)>> {
+        let record = load(root, self.record)?;
+        let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
+        Ok(files(self, record.as_ref(), &stale))
+    }
+
+    fn not_yet(&self) -> String {
+        format!("*Not measured yet: `{}` takes the record on a GPU.*\n", self.script)
+    }
+}
+
+fn files(family: &Family, record: Option<&Measurement>, stale: &[String]) -> Vec<(String, String)> {
+    let points = record.map(|record| points(family, record)).unwrap_or_default();
     let mut files: Vec<(String, String)> =
-        FILES.iter().map(|&(name, part)| (format!("{name}.md"), table(&points, part))).collect();
-    let or_missing = |text: &dyn Fn(&Measurement) -> String| record.map_or_else(not_yet, text);
-    files.push(("clock.md".to_owned(), or_missing(&|record| summary(record, &points))));
-    files.push(("clock-operators.md".to_owned(), operators(&points)));
+        family.files.iter().map(|&(name, part)| (format!("{name}.md"), table(family, &points, part))).collect();
+    let or_missing = |text: &dyn Fn(&Measurement) -> String| record.map_or_else(|| family.not_yet(), text);
+    files.push(("clock.md".to_owned(), or_missing(&|record| summary(family, record, &points))));
+    files.push(("clock-operators.md".to_owned(), operators(family, &points)));
     files.push(("clock-source.md".to_owned(), or_missing(&|record| source(record, stale))));
     files
 }
 
-fn not_yet() -> String {
-    "*Not measured yet: `scripts/gpu_rows.sh` takes the record on a GPU.*\n".to_owned()
-}
-
 /// A row for each shape of a part: our time and how near it is to the limit, the others, and the fastest of them over ours.
-fn table(points: &[Point<'_>], part: Part) -> String {
+fn table(family: &Family, points: &[Point<'_>], part: Part) -> String {
     let mut points: Vec<&Point<'_>> = points.iter().filter(|point| point.part == part).collect();
     if part == Part::Random {
         points.sort_by_key(|point| point.ours.n);
     }
     let has = |of: Figure| points.iter().any(|point| of(point).is_some());
-    let others: [(&str, Figure); 3] = [("torch", |p| p.torch), ("torch, compiled", |p| p.compiled), ("CUB", |p| p.cub)];
+    let others: [(&str, Figure); 3] =
+        [("torch", |p| p.torch), ("torch, compiled", |p| p.compiled), (family.library.0, |p| p.library)];
     let others: Vec<_> = others.into_iter().filter(|(_, of)| has(*of)).collect();
     let types = points.iter().any(|point| point.ty != points[0].ty);
-    let ours = if part == Part::Columns {
-        "`columns`, µs"
-    } else if part == Part::Ragged {
-        "`ragged`, µs"
-    } else {
-        "`rows`, µs"
+    let ours = match part {
+        Part::Columns => "columns",
+        Part::Ragged => "ragged",
+        _ => family.ours,
     };
     let mut head = vec![if part == Part::Ragged { "offsets" } else { "rows × columns" }.to_owned()];
     head.extend(types.then(|| "type".to_owned()));
-    head.extend([ours.to_owned(), "of the limit".to_owned()]);
+    head.extend([format!("`{ours}`, µs"), "of the limit".to_owned()]);
     head.extend(others.iter().map(|(name, _)| format!("{name}, µs")));
     head.extend((!others.is_empty()).then(|| "fastest other / ours".to_owned()));
     let mut sheet = Sheet::new(if types { 2 } else { 1 }, head);
@@ -258,7 +286,7 @@ fn table(points: &[Point<'_>], part: Part) -> String {
         cells.extend((!others.is_empty()).then(|| point.over_best().map_or("–".to_owned(), bold_if_slower)));
         sheet.row(cells);
     }
-    if sheet.is_empty() { not_yet() } else { sheet.markdown() }
+    if sheet.is_empty() { family.not_yet() } else { sheet.markdown() }
 }
 
 /// A ratio; bold where the other is faster. One near to 1 has a digit more, which says on which side it is.
@@ -282,29 +310,26 @@ where
 }
 
 /// Each measure of the contest: the weakest shape first, then the mean of all.
-fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
+fn summary(family: &Family, record: &Measurement, points: &[Point<'_>]) -> String {
     let is_matrix = |point: &&Point<'_>| point.part != Part::Ragged;
     let large = || points.iter().filter(is_matrix).filter(|point| point.is_large());
     let small = || points.iter().filter(is_matrix).filter(|point| !point.is_large());
     let times: Shown = |ratio| digits(ratio) + "×";
-    let measures: [(&str, Option<Weakest<'_, '_>>, Shown); 5] = [
+    let mut measures: Vec<(&str, Option<Weakest<'_, '_>>, Shown)> = vec![
         ("share of the limit, from 60 MB on", weakest(large(), |p| p.of_limit()), per_cent),
         ("the fastest other over ours, from 60 MB on", weakest(large(), |p| p.over_best()), times),
         ("the fastest other over ours, below 60 MB", weakest(small(), |p| p.over_best()), times),
-        ("CUB's segmented reduction over `rows`", weakest(points.iter().filter(is_matrix), |p| p.over_cub()), times),
-        (
-            "CUB's segmented reduction over `ragged`",
-            weakest(points.iter().filter(|point| !is_matrix(point)), |p| p.over_cub()),
-            times,
-        ),
     ];
+    measures.extend(family.over_library.iter().map(|&(name, is_of)| {
+        (name, weakest(points.iter().filter(move |point| is_of(point)), |p| p.over_library()), times)
+    }));
     let mut sheet = Sheet::new(3, ["measure", "weakest shape", "there", "geometric mean", "shapes"]);
     for (name, found, text) in measures {
         let Some((point, least, mean, count)) = found else { continue };
         sheet.row([name.to_owned(), point.named(), text(least), text(mean), grouped(count as u64)]);
     }
     if sheet.is_empty() {
-        return not_yet();
+        return family.not_yet();
     }
     let below: Vec<f64> = points.iter().filter_map(Point::over_best).filter(|&ratio| ratio < 1.0).collect();
     let compared = points.iter().filter(|point| point.over_best().is_some()).count();
@@ -315,7 +340,7 @@ fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
         if below.is_empty() { "none".to_owned() } else { grouped(below.len() as u64) }
     ));
     let mut wrong: Vec<String> = Vec::new();
-    for case in record.cases.iter().filter(|case| is_of_contest(case) && !case.ok) {
+    for case in record.cases.iter().filter(|case| is_of_contest(family, case) && !case.ok) {
         let text = format!("`{}` of `{}` by {}, {}", case.op, case.ty, called(&case.entrant), shape(case));
         if !wrong.contains(&text) {
             wrong.push(text);
@@ -328,7 +353,8 @@ fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
 }
 
 /// The same for each operator and type.
-fn operators(points: &[Point<'_>]) -> String {
+fn operators(family: &Family, points: &[Point<'_>]) -> String {
+    let of_library = format!("{} / ours", family.library.0);
     let mut sheet = Sheet::new(
         2,
         [
@@ -338,12 +364,12 @@ fn operators(points: &[Point<'_>]) -> String {
             "weakest",
             "fastest other / ours, below 60 MB",
             "weakest",
-            "CUB / ours",
+            of_library.as_str(),
             "weakest",
         ],
     );
-    let parts = OPS.map(|op| (Part::Rows(op), format!("`{op}` of rows")));
-    for (part, name) in parts.into_iter().chain([(Part::Columns, "`sum` of columns".to_owned())]) {
+    let parts = family.ops.iter().map(|&op| (Part::Rows(op), format!("`{op}` of rows")));
+    for (part, name) in parts.chain([(Part::Columns, "`sum` of columns".to_owned())]) {
         for ty in TYPES {
             let of = || points.iter().filter(move |point| (point.part, point.ty) == (part, ty));
             let both = |found: Option<Weakest<'_, '_>>, text: Shown| match found {
@@ -355,11 +381,11 @@ fn operators(points: &[Point<'_>]) -> String {
             }
             let limit = both(weakest(of().filter(|point| point.is_large()), |p| p.of_limit()), per_cent);
             let best = both(weakest(of().filter(|point| !point.is_large()), |p| p.over_best()), digits);
-            let cub = both(weakest(of(), |p| p.over_cub()), digits);
+            let cub = both(weakest(of(), |p| p.over_library()), digits);
             sheet.row([name.clone(), format!("`{ty}`")].into_iter().chain(limit).chain(best).chain(cub));
         }
     }
-    if sheet.is_empty() { not_yet() } else { sheet.markdown() }
+    if sheet.is_empty() { family.not_yet() } else { sheet.markdown() }
 }
 
 fn called(name: &str) -> &str {
@@ -370,6 +396,7 @@ fn called(name: &str) -> &str {
         CUB_NEWER => "newer CUB, by offsets",
         CUB_NEWER_FIXED => "newer CUB, of one length",
         TORCH_COMPILED => "torch, compiled",
+        LIGER => "Liger",
         name => name,
     }
 }
@@ -380,6 +407,7 @@ fn source(record: &Measurement, stale: &[String]) -> String {
         let name = match name.as_str() {
             CUB => "CUB",
             CUB_NEWER => "newer CUB",
+            LIGER => "Liger",
             name => name,
         };
         format!("{name} {}", library.version)
@@ -388,12 +416,18 @@ fn source(record: &Measurement, stale: &[String]) -> String {
     let beside = if libraries.is_empty() { String::new() } else { format!(", beside {}", listed(&libraries)) };
     let mut out = sentence(&format!("{}{beside}", source_line(record)));
     if let Some((floor, rate)) = record.floor_us.zip(record.read_ceiling_gb_per_s) {
-        out.push_str(&format!(
-            " The limit is {} µs for an empty launch and every byte of input, offsets and results at {} GB/s, the fastest \
-             that reading alone was on this card.",
-            cell(Some(floor.one_block)),
-            grouped(rate.round() as u64)
-        ));
+        let (floor, rate) = (cell(Some(floor.one_block)), grouped(rate.round() as u64));
+        out.push_str(&match record.copy_ceiling_gb_per_s {
+            None => format!(
+                " The limit is {floor} µs for an empty launch and every byte of input, offsets and results at {rate} GB/s, \
+                 the fastest that reading alone was on this card."
+            ),
+            Some(copying) => format!(
+                " The limit is {floor} µs for an empty launch, twice the bytes of the results at {} GB/s, the fastest that \
+                 copying was on this card, and what is read beyond that at {rate} GB/s, the fastest that reading was.",
+                grouped(copying.round() as u64)
+            ),
+        });
     }
     out.push('\n');
     if !stale.is_empty() {
@@ -408,7 +442,7 @@ mod tests {
     use crate::measurement::COLUMN;
 
     fn case(entrant: &str, op: &str, ty: &str, (rows, cols): (u64, u64), us: f64) -> serde_json::Value {
-        serde_json::json!({"chapter": ROWS, "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": rows * cols,
+        serde_json::json!({"chapter": if op.contains("softmax") { SOFTMAX } else { ROWS }, "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": rows * cols,
             "rows": rows, "cols": cols, "cold_us": us, "limit_us": 1.5, "ok": true})
     }
 
@@ -451,7 +485,7 @@ mod tests {
             ragged(ENTRANT, 2.0),
             ragged(CUB, 50.0),
         ]);
-        let files = files(Some(&record), &["why".to_owned()]);
+        let files = files(&OF_ROWS, Some(&record), &["why".to_owned()]);
         let sums = text(&files, "clock-sum.md");
         assert!(sums.contains("| 65,536 × 1,024 | `f32` | 2.00 | 75.0 % | – | – | 4.00 | 2.00 |"), "{sums}");
         assert!(sums.contains("| 4 × 4,096 | `f32` | 2.00 | 75.0 % | – | 1.00 | – | **0.50** |"), "{sums}");
@@ -480,9 +514,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_is_limited_by_copying() {
+        let mut record = record(&[case(ENTRANT, "softmax_backward", "f32", (1000, 1000), 9.0)]);
+        record.floor_us = serde_json::from_value(
+            serde_json::json!({"one_block": 1.0, "full": 1.0, "overlapped": 1.0, "overlapped_full": 1.0}),
+        )
+        .unwrap();
+        record.read_ceiling_gb_per_s = Some(4000.0);
+        assert_eq!(record.limit_of(&record.cases[0]), Some(1.0 + 3.0));
+        record.copy_ceiling_gb_per_s = Some(2000.0);
+        assert_eq!(record.limit_of(&record.cases[0]), Some(1.0 + 1.0 + 4.0), "4 MB are read alone, 8 MB copied");
+        let files = files(&OF_SOFTMAX, Some(&record), &[]);
+        assert!(text(&files, "clock-source.md").contains("at 2,000 GB/s"), "{files:?}");
+    }
+
+    #[test]
     fn what_is_not_there_is_told() {
         let files = rows(Path::new("no such folder")).unwrap();
         assert!(files.len() == 11 && files.iter().all(|(_, text)| text.contains("Not measured yet")), "{files:?}");
+        let files = softmax(Path::new("no such folder")).unwrap();
+        assert!(files.len() == 10 && files.iter().all(|(_, text)| text.contains("gpu_softmax.sh")), "{files:?}");
     }
 
     #[test]
@@ -495,13 +546,10 @@ mod tests {
         assert_eq!(columns.moved_bytes(), 4 * 200 + 4 * 20);
         let array = MeasuredCase { rows: None, cols: None, op: "dot".to_owned(), ..cases[0].clone() };
         assert_eq!(array.moved_bytes(), 2 * 4 * 200);
-    }
-
-    #[test]
-    fn shapes_that_are_drawn_are_the_same_for_ever() {
-        let drawn = random_shapes();
-        assert_eq!(drawn.len(), 40);
-        assert!(drawn.iter().all(|(rows, cols)| (1 << 10..=1 << 26).contains(&(rows * cols))), "{drawn:?}");
-        assert_eq!(drawn[..3], [(515, 14), (2762, 3), (2235, 25854)]);
+        let of = |op: &str| MeasuredCase { op: op.to_owned(), ..cases[0].clone() }.read_and_written_bytes();
+        assert_eq!(of("softmax"), (800, 800));
+        assert_eq!(of("softmax_backward"), (1600, 800));
+        assert_eq!(of("cross_entropy"), (880, 40));
+        assert_eq!(of("cross_entropy_backward"), (920, 800));
     }
 }

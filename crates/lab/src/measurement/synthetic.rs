@@ -68,6 +68,8 @@ pub fn record() -> Measurement {
         floor_us: Some(Floor { one_block: 0.53, full: 0.59, overlapped: 0.41, overlapped_full: 0.47 }),
         ceiling: vec![CeilingPoint { bytes: 1 << 30, us: 236.6, gb_per_s: 4538.0 }],
         read_ceiling_gb_per_s: Some(4548.0),
+        copy_ceiling: Vec::new(),
+        copy_ceiling_gb_per_s: None,
         latencies: LATENCIES
             .iter()
             .map(|&(name, _)| Latency { name: name.to_owned(), cycles: 29.0, ns: 14.65, mhz: 1980.0 })

@@ -1,7 +1,7 @@
 //! A run on the simulator: what it judges, leaves out and records.
 
 use device::{Checks, Choice};
-use lab::measurement::WHOLE;
+use lab::measurement::{SOFTMAX, WHOLE};
 use lab::session::built_root;
 
 use super::*;
@@ -34,7 +34,7 @@ fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
     for lesson in lessons() {
         assert!(record.ptx_sha256.contains_key(lesson.slug));
         // Its operators have a contest of their own.
-        if [lab::measurement::OPERATORS, lab::measurement::ROWS].contains(&lesson.slug) {
+        if [lab::measurement::OPERATORS, lab::measurement::ROWS, SOFTMAX].contains(&lesson.slug) {
             continue;
         }
         let everywhere =
@@ -170,4 +170,53 @@ fn rows_that_the_time_is_not_enough_for_are_named() {
     let left = suite.rows_of::<f32>(&[Task::rows(Op::Sum, (3, 5)), Task::columns((3, 5))]).unwrap();
     assert_eq!(left, ["rows sum 3x5 f32", "columns sum 3x5 f32"]);
     assert!(suite.record.cases.is_empty());
+}
+
+#[test]
+fn a_softmax_is_judged_by_rows_and_every_replay_against_a_run_before() {
+    use crate::measure::softmax::{Copying, Task};
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::of(&["--chapters", SOFTMAX, "--types", "f32,bf16"]);
+    let mut suite = simulated(&options, dir.path().join("sim.json"));
+    let source = KernelSource::in_root(&built_root(), CEILING);
+    let mut copying = Copying::new(&suite.bench.device, &source).unwrap();
+    let ops = [Op::Softmax, Op::Logsumexp, Op::CrossEntropy, Op::SoftmaxBackward, Op::CrossEntropyBackward];
+    let tasks = ops.map(|op| [(64, 33), (3, 5000)].map(|(rows, cols)| Task { op, rows, cols })).concat();
+    let (mut f32, mut bf16) = (None, None);
+    assert!(suite.softmax_of::<f32>(&mut f32, &mut copying, &tasks).unwrap().is_empty());
+    assert!(suite.softmax_of::<half::bf16>(&mut bf16, &mut copying, &tasks).unwrap().is_empty());
+    assert_eq!(suite.problems, Vec::<String>::new());
+    let is_judged =
+        |case: &MeasuredCase| case.ok && case.judged >= case.rows.unwrap() && case.chapter.as_deref() == Some(SOFTMAX);
+    assert_eq!(suite.record.cases.len(), 20);
+    assert!(suite.record.cases.iter().all(is_judged), "{:?}", suite.record.cases);
+}
+
+#[test]
+fn what_differs_between_two_arrays_is_counted() {
+    use crate::measure::softmax::Copying;
+    let sim = SimOptions::default();
+    let device = Device::open(Choice::Sim, sim).unwrap();
+    let mut copying = Copying::new(&device, &KernelSource::in_root(&built_root(), CEILING)).unwrap();
+    let numbers: Vec<half::bf16> = lab::input::elements(1003, 1);
+    let a = device.upload("a", &numbers).unwrap();
+    for (changed, unequal) in [(None, 0), (Some(0), 1), (Some(1002), 1), (Some(1000), 1), (Some(500), 1)] {
+        let mut other = numbers.clone();
+        if let Some(at) = changed {
+            other[at] = half::bf16::from_bits(other[at].to_bits() ^ 1);
+        }
+        let b = device.upload("b", &other).unwrap();
+        device.launch(&copying.compare(&a, &b)).unwrap();
+        assert_eq!(copying.count(&device).unwrap(), unequal, "{changed:?}");
+    }
+    // Every byte is copied, and none behind.
+    for how in crate::measure::limits::COPIES {
+        let from = device.upload("from", &(0..4099u32 * 4).collect::<Vec<u32>>()).unwrap();
+        let to = device.upload("to", &vec![7u32; 4099 * 4]).unwrap();
+        let ends = [device::Arg::Address(&from, 0), device::Arg::Address(&to, 0)];
+        let report = device.launch(&copying.copy(ends, 4097 * 16, how)).unwrap();
+        let copied = device.download(&to).unwrap();
+        assert!(report.faults.is_empty() && copied[..4097 * 4].iter().copied().eq(0..4097 * 4), "{how:?}");
+        assert!(copied[4097 * 4..].iter().all(|&word| word == 7), "{how:?}");
+    }
 }
