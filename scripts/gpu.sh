@@ -141,7 +141,7 @@ profiled_to_json() {
 sizes_of() {
     case $1 in
         ch10-rows) echo 4099 1000003 100032 ;;
-        ch11-softmax) echo 4099 40001 1000003 100032 ;;
+        ch11-softmax | ch12-norms) echo 4099 40001 1000003 100032 ;;
         *) echo 4099 1000003 ;;
     esac
 }
@@ -149,7 +149,7 @@ sizes_of() {
 # Types of which a chapter is profiled. Usage: types_of CHAPTER
 types_of() {
     case $1 in
-        ch11-softmax) echo f32 bf16 ;;
+        ch11-softmax | ch12-norms) echo f32 bf16 ;;
         *) echo i32 f32 ;;
     esac
 }
@@ -158,7 +158,7 @@ types_of() {
 sanitized_sizes() {
     case $1 in
         ch10-rows) echo 100032 ;;
-        ch11-softmax) echo 100032 40001 ;;
+        ch11-softmax | ch12-norms) echo 100032 40001 ;;
         *) echo 100003 ;;
     esac
 }

@@ -65,6 +65,9 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
     for (name, contents) in results::softmax(root)? {
         work.file(folder.join(lab::measurement::SOFTMAX).join(name), &contents);
     }
+    for (name, contents) in results::norms(root)? {
+        work.file(folder.join(lab::measurement::NORMS).join(name), &contents);
+    }
     for (name, contents) in launch::fragments(root)? {
         work.file(folder.join(name), &contents);
     }

@@ -123,6 +123,16 @@ impl Case {
         if let Layout::Ragged(offsets) = self.plan.layout {
             buffers.push(self::offsets(&offsets));
         }
+        // Weights of 1 and biases of 0, so that what a reader sees is the element, and nothing else.
+        let (cols, uses) = (self.plan.layout.size().map_or(0, |size| size.1), |arg: Arg| {
+            self.plan.passes.iter().any(|pass| pass.args.contains(&arg))
+        });
+        if uses(Arg::Weights) {
+            buffers.push(json!({ "spec": format!("weights={ty}[{cols}]:zero"), "elements": vec![1; cols as usize] }));
+        }
+        if uses(Arg::Biases) {
+            buffers.push(format!("biases={ty}[{cols}]:zero").into());
+        }
         buffers
     }
 
@@ -185,6 +195,8 @@ pub fn launch(pass: &Pass) -> Value {
         Arg::Sums(i) => format!("a{place}=&sums{i}"),
         Arg::Offsets => format!("a{place}=&offsets"),
         Arg::State => format!("a{place}=&state"),
+        Arg::Weights => format!("a{place}=&weights"),
+        Arg::Biases => format!("a{place}=&biases"),
         // No lab shows what has labels.
         Arg::Labels | Arg::Gradients => format!("a{place}=u64:0"),
         Arg::U32(number) => format!("a{place}=u32:{number}"),
@@ -393,7 +405,7 @@ fn entries(chapter: &Chapter) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
     let mut push = |name, variant, ty, op, cases| entries.push(Entry { name, variant, ty, op, cases });
     let (op, ty) = chapter.default_kind();
-    if op.is_exponential() {
+    if op.has_bounds() {
         for variant in chapter.variants {
             let mut cases = cases(variant, ty, op);
             cases.retain(|case| case.grid.is_none() && case.n <= EXPONENTIALS_MAX);

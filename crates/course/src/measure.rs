@@ -16,6 +16,7 @@ use crate::results;
 
 mod ablation;
 mod bench;
+mod elements;
 mod host;
 mod huge;
 mod latencies;
@@ -25,7 +26,6 @@ mod operators;
 mod pool;
 mod proofs;
 mod rows;
-mod softmax;
 mod suite;
 mod torch;
 
@@ -88,6 +88,8 @@ enum Part {
     Rows,
     /// The same shapes by the operations of the chapter on softmax
     Softmax,
+    /// The same shapes by the operations of the chapter on norms
+    Norms,
 }
 
 /// Logarithms of sizes, both ends included.

@@ -23,6 +23,11 @@ pub fn rows(root: &Path) -> Result<Vec<(String, String)>> {
     measurement::rows(root).context("cannot write up the measurements of rows")
 }
 
+/// Name and text of each file beside the generated ones of the chapter on norms.
+pub fn norms(root: &Path) -> Result<Vec<(String, String)>> {
+    measurement::norms(root).context("cannot write up the measurements of norms")
+}
+
 /// Name and text of each file beside the generated ones of the chapter on softmax.
 pub fn softmax(root: &Path) -> Result<Vec<(String, String)>> {
     measurement::softmax(root).context("cannot write up the measurements of softmax")

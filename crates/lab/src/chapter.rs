@@ -82,6 +82,8 @@ pub struct Variant {
     /// Elements by which the small case of a mistake is shifted from the start of its allocation; 0 but for mistakes that
     /// need unaligned input to show.
     pub offset: usize,
+    /// What is added to the numbers of that case; 0 but for mistakes that need numbers far from 0 to show.
+    pub far: f32,
 }
 
 /// The number that a kernel is tuned by: elements a thread, for instance. There is an instance for each of its values.
@@ -199,6 +201,7 @@ impl Variant {
         in_place: false,
         unordered: false,
         offset: 0,
+        far: 0.0,
     };
 
     /// What it computes if nothing is asked for.

@@ -260,8 +260,8 @@ fn empty(session: &Session<'_>, command: String) -> Result<GpuRecord> {
 fn asked(variant: &Variant) -> Vec<(LaunchOptions, u64)> {
     let default = variant.options();
     let mut sizes = ragged_sizes(u64::from(variant.blocks.default));
-    // Of so many exponentials a replay takes too long.
-    let is_long = !default.op.is_exponential();
+    // Where each element is judged, a replay of so many takes too long.
+    let is_long = !default.op.has_bounds();
     if is_long {
         sizes.push(PRIME);
         sizes.extend(TIMED);
@@ -405,7 +405,7 @@ pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord) -> Result<Repl
         // Elements are judged one by one, and the record's worst is the run's, if their bits are the same.
         let of_run = Reference { expected: run.expected, ..reference };
         let judged = match case.reference(&run, &input) {
-            _ if options.op.is_exponential() => of_run,
+            _ if options.op.has_bounds() => of_run,
             other => other.unwrap_or(reference),
         };
         // Of no row at all nothing is right but the result of nothing.

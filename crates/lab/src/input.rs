@@ -41,6 +41,16 @@ pub fn random_for(op: Op, ty: Type, n: usize, seed: u64) -> Array {
             _ => {}
         }
     }
+    if op.is_norm() {
+        // Numbers whose mean is not 0, next to their deviation.
+        match &mut array {
+            Array::BF16(values) => {
+                values.iter_mut().take(n).for_each(|value| *value = half::bf16::from_f32(4.0 * value.to_f32() + 1.0));
+            }
+            Array::F32(values) => values.iter_mut().take(n).for_each(|value| *value = 4.0 * *value + 1.0),
+            _ => {}
+        }
+    }
     if op == Op::Prod {
         match &mut array {
             Array::I32(values) => values.iter_mut().for_each(|value| *value |= 1),

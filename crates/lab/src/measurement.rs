@@ -36,7 +36,7 @@ pub use ladder::{ABLATION_SIZES, CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean}
 pub use operators::{OPERATORS, operators};
 pub use publish::{BOOKS, book, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
-pub use rows::{ROWS, SOFTMAX, rows, softmax};
+pub use rows::{NORMS, ROWS, SOFTMAX, norms, rows, softmax};
 pub use shapes::{random_shapes, shapes};
 
 /// Of the form that this program reads and writes.
@@ -317,7 +317,7 @@ impl MeasuredCase {
         if op.is_per_element() {
             let labels = if op.has_labels() { 8 * rows } else { 0 };
             let gradients = if op.has_gradients() { 4 * rows } else { 0 };
-            return (input + labels + gradients, self.input_bytes());
+            return (input + labels + gradients, self.input_bytes() / rows.max(1) * op.result_rows(rows));
         }
         let results = if self.per.as_deref() == Some(COLUMN) { cols } else { rows };
         let offsets = if self.offsets.is_some() { 4 * (rows + 1) } else { 0 };

@@ -5,6 +5,7 @@ use std::fmt;
 use clap::ValueEnum;
 
 use crate::element::{Element, Type, Value};
+use crate::text::grouped;
 
 /// What a kernel computes of its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum)]
@@ -61,6 +62,18 @@ pub enum Op {
     LogSoftmaxBackward,
     /// The gradient of cross_entropy's input, from that, the labels and the gradient of the losses.
     CrossEntropyBackward,
+    /// Each element less its row's mean, over the deviation, times its column's weight, plus its bias.
+    LayerNorm,
+    /// Each element over the root of its row's mean square, times its column's weight.
+    RmsNorm,
+    /// layer_norm of the sum of two inputs, and that sum.
+    AddLayerNorm,
+    /// rms_norm of the sum of two inputs, and that sum.
+    AddRmsNorm,
+    /// The gradients of layer_norm's input, weights and biases.
+    LayerNormBackward,
+    /// The gradients of rms_norm's input and weights.
+    RmsNormBackward,
 }
 
 /// What a result is made of.
@@ -119,6 +132,12 @@ impl Op {
             Op::SoftmaxBackward => "softmax_backward",
             Op::LogSoftmaxBackward => "log_softmax_backward",
             Op::CrossEntropyBackward => "cross_entropy_backward",
+            Op::LayerNorm => "layer_norm",
+            Op::RmsNorm => "rms_norm",
+            Op::AddLayerNorm => "add_layer_norm",
+            Op::AddRmsNorm => "add_rms_norm",
+            Op::LayerNormBackward => "layer_norm_backward",
+            Op::RmsNormBackward => "rms_norm_backward",
         }
     }
 
@@ -155,23 +174,82 @@ impl Op {
             Op::SoftmaxBackward => "the gradient of what softmax was given, from its results and their gradient",
             Op::LogSoftmaxBackward => "the gradient of what log_softmax was given, from its results and their gradient",
             Op::CrossEntropyBackward => "the gradient of what cross_entropy was given",
+            Op::LayerNorm => "each element less its row's mean, over the deviation, weighted",
+            Op::RmsNorm => "each element over the root of its row's mean square, weighted",
+            Op::AddLayerNorm => "layer_norm of the sum of two inputs, and the sum",
+            Op::AddRmsNorm => "rms_norm of the sum of two inputs, and the sum",
+            Op::LayerNormBackward => "the gradients of what layer_norm was given, of the weights and of the biases",
+            Op::RmsNormBackward => "the gradients of what rms_norm was given and of the weights",
         }
     }
 
     /// Arrays that it takes, one behind the other in its input.
     pub const fn arrays(self) -> u64 {
-        if matches!(self, Op::Dot | Op::SoftmaxBackward | Op::LogSoftmaxBackward) { 2 } else { 1 }
+        if matches!(self, Op::Dot | Op::SoftmaxBackward | Op::LogSoftmaxBackward)
+            || self.adds()
+            || self.has_weight_gradients()
+        {
+            2
+        } else {
+            1
+        }
     }
 
     /// Whether it is made of exponentials of a row's elements, or goes back through them: chapter 11's.
     pub const fn is_exponential(self) -> bool {
-        self.is_per_element() || matches!(self, Op::Logsumexp | Op::CrossEntropy)
+        matches!(self, Op::Softmax | Op::LogSoftmax | Op::Logsumexp | Op::CrossEntropy)
+            || matches!(self, Op::SoftmaxBackward | Op::LogSoftmaxBackward | Op::CrossEntropyBackward)
+    }
+
+    /// Whether it divides a row by its size, or goes back through that: chapter 12's.
+    pub const fn is_norm(self) -> bool {
+        self.is_centred() || matches!(self, Op::RmsNorm | Op::AddRmsNorm | Op::RmsNormBackward)
+    }
+
+    /// Of norms, whether the mean is taken away first. Those have biases.
+    pub const fn is_centred(self) -> bool {
+        matches!(self, Op::LayerNorm | Op::AddLayerNorm | Op::LayerNormBackward)
+    }
+
+    /// Of norms, whether two inputs are added first, and the sum is a result too.
+    pub const fn adds(self) -> bool {
+        matches!(self, Op::AddLayerNorm | Op::AddRmsNorm)
+    }
+
+    /// Whether the gradients of weights are results.
+    pub const fn has_weight_gradients(self) -> bool {
+        matches!(self, Op::LayerNormBackward | Op::RmsNormBackward)
+    }
+
+    /// Whether each result has a bound of its own, which its reference finds: chapters 11 and 12.
+    pub const fn has_bounds(self) -> bool {
+        self.is_exponential() || self.is_norm()
     }
 
     /// Whether its result is a matrix that lies as the input does, of the input's type.
     pub const fn is_per_element(self) -> bool {
-        matches!(self, Op::Softmax | Op::LogSoftmax)
-            || matches!(self, Op::SoftmaxBackward | Op::LogSoftmaxBackward | Op::CrossEntropyBackward)
+        self.has_bounds() && !matches!(self, Op::Logsumexp | Op::CrossEntropy)
+    }
+
+    /// Rows of its result, of an operation per element, for so many of the input: behind those that lie as the input's do come
+    /// the sums of two inputs, or the gradients of weights and of biases. Of no row there is nothing.
+    pub const fn result_rows(self, rows: u64) -> u64 {
+        match self {
+            Op::AddLayerNorm | Op::AddRmsNorm => 2 * rows,
+            Op::LayerNormBackward if rows > 0 => rows + 2,
+            Op::RmsNormBackward if rows > 0 => rows + 1,
+            _ => rows,
+        }
+    }
+
+    /// What a row of the result is called, where the input has so many.
+    pub fn row_name(self, row: u64, rows: u64) -> String {
+        match row.checked_sub(rows) {
+            Some(behind) if self.adds() => format!("sum of row {}", grouped(behind)),
+            Some(0) if self.has_weight_gradients() => "gradients of the weights".to_owned(),
+            Some(_) if self.has_weight_gradients() => "gradients of the biases".to_owned(),
+            _ => format!("row {}", grouped(row)),
+        }
     }
 
     /// Whether each row has a label.
@@ -186,7 +264,7 @@ impl Op {
 
     /// Whether float results round on the way, by the order in which they come together.
     pub const fn rounds(self) -> bool {
-        matches!(self, Op::Sum | Op::Prod | Op::Sumsq | Op::Dot | Op::Meanvar) || self.is_exponential()
+        matches!(self, Op::Sum | Op::Prod | Op::Sumsq | Op::Dot | Op::Meanvar) || self.has_bounds()
     }
 
     /// What its result is made of; of a matrix each element.
@@ -210,6 +288,8 @@ impl Op {
             Op::Minmax | Op::Meanvar => Outcome::Two(wide),
             Op::Softmax | Op::LogSoftmax | Op::Logsumexp | Op::CrossEntropy => Outcome::Number(wide),
             Op::SoftmaxBackward | Op::LogSoftmaxBackward | Op::CrossEntropyBackward => Outcome::Number(wide),
+            Op::LayerNorm | Op::RmsNorm | Op::AddLayerNorm | Op::AddRmsNorm => Outcome::Number(wide),
+            Op::LayerNormBackward | Op::RmsNormBackward => Outcome::Number(wide),
         }
     }
 
@@ -294,6 +374,8 @@ impl Op {
             // Of no element there is no share; what is asked for all the same is 0.
             Op::Softmax | Op::LogSoftmax | Op::CrossEntropy => Value::zero(ty),
             Op::SoftmaxBackward | Op::LogSoftmaxBackward | Op::CrossEntropyBackward => Value::zero(ty),
+            Op::LayerNorm | Op::RmsNorm | Op::AddLayerNorm | Op::AddRmsNorm => Value::zero(ty),
+            Op::LayerNormBackward | Op::RmsNormBackward => Value::zero(ty),
         }
     }
 
@@ -319,6 +401,9 @@ impl Op {
             }
             _ if self.is_exponential() && !matches!(ty, Type::BF16 | Type::F32) => {
                 Some("exponentials are taken of f32 and bf16, with floats for accumulators")
+            }
+            _ if self.is_norm() && !matches!(ty, Type::BF16 | Type::F32) => {
+                Some("norms are of f32 and bf16, with floats for accumulators")
             }
             _ => None,
         }

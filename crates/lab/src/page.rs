@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use device::{Choice, KernelSource, Schedule, SimOptions};
 
 use crate::chapter::Note;
-use crate::element::Type;
+use crate::element::{Array, Type};
 use crate::error::Result;
 use crate::hardware::{GpuRecord, PRIME};
 use crate::input::{SEED, random_for};
@@ -189,7 +189,10 @@ pub fn run_mistake(chapter: &Chapter, mistake: &'static Mistake, root: &Path) ->
 fn run_random(session: &Session<'_>, variant: &'static Variant, n: u64, offset: usize) -> Result<Run> {
     let options = variant.options();
     let ty = variant.types.iter().copied().find(|&ty| ty == Type::I32).or(variant.types.first().copied());
-    let input = random_for(options.op, ty.unwrap_or(Type::I32), n as usize, SEED);
+    let mut input = random_for(options.op, ty.unwrap_or(Type::I32), n as usize, SEED);
+    if let Array::F32(values) = &mut input {
+        values.iter_mut().for_each(|value| *value += variant.far);
+    }
     let reference = reference_of(options.op, &input);
     session.run(Job { variant, options, input: &input, reference: &reference, offset })
 }

@@ -110,6 +110,10 @@ pub enum Arg {
     Labels,
     /// The address of the gradients of the rows' losses.
     Gradients,
+    /// The address of the columns' weights.
+    Weights,
+    /// The address of the columns' biases.
+    Biases,
     /// The address of the plan's array of this number.
     Sums(usize),
     /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.

@@ -21,7 +21,7 @@ pub const N: u64 = 1 << 22;
 
 /// As [`N`], for this chapter: exponentials take longer than sums.
 pub fn full(chapter: &Chapter) -> u64 {
-    if chapter.default_kind().0.is_exponential() { N >> 4 } else { N }
+    if chapter.default_kind().0.has_bounds() { N >> 4 } else { N }
 }
 
 /// How records are made: the schedule of today's GPUs, every check on.

@@ -10,6 +10,7 @@ use crate::op::Op;
 use crate::with_elements;
 
 pub mod exponentials;
+pub mod norms;
 mod operators;
 
 /// The right answer, with what an error bound needs to know.
@@ -30,10 +31,8 @@ pub struct Reference {
 /// only where there is nothing else.
 pub fn reference_of(op: Op, array: &Array) -> Reference {
     match array {
-        // Each element has its own, see exponentials.rs.
-        _ if op.is_exponential() => {
-            Reference { expected: op.identity(array.ty()), low: 0.0, magnitude: 0.0, spread: 0.0 }
-        }
+        // Each element has its own, see exponentials.rs and norms.rs.
+        _ if op.has_bounds() => Reference { expected: op.identity(array.ty()), low: 0.0, magnitude: 0.0, spread: 0.0 },
         Array::F16(_) | Array::BF16(_) | Array::F32(_) | Array::F64(_) if op == Op::Sum => reference(array),
         _ => operators::of(op, array),
     }

@@ -20,6 +20,8 @@ pub struct Arrays<T: Element> {
     labels: Option<Stored>,
     /// A gradient a row, or one.
     gradients: Option<Buffer<f32>>,
+    /// A weight a column, and a bias.
+    of_columns: [Option<Buffer<T>>; 2],
 }
 
 /// Offsets in memory, or labels.
@@ -47,7 +49,8 @@ impl<T: Element> Arrays<T> {
             _ => None,
         };
         let (labels, gradients) = targets(device, plan)?;
-        Ok(Arrays { sums: sums(device, plan, op)?, state, other: None, offsets, labels, gradients })
+        let of_columns = of_columns(device, plan)?;
+        Ok(Arrays { sums: sums(device, plan, op)?, state, other: None, offsets, labels, gradients, of_columns })
     }
 
     /// With a second input, where there is one. It begins where memory does, whatever the first one's offset is.
@@ -149,6 +152,20 @@ fn targets(device: &Device, plan: &Plan) -> Result<(Option<Stored>, Option<Buffe
     Ok((labels, gradients))
 }
 
+/// Weights and biases of a plan whose passes read them.
+fn of_columns<T: Element>(device: &Device, plan: &Plan) -> Result<[Option<Buffer<T>>; 2]> {
+    let uses = |arg: Arg| plan.passes.iter().any(|pass| pass.args.contains(&arg));
+    let cols = plan.layout.size().map_or(0, |size| size.1);
+    let upload = |arg: Arg, name: &str, of: &dyn Fn(u64) -> T| -> Result<Option<Buffer<T>>> {
+        if !uses(arg) {
+            return Ok(None);
+        }
+        Ok(Some(device.upload(name, &(0..cols).map(of).collect::<Vec<T>>())?))
+    };
+    let weights = upload(Arg::Weights, "weights", &|col| plan.targets.weight(col))?;
+    Ok([weights, upload(Arg::Biases, "biases", &|col| plan.targets.bias(col))?])
+}
+
 fn sums<T: Element>(device: &Device, plan: &Plan, op: Option<Op>) -> Result<Vec<Buffer<T>>> {
     let sums = plan.sums.iter().enumerate().map(|(i, &len)| {
         let name = format!("sums{}", i + 1);
@@ -189,16 +206,12 @@ pub fn calls<'a, T: Element>(
 ) -> Result<Vec<Call<'a>>> {
     let argument = |arg: &Arg| match *arg {
         Arg::Input => device::Arg::Address(input, (offset * T::BYTES) as u64),
-        Arg::Other => match &arrays.other {
-            Some(other) => device::Arg::Address(other, 0),
-            None => device::Arg::U64(0),
-        },
+        Arg::Other => optional(&arrays.other),
         Arg::Offsets => stored(&arrays.offsets),
         Arg::Labels => stored(&arrays.labels),
-        Arg::Gradients => match &arrays.gradients {
-            Some(gradients) => device::Arg::Address(gradients, 0),
-            None => device::Arg::U64(0),
-        },
+        Arg::Gradients => optional(&arrays.gradients),
+        Arg::Weights => optional(&arrays.of_columns[0]),
+        Arg::Biases => optional(&arrays.of_columns[1]),
         Arg::Sums(i) => device::Arg::Address(&arrays.sums[i], 0),
         Arg::State => device::Arg::Address(&arrays.state, 0),
         Arg::U32(number) => device::Arg::U32(number),
@@ -209,6 +222,10 @@ pub fn calls<'a, T: Element>(
         Ok(Call { module: module(pass)?, kernel: &pass.kernel, geometry: pass.geometry, args })
     };
     plan.passes.iter().map(call).collect()
+}
+
+fn optional<T: Element>(numbers: &Option<Buffer<T>>) -> device::Arg<'_> {
+    numbers.as_ref().map_or(device::Arg::U64(0), |numbers| device::Arg::Address(numbers, 0))
 }
 
 fn stored(numbers: &Option<Stored>) -> device::Arg<'_> {

@@ -14,7 +14,7 @@ use crate::op::Op;
 use crate::plan::{LaunchOptions, MULTIPROCESSORS, Pass, Plan, Problem};
 use crate::progress::Progress;
 use crate::reference::Reference;
-use crate::verify::{Exponentials, Results, Verdict, Worst, verify, worst};
+use crate::verify::{Bounded, Results, Verdict, Worst, verify, worst};
 use crate::{Chapter, Variant, memory, runner, with_elements};
 
 pub use crate::runner::Arrays;
@@ -127,7 +127,8 @@ impl Run {
     /// Bytes of the input that are wanted, and of results that are as many.
     pub fn input_bytes(&self) -> u64 {
         let op = self.options.op;
-        self.layout.read(self.n) * (op.arrays() + u64::from(op.is_per_element())) * self.ty.bytes()
+        let written = u64::from(op.is_per_element()) + u64::from(op.adds());
+        self.layout.read(self.n) * (op.arrays() + written) * self.ty.bytes()
     }
 
     /// Cold median in microseconds.
@@ -306,7 +307,7 @@ impl<'c> Session<'c> {
         let (left, reports) = self.launch_all(job, &plan, values)?;
         let mut report = Report { counters: (!self.device.is_gpu()).then(Counters::default), ..Report::default() };
         reports.into_iter().for_each(|launch| runner::merge(&mut report, launch));
-        let all_sha256 = left.sha256(&plan.layout);
+        let all_sha256 = left.sha256(job.options.op, &plan.layout);
         let worst = judged(job, &plan, values, &left);
         let identity = job.options.op.identity(T::TYPE);
         let nothing = Verdict { right: true, abs_error: 0.0, error_bound: 0.0 };
@@ -418,14 +419,14 @@ enum Left<T> {
 
 impl<T: Element> Left<T> {
     /// Hash of the bits of all results, if there is more than one; what lies between rows is nobody's.
-    fn sha256(&self, layout: &Layout) -> Option<String> {
+    fn sha256(&self, op: Op, layout: &Layout) -> Option<String> {
         match (self, layout) {
             (Left::Values(values), _) => (values.len() > 1).then(|| {
                 let bits: Vec<String> = values.iter().map(|result| result.bits()).collect();
                 device::sha256(bits.join(" ").as_bytes())
             }),
             (Left::Elements(elements), Layout::Rows(matrix)) => {
-                let rows = elements.chunks(matrix.pitch.max(1) as usize).take(matrix.rows as usize);
+                let rows = elements.chunks(matrix.pitch.max(1) as usize).take(op.result_rows(matrix.rows) as usize);
                 let bytes = rows.flat_map(|row| row.iter().take(matrix.cols as usize).flat_map(|x| x.le()));
                 Some(device::sha256(&bytes.collect::<Vec<u8>>()))
             }
@@ -443,16 +444,15 @@ fn judged<T: Element>(job: Job<'_>, plan: &Plan, values: &[T], left: &Left<T>) -
             let verdict = verify(result, job.reference, plan.rounding(), T::TYPE);
             return Some(Worst { row: 0, col: None, result, expected: job.reference.expected, verdict });
         }
-        (Left::Values(results), layout) if !op.is_exponential() => {
+        (Left::Values(results), layout) if !op.has_bounds() => {
             return worst(&layout, op, values, results, plan.rounding());
         }
         (Left::Values(results), _) => Results::Rows(results),
         (Left::Elements(results), _) => Results::Elements(results),
     };
     let Layout::Rows(matrix) = plan.layout else { return None };
-    let (first, other) = values.split_at(job.n() as usize);
-    let exponentials = Exponentials { op, matrix, targets: plan.targets, first, other, additions: plan.additions() };
-    exponentials.worst(&(0..matrix.rows).collect::<Vec<u64>>(), results)
+    let bounded = Bounded::new(op, matrix, plan.targets, values.split_at(job.n() as usize), plan.additions());
+    bounded.worst(&bounded.rows(), results)
 }
 
 /// Why `device` cannot run `variant`.

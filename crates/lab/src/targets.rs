@@ -1,4 +1,5 @@
-//! What a cross-entropy is told beside its rows: the label of each, and the gradient of each loss.
+//! What an operation is told beside its rows: a cross-entropy the label of each and the gradient of each loss, a norm the weight
+//! and the bias of each column.
 
 use std::path::Path;
 
@@ -29,6 +30,8 @@ struct Gradients(&'static [u32]);
 
 const LABEL_SEED: u64 = 0x1abe1;
 const GRADIENT_SEED: u64 = 0x96ad;
+const WEIGHT_SEED: u64 = 0x3e19;
+const BIAS_SEED: u64 = 0xb1a5;
 
 impl Targets {
     /// The label of a row of `cols` elements.
@@ -46,6 +49,16 @@ impl Targets {
             Some(Gradients(all)) => all.get(row as usize).map_or(f32::NAN, |&bits| f32::from_bits(bits)),
             None => crate::element::Element::from_random(split_mix(GRADIENT_SEED, row)),
         }
+    }
+
+    /// The weight of a column.
+    pub fn weight<T: crate::element::Element>(&self, col: u64) -> T {
+        T::from_random(split_mix(WEIGHT_SEED, col))
+    }
+
+    /// The bias of a column.
+    pub fn bias<T: crate::element::Element>(&self, col: u64) -> T {
+        T::from_random(split_mix(BIAS_SEED, col))
     }
 
     /// Bits of a label in memory, 32 or 64.

@@ -1,10 +1,13 @@
 //! The judgement on one result: is it within the bound of the right answer?
 
+use std::sync::OnceLock;
+
 use crate::bound::{Rounding, error_bound};
 use crate::element::{Element, Type, Value};
 use crate::layout::{Layout, Matrix};
 use crate::op::Op;
 use crate::reference::exponentials::{self, Right, Row, judge};
+use crate::reference::norms::{self, Norm};
 use crate::reference::{Reference, reference_of};
 use crate::targets::Targets;
 
@@ -59,12 +62,11 @@ pub struct Worst {
 /// Judges the results of all rows or columns, each by a reference of its own. A result that is missing is wrong. `None` where
 /// there is none to judge.
 pub fn worst<T: Element>(layout: &Layout, op: Op, all: &[T], results: &[Value], rounding: Rounding) -> Option<Worst> {
-    if op.is_exponential() {
+    if op.has_bounds() {
         let Layout::Rows(matrix) = *layout else { return None };
-        let (first, other) = all.split_at(all.len() / op.arrays() as usize);
-        let (targets, additions) = (Targets::default(), rounding.additions);
-        let rows: Vec<u64> = (0..matrix.rows).collect();
-        return Exponentials { op, matrix, targets, first, other, additions }.worst(&rows, Results::Rows(results));
+        let arrays = all.split_at(all.len() / op.arrays() as usize);
+        let bounded = Bounded::new(op, matrix, Targets::default(), arrays, rounding.additions);
+        return bounded.worst(&bounded.rows(), Results::Rows(results));
     }
     let mut worst: Option<Worst> = None;
     for row in 0..layout.values() {
@@ -91,7 +93,7 @@ impl Verdict {
     }
 }
 
-/// What a device has left of a matrix of exponentials.
+/// What a device has left of a matrix.
 #[derive(Debug, Clone, Copy)]
 pub enum Results<'r, T> {
     /// An element for each of the input's, which lie as those do.
@@ -100,24 +102,32 @@ pub enum Results<'r, T> {
     Rows(&'r [Value]),
 }
 
-/// The numbers and the task of a matrix of exponentials.
-#[derive(Debug, Clone, Copy)]
-pub struct Exponentials<'i, T> {
-    /// What is computed.
-    pub op: Op,
-    /// How it lies.
-    pub matrix: Matrix,
-    /// Labels and gradients.
-    pub targets: Targets,
-    /// The matrix.
-    pub first: &'i [T],
-    /// The second one, where there are two.
-    pub other: &'i [T],
-    /// Roundings on the longest path through a sum.
-    pub additions: u64,
+/// The numbers and the task of a matrix whose results have a bound each.
+#[derive(Debug)]
+pub struct Bounded<'i, T> {
+    op: Op,
+    matrix: Matrix,
+    targets: Targets,
+    first: &'i [T],
+    other: &'i [T],
+    additions: u64,
+    /// What is right of the columns' sums, found when the first is asked for.
+    columns: OnceLock<[Vec<Right>; 2]>,
 }
 
-impl<T: Element> Exponentials<'_, T> {
+impl<'i, T: Element> Bounded<'i, T> {
+    /// What `op` makes of a matrix, and of a second one where it takes two, by kernels with so many roundings on the longest path
+    /// through a sum.
+    pub fn new(op: Op, matrix: Matrix, targets: Targets, arrays: (&'i [T], &'i [T]), additions: u64) -> Bounded<'i, T> {
+        let (first, other) = arrays;
+        Bounded { op, matrix, targets, first, other, additions, columns: OnceLock::new() }
+    }
+
+    /// All rows of results.
+    pub fn rows(&self) -> Vec<u64> {
+        (0..self.op.result_rows(self.matrix.rows)).collect()
+    }
+
     /// Judges the results of these rows by all cores, as [`worst`] does. A result that is missing is wrong.
     pub fn worst(&self, rows: &[u64], results: Results<'_, T>) -> Option<Worst> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -144,10 +154,30 @@ impl<T: Element> Exponentials<'_, T> {
         wrong.or_else(|| all().reduce(|a, b| if b.verdict.share() > a.verdict.share() { b } else { a }))
     }
 
+    /// What is right of a row of results, element by element.
+    fn right_of_norm(&self, row: u64) -> Vec<Right> {
+        let Matrix { rows, .. } = self.matrix;
+        let norm = Norm { op: self.op, targets: self.targets, additions: self.additions };
+        let of = |row| norms::Row { first: self.part(self.first, row), other: self.part(self.other, row) };
+        match row.checked_sub(rows) {
+            None => norm.of_row(of(row)),
+            Some(behind) if self.op.adds() => norm.of_sums(of(behind)),
+            Some(kind) => {
+                let columns = self.columns.get_or_init(|| norm.of_columns((0..rows).map(of), self.matrix.cols));
+                columns.get(kind as usize).cloned().unwrap_or_default()
+            }
+        }
+    }
+
+    /// The elements of a row.
+    fn part<'a>(&self, all: &'a [T], row: u64) -> &'a [T] {
+        let begin = (row * self.matrix.pitch) as usize;
+        all.get(begin..begin + self.matrix.cols as usize).unwrap_or(&[])
+    }
+
     fn worst_of_row(&self, row: u64, results: Results<'_, T>) -> Option<Worst> {
-        let Matrix { cols, pitch, .. } = self.matrix;
-        let (begin, count) = ((row * pitch) as usize, cols as usize);
-        let part = |all| -> &[T] { <[T]>::get(all, begin..begin + count).unwrap_or(&[]) };
+        let cols = self.matrix.cols;
+        let part = |all| self.part(all, row);
         let label = if self.op.has_labels() { self.targets.label(row, cols) } else { 0 };
         let gradient = self.targets.gradient(row);
         let of_row = Row { first: part(self.first), other: part(self.other), label, gradient };
@@ -165,8 +195,15 @@ impl<T: Element> Exponentials<'_, T> {
             }
             Results::Elements(elements) => part(elements),
         };
-        let all = exponentials::of_elements(self.op, of_row, self.additions).enumerate();
-        let judged = all.map(|(col, right)| worst(Some(col as u64), right, results.get(col).map(|x| x.value())));
+        let right: Vec<Right> = if self.op.is_norm() {
+            self.right_of_norm(row)
+        } else {
+            exponentials::of_elements(self.op, of_row, self.additions).collect()
+        };
+        let judged = right
+            .into_iter()
+            .enumerate()
+            .map(|(col, right)| worst(Some(col as u64), right, results.get(col).map(|x| x.value())));
         let mut of_all: Option<Worst> = None;
         for one in judged {
             if !one.verdict.right {

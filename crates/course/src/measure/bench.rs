@@ -57,7 +57,7 @@ const ROW_ALIGNMENT: usize = 64;
 /// Before a replay every byte of the outputs is this: not a number, and of integers minus one.
 pub(super) const POISON: u8 = 0xff;
 /// Reductions of one graph on a simulator, which has no clock.
-const SIMULATED_CALLS: usize = 2;
+pub(super) const SIMULATED_CALLS: usize = 2;
 
 /// What every measurement needs.
 pub struct Bench {

@@ -7,8 +7,8 @@ use lab::element::Element;
 use lab::measurement::{CeilingPoint, Floor};
 
 use super::bench::Bench;
+use super::elements::Copying;
 use super::pool::Pool;
-use super::softmax::Copying;
 
 /// Empty launches of a graph.
 const LAUNCHES: usize = 128;

@@ -38,22 +38,6 @@ impl<T: Element> Pool<T> {
         Pool::of(device, n_max, input::elements(len as usize, input::SEED))
     }
 
-    /// As [`Pool::new`], of what `of` makes of each number.
-    ///
-    /// # Errors
-    /// As [`Pool::new`].
-    pub fn made(device: &Device, n_max: u64, of: impl Fn(T) -> T + Copy + Send) -> Result<Pool<T>> {
-        let len = (n_max + SPARE).next_multiple_of(ALIGNMENT);
-        let mut values = input::elements::<T>(len as usize, input::SEED);
-        let part = values.len().div_ceil(std::thread::available_parallelism().map_or(1, usize::from)).max(1);
-        std::thread::scope(|scope| {
-            for part in values.chunks_mut(part) {
-                scope.spawn(move || part.iter_mut().for_each(|value| *value = of(*value)));
-            }
-        });
-        Pool::of(device, n_max, values)
-    }
-
     /// As [`Pool::new`], of these numbers, which are [`SPARE`] more than `n_max`.
     ///
     /// # Errors

@@ -15,9 +15,10 @@ use lab::plan::MULTIPROCESSORS;
 use lab::{LaunchOptions, Per, Session, Type, Variant, record};
 
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
+use super::elements::{KERNELS as COPYING, OF_NORMS, OF_SOFTMAX};
 use super::libraries::Libraries;
 use super::pool::Pool;
-use super::{Options, Part, ablation, host, huge, latencies, limits, proofs, softmax as shares};
+use super::{Options, Part, ablation, host, huge, latencies, limits, proofs};
 use crate::lessons::lessons;
 
 /// The chapter whose kernel stands against the libraries.
@@ -107,7 +108,7 @@ impl<'o> Suite<'o> {
             let others = session.chapter.variants.iter().filter_map(|variant| variant.kernels);
             std::iter::once(session.chapter.slug).chain(others).collect::<Vec<_>>()
         };
-        let own = [CEILING, latencies::KERNELS, proofs::KERNELS, shares::KERNELS];
+        let own = [CEILING, latencies::KERNELS, proofs::KERNELS, COPYING];
         for slug in self.sessions.iter().flat_map(of_variants).chain(own) {
             self.record.ptx_sha256.insert(slug.to_owned(), record::ptx_sha256(source.root(), slug)?);
         }
@@ -137,8 +138,10 @@ impl<'o> Suite<'o> {
         if self.options.parts.contains(&Part::Rows) {
             self.rows()?;
         }
-        if self.options.parts.contains(&Part::Softmax) {
-            self.softmax(source)?;
+        for (part, family) in [(Part::Softmax, OF_SOFTMAX), (Part::Norms, OF_NORMS)] {
+            if self.options.parts.contains(&part) {
+                self.elements(&family, source)?;
+            }
         }
         self.save()
     }
@@ -536,8 +539,8 @@ impl<'o> Suite<'o> {
     }
 }
 
+mod elements;
 mod operators;
 mod rows;
-mod softmax;
 #[cfg(test)]
 mod tests;

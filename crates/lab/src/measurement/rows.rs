@@ -18,6 +18,8 @@ use crate::text::{grouped, listed, per_cent};
 pub const ROWS: &str = "ch10-rows";
 /// The chapter on softmax, which has the same shapes.
 pub const SOFTMAX: &str = "ch11-softmax";
+/// The chapter on norms, likewise.
+pub const NORMS: &str = "ch12-norms";
 /// From so many bytes of input on the share of the limit is what counts; of less, how much longer the others take.
 const LARGE_BYTES: u64 = 60_000_000;
 /// Types, in the order of the tables.
@@ -68,7 +70,7 @@ const OF_ROWS: Family = Family {
 const OF_SOFTMAX: Family = Family {
     chapter: SOFTMAX,
     record: "h200-softmax",
-    script: "scripts/gpu_softmax.sh",
+    script: "scripts/gpu_matrices.sh softmax",
     ours: "softmax",
     ops: &[
         Op::Softmax,
@@ -89,6 +91,24 @@ const OF_SOFTMAX: Family = Family {
         ("clock-softmax-backward", Part::Rows(Op::SoftmaxBackward)),
         ("clock-log-softmax-backward", Part::Rows(Op::LogSoftmaxBackward)),
         ("clock-cross-entropy-backward", Part::Rows(Op::CrossEntropyBackward)),
+    ],
+};
+
+const OF_NORMS: Family = Family {
+    chapter: NORMS,
+    record: "h200-norms",
+    script: "scripts/gpu_matrices.sh norms",
+    ours: "norm",
+    ops: &[Op::LayerNorm, Op::RmsNorm, Op::AddLayerNorm, Op::AddRmsNorm, Op::LayerNormBackward, Op::RmsNormBackward],
+    library: ("Liger", &[LIGER]),
+    over_library: &[("Liger over `norm`", |_| true)],
+    files: &[
+        ("clock-layer-norm", Part::Rows(Op::LayerNorm)),
+        ("clock-rms-norm", Part::Rows(Op::RmsNorm)),
+        ("clock-add-layer-norm", Part::Rows(Op::AddLayerNorm)),
+        ("clock-add-rms-norm", Part::Rows(Op::AddRmsNorm)),
+        ("clock-layer-norm-backward", Part::Rows(Op::LayerNormBackward)),
+        ("clock-rms-norm-backward", Part::Rows(Op::RmsNormBackward)),
     ],
 };
 
@@ -223,6 +243,14 @@ fn point<'r>(
 /// A record that cannot be read.
 pub fn rows(root: &Path) -> Result<Vec<(String, String)>> {
     OF_ROWS.load(root)
+}
+
+/// As [`rows`], those of `book/src/generated/ch12-norms/`.
+///
+/// # Errors
+/// As [`rows`].
+pub fn norms(root: &Path) -> Result<Vec<(String, String)>> {
+    OF_NORMS.load(root)
 }
 
 /// As [`rows`], those of `book/src/generated/ch11-softmax/`.
@@ -533,7 +561,10 @@ mod tests {
         let files = rows(Path::new("no such folder")).unwrap();
         assert!(files.len() == 11 && files.iter().all(|(_, text)| text.contains("Not measured yet")), "{files:?}");
         let files = softmax(Path::new("no such folder")).unwrap();
-        assert!(files.len() == 10 && files.iter().all(|(_, text)| text.contains("gpu_softmax.sh")), "{files:?}");
+        assert!(
+            files.len() == 10 && files.iter().all(|(_, text)| text.contains("gpu_matrices.sh softmax")),
+            "{files:?}"
+        );
     }
 
     #[test]

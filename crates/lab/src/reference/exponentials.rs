@@ -115,7 +115,7 @@ pub fn of_elements<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> impl 
 }
 
 /// Half a step of the type at this size, where results are rounded to one that is narrower than a float.
-fn of_narrowing(ty: Type, size: f64) -> f64 {
+pub(super) fn of_narrowing(ty: Type, size: f64) -> f64 {
     if ty != Type::BF16 || !size.is_finite() {
         return 0.0;
     }

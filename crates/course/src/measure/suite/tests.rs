@@ -1,7 +1,7 @@
 //! A run on the simulator: what it judges, leaves out and records.
 
 use device::{Checks, Choice};
-use lab::measurement::{SOFTMAX, WHOLE};
+use lab::measurement::{NORMS, SOFTMAX, WHOLE};
 use lab::session::built_root;
 
 use super::*;
@@ -34,7 +34,7 @@ fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
     for lesson in lessons() {
         assert!(record.ptx_sha256.contains_key(lesson.slug));
         // Its operators have a contest of their own.
-        if [lab::measurement::OPERATORS, lab::measurement::ROWS, SOFTMAX].contains(&lesson.slug) {
+        if [lab::measurement::OPERATORS, lab::measurement::ROWS, SOFTMAX, NORMS].contains(&lesson.slug) {
             continue;
         }
         let everywhere =
@@ -173,28 +173,34 @@ fn rows_that_the_time_is_not_enough_for_are_named() {
 }
 
 #[test]
-fn a_softmax_is_judged_by_rows_and_every_replay_against_a_run_before() {
-    use crate::measure::softmax::{Copying, Task};
-    let dir = tempfile::tempdir().unwrap();
-    let options = Options::of(&["--chapters", SOFTMAX, "--types", "f32,bf16"]);
-    let mut suite = simulated(&options, dir.path().join("sim.json"));
-    let source = KernelSource::in_root(&built_root(), CEILING);
-    let mut copying = Copying::new(&suite.bench.device, &source).unwrap();
+fn matrices_are_judged_by_rows_and_every_replay_against_a_run_before() {
+    use crate::measure::elements::{Copying, Family, OF_NORMS, OF_SOFTMAX, Task};
+    let of = |family: &Family, ops: &[Op]| {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options::of(&["--chapters", family.chapter, "--types", "f32,bf16"]);
+        let mut suite = simulated(&options, dir.path().join("sim.json"));
+        let source = KernelSource::in_root(&built_root(), CEILING);
+        let mut copying = Copying::new(&suite.bench.device, &source).unwrap();
+        let shapes = [(64, 33), (3, 5000)];
+        let tasks: Vec<Task> = ops.iter().flat_map(|&op| shapes.map(|(rows, cols)| Task { op, rows, cols })).collect();
+        let (mut f32, mut bf16) = (Vec::new(), Vec::new());
+        assert!(suite.elements_of::<f32>(family, &mut f32, &mut copying, &tasks).unwrap().is_empty());
+        assert!(suite.elements_of::<half::bf16>(family, &mut bf16, &mut copying, &tasks).unwrap().is_empty());
+        assert_eq!(suite.problems, Vec::<String>::new());
+        let is_judged = |case: &MeasuredCase| {
+            case.ok && case.judged >= case.rows.unwrap() && case.chapter.as_deref() == Some(family.chapter)
+        };
+        assert_eq!(suite.record.cases.len(), 4 * ops.len());
+        assert!(suite.record.cases.iter().all(is_judged), "{:?}", suite.record.cases);
+    };
     let ops = [Op::Softmax, Op::Logsumexp, Op::CrossEntropy, Op::SoftmaxBackward, Op::CrossEntropyBackward];
-    let tasks = ops.map(|op| [(64, 33), (3, 5000)].map(|(rows, cols)| Task { op, rows, cols })).concat();
-    let (mut f32, mut bf16) = (None, None);
-    assert!(suite.softmax_of::<f32>(&mut f32, &mut copying, &tasks).unwrap().is_empty());
-    assert!(suite.softmax_of::<half::bf16>(&mut bf16, &mut copying, &tasks).unwrap().is_empty());
-    assert_eq!(suite.problems, Vec::<String>::new());
-    let is_judged =
-        |case: &MeasuredCase| case.ok && case.judged >= case.rows.unwrap() && case.chapter.as_deref() == Some(SOFTMAX);
-    assert_eq!(suite.record.cases.len(), 20);
-    assert!(suite.record.cases.iter().all(is_judged), "{:?}", suite.record.cases);
+    of(&OF_SOFTMAX, &ops);
+    of(&OF_NORMS, &[Op::LayerNorm, Op::AddRmsNorm, Op::LayerNormBackward]);
 }
 
 #[test]
 fn what_differs_between_two_arrays_is_counted() {
-    use crate::measure::softmax::Copying;
+    use crate::measure::elements::Copying;
     let sim = SimOptions::default();
     let device = Device::open(Choice::Sim, sim).unwrap();
     let mut copying = Copying::new(&device, &KernelSource::in_root(&built_root(), CEILING)).unwrap();

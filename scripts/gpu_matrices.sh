@@ -1,32 +1,40 @@
 #!/usr/bin/env bash
-# Takes the record of the chapter on softmax on a GPU: its operations at the shapes of the chapter on rows, beside torch and Liger.
+# Takes the record of the chapter on softmax, or of that on norms, on a GPU: its operations at the shapes of the chapter on rows,
+# beside torch and Liger.
 #
-# Usage: scripts/gpu_softmax.sh OUT [BIN]
+# Usage: scripts/gpu_matrices.sh softmax|norms OUT [BIN]
 #   OUT    folder for the record; made if it is not there
 #   BIN    folder with the release binary `course`, default target/release; build it first, on any machine:
 #          cargo build --release -p course
 #   AHEAD_SECONDS, TORCH_SECONDS, MEASURE_SECONDS  in the environment: how long torch compiles before anything is timed, default
 #          90, how long torch and Liger are timed, default 200, and ours, default 180; 0 leaves that step out
 #   LIGER  in the environment: a folder with the package liger_kernel, where it is not installed
+#   TRITON_CACHE_DIR  in the environment: a folder with what was compiled ahead before
 #
 # Runs in the repository's root and takes some eight minutes with the default times; NVRTC, torch and Liger are used where they are
 # there. Nothing is downloaded and no clock or setting of the card is changed. A step that fails or takes too long does not stop
 # the others; the status is 1 then. Each says how many seconds it took. What is timed runs alone.
 # OUT/torch.json of a run before is taken in where torch is left out.
-# Afterwards copy OUT/measurements/h200-softmax.json to measurements/, and run `cargo course bless`.
+# Afterwards copy OUT/measurements/h200-WHICH.json to measurements/, and run `cargo course bless`.
 set -euo pipefail
 
-if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,18s/^# \{0,1\}//p' "$0"
+case ${1:-} in
+    softmax) chapter=ch11-softmax ;;
+    norms) chapter=ch12-norms ;;
+    *) chapter= ;;
+esac
+if [[ -z $chapter || $# -lt 2 || $# -gt 3 || $2 == -* ]]; then
+    sed -n '2,21s/^# \{0,1\}//p' "$0"
     exit 2
 fi
-out=$1
-bin=${2:-target/release}
+which=$1
+out=$2
+bin=${3:-target/release}
 ahead_seconds=${AHEAD_SECONDS:-90}
 torch_seconds=${TORCH_SECONDS:-200}
 measure_seconds=${MEASURE_SECONDS:-180}
 if [[ ! -x $bin/course ]]; then
-    echo "gpu_softmax.sh: $bin/course is not there; build it with cargo build --release -p course" >&2
+    echo "gpu_matrices.sh: $bin/course is not there; build it with cargo build --release -p course" >&2
     exit 2
 fi
 mkdir -p "$out/measurements"
@@ -35,31 +43,31 @@ use_toolkit
 if [[ -n ${LIGER:-} ]]; then
     export PYTHONPATH=$LIGER${PYTHONPATH:+:$PYTHONPATH}
 fi
-
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # What torch compiled ahead has its Triton kernels here; what it chose among them is chosen anew when nothing else runs.
-export TRITON_CACHE_DIR=$scratch/triton TORCHINDUCTOR_CACHE_DIR=$scratch/inductor
+export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-$scratch/triton} TORCHINDUCTOR_CACHE_DIR=$scratch/inductor
 
 if ((torch_seconds == 0)); then
     :
 elif has_torch; then
     if ((ahead_seconds > 0)); then
-        attempt "torch, compiling ahead" $((ahead_seconds + 20)) python3 scripts/torch_softmax.py --ahead "$ahead_seconds"
+        attempt "torch, compiling ahead" $((ahead_seconds + 20)) \
+            python3 "scripts/torch_$which.py" --ahead "$ahead_seconds"
     fi
     attempt "torch and Liger" $((torch_seconds + 25)) \
-        python3 scripts/torch_softmax.py "$out/torch.json" --seconds "$torch_seconds"
+        python3 "scripts/torch_$which.py" "$out/torch.json" --seconds "$torch_seconds"
 else
-    echo "gpu_softmax.sh: python3 has no torch that sees a GPU, so torch is left out" >&2
+    echo "gpu_matrices.sh: python3 has no torch that sees a GPU, so torch is left out" >&2
 fi
 options=()
 if [[ -f $out/torch.json ]]; then options+=(--torch "$out/torch.json"); fi
 if ((measure_seconds > 0)); then
-    attempt "measurement" $((measure_seconds + 40)) "$bin/course" measure --parts softmax --chapters ch11-softmax --quick \
-        --types f32,bf16 --seconds "$measure_seconds" --out "$out/measurements/h200-softmax.json" \
+    attempt "measurement" $((measure_seconds + 40)) "$bin/course" measure --parts "$which" --chapters $chapter --quick \
+        --types f32,bf16 --seconds "$measure_seconds" --out "$out/measurements/h200-$which.json" \
         ${options[@]+"${options[@]}"}
 fi
 # What is drawn again elsewhere is not a record.
-rm -rf "$out/measurements/h200-softmax"
+rm -rf "$out/measurements/h200-$which"
 echo "=== all: $SECONDS s"
 exit_if_failed steps

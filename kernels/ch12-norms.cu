@@ -3,8 +3,8 @@
 // Idea.   Mean and variance merge as any monoid does, and so does what the way back needs, a covariance. A row is read once
 //         where its lanes hold it; the gradients of weights are summed by whoever holds the columns, and added up in one order.
 // Limit.  Bandwidth. Backward the sums over all rows: each block keeps its own until it ends.
-// Worked. 4,096 rows of 1,024 floats, backward: x and the gradient are read, 32 MiB, and a gradient is written, 16 MiB. 264
-//         blocks leave 1,024 sums each of two kinds, 2 MiB more.
+// Worked. 4,096 rows of 1,024 floats, backward: x and the gradient are read, 32 MiB, and a gradient is written, 16 MiB. 1,056
+//         blocks leave 1,024 sums each of two kinds, 8.25 MiB, which are read once more.
 // Target. compute_90, and compute_80 without clusters.
 
 #if __CUDA_ARCH__ >= 900
@@ -43,12 +43,12 @@ __device__ uint4 load_once(const void* address) {
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
     return v;
 }
-// A piece of which `left` elements are there, in one go if it is whole and at a multiple of its size.
-template <unsigned int W, typename T>
+// A piece of which `left` elements are there, in one go if it is whole and at a multiple of its size. KEPT: others want it too.
+template <unsigned int W, bool KEPT = false, typename T>
 __device__ void load(float (&x)[W], const T* from, unsigned int left, bool aligned) {
     constexpr unsigned int WORDS = 4, PER_WORD = PER_VECTOR<T> / WORDS;
     if (W > 1 && aligned && left >= W) {
-        uint4 v = load_once(from);
+        uint4 v = KEPT ? __ldg(reinterpret_cast<const uint4*>(from)) : load_once(from);
         unsigned int words[WORDS] = {v.x, v.y, v.z, v.w};
         float wide[WORDS][PER_WORD];
         for (unsigned int k = 0; k < WORDS; k++) widen(words[k], wide[k]);
@@ -200,14 +200,14 @@ template <class Op, unsigned int W> struct Row {
     }
     __device__ void load_gradients(float (&y)[W], unsigned int at) const { ::load<W>(y, other + at * W, left(at), aligned); }
     __device__ void load_weights(float (&weight)[W], unsigned int at) const {
-        ::load<W>(weight, weights + at * W, left(at), has_aligned_weights);
+        ::load<W, true>(weight, weights + at * W, left(at), has_aligned_weights);
     }
     __device__ void store(const float (&x)[W], unsigned int at) const { ::store<W>(out + at * W, x, left(at), aligned); }
     // The results of a piece.
     __device__ void write(const float (&x)[W], unsigned int at, Known of_row) const {
         float weight[W], bias[W], y[W];
         load_weights(weight, at);
-        if (Op::CENTRED) ::load<W>(bias, biases + at * W, left(at), has_aligned_weights);
+        if (Op::CENTRED) ::load<W, true>(bias, biases + at * W, left(at), has_aligned_weights);
         for (unsigned int w = 0; w < W; w++) y[w] = forward<Op>(x[w], weight[w], Op::CENTRED ? bias[w] : 0, of_row);
         store(y, at);
         if (Op::ADDED) ::store<W>(sums + at * W, x, left(at), aligned);
@@ -317,8 +317,7 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
     float x[V][W], y[V][W];
     __device__ void load(const Row<Op, W>& row, unsigned int at, unsigned int step) {
         for (unsigned int k = 0; k < V; k++) row.load(x[k], at + k * step);
-        if (!Op::BACK) return;
-        for (unsigned int k = 0; k < V; k++) row.load_gradients(y[k], at + k * step);
+        for (unsigned int k = 0; k < V && Op::BACK; k++) row.load_gradients(y[k], at + k * step);
     }
     // The moments of a group of lanes: first its mean, and then all refers to it.
     template <unsigned int LANES>
@@ -364,6 +363,7 @@ __device__ void groups(Task<typename Op::Element> task) {
     Held<Op, V, W> held[ROWS];
     auto row = [&](unsigned int r) { return Row<Op, W>(task, first + r * GROUPS, 0, task.cols); };
     for (unsigned int r = 0; r < ROWS; r++) held[r].load(row(r), lane, LANES);
+#pragma unroll
     for (unsigned int r = 0; r < ROWS; r++) {
         Moments all = held[r].template moments<LANES>(row(r), lane, LANES);
         held[r].write(row(r), lane, LANES, known<Op>(all, task.cols));
@@ -557,27 +557,25 @@ __device__ void finish(Task<typename Op::Element> task, unsigned int count, cons
 // ANCHOR_END: finish
 
 // ANCHOR: gradients
-// The gradients of weights and biases: the sums of all blocks, column by column. Eight threads share a column, each takes every
-// eighth block in order, and a fixed tree adds the eight: the same bits in every run.
+// The gradients of weights and biases: the sums of all blocks, column by column. A block has a warp for each of 32 columns in the
+// end; before that each warp takes every 32nd of the sums in order, of all columns. Every addition has its place: the same bits in
+// every run.
 template <class Op> __device__ void gradients(const float* sums, unsigned int blocks, Task<typename Op::Element> task) {
-    constexpr unsigned int SHARE = 8;
-    __shared__ float shared[SHARE][WARP];
-    unsigned int strips = (task.cols + WARP - 1) / WARP, kind = blockIdx.x / strips;
-    unsigned int c = blockIdx.x % strips * WARP + threadIdx.x % WARP, part = threadIdx.x / WARP;
+    __shared__ float shared[WARP][WARP + 1];
+    unsigned int strips = max((task.cols + WARP - 1) / WARP, 1u);
+    unsigned int kind = blockIdx.x / strips, first = blockIdx.x % strips * WARP;
+    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     float sum = 0;
-    if (c < task.cols) {
-#pragma unroll 4
-        for (unsigned int b = part; b < blocks; b += SHARE) {
-            sum += sums[(static_cast<unsigned long long>(b) * 2 + kind) * task.cols + c];
+    if (first + lane < task.cols) {
+#pragma unroll 8
+        for (unsigned int b = warp; b < blocks; b += WARP) {
+            sum += sums[(static_cast<unsigned long long>(b) * 2 + kind) * task.cols + first + lane];
         }
     }
-    shared[part][threadIdx.x % WARP] = sum;
+    shared[warp][lane] = sum;
     __syncthreads();
-    if (part > 0 || c >= task.cols) return;
-    float eight[SHARE];
-    for (unsigned int k = 0; k < SHARE; k++) eight[k] = shared[k][threadIdx.x];
-    sum = ((eight[0] + eight[1]) + (eight[2] + eight[3])) + ((eight[4] + eight[5]) + (eight[6] + eight[7]));
-    narrow(sum, task.out[(task.rows + kind) * task.pitch + c]);
+    sum = group_sum<WARP>(shared[lane][warp]);
+    if (lane == 0 && first + warp < task.cols) narrow(sum, task.out[(task.rows + kind) * task.pitch + first + warp]);
 }
 // ANCHOR_END: gradients
 
@@ -605,17 +603,19 @@ template <class Op> __device__ void gradients(const float* sums, unsigned int bl
     KERNEL(THREADS) whole_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
         TASK(T), unsigned int count, unsigned int length, const Moments* moments) { \
         whole<OP<T>, THREADS, LOADS>(GIVEN, count, length, moments); }
+// Backward 1,024 threads of a multiprocessor take turns where each holds 8 elements, which is what hides the trip to memory.
+#define BACK_KERNEL(THREADS, HELD) extern "C" __global__ void __launch_bounds__(THREADS, (HELD) > 8 ? 1 : 1024 / THREADS)
 #define FINISH(OP, T, NAME, TYPE, THREADS, ROWS) \
-    KERNEL(THREADS) finish_##NAME##_t##THREADS##r##ROWS##_##TYPE( \
+    BACK_KERNEL(THREADS, 8) finish_##NAME##_t##THREADS##r##ROWS##_##TYPE( \
         TASK(T), unsigned int count, const Known* of_rows, float* sums) { finish<OP<T>, THREADS, ROWS>(GIVEN, count, of_rows, sums); }
 #define BACK_GROUPS(OP, T, NAME, TYPE, LANES, V, W) \
-    KERNEL(256) groups_##NAME##_l##LANES##v##V##w##W##_##TYPE(TASK(T), float* sums) { \
+    BACK_KERNEL(256, V * W) groups_##NAME##_l##LANES##v##V##w##W##_##TYPE(TASK(T), float* sums) { \
         back_groups<OP<T>, 256, LANES, V, W>(GIVEN, sums); }
 #define BACK_BLOCK(OP, T, NAME, TYPE, THREADS, V) \
-    KERNEL(THREADS) block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
+    BACK_KERNEL(THREADS, V * PER_VECTOR<T>) block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
         back_block<OP<T>, THREADS, V, 1>(GIVEN, sums); }
 #define BACK_CLUSTER(OP, T, NAME, TYPE, BLOCKS, THREADS, V) \
-    KERNEL(THREADS) cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
+    BACK_KERNEL(THREADS, V * PER_VECTOR<T>) cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
         back_block<OP<T>, THREADS, V, BLOCKS>(GIVEN, sums); }
 
 // The shapes that every device can run. A GPU gets others that suit the input, compiled from this file when they are
@@ -635,7 +635,7 @@ template <class Op> __device__ void gradients(const float* sums, unsigned int bl
     CLUSTERS(BACK_CLUSTER, OP, T, NAME, TYPE) PARTS(OP, T, NAME, TYPE, 256, 2) FINISH(OP, T, NAME, TYPE, 256, 2) \
     KERNEL(256) knowing_##NAME##_##TYPE(const Moments* moments, unsigned int cols, unsigned int count, Known* of_rows) { \
         knowing<OP<T>, 256>(moments, cols, count, of_rows); } \
-    KERNEL(256) gradients_##NAME##_##TYPE(TASK(T), unsigned int blocks, const float* sums) { \
+    KERNEL(1024) gradients_##NAME##_##TYPE(TASK(T), unsigned int blocks, const float* sums) { \
         gradients<OP<T>>(sums, blocks, GIVEN); }
 #define OPERATIONS(T, TYPE, PER) \
     FORWARD(LayerNorm, T, layer_norm, TYPE, PER) FORWARD(RmsNorm, T, rms_norm, TYPE, PER) \

@@ -1,0 +1,7 @@
+//! What holds of every chapter, then what is this one's own.
+
+mod order;
+mod shapes;
+mod special;
+
+lab::chapter_tests!(ch12_norms::CHAPTER);

@@ -1,0 +1,74 @@
+//! What is no number, and what is infinite; rows that are constant, and rows far from 0, where a variance by squares is lost.
+
+use ch12_norms::CHAPTER;
+use device::Checks;
+use lab::trial::{describe, run_with, simulator};
+use lab::{Array, LaunchOptions, Matrix, Op, Result, Rows, input};
+
+use crate::shapes::SCHEDULE;
+
+const INF: f32 = f32::INFINITY;
+const NAN: f32 = f32::NAN;
+
+/// Rows that are not like others.
+const ROWS: [[f32; 5]; 7] = [
+    [1.0, NAN, 3.0, NAN, INF],
+    [-INF, -INF, -INF, -INF, -INF],
+    [INF, -INF, INF, 2.0, 0.5],
+    [1.0, 2.0, INF, 2.0, 0.5],
+    [0.0, -0.0, 0.0, 0.0, 0.0],
+    [1e-30, -1e-30, 2e-30, 0.0, 1e-38],
+    [1e15, -1e15, 3e15, 2e15, 0.0],
+];
+
+/// Every variant and operation over rows of floats.
+fn all_are_right(rows: u64, cols: u64, first: &[f32], other: &[f32]) -> Result<()> {
+    let session = simulator(&CHAPTER, SCHEDULE, Checks::ALL)?;
+    for variant in CHAPTER.variants {
+        for &op in variant.ops {
+            let mut all = first.to_vec();
+            if op.arrays() == 2 {
+                all.extend(other);
+            }
+            let options =
+                LaunchOptions { op, rows: Some(Rows::Matrix(Matrix::dense(rows, cols))), ..LaunchOptions::default() };
+            let run = run_with(&session, variant, options, &Array::F32(all), 0)?;
+            assert!(run.ok(), "{}", describe(&run, op.name()));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn rows_that_are_not_like_others_have_their_class() -> Result<()> {
+    let others: Vec<f32> = input::elements(35, 3);
+    // One at a time: backward the columns' sums are of all rows.
+    for row in ROWS {
+        all_are_right(1, 5, &row, &others[..5])?;
+    }
+    all_are_right(7, 5, &ROWS.concat(), &others)
+}
+
+#[test]
+fn rows_far_from_zero_keep_their_variance() -> Result<()> {
+    for (far, cols) in [(100.0, 300), (1000.0, 1500), (1000.0, 20_000), (-5000.0, 64)] {
+        let near: Vec<f32> = input::elements(2 * cols, 9);
+        let first: Vec<f32> = near.iter().map(|x| x + far).collect();
+        all_are_right(2, cols as u64, &first, &near)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn constant_rows_are_their_biases() -> Result<()> {
+    let session = simulator(&CHAPTER, SCHEDULE, Checks::ALL)?;
+    for variant in CHAPTER.variants {
+        for cols in [7, 700, 5000] {
+            let rows = Rows::Matrix(Matrix::dense(2, cols));
+            let options = LaunchOptions { op: Op::LayerNorm, rows: Some(rows), ..LaunchOptions::default() };
+            let run = run_with(&session, variant, options, &Array::F32(vec![3.0; 2 * cols as usize]), 0)?;
+            assert!(run.ok() && run.verdict.abs_error < 1e-6, "{}", describe(&run, "constant"));
+        }
+    }
+    Ok(())
+}

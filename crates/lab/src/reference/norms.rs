@@ -1,0 +1,305 @@
+//! The right answer of every element of a norm and of what goes back through it, with how far a right kernel may be off.
+//!
+//! Expected values are doubles. The bounds follow from what the kernels do, in floats with the unit roundoff u, and sums that
+//! are off by γ(k), where k is the longest path (`bound.rs`), and 16 more for what is beside it:
+//!
+//! - A mean is off by γ(k) times the mean magnitude, e. Where parts merge, each has a mean of its own that is off likewise.
+//! - A variance is taken around such a mean: it is off by γ(k) of itself, by 2 e times the deviation, and by 2 e²; the root of it by
+//!   half of that, relatively. Taken as the mean of squares less the square of the mean it would be off by γ(k) times the mean
+//!   square, which for a mean far from 0 is all of it.
+//! - A normalised element is off by what mean and root are, and its own roundings.
+//! - Backward, the mean of g and that of g times the normalised element are sums of products, off as those are.
+//! - A result of bf16 is rounded once more, by half a step.
+
+use super::exponentials::{Right, of_narrowing};
+use crate::bound::error_bound;
+use crate::element::{Element, Type};
+use crate::op::Op;
+use crate::targets::Targets;
+
+/// What is added to the variance, as a float.
+pub const EPSILON: f64 = 1e-5f32 as f64;
+const U: f64 = f32::EPSILON as f64 / 2.0;
+/// What a result lacks at most where a factor of it is below the smallest normal float.
+const FLUSHED: f64 = 4.0 * f32::MIN_POSITIVE as f64;
+/// Roundings beside those of the longest path.
+const OTHERS: u64 = 16;
+
+/// A row as its reference sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a, T> {
+    /// The elements.
+    pub first: &'a [T],
+    /// What is added to them, or the gradients of the results.
+    pub other: &'a [T],
+}
+
+/// What is computed, and by how long a path.
+#[derive(Debug, Clone, Copy)]
+pub struct Norm {
+    /// One of the norms.
+    pub op: Op,
+    /// Weights and biases.
+    pub targets: Targets,
+    /// Roundings on the longest path through a sum.
+    pub additions: u64,
+}
+
+/// What is known of a row, and how far off a float may be.
+struct Known {
+    mean: f64,
+    off_mean: f64,
+    scale: f64,
+    /// Relatively.
+    off_scale: f64,
+}
+
+/// A number and how far off it may be.
+#[derive(Clone, Copy)]
+struct About {
+    value: f64,
+    off: f64,
+}
+
+fn double<T: Element>(x: T) -> f64 {
+    x.value().to_f64()
+}
+
+/// What the sum of two elements becomes when it is stored.
+fn rounded_sum<T: Element>(a: T, b: T) -> f64 {
+    let sum = (double(a) as f32) + (double(b) as f32);
+    if T::TYPE == Type::BF16 { half::bf16::from_f32(sum).to_f64() } else { f64::from(sum) }
+}
+
+impl Norm {
+    fn gamma(&self) -> f64 {
+        error_bound(Type::F32, (self.additions + OTHERS).into(), 1.0)
+    }
+
+    /// The elements that are normalised.
+    fn elements<T: Element>(&self, row: Row<'_, T>) -> Vec<f64> {
+        if self.op.adds() {
+            return row.first.iter().zip(row.other).map(|(&a, &b)| rounded_sum(a, b)).collect();
+        }
+        row.first.iter().map(|&x| double(x)).collect()
+    }
+
+    fn known(&self, x: &[f64]) -> Known {
+        let (count, gamma) = (x.len() as f64, self.gamma());
+        let (mut mean, mut off_mean) = (0.0, 0.0);
+        if self.op.is_centred() {
+            mean = x.iter().sum::<f64>() / count;
+            off_mean = gamma * x.iter().map(|x| x.abs()).sum::<f64>() / count;
+        }
+        let squares: f64 = x.iter().map(|x| (x - mean) * (x - mean)).sum();
+        let variance = squares / count;
+        let off = 2.0 * gamma * variance + 2.0 * off_mean * variance.sqrt() + 2.0 * off_mean * off_mean;
+        let (all, scale) = (variance + EPSILON, 1.0 / (variance + EPSILON).sqrt());
+        // What no float holds: no bound.
+        let overflows = squares.is_finite() && squares > f64::from(f32::MAX) / 2.0;
+        let off_scale = if overflows || off >= all { f64::INFINITY } else { 0.5 * off / (all - off) + 4.0 * U };
+        Known { mean, off_mean, scale, off_scale }
+    }
+
+    /// A normalised element.
+    fn normal(&self, x: f64, row: &Known) -> About {
+        let apart = x - row.mean;
+        let value = apart * row.scale;
+        let off = row.scale * (row.off_mean + U * apart.abs()) + value.abs() * (row.off_scale + 2.0 * U);
+        About { value, off: 1.01 * off }
+    }
+
+    /// What is right of the results of a row, in order.
+    pub fn of_row<T: Element>(&self, row: Row<'_, T>) -> Vec<Right> {
+        let x = self.elements(row);
+        let known = self.known(&x);
+        if self.op.has_weight_gradients() {
+            self.backward::<T>(&x, row.other, &known)
+        } else {
+            self.forward::<T>(&x, &known)
+        }
+    }
+
+    fn forward<T: Element>(&self, x: &[f64], row: &Known) -> Vec<Right> {
+        let right = |(col, &x): (usize, &f64)| {
+            let (weight, normal) = (double(self.targets.weight::<T>(col as u64)), self.normal(x, row));
+            let bias = if self.op.is_centred() { double(self.targets.bias::<T>(col as u64)) } else { 0.0 };
+            let expected = normal.value * weight + bias;
+            let bound = weight.abs() * normal.off + 2.0 * U * expected.abs() + FLUSHED;
+            rounded::<T>(expected, bound)
+        };
+        x.iter().enumerate().map(right).collect()
+    }
+
+    fn backward<T: Element>(&self, x: &[f64], gradients: &[T], row: &Known) -> Vec<Right> {
+        let (count, gamma) = (x.len() as f64, self.gamma());
+        let weighted = |(col, &y): (usize, &T)| double(y) * double(self.targets.weight::<T>(col as u64));
+        let g: Vec<f64> = gradients.iter().enumerate().map(weighted).collect();
+        let mean =
+            |of: &dyn Fn(f64, f64) -> f64| x.iter().zip(&g).map(|(&x, &g)| of(x - row.mean, g)).sum::<f64>() / count;
+        let size_of_g = mean(&|_, g| g.abs());
+        let of_g = if self.op.is_centred() {
+            About { value: mean(&|_, g| g), off: gamma * size_of_g }
+        } else {
+            About { value: 0.0, off: 0.0 }
+        };
+        let value = mean(&|apart, g| g * apart);
+        let off = gamma * mean(&|apart, g| (g * apart).abs()) + 2.0 * row.off_mean * size_of_g;
+        let of_gx = About {
+            value: row.scale * value,
+            off: row.scale * off + (row.scale * value).abs() * (row.off_scale + 4.0 * U),
+        };
+        let right = |(&x, &g): (&f64, &f64)| {
+            let normal = self.normal(x, row);
+            let product = normal.value * of_gx.value;
+            let inner = g - of_g.value - product;
+            let off = of_g.off
+                + normal.value.abs() * of_gx.off
+                + (of_gx.value.abs() + of_gx.off) * normal.off
+                + 3.0 * U * (g.abs() + of_g.value.abs() + product.abs());
+            let expected = row.scale * inner;
+            let bound =
+                row.scale * 1.01 * off + expected.abs() * (row.off_scale + 2.0 * U) + FLUSHED * (1.0 + row.scale);
+            rounded::<T>(expected, bound)
+        };
+        x.iter().zip(&g).map(right).collect()
+    }
+
+    /// The sums of two inputs, which have no error but their rounding.
+    pub fn of_sums<T: Element>(&self, row: Row<'_, T>) -> Vec<Right> {
+        self.elements(row).into_iter().map(|expected| Right { expected, bound: 0.0 }).collect()
+    }
+
+    /// The gradients of weights and of biases.
+    pub fn of_columns<'a, T: Element>(&self, rows: impl Iterator<Item = Row<'a, T>>, cols: u64) -> [Vec<Right>; 2] {
+        let gamma = self.gamma();
+        let nothing = vec![(About { value: 0.0, off: 0.0 }, 0.0); cols as usize];
+        let (mut weights, mut biases) = (nothing.clone(), nothing);
+        let add = |to: &mut (About, f64), value: f64, off: f64| {
+            to.0.value += value;
+            to.0.off += off;
+            to.1 += value.abs();
+        };
+        for row in rows {
+            let x = self.elements(row);
+            let known = self.known(&x);
+            for (col, (&x, &y)) in x.iter().zip(row.other).enumerate() {
+                let (y, normal) = (double(y), self.normal(x, &known));
+                add(&mut weights[col], y * normal.value, y.abs() * normal.off);
+                add(&mut biases[col], y, 0.0);
+            }
+        }
+        let right = |all: Vec<(About, f64)>| {
+            let of_column =
+                |(sum, size): (About, f64)| rounded::<T>(sum.value, sum.off + gamma * (size + sum.off) + FLUSHED);
+            all.into_iter().map(of_column).collect()
+        };
+        [right(weights), right(biases)]
+    }
+}
+
+/// With half a step of the type that results are rounded to. What is not finite is compared as what it is.
+fn rounded<T: Element>(expected: f64, bound: f64) -> Right {
+    if !expected.is_finite() || bound.is_nan() {
+        return Right { expected, bound: 0.0 };
+    }
+    Right { expected, bound: bound + of_narrowing(T::TYPE, expected.abs() + bound) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::exponentials::judge;
+
+    fn norm(op: Op) -> Norm {
+        Norm { op, targets: Targets::default(), additions: 300 }
+    }
+
+    fn row<'a>(first: &'a [f32], other: &'a [f32]) -> Row<'a, f32> {
+        Row { first, other }
+    }
+
+    /// As anyone would write it, in floats; `by_squares` takes the variance as the mean square less the square of the mean.
+    fn layer_norm(x: &[f32], by_squares: bool) -> Vec<f32> {
+        let count = x.len() as f32;
+        let mean = x.iter().sum::<f32>() / count;
+        let variance = if by_squares {
+            x.iter().map(|x| x * x).sum::<f32>() / count - mean * mean
+        } else {
+            x.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / count
+        };
+        let scale = 1.0 / (variance + 1e-5).sqrt();
+        let targets = Targets::default();
+        let of = |(i, x): (usize, &f32)| {
+            (x - mean) * scale * targets.weight::<f32>(i as u64) + targets.bias::<f32>(i as u64)
+        };
+        x.iter().enumerate().map(of).collect()
+    }
+
+    fn wrong(op: Op, row: Row<'_, f32>, results: &[f32]) -> usize {
+        norm(op)
+            .of_row(row)
+            .iter()
+            .zip(results)
+            .filter(|(right, result)| !judge(f64::from(**result), **right).0)
+            .count()
+    }
+
+    #[test]
+    fn right_ones_pass_and_the_smallest_mistakes_do_not() {
+        let x: Vec<f32> = crate::input::elements::<f32>(300, 5).iter().map(|x| 4.0 * x + 1.0).collect();
+        let mut results = layer_norm(&x, false);
+        assert_eq!(wrong(Op::LayerNorm, row(&x, &[]), &results), 0);
+        results[7] += 0.001;
+        assert_eq!(wrong(Op::LayerNorm, row(&x, &[]), &results), 1);
+        results[7] = f32::NAN;
+        assert_eq!(wrong(Op::LayerNorm, row(&x, &[]), &results), 1);
+        let one_less = layer_norm(&x[..299], false);
+        assert!(wrong(Op::LayerNorm, row(&x, &[]), &one_less) > 200, "a mean of one element less");
+    }
+
+    #[test]
+    fn squares_less_the_square_are_caught_where_they_cancel() {
+        let x: Vec<f32> = crate::input::elements::<f32>(300, 5).iter().map(|x| x + 1000.0).collect();
+        assert_eq!(wrong(Op::LayerNorm, row(&x, &[]), &layer_norm(&x, false)), 0);
+        assert!(wrong(Op::LayerNorm, row(&x, &[]), &layer_norm(&x, true)) > 200);
+    }
+
+    #[test]
+    fn backward_is_what_differences_of_forward_are() {
+        let (x, gradients) = ([0.3f32, -1.2, 0.9, 2.0], [0.7f32, -0.2, 0.4, 1.1]);
+        for (op, forward) in [(Op::LayerNormBackward, Op::LayerNorm), (Op::RmsNormBackward, Op::RmsNorm)] {
+            let loss = |x: &[f64]| {
+                let (norm, known) = (norm(forward), norm(forward).known(x));
+                let results = norm.forward::<f32>(x, &known);
+                results.iter().zip(gradients).map(|(y, gradient)| y.expected * f64::from(gradient)).sum::<f64>()
+            };
+            let right = norm(op).of_row(row(&x, &gradients));
+            let wide: Vec<f64> = x.iter().map(|&x| f64::from(x)).collect();
+            for i in 0..4 {
+                let (mut up, mut down) = (wide.clone(), wide.clone());
+                (up[i], down[i]) = (up[i] + 1e-4, down[i] - 1e-4);
+                let difference = (loss(&up) - loss(&down)) / 2e-4;
+                assert!((difference - right[i].expected).abs() < 1e-6, "{op} {i}: {difference} {}", right[i].expected);
+            }
+            let [weights, biases] = norm(op).of_columns([row(&x, &gradients)].into_iter(), 4);
+            let known = norm(forward).known(&wide);
+            for i in 0..4 {
+                let normal = (wide[i] - known.mean) * known.scale;
+                assert!((weights[i].expected - f64::from(gradients[i]) * normal).abs() < 1e-12);
+                assert_eq!(biases[i].expected, f64::from(gradients[i]));
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_are_not_finite_have_their_class() {
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        for x in [[inf, 1.0], [nan, 1.0], [-inf, inf]] {
+            assert_eq!(wrong(Op::LayerNorm, row(&x, &[]), &[nan, nan]), 0, "{x:?}");
+            assert_eq!(wrong(Op::LayerNorm, row(&x, &[]), &[0.0, 0.0]), 2, "{x:?}");
+        }
+        assert_eq!(wrong(Op::RmsNorm, row(&[inf, 1.0], &[]), &[nan, 0.0]), 0);
+        assert_eq!(wrong(Op::RmsNorm, row(&[0.0, 0.0], &[]), &[0.0, 0.0]), 0);
+    }
+}
