@@ -86,18 +86,31 @@ fn results(problem: &Problem) -> u64 {
     Matrix { rows, ..matrix }.span().unwrap_or(u64::MAX)
 }
 
-/// The operation and the type as the macros of the kernels' file have them.
-fn instance(problem: &Problem) -> String {
-    let element = if problem.ty == Type::BF16 { "bf16" } else { "float" };
-    let operation = match problem.options.op {
+/// The type of the elements as the kernels' file has it.
+fn element(problem: &Problem) -> &'static str {
+    if problem.ty == Type::BF16 { "bf16" } else { "float" }
+}
+
+/// The operation, likewise.
+fn operation(problem: &Problem) -> &'static str {
+    match problem.options.op {
         Op::RmsNorm => "RmsNorm",
         Op::AddLayerNorm => "AddLayerNorm",
         Op::AddRmsNorm => "AddRmsNorm",
         Op::LayerNormBackward => "LayerNormBackward",
         Op::RmsNormBackward => "RmsNormBackward",
         _ => "LayerNorm",
-    };
-    format!("{operation}, {element}, {}, {}", problem.options.op, problem.ty)
+    }
+}
+
+/// Both as the macros take them.
+fn instance(problem: &Problem) -> String {
+    format!("{}, {}, {}, {}", operation(problem), element(problem), problem.options.op, problem.ty)
+}
+
+/// Both as a type: `LayerNorm<float>`.
+fn norm_of(problem: &Problem) -> String {
+    format!("{}<{}>", operation(problem), element(problem))
 }
 
 /// A kernel of this chapter: `block_layer_norm_t256v2_f32`.
@@ -287,7 +300,13 @@ fn of_parts(problem: &Problem, (block, loads): (u32, u32), (parts, length): (u32
     first.args.extend([Arg::U32(parts), Arg::U32(length), Arg::Sums(0)]);
     first.additions = of_running(length.into(), block, loads, per) + OF_BLOCK;
 
-    let mut knowing = pass(problem, ("knowing", ""), None, rows, 256);
+    let name = kernel(problem, "knowing", "");
+    let line = format!(
+        "KERNEL(256) {name}(const Moments* moments, unsigned int cols, unsigned int count, Known* of_rows) {{ \
+         knowing<{}, 256>(moments, cols, count, of_rows); }}",
+        norm_of(problem)
+    );
+    let mut knowing = pass(problem, ("knowing", ""), Some(line), rows, 256);
     knowing.args = vec![Arg::Sums(0), Arg::U32(cols as u32), Arg::U32(parts), Arg::Sums(1)];
     knowing.additions = 8 * u64::from(parts.div_ceil(256)) + OF_BLOCK;
     knowing.elements = rows * u64::from(parts);
@@ -316,7 +335,13 @@ fn of_parts(problem: &Problem, (block, loads): (u32, u32), (parts, length): (u32
 fn gradients(problem: &Problem, blocks: u64, at: usize) -> Pass {
     let cols = matrix(problem).cols;
     let kinds = if problem.options.op.is_centred() { 2 } else { 1 };
-    let mut pass = pass(problem, ("gradients", ""), None, kinds * cols.div_ceil(32).max(1), 1024);
+    let line = format!(
+        "KERNEL(1024) {}(TASK({}), unsigned int blocks, const float* sums) {{ gradients<{}>(sums, blocks, GIVEN); }}",
+        kernel(problem, "gradients", ""),
+        element(problem),
+        norm_of(problem)
+    );
+    let mut pass = pass(problem, ("gradients", ""), Some(line), kinds * cols.div_ceil(32).max(1), 1024);
     pass.args[2] = Arg::Sums(at + 1);
     pass.args.extend([Arg::U32(blocks as u32), Arg::Sums(at)]);
     pass.elements = kinds * blocks * cols;

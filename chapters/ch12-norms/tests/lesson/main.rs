@@ -3,5 +3,6 @@
 mod order;
 mod shapes;
 mod special;
+mod wanted;
 
 lab::chapter_tests!(ch12_norms::CHAPTER);

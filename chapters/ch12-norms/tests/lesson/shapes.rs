@@ -102,7 +102,7 @@ proptest! {
             let options = LaunchOptions { op, rows: Some(Rows::Matrix(Matrix::dense(rows, cols))), ..LaunchOptions::default() };
             let problem = Problem { compiles: true, ..Problem::new(variant, ty, rows * cols, options) };
             let plan = (variant.launches)(&problem);
-            prop_assert!(plan.passes[0].line.is_some());
+            prop_assert!(plan.passes.iter().all(|pass| pass.line.is_some()));
             prop_assert!(plan.passes.iter().all(|pass| pass.geometry.grid[0] > 0));
             prop_assert!(holds(&plan.passes[0].kernel, cols, 16 / ty.bytes()), "{} for {cols}", plan.passes[0].kernel);
         }
