@@ -178,8 +178,7 @@
             const blocks = chosen.launches[chosen.shown].grid[0];
             if (chosen.of) {
                 const ms = Math.round(answer.ms || 0);
-                const ofShares = lab.isShares(chosen) ? "Shares" : "Rows";
-                const key = `notDrawn${ofShares}${result === expected ? "" : "Wrong"}`;
+                const key = `notDrawn${lab.ofRows(chosen)}${result === expected ? "" : "Wrong"}`;
                 this.say({ text: text(key, { ...lab.oneOf(result, expected), n: chosen.n, blocks, of: chosen.of, ms }), isProblem: result !== expected });
                 lab.counters(this, this.totals, null);
                 return;
@@ -403,14 +402,14 @@
             if (this.at === shown.from) {
                 const values = { threads: model.threads, n: chosen.n, blocks, block: shown.block };
                 const { op = "sum" } = chosen;
-                if (chosen.of) return { text: text(lab.isShares(chosen) ? "startShares" : "startRows", { ...values, rows: chosen.rows, cols: chosen.cols, of: chosen.of }) };
+                if (chosen.of) return { text: text(`start${lab.ofRows(chosen)}`, { ...values, rows: chosen.rows, cols: chosen.cols, of: chosen.of }) };
                 if (op !== "sum") return { text: text(STARTS[op] || "startMax", values) };
                 return { text: text(blocks > 1 ? "startAll" : "start", values) };
             }
             if (this.at === shown.to) {
                 const isRight = result === expected;
                 if (chosen.of) {
-                    const key = `end${lab.isShares(chosen) ? "Shares" : "Rows"}${isRight ? "" : "Wrong"}`;
+                    const key = `end${lab.ofRows(chosen)}${isRight ? "" : "Wrong"}`;
                     return { text: text(key, { ...lab.oneOf(result, expected), of: chosen.of }), isProblem: !isRight };
                 }
                 const isWhole = blocks === 1 && chosen.launches.length === 1;

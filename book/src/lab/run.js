@@ -134,20 +134,36 @@
             return powers.map((power) => power / sum);
         }).flat();
     };
+    // Elements less their row's mean, over its deviation; the labs' weights are 1 and their biases 0.
+    const norms = ({ n, given, rows, cols }) => {
+        const all = Array.from({ length: n }, (_, i) => lab.element(n, i, given));
+        return Array.from({ length: rows }, (_, row) => {
+            const of = all.slice(row * cols, (row + 1) * cols);
+            const mean = of.reduce((a, b) => a + b, 0) / cols;
+            const variance = of.reduce((a, b) => a + (b - mean) ** 2, 0) / cols;
+            return of.map((x) => (x - mean) / Math.sqrt(variance + 1e-5));
+        }).flat();
+    };
+    // What gives a result for each element, and what the words call it; all else gives one for each row or column.
+    const OF_ELEMENTS = { softmax: ["Shares", shares], layer_norm: ["Norms", norms] };
     // As many digits as a reader compares.
     const brief = (x) => Number(x.toPrecision(5));
-    // A float's share is right if it is off by no more than its row's additions explain, and some for the exponential: then what is
-    // right is what it is.
+    // A float is right if it is off by no more than its row's additions explain, and some for what is beside them: then what is right
+    // is what it is.
     const nearly = (chosen, result) => {
         const all = String(result).split(",");
         const bound = (chosen.cols + 16) * 2 ** -23;
-        return shares(chosen).map((right, i) => (Math.abs(all[i] - right) <= bound * right ? all[i] : brief(right)));
+        // Of a norm near 0 the error is a share of its row's size.
+        const size = (right) => (chosen.op === "softmax" ? right : Math.abs(right) + 1);
+        const ofElements = OF_ELEMENTS[chosen.op][1];
+        return ofElements(chosen).map((right, i) => (Math.abs(all[i] - right) <= bound * size(right) ? all[i] : brief(right)));
     };
-    lab.isShares = ({ op }) => op === "softmax";
+    // How the names of the words begin that tell of rows: `startShares`.
+    lab.ofRows = ({ op }) => (OF_ELEMENTS[op] || ["Rows"])[0];
     lab.expected = (chosen, came = "") => {
         const { n, given, elements, expected, of, op = "sum" } = chosen;
         if (expected !== undefined || elements) return expected ?? 0;
-        if (lab.isShares(chosen)) return nearly(chosen, came).join();
+        if (OF_ELEMENTS[op]) return nearly(chosen, came).join();
         if (of) return ofRows(chosen);
         if (op === "argmax") return firstLargest(n, given);
         let result = lab.element(n, 0, given);

@@ -29,7 +29,7 @@ pub const MISTAKES: &[Mistake] = &[
             ops: &[Op::RmsNorm],
             launches: one_block,
             announced: Some(Code::SharedRace),
-            elements_per_block: |_| 1031,
+            elements_per_block: |_| 1024,
             ..WRONG
         },
         mistake: "a block takes row after row, and writes the next one's sums where slower warps still read this one's",

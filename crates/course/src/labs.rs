@@ -48,7 +48,7 @@ pub struct Opening {
 }
 
 /// Of each chapter, a run with something to see. A chapter that is not here opens with its first variant.
-const OPENINGS: [Opening; 11] = [
+const OPENINGS: [Opening; 12] = [
     opening("ch01-naive", "interleaved_modulo", 128, 128),
     opening("ch02-divergence", "strided_index", 128, 128),
     opening("ch03-sequential", "sequential", 128, 128),
@@ -62,6 +62,7 @@ const OPENINGS: [Opening; 11] = [
     opening("ch09-operators", "fold", 512, 256),
     opening("ch10-rows", "thread_a_row", 2048, 256),
     opening("ch11-softmax", "softmax", 256, 256),
+    opening("ch12-norms", "norm", 256, 256),
 ];
 
 const fn opening(slug: &'static str, variant: &'static str, n: u64, block: u32) -> Opening {

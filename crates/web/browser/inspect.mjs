@@ -109,12 +109,12 @@ const input = async (page, told) => {
     const got = await page.evaluate(() => {
         const { chosen, expected, reply } = document.querySelector(".lab").labFigure;
         const first = [0, 1, 2].map((i) => reductionLab.element(chosen.n, i));
-        const shares = reductionLab.isShares(chosen) && chosen.rows;
-        return { given: chosen.given, expected, plain: reductionLab.expected({ n: chosen.n }), first, shares, launches: reply.json.launches.length };
+        // The shares of a row add up to 1, what a layer norm makes of it to 0, but for their rounding.
+        const total = { Shares: chosen.rows, Norms: 0 }[reductionLab.ofRows(chosen)];
+        return { given: chosen.given, expected, plain: reductionLab.expected({ n: chosen.n }), first, total, launches: reply.json.launches.length };
     });
     const sum = String(got.expected).split(",").reduce((a, b) => a + Number(b), 0);
-    // The shares of a row add up to 1, but for their rounding.
-    const isSum = got.shares ? Math.abs(sum - got.shares) < 1e-3 : sum === got.plain + 57 - got.first.reduce((a, b) => a + b);
+    const isSum = got.total === undefined ? sum === got.plain + 57 - got.first.reduce((a, b) => a + b) : Math.abs(sum - got.total) < 1e-3;
     if (String(got.given) !== "100,-50,7" || !isSum) told("numbers by hand are not summed");
     await page.waitForTimeout(400);
     if (!(await hash(page)).includes("in=100.-50.7")) told("numbers by hand are not in the address");

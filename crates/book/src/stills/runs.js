@@ -31,7 +31,7 @@
         if (small) chosen = tiny(chosen, small);
         if (launch !== undefined) chosen = { ...chosen, shown: launch };
         lab.element = small ? (_, i) => small.input[i] : element;
-        const answer = lab.simulated(lab.request(variant, chosen, s, { trace: { launch: chosen.shown, blocks: 8 }, outputs: chosen.buffers.map((spec) => /^\w+/.exec(spec)[0]) }));
+        const answer = lab.simulated(lab.request(variant, chosen, s, { trace: { launch: chosen.shown, blocks: 8 }, outputs: chosen.buffers.map((spec) => /^\w+/.exec(spec.spec || spec)[0]) }));
         const figure = Object.create(lab.Figure.prototype);
         Object.assign(figure, { asked: { n, b, g }, data, variant, chosen, schedule: s, grain, focus: null, playing: null, moving: null, reply: answer });
         figure.result = answer.json.outputs[chosen.result.split(":")[0]][0];

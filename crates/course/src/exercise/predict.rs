@@ -229,7 +229,7 @@ impl Predict {
         let options = SimOptions { is_quiet: true, ..SimOptions::default() };
         let options = SimOptions { schedule: schedule.unwrap_or(options.schedule), ..options };
         let session = Session::open_source(chapter, source, Choice::Sim, options)?;
-        let input = self.input.array(self.ty, n);
+        let input = self.input.array(self.ty, n * self.op.arrays());
         let reference = lab::reference::reference_of(self.op, &input);
         let options = LaunchOptions {
             op: self.op,
@@ -269,6 +269,7 @@ impl Predict {
         ensure!(is_count || self.line.is_none(), "{}: only a counter is told by lines", self.id);
         ensure!(self.because.contains(ANSWER), "{}: `because` leads to {ANSWER}, and says so", self.id);
         let (_, n) = self.lies()?;
+        let n = n * self.op.arrays();
         ensure!(self.input.has(n), "{}: `input` has fewer than {n} numbers", self.id);
         if let Some(beside) = self.beside {
             self.over(beside).lies().context("beside")?;
