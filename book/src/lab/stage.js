@@ -248,9 +248,9 @@
             c.fillStyle = colour;
             c.fillText(digits, x + w / 2, y + h / 2 + 0.5);
         }
-        // A value's depth of colour: how many of the inputs are in it.
+        // A value's depth of colour: how many of the inputs are in it. What was made of an input twice has it twice.
         #depth(inputs) {
-            return inputs > 0 ? Math.log2(inputs + 1) / Math.log2(this.model.n + 1) : 0;
+            return inputs > 0 ? Math.min(1, Math.log2(inputs + 1) / Math.log2(this.model.n + 1)) : 0;
         }
         #global() {
             const { layout: l, model, view, colours, receipt } = this;

@@ -25,6 +25,9 @@ const LARGE_BYTES: u64 = 60_000_000;
 /// Types, in the order of the tables.
 const TYPES: [Type; 2] = [Type::F32, Type::BF16];
 
+/// Whether a point belongs to a measure.
+type IsOf = fn(&Point<'_>) -> bool;
+
 /// One chapter's contest.
 struct Family {
     chapter: &'static str,
@@ -39,7 +42,7 @@ struct Family {
     /// The library beside torch, and the names of its forms, of which the fastest counts.
     library: (&'static str, &'static [&'static str]),
     /// What is said of what it takes, over ours.
-    over_library: &'static [(&'static str, fn(&Point<'_>) -> bool)],
+    over_library: &'static [(&'static str, IsOf)],
     /// The files, and what they show.
     files: &'static [(&'static str, Part)],
 }
