@@ -86,12 +86,12 @@ enum Sum<'s, T: Element> {
         variant: &'static Variant,
         options: Box<LaunchOptions>,
         plan: Box<Plan>,
-        arrays: Arrays<T>,
+        arrays: Box<Arrays<T>>,
         state: State,
     },
     Library {
         chapter: &'static str,
-        sum: BaselineSum<'s, T>,
+        sum: Box<BaselineSum<'s, T>>,
     },
 }
 
@@ -147,7 +147,7 @@ impl<'s, T: Element> Entrant<'s, T> {
         options: LaunchOptions,
         plan: Plan,
     ) -> Result<Self> {
-        let arrays = session.arrays(&plan)?;
+        let arrays = Box::new(session.arrays(&plan)?);
         let contest = if options.overlap { Contest::BackToBack } else { Contest::Alone };
         let name = variant.name.to_owned();
         Ok(Entrant {
@@ -168,7 +168,7 @@ impl<'s, T: Element> Entrant<'s, T> {
 
     /// A library's sum, in a chapter's contest.
     pub fn library(contest: Contest, name: &str, chapter: &'static str, sum: BaselineSum<'s, T>) -> Self {
-        let sum = Sum::Library { chapter, sum };
+        let sum = Sum::Library { chapter, sum: Box::new(sum) };
         Entrant { contest, name: name.to_owned(), op: Op::Sum, layout: Layout::Array, sum }
     }
 
