@@ -23,8 +23,9 @@ __device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
 __device__ void narrow(float x, float& out) { out = x; }
 __device__ void narrow(float x, bf16& out) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(x)); }
 
-// W elements that a lane takes at once: 16 bytes, or one. Of bf16 a word has two.
+// W elements that a lane takes at once, as memory has them: 16 bytes, or one. Of bf16 a word has two.
 template <typename T> constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
+template <unsigned int W> struct Piece { unsigned int words[W > 1 ? 4 : 1]; };
 __device__ void widen(unsigned int word, float (&x)[1]) { x[0] = __uint_as_float(word); }
 __device__ void widen(unsigned int word, float (&x)[2]) {
     x[0] = __uint_as_float(word << 16), x[1] = __uint_as_float(word & 0xffff0000);
@@ -43,19 +44,27 @@ __device__ uint4 load_once(const void* address) {
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
     return v;
 }
-// A piece of which `left` elements are there, in one go if it is whole and at a multiple of its size.
+// A piece of which `left` elements are there, in one go if it is whole and at a multiple of its size. It is widened later, when
+// all that a thread reads is on its way: a load waits for nothing that was read before it.
 template <unsigned int W, typename T>
-__device__ void load(float (&x)[W], const T* from, unsigned int left, bool aligned, float missing) {
-    constexpr unsigned int WORDS = 4, PER_WORD = PER_VECTOR<T> / WORDS;
-    if (W > 1 && aligned && left >= W) {
-        uint4 v = load_once(from);
-        unsigned int words[WORDS] = {v.x, v.y, v.z, v.w};
-        float wide[WORDS][PER_WORD];
-        for (unsigned int k = 0; k < WORDS; k++) widen(words[k], wide[k]);
-        for (unsigned int w = 0; w < W; w++) x[w] = wide[w / PER_WORD][w % PER_WORD];
-    } else {
-        for (unsigned int w = 0; w < W; w++) x[w] = w < left ? widen(from[w]) : missing;
+__device__ void load(Piece<W>& piece, const T* from, unsigned int left, bool aligned, float missing) {
+    constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
+    if constexpr (W > 1) {
+        if (aligned && left >= W) {
+            uint4 v = load_once(from);
+            piece = {{v.x, v.y, v.z, v.w}};
+            return;
+        }
     }
+    float wide[WORDS][PER_WORD];
+    for (unsigned int w = 0; w < W; w++) wide[w / PER_WORD][w % PER_WORD] = w < left ? widen(from[w]) : missing;
+    for (unsigned int k = 0; k < WORDS; k++) piece.words[k] = narrowed(wide[k]);
+}
+template <unsigned int W> __device__ void widen(Piece<W> piece, float (&x)[W]) {
+    constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
+    float wide[WORDS][PER_WORD];
+    for (unsigned int k = 0; k < WORDS; k++) widen(piece.words[k], wide[k]);
+    for (unsigned int w = 0; w < W; w++) x[w] = wide[w / PER_WORD][w % PER_WORD];
 }
 template <unsigned int W, typename T>
 __device__ void store(T* to, const float (&x)[W], unsigned int left, bool aligned) {
@@ -246,9 +255,13 @@ template <class Op, unsigned int W> struct Row {
     __device__ unsigned int begin(unsigned int at) const { return head + at * W; } // of piece number `at`
     __device__ unsigned int left(unsigned int at) const { return max(begin(at), cols) - begin(at); }
     __device__ unsigned int pieces() const { return (cols - head + W - 1) / W; }
-    __device__ void load(float (&x)[W], float (&y)[W], unsigned int at) const {
+    __device__ void load(Piece<W>& x, Piece<W>& y, unsigned int at) const {
         ::load<W>(x, in + begin(at), left(at), aligned, Op::missing());
         if (Op::HAS_OTHER) ::load<W>(y, other + begin(at), left(at), aligned, Op::missing());
+    }
+    __device__ void widen(Piece<W> of_x, Piece<W> of_y, float (&x)[W], float (&y)[W]) const {
+        ::widen(of_x, x);
+        if (Op::HAS_OTHER) ::widen(of_y, y);
     }
     __device__ void store(const float (&x)[W], unsigned int at) const { ::store<W>(out + begin(at), x, left(at), aligned); }
 };
@@ -328,15 +341,16 @@ template <class Op, unsigned int BLOCK, unsigned int LOADS, unsigned int W>
 __device__ Pair pair_of(const Row<Op, W>& row, Pair* buffer) {
     Running<Op> running;
     if (threadIdx.x < row.head) {
-        float x[1], y[1] = {};
-        ::load<1>(x, row.in + threadIdx.x, 1, false, 0);
-        if (Op::HAS_OTHER) ::load<1>(y, row.other + threadIdx.x, 1, false, 0);
+        float x[1] = {widen(row.in[threadIdx.x])}, y[1] = {};
+        if (Op::HAS_OTHER) y[0] = widen(row.other[threadIdx.x]);
         running.take(x, y);
     }
 #pragma unroll 1
     for (unsigned int at = threadIdx.x; at < row.pieces(); at += BLOCK * LOADS) {
+        Piece<W> pieces[LOADS], others[LOADS];
         float x[LOADS][W], y[LOADS][W];
-        for (unsigned int k = 0; k < LOADS; k++) row.load(x[k], y[k], at + k * BLOCK);
+        for (unsigned int k = 0; k < LOADS; k++) row.load(pieces[k], others[k], at + k * BLOCK);
+        for (unsigned int k = 0; k < LOADS; k++) row.widen(pieces[k], others[k], x[k], y[k]);
         running.take(reinterpret_cast<float(&)[LOADS * W]>(x), reinterpret_cast<float(&)[LOADS * W]>(y));
     }
     return block_pair<Op, BLOCK>(group_pair<Op, WARP>(running.pair), buffer);
@@ -352,11 +366,13 @@ __device__ void write_all(const Row<Op, W>& row, Known of_row) {
 #pragma unroll 1
     for (unsigned int round = (row.pieces() + STEP - 1) / STEP; round-- > 0;) {
         unsigned int at = round * STEP + threadIdx.x;
-        float x[LOADS][W], y[LOADS][W];
-        for (unsigned int k = 0; k < LOADS; k++) row.load(x[k], y[k], at + k * BLOCK);
+        Piece<W> pieces[LOADS], others[LOADS];
+        for (unsigned int k = 0; k < LOADS; k++) row.load(pieces[k], others[k], at + k * BLOCK);
         for (unsigned int k = 0; k < LOADS; k++) {
-            for (unsigned int w = 0; w < W; w++) x[k][w] = result(x[k][w], y[k][w], row.begin(at + k * BLOCK) + w);
-            row.store(x[k], at + k * BLOCK);
+            float x[W], y[W];
+            row.widen(pieces[k], others[k], x, y);
+            for (unsigned int w = 0; w < W; w++) x[w] = result(x[w], y[w], row.begin(at + k * BLOCK) + w);
+            row.store(x, at + k * BLOCK);
         }
     }
     if (threadIdx.x < row.head) {
@@ -381,30 +397,49 @@ template <class Op, unsigned int BLOCK, unsigned int LOADS> __device__ void two_
 // The elements of a row that a lane holds: V pieces, STEP after STEP, and of a row that does not begin at a multiple of 16
 // bytes one more.
 template <class Op, unsigned int V, unsigned int W> struct Held {
-    float x[V][W], y[V][W], first[1], first_y[1];
+    Piece<W> pieces[V], others[V];
+    float x[V][W], y[V][W], first, first_y;
     bool has_first;
     __device__ void load(const Row<Op, W>& row, unsigned int at, unsigned int step) {
         has_first = W > 1 && at < row.head;
-        for (unsigned int k = 0; k < V; k++) row.load(x[k], y[k], at + k * step);
+        for (unsigned int k = 0; k < V; k++) row.load(pieces[k], others[k], at + k * step);
         if (!has_first) return;
-        ::load<1>(first, row.in + at, 1, false, 0);
-        if (Op::HAS_OTHER) ::load<1>(first_y, row.other + at, 1, false, 0);
+        first = ::widen(row.in[at]);
+        if (Op::HAS_OTHER) first_y = ::widen(row.other[at]);
+    }
+    __device__ void widen(const Row<Op, W>& row) {
+        for (unsigned int k = 0; k < V; k++) row.widen(pieces[k], others[k], x[k], y[k]);
+    }
+    // The largest element of the pieces; of bf16 two at a time, as they lie in a word.
+    __device__ float largest() const {
+        float max = -infinite();
+        if constexpr (W == PER_VECTOR<bf16>) {
+            unsigned int both = pieces[0].words[0];
+            for (unsigned int k = 1; k < V * 4; k++) {
+                asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(both) : "r"(both), "r"(pieces[k / 4].words[k % 4]));
+            }
+            float two[2];
+            ::widen(both, two);
+            max = larger(two[0], two[1]);
+        } else {
+            for (unsigned int k = 0; k < V * W; k++) max = larger(max, x[k / W][k % W]);
+        }
+        return max;
     }
     // The pair of a group of lanes: first its maximum, and then no sum has to be rescaled. Of each element e^(x - max) is kept.
     template <unsigned int LANES> __device__ Pair pair(float (&e)[V][W], float& of_first) {
-        float max = -infinite(), sums[4] = {};
-        for (unsigned int k = 0; k < V * W; k++) max = larger(max, x[k / W][k % W]);
-        if (has_first) max = larger(max, first[0]);
+        float max = largest(), sums[4] = {};
+        if (has_first) max = larger(max, first);
         max = group_max<LANES>(max);
         float base = base_of(max);
         for (unsigned int k = 0; k < V * W; k++) sums[k % 4] += e[k / W][k % W] = exponential(x[k / W][k % W] - base);
-        if (has_first) sums[0] += of_first = exponential(first[0] - base);
+        if (has_first) sums[0] += of_first = exponential(first - base);
         return {max, group_sum<LANES>((sums[0] + sums[1]) + (sums[2] + sums[3]))};
     }
     template <unsigned int LANES> __device__ Pair sum() {
         float sums[4] = {};
         for (unsigned int k = 0; k < V * W; k++) sums[k % 4] = Op::term(x[k / W][k % W], y[k / W][k % W], sums[k % 4]);
-        if (has_first) sums[0] = Op::term(first[0], first_y[0], sums[0]);
+        if (has_first) sums[0] = Op::term(first, first_y, sums[0]);
         return {0, group_sum<LANES>((sums[0] + sums[1]) + (sums[2] + sums[3]))};
     }
     __device__ void write(const Row<Op, W>& row, unsigned int at, unsigned int step, const float (&e)[V][W], float of_first,
@@ -416,7 +451,7 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
             }
             row.store(out, at + k * step);
         }
-        if (has_first) narrow(Op::each(first[0], first_y[0], of_first, at, of_row), row.out[at]);
+        if (has_first) narrow(Op::each(first, first_y, of_first, at, of_row), row.out[at]);
     }
 };
 // ANCHOR_END: held
@@ -434,6 +469,7 @@ __device__ void groups(Task<Op> task) {
     for (unsigned int r = 0; r < ROWS; r++) {
         float e[V][W], of_first;
         unsigned long long at = first + r * GROUPS;
+        held[r].widen(row(r));
         Pair all = Op::PAIRS ? held[r].template pair<LANES>(e, of_first) : held[r].template sum<LANES>();
         if (Op::EACH) held[r].write(row(r), lane, LANES, e, of_first, known(task, at, all, __frcp_rn(all.sum)));
         else if (lane == 0 && at < task.rows) write_value(task, at, all);
@@ -457,6 +493,7 @@ template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER> __
     auto blocks = cooperative_groups::this_cluster();
     if (CLUSTER > 1) blocks.barrier_arrive(); // no block writes into one that has not begun
 #endif
+    held.widen(row);
     Pair of_warp = Op::PAIRS ? held.template pair<WARP>(e, of_first) : held.template sum<WARP>();
     Pair all = block_pair<Op, BLOCK>(of_warp, of_warps);
 #if __CUDA_ARCH__ >= 900

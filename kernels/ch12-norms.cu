@@ -23,8 +23,9 @@ __device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
 __device__ void narrow(float x, float& out) { out = x; }
 __device__ void narrow(float x, bf16& out) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(x)); }
 
-// W elements that a lane takes at once: 16 bytes, or one. Of bf16 a word has two.
+// W elements that a lane takes at once, as memory has them: 16 bytes, or one. Of bf16 a word has two.
 template <typename T> constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
+template <unsigned int W> struct Piece { unsigned int words[W > 1 ? 4 : 1]; };
 __device__ void widen(unsigned int word, float (&x)[1]) { x[0] = __uint_as_float(word); }
 __device__ void widen(unsigned int word, float (&x)[2]) {
     x[0] = __uint_as_float(word << 16), x[1] = __uint_as_float(word & 0xffff0000);
@@ -44,18 +45,26 @@ __device__ uint4 load_once(const void* address) {
     return v;
 }
 // A piece of which `left` elements are there, in one go if it is whole and at a multiple of its size. KEPT: others want it too.
+// It is widened later, when all that a thread reads is on its way: a load waits for nothing that was read before it.
 template <unsigned int W, bool KEPT = false, typename T>
-__device__ void load(float (&x)[W], const T* from, unsigned int left, bool aligned) {
-    constexpr unsigned int WORDS = 4, PER_WORD = PER_VECTOR<T> / WORDS;
-    if (W > 1 && aligned && left >= W) {
-        uint4 v = KEPT ? __ldg(reinterpret_cast<const uint4*>(from)) : load_once(from);
-        unsigned int words[WORDS] = {v.x, v.y, v.z, v.w};
-        float wide[WORDS][PER_WORD];
-        for (unsigned int k = 0; k < WORDS; k++) widen(words[k], wide[k]);
-        for (unsigned int w = 0; w < W; w++) x[w] = wide[w / PER_WORD][w % PER_WORD];
-    } else {
-        for (unsigned int w = 0; w < W; w++) x[w] = w < left ? widen(from[w]) : 0;
+__device__ void load(Piece<W>& piece, const T* from, unsigned int left, bool aligned) {
+    constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
+    if constexpr (W > 1) {
+        if (aligned && left >= W) {
+            uint4 v = KEPT ? __ldg(reinterpret_cast<const uint4*>(from)) : load_once(from);
+            piece = {{v.x, v.y, v.z, v.w}};
+            return;
+        }
     }
+    float wide[WORDS][PER_WORD];
+    for (unsigned int w = 0; w < W; w++) wide[w / PER_WORD][w % PER_WORD] = w < left ? widen(from[w]) : 0;
+    for (unsigned int k = 0; k < WORDS; k++) piece.words[k] = narrowed(wide[k]);
+}
+template <unsigned int W> __device__ void widen(Piece<W> piece, float (&x)[W]) {
+    constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
+    float wide[WORDS][PER_WORD];
+    for (unsigned int k = 0; k < WORDS; k++) widen(piece.words[k], wide[k]);
+    for (unsigned int w = 0; w < W; w++) x[w] = wide[w / PER_WORD][w % PER_WORD];
 }
 template <unsigned int W, typename T>
 __device__ void store(T* to, const float (&x)[W], unsigned int left, bool aligned) {
@@ -186,31 +195,46 @@ template <class Op, unsigned int W> struct Row {
     }
     __device__ unsigned int left(unsigned int at) const { return max(at * W, cols) - at * W; } // from piece number `at` on
     __device__ unsigned int pieces() const { return (cols + W - 1) / W; }
-    // The elements, or the sums of both inputs, as they are rounded when they are written.
-    __device__ void load(float (&x)[W], unsigned int at) const {
-        ::load<W>(x, in + at * W, left(at), aligned);
-        if (!Op::ADDED) return;
-        float y[W];
-        ::load<W>(y, other + at * W, left(at), aligned);
-        for (unsigned int w = 0; w < W; w++) {
+    // The elements, and what is added to them or the gradients.
+    __device__ void load(Piece<W>& x, Piece<W>& y, unsigned int at) const {
+        ::load(x, in + at * W, left(at), aligned);
+        if (Op::ADDED || Op::BACK) ::load(y, other + at * W, left(at), aligned);
+    }
+    __device__ void load_weights(Piece<W>& weight, unsigned int at) const {
+        ::load<W, true>(weight, weights + at * W, left(at), has_aligned_weights);
+    }
+    __device__ void load_biases(Piece<W>& bias, unsigned int at) const {
+        if (Op::CENTRED) ::load<W, true>(bias, biases + at * W, left(at), has_aligned_weights);
+    }
+    // What was loaded; a sum of both inputs as it is rounded when it is written.
+    __device__ void widen(Piece<W> of_x, Piece<W> of_y, float (&x)[W], float (&y)[W]) const {
+        ::widen(of_x, x);
+        if (Op::ADDED || Op::BACK) ::widen(of_y, y);
+        for (unsigned int w = 0; w < W && Op::ADDED; w++) {
             T rounded;
             narrow(__fadd_rn(x[w], y[w]), rounded);
-            x[w] = widen(rounded);
+            x[w] = ::widen(rounded);
         }
     }
-    __device__ void load_gradients(float (&y)[W], unsigned int at) const { ::load<W>(y, other + at * W, left(at), aligned); }
-    __device__ void load_weights(float (&weight)[W], unsigned int at) const {
-        ::load<W, true>(weight, weights + at * W, left(at), has_aligned_weights);
+    __device__ void weights_of(float (&weight)[W], unsigned int at) const {
+        Piece<W> piece;
+        load_weights(piece, at);
+        ::widen(piece, weight);
     }
     __device__ void store(const float (&x)[W], unsigned int at) const { ::store<W>(out + at * W, x, left(at), aligned); }
     // The results of a piece.
-    __device__ void write(const float (&x)[W], unsigned int at, Known of_row) const {
-        float weight[W], bias[W], y[W];
-        load_weights(weight, at);
-        if (Op::CENTRED) ::load<W, true>(bias, biases + at * W, left(at), has_aligned_weights);
-        for (unsigned int w = 0; w < W; w++) y[w] = forward<Op>(x[w], weight[w], Op::CENTRED ? bias[w] : 0, of_row);
+    __device__ void write(const float (&x)[W], Piece<W> of_weights, Piece<W> of_biases, unsigned int at, Known of_row) const {
+        float weight[W], bias[W] = {}, y[W];
+        ::widen(of_weights, weight);
+        if (Op::CENTRED) ::widen(of_biases, bias);
+        for (unsigned int w = 0; w < W; w++) y[w] = forward<Op>(x[w], weight[w], bias[w], of_row);
         store(y, at);
         if (Op::ADDED) ::store<W>(sums + at * W, x, left(at), aligned);
+    }
+    __device__ void write(const float (&x)[W], unsigned int at, Known of_row) const {
+        Piece<W> weight, bias;
+        load_weights(weight, at), load_biases(bias, at);
+        write(x, weight, bias, at, of_row);
     }
 };
 // ANCHOR_END: row
@@ -228,20 +252,25 @@ template <class Op, unsigned int BLOCK> __device__ void three_passes(Task<typena
     __shared__ float sums[2][BLOCK / WARP];
     Row<Op, 1> row(task, blockIdx.x, 0, task.cols);
     Moments all = {};
-    float x[1], sum = 0;
+    float x[1], y[1], sum = 0;
+    auto read = [&](unsigned int c) {
+        Piece<1> of_x, of_y;
+        row.load(of_x, of_y, c);
+        row.widen(of_x, of_y, x, y);
+    };
     if (Op::CENTRED) {
-        for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) row.load(x, c), sum += x[0];
+        for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) read(c), sum += x[0];
         all.mean = __fdiv_rn(block_sum<Op, BLOCK>(sum, sums[0]), static_cast<float>(task.cols));
     }
     sum = 0;
     for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) {
-        row.load(x, c);
+        read(c);
         float apart = __fadd_rn(x[0], -all.mean);
         sum = fmaf(apart, apart, sum);
     }
     all.squares = block_sum<Op, BLOCK>(sum, sums[1]);
     Known of_row = known<Op>(all, task.cols);
-    for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) row.load(x, c), row.write(x, c, of_row);
+    for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) read(c), row.write(x, c, of_row);
 }
 // ANCHOR_END: three
 
@@ -272,16 +301,17 @@ __device__ Moments moments_in(const Row<Op, W>& row, Moments* buffer) {
     Moments running = {};
 #pragma unroll 1
     for (unsigned int at = threadIdx.x; at < row.pieces(); at += BLOCK * LOADS) {
+        Piece<W> pieces[LOADS], others[LOADS];
         float x[LOADS][W], g[LOADS][W], weight[W];
         unsigned int left[LOADS];
         for (unsigned int k = 0; k < LOADS; k++) {
-            row.load(x[k], at + k * BLOCK);
+            row.load(pieces[k], others[k], at + k * BLOCK);
             left[k] = row.left(at + k * BLOCK);
-            if (Op::BACK) row.load_gradients(g[k], at + k * BLOCK);
         }
-        for (unsigned int k = 0; k < LOADS && Op::BACK; k++) {
-            row.load_weights(weight, at + k * BLOCK);
-            for (unsigned int w = 0; w < W; w++) g[k][w] = __fmul_rn(g[k][w], weight[w]);
+        for (unsigned int k = 0; k < LOADS; k++) {
+            row.widen(pieces[k], others[k], x[k], g[k]);
+            if (Op::BACK) row.weights_of(weight, at + k * BLOCK);
+            for (unsigned int w = 0; w < W && Op::BACK; w++) g[k][w] = __fmul_rn(g[k][w], weight[w]);
         }
         using Flat = float[LOADS * W];
         running = merge<Op>(running, moments_of<Op, LOADS * W, W>(reinterpret_cast<Flat&>(x), reinterpret_cast<Flat&>(g), left));
@@ -295,9 +325,13 @@ __device__ void write_all(const Row<Op, W>& row, Known of_row) {
 #pragma unroll 1
     for (unsigned int round = (row.pieces() + STEP - 1) / STEP; round-- > 0;) {
         unsigned int at = round * STEP + threadIdx.x;
-        float x[LOADS][W];
-        for (unsigned int k = 0; k < LOADS; k++) row.load(x[k], at + k * BLOCK);
-        for (unsigned int k = 0; k < LOADS; k++) row.write(x[k], at + k * BLOCK, of_row);
+        Piece<W> pieces[LOADS], others[LOADS];
+        for (unsigned int k = 0; k < LOADS; k++) row.load(pieces[k], others[k], at + k * BLOCK);
+        for (unsigned int k = 0; k < LOADS; k++) {
+            float x[W], y[W];
+            row.widen(pieces[k], others[k], x, y);
+            row.write(x, at + k * BLOCK, of_row);
+        }
     }
 }
 // ANCHOR_END: stream
@@ -312,12 +346,26 @@ template <class Op, unsigned int BLOCK, unsigned int LOADS> __device__ void two_
 // ANCHOR_END: two
 
 // ANCHOR: held
+// The weights and biases of the columns that a lane holds. Of few pieces they are on their way with the elements, and nobody waits
+// for them in the end; of many they would take registers in which other rows wait, and are read when they are wanted.
+template <unsigned int V, unsigned int W> struct Weights {
+    static constexpr bool EARLY = V <= 2;
+    Piece<W> weights[V], biases[V];
+    template <class Op> __device__ void load(const Row<Op, W>& row, unsigned int at, unsigned int step) {
+        for (unsigned int k = 0; k < V && EARLY; k++) {
+            row.load_weights(weights[k], at + k * step), row.load_biases(biases[k], at + k * step);
+        }
+    }
+};
 // The elements of a row that a lane holds: V pieces, STEP after STEP; backward the gradients too.
 template <class Op, unsigned int V, unsigned int W> struct Held {
+    Piece<W> pieces[V], others[V];
     float x[V][W], y[V][W];
     __device__ void load(const Row<Op, W>& row, unsigned int at, unsigned int step) {
-        for (unsigned int k = 0; k < V; k++) row.load(x[k], at + k * step);
-        for (unsigned int k = 0; k < V && Op::BACK; k++) row.load_gradients(y[k], at + k * step);
+        for (unsigned int k = 0; k < V; k++) row.load(pieces[k], others[k], at + k * step);
+    }
+    __device__ void widen(const Row<Op, W>& row) {
+        for (unsigned int k = 0; k < V; k++) row.widen(pieces[k], others[k], x[k], y[k]);
     }
     // The moments of a group of lanes: first its mean, and then all refers to it.
     template <unsigned int LANES>
@@ -334,7 +382,7 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
         for (unsigned int k = 0; k < V; k++) {
             unsigned int left = row.left(at + k * step);
             float weight[W];
-            if (Op::BACK) row.load_weights(weight, at + k * step);
+            if (Op::BACK) row.weights_of(weight, at + k * step);
             for (unsigned int w = 0; w < W; w++) {
                 float apart = w < left ? __fadd_rn(x[k][w], -all.mean) : 0;
                 squares[w % 2] = fmaf(apart, apart, squares[w % 2]);
@@ -347,8 +395,12 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
         if (Op::BACK) all.g = group_sum<LANES>(of_g[0] + of_g[1]), all.gx = group_sum<LANES>(of_gx[0] + of_gx[1]);
         return all;
     }
-    __device__ void write(const Row<Op, W>& row, unsigned int at, unsigned int step, Known of_row) const {
-        for (unsigned int k = 0; k < V; k++) row.write(x[k], at + k * step, of_row);
+    __device__ void write(const Row<Op, W>& row, const Weights<V, W>& early, unsigned int at, unsigned int step,
+                          Known of_row) const {
+        for (unsigned int k = 0; k < V; k++) {
+            if (early.EARLY) row.write(x[k], early.weights[k], early.biases[k], at + k * step, of_row);
+            else row.write(x[k], at + k * step, of_row);
+        }
     }
 };
 // ANCHOR_END: held
@@ -362,11 +414,14 @@ __device__ void groups(Task<typename Op::Element> task) {
     unsigned long long first = static_cast<unsigned long long>(blockIdx.x) * (GROUPS * ROWS) + threadIdx.x / LANES;
     Held<Op, V, W> held[ROWS];
     auto row = [&](unsigned int r) { return Row<Op, W>(task, first + r * GROUPS, 0, task.cols); };
+    Weights<V, W> weights;
     for (unsigned int r = 0; r < ROWS; r++) held[r].load(row(r), lane, LANES);
+    weights.load(Row<Op, W>(task, 0, 0, task.cols), lane, LANES);
 #pragma unroll
     for (unsigned int r = 0; r < ROWS; r++) {
+        held[r].widen(row(r));
         Moments all = held[r].template moments<LANES>(row(r), lane, LANES);
-        held[r].write(row(r), lane, LANES, known<Op>(all, task.cols));
+        held[r].write(row(r), weights, lane, LANES, known<Op>(all, task.cols));
     }
 }
 // ANCHOR_END: groups
@@ -404,10 +459,13 @@ __device__ void block(Task<typename Op::Element> task) {
     unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x;
     Row<Op, W> row(task, blockIdx.x / CLUSTER, 0, task.cols);
     Held<Op, V, W> held;
+    Weights<V, W> weights;
     meeting.begin();
     held.load(row, first, STEP);
+    weights.load(row, first, STEP);
+    held.widen(row);
     Moments all = meeting.all(held.template moments<WARP>(row, first, STEP), 0, true);
-    held.write(row, first, STEP, known<Op>(all, task.cols));
+    held.write(row, weights, first, STEP, known<Op>(all, task.cols));
 }
 // ANCHOR_END: block
 
@@ -419,7 +477,7 @@ template <class Op, unsigned int V, unsigned int W> struct Columns {
     __device__ void take(const Held<Op, V, W>& held, const Row<Op, W>& row, unsigned int at, unsigned int step, Known of_row) {
         for (unsigned int k = 0; k < V; k++) {
             float weight[W], out[W];
-            row.load_weights(weight, at + k * step);
+            row.weights_of(weight, at + k * step);
             for (unsigned int w = 0; w < W; w++) {
                 float x = normal<Op>(held.x[k][w], of_row), y = held.y[k][w];
                 out[w] = backward<Op>(x, __fmul_rn(y, weight[w]), of_row);
@@ -452,6 +510,7 @@ __device__ void back_groups(Task<typename Op::Element> task, float* sums) {
         Row<Op, W> row(task, first + threadIdx.x / LANES, 0, task.cols);
         Held<Op, V, W> held;
         held.load(row, lane, LANES);
+        held.widen(row);
         columns.take(held, row, lane, LANES, known<Op>(held.template moments<LANES>(row, lane, LANES), task.cols));
     }
     for (unsigned int kind = 0; kind < (Op::CENTRED ? 2 : 1); kind++) {
@@ -485,6 +544,7 @@ __device__ void back_block(Task<typename Op::Element> task, float* sums) {
         Row<Op, W> row(task, at, 0, task.cols);
         Held<Op, V, W> held;
         held.load(row, first, STEP);
+        held.widen(row);
         Moments of_row = meeting.all(held.template moments<WARP>(row, first, STEP), turn % 2, turn == 0);
         columns.take(held, row, first, STEP, known<Op>(of_row, task.cols));
     }
@@ -547,6 +607,7 @@ __device__ void finish(Task<typename Op::Element> task, unsigned int count, cons
         for (unsigned int r = 0; r < ROWS; r++) held[r].load(row(r), at, 0);
         for (unsigned int r = 0; r < ROWS; r++) {
             unsigned long long index = begin + static_cast<unsigned long long>(r) * count;
+            held[r].widen(row(r));
             if (index < task.rows) columns.take(held[r], row(r), at, 0, of_rows[index]);
         }
     }

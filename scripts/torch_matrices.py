@@ -3,15 +3,17 @@ what they give is judged.
 
 The method is that of scripts/torch_rows.py: CUDA graphs of several calls, each of a matrix of its own with results of its own,
 cold, the median of the replays; the results of two calls are judged, element by element, against the same operation in 64
-bits. In the order of the contest's tasks, which is that of crates/course/src/measure/elements.rs, and for each by SHAPES.
+bits. In the order of the contest's tasks, which is that of crates/course/src/measure/elements.rs, and for each by SHAPES; what is
+compiled by SHAPES first, those nearest to 4,096 columns before the others, so that every task has some.
 Eager: the function of torch, or backward the one that autograd calls. Liger: its kernels, launched as its functions do. Compiled:
-torch.compile in its mode max-autotune-no-cudagraphs, for each shape anew. After SECONDS nothing more is begun: the first quarter
-of them is eager, then comes Liger up to a third. What the time is not enough for is not in the record.
+torch.compile in its mode max-autotune-no-cudagraphs, for each shape anew. After SECONDS nothing more is begun: the first third
+of them is eager, then comes Liger up to a half. What the time is not enough for is not in the record.
 
 --ahead compiles what the compiled ones need in several processes, as scripts/torch_operators.py does.
 """
 
 import importlib.metadata
+import math
 import multiprocessing
 import os
 import sys
@@ -30,6 +32,10 @@ try:
     HAS_LIGER = True
 except ImportError:
     HAS_LIGER = False
+
+
+# Those of the commonest widths first.
+BY_WIDTH = sorted(rows.SHAPES, key=lambda shape: abs(math.log2(shape[1] / 4096)))
 
 
 class Contest:
@@ -77,7 +83,7 @@ def ahead(contest, seconds):
     begin = time.monotonic()
     if "TRITON_CACHE_DIR" not in os.environ:
         sys.exit(f"{sys.argv[0]}: --ahead needs TRITON_CACHE_DIR, a folder that the run that times has too")
-    tasks = [(contest, case, shape) for case in contest.tasks for shape in rows.SHAPES]
+    tasks = [(contest, case, shape) for shape in BY_WIDTH for case in contest.tasks]
     done = 0
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         context = multiprocessing.get_context("spawn")
@@ -154,11 +160,15 @@ class Run(rows.Run):
         print(f"{time.monotonic() - self.begin:6.1f} s  {what}: {told}", file=sys.stderr, flush=True)
 
     def all(self):
-        for entrant, until in [("torch", 0.25), ("liger", 0.36), ("torch_compiled", 1.0)]:
+        for entrant, until in [("torch", 1 / 3), ("liger", 1 / 2)]:
             for case in self.contest.tasks:
                 for shape in rows.SHAPES:
                     self.try_one(entrant, case, shape, until)
-                self.save()
+            self.save()
+        for shape in BY_WIDTH:
+            for case in self.contest.tasks:
+                self.try_one("torch_compiled", case, shape)
+            self.save()
 
 
 def main(contest, usage):

@@ -55,6 +55,8 @@ pub enum Shape {
 
 /// Elements of a row that are a warp's.
 const OF_WARP: u64 = 512;
+/// Elements of each thread, where all threads of a problem are resident at once.
+const OF_WAVE: u64 = 8;
 /// Elements of a row from which on it is only read, not held, where it has one result.
 const OF_STREAM: u64 = 4096;
 /// Bytes of a row that are worth a block of parts.
@@ -124,32 +126,47 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
         return Shape::Groups { lanes: lanes as u32, rows: 2, vectors: each as u32, width: 1 };
     }
     let is_each = problem.options.op.is_per_element();
-    if matrix.cols <= OF_WARP {
-        // Where nothing is held for a result, fewer lanes have fewer pairs to bring together.
-        let least = if is_each { 1 } else { vectors.clamp(1, 4) };
+    // Where nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
+    let multiprocessors = u64::from(problem.multiprocessors);
+    let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= multiprocessors * 2048 * OF_WAVE;
+    let is_light = problem.options.op.arrays() == 1 && is_each;
+    let of_warp = if per > 4 && is_light && !is_few { 2 * OF_WARP } else { OF_WARP };
+    if matrix.cols <= of_warp {
+        // Where nothing is held for a result, fewer lanes have fewer pairs to bring together; of bf16 two vectors have the
+        // bytes of a row on their way that make the trip worth it.
+        let least = match is_each {
+            true => {
+                if per > 4 && is_light && vectors >= 8 {
+                    2
+                } else {
+                    1
+                }
+            }
+            false => vectors.clamp(1, 4),
+        };
         let each = vectors.div_ceil(32).max(least);
         let lanes = vectors.div_ceil(each).next_power_of_two();
-        let is_light = per == 4 && problem.options.op.arrays() == 1 && is_each;
-        let rows = if is_light && (5..=16).contains(&vectors) { 2 } else { 1 };
+        let is_two = is_light && if per == 4 { (5..=16).contains(&vectors) } else { vectors < 8 };
+        let rows = if is_two { 2 } else { 1 };
         return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
     }
-    // With fewer rows than multiprocessors nothing hides the trip to memory: as many threads as there are, few vectors each.
-    let is_few = 2 * matrix.rows < u64::from(problem.multiprocessors);
     let held = |blocks: u64, block: u64, elements: u64| {
         let each = vectors.div_ceil(blocks * block);
         (each * per <= elements).then_some((blocks as u32, block as u32, each as u32))
     };
-    let few: &[(u64, u64, u64)] = &[(1, 256, 8), (1, 512, 8), (1, 1024, 8)];
-    let many: &[(u64, u64, u64)] = match most {
-        64 => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32)],
-        _ => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
+    let few: &[(u64, u64, u64)] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8)];
+    let many: &[(u64, u64, u64)] = match (per, is_light) {
+        (4, true) => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
+        (4, false) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
+        (_, true) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32)],
+        (_, false) => &[(1, 64, 16), (1, 128, most), (1, 256, most), (1, 512, most), (1, 1024, most)],
     };
     let of_cluster: &[(u64, u64, u64)] = match most {
         _ if !is_each || !problem.has_clusters => &[],
         _ if is_few => &[(8, 256, 16), (8, 512, 16), (8, 512, most), (8, 1024, 32)],
         64 => &[(2, 256, 64), (2, 512, 64), (8, 256, 64), (8, 512, 64)],
         _ if problem.options.op.arrays() == 2 => &[(2, 512, most), (4, 512, most), (8, 512, most)],
-        _ => &[(2, 512, most), (8, 256, most), (8, 512, most)],
+        _ => &[(4, 512, most), (8, 512, most), (8, 1024, most)],
     };
     let of_block = if is_few { few } else { many };
     let all = of_block.iter().filter(|_| is_each || matrix.cols <= OF_STREAM).chain(of_cluster);

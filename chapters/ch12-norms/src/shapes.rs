@@ -57,6 +57,8 @@ pub enum Shape {
 
 /// Elements of a row that are a warp's.
 const OF_WARP: u64 = 512;
+/// Elements of each thread, where all threads of a problem are resident at once.
+const OF_WAVE: u64 = 8;
 /// Elements that a thread holds. Backward it has two inputs, and sums of two kinds: with so few, 1,024 threads of a
 /// multiprocessor take turns.
 const FORWARD: u64 = 32;
@@ -127,24 +129,59 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
         let each = matrix.cols.div_ceil(lanes).max(1);
         return Shape::Groups { lanes: lanes as u32, rows: 1, vectors: each as u32, width: 1 };
     }
-    if matrix.cols <= OF_WARP {
-        let each = vectors.div_ceil(32).max(1);
+    // Where nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
+    let multiprocessors = u64::from(problem.multiprocessors);
+    let is_few = 2 * matrix.rows < multiprocessors
+        || !is_backward(problem) && matrix.rows * matrix.cols <= multiprocessors * 2048 * OF_WAVE;
+    let of_warp = if per > 4 && !is_backward(problem) && !is_few { 2 * OF_WARP } else { OF_WARP };
+    if matrix.cols <= of_warp {
+        // Two vectors of bf16 have the bytes of a row on their way that make the trip worth it.
+        let is_pair = !is_backward(problem) && per > 4 && vectors >= 8;
+        let each = vectors.div_ceil(32).max(if is_pair { 2 } else { 1 });
         let lanes = vectors.div_ceil(each).next_power_of_two();
-        let is_light = !is_backward(problem) && per == 4 && (5..=16).contains(&vectors);
-        let rows = if is_light { 2 } else { 1 };
+        let is_two = !is_backward(problem) && if per == 4 { (5..=16).contains(&vectors) } else { vectors < 8 };
+        let rows = if is_two { 2 } else { 1 };
         return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
     }
-    // With fewer rows than multiprocessors nothing hides the trip to memory: as many threads as there are, few vectors each.
-    let is_few = 2 * matrix.rows < u64::from(problem.multiprocessors);
+    // A row of more than 32,768 elements is read twice backward: a cluster that holds it has to meet for each.
     let teams: &[(u64, u64, u64)] = match (is_backward(problem), is_few) {
         (true, true) => &[(1, 256, 8), (1, 512, 8), (4, 512, 8), (8, 512, 8), (8, 1024, 8)],
-        (true, false) => {
-            &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8), (2, 1024, 8), (4, 1024, 8), (8, 1024, 8)]
+        (true, false) => &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8), (2, 1024, 8), (4, 1024, 8)],
+        (false, true) => &[
+            (1, 64, 8),
+            (1, 128, 8),
+            (1, 256, 8),
+            (1, 512, 8),
+            (1, 1024, 8),
+            (8, 256, 16),
+            (8, 512, 16),
+            (8, 512, 32),
+            (8, 1024, 32),
+        ],
+        (false, false) if per > 4 => &[
+            (1, 64, 32),
+            (1, 128, 32),
+            (1, 256, 32),
+            (1, 512, 32),
+            (1, 1024, 32),
+            (8, 256, 32),
+            (8, 512, 32),
+            (8, 1024, 32),
+        ],
+        // Of two inputs of floats 1,024 threads have no registers for so many.
+        (false, false) if problem.options.op.adds() => {
+            &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32), (4, 256, 32), (8, 256, 32), (8, 512, 32)]
         }
-        (false, true) => &[(1, 256, 8), (1, 512, 8), (1, 1024, 8), (8, 256, 16), (8, 512, 16), (8, 512, 32)],
-        (false, false) => {
-            &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32), (2, 512, 32), (4, 512, 32), (8, 512, 32)]
-        }
+        (false, false) => &[
+            (1, 64, 16),
+            (1, 128, 16),
+            (1, 256, 16),
+            (1, 512, 32),
+            (1, 1024, 32),
+            (8, 256, 32),
+            (8, 512, 32),
+            (8, 1024, 32),
+        ],
     };
     let held = |&(blocks, block, elements): &(u64, u64, u64)| {
         let each = vectors.div_ceil(blocks * block);
