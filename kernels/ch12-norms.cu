@@ -3,8 +3,8 @@
 // Idea.   Mean and variance merge as any monoid does, and so does what the way back needs, a covariance. A row is read once
 //         where its lanes hold it; the gradients of weights are summed by whoever holds the columns, and added up in one order.
 // Limit.  Bandwidth. Backward the sums over all rows: each block keeps its own until it ends.
-// Worked. 4,096 rows of 1,024 floats, backward: x and the gradient are read, 32 MiB, and a gradient is written, 16 MiB. 1,056
-//         blocks leave 1,024 sums each of two kinds, 8.25 MiB, which are read once more.
+// Worked. 4,096 rows of 1,024 floats, backward: x and the gradient are read, 32 MiB, and a gradient is written, 16 MiB. 132
+//         blocks leave 1,024 sums each of two kinds, 1 MiB, which is read once more.
 // Target. compute_90, and compute_80 without clusters.
 
 #if __CUDA_ARCH__ >= 900
@@ -128,9 +128,11 @@ struct Moments { float count, mean, squares, g, gx; };
 // Two parts become one. Each refers to a mean of its own, which is taken into account; nothing large is subtracted.
 template <class Op> __device__ Moments merge(Moments a, Moments b) {
     if (b.count == 0) return a;
-    Moments all = {a.count + b.count, 0, 0, a.g + b.g, 0};
+    Moments all = {a.count + b.count, 0, 0, 0, 0};
+    if (Op::BACK) all.g = a.g + b.g;
     if (!Op::CENTRED) {
-        all.squares = a.squares + b.squares, all.gx = a.gx + b.gx;
+        all.squares = a.squares + b.squares;
+        if (Op::BACK) all.gx = a.gx + b.gx;
         return all;
     }
     float apart = b.mean - a.mean, share = __fdiv_rn(b.count, all.count);
@@ -139,17 +141,20 @@ template <class Op> __device__ Moments merge(Moments a, Moments b) {
     if (Op::BACK) all.gx = fmaf(a.mean - all.mean, a.g, a.gx) + fmaf(b.mean - all.mean, b.g, b.gx);
     return all;
 }
+// x / count, but for a rounding: a kernel that takes many rows finds 1 / count once.
+__device__ float over(float x, float count) { return __fmul_rn(x, __frcp_rn(count)); }
 template <unsigned int LANES> __device__ float group_sum(float x) {
     for (unsigned int offset = LANES / 2; offset > 0; offset /= 2) x += __shfl_xor_sync(FULL, x, offset);
     return x;
 }
-// The same of a group of LANES lanes at once, in all of them: first the mean of all, then what each knows refers to it.
-template <class Op, unsigned int LANES> __device__ Moments group_moments(Moments mine) {
-    Moments all = {group_sum<LANES>(mine.count), 0, 0, 0, 0};
+// The same of a group of LANES lanes at once, in all of them: first the mean of all, then what each knows refers to it. `count`
+// is how many elements they have together.
+template <class Op, unsigned int LANES> __device__ Moments group_moments(Moments mine, float count) {
+    Moments all = {count, 0, 0, 0, 0};
     float apart = 0;
     if (Op::CENTRED) {
         float sum = group_sum<LANES>(__fmul_rn(mine.count, mine.mean));
-        if (all.count > 0) all.mean = __fdiv_rn(sum, all.count);
+        if (count > 0) all.mean = __fdiv_rn(sum, count);
         if (mine.count > 0) apart = mine.mean - all.mean;
     }
     all.squares = group_sum<LANES>(fmaf(__fmul_rn(mine.count, apart), apart, mine.squares));
@@ -160,16 +165,16 @@ template <class Op, unsigned int LANES> __device__ Moments group_moments(Moments
     return all;
 }
 // The warps' as one, in all threads of the block.
-template <class Op, unsigned int BLOCK> __device__ Moments block_moments(Moments of_warp, Moments* buffer) {
+template <class Op, unsigned int BLOCK> __device__ Moments block_moments(Moments of_warp, unsigned int count, Moments* buffer) {
     constexpr unsigned int WARPS = BLOCK / WARP;
     if (threadIdx.x % WARP == 0) buffer[threadIdx.x / WARP] = of_warp;
     __syncthreads();
-    return group_moments<Op, WARPS>(buffer[threadIdx.x % WARPS]);
+    return group_moments<Op, WARPS>(buffer[threadIdx.x % WARPS], static_cast<float>(count));
 }
 template <class Op> __device__ Known known(Moments all, unsigned int cols) {
     float count = static_cast<float>(cols);
-    float scale = __frcp_rn(__fsqrt_rn(__fadd_rn(__fdiv_rn(all.squares, count), EPSILON)));
-    return {all.mean, scale, __fdiv_rn(all.g, count), __fmul_rn(scale, __fdiv_rn(all.gx, count))};
+    float scale = __frcp_rn(__fsqrt_rn(__fadd_rn(over(all.squares, count), EPSILON)));
+    return {all.mean, scale, over(all.g, count), __fmul_rn(scale, over(all.gx, count))};
 }
 // ANCHOR_END: moments
 
@@ -316,7 +321,7 @@ __device__ Moments moments_in(const Row<Op, W>& row, Moments* buffer) {
         using Flat = float[LOADS * W];
         running = merge<Op>(running, moments_of<Op, LOADS * W, W>(reinterpret_cast<Flat&>(x), reinterpret_cast<Flat&>(g), left));
     }
-    return block_moments<Op, BLOCK>(group_moments<Op, WARP>(running), buffer);
+    return block_moments<Op, BLOCK>(group_moments<Op, WARP>(running, group_sum<WARP>(running.count)), row.cols, buffer);
 }
 // The second pass. From the end on: what was read last is the likeliest to be in a cache still.
 template <class Op, unsigned int BLOCK, unsigned int LOADS, unsigned int W>
@@ -367,12 +372,18 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
     __device__ void widen(const Row<Op, W>& row) {
         for (unsigned int k = 0; k < V; k++) row.widen(pieces[k], others[k], x[k], y[k]);
     }
+    // How many elements a group of lanes has of the row, or a block.
+    template <unsigned int LANES>
+    __device__ unsigned int count(const Row<Op, W>& row, unsigned int at, unsigned int step) const {
+        unsigned int first = at - threadIdx.x % LANES, all = 0;
+        for (unsigned int k = 0; k < V; k++) all += min(row.left(first + k * step), LANES * W);
+        return all;
+    }
     // The moments of a group of lanes: first its mean, and then all refers to it.
     template <unsigned int LANES>
-    __device__ Moments moments(const Row<Op, W>& row, unsigned int at, unsigned int step) const {
-        float count = 0, sums[4] = {};
-        for (unsigned int k = 0; k < V; k++) count += static_cast<float>(min(row.left(at + k * step), W));
-        Moments all = {group_sum<LANES>(count), 0, 0, 0, 0};
+    __device__ Moments moments(const Row<Op, W>& row, const Piece<W> (&of_weights)[V], unsigned int at, unsigned int step) const {
+        float sums[4] = {};
+        Moments all = {static_cast<float>(count<LANES>(row, at, step)), 0, 0, 0, 0};
         if (Op::CENTRED) {
             for (unsigned int k = 0; k < V * W; k++) sums[k % 4] += x[k / W][k % W];
             float sum = group_sum<LANES>((sums[0] + sums[1]) + (sums[2] + sums[3]));
@@ -382,7 +393,7 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
         for (unsigned int k = 0; k < V; k++) {
             unsigned int left = row.left(at + k * step);
             float weight[W];
-            if (Op::BACK) row.weights_of(weight, at + k * step);
+            if (Op::BACK) ::widen(of_weights[k], weight);
             for (unsigned int w = 0; w < W; w++) {
                 float apart = w < left ? __fadd_rn(x[k][w], -all.mean) : 0;
                 squares[w % 2] = fmaf(apart, apart, squares[w % 2]);
@@ -420,7 +431,7 @@ __device__ void groups(Task<typename Op::Element> task) {
 #pragma unroll
     for (unsigned int r = 0; r < ROWS; r++) {
         held[r].widen(row(r));
-        Moments all = held[r].template moments<LANES>(row(r), lane, LANES);
+        Moments all = held[r].template moments<LANES>(row(r), weights.weights, lane, LANES);
         held[r].write(row(r), weights, lane, LANES, known<Op>(all, task.cols));
     }
 }
@@ -432,19 +443,20 @@ __device__ void groups(Task<typename Op::Element> task) {
 template <class Op, unsigned int BLOCK, unsigned int CLUSTER> struct Meeting {
     Moments of_warps[2][BLOCK / WARP];
     Moments of_blocks[2][CLUSTER];
-    __device__ Moments all(Moments of_warp, unsigned int turn, bool is_first) {
-        Moments mine = block_moments<Op, BLOCK>(of_warp, of_warps[turn]);
+    // `mine` is how many elements the block has of them, `cols` how many there are.
+    __device__ Moments all(Moments of_warp, unsigned int mine, unsigned int cols, unsigned int turn, bool is_first) {
+        Moments of_block = block_moments<Op, BLOCK>(of_warp, mine, of_warps[turn]);
 #if __CUDA_ARCH__ >= 900
         if (CLUSTER > 1) {
             auto blocks = cooperative_groups::this_cluster();
             if (is_first) blocks.barrier_wait(); // no block writes into one that has not begun
             unsigned int rank = blockIdx.x % CLUSTER;
-            if (threadIdx.x < CLUSTER) *blocks.map_shared_rank(&of_blocks[turn][rank], threadIdx.x) = mine;
+            if (threadIdx.x < CLUSTER) *blocks.map_shared_rank(&of_blocks[turn][rank], threadIdx.x) = of_block;
             blocks.sync(); // and none leaves before it has what the others write
-            mine = group_moments<Op, CLUSTER>(of_blocks[turn][threadIdx.x % CLUSTER]);
+            of_block = group_moments<Op, CLUSTER>(of_blocks[turn][threadIdx.x % CLUSTER], static_cast<float>(cols));
         }
 #endif
-        return mine;
+        return of_block;
     }
     __device__ void begin() {
 #if __CUDA_ARCH__ >= 900
@@ -464,20 +476,27 @@ __device__ void block(Task<typename Op::Element> task) {
     held.load(row, first, STEP);
     weights.load(row, first, STEP);
     held.widen(row);
-    Moments all = meeting.all(held.template moments<WARP>(row, first, STEP), 0, true);
+    Moments of_warp = held.template moments<WARP>(row, weights.weights, first, STEP);
+    Moments all = meeting.all(of_warp, held.template count<BLOCK>(row, first, STEP), row.cols, 0, true);
     held.write(row, weights, first, STEP, known<Op>(all, task.cols));
 }
 // ANCHOR_END: block
 
 // ANCHOR: columns
-// What a lane adds up for the columns it holds, over all rows that come to it.
+// What a lane has for its columns, over all rows that come to it: their weights, and the sums that become gradients.
 template <class Op, unsigned int V, unsigned int W> struct Columns {
+    // Whether the next row is on its way while one is worked on. Floats leave no registers for that.
+    static constexpr bool AHEAD = W > 4;
+    Piece<W> of_weights[V];
     float weights[V][W] = {}, biases[V][W] = {};
+    __device__ Columns(const Row<Op, W>& row, unsigned int at, unsigned int step) {
+        for (unsigned int k = 0; k < V; k++) row.load_weights(of_weights[k], at + k * step);
+    }
     // Takes the elements of a row, and writes the gradients of that row's elements.
     __device__ void take(const Held<Op, V, W>& held, const Row<Op, W>& row, unsigned int at, unsigned int step, Known of_row) {
         for (unsigned int k = 0; k < V; k++) {
             float weight[W], out[W];
-            row.weights_of(weight, at + k * step);
+            ::widen(of_weights[k], weight);
             for (unsigned int w = 0; w < W; w++) {
                 float x = normal<Op>(held.x[k][w], of_row), y = held.y[k][w];
                 out[w] = backward<Op>(x, __fmul_rn(y, weight[w]), of_row);
@@ -487,14 +506,49 @@ template <class Op, unsigned int V, unsigned int W> struct Columns {
         }
     }
 };
-// Sums of the columns by one block, or one cluster: of the weights, and of the biases behind them.
-template <unsigned int V, unsigned int W>
-__device__ void store_sums(float* to, const float (&sums)[V][W], unsigned int at, unsigned int step, unsigned int cols) {
-    for (unsigned int k = 0; k < V; k++) {
-        unsigned int c = (at + k * step) * W;
-        store<W>(to + c, sums[k], max(c, cols) - c, false);
+// Where the sums of columns go: those of each team into a row of its own, which `gradients` adds up; those of the only team are
+// the gradients.
+template <class Op> struct Sums {
+    using T = typename Op::Element;
+    const Task<T>& task;
+    float* to;
+    unsigned int team, teams;
+    __device__ bool is_only() const { return teams == 1; }
+    __device__ float* of_team(unsigned int kind) const {
+        return to + (static_cast<unsigned long long>(team) * 2 + kind) * task.cols;
     }
-}
+    __device__ T* gradients(unsigned int kind) const { return task.out + (task.rows + kind) * task.pitch; }
+    __device__ void put(float sum, unsigned int kind, unsigned int c) const {
+        if (is_only()) narrow(sum, gradients(kind)[c]);
+        else of_team(kind)[c] = sum;
+    }
+    template <unsigned int V, unsigned int W>
+    __device__ void put(const float (&sums)[V][W], unsigned int kind, unsigned int at, unsigned int step) const {
+        auto is_aligned = [](const void* address) { return reinterpret_cast<unsigned long long>(address) % sizeof(uint4) == 0; };
+        for (unsigned int k = 0; k < V; k++) {
+            unsigned int c = (at + k * step) * W, left = max(c, task.cols) - c;
+            if (is_only()) {
+                store<W>(gradients(kind) + c, sums[k], left, is_aligned(gradients(kind)));
+                continue;
+            }
+            float* row = of_team(kind) + c;
+            if (W > 1 && left >= W && is_aligned(row)) {
+                for (unsigned int w = 0; w + 4 <= W; w += 4) {
+                    *reinterpret_cast<float4*>(row + w) = {sums[k][w], sums[k][w + 1], sums[k][w + 2], sums[k][w + 3]};
+                }
+            } else {
+                for (unsigned int w = 0; w < W; w++) {
+                    if (w < left) row[w] = sums[k][w];
+                }
+            }
+        }
+    }
+    template <unsigned int V, unsigned int W>
+    __device__ void put(const Columns<Op, V, W>& columns, unsigned int at, unsigned int step) const {
+        put(columns.weights, 0, at, step);
+        if (Op::CENTRED) put(columns.biases, 1, at, step);
+    }
+};
 // ANCHOR_END: columns
 
 // ANCHOR: back_groups
@@ -504,15 +558,21 @@ __device__ void back_groups(Task<typename Op::Element> task, float* sums) {
     constexpr unsigned int GROUPS = BLOCK / LANES, WARPS = BLOCK / WARP, COLS = LANES * V * W;
     __shared__ float of_warps[WARPS][COLS];
     unsigned int lane = threadIdx.x % LANES, warp = threadIdx.x / WARP;
-    Columns<Op, V, W> columns;
+    auto row = [&](unsigned long long at) { return Row<Op, W>(task, at + threadIdx.x / LANES, 0, task.cols); };
+    Columns<Op, V, W> columns(row(0), lane, LANES);
+    Held<Op, V, W> held;
     unsigned long long step = static_cast<unsigned long long>(gridDim.x) * GROUPS;
-    for (unsigned long long first = static_cast<unsigned long long>(blockIdx.x) * GROUPS; first < task.rows; first += step) {
-        Row<Op, W> row(task, first + threadIdx.x / LANES, 0, task.cols);
-        Held<Op, V, W> held;
-        held.load(row, lane, LANES);
-        held.widen(row);
-        columns.take(held, row, lane, LANES, known<Op>(held.template moments<LANES>(row, lane, LANES), task.cols));
+    unsigned long long at = static_cast<unsigned long long>(blockIdx.x) * GROUPS;
+    if (columns.AHEAD) held.load(row(at), lane, LANES);
+#pragma unroll 1
+    for (; at < task.rows; at += step) {
+        if (!columns.AHEAD) held.load(row(at), lane, LANES);
+        held.widen(row(at));
+        if (columns.AHEAD) held.load(row(at + step), lane, LANES);
+        Moments of_row = held.template moments<LANES>(row(at), columns.of_weights, lane, LANES);
+        columns.take(held, row(at), lane, LANES, known<Op>(of_row, task.cols));
     }
+    Sums<Op> to = {task, sums, blockIdx.x, gridDim.x};
     for (unsigned int kind = 0; kind < (Op::CENTRED ? 2 : 1); kind++) {
         for (unsigned int k = 0; k < V * W; k++) {
             float sum = kind == 0 ? columns.weights[k / W][k % W] : columns.biases[k / W][k % W];
@@ -523,7 +583,7 @@ __device__ void back_groups(Task<typename Op::Element> task, float* sums) {
         for (unsigned int c = threadIdx.x; c < min(COLS, task.cols); c += BLOCK) {
             float sum = 0;
             for (unsigned int other = 0; other < WARPS; other++) sum += of_warps[other][c];
-            sums[(static_cast<unsigned long long>(blockIdx.x) * 2 + kind) * task.cols + c] = sum;
+            to.put(sum, kind, c);
         }
         __syncthreads();
     }
@@ -537,20 +597,23 @@ __device__ void back_block(Task<typename Op::Element> task, float* sums) {
     constexpr unsigned int W = PER_VECTOR<typename Op::Element>, STEP = CLUSTER * BLOCK;
     __shared__ Meeting<Op, BLOCK, CLUSTER> meeting;
     unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x, mine = blockIdx.x / CLUSTER, all = gridDim.x / CLUSTER;
-    Columns<Op, V, W> columns;
+    auto row = [&](unsigned long long at) { return Row<Op, W>(task, at, 0, task.cols); };
+    Columns<Op, V, W> columns(row(0), first, STEP);
+    Held<Op, V, W> held;
     meeting.begin();
+    if (columns.AHEAD) held.load(row(mine), first, STEP);
     unsigned int turn = 0;
+#pragma unroll 1
     for (unsigned long long at = mine; at < task.rows; at += all, turn++) {
-        Row<Op, W> row(task, at, 0, task.cols);
-        Held<Op, V, W> held;
-        held.load(row, first, STEP);
-        held.widen(row);
-        Moments of_row = meeting.all(held.template moments<WARP>(row, first, STEP), turn % 2, turn == 0);
-        columns.take(held, row, first, STEP, known<Op>(of_row, task.cols));
+        if (!columns.AHEAD) held.load(row(at), first, STEP);
+        held.widen(row(at));
+        if (columns.AHEAD) held.load(row(at + all), first, STEP);
+        Moments of_warp = held.template moments<WARP>(row(at), columns.of_weights, first, STEP);
+        unsigned int of_block = held.template count<BLOCK>(row(at), first, STEP);
+        Moments of_row = meeting.all(of_warp, of_block, task.cols, turn % 2, turn == 0);
+        columns.take(held, row(at), first, STEP, known<Op>(of_row, task.cols));
     }
-    float* to = sums + static_cast<unsigned long long>(mine) * 2 * task.cols;
-    store_sums(to, columns.weights, first, STEP, task.cols);
-    if (Op::CENTRED) store_sums(to + task.cols, columns.biases, first, STEP, task.cols);
+    Sums<Op>{task, sums, mine, all}.put(columns, first, STEP);
 }
 // ANCHOR_END: back_block
 
@@ -569,16 +632,16 @@ __device__ void parts(Task<typename Op::Element> task, unsigned int count, unsig
 }
 // A row's moments, of those of its parts.
 template <class Op, unsigned int BLOCK>
-__device__ Moments merged(const Moments* moments, unsigned long long row, unsigned int count, Moments* buffer) {
+__device__ Moments merged(const Moments* moments, unsigned long long row, unsigned int count, unsigned int cols, Moments* buffer) {
     Moments mine = {};
     for (unsigned int k = threadIdx.x; k < count; k += BLOCK) mine = merge<Op>(mine, moments[row * count + k]);
-    return block_moments<Op, BLOCK>(group_moments<Op, WARP>(mine), buffer);
+    return block_moments<Op, BLOCK>(group_moments<Op, WARP>(mine, group_sum<WARP>(mine.count)), cols, buffer);
 }
 // Forward: each block reads its part once more.
 template <class Op, unsigned int BLOCK, unsigned int LOADS>
 __device__ void whole(Task<typename Op::Element> task, unsigned int count, unsigned int length, const Moments* moments) {
     __shared__ Moments buffer[BLOCK / WARP];
-    Moments all = merged<Op, BLOCK>(moments, blockIdx.x / count, count, buffer);
+    Moments all = merged<Op, BLOCK>(moments, blockIdx.x / count, count, task.cols, buffer);
     write_all<Op, BLOCK, LOADS>(part_of<Op>(task, count, length), known<Op>(all, task.cols));
 }
 // ANCHOR_END: parts
@@ -588,7 +651,7 @@ __device__ void whole(Task<typename Op::Element> task, unsigned int count, unsig
 template <class Op, unsigned int BLOCK>
 __device__ void knowing(const Moments* moments, unsigned int cols, unsigned int count, Known* of_rows) {
     __shared__ Moments buffer[BLOCK / WARP];
-    Moments all = merged<Op, BLOCK>(moments, blockIdx.x, count, buffer);
+    Moments all = merged<Op, BLOCK>(moments, blockIdx.x, count, cols, buffer);
     if (threadIdx.x == 0) of_rows[blockIdx.x] = known<Op>(all, cols);
 }
 // And then each thread takes a few columns of every row, or of one in `count`: the elements are read once more, for both kinds of
@@ -597,7 +660,7 @@ template <class Op, unsigned int BLOCK, unsigned int ROWS>
 __device__ void finish(Task<typename Op::Element> task, unsigned int count, const Known* of_rows, float* sums) {
     constexpr unsigned int W = PER_VECTOR<typename Op::Element>;
     unsigned int at = blockIdx.x / count * BLOCK + threadIdx.x, first = blockIdx.x % count;
-    Columns<Op, 1, W> columns;
+    Columns<Op, 1, W> columns(Row<Op, W>(task, 0, 0, task.cols), at, 0);
 #pragma unroll 1
     for (unsigned long long begin = first; begin < task.rows; begin += static_cast<unsigned long long>(ROWS) * count) {
         Held<Op, 1, W> held[ROWS];
@@ -611,32 +674,34 @@ __device__ void finish(Task<typename Op::Element> task, unsigned int count, cons
             if (index < task.rows) columns.take(held[r], row(r), at, 0, of_rows[index]);
         }
     }
-    float* to = sums + static_cast<unsigned long long>(first) * 2 * task.cols;
-    store_sums(to, columns.weights, at, 0, task.cols);
-    if (Op::CENTRED) store_sums(to + task.cols, columns.biases, at, 0, task.cols);
+    Sums<Op>{task, sums, first, count}.put(columns, at, 0);
 }
 // ANCHOR_END: finish
 
 // ANCHOR: gradients
-// The gradients of weights and biases: the sums of all blocks, column by column. A block has a warp for each of 32 columns in the
-// end; before that each warp takes every 32nd of the sums in order, of all columns. Every addition has its place: the same bits in
-// every run.
-template <class Op> __device__ void gradients(const float* sums, unsigned int blocks, Task<typename Op::Element> task) {
-    __shared__ float shared[WARP][WARP + 1];
-    unsigned int strips = max((task.cols + WARP - 1) / WARP, 1u);
-    unsigned int kind = blockIdx.x / strips, first = blockIdx.x % strips * WARP;
-    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+// The gradients of weights and biases: the sums of all teams, column by column. A warp has 32 columns; of many teams 32 warps share
+// them, each takes every 32nd team's, and the first adds up what they have. Every addition has its place: the same bits in every
+// run.
+template <class Op, unsigned int BLOCK, unsigned int SHARING>
+__device__ void gradients(const float* sums, unsigned int teams, Task<typename Op::Element> task) {
+    __shared__ float shared[BLOCK / WARP][WARP];
+    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, share = warp % SHARING;
+    unsigned int strips = (task.cols + WARP - 1) / WARP, strip = blockIdx.x * (BLOCK / WARP / SHARING) + warp / SHARING;
+    unsigned int kind = strip / max(strips, 1u), c = strip % max(strips, 1u) * WARP + lane;
+    bool is_there = c < task.cols && kind < (Op::CENTRED ? 2 : 1);
     float sum = 0;
-    if (first + lane < task.cols) {
+    if (is_there) {
 #pragma unroll 8
-        for (unsigned int b = warp; b < blocks; b += WARP) {
-            sum += sums[(static_cast<unsigned long long>(b) * 2 + kind) * task.cols + first + lane];
+        for (unsigned int b = share; b < teams; b += SHARING) {
+            sum += sums[(static_cast<unsigned long long>(b) * 2 + kind) * task.cols + c];
         }
     }
-    shared[warp][lane] = sum;
-    __syncthreads();
-    sum = group_sum<WARP>(shared[lane][warp]);
-    if (lane == 0 && first + warp < task.cols) narrow(sum, task.out[(task.rows + kind) * task.pitch + first + warp]);
+    if (SHARING > 1) {
+        shared[warp][lane] = sum;
+        __syncthreads();
+        for (unsigned int other = 1; other < SHARING && share == 0; other++) sum += shared[warp + other][lane];
+    }
+    if (is_there && share == 0) narrow(sum, task.out[(task.rows + kind) * task.pitch + c]);
 }
 // ANCHOR_END: gradients
 
@@ -664,8 +729,10 @@ template <class Op> __device__ void gradients(const float* sums, unsigned int bl
     KERNEL(THREADS) whole_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
         TASK(T), unsigned int count, unsigned int length, const Moments* moments) { \
         whole<OP<T>, THREADS, LOADS>(GIVEN, count, length, moments); }
-// Backward 1,024 threads of a multiprocessor take turns where each holds 8 elements, which is what hides the trip to memory.
-#define BACK_KERNEL(THREADS, HELD) extern "C" __global__ void __launch_bounds__(THREADS, (HELD) > 8 ? 1 : 1024 / THREADS)
+// Backward as many threads of a multiprocessor take turns as it has registers for.
+#define RESIDENT(HELD) ((HELD) > 16 ? 256 : (HELD) > 8 ? 512 : 768)
+#define BACK_KERNEL(THREADS, HELD) extern "C" __global__ void __launch_bounds__( \
+    THREADS, THREADS < RESIDENT(HELD) ? RESIDENT(HELD) / THREADS : 1)
 #define FINISH(OP, T, NAME, TYPE, THREADS, ROWS) \
     BACK_KERNEL(THREADS, 8) finish_##NAME##_t##THREADS##r##ROWS##_##TYPE( \
         TASK(T), unsigned int count, const Known* of_rows, float* sums) { finish<OP<T>, THREADS, ROWS>(GIVEN, count, of_rows, sums); }
@@ -675,6 +742,9 @@ template <class Op> __device__ void gradients(const float* sums, unsigned int bl
 #define BACK_BLOCK(OP, T, NAME, TYPE, THREADS, V) \
     BACK_KERNEL(THREADS, V * PER_VECTOR<T>) block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
         back_block<OP<T>, THREADS, V, 1>(GIVEN, sums); }
+#define GRADIENTS(OP, T, NAME, TYPE, THREADS, SHARING) \
+    KERNEL(THREADS) gradients_##NAME##_t##THREADS##s##SHARING##_##TYPE(TASK(T), unsigned int teams, const float* sums) { \
+        gradients<OP<T>, THREADS, SHARING>(sums, teams, GIVEN); }
 #define BACK_CLUSTER(OP, T, NAME, TYPE, BLOCKS, THREADS, V) \
     BACK_KERNEL(THREADS, V * PER_VECTOR<T>) cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
         back_block<OP<T>, THREADS, V, BLOCKS>(GIVEN, sums); }
@@ -696,8 +766,7 @@ template <class Op> __device__ void gradients(const float* sums, unsigned int bl
     CLUSTERS(BACK_CLUSTER, OP, T, NAME, TYPE) PARTS(OP, T, NAME, TYPE, 256, 2) FINISH(OP, T, NAME, TYPE, 256, 2) \
     KERNEL(256) knowing_##NAME##_##TYPE(const Moments* moments, unsigned int cols, unsigned int count, Known* of_rows) { \
         knowing<OP<T>, 256>(moments, cols, count, of_rows); } \
-    KERNEL(1024) gradients_##NAME##_##TYPE(TASK(T), unsigned int blocks, const float* sums) { \
-        gradients<OP<T>>(sums, blocks, GIVEN); }
+    GRADIENTS(OP, T, NAME, TYPE, 256, 8) GRADIENTS(OP, T, NAME, TYPE, 256, 1)
 #define OPERATIONS(T, TYPE, PER) \
     FORWARD(LayerNorm, T, layer_norm, TYPE, PER) FORWARD(RmsNorm, T, rms_norm, TYPE, PER) \
     FORWARD(AddLayerNorm, T, add_layer_norm, TYPE, PER) FORWARD(AddRmsNorm, T, add_rms_norm, TYPE, PER) \

@@ -7,7 +7,7 @@ mod shapes;
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Op, Pass, Per, Plan, Problem, Type, Variant};
 
 pub use crate::shapes::Shape;
-use crate::shapes::{of_held, of_problem, of_stream, resident};
+use crate::shapes::{clusters, of_held, of_problem, of_stream, resident};
 
 const FORWARD: &[Op] = &[Op::LayerNorm, Op::RmsNorm, Op::AddLayerNorm, Op::AddRmsNorm];
 const ALL: &[Op] =
@@ -245,6 +245,11 @@ fn forward(problem: &Problem, shape: Shape) -> Plan {
 const OF_MOMENTS: u64 = 20;
 const OF_KNOWN: u64 = 16;
 
+/// Bytes of the sums of so many teams; a single one has the gradients themselves, and no sums.
+fn of_sums(teams: u64, cols: u64) -> u64 {
+    if teams > 1 { 8 * teams * cols } else { 0 }
+}
+
 /// A launch that finds the elements' gradients and leaves sums of columns, of so many blocks each; and one that adds those up.
 fn backward(problem: &Problem, shape: Shape) -> Plan {
     let Matrix { rows, cols, .. } = matrix(problem);
@@ -257,8 +262,9 @@ fn backward(problem: &Problem, shape: Shape) -> Plan {
         pass.args[2] = Arg::Sums(1);
         pass.args.push(Arg::Sums(0));
         pass.additions = of_row + each + 16;
-        let sums = vec![problem.ty.holding(8 * teams * cols), results(problem)];
-        Plan { passes: vec![pass, gradients(problem, teams, 0)], sums, ..Plan::default() }
+        let sums = vec![problem.ty.holding(of_sums(teams, cols)), results(problem)];
+        let passes = std::iter::once(pass).chain(gradients(problem, teams, 0)).collect();
+        Plan { passes, sums, ..Plan::default() }
     };
     match shape {
         Shape::Groups { lanes, vectors, width, .. } => {
@@ -277,7 +283,8 @@ fn backward(problem: &Problem, shape: Shape) -> Plan {
         Shape::Cluster { blocks, block, vectors } => {
             let name = ("cluster", format!("c{blocks}t{block}v{vectors}"));
             let line = format!("BACK_CLUSTER({of}, {blocks}, {block}, {vectors})");
-            let teams = (resident(problem, block, vectors * per as u32) / u64::from(blocks)).min(rows).max(1);
+            let resident = resident(problem, block, vectors * per as u32);
+            let teams = clusters(resident, blocks).min(rows).max(1);
             held(name, line, teams, (blocks, block), of_thread(u64::from(vectors) * per) + OF_BLOCK + OF_BLOCK / 2)
         }
         Shape::Stream { block, loads } => of_parts(problem, (block, loads), (1, cols as u32)),
@@ -319,32 +326,41 @@ fn of_parts(problem: &Problem, (block, loads): (u32, u32), (parts, length): (u32
     finish.args.extend([Arg::U32(segments as u32), Arg::Sums(1), Arg::Sums(2)]);
     finish.additions = rows.div_ceil(segments);
 
-    let mut last = gradients(problem, segments, 2);
-    last.args[2] = Arg::Sums(3);
     let sums = vec![
         problem.ty.holding(OF_MOMENTS * rows * u64::from(parts)),
         problem.ty.holding(OF_KNOWN * rows),
-        problem.ty.holding(8 * segments * cols),
+        problem.ty.holding(of_sums(segments, cols)),
         results(problem),
     ];
-    Plan { passes: vec![first, knowing, finish, last], sums, ..Plan::default() }
+    Plan {
+        passes: [first, knowing, finish].into_iter().chain(gradients(problem, segments, 2)).collect(),
+        sums,
+        ..Plan::default()
+    }
 }
 
-/// `gradients_layer_norm_backward_f32<<<strips of 32 columns, 1024>>>(…)`: adds up the sums of so many blocks, which are in this
-/// array.
-fn gradients(problem: &Problem, blocks: u64, at: usize) -> Pass {
+/// `gradients_layer_norm_backward_t256s8_f32<<<strips of 32 columns, 256>>>(…)`: adds up the sums of so many teams, which are in this
+/// array; the results are the one behind it. None where there is one team.
+fn gradients(problem: &Problem, teams: u64, at: usize) -> Option<Pass> {
     let cols = matrix(problem).cols;
     let kinds = if problem.options.op.is_centred() { 2 } else { 1 };
-    let line = format!(
-        "KERNEL(1024) {}(TASK({}), unsigned int blocks, const float* sums) {{ gradients<{}>(sums, blocks, GIVEN); }}",
-        kernel(problem, "gradients", ""),
-        element(problem),
-        norm_of(problem)
-    );
-    let mut pass = pass(problem, ("gradients", ""), Some(line), kinds * cols.div_ceil(32).max(1), 1024);
+    if teams <= 1 {
+        return None;
+    }
+    // Warps that share 32 columns: one where there are columns enough for all.
+    let (block, sharing) = if teams <= 32 && cols >= 16_384 {
+        (256, 1)
+    } else if teams <= 300 || !problem.compiles {
+        (256, 8)
+    } else {
+        (1024, 32)
+    };
+    let strips = (kinds * cols.div_ceil(32)).div_ceil(block / 32 / sharing).max(1);
+    let line = format!("GRADIENTS({}, {block}, {sharing})", instance(problem));
+    let mut pass = pass(problem, ("gradients", &format!("t{block}s{sharing}")), Some(line), strips, block);
     pass.args[2] = Arg::Sums(at + 1);
-    pass.args.extend([Arg::U32(blocks as u32), Arg::Sums(at)]);
-    pass.elements = kinds * blocks * cols;
-    pass.additions = blocks.div_ceil(32) + 5;
-    pass
+    pass.args.extend([Arg::U32(teams as u32), Arg::Sums(at)]);
+    pass.elements = kinds * teams * cols;
+    pass.additions = teams.div_ceil(sharing) + sharing;
+    Some(pass)
 }

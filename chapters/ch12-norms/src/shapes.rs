@@ -55,14 +55,13 @@ pub enum Shape {
     },
 }
 
-/// Elements of a row that are a warp's.
+/// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
 const OF_WARP: u64 = 512;
 /// Elements of each thread, where all threads of a problem are resident at once.
 const OF_WAVE: u64 = 8;
-/// Elements that a thread holds. Backward it has two inputs, and sums of two kinds: with so few, 1,024 threads of a
-/// multiprocessor take turns.
+/// Elements that a thread of a block holds. Backward it has two inputs, and sums of two kinds.
 const FORWARD: u64 = 32;
-const BACKWARD: u64 = 8;
+const BACKWARD: u64 = 16;
 /// Bytes of a row that are worth a block of parts.
 const OF_PART_BYTES: u64 = 16 << 10;
 
@@ -79,10 +78,21 @@ fn held_most(problem: &Problem) -> u64 {
 }
 
 /// Blocks of so many threads that take rows in turns, where each thread holds so many elements: as many as the registers of the
-/// card have room for.
+/// card have room for. The kernels' launch bounds say the same.
 pub fn resident(problem: &Problem, block: u32, elements: u32) -> u64 {
-    let threads = if u64::from(elements) <= BACKWARD { 1024 } else { 512 };
+    let threads = match elements {
+        0..=8 => 768,
+        9..=16 => 512,
+        _ => 256,
+    };
     u64::from(problem.multiprocessors) * (threads / u64::from(block)).max(1)
+}
+
+/// Clusters of so many blocks that are resident at once, of so many blocks in all. A cluster lies within one group of
+/// multiprocessors: where it has four blocks or eight, some of each group are left over, on an H200 12 of 132.
+pub fn clusters(resident: u64, blocks: u32) -> u64 {
+    let left_over = if blocks > 2 { resident.div_ceil(11) } else { 0 };
+    ((resident - left_over) / u64::from(blocks)).max(1)
 }
 
 /// Two passes by blocks of so many threads.
@@ -129,25 +139,23 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
         let each = matrix.cols.div_ceil(lanes).max(1);
         return Shape::Groups { lanes: lanes as u32, rows: 1, vectors: each as u32, width: 1 };
     }
+    if is_backward(problem) {
+        return of_backward(problem, matrix);
+    }
     // Where nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
     let multiprocessors = u64::from(problem.multiprocessors);
-    let is_few = 2 * matrix.rows < multiprocessors
-        || !is_backward(problem) && matrix.rows * matrix.cols <= multiprocessors * 2048 * OF_WAVE;
-    let of_warp = if per > 4 && !is_backward(problem) && !is_few { 2 * OF_WARP } else { OF_WARP };
+    let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= multiprocessors * 2048 * OF_WAVE;
+    let of_warp = if per > 4 && !is_few { 2 * OF_WARP } else { OF_WARP };
     if matrix.cols <= of_warp {
         // Two vectors of bf16 have the bytes of a row on their way that make the trip worth it.
-        let is_pair = !is_backward(problem) && per > 4 && vectors >= 8;
-        let each = vectors.div_ceil(32).max(if is_pair { 2 } else { 1 });
+        let each = vectors.div_ceil(32).max(if per > 4 && vectors >= 8 { 2 } else { 1 });
         let lanes = vectors.div_ceil(each).next_power_of_two();
-        let is_two = !is_backward(problem) && if per == 4 { (5..=16).contains(&vectors) } else { vectors < 8 };
+        let is_two = if per == 4 { (5..=16).contains(&vectors) } else { vectors < 8 };
         let rows = if is_two { 2 } else { 1 };
         return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
     }
-    // A row of more than 32,768 elements is read twice backward: a cluster that holds it has to meet for each.
-    let teams: &[(u64, u64, u64)] = match (is_backward(problem), is_few) {
-        (true, true) => &[(1, 256, 8), (1, 512, 8), (4, 512, 8), (8, 512, 8), (8, 1024, 8)],
-        (true, false) => &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8), (2, 1024, 8), (4, 1024, 8)],
-        (false, true) => &[
+    let teams: &[Team] = match is_few {
+        true => &[
             (1, 64, 8),
             (1, 128, 8),
             (1, 256, 8),
@@ -158,7 +166,7 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
             (8, 512, 32),
             (8, 1024, 32),
         ],
-        (false, false) if per > 4 => &[
+        false if per > 4 => &[
             (1, 64, 32),
             (1, 128, 32),
             (1, 256, 32),
@@ -169,10 +177,10 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
             (8, 1024, 32),
         ],
         // Of two inputs of floats 1,024 threads have no registers for so many.
-        (false, false) if problem.options.op.adds() => {
+        false if problem.options.op.adds() => {
             &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32), (4, 256, 32), (8, 256, 32), (8, 512, 32)]
         }
-        (false, false) => &[
+        false => &[
             (1, 64, 16),
             (1, 128, 16),
             (1, 256, 16),
@@ -183,17 +191,38 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
             (8, 1024, 32),
         ],
     };
-    let held = |&(blocks, block, elements): &(u64, u64, u64)| {
-        let each = vectors.div_ceil(blocks * block);
-        let fits = each * per <= elements && (blocks == 1 || problem.has_clusters);
-        fits.then_some((blocks as u32, block as u32, each as u32))
-    };
-    match teams.iter().find_map(held) {
-        Some((1, block, vectors)) => Shape::Block { block, vectors },
-        Some((blocks, block, vectors)) => Shape::Cluster { blocks, block, vectors },
-        // 16 elements of a thread on their way.
-        None => parts(problem, matrix, 512, if is_backward(problem) { 2 } else { 16 / per as u32 }),
+    // 16 elements of a thread on their way.
+    held(problem, matrix, teams).unwrap_or_else(|| parts(problem, matrix, 512, 16 / per as u32))
+}
+
+/// Backward a thread keeps sums of the columns it holds, over all rows that come to it.
+fn of_backward(problem: &Problem, matrix: Matrix) -> Shape {
+    let per = per_vector(problem);
+    let vectors = matrix.cols.div_ceil(per);
+    if matrix.cols <= 2 * OF_WARP {
+        let each = vectors.div_ceil(32).max(if vectors >= 4 { 2 } else { 1 });
+        let lanes = vectors.div_ceil(each).next_power_of_two();
+        return Shape::Groups { lanes: lanes as u32, rows: 1, vectors: each as u32, width: per as u32 };
     }
+    let teams = [(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 512, BACKWARD)];
+    let clusters = [(2, 512, BACKWARD), (4, 512, BACKWARD), (8, 512, BACKWARD)];
+    held(problem, matrix, &[teams, clusters].concat()).unwrap_or_else(|| parts(problem, matrix, 512, 2))
+}
+
+/// Blocks, threads of each, and how many elements of a row each thread may hold.
+type Team = (u64, u64, u64);
+
+/// The first of these teams that holds a row.
+fn held(problem: &Problem, matrix: Matrix, teams: &[Team]) -> Option<Shape> {
+    let per = per_vector(problem);
+    teams.iter().find_map(|&(blocks, block, elements)| {
+        let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
+        if vectors * per > elements || blocks > 1 && !problem.has_clusters {
+            return None;
+        }
+        let (blocks, block, vectors) = (blocks as u32, block as u32, vectors as u32);
+        Some(if blocks == 1 { Shape::Block { block, vectors } } else { Shape::Cluster { blocks, block, vectors } })
+    })
 }
 
 /// Parts of the rows for as many blocks as are resident at once; one block a row where that gives each multiprocessor several.

@@ -133,7 +133,7 @@ fn plans_say_why() {
     PROGRAM.says(&["--plan", "--rows", "1", "--cols", "1000000"], &["blocks share one out", "read it twice"]);
     PROGRAM.says(
         &["--plan", "--rows", "100", "--cols", "1000", "--op", "layer_norm_backward"],
-        &["sums up its columns", "gradients_layer_norm_backward_f32"],
+        &["sums up its columns", "gradients_layer_norm_backward_t256s8_f32"],
     );
 }
 
