@@ -32,19 +32,26 @@ pub enum Fill {
     Negative,
     /// −2 to 2 at random: the best of them is there many times.
     Ties,
+    /// −600, −300, 0, 300 and 600 at random: of the larger ones *e*ˣ is no float.
+    Steep,
+    /// 99,998 to 100,002 at random: squares so large that nothing is left of their differences.
+    Far,
 }
 
 impl Fill {
     /// `n` numbers.
     pub(super) fn array(self, op: Op, ty: Type, n: u64) -> Array {
-        let float = |of_sum: f64, of_others: f64| if op == Op::Sum { of_sum } else { of_others };
+        let most = if op == Op::Sum { 1e30 } else { f64::INFINITY };
+        let number = || lab::input::random(Type::I32, n as usize, n + 1);
         let (whole, float) = match self {
             Fill::Random => return lab::input::random(ty, n as usize, n + 1),
-            Fill::Lowest => (i32::MIN, float(-1e30, f64::NEG_INFINITY)),
-            Fill::Highest => (i32::MAX, float(1e30, f64::INFINITY)),
+            Fill::Lowest => (i32::MIN, -most),
+            Fill::Highest => (i32::MAX, most),
             Fill::MinusThree => (-3, -3.0),
             Fill::Negative => return negative(lab::input::random(ty, n as usize, n + 1)),
-            Fill::Ties => return few(lab::input::random(Type::I32, n as usize, n + 1), ty),
+            Fill::Ties => return few(number(), ty, (1, 0)),
+            Fill::Steep => return few(number(), ty, (300, 0)),
+            Fill::Far => return few(number(), ty, (1, 100_000)),
         };
         let n = n as usize;
         match ty {
@@ -65,6 +72,8 @@ impl Fill {
             Fill::MinusThree => Some("every element -3"),
             Fill::Negative => Some("every element negative"),
             Fill::Ties => Some("every element between -2 and 2"),
+            Fill::Steep => Some("every element a multiple of 300 between -600 and 600"),
+            Fill::Far => Some("every element near 100,000"),
         }
     }
 }
@@ -79,10 +88,10 @@ fn negative(numbers: Array) -> Array {
     }
 }
 
-/// Of each number what is left of it modulo 5, from -2 on, as the type.
-fn few(numbers: Array, ty: Type) -> Array {
+/// Of each number what is left of it modulo 5, from -2 on: so many steps from the middle, as the type.
+fn few(numbers: Array, ty: Type, (step, middle): (i32, i32)) -> Array {
     let Array::I32(values) = numbers else { return numbers };
-    let given = values.into_iter().map(|value| value.rem_euclid(5) - 2).collect::<Vec<i32>>();
+    let given = values.into_iter().map(|value| (value.rem_euclid(5) - 2) * step + middle).collect::<Vec<i32>>();
     let n = given.len() as u64;
     Numbers::Given(given).array(ty, n)
 }

@@ -169,6 +169,13 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
     let shifted = shifted(exercise);
     // Whoever looks for an element may find another under another schedule, where there are several as good.
     let (fill, ties) = if exercise.finds() { (Fill::Ties, ", and few different ones") } else { (Fill::Random, "") };
+    let extremes = match exercise.op {
+        Op::Meanvar => "and numbers far from 0 and near each other",
+        op if op.is_exponential() => {
+            "the smallest and the largest numbers of the type, and some whose powers of e are no floats"
+        }
+        _ => "the smallest and the largest numbers of the type",
+    };
     let scheduled: Vec<Case> =
         schedules().flat_map(|schedule| few(exercise).map(move |case| Case { schedule, fill, ..case })).collect();
     let largest = sums.iter().max_by_key(|case| case.n).map(|largest| match largest.matrix {
@@ -191,11 +198,7 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
             sums,
         ),
         stage("unaligned input", "arrays that begin 1, 2 or 3 elements further on, and short ones".to_owned(), shifted),
-        stage(
-            "extreme values",
-            format!("negative ones alone, the smallest and the largest numbers of the type{ties}"),
-            extreme(exercise),
-        ),
+        stage("extreme values", format!("negative ones alone, {extremes}{ties}"), extreme(exercise)),
         stage("schedules", format!("lanes in lockstep, and apart in {SEEDS} random orders"), scheduled),
     ]
 }
@@ -243,9 +246,12 @@ fn shifted(exercise: &Exercise) -> Vec<Case> {
 
 /// Arrays of nothing but the smallest or the largest number, so short that most threads have no element, and longer.
 fn extreme(exercise: &Exercise) -> Vec<Case> {
-    let fills = [Fill::MinusThree, Fill::Negative, Fill::Lowest, Fill::Highest, Fill::Ties];
-    let fills = if exercise.finds() { &fills[..] } else { &fills[..4] };
-    let filled = |case: Case| fills.iter().map(move |&fill| Case { fill, ..case });
+    let mut fills = vec![Fill::MinusThree, Fill::Negative];
+    // Of infinite numbers there is no mean.
+    fills.extend(if exercise.op == Op::Meanvar { &[Fill::Far][..] } else { &[Fill::Lowest, Fill::Highest] });
+    fills.extend(exercise.finds().then_some(Fill::Ties));
+    fills.extend(exercise.op.is_exponential().then_some(Fill::Steep));
+    let filled = |case: Case| fills.clone().into_iter().map(move |fill| Case { fill, ..case });
     few(exercise).map(Case::of_one).chain(few(exercise)).flat_map(filled).collect()
 }
 

@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use lab::layout::COUNT_MAX;
 use lab::text::grouped;
-use lab::{Matrix, Offsets, Ragged, Rows, Type};
+use lab::{Matrix, Offsets, Op, Ragged, Rows, Type};
 use serde::Deserialize;
 
 use super::bench::Case;
@@ -159,7 +159,9 @@ pub fn all(exercise: &Exercise) -> Vec<Case> {
     for &block in &exercise.blocks {
         let full = exercise.rows_per_block(block);
         let rows = [0, 1, 2, 3, full.saturating_sub(1), full, full + 1, 2 * full + 1];
-        let small = rows.into_iter().flat_map(|rows| COLS.map(|cols| (rows, cols)));
+        // Of no element there is no mean.
+        let cols = COLS.into_iter().filter(|&cols| cols > 0 || exercise.op != Op::Meanvar);
+        let small = rows.into_iter().flat_map(|rows| cols.clone().map(move |cols| (rows, cols)));
         for (rows, cols) in small.chain(LARGE) {
             cases.extend(exercise.types.iter().map(|&ty| case(ty, (rows, cols), block)));
         }
