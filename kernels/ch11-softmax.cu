@@ -37,10 +37,11 @@ __device__ unsigned int narrowed(const float (&x)[2]) {
     return word;
 }
 
-// 16 bytes of input. Where rows are written too, loads that take no place in the L1 are slower.
-__device__ uint4 load_vector(const void* address) {
+// 16 bytes of input, read once and by nobody else, so not worth a place in L1.
+__device__ uint4 load_once(const void* address) {
     uint4 v;
-    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
     return v;
 }
 // A piece of which `left` elements are there, in one go if it is whole and at a multiple of its size. It is widened later, when
@@ -50,7 +51,7 @@ __device__ void load(Piece<W>& piece, const T* from, unsigned int left, bool ali
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     if constexpr (W > 1) {
         if (aligned && left >= W) {
-            uint4 v = load_vector(from);
+            uint4 v = load_once(from);
             piece = {{v.x, v.y, v.z, v.w}};
             return;
         }

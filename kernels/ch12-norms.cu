@@ -37,10 +37,11 @@ __device__ unsigned int narrowed(const float (&x)[2]) {
     return word;
 }
 
-// 16 bytes of input. Where rows are written too, loads that take no place in the L1 are slower.
-__device__ uint4 load_vector(const void* address) {
+// 16 bytes of input, read once and by nobody else, so not worth a place in L1.
+__device__ uint4 load_once(const void* address) {
     uint4 v;
-    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
     return v;
 }
 // A piece of which `left` elements are there, in one go if it is whole and at a multiple of its size. KEPT: others want it too.
@@ -50,7 +51,7 @@ __device__ void load(Piece<W>& piece, const T* from, unsigned int left, bool ali
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     if constexpr (W > 1) {
         if (aligned && left >= W) {
-            uint4 v = KEPT ? __ldg(reinterpret_cast<const uint4*>(from)) : load_vector(from);
+            uint4 v = KEPT ? __ldg(reinterpret_cast<const uint4*>(from)) : load_once(from);
             piece = {{v.x, v.y, v.z, v.w}};
             return;
         }
@@ -59,21 +60,6 @@ __device__ void load(Piece<W>& piece, const T* from, unsigned int left, bool ali
     for (unsigned int w = 0; w < W; w++) wide[w / PER_WORD][w % PER_WORD] = w < left ? widen(from[w]) : 0;
     for (unsigned int k = 0; k < WORDS; k++) piece.words[k] = narrowed(wide[k]);
 }
-// A piece into shared memory, by a copy that bypasses the registers: a thread waits for its own copies, when it wants them. What is
-// not whole, or not at a multiple of 16 bytes, goes through registers.
-template <unsigned int W, typename T> __device__ void fetch(uint4* place, const T* from, unsigned int left, bool aligned) {
-    if (aligned && left >= W) {
-        auto shared = static_cast<unsigned int>(__cvta_generic_to_shared(place));
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(shared), "l"(from) : "memory");
-    } else {
-        Piece<W> piece;
-        load<W>(piece, from, left, false);
-        *place = {piece.words[0], piece.words[1], piece.words[2], piece.words[3]};
-    }
-}
-__device__ void copies_are_here() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-template <unsigned int W> __device__ Piece<W> piece_of(uint4 v) { return {{v.x, v.y, v.z, v.w}}; }
-
 template <unsigned int W> __device__ void widen(Piece<W> piece, float (&x)[W]) {
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     float wide[WORDS][PER_WORD];
@@ -383,21 +369,6 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
     __device__ void load(const Row<Op, W>& row, unsigned int at, unsigned int step) {
         for (unsigned int k = 0; k < V; k++) row.load(pieces[k], others[k], at + k * step);
     }
-    // The same by way of shared memory, where a thread has places of its own, one in every BLOCK.
-    template <unsigned int BLOCK>
-    static __device__ void fetch(const Row<Op, W>& row, unsigned int at, unsigned int step, uint4* places) {
-        for (unsigned int k = 0; k < V; k++) {
-            unsigned int piece = at + k * step, left = row.left(piece);
-            ::fetch<W>(places + k * BLOCK, row.in + piece * W, left, row.aligned);
-            if (Op::ADDED || Op::BACK) ::fetch<W>(places + (V + k) * BLOCK, row.other + piece * W, left, row.aligned);
-        }
-    }
-    template <unsigned int BLOCK> __device__ void take(const uint4* places) {
-        for (unsigned int k = 0; k < V; k++) {
-            pieces[k] = piece_of<W>(places[k * BLOCK]);
-            if (Op::ADDED || Op::BACK) others[k] = piece_of<W>(places[(V + k) * BLOCK]);
-        }
-    }
     __device__ void widen(const Row<Op, W>& row) {
         for (unsigned int k = 0; k < V; k++) row.widen(pieces[k], others[k], x[k], y[k]);
     }
@@ -423,16 +394,12 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
             unsigned int left = row.left(at + k * step);
             float weight[W];
             if (Op::BACK) ::widen(of_weights[k], weight);
-            auto take = [&](unsigned int w, float apart) {
+            for (unsigned int w = 0; w < W; w++) {
+                float apart = w < left ? __fadd_rn(x[k][w], -all.mean) : 0;
                 squares[w % 2] = fmaf(apart, apart, squares[w % 2]);
-                if (!Op::BACK) return;
+                if (!Op::BACK) continue;
                 float g = __fmul_rn(y[k][w], weight[w]);
                 of_g[w % 2] += g, of_gx[w % 2] = fmaf(g, apart, of_gx[w % 2]);
-            };
-            if (!Op::BACK && left >= W) { // of a whole piece no element is asked whether it is there
-                for (unsigned int w = 0; w < W; w++) take(w, __fadd_rn(x[k][w], -all.mean));
-            } else {
-                for (unsigned int w = 0; w < W; w++) take(w, w < left ? __fadd_rn(x[k][w], -all.mean) : 0);
             }
         }
         all.squares = group_sum<LANES>(squares[0] + squares[1]);
@@ -514,51 +481,6 @@ __device__ void block(Task<typename Op::Element> task) {
     held.write(row, weights, first, STEP, known<Op>(all, task.cols));
 }
 // ANCHOR_END: block
-
-// ANCHOR: ahead
-// The blocks of a team take one row after the other. While they wait for each other, the next row is on its way into shared memory,
-// where each thread has places of its own, so that no barrier guards them. The weights of their columns are there too, for all rows.
-template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER>
-__device__ void ahead(Task<typename Op::Element> task) {
-    constexpr unsigned int W = PER_VECTOR<typename Op::Element>, STEP = CLUSTER * BLOCK, OF_ROW = Op::ADDED ? 2 * V : V;
-    extern __shared__ uint4 places[];
-    __shared__ Meeting<Op, BLOCK, CLUSTER> meeting;
-    unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x, teams = gridDim.x / CLUSTER, turn = 0;
-    uint4 *mine = places + threadIdx.x, *of_weights = mine + OF_ROW * BLOCK, *of_biases = of_weights + V * BLOCK;
-    Row<Op, W> any(task, 0, 0, task.cols);
-    bool aligned = any.aligned && task.pitch % W == 0; // asked once: rows lie alike
-    auto row = [&](unsigned long long at) {
-        Row<Op, W> row(task, at, 0, task.cols);
-        row.aligned = aligned;
-        return row;
-    };
-    Held<Op, V, W>::template fetch<BLOCK>(row(blockIdx.x / CLUSTER), first, STEP, mine);
-    for (unsigned int k = 0; k < V; k++) {
-        unsigned int at = first + k * STEP;
-        fetch<W>(of_weights + k * BLOCK, task.weights + at * W, any.left(at), any.has_aligned_weights);
-        if (Op::CENTRED) fetch<W>(of_biases + k * BLOCK, task.biases + at * W, any.left(at), any.has_aligned_weights);
-    }
-    meeting.begin();
-#pragma unroll 1
-    for (unsigned long long at = blockIdx.x / CLUSTER; at < task.rows; at += teams, turn++) {
-        Row<Op, W> now = row(at);
-        Held<Op, V, W> held;
-        Piece<W> none[V];
-        copies_are_here();
-        held.template take<BLOCK>(mine);
-        held.template fetch<BLOCK>(row(at + teams), first, STEP, mine);
-        held.widen(now);
-        Moments of_warp = held.template moments<WARP>(now, none, first, STEP);
-        Moments all = meeting.all(of_warp, held.template count<BLOCK>(now, first, STEP), task.cols, turn % 2, turn == 0);
-        Known of_row = known<Op>(all, task.cols);
-        for (unsigned int k = 0; k < V; k++) {
-            Piece<W> weight = piece_of<W>(of_weights[k * BLOCK]), bias = {};
-            if (Op::CENTRED) bias = piece_of<W>(of_biases[k * BLOCK]);
-            now.write(held.x[k], weight, bias, first + k * STEP, of_row);
-        }
-    }
-}
-// ANCHOR_END: ahead
 
 // ANCHOR: columns
 // What a lane has for its columns, over all rows that come to it: their weights, and the sums that become gradients.
@@ -669,33 +591,23 @@ __device__ void back_groups(Task<typename Op::Element> task, float* sums) {
 // ANCHOR_END: back_groups
 
 // ANCHOR: back_block
-// Backward, of rows that a block holds, or a cluster: it takes rows until there are none, and each thread has its columns. SHARED:
-// the next row comes by way of shared memory, for want of registers.
-template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER, bool SHARED>
+// Backward, of rows that a block holds, or a cluster: it takes rows until there are none, and each thread has its columns.
+template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER>
 __device__ void back_block(Task<typename Op::Element> task, float* sums) {
     constexpr unsigned int W = PER_VECTOR<typename Op::Element>, STEP = CLUSTER * BLOCK;
     __shared__ Meeting<Op, BLOCK, CLUSTER> meeting;
     unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x, mine = blockIdx.x / CLUSTER, all = gridDim.x / CLUSTER;
     auto row = [&](unsigned long long at) { return Row<Op, W>(task, at, 0, task.cols); };
-    extern __shared__ uint4 places[];
-    if (SHARED) Held<Op, V, W>::template fetch<BLOCK>(row(mine), first, STEP, places + threadIdx.x);
     Columns<Op, V, W> columns(row(0), first, STEP);
     Held<Op, V, W> held;
-    constexpr bool AHEAD = columns.AHEAD && !SHARED;
     meeting.begin();
-    if (AHEAD) held.load(row(mine), first, STEP);
+    if (columns.AHEAD) held.load(row(mine), first, STEP);
     unsigned int turn = 0;
 #pragma unroll 1
     for (unsigned long long at = mine; at < task.rows; at += all, turn++) {
-        if (SHARED) {
-            copies_are_here();
-            held.template take<BLOCK>(places + threadIdx.x);
-            held.template fetch<BLOCK>(row(at + all), first, STEP, places + threadIdx.x);
-        } else if (!AHEAD) {
-            held.load(row(at), first, STEP);
-        }
+        if (!columns.AHEAD) held.load(row(at), first, STEP);
         held.widen(row(at));
-        if (AHEAD) held.load(row(at + all), first, STEP);
+        if (columns.AHEAD) held.load(row(at + all), first, STEP);
         Moments of_warp = held.template moments<WARP>(row(at), columns.of_weights, first, STEP);
         unsigned int of_block = held.template count<BLOCK>(row(at), first, STEP);
         Moments of_row = meeting.all(of_warp, of_block, task.cols, turn % 2, turn == 0);
@@ -809,9 +721,6 @@ __device__ void gradients(const float* sums, unsigned int teams, Task<typename O
     KERNEL(THREADS) block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T)) { block<OP<T>, THREADS, V, 1>(GIVEN); }
 #define CLUSTER(OP, T, NAME, TYPE, BLOCKS, THREADS, V) \
     KERNEL(THREADS) cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T)) { block<OP<T>, THREADS, V, BLOCKS>(GIVEN); }
-#define AHEAD(OP, T, NAME, TYPE, BLOCKS, THREADS, V, RESIDENT) \
-    extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) ahead_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T)) { \
-        ahead<OP<T>, THREADS, V, BLOCKS>(GIVEN); }
 #define PARTS(OP, T, NAME, TYPE, THREADS, LOADS) \
     KERNEL(THREADS) parts_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
         TASK(T), unsigned int count, unsigned int length, Moments* moments) { \
@@ -832,34 +741,29 @@ __device__ void gradients(const float* sums, unsigned int teams, Task<typename O
         back_groups<OP<T>, 256, LANES, V, W>(GIVEN, sums); }
 #define BACK_BLOCK(OP, T, NAME, TYPE, THREADS, V) \
     BACK_KERNEL(THREADS, V * PER_VECTOR<T>) block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
-        back_block<OP<T>, THREADS, V, 1, false>(GIVEN, sums); }
+        back_block<OP<T>, THREADS, V, 1>(GIVEN, sums); }
 #define GRADIENTS(OP, T, NAME, TYPE, THREADS, SHARING) \
     KERNEL(THREADS) gradients_##NAME##_t##THREADS##s##SHARING##_##TYPE(TASK(T), unsigned int teams, const float* sums) { \
         gradients<OP<T>, THREADS, SHARING>(sums, teams, GIVEN); }
 #define BACK_CLUSTER(OP, T, NAME, TYPE, BLOCKS, THREADS, V) \
     BACK_KERNEL(THREADS, V * PER_VECTOR<T>) cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
-        back_block<OP<T>, THREADS, V, BLOCKS, false>(GIVEN, sums); }
-#define BACK_AHEAD(OP, T, NAME, TYPE, BLOCKS, THREADS, V) \
-    BACK_KERNEL(THREADS, V * PER_VECTOR<T>) ahead_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
-        back_block<OP<T>, THREADS, V, BLOCKS, true>(GIVEN, sums); }
+        back_block<OP<T>, THREADS, V, BLOCKS>(GIVEN, sums); }
 
 // The shapes that every device can run. A GPU gets others that suit the input, compiled from this file when they are
 // first wanted.
 #ifndef WANTED_ALONE
 #if __CUDA_ARCH__ >= 900
-#define CLUSTERS(OP, T, NAME, TYPE) CLUSTER(OP, T, NAME, TYPE, 8, 256, 2) AHEAD(OP, T, NAME, TYPE, 8, 256, 2, 4)
-#define BACK_CLUSTERS(OP, T, NAME, TYPE) BACK_CLUSTER(OP, T, NAME, TYPE, 8, 256, 2) BACK_AHEAD(OP, T, NAME, TYPE, 8, 256, 2)
+#define CLUSTERS(KIND, OP, T, NAME, TYPE) KIND(OP, T, NAME, TYPE, 8, 256, 2)
 #else
-#define CLUSTERS(OP, T, NAME, TYPE)
-#define BACK_CLUSTERS(OP, T, NAME, TYPE)
+#define CLUSTERS(KIND, OP, T, NAME, TYPE)
 #endif
 #define FORWARD(OP, T, NAME, TYPE, PER) \
     THREE(OP, T, NAME, TYPE) TWO(OP, T, NAME, TYPE, 256, 2) GROUPS(OP, T, NAME, TYPE, 8, 1, 2, PER) \
-    GROUPS(OP, T, NAME, TYPE, 32, 1, 2, PER) BLOCK(OP, T, NAME, TYPE, 256, 2) CLUSTERS(OP, T, NAME, TYPE) \
+    GROUPS(OP, T, NAME, TYPE, 32, 1, 2, PER) BLOCK(OP, T, NAME, TYPE, 256, 2) CLUSTERS(CLUSTER, OP, T, NAME, TYPE) \
     WHOLE(OP, T, NAME, TYPE, 256, 2)
 #define BACKWARD(OP, T, NAME, TYPE, PER) \
     BACK_GROUPS(OP, T, NAME, TYPE, 8, 2, PER) BACK_GROUPS(OP, T, NAME, TYPE, 32, 2, PER) BACK_BLOCK(OP, T, NAME, TYPE, 256, 2) \
-    BACK_CLUSTERS(OP, T, NAME, TYPE) PARTS(OP, T, NAME, TYPE, 256, 2) FINISH(OP, T, NAME, TYPE, 256, 2) \
+    CLUSTERS(BACK_CLUSTER, OP, T, NAME, TYPE) PARTS(OP, T, NAME, TYPE, 256, 2) FINISH(OP, T, NAME, TYPE, 256, 2) \
     KERNEL(256) knowing_##NAME##_##TYPE(const Moments* moments, unsigned int cols, unsigned int count, Known* of_rows) { \
         knowing<OP<T>, 256>(moments, cols, count, of_rows); } \
     GRADIENTS(OP, T, NAME, TYPE, 256, 8) GRADIENTS(OP, T, NAME, TYPE, 256, 1)

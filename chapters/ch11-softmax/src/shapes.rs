@@ -59,9 +59,6 @@ const OF_WARP: u64 = 512;
 const OF_WAVE: u64 = 8;
 /// Elements of a row from which on it is only read, not held, where it has one result.
 const OF_STREAM: u64 = 4096;
-/// And up to which one block of 1,024 threads reads it, where there is about a row for each multiprocessor: a second launch would
-/// cost more than it brings.
-const OF_ONE: u64 = 32_768;
 /// Bytes of a row that are worth a block of parts.
 const OF_PART_BYTES: u64 = 16 << 10;
 
@@ -77,8 +74,8 @@ fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
     matrix.cols.div_ceil(per_vector(problem))
 }
 
-/// Elements that a thread of `held` holds of one matrix, at most, in shapes that are compiled when they are wanted. Those of bf16
-/// bring more work for each byte, which more threads hide better.
+/// Elements that a thread holds of one matrix, at most, in shapes that are compiled when they are wanted. Those of bf16 bring
+/// more work for each byte, which more threads hide better.
 fn held_most(problem: &Problem) -> u64 {
     let of_one = if problem.ty.bytes() < 4 { 32 } else { 64 };
     of_one / problem.options.op.arrays()
@@ -119,35 +116,9 @@ fn of_committed(problem: &Problem, matrix: Matrix) -> Shape {
     }
 }
 
-/// Blocks, threads of each, and how many elements of a row each thread may hold.
-type Team = (u64, u64, u64);
-
-/// Rows that leave most of the card idle: as many threads for each as there are, few vectors each.
-const FEW: &[Team] = &[
-    (1, 64, 8),
-    (1, 128, 8),
-    (1, 256, 8),
-    (1, 512, 8),
-    (1, 1024, 8),
-    (8, 256, 16),
-    (8, 512, 16),
-    (8, 512, 32),
-    (8, 1024, 32),
-];
-/// Many rows of one matrix, of floats and of bf16.
-const FLOATS: &[Team] =
-    &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32), (2, 512, 64), (4, 512, 64), (8, 512, 64)];
-const HALVES: &[Team] =
-    &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32), (8, 256, 32), (8, 256, 64), (8, 512, 64)];
-/// Of two matrices; and where there is about a row for each multiprocessor.
-const TWO_OF_FLOATS: &[Team] =
-    &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 16), (2, 512, 16), (4, 512, 16), (8, 512, 16), (8, 512, 32)];
-const TWO_OF_HALVES: &[Team] = &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32), (8, 256, 32), (8, 512, 32)];
-const TWO_FOR_EACH: &[Team] = &[(1, 256, 16), (1, 512, 16), (8, 256, 16), (8, 512, 16), (8, 512, 32)];
-
 fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
     let vectors = vectors(problem, matrix);
-    let per = per_vector(problem);
+    let (most, per) = (held_most(problem), per_vector(problem));
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     if !is_whole && matrix.cols <= 64 {
         let lanes = (matrix.cols.next_power_of_two() / 2).clamp(1, 32);
@@ -155,61 +126,56 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
         return Shape::Groups { lanes: lanes as u32, rows: 2, vectors: each as u32, width: 1 };
     }
     let is_each = problem.options.op.is_per_element();
+    // Where nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
     let multiprocessors = u64::from(problem.multiprocessors);
-    // Where nothing comes after it to hide the trip to memory.
     let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= multiprocessors * 2048 * OF_WAVE;
-    let is_one_for_each = !is_few && matrix.rows <= 2 * multiprocessors;
     let is_light = problem.options.op.arrays() == 1 && is_each;
-    let is_long_of_warp = !is_few && (!is_each || per > 4 && is_light);
-    if matrix.cols <= if is_long_of_warp { 2 * OF_WARP } else { OF_WARP } {
-        return of_lanes(per, vectors, is_each, is_light);
-    }
-    if !is_each && is_one_for_each && matrix.cols <= OF_ONE {
-        return match per {
-            4 => Shape::Stream { block: 1024, loads: 2 },
-            _ => Shape::Block { block: 1024, vectors: vectors.div_ceil(1024) as u32 },
+    let of_warp = if per > 4 && is_light && !is_few { 2 * OF_WARP } else { OF_WARP };
+    if matrix.cols <= of_warp {
+        // Where nothing is held for a result, fewer lanes have fewer pairs to bring together; of bf16 two vectors have the
+        // bytes of a row on their way that make the trip worth it.
+        let least = match is_each {
+            true => {
+                if per > 4 && is_light && vectors >= 8 {
+                    2
+                } else {
+                    1
+                }
+            }
+            false => vectors.clamp(1, 4),
         };
+        let each = vectors.div_ceil(32).max(least);
+        let lanes = vectors.div_ceil(each).next_power_of_two();
+        let is_two = is_light && if per == 4 { (5..=16).contains(&vectors) } else { vectors < 8 };
+        let rows = if is_two { 2 } else { 1 };
+        return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
     }
-    if !is_each && matrix.cols > OF_STREAM {
-        // More blocks that find exponentials at different times, where these are the limit.
-        return parts(problem, matrix, if per > 4 { 256 } else { 512 }, 4);
-    }
-    let teams = match (is_few, is_one_for_each, is_light || !is_each, per) {
-        (true, ..) => FEW,
-        (false, _, true, 4) => FLOATS,
-        (false, _, true, _) => HALVES,
-        (false, true, false, _) => TWO_FOR_EACH,
-        (false, false, false, 4) => TWO_OF_FLOATS,
-        (false, false, false, _) => TWO_OF_HALVES,
-    };
-    held(problem, vectors, teams).unwrap_or_else(|| parts(problem, matrix, 512, 4))
-}
-
-/// Lanes of a warp for a row of so many vectors. Where nothing is held for a result, fewer lanes have fewer pairs to bring
-/// together; of bf16 two vectors have the bytes of a row on their way that make the trip worth it.
-fn of_lanes(per: u64, vectors: u64, is_each: bool, is_light: bool) -> Shape {
-    let least = match is_each {
-        true if per > 4 && is_light && vectors >= 8 => 2,
-        true => 1,
-        false => vectors.clamp(1, 4),
-    };
-    let each = vectors.div_ceil(32).max(least);
-    let lanes = vectors.div_ceil(each).next_power_of_two();
-    let is_two = is_light && if per == 4 { (5..=16).contains(&vectors) } else { vectors < 8 };
-    let rows = if is_two { 2 } else { 1 };
-    Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 }
-}
-
-/// The first of these teams that holds a row of so many vectors.
-fn held(problem: &Problem, vectors: u64, teams: &[Team]) -> Option<Shape> {
-    teams.iter().find_map(|&(blocks, block, elements)| {
+    let held = |blocks: u64, block: u64, elements: u64| {
         let each = vectors.div_ceil(blocks * block);
-        if each * per_vector(problem) > elements || blocks > 1 && !problem.has_clusters {
-            return None;
-        }
-        let (blocks, block, vectors) = (blocks as u32, block as u32, each as u32);
-        Some(if blocks == 1 { Shape::Block { block, vectors } } else { Shape::Cluster { blocks, block, vectors } })
-    })
+        (each * per <= elements).then_some((blocks as u32, block as u32, each as u32))
+    };
+    let few: &[(u64, u64, u64)] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8)];
+    let many: &[(u64, u64, u64)] = match (per, is_light) {
+        (4, true) => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
+        (4, false) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
+        (_, true) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32)],
+        (_, false) => &[(1, 64, 16), (1, 128, most), (1, 256, most), (1, 512, most), (1, 1024, most)],
+    };
+    let of_cluster: &[(u64, u64, u64)] = match most {
+        _ if !is_each || !problem.has_clusters => &[],
+        _ if is_few => &[(8, 256, 16), (8, 512, 16), (8, 512, most), (8, 1024, 32)],
+        64 => &[(2, 256, 64), (2, 512, 64), (8, 256, 64), (8, 512, 64)],
+        _ if problem.options.op.arrays() == 2 => &[(2, 512, most), (4, 512, most), (8, 512, most)],
+        _ => &[(4, 512, most), (8, 512, most), (8, 1024, most)],
+    };
+    let of_block = if is_few { few } else { many };
+    let all = of_block.iter().filter(|_| is_each || matrix.cols <= OF_STREAM).chain(of_cluster);
+    match all.filter(|one| one.2 <= most).find_map(|&(blocks, block, elements)| held(blocks, block, elements)) {
+        Some((1, block, vectors)) => Shape::Block { block, vectors },
+        Some((blocks, block, vectors)) => Shape::Cluster { blocks, block, vectors },
+        // More blocks that find exponentials at different times, where these are the limit.
+        None => parts(problem, matrix, if per > 4 && !is_each { 256 } else { 512 }, 4),
+    }
 }
 
 /// Parts of the rows for as many blocks as are resident at once; one block a row where that gives each multiprocessor several.

@@ -7,7 +7,7 @@ mod shapes;
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Op, Pass, Per, Plan, Problem, Type, Variant};
 
 pub use crate::shapes::Shape;
-use crate::shapes::{of_held, of_problem, of_stream, resident, shared_bytes};
+use crate::shapes::{clusters, of_held, of_problem, of_stream, resident};
 
 const FORWARD: &[Op] = &[Op::LayerNorm, Op::RmsNorm, Op::AddLayerNorm, Op::AddRmsNorm];
 const ALL: &[Op] =
@@ -218,15 +218,6 @@ fn forward(problem: &Problem, shape: Shape) -> Plan {
             pass.geometry.cluster = blocks;
             one(pass, of_thread(u64::from(vectors) * per) + OF_BLOCK + OF_BLOCK / 2)
         }
-        Shape::Ahead { blocks, block, vectors, resident } => {
-            let line = format!("AHEAD({of}, {blocks}, {block}, {vectors}, {resident})");
-            let name = format!("c{blocks}t{block}v{vectors}");
-            let grid = problem.teams(resident, blocks).min(rows) * u64::from(blocks);
-            let mut pass = pass(problem, ("ahead", &name), Some(line), grid, block.into());
-            pass.geometry.cluster = blocks;
-            pass.geometry.shared_bytes = shared_bytes(problem, block, vectors) as u32;
-            one(pass, of_thread(u64::from(vectors) * per) + OF_BLOCK + OF_BLOCK / 2)
-        }
         Shape::Stream { block, loads } => {
             let line = format!("TWO({of}, {block}, {loads})");
             let pass = pass(problem, ("two_passes", &format!("t{block}u{loads}")), Some(line), rows, block.into());
@@ -264,22 +255,20 @@ fn backward(problem: &Problem, shape: Shape) -> Plan {
     let Matrix { rows, cols, .. } = matrix(problem);
     let (per, of) = (per_vector(problem), instance(problem));
     // Teams that hold a row take every so manieth one.
-    let held =
-        |(name, text): (&str, String), line: String, teams: u64, (blocks, block): (u32, u32), of_row: u64| -> Plan {
-            let each = rows.div_ceil(teams.max(1));
-            let mut pass = pass(problem, (name, &text), Some(line), teams * u64::from(blocks), block.into());
-            pass.geometry.cluster = blocks;
-            pass.args[2] = Arg::Sums(1);
-            pass.args.push(Arg::Sums(0));
-            pass.additions = of_row + each + 16;
-            let sums = vec![problem.ty.holding(of_sums(teams, cols)), results(problem)];
-            let passes = std::iter::once(pass).chain(gradients(problem, teams, 0)).collect();
-            Plan { passes, sums, ..Plan::default() }
-        };
+    let held = |(name, text): (&str, String), line: String, teams: u64, (blocks, block): (u32, u32), of_row: u64| {
+        let each = rows.div_ceil(teams.max(1));
+        let mut pass = pass(problem, (name, &text), Some(line), teams * u64::from(blocks), block.into());
+        pass.geometry.cluster = blocks;
+        pass.args[2] = Arg::Sums(1);
+        pass.args.push(Arg::Sums(0));
+        pass.additions = of_row + each + 16;
+        let sums = vec![problem.ty.holding(of_sums(teams, cols)), results(problem)];
+        let passes = std::iter::once(pass).chain(gradients(problem, teams, 0)).collect();
+        Plan { passes, sums, ..Plan::default() }
+    };
     match shape {
         Shape::Groups { lanes, vectors, width, .. } => {
-            let blocks =
-                problem.teams(resident(256, vectors * width), 1).min(rows.div_ceil(256 / u64::from(lanes))).max(1);
+            let blocks = resident(problem, 256, vectors * width).min(rows.div_ceil(256 / u64::from(lanes))).max(1);
             let name = ("groups", format!("l{lanes}v{vectors}w{width}"));
             let line = format!("BACK_GROUPS({of}, {lanes}, {vectors}, {width})");
             let of_row = of_thread(u64::from(vectors * width)) + u64::from(lanes.ilog2()) + 8;
@@ -288,23 +277,15 @@ fn backward(problem: &Problem, shape: Shape) -> Plan {
         Shape::Block { block, vectors } => {
             let name = ("block", format!("t{block}v{vectors}"));
             let line = format!("BACK_BLOCK({of}, {block}, {vectors})");
-            let teams = problem.teams(resident(block, vectors * per as u32), 1).min(rows).max(1);
+            let teams = resident(problem, block, vectors * per as u32).min(rows).max(1);
             held(name, line, teams, (1, block), of_thread(u64::from(vectors) * per) + OF_BLOCK)
         }
         Shape::Cluster { blocks, block, vectors } => {
             let name = ("cluster", format!("c{blocks}t{block}v{vectors}"));
             let line = format!("BACK_CLUSTER({of}, {blocks}, {block}, {vectors})");
-            let teams = problem.teams(resident(block, vectors * per as u32), blocks).min(rows).max(1);
+            let resident = resident(problem, block, vectors * per as u32);
+            let teams = clusters(resident, blocks).min(rows).max(1);
             held(name, line, teams, (blocks, block), of_thread(u64::from(vectors) * per) + OF_BLOCK + OF_BLOCK / 2)
-        }
-        Shape::Ahead { blocks, block, vectors, resident } => {
-            let name = ("ahead", format!("c{blocks}t{block}v{vectors}"));
-            let line = format!("BACK_AHEAD({of}, {blocks}, {block}, {vectors})");
-            let teams = problem.teams(resident, blocks).min(rows).max(1);
-            let of_row = of_thread(u64::from(vectors) * per) + OF_BLOCK + OF_BLOCK / 2;
-            let mut plan = held(name, line, teams, (blocks, block), of_row);
-            plan.passes[0].geometry.shared_bytes = shared_bytes(problem, block, vectors) as u32;
-            plan
         }
         Shape::Stream { block, loads } => of_parts(problem, (block, loads), (1, cols as u32)),
         Shape::Parts { block, loads, parts, length } => of_parts(problem, (block, loads), (parts, length)),
@@ -338,7 +319,7 @@ fn of_parts(problem: &Problem, (block, loads): (u32, u32), (parts, length): (u32
     knowing.elements = rows * u64::from(parts);
 
     let strips = cols.div_ceil(256 * per).max(1);
-    let segments = (problem.teams(resident(256, 8), 1) / strips).clamp(1, rows.div_ceil(8).max(1));
+    let segments = (resident(problem, 256, 8) / strips).clamp(1, rows.div_ceil(8).max(1));
     let line = Some(format!("FINISH({of}, 256, 2)"));
     let mut finish = pass(problem, ("finish", "t256r2"), line, strips * segments, 256);
     finish.args[2] = Arg::Sums(3);

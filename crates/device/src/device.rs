@@ -1,6 +1,5 @@
 //! A GPU or the simulator, chosen and described.
 
-use std::cell::RefCell;
 use std::marker::PhantomData;
 
 use simt::Options;
@@ -83,7 +82,6 @@ pub struct Description {
 pub struct Device {
     kind: Kind,
     description: Description,
-    made: RefCell<module::Made>,
 }
 
 #[derive(Debug)]
@@ -105,14 +103,13 @@ impl Device {
                     if choice == Choice::Gpu {
                         description.why = "--device gpu was asked for".to_string();
                     }
-                    return Ok(Device { kind: Kind::Gpu(gpu), description, made: RefCell::default() });
+                    return Ok(Device { kind: Kind::Gpu(gpu), description });
                 }
                 Err(error) if choice == Choice::Gpu => return Err(Error::GpuAskedFor { why: Box::new(error) }),
                 Err(error) => format!("{error}, so the simulator runs"),
             },
         };
-        let description = Description::of_simulator(why_sim);
-        Ok(Device { kind: Kind::Sim(Sim::new(sim)), description, made: RefCell::default() })
+        Ok(Device { kind: Kind::Sim(Sim::new(sim)), description: Description::of_simulator(why_sim) })
     }
 
     /// What it is.
@@ -168,17 +165,8 @@ impl Device {
     pub fn load_wanted(&self, source: &KernelSource, lines: &str) -> Result<Module, Error> {
         let nvrtc = Nvrtc::find_in(&places(source.root()))?;
         match &self.kind {
-            Kind::Gpu(gpu) => module::load_wanted_gpu(gpu, source, (&nvrtc, &self.made.borrow()), lines),
+            Kind::Gpu(gpu) => module::load_wanted_gpu(gpu, source, &nvrtc, lines),
             Kind::Sim(_) => module::load_wanted_sim(source, &nvrtc, lines),
-        }
-    }
-
-    /// Makes the machine code of lines that [`Device::load_wanted`] will be asked for, on all cores at once. Nothing on the
-    /// simulator, and nothing of what does not compile.
-    pub fn make_wanted(&self, source: &KernelSource, lines: &[String]) {
-        if let Kind::Gpu(gpu) = &self.kind {
-            let made = module::make_wanted(gpu.arch(), source, &places(source.root()), lines);
-            self.made.borrow_mut().extend(made);
         }
     }
 

@@ -1,12 +1,12 @@
 //! A lesson's kernels on a device, and how its PTX becomes what the device runs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 
 use simt::{Parameter, Program};
 
 use crate::gpu::{Gpu, GpuModule, Image};
-use crate::nvrtc::{MachineCode, Nvrtc, Place};
+use crate::nvrtc::{Nvrtc, Place};
 use crate::sim::SimModule;
 use crate::source::{committed_options, committed_target, sha256};
 use crate::{Error, KernelSource};
@@ -190,38 +190,9 @@ fn wanted<'a>(source: &'a KernelSource, lines: &str) -> Result<Recipe<'a>, Error
     Ok(Recipe { source, places: &[], cu, committed: Err(String::new()) })
 }
 
-/// Machine code by the text that it was made of.
-pub(crate) type Made = HashMap<String, MachineCode>;
-
-/// Kernels of a lesson that its committed PTX has not, as machine code: that which is made already, or else what NVRTC makes.
-pub(crate) fn load_wanted_gpu(
-    gpu: &Gpu,
-    source: &KernelSource,
-    (nvrtc, made): (&Nvrtc, &Made),
-    lines: &str,
-) -> Result<Module, Error> {
-    let recipe = wanted(source, lines)?;
-    match made.get(&recipe.cu) {
-        Some(made) => load_made(gpu, &recipe, nvrtc, made),
-        None => load_machine_code(gpu, &recipe, nvrtc),
-    }
-}
-
-/// The machine code of each of these lines, made on all cores at once. Of what does not compile there is none here: who loads it
-/// hears why.
-pub(crate) fn make_wanted(arch: u32, source: &KernelSource, places: &[Place], lines: &[String]) -> Made {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let each = lines.len().div_ceil(cores).max(1);
-    let make = |line: &String| -> Result<(String, MachineCode), Error> {
-        let cu = wanted(source, line)?.cu;
-        let made = Nvrtc::find_in(places)?.compile_for(arch, &source.cu_name(), &cu)?;
-        Ok((cu, made))
-    };
-    std::thread::scope(|scope| {
-        let of_part = |part: &'_ [String]| part.iter().flat_map(make).collect::<Vec<_>>();
-        let parts: Vec<_> = lines.chunks(each).map(|part| scope.spawn(move || of_part(part))).collect();
-        parts.into_iter().filter_map(|part| part.join().ok()).flatten().collect()
-    })
+/// Kernels of a lesson that its committed PTX has not, as machine code.
+pub(crate) fn load_wanted_gpu(gpu: &Gpu, source: &KernelSource, nvrtc: &Nvrtc, lines: &str) -> Result<Module, Error> {
+    load_machine_code(gpu, &wanted(source, lines)?, nvrtc)
 }
 
 /// The same, as PTX.
@@ -277,12 +248,8 @@ pub(crate) fn load_gpu(gpu: &Gpu, source: &KernelSource, places: &[Place]) -> Re
 }
 
 fn load_machine_code(gpu: &Gpu, recipe: &Recipe<'_>, nvrtc: &Nvrtc) -> Result<Module, Error> {
-    let made = nvrtc.compile_for(gpu.arch(), &recipe.source.cu_name(), &recipe.cu)?;
-    load_made(gpu, recipe, nvrtc, &made)
-}
-
-fn load_made(gpu: &Gpu, recipe: &Recipe<'_>, nvrtc: &Nvrtc, made: &MachineCode) -> Result<Module, Error> {
     let (name, arch) = (recipe.source.cu_name(), gpu.arch());
+    let made = nvrtc.compile_for(arch, &name, &recipe.cu)?;
     let code = gpu.load(&format!("code of {name} by {}", nvrtc.name()), &Image::Machine(&made.cubin))?;
     let program = Program::load(&format!("PTX of {name} by {}", nvrtc.name()), &made.ptx)?;
     let origin = Origin::Compiled { compiler: nvrtc.name(), target: format!("sm_{arch}") };

@@ -75,15 +75,6 @@ impl<'v> Problem<'v> {
         Layout::new(self.variant.per, self.options.rows, self.n)
     }
 
-    /// Teams of so many blocks that are resident at once, one at least, where a multiprocessor has room for `resident` blocks. A
-    /// team of several blocks is a cluster, and lies within one group of multiprocessors: where it has four blocks or eight, some
-    /// of each group are left over, on an H200 12 of 132.
-    pub fn teams(&self, resident: u32, blocks: u32) -> u64 {
-        let all = u64::from(self.multiprocessors) * u64::from(resident);
-        let left_over = if blocks > 2 { all.div_ceil(11) } else { 0 };
-        ((all - left_over) / u64::from(blocks.max(1))).max(1)
-    }
-
     /// Threads a block: the option's, or else the variant's default.
     pub fn block(&self) -> u64 {
         self.options.block.unwrap_or(self.variant.blocks.default).into()

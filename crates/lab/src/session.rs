@@ -388,12 +388,6 @@ impl<'c> Session<'c> {
         runner::calls(&module, plan, input, arrays)
     }
 
-    /// Has these lines compiled, on all cores, before a plan's kernels are asked for: [`Device::make_wanted`].
-    pub fn make_wanted(&self, lines: &[String]) {
-        let source = KernelSource::in_root(self.source.root(), self.chapter.slug);
-        self.device.make_wanted(&source, lines);
-    }
-
     /// Where the kernel of a pass is; it is compiled if it is nowhere.
     fn module_of(&self, variant: &Variant, pass: &Pass) -> Result<&Module> {
         let module = self.module(variant)?;

@@ -189,22 +189,6 @@ pub fn numbers<T: Logit>(tasks: &[Task]) -> Vec<T> {
     values
 }
 
-/// The lines of CUDA that make the kernels of these tasks.
-pub fn lines(session: &Session<'static>, family: &Family, ty: Type, tasks: &[Task]) -> Result<Vec<String>> {
-    let Some(variant) = session.chapter.variant(family.variant) else { return Ok(Vec::new()) };
-    let mut lines = Vec::new();
-    for task in tasks {
-        let plan = session.plan(variant, ty, task.n(), options(task))?;
-        lines.extend(plan.passes.into_iter().filter_map(|pass| pass.line));
-    }
-    Ok(lines)
-}
-
-fn options(task: &Task) -> LaunchOptions {
-    let rows = Rows::Matrix(Matrix::dense(task.rows, task.cols));
-    LaunchOptions { op: task.op, rows: Some(rows), ..LaunchOptions::default() }
-}
-
 /// Times the family's kernel over a matrix of its own for each call, all with the same numbers. The results of the first call are
 /// held against doubles, as many rows as [`JUDGED`] says; those of all calls, after every replay, against the first's, bit for bit.
 pub fn contest<T: Element>(
@@ -217,7 +201,8 @@ pub fn contest<T: Element>(
     let device = &bench.device;
     let values = numbers.get(..task.read() as usize).filter(|values| !values.is_empty());
     let Some((variant, values)) = session.chapter.variant(family.variant).zip(values) else { return Ok(None) };
-    let options = options(task);
+    let rows = Rows::Matrix(Matrix::dense(task.rows, task.cols));
+    let options = LaunchOptions { op: task.op, rows: Some(rows), ..LaunchOptions::default() };
     let plan = session.plan(variant, T::TYPE, task.n(), options)?;
     let original = device.upload("in", values)?;
     let count = clock::copies(device, original.bytes() + plan.more_bytes(T::TYPE, task.n()));

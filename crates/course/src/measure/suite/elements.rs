@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use device::KernelSource;
+use lab::Type;
 use lab::element::Element;
 use lab::measurement::shapes;
-use lab::{Op, Type};
 
 use super::Suite;
 use crate::measure::elements::{self, Copying, Family, Logit, Task};
@@ -23,18 +23,15 @@ impl Suite<'_> {
         if self.record.copy_ceiling.is_empty() {
             self.copy_ceiling(&copying)?;
         }
-        let tasks_of = |op| -> Vec<Task> { shapes().into_iter().map(|(rows, cols)| Task { op, rows, cols }).collect() };
-        let is_asked = |&&(op, ty): &&(Op, Type)| {
-            self.options.types.contains(&ty) && (self.options.ops.is_empty() || self.options.ops.contains(&op))
-        };
-        let asked: Vec<(Op, Type)> = family.tasks.iter().filter(is_asked).copied().collect();
-        let kernels = self.make_kernels(family, asked.iter().map(|&(op, ty)| (ty, tasks_of(op))));
-        let kernels = self.attempt("compiling", kernels)?.unwrap_or_default();
-        self.say(&format!("{kernels} kernels compiled"));
         let mut left_out = Vec::new();
         let (mut f32, mut bf16) = (Vec::new(), Vec::new());
-        for (op, ty) in asked {
-            let tasks = tasks_of(op);
+        for &(op, ty) in family.tasks {
+            let is_asked =
+                self.options.types.contains(&ty) && (self.options.ops.is_empty() || self.options.ops.contains(&op));
+            if !is_asked {
+                continue;
+            }
+            let tasks: Vec<Task> = shapes().into_iter().map(|(rows, cols)| Task { op, rows, cols }).collect();
             left_out.extend(match ty {
                 Type::BF16 => self.elements_of::<half::bf16>(family, &mut bf16, &mut copying, &tasks)?,
                 _ => self.elements_of::<f32>(family, &mut f32, &mut copying, &tasks)?,
@@ -44,21 +41,6 @@ impl Suite<'_> {
             self.say(&format!("the time is up; left out: {}", left_out.join(", ")));
         }
         Ok(())
-    }
-
-    /// Compiles what these tasks need, on all cores, so that no one waits for it when it is timed; gives back how many kernels.
-    fn make_kernels(&self, family: &Family, of: impl Iterator<Item = (Type, Vec<Task>)>) -> Result<usize> {
-        let Some(session) = self.sessions.iter().find(|session| session.chapter.slug == family.chapter) else {
-            return Ok(0);
-        };
-        let mut lines = Vec::new();
-        for (ty, tasks) in of {
-            lines.extend(elements::lines(session, family, ty, &tasks)?);
-        }
-        lines.sort();
-        lines.dedup();
-        session.make_wanted(&lines);
-        Ok(lines.len())
     }
 
     fn copy_ceiling(&mut self, copying: &Copying) -> Result<()> {
