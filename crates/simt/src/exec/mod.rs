@@ -351,18 +351,7 @@ impl<'k> Machine<'k> {
                     return Next::Stop(self.end_turn(issue.env, issue.warp, pc, mask));
                 }
             }
-            Op::LetNextLaunch if active != 0 => {
-                if self.let_next_launch(issue.env) {
-                    issue.warp.splits[at].pc = pc + 1;
-                    return Next::Stop(self.end_turn(issue.env, issue.warp, pc, mask));
-                }
-            }
-            Op::WaitForLaunch if active != 0 => {
-                issue.warp.splits[at].pc = pc;
-                if self.wait_for_launch(issue.again()) {
-                    return Next::Stop(Stop::Blocked);
-                }
-            }
+            Op::LetNextLaunch | Op::WaitForLaunch if active != 0 => return self.between_launches(issue.again()),
             Op::Fence { scope, orders_fences } => self.fence(&mut issue.again(), scope, orders_fences),
             Op::MapShared { .. } | Op::RankOf { .. } => team::address(issue.env, issue.warp, inst, active),
             Op::WarpBarrier

@@ -20,7 +20,8 @@ use super::issue::Issue;
 use super::order::GlobalOrder;
 use super::turns::Turns;
 use super::warp::State;
-use super::{Context, Grid, Machine, Watch};
+use super::{Context, Grid, Machine, Next, Stop, Watch};
+use crate::code::Op;
 use crate::launch::{Check, LaunchError, Options, Outcome, Schedule, StreamLaunch};
 use crate::memory::Memory;
 use crate::program::Kernel;
@@ -267,7 +268,10 @@ impl<'c> Stream<'c> {
 
     /// Everybody waits for somebody: from now on lanes go ahead of those that spin. False if they do already, or never may.
     fn start_going_ahead(&mut self) -> bool {
-        let any = self.launches.iter_mut().fold(false, |any, launch| launch.machine.start_going_ahead() || any);
+        let mut any = false;
+        for launch in &mut self.launches {
+            any |= launch.machine.start_going_ahead();
+        }
         if any {
             self.resident.iter_mut().for_each(|(_, unit)| unit.go_ahead());
         }
@@ -276,28 +280,44 @@ impl<'c> Stream<'c> {
 }
 
 impl Machine<'_> {
-    /// `griddepcontrol.launch_dependents`. True if the turn ends here, so that the next launch may come first.
-    pub(super) fn let_next_launch(&self, env: &mut Environment) -> bool {
+    /// `griddepcontrol`
+    #[inline(never)] // the run loop stays small
+    pub(super) fn between_launches(&mut self, mut issue: Issue<'_>) -> Next {
+        let Issue { at, pc, .. } = issue;
+        if issue.inst.op == Op::WaitForLaunch {
+            issue.warp.splits[at].pc = pc;
+            return if self.waits(issue) { Next::Stop(Stop::Blocked) } else { Next::On };
+        }
+        if !self.lets_next(issue.env) {
+            return Next::On;
+        }
+        issue.warp.splits[at].pc = pc + 1;
+        let Issue { env, warp, active, .. } = issue.again();
+        Next::Stop(self.end_turn(env, warp, pc, active))
+    }
+
+    /// The block lets the next launch begin. True if the turn ends here, so that the other may come first.
+    fn lets_next(&self, env: &mut Environment) -> bool {
         let is_news = !std::mem::replace(&mut env.lets_next, true);
         let by_chance = matches!(self.context.options.schedule, Schedule::Independent { seed: Some(_) });
         env.breaks_off = is_news && by_chance && self.context.grids.len() > 1;
         env.breaks_off
     }
 
-    /// `griddepcontrol.wait`. True if the lanes wait.
-    pub(super) fn wait_for_launch(&self, issue: Issue<'_>) -> bool {
-        let warp = issue.unit_warp();
-        let Issue { env, warp: own, at, active, .. } = issue;
+    /// Whether lanes now wait for the launch before.
+    fn waits(&self, issue: Issue<'_>) -> bool {
+        let unit_warp = issue.unit_warp();
+        let Issue { env, warp, at, active, .. } = issue;
         match &self.before {
             Before::Nothing => {}
             Before::Runs => {
-                own.pass_by(at, active);
-                own.splits[at].state = State::AtLaunch;
+                warp.pass_by(at, active);
+                warp.splits[at].state = State::AtLaunch;
                 return true;
             }
             Before::Ended(known) => {
                 if let Some(clocks) = &mut env.team.clocks {
-                    clocks.learn(warp, active, known);
+                    clocks.learn(unit_warp, active, known);
                 }
             }
         }
