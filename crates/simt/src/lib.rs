@@ -26,7 +26,8 @@
 //!   instruction and nothing else.
 //! - What the 64 bits of a barrier object (`mbarrier`) mean is in `exec/mbarrier.rs`. `try_wait` answers at once, and who finds
 //!   a phase not over lets others run first. Objects in the memory of other blocks of a cluster are left out.
-//! - Prefetches and cache hints do nothing, as there is no cache.
+//! - Prefetches and cache hints do nothing, as there is no cache. `griddepcontrol` does nothing in a launch that runs alone; what it
+//!   does where launches overlap, [`run_stream`] says.
 //!
 //! # How it is fast
 //!

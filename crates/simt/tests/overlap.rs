@@ -14,6 +14,16 @@ fn load(file: &str, kernel: &str) -> Kernel {
     Program::load(file, &text).and_then(|program| program.kernel(kernel)).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// The kernel with an instruction in front that lets the next launch begin.
+fn load_letting(file: &str, kernel: &str) -> Kernel {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text =
+        text.replacen("\n{\n", "\n{\ngriddepcontrol.launch_dependents;\n", 1).replace(".target sm_80", ".target sm_90");
+    assert!(text.contains("griddepcontrol"), "{file}");
+    Program::load(file, &text).and_then(|program| program.kernel(kernel)).unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// A producer and a copy of what it makes, from the fixture `file`.
 struct Pair {
     kernels: [Kernel; 2],
@@ -222,8 +232,8 @@ fn nothing_runs_if_one_of_the_launches_cannot_start() {
 /// Grids with a barrier of their own, and clusters, on buffers of their own: each leaves what it leaves alone.
 #[test]
 fn barriers_of_the_grid_and_clusters_of_two_launches_are_told_apart() {
-    let grid_sync = load("gpu/grid_sync.ptx", "grid_sync");
-    let clusters = load("gpu/cluster_histogram.ptx", "cluster_histogram");
+    let grid_sync = load_letting("gpu/grid_sync.ptx", "grid_sync");
+    let clusters = load_letting("gpu/cluster_histogram.ptx", "cluster_histogram");
     let hashed = |n: u32, more: u32| -> Vec<u8> {
         (0..n).flat_map(|i| (i.wrapping_mul(2_654_435_761).wrapping_add(more) >> 24).to_le_bytes()).collect()
     };
@@ -232,7 +242,7 @@ fn barriers_of_the_grid_and_clusters_of_two_launches_are_told_apart() {
         memory.write(address, bytes).expect("the buffer was made for it");
         Arg::Address(address)
     };
-    for seed in [None, Some(1), Some(2), Some(3)] {
+    for seed in [None, Some(1), Some(2), Some(3), Some(4), Some(5)] {
         let options = Options { schedule: Schedule::Independent { seed }, ..Options::default() };
         let left = [false, true].map(|overlaps| {
             let mut memory = Memory::new();

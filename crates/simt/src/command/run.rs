@@ -27,20 +27,28 @@ pub struct Ran {
 
 /// Runs the kernel and writes what came of it to `out`; the exit status.
 pub fn run(request: &Request, out: &mut dyn Write) -> Result<Written> {
-    run_program(request, &load(&request.files)?, &request.kernel, out)
+    run_program(request, &load(&request.files)?, &|name| Ok(name.to_owned()), out)
 }
 
-/// Runs kernel `entry` of a program that is already loaded and writes what came of it to `out`; the exit status. The request
-/// says everything else; its files are named as where the program comes from, and sources are looked for beside them.
+/// Runs kernels of a program that is already loaded and writes what came of it to `out`; the exit status. `entry` says which kernel of
+/// the program is meant by a name; the request says everything else; its files are named as where the program comes from, and
+/// sources are looked for beside them.
 ///
 /// # Errors
 /// Arguments that do not fit the kernel, files that cannot be read or written, a launch that cannot start.
-pub fn run_program(request: &Request, program: &Program, entry: &str, out: &mut dyn Write) -> Result<Written> {
+pub fn run_program(
+    request: &Request,
+    program: &Program,
+    entry: &dyn Fn(&str) -> Result<String>,
+    out: &mut dyn Write,
+) -> Result<Written> {
+    let then_entries = request.then.iter().map(|name| entry(name)).collect::<Result<Vec<_>>>()?;
+    let entry = &entry(&request.kernel)?;
     let kernel = match program.kernel_with(entry, &bind::functions(request)) {
         Err(LoadError::Unsupported { fault: Some(fault), .. }) => return Ok(refuse(request, &fault, out)),
         kernel => kernel?,
     };
-    let then_kernels = then::kernels(request, program)?;
+    let then_kernels = then::kernels(request, program, &then_entries)?;
     let then = then::launches(request, &then_kernels)?;
     let arguments = Arguments::new(request, program, &kernel, &then)?;
     let job = Job { request, kernel: &kernel, then, arguments };

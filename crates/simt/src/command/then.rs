@@ -23,12 +23,12 @@ pub struct Counted {
     pub counters: Counters,
 }
 
-/// The kernels that `--then` names.
+/// These kernels, which `--then` names.
 ///
 /// # Errors
 /// A kernel that is not there or cannot be run.
-pub fn kernels(request: &Request, program: &Program) -> Result<Vec<Kernel>> {
-    request.then.iter().map(|name| Ok(program.kernel_with(name, &bind::functions(request))?)).collect()
+pub fn kernels(request: &Request, program: &Program, names: &[String]) -> Result<Vec<Kernel>> {
+    names.iter().map(|name| Ok(program.kernel_with(name, &bind::functions(request))?)).collect()
 }
 
 /// These kernels with their geometry.
