@@ -110,7 +110,8 @@ pub struct Request {
     /// Variables of the PTX (`__device__`, `__constant__`) and what they hold before the launch; --print shows them too
     #[arg(long, value_name = "SPEC", num_args = 1.., value_parser = Spec::parse)]
     pub set: Vec<Spec>,
-    /// Run this kernel too, behind the first and in its stream; may be given more than once
+    /// Run this kernel too, behind the first and in its stream, with the same --shared, --cooperative and --cluster; may be given
+    /// more than once
     #[arg(long, value_name = "NAME", conflicts_with = "trace")]
     pub then: Vec<String>,
     /// Its blocks, one value for each --then or one for all (default: those of the first kernel)
