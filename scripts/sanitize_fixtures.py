@@ -31,6 +31,8 @@ PROVENANCE = {}
 
 def fixtures():
     files = sorted(TESTS.glob("pass/*.ptx")) + sorted(TESTS.glob("fail/*/*.ptx"))
+    # Several launches are for the simulator alone.
+    files = [file for file in files if "\n//@ then=" not in file.read_text()]
     if not files:
         sys.exit(f"sanitize_fixtures.py: no fixtures in {TESTS}; run it in the repository's root")
     return sorted(files, key=lambda file: file.parent.name in ENDLESS)

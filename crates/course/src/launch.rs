@@ -40,8 +40,7 @@ pub fn run(options: &Options) -> ExitCode {
     let request = &options.request;
     simt::command::to_standard_output(|out| {
         let (text, program) = compile(&request.files[0])?;
-        let entry = entry(&program, &text, &request.kernel)?;
-        simt::command::run_program(request, &program, &entry, out)
+        simt::command::run_program(request, &program, &|name| entry(&program, &text, name), out)
     })
 }
 
@@ -64,7 +63,8 @@ pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
         let words = ["simt", "run", &cu].into_iter().chain(options.split(' '));
         let Command::Run(request) = CommandLine::try_parse_from(words)?.command else { bail!("{name}: no run") };
         let program = Program::load(&cu, &text)?;
-        let (mut out, entry) = (Vec::new(), entry(&program, "", &request.kernel)?);
+        let mut out = Vec::new();
+        let entry = |name: &str| entry(&program, "", name);
         let (status, written) = simt::command::run_program(&request, &program, &entry, &mut out)?;
         written?;
         ensure!(status == 0, "{cu}: `cargo course run` finds a fault in it");
@@ -228,7 +228,8 @@ mod tests {
             else {
                 panic!("no run")
             };
-            let (mut out, entry) = (Vec::new(), entry(&program, &text, &request.kernel).unwrap());
+            let mut out = Vec::new();
+            let entry = |name: &str| entry(&program, &text, name);
             let (status, written) = simt::command::run_program(&request, &program, &entry, &mut out).unwrap();
             written.unwrap();
             let printed = String::from_utf8(out).unwrap();

@@ -10,7 +10,7 @@ use crate::launch::{Argument, bind};
 use crate::module::{self, Code};
 use crate::nvrtc::{Nvrtc, Place, places};
 use crate::scalar::{bytes_of, from_bytes};
-use crate::sim::Sim;
+use crate::sim::{Sim, SimCall};
 use crate::source::COMMITTED_TARGET;
 use crate::{
     Buffer, Call, Checks, Error, Foreign, Geometry, Graph, HostTiming, KernelSource, Module, Replayed, Replays, Report,
@@ -243,16 +243,30 @@ impl Device {
     /// [`Error::BadGeometry`], [`Error::BadArguments`], [`Error::Load`] (no such kernel, or one that the simulator
     /// cannot run), [`Error::LaunchFailed`], [`Error::SimulatedLaunch`], [`Error::OtherDevice`].
     pub fn launch(&self, call: &Call<'_>) -> Result<Report, Error> {
-        let args = prepare(call)?;
-        match (&self.kind, &call.module.code) {
-            (Kind::Gpu(gpu), Code::Gpu(code)) => {
-                gpu.launch(code, call.kernel, allowed(call), &args)?;
-                Ok(Report::default())
+        Ok(self.launch_in_stream(&[call])?.pop().unwrap_or_default())
+    }
+
+    /// Launches in one stream, one behind the other, and waits for the last; a report of each. A launch that
+    /// [overlaps](Geometry::overlaps) may start before the one before it has ended, on the simulator too, where a wait that is missing
+    /// is a fault of it.
+    ///
+    /// # Errors
+    /// As [`Device::launch`]. What goes wrong on a GPU while the launches run is said of the last one.
+    pub fn launch_all(&self, calls: &[Call<'_>]) -> Result<Vec<Report>, Error> {
+        self.launch_in_stream(&calls.iter().collect::<Vec<_>>())
+    }
+
+    fn launch_in_stream(&self, calls: &[&Call<'_>]) -> Result<Vec<Report>, Error> {
+        match &self.kind {
+            Kind::Gpu(gpu) => {
+                let launches = calls.iter().map(|call| prepare_gpu(call)).collect::<Result<Vec<_>, _>>()?;
+                gpu.launch(&launches)?;
+                Ok(calls.iter().map(|_| Report::default()).collect())
             }
-            (Kind::Sim(sim), Code::Sim(code)) => {
-                sim.launch(code, &call.module.program, call.kernel, call.geometry, &args)
+            Kind::Sim(sim) => {
+                let launches = calls.iter().map(|call| prepare_sim(call)).collect::<Result<Vec<_>, _>>()?;
+                sim.launch(&launches)
             }
-            _ => Err(Error::OtherDevice { name: call.module.slug.clone() }),
         }
     }
 
@@ -318,26 +332,41 @@ impl Device {
             Storage::Sim(storage) => storage.write(&to.name, bytes),
             Storage::Gpu(_) => Err(Error::OtherDevice { name: to.name.clone() }),
         };
+        // Launches that nothing else comes between, which may overlap.
+        let mut row: Vec<&Call<'_>> = Vec::new();
+        let run = |row: &mut Vec<&Call<'_>>| self.launch_in_stream(&std::mem::take(row)).map(drop);
         for step in &graph.before {
             match step {
-                Step::Launch(call) => drop(self.launch(call)?),
-                Step::Fill(to, byte) => write(to, &vec![*byte; to.bytes() as usize])?,
-                Step::Copy { from, to, elements } => write(to, bytes_of(&self.download(from)?[..*elements]))?,
+                Step::Launch(call) => row.push(call),
+                Step::Fill(to, byte) => {
+                    run(&mut row)?;
+                    write(to, &vec![*byte; to.bytes() as usize])?;
+                }
+                Step::Copy { from, to, elements } => {
+                    run(&mut row)?;
+                    write(to, bytes_of(&self.download(from)?[..*elements]))?;
+                }
             }
         }
+        run(&mut row)?;
         for timed in &graph.calls {
             match timed {
-                Timed::Launches(calls) => calls.iter().try_for_each(|call| self.launch(call).map(drop))?,
+                Timed::Launches(calls) => row.extend(calls),
                 Timed::Cleared(array, calls) => {
+                    run(&mut row)?;
                     match &array.storage {
                         Storage::Sim(storage) => storage.write(&array.name, &vec![0; array.bytes() as usize])?,
                         Storage::Gpu(_) => return Err(Error::OtherDevice { name: array.name.clone() }),
                     }
-                    calls.iter().try_for_each(|call| self.launch(call).map(drop))?;
+                    row.extend(calls);
                 }
-                Timed::Foreign(foreign) => self.run_foreign(foreign)?,
+                Timed::Foreign(foreign) => {
+                    run(&mut row)?;
+                    self.run_foreign(foreign)?;
+                }
             }
         }
+        run(&mut row)?;
         let outputs = graph.output.map(|output| self.download(output)).transpose()?.into_iter().collect();
         Ok(Replayed { timing: None, outputs })
     }
@@ -422,6 +451,18 @@ fn prepare_graph<'a, T: Scalar>(graph: &'a Graph<'_, T>) -> Result<PreparedGraph
     prepared.before = graph.before.iter().map(step).collect::<Result<_, Error>>()?;
     prepared.output = graph.output.map(place).transpose()?;
     Ok(prepared)
+}
+
+/// A call as the simulator takes it. Code for older targets does not overlap: it cannot wait. Of newer code that does not it is found
+/// that it should.
+fn prepare_sim<'a>(call: &Call<'a>) -> Result<SimCall<'a>, Error> {
+    let args = prepare(call)?;
+    let Code::Sim(module) = &call.module.code else {
+        return Err(Error::OtherDevice { name: call.module.slug.clone() });
+    };
+    let overlaps = call.geometry.overlaps && call.module.may_wait();
+    let geometry = Geometry { overlaps, ..call.geometry };
+    Ok(SimCall { module, program: &call.module.program, kernel: call.kernel, geometry, args })
 }
 
 /// Address and bytes of an array of a GPU.

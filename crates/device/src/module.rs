@@ -106,6 +106,12 @@ impl Module {
         self.waiting.contains(kernel)
     }
 
+    /// Whether the code is for a target whose kernels can wait for the launch before them: compute capability 9.0 or newer.
+    pub(crate) fn may_wait(&self) -> bool {
+        let digits: String = self.program.target().chars().filter(char::is_ascii_digit).collect();
+        digits.parse::<u32>().is_ok_and(|target| target >= 90)
+    }
+
     /// How the code on the device was made; prints `committed` or `NVRTC 12.1 for sm_90`.
     pub fn origin(&self) -> &Origin {
         &self.origin

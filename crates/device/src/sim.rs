@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use simt::{Kernel, Launch, Memory, MemoryError, Options, Program};
+use simt::{Kernel, Launch, Memory, MemoryError, Options, Program, StreamLaunch};
 
 use crate::launch::Argument;
 use crate::{Error, Geometry, Report, SimOptions};
@@ -21,6 +21,15 @@ pub(crate) struct Sim {
 pub(crate) struct SimBuffer {
     memory: Arc<Mutex<Memory>>,
     address: u64,
+}
+
+/// A launch as [`Sim::launch`] takes it.
+pub(crate) struct SimCall<'a> {
+    pub(crate) module: &'a SimModule,
+    pub(crate) program: &'a Program,
+    pub(crate) kernel: &'a str,
+    pub(crate) geometry: Geometry,
+    pub(crate) args: Vec<Argument>,
 }
 
 /// Kernels of one lesson that were lowered so far.
@@ -50,32 +59,46 @@ impl Sim {
         Ok(SimBuffer { memory: Arc::clone(&self.memory), address })
     }
 
-    pub(crate) fn launch(
-        &self,
-        module: &SimModule,
-        program: &Program,
-        kernel: &str,
-        geometry: Geometry,
-        args: &[Argument],
-    ) -> Result<Report, Error> {
-        let lowered = module.kernel(program, kernel)?;
-        let launch = Launch {
-            grid: geometry.grid,
-            block: geometry.block,
-            shared_bytes: geometry.shared_bytes,
-            cooperative: geometry.cooperative,
-            cluster: (geometry.cluster > 1).then_some([geometry.cluster, 1, 1]),
-            args: args.iter().map(|arg| arg.value.to_le_bytes()[..arg.bytes].to_vec().into()).collect(),
-        };
-        let outcome = simt::run(&lowered, &mut lock(&self.memory), &launch, &self.options).map_err(|error| {
-            Error::SimulatedLaunch { kernel: kernel.to_string(), geometry, problem: error.to_string() }
+    /// Launches of one stream, which overlap where their geometry says so; a report of each.
+    pub(crate) fn launch(&self, calls: &[SimCall<'_>]) -> Result<Vec<Report>, Error> {
+        let kernels =
+            calls.iter().map(|call| call.module.kernel(call.program, call.kernel)).collect::<Result<Vec<_>, _>>()?;
+        let launches: Vec<Launch> = calls.iter().map(SimCall::launch).collect();
+        let stream = kernels.iter().zip(&launches).zip(calls);
+        let stream: Vec<StreamLaunch<'_>> = stream
+            .map(|((kernel, launch), call)| StreamLaunch { kernel, launch, overlaps: call.geometry.overlaps })
+            .collect();
+        let outcomes = simt::run_stream(&stream, &mut lock(&self.memory), &self.options).map_err(|error| {
+            let is_refused = |call: &&SimCall<'_>| error.kernel() == Some(call.kernel);
+            let refused = calls.iter().find(is_refused).or(calls.first());
+            let (kernel, geometry) = refused
+                .map_or((String::new(), Geometry::linear(0, 0)), |call| (call.kernel.to_string(), call.geometry));
+            Error::SimulatedLaunch { kernel, geometry, problem: error.to_string() }
         })?;
+        Ok(outcomes.into_iter().map(|outcome| self.report(outcome)).collect())
+    }
+
+    fn report(&self, outcome: simt::Outcome) -> Report {
         let simt::Outcome { counters, lines, faults, notes, trace, printed, .. } = outcome;
         if !self.is_quiet {
             // As the driver does with what a kernel prints. A pipe that was closed is no error.
             let _ = std::io::Write::write_all(&mut std::io::stdout(), printed.as_bytes());
         }
-        Ok(Report { counters: Some(counters), lines, faults, notes, trace, printed })
+        Report { counters: Some(counters), lines, faults, notes, trace, printed }
+    }
+}
+
+impl SimCall<'_> {
+    fn launch(&self) -> Launch {
+        let SimCall { geometry, .. } = *self;
+        Launch {
+            grid: geometry.grid,
+            block: geometry.block,
+            shared_bytes: geometry.shared_bytes,
+            cooperative: geometry.cooperative,
+            cluster: (geometry.cluster > 1).then_some([geometry.cluster, 1, 1]),
+            args: self.args.iter().map(|arg| arg.value.to_le_bytes()[..arg.bytes].to_vec().into()).collect(),
+        }
     }
 }
 

@@ -345,9 +345,12 @@ impl<'c> Session<'c> {
         let input = runner::upload(&self.device, first, job.offset)?;
         let arrays = self.arrays::<T>(plan)?.with_other(&self.device, second)?;
         let mut reports = Vec::new();
-        for (i, call) in self.calls(job.variant, plan, (&input, job.offset), &arrays)?.iter().enumerate() {
-            self.progress.at(format!("{}, launch {} of {}", job.variant.name, i + 1, plan.passes.len()));
-            reports.push(self.device.launch(call)?);
+        let calls = self.calls(job.variant, plan, (&input, job.offset), &arrays)?;
+        // Launches that may overlap go together, and the others one by one, so that it is said how far they are.
+        for together in calls.chunk_by(|_, next| next.geometry.overlaps) {
+            let at = reports.len() + 1;
+            self.progress.at(format!("{}, launch {at} of {}", job.variant.name, plan.passes.len()));
+            reports.extend(self.device.launch_all(together)?);
         }
         let left = if job.options.op.is_per_element() {
             Left::Elements(arrays.elements(&self.device)?)

@@ -387,6 +387,7 @@ mod tests {
             frames: Vec::new(),
             ptx_line: 1,
             opcode: "st.global.u32".to_owned(),
+            launch: 0,
             block: [0; 3],
             warp: 0,
             lanes: 1,

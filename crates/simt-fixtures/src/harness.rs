@@ -1,6 +1,8 @@
 //! Runs whatever a text is, with bounded steps and memory. The fuzz targets (`fuzz/`) and the mutation test share it.
 
-use simt::{Arg, Checks, Kernel, Launch, Memory, MemoryError, Options, Program, Schedule, run, trace};
+use simt::{
+    Arg, Checks, Kernel, Launch, Memory, MemoryError, Options, Program, Schedule, StreamLaunch, run_stream, trace,
+};
 
 /// Most warp-instructions of a block.
 const STEPS: u64 = 1024;
@@ -48,7 +50,7 @@ pub fn choice(bytes: &[u8]) -> u64 {
 }
 
 /// Loads `text` and launches its first kernels. `choice` decides how: schedule, checks, geometry, stack, trace,
-/// cooperative or not.
+/// cooperative or not, alone or behind itself.
 pub fn execute(text: &str, choice: u64) -> Reached {
     let Ok(program) = Program::load("fuzz.ptx", text) else { return Reached::Nothing };
     let mut reached = Reached::Parsed;
@@ -87,10 +89,17 @@ fn launch(kernel: &Kernel, choice: u64) -> Reached {
         stack_bytes: [1024, 32][(choice >> 16 & 1) as usize],
         trace: (choice >> 17 & 7 == 0).then_some(TRACE),
     };
-    match run(kernel, &mut memory, &launch, &options) {
-        Ok(outcome) => {
-            let report = simt::report::render_all(&outcome.faults, &|_| None);
-            assert_eq!(report.is_empty(), outcome.faults.is_empty(), "{report}");
+    // Now and then the kernel follows itself, and overlaps itself.
+    let behind = StreamLaunch { kernel, launch: &launch, overlaps: choice >> 20 & 1 == 0 };
+    let stream = [behind; 3];
+    let launches = [1, 1, 1, 1, 1, 2, 2, 3][(choice >> 21 & 7) as usize];
+    match run_stream(&stream[..launches], &mut memory, &options) {
+        Ok(outcomes) => {
+            assert_eq!(outcomes.len(), launches);
+            for outcome in outcomes {
+                let report = simt::report::render_all(&outcome.faults, &|_| None);
+                assert_eq!(report.is_empty(), outcome.faults.is_empty(), "{report}");
+            }
             Reached::Launched
         }
         Err(error) => {

@@ -129,6 +129,8 @@ pub struct Site {
     pub ptx_line: u32,
     /// The PTX opcode: `ld.volatile.shared.u32`.
     pub opcode: String,
+    /// Which launch it belongs to of those that ran together, from 0: see [`crate::run_stream`]. 0 of a launch alone.
+    pub launch: u32,
     /// Block index x, y, z.
     pub block: [u32; 3],
     /// Warp within the block.
@@ -147,9 +149,9 @@ pub struct Fault {
     pub code: Code,
     /// What happened, one sentence with the address as variable and element: `reads sums[16], which …`.
     pub message: String,
-    /// Where it happened (for two sites: the later access).
+    /// Where it happened (for two sites: the later access; of two launches, that of the later launch).
     pub site: Site,
-    /// The other site, where two are involved (the earlier access; where the missing threads are).
+    /// The other site, where two are involved (the earlier access, that of the earlier launch; where the missing threads are).
     pub other: Option<Site>,
     /// Why this is wrong: of its kind, or more to the point.
     pub why: &'static str,
@@ -167,7 +169,13 @@ impl Fault {
         self.code == other.code
             && self.variable == other.variable
             && lines(&self.site, self.other.as_ref()) == lines(&other.site, other.other.as_ref())
+            && launches_apart(&self.site, self.other.as_ref()) == launches_apart(&other.site, other.other.as_ref())
     }
+}
+
+/// How many launches of the stream the other site lies behind the first: 0 where both are in one launch.
+fn launches_apart(site: &Site, other: Option<&Site>) -> i64 {
+    other.map_or(0, |other| i64::from(other.launch) - i64::from(site.launch))
 }
 
 /// The lines of the source that a finding or a note is about.

@@ -49,6 +49,9 @@ fn entries<M: SerializeMap>(site: &Site, map: &mut M) -> Result<(), M::Error> {
     map.serialize_entry("ptx_line", &site.ptx_line)?;
     map.serialize_entry("opcode", &site.opcode)?;
     map.serialize_entry("action", site.action)?;
+    if site.launch > 0 {
+        map.serialize_entry("launch", &site.launch)?;
+    }
     map.serialize_entry("block", &site.block)?;
     map.serialize_entry("warp", &site.warp)?;
     map.serialize_entry("lanes", &lanes)

@@ -249,6 +249,37 @@ pub fn run(
     crate::exec::run(kernel, memory, launch, options)
 }
 
+/// One launch of a stream.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamLaunch<'a> {
+    /// What runs.
+    pub kernel: &'a crate::Kernel,
+    /// Its geometry and arguments.
+    pub launch: &'a Launch,
+    /// Whether it may begin before the launch before it has ended (`cudaLaunchAttributeProgrammaticStreamSerialization`): as soon as
+    /// each block of that one has executed `griddepcontrol.launch_dependents` or has ended. Its own `griddepcontrol.wait` then waits
+    /// for the end of that launch, and nothing else orders the two. Of the first launch it says nothing.
+    pub overlaps: bool,
+}
+
+/// Runs launches in the order of their stream on `memory`; an outcome for each, in the same order.
+///
+/// Launches that do not overlap run one after the other, each as [`run`] runs it. Those that overlap run together, their blocks in
+/// turns on one host thread: the schedule's seed decides who comes first. (A card starts blocks of the later launch where there is
+/// room for them; here there always is.) Accesses that nothing orders are a fault of the later launch, whose sites tell by
+/// [`crate::Site::launch`] which of the two each belongs to. A fault that ends one of them ends all that run together.
+///
+/// # Errors
+/// A launch that cannot start: bad geometry or arguments of any of them, and nothing has run; or no room for the variables of the
+/// PTX, and those before may have run.
+pub fn run_stream(
+    launches: &[StreamLaunch<'_>],
+    memory: &mut crate::Memory,
+    options: &Options,
+) -> Result<Vec<Outcome>, LaunchError> {
+    crate::exec::run_stream(launches, memory, options)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

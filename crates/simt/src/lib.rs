@@ -26,7 +26,8 @@
 //!   instruction and nothing else.
 //! - What the 64 bits of a barrier object (`mbarrier`) mean is in `exec/mbarrier.rs`. `try_wait` answers at once, and who finds
 //!   a phase not over lets others run first. Objects in the memory of other blocks of a cluster are left out.
-//! - Prefetches and cache hints do nothing, as there is no cache.
+//! - Prefetches and cache hints do nothing, as there is no cache. `griddepcontrol` does nothing in a launch that runs alone; what it
+//!   does where launches overlap, [`run_stream`] says.
 //!
 //! # How it is fast
 //!
@@ -98,7 +99,7 @@ pub mod trace;
 
 pub use counters::{Counters, LineCounters, Metric, Tier};
 pub use fault::{Code, Fault, Frame, Note, NoteKind, Site};
-pub use launch::{Arg, Check, Checks, Launch, LaunchError, Options, Outcome, Schedule, run};
+pub use launch::{Arg, Check, Checks, Launch, LaunchError, Options, Outcome, Schedule, StreamLaunch, run, run_stream};
 pub use memory::{Memory, MemoryError};
 pub use program::{Kernel, LoadError, Parameter, Program};
 

@@ -54,7 +54,7 @@ pub struct Memory {
     unwritten: Mutex<HashSet<usize>>,
     journal: Arc<Journal>,
     module_variables: HashMap<(u64, String), u64>,
-    grid_workspace: Option<u64>,
+    grid_workspaces: Vec<u64>,
     /// The slot of what kernels allocate from, and what they have; as it was before the launch, while that may be undone.
     heap_slot: Option<usize>,
     heap: Mutex<Heap>,
@@ -288,14 +288,15 @@ impl Memory {
     }
 
     /// The address of what cooperative groups find through `%envreg1` and `%envreg2`: its size in bytes and the word that
-    /// counts blocks at a grid-wide barrier, as at the start of a launch.
-    pub(crate) fn grid_workspace(&mut self) -> Result<u64, MemoryError> {
+    /// counts blocks at a grid-wide barrier, as at the start of a launch. Of launches that run together each has its own, by its
+    /// place among them.
+    pub(crate) fn grid_workspace(&mut self, place: usize) -> Result<u64, MemoryError> {
         const BYTES: u32 = 8;
-        let address = match self.grid_workspace {
-            Some(address) => address,
-            None => self.alloc("grid_barrier", u64::from(BYTES), 4)?,
-        };
-        self.grid_workspace = Some(address);
+        while self.grid_workspaces.len() <= place {
+            let address = self.alloc("grid_barrier", u64::from(BYTES), 4)?;
+            self.grid_workspaces.push(address);
+        }
+        let address = self.grid_workspaces[place];
         let [a, b, c, d] = BYTES.to_le_bytes();
         self.write(address, &[a, b, c, d, 0, 0, 0, 0])?;
         Ok(address)

@@ -109,6 +109,17 @@ pub enum Hazard {
 }
 
 impl Hazard {
+    /// The same pair of accesses, told of the one that ran first.
+    pub(crate) const fn seen_from_the_other(self) -> Hazard {
+        match self {
+            Hazard::ReadAfterWrite => Hazard::WriteAfterRead,
+            Hazard::WriteAfterRead => Hazard::ReadAfterWrite,
+            Hazard::UnfencedRead => Hazard::UnfencedWrite,
+            Hazard::UnfencedWrite => Hazard::UnfencedRead,
+            same => same,
+        }
+    }
+
     /// Whether it is worth a note, and no fault.
     pub const fn is_note(self) -> bool {
         matches!(self, Hazard::Observed | Hazard::EqualWrites)

@@ -10,6 +10,9 @@ use crate::fault::{Blame, Fault, Frame, Note, Site};
 /// Faults shown in full by [`render_all`]; the rest is counted.
 pub const SHOWN_MAX: usize = 10;
 
+/// What two accesses of one launch are called.
+const EARLIER_LATER: [&str; 2] = ["(1) earlier", "(2) later"];
+
 /// Characters shown of a source line.
 const LINE_CHARS_MAX: usize = 240;
 
@@ -26,8 +29,8 @@ pub fn render(fault: &Fault, source: &dyn Fn(&str) -> Option<String>) -> String 
         None => site(&mut text, &fault.site, None, margin, source),
         Some(other) => {
             // A barrier's other threads are elsewhere at the same time; of two accesses one came first.
-            let (first, second) =
-                if fault.code.is_between_accesses() { ("(1) earlier", "(2) later") } else { ("(1) there", "(2) here") };
+            let of_one = if fault.code.is_between_accesses() { EARLIER_LATER } else { ["(1) there", "(2) here"] };
+            let [first, second] = labels(&fault.site, other, of_one);
             site(&mut text, other, Some(first), margin, source);
             site(&mut text, &fault.site, Some(second), margin, source);
         }
@@ -53,8 +56,9 @@ pub fn render_note(note: &Note, source: &dyn Fn(&str) -> Option<String>) -> Stri
     match &note.other {
         None => site(&mut text, &note.site, None, margin, source),
         Some(other) => {
-            site(&mut text, other, Some("(1) earlier"), margin, source);
-            site(&mut text, &note.site, Some("(2) later"), margin, source);
+            let [first, second] = labels(&note.site, other, EARLIER_LATER);
+            site(&mut text, other, Some(first), margin, source);
+            site(&mut text, &note.site, Some(second), margin, source);
         }
     }
     let times = if note.count > 1 { format!(" (seen {} times)", grouped(note.count)) } else { String::new() };
@@ -130,6 +134,18 @@ pub fn lanes(mask: u32) -> String {
 fn margin(here: &Site, there: Option<&Site>) -> usize {
     let lines = [Some(here), there];
     lines.into_iter().flatten().map(|site| site.line.to_string().len()).max().unwrap_or(1)
+}
+
+/// What the two sites of a pair are called, the other one first: of accesses of two launches, by their launches.
+fn labels(here: &Site, other: &Site, of_one: [&'static str; 2]) -> [&'static str; 2] {
+    let there = match i64::from(other.launch) - i64::from(here.launch) {
+        0 => return of_one,
+        -1 => "(1) the launch before",
+        1 => "(1) the next launch",
+        apart if apart < 0 => "(1) an earlier launch",
+        _ => "(1) a later launch",
+    };
+    [there, "(2) this launch"]
 }
 
 /// One site: who does what where, and the line.

@@ -13,6 +13,7 @@ mod litmus;
 mod many_blocks;
 mod mutations;
 mod names;
+mod overlap;
 mod parting;
 mod portable;
 mod race;

@@ -8,6 +8,14 @@
 //! //@ KERNEL blocks: race x, note y          or `warps`; `clean` where there is nothing to say
 //! ```
 //!
+//! Of launches of a stream that may overlap the head says `stream`, and each line has their kernels in order, each launched with two
+//! warps:
+//!
+//! ```text
+//! //@ stream
+//! //@ KERNEL KERNEL: race x
+//! ```
+//!
 //! A `race` is one of PTX, `unfenced` is what PTX allows and the report calls by that, a `note` is no fault.
 
 use std::collections::BTreeSet;
@@ -25,13 +33,19 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// What one run of a kernel says, by place.
-fn verdicts(file: &Path, kernel: &str, threads: &str, place: &str, schedule: &str) -> BTreeSet<String> {
-    let all = threads.parse::<u32>().unwrap();
-    let (grid, block) = if place == "blocks" { (all, 1) } else { (1, 32 * all) };
+/// What one run of a kernel, or of several that overlap, says by place.
+fn verdicts(file: &Path, head: &str, what: &str, schedule: &str) -> BTreeSet<String> {
+    let words: Vec<&str> = what.split(' ').collect();
+    let (kernel, grid, block, then) = match head.strip_prefix("threads=").map(|all| all.parse::<u32>().unwrap()) {
+        Some(all) if words[1..] == ["blocks"] => (words[0], all, 1, &[][..]),
+        Some(all) => (words[0], 1, 32 * all, &[][..]),
+        None => (words[0], 1, 64, &words[1..]),
+    };
     let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
     command.arg("run").arg(file).args(["--kernel", kernel, "--json", "--schedule", schedule]);
     command.args(["--grid", &grid.to_string(), "--block", &block.to_string()]);
+    command.args(then.iter().flat_map(|kernel| ["--then", kernel]));
+    command.args((!then.is_empty()).then_some("--overlap"));
     for buffer in ["x=u32[1]:zero", "y=u32[1]:zero", "z=u32[1]:zero", "out=u32[4]:zero"] {
         command.args(["--arg", buffer]);
     }
@@ -64,14 +78,16 @@ fn every_shape_gets_its_verdict() {
     for file in files() {
         let text = std::fs::read_to_string(&file).unwrap();
         let heads: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//@ ")).collect();
-        let threads = heads[0].strip_prefix("threads=").unwrap_or_else(|| panic!("{}: no threads", file.display()));
+        let of_stream = heads[0] == "stream";
+        assert!(of_stream || heads[0].starts_with("threads="), "{}: no threads", file.display());
+        let mut judged = BTreeSet::new();
         for line in &heads[1..] {
             let (what, expected) = line.split_once(": ").unwrap_or_else(|| panic!("{}: {line}", file.display()));
-            let (kernel, place) = what.split_once(' ').unwrap_or_else(|| panic!("{}: {line}", file.display()));
+            judged.extend(what.split(' ').take(if of_stream { usize::MAX } else { 1 }));
             let expected: BTreeSet<String> =
                 expected.split(", ").filter(|one| *one != "clean").map(str::to_owned).collect();
             for schedule in SCHEDULES {
-                let found = verdicts(&file, kernel, threads, place, schedule);
+                let found = verdicts(&file, heads[0], what, schedule);
                 runs += 1;
                 if found != expected {
                     wrong.push(format!("{}: {what} under {schedule}: {found:?}", file.display()));
@@ -79,8 +95,6 @@ fn every_shape_gets_its_verdict() {
             }
         }
         let kernels = text.lines().filter(|line| line.contains(".visible .entry")).count();
-        let judged: BTreeSet<&str> =
-            heads[1..].iter().filter_map(|line| line.split_once(' ')).map(|one| one.0).collect();
         assert_eq!(judged.len(), kernels, "{}: every kernel has a verdict", file.display());
     }
     assert!(runs > 0, "no litmus tests");

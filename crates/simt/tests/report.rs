@@ -12,6 +12,7 @@ fn site(file: &str, line: u32, lanes: u32, action: &'static str) -> Site {
         ptx_line: 120,
         opcode,
         block: [3, 0, 0],
+        launch: 0,
         warp: 1,
         lanes,
         action,

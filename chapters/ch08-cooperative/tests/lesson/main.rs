@@ -1,6 +1,7 @@
 //! What holds of every chapter, then what is this one's own.
 
 mod agree;
+mod overlap;
 mod page;
 mod program;
 mod replay;

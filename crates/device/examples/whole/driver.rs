@@ -5,7 +5,7 @@
 
 use std::ffi::{CString, c_void};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use cudarc::driver::{DriverError, result, sys};
 
 use simt::command::command_line::Request;
@@ -41,6 +41,7 @@ impl Gpu {
 
     /// Runs a kernel of this PTX to its end; what `--print` names, in that order.
     pub fn run(&self, ptx: &str, request: &Request) -> Result<Vec<Left>> {
+        ensure!(request.then.is_empty(), "launches behind --then are for the simulator alone");
         let stack_bytes = request.stack as usize * MACHINE_FRAME;
         // SAFETY: a context is current.
         let limit = unsafe { sys::cuCtxSetLimit(sys::CUlimit::CU_LIMIT_STACK_SIZE, stack_bytes) };

@@ -161,17 +161,15 @@ impl Gpu {
     }
 
     /// Launches and waits.
-    pub(crate) fn launch(
-        &self,
-        module: &GpuModule,
-        kernel: &str,
-        geometry: Geometry,
-        args: &[Argument],
-    ) -> Result<(), Error> {
-        let function = module.function(kernel)?;
-        self.enqueue(function, geometry, args)
-            .and_then(|()| self.stream.synchronize())
-            .map_err(|error| launch_failed(kernel, geometry, error))
+    /// Launches one behind the other, and a wait for the last. What goes wrong while they run is said of that one.
+    pub(crate) fn launch(&self, launches: &[PreparedLaunch<'_>]) -> Result<(), Error> {
+        let function = |(module, kernel, ..): &PreparedLaunch<'_>| module.function(kernel);
+        let functions = launches.iter().map(function).collect::<Result<Vec<_>, _>>()?;
+        for ((_, kernel, geometry, args), function) in launches.iter().zip(functions) {
+            self.enqueue(function, *geometry, args).map_err(|error| launch_failed(kernel, *geometry, error))?;
+        }
+        let Some((_, kernel, geometry, _)) = launches.last() else { return Ok(()) };
+        self.stream.synchronize().map_err(|error| launch_failed(kernel, *geometry, error))
     }
 
     /// Puts the clearing of an array into the stream, which may be capturing.

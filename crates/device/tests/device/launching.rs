@@ -324,3 +324,108 @@ fn dynamic_shared_memory_that_nobody_asked_for_is_out_of_bounds() {
     let faults = device.launch(&call).expect("the simulator goes on").faults;
     assert_eq!(faults.first().map(|fault| fault.code), Some(Code::OutOfBounds));
 }
+
+/// `produce` lets the next launch begin, takes its time, and writes; `copy` waits, and copies what
+/// it wrote.
+const OVERLAPPING: &str = "
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry produce(.param .u64 x, .param .u64 y)
+{
+    .reg .pred %early;
+    .reg .b32 %i;
+    .reg .b64 %x, %bytes, %start, %now;
+    griddepcontrol.launch_dependents;
+    mov.u64 %start, %clock64;
+AGAIN:
+    mov.u64 %now, %clock64;
+    sub.u64 %now, %now, %start;
+    setp.lt.u64 %early, %now, 5000;
+    @%early bra AGAIN;
+    mov.u32 %i, %tid.x;
+    ld.param.u64 %x, [x];
+    mul.wide.u32 %bytes, %i, 4;
+    add.u64 %x, %x, %bytes;
+    add.u32 %i, %i, 1;
+    st.global.u32 [%x], %i;
+    ret;
+}
+.visible .entry copy(.param .u64 x, .param .u64 y)
+{
+    .reg .b32 %i, %value;
+    .reg .b64 %x, %y, %bytes;
+    griddepcontrol.wait;
+    mov.u32 %i, %tid.x;
+    ld.param.u64 %x, [x];
+    ld.param.u64 %y, [y];
+    mul.wide.u32 %bytes, %i, 4;
+    add.u64 %x, %x, %bytes;
+    add.u64 %y, %y, %bytes;
+    ld.global.u32 %value, [%x];
+    st.global.u32 [%y], %value;
+    ret;
+}
+";
+
+#[test]
+fn launches_that_overlap_and_wait_are_right_on_every_device() {
+    for device in devices() {
+        if device.compute_capability().is_some_and(|has| has < 90) {
+            println!("skipped on {}: launches overlap from compute capability 9.0 on", device.description().name);
+            continue;
+        }
+        let module = device.load_ptx("overlapping", OVERLAPPING).expect("PTX");
+        let (x, y) = (device.upload("x", &[0u32; 64]).expect("room"), device.upload("y", &[0u32; 64]).expect("room"));
+        let call = |kernel, overlaps| Call {
+            module: &module,
+            kernel,
+            geometry: Geometry { overlaps, ..Geometry::linear(1, 64) },
+            args: vec![Arg::Address(&x, 0), Arg::Address(&y, 0)],
+        };
+        let reports = device.launch_all(&[call("produce", false), call("copy", true)]).expect("they run");
+        assert_eq!(device.download(&y).expect("a copy"), (1..=64).collect::<Vec<u32>>());
+        assert_eq!(reports.len(), 2, "a report for each");
+        assert!(reports.iter().all(|report| report.faults.is_empty()), "{:?}", reports[1].faults);
+        assert!(reports.iter().all(|report| report.counters.is_some() != device.is_gpu()));
+    }
+}
+
+/// Each launch has its own faults and counters, and the one without a wait is told of.
+#[test]
+fn a_wait_that_is_missing_is_a_fault_of_the_launch_that_lacks_it() {
+    let device = sim();
+    let module = device.load_ptx("hasty", &OVERLAPPING.replace("griddepcontrol.wait;", "")).expect("PTX");
+    let older = OVERLAPPING.replace("griddepcontrol.wait;", "").replace("griddepcontrol.launch_dependents;", "");
+    let older = device.load_ptx("older", &older.replace("sm_90", "sm_80")).expect("PTX");
+    let (x, y) = (device.upload("x", &[0u32; 64]).expect("room"), device.upload("y", &[0u32; 64]).expect("room"));
+    let codes = |module, overlaps: bool| -> Vec<Vec<Code>> {
+        let call = |kernel, overlaps| Call {
+            module,
+            kernel,
+            geometry: Geometry { overlaps, ..Geometry::linear(1, 64) },
+            args: vec![Arg::Address(&x, 0), Arg::Address(&y, 0)],
+        };
+        let reports = device.launch_all(&[call("produce", false), call("copy", overlaps)]).expect("they run");
+        reports.iter().map(|report| report.faults.iter().map(|fault| fault.code).collect()).collect()
+    };
+    assert_eq!(codes(&module, true), [vec![], vec![Code::GlobalRace]]);
+    assert_eq!(codes(&module, false), [vec![], vec![]]);
+    assert_eq!(codes(&older, true), [vec![], vec![]], "code for older targets does not overlap");
+}
+
+#[test]
+fn a_launch_of_several_that_cannot_start_is_named_with_its_geometry() {
+    let device = sim();
+    let module = device.load_ptx("overlapping", OVERLAPPING).expect("PTX");
+    let (x, y) = (device.upload("x", &[0u32; 64]).expect("room"), device.upload("y", &[0u32; 64]).expect("room"));
+    let call = |kernel, shared_bytes| Call {
+        module: &module,
+        kernel,
+        geometry: Geometry { overlaps: true, shared_bytes, ..Geometry::linear(1, 64) },
+        args: vec![Arg::Address(&x, 0), Arg::Address(&y, 0)],
+    };
+    let error = device.launch_all(&[call("produce", 0), call("copy", 1 << 20)]).expect_err("too much shared memory");
+    let said = error.to_string();
+    assert!(said.starts_with("copy cannot be simulated as") && said.contains("1048576 bytes"), "{said}");
+}

@@ -57,7 +57,7 @@ pub static SPECS: &[Spec] = &[
     row("fma", 4, 4, Arithmetic, "9.7.3.6, 9.7.4.4, 9.7.5.3", "product plus addend, rounded once"),
     row("fns", 4, 4, Arithmetic, "9.7.1.17", "position of the n-th set bit"),
     row("getctarank", 2, 2, Memory, "9.7.9.24", "rank in the cluster of the block that owns an address"),
-    row("griddepcontrol", 0, 0, Hints, "9.7.13.13", "wait for, or release, a dependent grid"),
+    row("griddepcontrol", 0, 0, Together, "9.7.13.13", "let the next launch of the stream begin; wait for the end of the one before"),
     row("isspacep", 2, 2, Memory, "9.7.9.19", "whether a generic address lies in a state space"),
     row("istypep", 2, 2, Arithmetic, "9.7.10.6", "whether an opaque reference is of a type"),
     row("ld", 2, 3, Memory, "9.7.9.8, 9.7.9.9", "load"),

@@ -214,6 +214,10 @@ pub enum Op {
     Mbarrier(MbarrierOp),
     /// `cp.async.bulk.prefetch`: it moves nothing; address and size are checked.
     PrefetchBulk,
+    /// `griddepcontrol.launch_dependents`: as far as this block goes the next launch of the stream may begin.
+    LetNextLaunch,
+    /// `griddepcontrol.wait`: for the end of the launch before, where the two overlap.
+    WaitForLaunch,
     /// `nanosleep`, prefetches and other hints: nothing to do.
     Nop,
     /// `%clock`, `%clock64`, `%globaltimer`: instructions this warp has executed, the only time there is. `imm` 0: its

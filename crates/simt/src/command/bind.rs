@@ -6,8 +6,9 @@ use std::collections::HashSet;
 use crate::{Kernel, Memory, Program};
 use anyhow::{Context, Result, bail, ensure};
 
-use super::command_line::Request;
+use super::command_line::{Request, ThenArgument};
 use super::contents::contents;
+use super::then::Then;
 use crate::spec::{Argument, Init, Kind, Put, Spec, Type, Value};
 
 /// What a launch is given, checked against the kernel.
@@ -17,6 +18,10 @@ pub struct Arguments<'r> {
     parameters: Vec<&'r Spec>,
     /// Buffers that no parameter takes.
     loose: Vec<&'r Spec>,
+    /// Of each kernel behind `--then`, one for each of its parameters.
+    then: Vec<Vec<&'r Spec>>,
+    /// Those of them that are new, and no buffers.
+    more: Vec<&'r Spec>,
     /// Variables of the PTX that are set.
     variables: Vec<&'r Spec>,
     puts: Vec<&'r Put>,
@@ -33,6 +38,8 @@ pub struct Placed {
 /// The arguments as the kernel gets them, and what lies in memory.
 pub struct Bound {
     pub args: Vec<Vec<u8>>,
+    /// Those of each kernel behind `--then`.
+    pub then: Vec<Vec<Vec<u8>>>,
     pub placed: Vec<Placed>,
 }
 
@@ -42,8 +49,12 @@ pub fn functions(request: &Request) -> Vec<&str> {
         Argument::Spec(spec) => value(spec),
         Argument::Put(put) => Some(&put.value),
     });
+    let then = request.then_args.iter().filter_map(|argument| match argument {
+        ThenArgument::New(spec) => value(spec),
+        ThenArgument::Again(_) => None,
+    });
     let variables = request.set.iter().filter_map(value);
-    let names = specs.chain(variables).filter_map(|value| match value {
+    let names = specs.chain(then).chain(variables).filter_map(|value| match value {
         Value::Function(name) => Some(name.as_str()),
         _ => None,
     });
@@ -58,8 +69,13 @@ fn value(spec: &Spec) -> Option<&Value> {
 }
 
 impl<'r> Arguments<'r> {
-    /// Checks that every parameter gets what fits it, and that what is named is there.
-    pub fn new(request: &'r Request, program: &'r Program, kernel: &Kernel) -> Result<Arguments<'r>> {
+    /// Checks that every parameter of `kernel`, and of those behind `--then`, gets what fits it, and that what is named is there.
+    pub fn new(
+        request: &'r Request,
+        program: &'r Program,
+        kernel: &Kernel,
+        then: &[Then<'_>],
+    ) -> Result<Arguments<'r>> {
         let (mut given, mut puts) = (Vec::new(), Vec::new());
         for argument in &request.args {
             match argument {
@@ -84,8 +100,11 @@ impl<'r> Arguments<'r> {
         if more > 0 && given.len() - more == kernel.parameters().len() {
             loose.extend(given.extract_if(.., |spec| is_loose(&&**spec)));
         }
-        let arguments = Arguments { program, parameters: given, loose, variables: request.set.iter().collect(), puts };
-        arguments.check_parameters(kernel)?;
+        let variables = request.set.iter().collect();
+        let (then_lists, more) = (Vec::new(), Vec::new());
+        let mut arguments = Arguments { program, parameters: given, loose, then: then_lists, more, variables, puts };
+        check_parameters(kernel, &arguments.parameters, !arguments.puts.is_empty())?;
+        arguments.then(request, then)?;
         arguments.check_names()?;
         arguments.puts.iter().try_for_each(|put| arguments.check_put(put))?;
         Ok(arguments)
@@ -99,47 +118,49 @@ impl<'r> Arguments<'r> {
     }
 
     fn named(&self) -> impl Iterator<Item = &'r Spec> {
-        self.parameters.iter().chain(&self.loose).chain(&self.variables).copied()
+        self.parameters.iter().chain(&self.loose).chain(&self.more).chain(&self.variables).copied()
     }
 
-    /// One argument of the right size for each parameter.
-    fn check_parameters(&self, kernel: &Kernel) -> Result<()> {
-        let parameters = kernel.parameters();
-        if parameters.len() != self.parameters.len() {
-            let wanted: Vec<String> = parameters.iter().map(|p| format!("{}: {}", p.name, p.ty)).collect();
-            let (given, name) = (self.parameters.len(), kernel.name());
-            let advice = match self.puts.is_empty() {
-                true => "",
-                false => "; a buffer that is only pointed to may come with --buffer in place of --arg",
-            };
-            bail!(
-                "{name} takes {} arguments, {given} given: it is {name}({}){advice}",
-                parameters.len(),
-                wanted.join(", ")
-            );
-        }
-        for (place, (parameter, spec)) in parameters.iter().zip(&self.parameters).enumerate() {
-            let (bytes, what) = match &spec.kind {
-                Kind::Buffer { .. } => (8, "a buffer, whose address has 8 bytes".to_owned()),
-                Kind::Bytes { len, .. } => (*len, format!("a structure of {len} bytes")),
-                Kind::Scalar(Value::Number(value)) => {
-                    (value.len() as u64, format!("{} of {} bytes", spec.ty.name(), value.len()))
+    /// Deals out what `--then-arg` gives: each kernel gets as many as it takes, or, if there are none at all, those of the first.
+    fn then(&mut self, request: &'r Request, then: &[Then<'_>]) -> Result<()> {
+        let wanted: usize = then.iter().map(|one| one.kernel.parameters().len()).sum();
+        let mut given = request.then_args.iter();
+        ensure!(
+            given.len() == 0 || given.len() == wanted,
+            "--then-arg: {} given, and {} wanted: {}",
+            given.len(),
+            wanted,
+            then.iter().map(|one| signature(one.kernel)).collect::<Vec<_>>().join(", then ")
+        );
+        for one in then {
+            let count = one.kernel.parameters().len();
+            let list = match request.then_args.is_empty() {
+                true => self.parameters.clone(),
+                false => {
+                    given.by_ref().take(count).map(|argument| self.then_argument(argument)).collect::<Result<_>>()?
                 }
-                Kind::Scalar(_) => (8, "an address of 8 bytes".to_owned()),
             };
-            ensure!(
-                bytes == u64::from(parameter.bytes),
-                "argument {} is {what}, but parameter {} of {}, {}, is {} of {} bytes{}",
-                spec.name,
-                place + 1,
-                kernel.name(),
-                parameter.name,
-                parameter.ty,
-                parameter.bytes,
-                if parameter.ty.starts_with("b8[") { ": a structure, as bytes[LEN]:INIT" } else { "" },
-            );
+            check_parameters(one.kernel, &list, false)?;
+            self.then.push(list);
         }
         Ok(())
+    }
+
+    fn then_argument(&mut self, argument: &'r ThenArgument) -> Result<&'r Spec> {
+        let spec = match argument {
+            ThenArgument::New(spec) => spec,
+            ThenArgument::Again(name) => {
+                let Some(known) = self.named().find(|spec| spec.name == *name) else {
+                    bail!("--then-arg {name}: no argument or buffer has that name, and a new one is NAME=TYPE…");
+                };
+                return Ok(known);
+            }
+        };
+        match spec.kind {
+            Kind::Buffer { .. } => self.loose.push(spec),
+            _ => self.more.push(spec),
+        }
+        Ok(spec)
     }
 
     fn check_names(&self) -> Result<()> {
@@ -229,7 +250,15 @@ impl<'r> Arguments<'r> {
                 }
             }
         }
-        Ok(Bound { args, placed })
+        let mut then = Vec::new();
+        for list in &self.then {
+            let bytes = |spec: &&Spec| match self.parameters.iter().position(|known| std::ptr::eq(*known, *spec)) {
+                Some(place) => Ok(args[place].clone()),
+                None => self.bytes(spec, memory, &placed),
+            };
+            then.push(list.iter().map(bytes).collect::<Result<Vec<_>>>()?);
+        }
+        Ok(Bound { args, then, placed })
     }
 
     /// Of the floats that the launch is given: the largest magnitude, and how many the largest buffer has.
@@ -277,6 +306,52 @@ impl<'r> Arguments<'r> {
         };
         Ok(address.to_le_bytes().to_vec())
     }
+}
+
+/// A kernel with its parameters.
+fn signature(kernel: &Kernel) -> String {
+    let parameters: Vec<String> = kernel.parameters().iter().map(|p| format!("{}: {}", p.name, p.ty)).collect();
+    format!("{}({})", kernel.name(), parameters.join(", "))
+}
+
+/// One argument of the right size for each parameter. `puts`: values are put into some of them.
+fn check_parameters(kernel: &Kernel, given: &[&Spec], puts: bool) -> Result<()> {
+    let parameters = kernel.parameters();
+    if parameters.len() != given.len() {
+        let advice = match puts {
+            false => "",
+            true => "; a buffer that is only pointed to may come with --buffer in place of --arg",
+        };
+        bail!(
+            "{} takes {} arguments, {} given: it is {}{advice}",
+            kernel.name(),
+            parameters.len(),
+            given.len(),
+            signature(kernel)
+        );
+    }
+    for (place, (parameter, spec)) in parameters.iter().zip(given).enumerate() {
+        let (bytes, what) = match &spec.kind {
+            Kind::Buffer { .. } => (8, "a buffer, whose address has 8 bytes".to_owned()),
+            Kind::Bytes { len, .. } => (*len, format!("a structure of {len} bytes")),
+            Kind::Scalar(Value::Number(value)) => {
+                (value.len() as u64, format!("{} of {} bytes", spec.ty.name(), value.len()))
+            }
+            Kind::Scalar(_) => (8, "an address of 8 bytes".to_owned()),
+        };
+        ensure!(
+            bytes == u64::from(parameter.bytes),
+            "argument {} is {what}, but parameter {} of {}, {}, is {} of {} bytes{}",
+            spec.name,
+            place + 1,
+            kernel.name(),
+            parameter.name,
+            parameter.ty,
+            parameter.bytes,
+            if parameter.ty.starts_with("b8[") { ": a structure, as bytes[LEN]:INIT" } else { "" },
+        );
+    }
+    Ok(())
 }
 
 /// Elements of what a SPEC gives.

@@ -110,6 +110,24 @@ pub struct Request {
     /// Variables of the PTX (`__device__`, `__constant__`) and what they hold before the launch; --print shows them too
     #[arg(long, value_name = "SPEC", num_args = 1.., value_parser = Spec::parse)]
     pub set: Vec<Spec>,
+    /// Run this kernel too, behind the first and in its stream, with the same --shared, --cooperative and --cluster; may be given
+    /// more than once
+    #[arg(long, value_name = "NAME", conflicts_with = "trace")]
+    pub then: Vec<String>,
+    /// Its blocks, one value for each --then or one for all (default: those of the first kernel)
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions, allow_hyphen_values = true, requires = "then")]
+    pub then_grid: Vec<Dimensions>,
+    /// Its threads of a block, likewise
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions, allow_hyphen_values = true, requires = "then")]
+    pub then_block: Vec<Dimensions>,
+    /// Its arguments, of all --then in their order (default: those of the first kernel again). A NAME alone is an argument or a
+    /// buffer that was given before
+    #[arg(long = "then-arg", value_name = "NAME|SPEC", num_args = 1.., value_parser = ThenArgument::parse, requires = "then")]
+    pub then_args: Vec<ThenArgument>,
+    /// Each --then may begin before the launch before it has ended (programmatic dependent launch, griddepcontrol): a missing wait
+    /// is a global-race
+    #[arg(long, requires = "then")]
+    pub overlap: bool,
     /// Include a buffer's first COUNT elements (default: all) in the output; may be given more than once
     #[arg(long, value_name = "NAME[:COUNT]", value_parser = print)]
     pub print: Vec<Print>,
@@ -162,6 +180,23 @@ pub struct Request {
     #[arg(long, value_name = "N", requires = "trace", default_value_t = trace::STEPS,
         value_parser = trace_steps, allow_hyphen_values = true)]
     pub trace_steps: u64,
+}
+
+/// An argument of a kernel behind `--then`.
+#[derive(Debug, Clone)]
+pub enum ThenArgument {
+    /// One that was given before.
+    Again(String),
+    New(Spec),
+}
+
+impl ThenArgument {
+    fn parse(text: &str) -> Result<ThenArgument, String> {
+        match text.contains('=') {
+            true => Spec::parse(text).map(ThenArgument::New),
+            false => Ok(ThenArgument::Again(text.to_owned())),
+        }
+    }
 }
 
 /// x, y, z.

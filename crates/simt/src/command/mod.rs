@@ -15,6 +15,7 @@ mod run;
 mod seeds;
 mod show;
 mod sources;
+mod then;
 #[doc(hidden)]
 pub mod trace;
 

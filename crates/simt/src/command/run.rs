@@ -3,18 +3,21 @@
 use std::io::Write;
 use std::time::Instant;
 
-use crate::{Arg, Fault, Kernel, Launch, LoadError, Memory, Options, Outcome, Program, Schedule, report};
+use crate::{Arg, Fault, Kernel, Launch, LoadError, Memory, Options, Outcome, Program, Schedule, StreamLaunch, report};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::bind::{self, Arguments, Bound, Placed};
 use super::command_line::Request;
 use super::show::{self, Output, Shown};
+use super::then::{self, Counted, Then};
 use super::{BAD_INPUT, CLEAN, FAULTS, Written, load, seeds, sources, trace};
 
-/// One launch that was run, and the memory that it left.
+/// One launch that was run, or several of a stream, and the memory that they left.
 pub struct Ran {
     pub schedule: Schedule,
     pub outcome: Outcome,
+    /// What each launch counted, if there are several.
+    pub counted: Vec<Counted>,
     pub memory: Memory,
     /// The buffers and variables in it that have a name on the command line.
     pub placed: Vec<Placed>,
@@ -24,20 +27,31 @@ pub struct Ran {
 
 /// Runs the kernel and writes what came of it to `out`; the exit status.
 pub fn run(request: &Request, out: &mut dyn Write) -> Result<Written> {
-    run_program(request, &load(&request.files)?, &request.kernel, out)
+    run_program(request, &load(&request.files)?, &|name| Ok(name.to_owned()), out)
 }
 
-/// Runs kernel `entry` of a program that is already loaded and writes what came of it to `out`; the exit status. The request
-/// says everything else; its files are named as where the program comes from, and sources are looked for beside them.
+/// Runs kernels of a program that is already loaded and writes what came of it to `out`; the exit status. `entry` says which kernel of
+/// the program is meant by a name; the request says everything else; its files are named as where the program comes from, and
+/// sources are looked for beside them.
 ///
 /// # Errors
 /// Arguments that do not fit the kernel, files that cannot be read or written, a launch that cannot start.
-pub fn run_program(request: &Request, program: &Program, entry: &str, out: &mut dyn Write) -> Result<Written> {
+pub fn run_program(
+    request: &Request,
+    program: &Program,
+    entry: &dyn Fn(&str) -> Result<String>,
+    out: &mut dyn Write,
+) -> Result<Written> {
+    let then_entries = request.then.iter().map(|name| entry(name)).collect::<Result<Vec<_>>>()?;
+    let entry = &entry(&request.kernel)?;
     let kernel = match program.kernel_with(entry, &bind::functions(request)) {
         Err(LoadError::Unsupported { fault: Some(fault), .. }) => return Ok(refuse(request, &fault, out)),
         kernel => kernel?,
     };
-    let job = Job { request, kernel: &kernel, arguments: Arguments::new(request, program, &kernel)? };
+    let then_kernels = then::kernels(request, program, &then_entries)?;
+    let then = then::launches(request, &then_kernels)?;
+    let arguments = Arguments::new(request, program, &kernel, &then)?;
+    let job = Job { request, kernel: &kernel, then, arguments };
     let outputs = outputs(&job)?;
     let trace = request.trace.as_deref().map(|path| trace::create(request, path)).transpose()?;
     let (mut ran, seeds) = match request.seeds {
@@ -78,6 +92,7 @@ fn refuse(request: &Request, fault: &Fault, out: &mut dyn Write) -> Written {
 pub struct Job<'r> {
     pub request: &'r Request,
     kernel: &'r Kernel,
+    then: Vec<Then<'r>>,
     arguments: Arguments<'r>,
 }
 
@@ -87,11 +102,11 @@ impl Job<'_> {
         self.arguments.floats()
     }
 
-    /// Fills the buffers and launches the kernel once.
+    /// Fills the buffers and launches each kernel once.
     pub fn launch(&self, schedule: Schedule) -> Result<Ran> {
         let request = self.request;
         let mut memory = Memory::new();
-        let Bound { args, placed } = self.arguments.place(&mut memory)?;
+        let Bound { args, then, placed } = self.arguments.place(&mut memory)?;
         let launch = Launch {
             grid: request.grid.0,
             block: request.block.0,
@@ -100,6 +115,20 @@ impl Job<'_> {
             cluster: request.cluster.map(|cluster| cluster.0),
             args: args.into_iter().map(Arg::from).collect(),
         };
+        let behind = self.then.iter().zip(then).map(|(one, args)| Launch {
+            grid: one.grid,
+            block: one.block,
+            args: args.into_iter().map(Arg::from).collect(),
+            ..launch.clone()
+        });
+        let behind: Vec<Launch> = behind.collect();
+        let mut stream = vec![StreamLaunch { kernel: self.kernel, launch: &launch, overlaps: false }];
+        let overlaps = request.overlap;
+        stream.extend(self.then.iter().zip(&behind).map(|(one, launch)| StreamLaunch {
+            kernel: one.kernel,
+            launch,
+            overlaps,
+        }));
         let options = Options {
             schedule,
             checks: request.check,
@@ -111,9 +140,10 @@ impl Job<'_> {
             ..Options::default()
         };
         let start = Instant::now();
-        let outcome = crate::run(self.kernel, &mut memory, &launch, &options)?;
+        let outcomes = crate::run_stream(&stream, &mut memory, &options)?;
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Ran { schedule, outcome, memory, placed, seconds })
+        let (outcome, counted) = then::joined(request, self.kernel, &self.then, outcomes);
+        Ok(Ran { schedule, outcome, counted, memory, placed, seconds })
     }
 }
 

@@ -13,6 +13,7 @@ use super::command_line::Request;
 use super::run::Ran;
 use super::seeds::Seeds;
 use super::sources::{self, names};
+use super::then::Counted;
 use crate::spec::Type;
 
 /// Elements of a buffer that are read at a time.
@@ -105,6 +106,10 @@ impl Serialize for Shown<'_> {
         map.serialize_entry("warp_instructions", &outcome.counters.inst_executed)?;
         map.serialize_entry("seconds", &self.ran.seconds)?;
         map.serialize_entry("lines", &outcome.lines)?;
+        if !self.ran.counted.is_empty() {
+            let launches: Vec<Value> = self.ran.counted.iter().map(Counted::json).collect();
+            map.serialize_entry("launches", &launches)?;
+        }
         if let Some(seeds) = self.seeds {
             map.serialize_entry("seeds", &seeds.json())?;
         }
@@ -183,6 +188,9 @@ fn head(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "kernel    {} of {}", request.kernel, names(&request.files))?;
     let (grid, block) = (dimensions(request.grid.0), dimensions(request.block.0));
     writeln!(out, "launch    grid {grid}, block {block}, schedule {}", shown.ran.schedule)?;
+    for launch in shown.ran.counted.iter().skip(1) {
+        writeln!(out, "{}", launch.text(dimensions))?;
+    }
     writeln!(
         out,
         "simulated {} warp instructions in {} of this computer's time\n",

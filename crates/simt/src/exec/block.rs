@@ -56,6 +56,12 @@ pub(super) struct Environment {
     pub(super) copies: Vec<Copies>,
     pub(super) bulk_groups: Vec<BulkGroups>,
     pub(super) mbarriers: Sides,
+    /// Which of the launches that run together it belongs to.
+    pub(super) launch: u32,
+    /// As far as it goes, the next launch may begin.
+    pub(super) lets_next: bool,
+    /// Its turn ends here, though it could go on.
+    pub(super) breaks_off: bool,
     random: Option<Random>,
     /// Instructions that warps ran in order because they had not come to the line from which on lanes part.
     in_order: u64,
@@ -143,6 +149,9 @@ impl Block {
                 copies: Vec::new(),
                 bulk_groups: Vec::new(),
                 mbarriers: Sides::new(),
+                launch: context.grid as u32,
+                lets_next: false,
+                breaks_off: false,
                 random: None,
                 in_order: 0,
                 apart_in: APART_SELDOM,
@@ -162,7 +171,7 @@ impl Block {
         team.blocks[0] = block;
         team.places.clear();
         if let Some(clocks) = &mut team.clocks {
-            clocks.start(linear as u32);
+            clocks.start(context.own_grid().first_unit.wrapping_add(linear as u32));
         }
     }
 
@@ -182,6 +191,7 @@ impl Block {
         self.env.copies.clear();
         self.env.bulk_groups.clear();
         self.env.mbarriers.clear();
+        (self.env.lets_next, self.env.breaks_off) = (false, false);
         if let Some(shadow) = &mut self.env.shared.shadow {
             shadow.forget_copies();
         }
@@ -224,6 +234,10 @@ impl Block {
             if !ran && !released && machine.goes_ahead && self.go_ahead_of_spinning() {
                 continue;
             }
+            let waits_for_launch = |warp: &Warp| warp.splits.iter().any(|split| split.state == State::AtLaunch);
+            if !ran && !released && self.warps.iter().any(waits_for_launch) {
+                return Progress::Waiting;
+            }
             if !ran && !released && (self.let_absent_lanes_run_on(machine) || self.let_branches_meet(machine)) {
                 continue;
             }
@@ -244,7 +258,7 @@ impl Block {
                 machine.findings.endless(&self.env, &self.warps, budget);
                 return Progress::Fatal;
             }
-            if now - before > steps {
+            if now - before > steps || std::mem::take(&mut self.env.breaks_off) {
                 return Progress::Turn;
             }
         }

@@ -4,12 +4,13 @@ use super::barrier::open_cluster_barrier;
 use super::block::{Block, Progress, clocks};
 use super::log::Touches;
 use super::spin::{Word, are_unchanged};
-use super::team::Team;
+use super::team::{Team, unit_warp};
 use super::turns::Random;
-use super::warp::Warp;
+use super::warp::{State, Warp};
 use super::{Context, Machine};
 use crate::launch::Schedule;
 use crate::memory::Memory;
+use crate::race::{Arrivals, Clocks};
 
 /// Warp-instructions a block of a cluster runs before the next has a turn.
 const TURN_STEPS: u64 = 1 << 14;
@@ -51,14 +52,14 @@ impl Unit {
             if let Some(shared) = team.peers[rank].take() {
                 block.env.shared = shared;
             }
-            let index = context.block_of(number as u32, rank as u32);
+            let index = context.own_grid().block_of(number as u32, rank as u32);
             block.restart_in_cluster(context, index, rank as u32);
             team.blocks[rank] = index;
         }
         team.places.clear();
         (team.gone, team.handed, team.met) = (0, Default::default(), Default::default());
         if let Some(clocks) = &mut team.clocks {
-            clocks.start(number as u32);
+            clocks.start(context.own_grid().first_unit.wrapping_add(number as u32));
         }
         for (block, peer) in self.blocks.iter_mut().zip(&mut team.peers).skip(1) {
             *peer = Some(std::mem::take(&mut block.env.shared));
@@ -161,6 +162,38 @@ impl Unit {
     pub(super) fn sleeps(&mut self, memory: &Memory) -> bool {
         self.asleep = self.asleep.take().filter(|words| are_unchanged(memory, words));
         self.asleep.is_some()
+    }
+
+    /// Whether, as far as it goes, the next launch may begin.
+    pub(super) fn lets_next(&self) -> bool {
+        self.blocks.iter().all(|block| block.env.lets_next || block.is_done())
+    }
+
+    /// It has ended: what its threads knew of others, if anybody keeps that.
+    pub(super) fn knowledge(&mut self) -> Option<Arrivals> {
+        self.blocks[self.at].env.team.clocks.as_mut().map(Clocks::unit_ended)
+    }
+
+    /// The launch before is over, and left `known` behind: those who wait for it go on.
+    pub(super) fn launch_before_ended(&mut self, known: &Arrivals) {
+        self.asleep = None;
+        let mut team = std::mem::take(&mut self.blocks[self.at].env.team);
+        for block in &mut self.blocks {
+            let rank = block.env.rank;
+            for warp in &mut block.warps {
+                let mut lanes = 0;
+                for split in warp.splits.iter_mut().filter(|split| split.state == State::AtLaunch) {
+                    split.state = State::Ready;
+                    split.pc += 1;
+                    lanes |= split.mask;
+                }
+                if let Some(clocks) = team.clocks.as_mut().filter(|_| lanes != 0) {
+                    clocks.learn(unit_warp(rank, warp.index), lanes, known);
+                }
+                warp.merge();
+            }
+        }
+        self.blocks[self.at].env.team = team;
     }
 
     /// The launch is over its budget, and this unit runs or is about to: a finding.

@@ -21,6 +21,8 @@ use wording::site;
 /// A site before it has names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct At {
+    /// Of those that ran together.
+    launch: u32,
     pc: u32,
     block: [u32; 3],
     warp: u32,
@@ -29,9 +31,17 @@ struct At {
 
 impl At {
     fn of(issue: &Issue<'_>, lanes: u32) -> At {
-        At { pc: issue.pc, block: issue.env.block, warp: issue.warp.index, lanes }
+        At { launch: issue.env.launch, pc: issue.pc, block: issue.env.block, warp: issue.warp.index, lanes }
+    }
+
+    /// The instruction, among those of all launches that ran together.
+    fn key(&self) -> u64 {
+        u64::from(self.launch) << 32 | u64::from(self.pc)
     }
 }
+
+/// The key of no site.
+const NOWHERE: u64 = u64::MAX;
 
 /// What a message is made of.
 #[derive(Debug, Clone)]
@@ -155,14 +165,14 @@ pub(super) struct Finding {
 /// Findings by kind and the two instructions involved.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    by_place: HashMap<(Code, u32, u32), Finding>,
+    by_place: HashMap<(Code, u64, u64), Finding>,
     /// What is no fault, and worth a note.
-    notes: HashMap<(NoteKind, u32, u32), Finding>,
+    notes: HashMap<(NoteKind, u64, u64), Finding>,
 }
 
 impl Findings {
     fn note(&mut self, env: &Environment, code: Code, at: At, other: Option<At>, detail: Detail) {
-        let key = (code, at.pc, other.map_or(u32::MAX, |o| o.pc));
+        let key = (code, at.key(), other.map_or(NOWHERE, |other| other.key()));
         add(&mut self.by_place, key, Finding::new(env, code, at, other, detail));
     }
 
@@ -173,7 +183,7 @@ impl Findings {
             Hazard::Observed => NoteKind::OrderedByObservation,
             _ => return self.note(env, code, at, Some(other), detail),
         };
-        add(&mut self.notes, (kind, at.pc, other.pc), Finding::new(env, code, at, Some(other), detail));
+        add(&mut self.notes, (kind, at.key(), other.key()), Finding::new(env, code, at, Some(other), detail));
     }
 
     /// An undefined value is used by so many lanes that have not used it before.
@@ -181,13 +191,13 @@ impl Findings {
     pub(super) fn used(&mut self, finding: &Finding, lanes: u32) {
         let at = At { lanes, ..finding.at };
         let used = Finding { at, count: u64::from(lanes.count_ones()), ..finding.clone() };
-        add(&mut self.by_place, (used.code, at.pc, u32::MAX), used);
+        add(&mut self.by_place, (used.code, at.key(), NOWHERE), used);
     }
 
     /// Undefined values are used, all those that a finding tells of.
     #[cold]
     pub(super) fn seen(&mut self, finding: Finding) {
-        add(&mut self.by_place, (finding.code, finding.at.pc, u32::MAX), finding);
+        add(&mut self.by_place, (finding.code, finding.at.key(), NOWHERE), finding);
     }
 
     /// Adds what another host thread found in other blocks.
@@ -212,7 +222,7 @@ impl Findings {
     pub(super) fn race(&mut self, env: &Environment, owner: u32, race: &Race) {
         let site = |(warp, lanes, pc): (u32, u32, u32)| {
             let block = env.team.blocks[(warp / WARPS_PER_BLOCK) as usize];
-            At { pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
+            At { launch: env.launch, pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
         };
         let owner = (env.team.size() > 1).then(|| env.team.blocks[owner as usize]);
         let detail = Detail::Race { hazard: race.hazard, address: race.address, owner };
@@ -222,16 +232,25 @@ impl Findings {
     #[cold]
     pub(super) fn global_race(&mut self, context: &Context<'_>, env: &Environment, race: &global::Race) {
         let site = |(unit, warp, lanes, pc): global::Party| {
-            let block = context.block_of(unit, warp / WARPS_PER_BLOCK);
-            At { pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
+            let (launch, grid) = context.grid_of(unit);
+            let block = grid.block_of(unit - grid.first_unit, warp / WARPS_PER_BLOCK);
+            At { launch: launch as u32, pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
         };
-        let detail = Detail::GlobalRace { hazard: race.hazard, address: race.address };
-        self.pair(env, Code::GlobalRace, race.hazard, site(race.later), site(race.earlier), detail);
+        let (at, other) = (site(race.later), site(race.earlier));
+        let detail = |hazard| Detail::GlobalRace { hazard, address: race.address };
+        if at.launch >= other.launch || race.hazard.is_note() {
+            return self.pair(env, Code::GlobalRace, race.hazard, at, other, detail(race.hazard));
+        }
+        // The later launch should have waited: it is told of, though the earlier one came last.
+        let hazard = race.hazard.seen_from_the_other();
+        let finding = Finding::new(env, Code::GlobalRace, other, Some(at), detail(hazard));
+        let block = context.grids[other.launch as usize].linear(other.block);
+        add(&mut self.by_place, (Code::GlobalRace, other.key(), at.key()), Finding { block, ..finding });
     }
 
     /// The warp alone has run longer than a block should.
     pub(super) fn step_budget(&mut self, env: &Environment, warp: &Warp, pc: u32, lanes: u32, budget: u64) {
-        let at = At { pc, block: env.block, warp: warp.index, lanes };
+        let at = At { launch: env.launch, pc, block: env.block, warp: warp.index, lanes };
         self.note(env, Code::StepBudget, at, None, Detail::Budget { budget });
     }
 
@@ -257,7 +276,7 @@ impl Findings {
         let waits = |(_, state): &(At, State)| matches!(state, State::AtBarrier(at, _) if *at == id);
         if let Some((at, _)) = splits(env, warps).find(waits) {
             let finding = Finding::new(env, Code::BarrierDivergence, at, None, Detail::Exited { threads });
-            add(&mut self.notes, (NoteKind::ExitedThreads, at.pc, u32::MAX), Finding { count: 1, ..finding });
+            add(&mut self.notes, (NoteKind::ExitedThreads, at.key(), NOWHERE), Finding { count: 1, ..finding });
         }
     }
 
@@ -276,6 +295,21 @@ impl Findings {
         if let Some((&first, &other)) = pairs.into_iter().find(|(first, other)| may_not(first, other)) {
             self.note(env, Code::BarrierDivergence, other, Some(first), Detail::Barrier);
         }
+    }
+
+    /// What launches that ran together found, by whom it speaks against: of two accesses that nothing orders, the launch that
+    /// came later in the stream should have waited, whichever of them ran first.
+    pub(super) fn by_launch(found: Vec<Findings>) -> Vec<Findings> {
+        let mut sorted: Vec<Findings> = found.iter().map(|_| Findings::default()).collect();
+        for Findings { by_place, notes } in found {
+            for (key, finding) in by_place {
+                add(&mut sorted[finding.launch()].by_place, key, finding);
+            }
+            for (key, finding) in notes {
+                add(&mut sorted[finding.launch()].notes, key, finding);
+            }
+        }
+        sorted
     }
 
     /// The faults and the notes, each in the order of blocks, with names; those of one line and one variable are one. A used-up
@@ -307,9 +341,9 @@ fn add<K: Eq + std::hash::Hash>(places: &mut HashMap<K, Finding>, key: K, new: F
 }
 
 /// What was found, in the order of blocks; what is of one kind, one line and one variable is one.
-fn folded<K: Ord + Copy>(places: HashMap<(K, u32, u32), Finding>, names: &Names<'_>) -> Vec<(K, Fault)> {
+fn folded<K: Ord + Copy>(places: HashMap<(K, u64, u64), Finding>, names: &Names<'_>) -> Vec<(K, Fault)> {
     let mut findings: Vec<(K, Finding)> = places.into_iter().map(|((kind, ..), finding)| (kind, finding)).collect();
-    findings.sort_by_key(|(kind, f)| (f.block, f.at.pc, f.other.map_or(0, |o| o.pc), *kind));
+    findings.sort_by_key(|(kind, f)| (f.block, f.at.key(), f.other.map_or(0, |other| other.key()), *kind));
     let mut folded: Vec<(K, Fault)> = Vec::new();
     for (kind, finding) in findings {
         let fault = finding.fault(names);
@@ -321,36 +355,12 @@ fn folded<K: Ord + Copy>(places: HashMap<(K, u32, u32), Finding>, names: &Names<
     folded
 }
 
-impl Hazard {
-    /// The sentence of a report.
-    fn sentence(self, what: &str) -> String {
-        match self {
-            Hazard::ReadAfterWrite => format!("reads {what} while another thread may still be writing it"),
-            Hazard::WriteAfterRead => format!("writes {what} while another thread may still be reading it"),
-            Hazard::WriteAfterWrite | Hazard::WriteTogether => {
-                format!("writes {what} while another thread may also be writing it")
-            }
-            Hazard::UnfencedRead => format!("reads {what} with nothing to say that another thread's write has arrived"),
-            Hazard::UnfencedWrite => format!("writes {what} with nothing to say that another thread has read it"),
-            Hazard::Observed => format!("touches {what} plainly, behind a strong access of another thread"),
-            Hazard::EqualWrites => format!("writes to {what} the value that another thread writes there"),
-            Hazard::ReadOfCopy => format!("reads {what} while a copy that it did not wait for may still be writing it"),
-            Hazard::WriteUnderCopy => {
-                format!("writes {what} while a copy that it did not wait for may still be reading it")
-            }
-            Hazard::WriteOverCopy => {
-                format!("writes {what} while a copy that it did not wait for may still be writing it")
-            }
-        }
-    }
-}
-
 /// Every split of a block that still has lanes, with its state.
 fn splits<'a>(env: &'a Environment, warps: &'a [Warp]) -> impl Iterator<Item = (At, State)> + 'a {
     warps.iter().flat_map(move |warp| {
         warp.splits.iter().filter(|s| s.mask & warp.live != 0 && s.state != State::Dead).map(move |split| {
             let lanes = split.mask & warp.live;
-            (At { pc: split.pc, block: env.block, warp: warp.index, lanes }, split.state)
+            (At { launch: env.launch, pc: split.pc, block: env.block, warp: warp.index, lanes }, split.state)
         })
     })
 }
@@ -373,6 +383,11 @@ impl Finding {
     pub(super) fn unread(issue: &Issue<'_>, lanes: u32, access: &Access<'_>) -> Finding {
         let detail = Detail::access(access, lanes);
         Finding::new(issue.env, Code::UninitialisedRead, At::of(issue, lanes), None, detail)
+    }
+
+    /// The last launch that it is about.
+    fn launch(&self) -> usize {
+        self.other.map_or(self.at.launch, |other| other.launch.max(self.at.launch)) as usize
     }
 
     pub(super) fn lanes(&self) -> u32 {
@@ -426,7 +441,7 @@ impl Finding {
         let code = &names.kernel.code;
         // Of global memory, an asynchronous copy is a reader.
         let in_global = matches!(self.detail, Detail::GlobalRace { .. } | Detail::Access { place: Place::Global, .. });
-        let action = |at: &At| match code.insts.get(at.pc as usize) {
+        let action = |at: &At| match names.kernel_of(at).code.insts.get(at.pc as usize) {
             Some(Inst { op: Op::CopyAsync | Op::CopyBulk, .. }) if in_global => "reads",
             Some(Inst { op: Op::StoreBulk, .. }) if !in_global => "reads",
             inst => inst.map_or("executes", |inst| inst.op.verb()),
@@ -483,9 +498,9 @@ impl Finding {
         Fault {
             code: self.code,
             message,
-            site: site(names.kernel, &self.at, here),
-            other: self.other.as_ref().map(|at| site(names.kernel, at, there)),
-            why: self.why(code).unwrap_or(self.code.explanation().why),
+            site: site(names.kernel_of(&self.at), &self.at, here),
+            other: self.other.as_ref().map(|at| site(names.kernel_of(at), at, there)),
+            why: self.why(names).unwrap_or(self.code.explanation().why),
             remedy: self.remedy(names).unwrap_or(self.code.explanation().remedy),
             variable: self.variable(names),
             count: self.count,

@@ -21,7 +21,7 @@ use super::findings::{Findings, Names};
 use super::log::Touches;
 use super::tally::{atomic_operations, tally, trace};
 use super::turns::{TURN_STEPS, Turns};
-use super::{Context, Counts, Machine, Watch};
+use super::{Context, Counts, Grid, Machine, Watch};
 use crate::code::{Callee, Code};
 use crate::launch::{Check, Launch, LaunchError, Options, Outcome};
 use crate::memory::{LOCAL_BYTES_MAX, Memory};
@@ -34,28 +34,28 @@ use crate::trace::Step;
 const BATCH: u64 = 8;
 /// Units that wait while lanes of theirs could go ahead of others: a launch that hangs otherwise is not made resident as a whole
 /// first.
-const WAITING_MAX: usize = 256;
+pub(super) const WAITING_MAX: usize = 256;
 /// Turns of all units, none of which ends, after which lanes go ahead of others though somebody still runs: that may be one
 /// that spins and is not seen to.
-const PATIENT_TURNS: u32 = 64;
+pub(super) const PATIENT_TURNS: u32 = 64;
 
 /// Units that wait and all look again whenever memory has changed, and of which one more starts when all have. Of more, those look
 /// again who have read what has changed, and a share of as many as there are starts at once: else n units that wait for the last
 /// would look n^2 / 2 times. (How often a card looks depends on time, and hardly on how many wait.)
-const FEW_WAITING: usize = 64;
-const STARTED_AT_ONCE: usize = 8;
+pub(super) const FEW_WAITING: usize = 64;
+pub(super) const STARTED_AT_ONCE: usize = 8;
 
 /// What one host thread brings home.
 #[derive(Default)]
-struct Share {
+pub(super) struct Share {
     counts: Vec<Counts>,
-    findings: Findings,
+    pub(super) findings: Findings,
     touches: Touches,
     /// Pages that the check for races must look at from the start.
     suspicious: Pages,
     steps: Vec<Step>,
     /// The order of the steps is that in which units came after each other.
-    took_turns: bool,
+    pub(super) took_turns: bool,
     dropped_steps: u64,
     printed: Printed,
 }
@@ -67,7 +67,7 @@ pub(crate) fn run(
     launch: &Launch,
     options: &Options,
 ) -> Result<Outcome, LaunchError> {
-    let draft = Draft::new(kernel, memory, launch, options)?;
+    let draft = Draft::new(kernel, memory, launch, options, 0)?;
     if !options.checks.has(Check::UninitialisedRead) {
         memory.forget_unwritten();
     }
@@ -75,22 +75,25 @@ pub(crate) fn run(
         true => draft.talking(memory),
         false => draft.silent(memory),
     };
-    let (counters, lines) = tally(kernel, &share.counts);
-    let order = (options.schedule, draft.cluster, share.took_turns);
-    let trace = options.trace.map(|_| trace(kernel, launch, order, share.steps, share.dropped_steps));
-    let atomic_operations = atomic_operations(kernel, &share.counts);
-    let (faults, notes) = share.findings.into_faults(&Names {
-        kernel,
-        memory,
-        dynamic_offset: draft.dynamic_offset,
-        shared_bytes: draft.shared_bytes,
-    });
-    let (printed, prints_dropped) = share.printed.into_text();
-    Ok(Outcome { counters, lines, faults, notes, trace, printed, prints_dropped, atomic_operations })
+    Ok(draft.outcome(share, memory, &[kernel]))
+}
+
+/// Checks a launch; its parameter block, and the blocks of a cluster if there are clusters.
+pub(super) fn check(
+    kernel: &Kernel,
+    launch: &Launch,
+    options: &Options,
+) -> Result<(Vec<u8>, Option<[u32; 3]>), LaunchError> {
+    let params = super::bind::bind(kernel, launch)?;
+    if options.stack_bytes > LOCAL_BYTES_MAX {
+        return Err(LaunchError::Stack { asked: options.stack_bytes, most: LOCAL_BYTES_MAX });
+    }
+    Ok((params, super::bind::cluster(kernel, launch)?))
 }
 
 /// A context that still lacks its borrow of memory.
-struct Draft<'k> {
+pub(super) struct Draft<'k> {
+    kernel: &'k Kernel,
     code: &'k Code,
     launch: &'k Launch,
     options: &'k Options,
@@ -100,37 +103,37 @@ struct Draft<'k> {
     threads_per_block: u32,
     dynamic_offset: u32,
     shared_bytes: u32,
-    cluster: [u32; 3],
     explicit_cluster: bool,
     /// Blocks, or clusters.
-    units: u64,
+    pub(super) units: u64,
+    /// The launch as others see it that run together with it; there are none unless somebody adds them.
+    pub(super) own: [Grid<'k>; 1],
 }
 
 impl<'k> Draft<'k> {
-    fn new(
+    /// Of the launch at `place` of those that run together.
+    pub(super) fn new(
         kernel: &'k Kernel,
         memory: &mut Memory,
         launch: &'k Launch,
         options: &'k Options,
+        place: usize,
     ) -> Result<Draft<'k>, LaunchError> {
         let code = &kernel.code;
-        let params = super::bind::bind(kernel, launch)?;
-        if options.stack_bytes > LOCAL_BYTES_MAX {
-            return Err(LaunchError::Stack { asked: options.stack_bytes, most: LOCAL_BYTES_MAX });
-        }
-        let cluster = super::bind::cluster(kernel, launch)?;
+        let (params, cluster) = check(kernel, launch, options)?;
         let variables = memory.place_variables(kernel.program_id, &code.variables)?;
         if code.calls.iter().any(|site| matches!(site.callee, Callee::Allocate | Callee::Free)) {
             memory.place_heap()?;
         }
         let workspace = match launch.cooperative && code.uses_grid_barrier() {
-            true => memory.grid_workspace()?,
+            true => memory.grid_workspace(place)?,
             false => 0,
         };
         let dynamic_offset = code.shared_bytes.next_multiple_of(code.dynamic_align_bytes);
         let blocks = launch.grid.iter().map(|&n| u64::from(n)).product::<u64>();
         let size = cluster.unwrap_or([1; 3]);
         Ok(Draft {
+            kernel,
             code,
             launch,
             options,
@@ -143,13 +146,27 @@ impl<'k> Draft<'k> {
                 0 => code.shared_bytes,
                 dynamic => dynamic_offset + dynamic,
             },
-            cluster: size,
             explicit_cluster: cluster.is_some(),
             units: blocks / size.iter().map(|&n| u64::from(n)).product::<u64>(),
+            own: [Grid { code, blocks: launch.grid, cluster: size, first_unit: 0 }],
         })
     }
 
-    fn context<'c>(&'c self, memory: &'c Memory, side_by_side: bool, watch: Watch<'c>) -> Context<'c> {
+    /// What the launch left besides memory. `kernels` are those of all launches that ran together.
+    pub(super) fn outcome(&self, share: Share, memory: &Memory, kernels: &[&Kernel]) -> Outcome {
+        let Draft { kernel, launch, options, .. } = *self;
+        let (counters, lines) = tally(kernel, &share.counts);
+        let order = (options.schedule, self.own[0].cluster, share.took_turns);
+        let trace = options.trace.map(|_| trace(kernel, launch, order, share.steps, share.dropped_steps));
+        let atomic_operations = atomic_operations(kernel, &share.counts);
+        let (dynamic_offset, shared_bytes) = (self.dynamic_offset, self.shared_bytes);
+        let (faults, notes) =
+            share.findings.into_faults(&Names { kernel, kernels, memory, dynamic_offset, shared_bytes });
+        let (printed, prints_dropped) = share.printed.into_text();
+        Outcome { counters, lines, faults, notes, trace, printed, prints_dropped, atomic_operations }
+    }
+
+    pub(super) fn context<'c>(&'c self, memory: &'c Memory, side_by_side: bool, watch: Watch<'c>) -> Context<'c> {
         Context {
             code: self.code,
             memory,
@@ -162,16 +179,19 @@ impl<'k> Draft<'k> {
             warps_per_block: self.threads_per_block.div_ceil(32),
             dynamic_offset: self.dynamic_offset,
             shared_bytes: self.shared_bytes,
-            cluster: self.cluster,
+            cluster: self.own[0].cluster,
             explicit_cluster: self.explicit_cluster,
             side_by_side,
             watches_order: !matches!(watch, Watch::Nothing),
             watch,
+            somebody_spins: self.code.may_spin,
+            grids: &self.own,
+            grid: 0,
         }
     }
 
     /// Whether races in global memory are looked for.
-    fn judges(&self) -> bool {
+    pub(super) fn judges(&self) -> bool {
         self.options.checks.has(Check::GlobalRace)
     }
 
@@ -282,17 +302,17 @@ fn run_to_end(unit: &mut Unit, machine: &mut Machine<'_>) -> Progress {
 
 /// What came of a turn of all units.
 #[derive(Default)]
-struct Pass {
+pub(super) struct Pass {
     /// Somebody executed an instruction, ended, or used up its turn.
-    moved: bool,
-    ended: bool,
-    somebody_runs: bool,
-    fatal: bool,
+    pub(super) moved: bool,
+    pub(super) ended: bool,
+    pub(super) somebody_runs: bool,
+    pub(super) fatal: bool,
 }
 
 impl Pass {
     /// The turn of `unit`; true if that was its last.
-    fn turn(&mut self, unit: &mut Unit, machine: &mut Machine<'_>, steps: u64) -> bool {
+    pub(super) fn turn(&mut self, unit: &mut Unit, machine: &mut Machine<'_>, steps: u64) -> bool {
         if self.fatal || unit.sleeps(machine.context.memory) {
             return false;
         }
@@ -426,7 +446,7 @@ impl Machine<'_> {
     }
 
     /// Whether the launch has used up its budget, though `unit` still has something to do: a finding.
-    fn has_spent_all(&mut self, unit: &Unit) -> bool {
+    pub(super) fn has_spent_all(&mut self, unit: &Unit) -> bool {
         let all = self.spent >= self.context.options.steps_per_launch_max;
         if all {
             unit.over_budget(self);
@@ -434,7 +454,7 @@ impl Machine<'_> {
         all
     }
 
-    fn share(self) -> Share {
+    pub(super) fn share(self) -> Share {
         let dropped_steps = self.recorder.dropped;
         let steps = self.recorder.into_steps();
         let suspicious = self.order.map(|order| order.suspicious()).unwrap_or_default();

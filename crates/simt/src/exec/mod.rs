@@ -49,6 +49,7 @@ mod call;
 mod carried;
 mod cluster;
 mod constants;
+mod context;
 mod copy;
 mod findings;
 mod grid;
@@ -59,6 +60,7 @@ mod mbarrier;
 mod memory;
 mod observe;
 mod order;
+mod overlap;
 mod print;
 mod remote;
 mod rounds;
@@ -74,78 +76,24 @@ mod warp;
 mod words;
 
 pub(crate) use grid::run;
+pub(crate) use overlap::run_stream;
 
 use crate::access::Memos;
-use crate::code::{Code, Combine, Counted, Inst, NONE, Op};
+use crate::code::{Combine, Counted, Inst, NONE, Op};
 use crate::fault;
-use crate::launch::{Launch, Options};
-use crate::memory::Memory;
 use crate::print::Printed;
 use crate::race::Race;
-use crate::race::global::Pages;
 use alu::{exact, store_predicate, store32, store64};
 use block::Environment;
 use carried::Passing;
+use context::{Context, Grid, Watch};
 use findings::{Detail, Findings};
 use issue::Issue;
 use order::GlobalOrder;
+use overlap::Before;
 use spin::Registers;
 use trace::Recorder;
 use warp::Warp;
-
-/// What all blocks of a launch share.
-pub(crate) struct Context<'k> {
-    pub(crate) code: &'k Code,
-    pub(crate) memory: &'k Memory,
-    pub(crate) launch: &'k Launch,
-    pub(crate) options: &'k Options,
-    /// The parameter block.
-    pub(crate) params: &'k [u8],
-    /// Addresses of `code.variables`.
-    pub(crate) variables: &'k [u64],
-    /// Address of the grid-wide barrier, 0 where the launch is not cooperative.
-    pub(crate) workspace: u64,
-    pub(crate) threads_per_block: u32,
-    pub(crate) warps_per_block: u32,
-    /// Where dynamic shared memory starts, and all shared memory of a block, in bytes.
-    pub(crate) dynamic_offset: u32,
-    pub(crate) shared_bytes: u32,
-    /// Blocks of a cluster in x, y, z, and whether the launch has clusters at all.
-    pub(crate) cluster: [u32; 3],
-    pub(crate) explicit_cluster: bool,
-    /// Note the ranges of global memory that each block reads and writes.
-    pub(crate) side_by_side: bool,
-    /// What the check for races in global memory looks after, and whether that is anything.
-    pub(crate) watch: Watch<'k>,
-    pub(crate) watches_order: bool,
-}
-
-/// What the check for races in global memory looks after.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Watch<'k> {
-    Nothing,
-    /// Pages from their first write on.
-    Written,
-    /// Those, and some pages from their first read on.
-    WrittenAnd(&'k Pages),
-    /// Some pages only; accesses of one unit, or `across` units.
-    Pages {
-        pages: &'k Pages,
-        across: bool,
-    },
-}
-
-impl Context<'_> {
-    /// The index of the block of this rank in a unit.
-    pub(crate) fn block_of(&self, unit: u32, rank: u32) -> [u32; 3] {
-        let [x, y, _] = self.cluster;
-        let [wide, high, _] = self.launch.grid;
-        let (wide, high) = (wide / x, high / y);
-        let of = [unit % wide, unit / wide % high, unit / wide / high];
-        let within = [rank % x, rank / x % y, rank / x / y];
-        std::array::from_fn(|axis| of[axis] * self.cluster[axis] + within[axis])
-    }
-}
 
 /// Counts of one instruction.
 #[derive(Debug, Clone, Copy, Default)]
@@ -207,6 +155,8 @@ struct Machine<'k> {
     recorder: Recorder,
     printed: Printed,
     order: Option<Box<GlobalOrder>>,
+    /// What a wait for the launch before waits for.
+    before: Before,
     /// How often memory has changed: what those wait for who spin.
     changes: u64,
     /// Warp-instructions executed.
@@ -239,6 +189,7 @@ impl<'k> Machine<'k> {
             recorder: Recorder::new(context.options.trace),
             printed: Printed::default(),
             order: GlobalOrder::new(context),
+            before: Before::Nothing,
             changes: 0,
             spent: 0,
             crowded: false,
@@ -400,6 +351,7 @@ impl<'k> Machine<'k> {
                     return Next::Stop(self.end_turn(issue.env, issue.warp, pc, mask));
                 }
             }
+            Op::LetNextLaunch | Op::WaitForLaunch if active != 0 => return self.between_launches(issue.again()),
             Op::Fence { scope, orders_fences } => self.fence(&mut issue.again(), scope, orders_fences),
             Op::MapShared { .. } | Op::RankOf { .. } => team::address(issue.env, issue.warp, inst, active),
             Op::WarpBarrier

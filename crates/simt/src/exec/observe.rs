@@ -73,7 +73,7 @@ impl Machine<'_> {
             }
             Place::Shared | Place::Local | Place::Param => {}
         }
-        if self.context.code.may_spin && !access.values.is_empty() {
+        if self.context.somebody_spins && !access.values.is_empty() {
             self.changes += self.changed(issue, access);
         }
     }

@@ -138,7 +138,7 @@ fn forgive_equal_writes(races: &mut Vec<Race>, context: &Context<'_>, access: &A
             continue;
         };
         // What an atomic makes of a place depends on what was there.
-        if context.code.is_atomic(earlier.3) {
+        if context.grid_of(earlier.0).1.code.is_atomic(earlier.3) {
             continue;
         }
         let equal = crate::masks::filter(lanes, same);

@@ -8,6 +8,9 @@ pub(super) const TURN_STEPS: u64 = 1 << 16;
 /// With a seed a turn is this long at least, and any length up to the other is as likely as twice it.
 const TURN_STEPS_MIN: u64 = 1 << 4;
 
+/// Units that start together are up to two to the power of this many.
+const STARTS_BITS_MAX: usize = 7;
+
 /// SplitMix64 (Steele, Lea and Flood 2014): small, seedable, good enough to shuffle a schedule.
 #[derive(Debug, Clone)]
 pub(super) struct Random(pub(super) u64);
@@ -79,6 +82,11 @@ impl Turns {
                 return at;
             }
         }
+    }
+
+    /// Units that start together where launches overlap: one without a seed, and with one now and then all that a card would have.
+    pub(super) fn starts(&mut self) -> u64 {
+        if self.seed.is_some() { 1 << self.random.below(STARTS_BITS_MAX + 1) } else { 1 }
     }
 
     /// Units that wait for their turn, in the order in which they have it.

@@ -40,6 +40,8 @@ pub(super) enum State {
     AtBarrier(u32, u32),
     /// It waits at the barrier of the cluster.
     AtCluster,
+    /// It waits for the launch before to end.
+    AtLaunch,
     /// It spins, and will until memory has changed more often than this.
     Spinning(u64),
     /// Its slot is free.

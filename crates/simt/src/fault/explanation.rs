@@ -110,7 +110,8 @@ const GLOBAL_RACE: Explanation = Explanation {
     meaning: "Two threads touch the same bytes of global memory, at least one writes, and nothing orders them. Blocks of one \
         launch are not ordered by themselves: only a flag or counter that one writes after a `__threadfence()` (or with a \
         release) and the other reads (with an acquire, or before a `__threadfence()`), a grid-wide \
-        barrier, or the end of the launch orders them. The fences may be other threads' than those at the flag, with a barrier of the \
+        barrier, or the end of the launch orders them. A launch that may begin before the one before it has ended (programmatic dependent launch) \
+        is ordered after it by `cudaGridDependencySynchronize()` (`griddepcontrol.wait`) alone: what it touches before that wait is reported, with a site in each launch. The fences may be other threads' than those at the flag, with a barrier of the \
         block between: of two `__threadfence()` one always comes first. A thread that has read the result of an atomic or relaxed store is ordered after it, \
         and in PTX may clear the word with a plain store; CUDA C++ does not go so far, and a note says so. \
         Threads that write the same value to one place are not reported as a fault, and a note says so; in CUDA C++ that is a data race whatever the values. \
@@ -118,7 +119,7 @@ const GLOBAL_RACE: Explanation = Explanation {
         through them without a fence may arrive after its flag, and of two additions `c[0] = c[0] + 1` one may be lost. Those are reported too, with that reason. \
         A flag that a loop or a branch asks about may be looked at too early, and is no fault. An atomic that is only for one block (`atomicAdd_block`) and a fence \
         that is (`__threadfence_block`) do nothing between blocks.",
-    may_miss: "a second race on a word that has raced; races with a third reader of a word; races that need blocks to come in another \
+    may_miss: "a second race on a word that has raced; races with a third reader of a word; launches whose overlap was not asked for (`--then` with `--overlap`); races that need blocks to come in another \
         order than they did in this run; a missing fence of the reader where what it reads \
         is read through `volatile`; relaxed or volatile data that a branch asks about before it is used, or that only atomics write; a thread that reads back what its own bulk copy writes, and what is read after a bulk copy whose thread \
         waits for the reading of its source only (`wait_group.read`)",

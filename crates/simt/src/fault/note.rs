@@ -50,5 +50,7 @@ impl Note {
         self.kind == other.kind
             && self.variable == other.variable
             && super::lines(&self.site, self.other.as_ref()) == super::lines(&other.site, other.other.as_ref())
+            && super::launches_apart(&self.site, self.other.as_ref())
+                == super::launches_apart(&other.site, other.other.as_ref())
     }
 }

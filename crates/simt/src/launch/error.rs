@@ -144,6 +144,27 @@ pub enum LaunchError {
     Memory(#[from] MemoryError),
 }
 
+impl LaunchError {
+    /// The kernel whose launch it is, where it is one's.
+    pub fn kernel(&self) -> Option<&str> {
+        match self {
+            LaunchError::Empty { kernel }
+            | LaunchError::BlockTooLarge { kernel, .. }
+            | LaunchError::GridTooLarge { kernel }
+            | LaunchError::BlockBeyondBounds { kernel, .. }
+            | LaunchError::OtherBlock { kernel, .. }
+            | LaunchError::SharedMemory { kernel, .. }
+            | LaunchError::NotResident { kernel, .. }
+            | LaunchError::ArgumentCount { kernel, .. }
+            | LaunchError::ArgumentSize { kernel, .. }
+            | LaunchError::OtherCluster { kernel, .. }
+            | LaunchError::ClusterSize { kernel, .. }
+            | LaunchError::PartOfACluster { kernel, .. } => Some(kernel),
+            LaunchError::Stack { .. } | LaunchError::Memory(_) => None,
+        }
+    }
+}
+
 fn text([x, y, z]: [u32; 3]) -> String {
     format!("{x}x{y}x{z}")
 }

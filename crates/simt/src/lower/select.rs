@@ -51,8 +51,12 @@ impl Lower<'_> {
             "ldmatrix" | "stmatrix" => self.matrix(inst),
             "mapa" => self.map_shared(inst),
             "getctarank" => self.rank_of(inst),
-            // Hints, time, and what orders one grid after another: nothing to do inside one launch.
-            "nanosleep" | "pmevent" | "griddepcontrol" => self.emit(inst, &[Inst::NOP]),
+            "griddepcontrol" => {
+                let op = if inst.has("wait") { Op::WaitForLaunch } else { Op::LetNextLaunch };
+                self.emit(inst, &[Inst { op, ..Inst::NOP }])
+            }
+            // Hints, and time.
+            "nanosleep" | "pmevent" => self.emit(inst, &[Inst::NOP]),
             "prefetch" | "prefetchu" | "applypriority" | "discard" => self.emit(inst, &[Inst::NOP]),
             "cp" => self.copy(inst),
             "mbarrier" => self.mbarrier(inst),

@@ -10,7 +10,7 @@ use crate::masks::lanes;
 use std::sync::Arc;
 
 use super::now::{Now, pack};
-use super::views::{Beyond, View};
+use super::views::{Beyond, Known, View};
 use crate::code::Scope;
 
 const LANES: usize = 32;
@@ -82,6 +82,13 @@ struct Pending {
 struct Past {
     view: View,
     pending: Vec<Pending>,
+}
+
+impl Past {
+    fn join(&mut self, Past { view, pending }: Past) {
+        self.view.join(&view);
+        pending.into_iter().for_each(|one| put_aside(&mut self.pending, one));
+    }
 }
 
 #[derive(Debug)]
@@ -230,14 +237,25 @@ impl Clocks {
     /// All threads of all blocks of the unit passed a barrier together.
     pub fn unit_barrier(&mut self) {
         self.now += 1;
-        let mut past = Past::default();
-        for block in 0..self.blocks.len() as u32 {
-            let Past { view, pending } = self.past_of_block(block, Told::Unit);
-            past.view.join(&view);
-            pending.into_iter().for_each(|one| put_aside(&mut past.pending, one));
-        }
+        let mut past = self.past_of_unit();
         past.view.forget_own();
         self.all_met(&past);
+    }
+
+    /// All threads of the unit have exited: what they knew of other units, for those who wait for their launch.
+    pub fn unit_ended(&mut self) -> Arrivals {
+        let mut past = self.past_of_unit();
+        past.view.forget_unit();
+        Arrivals(past)
+    }
+
+    /// What the threads of the unit know together besides the horizons.
+    fn past_of_unit(&mut self) -> Past {
+        let mut past = Past::default();
+        for block in 0..self.blocks.len() as u32 {
+            past.join(self.past_of_block(block, Told::Unit));
+        }
+        past
     }
 
     /// What the threads of a block know together besides the horizons, which from here on all know whom `told` says.
@@ -390,12 +408,15 @@ impl Clocks {
         }
     }
 
-    /// The lanes `mask` learn what those who arrived did, a barrier of the cluster behind them.
+    /// The lanes `mask` learn what those who arrived did: a barrier of the cluster lies behind them, or the end of a launch.
     pub fn learn(&mut self, warp: u32, mask: u32, arrived: &Arrivals) {
-        for lane in lanes(mask) {
+        let own = &self.warps[warp as usize];
+        let as_one = mask & own.lanes == own.lanes && !matches!(own.views, Views::Lanes(_));
+        // Where all lanes know the same, so they do afterwards.
+        for lane in lanes(mask).take(if as_one { 1 } else { LANES }) {
             let mut view = self.view(warp, lane).clone();
             view.join(&arrived.0.view);
-            self.set_view_keeping_pending(warp, lane, view);
+            self.set_view_keeping_pending(warp, if as_one { mask } else { 1 << lane }, view);
         }
         for pending in &arrived.0.pending {
             put_aside(&mut self.warps[warp as usize].pending, Pending { lanes: mask, ..pending.clone() });
@@ -434,9 +455,9 @@ impl Clocks {
         self.blocks.iter().all(|block| block.common.landed(key) >= tick)
     }
 
-    fn set_view_keeping_pending(&mut self, warp: u32, lane: usize, view: View) {
+    fn set_view_keeping_pending(&mut self, warp: u32, mask: u32, view: View) {
         let pending = std::mem::take(&mut self.warps[warp as usize].pending);
-        let mask = if self.lanes_apart { 1 << lane } else { u32::MAX };
+        let mask = if self.lanes_apart { mask } else { u32::MAX };
         self.set_views(warp, mask, view);
         self.warps[warp as usize].pending = pending;
     }
@@ -511,6 +532,17 @@ fn put_aside(pending: &mut Vec<Pending>, new: Pending) {
 pub struct Arrivals(Past);
 
 impl Arrivals {
+    /// They handed over this too.
+    pub fn join(&mut self, other: Arrivals) {
+        self.0.join(other.0);
+    }
+
+    /// All that these units ever did lies behind it.
+    pub fn end_of(&mut self, units: std::ops::Range<u64>) {
+        let all = Arc::new(Known::all_before(Tick::MAX));
+        self.0.view.beyond.join(&Beyond::of_units(units, &all));
+    }
+
     /// With the end of a phase of the barrier object `key` at `tick`, the copies are over that it counted.
     pub fn land(&mut self, key: u32, tick: i32) {
         self.0.view.land(key, tick);

@@ -184,6 +184,20 @@ impl Beyond {
         self.join(&single);
     }
 
+    /// `known` of each of these units. Nodes of which all is known are shared: a launch of a million units costs a few.
+    pub fn of_units(units: Range<u64>, known: &Arc<Known>) -> Beyond {
+        let mut height = 0;
+        while units.end.saturating_sub(1) >> (FAN_BITS * (height + 1)) != 0 {
+            height += 1;
+        }
+        let mut whole = vec![Arc::new(Node::Leaf(std::array::from_fn(|_| Some(known.clone()))))];
+        for level in 0..height as usize {
+            let below = whole[level].clone();
+            whole.push(Arc::new(Node::Inner(std::array::from_fn(|_| Some(below.clone())))));
+        }
+        Beyond { root: node_of(&units, height, 0, known, &whole), height }
+    }
+
     /// Learns all that `other` knows.
     pub fn join(&mut self, other: &Beyond) {
         let Some(theirs) = &other.root else { return };
@@ -209,6 +223,24 @@ impl Beyond {
             _ => false,
         }
     }
+}
+
+/// The node of `level` whose first unit is `base`, with `known` of those of `units` that lie in it. `whole` has by level what there
+/// is of all.
+fn node_of(units: &Range<u64>, level: u32, base: u64, known: &Arc<Known>, whole: &[Arc<Node>]) -> Option<Arc<Node>> {
+    let slot_units = 1u64 << (FAN_BITS * level);
+    let inside = units.start.max(base)..units.end.min(base + slot_units * FAN as u64);
+    if inside.is_empty() {
+        return None;
+    }
+    if inside == (base..base + slot_units * FAN as u64) {
+        return whole.get(level as usize).cloned();
+    }
+    let slot = |slot: usize| base + slot as u64 * slot_units;
+    Some(Arc::new(match level {
+        0 => Node::Leaf(std::array::from_fn(|at| inside.contains(&slot(at)).then(|| known.clone()))),
+        _ => Node::Inner(std::array::from_fn(|at| node_of(units, level - 1, slot(at), known, whole))),
+    }))
 }
 
 /// The node under as many levels as `to` asks for: small numbers lie in the first slot of each.
@@ -331,6 +363,11 @@ impl View {
         self.own = landings.map(|landings| Arc::new(Known { landings, ..Known::default() }));
     }
 
+    /// It is to be known in other units.
+    pub fn forget_unit(&mut self) {
+        self.own = None;
+    }
+
     /// What it knows of its own unit, and `known`.
     pub fn own_with(&self, known: Known) -> Arc<Known> {
         let known = Arc::new(known);
@@ -409,6 +446,18 @@ mod tests {
             assert!(joined.covers(&a) && joined.covers(&b) && Known::join(&joined, &a).covers(&joined));
             assert!(joined.parts.is_sorted_by_key(|part| part.warp), "{joined:?}");
         }
+    }
+
+    #[test]
+    fn a_range_of_units_is_known_as_if_learnt_one_by_one() {
+        let known = Arc::new(Known::all_before(7));
+        for units in [0..0, 0..1, 3..16, 0..16, 5..40, 16..256, 250..4100] {
+            let all = Beyond::of_units(units.clone(), &known);
+            for unit in 0..4200 {
+                assert_eq!(all.of(unit).is_some(), units.contains(&u64::from(unit)), "{unit} of {units:?}");
+            }
+        }
+        assert!(Beyond::of_units(0..1 << 32, &known).of(u32::MAX).is_some());
     }
 
     #[test]

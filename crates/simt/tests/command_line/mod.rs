@@ -4,6 +4,7 @@ mod arguments;
 mod files;
 mod reports;
 mod seeds;
+mod then;
 mod trace;
 
 use std::path::{Path, PathBuf};

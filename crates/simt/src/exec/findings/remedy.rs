@@ -1,7 +1,7 @@
 //! What to try, where a finding tells more than its kind does.
 
 use super::{Detail, Finding, Names};
-use crate::code::{Code, Op, Order, Scope};
+use crate::code::{Op, Order, Scope};
 use crate::exec::issue::Place;
 use crate::lower::strong_loads::comes_from_memory;
 use crate::race::Hazard;
@@ -27,6 +27,14 @@ const ARRIVALS: &str =
     "compare the count of `mbarrier.init` with the threads that arrive, and the bytes expected with those copied";
 const GRID: &str = "let every thread of every block come to `grid.sync()` equally often: no `return` before it, and no branch around it";
 
+const WAIT_FOR_LAUNCH: &str = "put `cudaGridDependencySynchronize()` (`griddepcontrol.wait`) before the access of the later launch, or launch it \
+    without the attribute that lets it begin early (`cudaLaunchAttributeProgrammaticStreamSerialization`)";
+const WAIT_IN_BETWEEN: &str = "let every launch from the one to the other wait (`cudaGridDependencySynchronize()`, `griddepcontrol.wait`), before the \
+    access and also where it touches nothing itself: a wait is for the launch right before alone, and one that does not wait may end before its own predecessor; \
+    or launch without the attribute that lets launches begin early";
+
+const OVERLAP: &str = "the later launch may begin before the earlier one has ended, and nothing but a wait in its own code orders the two: that the \
+    earlier one lets it begin (`griddepcontrol.launch_dependents`), or has ended, makes no write visible";
 const UNFENCED: &str = "PTX has no race here, since both accesses are volatile or relaxed; but those have no order with what lies \
     around them, so the value may be one from before, or an update may be lost";
 const OBSERVED: &str = "no race in PTX: who has read what a strong write left comes behind that write; in CUDA C++ a plain access beside \
@@ -49,13 +57,14 @@ const EXITED: &str = "a barrier waits for the threads that are left, on a card a
 
 impl Finding {
     /// Why it is wrong, or why it is not, if that is not what the kind of fault says.
-    pub(super) fn why(&self, code: &Code) -> Option<&'static str> {
+    pub(super) fn why(&self, names: &Names<'_>) -> Option<&'static str> {
         let hazard = match self.detail {
             Detail::Race { hazard, .. } | Detail::GlobalRace { hazard, .. } => hazard,
             Detail::Exited { .. } => return Some(EXITED),
             _ => return None,
         };
-        let is_volatile = |at: &super::At| match code.insts.get(at.pc as usize).map(|inst| inst.op) {
+        let is_volatile = |at: &super::At| match names.kernel_of(at).code.insts.get(at.pc as usize).map(|inst| inst.op)
+        {
             Some(Op::Load(op) | Op::Store(op)) => op.order == Order::Volatile,
             _ => false,
         };
@@ -67,8 +76,11 @@ impl Finding {
                 Some(UNFENCED)
             }
             Hazard::Observed => Some(OBSERVED),
-            Hazard::EqualWrites if comes_from_memory(code, self.at.pc) => Some(EQUAL_BY_INPUT),
+            Hazard::EqualWrites if comes_from_memory(&names.kernel_of(&self.at).code, self.at.pc) => {
+                Some(EQUAL_BY_INPUT)
+            }
             Hazard::EqualWrites => Some(EQUAL),
+            _ if self.other_launch().is_some() => Some(OVERLAP),
             _ => None,
         }
     }
@@ -111,6 +123,9 @@ impl Finding {
 
     fn remedy_of_global_race(&self, names: &Names<'_>) -> Option<&'static str> {
         let other = self.other.as_ref()?;
+        if let Some(apart) = self.other_launch() {
+            return Some(if apart.abs() == 1 { WAIT_FOR_LAUNCH } else { WAIT_IN_BETWEEN });
+        }
         if self.at.block == other.block {
             return Some(match self.detail {
                 Detail::GlobalRace { hazard: Hazard::WriteTogether, .. } => ONE_WRITER,
@@ -118,7 +133,7 @@ impl Finding {
                 _ => SYNC_THE_BLOCK,
             });
         }
-        if self.why(&names.kernel.code).is_some() {
+        if self.why(names).is_some() {
             return Some(FENCE_THE_DATA);
         }
         let of_block = |at: &super::At| match names.kernel.code.insts.get(at.pc as usize).map(|inst| inst.op) {

@@ -57,7 +57,7 @@ impl Findings {
         for warp in warps {
             for suspect in &warp.suspects {
                 let Suspect { pc, lanes, named, lane, other } = *suspect;
-                let at = At { pc, block: env.block, warp: warp.index, lanes };
+                let at = At { launch: env.launch, pc, block: env.block, warp: warp.index, lanes };
                 self.note(env, Code::MaskMismatch, at, None, Detail::Masks { named, lane, other });
             }
         }
@@ -68,6 +68,10 @@ impl Findings {
         if let Some((at, _)) = find(|state| state.is_spinning()) {
             let on = awaited(context, env, &warps[at.warp as usize], &at);
             return self.note(env, Code::Deadlock, at, None, Detail::Spin(on));
+        }
+        if find(|state| *state == State::AtLaunch).is_some() {
+            // The launch before is stuck too, and has the finding.
+            return;
         }
         if let Some((at, _)) = find(|state| *state == State::AtCluster) {
             return self.note(env, Code::Deadlock, at, None, Detail::Cluster);
@@ -107,13 +111,14 @@ impl Findings {
         at: usize,
     ) {
         let split = warp.splits[at];
-        let at = At { pc: split.pc, block: env.block, warp: warp.index, lanes: split.mask };
+        let at = At { launch: env.launch, pc: split.pc, block: env.block, warp: warp.index, lanes: split.mask };
         self.lanes_missing(context, env, warp, at, Code::MaskMismatch);
     }
 
     /// The lanes of split `at` wait at a barrier of the block, and others of their warp wait in split `above` to meet them.
     pub(in crate::exec) fn lanes_behind(&mut self, env: &Environment, warp: &Warp, at: usize, above: usize) {
-        let place = |split: usize, lanes| At { pc: warp.splits[split].pc, block: env.block, warp: warp.index, lanes };
+        let (launch, block, index) = (env.launch, env.block, warp.index);
+        let place = |split: usize, lanes| At { launch, pc: warp.splits[split].pc, block, warp: index, lanes };
         let (here, behind) = (place(at, warp.splits[at].mask), place(above, warp.waiting(above)));
         self.note(env, Code::BarrierDivergence, here, Some(behind), Detail::Stuck);
     }

@@ -8,11 +8,14 @@ use crate::fault::{Code, Site};
 use crate::lower::function_name;
 use crate::memory::{CONST_BASE, Memory, element, element_before, element_past};
 use crate::program::Kernel;
+use crate::race::Hazard;
 use crate::report::lanes;
 
 /// What a launch's findings get their names from.
 pub(in crate::exec) struct Names<'a> {
     pub(in crate::exec) kernel: &'a Kernel,
+    /// Of all launches that ran together.
+    pub(in crate::exec) kernels: &'a [&'a Kernel],
     pub(in crate::exec) memory: &'a Memory,
     /// Where dynamic shared memory starts, and all shared memory of a block, in bytes.
     pub(in crate::exec) dynamic_offset: u32,
@@ -31,6 +34,11 @@ enum InShared<'a> {
 }
 
 impl Names<'_> {
+    /// The kernel of the launch that a site belongs to.
+    pub(super) fn kernel_of(&self, at: &At) -> &Kernel {
+        self.kernels.get(at.launch as usize).unwrap_or(&self.kernel)
+    }
+
     fn variables(&self) -> &[SharedVariable] {
         &self.kernel.code.shared
     }
@@ -90,7 +98,7 @@ impl Names<'_> {
 
     /// Bytes of an element of the access at `at`, where it tells.
     fn width(&self, at: &At) -> Option<u32> {
-        match self.kernel.code.insts.get(at.pc as usize)?.op {
+        match self.kernel_of(at).code.insts.get(at.pc as usize)?.op {
             Op::Load(op) | Op::Store(op) => Some(op.width.bytes.into()),
             Op::Atomic(op) => Some(op.bytes.into()),
             _ => None,
@@ -176,11 +184,19 @@ impl Finding {
         match &self.detail {
             Detail::Race { hazard, address, owner } => {
                 let of_block = owner.map_or(String::new(), |[x, y, z]| format!(" of block ({x},{y},{z})"));
-                hazard.sentence(&format!("{}{of_block}", names.shared(*address, self.width(names))))
+                sentence(*hazard, &format!("{}{of_block}", names.shared(*address, self.width(names))), None)
             }
-            Detail::GlobalRace { hazard, address } => hazard.sentence(&names.memory.describe(*address)),
+            Detail::GlobalRace { hazard, address } => {
+                sentence(*hazard, &names.memory.describe(*address), self.other_launch())
+            }
             _ => String::new(),
         }
+    }
+
+    /// Where in the stream, as seen from this launch, the one is that the other of two accesses belongs to; `None` if it is this one.
+    pub(super) fn other_launch(&self) -> Option<i64> {
+        let other = self.other.as_ref()?;
+        Some(i64::from(other.launch) - i64::from(self.at.launch)).filter(|&apart| apart != 0)
     }
 
     /// What those do at the other site of a wait.
@@ -267,6 +283,35 @@ impl Finding {
     }
 }
 
+/// What is said of the later of two accesses. `apart`: where in the stream the launch of the earlier one is, if it is another.
+fn sentence(hazard: Hazard, what: &str, apart: Option<i64>) -> String {
+    let (who, whose_write) = match apart {
+        None => ("another thread", "another thread's write"),
+        Some(-1) => ("the launch before", "the write of the launch before"),
+        Some(1) => ("the next launch", "the write of the next launch"),
+        Some(apart) if apart < 0 => ("an earlier launch", "the write of an earlier launch"),
+        Some(_) => ("a later launch", "the write of a later launch"),
+    };
+    match hazard {
+        Hazard::ReadAfterWrite => format!("reads {what} while {who} may still be writing it"),
+        Hazard::WriteAfterRead => format!("writes {what} while {who} may still be reading it"),
+        Hazard::WriteAfterWrite | Hazard::WriteTogether => {
+            format!("writes {what} while {who} may also be writing it")
+        }
+        Hazard::UnfencedRead => format!("reads {what} with nothing to say that {whose_write} has arrived"),
+        Hazard::UnfencedWrite => format!("writes {what} with nothing to say that {who} has read it"),
+        Hazard::Observed => format!("touches {what} plainly, behind a strong access of {who}"),
+        Hazard::EqualWrites => format!("writes to {what} the value that {who} writes there"),
+        Hazard::ReadOfCopy => format!("reads {what} while a copy that it did not wait for may still be writing it"),
+        Hazard::WriteUnderCopy => {
+            format!("writes {what} while a copy that it did not wait for may still be reading it")
+        }
+        Hazard::WriteOverCopy => {
+            format!("writes {what} while a copy that it did not wait for may still be writing it")
+        }
+    }
+}
+
 pub(super) fn site(kernel: &Kernel, at: &At, action: &'static str) -> Site {
     let code = &kernel.code;
     let pc = (at.pc as usize).min(code.debug.len() - 1);
@@ -276,6 +321,7 @@ pub(super) fn site(kernel: &Kernel, at: &At, action: &'static str) -> Site {
     let (file, ptx_line) = kernel.texts.locate(debug.ptx_line);
     let lined = code.debug[start..=pc].iter().rev().find(|debug| debug.loc.is_some()).unwrap_or(debug);
     Site {
+        launch: at.launch,
         ptx_line,
         opcode: debug.opcode.clone(),
         block: at.block,

@@ -92,7 +92,7 @@ impl Clocks {
         let unit = self.unit;
         let mut view = self.view(warp, lane).clone();
         view.acquire(released, unit);
-        self.set_view_keeping_pending(warp, lane, view);
+        self.set_view_keeping_pending(warp, 1 << lane, view);
     }
 
     fn reach(&self, warp: u32) -> Reach {

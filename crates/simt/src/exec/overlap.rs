@@ -1,0 +1,326 @@
+//! Launches of one stream, some of which begin before the one before them has ended.
+//!
+//! A launch that may overlap begins when every block of the launch before has said so (`griddepcontrol.launch_dependents`) or has
+//! ended. From then on the blocks of both take turns on one host thread, as blocks that talk to each other do. On a card they do so
+//! where there is room for them; here there always is. Without a seed the earlier launch goes first, as far as it goes; with one a
+//! turn ends where a block lets the next launch begin, and chance decides who is next.
+//!
+//! Only `griddepcontrol.wait` orders: behind it lies all that the launch right before did and knew. So a wait reaches back over a
+//! launch in between only if that one waited itself, in any of its threads. A launch that overlaps and does not wait may also end
+//! first. What a launch has written is in memory at once, here: that a reader did not wait shows in what it reads only where it is
+//! early, and in what the race check says always.
+//!
+//! A fault that ends one of the launches ends all of them.
+
+use super::block::Environment;
+use super::cluster::Unit;
+use super::findings::Findings;
+use super::grid::{self, Draft, FEW_WAITING, PATIENT_TURNS, Pass, STARTED_AT_ONCE, Share, WAITING_MAX};
+use super::issue::Issue;
+use super::order::GlobalOrder;
+use super::turns::Turns;
+use super::warp::State;
+use super::{Context, Grid, Machine, Next, Stop, Watch};
+use crate::code::Op;
+use crate::launch::{Check, LaunchError, Options, Outcome, Schedule, StreamLaunch};
+use crate::memory::Memory;
+use crate::program::Kernel;
+use crate::race::Arrivals;
+use crate::race::global::Pages;
+
+/// What a wait for the launch before waits for.
+#[derive(Debug, Default)]
+pub(super) enum Before {
+    /// It was over before this launch began, and everything knows of it.
+    #[default]
+    Nothing,
+    /// It still runs.
+    Runs,
+    /// It has ended meanwhile, and this is what it did and knew.
+    Ended(Arrivals),
+}
+
+/// Runs launches in the order of their stream. All of them are checked before the first one runs.
+pub(crate) fn run_stream(
+    launches: &[StreamLaunch<'_>],
+    memory: &mut Memory,
+    options: &Options,
+) -> Result<Vec<Outcome>, LaunchError> {
+    for one in launches {
+        grid::check(one.kernel, one.launch, options)?;
+    }
+    let mut outcomes = Vec::with_capacity(launches.len());
+    for together in launches.chunk_by(|_, next| next.overlaps) {
+        match together {
+            [alone] => outcomes.push(grid::run(alone.kernel, memory, alone.launch, options)?),
+            several => outcomes.extend(run(several, memory, options)?),
+        }
+    }
+    Ok(outcomes)
+}
+
+/// Runs launches of which each but the first may begin before the one before it has ended.
+fn run(launches: &[StreamLaunch<'_>], memory: &mut Memory, options: &Options) -> Result<Vec<Outcome>, LaunchError> {
+    let mut drafts = Vec::with_capacity(launches.len());
+    for (place, one) in launches.iter().enumerate() {
+        drafts.push(Draft::new(one.kernel, memory, one.launch, options, place)?);
+    }
+    if !options.checks.has(Check::UninitialisedRead) {
+        memory.forget_unwritten();
+    }
+    let mut shares = judged(&drafts, memory);
+    let found = shares.iter_mut().map(|share| std::mem::take(&mut share.findings)).collect();
+    let found = Findings::by_launch(found);
+    let kernels: Vec<&Kernel> = launches.iter().map(|one| one.kernel).collect();
+    let outcomes = drafts.iter().zip(shares).zip(found).map(|((draft, mut share), findings)| {
+        (share.findings, share.took_turns) = (findings, true);
+        draft.outcome(share, memory, &kernels)
+    });
+    Ok(outcomes.collect())
+}
+
+/// Runs the launches; twice, if the check for races finds out late which pages it should have had an eye on.
+fn judged(drafts: &[Draft<'_>], memory: &mut Memory) -> Vec<Share> {
+    if !drafts.iter().all(Draft::judges) {
+        return together(drafts, memory, Watch::Nothing).0;
+    }
+    memory.begin_journal();
+    let (shares, suspicious) = together(drafts, memory, Watch::Written);
+    if suspicious.is_empty() {
+        memory.commit_journal();
+        return shares;
+    }
+    memory.roll_back();
+    together(drafts, memory, Watch::WrittenAnd(&suspicious)).0
+}
+
+/// What each launch brings home, and the pages that the check for races must look at from the start.
+fn together<'d>(drafts: &'d [Draft<'d>], memory: &'d Memory, watch: Watch<'d>) -> (Vec<Share>, Pages) {
+    let mut grids: Vec<Grid<'_>> = Vec::with_capacity(drafts.len());
+    let mut units = 0u64;
+    for draft in drafts {
+        grids.push(Grid { first_unit: units as u32, ..draft.own[0] });
+        units += draft.units;
+    }
+    let somebody_spins = grids.iter().any(|grid| grid.code.may_spin);
+    let context = |(at, draft): (usize, &'d Draft<'d>)| {
+        let alone = draft.context(memory, false, watch);
+        Context { grids: &grids, grid: at, somebody_spins, ..alone }
+    };
+    let contexts: Vec<Context<'_>> = drafts.iter().enumerate().map(context).collect();
+    let mut stream = Stream::new(&contexts, drafts);
+    stream.run();
+    let suspicious = stream.order.take().map(|order| order.suspicious()).unwrap_or_default();
+    (stream.launches.into_iter().map(|launch| launch.machine.share()).collect(), suspicious)
+}
+
+/// A launch in the course of running.
+struct Running<'c> {
+    machine: Machine<'c>,
+    /// In which order its units start.
+    order: Turns,
+    units: u64,
+    /// Units that have started, and that have ended.
+    started: u64,
+    ended: u64,
+    /// What its units knew when they ended.
+    known: Arrivals,
+    /// Those who wait for its end have been told.
+    is_told: bool,
+}
+
+/// Launches that run together.
+struct Stream<'c> {
+    contexts: &'c [Context<'c>],
+    launches: Vec<Running<'c>>,
+    /// Units that run, each with its launch.
+    resident: Vec<(usize, Unit)>,
+    turns: Turns,
+    /// What the machines share, each of which has it for its turn: the check for races, and how often memory has changed.
+    order: Option<Box<GlobalOrder>>,
+    changes: u64,
+}
+
+impl<'c> Stream<'c> {
+    fn new(contexts: &'c [Context<'c>], drafts: &[Draft<'_>]) -> Stream<'c> {
+        let mut order = None;
+        let running = |(context, draft): (&'c Context<'c>, &Draft<'_>)| {
+            let mut machine = Machine::new(context);
+            order = order.take().or(machine.order.take());
+            machine.order = None;
+            machine.before = if context.grid == 0 { Before::Nothing } else { Before::Runs };
+            let (order, units) = (Turns::new(context, draft.units), draft.units);
+            Running { machine, order, units, started: 0, ended: 0, known: Arrivals::default(), is_told: false }
+        };
+        let launches: Vec<Running<'_>> = contexts.iter().zip(drafts).map(running).collect();
+        Stream {
+            contexts,
+            launches,
+            resident: Vec::new(),
+            turns: Turns::new(&contexts[0], drafts.iter().map(|draft| draft.units).sum()),
+            order,
+            changes: 0,
+        }
+    }
+
+    /// Runs them to their end, or to a fault that ends them.
+    fn run(&mut self) {
+        let mut patience = 0;
+        loop {
+            let pass = self.pass();
+            if pass.fatal {
+                return;
+            }
+            let told = self.tell_of_ends();
+            let Some(started) = self.start() else { return };
+            if self.resident.is_empty() && started == 0 {
+                return;
+            }
+            patience = if pass.ended || started > 0 { 0 } else { patience + 1 };
+            let hangs = !pass.moved && !told && started == 0;
+            let many_wait = !pass.somebody_runs && !pass.ended && self.resident.len() >= WAITING_MAX;
+            if (hangs || many_wait || patience == PATIENT_TURNS) && self.start_going_ahead() {
+                continue;
+            }
+            if hangs {
+                for (at, unit) in &mut self.resident {
+                    unit.stuck(&mut self.launches[*at].machine);
+                    unit.settle(&mut self.launches[*at].machine);
+                }
+                return;
+            }
+        }
+    }
+
+    /// A turn of all units that run.
+    fn pass(&mut self) -> Pass {
+        let crowded = self.resident.len() > FEW_WAITING;
+        if crowded {
+            // As `taking_turns` does: now from the first to the last and now back.
+            self.resident.reverse();
+        }
+        self.launches.iter_mut().for_each(|launch| launch.machine.crowded = crowded);
+        let mut pass = Pass::default();
+        let mut resident = std::mem::take(&mut self.resident);
+        self.turns.order(&mut resident);
+        resident.retain_mut(|(at, unit)| !self.turn(*at, unit, &mut pass));
+        self.resident = resident;
+        pass
+    }
+
+    /// The turn of one unit; true if that was its last.
+    fn turn(&mut self, at: usize, unit: &mut Unit, pass: &mut Pass) -> bool {
+        let launch = &mut self.launches[at];
+        std::mem::swap(&mut launch.machine.order, &mut self.order);
+        launch.machine.changes = self.changes;
+        let done = pass.turn(unit, &mut launch.machine, self.turns.steps());
+        self.changes = launch.machine.changes;
+        std::mem::swap(&mut launch.machine.order, &mut self.order);
+        if done {
+            launch.ended += 1;
+            launch.known.join(unit.knowledge().unwrap_or_default());
+        }
+        done
+    }
+
+    /// Where a launch has ended, those who wait for it go on. True if one has.
+    fn tell_of_ends(&mut self) -> bool {
+        let mut any = false;
+        for at in 0..self.launches.len() {
+            let launch = &mut self.launches[at];
+            if launch.is_told || launch.ended < launch.units {
+                continue;
+            }
+            (launch.is_told, any) = (true, true);
+            let mut known = std::mem::take(&mut launch.known);
+            let first = u64::from(self.contexts[at].own_grid().first_unit);
+            known.end_of(first..first + launch.units);
+            if let Some(next) = self.launches.get_mut(at + 1) {
+                let waiting = self.resident.iter_mut().filter(|(of, _)| *of == at + 1);
+                waiting.for_each(|(_, unit)| unit.launch_before_ended(&known));
+                next.machine.before = Before::Ended(known);
+            }
+        }
+        any
+    }
+
+    /// Starts units of the first launch that has some left, if it may begin. How many; `None` if it has no steps left for them.
+    fn start(&mut self) -> Option<u64> {
+        let Some(at) = self.launches.iter().position(|launch| launch.started < launch.units) else { return Some(0) };
+        let lets_next = |(of, unit): &(usize, Unit)| *of + 1 != at || unit.lets_next();
+        if !self.resident.iter().all(lets_next) {
+            return Some(0);
+        }
+        let launch = &mut self.launches[at];
+        let crowd = if self.resident.len() > FEW_WAITING { self.resident.len() / STARTED_AT_ONCE } else { 1 };
+        let count = self.turns.starts().max(crowd as u64).min(launch.units - launch.started);
+        for _ in 0..count {
+            let mut unit = Unit::new(&self.contexts[at]);
+            unit.restart(&self.contexts[at], launch.order.unit(launch.started));
+            if launch.machine.has_spent_all(&unit) {
+                return None;
+            }
+            launch.started += 1;
+            self.resident.push((at, unit));
+        }
+        Some(count)
+    }
+
+    /// Everybody waits for somebody: from now on lanes go ahead of those that spin. False if they do already, or never may.
+    fn start_going_ahead(&mut self) -> bool {
+        let mut any = false;
+        for launch in &mut self.launches {
+            any |= launch.machine.start_going_ahead();
+        }
+        if any {
+            self.resident.iter_mut().for_each(|(_, unit)| unit.go_ahead());
+        }
+        any
+    }
+}
+
+impl Machine<'_> {
+    /// `griddepcontrol`
+    #[inline(never)] // the run loop stays small
+    pub(super) fn between_launches(&mut self, mut issue: Issue<'_>) -> Next {
+        let Issue { at, pc, .. } = issue;
+        if issue.inst.op == Op::WaitForLaunch {
+            issue.warp.splits[at].pc = pc;
+            return if self.waits(issue) { Next::Stop(Stop::Blocked) } else { Next::On };
+        }
+        if !self.lets_next(issue.env) {
+            return Next::On;
+        }
+        issue.warp.splits[at].pc = pc + 1;
+        let Issue { env, warp, active, .. } = issue.again();
+        Next::Stop(self.end_turn(env, warp, pc, active))
+    }
+
+    /// The block lets the next launch begin. True if the turn ends here, so that the other may come first.
+    fn lets_next(&self, env: &mut Environment) -> bool {
+        let is_news = !std::mem::replace(&mut env.lets_next, true);
+        let by_chance = matches!(self.context.options.schedule, Schedule::Independent { seed: Some(_) });
+        env.breaks_off = is_news && by_chance && self.context.grids.len() > 1;
+        env.breaks_off
+    }
+
+    /// Whether lanes now wait for the launch before.
+    fn waits(&self, issue: Issue<'_>) -> bool {
+        let unit_warp = issue.unit_warp();
+        let Issue { env, warp, at, active, .. } = issue;
+        match &self.before {
+            Before::Nothing => {}
+            Before::Runs => {
+                warp.pass_by(at, active);
+                warp.splits[at].state = State::AtLaunch;
+                return true;
+            }
+            Before::Ended(known) => {
+                if let Some(clocks) = &mut env.team.clocks {
+                    clocks.learn(unit_warp, active, known);
+                }
+            }
+        }
+        false
+    }
+}

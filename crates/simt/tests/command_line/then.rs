@@ -1,0 +1,107 @@
+//! `simt run --then`: several launches of one stream.
+
+use super::*;
+
+/// `fill` lets the next launch begin and then fills a buffer, `copy` copies it without a wait.
+const FILL_AND_COPY: &str = r"
+.visible .entry fill(.param .u64 to, .param .u32 value)
+{
+    .reg .b32 %i, %value;
+    .reg .b64 %to, %bytes;
+    griddepcontrol.launch_dependents;
+    mov.u32 %i, %tid.x;
+    ld.param.u64 %to, [to];
+    ld.param.u32 %value, [value];
+    mul.wide.u32 %bytes, %i, 4;
+    add.u64 %to, %to, %bytes;
+    st.global.u32 [%to], %value;
+    ret;
+}
+.visible .entry copy(.param .u64 from, .param .u64 to)
+{
+    .reg .b32 %i, %value;
+    .reg .b64 %from, %to, %bytes;
+    mov.u32 %i, %tid.x;
+    ld.param.u64 %from, [from];
+    ld.param.u64 %to, [to];
+    mul.wide.u32 %bytes, %i, 4;
+    add.u64 %from, %from, %bytes;
+    add.u64 %to, %to, %bytes;
+    ld.global.u32 %value, [%from];
+    st.global.u32 [%to], %value;
+    ret;
+}
+";
+
+const FILL: &str = "run fill.ptx --kernel fill --grid 1 --block 64 --arg a=u32[64]:zero v=u32:7";
+
+fn folder_of_two() -> TempDir {
+    let folder = folder();
+    let head = HEAD.replace("sm_80", "sm_90");
+    std::fs::write(folder.path().join("fill.ptx"), format!("{head}{FILL_AND_COPY}")).unwrap();
+    folder
+}
+
+#[test]
+fn launches_behind_the_first_take_its_arguments_or_their_own() {
+    let folder = folder_of_two();
+    let run = format!("{FILL} --then copy --then-arg a b=u32[64]:zero --then-block 32 --print b");
+    let object = json(folder.path(), &run, 0);
+    let b = object["outputs"]["b"].as_array().unwrap();
+    assert!(b[..32].iter().all(|value| value == 7) && b[32..].iter().all(|value| value == 0), "{b:?}");
+    let launches = object["launches"].as_array().expect("one object a launch");
+    let kernels: Vec<_> = launches.iter().map(|launch| (&launch["kernel"], &launch["block"][0])).collect();
+    assert_eq!(kernels, [(&"fill".into(), &64.into()), (&"copy".into(), &32.into())]);
+    let sum: u64 = launches.iter().map(|launch| launch["warp_instructions"].as_u64().unwrap()).sum();
+    assert_eq!(object["warp_instructions"], sum);
+    assert_eq!(object["counters"]["ptx_inst_executed"], sum);
+
+    let again = json(folder.path(), &format!("{FILL} --then fill --then fill"), 0);
+    let counts: Vec<_> =
+        again["launches"].as_array().unwrap().iter().map(|launch| &launch["warp_instructions"]).collect();
+    assert!(counts.len() == 3 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+    assert!(json(folder.path(), FILL, 0).get("launches").is_none(), "of one launch the object is as it was");
+}
+
+#[test]
+fn a_launch_that_overlaps_and_does_not_wait_is_found() {
+    let folder = folder_of_two();
+    let run = format!("{FILL} --then copy --then-arg a b=u32[64]:zero");
+    assert_eq!(json(folder.path(), &run, 0)["faults"], serde_json::json!([]));
+    let object = json(folder.path(), &format!("{run} --overlap"), 1);
+    let fault = &object["faults"][0];
+    assert_eq!((&fault["code"], &fault["launch"]), (&"global-race".into(), &1.into()));
+    assert_eq!(fault["message"], "reads a[0] while the launch before may still be writing it");
+    assert!(fault["other"].get("launch").is_none() && fault["other"]["action"] == "writes", "{fault}");
+    let shown = text(&simt(folder.path(), &format!("{run} --overlap")).stdout);
+    assert!(
+        shown.contains("then      copy, grid 1, block 64, may begin before the launch before has ended\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("(1) the launch before: ") && shown.contains("(2) this launch: "), "{shown}");
+}
+
+#[test]
+fn what_makes_no_sense_is_told_in_a_sentence() {
+    let folder = folder_of_two();
+    for (more, message) in [
+        ("--then copy", "argument v is u32 of 4 bytes, but parameter 2 of copy, to, is u64 of 8 bytes"),
+        ("--then other", "no kernel"),
+        ("--then copy --then-arg a", "--then-arg: 1 given, and 2 wanted: copy(from: u64, to: u64)"),
+        (
+            "--then copy --then-arg a c",
+            "--then-arg c: no argument or buffer has that name, and a new one is NAME=TYPE…",
+        ),
+        ("--then fill --then-grid 1 --then-grid 2", "--then-grid: 2 values, and one kernel is named by --then"),
+        ("--then fill --then-block 0", "fill: a grid and a block need at least one of each"),
+        ("--then copy --then-arg a a=u32[4]:zero", "two arguments are named a"),
+        ("--overlap", "--then <NAME>"),
+        ("--then-block 32", "--then <NAME>"),
+        ("--then fill --trace t.json", "cannot be used with"),
+    ] {
+        let output = simt(folder.path(), &format!("{FILL} {more}"));
+        assert_eq!(output.status.code(), Some(2), "{more}");
+        let said = text(&output.stderr);
+        assert!(said.contains(message), "{more}: {said}");
+    }
+}
