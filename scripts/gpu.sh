@@ -177,29 +177,36 @@ counters() {
     done
 }
 
-# What one tool says of one variant, without process numbers and empty lines. Usage: verdict CHAPTER TOOL VARIANT
+# What one tool says of one variant, without process numbers and empty lines. Fails where the program did, since a tool finds nothing
+# in what did not run. Usage: verdict CHAPTER TOOL VARIANT
 verdict() {
-    local n
+    local n said status=0
     for n in $(sanitized_sizes "$1"); do
         echo "$2 $3"
-        compute-sanitizer --tool "$2" "$bin/$1" --device gpu --variant "$3" --n "$n" --once 2>&1 |
-            sed -n 's/^========= \(.\)/    \1/p' | grep -v COMPUTE-SANITIZER || true
+        said=$(compute-sanitizer --tool "$2" "$bin/$1" --device gpu --variant "$3" --n "$n" --once 2>&1 |
+            sed -n 's/^========= \(.\)/    \1/p' | grep -v COMPUTE-SANITIZER || true)
+        echo "$said"
+        [[ $said != *"returned an error"* ]] || status=1
     done
+    return $status
 }
 
 # What every tool says of every variant; nothing here is timed, so that tools run side by side. Usage: sanitize CHAPTER
 sanitize() {
-    local chapter=$1 tool variant files=()
+    local chapter=$1 tool variant job status=0 files=() jobs=()
     for tool in memcheck racecheck initcheck synccheck; do
         for variant in $(variants_of "$chapter"); do
             files+=("$out/$chapter/$tool-$variant.said")
-            verdict "$chapter" "$tool" "$variant" > "$out/$chapter/$tool-$variant.said" &
-            if ((${#files[@]} % 16 == 0)); then wait; fi
+            verdict "$chapter" "$tool" "$variant" > "$out/$chapter/$tool-$variant.said" & jobs+=($!)
+            if ((${#jobs[@]} < 16)); then continue; fi
+            for job in "${jobs[@]}"; do wait "$job" || status=1; done
+            jobs=()
         done
     done
-    wait
+    for job in ${jobs[@]+"${jobs[@]}"}; do wait "$job" || status=1; done
     cat "${files[@]}" > "$out/$chapter/$name-sanitizer.txt"
     rm -f "${files[@]}"
+    return $status
 }
 
 sanitizer() {

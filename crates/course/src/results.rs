@@ -25,12 +25,16 @@ pub fn rows(root: &Path) -> Result<Vec<(String, String)>> {
 
 /// Name and text of each file beside the generated ones of the chapter on norms.
 pub fn norms(root: &Path) -> Result<Vec<(String, String)>> {
-    measurement::norms(root).context("cannot write up the measurements of norms")
+    let mut files = measurement::norms(root).context("cannot write up the measurements of norms")?;
+    files.extend(measurement::loads(root, &["layer_norm", "rms_norm"])?);
+    Ok(files)
 }
 
 /// Name and text of each file beside the generated ones of the chapter on softmax.
 pub fn softmax(root: &Path) -> Result<Vec<(String, String)>> {
-    measurement::softmax(root).context("cannot write up the measurements of softmax")
+    let mut files = measurement::softmax(root).context("cannot write up the measurements of softmax")?;
+    files.extend(measurement::loads(root, &["softmax", "softmax_backward"])?);
+    Ok(files)
 }
 
 /// Name and text of each file beside the generated ones of the chapter on operators.
