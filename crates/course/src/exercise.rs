@@ -457,8 +457,9 @@ fn after_failing(item: &Item, progress: &Progress, again: &str) -> String {
     let hint = format!("`cargo course hint {id}` has hints ({read} of {count} read)");
     match item {
         Item::Write(exercise) => {
-            let see = format!("`cargo course show {id}` opens this case as a figure in the browser");
-            format!("\nnot yet. Edit {} and {again}; {hint}; {see}\n", copy::name(exercise))
+            let see = format!("; `cargo course show {id}` opens this case as a figure in the browser");
+            let see = if item.has_lab() { see } else { String::new() };
+            format!("\nnot yet. Edit {} and {again}; {hint}{see}\n", copy::name(exercise))
         }
         Item::Predict(_) => format!("\nAnswer: cargo course exercise {id} NUMBER; {hint}\n"),
         Item::Choose(_) => format!("\nAnswer: cargo course exercise {id} LETTER; {hint}\n"),

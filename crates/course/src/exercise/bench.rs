@@ -32,7 +32,7 @@ pub enum Fill {
     Negative,
     /// −2 to 2 at random: the best of them is there many times.
     Ties,
-    /// −600, −300, 0, 300 and 600 at random: of the larger ones *e*ˣ is no float.
+    /// −1500, −750, 0, 750 and 1500 at random: of the larger ones *e*ˣ is no float, and no double.
     Steep,
     /// 99,998 to 100,002 at random: squares so large that nothing is left of their differences.
     Far,
@@ -50,7 +50,7 @@ impl Fill {
             Fill::MinusThree => (-3, -3.0),
             Fill::Negative => return negative(lab::input::random(ty, n as usize, n + 1)),
             Fill::Ties => return few(number(), ty, (1, 0)),
-            Fill::Steep => return few(number(), ty, (300, 0)),
+            Fill::Steep => return few(number(), ty, (750, 0)),
             Fill::Far => return few(number(), ty, (1, 100_000)),
         };
         let n = n as usize;
@@ -72,7 +72,7 @@ impl Fill {
             Fill::MinusThree => Some("every element -3"),
             Fill::Negative => Some("every element negative"),
             Fill::Ties => Some("every element between -2 and 2"),
-            Fill::Steep => Some("every element a multiple of 300 between -600 and 600"),
+            Fill::Steep => Some("every element a multiple of 750 between -1500 and 1500"),
             Fill::Far => Some("every element near 100,000"),
         }
     }

@@ -42,12 +42,12 @@ impl Item {
         }
     }
 
-    /// Whether a lab can show what a question asks about: labs compare whole numbers.
+    /// Whether a lab can show what it asks about: labs compare whole numbers.
     pub fn has_lab(&self) -> bool {
         match self {
             Item::Predict(predict) => predict.ty == lab::Type::I32,
             Item::Choose(choose) => choose.ty == lab::Type::I32,
-            Item::Write(_) => true,
+            Item::Write(exercise) => exercise.types.contains(&lab::Type::I32),
         }
     }
 

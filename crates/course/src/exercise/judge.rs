@@ -172,7 +172,7 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
     let extremes = match exercise.op {
         Op::Meanvar => "and numbers far from 0 and near each other",
         op if op.is_exponential() => {
-            "the smallest and the largest numbers of the type, and some whose powers of e are no floats"
+            "the smallest and the largest numbers of the type, and some whose powers of e are no doubles"
         }
         _ => "the smallest and the largest numbers of the type",
     };
