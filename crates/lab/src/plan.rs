@@ -310,6 +310,9 @@ pub(crate) fn refusal(variant: &Variant, ty: Type, options: &LaunchOptions) -> O
     if let Some(block) = options.block.filter(|&block| !variant.blocks.allows(block)) {
         return Some((format!("--block {block}"), format!("{name} takes {}", variant.blocks)));
     }
+    if options.grid == Some(0) {
+        return Some(("--grid 0".to_owned(), "a launch has one block at least".to_owned()));
+    }
     let factor = options.factor?;
     let Some(factors) = variant.factors else {
         return Some((format!("--factor {factor}"), format!("{name} has no number to be tuned by")));
@@ -356,7 +359,10 @@ impl BlockRule {
 
 impl std::fmt::Display for BlockRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a power of two from {} to {}", self.min, self.max)
+        match (self.min, self.max) {
+            (min, max) if min == max => write!(f, "{min} threads"),
+            (min, max) => write!(f, "a power of two from {min} to {max}"),
+        }
     }
 }
 
@@ -425,6 +431,8 @@ pub(crate) mod tests {
         }
         let options = LaunchOptions { grid: Some(3), ..LaunchOptions::block(256) };
         assert!(planned(513, options).expect_err("two are needed").to_string().contains("needs exactly 2 blocks"));
+        let options = LaunchOptions { grid: Some(0), ..LaunchOptions::default() };
+        assert!(planned(513, options).expect_err("none").to_string().contains("--grid 0: a launch has one block at least"));
         let options = LaunchOptions { op: Op::Min, ..LaunchOptions::default() };
         assert!(planned(513, options).expect_err("a sum").to_string().contains("--op min"));
         let options = LaunchOptions { factor: Some(3), ..LaunchOptions::default() };

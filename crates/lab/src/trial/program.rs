@@ -92,7 +92,7 @@ impl Program {
         }
     }
 
-    /// It refuses blocks that are no power of two, or out of the range that a variant documents.
+    /// It refuses blocks that are no power of two, or out of the range that a variant documents, and a grid of none.
     ///
     /// # Panics
     /// If it does not.
@@ -103,6 +103,7 @@ impl Program {
                 let args = ["--variant", name, "--block", &block.to_string()];
                 self.refuses(&args, &said.each_ref().map(String::as_str));
             }
+            self.refuses(&["--variant", name, "--grid", "0"], &["--grid 0", "one block at least"]);
         }
     }
 }
