@@ -94,6 +94,9 @@ fn compiled(op: Op, ty: Type) -> bool {
 const RESIDENT: u64 = 4;
 /// Elements a thread takes, at least, before there is a second block.
 const ELEMENTS_PER_THREAD: u64 = 8;
+/// The most blocks of 256 that a reader's grid may have: far more than any card holds at once, and few enough that a stride over
+/// all of them and an index before it come to less than 2^32, which is how the kernels count.
+pub(crate) const BLOCKS_MAX: u64 = 1 << 18;
 
 /// `fold<<<grid, block>>>(in, values, n)`, then one block over the blocks' values.
 fn fold(problem: &Problem) -> Plan {
@@ -109,7 +112,7 @@ fn two_launches(problem: &Problem, together: u64) -> Plan {
     let (block, n, ty, op) = (problem.block(), problem.n, problem.ty, problem.options.op);
     let most = u64::from(problem.multiprocessors) * RESIDENT;
     let wanted = n.div_ceil(block * ELEMENTS_PER_THREAD * together);
-    let grid = problem.options.grid.map_or(wanted.clamp(1, most), u64::from);
+    let grid = problem.options.grid.map_or(wanted.clamp(1, most), |asked| u64::from(asked).min(BLOCKS_MAX));
     let kernel = problem.kernel();
     let join = kernel.replacen(problem.variant.name, "join", 1);
     let (values, out) = (Arg::Sums(0), Arg::Sums(1));

@@ -1,5 +1,6 @@
 //! How `reduce` is launched for an input of some size: plain data, found by measuring.
 
+use crate::BLOCKS_MAX;
 use lab::{Op, Problem};
 
 /// How blocks share an input out among themselves; each has code of its own.
@@ -78,7 +79,7 @@ pub fn of_problem(problem: &Problem) -> Shape {
             tiles if tiles <= m => m.min(vectors.div_ceil(u64::from(block)) as u32),
             tiles => tiles.min(4 * m),
         };
-        let grid = problem.options.grid.unwrap_or(grid).max(1);
+        let grid = problem.options.grid.map_or(grid, |asked| asked.min(BLOCKS_MAX as u32)).max(1);
         return Shape { spread: tiles(vectors, block, unroll) <= m, ..many(block, unroll, grid) };
     }
     match vectors {

@@ -216,7 +216,7 @@ impl Args {
     ) -> Result<(Vec<&'static Variant>, Vec<LeftOut>)> {
         let mut able = Vec::new();
         let mut left_out: Vec<LeftOut> = Vec::new();
-        let mut first = None;
+        let (mut first, mut of_able) = (None, None);
         for &variant in variants {
             let Some((option, why)) = refusal(variant, ty, options) else {
                 able.push(variant);
@@ -226,13 +226,15 @@ impl Args {
             if self.variant.iter().any(|name| name == variant.name) {
                 return Err(Error::Usage(message));
             }
-            first.get_or_insert(message);
+            // Why a variant with this operation cannot says more than that another has no such operation.
+            let why = if variant.ops.contains(&options.op) { &mut of_able } else { &mut first };
+            why.get_or_insert(message);
             match left_out.iter_mut().find(|known| known.option == option) {
                 Some(known) => known.variants.push(variant.name),
                 None => left_out.push(LeftOut { option, variants: vec![variant.name] }),
             }
         }
-        match first.filter(|_| able.is_empty()) {
+        match of_able.or(first).filter(|_| able.is_empty()) {
             Some(message) => Err(Error::Usage(message)),
             None => Ok((able, left_out)),
         }

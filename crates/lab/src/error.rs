@@ -36,7 +36,7 @@ pub enum Error {
         problem: String,
     },
     /// Not enough memory for the arrays of a run.
-    #[error("n = {n} of {ty} needs about {needed} of {place} memory and {available} is available: take a smaller --n")]
+    #[error("n = {n} of {ty} needs about {needed} of {place} memory and {available} is available: take {smaller}")]
     Memory {
         /// Elements.
         n: String,
@@ -48,6 +48,8 @@ pub enum Error {
         place: &'static str,
         /// What is there.
         available: String,
+        /// What would need less.
+        smaller: &'static str,
     },
     /// A chart that could not be drawn.
     #[error("the chart cannot be drawn: {0}")]

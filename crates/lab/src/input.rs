@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::element::{Array, Element, Type};
 use crate::error::{Error, Result};
 use crate::npy::{Npy, numpy_name};
-use crate::op::Op;
+use crate::op::{Op, Outcome};
 use crate::text::grouped;
 use crate::with_type;
 
@@ -103,8 +103,31 @@ pub enum Source {
     File(Npy),
 }
 
-/// Opens the reader's file and agrees on type and count with what was asked for. `types` are those of the chapter.
-pub fn open(path: &Path, wanted: Option<Type>, types: &[Type], n: Option<u64>, op: Op) -> Result<(Source, Type, u64)> {
+/// A reader's file that has been opened.
+#[derive(Debug)]
+pub struct Input {
+    /// The file.
+    pub source: Source,
+    /// Type of its elements.
+    pub ty: Type,
+    /// Elements of one of the arrays that the operation takes.
+    pub n: u64,
+    /// Rows and columns of each of them, if the file says so.
+    pub rows: Option<(u64, u64)>,
+}
+
+/// Opens the reader's file and agrees on type and count with what was asked for. `types` are those of the chapter;
+/// `is_of_rows` says that it has a value for each row or column, not one for the array.
+///
+/// # Errors
+/// A file that is none, or that holds what the chapter or the operation does not take.
+pub fn open(
+    path: &Path,
+    wanted: Option<Type>,
+    (types, is_of_rows): (&[Type], bool),
+    n: Option<u64>,
+    op: Op,
+) -> Result<Input> {
     let npy = Npy::open(path)?;
     let refuse = |problem: String| Error::Npy { path: path.to_owned(), problem };
     if let Some(wanted) = wanted.filter(|&wanted| wanted != npy.ty) {
@@ -112,8 +135,18 @@ pub fn open(path: &Path, wanted: Option<Type>, types: &[Type], n: Option<u64>, o
         return Err(refuse(format!("holds {found}, --type {wanted} wants {want}")));
     }
     if !types.contains(&npy.ty) {
-        let names: Vec<&str> = types.iter().map(|&ty| numpy_name(ty)).collect();
+        let are_numpys = types.iter().filter(|&&ty| ty != Type::BF16);
+        let names: Vec<&str> = are_numpys.map(|&ty| numpy_name(ty)).collect();
         return Err(refuse(format!("holds {}, this chapter sums {}", numpy_name(npy.ty), names.join(" or "))));
+    }
+    if npy.is_by_columns && (is_of_rows || op.arrays() > 1 || matches!(op.outcome(npy.ty), Outcome::Found(_))) {
+        return Err(refuse(format!(
+            "its columns lie one behind the other ('fortran_order': True), and {op} goes by rows: store it with numpy.ascontiguousarray(array)"
+        )));
+    }
+    if let Some((rows, cols)) = npy.rows().filter(|(rows, _)| is_of_rows && !rows.is_multiple_of(op.arrays())) {
+        let (rows, cols) = (grouped(rows), grouped(cols));
+        return Err(refuse(format!("holds {rows} rows of {cols}, and {op} wants two arrays of as many")));
     }
     if !npy.len.is_multiple_of(op.arrays()) {
         return Err(refuse(format!("holds {} elements, and {op} wants two arrays of as many", grouped(npy.len))));
@@ -122,8 +155,16 @@ pub fn open(path: &Path, wanted: Option<Type>, types: &[Type], n: Option<u64>, o
     if let Some(n) = n.filter(|&n| n > len) {
         return Err(refuse(format!("holds {} elements, --n asks for {}", grouped(len), grouped(n))));
     }
+    let rows = npy.rows().filter(|_| is_of_rows).map(|(rows, cols)| (rows / op.arrays(), cols));
+    let rows = match (n, rows) {
+        (Some(n), Some((_, cols))) => match n.checked_rem(cols) {
+            Some(0) => Some((n / cols, cols)),
+            _ => return Err(refuse(format!("holds rows of {}, and --n {} ends in one", grouped(cols), grouped(n)))),
+        },
+        (_, rows) => rows,
+    };
     let ty = npy.ty;
-    Ok((Source::File(npy), ty, n.unwrap_or(len)))
+    Ok(Input { source: Source::File(npy), ty, n: n.unwrap_or(len), rows })
 }
 
 impl Source {

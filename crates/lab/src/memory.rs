@@ -18,7 +18,7 @@ pub fn check(ty: Type, n: u64, more: u64, device_bytes: Option<u64>) -> Result<(
     let on_device = array.saturating_add(more);
     let refuse = |place, needed: u64, available: u64| {
         let (needed, available) = (bytes(needed), bytes(available));
-        Err(Error::Memory { n: grouped(n), ty: ty.name(), needed, place, available })
+        Err(Error::Memory { n: grouped(n), ty: ty.name(), needed, place, available, smaller: "a smaller --n" })
     };
     if let Some(available) = device_bytes.filter(|&available| on_device > available) {
         return refuse("device", on_device, available);

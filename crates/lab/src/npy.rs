@@ -19,6 +19,10 @@ pub struct Npy {
     pub ty: Type,
     /// Elements of its shape, in all dimensions together.
     pub len: u64,
+    /// Elements in each dimension.
+    pub shape: Vec<u64>,
+    /// Whether its columns lie one behind the other, and not its rows.
+    pub is_by_columns: bool,
     data_bytes: u64,
 }
 
@@ -38,7 +42,12 @@ impl Npy {
         let data_bytes = file_bytes.saturating_sub(header.bytes as u64);
         let wanted = len.checked_mul(ty.bytes());
         match wanted {
-            Some(wanted) if wanted == data_bytes => Ok(Npy { path: path.to_owned(), file, ty, len, data_bytes }),
+            Some(wanted) if wanted == data_bytes => {
+                // Of one row or one column both orders are the same.
+                let is_by_columns =
+                    header.fortran_order && header.shape.iter().filter(|&&count| count != 1).count() > 1;
+                Ok(Npy { path: path.to_owned(), file, ty, len, shape: header.shape, is_by_columns, data_bytes })
+            }
             Some(wanted) if wanted < data_bytes => Err(bad(format!(
                 "{} bytes follow the {wanted} bytes of its {len} elements: a file with more than one array, or damaged",
                 data_bytes - wanted
@@ -48,6 +57,26 @@ impl Npy {
                 numpy_name(ty),
                 wanted.map_or("too many".to_owned(), |w| w.to_string()),
             ))),
+        }
+    }
+
+    /// Rows and columns of a matrix, and of an array of more dimensions all its rows; `None` if it is a list or one number.
+    pub fn rows(&self) -> Option<(u64, u64)> {
+        let (&cols, before) = self.shape.split_last()?;
+        (!before.is_empty()).then(|| (before.iter().product(), cols))
+    }
+
+    /// Refuses a matrix where a list is wanted.
+    ///
+    /// # Errors
+    /// The end of a sentence, which says what `wanted` are.
+    pub fn check_list(&self, wanted: &str) -> std::result::Result<(), String> {
+        match self.shape.as_slice() {
+            [] | [_] => Ok(()),
+            shape => {
+                let counts: Vec<String> = shape.iter().map(u64::to_string).collect();
+                Err(format!("holds an array of shape ({}), {wanted}", counts.join(", ")))
+            }
         }
     }
 
@@ -156,10 +185,26 @@ mod tests {
             let file = npy(&header("<i4", shape), &le(&[1, 2, 3, 4]));
             assert_eq!(Npy::open(file.path()).expect("a good file").len, 4);
         }
-        let fortran = header("<i4", "(2, 2)").replace("False", "True");
-        assert!(Npy::open(npy(&fortran, &le(&[1, 2, 3, 4])).path()).is_ok());
+        let fortran = |shape| header("<i4", shape).replace("False", "True");
+        let is_by_columns =
+            |shape| Npy::open(npy(&fortran(shape), &le(&[1, 2, 3, 4])).path()).expect("a good file").is_by_columns;
+        assert!(is_by_columns("(2, 2)") && !is_by_columns("(4, 1)") && !is_by_columns("(4,)"));
         assert_eq!(Npy::open(npy(&header("<i4", "()"), &le(&[7])).path()).expect("a scalar").len, 1);
         assert_eq!(Npy::open(npy(&header("<i4", "(0,)"), &[]).path()).expect("empty").len, 0);
+    }
+
+    #[test]
+    fn rows_are_of_the_last_dimension_and_lists_have_none() {
+        let open = |shape: &str, count: i32| {
+            let values: Vec<i32> = (0..count).collect();
+            Npy::open(npy(&header("<i4", shape), &le(&values)).path()).expect("a good file")
+        };
+        let rows = |shape: &str, count: i32| open(shape, count).rows();
+        assert_eq!((rows("(6, 2)", 12), rows("(2, 3, 2)", 12)), (Some((6, 2)), Some((6, 2))));
+        assert_eq!((rows("(0, 5)", 0), rows("(5, 0)", 0)), (Some((0, 5)), Some((5, 0))));
+        assert_eq!((rows("(12,)", 12), rows("()", 1)), (None, None));
+        assert!(open("(12,)", 12).check_list("wanted").is_ok() && open("()", 1).check_list("wanted").is_ok());
+        assert_eq!(open("(6, 2)", 12).check_list("wanted"), Err("holds an array of shape (6, 2), wanted".to_owned()));
     }
 
     #[test]

@@ -192,7 +192,14 @@ impl Plan {
         let Problem { variant, n, options, .. } = *problem;
         if n > variant.n_max {
             let (name, n_max) = (variant.name, grouped(variant.n_max));
-            return Err(Error::Usage(format!("--n {n}: {name} takes at most {n_max} elements")));
+            let asked = match options.rows {
+                None => format!("--n {n}"),
+                Some(Rows::Matrix(_)) => {
+                    format!("--rows and --cols: {} elements from the first to the last", grouped(n))
+                }
+                Some(Rows::Ragged(_)) => format!("--offsets: the last row ends at {}", grouped(n)),
+            };
+            return Err(Error::Usage(format!("{asked}: {name} takes at most {n_max} elements")));
         }
         if let Some((option, why)) = refusal(variant, problem.ty, &options) {
             return Err(Error::Usage(format!("{option}: {why}")));
@@ -301,6 +308,11 @@ pub(crate) fn refusal(variant: &Variant, ty: Type, options: &LaunchOptions) -> O
     if let Some(Rows::Matrix(Matrix { cols: 0, .. })) = options.rows.filter(|_| options.op.has_labels()) {
         return Some(("--cols 0".to_owned(), "a row without elements has none that a label could name".to_owned()));
     }
+    let has_columns_alone = matches!(options.rows, Some(Rows::Matrix(Matrix { rows: 0, cols: 1.., .. })));
+    if has_columns_alone && options.op.has_weight_gradients() {
+        let why = "without rows the gradients of the weights are zeros, and no kernel here is launched to write them";
+        return Some(("--rows 0".to_owned(), why.to_owned()));
+    }
     if options.overlap && !variant.overlaps {
         return Some((
             "--overlap".to_owned(),
@@ -309,6 +321,9 @@ pub(crate) fn refusal(variant: &Variant, ty: Type, options: &LaunchOptions) -> O
     }
     if let Some(block) = options.block.filter(|&block| !variant.blocks.allows(block)) {
         return Some((format!("--block {block}"), format!("{name} takes {}", variant.blocks)));
+    }
+    if options.grid == Some(0) {
+        return Some(("--grid 0".to_owned(), "a launch has one block at least".to_owned()));
     }
     let factor = options.factor?;
     let Some(factors) = variant.factors else {
@@ -356,7 +371,10 @@ impl BlockRule {
 
 impl std::fmt::Display for BlockRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a power of two from {} to {}", self.min, self.max)
+        match (self.min, self.max) {
+            (min, max) if min == max => write!(f, "{min} threads"),
+            (min, max) => write!(f, "a power of two from {min} to {max}"),
+        }
     }
 }
 
@@ -425,6 +443,10 @@ pub(crate) mod tests {
         }
         let options = LaunchOptions { grid: Some(3), ..LaunchOptions::block(256) };
         assert!(planned(513, options).expect_err("two are needed").to_string().contains("needs exactly 2 blocks"));
+        let options = LaunchOptions { grid: Some(0), ..LaunchOptions::default() };
+        assert!(
+            planned(513, options).expect_err("none").to_string().contains("--grid 0: a launch has one block at least")
+        );
         let options = LaunchOptions { op: Op::Min, ..LaunchOptions::default() };
         assert!(planned(513, options).expect_err("a sum").to_string().contains("--op min"));
         let options = LaunchOptions { factor: Some(3), ..LaunchOptions::default() };

@@ -17,6 +17,7 @@ use crate::plan::{LaunchOptions, Plan};
 use crate::progress::Progress;
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
+use crate::shape::Have;
 use crate::show::Shown;
 use crate::sweep::{self, Numbers, Sweep};
 use crate::targets::Targets;
@@ -80,12 +81,15 @@ pub(crate) fn execute(
     let variants = args.variants(chapter)?;
     args.refuse(chapter, &variants)?;
     let input = match &args.input {
-        Some(path) => Some(input::open(path, args.ty, &chapter.types(), args.n, args.op)?),
+        Some(path) => {
+            let is_of_rows = chapter.variants.iter().any(|variant| variant.per != Per::Array);
+            Some(input::open(path, args.ty, (&chapter.types(), is_of_rows), args.n, args.op)?)
+        }
         None => None,
     };
     refuse_n(args.n, &variants)?;
-    let ty = input.as_ref().map(|(_, ty, _)| *ty).or(args.ty).unwrap_or(chapter.default_kind().1);
-    let have = input.as_ref().map(|(_, _, n)| *n);
+    let ty = input.as_ref().map(|input| input.ty).or(args.ty).unwrap_or(chapter.default_kind().1);
+    let have = input.as_ref().map(|input| Have { n: input.n, rows: input.rows });
     let rows = shape::rows(&args, have, if args.seeds.is_some() { seeds::N } else { record::full(chapter) })?;
     let size = rows.and_then(|(rows, n)| Layout::new(Per::Row, Some(rows), n).size());
     let targets = Targets::read((args.labels.as_deref(), args.gradients.as_deref()), args.op, size)?;
@@ -120,10 +124,10 @@ pub(crate) fn execute(
         let numbers = Numbers { ty, n: args.n.unwrap_or(default_n), seed: args.seed.unwrap_or(SEED) };
         return Ok(run_sweep(&mut session, &args, &sweep, &able, numbers)?);
     }
-    let (source, _, n) = input.unwrap_or_else(|| {
-        let seed = args.seed.unwrap_or(SEED);
-        (Source::Random { seed }, ty, rows.map(|(_, n)| n).or(args.n).unwrap_or(default_n))
-    });
+    let (source, n) = input.map_or_else(
+        || (Source::Random { seed: args.seed.unwrap_or(SEED) }, args.n.unwrap_or(default_n)),
+        |input| (input.source, input.n),
+    );
     let n = rows.map_or(n, |(_, n)| n);
     Ok(run(&mut session, (&args, options), (&able, &left_out), source, (ty, n))?)
 }

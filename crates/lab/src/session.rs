@@ -124,6 +124,11 @@ impl Run {
         self.verdict.right && self.faults.is_empty()
     }
 
+    /// Whether there is a result to show: where there are no rows, or no elements that results would be of, there is none.
+    pub fn has_result(&self) -> bool {
+        self.layout == Layout::Array || self.row.is_some()
+    }
+
     /// Bytes of the input that are wanted, and of results that are as many.
     pub fn input_bytes(&self) -> u64 {
         let op = self.options.op;
@@ -268,12 +273,13 @@ impl<'c> Session<'c> {
     /// # Errors
     /// [`crate::Error::Memory`].
     pub fn check_memory(&self, ty: Type, n: u64, plan: &Plan) -> Result<()> {
-        memory::check(
-            ty,
-            n,
-            plan.more_bytes(ty, n),
-            self.device.description().memory_bytes.filter(|_| self.device.is_gpu()),
-        )
+        let device_bytes = self.device.description().memory_bytes.filter(|_| self.device.is_gpu());
+        memory::check(ty, n, plan.more_bytes(ty, n), device_bytes).map_err(|error| match (error, plan.layout) {
+            (Error::Memory { n, ty, needed, place, available, .. }, layout) if layout != Layout::Array => {
+                Error::Memory { n, ty, needed, place, available, smaller: "fewer or shorter rows" }
+            }
+            (error, _) => error,
+        })
     }
 
     /// Runs the job to one value and judges it.

@@ -15,17 +15,26 @@ const COLS: u64 = 64;
 /// Rows whose offsets are made here, at most: a GiB and more of them.
 const NAMED_ROWS_MAX: u64 = 1 << 28;
 
-/// The rows that were asked for and the elements that they need, of `have` elements of the reader's own file, or of about
-/// `wanted` where nothing says how many. `None` if nothing about rows was asked for.
+/// What the reader's own file holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Have {
+    /// Elements.
+    pub n: u64,
+    /// As rows and columns, if the file says so.
+    pub rows: Option<(u64, u64)>,
+}
+
+/// The rows that were asked for, or that the reader's file has, and the elements that they need; of about `wanted` elements
+/// where nothing says how many. `None` if there is nothing about rows.
 ///
 /// # Errors
-/// Numbers that contradict each other, or offsets that are none.
-pub(crate) fn rows(args: &Args, have: Option<u64>, wanted: u64) -> Result<Option<(Rows, u64)>> {
-    if (args.rows, args.cols, args.pitch, &args.offsets) == (None, None, None, &None) {
+/// Numbers that contradict each other or the file, or offsets that are none.
+pub(crate) fn rows(args: &Args, have: Option<Have>, wanted: u64) -> Result<Option<(Rows, u64)>> {
+    let of_file = have.and_then(|have| have.rows);
+    if (args.rows, args.cols, args.pitch, &args.offsets, of_file) == (None, None, None, &None, None) {
         return Ok(None);
     }
     let refuse = |why: String| Err(Error::Usage(why));
-    let room = have.unwrap_or(wanted);
     if let Some(offsets) = args.offsets.as_deref().filter(|name| name.ends_with(".npy")) {
         if let Some(option) = args.rows.map(|_| "--rows").or(args.cols.map(|_| "--cols")) {
             return refuse(format!(
@@ -33,20 +42,12 @@ pub(crate) fn rows(args: &Args, have: Option<u64>, wanted: u64) -> Result<Option
             ));
         }
         let (at, bits) = read_offsets(Path::new(offsets))?;
-        let n = have.unwrap_or_else(|| at.last().copied().unwrap_or(0));
+        let n = have.map_or_else(|| at.last().copied().unwrap_or(0), |have| have.n);
         let offsets = Offsets::new(at, bits, n).map_err(|why| Error::Usage(format!("--offsets {offsets}: {why}")))?;
         return Ok(Some((Rows::Ragged(offsets), n)));
     }
-    let cols =
-        args.cols.or(args.rows.filter(|&rows| rows > 0 && have.is_some()).map(|rows| room / rows)).unwrap_or(COLS);
-    let pitch = args.pitch.unwrap_or(cols);
-    if pitch < cols {
-        return refuse(format!(
-            "--pitch {pitch}: a row has {} elements, so the next one begins at least as many after it",
-            grouped(cols)
-        ));
-    }
-    let rows = args.rows.unwrap_or(room.checked_div(pitch).unwrap_or(0));
+    let matrix = matrix(args, have, wanted)?;
+    let Matrix { rows, cols, pitch } = matrix;
     for (option, count) in [("--rows", rows), ("--cols", cols)] {
         if count > COUNT_MAX {
             return refuse(format!(
@@ -57,9 +58,8 @@ pub(crate) fn rows(args: &Args, have: Option<u64>, wanted: u64) -> Result<Option
         }
     }
     if let Some(name) = &args.offsets {
-        return named(name, (rows, cols), args.seed.unwrap_or(SEED), have).map(Some);
+        return named(name, (rows, cols), args.seed.unwrap_or(SEED), have.map(|have| have.n)).map(Some);
     }
-    let matrix = Matrix { rows, cols, pitch };
     let Some(span) = matrix.span() else {
         return refuse(format!(
             "--rows {} --cols {}: more elements than 64 bits can count",
@@ -67,16 +67,73 @@ pub(crate) fn rows(args: &Args, have: Option<u64>, wanted: u64) -> Result<Option
             grouped(cols)
         ));
     };
-    if let Some(have) = have.filter(|&have| have < span) {
+    if let Some(have) = have.filter(|have| have.n < span) {
         return refuse(format!(
             "--rows {} --cols {}: {} elements, and the file holds {}",
             grouped(rows),
             grouped(cols),
             grouped(span),
-            grouped(have)
+            grouped(have.n)
         ));
     }
+    if let Some((has_rows, has_cols)) = of_file.filter(|&(_, has_cols)| has_cols != pitch) {
+        let option = args.pitch.map_or(format!("--cols {cols}"), |pitch| format!("--pitch {pitch}"));
+        let what_would = match cols < has_cols {
+            true => format!("--pitch {has_cols} takes the first {} of each", grouped(cols)),
+            false => format!("array.reshape(-1, {cols}) makes others of them"),
+        };
+        let (has_rows, has_cols) = (grouped(has_rows), grouped(has_cols));
+        return refuse(format!("{option}: the file holds {has_rows} rows of {has_cols}; {what_would}"));
+    }
     Ok(Some((Rows::Matrix(matrix), span)))
+}
+
+/// Rows, columns and pitch: what was asked for, or else the file's own, or else as many as there are elements for.
+fn matrix(args: &Args, have: Option<Have>, wanted: u64) -> Result<Matrix> {
+    let refuse = |why: String| Err(Error::Usage(why));
+    let of_file = have.and_then(|have| have.rows);
+    // Of a list, as many as there are for each row.
+    let share = match (have, args.rows) {
+        (Some(have), Some(rows)) if rows > 0 && args.cols.is_none() && of_file.is_none() => {
+            if !have.n.is_multiple_of(rows) {
+                let (rows, n) = (grouped(rows), grouped(have.n));
+                return refuse(format!(
+                    "--input: its {n} elements are not {rows} rows of one length: say --cols too, which leaves some out"
+                ));
+            }
+            Some(have.n / rows)
+        }
+        _ => None,
+    };
+    let cols = args.cols.or(of_file.map(|(_, cols)| cols)).or(share).unwrap_or(COLS);
+    let pitch = args.pitch.unwrap_or(cols);
+    if pitch < cols {
+        return refuse(format!(
+            "--pitch {pitch}: a row has {} elements, so the next one begins at least as many after it",
+            grouped(cols)
+        ));
+    }
+    if let Some(rows) = args.rows.or(of_file.map(|(rows, _)| rows)) {
+        return Ok(Matrix { rows, cols, pitch });
+    }
+    let Some(Have { n, .. }) = have else {
+        return Ok(Matrix { rows: wanted.checked_div(pitch).unwrap_or(0), cols, pitch });
+    };
+    // The last row needs nothing behind it.
+    let rows = n.checked_sub(cols).and_then(|before| before.checked_div(pitch)).map_or(0, |before| before + 1);
+    let matrix = Matrix { rows, cols, pitch };
+    let is_enough = match args.offsets {
+        Some(_) => rows > 0 || n == 0,
+        None => n - matrix.span().unwrap_or(0) <= pitch - cols,
+    };
+    if !is_enough {
+        return refuse(format!(
+            "--input: its {} elements are no whole rows of {}: say another --cols, or --rows too, which leaves some out",
+            grouped(n),
+            grouped(cols)
+        ));
+    }
+    Ok(matrix)
 }
 
 /// Ragged rows of a kind that has a name.
@@ -97,6 +154,9 @@ fn named(name: &str, (rows, cols): (u64, u64), seed: u64, have: Option<u64>) -> 
 fn read_offsets(path: &Path) -> Result<(Vec<u64>, u32)> {
     let npy = Npy::open(path)?;
     let (ty, len) = (npy.ty, npy.len);
+    let is_list =
+        npy.check_list("offsets are a list: each row begins where the one before it ends, so that none overlap");
+    is_list.map_err(|problem| Error::Npy { path: path.to_owned(), problem })?;
     let negative = |row: usize| Error::Npy { path: path.to_owned(), problem: format!("offset {row} is negative") };
     match npy.read(len)? {
         Array::I32(at) => {

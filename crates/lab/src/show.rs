@@ -143,6 +143,9 @@ pub(crate) fn check_lines(run: &Run, status: Status) -> String {
 }
 
 fn result_text(run: &Run) -> String {
+    if let Some((rows, cols)) = run.layout.size().filter(|_| !run.has_result()) {
+        return format!("of {} rows of {} there is no result", grouped(rows), grouped(cols));
+    }
     let text = of_result(run);
     match (run.row, run.layout.of()) {
         (Some(row), Some((one, many))) if run.layout.values() > 1 => {
@@ -181,6 +184,7 @@ fn launch_text(run: &Run) -> String {
         return format!("{} launches, blocks x threads: {}", passes.len(), launches.join(", then "));
     }
     match grids.as_slice() {
+        [] if !run.has_result() => "no launch".to_owned(),
         [] => format!("no launch: a {} of nothing is {}", run.options.op, run.options.op.identity(run.ty)),
         [grid] => format!("1 launch: {grid} block{} of {} threads", if grid == "1" { "" } else { "s" }, run.block),
         _ => format!("{} launches: {} blocks of {} threads", grids.len(), grids.join(" + "), run.block),

@@ -79,6 +79,9 @@ impl Targets {
         if at.len() as u64 != rows {
             return Err(format!("{} labels for {} rows", grouped(at.len() as u64), grouped(rows)));
         }
+        if cols == 0 && rows > 0 {
+            return Err("a row without elements has none that a label could name".to_owned());
+        }
         if let Some(row) = at.iter().position(|&label| u64::try_from(label).map_or(true, |label| label >= cols)) {
             let (row_words, label, last) = (grouped(row as u64), at[row], grouped(cols.saturating_sub(1)));
             return Err(format!("row {row_words} has the label {label}, and its elements are 0 to {last}"));
@@ -121,6 +124,7 @@ impl Targets {
             let wrong = |why: String| Error::Usage(format!("{option} {}: {why}", path.display()));
             let npy = Npy::open(path)?;
             let (ty, len) = (npy.ty, npy.len);
+            npy.check_list(&format!("{} are a list, one a row", option.trim_start_matches('-'))).map_err(wrong)?;
             let holds = |wanted: &str| wrong(format!("holds {}, {wanted}", numpy_name(ty)));
             targets = match (option, npy.read(len)?) {
                 ("--labels", Array::I32(at)) => {
@@ -161,6 +165,8 @@ mod tests {
         assert_eq!(why(&[1, 5]), "row 1 has the label 5, and its elements are 0 to 4");
         assert_eq!(why(&[-1, 5]), "row 0 has the label -1, and its elements are 0 to 4");
         assert_eq!(why(&[1]), "1 labels for 2 rows");
+        let of_no_columns = Targets::default().with_labels(vec![0], 64, 1, 0).unwrap_err();
+        assert_eq!(of_no_columns, "a row without elements has none that a label could name");
         assert_eq!(Targets::default().with_labels(vec![4, 0], 32, 2, 5).unwrap().label(0, 5), 4);
     }
 

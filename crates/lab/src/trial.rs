@@ -22,7 +22,7 @@ mod program;
 mod rounds;
 
 pub use lesson::{anything, extremes, mistakes};
-pub use program::{Ended, Program, ended, le_bytes, npy_bytes, program};
+pub use program::{Ended, Files, Program, ended, le_bytes, npy_bytes, program};
 pub use rounds::{Round, rounds};
 
 /// What a trial found.

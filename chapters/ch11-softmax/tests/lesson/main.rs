@@ -1,5 +1,6 @@
 //! What holds of every chapter, then what is this one's own.
 
+mod input;
 mod shapes;
 mod special;
 

@@ -1,11 +1,12 @@
 //! A chapter's program as its readers run it, and files to feed it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::element::Array;
+use crate::element::{Array, Type};
+use crate::npy::numpy_name;
 use crate::op::Op;
 use crate::session::built_root;
 use crate::{Chapter, Variant, with_elements};
@@ -67,6 +68,18 @@ impl Program {
         self.run(args).assert_refused(args, said);
     }
 
+    /// It refuses each of these command lines, with and without `--json`.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn refuses_all(&self, cases: &[(&str, &[&str])]) {
+        for (line, said) in cases {
+            let args: Vec<&str> = line.split_whitespace().collect();
+            self.refuses(&args, said);
+            self.refuses(&[&args[..], &["--json"]].concat(), said);
+        }
+    }
+
     /// It runs all variants that have a type and an operation, for each of those, and each is right, or wrong as announced.
     /// The result of nothing takes no launch.
     ///
@@ -92,7 +105,28 @@ impl Program {
         }
     }
 
-    /// It refuses blocks that are no power of two, or out of the range that a variant documents.
+    /// It runs, and rightly, each of the commands that the appendix *In the sources* names with a tick for this chapter: those
+    /// that begin with `--op`, as they stand there.
+    ///
+    /// # Panics
+    /// If one does not run, or if there is none.
+    pub fn runs_what_the_sources_name(&self, chapter: &Chapter) {
+        let path = built_root().join("book/src/in-the-sources.md");
+        let page = std::fs::read_to_string(&path).expect("the appendix is there");
+        let link = format!("]({}.md)*", chapter.slug);
+        let section = page.split("\n## ").find(|section| section.contains(&link)).expect("a section of this chapter");
+        let commands: Vec<&str> =
+            section.split('`').skip(1).step_by(2).filter(|code| code.starts_with("--op ")).collect();
+        assert!(!commands.is_empty(), "{} has none", chapter.slug);
+        for command in commands {
+            let args: Vec<&str> = command.split_whitespace().collect();
+            let runs = self.runs(&[&args[..], &["--n", "1000"]].concat());
+            let is_right = |run: &Value| run["ok"] == true || run["announced"].is_string();
+            assert!(runs.iter().all(is_right), "{command}: {runs:#?}");
+        }
+    }
+
+    /// It refuses blocks that are no power of two, or out of the range that a variant documents, and a grid of none.
     ///
     /// # Panics
     /// If it does not.
@@ -103,6 +137,7 @@ impl Program {
                 let args = ["--variant", name, "--block", &block.to_string()];
                 self.refuses(&args, &said.each_ref().map(String::as_str));
             }
+            self.refuses(&["--variant", name, "--grid", "0"], &["--grid 0", "one block at least"]);
         }
     }
 }
@@ -148,6 +183,76 @@ pub fn ended(command: &mut Command) -> std::io::Result<Ended> {
     let output = command.output()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(Ended { status: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) })
+}
+
+/// A folder of `.npy` files for one test, which is removed with it.
+#[derive(Debug)]
+pub struct Files(PathBuf);
+
+impl Files {
+    /// An empty folder; `name` is the test's alone.
+    ///
+    /// # Errors
+    /// A folder that cannot be made.
+    pub fn new(name: &str) -> std::io::Result<Files> {
+        let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        Ok(Files(folder))
+    }
+
+    /// Writes these bytes and returns the file's path.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn bytes(&self, name: &str, bytes: &[u8]) -> std::io::Result<String> {
+        let path = self.0.join(name);
+        std::fs::write(&path, bytes)?;
+        Ok(path.to_string_lossy().into_owned())
+    }
+
+    /// Writes `count` numbers 0, 1, 2, ... of a type and a shape and returns the file's path.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn counting(&self, name: &str, ty: Type, shape: &str, count: u8) -> std::io::Result<String> {
+        let numbers: Vec<i64> = (0..count).map(i64::from).collect();
+        self.numbers(name, ty, shape, &numbers)
+    }
+
+    /// Writes these numbers as a type that NumPy has too, and returns the file's path.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn numbers(&self, name: &str, ty: Type, shape: &str, numbers: &[i64]) -> std::io::Result<String> {
+        let descr = numpy_name(ty).split('\'').nth(1).unwrap_or_default();
+        let le = |x: i64| match ty {
+            Type::U8 => (x as u8).to_le_bytes().to_vec(),
+            Type::I32 => (x as i32).to_le_bytes().to_vec(),
+            Type::F32 => (x as f32).to_le_bytes().to_vec(),
+            Type::F64 => (x as f64).to_le_bytes().to_vec(),
+            _ => x.to_le_bytes().to_vec(),
+        };
+        let data: Vec<u8> = numbers.iter().flat_map(|&x| le(x)).collect();
+        self.bytes(name, &npy_bytes(descr, shape, &data))
+    }
+
+    /// Writes a matrix of float32 whose columns lie one behind the other, as Fortran has them, and returns the file's path.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn by_columns(&self, name: &str, shape: &str, count: u8) -> std::io::Result<String> {
+        let path = self.counting(name, Type::F32, shape, count)?;
+        let bytes = std::fs::read(&path)?;
+        let (from, to) = (b"False,", b"True, ");
+        let at = bytes.windows(from.len()).position(|part| part == from).unwrap_or(0);
+        self.bytes(name, &[&bytes[..at], to, &bytes[at + from.len()..]].concat())
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0); // what is left lies among temporary files
+    }
 }
 
 /// The bytes of a `.npy` file with this header, as NumPy pads it, and these numbers.
