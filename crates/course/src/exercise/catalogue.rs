@@ -332,6 +332,11 @@ impl Exercise {
         pattern.replace("{type}", ty.name()).replace("{block}", &block.to_string())
     }
 
+    /// Whether a lab can show its runs: labs compare whole numbers.
+    pub fn has_lab(&self) -> bool {
+        self.types.contains(&Type::I32)
+    }
+
     /// Whether it asks for the place of an element, of which there may be several as good.
     pub fn finds(&self) -> bool {
         self.types.iter().any(|&ty| matches!(self.op.outcome(ty), Outcome::Found(_)))

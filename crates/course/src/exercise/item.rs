@@ -47,7 +47,7 @@ impl Item {
         match self {
             Item::Predict(predict) => predict.ty == lab::Type::I32,
             Item::Choose(choose) => choose.ty == lab::Type::I32,
-            Item::Write(exercise) => exercise.types.contains(&lab::Type::I32),
+            Item::Write(exercise) => exercise.has_lab(),
         }
     }
 
