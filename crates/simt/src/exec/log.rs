@@ -3,6 +3,8 @@
 //! element once: then there is nothing to look at, and nothing else to pay.
 
 use super::issue::Access;
+use super::observe::low_bytes;
+use crate::race::Layout;
 use crate::race::global::{Act, PAGE_BYTES, Pages};
 
 /// The bytes that one block touched.
@@ -10,7 +12,7 @@ use crate::race::global::{Act, PAGE_BYTES, Pages};
 pub(super) struct AccessLog {
     reads: Vec<(u64, u64)>,
     writes: Vec<(u64, u64)>,
-    /// Bytes that it wrote more than once.
+    /// Bytes that it wrote more than once, or that lanes of one instruction wrote with different values.
     rewritten: Vec<(u64, u64)>,
 }
 
@@ -23,7 +25,12 @@ impl AccessLog {
         let Access { low, high, lanes, bytes, at, .. } = *access;
         match access.strength.act {
             Act::Read => self.read(low, high),
-            Act::Write => self.write(low, high, lanes, bytes, at),
+            Act::Write => {
+                if is_contradictory(access) {
+                    self.rewritten.push((low, high));
+                }
+                self.write(low, high, lanes, bytes, at);
+            }
         }
     }
 
@@ -54,6 +61,32 @@ impl AccessLog {
             self.write_range(at[lane], at[lane] + u64::from(bytes));
         }
     }
+}
+
+/// Whether lanes of one plain store leave different values at one place.
+#[inline(always)]
+fn is_contradictory(access: &Access<'_>) -> bool {
+    let Access { layout, at, lanes, bytes, strength, .. } = *access;
+    if layout == Some(Layout::SideBySide) || strength.is_strong() {
+        return false;
+    }
+    let (mut end, mut rising) = (0, true);
+    for lane in 0..32 {
+        let on = lanes & (1 << lane) != 0;
+        rising &= !on || at[lane] >= end;
+        end = if on { at[lane] + u64::from(bytes) } else { end };
+    }
+    !rising && has_two_values(access)
+}
+
+/// Lanes of one instruction start at one address or lie apart: every address is a multiple of the size.
+#[inline(never)]
+fn has_two_values(access: &Access<'_>) -> bool {
+    let Access { at, lanes, values, .. } = *access;
+    let width = access.width();
+    let differ = |a: usize, b: usize| values.iter().any(|v| low_bytes(v[a], width) != low_bytes(v[b], width));
+    crate::masks::lanes(lanes)
+        .any(|a| crate::masks::filter(lanes & (u32::MAX << a), |b| at[a] == at[b] && differ(a, b)) != 0)
 }
 
 /// Adds a range, joined with the last one where they touch.

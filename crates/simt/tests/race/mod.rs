@@ -1,5 +1,6 @@
 //! The race detector: each rule by itself, and the whole against a reference that forgets nothing.
 
+mod pairs;
 mod properties;
 mod reference;
 mod rules;

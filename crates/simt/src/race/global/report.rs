@@ -187,7 +187,8 @@ impl Report<'_> {
             return;
         }
         let first = lanes.trailing_zeros();
-        let differs = |lane: u32| access.values.iter().any(|v| v[lane as usize] != v[first as usize]);
+        let bits = 64 - 8 * (access.bytes / access.values.len().max(1) as u32).min(8);
+        let differs = |lane: u32| access.values.iter().any(|v| (v[lane as usize] ^ v[first as usize]) << bits != 0);
         let others =
             (first + 1..32).filter(|&lane| lanes & (1 << lane) != 0 && differs(lane)).fold(0, |all, l| all | 1 << l);
         if others != 0 {
