@@ -1,7 +1,8 @@
 //! What waiting does to the counters, from a small run: the program tells it, and the page includes it.
 
+use lab::reference::reference;
 use lab::text::grouped;
-use lab::{LaunchOptions, Note, Result, Session, Type, input, trial};
+use lab::{Job, LaunchOptions, Note, Result, Session, Type, input};
 
 /// Elements of the small run.
 const N: usize = 1 << 16;
@@ -10,7 +11,9 @@ const N: usize = 1 << 16;
 pub fn notes(session: &Session<'_>) -> Result<Vec<Note>> {
     let loads = |name: &str, ty: Type| -> Result<u64> {
         let Some(variant) = session.chapter.variant(name) else { return Ok(0) };
-        let run = trial::run_with(session, variant, LaunchOptions::default(), &input::random(ty, N, input::SEED), 0)?;
+        let input = input::random(ty, N, input::SEED);
+        let (options, reference) = (LaunchOptions::default(), reference(&input));
+        let run = session.run(Job { variant, options, input: &input, reference: &reference, offset: 0 })?;
         Ok(run.counters.map_or(0, |counters| counters.global_ld_requests))
     };
     let (waiting, not) = (loads("grid_sync", Type::I32)?, loads("last_block", Type::I32)?);

@@ -42,7 +42,8 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
     }
     let folder = root.join(GENERATED);
     for lesson in lessons() {
-        let parts = lab::page::fragments(lesson, root).with_context(|| format!("cannot write up {}", lesson.slug))?;
+        let parts =
+            report::page::fragments(lesson, root).with_context(|| format!("cannot write up {}", lesson.slug))?;
         for (name, contents) in parts {
             work.file(folder.join(lesson.slug).join(name), &contents);
         }
@@ -57,16 +58,16 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
         work.file(folder.join(results::FOLDER).join(name), &contents);
     }
     for (name, contents) in results::operators(root)? {
-        work.file(folder.join(lab::measurement::OPERATORS).join(name), &contents);
+        work.file(folder.join(report::OPERATORS).join(name), &contents);
     }
     for (name, contents) in results::rows(root)? {
-        work.file(folder.join(lab::measurement::ROWS).join(name), &contents);
+        work.file(folder.join(report::ROWS).join(name), &contents);
     }
     for (name, contents) in results::softmax(root)? {
-        work.file(folder.join(lab::measurement::SOFTMAX).join(name), &contents);
+        work.file(folder.join(report::SOFTMAX).join(name), &contents);
     }
     for (name, contents) in results::norms(root)? {
-        work.file(folder.join(lab::measurement::NORMS).join(name), &contents);
+        work.file(folder.join(report::NORMS).join(name), &contents);
     }
     for (name, contents) in launch::fragments(root)? {
         work.file(folder.join(name), &contents);

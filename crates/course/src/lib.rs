@@ -13,6 +13,8 @@ pub mod labs;
 pub mod launch;
 pub mod lessons;
 pub mod measure;
+#[cfg(test)]
+mod profiler;
 pub mod ptx;
 mod results;
 pub mod setup;

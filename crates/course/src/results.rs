@@ -15,31 +15,31 @@ pub const FOLDER: &str = "results";
 
 /// Name and text of each file in [`FOLDER`].
 pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
-    measurement::book(root, &lessons()).context("cannot write up the measurements")
+    report::book(root, &lessons()).context("cannot write up the measurements")
 }
 
 /// Name and text of each file beside the generated ones of the chapter on rows.
 pub fn rows(root: &Path) -> Result<Vec<(String, String)>> {
-    measurement::rows(root).context("cannot write up the measurements of rows")
+    report::rows(root).context("cannot write up the measurements of rows")
 }
 
 /// Name and text of each file beside the generated ones of the chapter on norms.
 pub fn norms(root: &Path) -> Result<Vec<(String, String)>> {
-    let mut files = measurement::norms(root).context("cannot write up the measurements of norms")?;
-    files.extend(measurement::loads(root, &["layer_norm", "rms_norm"])?);
+    let mut files = report::norms(root).context("cannot write up the measurements of norms")?;
+    files.extend(report::loads(root, &["layer_norm", "rms_norm"])?);
     Ok(files)
 }
 
 /// Name and text of each file beside the generated ones of the chapter on softmax.
 pub fn softmax(root: &Path) -> Result<Vec<(String, String)>> {
-    let mut files = measurement::softmax(root).context("cannot write up the measurements of softmax")?;
-    files.extend(measurement::loads(root, &["softmax", "softmax_backward"])?);
+    let mut files = report::softmax(root).context("cannot write up the measurements of softmax")?;
+    files.extend(report::loads(root, &["softmax", "softmax_backward"])?);
     Ok(files)
 }
 
 /// Name and text of each file beside the generated ones of the chapter on operators.
 pub fn operators(root: &Path) -> Result<Vec<(String, String)>> {
-    measurement::operators(root).context("cannot write up the measurements of the operators")
+    report::operators(root).context("cannot write up the measurements of the operators")
 }
 
 /// Every committed record of `cargo course measure` was made with the PTX of today.
@@ -61,13 +61,13 @@ pub fn records(root: &Path, findings: &mut Findings) -> Result<()> {
 /// Writes a reader's own charts, and a page that shows them beside the book's, into `folder`. Gives the page's path.
 pub fn write_reader(record: &Measurement, folder: &Path) -> Result<PathBuf> {
     // The program may have been carried to a machine without the checkout; then there is no record to compare with.
-    let books = workspace::root().ok().and_then(|root| measurement::load(&root, measurement::BOOKS).ok()).flatten();
+    let books = workspace::root().ok().and_then(|root| measurement::load(&root, report::BOOKS).ok()).flatten();
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     // The charts are of sums, from chapter to chapter; the contests of operators and of rows have none.
     let mut sums = record.clone();
-    let has_own = |case: &&str| [measurement::OPERATORS, measurement::ROWS].contains(case);
+    let has_own = |case: &&str| [report::OPERATORS, report::ROWS].contains(case);
     sums.cases.retain(|case| case.chapter.as_deref().filter(has_own).is_none());
-    let files = measurement::report(&sums, books.as_ref(), &lessons()).context("cannot draw the charts")?;
+    let files = report::report(&sums, books.as_ref(), &lessons()).context("cannot draw the charts")?;
     for (name, text) in files {
         let path = folder.join(name);
         std::fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;

@@ -6,7 +6,7 @@ use crate::element::Type;
 use crate::error::Result;
 use crate::op::Op;
 use crate::session::{Run, Session};
-use crate::text::{Row, Table, grouped, per_cent, three_digits};
+use crate::text::{Row, Table, day, grouped, per_cent, three_digits};
 use crate::{counts, hardware, record};
 
 /// The lines that compare `runs` with the chapter before; `None` where there is none before, and for other operations
@@ -96,9 +96,4 @@ fn measured(session: &Session<'_>, runs: &[Run], root: &Path, slug: &str, varian
         ));
     }
     Ok((out.lines().count() > 1).then_some(out))
-}
-
-/// The day of a date with a time.
-pub fn day(date: &str) -> &str {
-    date.split('T').next().unwrap_or(date)
 }

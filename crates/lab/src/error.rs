@@ -61,7 +61,7 @@ pub enum Error {
 
 impl Error {
     /// `problem` with the file at `path`, opened to be `doing` (`read`, `written`).
-    pub(crate) fn file(path: impl Into<PathBuf>, doing: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+    pub fn file(path: impl Into<PathBuf>, doing: &'static str) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.into();
         move |source| Error::File { path, doing, source }
     }

@@ -1,6 +1,6 @@
 //! The ground that charts are drawn on: SVG that a page can take in. Text and axes have the colour of the text around
 //! them, so that they are legible on light and dark ground and on paper; fills are colours that the colour-blind tell
-//! apart (Okabe and Ito); a description serves those who hear the page. Bars are drawn here, lines in [`crate::plot`].
+//! apart (Okabe and Ito); a description serves those who hear the page. Bars are drawn here, lines in the crate `report`.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -8,23 +8,28 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::error::{Error, Result};
 
-pub(crate) const BLUE: RGBColor = RGBColor(0, 114, 178);
-pub(crate) const VERMILION: RGBColor = RGBColor(213, 94, 0);
-pub(crate) const GREEN: RGBColor = RGBColor(0, 158, 115);
+/// Blue.
+pub const BLUE: RGBColor = RGBColor(0, 114, 178);
+/// Vermilion.
+pub const VERMILION: RGBColor = RGBColor(213, 94, 0);
+/// Bluish green.
+pub const GREEN: RGBColor = RGBColor(0, 158, 115);
 const PURPLE: RGBColor = RGBColor(204, 121, 167);
 const ORANGE: RGBColor = RGBColor(230, 159, 0);
 const SKY: RGBColor = RGBColor(86, 180, 233);
 /// Legible on white and on black.
-pub(crate) const COLOURS: [RGBColor; 6] = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY];
+pub const COLOURS: [RGBColor; 6] = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY];
 /// Becomes `currentColor` in the file.
-pub(crate) const INK: RGBColor = BLACK;
+pub const INK: RGBColor = BLACK;
 
 /// Small enough that text in it is legible where a telephone shows it 360 pixels wide.
-pub(crate) const WIDTH: i32 = 400;
-pub(crate) const TITLE_HEIGHT: i32 = 24;
-pub(crate) const FONT: i32 = 15;
+pub const WIDTH: i32 = 400;
+/// Height of the heading of a chart, in pixels.
+pub const TITLE_HEIGHT: i32 = 24;
+/// Size of the text, in pixels.
+pub const FONT: i32 = 15;
 /// Of the heading of a chart.
-pub(crate) const HEAD_FONT: i32 = FONT + 1;
+pub const HEAD_FONT: i32 = FONT + 1;
 const BAR_HEIGHT: i32 = 20;
 const PANEL_GAP: i32 = 12;
 /// Of a bar's name, unless a longer name needs more.
@@ -35,36 +40,46 @@ const CHARACTER_WIDTH: i32 = 8;
 const VALUE_WIDTH: i32 = 86;
 
 /// One quantity over several things, drawn as bars from a common zero.
-pub(crate) struct Panel {
+pub struct Panel {
+    /// Its heading.
     pub title: String,
+    /// From top to bottom.
     pub bars: Vec<Bar>,
     /// Value of a bar as long as the panel; the largest one's if `None`.
     pub full: Option<f64>,
 }
 
-pub(crate) struct Bar {
+/// A bar of a panel.
+pub struct Bar {
+    /// What stands to its left.
     pub name: String,
+    /// Its length.
     pub value: f64,
+    /// What stands behind it.
     pub label: String,
+    /// Its fill.
     pub colour: RGBColor,
 }
 
 /// Where a part of a drawing is: its left upper corner and its width.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub struct Place {
+    /// Pixels from the left edge.
     pub left: i32,
+    /// Pixels from the top.
     pub top: i32,
+    /// In pixels.
     pub width: i32,
 }
 
 /// What a chart is drawn on.
-pub(crate) type Ground<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub type Ground<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// A drawing of this height, with its heading in the first [`TITLE_HEIGHT`] pixels.
 ///
 /// # Errors
 /// [`Error::Chart`].
-pub(crate) fn drawing(
+pub fn drawing(
     title: &str,
     description: &str,
     height: i32,
@@ -84,7 +99,7 @@ pub(crate) fn drawing(
 ///
 /// # Errors
 /// [`Error::Chart`].
-pub(crate) fn bars(title: &str, panels: &[Panel]) -> Result<String> {
+pub fn bars(title: &str, panels: &[Panel]) -> Result<String> {
     let height = TITLE_HEIGHT + panels.iter().map(panel_height).sum::<i32>();
     drawing(title, &description(panels), height, |ground| {
         let mut place = Place { left: 0, top: TITLE_HEIGHT, width: WIDTH };
@@ -97,7 +112,7 @@ pub(crate) fn bars(title: &str, panels: &[Panel]) -> Result<String> {
 }
 
 /// Of a panel with its title and the space below it.
-pub(crate) fn panel_height(panel: &Panel) -> i32 {
+pub fn panel_height(panel: &Panel) -> i32 {
     TITLE_HEIGHT + BAR_HEIGHT * panel.bars.len() as i32 + PANEL_GAP
 }
 
@@ -105,7 +120,7 @@ pub(crate) fn panel_height(panel: &Panel) -> i32 {
 ///
 /// # Errors
 /// [`Error::Chart`].
-pub(crate) fn draw_panel(ground: &Ground<'_>, panel: &Panel, place: Place) -> Result<()> {
+pub fn draw_panel(ground: &Ground<'_>, panel: &Panel, place: Place) -> Result<()> {
     let longest = |of: fn(&Bar) -> &str| panel.bars.iter().map(|bar| of(bar).chars().count() as i32).max().unwrap_or(0);
     let needed = |characters: i32| CHARACTER_WIDTH * characters + 2;
     let (names, labels) = (needed(longest(|bar| &bar.name)), needed(longest(|bar| &bar.label)));
@@ -134,7 +149,7 @@ pub(crate) fn draw_panel(ground: &Ground<'_>, panel: &Panel, place: Place) -> Re
 ///
 /// # Errors
 /// [`Error::Chart`].
-pub(crate) fn block(ground: &Ground<'_>, from: (i32, i32), to: (i32, i32), colour: RGBColor) -> Result<()> {
+pub fn block(ground: &Ground<'_>, from: (i32, i32), to: (i32, i32), colour: RGBColor) -> Result<()> {
     drawn(ground.draw(&Rectangle::new([from, to], colour.filled())))
 }
 
@@ -142,17 +157,21 @@ pub(crate) fn block(ground: &Ground<'_>, from: (i32, i32), to: (i32, i32), colou
 ///
 /// # Errors
 /// [`Error::Chart`].
-pub(crate) fn text(ground: &Ground<'_>, text: &str, at: (i32, i32), size: i32, anchor: HPos) -> Result<()> {
+pub fn text(ground: &Ground<'_>, text: &str, at: (i32, i32), size: i32, anchor: HPos) -> Result<()> {
     let style = text_style(size, Pos::new(anchor, VPos::Center));
     drawn(ground.draw(&Text::new(text.to_owned(), at, style)))
 }
 
 /// Text of this size in the ink of the page, and which point of it is placed.
-pub(crate) fn text_style(size: i32, pos: Pos) -> TextStyle<'static> {
+pub fn text_style(size: i32, pos: Pos) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(&INK).pos(pos)
 }
 
-pub(crate) fn drawn<E: std::error::Error + Send + Sync>(
+/// Result of a drawing operation with this program's own error.
+///
+/// # Errors
+/// [`Error::Chart`].
+pub fn drawn<E: std::error::Error + Send + Sync>(
     result: std::result::Result<(), DrawingAreaErrorKind<E>>,
 ) -> Result<()> {
     result.map_err(|error| Error::Chart(error.to_string()))
@@ -162,12 +181,12 @@ pub(crate) fn drawn<E: std::error::Error + Send + Sync>(
 ///
 /// # Errors
 /// [`Error::Chart`].
-pub(crate) fn placeholder(title: &str, why: &str) -> Result<String> {
+pub fn placeholder(title: &str, why: &str) -> Result<String> {
     drawing(title, why, 3 * TITLE_HEIGHT, |ground| text(ground, why, (0, 3 * TITLE_HEIGHT / 2), FONT, HPos::Left))
 }
 
 /// What a reader who cannot see the bars is told.
-pub(crate) fn description(panels: &[Panel]) -> String {
+pub fn description(panels: &[Panel]) -> String {
     let panel = |panel: &Panel| {
         let bars: Vec<String> = panel.bars.iter().map(|bar| format!("{} {}", bar.name, bar.label)).collect();
         format!("{}: {}.", panel.title, bars.join(", "))
@@ -177,7 +196,7 @@ pub(crate) fn description(panels: &[Panel]) -> String {
 
 /// Makes the drawing scale with its place and take its ink from the text around it. On its own, in a browser's window, it
 /// follows the reader's preference for light or dark; `svg:root` does not match inside a page.
-pub(crate) fn embeddable(svg: &str, title: &str, description: &str) -> String {
+pub fn embeddable(svg: &str, title: &str, description: &str) -> String {
     let body = svg.split_once('>').map_or(svg, |(_, body)| body).trim_start();
     let body = body.replace("#000000", "currentColor");
     let height = attribute(svg, "height").unwrap_or_default();
@@ -198,7 +217,7 @@ fn attribute<'s>(svg: &'s str, name: &str) -> Option<&'s str> {
 }
 
 /// Text for HTML and SVG.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

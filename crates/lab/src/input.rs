@@ -84,7 +84,7 @@ pub fn elements<T: Element>(n: usize, seed: u64) -> Vec<T> {
 }
 
 /// Element `i` of the SplitMix64 sequence (Steele, Lea, Flood 2014): stable for ever, unlike a library's default generator.
-pub(crate) fn split_mix(seed: u64, i: u64) -> u64 {
+pub fn split_mix(seed: u64, i: u64) -> u64 {
     let mut z = seed.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -174,6 +174,21 @@ impl Source {
             Source::Random { seed } => Ok(random_for(op, ty, n as usize, seed)),
             Source::File(npy) => npy.read(n * op.arrays()),
         }
+    }
+}
+
+/// `1,048,576 random i32, seed 1; i32 sums wrap modulo 2^32`
+pub fn words(file: Option<&Path>, seed: Option<u64>, (ty, op): (Type, Op), n: u64) -> String {
+    let from = match (file, seed) {
+        (Some(path), _) => format!("{} {ty} from {}", grouped(n), path.display()),
+        (None, seed) => format!("{} random {ty}, seed {}", grouped(n), seed.unwrap_or(SEED)),
+    };
+    match (op, ty) {
+        (Op::Sum, Type::I32) => format!("{from}; i32 sums wrap modulo 2^32, here and on a GPU"),
+        (Op::Sum, Type::U32) => format!("{from}; u32 sums wrap modulo 2^32, here and on a GPU"),
+        (Op::Sum, Type::I64) => format!("{from}; i64 sums wrap modulo 2^64, here and on a GPU"),
+        (Op::Sum, _) => from,
+        (_, _) => format!("{from}; wanted is {}", op.wanted()),
     }
 }
 

@@ -1,8 +1,8 @@
-//! What every chapter needs around its kernels: references and error bounds, verification, records, tables, charts,
-//! and the program that a chapter's `main` hands its lesson to.
+//! What every chapter needs around its kernels: references and error bounds, verification, records, and the program that a
+//! chapter's `main` hands its lesson to. What only the book shows of records is in the crate `report`.
 //!
 //! ```text
-//! Chapter (plain data) + command line -> Plan -> Session -> Run -> text, JSON, chart, records, the book's fragments
+//! Chapter (plain data) + command line -> Plan -> Session -> Run -> text, JSON, chart, records
 //! ```
 
 pub mod addition;
@@ -12,22 +12,20 @@ pub mod chart;
 pub mod cli;
 pub mod clock;
 mod compare;
-mod counts;
+pub mod counts;
 pub mod element;
 mod error;
-mod figure;
+pub mod figure;
 pub mod hardware;
 pub mod input;
 mod json;
 pub mod layout;
 pub mod measurement;
 mod memory;
-pub mod ncu;
+pub mod mistake;
 pub mod npy;
 pub mod op;
-pub mod page;
 pub mod plan;
-mod plot;
 mod program;
 pub mod progress;
 pub mod record;
@@ -44,6 +42,7 @@ pub mod status;
 pub mod sweep;
 pub mod targets;
 pub mod text;
+#[cfg(any(test, feature = "trial"))]
 pub mod trial;
 pub mod value;
 pub mod verify;
@@ -55,7 +54,7 @@ pub use error::{Error, Result};
 pub use layout::{Layout, Matrix, Offsets, Per, Ragged, Rows};
 pub use op::Op;
 pub use plan::{Arg, LaunchOptions, Pass, Plan, Problem};
-pub use program::main;
+pub use program::{main, notes};
 pub use session::{Job, Run, Session};
 pub use sweep::Sweep;
 pub use targets::Targets;

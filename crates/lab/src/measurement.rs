@@ -2,22 +2,10 @@
 //! launch floor, the read ceiling, latencies and proofs, taken together by the same harness, so that they may be compared.
 //! The course-wide charts and tables are made of it.
 
-mod card;
-mod charts;
 mod contest;
-mod facts;
 mod ladder;
-mod lead;
-mod loads;
-mod operators;
-mod publish;
-mod quoted;
-mod rows;
-mod shapes;
-mod sheet;
-#[cfg(test)]
-mod synthetic;
-mod tables;
+#[cfg(any(test, feature = "trial"))]
+pub mod synthetic;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,16 +18,10 @@ use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::record;
 
-pub use card::{FLOORS, LATENCIES};
-pub use charts::{charts, stages};
 pub use contest::{BANDS, HOST_SIZES, RIVALS, Sizes, is_drawn, is_round, random_sizes, round_sizes};
-pub use ladder::{ABLATION_SIZES, CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean};
-pub use loads::loads;
-pub use operators::{OPERATORS, operators};
-pub use publish::{BOOKS, book, report};
-pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
-pub use rows::{NORMS, ROWS, SOFTMAX, norms, rows, softmax};
-pub use shapes::{random_shapes, shapes};
+pub use ladder::{
+    ABLATION_SIZES, CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean, is_library, is_taught_as_wrong, number,
+};
 
 /// Of the form that this program reads and writes.
 pub const SCHEMA: u32 = 2;
@@ -83,6 +65,30 @@ pub const ABLATIONS: [(&str, &str); 8] = [
     ("shuffles", "floats of a block by shuffles instead of columns in shared memory"),
     ("lone_word", "a float's message of one word instead of a whole sector"),
 ];
+
+/// Names of the steps whose latency is measured, which are those of the kernels in `kernels/latencies.cu` (the chases of
+/// different rings apart), and what each is.
+pub const LATENCIES: [(&str, &str); 16] = [
+    ("shared_load", "load from shared memory"),
+    ("shuffle", "shuffle"),
+    ("shuffle_and_add", "shuffle and addition: a step of a warp's tree"),
+    ("redux_add", "`redux.sync`, the sum of a warp"),
+    ("barrier_of_block", "`__syncthreads()` of 256 threads"),
+    ("fence_acq_rel", "`fence.acq_rel.gpu`, nothing to wait for"),
+    ("fence_sc", "`fence.sc.gpu`, nothing to wait for"),
+    ("store_and_fence_acq_rel", "store, then `fence.acq_rel.gpu`"),
+    ("store_and_fence_sc", "store, then `fence.sc.gpu`, which is `__threadfence()`"),
+    ("shared_atomic", "atomic addition in shared memory, value used"),
+    ("global_atomic", "atomic addition in global memory, value used"),
+    ("l1_load", "load that the L1 has"),
+    ("l2_load", "load that the L2 has"),
+    ("dram_load", "load that only the memory has"),
+    ("launch", "launch of an empty kernel after another"),
+    ("launch_overlapped", "the same, with the programmatic attribute"),
+];
+
+/// Those of [`LATENCIES`] that the launch floor holds.
+pub const FLOORS: [&str; 2] = ["launch", "launch_overlapped"];
 
 /// Under which rules launches follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -12,7 +12,6 @@ use crate::element::{Array, Type};
 use crate::error::{Error, Result};
 use crate::input::{self, SEED, Source};
 use crate::layout::{Layout, Per};
-use crate::op::Op;
 use crate::plan::{LaunchOptions, Plan};
 use crate::progress::Progress;
 use crate::reference::reference_of;
@@ -155,7 +154,7 @@ fn run(
         Source::Random { seed } => Some(*seed),
         Source::File(_) => None,
     };
-    let mut words = input_words(args.input.as_deref(), seed, (ty, args.op), n);
+    let mut words = input::words(args.input.as_deref(), seed, (ty, args.op), n);
     if let Some(rows) = options.rows {
         words.push_str(&format!(", as {rows}"));
     }
@@ -204,7 +203,7 @@ fn run_sweep(
     if args.json {
         return Ok(Output { text: format!("{:#}\n", sweep::object(session, seed, &points)), status });
     }
-    let words = input_words(None, Some(seed), (ty, args.op), n);
+    let words = input::words(None, Some(seed), (ty, args.op), n);
     let mut text = sweep::text(session, &points, &(sweep.conclusions)(&points), &words);
     if let Some(chart) = chart {
         text.push_str(&format!("\nchart    {}\n", chart.display()));
@@ -262,23 +261,11 @@ fn run_all(
     Ok(runs)
 }
 
-/// `1,048,576 random i32, seed 1; i32 sums wrap modulo 2^32`
-pub(crate) fn input_words(file: Option<&Path>, seed: Option<u64>, (ty, op): (Type, Op), n: u64) -> String {
-    let from = match (file, seed) {
-        (Some(path), _) => format!("{} {ty} from {}", grouped(n), path.display()),
-        (None, seed) => format!("{} random {ty}, seed {}", grouped(n), seed.unwrap_or(SEED)),
-    };
-    match (op, ty) {
-        (Op::Sum, Type::I32) => format!("{from}; i32 sums wrap modulo 2^32, here and on a GPU"),
-        (Op::Sum, Type::U32) => format!("{from}; u32 sums wrap modulo 2^32, here and on a GPU"),
-        (Op::Sum, Type::I64) => format!("{from}; i64 sums wrap modulo 2^64, here and on a GPU"),
-        (Op::Sum, _) => from,
-        (_, _) => format!("{from}; wanted is {}", op.wanted()),
-    }
-}
-
 /// What the chapter says of itself, from runs on the simulator whatever the device.
-pub(crate) fn notes(session: &Session<'_>) -> Result<Vec<Note>> {
+///
+/// # Errors
+/// A run that fails.
+pub fn notes(session: &Session<'_>) -> Result<Vec<Note>> {
     let Some(notes) = session.chapter.notes else { return Ok(Vec::new()) };
     if session.device().is_gpu() {
         let simulator = Session::open_source(session.chapter, session.source.clone(), Choice::Sim, record::OPTIONS)?;

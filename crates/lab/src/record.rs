@@ -156,7 +156,10 @@ pub fn load(root: &Path, slug: &str) -> Result<Option<SimRecord>> {
 }
 
 /// Reads a record; `None` if the file is not there.
-pub(crate) fn load_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+///
+/// # Errors
+/// A file that cannot be read or has another form.
+pub fn load_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

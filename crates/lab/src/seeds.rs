@@ -7,9 +7,9 @@ use serde_json::json;
 use crate::cli::LeftOut;
 use crate::element::{Array, Type};
 use crate::error::Result;
-use crate::input::Source;
+use crate::input::{self, Source};
 use crate::plan::LaunchOptions;
-use crate::program::{Output, input_words};
+use crate::program::Output;
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session};
 use crate::show::{check_lines, findings, not_run_lines};
@@ -48,7 +48,7 @@ impl Numbers {
             Source::File(_) => None,
         };
         Ok(Numbers {
-            words: input_words(args.input.as_deref(), seed, (ty, args.op), n),
+            words: input::words(args.input.as_deref(), seed, (ty, args.op), n),
             seed,
             input: source.read(args.op, ty, n)?,
         })

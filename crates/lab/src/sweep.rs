@@ -14,11 +14,9 @@ use crate::reference::reference_of;
 use crate::session::{Job, Session};
 
 mod chart;
-mod page;
 mod show;
 
 pub use chart::svg;
-pub(crate) use page::fragments;
 pub use show::{markdown, object, text};
 
 /// What a chapter's `--sweep` runs and says.
@@ -176,8 +174,8 @@ impl Point {
 }
 
 /// Half a million warp-instructions for a million elements.
-#[cfg(test)]
-fn test_point() -> Point {
+#[cfg(any(test, feature = "trial"))]
+pub fn test_point() -> Point {
     Point {
         curve: "coarsened".to_owned(),
         drawn: true,

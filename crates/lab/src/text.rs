@@ -23,6 +23,11 @@ pub fn three_digits(v: f64) -> String {
     format!("{v:.*}", (2.0 - magnitude) as usize)
 }
 
+/// The day of a date with a time.
+pub fn day(date: &str) -> &str {
+    date.split('T').next().unwrap_or(date)
+}
+
 /// Bytes in the largest binary unit that leaves at least 1: `7.5 GiB`.
 pub fn bytes(v: u64) -> String {
     let mut size = v as f64;

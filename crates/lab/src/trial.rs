@@ -10,12 +10,12 @@ use crate::element::Array;
 use crate::error::Result;
 use crate::hardware::{self, Replay, ragged_sizes};
 use crate::input::{SEED, random, random_for};
-use crate::ncu::{self, Comparison};
+use crate::mistake;
 use crate::plan::refusal;
 use crate::record::{self, OPTIONS};
 use crate::reference::reference_of;
 use crate::session::{Job, Run, Session, built_root};
-use crate::{Chapter, LaunchOptions, Type, Variant, page};
+use crate::{Chapter, LaunchOptions, Type, Variant};
 
 mod lesson;
 mod program;
@@ -155,8 +155,8 @@ pub fn assert_facts(chapter: &Chapter, wanted: &[(&str, &str)]) -> Result<()> {
 /// # Panics
 /// If the chapter has no such mistake.
 pub fn mistake(chapter: &Chapter, name: &str) -> Result<Run> {
-    let mistake = chapter.mistakes.iter().find(|mistake| mistake.variant.name == name);
-    page::run_mistake(chapter, mistake.unwrap_or_else(|| panic!("{} has no {name}", chapter.slug)), &built_root())
+    let found = chapter.mistakes.iter().find(|mistake| mistake.variant.name == name);
+    mistake::run(chapter, found.unwrap_or_else(|| panic!("{} has no {name}", chapter.slug)), &built_root())
 }
 
 /// Variants that are meant to be right.
@@ -259,26 +259,4 @@ pub fn gpus_record(chapter: &Chapter) -> Result<Option<Replay>> {
     let wrong: Vec<_> = record.cases.iter().filter(|case| !case.ok && !is_announced(&case.variant)).collect();
     assert!(wrong.is_empty(), "wrong on the GPU: {wrong:?}");
     Ok(Some(replay))
-}
-
-/// Counts again what `data/h200-ncu.json` has; `None` while there is none.
-///
-/// # Errors
-/// As [`ncu::compare`].
-///
-/// # Panics
-/// If a counter differs, if there is none, or if most are explained by arbitration between warps.
-pub fn profilers_record(chapter: &Chapter) -> Result<Option<Comparison>> {
-    let Some(record) = ncu::load(&built_root(), chapter.slug, "h200-ncu")? else {
-        println!("skipped: no data/h200-ncu.json yet");
-        return Ok(None);
-    };
-    let comparison = ncu::compare(chapter, &built_root(), &record)?;
-    let Comparison { compared, arbitrated, differences, .. } = &comparison;
-    let launches = record.cases.len();
-    println!("{compared} counters of {launches} launches compared, {arbitrated} with arbitration between warps");
-    assert!(*arbitrated < compared / 2, "most launches should be free of it");
-    assert!(*compared > 0, "the record has no counter that is address-exact");
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
-    Ok(Some(comparison))
 }

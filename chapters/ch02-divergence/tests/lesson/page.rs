@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use ch02_divergence::CHAPTER;
 use device::{Checks, Choice, Counters, Schedule};
 use lab::trial::{self, Round, rounds};
-use lab::{Code, Run, Session, Type, input::random, page, record, session::built_root};
+use lab::{Code, Run, Session, Type, input::random, mistake, record, session::built_root};
 
 const MODULO: (&lab::Chapter, &str) = (&ch01_naive::CHAPTER, "interleaved_modulo");
 const SIMPLE: (&lab::Chapter, &str) = (&ch01_naive::CHAPTER, "simple_global");
@@ -199,7 +199,7 @@ fn a_mask_without_minus_one_races_and_reads_what_nobody_wrote() -> Result<()> {
 
 /// The wrong kernel for one block, over `n` elements.
 fn one_block_kernel(n: usize) -> Result<Run> {
-    let source = page::mistake_source(&CHAPTER, "one_full_block_only", &built_root());
+    let source = mistake::source(&CHAPTER, "one_full_block_only", &built_root());
     let session = Session::open_source(&CHAPTER, source, Choice::Sim, record::OPTIONS)?;
     // The launch of the right kernel, 256 elements a block.
     static OF_FULL_BLOCKS: lab::Variant =

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use ch04_first_add::CHAPTER;
 use device::{Arg, Call, Checks, Choice, Code, Device, Fault, Geometry, KernelSource, Schedule, SimOptions};
-use lab::{Array, LaunchOptions, Plan, Problem, Type, input, page, session::built_root, trial};
+use lab::{Array, LaunchOptions, Plan, Problem, Type, input, mistake, session::built_root, trial};
 
 /// Threads of a block, and the elements they take.
 const BLOCK: usize = 256;
@@ -104,7 +104,7 @@ fn both_loads_are_issued_before_either_is_waited_for() -> Result<()> {
 /// One launch of a mistake over the first `n` of these numbers: the sum of one block, and what was found.
 fn mistake(name: &str, numbers: &[i32], n: usize) -> Result<(i32, Vec<Fault>)> {
     let device = Device::open(Choice::Sim, SimOptions::default())?;
-    let module = device.load(&page::mistake_source(&CHAPTER, name, &built_root()))?;
+    let module = device.load(&mistake::source(&CHAPTER, name, &built_root()))?;
     let (input, sums) = (device.upload("in", numbers)?, device.alloc::<i32>("out", 1)?);
     let args = vec![Arg::Address(&input, 0), Arg::Address(&sums, 0), Arg::U32(n as u32)];
     let (kernel, geometry) = (format!("{name}_i32"), Geometry::linear(1, BLOCK as u32));

@@ -5,7 +5,7 @@ use ch06_templates::CHAPTER;
 use ch06_templates::folded::instructions;
 use device::nvrtc::{Nvrtc, pinned};
 use device::{Arg, Call, Checks, Choice, Code, Device, Fault, Geometry, KernelSource, Schedule, SimOptions};
-use lab::{Array, LaunchOptions, Op, Type, input, page, record, session::built_root, trial};
+use lab::{Array, LaunchOptions, Op, Type, input, mistake, record, session::built_root, trial};
 
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
@@ -188,7 +188,7 @@ fn brackets_of_a_float_sum() -> Result<()> {
 /// One launch of one block of a mistake: its value, and what was found.
 fn mistake(file: &str, kernel: &str, block: u32, numbers: &[i32]) -> Result<(i32, Vec<Fault>)> {
     let device = Device::open(Choice::Sim, SimOptions::default())?;
-    let module = device.load(&page::mistake_source(&CHAPTER, file, &built_root()))?;
+    let module = device.load(&mistake::source(&CHAPTER, file, &built_root()))?;
     let (input, out) = (device.upload("in", numbers)?, device.alloc::<i32>("out", 1)?);
     let args = vec![Arg::Address(&input, 0), Arg::Address(&out, 0), Arg::U32(numbers.len() as u32)];
     let report = device.launch(&Call { module: &module, kernel, geometry: Geometry::linear(1, block), args })?;
@@ -261,7 +261,7 @@ fn a_maximum_that_starts_from_zero() -> Result<()> {
 fn a_macro_pastes_the_shuffle_twice() -> Result<()> {
     let (_, faults) = mistake("macro_max", "macro_max_max_i32", 256, &numbers(512))?;
     assert_eq!(faults.first().map(|fault| fault.code), Some(Code::MaskMismatch));
-    let ptx = std::fs::read_to_string(page::mistake_source(&CHAPTER, "macro_max", &built_root()).ptx)?;
+    let ptx = std::fs::read_to_string(mistake::source(&CHAPTER, "macro_max", &built_root()).ptx)?;
     let shuffles = |line: &&&str| line.starts_with("shfl.sync");
     assert_eq!(body(&ptx, "macro_max_max_i32")?.iter().filter(shuffles).count(), 2 * (5 + 3));
     Ok(())

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use ch07_coarsening::CHAPTER;
 use device::{Arg, Call, Checks, Choice, Code, Counters, Device, Geometry, Schedule, SimOptions};
 use lab::{
-    Array, LaunchOptions, Plan, Problem, Session, Type, Variant, input, page, session::built_root, sweep, trial,
+    Array, LaunchOptions, Plan, Problem, Session, Type, Variant, input, mistake, session::built_root, sweep, trial,
 };
 
 fn session() -> Result<Session<'static>> {
@@ -254,7 +254,7 @@ fn atomic_additions_of_float_lose_subnormal_numbers_and_the_bound_says_so() -> R
 /// word holds, and the codes of what was found.
 fn mistake(name: &str, n: usize, offset: usize, times: usize) -> Result<(i32, Vec<Code>)> {
     let device = Device::open(Choice::Sim, SimOptions::default())?;
-    let module = device.load(&page::mistake_source(&CHAPTER, name, &built_root()))?;
+    let module = device.load(&mistake::source(&CHAPTER, name, &built_root()))?;
     let (input, out) = (device.upload("in", &numbers(offset + n))?, device.upload("out", &[0i32])?);
     let mut codes = Vec::new();
     for _ in 0..times {

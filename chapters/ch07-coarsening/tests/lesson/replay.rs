@@ -1,8 +1,8 @@
-//! What a replay of a GPU's record and a comparison with a profiler's counts tell apart.
+//! What a replay of a GPU's record tells apart.
 
 use ch07_coarsening::CHAPTER;
 use lab::session::built_root;
-use lab::{Result, hardware, ncu, record, trial};
+use lab::{Result, hardware, record, trial};
 
 #[test]
 fn the_gpus_sweep_was_right_at_every_point() -> Result<()> {
@@ -73,24 +73,5 @@ fn where_the_order_is_fixed_one_bit_is_a_difference() -> Result<()> {
     assert_eq!(same.differences.len(), 0, "{:?}", same.differences);
     let other = hardware::replay(&CHAPTER, &built_root(), &recorded(&case(bits + 1))?)?;
     assert_eq!((other.unordered, other.differences.len()), (0, 1));
-    Ok(())
-}
-
-#[test]
-fn an_atomic_is_compared_as_what_the_card_makes_of_it() -> Result<()> {
-    // Eight blocks with one atomic each, whose result nobody needs: a reduction.
-    let profiled = |reds: u32| -> ncu::NcuRecord {
-        let text = format!(
-            r#"{{"device": "a test", "driver": "1", "date": "2026-01-01", "cases": [{{"kernel": "segmented_atomic_i32",
-            "variant": "segmented_atomic", "type": "i32", "launch": 1, "grid": 8, "block": [256, 1, 1], "n": 4096,
-            "metrics": {{"l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum": 0,
-            "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum": {reds}}}}}]}}"#
-        );
-        serde_json::from_str(&text).expect("the form of a profile")
-    };
-    let same = ncu::compare(&CHAPTER, &built_root(), &profiled(8))?;
-    assert_eq!((same.compared, same.differences.len()), (2, 0), "{:?}", same.differences);
-    assert_eq!(ncu::compare(&CHAPTER, &built_root(), &profiled(9))?.differences.len(), 1);
-    assert!(ncu::table(&CHAPTER, &built_root(), &profiled(8))?.contains("reduction sectors | 8 | 8 |"));
     Ok(())
 }

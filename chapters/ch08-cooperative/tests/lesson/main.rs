@@ -4,6 +4,5 @@ mod agree;
 mod overlap;
 mod page;
 mod program;
-mod replay;
 
 lab::chapter_tests!(ch08_cooperative::CHAPTER);

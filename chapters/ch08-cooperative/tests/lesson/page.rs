@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use ch08_cooperative::CHAPTER;
 use device::{Arg, Call, Checks, Choice, Code, Counters, Device, Geometry, Schedule, SimOptions};
-use lab::{LaunchOptions, Plan, Problem, Type, hardware, input::random, page, session::built_root, trial};
+use lab::{LaunchOptions, Plan, Problem, Type, hardware, input::random, mistake, session::built_root, trial};
 
 /// Counts, and blocks of the widest launch.
 fn counters(name: &str, ty: Type, n: usize) -> Result<(Counters, u64)> {
@@ -147,7 +147,7 @@ fn kernels_wait_for_the_launch_before_where_they_may_overlap_it() -> Result<()> 
 #[test]
 fn a_counter_that_is_not_put_back_works_once() -> Result<()> {
     let device = Device::open(Choice::Sim, SimOptions::default())?;
-    let module = device.load(&page::mistake_source(&CHAPTER, "no_reset", &built_root()))?;
+    let module = device.load(&mistake::source(&CHAPTER, "no_reset", &built_root()))?;
     for (before, expected) in [(0u32, (4096, 8)), (8, (-1, 16))] {
         let (input, out) = (device.upload("in", &vec![1i32; 4096])?, device.upload("out", &[-1i32])?);
         let (sums, tickets) =

@@ -252,7 +252,7 @@ impl Predict {
         }
         let mistake = chapter.mistakes.iter().find(|mistake| mistake.variant.name == self.variant);
         let mistake = mistake.with_context(|| format!("{} has no kernel `{}`", chapter.slug, self.variant))?;
-        Ok((&mistake.variant, lab::page::mistake_source(chapter, &self.variant, root)))
+        Ok((&mistake.variant, lab::mistake::source(chapter, &self.variant, root)))
     }
 
     /// What the file may not say.

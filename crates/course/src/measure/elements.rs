@@ -4,10 +4,11 @@
 use anyhow::Result;
 use device::{Arg, Buffer, Call, Device, Geometry, Graph, KernelSource, Module, Step, Timed, Timing};
 use lab::element::Element;
-use lab::measurement::{Contest, ENTRANT, MeasuredCase, NORMS, SOFTMAX};
+use lab::measurement::{Contest, ENTRANT, MeasuredCase};
 use lab::session::Arrays;
 use lab::verify::{Bounded, Results};
 use lab::{LaunchOptions, Matrix, Op, Plan, Rows, Session, Type, Value, clock, input};
+use report::{NORMS, SOFTMAX};
 
 use super::bench::{Bench, Input, POISON, SECOND_ALIGNMENT, SIMULATED_CALLS, empty_case, of_plan, set_times};
 

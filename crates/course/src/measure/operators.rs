@@ -4,8 +4,9 @@
 use anyhow::Result;
 use device::Device;
 use lab::element::Element;
-use lab::measurement::{ENTRANT, MeasuredCase, OPERATORS, random_sizes};
+use lab::measurement::{ENTRANT, MeasuredCase, random_sizes};
 use lab::{LaunchOptions, Op, Session, Type, input};
+use report::OPERATORS;
 
 use super::bench::{Bench, Entrant, Input, Slices};
 use super::libraries::Libraries;

@@ -6,10 +6,11 @@ use anyhow::Result;
 use device::{Device, Replayed};
 use lab::bound::Rounding;
 use lab::element::Element;
-use lab::measurement::{Contest, ENTRANT, MeasuredCase, ROWS};
+use lab::measurement::{Contest, ENTRANT, MeasuredCase};
 use lab::reference::{Reference, reference_of, reference_of_slice};
 use lab::verify::verify;
 use lab::{LaunchOptions, Layout, Matrix, Offsets, Op, Ragged, Rows, Session, input};
+use report::ROWS;
 
 use super::bench::{Bench, Entrant, Input, Slices, set_times};
 use super::libraries::Libraries;

@@ -41,18 +41,18 @@ impl Rung<'_> {
 }
 
 /// `5` of `ch05-unroll`; the whole slug if it has another form.
-pub(crate) fn number(slug: &str) -> &str {
+pub fn number(slug: &str) -> &str {
     let digits = slug.strip_prefix("ch").and_then(|rest| rest.split('-').next()).unwrap_or(slug);
     digits.trim_start_matches('0')
 }
 
 /// Whether it is none of the course's kernels.
-pub(crate) fn is_library(name: &str) -> bool {
+pub fn is_library(name: &str) -> bool {
     [CUB, CUB_UNORDERED, CUB_NEWER, TORCH].contains(&name)
 }
 
 /// Whether the course teaches this variant as wrong or harmful.
-pub(crate) fn is_taught_as_wrong(lessons: &[&Chapter], slug: &str, name: &str) -> bool {
+pub fn is_taught_as_wrong(lessons: &[&Chapter], slug: &str, name: &str) -> bool {
     let variant = lessons.iter().find(|lesson| lesson.slug == slug).and_then(|lesson| lesson.variant(name));
     variant.is_some_and(|variant| variant.announced.is_some() || variant.harm.is_some())
 }
@@ -60,7 +60,7 @@ pub(crate) fn is_taught_as_wrong(lessons: &[&Chapter], slug: &str, name: &str) -
 impl Measurement {
     /// The plain cases of this type that were timed cold and alone, in the order of the record: kernels of the course, the
     /// library and torch, without what is there for one table alone.
-    pub(crate) fn timed(&self, ty: Type) -> impl Iterator<Item = &MeasuredCase> {
+    pub fn timed(&self, ty: Type) -> impl Iterator<Item = &MeasuredCase> {
         let rows = [CUB_UNORDERED, CUB_NEWER, WITH_MEMSET, NOT_AHEAD];
         let apart = move |name: &str| rows.contains(&name) || ABLATIONS.iter().any(|a| a.0 == name);
         let timed =

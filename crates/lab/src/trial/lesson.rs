@@ -8,8 +8,8 @@ use super::{Trial, describe, right_variants, run_with, simulator};
 use crate::element::{Array, Type};
 use crate::error::{Error, Result};
 use crate::input::random_for;
+use crate::mistake;
 use crate::op::Op;
-use crate::page::{mistakes_folder, run_mistake};
 use crate::record::OPTIONS;
 use crate::session::{Run, Session, built_root};
 use crate::{Chapter, LaunchOptions, Variant};
@@ -70,11 +70,6 @@ macro_rules! chapter_tests {
             #[test]
             fn the_gpus_is_replayed() -> Result<()> {
                 trial::gpus_record(&$chapter).map(drop)
-            }
-
-            #[test]
-            fn the_profilers_is_counted_again() -> Result<()> {
-                trial::profilers_record(&$chapter).map(drop)
             }
         }
 
@@ -197,16 +192,16 @@ fn taken(session: &Session<'_>, variant: &Variant, ty: Type, n: u64, options: La
 /// # Panics
 /// If one does not.
 pub fn mistakes(chapter: &Chapter) -> Result<()> {
-    let folder = mistakes_folder(chapter, &built_root());
+    let folder = mistake::folder(chapter, &built_root());
     let files = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let kernels = files.filter(|file| file.extension().is_some_and(|extension| extension == "cu"));
     let there: BTreeSet<String> =
         kernels.filter_map(|file| Some(file.file_stem()?.to_string_lossy().into_owned())).collect();
     let named = chapter.mistakes.iter().map(|mistake| mistake.variant.name.to_owned());
     assert_eq!(there, named.collect::<BTreeSet<_>>(), "tests/mistakes of {}", chapter.slug);
-    for mistake in chapter.mistakes {
-        let run = run_mistake(chapter, mistake, &built_root())?;
-        let (announced, told) = (mistake.variant.announced, describe(&run, "as the page shows it"));
+    for wrong in chapter.mistakes {
+        let run = mistake::run(chapter, wrong, &built_root())?;
+        let (announced, told) = (wrong.variant.announced, describe(&run, "as the page shows it"));
         let is_found = run.faults.iter().any(|fault| Some(fault.code) == announced);
         assert_eq!(is_found, announced.is_some(), "{told}");
         assert!(announced.is_some() || !run.verdict.right && run.faults.is_empty(), "{told}");

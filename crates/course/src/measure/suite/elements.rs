@@ -4,7 +4,7 @@ use anyhow::Result;
 use device::KernelSource;
 use lab::Type;
 use lab::element::Element;
-use lab::measurement::shapes;
+use report::shapes;
 
 use super::Suite;
 use crate::measure::elements::{self, Copying, Family, Logit, Task};

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use lab::Op;
 use lab::element::Element;
-use lab::measurement::OPERATORS;
+use report::OPERATORS;
 
 use super::Suite;
 use crate::measure::limits;

@@ -3,8 +3,8 @@
 
 use anyhow::Result;
 use lab::element::Element;
-use lab::measurement::{ROWS, random_shapes, shapes};
 use lab::{Op, Type};
+use report::{ROWS, random_shapes, shapes};
 
 use super::Suite;
 use crate::measure::pool::Pool;

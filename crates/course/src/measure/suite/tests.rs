@@ -1,8 +1,9 @@
 //! A run on the simulator: what it judges, leaves out and records.
 
 use device::{Checks, Choice};
-use lab::measurement::{NORMS, SOFTMAX, WHOLE};
+use lab::measurement::WHOLE;
 use lab::session::built_root;
+use report::{NORMS, SOFTMAX};
 
 use super::*;
 use crate::measure::rows::{OPS, Task};
@@ -34,7 +35,7 @@ fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
     for lesson in lessons() {
         assert!(record.ptx_sha256.contains_key(lesson.slug));
         // Its operators have a contest of their own.
-        if [lab::measurement::OPERATORS, lab::measurement::ROWS, SOFTMAX, NORMS].contains(&lesson.slug) {
+        if [report::OPERATORS, report::ROWS, SOFTMAX, NORMS].contains(&lesson.slug) {
             continue;
         }
         let everywhere =

@@ -1,14 +1,15 @@
 //! The tables of the lead: the champion against the fastest of CUB's forms, by kind of size and by band, what its state and
 //! its asking ahead are worth, warm, called by the host, and how exact its sums are.
 
-use super::sheet::Sheet;
-use super::tables::{cell, ratio, size, types, unmeasured};
-use super::{
+use lab::Type;
+use lab::measurement::{
     BANDS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, CUB_WHOLE, Contest, HOST_SIZES, LOGS, Measurement, NOT_AHEAD,
     RIVALS, Sizes, WHOLE, WITH_MEMSET, geometric_mean,
 };
-use crate::element::Type;
-use crate::text::{grouped, per_cent};
+use lab::text::{grouped, per_cent};
+
+use crate::sheet::Sheet;
+use crate::tables::{cell, ratio, size, types, unmeasured};
 
 /// Times this close are told with their ranges.
 const CLOSE: f64 = 0.02;
@@ -266,8 +267,8 @@ pub(crate) fn facts(record: Option<&Measurement>, ty: Type) -> Vec<(String, Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::synthetic;
-    use crate::text::three_digits;
+    use lab::measurement::synthetic;
+    use lab::text::three_digits;
 
     #[test]
     fn the_lead_says_which_sizes_and_leaves_out_what_was_not_measured() {

@@ -1,6 +1,6 @@
 //! A table that a page includes as Markdown and a reader's own report as HTML.
 
-use crate::figure::escaped;
+use lab::figure::escaped;
 
 /// Rows of cells below a head.
 pub(crate) struct Sheet {

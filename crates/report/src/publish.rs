@@ -2,19 +2,20 @@
 
 use std::path::Path;
 
-use super::quoted::grid_sweep;
-use super::sheet::Sheet;
-use super::tables::{
+use lab::figure::escaped;
+use lab::measurement::{CHAMPION, Contest, LOGS, Measurement, load};
+use lab::text::{per_cent, three_digits};
+use lab::{Chapter, Result, Type};
+
+use crate::charts::{charts, stages};
+use crate::fact::facts_text;
+use crate::plot::power_of_two;
+use crate::quoted::{Quoted, grid_sweep};
+use crate::sheet::Sheet;
+use crate::tables::{
     ablation, alignment, contest, huge, provenance, provenance_sheet, ratio, rivals, sentence, source_line, unmeasured,
 };
-use super::{CHAMPION, Contest, LOGS, Measurement, Quoted, card, charts, facts, lead, load, stages};
-use crate::Chapter;
-use crate::element::Type;
-use crate::error::Result;
-use crate::figure::escaped;
-use crate::page::facts_text;
-use crate::plot::power_of_two;
-use crate::text::{per_cent, three_digits};
+use crate::{card, facts, lead};
 
 /// The record that the book's figures come from.
 pub const BOOKS: &str = "h200";
@@ -68,7 +69,7 @@ pub fn book(root: &Path, lessons: &[&Chapter]) -> Result<Vec<(String, String)>> 
 /// record. Name and text of each file.
 ///
 /// # Errors
-/// [`crate::Error::Chart`].
+/// [`lab::Error::Chart`].
 pub fn report(yours: &Measurement, books: Option<&Measurement>, lessons: &[&Chapter]) -> Result<Vec<(String, String)>> {
     let mut files = charts(Some(yours), lessons)?;
     let of_book = match books {
@@ -165,8 +166,8 @@ td, th { padding: 0.25rem 0.7rem; border-bottom: 1px solid #8888; text-align: le
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{save, synthetic};
-    use crate::record;
+    use lab::measurement::{self, save, synthetic};
+    use lab::record;
 
     /// A checkout with what others measured, and no record.
     fn checkout() -> tempfile::TempDir {
@@ -184,7 +185,7 @@ mod tests {
     fn the_book_has_the_same_files_before_and_after_a_measurement() {
         let dir = checkout();
         let before = book(dir.path(), &synthetic::LESSONS).unwrap();
-        save(&synthetic::record(), &super::super::path(dir.path(), BOOKS)).unwrap();
+        save(&synthetic::record(), &measurement::path(dir.path(), BOOKS)).unwrap();
         let after = book(dir.path(), &synthetic::LESSONS).unwrap();
         let names = |files: &[(String, String)]| files.iter().map(|file| file.0.clone()).collect::<Vec<_>>();
         assert_eq!(names(&before), names(&after));

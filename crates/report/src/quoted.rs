@@ -3,16 +3,14 @@
 
 use std::path::Path;
 
+use lab::measurement::{MeasuredCase, Measurement};
+use lab::text::{bytes, grouped, three_digits};
+use lab::{Error, Result, Type, record};
 use serde::Deserialize;
 
-use super::Measurement;
-use super::sheet::Sheet;
-use super::tables::{MISSING, ratio, source_line, unmeasured};
-use crate::element::Type;
-use crate::error::{Error, Result};
-use crate::page::Fact;
-use crate::record;
-use crate::text::{bytes, grouped, three_digits};
+use crate::fact::Fact;
+use crate::sheet::Sheet;
+use crate::tables::{MISSING, ratio, source_line, unmeasured};
 
 /// Blocks of a launch beyond which the sample does not run a kernel and prints -1.
 const SAMPLES_BLOCKS_MAX: u64 = 65_535;
@@ -277,13 +275,13 @@ impl Quoted {
 /// `grid-sweep.md`: the same cap tried with the course's own kernels, and what they take by themselves.
 pub(crate) fn grid_sweep(record: Option<&Measurement>) -> String {
     let Some(record) = record else { return unmeasured("grids of other sizes") };
-    let is_swept = |case: &&super::MeasuredCase| case.swept.as_deref() == Some("grid") && case.cold_us.is_some();
+    let is_swept = |case: &&MeasuredCase| case.swept.as_deref() == Some("grid") && case.cold_us.is_some();
     let swept = || record.cases.iter().filter(is_swept).filter(|case| case.ty == Type::I32.name());
     let mut runs: Vec<(&str, u64)> = swept().map(|case| (case.name(), case.n)).collect();
     runs.dedup();
     let mut sheet = Sheet::new(1, ["kernel", "n", "blocks", "µs, cold", "GB/s"]);
     for (name, n) in runs {
-        let mut cases: Vec<&super::MeasuredCase> = swept().filter(|case| (case.name(), case.n) == (name, n)).collect();
+        let mut cases: Vec<&MeasuredCase> = swept().filter(|case| (case.name(), case.n) == (name, n)).collect();
         cases.extend(record.plain(name, Type::I32, n).filter(|case| case.cold_us.is_some()));
         cases.sort_by_key(|case| case.grid);
         for case in cases {
@@ -312,7 +310,7 @@ fn cells(n: u64, figures: impl IntoIterator<Item = String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::synthetic;
+    use lab::measurement::synthetic;
 
     fn committed() -> Quoted {
         Quoted::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()

@@ -2,17 +2,16 @@
 
 use std::path::Path;
 
-use super::shapes::random_shapes;
-use super::sheet::Sheet;
-use super::tables::{cell, sentence, source_line};
-use super::{
+use lab::measurement::{
     CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED, Contest, ENTRANT, LIGER, MeasuredCase, Measurement, TORCH,
     TORCH_COMPILED, geometric_mean, load,
 };
-use crate::element::Type;
-use crate::error::Result;
-use crate::op::Op;
-use crate::text::{grouped, listed, per_cent};
+use lab::text::{grouped, listed, per_cent};
+use lab::{Op, Result, Type};
+
+use crate::shapes::random_shapes;
+use crate::sheet::Sheet;
+use crate::tables::{cell, sentence, source_line};
 
 /// The chapter on rows.
 pub const ROWS: &str = "ch10-rows";
@@ -434,7 +433,7 @@ fn called(name: &str) -> &str {
 
 /// The card, the day, the libraries and the limit, and why the figures are of other kernels, if they are.
 fn source(record: &Measurement, stale: &[String]) -> String {
-    let version = |(name, library): (&String, &super::Library)| {
+    let version = |(name, library): (&String, &lab::measurement::Library)| {
         let name = match name.as_str() {
             CUB => "CUB",
             CUB_NEWER => "newer CUB",
@@ -470,7 +469,7 @@ fn source(record: &Measurement, stale: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::COLUMN;
+    use lab::measurement::COLUMN;
 
     fn case(entrant: &str, op: &str, ty: &str, (rows, cols): (u64, u64), us: f64) -> serde_json::Value {
         serde_json::json!({"chapter": if op.contains("softmax") { SOFTMAX } else { ROWS }, "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": rows * cols,

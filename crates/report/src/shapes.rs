@@ -1,6 +1,6 @@
 //! Rows and columns that the chapters on rows are measured at.
 
-use crate::input;
+use lab::input;
 
 /// Rows and columns of the shapes that every operator is measured at.
 const SHAPES: [(u64, u64); 16] = [

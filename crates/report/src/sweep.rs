@@ -3,16 +3,13 @@
 use std::path::Path;
 
 use device::{Checks, Choice, KernelSource, SimOptions};
+use lab::input::SEED;
+use lab::record::{N, OPTIONS, is_stale};
+use lab::sweep::{Numbers, Point, Sweep, markdown, svg};
+use lab::text::{grouped, three_digits};
+use lab::{Chapter, Result, Session, Type, Variant, hardware};
 
-use crate::element::Type;
-use crate::error::Result;
-use crate::input::SEED;
-use crate::page::{Fact, provenance};
-use crate::record::{N, OPTIONS, is_stale};
-use crate::session::Session;
-use crate::sweep::{Numbers, Point, Sweep, markdown, svg};
-use crate::text::{grouped, three_digits};
-use crate::{Chapter, Variant, hardware};
+use crate::fact::{Fact, provenance};
 
 /// Files, name and text, and facts.
 type Fragments = (Vec<(String, String)>, Vec<Fact>);
@@ -118,7 +115,7 @@ fn measured(sweep: &Sweep, record: &hardware::GpuRecord, provenance: &str) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::{Conclusion, test_point};
+    use lab::sweep::{Conclusion, test_point};
 
     const SWEEP: Sweep = Sweep {
         sizes: &[],

@@ -2,19 +2,17 @@
 
 use std::path::Path;
 
+use lab::figure::{self, BLUE, Bar, FONT, GREEN, INK, Panel, Place, TITLE_HEIGHT, VERMILION, WIDTH};
+use lab::measurement::{CHAMPION, CUB, Contest, MeasuredCase, Measurement, Rung, TORCH};
+use lab::measurement::{is_library, is_taught_as_wrong, number};
+use lab::record::{self, SimCase};
+use lab::text::{grouped, per_cent, three_digits};
+use lab::{Chapter, Result, Type};
 use plotters::style::RGBColor;
 use plotters::style::text_anchor::HPos;
 
-use super::ladder::{is_library, is_taught_as_wrong, number};
-use super::tables::MISSING;
-use super::{CHAMPION, CUB, Contest, MeasuredCase, Measurement, Rung, TORCH};
-use crate::Chapter;
-use crate::element::Type;
-use crate::error::Result;
-use crate::figure::{self, BLUE, Bar, FONT, GREEN, INK, Panel, Place, TITLE_HEIGHT, VERMILION, WIDTH};
 use crate::plot::{Line, Look, MARKS, Mark, Plot, power_of_two};
-use crate::record::{self, SimCase};
-use crate::text::{grouped, per_cent, three_digits};
+use crate::tables::MISSING;
 
 const CHAMPIONS_LOOK: Look = Look { colour: VERMILION, tenths: 10, width: 3, dash: None, mark: Some(Mark::Disc) };
 const CUBS_LOOK: Look = Look { colour: BLUE, tenths: 10, width: 2, dash: Some((7, 4)), mark: Some(Mark::Square) };
@@ -24,7 +22,7 @@ const CEILINGS_LOOK: Look = Look { colour: INK, tenths: 10, width: 1, dash: Some
 /// Every chart of a record, name and SVG: placeholders where there is none.
 ///
 /// # Errors
-/// [`crate::Error::Chart`].
+/// [`lab::Error::Chart`].
 pub fn charts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Result<Vec<(String, String)>> {
     let mut files = Vec::new();
     for ty in [Type::I32, Type::F32, Type::F64] {
@@ -235,7 +233,7 @@ fn introduction(record: &Measurement, lessons: &[&Chapter]) -> Result<String> {
 /// `stages.svg`: what the simulator counts for the best kernel of each chapter, as small multiples.
 ///
 /// # Errors
-/// A chapter's record that cannot be read, [`crate::Error::Chart`].
+/// A chapter's record that cannot be read, [`lab::Error::Chart`].
 pub fn stages(record: Option<&Measurement>, lessons: &[&Chapter], root: &Path) -> Result<String> {
     let mut stages: Vec<(&str, SimCase)> = Vec::new();
     for (i, lesson) in lessons.iter().enumerate().filter(|(_, lesson)| lesson.is_rung) {
@@ -275,7 +273,7 @@ fn draw_stages(stages: &[(&str, SimCase)]) -> Result<String> {
         Panel { title: title.to_owned(), bars: stages.iter().map(bar).collect(), full }
     };
     let mut panels = vec![panel("lane efficiency", Some(1.0), &|case| {
-        let share = crate::counts::share(count(case, "thread_inst_executed"), count(case, "inst_executed"));
+        let share = lab::counts::share(count(case, "thread_inst_executed"), count(case, "inst_executed"));
         (share, per_cent(share))
     })];
     panels.extend(COUNTED.map(|(title, names)| {
@@ -308,7 +306,7 @@ fn draw_stages(stages: &[(&str, SimCase)]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::synthetic;
+    use lab::measurement::synthetic;
 
     fn drawn(record: Option<&Measurement>) -> Vec<(String, String)> {
         charts(record, &synthetic::LESSONS).unwrap()

@@ -1,15 +1,16 @@
 //! The tables of the results page: the champion beside CUB, awkward inputs, and where the figures come from.
 
-use super::lead::called;
-use super::sheet::Sheet;
-use super::{
+use lab::Type;
+use lab::measurement::{
     ABLATION_SIZES, ABLATIONS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, Contest, Measurement, RIVALS, TORCH,
     geometric_mean,
 };
-use crate::compare::day;
-use crate::element::Type;
+use lab::text::day;
+use lab::text::{bytes, grouped, per_cent, three_digits};
+
+use crate::lead::called;
 use crate::plot::power_of_two;
-use crate::text::{bytes, grouped, per_cent, three_digits};
+use crate::sheet::Sheet;
 
 /// What stands where a figure will be.
 pub(crate) const MISSING: &str = "not measured yet";
@@ -234,7 +235,7 @@ pub(crate) fn unmeasured(what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::synthetic;
+    use lab::measurement::synthetic;
 
     #[test]
     fn a_contests_table_has_every_size_and_the_mean() {
@@ -249,14 +250,14 @@ mod tests {
         assert!(row.contains(&libraries), "{row}");
         let mean = mean_ratio(&record, Contest::Alone, Type::I32).unwrap();
         assert!(alone.contains(&format!("| **geometric mean** |  |  |  |  |  | **{mean:.2}** |  |")), "{alone}");
-        for log in super::super::LOGS {
+        for log in lab::measurement::LOGS {
             let row = format!("\n| {} |", power_of_two(f64::from(log).exp2()));
             assert_eq!(alone.matches(&row).count(), 3, "2^{log}");
         }
         let both = contest(&record, Contest::BackToBack);
         assert!(both != alone && !both.contains("torch"), "{both}");
         // Sizes that were drawn stand between the powers.
-        let drawn = super::super::random_sizes()[20];
+        let drawn = lab::measurement::random_sizes()[20];
         assert!(alone.contains(&format!("| {} |", grouped(drawn))), "{alone}");
     }
 
@@ -295,7 +296,7 @@ mod tests {
     #[test]
     fn without_the_libraries_there_are_dashes() {
         let mut record = synthetic::record();
-        record.cases.retain(|case| !super::super::ladder::is_library(&case.entrant));
+        record.cases.retain(|case| !lab::measurement::is_library(&case.entrant));
         record.libraries.clear();
         record.floor_us = None;
         let text = contest(&record, Contest::Alone);

@@ -1,13 +1,12 @@
 //! Lines over a logarithmic axis, each told apart by its dash, its marks and a label at its end, and only then by its
 //! colour. A key below says what the labels stand for.
 
+use lab::Result;
+use lab::figure::{self, FONT, Ground, INK, TITLE_HEIGHT, WIDTH, drawn, text};
+use lab::text::{grouped, three_digits};
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-
-use crate::error::Result;
-use crate::figure::{self, FONT, Ground, INK, TITLE_HEIGHT, WIDTH, drawn, text};
-use crate::text::{grouped, three_digits};
 
 /// Of ticks, labels and the key.
 const SMALL: i32 = FONT - 2;
@@ -114,7 +113,7 @@ impl Plot {
     /// The chart; a placeholder if no line has a point.
     ///
     /// # Errors
-    /// [`crate::Error::Chart`].
+    /// [`lab::Error::Chart`].
     pub fn svg(&self) -> Result<String> {
         let lines: Vec<&Line> = self.lines.iter().filter(|line| !line.points.is_empty()).collect();
         if lines.is_empty() {

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use super::sheet::Sheet;
-use crate::error::{Error, Result};
-use crate::text::{grouped, per_cent, three_digits};
+use lab::text::{grouped, per_cent, three_digits};
+use lab::{Error, Result};
+
+use crate::sheet::Sheet;
 
 /// Where the lines are, from the root on.
 const FILE: &str = "measurements/h200-loads.txt";

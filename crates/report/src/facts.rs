@@ -1,15 +1,16 @@
 //! Single figures of the record that the prose of pages includes. Each has its name whether it was measured or not, so
 //! that a page never lacks one.
 
-use super::card::latency;
-use super::tables::{MISSING, source_line};
-use super::{CHAMPION, CUB, CUB_NEWER, Contest, LATENCIES, LOGS, Measurement, TORCH, lead};
-use crate::Chapter;
-use crate::compare::day;
-use crate::element::Type;
-use crate::page::Fact;
-use crate::plan::MULTIPROCESSORS;
-use crate::text::{grouped, per_cent, three_digits};
+use lab::measurement::{CHAMPION, CUB, CUB_NEWER, Contest, LATENCIES, LOGS, Measurement, TORCH};
+use lab::plan::MULTIPROCESSORS;
+use lab::text::day;
+use lab::text::{grouped, per_cent, three_digits};
+use lab::{Chapter, Type};
+
+use crate::card::latency;
+use crate::fact::Fact;
+use crate::lead;
+use crate::tables::{MISSING, source_line};
 
 /// Every fact, of a record or of none.
 pub(crate) fn facts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Vec<Fact> {
@@ -113,7 +114,7 @@ fn of_type(record: Option<&Measurement>, ty: Type) -> Vec<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::synthetic;
+    use lab::measurement::synthetic;
 
     #[test]
     fn a_fact_has_its_name_before_it_is_measured() {

@@ -1,33 +1,10 @@
 //! What the card itself takes for single steps, and what was tried on it thousands of times.
 
-use super::sheet::Sheet;
-use super::tables::unmeasured;
-use super::{Measurement, Proof};
-use crate::text::{grouped, three_digits};
+use lab::measurement::{LATENCIES, Measurement, Proof};
+use lab::text::{grouped, three_digits};
 
-/// Names of the steps whose latency is measured, which are those of the kernels in `kernels/latencies.cu` (the chases of
-/// different rings apart), and what each is.
-pub const LATENCIES: [(&str, &str); 16] = [
-    ("shared_load", "load from shared memory"),
-    ("shuffle", "shuffle"),
-    ("shuffle_and_add", "shuffle and addition: a step of a warp's tree"),
-    ("redux_add", "`redux.sync`, the sum of a warp"),
-    ("barrier_of_block", "`__syncthreads()` of 256 threads"),
-    ("fence_acq_rel", "`fence.acq_rel.gpu`, nothing to wait for"),
-    ("fence_sc", "`fence.sc.gpu`, nothing to wait for"),
-    ("store_and_fence_acq_rel", "store, then `fence.acq_rel.gpu`"),
-    ("store_and_fence_sc", "store, then `fence.sc.gpu`, which is `__threadfence()`"),
-    ("shared_atomic", "atomic addition in shared memory, value used"),
-    ("global_atomic", "atomic addition in global memory, value used"),
-    ("l1_load", "load that the L1 has"),
-    ("l2_load", "load that the L2 has"),
-    ("dram_load", "load that only the memory has"),
-    ("launch", "launch of an empty kernel after another"),
-    ("launch_overlapped", "the same, with the programmatic attribute"),
-];
-
-/// Those of [`LATENCIES`] that the launch floor holds.
-pub const FLOORS: [&str; 2] = ["launch", "launch_overlapped"];
+use crate::sheet::Sheet;
+use crate::tables::unmeasured;
 
 /// Nanoseconds and cycles of a step; of a launch no cycles.
 pub(crate) fn latency(record: &Measurement, name: &str) -> Option<(f64, Option<f64>)> {
@@ -73,7 +50,7 @@ pub(crate) fn proofs(record: &Measurement) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::synthetic;
+    use lab::measurement::synthetic;
 
     #[test]
     fn every_step_has_a_row_and_launches_come_from_the_floor() {

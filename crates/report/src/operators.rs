@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::sheet::Sheet;
-use super::tables::{cell, sentence, size, source_line, unmeasured};
-use super::{CUB, Contest, ENTRANT, MeasuredCase, Measurement, TORCH_COMPILED, geometric_mean, load};
-use crate::element::Type;
-use crate::error::Result;
-use crate::op::Op;
-use crate::text::{grouped, listed, per_cent};
+use lab::measurement::{CUB, Contest, ENTRANT, MeasuredCase, Measurement, TORCH_COMPILED, geometric_mean, load};
+use lab::text::{grouped, listed, per_cent};
+use lab::{Op, Result, Type};
+
+use crate::sheet::Sheet;
+use crate::tables::{cell, sentence, size, source_line, unmeasured};
 
 /// The chapter whose contest it is.
 pub const OPERATORS: &str = "ch09-operators";
@@ -265,7 +264,7 @@ fn source(record: &Measurement, stale: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::TORCH;
+    use lab::measurement::TORCH;
 
     fn case(entrant: &str, op: &str, ty: &str, (log, us): (u32, f64)) -> serde_json::Value {
         serde_json::json!({"chapter": OPERATORS, "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": 1u64 << log,

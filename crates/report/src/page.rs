@@ -4,18 +4,15 @@
 use std::path::{Path, PathBuf};
 
 use device::{Choice, KernelSource, Schedule, SimOptions};
+use lab::hardware::{GpuRecord, PRIME};
+use lab::input::{self, SEED};
+use lab::record::{OPTIONS, full, is_stale};
+use lab::show::{self, Shown};
+use lab::text::{day, grouped, per_cent, three_digits};
+use lab::{Chapter, Note, Result, Run, Session, Variant, chart, counts, hardware, mistake, record};
 
-use crate::chapter::Note;
-use crate::element::{Array, Type};
-use crate::error::Result;
-use crate::hardware::{GpuRecord, PRIME};
-use crate::input::{SEED, random_for};
-use crate::record::{OPTIONS, full, is_stale};
-use crate::reference::reference_of;
-use crate::session::{Job, Run, Session};
-use crate::show::{self, Shown};
-use crate::text::{grouped, per_cent, three_digits};
-use crate::{Chapter, Mistake, Variant, chart, compare, counts, hardware, ncu, record, sweep};
+use crate::fact::{Fact, facts_text, provenance};
+use crate::{ncu, sweep};
 
 /// Schedules that the page of an undefined kernel compares.
 const SCHEDULES: [Schedule; 5] = [
@@ -25,9 +22,6 @@ const SCHEDULES: [Schedule; 5] = [
     Schedule::Independent { seed: Some(2) },
     Schedule::Independent { seed: Some(3) },
 ];
-
-/// A fact: its anchor and its value, one line.
-pub(crate) type Fact = (String, String);
 
 /// Every generated file of a chapter, path and text: its record on the simulator, and what its page includes. Reads the
 /// record of the chapter before, so take the chapters in order and write each one's files before the next.
@@ -55,7 +49,7 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
     let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
     let (n, ty) = (full(chapter), chapter.default_kind().1);
     let full: Vec<Run> = runs.iter().filter(|run| run.n == n && run.ty == ty).cloned().collect();
-    let notes = crate::program::notes(&session)?;
+    let notes = lab::notes(&session)?;
     let mistakes = mistake_runs(chapter, root)?;
     let mut facts = run_facts(runs, n);
     facts.extend(mistakes.iter().flat_map(mistake_facts));
@@ -98,7 +92,7 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
 fn terminal_text(session: &Session<'_>, runs: &[Run], notes: &[Note]) -> Result<String> {
     let chart = Path::new("target").join("charts").join(format!("{}-sim.svg", session.chapter.slug));
     let (op, ty) = session.chapter.default_kind();
-    let input = crate::program::input_words(None, Some(SEED), (ty, op), full(session.chapter));
+    let input = input::words(None, Some(SEED), (ty, op), full(session.chapter));
     Shown { session, input, runs, left_out: &[], notes, chart: Some(&chart) }.text()
 }
 
@@ -146,7 +140,7 @@ fn faults(root: &Path, runs: &[Run], mistakes: &[Run]) -> String {
 }
 
 fn mistake_runs(chapter: &Chapter, root: &Path) -> Result<Vec<Run>> {
-    chapter.mistakes.iter().map(|mistake| run_mistake(chapter, mistake, root)).collect()
+    chapter.mistakes.iter().map(|mistake| mistake::run(chapter, mistake, root)).collect()
 }
 
 /// What a mistake comes to: for those that no fault gives away, the wrong result is all that there is to see.
@@ -158,43 +152,6 @@ fn mistake_facts(run: &Run) -> Vec<Fact> {
         ("found", found(run)),
     ];
     facts.into_iter().map(|(name, value)| (format!("mistake-{}-{name}", run.variant.name), value)).collect()
-}
-
-/// Where the chapter's mistake of that name is.
-pub fn mistake_source(chapter: &Chapter, name: &str, root: &Path) -> KernelSource {
-    let folder = mistakes_folder(chapter, root);
-    let file = |extension: &str| folder.join(format!("{name}.{extension}"));
-    KernelSource { slug: name.to_owned(), cu: file("cu"), ptx: file("ptx") }
-}
-
-/// The folder of a chapter that holds the mistakes of its page, each a `.cu` with its PTX.
-pub(crate) fn mistakes_folder(chapter: &Chapter, root: &Path) -> PathBuf {
-    root.join("chapters").join(chapter.slug).join("tests").join("mistakes")
-}
-
-/// Runs a wrong kernel of the page over one full block of i32, or of its first type, for the first operation that it has.
-///
-/// # Errors
-/// A kernel that does not compile or run at all.
-pub fn run_mistake(chapter: &Chapter, mistake: &'static Mistake, root: &Path) -> Result<Run> {
-    let variant = &mistake.variant;
-    let source = mistake_source(chapter, variant.name, root);
-    let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
-    let block = variant.blocks.default;
-    run_random(&session, variant, (variant.elements_per_block)(block), variant.offset)
-}
-
-/// Runs a variant over `n` random i32, or of its first type where it takes none of those, that begin `offset` elements into
-/// their allocation, for the first operation that it has.
-fn run_random(session: &Session<'_>, variant: &'static Variant, n: u64, offset: usize) -> Result<Run> {
-    let options = variant.options();
-    let ty = variant.types.iter().copied().find(|&ty| ty == Type::I32).or(variant.types.first().copied());
-    let mut input = random_for(options.op, ty.unwrap_or(Type::I32), n as usize, SEED);
-    if let Array::F32(values) = &mut input {
-        values.iter_mut().for_each(|value| *value += variant.far);
-    }
-    let reference = reference_of(options.op, &input);
-    session.run(Job { variant, options, input: &input, reference: &reference, offset })
 }
 
 fn run_facts(runs: &[Run], full: u64) -> Vec<Fact> {
@@ -227,7 +184,7 @@ fn schedules(chapter: &Chapter, root: &Path, variant: &'static Variant) -> Resul
     for schedule in SCHEDULES {
         let source = KernelSource::in_root(root, chapter.slug);
         let session = Session::open_source(chapter, source, Choice::Sim, SimOptions { schedule, ..OPTIONS })?;
-        let run = run_random(&session, variant, PRIME, 0)?;
+        let run = mistake::run_random(&session, variant, PRIME, 0)?;
         let name = schedule.to_string();
         let right = if run.verdict.right { "yes" } else { "no" };
         let found = found(&run);
@@ -280,31 +237,10 @@ fn gpu_table(record: &GpuRecord, stale: Option<String>) -> String {
     out
 }
 
-/// What was typed, as far as it helps below a table: the results page has the paths of every library too.
-fn short_command(command: &str) -> &str {
-    command.split(" --out ").next().unwrap_or(command)
-}
-
-/// The line below a table that says where its times come from, and whether they still say something.
-pub(crate) fn provenance(record: &GpuRecord, stale: Option<String>) -> String {
-    let driver = record.driver.as_deref().unwrap_or("unknown");
-    let cuda = record.cuda.as_deref().unwrap_or("unknown");
-    let mut out = format!(
-        "\n<small>Measured on an {} (driver {driver}, CUDA {cuda}) on {}, with `{}`; cold medians.</small>\n",
-        record.device,
-        compare::day(&record.date),
-        short_command(&record.command)
-    );
-    if let Some(stale) = stale {
-        out.push_str(&format!("\n**This record is stale: {stale}.**\n"));
-    }
-    out
-}
-
 fn gpu_facts(record: &GpuRecord) -> Vec<Fact> {
     let mut facts = vec![
         ("h200-device".to_owned(), record.device.clone()),
-        ("h200-date".to_owned(), compare::day(&record.date).to_owned()),
+        ("h200-date".to_owned(), day(&record.date).to_owned()),
         ("h200-driver".to_owned(), record.driver.clone().unwrap_or_default()),
         ("h200-cases".to_owned(), grouped(record.cases.len() as u64)),
     ];
@@ -318,13 +254,6 @@ fn gpu_facts(record: &GpuRecord) -> Vec<Fact> {
     facts
 }
 
-pub(crate) fn facts_text(facts: &[Fact]) -> String {
-    facts
-        .iter()
-        .map(|(name, value)| format!("<!-- ANCHOR: {name} -->\n{value}\n<!-- ANCHOR_END: {name} -->\n"))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,17 +263,5 @@ mod tests {
         for key in CARRYING {
             assert!(simt::Metric::named(key).is_some(), "{key}");
         }
-    }
-
-    #[test]
-    fn the_command_below_a_table_is_short() {
-        assert_eq!(short_command("cargo course measure --out h200.json --cub libcub.so"), "cargo course measure");
-        assert_eq!(short_command("cargo run -- --device gpu"), "cargo run -- --device gpu");
-    }
-
-    #[test]
-    fn facts_have_names_that_mdbook_finds() {
-        let text = facts_text(&[("a-i32-n".to_owned(), "1,024".to_owned())]);
-        assert_eq!(text, "<!-- ANCHOR: a-i32-n -->\n1,024\n<!-- ANCHOR_END: a-i32-n -->\n");
     }
 }

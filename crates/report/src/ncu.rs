@@ -5,19 +5,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use device::{Checks, Choice, Counters, KernelSource, SimOptions};
+use lab::input::{SEED, random_for};
+use lab::record::{OPTIONS, load_json, path};
+use lab::reference::reference_of;
+use lab::text::grouped;
+use lab::{Chapter, Error, Job, LaunchOptions, Pass, Result, Session, Type, Variant};
 use serde::Deserialize;
 use simt::counters::METRICS;
 use simt::{Metric, Tier};
-
-use crate::element::Type;
-use crate::error::{Error, Result};
-use crate::input::{SEED, random_for};
-use crate::plan::{LaunchOptions, Pass};
-use crate::record::{OPTIONS, load_json, path};
-use crate::reference::reference_of;
-use crate::session::{Job, Session};
-use crate::text::grouped;
-use crate::{Chapter, Variant};
 
 const WAVEFRONTS: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_";
 const CONFLICTS: &str = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_";
