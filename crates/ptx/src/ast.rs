@@ -103,7 +103,7 @@ pub enum Type {
 /// A variable or parameter declaration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variable {
-    /// Where it lives.
+    /// State space.
     pub space: Space,
     /// `.extern`, `.visible`, …
     pub linkage: Linkage,
@@ -122,7 +122,7 @@ pub struct Variable {
     pub init: Vec<Initializer>,
     /// For a kernel parameter: `.ptr` with its space and alignment, if written.
     pub pointer: Option<PointerInfo>,
-    /// Where it stands.
+    /// Place in the text.
     pub span: Span,
 }
 
@@ -170,11 +170,11 @@ pub struct Function {
     pub directives: Vec<(String, Vec<u64>)>,
     /// The body, or `None` for a declaration.
     pub body: Option<Vec<Item>>,
-    /// Where the name stands.
+    /// Place of the name in the text.
     pub span: Span,
 }
 
-/// What stands in a body, in order.
+/// Item of a body.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     /// `.reg .b32 %r<20>;` or `.reg .f16 low, high;` (one item a name).
@@ -195,7 +195,7 @@ pub enum Item {
     CallPrototype(Box<Prototype>),
 }
 
-/// What the functions that an indirect call may reach take and return.
+/// Parameters and return values of the functions that an indirect call may reach.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prototype {
     /// Its label.
@@ -219,7 +219,7 @@ pub struct RegisterDecl {
     pub name: String,
     /// `Some(20)` for `%r<20>`: declares `%r0` … `%r19`.
     pub count: Option<u32>,
-    /// Where it stands.
+    /// Place in the text.
     pub span: Span,
 }
 
@@ -252,7 +252,7 @@ pub struct Instruction {
     pub spec: &'static Spec,
     /// The opcode as written: `ld.global.nc.v4.f32`.
     pub opcode: String,
-    /// What follows the mnemonic, split at dots: `["global", "nc", "v4", "f32"]`. `::` stays inside a part (`L1::no_allocate`).
+    /// Modifiers after the mnemonic, split at dots: `["global", "nc", "v4", "f32"]`. `::` stays inside a part (`L1::no_allocate`).
     pub modifiers: Vec<String>,
     /// Operands in order; for `call` see [`Operand::List`].
     pub operands: Vec<Operand>,
@@ -261,12 +261,12 @@ pub struct Instruction {
     /// The lines of the calls that brought `loc` here by inlining, from the innermost outwards; empty without inlining.
     /// `Display` leaves them out: the names that PTX wants beside them lie in a debug section, which is not kept.
     pub callers: Arc<[Loc]>,
-    /// Where it stands.
+    /// Place in the text.
     pub span: Span,
 }
 
 impl Instruction {
-    /// Whether `modifier` is one of the opcode's parts.
+    /// Returns whether `modifier` is one of the opcode's parts.
     pub fn has(&self, modifier: &str) -> bool {
         self.modifiers.iter().any(|m| m == modifier)
     }
@@ -313,7 +313,7 @@ pub enum Operand {
     /// `_`
     Sink,
     /// `(a, b)` of `call`: operands are `[List(returns)?, Name(function), List(args)?, Name(prototype)?]`.
-    /// Of other instructions: `[map, {x, y}]`, an address and the coordinates of a texture or tensor.
+    /// For other instructions `[map, {x, y}]`: an address and the coordinates of a texture or tensor.
     List(Vec<Operand>),
     /// `name+offset` outside brackets, as in `mov.u64 %rd1, table+16`.
     Offset(String, i64),

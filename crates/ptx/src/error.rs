@@ -12,7 +12,7 @@ const SHOWN_CHARS: usize = 120;
 pub struct Error {
     /// The file name given to [`crate::parse`].
     pub file: String,
-    /// Where the offending text starts and ends.
+    /// Start and end of the offending text.
     pub span: Span,
     /// Line, from 1.
     pub line: u32,
@@ -20,7 +20,7 @@ pub struct Error {
     pub column: u32,
     /// The whole line's text, without its line end.
     pub text: String,
-    /// What is wrong, a lower-case clause.
+    /// Description of the problem, a lower-case clause.
     pub message: String,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ast::{Immediate, Span};
 
-/// Where parsing stopped and why; [`crate::Error`] adds the file and the line's text.
+/// Place where parsing stopped, and the reason; [`crate::Error`] adds the file and the line's text.
 #[derive(Debug)]
 pub(crate) struct Fail {
     /// The offending text.
@@ -11,7 +11,7 @@ pub(crate) struct Fail {
     pub message: String,
 }
 
-/// What kind of token: its text is its span.
+/// Kind of token; its text is its span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A name, register, keyword or mnemonic: `%r1`, `$L__BB0_2`, `ld`, `_`.
@@ -33,9 +33,9 @@ pub(crate) enum Kind {
 /// One token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Token {
-    /// What it is.
+    /// Kind.
     pub kind: Kind,
-    /// Where it stands.
+    /// Place in the text.
     pub span: Span,
 }
 

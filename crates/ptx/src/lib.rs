@@ -50,7 +50,7 @@ pub fn parse(file: &str, text: &str) -> Result<Module, Error> {
 /// read as far as they are like newer ones.
 pub const VERSION_FLOOR: (u8, u8) = (3, 0);
 
-/// What is added to messages about a file of PTX `major.minor`, older than [`VERSION_FLOOR`].
+/// Addition to messages about a file of PTX `major.minor`, older than [`VERSION_FLOOR`].
 pub fn floor(major: u8, minor: u8) -> String {
     let (from, _) = VERSION_FLOOR;
     format!("; the file is PTX {major}.{minor}, and PTX {from}.0 and later is covered: compile the source anew")

@@ -240,7 +240,7 @@ impl Display for Operand {
     }
 }
 
-/// What stands between the brackets of an address.
+/// Prints the text between the brackets of an address.
 fn print_address(f: &mut Formatter<'_>, operand: &Operand) -> fmt::Result {
     match operand {
         Operand::Address { base: Some(base), offset: 0 } => f.write_str(base),

@@ -19,7 +19,7 @@ pub use others::OTHERS;
 pub use rows::SPECS;
 pub use shape::{Operands, Shape, arithmetic};
 
-/// Where a reference has an instruction.
+/// Part of a reference that an instruction is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Integer, logic, float arithmetic, conversions, comparisons.
@@ -28,7 +28,7 @@ pub enum Part {
     Memory,
     /// Atomics and fences.
     Ordering,
-    /// What the lanes of a warp, the warps of a block, the blocks of a cluster do together.
+    /// Joint operations of the lanes of a warp, the warps of a block, the blocks of a cluster.
     Together,
     /// Jumps, calls, the stack, the end.
     Control,
@@ -45,11 +45,11 @@ pub struct Spec {
     pub operands_min: u8,
     /// Most operands.
     pub operands_max: u8,
-    /// Where a reference has it.
+    /// Part of a reference that it is in.
     pub part: Part,
     /// Section of the PTX manual: `9.7.1.1`; several where the manual splits an instruction by type.
     pub section: &'static str,
-    /// What it does, half a line.
+    /// Effect, half a line.
     pub summary: &'static str,
 }
 
@@ -82,7 +82,7 @@ pub fn operand_counts(spec: &Spec, opcode: &str) -> (u8, u8) {
     }
 }
 
-/// Whether `word`, without its dot, is a modifier that PTX knows: `global`, `s32`, `L1::no_allocate`.
+/// Returns whether `word`, without its dot, is a modifier that PTX knows: `global`, `s32`, `L1::no_allocate`.
 pub fn is_modifier(word: &str) -> bool {
     MODIFIERS.binary_search(&word).is_ok()
 }

@@ -12,12 +12,12 @@ const MEMORY_BYTES: u64 = 16 << 20;
 const BUFFER_BYTES: u64 = 4096;
 /// Parameters longer than this in all are not made up.
 const PARAMETER_BYTES: u64 = 4096;
-/// What one launch in eight records.
+/// Steps recorded in one launch of eight.
 const TRACE: trace::Options = trace::Options { first_block: 1, blocks: 2, warps: 0b10, steps_per_block_max: 100 };
 /// Kernels of one text that are run.
 const KERNELS: usize = 3;
 
-/// How far a text came.
+/// Last stage that a text reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reached {
     /// No PTX.

@@ -110,7 +110,7 @@ fn line_changed(text: &str, texts: &[String], bits: &mut Bits) -> String {
     lines.join("\n")
 }
 
-/// What a word may be replaced by: words of its kind.
+/// Kind of a word; only words of one kind replace each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Register,

@@ -1,4 +1,4 @@
-//! How a fixture is run: the options of `simt run` that its head holds, for the simulator and for a GPU alike.
+//! Launch of a fixture: the options of `simt run` in its head, for the simulator and for a GPU alike.
 //!
 //! A head is `//@ kernel=NAME grid=1 …` in the PTX, or `// simt: --kernel NAME --grid 1 …` in the `.cu` beside it.
 

@@ -1,4 +1,4 @@
-//! How the memory pipeline splits one warp's access: shared-memory wavefronts and bank conflicts, global sectors.
+//! The memory pipeline's split of one warp's access: shared-memory wavefronts and bank conflicts, global sectors.
 //!
 //! The rules are fitted to single-warp runs on an H200 under Nsight Compute; `tests/access_oracle.rs` holds them against
 //! 700 of those measurements. Shared memory has 32 banks of 4 bytes; inactive lanes never count.
@@ -25,7 +25,7 @@ const BANKS: u32 = 32;
 const WORD_BYTES: u32 = 4;
 const SECTOR_BYTES_LOG2: u32 = 5;
 
-/// What one shared-memory access of a warp costs.
+/// Cost of one shared-memory access of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Passes {
     /// Wavefronts: passes through the 32 banks.
@@ -135,7 +135,7 @@ fn groups_of(bytes: u32) -> u32 {
     }
 }
 
-/// Whether every active lane reads the address of its active neighbour `lane ^ DISTANCE`.
+/// Returns whether every active lane reads the address of its active neighbour `lane ^ DISTANCE`.
 fn neighbours_agree<const DISTANCE: usize>(mask: u32, addresses: &[u32; 32]) -> bool {
     let mut differ = 0;
     for lane in 0..LANES {
@@ -145,7 +145,7 @@ fn neighbours_agree<const DISTANCE: usize>(mask: u32, addresses: &[u32; 32]) -> 
     differ == 0
 }
 
-/// Adds up `passes_of` over `groups` groups of consecutive lanes. It is told the access unit's size as a shift.
+/// Adds up `passes_of` over `groups` groups of consecutive lanes. The access unit's size is given as a shift.
 fn sum_of_groups(
     bytes: u32,
     groups: u32,
@@ -229,7 +229,7 @@ fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Which lane first brought an address: an open hash table of lanes.
+/// First lane with each address, an open hash table of lanes.
 struct Seen([u8; Seen::SLOTS]);
 
 impl Seen {
@@ -259,7 +259,7 @@ impl Seen {
     }
 }
 
-/// Which rule a [`Memo`] holds the result of.
+/// Rule whose result a [`Memo`] holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     SharedLoad,
@@ -298,7 +298,7 @@ pub struct Memo {
     is_row: bool,
 }
 
-/// What is known of an access without another look at its lanes.
+/// Facts about an access that need no second pass over its lanes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known {
     /// First byte of the lowest lane, and of the highest.
@@ -363,7 +363,7 @@ impl Memo {
         global_atomic_sectors(bytes, mask, addresses)
     }
 
-    /// What is remembered of an access at the addresses `row` plus `offset`, if it is of the last one's shape and aligned.
+    /// Returns the remembered facts for an access at the addresses `row` plus `offset`, if it is aligned and has the last one's shape.
     #[inline(always)]
     pub(crate) fn recall(&self, kind: Kind, bytes: u32, mask: u32, row: &[u64; 32], offset: u64) -> Option<Known> {
         let base = row[first_lane(mask)?];
@@ -381,7 +381,7 @@ impl Memo {
         self.known(kind, bytes, mask, base.wrapping_add(offset), differ == 0)
     }
 
-    /// What is known of an access by addresses of 32 bits.
+    /// Returns the facts about an access by 32-bit addresses.
     #[inline(always)]
     pub(crate) fn recall32(&self, kind: Kind, bytes: u32, mask: u32, row: &[u32; 32], offset: u32) -> Option<Known> {
         let base = row[first_lane(mask)?];
@@ -516,12 +516,12 @@ impl Memos {
         Memos(vec![Memo::new(); Memos::WAYS])
     }
 
-    /// Of an instruction that has no use for one.
+    /// An empty set, for an instruction that never looks one up.
     pub(crate) fn none() -> Memos {
         Memos(Vec::new())
     }
 
-    /// That of accesses by the lanes `mask`.
+    /// Returns the memo for accesses by the lanes `mask`.
     #[inline(always)]
     pub(crate) fn of(&mut self, mask: u32) -> &mut Memo {
         let way = mask.count_ones().trailing_zeros() as usize;

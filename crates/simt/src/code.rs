@@ -61,7 +61,7 @@ pub struct Inst {
     pub f: Reg,
     /// Branch target, byte offset or flags.
     pub imm: i64,
-    /// For a branch: where its paths meet again (the immediate post-dominator); [`NO_PC`] if only at the exit.
+    /// For a branch: the place where its paths meet again (the immediate post-dominator); [`NO_PC`] if only at the exit.
     pub reconverge: u32,
 }
 
@@ -83,13 +83,13 @@ pub struct ExactCode {
 /// No program counter.
 pub const NO_PC: u32 = u32::MAX;
 
-/// What reports and counters need to know of an instruction, apart from the hot array.
+/// The part of an instruction that only reports and counters need, kept apart from the hot array.
 #[derive(Debug, Clone)]
 pub struct Debug {
-    /// CUDA source line, if known: of what was inlined, the innermost line in the file of the function that it became
-    /// part of. A line of a library says little to who calls it.
+    /// CUDA source line, if known. For inlined code, the innermost line in the file of the function that it became
+    /// part of: a line inside a library says little to its caller.
     pub loc: Option<Loc>,
-    /// What was inlined: its line, its caller's, and so on outwards; else empty.
+    /// Line of inlined code, its caller's, and so on outwards; empty for other code.
     pub frames: Arc<[Loc]>,
     /// Line in the PTX file.
     pub ptx_line: u32,
@@ -184,7 +184,7 @@ pub struct ModuleVariable {
     pub bytes: u64,
     /// Initial bytes; those after the last of them are zero.
     pub init: Vec<u8>,
-    /// In constant memory, which no kernel may change.
+    /// Set for constant memory, which no kernel may change.
     pub is_const: bool,
     /// Addresses of other variables, to be written over `init`.
     pub relocations: Vec<Relocation>,
@@ -203,11 +203,11 @@ pub struct Relocation {
     pub symbol: String,
     /// Bytes added to its address.
     pub offset: i64,
-    /// Which bits of the address, moved down to bit 0.
+    /// Mask of the address bits that are stored, moved down to bit 0.
     pub mask: u64,
 }
 
-/// What a call goes to.
+/// Target of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Callee {
     /// A function of `Code::functions`.
@@ -238,11 +238,11 @@ pub struct Slot {
 /// One `call`.
 #[derive(Debug, Clone)]
 pub struct CallSite {
-    /// Where it goes.
+    /// Target.
     pub callee: Callee,
     /// Function that it stands in, by index in `Code::functions`.
     pub caller: u32,
-    /// What is passed and returned.
+    /// Sizes of the parameters and return values.
     pub signature: Signature,
     /// Parameters, caller to callee.
     pub arguments: Vec<Slot>,
@@ -270,7 +270,7 @@ pub struct Function {
     pub name: String,
     /// First instruction.
     pub start: u32,
-    /// What it returns and takes.
+    /// Sizes of its return values and parameters.
     pub signature: Signature,
     /// Rows of an activation's frame: parameters in and out, and registers saved around calls.
     pub frame_rows: u32,
@@ -294,7 +294,7 @@ pub struct Code {
     pub insts: Vec<Inst>,
     /// Same indices as `insts`.
     pub debug: Vec<Debug>,
-    /// What [`Op::Exact`] refers to.
+    /// Operations that [`Op::Exact`] refers to.
     pub exact: Vec<ExactCode>,
     /// Vector operands: `Inst::c` indexes here for vector loads and stores.
     pub vectors: Vec<[Reg; VECTOR_MAX]>,
@@ -316,7 +316,7 @@ pub struct Code {
     pub shared: Vec<SharedVariable>,
     /// Static shared memory in bytes, with the reserved part.
     pub shared_bytes: u32,
-    /// What is reserved of it, at its start: 0 or [`RESERVED_SHARED_BYTES`].
+    /// Bytes reserved at its start: 0 or [`RESERVED_SHARED_BYTES`].
     pub reserved_bytes: u32,
     /// Largest alignment of a local variable in bytes.
     pub local_align_bytes: u32,
@@ -336,7 +336,7 @@ pub struct Code {
     pub bulk_stores: Vec<BulkStore>,
     /// Targets of indexed branches.
     pub tables: Vec<Vec<u32>>,
-    /// How deep calls go is not known before they run: there is recursion, or an indirect call.
+    /// Set if the depth of calls is unknown before they run, because of recursion or an indirect call.
     pub has_unbounded_stack: bool,
     /// Module variables used.
     pub variables: Vec<ModuleVariable>,
@@ -356,12 +356,12 @@ pub struct Code {
 }
 
 impl Code {
-    /// Whether instruction `pc` is an atomic.
+    /// Returns whether instruction `pc` is an atomic.
     pub fn is_atomic(&self, pc: u32) -> bool {
         self.insts.get(pc as usize).is_some_and(|inst| matches!(inst.op, Op::Atomic(_)))
     }
 
-    /// Whether it looks for the workspace of a cooperative launch.
+    /// Returns whether it reads the workspace of a cooperative launch.
     pub fn uses_grid_barrier(&self) -> bool {
         let is_workspace = |source: Source| matches!(source, Source::Special(Special::Envreg(1 | 2)));
         self.constants32.iter().chain(&self.constants64).any(|&(_, source)| is_workspace(source))

@@ -1,4 +1,4 @@
-//! What a run counts. Three tiers: address-exact (equal to the hardware for the same accesses), PTX-level (ours), and
+//! Counters of a run, in three tiers: address-exact (equal to the hardware for the same accesses), PTX-level (ours), and
 //! what is not modelled, which has no name here.
 
 /// Raw counts of a run, or of one source line of it.
@@ -63,7 +63,7 @@ impl Counters {
     }
 }
 
-/// How far a counter can be trusted.
+/// Trust in a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
     /// Equal to the hardware's counter of the same name for the same accesses.
@@ -77,7 +77,7 @@ pub enum Tier {
 pub struct Metric {
     /// Nsight Compute's name, or `ptx_…`.
     pub key: &'static str,
-    /// How far to trust it.
+    /// Trust in it.
     pub tier: Tier,
     /// Plain English, one line.
     pub plain: &'static str,
@@ -117,7 +117,7 @@ const fn hardware(key: &'static str, plain: &'static str, value: fn(&Counters) -
     Metric { key, tier: Tier::AddressExact, plain, is_ratio: false, value }
 }
 
-const fn of_ptx(key: &'static str, plain: &'static str, value: fn(&Counters) -> f64) -> Metric {
+const fn ptx_metric(key: &'static str, plain: &'static str, value: fn(&Counters) -> f64) -> Metric {
     Metric { key, tier: Tier::Ptx, plain, is_ratio: false, value }
 }
 
@@ -175,8 +175,8 @@ pub const METRICS: &[Metric] = &[
     ),
     hardware("barriers", "block barriers (__syncthreads), once for each warp that arrives", |c| c.barriers as f64),
     hardware("shuffles", "warp shuffles: registers passed between lanes", |c| c.shuffles as f64),
-    of_ptx("ptx_inst_executed", "PTX instructions issued, once for each warp", |c| c.inst_executed as f64),
-    of_ptx("ptx_thread_inst_executed", "PTX instructions executed, once for each active lane", |c| {
+    ptx_metric("ptx_inst_executed", "PTX instructions issued, once for each warp", |c| c.inst_executed as f64),
+    ptx_metric("ptx_thread_inst_executed", "PTX instructions executed, once for each active lane", |c| {
         c.thread_inst_executed as f64
     }),
     Metric {
@@ -186,28 +186,28 @@ pub const METRICS: &[Metric] = &[
         is_ratio: true,
         value: Counters::lane_efficiency,
     },
-    of_ptx("ptx_branches", "branches, once for each warp", |c| c.branches as f64),
-    of_ptx("ptx_divergent_branches", "branches that some lanes of the warp took and others did not", |c| {
+    ptx_metric("ptx_branches", "branches, once for each warp", |c| c.branches as f64),
+    ptx_metric("ptx_divergent_branches", "branches that some lanes of the warp took and others did not", |c| {
         c.divergent_branches as f64
     }),
-    of_ptx("ptx_shared_ld_requests", "load instructions from shared memory, once for each warp", |c| {
+    ptx_metric("ptx_shared_ld_requests", "load instructions from shared memory, once for each warp", |c| {
         c.shared_ld_requests as f64
     }),
-    of_ptx("ptx_shared_st_requests", "store instructions to shared memory, once for each warp", |c| {
+    ptx_metric("ptx_shared_st_requests", "store instructions to shared memory, once for each warp", |c| {
         c.shared_st_requests as f64
     }),
-    of_ptx("ptx_global_ld_requests", "load instructions from global memory, once for each warp", |c| {
+    ptx_metric("ptx_global_ld_requests", "load instructions from global memory, once for each warp", |c| {
         c.global_ld_requests as f64
     }),
-    of_ptx("ptx_global_st_requests", "store instructions to global memory, once for each warp", |c| {
+    ptx_metric("ptx_global_st_requests", "store instructions to global memory, once for each warp", |c| {
         c.global_st_requests as f64
     }),
-    of_ptx(
+    ptx_metric(
         "ptx_local_ld_requests",
         "load instructions from local memory (spills, private arrays), once for each warp",
         |c| c.local_ld_requests as f64,
     ),
-    of_ptx(
+    ptx_metric(
         "ptx_local_st_requests",
         "store instructions to local memory (spills, private arrays), once for each warp",
         |c| c.local_st_requests as f64,

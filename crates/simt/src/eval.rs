@@ -93,7 +93,7 @@ pub fn g(x: u64) -> f64 {
     f64::from_bits(x)
 }
 
-/// What becomes of both singles of 64-bit registers.
+/// Operation on both single-precision halves of 64-bit registers.
 #[inline(always)]
 pub fn singles<const N: usize>(x: [u64; N], of: impl Fn([u32; N]) -> u32) -> u64 {
     u64::from(of(x.map(|x| x as u32))) | u64::from(of(x.map(|x| (x >> 32) as u32))) << 32

@@ -38,7 +38,7 @@ impl Serialize for LineCounters {
     }
 }
 
-/// Where a fault happened: fields of the fault's own object for the site itself, an object for the other one.
+/// Site of a fault: fields of the fault's own object for the site itself, an object for the other one.
 fn entries<M: SerializeMap>(site: &Site, map: &mut M) -> Result<(), M::Error> {
     let lanes: Vec<u32> = (0..32).filter(|lane| site.lanes >> lane & 1 == 1).collect();
     map.serialize_entry("file", &site.file)?;

@@ -8,7 +8,7 @@ pub use error::LaunchError;
 
 use crate::{Code, Counters, Fault, LineCounters, Note};
 
-/// How the lanes of a warp run.
+/// Order in which the lanes of a warp run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
     /// Before Volta: the lanes of a warp step together.
@@ -21,8 +21,8 @@ pub enum Schedule {
         /// Seed of the adversarial scheduler.
         seed: Option<u64>,
     },
-    /// The same with a seed, but only from a line of the source on: until a warp comes to an instruction of that line its lanes stay
-    /// together as without a seed, and warps and blocks take their turns in order. In a kernel without such an instruction they always do.
+    /// Seeded from a line of the source on. Until a warp comes to an instruction of that line its lanes stay together as
+    /// without a seed, and warps and blocks take their turns in order; in a kernel without such an instruction they always do.
     IndependentFrom {
         /// Seed of the adversarial scheduler.
         seed: u64,
@@ -45,19 +45,19 @@ pub enum Check {
 }
 
 impl Schedule {
-    /// Whether chance decides what runs next.
+    /// Returns whether a seed decides what runs next.
     pub(crate) fn is_seeded(self) -> bool {
         matches!(self, Schedule::Independent { seed: Some(_) } | Schedule::IndependentFrom { .. })
     }
 
-    /// Whether lanes of one warp are ordered by `.sync` instructions only.
+    /// Returns whether lanes of one warp are ordered by `.sync` instructions only.
     pub(crate) fn lanes_apart(self) -> bool {
         self != Schedule::Lockstep
     }
 }
 
 impl std::fmt::Display for Schedule {
-    /// As `--schedule` takes it: `lockstep`, `independent`, `independent:7`, `independent:7@49`.
+    /// Writes it as `--schedule` takes it: `lockstep`, `independent`, `independent:7`, `independent:7@49`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Schedule::Lockstep => f.write_str("lockstep"),
@@ -114,7 +114,7 @@ impl Checks {
     /// None.
     pub const NONE: Checks = Checks(0);
 
-    /// Whether `check` is in the set.
+    /// Returns whether `check` is in the set.
     pub const fn has(self, check: Check) -> bool {
         self.0 & (1 << check as u32) != 0
     }
@@ -125,7 +125,7 @@ impl Checks {
         Checks(self.0 | 1 << check as u32)
     }
 
-    /// Whether faults of this code are looked for. Codes without a check of their own always are.
+    /// Returns whether faults of this code are looked for. Codes without a check of their own always are.
     pub fn looks_for(self, code: Code) -> bool {
         Check::ALL.iter().find(|(_, reports)| *reports == code).is_none_or(|(check, _)| self.has(*check))
     }
@@ -153,12 +153,12 @@ impl std::str::FromStr for Checks {
     }
 }
 
-/// How a launch is run.
+/// Options of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// How lanes run.
+    /// Order of lanes.
     pub schedule: Schedule,
-    /// What is looked for.
+    /// Checks that are on.
     pub checks: Checks,
     /// Host threads; 0 means one a core. The outcome is the same for any number.
     pub threads: usize,
@@ -172,7 +172,7 @@ pub struct Options {
     /// CUDA's `cudaLimitStackSize`, 1024 unless a program asks for another. A call takes the local variables of the
     /// function, and 16 bytes for what it has to keep.
     pub stack_bytes: u32,
-    /// What to record; nothing by default.
+    /// Steps to record; none by default.
     pub trace: Option<crate::trace::Options>,
 }
 
@@ -217,7 +217,7 @@ impl Default for Launch {
     }
 }
 
-/// What a launch left besides memory.
+/// Result of a launch besides memory.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -227,11 +227,11 @@ pub struct Outcome {
     pub lines: Vec<LineCounters>,
     /// Findings, in block order, folded.
     pub faults: Vec<Fault>,
-    /// What is no fault and worth a look, in the same order.
+    /// Notes on what is no fault but worth a look, in the same order.
     pub notes: Vec<Note>,
     /// The recorded steps, if any were asked for.
     pub trace: Option<crate::trace::Trace>,
-    /// What `printf` printed: blocks in grid order, in a block as it ran, in one call lane by lane. At most 1 MiB.
+    /// Output of `printf`: blocks in grid order, in a block as it ran, in one call lane by lane. At most 1 MiB.
     pub printed: String,
     /// Calls of `printf` whose output did not fit any more.
     pub prints_dropped: u64,
@@ -252,13 +252,13 @@ pub fn run(
 /// One launch of a stream.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamLaunch<'a> {
-    /// What runs.
+    /// Kernel.
     pub kernel: &'a crate::Kernel,
     /// Its geometry and arguments.
     pub launch: &'a Launch,
-    /// Whether it may begin before the launch before it has ended (`cudaLaunchAttributeProgrammaticStreamSerialization`): as soon as
-    /// each block of that one has executed `griddepcontrol.launch_dependents` or has ended. Its own `griddepcontrol.wait` then waits
-    /// for the end of that launch, and nothing else orders the two. Of the first launch it says nothing.
+    /// True if it may begin before the previous launch has ended (`cudaLaunchAttributeProgrammaticStreamSerialization`): as soon as
+    /// each block of the previous one has executed `griddepcontrol.launch_dependents` or has ended. Its own `griddepcontrol.wait` then waits
+    /// for the end of that launch, and nothing else orders the two. It has no meaning for the first launch.
     pub overlaps: bool,
 }
 

@@ -19,8 +19,8 @@
 //!   as it ran under the schedule, in a call lane by lane: [`Outcome::printed`].
 //! - `trap` and `brkpt` end the launch; no debugger is there to catch the second.
 //! - Local variables are zero until they are written.
-//! - An asynchronous copy (`cp.async`) is carried out where it starts; that nobody may count on it before it has been waited for
-//!   is the race check's affair. It counts as an H200 counts it (`LDGSTS`): the sectors that its lanes read, as those of a load
+//! - An asynchronous copy (`cp.async`) is carried out where it starts; the race check finds accesses that do not
+//!   wait for it. It counts as an H200 counts it (`LDGSTS`): the sectors that its lanes read, as those of a load
 //!   from global memory, and a request unless no lane reads anything; but neither wavefronts nor conflicts in shared memory,
 //!   which the card has other counters for. A bulk copy or reduction (`cp.async.bulk`, `cp.reduce.async.bulk`) counts as an
 //!   instruction and nothing else.
@@ -51,7 +51,7 @@
 //!   are compared with the last barrier at once. Races in global memory are looked for where ranges of blocks met.
 //! - *Host threads* take eight blocks at a time, and share nothing but memory.
 //!
-//! What checks cost in memory: none of it is there for checks that are off. `uninitialised-read` takes one byte for each word of
+//! Memory that checks cost; a check that is off costs none. `uninitialised-read` takes one byte for each word of
 //! shared memory, of local memory of each lane, and of arrays that the host has not filled. `shared-race` takes 49 bytes for each word of shared memory of
 //! a block that is running, and 48 for each byte once a kernel touches parts of words, and 20
 //! for each word once it copies asynchronously. `global-race` takes nothing for

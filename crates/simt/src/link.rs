@@ -80,7 +80,7 @@ fn joined(mut whole: Module, mut next: Module) -> Module {
     whole
 }
 
-/// What a module defines: name, linkage and line.
+/// Returns the definitions of a module: name, linkage and line.
 fn definitions(module: &Module) -> impl Iterator<Item = (&str, Linkage, u32)> {
     let functions = module.functions.iter().filter(|function| function.body.is_some()).map(|function| {
         // Kernels are started by name, so that theirs is never their file's own.
@@ -92,7 +92,7 @@ fn definitions(module: &Module) -> impl Iterator<Item = (&str, Linkage, u32)> {
     functions.chain(variables.map(|variable| (variable.name.as_str(), variable.linkage, variable.span.line)))
 }
 
-/// Which file's definition each name of the program stands for.
+/// Resolves each name of the program to one file's definition.
 fn symbols(modules: &[Module]) -> Result<HashMap<String, Symbol>, LoadError> {
     let mut symbols: HashMap<String, Symbol> = HashMap::new();
     for (file, module) in modules.iter().enumerate() {
@@ -116,7 +116,7 @@ fn symbols(modules: &[Module]) -> Result<HashMap<String, Symbol>, LoadError> {
 }
 
 /// Names that a module uses and leaves to others to define.
-fn wanted(module: &Module) -> impl Iterator<Item = &str> {
+fn undefined(module: &Module) -> impl Iterator<Item = &str> {
     let own: HashSet<&str> = definitions(module).map(|(name, ..)| name).collect();
     let functions = module.functions.iter().filter(|function| function.body.is_none()).map(|f| f.name.as_str());
     let variables = module.variables.iter().filter(|v| v.linkage == Linkage::Extern).map(|v| v.name.as_str());
@@ -126,7 +126,7 @@ fn wanted(module: &Module) -> impl Iterator<Item = &str> {
 /// The modules with names, lines and source files as they are in the whole, and without definitions that another file's replace.
 fn moved(mut modules: Vec<Module>, symbols: &HashMap<String, Symbol>, texts: &Texts) -> Vec<Module> {
     let mut taken: HashSet<String> = symbols.keys().cloned().collect();
-    taken.extend(modules.iter().flat_map(wanted).map(str::to_owned));
+    taken.extend(modules.iter().flat_map(undefined).map(str::to_owned));
     let mut sources = 0;
     for (file, module) in modules.iter_mut().enumerate() {
         let mut own = HashMap::new();

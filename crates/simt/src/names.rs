@@ -7,8 +7,8 @@
 //! any register that is worth that; any other one only in what is computed on the lines that assign to it, and only if every one of
 //! those lines is accounted for. What cannot be shown so has no name: no name is a guess.
 //!
-//! What a name may miss: that the compiler computes an assignment earlier or later than the source has it. So each name says on which
-//! line it was assigned, and holds for what the instruction left there, until the next assignment runs.
+//! A name may be off in time, because the compiler computes an assignment earlier or later than the source has it. So each name
+//! has the line of its assignment, and holds for the value that the instruction left, until the next assignment runs.
 
 mod expression;
 mod source;
@@ -105,7 +105,7 @@ struct Kernel<'k> {
     known: HashMap<Key, Vec<Name>>,
 }
 
-/// Where an expression of the source stands.
+/// Place of an expression in the source.
 struct Here<'h, 'k> {
     kernel: &'h Kernel<'k>,
     instance: &'h Instance,
@@ -125,7 +125,7 @@ impl<'k> Kernel<'k> {
         self.functions.iter().position(|one| one.first_line <= line && line <= one.last_line)
     }
 
-    /// Every function and where it is inlined, callers first.
+    /// Returns every function with each place where it is inlined, callers first.
     fn instances(&self) -> Vec<(usize, Instance)> {
         let mut found = BTreeSet::new();
         for instruction in &self.registers.instructions {
@@ -171,7 +171,7 @@ impl<'k> Kernel<'k> {
         &self.functions[key.1].variables[key.2]
     }
 
-    /// Whether a variable is assigned once, from what never changes while it lives.
+    /// Returns whether a variable is assigned once, from values that never change while it lives.
     fn is_constant(&self, key: &Key, depth: u32) -> bool {
         let variable = self.variable(key);
         if variable.is_hidden || depth > DEPTH_MAX {
@@ -215,7 +215,7 @@ impl<'k> Kernel<'k> {
         }
     }
 
-    /// Every register that is worth what a constant variable is.
+    /// Returns every register that equals a constant variable.
     fn anywhere(&self, key: &Key, variable: &Variable) -> Vec<Name> {
         let here = Here { kernel: self, instance: &key.0, function: key.1, at: variable.from, instead: &[], depth: 0 };
         let [sample] = here.name(&variable.name)[..] else { return Vec::new() };
@@ -250,7 +250,7 @@ impl<'k> Kernel<'k> {
         found
     }
 
-    /// What is written on the lines that assign to a variable and is worth what they assign.
+    /// Returns the registers written on the lines that assign to a variable and equal to the assigned value.
     fn on_its_lines(&self, key: &Key, variable: &Variable) -> Vec<Name> {
         let by_line = self.writers(key);
         let lines: BTreeSet<u32> = variable.assignments.iter().map(|one| one.line).collect();
@@ -304,7 +304,7 @@ impl<'k> Kernel<'k> {
         Vec::new()
     }
 
-    /// What an instruction writes, once for each value of a register that it is made of and that is written at several places.
+    /// Returns the values that an instruction writes: one for each value of a source register that is written at several places.
     fn expansions(&self, at: usize, register: &'k str, atom: Value) -> Vec<Value> {
         let own = (register, atom);
         let plain = self.registers.written(at, register, &[own], 0);
@@ -378,7 +378,7 @@ impl<'k> Kernel<'k> {
         proven.into_iter().map(|(at, register, line, _)| self.name(key, line, at, register)).collect()
     }
 
-    /// What an assignment may be worth, if the variable itself held `before`.
+    /// Returns the values that an assignment may have, if the variable itself held `before`.
     fn worth(&self, key: &Key, assignment: &source::Assignment, before: Option<Value>) -> Vec<Value> {
         let Some(expr) = &assignment.value else { return Vec::new() };
         let variable = self.variable(key);
@@ -412,7 +412,7 @@ impl<'k> Kernel<'k> {
         found
     }
 
-    /// What another variable that changes may hold: what is in its registers, or, where a loop was unrolled, a number on the line.
+    /// Returns the values that another changing variable may hold: those of its registers, or, in an unrolled loop, a number on the line.
     fn other(&self, other: &Key, line: u32, key: &Key) -> Vec<Sample> {
         let variable = self.variable(other);
         let registers: BTreeSet<&str> =
@@ -445,7 +445,7 @@ impl<'k> Kernel<'k> {
 /// Most ways to fill in other variables.
 const CHOICES_MAX: usize = 64;
 
-/// Whether an expression is worth something else the next time: it loads, or asks other lanes.
+/// Returns whether an expression may have another value the next time, because it loads or reads other lanes.
 fn has_effect(expr: &Expr) -> bool {
     match expr {
         Expr::Index(..) => true,
@@ -458,7 +458,7 @@ fn has_effect(expr: &Expr) -> bool {
 }
 
 impl Here<'_, '_> {
-    /// What a parameter is given: of the kernel by the host, of an inlined function by the call.
+    /// Returns the value of a parameter: the host's for a kernel, the call's for an inlined function.
     fn parameter(&self, key: &Key, variable: &Variable) -> Samples {
         let function = &self.kernel.functions[key.1];
         let Some(&(line, _)) = key.0.first() else {
@@ -470,7 +470,7 @@ impl Here<'_, '_> {
         let Some(caller) = caller.filter(|_| self.depth < DEPTH_MAX) else { return Vec::new() };
         let calls = self.kernel.functions[caller].calls.iter();
         let mut here = calls.filter(|call| call.line == line && call.name == function.name);
-        // Two calls of one function on one line cannot be told apart.
+        // Two calls of one function on one line look the same.
         let (Some(call), None) = (here.next(), here.next()) else { return Vec::new() };
         let Some(Some(argument)) = call.arguments.get(key.2) else { return Vec::new() };
         let outer: Instance = key.0[1..].to_vec();

@@ -9,12 +9,12 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Most bytes up to the numbers. No real header comes near this: NumPy itself refuses to read one of more than 10,000 bytes.
 pub const HEADER_BYTES_MAX: usize = 1 << 16;
 
-/// What a file says of its numbers.
+/// Header of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// Type and byte order: `<i4`.
     pub descr: String,
-    /// Whether the first index runs fastest.
+    /// True if the first index runs fastest.
     pub fortran_order: bool,
     /// Elements in each dimension.
     pub shape: Vec<u64>,
@@ -22,7 +22,7 @@ pub struct Header {
     pub bytes: usize,
 }
 
-/// Whether a file that begins so is meant to be one.
+/// Returns whether a file with this beginning is meant to be one.
 pub fn is_npy(file: &[u8]) -> bool {
     file.starts_with(MAGIC)
 }
@@ -31,7 +31,7 @@ impl Header {
     /// Reads the header of a file; its first [`HEADER_BYTES_MAX`] bytes are enough.
     ///
     /// # Errors
-    /// What is wrong with it, one clause.
+    /// A clause that says what is wrong with it.
     pub fn read(file: &[u8]) -> Result<Header, String> {
         let magic = file.len().min(MAGIC.len());
         if file[..magic] != MAGIC[..magic] {
@@ -69,7 +69,7 @@ impl Header {
             let value = after.trim_start().strip_prefix(':').ok_or_else(damaged)?.trim_start();
             let after = match key {
                 "descr" if value.starts_with('[') => {
-                    return Err("holds records of several fields, wanted plain numbers".to_owned());
+                    return Err("holds records of several fields in place of plain numbers".to_owned());
                 }
                 "descr" => {
                     let (name, after) = quoted(value).ok_or_else(damaged)?;
@@ -137,8 +137,9 @@ mod tests {
         for version in [1, 2, 3] {
             let file = file(version, header);
             let read = Header::read(&[&file[..], &[7; 48]].concat()).unwrap();
-            let wanted = Header { descr: "<i4".to_owned(), fortran_order: true, shape: vec![3, 4], bytes: file.len() };
-            assert_eq!((read.elements(), read), (Some(12), wanted));
+            let expected =
+                Header { descr: "<i4".to_owned(), fortran_order: true, shape: vec![3, 4], bytes: file.len() };
+            assert_eq!((read.elements(), read), (Some(12), expected));
         }
     }
 

@@ -1,4 +1,4 @@
-//! What `printf` in a kernel prints: C's formats over the bytes that a lane packed, and all output of a launch in one
+//! Output of `printf` in a kernel: C's formats over the bytes that a lane packed, and all output of a launch in one
 //! order.
 //!
 //! The order is that of blocks in the grid; inside a block that of execution; inside one call that of lanes. It does not
@@ -64,7 +64,7 @@ impl Printed {
     }
 }
 
-/// Where the values of a call come from.
+/// Source of a call's values.
 pub(crate) trait Values {
     /// The next value, of 4 or 8 bytes; `None` if it cannot be read.
     fn next(&mut self, bytes: u32) -> Option<u64>;

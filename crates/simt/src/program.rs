@@ -119,7 +119,7 @@ pub enum LoadError {
         file: String,
         /// Line in it, from 1.
         line: u32,
-        /// What is wrong.
+        /// Description of the problem.
         message: String,
         /// The line's text.
         text: String,
@@ -142,7 +142,7 @@ impl Program {
     }
 
     /// Parses several files, each a name and a text, and makes one program of them: what one declares `.extern`, another one
-    /// defines. Names without a linkage are their file's own, `.weak` definitions give way to others, and what nobody defines
+    /// defines. Names without a linkage are their file's own, `.weak` definitions give way to others, and an undefined name
     /// is refused when a kernel that needs it is lowered.
     pub fn link(files: &[(&str, &str)]) -> Result<Program, LoadError> {
         let (module, texts) = link::link(files)?;
@@ -192,8 +192,9 @@ impl Program {
         let function = self.entry(name)?;
         let more =
             functions.iter().map(|name| Ok(self.device_function(name)?.0)).collect::<Result<Vec<_>, LoadError>>()?;
-        let directive =
-            |wanted: &str| function.directives.iter().find(|(name, _)| name == wanted).map(|(_, numbers)| &numbers[..]);
+        let directive = |directive: &str| {
+            function.directives.iter().find(|(name, _)| name == directive).map(|(_, numbers)| &numbers[..])
+        };
         Ok(Kernel {
             name: name.to_owned(),
             sources: self.module.sources.clone(),
@@ -258,7 +259,7 @@ fn dimensions(numbers: &[u64]) -> [u32; 3] {
     std::array::from_fn(|axis| numbers.get(axis).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX)))
 }
 
-/// How many there are in all dimensions, or as many as can be counted.
+/// Product of all dimensions, saturating.
 fn count(dimensions: &[u64]) -> u64 {
     dimensions.iter().fold(1, |count, &n| count.saturating_mul(n))
 }

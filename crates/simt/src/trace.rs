@@ -11,7 +11,7 @@ pub use schema::{Field, SCHEMA};
 /// as it is.
 pub const VERSION: u32 = 3;
 
-/// What to record.
+/// Steps to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// The first block, as one number, x fastest.
@@ -31,12 +31,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether block number `linear` is recorded.
+    /// Returns whether block number `linear` is recorded.
     pub fn has_block(&self, linear: u64) -> bool {
         linear.checked_sub(self.first_block).is_some_and(|at| at < self.blocks)
     }
 
-    /// Whether warp `index` of such a block is recorded.
+    /// Returns whether warp `index` of such a block is recorded.
     pub fn has_warp(&self, index: u32) -> bool {
         self.warps.checked_shr(index).is_some_and(|bits| bits & 1 == 1)
     }
@@ -56,7 +56,7 @@ pub struct Trace {
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// What the instructions in `steps` are, by program counter.
+    /// Instructions of `steps`, by program counter.
     pub code: Vec<Instruction>,
     /// One per warp-instruction.
     pub steps: Vec<Step>,
@@ -105,7 +105,7 @@ pub struct Step {
     pub active: u32,
     /// Memory touched, one entry a state space; of [`Space::Cluster`] one a block.
     pub access: Vec<Access>,
-    /// What it left in its destination register (loads, arithmetic) or stored.
+    /// Values left in its destination register (loads, arithmetic) or stored.
     pub values: Option<Values>,
 }
 
@@ -121,11 +121,11 @@ pub enum Space {
     Cluster,
 }
 
-/// What one step did to one state space.
+/// Effect of one step on one state space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Access {
-    /// Which one.
+    /// State space.
     pub space: Space,
     /// [`Space::Cluster`]: the block whose memory it is, as one number, x fastest.
     pub owner: Option<u64>,

@@ -223,7 +223,7 @@ fn nothing_runs_if_one_of_the_launches_cannot_start() {
             .map(|(kernel, launch)| StreamLaunch { kernel, launch, overlaps })
             .collect();
         let error = run_stream(&stream, &mut memory, &Options::default()).expect_err("an argument is missing");
-        assert_eq!(error.to_string(), "consume: 1 arguments given, 2 wanted");
+        assert_eq!(error.to_string(), "consume: 1 arguments given, 2 expected");
         assert_eq!(read(&memory, buffers[0], 128), vec![0; 128], "the first has not run");
     }
     assert!(run_stream(&[], &mut Memory::new(), &Options::default()).is_ok_and(|outcomes| outcomes.is_empty()));

@@ -1,4 +1,4 @@
-//! What a page calls. Only these functions touch addresses; everything else is ordinary Rust.
+//! Functions that a page calls. Only these touch addresses; everything else is ordinary Rust.
 
 use std::alloc::Layout;
 

@@ -22,7 +22,7 @@ mod exports;
 pub const VERSION: u32 = 2;
 
 /// Runs a request, JSON as UTF-8, and gives the answer without its first word: JSON and packed steps. What is wrong with a
-/// request, or with its PTX, is told in the answer.
+/// request, or with its PTX, is reported in the answer.
 pub fn answer(request: &[u8]) -> Vec<u8> {
     let mut words = Vec::new();
     let json = match outcome::of(request, &mut words) {

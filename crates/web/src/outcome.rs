@@ -39,7 +39,7 @@ pub fn of(request: &[u8], words: &mut Vec<u32>) -> Result<Value, String> {
     let ran = job.run(request.schedule.parse()?, request.trace)?;
     let mut launches = Vec::new();
     for ((launch, kernel), outcome) in request.launches.iter().zip(&job.kernels).zip(&ran.outcomes) {
-        launches.push(told(launch, kernel, &request.schedule, outcome, words)?);
+        launches.push(launch_json(launch, kernel, &request.schedule, outcome, words)?);
     }
     let buffer = |placed: &Placed| json!({ "name": placed.name, "type": placed.ty.name(), "len": placed.len, "address": placed.address.to_string() });
     let mut answer = json!({
@@ -106,7 +106,7 @@ impl Job<'_> {
         Ok(Ran { outcomes, memory, placed })
     }
 
-    /// What one seed leads to.
+    /// Runs one seed and returns its results.
     fn seed(&self, seed: u64) -> Result<Value, String> {
         let schedule = match self.request.seeds_line {
             Some(line) => Schedule::IndependentFrom { seed, line },
@@ -125,26 +125,26 @@ impl Job<'_> {
 /// The buffers that are asked for, or their first elements.
 fn outputs(request: &Request, ran: &Ran) -> Result<Value, String> {
     let mut outputs = Map::new();
-    for wanted in &request.outputs {
-        let (name, count) = match wanted.split_once(':') {
-            None => (wanted.as_str(), None),
+    for output in &request.outputs {
+        let (name, count) = match output.split_once(':') {
+            None => (output.as_str(), None),
             Some((name, count)) => {
                 (name, Some(count.parse::<u64>().map_err(|_| format!("`{count}` is no number of elements"))?))
             }
         };
         let placed = ran.placed.iter().find(|placed| placed.name == name);
-        let placed = placed.ok_or_else(|| format!("{wanted}: no buffer is named {name}"))?;
+        let placed = placed.ok_or_else(|| format!("{output}: no buffer is named {name}"))?;
         let count = count.unwrap_or(placed.len);
         if count > placed.len {
-            return Err(format!("{wanted}: it has {} elements", placed.len));
+            return Err(format!("{output}: it has {} elements", placed.len));
         }
         outputs.insert(name.to_owned(), placed.elements(&ran.memory, count)?.into());
     }
     Ok(outputs.into())
 }
 
-/// What one launch left besides memory.
-fn told(
+/// Returns the results of one launch besides memory, as JSON.
+fn launch_json(
     launch: &request::Launch,
     kernel: &simt::Kernel,
     schedule: &str,
@@ -152,7 +152,7 @@ fn told(
     words: &mut Vec<u32>,
 ) -> Result<Value, String> {
     let shared = |(name, first, bytes)| json!({ "name": name, "first": first, "bytes": bytes });
-    let mut told = json!({
+    let mut answer = json!({
         "kernel": launch.kernel,
         "schedule": schedule,
         "shared": kernel.shared_variables().map(shared).collect::<Vec<_>>(),
@@ -165,10 +165,10 @@ fn told(
         "prints_dropped": outcome.prints_dropped,
     });
     if let Some(trace) = &outcome.trace {
-        told["trace"] = head(trace);
+        answer["trace"] = head(trace);
         steps::pack(&trace.steps, words);
     }
-    Ok(told)
+    Ok(answer)
 }
 
 /// A trace without its steps.

@@ -1,4 +1,4 @@
-//! What a page asks for.
+//! Requests of a page.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 pub struct Request {
     /// Linked, if there are several.
     pub ptx: Vec<File>,
-    /// What lies in memory before the first launch.
+    /// Buffers before the first launch.
     #[serde(default)]
     pub buffers: Vec<Buffer>,
     /// One after the other, on the same memory.
@@ -23,12 +23,12 @@ pub struct Request {
     pub steps_per_block_max: Option<u64>,
     /// Most warp-instructions that one launch may execute.
     pub steps_per_launch_max: Option<u64>,
-    /// Buffers whose contents are wanted: `NAME` or `NAME:COUNT`.
+    /// Buffers to return: `NAME` or `NAME:COUNT`.
     #[serde(default)]
     pub outputs: Vec<String>,
-    /// The launch whose steps are wanted.
+    /// Launch whose steps are recorded.
     pub trace: Option<Trace>,
-    /// Run again under `independent:0` to `independent:SEEDS-1`, and tell of each what it left and found.
+    /// Run again under `independent:0` to `independent:SEEDS-1`, and return the results and findings of each.
     #[serde(default)]
     pub seeds: u64,
     /// These seeds part lanes only from that line of the source on: `independent:0@LINE` and so on.
@@ -39,7 +39,7 @@ pub struct Request {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// What messages call it.
+    /// Name in messages.
     pub name: String,
     /// PTX.
     pub text: String,
@@ -73,7 +73,7 @@ pub struct Launch {
     /// Dynamic shared memory in bytes.
     #[serde(default)]
     pub shared_bytes: u32,
-    /// Whether all blocks are resident together.
+    /// True if all blocks are resident together.
     #[serde(default)]
     pub cooperative: bool,
     /// Blocks of a cluster.
@@ -82,7 +82,7 @@ pub struct Launch {
     pub args: Vec<String>,
 }
 
-/// Which steps are wanted.
+/// Steps to record.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {

@@ -50,7 +50,7 @@ fn requests(root: &Path) -> Vec<Value> {
     requests
 }
 
-/// What a page does with the script, and then a line in and an answer out.
+/// Loads the script as a page does, then answers line by line.
 const HARNESS: &str = r#"
 const fs = require("fs"), zlib = require("zlib");
 let packed;
@@ -113,7 +113,7 @@ fn compare(script: &Path, requests: &[Value], part: usize) -> usize {
         assert_eq!(json_of(answer), json_of(&native), "{what}");
         assert!(answer == native, "{what}: the packed steps differ");
     }
-    assert!(rest.is_empty(), "an answer that nobody asked for");
+    assert!(rest.is_empty(), "an answer without a request");
     answers.len()
 }
 
@@ -137,16 +137,16 @@ fn a_request_gives_the_result_of_its_elements() {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_is_told() {
-    let told = |request: &str| json_of(&web::answer(request.as_bytes()))["error"].as_str().unwrap_or("").to_owned();
-    assert!(told("{").contains("the request"));
-    assert!(told(r#"{"ptx":[],"launches":[],"shcedule":"x"}"#).contains("shcedule"));
+fn a_wrong_request_is_answered_with_its_error() {
+    let error_of = |request: &str| json_of(&web::answer(request.as_bytes()))["error"].as_str().unwrap_or("").to_owned();
+    assert!(error_of("{").contains("the request"));
+    assert!(error_of(r#"{"ptx":[],"launches":[],"shcedule":"x"}"#).contains("shcedule"));
     let ptx = json!([{ "name": "k.ptx", "text": ".version 8.1\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\nret;\n}\n" }]);
     let ask = |buffers: Value, args: Value, more: (&str, Value)| {
         let launch = json!({ "kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": args });
         let mut request = json!({ "ptx": ptx, "buffers": buffers, "launches": [launch] });
         request[more.0] = more.1;
-        told(&request.to_string())
+        error_of(&request.to_string())
     };
     let plain = || ("outputs", json!([]));
     assert_eq!(ask(json!(["in=i32[4]:iota"]), json!(["p=&in"]), plain()), "");

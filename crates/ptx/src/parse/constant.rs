@@ -4,11 +4,11 @@ use super::{Parser, Result};
 use crate::ast::{Immediate, Span};
 use crate::lex::{self, Kind, Token};
 
-/// What PTX calls a constant is 64 bits wide, signed or not.
+/// Range of a PTX constant: 64 bits, signed or unsigned.
 const VALUE_MIN: i128 = i64::MIN as i128;
 const VALUE_MAX: i128 = u64::MAX as i128;
 
-/// How tightly `+` and `-` bind, and `<<`, above which no operator looks like the end of a register count.
+/// Precedence of `+` and `-`, and of `<<`, above which no operator looks like the end of a register count.
 const SUM: u8 = 10;
 const SHIFT: u8 = 9;
 
@@ -27,7 +27,7 @@ impl Constant {
 }
 
 impl Parser<'_> {
-    /// Whether a constant starts here.
+    /// Returns whether a constant starts here.
     pub(super) fn at_constant(&self) -> bool {
         match self.token.kind {
             Kind::Number => true,

@@ -4,7 +4,7 @@ use super::{Parser, Result, space_of};
 use crate::ast::{Immediate, Initializer, Linkage, PointerInfo, RegisterDecl, Space, Span, Type, Variable};
 use crate::lex::Kind;
 
-/// Where a variable stands: decides what may follow it.
+/// Place of a variable, which decides what may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
     /// Module scope or a body: several names, initialisers, `;` at the end.
@@ -13,7 +13,7 @@ pub(super) enum Where {
     Parameter,
 }
 
-/// What stands between the state space and the name.
+/// Specifiers between the state space and the name.
 struct Specifiers {
     ty: Type,
     vector: u8,

@@ -15,7 +15,7 @@ impl<'a> Parser<'a> {
         self.instruction(Some(Guard { register, negated }), mnemonic, start)
     }
 
-    /// What follows the mnemonic, up to the `;`.
+    /// Parses the rest of an instruction after its mnemonic, up to the `;`.
     pub(super) fn instruction(&mut self, guard: Option<Guard>, mnemonic: &'a str, start: Span) -> Result<Instruction> {
         let at = Span { start: self.previous_end - mnemonic.len() as u32, end: self.previous_end, ..start };
         let spec = table::lookup(mnemonic)
@@ -77,12 +77,12 @@ impl<'a> Parser<'a> {
         };
         let found = operands.len();
         if found < usize::from(least) || found > usize::from(most) {
-            let wanted = match (least, most) {
+            let expected = match (least, most) {
                 (1, 1) => "1 operand".to_string(),
                 (a, b) if a == b => format!("{a} operands"),
                 (a, b) => format!("{a} to {b} operands"),
             };
-            return Err(self.fail(at, format!("`{opcode}` takes {wanted}, found {found}")));
+            return Err(self.fail(at, format!("`{opcode}` takes {expected}, found {found}")));
         }
         if spec.mnemonic == "call" && !call_shape(operands) {
             return Err(self.fail(

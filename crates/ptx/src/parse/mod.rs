@@ -39,11 +39,11 @@ pub(crate) struct Parser<'a> {
     loc: Option<Loc>,
     /// The lines that it was inlined at, innermost first.
     callers: Arc<[Loc]>,
-    /// Where each line of this function so far was inlined at, if it was.
+    /// Call site of each inlined line of this function so far.
     inlined: HashMap<Loc, Loc>,
-    /// Functions and variables of the module that are defined, and where.
+    /// Functions and variables of the module that are defined, with their places.
     defined: HashMap<String, u32>,
-    /// What surrounds the next token, outermost first.
+    /// Constructs around the next token, outermost first.
     open: Vec<Open>,
     /// Fewest and most operands of the opcodes so far.
     operand_counts: HashMap<String, (u8, u8)>,
@@ -373,7 +373,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// What follows stands at `loc`, inlined at `caller`. Where that was inlined in its turn, an earlier `.loc` has said.
+    /// Sets the line of the next instructions: `loc`, inlined at `caller`. If the caller was inlined too, an earlier `.loc` says where.
     fn at_line(&mut self, loc: Loc, caller: Option<Loc>) {
         self.loc = (loc.line != 0).then_some(loc);
         match caller {
@@ -385,7 +385,7 @@ impl<'a> Parser<'a> {
         self.callers = chain.take(CALLERS_MAX).collect();
     }
 
-    /// What follows belongs to no line, and no line so far was inlined.
+    /// Clears the line of the next instructions and the call sites so far.
     fn no_line(&mut self) {
         self.loc = None;
         self.callers = Arc::default();

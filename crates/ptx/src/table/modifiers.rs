@@ -1,4 +1,4 @@
-//! Every word that may follow a mnemonic. Which of them may follow which mnemonic is for the lowering to know.
+//! Every modifier of PTX. The lowering knows which mnemonic takes which.
 
 /// The modifiers, without their dots, sorted.
 #[rustfmt::skip] // one word a line would be four hundred lines

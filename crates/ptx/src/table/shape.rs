@@ -85,12 +85,12 @@ impl Shape {
         left.is_empty().then_some(spelled)
     }
 
-    /// Whether `word`, a modifier, stands in the shape.
+    /// Returns whether `word`, a modifier, stands in the shape.
     pub fn has(&self, word: &str) -> bool {
         self.words().any(|(mut alternatives, _)| alternatives.any(|one| one.split('+').any(|part| part == word)))
     }
 
-    /// Whether the first operand is written.
+    /// Returns whether the first operand is written.
     pub fn has_destination(&self) -> bool {
         self.operands.contains('=')
     }

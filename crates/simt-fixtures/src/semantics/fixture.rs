@@ -17,7 +17,7 @@ const PER_KERNEL: usize = 40;
 pub struct Fixture {
     pub opcode: String,
     pub immediate: Option<u8>,
-    /// Of a packed video instruction, with their dots: of the destination and of the first two sources.
+    /// Selectors of a packed video instruction, with their dots: of the destination and of the first two sources.
     pub selectors: [String; 3],
     pub destinations: Vec<String>,
     pub sources: Vec<String>,
@@ -39,7 +39,7 @@ pub struct Group {
     pub kernels: Vec<Kernel>,
 }
 
-/// Every group of the table, by name.
+/// Returns every group of the table, by name.
 pub fn groups() -> Vec<Group> {
     let mut groups = BTreeMap::<&str, Group>::new();
     for shape in ARITHMETIC {
@@ -123,7 +123,7 @@ fn register(kind: &str, index: usize) -> String {
 }
 
 impl Fixture {
-    /// What a record calls it.
+    /// Returns its name in a record.
     pub fn key(&self) -> String {
         match self.immediate {
             Some(immediate) => format!("{} {immediate:#04x}", self.opcode),
@@ -221,7 +221,7 @@ impl Kernel {
         format!("{:016x}", fnv(&bytes))
     }
 
-    /// What fixture `at` gave, from the output buffer: a list of values for each of its outputs.
+    /// Returns the values of each output of fixture `at`, from the output buffer.
     pub fn outputs_of(&self, at: usize, output: &[u64]) -> Vec<Vec<u64>> {
         let slots = 0..self.fixtures[at].outputs().len();
         let rows = self.rows.len();

@@ -40,7 +40,7 @@ pub fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// What kind of value an operand is.
+/// Kind of value that an operand is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Width in bits.

@@ -2,7 +2,7 @@
 
 use ptx::Space;
 
-/// Which memory an access goes to.
+/// Memory that an access goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// `.global`
@@ -21,7 +21,7 @@ pub enum Target {
     Generic,
 }
 
-/// How loaded bytes become a register, or a register becomes stored bytes.
+/// Conversion between loaded or stored bytes and a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Width {
     /// 1, 2, 4 or 8 bytes an element.
@@ -32,7 +32,7 @@ pub struct Width {
     pub wide: bool,
 }
 
-/// Who an ordered access is ordered for, from few to all.
+/// Threads for which an ordered access is ordered, from few to all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)] // named after PTX
 pub enum Scope {
@@ -42,7 +42,7 @@ pub enum Scope {
     Sys,
 }
 
-/// What an access promises to other threads. `.mmio` is [`Order::Relaxed`] for all, and so is `.volatile`; only the check
+/// Promise of an access to other threads. `.mmio` is [`Order::Relaxed`] for all, and so is `.volatile`; only the check
 /// for races in shared memory, where `volatile` orders nothing that a kernel should rely on, tells it apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // named after PTX
@@ -58,13 +58,13 @@ pub enum Order {
 /// A load or store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemOp {
-    /// Where to.
+    /// Destination memory, or source.
     pub target: Target,
     /// Element.
     pub width: Width,
     /// Elements a lane: 1, 2, 4 or 8.
     pub vector: u8,
-    /// What it promises,
+    /// Its promise,
     pub order: Order,
     /// and to whom.
     pub scope: Scope,
@@ -77,7 +77,7 @@ impl MemOp {
     }
 }
 
-/// What an atomic does to memory.
+/// Operation of an atomic on memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // named after PTX
 pub enum AtomicOp {
@@ -113,7 +113,7 @@ pub enum MachineOp {
     AtomOfOne,
     /// ATOM once for a warp that is complete; else each lane for itself.
     AtomOfOneInFullWarps,
-    /// RED: nobody gets anything.
+    /// RED: no lane gets a value back.
     Red,
     /// RED once for all lanes of a warp.
     RedOfOne,
@@ -124,7 +124,7 @@ pub enum MachineOp {
 }
 
 impl MachineOp {
-    /// Whether it is counted as a reduction.
+    /// Returns whether it is counted as a reduction.
     pub fn is_red(self) -> bool {
         matches!(self, MachineOp::Red | MachineOp::RedOfOne)
     }
@@ -144,16 +144,16 @@ impl MachineOp {
 pub struct AtomOp {
     /// Global, shared or generic.
     pub target: Target,
-    /// What it does.
+    /// Operation.
     pub op: AtomicOp,
     /// Bytes of one element: 2, 4, 8 or 16. A 16-byte operand is two 64-bit rows, one after the other; operations on
     /// halves of 2 bytes work on each half of an element.
     pub bytes: u8,
     /// Elements a lane: 1, 2, 4 or 8. Of more than one, `f` (result) and `c` (operand) index [`Code::vectors`].
     pub vector: u8,
-    /// What becomes of it in machine code.
+    /// Machine instruction that it becomes.
     pub machine: MachineOp,
-    /// What it promises,
+    /// Its promise,
     pub order: Order,
     /// and to whom.
     pub scope: Scope,

@@ -2,7 +2,7 @@
 
 use super::{AtomOp, Guard, Reg};
 
-/// Where an access starts, as `Inst` has it for loads.
+/// Start address of an access, laid out as `Inst` has it for loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Row of the base.
@@ -22,7 +22,7 @@ pub struct CopyCode {
     pub from: Place,
     /// 4, 8 or 16 bytes a lane are written.
     pub bytes: u32,
-    /// Row of how many of them are read, the others becoming zero; [`super::NONE`] for all.
+    /// Row with the number of them that are read, the others becoming zero; [`super::NONE`] for all.
     pub taken: Reg,
     /// Nothing is read where this predicate holds.
     pub ignored: Guard,
@@ -35,9 +35,9 @@ pub struct BulkCopy {
     pub to: Place,
     /// In global memory.
     pub from: Place,
-    /// Row of how many bytes each lane copies.
+    /// Row with the number of bytes that each lane copies.
     pub bytes: Reg,
-    /// The barrier object that is told of them.
+    /// The barrier object that counts them.
     pub object: Place,
 }
 
@@ -48,13 +48,13 @@ pub struct BulkStore {
     pub to: Place,
     /// In shared memory.
     pub from: Place,
-    /// Row of how many bytes each lane copies.
+    /// Row with the number of bytes that each lane copies.
     pub bytes: Reg,
-    /// What becomes of each element there; it is replaced if there is none.
+    /// Reduction applied to each element there; none replaces it.
     pub reduction: Option<AtomOp>,
 }
 
-/// What is done to a barrier object (`mbarrier`).
+/// Operation on a barrier object (`mbarrier`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MbarrierAct {
     /// `.init`: count in `b`.
@@ -91,7 +91,7 @@ pub enum MbarrierAct {
 /// `mbarrier`, on the object at address `a` with offset `imm`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MbarrierOp {
-    /// What it does.
+    /// Operation.
     pub act: MbarrierAct,
     /// The address is generic.
     pub generic: bool,

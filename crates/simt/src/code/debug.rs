@@ -1,4 +1,4 @@
-//! Where an instruction comes from: the PTX, and the source that it was compiled from.
+//! Origin of an instruction: its place in the PTX, and in the source that the PTX was compiled from.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::Debug;
 use crate::fault::{Frame, Site};
 
 impl Debug {
-    /// Of `instruction`, or of a later part of it, which is not counted.
+    /// Debug entry of `instruction`, or of a later part of it, which is not counted.
     pub fn of(instruction: &ptx::Instruction, counted: bool) -> Debug {
         let frames: Arc<[Loc]> = match &*instruction.callers {
             [] => Arc::default(),
@@ -35,13 +35,13 @@ impl Debug {
         Site { file, line, frames, ptx_line, opcode, launch: 0, block: [0; 3], warp: 0, lanes: 0, action: "" }
     }
 
-    /// Whether it comes from a line of the source, or from a call there that was inlined.
+    /// Returns whether it comes from a line of the source, or from an inlined call on that line.
     pub fn is_of_line(&self, line: u32) -> bool {
         self.loc
             .is_some_and(|loc| loc.line == line || self.frames.iter().any(|at| at.file == loc.file && at.line == line))
     }
 
-    /// Of what the simulator adds in a line of the PTX.
+    /// Debug entry of an instruction that the simulator adds to a line of the PTX.
     pub fn added(opcode: &str, ptx_line: u32) -> Debug {
         Debug { loc: None, frames: Arc::default(), ptx_line, opcode: opcode.into(), counted: false }
     }

@@ -1,5 +1,5 @@
-//! What an instruction of register code does, and all that is to be known of it without running it: what each operand is to
-//! it, what counters and reports take it for. Liveness, the choice of machine instructions, counters, traces and reports
+//! Operations of register code, and all that is known about one without running it: the role of each operand, its class in
+//! counters and reports. Liveness, the choice of machine instructions, counters, traces and reports
 //! read it here.
 
 use super::{AtomOp, Code, Inst, MbarrierAct, MbarrierOp, MemOp, NONE, Order, Place, Reg, Scope, Target};
@@ -41,7 +41,7 @@ pub enum ReduxOp {
     Xor,
 }
 
-/// What `bar.red` makes of the predicates.
+/// Reduction of the predicates by `bar.red`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Reduction {
@@ -53,13 +53,13 @@ pub enum Reduction {
 /// `.abs` and `.NaN` of a reduction of floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FloatMode {
-    /// Of magnitudes.
+    /// Compares magnitudes.
     pub abs: bool,
     /// One NaN makes the result NaN; without it NaNs lose.
     pub nan: bool,
 }
 
-/// How `setp`'s comparison is combined with its third source.
+/// Combination of `setp`'s comparison with its third source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Combine {
@@ -69,7 +69,7 @@ pub enum Combine {
     Xor,
 }
 
-/// What an instruction does; [`operands`] says with what.
+/// Operation of an instruction; [`operands`] has the roles of its operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
     /// Arithmetic, logic, conversion: the table in `ops.rs`.
@@ -136,7 +136,7 @@ pub enum Op {
     Stack(StackAct),
     /// `atom`, `red`: what was there, if anybody asks; address, value, and of `cas` the value that is put there.
     Atomic(AtomOp),
-    /// `bar.sync`: number of the barrier, and of threads if it is told. `e` is 1 where all lanes of a warp must come to it together, as to the two that follow.
+    /// `bar.sync`: number of the barrier, and of threads if given. `e` is 1 where all lanes of a warp must come to it together, as to the two that follow.
     Barrier,
     /// `bar.arrive`
     BarrierArrive,
@@ -225,7 +225,7 @@ pub enum Op {
     Clock,
 }
 
-/// What is done to a thread's stack.
+/// Operation on a thread's stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StackAct {
     /// Room for as many bytes as `a` says, at an address in local memory.
@@ -239,7 +239,7 @@ pub enum StackAct {
     Restore,
 }
 
-/// What an operand is to an instruction.
+/// Role of an operand in an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// It is written.
@@ -279,9 +279,11 @@ fn in_role(code: &Code, inst: &Inst, is: impl Fn(Role) -> bool) -> Vec<(Row, Reg
 pub(crate) fn operands(code: &Code, inst: &Inst) -> Vec<Operand> {
     let none = Operands(Vec::new());
     let all = match inst.op {
-        Op::Load(_) | Op::Store(_) | Op::LoadFrame(_) | Op::StoreFrame(_) | Op::Atomic(_) => none.of_access(code, inst),
-        Op::CopyAsync | Op::CopyBulk | Op::StoreBulk => none.of_copy(code, inst),
-        _ => none.of_rows(code, inst),
+        Op::Load(_) | Op::Store(_) | Op::LoadFrame(_) | Op::StoreFrame(_) | Op::Atomic(_) => {
+            none.access_operands(code, inst)
+        }
+        Op::CopyAsync | Op::CopyBulk | Op::StoreBulk => none.copy_operands(code, inst),
+        _ => none.row_operands(code, inst),
     };
     all.add(Role::Guard, Row::P, inst.guard.predicate).0
 }
@@ -312,18 +314,18 @@ impl Operands {
         self.add(Role::Address, wide(!narrow), reg)
     }
 
-    /// Of what is neither a load, a store, an atomic nor a copy.
-    fn of_rows(self, code: &Code, inst: &Inst) -> Operands {
+    /// Operands of every instruction that is neither a load, a store, an atomic nor a copy.
+    fn row_operands(self, code: &Code, inst: &Inst) -> Operands {
         use Row::{D, P, W};
         let Inst { a, b, c, d, e, f, imm, .. } = *inst;
         match inst.op {
-            Op::Alu(alu) => self.to(alu.signature().destination, d).of_alu(alu, inst),
+            Op::Alu(alu) => self.to(alu.signature().destination, d).alu_operands(alu, inst),
             Op::Exact { at, to } => {
                 let exact = &code.exact[usize::from(at)];
                 let results = self.to(to, d).to(P, exact.second);
                 exact.sources.iter().fold(results, |all, &(row, reg, _)| all.of(row, reg))
             }
-            Op::Setp(alu, ..) => self.to(P, d).to(P, e).of_alu(alu, inst).of(P, c),
+            Op::Setp(alu, ..) => self.to(P, d).to(P, e).alu_operands(alu, inst).of(P, c),
             Op::Mov32 => self.to(W, d).of(W, a),
             Op::Mov64 => self.to(D, d).of(D, a),
             Op::Pack32 => self.to(W, d).of(W, a).of(W, b),
@@ -366,13 +368,13 @@ impl Operands {
     }
 
     /// The sources of a lane loop.
-    fn of_alu(self, alu: Alu, inst: &Inst) -> Operands {
+    fn alu_operands(self, alu: Alu, inst: &Inst) -> Operands {
         let rows = alu.signature().sources.into_iter().flatten();
         rows.zip([inst.a, inst.b, inst.c, inst.e]).fold(self, |all, (row, reg)| all.of(row, reg))
     }
 
-    /// Of a load, store or atomic.
-    fn of_access(self, code: &Code, inst: &Inst) -> Operands {
+    /// Operands of a load, store or atomic.
+    fn access_operands(self, code: &Code, inst: &Inst) -> Operands {
         use Role::{Destination, Source};
         let Inst { a, b, c, d, e, f, .. } = *inst;
         match inst.op {
@@ -397,8 +399,8 @@ impl Operands {
         }
     }
 
-    /// Of an asynchronous copy.
-    fn of_copy(self, code: &Code, inst: &Inst) -> Operands {
+    /// Operands of an asynchronous copy.
+    fn copy_operands(self, code: &Code, inst: &Inst) -> Operands {
         use Row::{P, W};
         let index = inst.imm as usize;
         let located = |all: Operands, places: &[Place]| places.iter().fold(all, |all, at| all.at(at.narrow, at.row));
@@ -436,7 +438,7 @@ fn wide(is_wide: bool) -> Row {
     if is_wide { Row::D } else { Row::W }
 }
 
-/// What counters take an instruction for.
+/// Class of an instruction in the counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counted {
     Branch,
@@ -452,7 +454,7 @@ pub(crate) enum Counted {
 }
 
 impl Op {
-    /// What counters take it for.
+    /// Returns its class in the counters.
     pub(crate) fn counted(self) -> Counted {
         match self {
             Op::Branch | Op::BranchIndexed => Counted::Branch,
@@ -466,7 +468,7 @@ impl Op {
         }
     }
 
-    /// What it does to memory, for reports.
+    /// Returns its effect on memory, as reports name it.
     pub(crate) fn verb(self) -> &'static str {
         match self {
             // Of calls only `printf` has memory of its own to look at.
@@ -479,7 +481,7 @@ impl Op {
         }
     }
 
-    /// Whether it is arithmetic, a move or a selection.
+    /// Returns whether it is arithmetic, a move or a selection.
     pub(crate) fn is_arithmetic(self) -> bool {
         use Op::{Mov32, Mov64, Pack32, Pack64, Selp32, Selp64, Unpack32, Unpack64};
         let moves = matches!(self, Mov32 | Mov64 | Pack64 | Unpack64 | Pack32 | Unpack32 | Selp32 | Selp64);
@@ -487,7 +489,7 @@ impl Op {
         moves || logic || matches!(self, Op::Alu(_) | Op::Exact { .. } | Op::Setp(..))
     }
 
-    /// Whether it leaves nothing behind but its results.
+    /// Returns whether its results are its only effect.
     pub(crate) fn is_pure(self) -> bool {
         match self {
             Op::Load(load) => load.order == Order::Weak,
@@ -497,7 +499,7 @@ impl Op {
         }
     }
 
-    /// Whether it gives all lanes of a warp the same if it reads the same in all of them.
+    /// Returns whether equal sources in all lanes of a warp give equal results.
     pub(crate) fn spreads_uniformity(self) -> bool {
         match self {
             Op::Load(load) => load.target != Target::Local,
@@ -506,7 +508,7 @@ impl Op {
         }
     }
 
-    /// Whether a trace has the values of its first operand: of what it gave, or stored.
+    /// Returns whether a trace has the values of its first operand, the result or what is stored.
     pub(crate) fn shows_values(self) -> bool {
         match self {
             Op::Unpack32 | Op::Unpack64 => false,

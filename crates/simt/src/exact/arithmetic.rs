@@ -163,12 +163,12 @@ impl Exact {
         }
         let bits = match self.order_of_nans().iter().map(|&at| x[at]).find(|&bits| format.is_nan(bits)) {
             Some(nan) => propagated(format, nan),
-            None => self.of_numbers(format, &x),
+            None => self.finite_result(format, &x),
         };
         self.finished(format, bits)
     }
 
-    /// Which source's NaN comes out where several are. The second goes before the first; of a product with an addend
+    /// Source whose NaN comes out where several are NaN. The second goes before the first; of a product with an addend
     /// both go before the first, as the addend is the second source of a sum. A quotient takes a routine, which looks at
     /// them in order.
     fn order_of_nans(&self) -> &'static [usize] {
@@ -193,7 +193,7 @@ impl Exact {
     }
 
     /// The rounded result of sources that are no NaN.
-    fn of_numbers(&self, format: Format, x: &[u64; SOURCES]) -> u64 {
+    fn finite_result(&self, format: Format, x: &[u64; SOURCES]) -> u64 {
         if self.flags.approximate
             && let Some(bits) = self.approximate(format, x)
         {
@@ -248,7 +248,7 @@ impl Exact {
     }
 }
 
-/// What a NaN becomes: f64 keeps its payload, the others have one NaN.
+/// Result of an operation on a NaN: f64 keeps the payload, the other formats have one NaN.
 pub(super) fn propagated(format: Format, nan: u64) -> u64 {
     if format.bits() == 64 { nan | 1 << 51 } else { format.nan() }
 }
@@ -263,7 +263,7 @@ mod tests {
     use super::super::float::F16;
     use super::*;
 
-    /// What an opcode gives of the first sources.
+    /// Returns the result of an opcode on the first sources.
     fn of<const N: usize>(opcode: &'static str, sources: [u64; N]) -> u64 {
         let mnemonic = opcode.split('.').next().expect("a mnemonic");
         let mut all = [0; SOURCES];
@@ -271,7 +271,7 @@ mod tests {
         Exact::from_opcode(mnemonic, opcode, N).unwrap_or_else(|| panic!("{opcode}")).evaluate(&all)[0]
     }
 
-    /// Telling numbers of f32: of every sign and size, and what is none.
+    /// Awkward values of f32: every sign and magnitude, infinities and NaN.
     const SINGLES: [u64; 12] = [
         0,
         0x8000_0000,

@@ -23,7 +23,7 @@ pub const TF32: Format = ieee(8, 10);
 pub const E5M2: Format = ieee(5, 2);
 pub const E4M3: Format = Format { exponent_bits: 4, fraction_bits: 3, finite: true };
 
-/// Where a result goes that lies between two numbers of the format.
+/// Rounding of a result that lies between two numbers of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
     /// To the nearer, at the middle to the even one.
@@ -39,7 +39,7 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    /// Whether a magnitude is rounded up whose last kept bit is `odd` and whose cut-off part is `rest`.
+    /// Returns whether a magnitude with the last kept bit `odd` and the cut-off part `rest` is rounded up.
     fn goes_up(self, negative: bool, odd: bool, rest: Rest) -> bool {
         match self {
             _ if rest == Rest::Nothing => false,
@@ -52,7 +52,7 @@ impl Rounding {
     }
 }
 
-/// What is cut off, against half of the last kept bit.
+/// The cut-off part, compared with half of the last kept bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rest {
     Nothing,

@@ -1,5 +1,5 @@
 //! Every arithmetic instruction, one lane at a time and by integer arithmetic: exact in every rounding mode, the same on
-//! every machine. What the lane loops of `ops.rs` know runs there; this runs the rest, and tells in tests whether the
+//! every machine. The lane loops of `ops.rs` run what they can; this module runs the rest, and decides in tests whether the
 //! lane loops are right.
 //!
 //! ```text
@@ -61,7 +61,7 @@ pub struct Flags {
     pub integral: bool,
     /// `.l` of `shf`.
     pub left: bool,
-    /// Of magnitudes.
+    /// Compares magnitudes.
     pub abs: bool,
     /// `min`, `max` of three.
     pub of_three: bool,
@@ -81,7 +81,7 @@ pub struct Exact {
     combine: Combine,
     /// The mode of `prmt`, the question of `testp`, `pack` of `cvt`.
     mode: &'static str,
-    /// Of a packed video instruction all that it is.
+    /// All parameters of a packed video instruction.
     video: Option<Video>,
 }
 
@@ -142,25 +142,25 @@ impl Exact {
 
     /// `isspacep`: whether the first source is at least the second and less than the third.
     pub fn within() -> Exact {
-        Exact::of_integers("isspacep", 64)
+        Exact::whole("isspacep", 64)
     }
 
     /// `mov` of one register into parts: `bits` bits of the first source from the bit on that the second names.
     pub fn unpack(bits: u32) -> Exact {
-        Exact::of_integers("unpack", bits)
+        Exact::whole("unpack", bits)
     }
 
     /// `mov` of parts of `bits` bits into one register, the first part lowest.
     pub fn pack(bits: u32) -> Exact {
-        Exact::of_integers("pack", bits)
+        Exact::whole("pack", bits)
     }
 
     /// A packed video instruction.
     pub fn video(video: Video) -> Exact {
-        Exact { video: Some(video), ..Exact::of_integers("video", 32) }
+        Exact { video: Some(video), ..Exact::whole("video", 32) }
     }
 
-    fn of_integers(verb: &'static str, bits: u32) -> Exact {
+    fn whole(verb: &'static str, bits: u32) -> Exact {
         let ty = Ty::Integer(Integer { bits, signed: false });
         Exact {
             verb,
@@ -210,7 +210,7 @@ impl Exact {
         Some(())
     }
 
-    /// What the instruction gives from its sources, in order; predicates and carries are 0 or 1.
+    /// Returns the results of the instruction, in order; predicates and carries are 0 or 1.
     #[inline(never)]
     pub fn evaluate(&self, s: &[u64; SOURCES]) -> Results {
         if let Some(video) = &self.video {

@@ -5,7 +5,7 @@ use super::SOURCES;
 use super::compare::Comparison;
 use super::integer::Integer;
 
-/// What is done with each pair of parts.
+/// Operation on each pair of parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Add,
@@ -37,7 +37,7 @@ pub struct Video {
     verb: Verb,
     sources: [Parts; 2],
     result: Parts,
-    /// Which results count, a bit each.
+    /// Mask of the results that count, a bit each.
     mask: u32,
     saturate: bool,
     /// The results are added to the third source instead of put into it.
@@ -128,7 +128,7 @@ fn digits(selector: &str, count: u32) -> Option<impl Iterator<Item = u32> + '_> 
     digits.bytes().all(|c| c.is_ascii_digit()).then(|| digits.bytes().rev().map(|c| u32::from(c - b'0')))
 }
 
-/// Which part of the two registers each of `count` results is made of: `h10`, `b7654`.
+/// Parses the selector of parts for each of `count` results: `h10`, `b7654`.
 fn places(selector: &str, count: u32) -> Option<[u32; 4]> {
     let mut places = [0; 4];
     let named: Vec<u32> = digits(selector, count)?.filter(|&place| place < 2 * count).collect();

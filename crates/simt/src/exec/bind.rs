@@ -52,15 +52,20 @@ pub(super) fn bind(kernel: &Kernel, launch: &Launch) -> Result<Vec<u8>, LaunchEr
 /// The parameter block: each argument at its place.
 fn parameters(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u8>, LaunchError> {
     let name = || kernel.name.clone();
-    let (given, wanted) = (args.len(), kernel.parameters.len());
-    if given != wanted {
-        return Err(LaunchError::ArgumentCount { kernel: name(), given, wanted });
+    let (given, expected) = (args.len(), kernel.parameters.len());
+    if given != expected {
+        return Err(LaunchError::ArgumentCount { kernel: name(), given, expected });
     }
     let mut block = Vec::new();
     for (arg, parameter) in args.iter().zip(&kernel.parameters) {
-        let (given, wanted) = (arg.size_bytes(), parameter.bytes);
-        if given != wanted as usize {
-            return Err(LaunchError::ArgumentSize { kernel: name(), parameter: parameter.name.clone(), given, wanted });
+        let (given, expected) = (arg.size_bytes(), parameter.bytes);
+        if given != expected as usize {
+            return Err(LaunchError::ArgumentSize {
+                kernel: name(),
+                parameter: parameter.name.clone(),
+                given,
+                expected,
+            });
         }
         block.resize(block.len().next_multiple_of(parameter.align_bytes.max(1) as usize), 0);
         arg.append(&mut block);

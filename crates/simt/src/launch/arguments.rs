@@ -1,4 +1,4 @@
-//! What a kernel is given: numbers, addresses, structures by value.
+//! Arguments of a kernel: numbers, addresses, structures by value.
 
 /// An argument of a kernel. Its size must be that of the parameter; `Arg::from` makes one of any number.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +55,7 @@ impl Arg {
         }
     }
 
-    /// How many bytes it has.
+    /// Returns its size in bytes.
     pub fn size_bytes(&self) -> usize {
         match self {
             Arg::U8(_) | Arg::I8(_) => 1,

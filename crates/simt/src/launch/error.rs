@@ -43,7 +43,7 @@ pub enum LaunchError {
         kernel: String,
         /// Threads of the block.
         asked: [u32; 3],
-        /// What it was compiled for.
+        /// Threads that it was compiled for.
         compiled: [u32; 3],
     },
     /// More shared memory than a block has.
@@ -59,7 +59,7 @@ pub enum LaunchError {
         own: u32,
         /// Dynamic.
         dynamic: u32,
-        /// What there is.
+        /// Bytes that a block can have.
         most: u64,
     },
     /// A cooperative launch of more blocks than any card holds at once.
@@ -80,17 +80,17 @@ pub enum LaunchError {
         most: u64,
     },
     /// Too few arguments, or too many.
-    #[error("{kernel}: {given} arguments given, {wanted} wanted")]
+    #[error("{kernel}: {given} arguments given, {expected} expected")]
     ArgumentCount {
         /// The kernel.
         kernel: String,
-        /// How many there are.
+        /// Arguments given.
         given: usize,
         /// Parameters of the kernel.
-        wanted: usize,
+        expected: usize,
     },
     /// An argument of another size than its parameter.
-    #[error("{kernel}: argument {parameter} has {given} bytes, {wanted} wanted")]
+    #[error("{kernel}: argument {parameter} has {given} bytes, {expected} expected")]
     ArgumentSize {
         /// The kernel.
         kernel: String,
@@ -99,7 +99,7 @@ pub enum LaunchError {
         /// Bytes of the argument.
         given: usize,
         /// Bytes of the parameter.
-        wanted: u32,
+        expected: u32,
     },
     /// Clusters that are not those that the kernel was compiled for; no `asked` where the launch must give a size and gives none.
     #[error("{kernel}: {}", clusters(*asked, *compiled))]
@@ -108,7 +108,7 @@ pub enum LaunchError {
         kernel: String,
         /// Blocks of a cluster as the launch has it.
         asked: Option<[u32; 3]>,
-        /// As the kernel has it.
+        /// Blocks of a cluster that the kernel was compiled for.
         compiled: Option<[u32; 3]>,
     },
     /// A cluster of no blocks, or of more than there can be.
@@ -118,7 +118,7 @@ pub enum LaunchError {
         kernel: String,
         /// Blocks of a cluster.
         blocks: u64,
-        /// What fits.
+        /// Largest cluster that fits.
         most: u64,
     },
     /// A grid that clusters do not fill.

@@ -42,18 +42,18 @@ impl Expr {
         Expr::Binary(operator.to_owned(), Box::new(left), Box::new(right))
     }
 
-    /// Whether a name is in it.
-    pub fn mentions(&self, wanted: &mut dyn FnMut(&str)) {
+    /// Calls `visit` with each name in it.
+    pub fn mentions(&self, visit: &mut dyn FnMut(&str)) {
         match self {
-            Expr::Name(name) => wanted(name),
+            Expr::Name(name) => visit(name),
             Expr::Number(..) | Expr::Member(..) => {}
-            Expr::Unary(_, of) => of.mentions(wanted),
+            Expr::Unary(_, of) => of.mentions(visit),
             Expr::Binary(_, a, b) | Expr::Index(a, b) => {
-                a.mentions(wanted);
-                b.mentions(wanted);
+                a.mentions(visit);
+                b.mentions(visit);
             }
-            Expr::Choice(a, b, c) => [a, b, c].into_iter().for_each(|one| one.mentions(wanted)),
-            Expr::Call(_, all) => all.iter().for_each(|one| one.mentions(wanted)),
+            Expr::Choice(a, b, c) => [a, b, c].into_iter().for_each(|one| one.mentions(visit)),
+            Expr::Call(_, all) => all.iter().for_each(|one| one.mentions(visit)),
         }
     }
 }
@@ -207,7 +207,7 @@ impl<'t> Parser<'t> {
 
 /// A cast matters where it widens.
 fn cast(words: &[Token], of: Expr) -> Expr {
-    let has = |wanted: &str| words.iter().any(|token| token.text == wanted);
+    let has = |word: &str| words.iter().any(|token| token.text == word);
     let is_wide = !has("*") && (has("size_t") || has("long") || has("uint64_t") || has("int64_t"));
     if is_wide { Expr::Call("wide".to_owned(), vec![of]) } else { of }
 }
@@ -230,7 +230,7 @@ pub struct Sample {
     /// 4 or 8.
     pub bytes: u8,
     pub is_signed: bool,
-    /// Of a pointer, bytes of what it points to; else 0.
+    /// Bytes of a pointer's target; 0 for other values.
     pub stride: u8,
 }
 
@@ -240,7 +240,7 @@ pub type Samples = Vec<Sample>;
 /// Most of them that are looked at.
 const ALTERNATIVES_MAX: usize = 12;
 
-/// What is known where an expression stands.
+/// Names in scope of an expression.
 pub trait Scope {
     /// Values of a name.
     fn name(&self, name: &str) -> Samples;
@@ -313,7 +313,7 @@ fn call(name: &str, arguments: &[Samples], scope: &dyn Scope) -> Samples {
 }
 
 impl Sample {
-    /// As 64 bits.
+    /// Returns it extended to 64 bits.
     fn extended(self) -> Value {
         if self.bytes == 4 && self.is_signed {
             self.value.map(|bits| bits as u32 as i32 as i64 as u64)

@@ -1,5 +1,5 @@
-//! As much of CUDA C++ as is needed to know the variables of a function: where each is declared, how far its name reaches, and
-//! what is assigned to it. What is not understood is left out, never guessed.
+//! Reader of as much CUDA C++ as gives the variables of a function: declaration, scope and assignments of each. Code that it
+//! does not understand is left out, never guessed.
 
 use super::expression::{Expr, parse};
 
@@ -22,7 +22,7 @@ pub struct Function {
     pub parameters: usize,
     /// Calls in the body: line, function, arguments, and where the call stands.
     pub calls: Vec<Call>,
-    /// What it gives back, where that is all it does.
+    /// Expression that it returns, if its body is nothing else.
     pub result: Option<Expr>,
 }
 
@@ -44,11 +44,11 @@ pub struct Variable {
     pub first_line: u32,
     pub last_line: u32,
     pub assignments: Vec<Assignment>,
-    /// Its address is taken, or it is a reference: it may change where nobody sees it.
+    /// Its address is taken, or it is a reference: it may change unseen.
     pub is_hidden: bool,
 }
 
-/// What the words of a declaration say.
+/// Type of a declaration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Type {
     /// Bytes of the value, or of what a pointer or array points to; 0 where a template says it.
@@ -139,7 +139,7 @@ pub fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Every function of a text that has a body.
+/// Returns every function of a text that has a body.
 pub fn functions(text: &str) -> Vec<Function> {
     let tokens = tokens(text);
     let mut found = Vec::new();
@@ -183,9 +183,9 @@ pub fn split(tokens: &[Token]) -> Vec<&[Token]> {
     parts
 }
 
-/// What the words of a type say; the last of them is no part of it.
+/// Returns the type that the words of a declaration name; the last word is the variable's.
 fn type_of(words: &[Token], is_array: bool) -> Type {
-    let has = |wanted: &str| words.iter().any(|token| token.text == wanted);
+    let has = |word: &str| words.iter().any(|token| token.text == word);
     let bytes = if has("double") || has("size_t") || has("uint64_t") || has("int64_t") || has("long") {
         8
     } else if has("int") || has("unsigned") || has("float") || has("uint32_t") || has("int32_t") {
@@ -253,7 +253,7 @@ impl<'t> Body<'t> {
         self.variables.push(Variable { name, ty, from, to, first_line, last_line, assignments: Vec::new(), is_hidden });
     }
 
-    /// Where a statement begins: behind `;`, a brace, or the bracket of a `for`.
+    /// Returns whether a statement begins here: behind `;`, a brace, or the bracket of a `for`.
     fn begins(&self, at: usize) -> bool {
         at > 0
             && (matches!(self.text(at - 1), ";" | "{" | "}" | ")" | "else")
@@ -298,7 +298,7 @@ impl<'t> Body<'t> {
         self.declare(self.text(name), ty, (name, to), is_reference || is_list);
     }
 
-    /// Whether a comma of its own follows before the statement ends.
+    /// Returns whether a comma of its own follows before the statement ends.
     fn list(&self, from: usize) -> bool {
         let mut depth = 0_i32;
         for at in from..self.tokens.len() {
@@ -402,7 +402,7 @@ impl<'t> Body<'t> {
         }
     }
 
-    /// Where an expression ends that begins here.
+    /// Returns the end of the expression that begins at `from`.
     fn end(&self, from: usize) -> usize {
         let mut depth = 0_i32;
         for at in from..self.tokens.len() {

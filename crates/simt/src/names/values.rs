@@ -1,6 +1,6 @@
-//! What the registers of a kernel are worth at some sample points: special registers and parameters have made-up values there, and
-//! what comes out of memory or of another lane is a number made of what went in. Two expressions that are worth the same at every
-//! point are the same, as near to certainty as makes no difference, whatever the compiler turned one into.
+//! Values of a kernel's registers at some sample points: special registers and parameters have made-up values there, and a
+//! value from memory or another lane is a hash of its inputs. Two expressions that agree at every point are taken for equal,
+//! whatever the compiler turned one into; a chance agreement is too unlikely to matter.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ fn mixed(a: u64, b: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-fn of_text(text: &str) -> u64 {
+fn hash_text(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4, |hash, byte| mixed(hash, u64::from(byte)))
 }
 
@@ -31,9 +31,9 @@ impl Value {
         Value([value; POINTS])
     }
 
-    /// What is known only by its name.
+    /// Value of something known only by its name.
     pub fn named(name: &str) -> Value {
-        let hash = of_text(name);
+        let hash = hash_text(name);
         Value(std::array::from_fn(|at| mixed(hash, at as u64)))
     }
 
@@ -49,7 +49,7 @@ impl Value {
         Some(Value::named(register).map(|bits| base + bits % below))
     }
 
-    /// Whether it is the same at every point.
+    /// Returns whether it is the same at every point.
     pub fn is_number(self) -> bool {
         self == Value::constant(self.0[0])
     }
@@ -67,27 +67,27 @@ impl Value {
         if bytes >= 8 { self } else { self.map(|bits| bits & ((1 << (8 * u32::from(bytes))) - 1)) }
     }
 
-    /// Of an operation whose operands may change places.
+    /// Value of a commutative operation.
     pub fn sorted(name: &str, a: Value, b: Value) -> Value {
         let ordered = |at: usize| if a.0[at] <= b.0[at] { (a.0[at], b.0[at]) } else { (b.0[at], a.0[at]) };
-        let hash = of_text(name);
+        let hash = hash_text(name);
         Value(std::array::from_fn(|at| mixed(mixed(hash, ordered(at).0), ordered(at).1)))
     }
 }
 
 /// A number made of what an operation takes: the same for the same, and for nothing else.
 pub fn hashed(name: &str, of: &[Value]) -> Value {
-    let hash = of_text(name);
+    let hash = hash_text(name);
     Value(std::array::from_fn(|at| of.iter().fold(hash, |so_far, value| mixed(so_far, value.0[at]))))
 }
 
 /// A kernel's registers.
 pub struct Registers<'f> {
     pub instructions: Vec<&'f Instruction>,
-    /// Which instructions write a register.
+    /// Instructions that write each register.
     pub writers: HashMap<&'f str, Vec<usize>>,
     parameters: HashMap<&'f str, usize>,
-    /// Branches as places: from where, to where. `None` if some go where only a run tells.
+    /// Branches as places: source and target. `None` if some targets are known only in a run.
     branches: Option<Vec<(usize, usize)>>,
     known: RefCell<HashMap<(usize, &'f str), Value>>,
 }
@@ -125,7 +125,7 @@ impl<'f> Registers<'f> {
         (is_alone && self.instructions[from].guard.is_none()).then_some(from)
     }
 
-    /// What a register is worth where an instruction reads it; where several may have written it, a number of its own.
+    /// Returns the value of a register where an instruction reads it; if several may have written it, a value of its own.
     pub fn register(&self, name: &'f str, place: usize, instead: &Instead<'_>, depth: u32) -> Value {
         if let Some((_, value)) = instead.iter().find(|(one, _)| *one == name) {
             return *value;
@@ -144,7 +144,7 @@ impl<'f> Registers<'f> {
         Value::named(name).masked(width(name))
     }
 
-    /// What a register holds at one place or another.
+    /// Returns the values that a register holds anywhere.
     pub fn held(&self, name: &'f str) -> Vec<Value> {
         let writers = self.writers.get(name).map(Vec::as_slice).unwrap_or_default();
         let own = (writers.len() > 1).then(|| self.own(name));
@@ -175,7 +175,7 @@ impl<'f> Registers<'f> {
         }
     }
 
-    /// What instruction `at` leaves in the register `name`.
+    /// Returns the value that instruction `at` leaves in the register `name`.
     pub fn written(&self, at: usize, name: &'f str, instead: &Instead<'_>, depth: u32) -> Value {
         let known = self.known.borrow().get(&(at, name)).copied();
         if let Some(value) = known.filter(|_| instead.is_empty()) {

@@ -12,29 +12,29 @@ pub use values::{Rule, Type};
 /// `NAME=TYPE[LEN]:INIT`, `NAME=TYPE:VALUE`, `NAME=bytes[LEN]:INIT`, `NAME=&OTHER` or `NAME=fn:FUNCTION`.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// What other options call it.
+    /// Name in other options.
     pub name: String,
-    /// Of its elements.
+    /// Type of its elements.
     pub ty: Type,
-    /// What is passed.
+    /// Value or buffer.
     pub kind: Kind,
 }
 
-/// What is passed.
+/// Value or buffer that an argument passes.
 #[derive(Debug, Clone)]
 pub enum Kind {
     /// The address of a buffer of `len` elements.
     Buffer {
         /// Elements.
         len: u64,
-        /// What they are before the launch.
+        /// Elements before the launch.
         init: Init,
     },
     /// A structure by value.
     Bytes {
         /// Bytes.
         len: u64,
-        /// What they are.
+        /// Their bytes.
         init: Init,
     },
     /// A number, or an address that is known when memory has been laid out.
@@ -57,7 +57,7 @@ pub enum Value {
     Function(String),
 }
 
-/// What a buffer holds before the launch.
+/// Content of a buffer before the launch.
 #[derive(Debug, Clone)]
 pub enum Init {
     /// Every element by rule.
@@ -70,7 +70,7 @@ pub enum Init {
     Start(PathBuf),
 }
 
-/// What `--arg` takes: an argument, or a value that goes into one.
+/// Value of `--arg`: an argument, or a value placed in one.
 #[derive(Debug, Clone)]
 pub enum Argument {
     /// An argument.
@@ -86,7 +86,7 @@ pub struct Put {
     pub into: String,
     /// Bytes from its begin.
     pub offset: u64,
-    /// What is put there.
+    /// Value placed there.
     pub value: Value,
 }
 
@@ -100,10 +100,10 @@ impl Spec {
         bytes.ok_or_else(|| format!("{}: {len} elements of {} are too many", self.name, self.ty.name()))
     }
 
-    /// What is written into a buffer of `len` elements before the launch, from its begin; `None` where a file holds that.
+    /// Returns the bytes written to the start of a buffer of `len` elements before the launch; `None` where a file holds them.
     ///
     /// # Errors
-    /// More than the buffer or the memory has.
+    /// The content is larger than the buffer or the memory.
     pub fn contents(&self, len: u64, init: &Init) -> Result<Option<Vec<u8>>, String> {
         let bytes = self.size(len)?;
         match init {

@@ -66,7 +66,7 @@ impl Type {
         }
     }
 
-    /// What NumPy calls it, without the byte order; bf16 has no name there.
+    /// Returns NumPy's code for it, without the byte order; bf16 has none.
     pub fn numpy_name(self) -> Option<String> {
         Some(match self {
             Type::Int { bits, signed } => format!("{}{}", if signed { 'i' } else { 'u' }, bits / 8),
@@ -75,7 +75,7 @@ impl Type {
         })
     }
 
-    /// What NumPy calls it in `astype`; bf16 has no name there.
+    /// Returns its name in NumPy's `astype`; bf16 has none.
     pub fn numpy_dtype(self) -> String {
         match self {
             Type::Int { bits, signed } => format!("{}int{bits}", if signed { "" } else { "u" }),
@@ -104,8 +104,8 @@ impl Type {
                 let value = text.parse::<f64>().map_err(|_| format!("`{text}` is no {}", self.name()))?;
                 let bytes = match self {
                     Type::F32 => text.parse::<f32>().unwrap_or(value as f32).to_le_bytes().to_vec(),
-                    Type::F16 | Type::Bf16 => self.of_f64(decimal::exact(text, value)),
-                    _ => self.of_f64(value),
+                    Type::F16 | Type::Bf16 => self.encode_f64(decimal::exact(text, value)),
+                    _ => self.encode_f64(value),
                 };
                 // A word for infinity has no digit.
                 if self.float(&bytes).is_infinite() && text.contains(|c: char| c.is_ascii_digit()) {
@@ -127,16 +127,16 @@ impl Type {
     }
 
     /// A whole number as this type: integers wrap, floats round.
-    fn of_u64(self, number: u64) -> Vec<u8> {
+    fn encode_u64(self, number: u64) -> Vec<u8> {
         match self {
             Type::Int { .. } => number.to_le_bytes()[..self.bytes()].to_vec(),
             // Each float rounds once, from the integer itself.
             Type::F32 => (number as f32).to_le_bytes().to_vec(),
-            _ => self.of_f64(number as f64),
+            _ => self.encode_f64(number as f64),
         }
     }
 
-    fn of_f64(self, value: f64) -> Vec<u8> {
+    fn encode_f64(self, value: f64) -> Vec<u8> {
         match self {
             Type::F16 => f16::from_f32(decimal::odd(value)).to_le_bytes().to_vec(),
             Type::Bf16 => bf16::from_f32(decimal::odd(value)).to_le_bytes().to_vec(),
@@ -147,7 +147,7 @@ impl Type {
     }
 
     /// One output of splitmix64 as this type; see the help text of `rand`.
-    fn of_random(self, output: u64) -> Vec<u8> {
+    fn encode_random(self, output: u64) -> Vec<u8> {
         let precision = match self {
             Type::Int { bits, .. } => return (output >> (64 - bits)).to_le_bytes()[..self.bytes()].to_vec(),
             Type::Bf16 => 8,
@@ -157,7 +157,7 @@ impl Type {
         };
         // Both steps are exact: k has as many bits as the type's significand.
         let k = (output >> (64 - precision)) as f64;
-        self.of_f64(k / (1_u64 << (precision - 1)) as f64 - 1.0)
+        self.encode_f64(k / (1_u64 << (precision - 1)) as f64 - 1.0)
     }
 
     /// An element as JSON: a number, or "NaN", "inf", "-inf", which JSON has no numbers for.
@@ -213,7 +213,7 @@ impl Type {
     }
 }
 
-/// How a buffer is filled by rule.
+/// Rule that fills a buffer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rule {
     /// 0.
@@ -235,10 +235,10 @@ impl Rule {
         for i in 0..len {
             match self {
                 Rule::Zero => bytes.extend(std::iter::repeat_n(0, ty.bytes())),
-                Rule::Iota => bytes.extend(ty.of_u64(i)),
+                Rule::Iota => bytes.extend(ty.encode_u64(i)),
                 Rule::Const(element) => bytes.extend(element),
-                Rule::Hash8 => bytes.extend(ty.of_u64(u64::from((i as u32).wrapping_mul(2_654_435_761) >> 24))),
-                Rule::Rand(seed) => bytes.extend(ty.of_random(splitmix64(*seed, i))),
+                Rule::Hash8 => bytes.extend(ty.encode_u64(u64::from((i as u32).wrapping_mul(2_654_435_761) >> 24))),
+                Rule::Rand(seed) => bytes.extend(ty.encode_random(splitmix64(*seed, i))),
             }
         }
         bytes

@@ -10,7 +10,7 @@ pub struct Field {
     /// The type: `number`, `string`, `null`, a word in quotes, a kind of object; `[32]` for an array of 32, `[]` for any
     /// length; `|` between alternatives. Numbers are whole, not negative and below 2^53.
     pub ty: &'static str,
-    /// What it says.
+    /// Meaning.
     pub meaning: &'static str,
 }
 
