@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Adds a chapter to a copy of the repository by the list in CONTRIBUTING.md and nothing else, and has it judged: its own
+# Adds a chapter to a copy of the repository by the list in contributing/chapter.md and nothing else, and has it judged: its own
 # tests, and the gate's checks of files, exercises and the book. No compiler for CUDA is needed, since the
 # chapter's kernels are another's, with their PTX. What this checkout has built in `target/debug` is not built once more.
 set -euo pipefail
@@ -28,8 +28,8 @@ unset CI # for which PTX must be compared with the compiler's, and the copy has 
 step "the files of the list"
 # Each is made from the one that another chapter has there. Kernels stay as they are, so that their PTX does.
 rename() { sed -e "s/$like/$slug/g; s/${like//-/_}/${slug//-/_}/g" -e '/^mod /d' "$1" >"$2"; }
-listed=$(sed -n '/^## Add a chapter/,/^## Add an exercise/s/^| `\([^`]*<slug>[^`]*\)` .*/\1/p' CONTRIBUTING.md)
-[[ -n $listed ]] || { echo "CONTRIBUTING.md: has no list of a chapter's files" >&2; exit 1; }
+listed=$(sed -n 's/^| `\([^`]*<slug>[^`]*\)` .*/\1/p' contributing/chapter.md)
+[[ -n $listed ]] || { echo "contributing/chapter.md: has no list of a chapter's files" >&2; exit 1; }
 for file in $listed; do
     from=${file//<slug>/$like} to=${file//<slug>/$slug}
     mkdir -p "$(dirname "$to")"

@@ -20,11 +20,13 @@ mod browser;
 mod dependencies;
 mod edit;
 mod fuzz;
+mod guides;
 mod labs;
 mod language;
 mod layout;
 mod pages;
 mod reading;
+mod voice;
 
 /// Options of `cargo course gate`.
 #[derive(clap::Args)]
@@ -51,54 +53,90 @@ enum Verdict {
 
 struct Check {
     name: &'static str,
+    /// Time that it may take on two cores with nothing beside it. More is a warning and no failure, since machines differ.
+    seconds: u32,
     run: fn(&Scene) -> Result<Verdict>,
 }
 
 const CHECKS: &[Check] = &[
-    Check { name: "format", run: |scene| cargo(scene, &["fmt", "--all", "--check"]) },
+    Check { name: "format", seconds: 10, run: |scene| cargo(scene, &["fmt", "--all", "--check"]) },
     Check {
         name: "clippy",
+        seconds: 150,
         run: |scene| cargo(scene, &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     },
-    Check { name: "wasm", run: wasm },
-    Check { name: "rust-version", run: rust_version },
-    Check { name: "licences", run: |scene| dependencies::licences(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "advisories", run: |scene| dependencies::advisories(&scene.root) },
-    Check { name: "fuzz", run: |scene| fuzz::check(&scene.root) },
-    Check { name: "rust-files", run: |scene| layout::rust_files(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "slugs", run: slugs },
-    Check { name: "build-dir", run: |scene| layout::build_dir(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "named-paths", run: |scene| layout::named_paths(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "machine-paths", run: |scene| layout::machine_paths(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "ptx", run: committed_ptx },
-    Check { name: "engine", run: |scene| engine::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "editor", run: |scene| editor::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "exercises", run: exercises },
-    Check { name: "generated", run: |scene| bless::generate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass) },
-    Check { name: "records", run: |scene| bless::records(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "wasm", seconds: 30, run: wasm },
+    Check { name: "rust-version", seconds: 5, run: rust_version },
+    Check {
+        name: "licences",
+        seconds: 5,
+        run: |scene| dependencies::licences(&scene.root)?.verdict().map(Verdict::Pass),
+    },
+    Check { name: "advisories", seconds: 20, run: |scene| dependencies::advisories(&scene.root) },
+    Check { name: "fuzz", seconds: 60, run: |scene| fuzz::check(&scene.root) },
+    Check {
+        name: "rust-files",
+        seconds: 5,
+        run: |scene| layout::rust_files(&scene.root)?.verdict().map(Verdict::Pass),
+    },
+    Check { name: "voice", seconds: 5, run: |scene| voice::check(&scene.root).map(Verdict::Pass) },
+    Check { name: "slugs", seconds: 5, run: slugs },
+    Check { name: "build-dir", seconds: 5, run: |scene| layout::build_dir(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "guides", seconds: 5, run: |scene| guides::check(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check {
+        name: "named-paths",
+        seconds: 5,
+        run: |scene| layout::named_paths(&scene.root)?.verdict().map(Verdict::Pass),
+    },
+    Check {
+        name: "machine-paths",
+        seconds: 10,
+        run: |scene| layout::machine_paths(&scene.root)?.verdict().map(Verdict::Pass),
+    },
+    Check { name: "ptx", seconds: 60, run: committed_ptx },
+    Check { name: "engine", seconds: 20, run: |scene| engine::check(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "editor", seconds: 20, run: |scene| editor::check(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "exercises", seconds: 60, run: exercises },
+    Check {
+        name: "generated",
+        seconds: 60,
+        run: |scene| bless::generate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass),
+    },
+    Check { name: "records", seconds: 10, run: |scene| bless::records(&scene.root)?.verdict().map(Verdict::Pass) },
     Check {
         name: "includes",
+        seconds: 5,
         run: |scene| includes::check(&scene.root, &scene.root.join("book/src"))?.findings.verdict().map(Verdict::Pass),
     },
-    Check { name: "cores", run: |scene| reading::cores(&scene.root, &listed())?.verdict().map(Verdict::Pass) },
+    Check {
+        name: "cores",
+        seconds: 5,
+        run: |scene| reading::cores(&scene.root, &listed())?.verdict().map(Verdict::Pass),
+    },
     Check {
         name: "placed",
+        seconds: 5,
         run: |scene| reading::placed(&scene.root, &exercise::order(&scene.root)?)?.verdict().map(Verdict::Pass),
     },
-    Check { name: "terms", run: |scene| reading::terms(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "book", run: |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages))) },
-    Check { name: "links", run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
-    Check { name: "language", run: |scene| language::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "pages", run: pages::check },
-    Check { name: "labs", run: labs::check },
-    Check { name: "edit", run: edit::check },
+    Check { name: "terms", seconds: 5, run: |scene| reading::terms(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check {
+        name: "book",
+        seconds: 30,
+        run: |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages))),
+    },
+    Check { name: "links", seconds: 10, run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
+    Check { name: "language", seconds: 60, run: |scene| language::check(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "pages", seconds: 120, run: pages::check },
+    Check { name: "labs", seconds: 240, run: labs::check },
+    Check { name: "edit", seconds: 60, run: edit::check },
 ];
 
 /// Runs the verb.
 pub fn run(options: &Options) -> Result<()> {
     let scene = Scene { root: workspace::root()?, is_ci: std::env::var_os("CI").is_some_and(|ci| ci != "false") };
     let chosen = |check: &&Check| options.only.is_empty() || options.only.iter().any(|name| name == check.name);
-    let mut failed = Vec::new();
+    let (mut failed, mut late) = (Vec::new(), Vec::new());
+    let begin = Instant::now();
     for check in CHECKS.iter().filter(chosen) {
         print!("{:<14} ", check.name);
         // A terminal that cannot be flushed shows the name late; the check itself is not concerned.
@@ -106,14 +144,23 @@ pub fn run(options: &Options) -> Result<()> {
         let start = Instant::now();
         let verdict = (check.run)(&scene);
         let seconds = start.elapsed().as_secs_f64();
+        let clock = format!("{seconds:>6.1} s of {:>3}", check.seconds);
+        if seconds > f64::from(check.seconds) {
+            late.push(format!("{} {seconds:.0} s of {}", check.name, check.seconds));
+        }
         match verdict {
-            Ok(Verdict::Pass(what)) => println!("pass {seconds:>6.1} s  {what}"),
-            Ok(Verdict::Skip(why)) => println!("skip {seconds:>6.1} s  {why}"),
+            Ok(Verdict::Pass(what)) => println!("pass {clock}  {what}"),
+            Ok(Verdict::Skip(why)) => println!("skip {clock}  {why}"),
             Err(error) => {
-                println!("FAIL {seconds:>6.1} s  {}", format!("{error:#}").replace('\n', "\n    "));
+                println!("FAIL {clock}  {}", format!("{error:#}").replace('\n', "\n    "));
                 failed.push(check.name);
             }
         }
+    }
+    let budget: u32 = CHECKS.iter().filter(chosen).map(|check| check.seconds).sum();
+    println!("in all {:>12.1} s of {budget:>3}", begin.elapsed().as_secs_f64());
+    if !late.is_empty() {
+        println!("warning: slower than the table in crates/book/src/gate.rs allows: {}", late.join(", "));
     }
     match failed.len() {
         0 => Ok(()),

@@ -20,10 +20,13 @@ const OF_LABS: [&str; 12] =
 /// Scripts that only draw still figures.
 const OF_STILLS: [&str; 12] =
     ["words", "page", "pen", "runs", "lab", "tree", "rounds", "memory", "race", "blocks", "meet", "machine"];
+/// The figure that the README shows, and the style sheet with the colours of all of them.
+const ALONE: &str = "race";
+const COLOURS: &str = "book/theme/lab.css";
 /// A page carries all its figures, and may have 600 KB.
 const BYTES_MAX: usize = 120_000;
 
-/// Every figure, by the file that pages include.
+/// Every figure, by the file that pages include, and the README's.
 pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let context = Context::full(&Runtime::new()?)?;
     let trouble = Rc::new(RefCell::new(None));
@@ -42,11 +45,32 @@ pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
         caught(ctx.eval("reductionLab.stills()"), "a still figure")
     })?;
     let drawn: Vec<(String, String)> = serde_json::from_str(&drawn)?;
+    let alone = drawn.iter().find(|(name, _)| name == ALONE).with_context(|| format!("no figure `{ALONE}`"))?;
+    let colours = std::fs::read_to_string(root.join(COLOURS)).with_context(|| format!("cannot read `{COLOURS}`"))?;
+    let alone = (root.join(FOLDER).join(format!("{ALONE}.svg")), by_itself(&alone.1, &colours)?);
     for (name, text) in &drawn {
         ensure!(text.len() <= BYTES_MAX, "{FOLDER}/{name}.md: {} bytes are too many: at most {BYTES_MAX}", text.len());
         ensure!(!text.contains("\n\n"), "{FOLDER}/{name}.md: an empty line ends it in a page");
     }
-    Ok(drawn.into_iter().map(|(name, text)| (root.join(FOLDER).join(format!("{name}.md")), text)).collect())
+    let pages = drawn.into_iter().map(|(name, text)| (root.join(FOLDER).join(format!("{name}.md")), text));
+    Ok(pages.chain([alone]).collect())
+}
+
+/// The wide form of a figure as a file of its own, on white, with the light colours of the pages.
+fn by_itself(text: &str, colours: &str) -> Result<String> {
+    let (wide, _) = text.split_once("</svg>").context("a figure ends with </svg>")?;
+    let (head, body) = wide.split_once('>').context("a figure begins with <svg …>")?;
+    let mut pieces = body.split("var(");
+    let mut svg = format!("{head} font-family=\"sans-serif\">");
+    svg += pieces.next().unwrap_or_default();
+    for piece in pieces {
+        let (name, rest) = piece.split_once(')').context("var(…) ends")?;
+        let value = colours.split_once(&format!("{name}: ")).and_then(|(_, after)| after.split(';').next());
+        svg += value.with_context(|| format!("{COLOURS} has no colour `{name}`"))?;
+        svg += rest;
+    }
+    let paper = "</desc>\n<path d=\"M0 0h9999v9999h-9999z\" fill=\"#fff\"/>";
+    Ok(svg.replacen("</desc>", paper, 1) + "</svg>\n")
 }
 
 /// What went wrong on this side of a call, which a script only knows as an exception.
@@ -118,7 +142,14 @@ mod tests {
             }
         }
         let files = files(&root).unwrap();
-        for (path, text) in &files {
+        let (alone, pages_own): (Vec<_>, Vec<_>) =
+            files.iter().partition(|(path, _)| path.extension().is_some_and(|ext| ext == "svg"));
+        let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+        for (path, svg) in alone {
+            assert!(readme.contains(&workspace::name(&root, path)), "{}: not in the README", path.display());
+            assert!(!svg.contains("var(") && svg.ends_with("</svg>\n"), "{svg}");
+        }
+        for (path, text) in pages_own {
             let name = path.file_stem().unwrap().to_str().unwrap();
             assert!(pages.contains(&format!("{{{{#include lab/stills/{name}.md}}}}")), "{name} is on no page");
             for part in ["<svg class=\"still still-wide\"", "<svg class=\"still still-narrow\"", "<title>", "<desc>"] {

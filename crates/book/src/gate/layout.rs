@@ -133,6 +133,10 @@ pub fn build_dir(root: &Path) -> Result<Findings> {
     Ok(findings)
 }
 
+/// The guides at the root, and the folder of those that they lead to.
+const GUIDES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
+const GUIDE_FOLDER: &str = "contributing";
+
 /// Every path that the guides name in backticks or link to exists.
 pub fn named_paths(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("paths in the guides");
@@ -140,8 +144,10 @@ pub fn named_paths(root: &Path) -> Result<Findings> {
     let files: Vec<String> =
         workspace::files(root)?.iter().map(|file| format!("/{}/", workspace::name(root, file))).collect();
     let is_part = |path: &str| files.iter().any(|file| file.contains(&format!("/{}/", path.trim_end_matches('/'))));
-    for guide in ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"] {
-        let text = std::fs::read_to_string(root.join(guide)).with_context(|| format!("cannot read `{guide}`"))?;
+    let walks = workspace::walk(&root.join(GUIDE_FOLDER))?;
+    let guides = GUIDES.map(str::to_owned).into_iter().chain(walks.iter().map(|path| workspace::name(root, path)));
+    for guide in guides {
+        let text = std::fs::read_to_string(root.join(&guide)).with_context(|| format!("cannot read `{guide}`"))?;
         for (index, line) in text.lines().enumerate() {
             for found in QUOTED_PATH.captures_iter(line).chain(LINK_TARGET.captures_iter(line)) {
                 let path = &found["path"];
@@ -241,15 +247,21 @@ mod tests {
             ("ARCHITECTURE.md", text),
             ("CONTRIBUTING.md", ""),
             ("README.md", "`.ci/run` [a](crates/a/x#y) [b](https://example.org/x) [c](#d) ![e](gone.svg)\n"),
+            ("contributing/walk.md", "`kernels/gone.cu` and [a](walk.md)\n"),
             ("crates/a/x", ""),
             ("Cargo.toml", ""),
         ]);
         let findings = named_paths(dir.path()).unwrap();
-        assert_eq!(findings.examined, 10);
+        assert_eq!(findings.examined, 12);
         let gone = |place: &str, path: &str| format!("{place}: names `{path}`, which is not there");
         assert_eq!(
             findings.problems,
-            [gone("ARCHITECTURE.md:2", "crates/b"), gone("README.md:1", ".ci/run"), gone("README.md:1", "gone.svg")]
+            [
+                gone("ARCHITECTURE.md:2", "crates/b"),
+                gone("README.md:1", ".ci/run"),
+                gone("README.md:1", "gone.svg"),
+                gone("contributing/walk.md:1", "kernels/gone.cu")
+            ]
         );
     }
 

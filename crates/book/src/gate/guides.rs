@@ -1,0 +1,73 @@
+//! What the README and CONTRIBUTING promise: they are short, and the output that the README shows is a recorded run's.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use course::findings::Findings;
+
+/// Most words of each guide at the root, as `wc -w` counts them.
+const WORDS_MAX: [(&str, usize); 2] = [("README.md", 600), ("CONTRIBUTING.md", 700)];
+/// What a reader types first; checks outside of this repository rely on it too.
+const COMMANDS: [&str; 2] = ["cargo run --release -p ch01-naive", "cargo test --workspace"];
+/// The run of the first command, and where the README's extract of it begins.
+const RECORD: &str = "book/src/generated/ch01-naive/run.txt";
+const EXTRACT: &str = "```text\n";
+
+/// Reads both guides and the record.
+pub fn check(root: &Path) -> Result<Findings> {
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).with_context(|| format!("cannot read `{name}`"));
+    let mut findings = Findings::new("promises of the guides");
+    for (guide, most) in WORDS_MAX {
+        findings.examined += 1;
+        let words = read(guide)?.split_whitespace().count();
+        if words > most {
+            findings
+                .problems
+                .push(format!("{guide}: {words} words, and at most {most}: say less, or say it elsewhere"));
+        }
+    }
+    let readme = read("README.md")?;
+    for command in COMMANDS {
+        findings.examined += 1;
+        if !readme.contains(&format!("\n{command}")) {
+            findings.problems.push(format!("README.md: does not have the command `{command}`"));
+        }
+    }
+    findings.examined += 1;
+    let extract = readme.split_once(EXTRACT).and_then(|(_, after)| after.split_once("```")).map(|(extract, _)| extract);
+    if !extract
+        .is_some_and(|extract| extract.lines().count() >= 8 && read(RECORD).is_ok_and(|run| run.contains(extract)))
+    {
+        let how = format!("copy eight lines or more of `{RECORD}`");
+        findings.problems.push(format!("README.md: its output is not the recorded run's: {how}"));
+    }
+    Ok(findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(readme: &str, run: &str) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("README.md"), readme).unwrap();
+        std::fs::write(dir.path().join("CONTRIBUTING.md"), "few words").unwrap();
+        std::fs::create_dir_all(dir.path().join(RECORD).parent().unwrap()).unwrap();
+        std::fs::write(dir.path().join(RECORD), run).unwrap();
+        check(dir.path()).unwrap().problems
+    }
+
+    #[test]
+    fn a_readme_is_short_and_shows_what_was_printed() {
+        let run: String = (0..12).map(|line| format!("line {line}\n")).collect();
+        let extract: String = run.lines().skip(2).take(8).map(|line| format!("{line}\n")).collect();
+        let commands = format!("\n{}\n{}  # all\n", COMMANDS[0], COMMANDS[1]);
+        let good = format!("{commands}{EXTRACT}{extract}```\n");
+        assert_eq!(problems(&good, &run), Vec::<String>::new());
+        assert!(problems(&(good.clone() + &"word ".repeat(600)), &run)[0].contains("at most 600"));
+        assert!(problems(&good.replace("--workspace", "--all"), &run)[0].contains("cargo test --workspace"));
+        assert!(problems(&good, &run.replace("line 5", "line five"))[0].contains("not the recorded run's"));
+        assert!(problems(&good.replace("line 2\n", ""), &run)[0].contains("not the recorded run's"), "seven lines");
+    }
+}
