@@ -25,7 +25,7 @@ static ANCHOR: LazyLock<Regex> =
 pub struct Includes {
     /// Marks looked at, and problems, each `page:line: sentence`.
     pub findings: Findings,
-    /// Every file that some page includes.
+    /// Every file that some page includes, there or not.
     pub sources: BTreeSet<PathBuf>,
 }
 
@@ -40,19 +40,19 @@ pub fn check(root: &Path, src: &Path) -> Result<Includes> {
         let text = std::fs::read_to_string(&page)
             .with_context(|| format!("cannot read `{}`", workspace::name(root, &page)))?;
         for mark in marks(&text) {
-            match resolve(root, &page, &mark) {
-                Ok(None) => {}
-                Ok(Some(source)) => {
-                    includes.findings.examined += 1;
-                    if seen.insert(source.clone()) {
-                        pending.push(source.clone());
-                    }
-                    includes.sources.insert(source);
+            let outcome = match target(root, &page, &mark) {
+                Ok(None) => continue,
+                Ok(Some((source, part))) => {
+                    includes.sources.insert(source.clone());
+                    check_file(&workspace::name(root, &source), &source, part).map(|()| source)
                 }
-                Err(problem) => {
-                    includes.findings.examined += 1;
-                    problems.push((workspace::name(root, &page), mark.line, problem));
-                }
+                Err(problem) => Err(problem),
+            };
+            includes.findings.examined += 1;
+            match outcome {
+                Ok(source) if seen.insert(source.clone()) => pending.push(source),
+                Ok(_) => {}
+                Err(problem) => problems.push((workspace::name(root, &page), mark.line, problem)),
             }
         }
     }
@@ -81,8 +81,8 @@ fn marks(text: &str) -> impl Iterator<Item = Mark<'_>> {
     })
 }
 
-/// The file that a mark includes, `None` for a mark that includes nothing, or what is wrong.
-fn resolve(root: &Path, page: &Path, mark: &Mark<'_>) -> Result<Option<PathBuf>, String> {
+/// The file that a mark includes and the part of it, `None` for a mark that includes nothing, or what is wrong with the mark.
+fn target<'a>(root: &Path, page: &Path, mark: &Mark<'a>) -> Result<Option<(PathBuf, Option<&'a str>)>, String> {
     match mark.verb {
         "title" => return Ok(None),
         "include" | "rustdoc_include" | "playground" => {}
@@ -94,9 +94,12 @@ fn resolve(root: &Path, page: &Path, mark: &Mark<'_>) -> Result<Option<PathBuf>,
     }
     let target = mark.rest.split_whitespace().next().ok_or("an include without a file")?;
     let (file, part) = target.split_once(':').map_or((target, None), |(file, part)| (file, Some(part)));
-    let path = tidy(&page.parent().unwrap_or(root).join(file));
-    let name = workspace::name(root, &path);
-    let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+    Ok(Some((tidy(&page.parent().unwrap_or(root).join(file)), part)))
+}
+
+/// Checks that a file can be read and has the part.
+fn check_file(name: &str, path: &Path, part: Option<&str>) -> Result<(), String> {
+    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound if name.contains("/generated/") => {
             format!("includes `{name}`, which is not there: run `cargo course bless`")
         }
@@ -104,8 +107,7 @@ fn resolve(root: &Path, page: &Path, mark: &Mark<'_>) -> Result<Option<PathBuf>,
         std::io::ErrorKind::InvalidData => format!("includes `{name}`, which is not text"),
         _ => format!("includes `{name}`, which cannot be read: {error}"),
     })?;
-    check_part(&name, &text, part)?;
-    Ok(Some(path))
+    check_part(name, &text, part)
 }
 
 /// Resolves `.` and `..` by name, so that messages show the file and not the way to it.
@@ -279,6 +281,6 @@ int c;
         std::fs::write(root.join("src/page.md"), "{{#include ../part.txt}}").unwrap();
         let includes = check(root, &root.join("src")).unwrap();
         assert_eq!(includes.findings.problems, ["part.txt:2: includes `gone.txt`, which is not there"]);
-        assert_eq!(includes.sources, BTreeSet::from([root.join("part.txt")]));
+        assert_eq!(includes.sources, BTreeSet::from([root.join("part.txt"), root.join("gone.txt")]));
     }
 }

@@ -21,8 +21,9 @@ mod desk;
 mod door;
 pub mod http;
 
-/// How often sources are looked at. Polling works everywhere, shared folders of virtual machines included.
-const POLL: Duration = Duration::from_millis(500);
+/// How often sources are looked at. Polling works everywhere, shared folders of virtual machines included; a look only asks for the
+/// times of files, a few milliseconds of work.
+const POLL: Duration = Duration::from_secs(1);
 /// Where open pages ask for the number of the build they should show.
 const VERSION_URL: &str = "/__version";
 /// Reloads a page when the number of the build changes; a server that stopped is no reason to.
@@ -32,7 +33,7 @@ const RELOAD: &str = "<script>(()=>{let shown;setInterval(async()=>{try{\
 /// The longest text that is compiled; the course's own kernels have a tenth of it.
 const BODY_BYTES_MAX: usize = 256 << 10;
 
-/// How to serve.
+/// Options of the server.
 pub struct Options {
     /// On which port; 0 takes a free one.
     pub port: u16,
@@ -119,7 +120,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let address = http::address(&listener)?;
     let port = listener.local_addr()?.port();
     let house = Arc::new(House::new(root, root.join(BUILD_DIR), port, options.compile_limit)?);
-    let seen = fingerprint(root);
+    let sources = Sources::of(root);
     house.rebuild(root);
     println!("serving the book at {address} (stop with Ctrl-C)");
     if device::nvrtc::Nvrtc::find(root).is_err() {
@@ -129,38 +130,59 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         open::that_detached(&address).with_context(|| format!("cannot open a browser: open {address} yourself"))?;
     }
     let watcher = (root.to_path_buf(), Arc::clone(&house));
-    std::thread::spawn(move || watch(&watcher.0, &watcher.1, seen));
+    std::thread::spawn(move || watch(&watcher.0, &watcher.1, sources));
     http::serve(listener, House::limits(), move |request| house.answer(request))
 }
 
-fn watch(root: &Path, house: &House, mut seen: Fingerprint) {
+fn watch(root: &Path, house: &House, mut sources: Sources) {
     loop {
         std::thread::sleep(POLL);
-        let now = fingerprint(root);
-        if now != seen {
-            seen = now;
+        if sources.changed() {
+            // Pages are read for what they include only now: it costs a hundred times as much as a look.
+            sources = Sources::of(root);
             house.rebuild(root);
         }
     }
 }
 
-/// When and how long each source was.
+/// Time and length of each source that is there.
 type Fingerprint = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
-/// The book's own files and everything its pages include.
-fn fingerprint(root: &Path) -> Fingerprint {
-    let mut files = workspace::walk(&root.join("book")).unwrap_or_default();
-    files.push(root.join("book.toml"));
-    if let Ok(includes) = includes::check(root, &root.join("book/src")) {
-        files.extend(includes.sources);
+/// What a build depends on, and how it stood.
+struct Sources {
+    /// The book's own folder, in which files may come and go.
+    folder: PathBuf,
+    /// `book.toml`, and all that pages include; what is missing too, since it may come.
+    more: Vec<PathBuf>,
+    seen: Fingerprint,
+}
+
+impl Sources {
+    /// Reads every page for what it includes.
+    fn of(root: &Path) -> Sources {
+        let mut more = vec![root.join("book.toml")];
+        if let Ok(includes) = includes::check(root, &root.join("book/src")) {
+            more.extend(includes.sources);
+        }
+        let mut sources = Sources { folder: root.join("book"), more, seen: Fingerprint::new() };
+        sources.seen = sources.fingerprint();
+        sources
     }
-    files
-        .into_iter()
-        .filter_map(|file| {
-            let about = file.metadata().ok()?;
-            Some((file, (about.modified().ok(), about.len())))
-        })
-        .collect()
+
+    fn changed(&self) -> bool {
+        self.fingerprint() != self.seen
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        let own = workspace::walk(&self.folder).unwrap_or_default();
+        own.iter()
+            .chain(&self.more)
+            .filter_map(|file| {
+                let about = file.metadata().ok()?;
+                Some((file.clone(), (about.modified().ok(), about.len())))
+            })
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -261,16 +283,23 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_an_included_file_is_seen() {
+    fn edits_of_pages_and_of_what_they_include_are_seen() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("book/src")).unwrap();
         std::fs::create_dir_all(dir.path().join("kernels")).unwrap();
-        std::fs::write(dir.path().join("book/src/page.md"), "{{#include ../../kernels/k.cu}}").unwrap();
+        let page = "{{#include ../../kernels/k.cu}} {{#include ../../kernels/missing.cu}}";
+        std::fs::write(dir.path().join("book/src/page.md"), page).unwrap();
         std::fs::write(dir.path().join("kernels/k.cu"), "one").unwrap();
-        let before = fingerprint(dir.path());
-        assert!(before.contains_key(&dir.path().join("kernels/k.cu")));
-        assert_eq!(fingerprint(dir.path()), before);
-        std::fs::write(dir.path().join("kernels/k.cu"), "three").unwrap();
-        assert_ne!(fingerprint(dir.path()), before);
+        let sees = |file: &str, text: &str| {
+            let sources = Sources::of(dir.path());
+            assert!(!sources.changed());
+            std::fs::write(dir.path().join(file), text).unwrap();
+            sources.changed()
+        };
+        assert!(sees("kernels/k.cu", "three"));
+        assert!(sees("kernels/missing.cu", "there now"));
+        assert!(sees("book/src/new.md", "a new page"));
+        assert!(sees("book/src/page.md", "nothing"));
+        assert!(!sees("kernels/k.cu", "no page includes it any more"));
     }
 }

@@ -58,7 +58,7 @@ impl Request {
 pub struct Answer {
     /// Its status.
     pub status: StatusCode,
-    /// Of what type the body is.
+    /// Media type of the body.
     pub content_type: &'static str,
     /// What is sent.
     pub body: Vec<u8>,
