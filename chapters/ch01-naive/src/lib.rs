@@ -1,6 +1,6 @@
 //! Chapter 1, the naive sums: a tree over threads that are spread thinly over the warps.
 
-use lab::{Arg, BlockRule, Chapter, Mistake, Note, Pass, Plan, Problem, Session, Type, Variant};
+use lab::{Arg, BlockRule, Chapter, Mistake, Note, Pass, Plan, Problem, Simulator, Type, Variant};
 
 /// One element a thread, in shared memory.
 const INTERLEAVED_MODULO: Variant = Variant {
@@ -72,7 +72,7 @@ pub const CHAPTER: Chapter = Chapter {
 
 /// How many lanes the additions alone keep busy, for one full block: the textbook figure for simple_global and 256
 /// elements (Kirk, Hwu and El Hajj print 35 %; their own kernel has one round more than their sum).
-fn additions(session: &Session<'_>) -> lab::Result<Vec<Note>> {
+fn additions(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
     let of = |variant: &'static Variant, line: &str| lab::addition::of_one_block(session, variant, Type::I32, line);
     let mut notes = Vec::new();
     if let Some(simple) = of(&SIMPLE_GLOBAL, "data[i] += data[i + stride];")? {

@@ -1,6 +1,6 @@
 //! Chapter 2, divergence: the additions of chapter 1 by neighbouring threads, and what that does to the banks.
 
-use lab::{Arg, BlockRule, Chapter, Mistake, Note, Pass, Plan, Problem, Session, Type, Variant};
+use lab::{Arg, BlockRule, Chapter, Mistake, Note, Pass, Plan, Problem, Simulator, Type, Variant};
 
 /// The threads of chapter 1, found without a division.
 const BITMASK: Variant = Variant {
@@ -90,7 +90,7 @@ pub const CHAPTER: Chapter = Chapter {
 };
 
 /// How many lanes the additions alone keep busy, for 256 elements in one full block.
-fn additions(session: &Session<'_>) -> lab::Result<Vec<Note>> {
+fn additions(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
     let mut notes = Vec::new();
     for (variant, line) in [
         (&BITMASK, "sums[tid] += sums[tid + s];"),

@@ -1,6 +1,6 @@
 //! Chapter 3, sequential addressing: halving from the top, so that neighbouring threads add neighbouring words.
 
-use lab::{Arg, BlockRule, Chapter, Mistake, Note, Pass, Plan, Problem, Session, Type, Variant};
+use lab::{Arg, BlockRule, Chapter, Mistake, Note, Pass, Plan, Problem, Simulator, Type, Variant};
 
 /// The far half added to the near half, in shared memory.
 const SEQUENTIAL: Variant = Variant {
@@ -54,7 +54,7 @@ pub const CHAPTER: Chapter = Chapter {
 };
 
 /// How many lanes the additions alone keep busy, for 256 elements in one full block.
-fn additions(session: &Session<'_>) -> lab::Result<Vec<Note>> {
+fn additions(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
     let line = "sums[tid] += sums[tid + s];";
     let Some(of) = lab::addition::of_one_block(session, &SEQUENTIAL, Type::I32, line)? else { return Ok(Vec::new()) };
     let text = format!(

@@ -2,8 +2,8 @@
 
 use lab::reference::reference;
 use lab::{
-    Arg, BlockRule, Chapter, Job, LaunchOptions, Mistake, Note, Pass, Plan, Problem, Session, Type, Variant, addition,
-    input,
+    Arg, BlockRule, Chapter, Job, LaunchOptions, Mistake, Note, Pass, Plan, Problem, Simulator, Type, Variant,
+    addition, input,
 };
 
 /// Two loads, each with its own test, then the tree of chapter 3.
@@ -84,7 +84,7 @@ pub const CHAPTER: Chapter = Chapter {
 
 /// What the second element of a thread costs: a block over one element a thread, which is the same kernel with its second
 /// test never true, against the same block over two.
-fn second_element(session: &Session<'_>) -> lab::Result<Vec<Note>> {
+fn second_element(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
     let block = FIRST_ADD.blocks.default;
     let (one, two) = (u64::from(block), (FIRST_ADD.elements_per_block)(block));
     let (Some(less), Some(more)) = (instructions(session, one)?, instructions(session, two)?) else {
@@ -109,7 +109,7 @@ fn second_element(session: &Session<'_>) -> lab::Result<Vec<Note>> {
 }
 
 /// Warp-instructions of `first_add` over `n` numbers, with as many blocks as that takes.
-fn instructions(session: &Session<'_>, n: u64) -> lab::Result<Option<u64>> {
+fn instructions(session: &dyn Simulator, n: u64) -> lab::Result<Option<u64>> {
     let numbers = input::random(Type::I32, n as usize, input::SEED);
     let reference = reference(&numbers);
     let job = Job {

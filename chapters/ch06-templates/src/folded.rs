@@ -2,12 +2,12 @@
 //! that are left of chapter 5's loop.
 
 use lab::text::grouped;
-use lab::{Job, LaunchOptions, Note, Op, Result, Session, Type, Variant, input, reference::reference};
+use lab::{Job, LaunchOptions, Note, Op, Result, Simulator, Type, Variant, input, reference::reference};
 
 use crate::CHAPTER;
 
 /// One note a variant, with the facts of each block size; the excerpts of PTX are with the first one's.
-pub(crate) fn notes(session: &Session<'_>) -> Result<Vec<Note>> {
+pub(crate) fn notes(session: &dyn Simulator) -> Result<Vec<Note>> {
     let mut notes =
         CHAPTER.variants.iter().map(|variant| of_variant(session, variant)).collect::<Result<Vec<Note>>>()?;
     if let Some(first) = notes.first_mut() {
@@ -21,8 +21,8 @@ fn block_sizes(variant: &Variant) -> Vec<u32> {
     (0..=10).map(|log| 1 << log).filter(|&block| variant.blocks.allows(block)).collect()
 }
 
-fn of_variant(session: &Session<'_>, variant: &'static Variant) -> Result<Note> {
-    let ptx = std::fs::read_to_string(&session.source.ptx).unwrap_or_default();
+fn of_variant(session: &dyn Simulator, variant: &'static Variant) -> Result<Note> {
+    let ptx = std::fs::read_to_string(&session.source().ptx).unwrap_or_default();
     let (mut facts, mut per_element) = (Vec::new(), Vec::new());
     for block in block_sizes(variant) {
         let n = (variant.elements_per_block)(block);
@@ -51,10 +51,10 @@ fn of_variant(session: &Session<'_>, variant: &'static Variant) -> Result<Note> 
 }
 
 /// The rounds above the last warp's, in PTX: chapter 5's loop, and what this chapter has in its place.
-fn excerpts(session: &Session<'_>) -> Vec<(String, String)> {
-    let ptx = session.source.ptx.parent().map(|folder| folder.join("ch05-unroll.ptx"));
+fn excerpts(session: &dyn Simulator) -> Vec<(String, String)> {
+    let ptx = session.source().ptx.parent().map(|folder| folder.join("ch05-unroll.ptx"));
     let before = ptx.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
-    let now = std::fs::read_to_string(&session.source.ptx).unwrap_or_default();
+    let now = std::fs::read_to_string(&session.source().ptx).unwrap_or_default();
     let excerpt = |name: &str, ptx: &str, entry: &str| {
         let lines: Vec<String> = block_rounds(&instructions(ptx, entry)).iter().map(|line| indented(line)).collect();
         (!lines.is_empty()).then(|| (name.to_owned(), lines.join("\n")))

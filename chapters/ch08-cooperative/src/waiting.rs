@@ -1,16 +1,17 @@
 //! What waiting does to the counters, from a small run: the program tells it, and the page includes it.
 
+use crate::CHAPTER;
 use lab::reference::reference;
 use lab::text::grouped;
-use lab::{Job, LaunchOptions, Note, Result, Session, Type, input};
+use lab::{Job, LaunchOptions, Note, Result, Simulator, Type, input};
 
 /// Elements of the small run.
 const N: usize = 1 << 16;
 
 /// Loads of the kernels whose blocks wait, beside those of a kernel whose blocks do not.
-pub fn notes(session: &Session<'_>) -> Result<Vec<Note>> {
+pub fn notes(session: &dyn Simulator) -> Result<Vec<Note>> {
     let loads = |name: &str, ty: Type| -> Result<u64> {
-        let Some(variant) = session.chapter.variant(name) else { return Ok(0) };
+        let Some(variant) = CHAPTER.variant(name) else { return Ok(0) };
         let input = input::random(ty, N, input::SEED);
         let (options, reference) = (LaunchOptions::default(), reference(&input));
         let run = session.run(Job { variant, options, input: &input, reference: &reference, offset: 0 })?;

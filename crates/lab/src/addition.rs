@@ -5,7 +5,7 @@ use crate::element::Type;
 use crate::error::Result;
 use crate::input::{SEED, random};
 use crate::reference::reference;
-use crate::session::{Job, Session};
+use crate::run::{Job, Simulator};
 use crate::text::{grouped, per_cent};
 use crate::{LaunchOptions, Variant, counts};
 
@@ -30,12 +30,12 @@ pub struct Addition {
 /// # Errors
 /// A run that fails.
 pub fn of_one_block(
-    session: &Session<'_>,
+    session: &dyn Simulator,
     variant: &'static Variant,
     ty: Type,
     line: &str,
 ) -> Result<Option<Addition>> {
-    let text = session.source.read_cu()?;
+    let text = session.source().read_cu()?;
     let numbers: Vec<u32> =
         (1u32..).zip(text.lines()).filter(|(_, text)| text.trim() == line).map(|(number, _)| number).collect();
     let &[number] = numbers.as_slice() else { return Ok(None) };

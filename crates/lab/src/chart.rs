@@ -3,7 +3,7 @@
 use crate::Chapter;
 use crate::error::Result;
 use crate::figure::{self, Bar, COLOURS, Panel};
-use crate::session::Run;
+use crate::run::Run;
 use crate::text::{grouped, per_cent, three_digits};
 
 /// The chart of these runs: counters of the simulator, or times of a GPU. `None` where there is nothing to draw.

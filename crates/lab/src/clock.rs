@@ -9,7 +9,8 @@ use device::{Arg, Buffer, Call, Device, DeviceAddress, Geometry, KernelSource, M
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
-use crate::session::{Job, Session};
+use crate::run::{Job, Measured};
+use crate::session::Session;
 use crate::{Variant, with_elements};
 
 /// Replays of a graph from which the median is taken.
@@ -26,15 +27,6 @@ pub const WARM_CALLS: usize = 64;
 const FLUSH_FACTOR: u64 = 4;
 /// The kernels that flush and that measure the ceiling.
 pub const CEILING: &str = "ceiling";
-
-/// Times of one reduction, all its launches.
-#[derive(Debug, Clone, Copy)]
-pub struct Measured {
-    /// Each call reads an array that the L2 does not hold.
-    pub cold: Option<Timing>,
-    /// Each call reads the same array.
-    pub warm: Timing,
-}
 
 /// What empties the L2: a kernel and something large to read.
 pub struct Flush {

@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::element::Type;
 use crate::error::Result;
 use crate::op::Op;
-use crate::session::{Run, Session};
+use crate::run::Run;
+use crate::session::Session;
 use crate::text::{Row, Table, day, grouped, per_cent, three_digits};
 use crate::{counts, hardware, record};
 

@@ -16,8 +16,9 @@ use crate::op::Op;
 use crate::plan::{LaunchOptions, Plan, Problem, refusal};
 use crate::record::{OPTIONS, load_json, path, ptx_sha256, to_text, write};
 use crate::reference::{Reference, reference_of};
-use crate::session::{Job, Run, Session};
-use crate::sweep::{Numbers, Point, Sweep};
+use crate::run::{Job, Run};
+use crate::session::Session;
+use crate::sweep::{self, Numbers, Point, Sweep};
 use crate::verify::verify;
 use crate::{Chapter, Variant, with_elements};
 
@@ -225,7 +226,7 @@ pub fn record_sweep(session: &Session<'_>, sweep: &Sweep, command: String, file:
     let variants: Vec<&Variant> = session.chapter.variants.iter().collect();
     let mut points = Vec::new();
     for &n in sweep.sizes {
-        points.extend(sweep.run(session, &Numbers { ty: Type::I32, n, seed: SEED }, &variants)?);
+        points.extend(sweep::run(sweep, session, &Numbers { ty: Type::I32, n, seed: SEED }, &variants)?);
     }
     let record = GpuRecord { sweep: points, ..empty(session, command)? };
     write(file, &to_text(&record)?)?;

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::cli::LeftOut;
-use crate::session::{Run, Session};
+use crate::run::Run;
+use crate::session::Session;
 use crate::value::json_number;
 
 /// All runs of a chapter program.

@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::input::{SEED, random_for};
 use crate::record::OPTIONS;
 use crate::reference::reference_of;
-use crate::session::{Job, Run, Session};
+use crate::run::{Job, Run};
+use crate::session::Session;
 use crate::{Chapter, Mistake, Variant};
 
 /// Where the chapter's mistake of that name is.

@@ -3,14 +3,13 @@
 use device::Geometry;
 
 use crate::bound::Rounding;
-use crate::chapter::entry_name;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Matrix, Per, Rows};
 use crate::op::Op;
 use crate::targets::Targets;
 use crate::text::{grouped, listed};
-use crate::{BlockRule, Variant};
+use crate::variant::{BlockRule, Variant, entry_name};
 
 /// The most elements of a kernel that counts them in 32-bit integers, with room for a block's stride.
 pub const N_MAX: u64 = (1 << 31) - 1;

@@ -15,7 +15,8 @@ use crate::layout::{Layout, Per};
 use crate::plan::{LaunchOptions, Plan};
 use crate::progress::Progress;
 use crate::reference::reference_of;
-use crate::session::{Job, Run, Session};
+use crate::run::{Job, Run};
+use crate::session::Session;
 use crate::shape::Have;
 use crate::show::Shown;
 use crate::sweep::{self, Numbers, Sweep};
@@ -195,7 +196,7 @@ fn run_sweep(
     }
     session.check_memory(ty, n, &Plan::default())?;
     session.progress = Progress::new(0);
-    let points = sweep.run(session, &numbers, variants)?;
+    let points = sweep::run(sweep, session, &numbers, variants)?;
     session.progress = Progress::hidden();
     let title = format!("{}, {ty}", session.device().description().name);
     let chart = save_chart(session, args, "-sweep", sweep::svg(&title, &points)?)?;

@@ -13,7 +13,8 @@ use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::input::{SEED, random_for};
 use crate::reference::reference_of;
-use crate::session::{Job, Run, Session};
+use crate::run::{Job, Run};
+use crate::session::Session;
 
 /// Elements of the recorded run, and of a run on the simulator when the reader gives none: a power of two, so that every
 /// block is full and counts divide evenly.

@@ -9,7 +9,8 @@ use crate::cli::LeftOut;
 use crate::element::Type;
 use crate::error::Result;
 use crate::plan::{Pass, Plan};
-use crate::session::{Run, Session};
+use crate::run::Run;
+use crate::session::Session;
 use crate::status::Status;
 use crate::text::{Row, Table, grouped, listed, three_digits, wrapped};
 use crate::{Variant, compare, counts};
@@ -327,7 +328,7 @@ pub fn counter_table(runs: &[Run]) -> Option<Table> {
 }
 
 fn push_times(out: &mut String, runs: &[Run]) {
-    let timed: Vec<(&Run, crate::clock::Measured)> = runs.iter().filter_map(|run| Some((run, run.time?))).collect();
+    let timed: Vec<(&Run, crate::run::Measured)> = runs.iter().filter_map(|run| Some((run, run.time?))).collect();
     if timed.is_empty() {
         return;
     }

@@ -4,7 +4,8 @@ use crate::error::Result;
 use crate::hardware::ragged_sizes;
 use crate::input::random_for;
 use crate::reference::reference_of;
-use crate::session::{Job, Run, Session};
+use crate::run::{Job, Run};
+use crate::session::Session;
 use crate::status::Status;
 use crate::text::{grouped, wrapped};
 

@@ -2,7 +2,7 @@
 
 use device::{Checks, Code, Schedule, SimOptions};
 
-use crate::session::Run;
+use crate::run::Run;
 
 /// How a run came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

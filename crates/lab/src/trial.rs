@@ -14,7 +14,8 @@ use crate::mistake;
 use crate::plan::refusal;
 use crate::record::{self, OPTIONS};
 use crate::reference::reference_of;
-use crate::session::{Job, Run, Session, built_root};
+use crate::run::{Job, Run};
+use crate::session::{Session, built_root};
 use crate::{Chapter, LaunchOptions, Type, Variant};
 
 mod lesson;

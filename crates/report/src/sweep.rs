@@ -5,7 +5,7 @@ use std::path::Path;
 use device::{Checks, Choice, KernelSource, SimOptions};
 use lab::input::SEED;
 use lab::record::{N, OPTIONS, is_stale};
-use lab::sweep::{Numbers, Point, Sweep, markdown, svg};
+use lab::sweep::{self, Numbers, Point, Sweep, markdown, svg};
 use lab::text::{grouped, three_digits};
 use lab::{Chapter, Result, Session, Type, Variant, hardware};
 
@@ -47,7 +47,7 @@ fn simulated(chapter: &Chapter, sweep: &Sweep, root: &Path) -> Result<Vec<Point>
     let options = SimOptions { checks: Checks::NONE, ..OPTIONS };
     let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
     let variants: Vec<&Variant> = chapter.variants.iter().collect();
-    sweep.run(&session, &Numbers { ty: Type::I32, n: N, seed: SEED }, &variants)
+    sweep::run(sweep, &session, &Numbers { ty: Type::I32, n: N, seed: SEED }, &variants)
 }
 
 /// The points of each size, in the order of the record.
@@ -115,7 +115,7 @@ fn measured(sweep: &Sweep, record: &hardware::GpuRecord, provenance: &str) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::sweep::{Conclusion, test_point};
+    use lab::curve::{Conclusion, test_point};
 
     const SWEEP: Sweep = Sweep {
         sizes: &[],

@@ -210,7 +210,7 @@ fn counts_fall_to_the_end_of_every_curve() -> Result<()> {
     let sweep = CHAPTER.sweep.context("the chapter has a sweep")?;
     let variants: Vec<&Variant> = CHAPTER.variants.iter().collect();
     let simulator = trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::NONE)?;
-    let points = sweep.run(&simulator, &sweep::Numbers { ty: Type::I32, n: 1 << 18, seed: 1 }, &variants)?;
+    let points = sweep::run(&sweep, &simulator, &sweep::Numbers { ty: Type::I32, n: 1 << 18, seed: 1 }, &variants)?;
     assert!(points.iter().all(|point| point.right));
     let mut curves = 0;
     for curve in points.chunk_by(|a, b| a.curve == b.curve).filter(|curve| curve[0].drawn) {

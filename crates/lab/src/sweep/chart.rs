@@ -230,7 +230,7 @@ fn description(panels: &[Panel]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::test_point;
+    use crate::curve::test_point;
 
     #[test]
     fn a_line_a_curve_and_a_panel_a_size() {

@@ -11,7 +11,8 @@ use crate::input::random_for;
 use crate::mistake;
 use crate::op::Op;
 use crate::record::OPTIONS;
-use crate::session::{Run, Session, built_root};
+use crate::run::Run;
+use crate::session::{Session, built_root};
 use crate::{Chapter, LaunchOptions, Variant};
 
 /// Writes the tests that every chapter has: its kernels against the reference on the simulator, its records, its mistakes,
