@@ -22,7 +22,7 @@ pub(crate) use names::{element, element_before, element_past};
 pub(crate) const CONST_BASE: u64 = 1 << 55;
 /// Generic addresses from here on are shared memory.
 pub(crate) const SHARED_BASE: u64 = 1 << 56;
-/// Of them so many are the block's own; behind them are those of its cluster's blocks, by rank.
+/// Size of the block's own part; the parts of its cluster's blocks follow by rank.
 pub(crate) const BLOCK_WINDOW_BYTES: u64 = 1 << 24;
 /// Generic addresses from here on are local memory.
 pub(crate) const LOCAL_BASE: u64 = 1 << 57;
@@ -95,12 +95,12 @@ pub(crate) struct Buffer {
     pub(crate) bytes: u64,
     pub(crate) element_bytes: u32,
     words: Vec<AtomicU32>,
-    /// Bit i of entry w: byte i of word w was written. Bit 4 + i of a byte that was not: a copy of what nobody had written lies there.
+    /// Bit i of entry w: byte i of word w was written. Bit 4 + i of an unwritten byte: it holds a copy of an uninitialised value.
     /// Nothing when all were written.
     written: OnceLock<Vec<AtomicU8>>,
     slot: usize,
-    /// Of each page, which launch saved it last: twice its number while it does, and one more when it has. So that a launch
-    /// need not look at buffers that it does not touch.
+    /// The launch that saved each page last: twice its number while it does, and one more when it has. So a launch
+    /// need not visit buffers that it does not touch.
     pages: Vec<AtomicU32>,
     journal: Arc<Journal>,
 }
@@ -303,7 +303,7 @@ impl Memory {
     }
 }
 
-/// Where a constant lies in the buffers; other addresses as they are.
+/// Returns the address of a constant in the buffers; other addresses unchanged.
 fn without_window(address: u64) -> u64 {
     if (CONST_BASE..SHARED_BASE).contains(&address) { address - CONST_BASE } else { address }
 }

@@ -1,4 +1,4 @@
-//! Who comes before whom, and which accesses to memory nothing orders.
+//! Order between threads, and accesses to memory that nothing orders.
 //!
 #![doc = include_str!("race/MODEL.md")]
 //!
@@ -50,7 +50,7 @@ pub struct Access<'a> {
     pub addresses: &'a [u32; 32],
 }
 
-/// What an access does, and how it is ordered.
+/// Action and ordering of an access.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Strength {
     pub(crate) order: Order,
@@ -58,12 +58,12 @@ pub(crate) struct Strength {
     pub(crate) act: global::Act,
     /// An atomic: reads and writes in one step.
     pub(crate) is_atomic: bool,
-    /// What it gives or leaves depends on what was there.
+    /// Its result depends on the old value.
     pub(crate) reads: bool,
 }
 
 impl Strength {
-    /// That of a load or store.
+    /// Strength of a load or store.
     #[inline(always)]
     pub(crate) fn of(op: MemOp, act: global::Act) -> Strength {
         Strength { order: op.order, scope: op.scope, act, is_atomic: false, reads: act == global::Act::Read }
@@ -81,7 +81,7 @@ impl Strength {
     }
 }
 
-/// What raced with what.
+/// Pair of accesses that race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Hazard {
     /// Read after write.
@@ -109,7 +109,7 @@ pub enum Hazard {
 }
 
 impl Hazard {
-    /// The same pair of accesses, told of the one that ran first.
+    /// The same pair of accesses, seen from the one that ran first.
     pub(crate) const fn seen_from_the_other(self) -> Hazard {
         match self {
             Hazard::ReadAfterWrite => Hazard::WriteAfterRead,
@@ -129,7 +129,7 @@ impl Hazard {
 /// Two unordered accesses. Words of one access that race with the same earlier instruction of a warp are one race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Race {
-    /// Which kind; an atomic counts as a write.
+    /// Kind of pair; an atomic counts as a write.
     pub hazard: Hazard,
     /// First byte of the word they share; the byte itself where bytes of the word have different histories.
     pub address: u32,
@@ -141,10 +141,10 @@ pub struct Race {
 
 const WORD_BYTES: u32 = 4;
 
-/// Readers of what one strong write left that are told apart; of more, all threads are taken for readers.
+/// Most distinct readers of one strong write; beyond them all threads count as readers.
 const OBSERVERS_MAX: usize = 64;
 
-/// What the later access does.
+/// Action of the later access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Act {
     Read,
@@ -154,10 +154,10 @@ enum Act {
     Flag,
 }
 
-/// Who touched which word last, and since which barrier.
+/// Last accesses to each word, and the barrier since.
 #[derive(Debug)]
 pub struct Shadow {
-    /// Of the clock, when the cells were last empty.
+    /// Generation of the clock when the cells were last empty.
     generation: u32,
     /// Tick of the unit's last barrier, as far as the cells of bytes have seen it.
     unit_base: Tick,
@@ -167,12 +167,12 @@ pub struct Shadow {
     strong: Cells,
     /// Tick of the last note there.
     strong_tick: Tick,
-    /// Who has read what a strong write left, by its cell, with the tick of the write.
+    /// Readers of a strong write, by its cell, with the tick of the write.
     observed: HashMap<usize, Vec<(Tick, Entry)>>,
     /// Words whose bytes have different histories, one flag a word; those live in the byte cells.
     split: Vec<bool>,
     any_split: bool,
-    /// What asynchronous copies may still be writing, once there has been one.
+    /// Words that asynchronous copies may still be writing, once there has been one.
     flights: Option<Box<Flights>>,
 }
 
@@ -481,7 +481,7 @@ impl Shadow {
     }
 }
 
-/// How the lanes of an access lie.
+/// Layout of the lanes of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// Rising from lane to lane without a gap, from the start of a word on.
@@ -513,7 +513,7 @@ impl Layout {
     }
 }
 
-/// How the words of one access lie.
+/// Layout of the words of one access.
 enum Shape {
     /// Rising from lane to lane without a gap.
     Run(Run),
@@ -532,7 +532,7 @@ struct Place {
     bytes: u32,
 }
 
-/// Where races of one access go.
+/// Destination of the races of one access.
 struct Report<'a> {
     found: &'a mut Vec<Race>,
     /// Races that were there before this access.

@@ -1,7 +1,7 @@
-//! Lanes that a `.sync` instruction waits for, and that wait for it: its mask names them, they have taken another way, and stand
-//! where the two ways meet. PTX leaves open what happens then. A card lets them run on, to their exit or to where they wait
-//! themselves, and so does this: it is a finding, and the launch goes on. So it is with lanes that wait for others which stand at a
-//! barrier of the block, where nothing but their exit lies ahead.
+//! Lanes that a `.sync` instruction names but that have taken another path, and wait for it where the two paths meet. PTX leaves
+//! the outcome open. A card lets them run on, to their exit or to their own next wait, and so does this module: it reports a
+//! finding and the launch goes on. The same holds for lanes that wait for others at a barrier of the block, if nothing but their
+//! exit lies ahead.
 //!
 //! Lanes may also wait for each other in two branches, at two votes or at two shuffles of one kind. A card executes the two as one.
 //! (At a vote and a shuffle they wait for ever there, and here.)
@@ -36,7 +36,7 @@ impl Block {
         any
     }
 
-    /// Nothing can run, and nobody spins: lets lanes that wait for others of their warp, which stand at a barrier of the block, run
+    /// Called when nothing can run and no lane spins: lets lanes that wait for others of their warp, which stand at a barrier of the block, run
     /// on where only their exit lies ahead. True if there were any.
     pub(super) fn let_lanes_run_on_behind_barriers(&mut self, machine: &mut Machine<'_>) -> bool {
         if machine.context.options.schedule == Schedule::Lockstep {
@@ -118,7 +118,7 @@ fn runs_to_its_exit(code: &Code, pc: u32) -> bool {
     code.insts.iter().skip(pc as usize).find(may_stop).is_some_and(|inst| inst.op == Op::Exit)
 }
 
-/// What the lanes `mask` give at `other`, they give at `inst`, an instruction of the same kind.
+/// Gives the operands of the lanes `mask` at `other` to `inst`, an instruction of the same kind.
 fn hand_over(warp: &mut Warp, inst: &Inst, (w, p): &(Vec<Row32>, Vec<u32>), other: &Inst, mask: u32) {
     let (to, from) = (usize::from(inst.a), usize::from(other.a));
     if matches!(inst.op, Op::Vote(_)) {

@@ -145,7 +145,7 @@ macro_rules! dispatch {
             )*)*
         }
 
-        /// In the order of [`Alu`].
+        /// Functions in the order of [`Alu`].
         #[cfg(target_arch = "x86_64")]
         static AVX2: &[Operation] = &[$($(avx2::$name,)*)*];
         static BASELINE: &[Operation] = &[$($(baseline::$name,)*)*];
@@ -176,7 +176,7 @@ impl Warp {
         unsafe { BASELINE[alu as usize](self, inst, mask) }
     }
 
-    /// What operand `b` of all lanes is, if it is one power of two.
+    /// Returns operand `b`, if it is the same power of two in all lanes.
     #[inline(always)]
     fn common_power(&self, inst: &Inst) -> Option<u32> {
         let row = &self.w[usize::from(inst.b)].0;
@@ -223,8 +223,8 @@ mod tests {
     use crate::code::{Code, NONE};
     use crate::exact::Exact;
 
-    /// Values of 64 bits whose low halves are telling ones too.
-    fn telling(seed: &mut u64) -> u64 {
+    /// Returns an awkward 64-bit value whose low half is awkward too.
+    fn awkward(seed: &mut u64) -> u64 {
         const F32: [u32; 20] = [
             0,
             0x8000_0000,
@@ -280,7 +280,7 @@ mod tests {
         let mut warp = Warp::new(0, &Code { rows32: 5, rows64: 5, ..Code::default() });
         for row in 0..4 {
             for lane in 0..32 {
-                let value = telling(seed);
+                let value = awkward(seed);
                 warp.d[row].0[lane] = value;
                 warp.w[row].0[lane] = value as u32;
             }
@@ -314,7 +314,7 @@ mod tests {
             let divisor = 1u32.checked_shl(divisor).unwrap_or(0);
             let mut warp = Warp::new(0, &Code { rows32: 3, ..Code::default() });
             let (mut seed, mask) = (u64::from(divisor), 0xffff_0fff);
-            warp.w[0].0.iter_mut().for_each(|value| *value = telling(&mut seed) as u32);
+            warp.w[0].0.iter_mut().for_each(|value| *value = awkward(&mut seed) as u32);
             warp.w[1].0 = [divisor; 32];
             warp.w[2].0 = [7; 32];
             let a = warp.w[0].0;

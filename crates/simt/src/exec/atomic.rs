@@ -15,7 +15,7 @@ use crate::masks::lanes;
 use crate::race::Strength;
 use crate::race::global::Act;
 
-/// What an atomic works with, element after element: its operands, and what was there before, which it finds.
+/// Operands of an atomic, element by element, and the old values that it finds.
 pub(super) struct Operands<'a> {
     pub(super) b: &'a [Lanes],
     pub(super) c: &'a [Lanes],
@@ -169,8 +169,8 @@ impl<'k> Machine<'k> {
 }
 
 impl Operands<'_> {
-    /// What `lane` does to `bytes` bytes: `word` gives what lies at an offset, of so many bytes, or puts something there. How
-    /// many elements it has changed. Sixteen bytes are compared and exchanged as one.
+    /// Carries out the operation of `lane` on `bytes` bytes: `word` reads or writes so many bytes at an offset. Returns the
+    /// number of elements that changed. Sixteen bytes are compared and exchanged as one.
     #[inline(always)]
     fn carry_out(
         &mut self,
@@ -208,7 +208,7 @@ fn reaching<A: PartialEq + Copy>(op: AtomOp, mask: u32, at: &[A; 32]) -> u32 {
     if reaching != mask && lanes(mask).any(|lane| at[lane] != at[first]) { mask } else { reaching }
 }
 
-/// What an atomic does; what an exchange leaves does not depend on what was there.
+/// Strength of an atomic; the result of an exchange does not depend on the old value.
 pub(super) fn strength(op: AtomOp) -> Strength {
     Strength { order: op.order, scope: op.scope, act: Act::Write, is_atomic: true, reads: op.op != AtomicOp::Exch }
 }

@@ -1,8 +1,8 @@
-//! Barriers of a block, by number: who waits, who has come by, and when they open. And the barrier of a cluster.
+//! Barriers of a block, by number: threads that wait, threads that only arrive, and the opening. And the barrier of a cluster.
 //!
-//! A barrier without a count waits for all threads that are left. One with a count counts a warp of which all lanes that
-//! are left have come as 32, as the hardware does, and opens in the moment that the count is reached: whoever comes later waits for
-//! the next opening. A barrier counts threads, as Volta's does, so that lanes that took another way are missed.
+//! A barrier without a count waits for all threads that have not exited. One with a count counts a warp as 32 once all its
+//! remaining lanes have come, as the hardware does, and opens as soon as the count is reached: later threads wait for the next
+//! opening. A barrier counts threads, as Volta's does, so lanes that took another path are missing.
 
 use super::Machine;
 use super::alu::{store_predicate, store32};
@@ -19,17 +19,17 @@ use crate::race::Arrivals;
 /// One barrier of a block, between two openings.
 #[derive(Debug, Default)]
 struct Named {
-    /// How often it has opened.
+    /// Number of times it has opened.
     opening: u32,
-    /// Who waits: warp of the unit, and lanes.
+    /// Waiting threads: warp of the unit, and lanes.
     waiting: Vec<(u32, u32)>,
-    /// Who waits or came by, by warp of the block: lanes, and whether they are all that the warp has left.
+    /// Threads that wait or only arrived, by warp of the block: lanes, and whether they are all the lanes left in the warp.
     come: Vec<(u32, u32, bool)>,
     /// Threads that these are.
     threads: u32,
     /// The count, if the instructions gave one.
     expected: Option<u32>,
-    /// What those who only came by handed over.
+    /// Clocks handed over by threads that only arrived.
     handed: Option<Arrivals>,
     /// Waiting threads whose predicate held.
     yes: u32,
@@ -39,7 +39,7 @@ struct Named {
 }
 
 impl Named {
-    /// As before anybody came. The lists keep their room: barriers open by the million.
+    /// Empties it for the next opening. The lists keep their capacity: barriers open by the million.
     fn restart(&mut self, opening: u32) {
         let Named { waiting, come, .. } = std::mem::take(self);
         *self = Named { opening, waiting, come, ..Named::default() };
@@ -90,17 +90,17 @@ struct Opened {
 #[derive(Debug, Default)]
 pub(super) struct Barriers {
     named: [Named; BARRIERS as usize],
-    /// Those that somebody came to since the block began, as bits.
+    /// Barriers that have been used since the block began, as bits.
     used: u32,
     opened: Vec<Opened>,
-    /// By warp: lanes that have arrived at the cluster's barrier, lanes whose arrival has been answered, and the last arrival.
+    /// For each warp: lanes that have arrived at the cluster's barrier, lanes whose arrival has been answered, and the last arrival.
     arrived: Vec<u32>,
     answered: Vec<u32>,
     arrived_at: Vec<u32>,
 }
 
 impl Barriers {
-    /// As a block of so many warps finds them.
+    /// Resets them for a new block of so many warps.
     pub(super) fn restart(&mut self, warps: usize) {
         for named in bits(std::mem::take(&mut self.used)) {
             self.named[named].restart(0);
@@ -265,7 +265,7 @@ impl Block {
     }
 }
 
-/// What a reducing barrier leaves in its destination.
+/// Result of a reducing barrier.
 fn reduce(warp: &mut Warp, inst: &Inst, at: usize, opened: &Opened) {
     let Op::BarrierReduce(reduction) = inst.op else { return };
     let mask = warp.splits[at].mask;

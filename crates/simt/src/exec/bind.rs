@@ -1,4 +1,4 @@
-//! Whether a launch can start: geometry and arguments against the kernel.
+//! Checks before a launch: geometry and arguments against the kernel.
 
 use crate::launch::{Arg, Launch, LaunchError};
 use crate::program::Kernel;
@@ -99,7 +99,7 @@ pub(super) fn cluster(kernel: &Kernel, launch: &Launch) -> Result<Option<[u32; 3
     Ok(Some(size))
 }
 
-/// How many there are, or as many as can be counted.
+/// Product of all dimensions, saturating.
 fn count(size: [u32; 3]) -> u64 {
     size.iter().fold(1, |count, &n| count.saturating_mul(u64::from(n)))
 }

@@ -24,8 +24,8 @@ const PARTING_STEPS: u64 = 1 << 16;
 /// More splits than this are not driven apart further: enough to break any assumption on order, and still quick.
 const SPLITS_MAX: usize = 6;
 
-/// In one of so many turns by chance lanes are driven apart: often in the first blocks of a grid and in one of eight of the others, else
-/// seldom. Lanes that run apart take several times as long, and what they show they show in one block as in a thousand.
+/// Turns between two in which a seed drives lanes apart: few in the first blocks of a grid and in one of eight of the others,
+/// many elsewhere. Lanes that run apart take several times as long, and one block shows as much as a thousand.
 const APART_OFTEN: usize = 4;
 const APART_SELDOM: usize = 64;
 const TORN_FIRST: u64 = 4;
@@ -38,7 +38,7 @@ const QUIET_PASSES: u32 = 128;
 /// Its turns have up to two to the power of this many instructions, and each power of two is as likely.
 const CHANCE_TURN_BITS_MAX: usize = 8;
 
-/// What the warps of a block share.
+/// State shared by the warps of a block.
 pub(super) struct Environment {
     pub(super) block: [u32; 3],
     pub(super) linear: u64,
@@ -52,20 +52,20 @@ pub(super) struct Environment {
     /// Undefined values that it has left in global memory.
     pub(super) carried: Carried,
     pub(super) barriers: Barriers,
-    /// Asynchronous copies, by warp, and barrier objects: what the race check knows of them.
+    /// Asynchronous copies, by warp, and barrier objects, as the race check sees them.
     pub(super) copies: Vec<Copies>,
     pub(super) bulk_groups: Vec<BulkGroups>,
     pub(super) mbarriers: Sides,
-    /// Which of the launches that run together it belongs to.
+    /// Index of its launch among those that run together.
     pub(super) launch: u32,
-    /// As far as it goes, the next launch may begin.
+    /// Set once it lets the next launch begin.
     pub(super) lets_next: bool,
     /// Its turn ends here, though it could go on.
     pub(super) breaks_off: bool,
     random: Option<Random>,
     /// Instructions that warps ran in order because they had not come to the line from which on lanes part.
     in_order: u64,
-    /// In one of so many turns by chance lanes are driven apart.
+    /// Turns between two in which a seed drives lanes apart.
     apart_in: usize,
     /// Passes since memory changed, and how often it had changed then.
     quiet_passes: u32,
@@ -78,7 +78,7 @@ pub(super) struct Block {
     pub(super) warps: Vec<Warp>,
 }
 
-/// How far a block got.
+/// Progress of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
     /// All threads have exited.
@@ -107,7 +107,7 @@ impl Environment {
         self.team.clocks.is_some() || !self.shared.written.is_empty()
     }
 
-    /// What the race check remembers of the shared memory of the block of this rank (`None`: this one), and the clock.
+    /// Returns the race check's shadow of the shared memory of the block of this rank (`None`: this one), and the clock.
     #[inline(always)]
     pub(super) fn shadow_of(&mut self, rank: Option<u32>) -> (Option<&mut Shadow>, Option<&mut Clocks>) {
         let shared = match rank.filter(|&rank| rank != self.rank) {
@@ -264,7 +264,7 @@ impl Block {
         }
     }
 
-    /// Every warp runs until its splits wait or its turn is over. `None` when the launch is over, else whether
+    /// Runs every warp until its splits wait or its turn is over. Returns `None` when the launch is over, else whether
     /// anything ran.
     fn pass_in_order(&mut self, machine: &mut Machine<'_>) -> Option<bool> {
         let rotate = machine.lanes_apart();
@@ -311,7 +311,7 @@ impl Block {
         Some(ran)
     }
 
-    /// Where lanes part only from a line on: the first warp that can run and has not come there. One that has is marked.
+    /// Returns the first warp that can run and has not reached the line from which lanes may part; marks those that have.
     fn next_before_its_line(&mut self, machine: &Machine<'_>) -> Option<usize> {
         let Schedule::IndependentFrom { line, .. } = machine.context.options.schedule else { return None };
         for (index, warp) in self.warps.iter_mut().enumerate().filter(|(_, warp)| !warp.is_past_line) {

@@ -1,8 +1,8 @@
-//! Bulk copies from global to shared memory, of which a barrier object is told, and bulk prefetches.
+//! Bulk copies from global to shared memory, counted by a barrier object, and bulk prefetches.
 //!
-//! As other asynchronous copies they are carried out where they start, and are nobody's until the phase of the barrier object
-//! that counts their bytes is over. With a bulk copy its thread hands over, for whoever sees the end of the phase, all that it
-//! did before: more than PTX promises, so a race with something else of that thread may be missed.
+//! Like other asynchronous copies they are carried out where they start, and no thread may use the bytes before the phase of the
+//! barrier object that counts them is over. A bulk copy also hands over all earlier accesses of its thread to each thread that
+//! sees the end of the phase: more than PTX promises, so a race with another access of that thread may be missed.
 
 use super::Machine;
 use super::copy::{Flying, PLAIN_READ, places};
@@ -14,7 +14,7 @@ use crate::fault::Code;
 use crate::masks::{filter, lanes};
 use crate::race::{self, Strength};
 
-/// What the address and the size of a bulk copy must be a multiple of, in bytes.
+/// Granule of a bulk copy: address and size are multiples of it, in bytes.
 pub(super) const BULK_GRANULE_BYTES: u32 = 16;
 
 /// Bytes that are looked at together.
@@ -88,7 +88,7 @@ impl Machine<'_> {
         self.unload(issue.env);
     }
 
-    /// The bytes are on their way, and the object is told when they are there: which they are at once.
+    /// Announces the bytes to the object and completes them at once.
     fn tell_object(&mut self, issue: &mut Issue<'_>, lane: usize, copy: &Copy) {
         let (addresses, object) = ([copy.to as u32; 32], copy.object as u32);
         let access = race::Access {
@@ -101,7 +101,7 @@ impl Machine<'_> {
         let env = &mut *issue.env;
         if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
             let id = shadow.begin_copy(clocks, access, &mut self.races);
-            env.mbarriers.entry(object).or_default().copies.push(Flying::of_lane(id, access));
+            env.mbarriers.entry(object).or_default().copies.push(Flying::for_lane(id, access));
             self.take_races(issue, None);
         }
         issue.env.arrive_at(issue.warp, lane, object, true);

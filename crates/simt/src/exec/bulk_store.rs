@@ -1,9 +1,9 @@
 //! Bulk copies and bulk reductions from shared to global memory, and the groups by which their thread waits for them.
 //!
 //! They are carried out where they start. Until the thread that started one has waited (`.read` is enough), it may still be
-//! reading: whoever writes to its source meanwhile, that thread included, races with it. What it writes counts as written by
-//! its thread when it starts and, if the thread waits for more than the reading, once more when it has waited; so a thread of
-//! another place that reads it in between is told. That a fence between the proxies is missing is not.
+//! reading: a write to its source meanwhile, by that thread included, races with it. What it writes counts as written by
+//! its thread when it starts and, if the thread waits for more than the reading, once more when it has waited; so a read by
+//! another thread in between is reported. A missing fence between the proxies is not.
 
 use super::Machine;
 use super::block::Environment;
@@ -18,7 +18,7 @@ use crate::masks::lanes;
 use crate::race::global::Act;
 use crate::race::{self, Strength};
 
-/// What one lane has started and not waited for.
+/// A copy that one lane has started and not waited for.
 #[derive(Debug, Clone)]
 struct Outgoing {
     /// Number of the copy in the shadow of shared memory, until the lane has waited for the reading.
@@ -44,7 +44,7 @@ pub(super) struct BulkGroups {
 }
 
 impl Outgoing {
-    /// What it reads, as the race check of shared memory sees it.
+    /// Its read, as the race check of shared memory sees it.
     fn source<'a>(&self, warp: u32, addresses: &'a [u32; 32]) -> race::Access<'a> {
         race::Access { warp, mask: 1 << self.lane, pc: self.pc, bytes: self.bytes, addresses }
     }

@@ -13,7 +13,7 @@ use crate::masks::lanes;
 use crate::memory::LOCAL_BYTES_MAX;
 use crate::ops::Row;
 
-/// What a call needs of the stack besides local variables: a return address and room to keep a register or two.
+/// Stack bytes of a call besides local variables: a return address and room to keep a register or two.
 const CALL_BYTES: u64 = 16;
 
 /// Copies the lanes `mask` of a row of the stack.
@@ -156,14 +156,14 @@ impl Machine<'_> {
         let mut groups = Vec::new();
         let mut rest = issue.active;
         while rest != 0 {
-            let wanted = address[(rest.trailing_zeros() & 31) as usize];
-            let group = lanes(rest).filter(|&lane| address[lane] == wanted).fold(0, |all, lane| all | 1 << lane);
+            let target = address[(rest.trailing_zeros() & 31) as usize];
+            let group = lanes(rest).filter(|&lane| address[lane] == target).fold(0, |all, lane| all | 1 << lane);
             rest &= !group;
-            let found = code.addresses.get(&wanted).copied();
+            let found = code.addresses.get(&target).copied();
             match found.filter(|&index| code.functions[index as usize].signature == site.signature) {
                 Some(index) => groups.push((index, group)),
                 None => {
-                    let detail = Detail::Pointer { address: wanted, function: found };
+                    let detail = Detail::Pointer { address: target, function: found };
                     self.findings.found(issue, group, fault::Code::OutOfBounds, detail);
                     return None;
                 }

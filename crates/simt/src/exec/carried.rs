@@ -1,10 +1,10 @@
-//! Copies of what nobody had written. To copy such a value is not to use it: compilers copy structures whole, with the holes in
-//! them. So where a store leaves one in shared or global memory, those bytes count as unwritten again, and it is remembered
-//! which load brought the value first: who uses it later is told of that load.
+//! Copies of uninitialised values. A copy is not a use: compilers copy structures whole, holes included. So a store that leaves
+//! such a value in shared or global memory makes those bytes count as unwritten again, and keeps the load that first read the
+//! value: a later use reports that load.
 //!
-//! A result must not stay undefined without a word, though: what a block has left so in global memory when it ends is found
-//! there, unless it is a hole. That is so if something around it was written: in the element that the buffer's type has there,
-//! or, of a buffer of bytes, in the same 16, the most that CUDA aligns a structure to.
+//! An undefined result must not pass in silence, though: undefined bytes that a block has left in global memory when it ends are
+//! a finding, unless they are a hole. A hole has written bytes around it: in the element of the buffer's type there, or, in a
+//! buffer of bytes, in the same 16, the largest alignment that CUDA gives a structure.
 
 use std::collections::HashMap;
 
@@ -17,13 +17,13 @@ use crate::code::{Op, Target};
 use crate::masks::{filter, lanes};
 use crate::memory::SHARED_BASE;
 
-/// Words of a block's shared memory, and words that it left in global memory, of which it is remembered who copied what to them. Of
-/// what comes then, the copy is a use.
+/// Most words of a block's shared memory, and most words that it left in global memory, whose origin is kept. A copy beyond
+/// them counts as a use.
 const WORDS_MAX: usize = 1 << 14;
 /// The largest alignment of a structure.
 const STRUCTURE_BYTES: u64 = 16;
 
-/// Where copies of what nobody had written lie, by the address of their words, with the load that brought them first.
+/// Places of copied uninitialised values, by word address, with the load that first read each.
 #[derive(Debug, Default)]
 pub(super) struct Carried(HashMap<u64, (usize, Finding)>);
 
@@ -55,17 +55,17 @@ pub(super) struct Cargo {
     pub(super) target: Target,
     pub(super) address: u64,
     pub(super) bytes: u32,
-    /// What to say when it is used.
+    /// Finding to report when it is used.
     pub(super) finding: Finding,
 }
 
-/// What some lanes of a load have read where nobody had written.
+/// Uninitialised value that some lanes of a load have read.
 #[derive(Debug)]
 pub(super) struct Unread {
     pub(super) lanes: u32,
-    /// Which of the registers that it fills, a bit each.
+    /// Registers that it fills, a bit each.
     pub(super) elements: u32,
-    /// What to say when the value is used.
+    /// Finding to report when the value is used.
     pub(super) finding: Finding,
     /// The load that the finding is about is an earlier one.
     pub(super) is_copy: bool,
@@ -74,9 +74,9 @@ pub(super) struct Unread {
 /// Undefined values between memory and registers, while one instruction runs.
 #[derive(Debug, Default)]
 pub(super) struct Passing {
-    /// What the load that runs now has read where nobody had written.
+    /// Uninitialised values read by the current load.
     pub(super) unread: Vec<Unread>,
-    /// What of that the store that runs now takes to memory.
+    /// Uninitialised values that the current store takes to memory.
     pub(super) cargo: Vec<Cargo>,
 }
 
@@ -117,12 +117,12 @@ impl Machine<'_> {
         }
     }
 
-    /// What a copy from memory to memory has just read where nobody had written is cargo of the lanes that did. Each copies to
+    /// Makes the uninitialised bytes that a copy from memory to memory has just read the cargo of its lanes. Each copies to
     /// the bytes from `to` on.
     pub(super) fn take_along(&mut self, target: Target, to: &[u64; 32]) {
         for Unread { lanes: mask, elements, finding, is_copy } in std::mem::take(&mut self.passing.unread) {
             for lane in lanes(mask) {
-                let own = if is_copy { finding.clone().times(1) } else { finding.of_lanes(1 << lane) };
+                let own = if is_copy { finding.clone().times(1) } else { finding.for_lanes(1 << lane) };
                 for element in lanes(elements) {
                     let address = to[lane] + element as u64;
                     self.passing.cargo.push(Cargo { lane, target, address, bytes: 1, finding: own.clone() });
@@ -131,12 +131,12 @@ impl Machine<'_> {
         }
     }
 
-    /// The lanes `lanes` of a load or a copy have read something that nobody has written: which of its elements, and who brought it there.
+    /// Notes the uninitialised elements that the lanes `mask` of a load or a copy have read, with the load that brought each there.
     pub(super) fn unread_elements(&mut self, issue: &Issue<'_>, mask: u32, access: &Access<'_>) {
         let (width, count) = match issue.inst.op {
             Op::Load(op) => (u32::from(op.width.bytes), usize::from(op.vector)),
             Op::Matrix { .. } => (access.bytes, 1),
-            // Byte for byte, so that a hole is carried along and what stands beside it is not.
+            // Byte for byte, so that a hole is carried along and its neighbours are not.
             _ => (1, access.bytes as usize),
         };
         let mut found: Vec<Unread> = Vec::new();
@@ -186,7 +186,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The block has ended: what it has left undefined in global memory, and is no hole, is a finding.
+    /// Reports, at the end of the block, the undefined bytes in global memory that are no holes.
     pub(super) fn settle(&mut self, env: &mut Environment) {
         if env.carried.0.is_empty() {
             return;
@@ -194,7 +194,7 @@ impl Machine<'_> {
         let mut left: Vec<(usize, u64, Finding)> =
             env.carried.0.drain().map(|(word, (turn, finding))| (turn, word, finding)).collect();
         left.sort_unstable_by_key(|&(turn, word, _)| (turn, word));
-        let mut told: Vec<(Finding, u64)> = Vec::new();
+        let mut reported: Vec<(Finding, u64)> = Vec::new();
         for (_, word, finding) in left {
             let Some((buffer, offset)) = self.context.memory.buffer(4 * word) else { continue };
             let granule = match u64::from(buffer.element_bytes) {
@@ -204,18 +204,18 @@ impl Machine<'_> {
             if buffer.is_touched(offset / granule * granule, granule) {
                 continue;
             }
-            match told.iter_mut().find(|(first, _)| first.is_beside(&finding)) {
+            match reported.iter_mut().find(|(first, _)| first.is_beside(&finding)) {
                 Some((first, times)) => {
                     first.join(&finding);
                     *times += finding.count();
                 }
                 None => {
                     let times = finding.count();
-                    told.push((finding, times));
+                    reported.push((finding, times));
                 }
             }
         }
-        told.into_iter().for_each(|(finding, times)| self.findings.seen(finding.times(times)));
+        reported.into_iter().for_each(|(finding, times)| self.findings.seen(finding.times(times)));
     }
 }
 

@@ -158,7 +158,7 @@ impl Unit {
         self.asleep = Some(all);
     }
 
-    /// Whether it would only find what it has found.
+    /// Returns whether another look would find memory unchanged.
     pub(super) fn sleeps(&mut self, memory: &Memory) -> bool {
         self.asleep = self.asleep.take().filter(|words| are_unchanged(memory, words));
         self.asleep.is_some()
@@ -203,7 +203,7 @@ impl Unit {
         }
     }
 
-    /// Nobody is left who could let it go on: a finding.
+    /// Reports that no thread is left that could let it go on.
     pub(super) fn stuck(&self, machine: &mut Machine<'_>) {
         for block in self.blocks.iter().filter(|block| !block.is_done()) {
             machine.findings.stuck(machine.context, &block.env, &block.warps);

@@ -1,11 +1,11 @@
-//! What all blocks of a launch share, and what is to be known of the launches that run beside it.
+//! State shared by all blocks of a launch, and the facts about launches that run beside it.
 
 use crate::code::Code;
 use crate::launch::{Launch, Options};
 use crate::memory::Memory;
 use crate::race::global::Pages;
 
-/// What all blocks of a launch share.
+/// State shared by all blocks of a launch.
 pub(crate) struct Context<'k> {
     pub(crate) code: &'k Code,
     pub(crate) memory: &'k Memory,
@@ -19,7 +19,7 @@ pub(crate) struct Context<'k> {
     pub(crate) workspace: u64,
     pub(crate) threads_per_block: u32,
     pub(crate) warps_per_block: u32,
-    /// Where dynamic shared memory starts, and all shared memory of a block, in bytes.
+    /// Offset of dynamic shared memory, and size of all shared memory of a block, in bytes.
     pub(crate) dynamic_offset: u32,
     pub(crate) shared_bytes: u32,
     /// Blocks of a cluster in x, y, z, and whether the launch has clusters at all.
@@ -27,7 +27,7 @@ pub(crate) struct Context<'k> {
     pub(crate) explicit_cluster: bool,
     /// Note the ranges of global memory that each block reads and writes.
     pub(crate) side_by_side: bool,
-    /// What the check for races in global memory looks after, and whether that is anything.
+    /// Pages that the check for races in global memory watches, and whether there are any.
     pub(crate) watch: Watch<'k>,
     pub(crate) watches_order: bool,
     /// Lanes of this launch, or of one that runs with it, may spin until memory changes.
@@ -37,7 +37,7 @@ pub(crate) struct Context<'k> {
     pub(crate) grid: usize,
 }
 
-/// What is to be known of a launch wherever its threads meet those of another one.
+/// Facts about a launch that its threads need when they meet those of another one.
 #[derive(Clone, Copy)]
 pub(crate) struct Grid<'k> {
     pub(crate) code: &'k Code,
@@ -49,7 +49,7 @@ pub(crate) struct Grid<'k> {
     pub(crate) first_unit: u32,
 }
 
-/// What the check for races in global memory looks after.
+/// Pages that the check for races in global memory watches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Watch<'k> {
     Nothing,

@@ -1,8 +1,8 @@
 //! Copies that a thread starts and does not wait for.
 //!
-//! A copy is carried out where it starts. What tells it from a store is whom it races with: until its thread has waited for it,
-//! with everybody (`race::flights`). So a kernel that waits as it should sees what a GPU shows it, and one that does not is told.
-//! What a copy reads is looked at when it starts; a write to that place before the copy is over goes unnoticed.
+//! A copy is carried out where it starts. It differs from a store in its races: until its thread has waited for it, it races
+//! with every thread (`race::flights`). So a kernel that waits correctly sees the values that a GPU shows, and one that does not
+//! gets a finding. The source of a copy is checked when it starts; a write to it before the copy is over goes unnoticed.
 
 use super::block::Environment;
 use super::issue::{Access, Cost, Issue, Lanes, Place, addresses};
@@ -15,7 +15,7 @@ use crate::masks::{filter, lanes};
 use crate::race::global::Act;
 use crate::race::{self, Arrivals, Strength};
 
-/// What one instruction of a warp copies and nobody has waited for.
+/// Copies of one instruction of a warp that no thread has waited for.
 #[derive(Debug, Clone)]
 pub(super) struct Flying {
     /// Number of the copy in the shadow.
@@ -32,8 +32,8 @@ pub(super) struct Flying {
 }
 
 impl Flying {
-    /// What one lane copies outside any group.
-    pub(super) fn of_lane(id: u32, access: race::Access<'_>) -> Flying {
+    /// Copy of one lane outside any group.
+    pub(super) fn for_lane(id: u32, access: race::Access<'_>) -> Flying {
         let race::Access { warp, mask, pc, bytes, addresses } = access;
         Flying { id, warp, pc, bytes, mask, at: *addresses, group: [u32::MAX; 32] }
     }
@@ -74,7 +74,7 @@ impl Copies {
     }
 }
 
-/// Where the lanes of a copy read or write.
+/// Addresses that the lanes of a copy read or write.
 pub(super) fn places(warp: &Warp, place: code::Place) -> [u64; 32] {
     addresses(warp, &Inst { a: place.row, e: u16::from(place.narrow), imm: place.offset, ..Inst::NOP })
 }

@@ -1,4 +1,4 @@
-//! What was found while running, folded by kind and place, and made into [`Fault`]s at the end.
+//! Findings of a run, folded by kind and place, and made into [`Fault`]s at the end.
 
 mod remedy;
 mod waiting;
@@ -21,7 +21,7 @@ use wording::site;
 /// A site before it has names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct At {
-    /// Of those that ran together.
+    /// Index among the launches that ran together.
     launch: u32,
     pc: u32,
     block: [u32; 3],
@@ -43,7 +43,7 @@ impl At {
 /// The key of no site.
 const NOWHERE: u64 = u64::MAX;
 
-/// What a message is made of.
+/// Content of a message.
 #[derive(Debug, Clone)]
 pub(super) enum Detail {
     Access {
@@ -57,12 +57,12 @@ pub(super) enum Detail {
     },
     /// An asynchronous copy into another block's memory.
     CopyAway,
-    /// So many bytes, where a multiple of others is asked for.
+    /// A size that is no multiple of the required granule.
     Granule {
         bytes: u32,
         multiple: u32,
     },
-    /// In shared memory: of which block, where there are clusters.
+    /// A race in shared memory, with the owning block where there are clusters.
     Race {
         hazard: Hazard,
         address: u32,
@@ -145,7 +145,7 @@ pub(super) enum Detail {
 }
 
 impl Detail {
-    /// What the lanes `lanes` do of an access.
+    /// Describes the part of an access by the lanes `lanes`.
     fn access(access: &Access<'_>, lanes: u32) -> Detail {
         Detail::Access { place: access.place, address: access.first(lanes), bytes: access.bytes }
     }
@@ -166,7 +166,7 @@ pub(super) struct Finding {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     by_place: HashMap<(Code, u64, u64), Finding>,
-    /// What is no fault, and worth a note.
+    /// Findings that are notes, not faults.
     notes: HashMap<(NoteKind, u64, u64), Finding>,
 }
 
@@ -241,7 +241,7 @@ impl Findings {
         if at.launch >= other.launch || race.hazard.is_note() {
             return self.pair(env, Code::GlobalRace, race.hazard, at, other, detail(race.hazard));
         }
-        // The later launch should have waited: it is told of, though the earlier one came last.
+        // The later launch should have waited, so the finding is about it, though the earlier one ran last.
         let hazard = race.hazard.seen_from_the_other();
         let finding = Finding::new(env, Code::GlobalRace, other, Some(at), detail(hazard));
         let block = context.grids[other.launch as usize].linear(other.block);
@@ -297,8 +297,8 @@ impl Findings {
         }
     }
 
-    /// What launches that ran together found, by whom it speaks against: of two accesses that nothing orders, the launch that
-    /// came later in the stream should have waited, whichever of them ran first.
+    /// Sorts the findings of launches that ran together by the launch to blame: of two unordered accesses, the launch that is
+    /// later in the stream should have waited, whichever ran first.
     pub(super) fn by_launch(found: Vec<Findings>) -> Vec<Findings> {
         let mut sorted: Vec<Findings> = found.iter().map(|_| Findings::default()).collect();
         for Findings { by_place, notes } in found {
@@ -340,7 +340,7 @@ fn add<K: Eq + std::hash::Hash>(places: &mut HashMap<K, Finding>, key: K, new: F
     }
 }
 
-/// What was found, in the order of blocks; what is of one kind, one line and one variable is one.
+/// Folds findings into faults in the order of blocks; findings of one kind, line and variable become one.
 fn folded<K: Ord + Copy>(places: HashMap<(K, u64, u64), Finding>, names: &Names<'_>) -> Vec<(K, Fault)> {
     let mut findings: Vec<(K, Finding)> = places.into_iter().map(|((kind, ..), finding)| (kind, finding)).collect();
     findings.sort_by_key(|(kind, f)| (f.block, f.at.key(), f.other.map_or(0, |other| other.key()), *kind));
@@ -355,7 +355,7 @@ fn folded<K: Ord + Copy>(places: HashMap<(K, u64, u64), Finding>, names: &Names<
     folded
 }
 
-/// Every split of a block that still has lanes, with its state.
+/// Returns every split of a block that still has lanes, with its state.
 fn splits<'a>(env: &'a Environment, warps: &'a [Warp]) -> impl Iterator<Item = (At, State)> + 'a {
     warps.iter().flat_map(move |warp| {
         warp.splits.iter().filter(|s| s.mask & warp.live != 0 && s.state != State::Dead).map(move |split| {
@@ -372,13 +372,13 @@ impl Finding {
         Finding { code, block: env.linear, at, other, detail, count: lanes.into() }
     }
 
-    /// What to say if the lanes `lanes` use what they shuffled from a lane that takes no part.
+    /// Finding to report if the lanes `lanes` use a value that they shuffled from a lane that takes no part.
     #[cold]
     pub(super) fn inactive_lane(issue: &Issue<'_>, lanes: u32) -> Finding {
         Finding::new(issue.env, Code::InactiveShuffleLane, At::of(issue, lanes), None, Detail::Lane)
     }
 
-    /// What to say if the lanes `lanes` use what they read where nobody had written.
+    /// Finding to report if the lanes `lanes` use an uninitialised value that they have read.
     #[cold]
     pub(super) fn unread(issue: &Issue<'_>, lanes: u32, access: &Access<'_>) -> Finding {
         let detail = Detail::access(access, lanes);
@@ -394,12 +394,12 @@ impl Finding {
         self.at.lanes
     }
 
-    /// This finding, of some of its lanes.
-    pub(super) fn of_lanes(&self, lanes: u32) -> Finding {
+    /// This finding, for some of its lanes.
+    pub(super) fn for_lanes(&self, lanes: u32) -> Finding {
         Finding { at: At { lanes, ..self.at }, count: lanes.count_ones().into(), ..self.clone() }
     }
 
-    /// This finding, seen so often.
+    /// This finding with another count.
     pub(super) fn times(self, count: u64) -> Finding {
         Finding { count, ..self }
     }
@@ -408,7 +408,7 @@ impl Finding {
         self.count
     }
 
-    /// It was seen so many times more.
+    /// Adds to its count.
     pub(super) fn count_more(&mut self, times: u64) {
         self.count += times;
     }
@@ -418,13 +418,13 @@ impl Finding {
         (self.at.pc, self.at.block, self.at.warp) == (other.at.pc, other.at.block, other.at.warp)
     }
 
-    /// Tells of the other's lanes too.
+    /// Adds the other's lanes.
     pub(super) fn join(&mut self, other: &Finding) {
         self.at.lanes |= other.at.lanes;
         self.count = self.at.lanes.count_ones().into();
     }
 
-    /// Which lanes a mask names, and which come with it.
+    /// Sentence with the lanes that a mask names, and those that come with it.
     fn mask_sentence(&self) -> String {
         match self.detail {
             Detail::Masks { named, lane, other } => format!(

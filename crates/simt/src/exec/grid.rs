@@ -9,7 +9,7 @@
 //!
 //! The check for races in global memory pays for what may race. Of blocks that do not talk it needs the ranges only: where
 //! blocks met, or one came back to bytes it wrote, the launch runs again with an eye on these pages. Of blocks that talk,
-//! every page that is written is looked after from its first write on; if a page was read before, the launch runs again
+//! every written page is watched from its first write on; if a page was read before, the launch runs again
 //! with an eye on it from the start. Pages that are only read, which is where most of the traffic is, cost a look-up of
 //! their number, or nothing.
 
@@ -35,8 +35,8 @@ const BATCH: u64 = 8;
 /// Units that wait while lanes of theirs could go ahead of others: a launch that hangs otherwise is not made resident as a whole
 /// first.
 pub(super) const WAITING_MAX: usize = 256;
-/// Turns of all units, none of which ends, after which lanes go ahead of others though somebody still runs: that may be one
-/// that spins and is not seen to.
+/// Turns of all units without an end of any, after which lanes go ahead of others though a unit still runs: it may be
+/// spinning unseen.
 pub(super) const PATIENT_TURNS: u32 = 64;
 
 /// Units that wait and all look again whenever memory has changed, and of which one more starts when all have. Of more, those look
@@ -45,7 +45,7 @@ pub(super) const PATIENT_TURNS: u32 = 64;
 pub(super) const FEW_WAITING: usize = 64;
 pub(super) const STARTED_AT_ONCE: usize = 8;
 
-/// What one host thread brings home.
+/// Results of one host thread.
 #[derive(Default)]
 pub(super) struct Share {
     counts: Vec<Counts>,
@@ -106,12 +106,12 @@ pub(super) struct Draft<'k> {
     explicit_cluster: bool,
     /// Blocks, or clusters.
     pub(super) units: u64,
-    /// The launch as others see it that run together with it; there are none unless somebody adds them.
+    /// The launch as the others of an overlapping group see it; alone by default.
     pub(super) own: [Grid<'k>; 1],
 }
 
 impl<'k> Draft<'k> {
-    /// Of the launch at `place` of those that run together.
+    /// Draft of the launch at `place` among those that run together.
     pub(super) fn new(
         kernel: &'k Kernel,
         memory: &mut Memory,
@@ -152,7 +152,7 @@ impl<'k> Draft<'k> {
         })
     }
 
-    /// What the launch left besides memory. `kernels` are those of all launches that ran together.
+    /// Returns the result of the launch besides memory. `kernels` are those of all launches that ran together.
     pub(super) fn outcome(&self, share: Share, memory: &Memory, kernels: &[&Kernel]) -> Outcome {
         let Draft { kernel, launch, options, .. } = *self;
         let (counters, lines) = tally(kernel, &share.counts);
@@ -197,11 +197,11 @@ impl<'k> Draft<'k> {
 
     /// A launch whose blocks do not talk to each other.
     fn silent(&self, memory: &mut Memory) -> Share {
-        let wanted = match self.options.threads {
+        let asked = match self.options.threads {
             0 => super::host::cores(),
             n => n.min(256),
         };
-        let workers = wanted.min(self.units.div_ceil(BATCH).max(1) as usize);
+        let workers = asked.min(self.units.div_ceil(BATCH).max(1) as usize);
         if workers == 1 && !self.judges() {
             return in_order(&self.context(memory, false, Watch::Nothing), self.units);
         }
@@ -209,7 +209,7 @@ impl<'k> Draft<'k> {
         let together = side_by_side(&self.context(memory, true, Watch::Nothing), self.units, workers);
         let apart = together.is_none();
         let mut share = together.unwrap_or_else(|| {
-            // Somebody ended the launch, and others may have gone further than they should have.
+            // One unit ended the launch, and others may have gone further than they should have.
             memory.roll_back();
             memory.begin_journal();
             Share { took_turns: true, ..in_order(&self.context(memory, true, Watch::Nothing), self.units) }
@@ -300,10 +300,10 @@ fn run_to_end(unit: &mut Unit, machine: &mut Machine<'_>) -> Progress {
     }
 }
 
-/// What came of a turn of all units.
+/// Result of a turn of all units.
 #[derive(Default)]
 pub(super) struct Pass {
-    /// Somebody executed an instruction, ended, or used up its turn.
+    /// A unit executed an instruction, ended, or used up its turn.
     pub(super) moved: bool,
     pub(super) ended: bool,
     pub(super) somebody_runs: bool,
@@ -333,8 +333,8 @@ impl Pass {
     }
 }
 
-/// Units in turns: each runs for a while, and the next one starts when all that have started still wait. One after the
-/// other while nobody waits; all of them resident if everybody does.
+/// Runs units in turns: each for a while, and the next one starts when all that have started still wait. They run one after
+/// the other while none waits; all become resident if all wait.
 fn taking_turns(context: &Context<'_>, units: u64) -> Share {
     let mut order = Turns::new(context, units);
     let mut machine = Machine::new(context);
@@ -445,7 +445,7 @@ impl Machine<'_> {
         progress
     }
 
-    /// Whether the launch has used up its budget, though `unit` still has something to do: a finding.
+    /// Returns whether the launch has used up its budget though `unit` still has work; reports it.
     pub(super) fn has_spent_all(&mut self, unit: &Unit) -> bool {
         let all = self.spent >= self.context.options.steps_per_launch_max;
         if all {

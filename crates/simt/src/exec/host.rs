@@ -1,4 +1,4 @@
-//! Threads of the computer that the simulator runs on: the one place that knows them. Without the feature `threads` there
+//! Host threads of the simulator; only this module knows them. Without the feature `threads` there
 //! is one, as in a browser.
 
 /// Threads that can run at once.
@@ -9,7 +9,7 @@ pub(super) fn cores() -> usize {
     1
 }
 
-/// What `work` returns on each of `workers` threads.
+/// Runs `work` on each of `workers` threads and returns the results.
 #[cfg(feature = "threads")]
 pub(super) fn on_threads<T: Send>(workers: usize, work: impl Fn() -> T + Copy + Send) -> Vec<T> {
     std::thread::scope(|scope| {
@@ -19,7 +19,7 @@ pub(super) fn on_threads<T: Send>(workers: usize, work: impl Fn() -> T + Copy + 
     })
 }
 
-/// What `work` returns: it takes all there is to do.
+/// Runs `work` once, which does everything, and returns its result.
 #[cfg(not(feature = "threads"))]
 pub(super) fn on_threads<T: Send>(_workers: usize, work: impl Fn() -> T + Copy + Send) -> Vec<T> {
     vec![work()]

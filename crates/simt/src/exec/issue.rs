@@ -69,42 +69,42 @@ pub(super) enum Place {
     Param,
 }
 
-/// What a lane's data goes to or comes from.
+/// One value a lane, loaded or to be stored.
 pub(super) type Lanes = [u64; 32];
 
-/// What some lanes of one instruction do to memory in one state space.
+/// Access of some lanes of one instruction to memory in one state space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Access<'a> {
     pub(super) place: Place,
-    /// Of shared memory, the rank of the block whose it is; `None` for the block that executes the instruction.
+    /// For shared memory, the rank of the owning block; `None` for the block that executes the instruction.
     pub(super) owner: Option<u32>,
     pub(super) lanes: u32,
     /// Bytes that each lane covers.
     pub(super) bytes: u32,
-    /// Where each lane starts, inside the state space. Of an access that nobody asks for its addresses it may be anything.
+    /// First byte of each lane, inside the state space; arbitrary for an access whose addresses no check uses.
     pub(super) at: &'a [u64; 32],
     /// The first byte of all lanes, and the one behind the last.
     pub(super) low: u64,
     pub(super) high: u64,
-    /// Of global memory, the buffer that holds all of it, and its first address, if one does.
+    /// For global memory, the one buffer that holds all of it, and its first address, if there is one.
     pub(super) buffer: Option<(&'a Buffer, u64)>,
-    /// How the lanes lie, where that is known.
+    /// Layout of the lanes, if known.
     pub(super) layout: Option<Layout>,
-    /// What it does, and how that is ordered.
+    /// Action and ordering.
     pub(super) strength: Strength,
-    /// What a store writes, element after element. Nothing of an atomic: that depends on what is there.
+    /// Values of a store, element by element; empty for an atomic, whose result depends on memory.
     pub(super) values: &'a [Lanes],
 }
 
 impl<'a> Access<'a> {
-    /// One to the block's own memory, of `bytes` bytes by each of `lanes`.
+    /// Access to the block's own memory, of `bytes` bytes by each of `lanes`.
     #[inline(always)]
     pub(super) fn new(place: Place, lanes: u32, bytes: u32, at: &'a [u64; 32], strength: Strength) -> Access<'a> {
         let (low, high) = hull(at, lanes, bytes);
         Access { place, owner: None, lanes, bytes, at, low, high, buffer: None, layout: None, strength, values: &[] }
     }
 
-    /// What these lanes do of it.
+    /// Returns the part of it by these lanes.
     #[inline(always)]
     pub(super) fn by(self, lanes: u32) -> Access<'a> {
         Access {
@@ -114,18 +114,18 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// A copy for somebody who is seldom told, so that the access itself can stay in registers.
+    /// Copy for a cold path, so that the access itself can stay in registers.
     #[inline(always)]
     pub(super) fn copy(&self) -> Access<'a> {
         *self
     }
 
-    /// Where the first of these lanes starts.
+    /// First byte of the first of these lanes.
     pub(super) fn first(&self, lanes: u32) -> u64 {
         self.at[(lanes.trailing_zeros() & 31) as usize]
     }
 
-    /// Whether all lanes lie on one address, as where a warp reads a flag.
+    /// Returns whether all lanes have one address, as when a warp reads a flag.
     #[inline(always)]
     pub(super) fn is_one_place(&self) -> bool {
         self.lanes != 0 && self.high - self.low == u64::from(self.bytes)
@@ -148,12 +148,12 @@ impl<'a> Access<'a> {
     }
 }
 
-/// What an access costs, as the counters have it.
+/// Cost of an access in the counters.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cost {
     /// Through the banks of shared memory.
     pub(super) passes: Passes,
-    /// Of global memory.
+    /// Sectors of global memory.
     pub(super) sectors: u32,
 }
 

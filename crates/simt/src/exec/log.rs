@@ -1,5 +1,5 @@
-//! Which bytes of global memory a block touched, as ranges: enough to know whether blocks that run side by side met, and
-//! which pages the check for races must look at more closely. Most kernels read one array and write another, each
+//! Ranges of global memory that a block touched: enough to know whether blocks that ran side by side met, and
+//! which pages the check for races must watch. Most kernels read one array and write another, each
 //! element once: then there is nothing to look at, and nothing else to pay.
 
 use super::issue::Access;
@@ -101,7 +101,7 @@ fn extend(ranges: &mut Vec<(u64, u64)>, low: u64, high: u64) {
 /// A range and the block that touched it.
 type Touch = (u64, u64, u64);
 
-/// What many blocks touched.
+/// Ranges that many blocks touched.
 #[derive(Debug, Default)]
 pub(super) struct Touches {
     reads: Vec<Touch>,

@@ -7,8 +7,8 @@
 //! bits 20..40  threads that have still to arrive      bit  62      parity of the phase        bit 63  it has been made
 //! ```
 //!
-//! A state that an arrival gives is the word as it was before. Who finds a phase not over has nothing to do: its turn ends, so
-//! that others run, and if it asks in a loop that nothing else keeps going, it is put aside as any lane that spins.
+//! The state returned by an arrival is the word before it. A lane that finds a phase not over ends its turn, so that others run;
+//! if it asks in a loop that nothing else keeps going, it is put aside like any lane that spins.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ const TX_BITS: u32 = 22;
 const PARITY: u64 = 1 << 62;
 const MADE: u64 = 1 << 63;
 
-/// What the word says.
+/// Content of the word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Object {
     pub(super) expected: u32,
@@ -45,7 +45,7 @@ pub(super) struct Object {
 }
 
 impl Object {
-    /// `None` if nobody has made one here.
+    /// Decodes it; `None` if no object has been made here.
     pub(super) fn from_word(word: u64) -> Option<Object> {
         let bytes = (word << (64 - TX_SHIFT - TX_BITS)) as i64 >> (64 - TX_BITS);
         (word & MADE != 0).then_some(Object {
@@ -73,10 +73,10 @@ impl Object {
     }
 }
 
-/// What the race check keeps of an object.
+/// The race check's record of an object.
 #[derive(Debug, Default)]
 pub(super) struct Side {
-    /// What all who arrived so far handed over, and what they had when the last phase ended.
+    /// Clocks handed over by the arrivals so far, and those of the last phase at its end.
     handed: Arrivals,
     met: Arrivals,
     /// Copies that the phase waits for.
@@ -85,7 +85,7 @@ pub(super) struct Side {
     pub(super) landed: Vec<(Flying, i32)>,
 }
 
-/// By offset in shared memory.
+/// Records by offset in shared memory.
 pub(super) type Sides = HashMap<u32, Side>;
 
 impl Machine<'_> {
@@ -129,7 +129,7 @@ impl Machine<'_> {
         false
     }
 
-    /// What one lane does to an object apart from instructions of its own.
+    /// Carries out a lane's operation on an object that belongs to another instruction.
     pub(super) fn on_object(&mut self, issue: &mut Issue<'_>, op: MbarrierOp, lane: usize, at: u32, number: u32) {
         self.watch_object(issue, op, 1 << lane, &[at; 32], &[number; 32]);
         let before = issue.env.shared.load(at, BYTES);
@@ -150,7 +150,7 @@ impl Machine<'_> {
         if let (Some(shadow), Some(clocks)) = (&mut env.shared.shadow, &mut env.team.clocks) {
             match op.act {
                 // `.inval` is none: the pipelines of CUDA's library order it behind the arrivals of other lanes by nothing but
-                // `match.sync`, and whoever comes too late finds no object.
+                // `match.sync`, and a late lane finds no object.
                 MbarrierAct::Init => {
                     shadow.write(clocks, access, &numbers.map(u64::from), &mut self.races);
                 }
@@ -171,7 +171,7 @@ impl Machine<'_> {
     }
 }
 
-/// What the race check calls a barrier object: its place in the cluster.
+/// Key of a barrier object in the race check: its place in the cluster.
 pub(super) fn landing_key(rank: u32, at: u32) -> u32 {
     mapped(at.into(), rank) as u32
 }
@@ -187,7 +187,7 @@ impl Environment {
         0
     }
 
-    /// What an arrival, or a change of the bytes that are expected, leaves of an object.
+    /// Applies an arrival, or a change of the expected bytes, and returns the object's new word.
     fn change_object(
         &mut self,
         warp: &Warp,

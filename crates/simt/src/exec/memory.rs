@@ -1,4 +1,4 @@
-//! Loads and stores: addresses, bounds, data. What counts and checks them is told by `observe`.
+//! Loads and stores: addresses, bounds, data. `observe` counts and checks them.
 
 use super::Machine;
 use super::alu::{narrowed, store32, store64, widened};
@@ -70,7 +70,7 @@ impl<'k> Machine<'k> {
                 out.iter_mut().for_each(|value| *value = extend(*value, op.width));
                 store64(issue.warp, register, &out, mask);
             } else {
-                // A 16-bit register may then hold sign bits above its 16: whoever reads one looks at its low half.
+                // A 16-bit register may then hold sign bits above its 16: every reader of one uses its low half.
                 let mut out = [0; 32];
                 for lane in 0..32 {
                     out[lane] = extend(values[lane], op.width) as u32;
@@ -179,7 +179,7 @@ impl<'k> Machine<'k> {
         self.allowed(issue, access)
     }
 
-    /// Of an access to the block's own memory, what may go ahead: aligned and inside. The other lanes become findings.
+    /// Returns the aligned, in-bounds part of an access to the block's own memory; reports the other lanes.
     #[inline(always)]
     pub(super) fn allowed<'a>(&mut self, issue: &Issue<'_>, access: Access<'a>) -> Access<'a>
     where
@@ -241,7 +241,7 @@ impl<'k> Machine<'k> {
         (offset + bytes <= buffer.bytes).then_some((buffer, low - offset))
     }
 
-    /// What a load or store by the lanes of `access` costs.
+    /// Returns the cost of a load or store by the lanes of `access`.
     #[inline(always)]
     fn cost(&mut self, pc: u32, access: &Access<'_>) -> Cost {
         let Access { lanes, bytes, at, .. } = *access;
@@ -298,7 +298,7 @@ impl<'k> Machine<'k> {
         }
     }
 
-    /// What lies in global memory where `access` reads elements of `width` bytes.
+    /// Reads the elements of `width` bytes of `access` from global memory.
     #[inline(always)]
     pub(super) fn load_global(&self, access: &Access<'_>, width: u32, data: &mut [Lanes]) {
         let Access { lanes: mask, at, .. } = *access;

@@ -102,7 +102,7 @@ pub(crate) struct Counts {
     pub(crate) threads: u64,
     pub(crate) wavefronts: u64,
     pub(crate) conflicts: u64,
-    /// Of the loads that an atomic makes between its rounds.
+    /// Wavefronts and conflicts of the loads that an atomic makes between its rounds.
     pub(crate) load_wavefronts: u64,
     pub(crate) load_conflicts: u64,
     pub(crate) sectors: u64,
@@ -111,7 +111,7 @@ pub(crate) struct Counts {
     pub(crate) requests: [u64; 3],
 }
 
-/// How many more warps and lanes execute an instruction than execute the one before it. Code without a jump is counted where
+/// Difference between the warps and lanes that execute an instruction and those that execute the one before it. Code without a jump is counted where
 /// a warp comes to it and where it leaves it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Edge {
@@ -119,7 +119,7 @@ struct Edge {
     threads: u64,
 }
 
-/// What comes after an instruction.
+/// Continuation after an instruction.
 enum Next {
     /// The one behind it.
     On,
@@ -146,7 +146,7 @@ enum Stop {
 /// One host thread's view of a launch.
 struct Machine<'k> {
     context: &'k Context<'k>,
-    /// Of each instruction all but how often it was executed: that comes from the edges.
+    /// Counts of each instruction, without its executions, which follow from the edges.
     counts: Vec<Counts>,
     edges: Vec<Edge>,
     memos: Vec<Memos>,
@@ -155,9 +155,9 @@ struct Machine<'k> {
     recorder: Recorder,
     printed: Printed,
     order: Option<Box<GlobalOrder>>,
-    /// What a wait for the launch before waits for.
+    /// State of the previous launch, for a wait.
     before: Before,
-    /// How often memory has changed: what those wait for who spin.
+    /// Number of changes of memory; spinning lanes wait for the next one.
     changes: u64,
     /// Warp-instructions executed.
     spent: u64,
@@ -241,8 +241,8 @@ impl<'k> Machine<'k> {
         let began = warp.steps;
         let mut left = turn;
         let mut first = pc;
-        let wanted = self.recorder.wants(env.linear);
-        let watched = wanted || !warp.undefined.is_empty();
+        let recorded = self.recorder.records(env.linear);
+        let watched = recorded || !warp.undefined.is_empty();
         self.recording = false;
         loop {
             if pc == meet || left == 0 {
@@ -260,7 +260,7 @@ impl<'k> Machine<'k> {
             let active = guarded(warp, inst, mask);
             if watched {
                 self.follow(warp, at, pc, active);
-                self.recording = wanted && self.recorder.begin(env, warp, pc, mask, active);
+                self.recording = recorded && self.recorder.begin(env, warp, pc, mask, active);
             }
             let issue = Issue { env: &mut *env, warp: &mut *warp, at, pc, inst, active };
             match self.execute::<AVX2>(issue, mask, began + (turn - left)) {
@@ -419,7 +419,7 @@ impl<'k> Machine<'k> {
     }
 }
 
-/// What is remembered of the accesses of an instruction.
+/// Memo of the accesses of an instruction.
 fn memos(inst: &Inst) -> Memos {
     match inst.op.counted() {
         Counted::Load | Counted::Store | Counted::Atomic | Counted::Copy => Memos::new(),

@@ -1,8 +1,8 @@
-//! The one way by which an access to memory is observed. Whoever carries one out hands it to [`Machine::observe`] before, and
-//! that tells what counts it, the recorder, and the checks that are on: which bytes blocks touched, order, initialisation,
-//! and the watch for lanes that spin.
+//! Observation of every access to memory. The code that carries one out first hands it to [`Machine::observe`], which passes it
+//! to the counters, the recorder, and the checks that are on: bytes touched by blocks, order, initialisation, and the watch for
+//! lanes that spin.
 //!
-//! What an asynchronous copy moves is counted as a whole and checked piece by piece, so both halves can be had alone.
+//! An asynchronous copy is counted as a whole and checked piece by piece, so each half can be called alone.
 
 use super::Machine;
 use super::alu::narrowed;
@@ -78,8 +78,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The lanes `lanes` have read what nobody has written. Of a load or a copy that is a finding once the value is used; everything
-    /// else uses it at once.
+    /// Handles an uninitialised read by the lanes `lanes`. For a load or a copy it becomes a finding once the value is used;
+    /// every other instruction uses it at once.
     #[cold]
     fn read_unwritten(&mut self, issue: &Issue<'_>, lanes: u32, access: &Access<'_>) {
         if matches!(issue.inst.op, Op::Load(_) | Op::Matrix { .. } | Op::CopyAsync | Op::CopyBulk) {
@@ -124,8 +124,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Initialisation check of a read of local memory. Compilers copy structures whole, holes and all, so only a value of
-    /// which nothing was written counts.
+    /// Initialisation check of a read of local memory. Compilers copy structures whole, holes and all, so only a value without any
+    /// written byte counts.
     #[inline(never)]
     fn watch_written_local(&mut self, issue: &Issue<'_>, access: &Access<'_>) {
         let step = element_bytes(issue, access);
@@ -224,13 +224,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a `volatile` store may be one to a flag: somebody looks at such.
+    /// Returns whether a `volatile` store may set a flag that a branch of the kernel reads.
     #[inline(always)]
     fn is_volatile_flag(&self, strength: Strength) -> bool {
         strength.order == Order::Volatile && self.context.code.has_volatile_flags
     }
 
-    /// How many values a store is about to change: what those wait for who spin.
+    /// Returns the number of values that a store is about to change; spinning lanes wait for changes.
     #[inline(always)]
     fn changed(&self, issue: &mut Issue<'_>, access: &Access<'_>) -> u64 {
         let Access { lanes: mask, at, values, .. } = *access;
@@ -262,14 +262,14 @@ fn element_bytes(issue: &Issue<'_>, access: &Access<'_>) -> u32 {
     if let Op::Load(op) = issue.inst.op { op.width.bytes.into() } else { access.bytes }
 }
 
-/// What a store of so many bytes leaves of a value.
+/// Returns the low bytes of a value that a store of this size writes.
 #[inline(always)]
 pub(super) fn low_bytes(value: u64, bytes: u32) -> u64 {
     if bytes >= 8 { value } else { value & ((1 << (8 * bytes)) - 1) }
 }
 
-/// Of `races`, the writes that leave in memory what another thread wrote there are none: in whatever order they come, they
-/// leave the same. They become notes.
+/// Turns those of `races` into notes whose writes store the value that another thread wrote: in every order they leave the
+/// same.
 #[cold]
 fn forgive_equal_writes(code: &Code, races: &mut Vec<Race>, shared: &Shared, access: race::Access<'_>, values: &Lanes) {
     let race::Access { bytes, addresses: at, .. } = access;

@@ -1,4 +1,4 @@
-//! What the race checks are told of global memory, of flags and of fences.
+//! Accesses to global memory, flags and fences, as they are handed to the race checks.
 
 use super::issue::{Access, Issue};
 use super::observe::low_bytes;
@@ -18,8 +18,8 @@ impl GlobalOrder {
     pub(super) fn new(context: &Context<'_>) -> Option<Box<GlobalOrder>> {
         let shadow = match context.watch {
             Watch::Nothing => return None,
-            Watch::Written => Shadow::of_written(Pages::default()),
-            Watch::WrittenAnd(pages) => Shadow::of_written(pages.clone()),
+            Watch::Written => Shadow::watching(Pages::default()),
+            Watch::WrittenAnd(pages) => Shadow::watching(pages.clone()),
             Watch::Pages { pages, .. } => Shadow::of(pages.clone()),
         };
         Some(Box::new(GlobalOrder { shadow, places: Places::default(), found: Vec::new() }))
@@ -75,7 +75,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What an access at `pc` is for.
+    /// Returns the role of an access at `pc`.
     fn role_of(&self, pc: u32, strength: Strength) -> Role {
         match strength.act {
             _ if strength.is_atomic => Role::Atomic,
@@ -118,8 +118,8 @@ impl Machine<'_> {
     }
 }
 
-/// Of `races`, the writes of `values` that leave in memory what another thread wrote there are none: in whatever order they
-/// come, they leave the same. They become notes. An atomic has no values.
+/// Turns those of `races` into notes whose writes store the value that another thread wrote: in every order they leave the
+/// same. An atomic has no values.
 #[cold]
 fn forgive_equal_writes(races: &mut Vec<Race>, context: &Context<'_>, access: &Access<'_>) {
     let Access { at, values, .. } = *access;

@@ -2,8 +2,8 @@
 //!
 //! A launch that may overlap begins when every block of the launch before has said so (`griddepcontrol.launch_dependents`) or has
 //! ended. From then on the blocks of both take turns on one host thread, as blocks that talk to each other do. On a card they do so
-//! where there is room for them; here there always is. Without a seed the earlier launch goes first, as far as it goes; with one a
-//! turn ends where a block lets the next launch begin, and chance decides who is next.
+//! where there is room for them; here there always is. Without a seed the earlier launch runs first as far as it can; with one
+//! a turn ends where a block lets the next launch begin, and the seed picks the next unit.
 //!
 //! Only `griddepcontrol.wait` orders: behind it lies all that the launch right before did and knew. So a wait reaches back over a
 //! launch in between only if that one waited itself, in any of its threads. A launch that overlaps and does not wait may also end
@@ -28,7 +28,7 @@ use crate::program::Kernel;
 use crate::race::Arrivals;
 use crate::race::global::Pages;
 
-/// What a wait for the launch before waits for.
+/// State of the previous launch, for a wait.
 #[derive(Debug, Default)]
 pub(super) enum Before {
     /// It was over before this launch began, and everything knows of it.
@@ -36,7 +36,7 @@ pub(super) enum Before {
     Nothing,
     /// It still runs.
     Runs,
-    /// It has ended meanwhile, and this is what it did and knew.
+    /// It has ended meanwhile, with these clocks.
     Ended(Arrivals),
 }
 
@@ -94,7 +94,7 @@ fn judged(drafts: &[Draft<'_>], memory: &mut Memory) -> Vec<Share> {
     together(drafts, memory, Watch::WrittenAnd(&suspicious)).0
 }
 
-/// What each launch brings home, and the pages that the check for races must look at from the start.
+/// Runs the launches together and returns the results of each, and the pages that the race check must watch from the start.
 fn together<'d>(drafts: &'d [Draft<'d>], memory: &'d Memory, watch: Watch<'d>) -> (Vec<Share>, Pages) {
     let mut grids: Vec<Grid<'_>> = Vec::with_capacity(drafts.len());
     let mut units = 0u64;
@@ -117,16 +117,16 @@ fn together<'d>(drafts: &'d [Draft<'d>], memory: &'d Memory, watch: Watch<'d>) -
 /// A launch in the course of running.
 struct Running<'c> {
     machine: Machine<'c>,
-    /// In which order its units start.
+    /// Order in which its units start.
     order: Turns,
     units: u64,
     /// Units that have started, and that have ended.
     started: u64,
     ended: u64,
-    /// What its units knew when they ended.
+    /// Clocks of its units at their end.
     known: Arrivals,
-    /// Those who wait for its end have been told.
-    is_told: bool,
+    /// Set once threads that wait for its end have been released.
+    is_announced: bool,
 }
 
 /// Launches that run together.
@@ -150,7 +150,7 @@ impl<'c> Stream<'c> {
             machine.order = None;
             machine.before = if context.grid == 0 { Before::Nothing } else { Before::Runs };
             let (order, units) = (Turns::new(context, draft.units), draft.units);
-            Running { machine, order, units, started: 0, ended: 0, known: Arrivals::default(), is_told: false }
+            Running { machine, order, units, started: 0, ended: 0, known: Arrivals::default(), is_announced: false }
         };
         let launches: Vec<Running<'_>> = contexts.iter().zip(drafts).map(running).collect();
         Stream {
@@ -171,13 +171,13 @@ impl<'c> Stream<'c> {
             if pass.fatal {
                 return;
             }
-            let told = self.tell_of_ends();
+            let released = self.announce_ends();
             let Some(started) = self.start() else { return };
             if self.resident.is_empty() && started == 0 {
                 return;
             }
             patience = if pass.ended || started > 0 { 0 } else { patience + 1 };
-            let hangs = !pass.moved && !told && started == 0;
+            let hangs = !pass.moved && !released && started == 0;
             let many_wait = !pass.somebody_runs && !pass.ended && self.resident.len() >= WAITING_MAX;
             if (hangs || many_wait || patience == PATIENT_TURNS) && self.start_going_ahead() {
                 continue;
@@ -223,15 +223,15 @@ impl<'c> Stream<'c> {
         done
     }
 
-    /// Where a launch has ended, those who wait for it go on. True if one has.
-    fn tell_of_ends(&mut self) -> bool {
+    /// Releases the threads that wait for the end of a launch that has ended. Returns whether there was one.
+    fn announce_ends(&mut self) -> bool {
         let mut any = false;
         for at in 0..self.launches.len() {
             let launch = &mut self.launches[at];
-            if launch.is_told || launch.ended < launch.units {
+            if launch.is_announced || launch.ended < launch.units {
                 continue;
             }
-            (launch.is_told, any) = (true, true);
+            (launch.is_announced, any) = (true, true);
             let mut known = std::mem::take(&mut launch.known);
             let first = u64::from(self.contexts[at].own_grid().first_unit);
             known.end_of(first..first + launch.units);
@@ -266,7 +266,7 @@ impl<'c> Stream<'c> {
         Some(count)
     }
 
-    /// Everybody waits for somebody: from now on lanes go ahead of those that spin. False if they do already, or never may.
+    /// Lets lanes go ahead of those that spin from now on, because all wait. False if they do already, or never may.
     fn start_going_ahead(&mut self) -> bool {
         let mut any = false;
         for launch in &mut self.launches {
@@ -304,7 +304,7 @@ impl Machine<'_> {
         env.breaks_off
     }
 
-    /// Whether lanes now wait for the launch before.
+    /// Returns whether lanes now wait for the previous launch.
     fn waits(&self, issue: Issue<'_>) -> bool {
         let unit_warp = issue.unit_warp();
         let Issue { env, warp, at, active, .. } = issue;

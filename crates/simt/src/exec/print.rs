@@ -9,12 +9,12 @@ use crate::masks::lanes;
 use crate::memory::{CONST_BASE, LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::print::{PRINTED_BYTES_MAX, Values, format};
 
-/// What one lane can read.
+/// Reader of one lane's packed values.
 struct Reader<'r, 'i, 'k> {
     machine: &'r Machine<'k>,
     issue: &'r mut Issue<'i>,
     lane: usize,
-    /// Where the next value lies.
+    /// Address of the next value.
     next: u64,
     /// The first address that could not be read.
     failed: Option<u64>,

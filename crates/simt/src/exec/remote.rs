@@ -19,7 +19,7 @@ use crate::memory::{LOCAL_BASE, SHARED_BASE};
 struct Group {
     owner: u32,
     lanes: u32,
-    /// Where in its memory.
+    /// Offsets in its memory.
     at: [u64; 32],
 }
 

@@ -23,7 +23,7 @@ pub(super) const SWAP_PASSES: u32 = 2;
 /// One word of each bank.
 const ALL_BANKS_BYTES: u32 = 32 * 4;
 
-/// What all rounds of one atomic cost.
+/// Cost of all rounds of one atomic.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Rounds {
     loads: Passes,
@@ -32,7 +32,7 @@ struct Rounds {
 
 impl Machine<'_> {
     /// Counts the rounds of an atomic on the block's own shared memory, before it is carried out: the loads
-    /// here, the compare-and-swaps by whoever gets their passes.
+    /// here, the compare-and-swaps where their passes are added.
     #[cold]
     pub(super) fn count_rounds(
         &mut self,
@@ -129,9 +129,9 @@ mod tests {
         assert_eq!(wide(|_| 0).0, 31);
     }
 
-    /// What an H200 counted where lanes meet in a bank with different words.
+    /// Counts of an H200 for lanes that meet in a bank with different words.
     #[test]
-    fn of_each_bank_one_lane_stores_in_a_round() {
+    fn one_lane_of_each_bank_stores_in_a_round() {
         let float = |word| of(AtomicOp::AddF32, 4, word, |_| u64::from(1_f32.to_bits()));
         assert_eq!(float(|t| 32 * t), (528, 64));
         assert_eq!(float(|t| 2 * t), (3, 4));

@@ -2,8 +2,8 @@
 //!
 //! After a turn a split of a kernel that may spin is watched for a few instructions. If it comes back to where it was with
 //! every register as it was, and no memory changed meanwhile, it will go on like that until memory changes: it is put
-//! aside until then. So waiting costs next to nothing, and when everybody who is left waits like that, nobody will
-//! ever be let go: a deadlock, and no guess. A loop that counts, or reads the clock, is never put aside.
+//! aside until then. So waiting costs next to nothing, and when all remaining lanes wait like that, none will
+//! ever go on: a proven deadlock. A loop that counts, or reads the clock, is never put aside.
 //!
 //! Lanes that leave such a loop wait behind it for those that spin, as lanes wait wherever they meet: as if all that a warp
 //! waits for came between two looks. That is the least that a card counts, and one of many: there a loop that looks has a YIELD, which
@@ -27,7 +27,7 @@ const PARTING_LOOP_STEPS_MAX: u32 = 320;
 /// Instructions before a split is watched for the first time; the time doubles whenever it did not spin.
 const FIRST_TURN_STEPS: u64 = 256;
 
-/// How long the splits of a warp run before they are watched.
+/// Time that the splits of a warp run before they are watched.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
     steps: u64,
@@ -42,7 +42,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// Who has spun will most likely spin again.
+    /// After a spin: a lane that has spun will most likely spin again.
     const AFTER_A_CHANGE: Patience = Patience { steps: 1, watched: 0 };
 
     /// Whether it spun when it was last watched.
@@ -65,31 +65,31 @@ impl Patience {
         now - self.watched >= self.steps
     }
 
-    /// A look at this step found nobody spinning: the next turn may be longer, up to `most` steps.
+    /// Lengthens the next turn, up to `most` steps, after a look at this step found no lane spinning.
     pub(super) fn grow(&mut self, now: u64, most: u64) {
         *self = Patience { steps: (self.steps * 2).min(most), watched: now };
     }
 }
 
-/// A word of global memory that somebody who spins has read: its address, and what it held.
+/// A word of global memory that a spinning lane has read: its address and value.
 pub(super) type Word = (u64, u32);
 
-/// The words of global memory that lanes have read who spin: until one of them changes, the loops go round as they did.
+/// Words of global memory that spinning lanes have read: until one of them changes, the loops go round as they did.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     words: Vec<Word>,
-    /// Somebody spins of whom nothing was noted.
+    /// Set if a lane spins whose reads were not noted.
     unknown: bool,
 }
 
 impl Looks {
-    /// Nobody spins.
+    /// Clears it: no lane spins.
     pub(super) fn forget(&mut self) {
         self.words.clear();
         self.unknown = false;
     }
 
-    /// The words, unless somebody may have read others.
+    /// Returns the words, unless other words may have been read.
     pub(super) fn known(&self) -> Option<&[Word]> {
         (!self.unknown).then_some(&self.words)
     }
@@ -195,7 +195,7 @@ impl Machine<'_> {
         Stop::Blocked
     }
 
-    /// Notes which words of global memory split `at` is about to read. Those of shared memory nobody else can change.
+    /// Notes the words of global memory that split `at` is about to read. No other block can change words of shared memory.
     fn note_read(&self, read: &mut Looks, warp: &Warp, at: usize) {
         let split = warp.splits[at];
         let inst = &self.context.code.insts[split.pc as usize];
@@ -223,7 +223,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Somebody spins who has read this.
+    /// Keeps the reads of a lane that spins.
     fn keep(&self, looks: &mut Looks, read: Looks) {
         looks.unknown |= read.unknown || !self.crowded;
         looks.words.extend(read.words);
@@ -247,7 +247,7 @@ impl Machine<'_> {
         false
     }
 
-    /// Everybody waits for somebody: from now on lanes go ahead of those that spin. False if they do already, or never may.
+    /// Lets lanes go ahead of those that spin from now on, because all wait. False if they do already, or never may.
     pub(super) fn start_going_ahead(&mut self) -> bool {
         self.context.code.may_spin && self.lanes_apart() && !std::mem::replace(&mut self.goes_ahead, true)
     }
@@ -272,7 +272,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether all of these words hold what they held.
+/// Returns whether all of these words still hold their values.
 pub(super) fn are_unchanged(memory: &Memory, words: &[Word]) -> bool {
     words.iter().all(|&(address, value)| memory.word(address) == Some(value))
 }

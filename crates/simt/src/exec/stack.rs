@@ -14,13 +14,13 @@ use crate::masks::{filter, lanes};
 use crate::memory::LOCAL_BYTES_MAX;
 
 impl Warp {
-    /// Where the stack of each lane ends in split `at`, whose activation has so many bytes of variables.
+    /// End of each lane's stack in split `at`, whose activation has so many bytes of variables.
     pub(super) fn stack_ends(&self, at: usize, local_bytes: u32) -> [u32; 32] {
         let end = self.splits[at].local + local_bytes;
         self.dynamic_ends.map(|dynamic| dynamic.max(end))
     }
 
-    /// What the activation with its variables at byte `local` has allocated is gone for the lanes `back`.
+    /// Frees, for the lanes `back`, the allocations of the activation with its variables at byte `local`.
     pub(super) fn release_stack(&mut self, local: u32, back: u32) {
         lanes(back).for_each(|lane| self.dynamic_ends[lane] = self.dynamic_ends[lane].min(local));
     }
@@ -36,9 +36,9 @@ impl Machine<'_> {
             StackAct::Save => super::alu::store64(warp, inst.d, &ends.map(u64::from), active),
             StackAct::Restore => {
                 // It only ever gives back: a value that no `stacksave` made changes nothing.
-                let wanted = warp.d[usize::from(inst.a)].0;
-                for lane in lanes(active).filter(|&lane| wanted[lane] <= u64::from(ends[lane])) {
-                    warp.dynamic_ends[lane] = wanted[lane] as u32;
+                let saved = warp.d[usize::from(inst.a)].0;
+                for lane in lanes(active).filter(|&lane| saved[lane] <= u64::from(ends[lane])) {
+                    warp.dynamic_ends[lane] = saved[lane] as u32;
                 }
             }
             StackAct::Allocate { align_bytes } => {

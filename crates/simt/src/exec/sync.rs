@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together: the `.sync` instructions.
+//! Joint operations of the lanes of a warp: the `.sync` instructions.
 
 use super::Machine;
 use super::alu::{narrowed, store_predicate, store32, widened};
@@ -259,14 +259,14 @@ impl Machine<'_> {
         let Op::Matrix { stores, count, transposed, generic } = issue.inst.op else { return };
         let here = issue.active;
         let mut rows = issue.addresses();
-        let told = here & u32::MAX >> (32 - 8 * u32::from(count));
+        let addressing = here & u32::MAX >> (32 - 8 * u32::from(count));
         if generic {
             rows.iter_mut().for_each(|row| *row = row.wrapping_sub(SHARED_BASE));
         }
         let (scope, is_atomic) = (Scope::Cta, false);
         let act = if stores { Act::Write } else { Act::Read };
         let strength = Strength { order: Order::Weak, scope, act, is_atomic, reads: !stores };
-        let inside = self.admit(issue, Access::new(Place::Shared, told, 16, &rows, strength)).lanes;
+        let inside = self.admit(issue, Access::new(Place::Shared, addressing, 16, &rows, strength)).lanes;
         for matrix in 0..usize::from(count) {
             let row = |lane: usize| 8 * matrix + lane / 4;
             let mask = filter(here, |lane| inside >> row(lane) & 1 != 0);
@@ -319,8 +319,8 @@ fn member_masks(warp: &Warp, inst: &Inst) -> [u32; 32] {
     warp.w[usize::from(mask_row(inst))].0
 }
 
-/// What `here` get, which lanes have a partner, and which of `here` have one that is not here: of a shuffle down or
-/// across the whole warp by a power of two, as reductions have. `None` if it is another.
+/// Result of a shuffle down or across the whole warp by a power of two, as reductions have it: values for `here`, lanes with a
+/// partner, and lanes of `here` whose partner is absent. `None` for other shuffles.
 #[inline(always)]
 fn whole_shuffle(
     mode: ShuffleMode,

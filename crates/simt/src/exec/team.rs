@@ -15,7 +15,7 @@ const OFFSET_BITS: u32 = crate::memory::BLOCK_WINDOW_BYTES.trailing_zeros();
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) words: Vec<u32>,
-    /// Bit i of entry w: byte i of word w was written. Empty when nobody asks.
+    /// Bit i of entry w: byte i of word w was written. Empty when no check uses it.
     pub(super) written: Vec<u8>,
     pub(super) shadow: Option<Shadow>,
     /// Undefined values that were copied there.
@@ -59,7 +59,7 @@ impl Shared {
         }
     }
 
-    /// A store has left there what nobody had written: the `bytes` (1, 2, 4, 8) count as unwritten again.
+    /// Marks `bytes` (1, 2, 4, 8) as unwritten again, after a store of an uninitialised value.
     pub(super) fn unwrite(&mut self, at: u32, bytes: u32) {
         for byte in at..at + bytes {
             if let Some(word) = self.written.get_mut((byte / 4) as usize) {
@@ -93,15 +93,15 @@ impl Shared {
         let index = (at / 4) as usize;
         match bytes {
             1 | 2 => {
-                let wanted = (((1u32 << bytes) - 1) << (at % 4)) as u8;
-                self.written[index] & wanted == wanted
+                let mask = (((1u32 << bytes) - 1) << (at % 4)) as u8;
+                self.written[index] & mask == mask
             }
             _ => self.written[index..index + (bytes / 4) as usize].iter().all(|&mask| mask == 0xf),
         }
     }
 }
 
-/// What the blocks of a cluster share. The block that runs has it; without clusters it stays with its one block.
+/// State shared by the blocks of a cluster. The block that runs has it; without clusters it stays with its one block.
 #[derive(Debug, Default)]
 pub(super) struct Team {
     /// The time of the race checks, if any is on.
@@ -114,7 +114,7 @@ pub(super) struct Team {
     pub(super) blocks: Vec<[u32; 3]>,
     /// Ranks of the blocks that have ended.
     pub(super) gone: u32,
-    /// What was handed over to the cluster barrier that is being arrived at, and to the last one that opened.
+    /// Clocks handed over to the current opening of the cluster barrier, and to the last one.
     pub(super) handed: Arrivals,
     pub(super) met: Arrivals,
 }
@@ -132,7 +132,7 @@ pub(super) fn unit_warp(rank: u32, warp: u32) -> u32 {
     rank * WARPS_PER_BLOCK + warp
 }
 
-/// Which block of the cluster an address in the shared window names (`None`: the one that asks), and the offset there.
+/// Splits an address in the shared window into the block of the cluster (`None`: the one that executes) and the offset there.
 #[inline(always)]
 pub(super) fn block_and_offset(address: u64) -> (Option<u64>, u64) {
     ((address >> OFFSET_BITS).checked_sub(1), address & ((1 << OFFSET_BITS) - 1))

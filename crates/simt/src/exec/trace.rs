@@ -25,9 +25,9 @@ impl Recorder {
         Recorder { options, ..Recorder::default() }
     }
 
-    /// Whether block `linear` is one of those asked for.
+    /// Returns whether block `linear` is recorded.
     #[inline(always)]
-    pub(super) fn wants(&self, linear: u64) -> bool {
+    pub(super) fn records(&self, linear: u64) -> bool {
         self.options.is_some_and(|options| options.has_block(linear))
     }
 
@@ -93,7 +93,7 @@ impl Recorder {
         }
     }
 
-    /// What the instruction that began last left in its destination, or stored.
+    /// Records the values that the last instruction left in its destination, or stored.
     pub(super) fn values(&mut self, code: &Code, warp: &Warp, inst: &Inst) {
         let Some(step) = self.steps.last_mut() else { return };
         let first = operands(code, inst).into_iter().next().filter(|operand| operand.reg == inst.d);

@@ -1,4 +1,4 @@
-//! In which order the units of a launch start, and for how long each runs: by number without a seed, else by chance.
+//! Order in which the units of a launch start, and the length of their turns: by number without a seed, random with one.
 
 use super::Context;
 use crate::launch::Schedule;
@@ -48,7 +48,7 @@ impl Random {
     }
 }
 
-/// Who starts when, and runs for how long.
+/// Order of units and length of their turns.
 pub(super) struct Turns {
     units: u64,
     seed: Option<u64>,

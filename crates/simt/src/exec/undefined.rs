@@ -1,7 +1,7 @@
-//! Values that PTX leaves undefined, followed to where they are used: what a shuffle brought from a lane that takes no part in it,
-//! what was read where nobody had written. Such a value may be carried along and thrown away, and that is no fault; a finding is
-//! made when something depends on it: an address, the way that a branch takes, what other threads get by an atomic, what a
-//! kernel leaves in global memory. Where copies of what nobody has written lie is told by `carried`.
+//! Values that PTX leaves undefined, followed to their use: a value shuffled from a lane that takes no part, an uninitialised
+//! read. Such a value may be carried along and thrown away, which is no fault; a finding is made when something depends on it: an
+//! address, the path of a branch, the result of an atomic that other threads see, a result in global memory. `carried` knows
+//! where copies of uninitialised values lie.
 //!
 //! Nothing is paid while no register of a warp is marked. With the first mark the run loop is left and entered anew, and from then on looks here
 //! at each instruction before it is executed.
@@ -17,7 +17,7 @@ use crate::masks::{filter, lanes};
 use crate::memory::{LOCAL_BASE, PARAM_BASE};
 use crate::ops::{Alu, Row};
 
-/// Where a value is.
+/// Place of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Home {
     Register(Row, Reg),
@@ -35,14 +35,13 @@ struct Mark {
     origin: usize,
 }
 
-/// Where undefined values come from: a finding, once they are used.
+/// Origin of undefined values: a finding, once they are used.
 #[derive(Debug)]
 struct Origin {
     finding: Finding,
     /// Lanes that have not been reported.
     left: u32,
-    /// It was read where nobody had written. What of that is joined with defined bits counts as defined, as a word does of which some
-    /// bytes have been written.
+    /// True for an uninitialised read. Its bits count as defined once joined with defined bits, as a partly written word does.
     partly: bool,
     /// The finding is about an earlier load, of which this value is a copy: its lanes are not those that have the value here.
     is_copy: bool,
@@ -80,7 +79,7 @@ impl Marks {
         self.marks.iter().filter(move |mark| mark.home == home)
     }
 
-    /// What of `within` is undefined there, by origin.
+    /// Returns the undefined part of `within` there, by origin.
     fn parts(&self, home: Home, within: u32) -> impl Iterator<Item = Part> + '_ {
         self.of(home).map(move |mark| (mark.origin, mark.lanes & within)).filter(|part| part.1 != 0)
     }
@@ -144,7 +143,7 @@ impl Warp {
         );
     }
 
-    /// Like `mark_undefined`, of a value that lanes other than these have read where nobody had written.
+    /// Marks registers like `mark_undefined`, for an uninitialised value that other lanes have read.
     pub(super) fn mark_copied(&mut self, registers: &[(Row, Reg)], lanes: u32, finding: Finding) {
         let left = finding.lanes();
         self.mark(registers, lanes, Origin { finding, left, partly: true, is_copy: true, copies: registers.to_vec() });
@@ -158,7 +157,7 @@ impl Warp {
     }
 }
 
-/// What an instruction does with an undefined operand.
+/// Effect of an undefined operand on an instruction.
 enum Effect {
     /// Its results are undefined too.
     Results,
@@ -177,7 +176,7 @@ enum Effect {
     Uses,
 }
 
-/// How two predicates become one, where either may settle the result.
+/// Combination of two predicates, either of which may settle the result.
 #[derive(Debug, Clone, Copy)]
 struct Decider {
     /// The value that settles it: false for `and`, true for `or`.
@@ -215,7 +214,7 @@ impl Effect {
     }
 }
 
-/// Whether an instruction hands values on as they are.
+/// Returns whether an instruction copies values unchanged.
 fn moves(op: Op) -> bool {
     matches!(
         op,
@@ -293,7 +292,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A load has read what nobody has written: the registers that it has filled are undefined.
+    /// Marks the registers that a load has filled with uninitialised values.
     #[cold]
     pub(super) fn mark_read(&mut self, issue: Issue<'_>) -> Next {
         let results = writes(self.context.code, issue.inst);
@@ -330,8 +329,8 @@ impl Machine<'_> {
         }
     }
 
-    /// A store of `sources` to local memory takes the marks along; to other memory it is a use, unless it copies what nobody had
-    /// written.
+    /// Moves marks along with a store of `sources` to local memory. A store to other memory is a use, unless it copies an
+    /// uninitialised value.
     fn store_undefined(&mut self, warp: &mut Warp, inst: &Inst, op: MemOp, sources: &[(Row, Reg)], active: u32) {
         let at = addresses(warp, inst);
         let local = local_lanes(op.target, &at, active);
@@ -362,7 +361,7 @@ impl Machine<'_> {
                         known.finding.count_more(1);
                         continue;
                     }
-                    let finding = if *is_copy { finding.clone().times(1) } else { finding.of_lanes(1 << lane) };
+                    let finding = if *is_copy { finding.clone().times(1) } else { finding.for_lanes(1 << lane) };
                     let (target, address, bytes) = (op.target, place(lane), op.width.bytes.into());
                     self.passing.cargo.push(Cargo { lane, target, address, bytes, finding });
                 }
@@ -370,8 +369,8 @@ impl Machine<'_> {
         }
     }
 
-    /// A vote, a match or a reduction by the lanes `here`: what one of them brings, all get. Nobody knows who a mask means that is
-    /// undefined.
+    /// Spreads marks in a vote, match or reduction by the lanes `here`: one undefined source makes all results undefined. The lanes
+    /// that an undefined mask names are unknown.
     #[cold]
     pub(super) fn exchange_undefined(&mut self, warp: &mut Warp, inst: &Inst, here: u32) {
         let mask = (Row::W, super::sync::mask_row(inst));
@@ -399,7 +398,7 @@ impl Machine<'_> {
     }
 }
 
-/// What of the lanes `active` is undefined in one of these registers, what came first before the rest.
+/// Returns the lanes of `active` with an undefined value in one of these registers, oldest origin first.
 fn together(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
     let of = |&(row, reg): &(Row, Reg)| warp.undefined.parts(Home::Register(row, reg), active);
     let mut parts: Vec<Part> = sources.iter().filter(|source| source.1 != NONE).flat_map(of).collect();
@@ -407,7 +406,7 @@ fn together(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
     parts
 }
 
-/// What of the lanes `active` is undefined once the bits of these registers are joined.
+/// Returns the lanes of `active` whose value is undefined once the bits of these registers are joined.
 fn joined(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
     let lanes_of = |&(row, reg): &(Row, Reg)| warp.undefined.lanes(Home::Register(row, reg));
     let everywhere =
@@ -419,7 +418,7 @@ fn joined(warp: &Warp, sources: &[(Row, Reg)], active: u32) -> Vec<Part> {
     together(warp, sources, active).into_iter().map(keep).collect()
 }
 
-/// What of the lanes `active` is undefined in the result of a `selp`: what is not chosen does not matter.
+/// Returns the lanes of `active` with an undefined result of a `selp`; the source that is not chosen does not matter.
 fn chosen(warp: &Warp, inst: &Inst, active: u32) -> Vec<Part> {
     let row = if inst.op == Op::Selp64 { Row::D } else { Row::W };
     let choice = warp.p[usize::from(inst.c)];
@@ -429,7 +428,7 @@ fn chosen(warp: &Warp, inst: &Inst, active: u32) -> Vec<Part> {
     parts
 }
 
-/// What of the lanes `active` is undefined in a predicate that is made of two: not where either, being defined, settles it. The
+/// Returns the lanes of `active` with an undefined combination of two predicates: not those where a defined one settles it. The
 /// first operand of a `setp` is its comparison, which is not made yet.
 fn undecided(warp: &Warp, inst: &Inst, sources: &[(Row, Reg)], decider: Decider, active: u32) -> Vec<Part> {
     let settled_by = |reg: Reg, is_negated: bool| {
@@ -461,7 +460,7 @@ fn address_of(inst: &Inst) -> (Row, Reg) {
     (if inst.e == 1 { Row::W } else { Row::D }, inst.a)
 }
 
-/// What a load brings from local memory that is undefined.
+/// Returns the lanes that load an undefined value from local memory.
 fn loaded(warp: &Warp, inst: &Inst, op: MemOp, active: u32) -> Vec<Part> {
     let at = addresses(warp, inst);
     let bytes = u64::from(op.width.bytes) * u64::from(op.vector);
@@ -470,7 +469,7 @@ fn loaded(warp: &Warp, inst: &Inst, op: MemOp, active: u32) -> Vec<Part> {
     lanes(local).flat_map(of).collect()
 }
 
-/// Of the lanes `active`, those that address local memory.
+/// Returns the lanes of `active` that address local memory.
 fn local_lanes(target: Target, at: &[u64; 32], active: u32) -> u32 {
     match target {
         Target::Local => active,

@@ -25,7 +25,7 @@ pub(super) struct Row32(pub(super) [u32; 32]);
 #[repr(align(64))]
 pub(super) struct Row64(pub(super) [u64; 32]);
 
-/// What a split is doing.
+/// State of a split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// It can run.
@@ -53,15 +53,15 @@ pub(super) enum State {
 pub(super) struct Split {
     pub(super) pc: u32,
     pub(super) mask: u32,
-    /// Where it meets its siblings, [`NO_PC`] if nowhere before the exit.
+    /// Instruction where it meets its siblings, [`NO_PC`] if none before the exit.
     pub(super) meet: u32,
     /// The split that waits for it.
     pub(super) parent: Option<usize>,
     pub(super) children: u32,
     pub(super) state: State,
-    /// Where the frame of its activation starts in the stack of parameters.
+    /// First row of its activation's frame in the stack of parameters.
     pub(super) frame: u32,
-    /// Where the local variables of its activation start, in bytes.
+    /// First byte of its activation's local variables.
     pub(super) local: u32,
     /// Calls that it is inside of.
     pub(super) depth: u32,
@@ -93,12 +93,12 @@ pub(super) struct Warp {
     free_from: usize,
     /// Local memory, word after word. It grows with calls.
     pub(super) local: Vec<Row32>,
-    /// Whether anybody asks what of it was written. If so, for each of its words and each lane the bytes, a bit each.
+    /// Set if the initialisation check is on: then, for each of its words and each lane, the written bytes, a bit each.
     pub(super) watches_local: bool,
     pub(super) local_written: Vec<[u8; 32]>,
-    /// Where what a lane has allocated on its stack ends, in bytes: see `stack.rs`.
+    /// End of each lane's allocations on its stack, in bytes: see `stack.rs`.
     pub(super) dynamic_ends: [u32; 32],
-    /// What calls pass, return and keep, frame after frame. It grows with calls.
+    /// Arguments, results and saved registers of calls, frame after frame. It grows with calls.
     pub(super) frames: Vec<Row32>,
     /// Warp-instructions executed.
     pub(super) steps: u64,
@@ -108,9 +108,9 @@ pub(super) struct Warp {
     pub(super) compared: u32,
     /// Lanes that wait for others which came with another mask.
     pub(super) suspects: Vec<Suspect>,
-    /// How long its splits run before somebody looks whether they spin.
+    /// Time that its splits run before a look whether they spin.
     pub(super) patience: Patience,
-    /// What those of its splits have read that spin.
+    /// Words that its spinning splits have read.
     pub(super) looks: Looks,
     /// Undefined values in its registers.
     pub(super) undefined: Marks,
@@ -214,7 +214,7 @@ impl Warp {
         }
     }
 
-    /// Whether one of the `bytes` there was written, if anybody asks.
+    /// Returns whether one of the `bytes` there was written; true if the check is off.
     pub(super) fn is_local_written(&self, lane: usize, at: u64, bytes: u32) -> bool {
         let is_written = |byte: u64| self.local_written[(byte / 4) as usize][lane] >> (byte % 4) & 1 != 0;
         self.local_written.is_empty() || (at..at + u64::from(bytes)).any(is_written)
@@ -320,7 +320,7 @@ impl Warp {
     }
 
     /// The lanes of `groups`, each a function's first instruction and lanes, leave split `at` for a call; it goes on at
-    /// `back` when they have returned. Their frames and local variables start where they are told.
+    /// `back` when they have returned. Their frames and local variables start at `frame` and `local`.
     pub(super) fn enter(&mut self, at: usize, groups: &[(u32, u32)], back: u32, frame: u32, local: u32) {
         let caller = self.splits[at];
         let children = groups.len() as u32;
@@ -428,7 +428,7 @@ impl Warp {
         exited
     }
 
-    /// Whether nothing is left for the lanes of split `at` but to return from what they are in and to exit.
+    /// Returns whether the lanes of split `at` can only return from their calls and exit.
     fn only_exits(&self, code: &Code, mut at: usize) -> bool {
         loop {
             let inst = code.insts.get(self.splits[at].pc as usize);

@@ -16,7 +16,7 @@ use crate::race::{Layout, Strength};
 
 const WORD_BYTES: u32 = 4;
 
-/// Stands for addresses that nobody asks for.
+/// Stands for addresses that no check uses.
 const UNASKED: [u64; 32] = [0; 32];
 
 impl Access<'_> {

@@ -1,5 +1,5 @@
 //! Arithmetic to register code: the table of `ptx::table` says which opcodes there are and what operands they take;
-//! what the lane loops of `ops.rs` know goes there, the rest to `exact`.
+//! the lane loops of `ops.rs` run what they can, `exact` the rest.
 
 use ptx::table::{Operands, arithmetic};
 use ptx::{Immediate, Instruction, Operand, Space, Type};
@@ -74,8 +74,8 @@ impl Lower<'_> {
         let (a, wide) = self.any_row(inst, operand, from.size_bytes())?;
         let (d, d_wide) = self.any_row(inst, &inst.operands[0], to.size_bytes())?;
         let row = |wide| if wide { Row::D } else { Row::W };
-        let wanted = alu.signature();
-        let fits = wanted.sources[0] == Some(row(wide)) && wanted.destination == row(d_wide);
+        let signature = alu.signature();
+        let fits = signature.sources[0] == Some(row(wide)) && signature.destination == row(d_wide);
         Ok(fits.then_some(Inst { op: Op::Alu(alu), d, a, ..Inst::NOP }))
     }
 

@@ -22,8 +22,8 @@ impl Lower<'_> {
         }
         self.note_communication(inst, target);
         let rest = &inst.operands[usize::from(!is_red)..];
-        let wanted = if op == AtomicOp::Cas { 3 } else { 2 } + usize::from(inst.has("L2::cache_hint"));
-        if rest.len() != wanted {
+        let expected = if op == AtomicOp::Cas { 3 } else { 2 } + usize::from(inst.has("L2::cache_hint"));
+        if rest.len() != expected {
             return self.refuse_opcode(inst);
         }
         let order = match order(inst) {

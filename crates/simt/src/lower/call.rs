@@ -19,7 +19,7 @@ const PLACE_BYTES: u32 = 16;
 /// Parameters of one function in bytes: far beyond what compilers pass.
 const FRAME_BYTES_MAX: u32 = 16 << 10;
 
-/// How names of CUDA's device runtime (`libcudadevrt`) begin: kernels that launch kernels call it. It comes as machine code.
+/// Prefixes of names in CUDA's device runtime (`libcudadevrt`), which kernels that launch kernels call. It comes as machine code.
 const DEVICE_RUNTIME: [&str; 2] = ["cuda", "__cuda"];
 
 /// A register that stands for a parameter: where in the frame, which register, how many bytes.
@@ -31,7 +31,7 @@ pub(super) struct Passed {
     bytes: u32,
 }
 
-/// What a function returns and takes, in bytes.
+/// Returns the sizes of a function's return values and parameters, in bytes.
 pub(super) fn signature(function: &Function) -> Signature {
     let sizes = |variables: &[Variable]| variables.iter().map(|v| size_of(v).min(1 << 30) as u32).collect();
     match function.is_entry {
@@ -40,7 +40,7 @@ pub(super) fn signature(function: &Function) -> Signature {
     }
 }
 
-/// Where parameters of these sizes lie in the callee's frame, in bytes, and where they end.
+/// Returns the offsets of parameters of these sizes in the callee's frame, in bytes, and their end.
 fn layout(signature: &Signature) -> (Vec<u32>, u32) {
     let mut end = 0u32;
     let all = signature.returns.iter().chain(&signature.params);
@@ -176,10 +176,10 @@ impl<'m> Lower<'m> {
         let Some(operands) = operands(inst) else { return self.refuse_opcode(inst) };
         let (callee, row, signature) = self.callee(inst, &operands)?;
         let given = [operands.returns.len(), operands.arguments.len()];
-        if let Some(wanted) = &signature
-            && given != [wanted.returns.len(), wanted.params.len()]
+        if let Some(expected) = &signature
+            && given != [expected.returns.len(), expected.params.len()]
         {
-            let (returns, params) = (wanted.returns.len(), wanted.params.len());
+            let (returns, params) = (expected.returns.len(), expected.params.len());
             return self.refuse(
                 inst,
                 format!(
@@ -191,17 +191,17 @@ impl<'m> Lower<'m> {
         let frame_bytes = self.body.frame_bytes;
         let guard = self.guard(inst)?;
         let debug = Debug::of(inst, false);
-        let wanted = |list: &[u32], place: usize| list.get(place).copied();
+        let size = |list: &[u32], place: usize| list.get(place).copied();
         let (mut found, mut places, mut after) = (Signature::default(), Vec::new(), Vec::new());
         for (place, operand) in operands.returns.iter().enumerate() {
-            let bytes = signature.as_ref().and_then(|s| wanted(&s.returns, place));
+            let bytes = signature.as_ref().and_then(|s| size(&s.returns, place));
             let (at, bytes, passed) = self.passed(inst, operand, bytes)?;
             after.extend(passed);
             found.returns.push(bytes);
             places.push((at, bytes));
         }
         for (place, operand) in operands.arguments.iter().enumerate() {
-            let bytes = signature.as_ref().and_then(|s| wanted(&s.params, place));
+            let bytes = signature.as_ref().and_then(|s| size(&s.params, place));
             let (at, bytes, passed) = self.passed(inst, operand, bytes)?;
             if let Some(passed) = passed {
                 self.push(Inst { guard, ..move_inst(passed, false) }, debug.clone());
@@ -209,8 +209,8 @@ impl<'m> Lower<'m> {
             found.params.push(bytes);
             places.push((at, bytes));
         }
-        if let Some(wanted) = signature
-            && wanted != found
+        if let Some(expected) = signature
+            && expected != found
         {
             return self.refuse(inst, format!("{} takes or returns values of other sizes", operands.callee));
         }
@@ -240,7 +240,7 @@ impl<'m> Lower<'m> {
         Ok(())
     }
 
-    /// What is called, the row of its address, and what it is known to take.
+    /// Returns the callee, the row of its address, and its signature if known.
     fn callee(
         &mut self,
         inst: &Instruction,
@@ -303,8 +303,8 @@ impl<'m> Lower<'m> {
         self.refuse(inst, format!("{name} {message}"))
     }
 
-    /// Where an operand of a call lies in the frame, and its size. A register or a number is moved there, which `bytes`
-    /// must then tell the size of.
+    /// Returns the offset of an operand of a call in the frame, and its size. A register or a number is moved there, and
+    /// `bytes` must then give its size.
     fn passed(
         &mut self,
         inst: &Instruction,
@@ -384,7 +384,7 @@ pub(super) fn to_local(reg: Reg, frame: u32, local: u32, bytes: u32, address: Re
     ]
 }
 
-/// An access to the frame: nobody but its own thread sees it.
+/// Access to the frame, which only its own thread sees.
 fn frame_op(width: Width, vector: u8) -> MemOp {
     MemOp { target: Target::Local, width, vector, order: Order::Weak, scope: Scope::Cta }
 }

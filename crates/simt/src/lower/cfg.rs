@@ -221,7 +221,7 @@ mod tests {
         Inst { op: Op::Branch, imm: target as i64, guard: Guard { predicate, negated: false }, ..Inst::NOP }
     }
 
-    /// Where the lanes that instruction `pc` parts meet.
+    /// Returns the instruction where the lanes parted by instruction `pc` meet.
     fn meet(insts: &[Inst], pc: usize) -> u32 {
         reconvergence(&Code { insts: insts.to_vec(), ..Code::default() })[pc]
     }

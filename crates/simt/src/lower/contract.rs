@@ -17,7 +17,7 @@ use crate::ops::{Alu, Row};
 
 type Register = (Row, Reg);
 
-/// Where a product is needed: the sum, whether as its second operand, and whether negated on the way.
+/// Use of a product: the sum, whether as its second operand, and whether negated on the way.
 #[derive(Debug, Clone, Copy)]
 struct Use {
     pc: usize,
@@ -31,13 +31,13 @@ struct Product {
     uses: Vec<Use>,
 }
 
-/// What is known of the registers.
+/// Facts about the registers.
 struct Facts {
     written: HashMap<Register, Vec<usize>>,
     read: HashMap<Register, Vec<usize>>,
 }
 
-/// Makes fused instructions of sums whose products are for nothing else. The product stays: nobody reads it, and its line counts.
+/// Makes fused instructions of sums whose products are for nothing else. The product stays: no instruction reads it, and its line counts.
 pub(super) fn contract(code: &mut Code) {
     if !(0..code.insts.len()).any(|pc| kind(code, pc).is_some_and(|(part, _)| part == Part::Product)) {
         return;
@@ -145,7 +145,7 @@ impl Facts {
     }
 }
 
-/// What an instruction may be to a fused one.
+/// Role of an instruction in a fused one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Product,

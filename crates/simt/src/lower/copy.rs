@@ -154,8 +154,8 @@ impl Lower<'_> {
     }
 }
 
-/// What `cp.reduce.async.bulk` does to each element of global memory: operation and type, of halves with `.noftz` where they
-/// are added. Floats are added as an atomic on global memory adds them, subnormal numbers as zero.
+/// Operation and type of `cp.reduce.async.bulk` on each element of global memory; halves take `.noftz` where they are
+/// added. Floats are added as an atomic on global memory adds them, subnormal numbers as zero.
 fn reduction(inst: &Instruction, words: &[&str]) -> Option<AtomOp> {
     let (name, ty) = match words {
         [name, "noftz", ty @ ("f16" | "bf16")] if *name == "add" => (name, ty),

@@ -1,4 +1,4 @@
-//! Who calls whom: which functions a kernel needs, and which calls may lead back to the function that makes them.
+//! Call graph: the functions that a kernel needs, and the calls that may lead back to their own function.
 
 use std::collections::{HashMap, HashSet};
 
@@ -44,7 +44,7 @@ struct Search<'m> {
     variables: HashMap<&'m str, usize>,
     seen: HashSet<&'m str>,
     found: Vec<usize>,
-    /// How many of `found` have been looked into.
+    /// Number of functions in `found` that have been visited.
     done: usize,
     is_indirect: bool,
 }

@@ -8,7 +8,7 @@ use super::{Binding, Lower};
 use crate::code::{ModuleVariable, Relocation, function_address};
 use crate::program::LoadError;
 
-/// As large as a buffer may be.
+/// Largest size of a variable in bytes, that of a buffer.
 const VARIABLE_BYTES_MAX: u64 = 1 << 36;
 
 impl Lower<'_> {
@@ -45,9 +45,9 @@ impl Lower<'_> {
                 Initializer::Address { symbol, offset, mask, .. } => {
                     let mask = mask.unwrap_or(u64::MAX);
                     let at = (place * width) as u64;
-                    let wanted =
+                    let relocation =
                         Relocation { at, bytes: width.min(8) as u8, symbol: symbol.clone(), offset: *offset, mask };
-                    if let Some(relocation) = self.address_value(wanted, slot, line)? {
+                    if let Some(relocation) = self.address_value(relocation, slot, line)? {
                         relocations.push(relocation);
                     }
                 }
@@ -60,35 +60,35 @@ impl Lower<'_> {
     /// An address in an initialiser: a function's is known now, a variable's when it has been placed.
     fn address_value(
         &mut self,
-        wanted: Relocation,
+        relocation: Relocation,
         slot: &mut [u8],
         line: u32,
     ) -> Result<Option<Relocation>, LoadError> {
-        let whole = wanted.mask == u64::MAX;
-        let bits = (wanted.mask >> wanted.mask.trailing_zeros()).count_ones();
-        if (whole && wanted.bytes != 8) || (!whole && bits > 8 * u32::from(wanted.bytes)) {
-            let message = format!("the address of {} in an element of {} bytes", wanted.symbol, wanted.bytes);
+        let whole = relocation.mask == u64::MAX;
+        let bits = (relocation.mask >> relocation.mask.trailing_zeros()).count_ones();
+        if (whole && relocation.bytes != 8) || (!whole && bits > 8 * u32::from(relocation.bytes)) {
+            let message = format!("the address of {} in an element of {} bytes", relocation.symbol, relocation.bytes);
             return Err(self.unsupported(line, message));
         }
-        let space = self.module.variables.iter().find(|v| v.name == wanted.symbol).map(|v| v.space);
+        let space = self.module.variables.iter().find(|v| v.name == relocation.symbol).map(|v| v.space);
         match space {
             Some(Space::Global | Space::Const) => {
-                self.module_binding(&wanted.symbol)?;
-                Ok(Some(wanted))
+                self.module_binding(&relocation.symbol)?;
+                Ok(Some(relocation))
             }
             Some(_) => {
-                let message = format!("the address of {}, which lies in shared memory", wanted.symbol);
+                let message = format!("the address of {}, which lies in shared memory", relocation.symbol);
                 Err(self.unsupported(line, message))
             }
-            None => match function_named(self.module, &wanted.symbol) {
+            None => match function_named(self.module, &relocation.symbol) {
                 Some(function) => {
-                    let value = function_address(function).wrapping_add_signed(wanted.offset);
-                    let value = (value & wanted.mask) >> wanted.mask.trailing_zeros();
+                    let value = function_address(function).wrapping_add_signed(relocation.offset);
+                    let value = (value & relocation.mask) >> relocation.mask.trailing_zeros();
                     let width = slot.len().min(8);
                     slot[..width].copy_from_slice(&value.to_le_bytes()[..width]);
                     Ok(None)
                 }
-                None => Err(self.unsupported(line, format!("{} is not declared", wanted.symbol))),
+                None => Err(self.unsupported(line, format!("{} is not declared", relocation.symbol))),
             },
         }
     }

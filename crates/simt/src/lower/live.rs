@@ -54,7 +54,7 @@ fn live_at_starts(code: &Code, blocks: &[Block]) -> Vec<Set> {
     live_in
 }
 
-/// What is live before instruction `pc` of `block`.
+/// Returns the registers that are live before instruction `pc` of `block`.
 fn before(code: &Code, block: &Block, pc: usize, live_in: &[Set], empty: &Set) -> Set {
     let mut live = empty.clone();
     for &next in &block.successors {

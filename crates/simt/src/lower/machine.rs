@@ -1,6 +1,6 @@
-//! Which machine instruction becomes of an atomic, as far as counters can tell.
+//! Machine instruction of an atomic, as far as counters show it.
 //!
-//! A GPU does not run PTX: `ptxas` makes a reduction (RED) of an atomic whose result nobody needs, combines the lanes of a warp
+//! A GPU does not run PTX: `ptxas` makes a reduction (RED) of an atomic whose result is not used, combines the lanes of a warp
 //! first where all go to one address, counts the lanes of a word that each add 1 (ATOMS.POPC.INC), and makes a loop of what shared
 //! memory cannot do at once. The rules below are what release 13.0 does for sm_90, read in the machine code of small kernels, one
 //! for each case. They change what is counted and
@@ -30,7 +30,7 @@ pub(super) fn select(code: &mut Code) {
     }
 }
 
-/// What is known of the registers, whatever way the kernel takes.
+/// Facts about the registers that hold on every path of the kernel.
 struct Facts {
     /// Number of instructions that write a register, and the last of them.
     written: HashMap<Register, (u32, usize)>,
@@ -143,7 +143,7 @@ impl Facts {
         })
     }
 
-    /// Whether each lane adds 1 to a word of 32 bits, and nobody needs what was there.
+    /// Whether each lane adds 1 to a word of 32 bits, and the old value is not used.
     fn counts_lanes(&self, code: &Code, pc: usize, inst: &Inst, op: AtomOp) -> bool {
         let value = || self.literal(code, (Row::W, inst.b)).map(|value| value as u32);
         match op.op {

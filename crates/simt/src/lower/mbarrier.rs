@@ -8,7 +8,7 @@ use crate::exact::Exact;
 use crate::ops::Row;
 use crate::program::LoadError;
 
-/// Where in a state the pending count stands, and how wide it is: see `exec::mbarrier`.
+/// Position and width of the pending count in a state: see `exec::mbarrier`.
 pub(crate) const PENDING_SHIFT: u32 = 20;
 pub(crate) const COUNT_BITS: u32 = 20;
 

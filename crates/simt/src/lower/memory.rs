@@ -180,7 +180,7 @@ pub(super) fn target(inst: &Instruction) -> Option<Target> {
     if inst.has("shared::cluster") { Some(Target::Cluster) } else { Target::of(space_of(inst)) }
 }
 
-/// What an access promises; `Weak` if it does not say.
+/// Returns the ordering of an access; `Weak` if it names none.
 pub(super) fn order(inst: &Instruction) -> Order {
     if inst.has("acq_rel") {
         Order::AcqRel
@@ -197,7 +197,7 @@ pub(super) fn order(inst: &Instruction) -> Order {
     }
 }
 
-/// To whom; `.volatile` says so to everybody, what names nobody to the grid.
+/// Returns the scope of an access: the system for `.volatile`, the GPU if none is named.
 pub(super) fn scope(inst: &Instruction) -> Scope {
     if inst.has("cta") {
         Scope::Cta

@@ -39,7 +39,7 @@ use crate::link::Texts;
 use crate::program::LoadError;
 pub(crate) use variables::function_name;
 
-/// What a name stands for.
+/// Binding of a name.
 #[derive(Debug, Clone)]
 enum Binding {
     /// A register of at most 32 bits.
@@ -52,7 +52,7 @@ enum Binding {
     Predicate(Reg),
     /// A kernel parameter: byte offset and size.
     Param { offset: u32, bytes: u32 },
-    /// What is passed to or returned from a device function: byte offset in the frame, and size.
+    /// Parameter or return value of a device function: byte offset in the frame, and size.
     Frame { offset: u32, bytes: u32 },
     /// A shared variable: byte offset.
     Shared(u32),
@@ -85,7 +85,7 @@ struct Scope {
     elements: HashMap<String, u32>,
 }
 
-/// What waits for the addresses of labels.
+/// Places that wait for the addresses of labels.
 enum Fixup {
     /// A branch: the instruction.
     Branch(usize),
@@ -132,7 +132,7 @@ struct Lower<'m> {
     function_index: HashMap<usize, u32>,
     /// The predicate that stands for the carry, once something uses it.
     carry: Option<Reg>,
-    /// What cannot be lowered so far, if all of it is asked for and not the first only.
+    /// Problems so far, if all are collected and not the first only.
     problems: Option<Vec<LoadError>>,
     /// The predicates that hold false and true, once something uses them.
     constant_predicates: [Option<Reg>; 2],
@@ -161,7 +161,7 @@ pub fn problems(module: &Module, function: &Function, texts: &Texts) -> Vec<Load
 
 /// The module variable `name` and those whose addresses it holds; itself is the first. `None` if there is no such variable.
 pub fn variable(module: &Module, name: &str, texts: &Texts) -> Result<Option<Vec<ModuleVariable>>, LoadError> {
-    let nobody = Function {
+    let function = Function {
         is_entry: true,
         linkage: ptx::Linkage::Local,
         name: String::new(),
@@ -171,7 +171,7 @@ pub fn variable(module: &Module, name: &str, texts: &Texts) -> Result<Option<Vec
         body: None,
         span: ptx::Span::default(),
     };
-    let mut lower = Lower::new(module, &nobody, texts);
+    let mut lower = Lower::new(module, &function, texts);
     match lower.module_binding(name)? {
         Some(Binding::Variable(0)) => Ok(Some(lower.code.variables)),
         _ => Ok(None),
@@ -419,7 +419,7 @@ impl<'m> Lower<'m> {
         LoadError::Unsupported { file: file.to_owned(), line, message, text, fault: None }
     }
 
-    /// What messages about a file older than what is covered say of it.
+    /// Addition to messages about a file of an older version than those covered.
     fn age(&self) -> String {
         let (major, minor) = self.module.version;
         if (major, minor) < ptx::VERSION_FLOOR { ptx::floor(major, minor) } else { String::new() }

@@ -10,7 +10,7 @@ use crate::ops::{Alu, Row};
 use crate::program::LoadError;
 
 impl Lower<'_> {
-    /// What `name` is bound to, from the inside out; module variables are bound on first use.
+    /// Returns the binding of `name`, innermost scope first; module variables are bound on first use.
     pub(super) fn binding(&mut self, name: &str) -> Result<Option<Binding>, LoadError> {
         let split = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
         let found = self.find(self.scope, |scope| {
@@ -34,7 +34,7 @@ impl Lower<'_> {
         }
     }
 
-    /// What a name with a selector behind a dot is bound to: as a whole, or what stands before the dot.
+    /// Returns the binding of a name with a selector behind a dot: of the whole, or of the part before the dot.
     fn binding_of_part(&mut self, name: &str) -> Result<Option<Binding>, LoadError> {
         match (self.binding(name)?, name.split_once('.')) {
             (None, Some((before, _))) => self.binding(before),
@@ -59,7 +59,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A predicate that the instruction at hand, and nobody else, finds true or false: a comparison of a number with itself.
+    /// Returns a predicate that is constant for this instruction alone: a comparison of a number with itself.
     fn constant_predicate(&mut self, inst: &Instruction, value: bool) -> Result<Reg, LoadError> {
         let d = *self.constant_predicates[usize::from(value)].get_or_insert_with(|| {
             self.code.predicates += 1;
@@ -109,7 +109,7 @@ impl Lower<'_> {
             Operand::Vector(parts) => return parts.iter().try_for_each(|part| self.check_literal(inst, part, kind)),
             _ => return Ok(()),
         };
-        let wanted = match (kind, value) {
+        let expected = match (kind, value) {
             ("f16" | "bf16" | "f16x2" | "bf16x2", _) => "a register: halves have no literals",
             ("f32" | "f64" | "angle", Immediate::Int(_)) => "a float literal, such as 1.0 or 0f3F800000",
             ("f32" | "f64" | "angle", _) | (_, Immediate::Int(_)) => return Ok(()),
@@ -117,7 +117,7 @@ impl Lower<'_> {
             ("b32", _) => "an integer, or the bits of a float as 0f3F800000",
             _ => "an integer",
         };
-        self.refuse(inst, format!("a literal of another kind than .{kind} takes: expected {wanted}"))
+        self.refuse(inst, format!("a literal of another kind than .{kind} takes: expected {expected}"))
     }
 
     /// A source or destination row of the given width.

@@ -231,7 +231,7 @@ impl Lower<'_> {
     }
 }
 
-/// Which part of the count of instructions a clock register shows: see [`Op::Clock`].
+/// Part of the instruction count that a clock register shows: see [`Op::Clock`].
 fn clock_part(name: &str) -> Option<i64> {
     match name {
         "%clock" | "%globaltimer_lo" => Some(0),

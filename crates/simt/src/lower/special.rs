@@ -6,17 +6,17 @@ use super::Lower;
 use crate::code::{RESERVED_SHARED_BYTES, Special};
 use crate::program::LoadError;
 
-/// Where `%reserved_smem_offset_0` and `_1` point to: what PTX leaves to the driver. Each has half of the region.
+/// Offsets in `%reserved_smem_offset_0` and `_1`, which PTX leaves to the driver. Each has half of the region.
 const RESERVED_PLACES: [u32; 2] = [0, RESERVED_SHARED_BYTES / 2];
 
-/// Registers that count what the driver was told to count, or that say what only a driver knows.
+/// Registers that count what the driver was set up to count, or that hold what only a driver knows.
 const WITHOUT_MEANING: [&str; 3] = ["%pm", "%current_graph_exec", "%nvshmem"];
 
 /// The special register of this name, if it is constant for a warp.
 pub(super) fn special(name: &str) -> Option<Special> {
     if let Some((base, axis)) = name.split_once('.') {
         let axis = ["x", "y", "z", "w"].iter().position(|known| *known == axis)? as u8;
-        return of_axis(base, axis);
+        return axis_register(base, axis);
     }
     if let Some(index) = name.strip_prefix("%envreg") {
         return index.parse().ok().filter(|&i: &u8| i < 32).map(Special::Envreg);
@@ -48,7 +48,7 @@ pub(super) fn special(name: &str) -> Option<Special> {
 }
 
 /// One component of a register of four. The fourth is unused: 0 of an index, 1 of a size.
-fn of_axis(base: &str, axis: u8) -> Option<Special> {
+fn axis_register(base: &str, axis: u8) -> Option<Special> {
     let (special, unused) = match base {
         "%tid" => (Special::Tid(axis), 0),
         "%ntid" => (Special::Ntid(axis), 1),

@@ -17,7 +17,7 @@ fn spare(wide: bool, at: usize) -> String {
     format!("%%{}{at}", if wide { 'd' } else { 'w' })
 }
 
-/// How many spare registers of each width a function needs.
+/// Returns the number of spare registers of each width that a function needs.
 pub(super) fn spares(function: &Function) -> u32 {
     let needs = |inst: &Instruction| is_without_sync(inst) || inst.operands.iter().any(is_sum);
     let body = function.body.as_deref().unwrap_or_default();
@@ -51,7 +51,7 @@ fn is_without_sync(inst: &Instruction) -> bool {
 }
 
 /// `cvt.rn.ftz.f32.s32`: no integer becomes a subnormal number, so that nothing is flushed.
-fn is_flush_of_integers(inst: &Instruction) -> bool {
+fn is_integer_flush(inst: &Instruction) -> bool {
     let is_integer = |ty: Type| matches!(ty.name().as_bytes().first(), Some(b'u' | b's'));
     inst.spec.mnemonic == "cvt" && inst.has("ftz") && inst.types().next_back().is_some_and(is_integer)
 }
@@ -66,7 +66,7 @@ impl<'m> Lower<'m> {
     /// Lowers an instruction in whatever spelling.
     pub(super) fn spelled(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let mut plain = None;
-        if is_flush_of_integers(inst) {
+        if is_integer_flush(inst) {
             let modifiers = inst.modifiers.iter().filter(|modifier| *modifier != "ftz").cloned();
             plain = Some(respelled(inst, modifiers.collect()));
         } else if is_without_sync(inst) && self.is_before_volta() {

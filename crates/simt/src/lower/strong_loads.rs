@@ -1,4 +1,4 @@
-//! What relaxed and volatile loads are for. A load that a branch asks about is a look at a flag: it may come too early,
+//! Roles of relaxed and volatile loads. A load that a branch asks about is a look at a flag: it may come too early,
 //! and the loop looks again. One whose value is added up or stored, and that no branch asks about, reads data: nothing in
 //! the code would notice a value that is out of date.
 
@@ -11,11 +11,11 @@ use crate::ops::Row;
 /// Places that the value of one load is followed to; of more the load is taken for a look at a flag.
 const STEPS_MAX: usize = 1 << 16;
 
-/// What cuts a flag out of a word, or puts it into another register.
+/// Instructions that cut a flag out of a word, or put it into another register.
 const CUTTING: [&str; 14] =
     ["mov", "cvt", "and", "or", "xor", "not", "shl", "shr", "shf", "bfe", "prmt", "cvta", "lop3", "popc"];
 
-/// What becomes of a loaded value.
+/// Uses of a loaded value.
 #[derive(Default)]
 struct Uses {
     /// A branch asks about it, or a compare-and-swap.
@@ -81,7 +81,7 @@ fn written(code: &Code, inst: &Inst) -> impl Iterator<Item = (Row, Reg)> {
     writes(code, inst).into_iter().filter(|&(_, register)| register != NONE)
 }
 
-/// What one instruction does with a register that it reads.
+/// Use of a register by one instruction.
 enum Use {
     /// Lanes go one way or another by it.
     Tests,
@@ -124,7 +124,7 @@ fn one_use(inst: &Inst, register: (Row, Reg), mnemonic: &str) -> Use {
     }
 }
 
-/// Where the lanes may be after an instruction.
+/// Returns the instructions where the lanes may be after this one.
 fn next(code: &Code, pc: u32, inst: &Inst, unguarded: bool) -> Vec<u32> {
     let mut all = match inst.op {
         Op::Branch => vec![inst.imm as u32],

@@ -1,4 +1,4 @@
-//! What lanes, warps and blocks do together, to register code.
+//! Lowering of the joint operations of lanes, warps and blocks.
 
 use ptx::{Immediate, Instruction, Operand};
 

@@ -1,5 +1,4 @@
-//! What an assembler asks of a file before it looks at what it does: that the target has the instructions, and that the
-//! constants fit.
+//! Checks that an assembler makes first: the target has the instructions, and the constants fit.
 
 use ptx::table::{Shape, shapes};
 use ptx::{Instruction, Module, Operand, Space};
@@ -28,8 +27,7 @@ fn is_of_clusters(inst: &Instruction) -> bool {
         || inst.operands.iter().any(asks)
 }
 
-/// The oldest target that has an instruction, as far as targets are told apart: of the shapes that cover it, or if none does
-/// of its mnemonic's.
+/// Returns the oldest target that has an instruction: that of the shapes that cover it, or else of its mnemonic's.
 fn oldest(inst: &Instruction) -> u32 {
     let all = shapes(inst.spec.mnemonic);
     if all.iter().all(|shape| shape.sm <= 80) {

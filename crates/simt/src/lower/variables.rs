@@ -7,7 +7,7 @@ use crate::code::{RESERVED_SHARED_BYTES, SharedVariable};
 use crate::memory::{LOCAL_BASE, LOCAL_BYTES_MAX, PARAM_BASE, SHARED_BASE};
 use crate::program::LoadError;
 
-/// Which file a register's declared width puts it in: 0 for 32 bits and less, 1 for 64, 2 for predicates.
+/// Register file for a declared type: 0 for 32 bits and less, 1 for 64, 2 for predicates.
 fn file_of(ty: Type) -> usize {
     match ty.size_bytes() {
         0 => 2,

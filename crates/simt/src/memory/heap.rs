@@ -1,4 +1,4 @@
-//! What kernels allocate with `malloc` and give back with `free`.
+//! Memory that kernels allocate with `malloc` and free with `free`.
 //!
 //! It lies in one buffer whose size counts as 0, so that every quick look at whether an access is inside says no; the slow
 //! look asks here. What was given back is not given out again before the whole buffer was, so that a use of it is found, and
@@ -12,7 +12,7 @@ use super::{Buffer, FIRST_SLOT, Memory, MemoryError, SLOT_BITS, slot_of};
 const LIVE_BYTES_MAX: u64 = 8 << 20;
 /// Bytes of the buffer.
 const ARENA_BYTES: u64 = 4 * LIVE_BYTES_MAX;
-/// Every allocation starts at a multiple of this, and is at least as far from the next.
+/// Alignment of an allocation, and least distance to the next.
 const GRANULE_BYTES: u64 = 16;
 
 #[derive(Debug, Clone, Copy)]
@@ -23,10 +23,10 @@ struct Allocation {
     is_live: bool,
 }
 
-/// Which parts of the buffer are allocated.
+/// Allocated parts of the buffer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heap {
-    /// By first byte.
+    /// Allocations by first byte.
     allocations: BTreeMap<u64, Allocation>,
     end: u64,
     live_bytes: u64,
@@ -39,16 +39,16 @@ fn rounded(bytes: u64) -> u64 {
 }
 
 impl Heap {
-    /// The first byte of so many new ones; `None` if there is no room or none is wanted.
+    /// Allocates so many bytes and returns the first; `None` if there is no room or the size is 0.
     pub(super) fn allocate(&mut self, bytes: u64) -> Option<u64> {
         if bytes == 0 || bytes > LIVE_BYTES_MAX || self.live_bytes + rounded(bytes) > LIVE_BYTES_MAX {
             return None;
         }
-        let wanted = rounded(bytes) + GRANULE_BYTES;
-        let (at, room) = if self.end + wanted <= ARENA_BYTES {
-            (self.end, wanted)
+        let needed = rounded(bytes) + GRANULE_BYTES;
+        let (at, room) = if self.end + needed <= ARENA_BYTES {
+            (self.end, needed)
         } else {
-            let fits = |at: &u64| self.allocations.get(at).is_some_and(|old| old.room >= wanted);
+            let fits = |at: &u64| self.allocations.get(at).is_some_and(|old| old.room >= needed);
             let place = self.freed.iter().position(fits)?;
             let at = self.freed.remove(place)?;
             (at, self.allocations.get(&at)?.room)
@@ -81,7 +81,7 @@ impl Heap {
         self.allocations.range(..=at).next_back().map(|(&start, &found)| (start, found))
     }
 
-    /// What is at that byte.
+    /// Describes the allocation at that byte.
     pub(super) fn describe(&self, at: u64) -> String {
         let Some((start, found)) = self.before(at) else { return "the heap, of which malloc has given nothing".into() };
         let (byte, bytes) = (at - start, found.bytes);

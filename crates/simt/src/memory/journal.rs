@@ -1,4 +1,4 @@
-//! What a launch changed, page by page, so that it can be undone.
+//! Pages that a launch changed, so that it can be undone.
 //!
 //! A launch pays for the pages that it writes and for nothing else: a page is known to be kept by the number of the launch that kept
 //! it, so that no launch looks at memory that it does not touch.

@@ -1,4 +1,4 @@
-//! Which bytes were written: by the host, or by a kernel since.
+//! Bytes that were written: by the host, or by a kernel since.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,8 +11,8 @@ impl Memory {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a kernel has stored at `address` is a copy of what nobody had written: see [`Buffer::is_known`]. False if nothing there can
-    /// be marked.
+    /// Marks a kernel's store at `address` as a copy of an uninitialised value: see [`Buffer::is_known`]. Returns false if nothing
+    /// there can be marked.
     pub(crate) fn unwrite(&self, address: u64, bytes: u32) -> bool {
         let Some((buffer, offset)) = self.holding(address, u64::from(bytes)) else { return false };
         if buffer.is_all_written() {
@@ -53,14 +53,14 @@ impl Buffer {
             4 => written[index].load(Relaxed) & 0xf == 0xf,
             8 => written[index].load(Relaxed) & written[index + 1].load(Relaxed) & 0xf == 0xf,
             _ => {
-                let wanted = (((1u32 << bytes) - 1) << (offset % 4)) as u8;
-                written[index].load(Relaxed) & wanted == wanted
+                let mask = (((1u32 << bytes) - 1) << (offset % 4)) as u8;
+                written[index].load(Relaxed) & mask == mask
             }
         }
     }
 
-    /// Whether what lies in these `bytes` (1, 2, 4, 8) counts as somebody's: all of them were written, or some, and the rest is what a
-    /// copy brought of holes between them.
+    /// Returns whether these `bytes` (1, 2, 4, 8) count as initialised: all of them were written, or some, and a copy brought
+    /// the holes between them.
     pub(crate) fn is_known(&self, offset: u64, bytes: u32) -> bool {
         let Some(written) = self.written.get() else { return true };
         let of = |byte: u64| written[(byte / 4) as usize].load(Relaxed) >> (byte % 4) & 0x11;
@@ -75,8 +75,8 @@ impl Buffer {
         (offset..(offset + bytes).min(4 * written.len() as u64)).any(is_written)
     }
 
-    /// What was stored here last is a copy of what nobody had written: these bytes count as unwritten again. The first time ever it
-    /// makes room for saying so; false if there is none.
+    /// Marks these bytes as unwritten again, after a copy of an uninitialised value. The first call ever allocates room for the
+    /// marks; returns false if there is none.
     fn unwrite(&self, offset: u64, bytes: u32) -> bool {
         if self.written.get().is_none() {
             let Some(all) = zeroed_bytes(self.words.len()) else { return false };

@@ -1,4 +1,4 @@
-//! What the shadow remembers of each word and byte: structures of arrays, so that a run of words is checked at once.
+//! Cells of the shadow, one for each word and byte: structures of arrays, so that a run of words is checked at once.
 
 use super::WORD_BYTES;
 use super::clocks::Tick;
@@ -49,9 +49,9 @@ pub(super) trait Cover {
     fn parts(&self) -> usize;
     /// Active lanes.
     fn mask(&self) -> u32;
-    /// Which lane owns each word of a part.
+    /// Returns the lane that owns each word of a part.
     fn owners(&self, part: usize) -> &[u32; LANES];
-    /// What `field` holds for each word of a part; `room` is for those that do not lie side by side.
+    /// Returns `field` for each word of a part; `room` collects words that do not lie side by side.
     fn gather<'a, T: Copy>(&self, part: usize, field: &'a [T], room: &'a mut [T; LANES]) -> &'a [T; LANES];
     /// The latest of the ticks of a part, or a later one that is no active lane's.
     fn newest(&self, part: usize, ticks: &[Tick]) -> Tick;
@@ -63,7 +63,7 @@ pub(super) trait Cover {
 pub(super) struct Run {
     /// Cell of the first word.
     start: usize,
-    /// Which lane owns each word, in pieces of 32 words.
+    /// Lane that owns each word, in pieces of 32 words.
     owners: &'static [[u32; LANES]],
     mask: u32,
 }
@@ -270,7 +270,7 @@ impl Cells {
         !self.any_live(cover, now, |own, lanes, owner| !own | (lanes ^ owner))
     }
 
-    /// Whether `says_so` (not 0) of any cell of an active lane that is still live. It is told whether the cell is of this
+    /// Whether `says_so` (not 0) of any cell of an active lane that is still live. Its arguments: whether the cell is of this
     /// warp (all ones or 0), its lanes, and the lane that owns it now.
     #[inline(always)]
     fn any_live(&self, cover: &impl Cover, now: &Now, says_so: impl Fn(u32, u32, u32) -> u32) -> bool {
@@ -401,7 +401,7 @@ fn takes_over(entry: &Entry, lanes: u32, now: &Now) -> bool {
     !now.is_live(entry.tick, entry.site) || (entry.warp() == now.warp() && entry.lanes == lanes)
 }
 
-/// Whether `entry` is of the same instruction and warp, and nobody can have learnt of it since.
+/// Returns whether `entry` is of the same instruction and warp, and no other thread can know of it yet.
 #[inline]
 fn joins(entry: &Entry, now: &Now) -> bool {
     entry.site == now.site && entry.tick >= now.merge_base

@@ -24,10 +24,10 @@ const PENDING_MAX: usize = 64;
 /// Signed, because vector units of old compare signed numbers only.
 pub(super) type Tick = i32;
 
-/// What the threads of a warp learnt besides the horizons.
+/// Knowledge of a warp's threads beyond the horizons.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Views {
-    /// What their block has in common.
+    /// The same as their block's.
     #[default]
     Common,
     /// All lanes the same.
@@ -36,7 +36,7 @@ pub(super) enum Views {
     Lanes(Arc<[View; LANES]>),
 }
 
-/// What lanes of a warp would release: all they knew at some moment.
+/// Knowledge that lanes of a warp would release: all they knew at some moment.
 #[derive(Debug, Clone)]
 struct Moment {
     at: Tick,
@@ -56,12 +56,12 @@ struct Fenced {
     orders_fences: bool,
     moment: Moment,
     /// The widest barrier of whole warps, blocks or the unit behind which all know that it was passed.
-    told: Told,
+    reached: Reached,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
-    Nobody,
+enum Reached {
+    None,
     Warp,
     Block,
     Unit,
@@ -77,7 +77,7 @@ struct Pending {
     behind_fences: bool,
 }
 
-/// What threads know when they meet, and what of it counts at their next fence.
+/// Knowledge of threads when they meet, and the part that counts at their next fence.
 #[derive(Debug, Clone, Default)]
 struct Past {
     view: View,
@@ -98,7 +98,7 @@ struct Warp {
     /// Tick of the last barrier of all its lanes.
     base: Tick,
     /// Tick of the last time that others may have learnt what some of its lanes did: a barrier of any lanes, a fence, a
-    /// release. What came before is told apart from what comes after.
+    /// release. Accesses before it and after it are kept apart.
     last_split: Tick,
     views: Views,
     fenced: Vec<Fenced>,
@@ -109,7 +109,7 @@ struct Warp {
 struct Block {
     /// Tick of its last barrier of all threads.
     base: Tick,
-    /// What all its threads learnt besides the horizons.
+    /// Knowledge of all its threads beyond the horizons.
     common: View,
     /// Not all is said by the horizons: `common`, or a warp's views, say more.
     tangled: bool,
@@ -225,7 +225,7 @@ impl Clocks {
     /// All threads of a block of the unit passed a barrier.
     pub fn block_barrier(&mut self, block: u32) {
         self.now += 1;
-        let mut past = self.past_of_block(block, Told::Block);
+        let mut past = self.past_of_block(block, Reached::Block);
         if self.blocks.len() == 1 {
             past.view.forget_own();
             self.all_met(&past);
@@ -249,33 +249,33 @@ impl Clocks {
         Arrivals(past)
     }
 
-    /// What the threads of the unit know together besides the horizons.
+    /// Returns the joint knowledge of the unit's threads beyond the horizons.
     fn past_of_unit(&mut self) -> Past {
         let mut past = Past::default();
         for block in 0..self.blocks.len() as u32 {
-            past.join(self.past_of_block(block, Told::Unit));
+            past.join(self.past_of_block(block, Reached::Unit));
         }
         past
     }
 
-    /// What the threads of a block know together besides the horizons, which from here on all know whom `told` says.
-    fn past_of_block(&mut self, block: u32, told: Told) -> Past {
+    /// Returns the joint knowledge of a block's threads beyond the horizons; from here on the threads in `reached` share it.
+    fn past_of_block(&mut self, block: u32, reached: Reached) -> Past {
         let mut past = Past::default();
         let Block { tangled, has_news, .. } = self.blocks[block as usize];
         if tangled || has_news {
             past.view = self.blocks[block as usize].common.clone();
             for warp in self.warps_of(block) {
-                self.join_warp(warp as u32, u32::MAX, told, &mut past);
-                self.warps[warp].fenced.iter_mut().for_each(|fenced| fenced.told = fenced.told.max(told));
+                self.join_warp(warp as u32, u32::MAX, reached, &mut past);
+                self.warps[warp].fenced.iter_mut().for_each(|fenced| fenced.reached = fenced.reached.max(reached));
             }
         }
         past.pending.iter_mut().for_each(|pending| pending.lanes = u32::MAX);
         past
     }
 
-    /// Adds to `past` what lanes of a warp learnt, what they read since their last fence, and what their fences had behind
-    /// them, unless those were told so far before.
-    fn join_warp(&self, warp: u32, mask: u32, told: Told, past: &mut Past) {
+    /// Adds to `past` the knowledge of lanes of a warp, their reads since their last fence, and what their fences had behind
+    /// them, unless that had reached as far before.
+    fn join_warp(&self, warp: u32, mask: u32, reached: Reached, past: &mut Past) {
         let own = &self.warps[warp as usize];
         match &own.views {
             Views::Common => {}
@@ -286,7 +286,7 @@ impl Clocks {
             put_aside(&mut past.pending, pending.clone());
             past.view.within_sight.join(&pending.released);
         }
-        let news = |fenced: &&Fenced| fenced.orders_fences && fenced.lanes & mask != 0 && fenced.told < told;
+        let news = |fenced: &&Fenced| fenced.orders_fences && fenced.lanes & mask != 0 && fenced.reached < reached;
         for fenced in own.fenced.iter().filter(news) {
             past.view.stand_behind(fenced.scope, &self.behind_fence(warp, fenced.lanes & mask, &fenced.moment));
         }
@@ -301,17 +301,17 @@ impl Clocks {
         self.now += 1;
         self.warps[at].last_split = self.now;
         let all = mask & self.warps[at].lanes == self.warps[at].lanes;
-        let is_news = |fenced: &Fenced| fenced.orders_fences && fenced.told == Told::Nobody;
+        let is_news = |fenced: &Fenced| fenced.orders_fences && fenced.reached == Reached::None;
         let news = !self.warps[at].pending.is_empty() || self.warps[at].fenced.iter().any(is_news);
         if all && !news && !matches!(self.warps[at].views, Views::Lanes(_)) {
             self.warps[at].base = self.now;
             return;
         }
         let mut past = Past { view: self.common(warp).clone(), ..Past::default() };
-        self.join_warp(warp, mask, Told::Warp, &mut past);
+        self.join_warp(warp, mask, Reached::Warp, &mut past);
         if all {
             self.warps[at].base = self.now;
-            self.warps[at].fenced.iter_mut().for_each(|fenced| fenced.told = fenced.told.max(Told::Warp));
+            self.warps[at].fenced.iter_mut().for_each(|fenced| fenced.reached = fenced.reached.max(Reached::Warp));
         } else {
             past.view.add(warp, mask, self.now);
         }
@@ -380,7 +380,7 @@ impl Clocks {
         self.now += 1;
         self.warps[warp as usize].last_split = self.now;
         let mask = if self.lanes_apart { mask } else { u32::MAX };
-        self.join_warp(warp, mask, Told::Unit, &mut arrived.0);
+        self.join_warp(warp, mask, Reached::Unit, &mut arrived.0);
         self.add_past(warp, mask, &mut arrived.0.view);
     }
 
@@ -395,7 +395,7 @@ impl Clocks {
         let whole = |mask: u32| if self.lanes_apart { mask } else { u32::MAX };
         let waited: Vec<(u32, u32)> = waited.iter().map(|&(warp, mask)| (warp, whole(mask))).collect();
         for &(warp, mask) in &waited {
-            self.join_warp(warp, mask, Told::Unit, &mut joined);
+            self.join_warp(warp, mask, Reached::Unit, &mut joined);
             self.add_past(warp, mask, &mut joined.view);
         }
         for (warp, mask) in waited {
@@ -431,7 +431,7 @@ impl Clocks {
         }
     }
 
-    /// What `lane` of `warp`, or a thread that it has met since, has read of releases, though no fence lets it count.
+    /// Releases that `lane` of `warp`, or a thread that it has met since, has read, though no fence lets them count.
     pub(super) fn sight(&self, warp: u32, lane: usize) -> Beyond {
         let mut sight = self.view(warp, lane).within_sight.clone();
         let pending = self.warps[warp as usize].pending.iter();
@@ -527,7 +527,7 @@ fn put_aside(pending: &mut Vec<Pending>, new: Pending) {
     }
 }
 
-/// What threads handed over to a barrier that they did not wait at.
+/// Knowledge handed over to a barrier by threads that did not wait at it.
 #[derive(Debug, Default, Clone)]
 pub struct Arrivals(Past);
 
@@ -540,7 +540,7 @@ impl Arrivals {
     /// All that these units ever did lies behind it.
     pub fn end_of(&mut self, units: std::ops::Range<u64>) {
         let all = Arc::new(Known::all_before(Tick::MAX));
-        self.0.view.beyond.join(&Beyond::of_units(units, &all));
+        self.0.view.beyond.join(&Beyond::for_units(units, &all));
     }
 
     /// With the end of a phase of the barrier object `key` at `tick`, the copies are over that it counted.

@@ -1,9 +1,9 @@
 //! Asynchronous copies into shared memory: which words one may still be writing.
 //!
 //! A copy begins behind all that its thread has done, and is a write of its thread at the moment when that thread has waited
-//! for it. Between the two its words are nobody's: whoever reads or writes one then, the thread that copies included, races
-//! with the copy, whatever barriers lie between. A copy that a barrier object has counted is over for those who saw the end of
-//! the phase, and for whoever comes after one of them; for all others it stays in flight. A bulk copy out of shared memory is a
+//! for it. Between the two no thread may use its words: every read or write of one then, by the copying thread too, races
+//! with the copy, whatever barriers lie between. A copy that a barrier object has counted is over for the threads that saw the
+//! end of the phase, and for all that come after one of them; for all others it stays in flight. A bulk copy out of shared memory is a
 //! reader in the same way, until its thread has waited for its group.
 
 use super::clocks::{Clocks, Tick};
@@ -13,7 +13,7 @@ use super::{Access, Act, Hazard, Race, Report, Shadow, WORD_BYTES};
 /// A word in flight.
 #[derive(Debug, Clone, Copy, Default)]
 struct Flight {
-    /// Of the copy; 0 where there is none.
+    /// Number of the copy; 0 if there is none.
     id: u32,
     site: u32,
     lane: u8,
@@ -54,7 +54,7 @@ impl Shadow {
         id
     }
 
-    /// A copy begins that reads the words of `access`, and may read them until [`Shadow::end_reading`] is told its number.
+    /// Begins a copy that reads the words of `access`, and may read them until [`Shadow::end_reading`] gets its number.
     pub fn begin_reading(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) -> u32 {
         self.check_flights(clocks, &access, Act::Read, found);
         let now = self.tick(clocks, &access);
@@ -88,7 +88,7 @@ impl Shadow {
         }
     }
 
-    /// What the lanes of `access` have copied counts as written by them now.
+    /// Counts the words that the lanes of `access` have copied as written by them now.
     pub fn stamp_copy(&mut self, clocks: &mut Clocks, access: Access<'_>) {
         let now = self.tick(clocks, &access);
         self.each_cell(&access, false, |shadow, place, lanes| shadow.writes.set_or_join(place.cell, lanes, &now));

@@ -1,7 +1,7 @@
 //! Global memory, across all blocks of a launch, by the rules that the head of `race` gives. A grid-wide barrier is made of
 //! such parts and needs none of its own.
 //!
-//! Bytes are told apart. A page of memory keeps whole warp accesses while they do not overlap, and a cell for each word
+//! Each byte is checked by itself. A page of memory keeps whole warp accesses while they do not overlap, and a cell for each word
 //! (or byte) once they do: the last plain write, two strong writes and two readers, of two
 //! blocks if there are such.
 //!
@@ -40,20 +40,20 @@ pub(crate) struct Access<'a> {
     pub(crate) act: Act,
     /// To whom a strong access is strong; `None` for a plain one.
     pub(crate) strong: Option<Scope>,
-    /// Of a strong access, what is more to know.
+    /// Role of a strong access.
     pub(crate) role: Role,
-    /// What a plain write writes: lanes that write the same bytes with the same values do not race. Empty: not known.
+    /// Values of a plain write: lanes that write the same bytes with the same values do not race. Empty: not known.
     pub(crate) values: &'a [[u64; 32]],
 }
 
-/// What an access does. An atomic is a strong write.
+/// Action of an access. An atomic is a strong write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
     Read,
     Write,
 }
 
-/// What a strong access is for, as far as the code around it tells.
+/// Role of a strong access, as far as the code around it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {
     /// A look at a flag, a store, or a plain access.
@@ -112,7 +112,7 @@ struct Span {
     /// Bytes of the page.
     start: u32,
     end: u32,
-    /// Where lane 0 would lie, and how many bytes each covers.
+    /// Offset where lane 0 would lie, and bytes of each lane.
     lane0: i32,
     lane_bytes: u32,
     act: Act,
@@ -121,7 +121,7 @@ struct Span {
 
 #[derive(Debug, Default)]
 struct Page {
-    /// Plain reads only so far, and nobody asked to look closer: nothing is remembered.
+    /// Plain reads only so far, on a page that is not watched: nothing is remembered.
     only_read: bool,
     spans: Vec<Span>,
     /// Cells of words, or of bytes if `by_byte`; empty while spans say all.
@@ -150,7 +150,7 @@ impl Hasher for PageHasher {
 /// Page numbers.
 pub(crate) type Pages = HashSet<u64, BuildHasherDefault<PageHasher>>;
 
-/// Who touched which byte of global memory.
+/// Accesses to each byte of global memory.
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
     pages: HashMap<u64, Page, BuildHasherDefault<PageHasher>>,
@@ -165,7 +165,7 @@ pub(crate) struct Shadow {
 
 impl Shadow {
     /// Looks after these pages, and after others from their first write on.
-    pub(crate) fn of_written(watched: Pages) -> Shadow {
+    pub(crate) fn watching(watched: Pages) -> Shadow {
         Shadow { watched, ..Shadow::default() }
     }
 
@@ -383,7 +383,7 @@ impl Cell {
         };
         report.against(&self.write, after_write, address, past.lanes);
         let [last, other] = &self.strong;
-        // One place has one order of strong writes: whoever is behind the last of them is behind them all. So a block may
+        // One place has one order of strong writes: a thread behind the last of them is behind them all. So a block may
         // put back the counter that its own atomic found full.
         match report.against(last, after_write, address, past.lanes) {
             true => drop(report.against(other, after_write, address, past.lanes)),

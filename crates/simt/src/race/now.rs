@@ -6,7 +6,7 @@ use super::clocks::{Tick, Views};
 use super::views::{Beyond, View};
 use crate::masks::lanes;
 
-/// What one access needs to know of time.
+/// Clocks that one access needs.
 #[derive(Debug)]
 pub(super) struct Now {
     /// Tick of this access.
@@ -18,7 +18,7 @@ pub(super) struct Now {
     pub block_base: Tick,
     /// Entries of the same warp before this tick are ordered before this access.
     pub order_base: Tick,
-    /// Of entries of the same warp from this tick on nobody can have learnt.
+    /// No other thread can know of entries of the same warp from this tick on.
     pub merge_base: Tick,
     /// Warp and instruction of this access.
     pub site: u32,
@@ -101,7 +101,7 @@ impl Now {
         (earlier != 0 && later != 0).then_some((earlier, later))
     }
 
-    /// Which lanes of an entry of another unit and which of these nothing orders.
+    /// Returns the lanes of another unit's entry, and those of `lanes`, that nothing orders.
     /// With `by_sight` this access is a read that sees what was within sight of its thread.
     pub fn unordered_beyond(&self, unit: u32, entry: &Entry, lanes: u32, by_sight: bool) -> Option<(u32, u32)> {
         let (earlier, later) = self.unordered_by_views(entry.lanes, lanes, false, |view, lane| {

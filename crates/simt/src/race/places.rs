@@ -12,18 +12,18 @@ pub(super) struct Reach {
     pub block: u32,
 }
 
-/// What a write hands on, and to whom.
+/// Knowledge that a write releases, and its scope.
 #[derive(Debug)]
 pub(super) struct Release {
     pub scope: Scope,
     pub released: Beyond,
 }
 
-/// What can be read at one place.
+/// Knowledge that can be acquired at one place.
 #[derive(Debug, Default)]
 struct Flag {
     released: Handed,
-    /// What fences had behind them that were ordered before the write, though they were no part of a release.
+    /// Knowledge behind fences that were ordered before the write without being part of a release.
     behind_fences: Handed,
 }
 
@@ -31,7 +31,7 @@ struct Flag {
 struct Handed {
     /// To the whole grid.
     wide: Beyond,
-    /// By whom, while it was one block.
+    /// Block that released it, while there was one.
     sole: Option<Reach>,
     /// To one block or cluster.
     narrow: Option<(Scope, Reach, Beyond)>,
@@ -59,7 +59,7 @@ impl Handed {
         }
     }
 
-    /// What a reader at `here` sees, and the scope that it needs.
+    /// Returns the knowledge that a reader at `here` acquires, and the scope that it needs.
     fn visible(&self, here: Reach) -> impl Iterator<Item = (Scope, &Beyond)> {
         let wide = Some(&self.wide).filter(|wide| !wide.is_empty()).map(|wide| {
             let reach = match self.sole {
@@ -82,7 +82,7 @@ impl Handed {
 pub struct Places(HashMap<u64, Flag>);
 
 impl Places {
-    /// What a reader at `here` sees at `key` with an access of that scope.
+    /// Returns the knowledge that a reader at `here` acquires at `key` with an access of that scope.
     pub(super) fn visible(&self, key: u64, here: Reach, scope: Scope) -> impl Iterator<Item = Visible<'_>> {
         let flag = self.0.get(&key).into_iter();
         let all = flag.flat_map(move |flag| {

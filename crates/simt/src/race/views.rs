@@ -1,4 +1,4 @@
-//! What a thread knows of others: up to which tick each thread's past lies behind it.
+//! Knowledge of one thread about others: the tick up to which each thread's past lies behind it.
 //!
 //! A unit is what shares a clock: a block, or the blocks of a cluster. Of its own unit a thread knows most through the
 //! bases in `clocks`; what it learnt by other ways (named barriers, flags, atomics) is a [`Known`]. Of other units it
@@ -19,7 +19,7 @@ struct Part {
     tick: Tick,
 }
 
-/// What is known of one unit: everything before `all`, and of some lanes more.
+/// Knowledge about one unit: everything before `all`, and more about some lanes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Known {
     all: Tick,
@@ -48,7 +48,7 @@ impl Known {
         }
     }
 
-    /// Where the parts of `warp` are.
+    /// Returns the range of the parts of `warp`.
     fn places(&self, warp: u32) -> Range<usize> {
         let first = self.parts.partition_point(|part| u32::from(part.warp) < warp);
         let own = self.parts[first..].iter().take_while(|part| u32::from(part.warp) == warp);
@@ -140,7 +140,7 @@ enum Node {
     Inner([Option<Arc<Node>>; FAN]),
 }
 
-/// What is known of units, by their number. Cheap to clone; joining costs as much as the two differ.
+/// Knowledge about units, by their number. Cheap to clone; joining costs as much as the two differ.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Beyond {
     root: Option<Arc<Node>>,
@@ -149,7 +149,7 @@ pub(super) struct Beyond {
 }
 
 impl Beyond {
-    /// What is known of `unit`.
+    /// Returns the knowledge about `unit`.
     pub fn of(&self, unit: u32) -> Option<&Arc<Known>> {
         if u64::from(unit) >> (FAN_BITS * (self.height + 1)) != 0 {
             return None;
@@ -184,8 +184,8 @@ impl Beyond {
         self.join(&single);
     }
 
-    /// `known` of each of these units. Nodes of which all is known are shared: a launch of a million units costs a few.
-    pub fn of_units(units: Range<u64>, known: &Arc<Known>) -> Beyond {
+    /// `known` of each of these units. Complete nodes are shared: a launch of a million units costs a few.
+    pub fn for_units(units: Range<u64>, known: &Arc<Known>) -> Beyond {
         let mut height = 0;
         while units.end.saturating_sub(1) >> (FAN_BITS * (height + 1)) != 0 {
             height += 1;
@@ -295,17 +295,17 @@ fn shared<T>(
     }
 }
 
-/// What a thread learnt besides what the bases of its clock say.
+/// Knowledge of a thread beyond the bases of its clock.
 #[derive(Debug, Clone, Default)]
 pub(super) struct View {
-    /// Of its own unit, if anything.
+    /// Knowledge about its own unit, if any.
     own: Option<Arc<Known>>,
-    /// Of other units.
+    /// Knowledge about other units.
     pub beyond: Beyond,
-    /// What the fences in its past had behind them, by their scope; of fences that have an order among themselves. It
-    /// knows all that, and hands it on to those whose fences must come after.
+    /// Knowledge behind the fences in its past, by scope, for fences that have an order among themselves. The thread has all of
+    /// it, and hands it on to those whose fences must come after.
     behind: Option<Arc<[Beyond; 3]>>,
-    /// What its threads read released before a barrier, without the fence that would let it count: enough for reads that
+    /// Releases that its threads read before a barrier, without the fence that would let them count: enough for reads that
     /// are more than plain, since they go where the writes went, and published kernels rely on it.
     pub within_sight: Beyond,
 }
@@ -330,7 +330,7 @@ impl View {
         behind[FENCES.iter().position(|&fence| fence >= scope).unwrap_or(FENCES.len() - 1)].join(released);
     }
 
-    /// What the fences in its past had behind them, by scope.
+    /// Returns the knowledge behind the fences in its past, by scope.
     pub fn behind(&self) -> impl Iterator<Item = (Scope, &Beyond)> {
         let all = self.behind.iter().flat_map(|behind| FENCES.into_iter().zip(behind.iter()));
         all.filter(|(_, released)| !released.is_empty())
@@ -368,7 +368,7 @@ impl View {
         self.own = None;
     }
 
-    /// What it knows of its own unit, and `known`.
+    /// Joins its knowledge about its own unit with `known`.
     pub fn own_with(&self, known: Known) -> Arc<Known> {
         let known = Arc::new(known);
         self.own.as_ref().map_or_else(|| known.clone(), |own| Known::join(&known, own))
@@ -421,7 +421,7 @@ mod tests {
         assert_eq!([joined.of(3, 0), joined.of(3, 1), joined.of(3, 2), joined.of(1, 0)], [9, 9, 6, 6]);
     }
 
-    /// What two threads know and what they know together, lane by lane, over all that three warps' parts can be.
+    /// Compares the knowledge of two threads with their joint knowledge, lane by lane, over all parts of three warps.
     #[test]
     fn a_join_knows_the_later_of_both_of_every_lane() {
         let mut bits = 1u64;
@@ -452,12 +452,12 @@ mod tests {
     fn a_range_of_units_is_known_as_if_learnt_one_by_one() {
         let known = Arc::new(Known::all_before(7));
         for units in [0..0, 0..1, 3..16, 0..16, 5..40, 16..256, 250..4100] {
-            let all = Beyond::of_units(units.clone(), &known);
+            let all = Beyond::for_units(units.clone(), &known);
             for unit in 0..4200 {
                 assert_eq!(all.of(unit).is_some(), units.contains(&u64::from(unit)), "{unit} of {units:?}");
             }
         }
-        assert!(Beyond::of_units(0..1 << 32, &known).of(u32::MAX).is_some());
+        assert!(Beyond::for_units(0..1 << 32, &known).of(u32::MAX).is_some());
     }
 
     #[test]

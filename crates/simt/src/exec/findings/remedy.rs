@@ -1,4 +1,4 @@
-//! What to try, where a finding tells more than its kind does.
+//! Remedies for a finding that says more than its kind does.
 
 use super::{Detail, Finding, Names};
 use crate::code::{Op, Order, Scope};
@@ -85,7 +85,7 @@ impl Finding {
         }
     }
 
-    /// What to try, if it is not what the kind of fault says.
+    /// Returns the remedy, if it differs from that of the kind of fault.
     pub(super) fn remedy(&self, names: &Names<'_>) -> Option<&'static str> {
         use super::waiting::Awaited;
         match self.detail {

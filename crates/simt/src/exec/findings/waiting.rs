@@ -1,4 +1,4 @@
-//! Who waits when nothing can run any more, and what for.
+//! Threads that wait when nothing can run any more, and the event that each waits for.
 
 use super::{At, Detail, Findings, Names, splits};
 use crate::code::{Inst, MbarrierAct, Op};
@@ -11,7 +11,7 @@ use crate::exec::warp::{State, Suspect, Warp};
 use crate::fault::Code;
 use crate::memory::SHARED_BASE;
 
-/// What a loop waits for.
+/// Event that a loop waits for.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::exec) enum Awaited {
     Memory,
@@ -52,7 +52,7 @@ impl Awaited {
 }
 
 impl Findings {
-    /// Nothing in the block can run, and nobody else will change that.
+    /// Reports a block in which nothing can run, and which no other block will release.
     pub(in crate::exec) fn stuck(&mut self, context: &Context<'_>, env: &Environment, warps: &[Warp]) {
         for warp in warps {
             for suspect in &warp.suspects {
@@ -64,7 +64,7 @@ impl Findings {
         if warps.iter().any(|warp| !warp.suspects.is_empty()) {
             return;
         }
-        let find = |wanted: fn(&State) -> bool| splits(env, warps).find(|(_, state)| wanted(state));
+        let find = |is: fn(&State) -> bool| splits(env, warps).find(|(_, state)| is(state));
         if let Some((at, _)) = find(|state| state.is_spinning()) {
             let on = awaited(context, env, &warps[at.warp as usize], &at);
             return self.note(env, Code::Deadlock, at, None, Detail::Spin(on));
@@ -147,7 +147,7 @@ impl Findings {
     }
 }
 
-/// What the lanes at `at` read that spin there.
+/// Returns the event that the lanes spinning at `at` wait for.
 fn awaited(context: &Context<'_>, env: &Environment, warp: &Warp, at: &At) -> Awaited {
     let Some(inst) = context.code.insts.get(at.pc as usize) else { return Awaited::Memory };
     let lane = (at.lanes.trailing_zeros() & 31) as usize;

@@ -1,4 +1,4 @@
-//! What findings say: accesses by variable and element, and where they are in the source.
+//! Words of findings: accesses by variable and element, with their lines in the source.
 
 use super::{At, Detail, Finding};
 use crate::code::{BARRIERS, Inst, Op, SharedVariable};
@@ -11,13 +11,13 @@ use crate::program::Kernel;
 use crate::race::Hazard;
 use crate::report::lanes;
 
-/// What a launch's findings get their names from.
+/// Sources of the names in a launch's findings.
 pub(in crate::exec) struct Names<'a> {
     pub(in crate::exec) kernel: &'a Kernel,
-    /// Of all launches that ran together.
+    /// Kernels of all launches that ran together.
     pub(in crate::exec) kernels: &'a [&'a Kernel],
     pub(in crate::exec) memory: &'a Memory,
-    /// Where dynamic shared memory starts, and all shared memory of a block, in bytes.
+    /// Offset of dynamic shared memory, and size of all shared memory of a block, in bytes.
     pub(in crate::exec) dynamic_offset: u32,
     pub(in crate::exec) shared_bytes: u32,
 }
@@ -118,12 +118,12 @@ impl Finding {
         }
     }
 
-    /// What an array of bytes in shared memory counts in: the narrower of the two accesses, or a word.
+    /// Element size for an array of bytes in shared memory: the narrower of the two accesses, or a word.
     fn width(&self, names: &Names<'_>) -> u32 {
         [Some(&self.at), self.other.as_ref()].into_iter().flatten().filter_map(|at| names.width(at)).min().unwrap_or(4)
     }
 
-    /// What is wrong with one access by itself.
+    /// Describes the fault of a single access.
     pub(super) fn access_sentence(&self, action: &str, names: &Names<'_>) -> String {
         let shared = |address: u32| names.shared(address, self.width(names));
         let (place, address, bytes) = match self.detail {
@@ -166,7 +166,7 @@ impl Finding {
         }
     }
 
-    /// How many of its last bytes lie past the end, if it starts inside.
+    /// Number of its last bytes that lie past the end, if it starts inside.
     fn past_the_end(&self, names: &Names<'_>, place: Place, address: u64, bytes: u32) -> u64 {
         let (start, end) = match place {
             Place::Global | Place::Const => match names.memory.buffer(address) {
@@ -179,7 +179,7 @@ impl Finding {
         if start < end { (start + u64::from(bytes)).saturating_sub(end) } else { 0 }
     }
 
-    /// What the later of two accesses does while the earlier may not be over.
+    /// Describes the later of two accesses, made while the earlier may not be over.
     pub(super) fn race_sentence(&self, names: &Names<'_>) -> String {
         match &self.detail {
             Detail::Race { hazard, address, owner } => {
@@ -193,13 +193,13 @@ impl Finding {
         }
     }
 
-    /// Where in the stream, as seen from this launch, the one is that the other of two accesses belongs to; `None` if it is this one.
+    /// Position in the stream, relative to this launch, of the launch that made the other access; `None` if it is this one.
     pub(super) fn other_launch(&self) -> Option<i64> {
         let other = self.other.as_ref()?;
         Some(i64::from(other.launch) - i64::from(self.at.launch)).filter(|&apart| apart != 0)
     }
 
-    /// What those do at the other site of a wait.
+    /// Describes the threads at the other site of a wait.
     pub(super) fn absence(&self) -> &'static str {
         match self.detail {
             Detail::Barrier => "waits",
@@ -209,7 +209,7 @@ impl Finding {
         }
     }
 
-    /// Who waits for whom.
+    /// Describes who waits, and for which threads.
     pub(super) fn wait_sentence(&self, names: &Names<'_>) -> String {
         match &self.detail {
             Detail::TooFew { id, expected, came } => {
@@ -251,7 +251,7 @@ impl Finding {
         }
     }
 
-    /// What a call or an indexed branch did, and what is wrong with it.
+    /// Action of a call or an indexed branch, and its fault.
     pub(super) fn control_flow(&self, code: &crate::code::Code) -> (&'static str, String) {
         match &self.detail {
             Detail::Assertion(condition) => ("executes", format!("the assertion `{condition}` failed")),
@@ -283,7 +283,7 @@ impl Finding {
     }
 }
 
-/// What is said of the later of two accesses. `apart`: where in the stream the launch of the earlier one is, if it is another.
+/// Sentence about the later of two accesses. `apart`: position in the stream of the earlier one's launch, if it is another.
 fn sentence(hazard: Hazard, what: &str, apart: Option<i64>) -> String {
     let (who, whose_write) = match apart {
         None => ("another thread", "another thread's write"),

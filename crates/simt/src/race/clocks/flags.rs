@@ -3,7 +3,7 @@
 use super::super::Strength;
 use super::super::places::{Places, Reach, Release, Visible};
 use super::super::views::{Beyond, Known, View};
-use super::{Clocks, Fenced, Moment, Pending, Told, Views, put_aside};
+use super::{Clocks, Fenced, Moment, Pending, Reached, Views, put_aside};
 use crate::code::{Order, Scope};
 use crate::masks::lanes;
 
@@ -20,7 +20,7 @@ impl Clocks {
         }
     }
 
-    /// What `lane` of `warp` releases if its fence, or its releasing write, came at `moment`.
+    /// Returns the knowledge that `lane` of `warp` releases if its fence, or its releasing write, came at `moment`.
     fn released(&self, warp: u32, lane: usize, moment: &Moment) -> Beyond {
         let view = match &moment.views {
             Views::Common => &moment.common,
@@ -30,7 +30,7 @@ impl Clocks {
         self.released_with(warp, if self.lanes_apart { 1 << lane } else { u32::MAX }, moment, view)
     }
 
-    /// What the lanes `mask` of `warp`, taken together, had behind them when they passed a fence at `moment`.
+    /// Returns what the lanes `mask` of `warp`, taken together, had behind them when they passed a fence at `moment`.
     pub(super) fn behind_fence(&self, warp: u32, mask: u32, moment: &Moment) -> Beyond {
         let mask = if self.lanes_apart { mask } else { u32::MAX };
         match &moment.views {
@@ -83,7 +83,7 @@ impl Clocks {
         let fenced = &mut self.warps[warp as usize].fenced;
         fenced.iter_mut().for_each(|fenced| fenced.lanes &= !mask);
         fenced.retain(|fenced| fenced.lanes != 0);
-        fenced.push(Fenced { lanes: mask, scope, orders_fences, moment, told: Told::Nobody });
+        fenced.push(Fenced { lanes: mask, scope, orders_fences, moment, reached: Reached::None });
         let block = self.block_of_warp(warp);
         self.blocks[block].has_news = true;
     }

@@ -1,4 +1,4 @@
-//! Which accesses of global memory race with one access, and who has read what a strong write left.
+//! Accesses of global memory that race with one access, and the readers of strong writes.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -9,7 +9,7 @@ use super::super::now::{Now, block_of, warp_of};
 use super::{Access, Act, PageHasher, Party, Past, Race, Role};
 use crate::code::Scope;
 
-/// Who has read what a strong write left, and so comes behind that write: by the place's first byte.
+/// Readers of a strong write, which come behind it: by the place's first byte.
 #[derive(Debug, Default)]
 pub(super) struct Observed(HashMap<u64, Vec<Observation>, BuildHasherDefault<PageHasher>>);
 
@@ -21,7 +21,7 @@ struct Observation {
     by: Past,
 }
 
-/// Readers of one place that are told apart. Of a place with more, whoever has read it is taken to have read in time.
+/// Most distinct readers of one place. With more, every reader is taken to have read in time.
 const OBSERVERS_MAX: usize = 256;
 
 impl Observed {
@@ -55,7 +55,7 @@ impl Observed {
     }
 }
 
-/// Where races of one access go.
+/// Destination of the races of one access.
 pub(super) struct Report<'a> {
     pub(super) found: &'a mut Vec<Race>,
     /// Races that were there before this access.
@@ -68,7 +68,7 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// What is remembered of `lanes` of this access.
+    /// Returns the record of `lanes` of this access.
     pub(super) fn past(&self, lanes: u32) -> Past {
         let Now { unit, tick, site, .. } = *self.now;
         Past { unit, tick, lanes, site, strong: self.strong, role: self.role }
