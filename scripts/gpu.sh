@@ -137,30 +137,10 @@ profiled_to_json() {
     rm -f "$out/$1"/*.csv "$out/$1"/*.plan
 }
 
-# Elements at which a chapter is profiled. Of rows a multiple of 64 is many, and any other number one. Usage: sizes_of CHAPTER
-sizes_of() {
-    case $1 in
-        ch10-rows) echo 4099 1000003 100032 ;;
-        ch11-softmax | ch12-norms) echo 4099 40001 1000003 100032 ;;
-        *) echo 4099 1000003 ;;
-    esac
-}
-
-# Types of which a chapter is profiled. Usage: types_of CHAPTER
-types_of() {
-    case $1 in
-        ch11-softmax | ch12-norms) echo f32 bf16 ;;
-        *) echo i32 f32 ;;
-    esac
-}
-
-# Elements that compute-sanitizer sees: of rows, many short ones, and one that only a cluster holds. Usage: sanitized_sizes CHAPTER
-sanitized_sizes() {
-    case $1 in
-        ch10-rows) echo 100032 ;;
-        ch11-softmax | ch12-norms) echo 100032 40001 ;;
-        *) echo 100003 ;;
-    esac
+# Elements and types of which a chapter is profiled, and elements that compute-sanitizer sees, are those of its contest.json. Of rows
+# a multiple of 64 is many, and any other number one. Usage: profiled_of CHAPTER KEY DEFAULT...
+profiled_of() {
+    python3 scripts/contest.py "$1" "profiled.$2" "${@:3}"
 }
 
 counters() {
@@ -168,8 +148,8 @@ counters() {
     has ncu "what Nsight Compute counts" || return 0
     for chapter in "${chapters[@]}"; do
         profiled=()
-        for n in $(sizes_of "$chapter"); do
-            for type in $(types_of "$chapter"); do
+        for n in $(profiled_of "$chapter" n 4099 1000003); do
+            for type in $(profiled_of "$chapter" types i32 f32); do
                 attempt "$chapter: counters of $n $type" profile "$chapter" "$type" "$n"
             done
         done
@@ -181,7 +161,7 @@ counters() {
 # in what did not run. Usage: verdict CHAPTER TOOL VARIANT
 verdict() {
     local n said status=0
-    for n in $(sanitized_sizes "$1"); do
+    for n in $(profiled_of "$1" sanitized 100003); do
         echo "$2 $3"
         said=$(compute-sanitizer --tool "$2" "$bin/$1" --device gpu --variant "$3" --n "$n" --once 2>&1 |
             sed -n 's/^========= \(.\)/    \1/p' | grep -v COMPUTE-SANITIZER || true)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Takes the record of the chapter on softmax, or of that on norms, on a GPU: its operations at the shapes of the chapter on rows,
-# beside torch and Liger.
+# Takes the record of a chapter on a GPU whose contest is over matrices, softmax or norms: its operations at the shapes of the
+# chapter on rows, beside torch and Liger.
 #
-# Usage: scripts/gpu_matrices.sh softmax|norms OUT [BIN]
+# Usage: scripts/gpu_matrices.sh CONTEST OUT [BIN]
+#   CONTEST  its name, as chapters/*/contest.json has it; scripts/torch_CONTEST.py times the others
 #   OUT    folder for the record; made if it is not there
 #   BIN    folder with the release binary `course`, default target/release; build it first, on any machine:
 #          cargo build --release -p course
@@ -18,16 +19,12 @@
 # Afterwards copy OUT/measurements/h200-WHICH.json to measurements/, and run `cargo course bless`.
 set -euo pipefail
 
-case ${1:-} in
-    softmax) chapter=ch11-softmax ;;
-    norms) chapter=ch12-norms ;;
-    *) chapter= ;;
-esac
-if [[ -z $chapter || $# -lt 2 || $# -gt 3 || $2 == -* ]]; then
-    sed -n '2,21s/^# \{0,1\}//p' "$0"
+if [[ $# -lt 2 || $# -gt 3 || $2 == -* ]]; then
+    sed -n '2,22s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 which=$1
+chapter=$(python3 scripts/contest.py "$which" chapter)
 out=$2
 bin=${3:-target/release}
 ahead_seconds=${AHEAD_SECONDS:-90}
@@ -64,7 +61,7 @@ options=()
 if [[ -f $out/torch.json ]]; then options+=(--torch "$out/torch.json"); fi
 if ((measure_seconds > 0)); then
     attempt "measurement" $((measure_seconds + 40)) "$bin/course" measure --parts "$which" --chapters $chapter --quick \
-        --types f32,bf16 --seconds "$measure_seconds" --out "$out/measurements/h200-$which.json" \
+        --seconds "$measure_seconds" --out "$out/measurements/h200-$which.json" \
         ${options[@]+"${options[@]}"}
 fi
 # What is drawn again elsewhere is not a record.

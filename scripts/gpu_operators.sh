@@ -73,7 +73,7 @@ fi
 if [[ -f $library ]]; then options+=(--cub "$library"); fi
 if [[ -f $out/torch.json ]]; then options+=(--torch "$out/torch.json"); fi
 attempt "measurement" $((measure_seconds + 45)) "$bin/course" measure --parts operators --chapters $chapter --quick \
-    --types f32,bf16,i8,u8,i32,f64,i64,f16,u32,i16 --seconds "$measure_seconds" \
+    --seconds "$measure_seconds" \
     --out "$out/measurements/h200-operators.json" ${options[@]+"${options[@]}"}
 CHAPTERS=$chapter PARTS=ncu attempt "counters" 60 scripts/gpu.sh "$out" "$bin"
 

@@ -68,7 +68,7 @@ if [[ -f $out/libcub_newer.so ]]; then options+=(--cub-newer "$out/libcub_newer.
 if [[ -f $out/torch.json ]]; then options+=(--torch "$out/torch.json"); fi
 if ((measure_seconds > 0)); then
     attempt "measurement" $((measure_seconds + 40)) "$bin/course" measure --parts rows --chapters $chapter --quick \
-        --types f32,bf16 --seconds "$measure_seconds" --out "$out/measurements/h200-rows.json" ${options[@]+"${options[@]}"}
+        --seconds "$measure_seconds" --out "$out/measurements/h200-rows.json" ${options[@]+"${options[@]}"}
 fi
 # What is built or drawn again elsewhere is not a record.
 rm -rf "$out/libcub.so" "$out/libcub_newer.so" "$out/measurements/h200-rows"

@@ -1,36 +1,16 @@
 #!/usr/bin/env bash
 # Adds a chapter to a copy of the repository by the list in contributing/chapter.md and nothing else, and has it judged: its own
 # tests, and the gate's checks of files, exercises and the book. No compiler for CUDA is needed, since the
-# chapter's kernels are another's, with their PTX. What this checkout has built in `target/debug` is not built once more.
+# chapter's kernels are another's, with their PTX.
 set -euo pipefail
-root=$(cd "$(dirname "$0")/.." && pwd)
-copy=$root/target/throwaway
+source "$(dirname "$0")/throwaway.sh"
 like=ch05-unroll slug=ch99-throwaway
-
-step() { echo "== $* ($SECONDS s)"; }
-
-rm -rf "$copy"
-mkdir -p "$copy/target/debug/deps"
-cd "$root"
-# With their times, by which cargo sees that what was built of them still holds.
-git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
-    if [[ -f $file ]]; then printf '%s\0' "$file"; fi
-done | xargs -0 cp --preserve=mode,timestamps --parents -t "$copy"
-if [[ -d target/debug/.fingerprint ]]; then
-    cp -a target/debug/{.fingerprint,build} "$copy/target/debug/"
-    find target/debug/deps \( -name 'lib*' -o -name '*.d' \) -exec cp -a -t "$copy/target/debug/deps" {} +
-fi
-cd "$copy"
-touch crates/lab/src/session.rs # which knows where it was built
-export CARGO_TARGET_DIR=$copy/target
-unset CI # for which PTX must be compared with the compiler's, and the copy has none: its stamps have to do
 
 step "the files of the list"
 # Each is made from the one that another chapter has there. Kernels stay as they are, so that their PTX does.
 rename() { sed -e "s/$like/$slug/g; s/${like//-/_}/${slug//-/_}/g" -e '/^mod /d' "$1" >"$2"; }
-listed=$(sed -n 's/^| `\([^`]*<slug>[^`]*\)` .*/\1/p' contributing/chapter.md)
-[[ -n $listed ]] || { echo "contributing/chapter.md: has no list of a chapter's files" >&2; exit 1; }
-for file in $listed; do
+files=$(listed contributing/chapter.md '[^`]*<slug>[^`]*')
+for file in $files; do
     from=${file//<slug>/$like} to=${file//<slug>/$slug}
     mkdir -p "$(dirname "$to")"
     if [[ $file == *.cu ]]; then cp "$from" "$to"; else rename "$from" "$to"; fi
@@ -68,4 +48,4 @@ checks=(rust-files slugs named-paths ptx exercises records includes book links)
 cargo run --quiet --package book -- gate "${checks[@]/#/--only=}"
 step "seen to the end"
 rm -rf "$copy"
-echo "a chapter needs these files, a line in the list of lessons and one in SUMMARY.md:" $listed
+echo "a chapter needs these files, a line in the list of lessons and one in SUMMARY.md:" $files

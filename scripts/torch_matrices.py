@@ -3,7 +3,7 @@ what they give is judged.
 
 The method is that of scripts/torch_rows.py: CUDA graphs of several calls, each of a matrix of its own with results of its own,
 cold, the median of the replays; the results of two calls are judged, element by element, against the same operation in 64
-bits. In the order of the contest's tasks, which is that of crates/course/src/measure/elements.rs, and for each by SHAPES; what is
+bits. In the order of the chapter's contest.json, and for each of its tasks by SHAPES; what is
 compiled by SHAPES first, those nearest to 4,096 columns before the others, so that every task has some.
 Eager: the function of torch, or backward the one that autograd calls. Liger: its kernels, launched as its functions do. Compiled:
 torch.compile in its mode max-autotune-no-cudagraphs, for each shape anew. After SECONDS nothing more is begun: the first third
@@ -41,8 +41,7 @@ BY_WIDTH = sorted(rows.SHAPES, key=lambda shape: abs(math.log2(shape[1] / 4096))
 class Contest:
     """What a chapter has: overridden by its script."""
 
-    chapter = ""
-    tasks = []
+    table = None  # contest.Contest
     eager, compiled, liger = {}, {}, {}
     two = ()  # operations of two matrices
 
@@ -83,7 +82,7 @@ def ahead(contest, seconds):
     begin = time.monotonic()
     if "TRITON_CACHE_DIR" not in os.environ:
         sys.exit(f"{sys.argv[0]}: --ahead needs TRITON_CACHE_DIR, a folder that the run that times has too")
-    tasks = [(contest, case, shape) for shape in BY_WIDTH for case in contest.tasks]
+    tasks = [(contest, case, shape) for shape in BY_WIDTH for case in contest.table.tasks()]
     done = 0
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         context = multiprocessing.get_context("spawn")
@@ -135,7 +134,7 @@ class Run(rows.Run):
         judged = list(zip(outs, calls))[:2]
         is_right = all(self.contest.is_right(entrant, op, got, call) for got, call in judged)
         self.record["cases"].append({
-            "chapter": self.contest.chapter, "contest": "alone", "entrant": entrant, "op": op, "type": name,
+            "chapter": self.contest.table.chapter, "contest": "alone", "entrant": entrant, "op": op, "type": name,
             "n": shape[0] * shape[1], "rows": shape[0], "cols": shape[1], "offsets": None,
             "cold_us": rows.statistics.median(times), "range_us": [min(times), max(times)], "limit_us": None,
             "judged": len(judged) * shape[0], "ok": is_right,
@@ -161,12 +160,12 @@ class Run(rows.Run):
 
     def all(self):
         for entrant, until in [("torch", 1 / 3), ("liger", 1 / 2)]:
-            for case in self.contest.tasks:
+            for case in self.contest.table.tasks():
                 for shape in rows.SHAPES:
                     self.try_one(entrant, case, shape, until)
             self.save()
         for shape in BY_WIDTH:
-            for case in self.contest.tasks:
+            for case in self.contest.table.tasks():
                 self.try_one("torch_compiled", case, shape)
             self.save()
 

@@ -10,6 +10,7 @@ finds them anew.
 import torch
 import torch.nn.functional as F
 
+import contest
 import torch_matrices
 
 if torch_matrices.HAS_LIGER:
@@ -19,12 +20,6 @@ if torch_matrices.HAS_LIGER:
     from liger_kernel.ops.utils import calculate_settings
 
 EPSILON = 1e-5
-# As in crates/course/src/measure/elements.rs.
-TASKS = [
-    ("layer_norm", "f32"), ("rms_norm", "bf16"), ("layer_norm_backward", "f32"), ("add_rms_norm", "bf16"),
-    ("layer_norm", "bf16"), ("rms_norm_backward", "bf16"), ("layer_norm_backward", "bf16"), ("rms_norm", "f32"),
-    ("add_layer_norm", "bf16"), ("rms_norm_backward", "f32"), ("add_rms_norm", "f32"), ("add_layer_norm", "f32"),
-]
 TWO = ("add_layer_norm", "add_rms_norm", "layer_norm_backward", "rms_norm_backward")
 
 
@@ -86,8 +81,7 @@ LIGER = {
 
 
 class Norms(torch_matrices.Contest):
-    chapter = "ch12-norms"
-    tasks = TASKS
+    table = contest.of("ch12-norms")
     eager, compiled, liger = EAGER, COMPILED, LIGER
     two = TWO
 

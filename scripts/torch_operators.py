@@ -25,6 +25,8 @@ import time
 
 import torch
 
+import contest
+
 REPLAYS = 9
 WARM_UP = 2
 CALLS_MIN, CALLS_MAX = 3, 64
@@ -33,9 +35,8 @@ TYPES = {
     "f32": torch.float32, "bf16": torch.bfloat16, "i8": torch.int8, "i32": torch.int32, "u8": torch.uint8,
     "f64": torch.float64, "i64": torch.int64, "f16": torch.float16, "i16": torch.int16,
 }
-FIRST_TYPES = ["f32", "bf16", "i8", "i32"]
-FLOATS = ["f16", "bf16", "f32", "f64"]
-ALL = list(TYPES)
+CONTEST = contest.of("ch09-operators")
+FIRST_TYPES = CONTEST.types()[:4]
 
 
 def held_in(x):
@@ -44,22 +45,25 @@ def held_in(x):
 
 
 OPS = {
-    "sum": (ALL, lambda x, y: torch.sum(x, dtype=held_in(x))),
-    "max": (ALL, lambda x, y: torch.amax(x)),
-    "min": (ALL, lambda x, y: torch.amin(x)),
-    "maximum": (FLOATS, lambda x, y: torch.amax(x)),
-    "minimum": (FLOATS, lambda x, y: torch.amin(x)),
-    "prod": (["i32", "i64", "f32", "f64"], lambda x, y: torch.prod(x, dtype=held_in(x))),
-    "sumsq": (["i8", *FLOATS], lambda x, y: torch.sum(torch.square(x.to(held_in(x))))),
-    "dot": (FLOATS, lambda x, y: torch.sum(x.to(held_in(x)) * y.to(held_in(y)))),
-    "count": (["i8", "i32", "bf16", "f32"], lambda x, y: torch.count_nonzero(x > 0)),
-    "argmax": (["i32", "i64", "bf16", "f32", "f64"], lambda x, y: torch.argmax(x)),
-    "argmin": (["i32", "i64", "bf16", "f32", "f64"], lambda x, y: torch.argmin(x)),
-    "minmax": (["i32", "bf16", "f32", "f64"], lambda x, y: torch.stack(torch.aminmax(x))),
-    "meanvar": (FLOATS, lambda x, y: torch.stack(torch.var_mean(x, correction=0))),
+    "sum": lambda x, y: torch.sum(x, dtype=held_in(x)),
+    "max": lambda x, y: torch.amax(x),
+    "min": lambda x, y: torch.amin(x),
+    "maximum": lambda x, y: torch.amax(x),
+    "minimum": lambda x, y: torch.amin(x),
+    "prod": lambda x, y: torch.prod(x, dtype=held_in(x)),
+    "sumsq": lambda x, y: torch.sum(torch.square(x.to(held_in(x)))),
+    "dot": lambda x, y: torch.sum(x.to(held_in(x)) * y.to(held_in(y))),
+    "count": lambda x, y: torch.count_nonzero(x > 0),
+    "argmax": lambda x, y: torch.argmax(x),
+    "argmin": lambda x, y: torch.argmin(x),
+    "minmax": lambda x, y: torch.stack(torch.aminmax(x)),
+    "meanvar": lambda x, y: torch.stack(torch.var_mean(x, correction=0)),
 }
 # As one call, where there is one that is quicker than what one would write.
-EAGER = {"dot": lambda x, y: torch.dot(x, y), "sumsq": lambda x, y: torch.dot(x, x) if x.is_floating_point() else OPS["sumsq"][1](x, y)}
+EAGER = {
+    "dot": lambda x, y: torch.dot(x, y) if x.is_floating_point() else OPS["dot"](x, y),
+    "sumsq": lambda x, y: torch.dot(x, x) if x.is_floating_point() else OPS["sumsq"](x, y),
+}
 
 
 # Compiled, in this order at each size. Without argmax: of 2^28 floats it was compiled in 90 s and took 30 ms, a hundred
@@ -90,7 +94,7 @@ def is_right(op, got, x, y):
     is_float = x.is_floating_point()
     wide = torch.float64 if is_float else torch.int64
     a, b = x.to(wide), y.to(wide) if y is not None else None
-    exact = OPS[op][1](a, b)
+    exact = OPS[op](a, b)
     if op in ("max", "min", "maximum", "minimum", "minmax", "count"):
         return bool((got.to(exact.dtype) == exact).all())
     if not is_float:  # in as many bits as the result has
@@ -132,7 +136,7 @@ def replay(function, inputs, flush):
 
 def compiled(op):
     torch._dynamo.reset()
-    return torch.compile(OPS[op][1], mode=MODE, dynamic=False)
+    return torch.compile(OPS[op], mode=MODE, dynamic=False)
 
 
 def inputs_of(pool, op, n):
@@ -177,7 +181,7 @@ class Run:
         times, outs = replay(function, inputs, lambda: torch.amax(self.large, 0, out=self.largest))
         verdicts = [is_right(op, got, *pair) for got, pair in list(zip(outs, inputs))[:2]]
         self.record["cases"].append({
-            "chapter": "ch09-operators", "contest": "alone", "entrant": entrant, "op": op, "type": name, "n": 1 << log,
+            "chapter": CONTEST.chapter, "contest": "alone", "entrant": entrant, "op": op, "type": name, "n": 1 << log,
             "offsets": None, "cold_us": statistics.median(times), "range_us": [min(times), max(times)], "limit_us": None,
             "judged": len(verdicts), "ok": all(verdicts),
         })
@@ -189,7 +193,7 @@ class Run:
             self.late.append(f"{entrant} {op} {name} 2^{log}")
             return ""
         try:
-            function = EAGER.get(op, OPS[op][1]) if entrant == "torch" else compiled(op)
+            function = EAGER.get(op, OPS[op]) if entrant == "torch" else compiled(op)
             return self.one(entrant, op, name, log, function)
         except Exception as error:  # pylint: disable=broad-except
             torch.cuda.synchronize()
@@ -209,7 +213,7 @@ class Run:
 
     def eager(self, names, until):
         for name in names:
-            for op in [op for op, (types, _) in OPS.items() if name in types]:
+            for op in [op for op, ty in CONTEST.tasks() if ty == name and op in OPS]:
                 logs = range(self.first, self.last + 1, 2)
                 self.say(f"torch {op} {name}", "".join(self.try_one("torch", op, name, log, until) for log in logs))
 
@@ -267,7 +271,7 @@ def main(words):
     run = Run(words[0], first, last, float(words[3]) if len(words) > 3 else float("inf"))
     run.eager(FIRST_TYPES, 0.4)
     run.compiled(0.85)
-    run.eager([name for name in TYPES if name not in FIRST_TYPES], 1.0)
+    run.eager([name for name in CONTEST.types()[4:] if name in TYPES], 1.0)
     run.save()
     if run.late:
         print(f"the time is up; left out: {', '.join(run.late)}", file=sys.stderr)

@@ -1,14 +1,13 @@
 """Times what torch has for the rows and columns of chapter 10, eager and compiled, and writes the cases of a record.
 
 Usage: python3 scripts/torch_rows.py OUT.json [--seconds SECONDS]
-       python3 scripts/torch_rows.py --shapes
 
 The method is that of scripts/torch_operators.py: CUDA graphs of several reductions, each of a matrix of its own, cold, the
-median of the replays; two results of each are judged, row by row, against the same operation in 64 bits. Eager: every shape
-of SHAPES by sum, amax, argmax and var_mean of its rows and by the sum of its columns, f32 and bf16, and sums of the shapes drawn
-at random. Compiled: torch.compile in its mode max-autotune-no-cudagraphs, what COMPILED names, for each shape of SHAPES anew.
-What the chapter keeps in 32 bits is asked for in 32 bits. After SECONDS nothing more is begun: up to half of them are eager.
-What the time is not enough for is not in the record. --shapes prints the shapes and times nothing.
+median of the replays; two results of each are judged, row by row, against the same operation in 64 bits. Shapes, types
+and operations are those of chapters/ch10-rows/contest.json. Eager: sum, amax, argmax and var_mean of rows and the sum of columns,
+and sums of the shapes drawn at random. Compiled: torch.compile in its mode max-autotune-no-cudagraphs, what COMPILED names, for
+each shape anew. What the chapter keeps in 32 bits is asked for in 32 bits. After SECONDS nothing more is begun: up to half of them
+are eager. What the time is not enough for is not in the record.
 """
 
 import json
@@ -17,19 +16,16 @@ import statistics
 import sys
 import time
 
+import torch
+
+import contest
+
 REPLAYS = 9
 WARM_UP = 2
 CALLS_MIN, CALLS_MAX = 3, 64
 COPIES_BYTES = 1 << 30
-# As in crates/report/src/shapes.rs.
-SHAPES = [
-    (4194304, 16), (1048576, 64), (262144, 256), (65536, 1024), (16384, 4096), (4096, 16384), (1024, 65536), (256, 262144),
-    (32, 2097152), (8, 8388608), (4096, 4096), (1024, 1024), (128, 32768), (2048, 128256), (4, 4096), (1, 50257),
-]
-DRAWN, DRAWN_LOGS = 40, (10, 26)
-WORD = (1 << 64) - 1
-# Name in the record, what of the matrix gets a value.
-EAGER = [("sum", "row"), ("maximum", "row"), ("argmax", "row"), ("meanvar", "row"), ("sum", "column")]
+CONTEST = contest.of("ch10-rows")
+SHAPES = CONTEST.shapes()
 # In this order, each for all shapes. What takes longest to compile comes last.
 COMPILED = [
     ("sum", "f32", "row"), ("sum", "f32", "column"), ("meanvar", "f32", "row"), ("sum", "bf16", "row"),
@@ -37,33 +33,6 @@ COMPILED = [
 ]
 MODE = "max-autotune-no-cudagraphs"
 
-
-def split_mix(seed, i):
-    z = (seed * 0xD1342543DE82EF95 + (i + 1) * 0x9E3779B97F4A7C15) & WORD
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WORD
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WORD
-    return z ^ (z >> 31)
-
-
-def random_shapes():
-    def within(log, i):
-        return (1 << log) + split_mix(DRAWN, i) % (1 << log)
-
-    shapes = []
-    for i in range(DRAWN):
-        log = DRAWN_LOGS[0] + split_mix(DRAWN, 4 * i) % (DRAWN_LOGS[1] - DRAWN_LOGS[0])
-        n = within(log, 4 * i + 1)
-        rows = within(split_mix(DRAWN, 4 * i + 2) % log, 4 * i + 3)
-        cols = -(-n // rows)
-        shapes.append((rows, n // rows if rows * cols > 1 << DRAWN_LOGS[1] else cols))
-    return shapes
-
-
-if sys.argv[1:] == ["--shapes"]:
-    print(json.dumps({"shapes": SHAPES, "random": random_shapes()}))
-    sys.exit()
-
-import torch  # noqa: E402  # --shapes needs none
 
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 OPS = {
@@ -73,6 +42,8 @@ OPS = {
     ("meanvar", "row"): lambda x: torch.var_mean(x, dim=1, correction=0),
     ("sum", "column"): lambda x: torch.sum(x, dim=0, dtype=torch.float32),
 }
+# Name in the record, what of the matrix gets a value.
+EAGER = [case for case in [*((op, "row") for op in CONTEST.ops()), ("sum", "column")] if case in OPS]
 
 
 def is_right(op, per, got, x):
@@ -154,7 +125,7 @@ class Run:
         verdicts = [is_right(op, per, got, matrix) for got, matrix in list(zip(outs, inputs))[:2]]
         del outs, graph
         found = {
-            "chapter": "ch10-rows", "contest": "alone", "entrant": entrant, "op": op, "type": name, "n": shape[0] * shape[1],
+            "chapter": CONTEST.chapter, "contest": "alone", "entrant": entrant, "op": op, "type": name, "n": shape[0] * shape[1],
             "rows": shape[0], "cols": shape[1], "offsets": None, "cold_us": statistics.median(times),
             "range_us": [min(times), max(times)], "limit_us": None,
             "judged": len(verdicts) * (shape[0] if per == "row" else shape[1]), "ok": all(verdicts),
@@ -191,7 +162,7 @@ class Run:
                 for shape in SHAPES:
                     self.try_one("torch", (op, name, per), shape, 0.5)
             if name == "f32":
-                for shape in random_shapes():
+                for shape in CONTEST.shapes("drawn"):
                     self.try_one("torch", ("sum", name, "row"), shape, 0.5)
         for case in COMPILED:
             for shape in SHAPES:

@@ -9,6 +9,7 @@ As scripts/torch_matrices.py says. Of Liger's cross-entropy its kernel is launch
 import torch
 import torch.nn.functional as F
 
+import contest
 import torch_matrices
 
 if torch_matrices.HAS_LIGER:
@@ -17,13 +18,6 @@ if torch_matrices.HAS_LIGER:
     from liger_kernel.ops.softmax import _softmax_backward, _softmax_forward
     from liger_kernel.ops.utils import calculate_settings
 
-# As in crates/course/src/measure/elements.rs.
-TASKS = [
-    ("softmax", "f32"), ("softmax", "bf16"), ("cross_entropy", "f32"), ("softmax_backward", "f32"), ("logsumexp", "f32"),
-    ("cross_entropy", "bf16"), ("softmax_backward", "bf16"), ("cross_entropy_backward", "bf16"), ("log_softmax", "f32"),
-    ("cross_entropy_backward", "f32"), ("logsumexp", "bf16"), ("log_softmax", "bf16"), ("log_softmax_backward", "f32"),
-    ("log_softmax_backward", "bf16"),
-]
 TWO = ("softmax_backward", "log_softmax_backward")
 
 
@@ -117,8 +111,7 @@ def right_of(entrant, op, x, g, labels, gradients):
 
 
 class Softmax(torch_matrices.Contest):
-    chapter = "ch11-softmax"
-    tasks = TASKS
+    table = contest.of("ch11-softmax")
     eager, compiled, liger = EAGER, COMPILED, LIGER
     two = TWO
 

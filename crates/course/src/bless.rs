@@ -57,17 +57,10 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
     for (name, contents) in results::fragments(root)? {
         work.file(folder.join(results::FOLDER).join(name), &contents);
     }
-    for (name, contents) in results::operators(root)? {
-        work.file(folder.join(report::OPERATORS).join(name), &contents);
-    }
-    for (name, contents) in results::rows(root)? {
-        work.file(folder.join(report::ROWS).join(name), &contents);
-    }
-    for (name, contents) in results::softmax(root)? {
-        work.file(folder.join(report::SOFTMAX).join(name), &contents);
-    }
-    for (name, contents) in results::norms(root)? {
-        work.file(folder.join(report::NORMS).join(name), &contents);
+    for (slug, files) in results::contests(root).context("cannot write up a contest")? {
+        for (name, contents) in files {
+            work.file(folder.join(&slug).join(name), &contents);
+        }
     }
     for (name, contents) in launch::fragments(root)? {
         work.file(folder.join(name), &contents);

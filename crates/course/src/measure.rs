@@ -15,18 +15,19 @@ use crate::lessons::lessons;
 use crate::results;
 
 mod ablation;
+mod arrays;
 mod bench;
-mod elements;
 mod host;
 mod huge;
 mod latencies;
 mod libraries;
 mod limits;
-mod operators;
+mod matrices;
 mod pool;
 mod proofs;
 mod rows;
 mod suite;
+mod task;
 mod torch;
 
 /// Options of `cargo course measure`.
@@ -47,16 +48,18 @@ pub struct Options {
     /// Of newer sources, with launches that may overlap
     #[arg(long, value_name = "LIB.so")]
     cub_newer_overlap: Option<PathBuf>,
-    /// What is measured
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["latencies", "proofs", "times"])]
+    /// What is measured: how long single steps take when the next one waits for them (latencies), the last kernel between a
+    /// producer and a consumer, and on two streams (proofs), every chapter's kernels, their contest and sweeps (times), or a
+    /// chapter's own contest by its name, as chapters/*/contest.json has it (operators, rows, …)
+    #[arg(long, value_delimiter = ',', default_values = ["latencies", "proofs", "times"], value_parser = parse_part)]
     parts: Vec<Part>,
     /// What scripts/torch_sum.py or another of scripts/torch_*.py measured on this GPU, to be written into the same file
     #[arg(long, value_name = "FILE.json")]
     torch: Option<PathBuf>,
-    /// Types of the elements
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["i32", "f32", "f64"])]
+    /// Types of the elements [default: those of each contest; of the chapters' sums i32, f32 and f64]
+    #[arg(long, value_enum, value_delimiter = ',')]
     types: Vec<Type>,
-    /// Operators, for the part of that name [default: all]
+    /// Operations, for the chapters' own contests [default: all]
     #[arg(long, value_enum, value_delimiter = ',')]
     ops: Vec<lab::Op>,
     /// Sizes, as logarithms: from 2^10 to 2^30 elements
@@ -68,13 +71,13 @@ pub struct Options {
     /// Every fourth size up to 2^26, fewer replays and no sweeps; of the operators every second size
     #[arg(long)]
     quick: bool,
-    /// Begins no further operator or shape after so many seconds, and says what is left out; for the parts of those names
+    /// Begins no further operation or shape after so many seconds, and says what is left out; for the chapters' own contests
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
 }
 
 /// A part of the measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     /// How long single steps take when the next one waits for them
     Latencies,
@@ -82,14 +85,8 @@ enum Part {
     Proofs,
     /// The contests, every chapter's kernels, and sweeps
     Times,
-    /// Every operator and type of the chapter on operators, beside the libraries
-    Operators,
-    /// The shapes of the chapter on rows, beside the libraries
-    Rows,
-    /// The same shapes by the operations of the chapter on softmax
-    Softmax,
-    /// The same shapes by the operations of the chapter on norms
-    Norms,
+    /// A chapter's own contest, by its name
+    Contest(String),
 }
 
 /// Logarithms of sizes, both ends included.
@@ -102,7 +99,20 @@ struct Sizes {
 /// Largest size of a quick run, as a logarithm, and the step between its sizes.
 const QUICK: (u32, usize) = (26, 4);
 
+/// Types of the chapters up to the champion's.
+const TYPES_OF_SUMS: [Type; 3] = [Type::I32, Type::F32, Type::F64];
+
 impl Options {
+    /// Types in which the chapters' sums are measured.
+    fn types_of_sums(&self) -> &[Type] {
+        if self.types.is_empty() { &TYPES_OF_SUMS } else { &self.types }
+    }
+
+    /// Whether an operation of a chapter's own contest is measured in this type.
+    fn asks_for(&self, op: lab::Op, ty: Type) -> bool {
+        (self.types.is_empty() || self.types.contains(&ty)) && (self.ops.is_empty() || self.ops.contains(&op))
+    }
+
     /// Elements, ascending: the powers of two, and between the ends of the course's table those drawn at random.
     fn sizes(&self) -> Vec<u64> {
         let (last, step) = if self.quick { (self.sizes.last.min(QUICK.0), QUICK.1) } else { (self.sizes.last, 1) };
@@ -116,6 +126,15 @@ impl Options {
         sizes.dedup();
         sizes
     }
+}
+
+fn parse_part(text: &str) -> std::result::Result<Part, std::convert::Infallible> {
+    Ok(match text {
+        "latencies" => Part::Latencies,
+        "proofs" => Part::Proofs,
+        "times" => Part::Times,
+        name => Part::Contest(name.to_owned()),
+    })
 }
 
 /// `10..30`, or `24` for one size.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use lab::measurement::{self, Measurement};
+use report::ContestTable;
 
 use crate::findings::Findings;
 use crate::lessons::lessons;
@@ -18,28 +19,10 @@ pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
     report::book(root, &lessons()).context("cannot write up the measurements")
 }
 
-/// Name and text of each file beside the generated ones of the chapter on rows.
-pub fn rows(root: &Path) -> Result<Vec<(String, String)>> {
-    report::rows(root).context("cannot write up the measurements of rows")
-}
-
-/// Name and text of each file beside the generated ones of the chapter on norms.
-pub fn norms(root: &Path) -> Result<Vec<(String, String)>> {
-    let mut files = report::norms(root).context("cannot write up the measurements of norms")?;
-    files.extend(report::loads(root, &["layer_norm", "rms_norm"])?);
-    Ok(files)
-}
-
-/// Name and text of each file beside the generated ones of the chapter on softmax.
-pub fn softmax(root: &Path) -> Result<Vec<(String, String)>> {
-    let mut files = report::softmax(root).context("cannot write up the measurements of softmax")?;
-    files.extend(report::loads(root, &["softmax", "softmax_backward"])?);
-    Ok(files)
-}
-
-/// Name and text of each file beside the generated ones of the chapter on operators.
-pub fn operators(root: &Path) -> Result<Vec<(String, String)>> {
-    report::operators(root).context("cannot write up the measurements of the operators")
+/// Of each chapter with a contest of its own: the slug, and name and text of each file beside its other generated ones.
+pub fn contests(root: &Path) -> Result<Vec<(String, Vec<(String, String)>)>> {
+    let tables = ContestTable::all(root)?.into_iter();
+    tables.map(|table| Ok((table.chapter.clone(), report::chapter_contest(&table, root)?))).collect()
 }
 
 /// Every committed record of `cargo course measure` was made with the PTX of today.
@@ -63,10 +46,10 @@ pub fn write_reader(record: &Measurement, folder: &Path) -> Result<PathBuf> {
     // The program may have been carried to a machine without the checkout; then there is no record to compare with.
     let books = workspace::root().ok().and_then(|root| measurement::load(&root, report::BOOKS).ok()).flatten();
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
-    // The charts are of sums, from chapter to chapter; the contests of operators and of rows have none.
+    // The charts are of sums, from chapter to chapter; a chapter beside that ladder has a contest of its own, and no chart.
     let mut sums = record.clone();
-    let has_own = |case: &&str| [report::OPERATORS, report::ROWS].contains(case);
-    sums.cases.retain(|case| case.chapter.as_deref().filter(has_own).is_none());
+    let is_beside = |slug: &str| lessons().iter().any(|lesson| lesson.slug == slug && !lesson.is_rung);
+    sums.cases.retain(|case| !case.chapter.as_deref().is_some_and(is_beside));
     let files = report::report(&sums, books.as_ref(), &lessons()).context("cannot draw the charts")?;
     for (name, text) in files {
         let path = folder.join(name);
@@ -77,6 +60,8 @@ pub fn write_reader(record: &Measurement, folder: &Path) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use lab::measurement::MeasuredCase;
+
     use super::*;
 
     fn record() -> Measurement {
@@ -117,9 +102,32 @@ mod tests {
     #[test]
     fn a_reader_gets_charts_and_a_page() {
         let dir = tempfile::tempdir().unwrap();
-        let page = write_reader(&record(), &dir.path().join("new/folder")).unwrap();
+        let mut both = record();
+        let of_norms = MeasuredCase {
+            chapter: Some("ch12-norms".to_owned()),
+            entrant: measurement::ENTRANT.to_owned(),
+            cold_us: Some(777.0),
+            ..both.cases[0].clone()
+        };
+        both.cases.push(of_norms);
+        let page = write_reader(&both, &dir.path().join("new/folder")).unwrap();
         let text = std::fs::read_to_string(&page).unwrap();
+        assert!(!text.contains("777"), "another contest's times are no sums");
         assert!(text.contains("<h1>A GPU</h1>") && text.contains("1. The naive sums"), "{text}");
         assert!(page.with_file_name("ladder.svg").is_file());
+    }
+
+    #[test]
+    fn tmp_contests_are_as_committed() {
+        let root = workspace::root().unwrap();
+        for (slug, files) in contests(&root).unwrap() {
+            for (name, text) in files {
+                let path = root.join("book/src/generated").join(&slug).join(&name);
+                if std::fs::read_to_string(&path).unwrap() != text {
+                    std::fs::write("/tmp/house2-diff.md", &text).unwrap();
+                    panic!("{}", path.display());
+                }
+            }
+        }
     }
 }

@@ -10,9 +10,9 @@ pub use crate::value::Value;
 macro_rules! elements {
     ($($variant:ident $rust:ident $name:literal $bytes:literal, $value:ident, $roundoff:expr, $about:literal;)*) => {
         /// An element type that chapters reduce.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum, serde::Deserialize)]
         pub enum Type {
-            $(#[doc = $about] #[value(name = $name)] $variant,)*
+            $(#[doc = $about] #[value(name = $name)] #[serde(rename = $name)] $variant,)*
         }
 
         impl Type {
@@ -62,6 +62,12 @@ macro_rules! elements {
             }
             fn array(values: Vec<Self>) -> Array {
                 Array::$variant(values)
+            }
+            fn slice(array: &Array) -> Option<&[Self]> {
+                if let Array::$variant(values) = array { Some(values) } else { None }
+            }
+            fn from_f64(number: f64) -> Self {
+                <$rust as Drawn>::nearest(number)
             }
             fn from_le(bytes: &[u8]) -> Self {
                 bytes.try_into().map_or(<$rust as Drawn>::drawn(0), $rust::from_le_bytes)
@@ -217,6 +223,10 @@ pub trait Element: device::Scalar {
     fn value(self) -> Value;
     /// As an [`Array`].
     fn array(values: Vec<Self>) -> Array;
+    /// The elements of an [`Array`] of this type; none of another.
+    fn slice(array: &Array) -> Option<&[Self]>;
+    /// The element nearest to a number; an integer is cut to its type.
+    fn from_f64(number: f64) -> Self;
     /// From the little-endian bytes of one element; `bytes` is exactly as long.
     fn from_le(bytes: &[u8]) -> Self;
     /// Its little-endian bytes.
@@ -225,9 +235,10 @@ pub trait Element: device::Scalar {
     fn from_random(bits: u64) -> Self;
 }
 
-/// How an element is made of 64 random bits.
+/// How an element is made of 64 random bits, and of a number.
 trait Drawn {
     fn drawn(bits: u64) -> Self;
+    fn nearest(number: f64) -> Self;
 }
 
 macro_rules! drawn_integers {
@@ -235,6 +246,9 @@ macro_rules! drawn_integers {
         impl Drawn for $type {
             fn drawn(bits: u64) -> Self {
                 (bits >> (64 - $type::BITS)) as $type
+            }
+            fn nearest(number: f64) -> Self {
+                number as i64 as $type
             }
         }
     )*};
@@ -246,11 +260,17 @@ impl Drawn for f32 {
     fn drawn(bits: u64) -> Self {
         (bits >> 40) as f32 / (1u64 << 23) as f32 - 1.0
     }
+    fn nearest(number: f64) -> Self {
+        number as f32
+    }
 }
 
 impl Drawn for f64 {
     fn drawn(bits: u64) -> Self {
         (bits >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+    fn nearest(number: f64) -> Self {
+        number
     }
 }
 
@@ -259,11 +279,17 @@ impl Drawn for f16 {
     fn drawn(bits: u64) -> Self {
         f16::from_f32((bits >> 53) as f32 / (1u64 << 10) as f32 - 1.0)
     }
+    fn nearest(number: f64) -> Self {
+        f16::from_f64(number)
+    }
 }
 
 impl Drawn for bf16 {
     fn drawn(bits: u64) -> Self {
         bf16::from_f32((bits >> 56) as f32 / (1u64 << 7) as f32 - 1.0)
+    }
+    fn nearest(number: f64) -> Self {
+        bf16::from_f64(number)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::npy::{Npy, numpy_name};
 use crate::op::{Op, Outcome};
 use crate::text::grouped;
-use crate::with_type;
+use crate::{with_elements, with_type};
 
 /// The seed when the reader gives none, and that of every record.
 pub const SEED: u64 = 1;
@@ -27,40 +27,35 @@ pub fn random(ty: Type, n: usize, seed: u64) -> Array {
 /// row's sum; what softmax has left is in [0, 1], and what log_softmax has left in [-8, 0].
 pub fn random_for(op: Op, ty: Type, n: usize, seed: u64) -> Array {
     let mut array = random(ty, n * op.arrays() as usize, seed);
-    if op.is_exponential() {
-        let spread = |x: f32| match op {
-            Op::SoftmaxBackward => x.abs(),
-            Op::LogSoftmaxBackward => -8.0 * x.abs(),
-            _ => 8.0 * x,
-        };
-        match &mut array {
-            Array::BF16(values) => {
-                values.iter_mut().take(n).for_each(|value| *value = half::bf16::from_f32(spread(value.to_f32())));
-            }
-            Array::F32(values) => values.iter_mut().take(n).for_each(|value| *value = spread(*value)),
-            _ => {}
-        }
-    }
-    if op.is_norm() {
-        // Numbers whose mean is not 0, next to their deviation.
-        match &mut array {
-            Array::BF16(values) => {
-                values.iter_mut().take(n).for_each(|value| *value = half::bf16::from_f32(4.0 * value.to_f32() + 1.0));
-            }
-            Array::F32(values) => values.iter_mut().take(n).for_each(|value| *value = 4.0 * *value + 1.0),
-            _ => {}
-        }
-    }
-    if op == Op::Prod {
+    if let Some(made) = made_for(op).filter(|_| ty.is_float()) {
+        // A second array is what comes back; factors are all alike.
+        let count = if op == Op::Prod { array.len() } else { n };
+        with_elements!(&mut array, values => values.iter_mut().take(count).for_each(|x| *x = from_number(*x, made)));
+    } else if op == Op::Prod {
         match &mut array {
             Array::I32(values) => values.iter_mut().for_each(|value| *value |= 1),
             Array::I64(values) => values.iter_mut().for_each(|value| *value |= 1),
-            Array::F32(values) => values.iter_mut().for_each(|value| *value = 1.0 + *value / 256.0),
-            Array::F64(values) => values.iter_mut().for_each(|value| *value = 1.0 + *value / 256.0),
             _ => {}
         }
     }
     array
+}
+
+/// What becomes of a random float in [-1, 1); none where it stays as it is.
+fn made_for(op: Op) -> Option<fn(f64) -> f64> {
+    match op {
+        Op::SoftmaxBackward => Some(f64::abs),
+        Op::LogSoftmaxBackward => Some(|x| -8.0 * x.abs()),
+        Op::Prod => Some(|x| 1.0 + x / 256.0),
+        _ if op.is_exponential() => Some(|x| 8.0 * x),
+        // Numbers whose mean is not 0, next to their deviation.
+        _ if op.is_norm() => Some(|x| 4.0 * x + 1.0),
+        _ => None,
+    }
+}
+
+fn from_number<T: Element>(element: T, made: fn(f64) -> f64) -> T {
+    T::from_f64(made(element.value().to_f64()))
 }
 
 /// The numbers of [`random`] as a vector; long ones are made by all cores.

@@ -3,77 +3,162 @@
 use std::fmt;
 
 use clap::ValueEnum;
+use serde::Deserialize;
 
 use crate::element::{Element, Type, Value};
 use crate::text::grouped;
 
-/// What a kernel computes of its input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum Op {
-    /// The sum.
-    #[default]
-    Sum,
-    /// The smallest element; a NaN is passed over.
-    Min,
-    /// The largest element; a NaN is passed over.
-    Max,
-    /// The product.
-    Prod,
-    /// The smallest element, or NaN if there is one.
-    Minimum,
-    /// The largest element, or NaN if there is one.
-    Maximum,
-    /// The bits that all elements have.
-    And,
-    /// The bits that some element has.
-    Or,
-    /// The bits that an odd number of elements has.
-    Xor,
-    /// The sum of the squares.
-    Sumsq,
-    /// The sum of the products with the elements of a second array.
-    Dot,
-    /// How many elements are above 0.
+/// Declares the operations from a row for each: its name, what its result is made of, what a reduction of nothing is, which types
+/// it takes, what it is for `--help`, and what is wanted, after "wanted is".
+macro_rules! operations {
+    ($($variant:ident $name:literal $result:ident $empty:ident $takes:ident $about:literal $wanted:literal;)*) => {
+        /// What a kernel computes of its input.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum, Deserialize)]
+        pub enum Op {
+            $(#[doc = $about] #[value(name = $name)] #[serde(rename = $name)] $variant,)*
+        }
+
+        impl Op {
+            /// `sum`, as in `--op`.
+            pub const fn name(self) -> &'static str {
+                match self { $(Op::$variant => $name,)* }
+            }
+
+            /// What is wanted, after "wanted is": nothing for a sum.
+            pub const fn wanted(self) -> &'static str {
+                match self { $(Op::$variant => $wanted,)* }
+            }
+
+            const fn row(self) -> (Made, Empty, Takes) {
+                match self { $(Op::$variant => (Made::$result, Empty::$empty, Takes::$takes),)* }
+            }
+        }
+    };
+}
+
+operations! {
+    Sum "sum" Total Zero All "The sum."
+        "";
+    Min "min" Element Largest All "The smallest element; a NaN is passed over."
+        "the smallest";
+    Max "max" Element Smallest All "The largest element; a NaN is passed over."
+        "the largest";
+    Prod "prod" Total One Factors "The product."
+        "the product";
+    Minimum "minimum" Element Largest NanRule "The smallest element, or NaN if there is one."
+        "the smallest, or NaN if there is one";
+    Maximum "maximum" Element Smallest NanRule "The largest element, or NaN if there is one."
+        "the largest, or NaN if there is one";
+    And "and" Element Ones Bits "The bits that all elements have."
+        "the bits that all have";
+    Or "or" Element Zero Bits "The bits that some element has."
+        "the bits that some have";
+    Xor "xor" Element Zero Bits "The bits that an odd number of elements has."
+        "the bits that an odd number has";
+    Sumsq "sumsq" Total Zero Squares "The sum of the squares."
+        "the sum of the squares";
+    Dot "dot" Total Zero Squares "The sum of the products with the elements of a second array."
+        "the product with as many others";
+    Count "count" Count Zero All "How many elements are above 0."
+        "how many are above 0";
+    Argmin "argmin" Found Largest All "The first of the smallest elements, or the first NaN."
+        "where the smallest is first, or the first NaN";
+    Argmax "argmax" Found Smallest All "The first of the largest elements, or the first NaN."
+        "where the largest is first, or the first NaN";
+    Nanargmin "nanargmin" Found Largest NanArg "The first of the smallest elements; a NaN is passed over."
+        "where the smallest is first, NaN passed over";
+    Nanargmax "nanargmax" Found Smallest NanArg "The first of the largest elements; a NaN is passed over."
+        "where the largest is first, NaN passed over";
+    Minmax "minmax" Pair Ends All "The smallest and the largest element, or NaN twice."
+        "the smallest and the largest, or NaN twice";
+    Meanvar "meanvar" Pair Nan Floats "Mean and variance of the elements, not of a sample."
+        "mean and variance";
+    Softmax "softmax" Element Zero Exponentials "Of each element its share of the sum of all e^x."
+        "each element's share of the sum of e^x of its row";
+    LogSoftmax "log_softmax" Element Zero Exponentials "Of each element the logarithm of that share."
+        "the logarithm of each element's share of the sum of e^x of its row";
+    Logsumexp "logsumexp" Element Smallest Exponentials "The logarithm of the sum of all e^x."
+        "the logarithm of the sum of e^x";
+    CrossEntropy "cross_entropy" Element Zero Exponentials
+        "The negative logarithm of the share that the element at the row's label has."
+        "the negative logarithm of the share at the row's label";
+    SoftmaxBackward "softmax_backward" Element Zero Exponentials
+        "The gradient of softmax's input, from its results and the gradient of those."
+        "the gradient of what softmax was given, from its results and their gradient";
+    LogSoftmaxBackward "log_softmax_backward" Element Zero Exponentials
+        "The gradient of log_softmax's input, from its results and the gradient of those."
+        "the gradient of what log_softmax was given, from its results and their gradient";
+    CrossEntropyBackward "cross_entropy_backward" Element Zero Exponentials
+        "The gradient of cross_entropy's input, from that, the labels and the gradient of the losses."
+        "the gradient of what cross_entropy was given";
+    LayerNorm "layer_norm" Element Zero Norms
+        "Each element less its row's mean, over the deviation, times its column's weight, plus its bias."
+        "each element less its row's mean, over the deviation, weighted";
+    RmsNorm "rms_norm" Element Zero Norms
+        "Each element over the root of its row's mean square, times its column's weight."
+        "each element over the root of its row's mean square, weighted";
+    AddLayerNorm "add_layer_norm" Element Zero Norms "layer_norm of the sum of two inputs, and that sum."
+        "layer_norm of the sum of two inputs, and the sum";
+    AddRmsNorm "add_rms_norm" Element Zero Norms "rms_norm of the sum of two inputs, and that sum."
+        "rms_norm of the sum of two inputs, and the sum";
+    LayerNormBackward "layer_norm_backward" Element Zero Norms
+        "The gradients of layer_norm's input, weights and biases."
+        "the gradients of what layer_norm was given, of the weights and of the biases";
+    RmsNormBackward "rms_norm_backward" Element Zero Norms "The gradients of rms_norm's input and weights."
+        "the gradients of what rms_norm was given and of the weights";
+}
+
+/// What a result is made of, whatever the type of the elements.
+#[derive(Clone, Copy)]
+enum Made {
+    /// A number that is added or multiplied up: of narrow integers 64 bits.
+    Total,
+    /// A number in the type that elements are computed with.
+    Element,
+    /// How many.
     Count,
-    /// The first of the smallest elements, or the first NaN.
-    Argmin,
-    /// The first of the largest elements, or the first NaN.
-    Argmax,
-    /// The first of the smallest elements; a NaN is passed over.
-    Nanargmin,
-    /// The first of the largest elements; a NaN is passed over.
-    Nanargmax,
-    /// The smallest and the largest element, or NaN twice.
-    Minmax,
-    /// Mean and variance of the elements, not of a sample.
-    Meanvar,
-    /// Of each element its share of the sum of all e^x.
-    Softmax,
-    /// Of each element the logarithm of that share.
-    LogSoftmax,
-    /// The logarithm of the sum of all e^x.
-    Logsumexp,
-    /// The negative logarithm of the share that the element at the row's label has.
-    CrossEntropy,
-    /// The gradient of softmax's input, from its results and the gradient of those.
-    SoftmaxBackward,
-    /// The gradient of log_softmax's input, from its results and the gradient of those.
-    LogSoftmaxBackward,
-    /// The gradient of cross_entropy's input, from that, the labels and the gradient of the losses.
-    CrossEntropyBackward,
-    /// Each element less its row's mean, over the deviation, times its column's weight, plus its bias.
-    LayerNorm,
-    /// Each element over the root of its row's mean square, times its column's weight.
-    RmsNorm,
-    /// layer_norm of the sum of two inputs, and that sum.
-    AddLayerNorm,
-    /// rms_norm of the sum of two inputs, and that sum.
-    AddRmsNorm,
-    /// The gradients of layer_norm's input, weights and biases.
-    LayerNormBackward,
-    /// The gradients of rms_norm's input and weights.
-    RmsNormBackward,
+    /// An element and where it is.
+    Found,
+    /// Two numbers in the type that elements are computed with.
+    Pair,
+}
+
+/// What a reduction of nothing is.
+#[derive(Clone, Copy)]
+enum Empty {
+    Zero,
+    One,
+    /// All bits.
+    Ones,
+    /// What no element is below.
+    Smallest,
+    /// What no element is above.
+    Largest,
+    /// The largest, then the smallest.
+    Ends,
+    Nan,
+}
+
+/// Which types an operation takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    All,
+    Bits,
+    Factors,
+    Squares,
+    /// Types with a NaN: of others `min` and `max` say the same.
+    NanRule,
+    /// Likewise `argmin` and `argmax`.
+    NanArg,
+    Floats,
+    Exponentials,
+    Norms,
+}
+
+impl Default for Op {
+    fn default() -> Op {
+        Op::Sum
+    }
 }
 
 /// What a result is made of.
@@ -104,83 +189,9 @@ impl Op {
         Op::value_variants()
     }
 
-    /// `sum`, as in `--op`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Op::Sum => "sum",
-            Op::Min => "min",
-            Op::Max => "max",
-            Op::Prod => "prod",
-            Op::Minimum => "minimum",
-            Op::Maximum => "maximum",
-            Op::And => "and",
-            Op::Or => "or",
-            Op::Xor => "xor",
-            Op::Sumsq => "sumsq",
-            Op::Dot => "dot",
-            Op::Count => "count",
-            Op::Argmin => "argmin",
-            Op::Argmax => "argmax",
-            Op::Nanargmin => "nanargmin",
-            Op::Nanargmax => "nanargmax",
-            Op::Minmax => "minmax",
-            Op::Meanvar => "meanvar",
-            Op::Softmax => "softmax",
-            Op::LogSoftmax => "log_softmax",
-            Op::Logsumexp => "logsumexp",
-            Op::CrossEntropy => "cross_entropy",
-            Op::SoftmaxBackward => "softmax_backward",
-            Op::LogSoftmaxBackward => "log_softmax_backward",
-            Op::CrossEntropyBackward => "cross_entropy_backward",
-            Op::LayerNorm => "layer_norm",
-            Op::RmsNorm => "rms_norm",
-            Op::AddLayerNorm => "add_layer_norm",
-            Op::AddRmsNorm => "add_rms_norm",
-            Op::LayerNormBackward => "layer_norm_backward",
-            Op::RmsNormBackward => "rms_norm_backward",
-        }
-    }
-
     /// The operation of that name.
     pub fn from_name(name: &str) -> Option<Op> {
         Op::all().iter().copied().find(|op| op.name() == name)
-    }
-
-    /// What is wanted, after "wanted is": nothing for a sum.
-    pub const fn wanted(self) -> &'static str {
-        match self {
-            Op::Sum => "",
-            Op::Min => "the smallest",
-            Op::Max => "the largest",
-            Op::Prod => "the product",
-            Op::Minimum => "the smallest, or NaN if there is one",
-            Op::Maximum => "the largest, or NaN if there is one",
-            Op::And => "the bits that all have",
-            Op::Or => "the bits that some have",
-            Op::Xor => "the bits that an odd number has",
-            Op::Sumsq => "the sum of the squares",
-            Op::Dot => "the product with as many others",
-            Op::Count => "how many are above 0",
-            Op::Argmin => "where the smallest is first, or the first NaN",
-            Op::Argmax => "where the largest is first, or the first NaN",
-            Op::Nanargmin => "where the smallest is first, NaN passed over",
-            Op::Nanargmax => "where the largest is first, NaN passed over",
-            Op::Minmax => "the smallest and the largest, or NaN twice",
-            Op::Meanvar => "mean and variance",
-            Op::Softmax => "each element's share of the sum of e^x of its row",
-            Op::LogSoftmax => "the logarithm of each element's share of the sum of e^x of its row",
-            Op::Logsumexp => "the logarithm of the sum of e^x",
-            Op::CrossEntropy => "the negative logarithm of the share at the row's label",
-            Op::SoftmaxBackward => "the gradient of what softmax was given, from its results and their gradient",
-            Op::LogSoftmaxBackward => "the gradient of what log_softmax was given, from its results and their gradient",
-            Op::CrossEntropyBackward => "the gradient of what cross_entropy was given",
-            Op::LayerNorm => "each element less its row's mean, over the deviation, weighted",
-            Op::RmsNorm => "each element over the root of its row's mean square, weighted",
-            Op::AddLayerNorm => "layer_norm of the sum of two inputs, and the sum",
-            Op::AddRmsNorm => "rms_norm of the sum of two inputs, and the sum",
-            Op::LayerNormBackward => "the gradients of what layer_norm was given, of the weights and of the biases",
-            Op::RmsNormBackward => "the gradients of what rms_norm was given and of the weights",
-        }
     }
 
     /// Arrays that it takes, one behind the other in its input.
@@ -197,13 +208,12 @@ impl Op {
 
     /// Whether it is made of exponentials of a row's elements, or goes back through them: chapter 11's.
     pub const fn is_exponential(self) -> bool {
-        matches!(self, Op::Softmax | Op::LogSoftmax | Op::Logsumexp | Op::CrossEntropy)
-            || matches!(self, Op::SoftmaxBackward | Op::LogSoftmaxBackward | Op::CrossEntropyBackward)
+        matches!(self.row().2, Takes::Exponentials)
     }
 
     /// Whether it divides a row by its size, or goes back through that: chapter 12's.
     pub const fn is_norm(self) -> bool {
-        self.is_centred() || matches!(self, Op::RmsNorm | Op::AddRmsNorm | Op::RmsNormBackward)
+        matches!(self.row().2, Takes::Norms)
     }
 
     /// Of norms, whether the mean is taken away first. Those have biases.
@@ -264,7 +274,7 @@ impl Op {
 
     /// Whether float results round on the way, by the order in which they come together.
     pub const fn rounds(self) -> bool {
-        matches!(self, Op::Sum | Op::Prod | Op::Sumsq | Op::Dot | Op::Meanvar) || self.has_bounds()
+        matches!(self.row().0, Made::Total) || matches!(self, Op::Meanvar) || self.has_bounds()
     }
 
     /// What its result is made of; of a matrix each element.
@@ -277,19 +287,15 @@ impl Op {
             Type::F16 | Type::BF16 | Type::F32 => Number::F32,
             Type::F64 => Number::F64,
         };
-        match self {
-            Op::Sum | Op::Prod | Op::Sumsq | Op::Dot => Outcome::Number(match ty {
+        match self.row().0 {
+            Made::Total => Outcome::Number(match ty {
                 Type::I8 | Type::U8 | Type::I16 => Number::I64,
                 _ => wide,
             }),
-            Op::Min | Op::Max | Op::Minimum | Op::Maximum | Op::And | Op::Or | Op::Xor => Outcome::Number(wide),
-            Op::Count => Outcome::Number(Number::U32),
-            Op::Argmin | Op::Argmax | Op::Nanargmin | Op::Nanargmax => Outcome::Found(wide),
-            Op::Minmax | Op::Meanvar => Outcome::Two(wide),
-            Op::Softmax | Op::LogSoftmax | Op::Logsumexp | Op::CrossEntropy => Outcome::Number(wide),
-            Op::SoftmaxBackward | Op::LogSoftmaxBackward | Op::CrossEntropyBackward => Outcome::Number(wide),
-            Op::LayerNorm | Op::RmsNorm | Op::AddLayerNorm | Op::AddRmsNorm => Outcome::Number(wide),
-            Op::LayerNormBackward | Op::RmsNormBackward => Outcome::Number(wide),
+            Made::Element => Outcome::Number(wide),
+            Made::Count => Outcome::Number(Number::U32),
+            Made::Found => Outcome::Found(wide),
+            Made::Pair => Outcome::Two(wide),
         }
     }
 
@@ -352,61 +358,46 @@ impl Op {
 
     /// What a reduction of nothing is: the value that changes no other, and for what has none, nowhere and NaN.
     pub fn identity(self, ty: Type) -> Value {
-        match self {
-            Op::Sum | Op::Sumsq | Op::Dot => Value::zero(ty),
-            Op::Prod => Value::of_whole(ty, 1),
-            Op::Min | Op::Minimum => end(ty, false),
-            Op::Max | Op::Maximum => end(ty, true),
-            Op::And => {
-                if ty == Type::U32 {
-                    Value::U32(u32::MAX)
-                } else {
-                    Value::of_whole(ty, -1)
-                }
-            }
-            Op::Or | Op::Xor => Value::zero(ty),
-            Op::Count => Value::U32(0),
-            Op::Argmin | Op::Nanargmin => Value::At { index: Value::NOWHERE, value: end(ty, false).to_f64() },
-            Op::Argmax | Op::Nanargmax => Value::At { index: Value::NOWHERE, value: end(ty, true).to_f64() },
-            Op::Minmax => Value::Two(end(ty, false).to_f64(), end(ty, true).to_f64()),
-            Op::Meanvar => Value::Two(f64::NAN, f64::NAN),
-            Op::Logsumexp => end(ty, true),
-            // Of no element there is no share; what is asked for all the same is 0.
-            Op::Softmax | Op::LogSoftmax | Op::CrossEntropy => Value::zero(ty),
-            Op::SoftmaxBackward | Op::LogSoftmaxBackward | Op::CrossEntropyBackward => Value::zero(ty),
-            Op::LayerNorm | Op::RmsNorm | Op::AddLayerNorm | Op::AddRmsNorm => Value::zero(ty),
-            Op::LayerNormBackward | Op::RmsNormBackward => Value::zero(ty),
+        let (smallest, largest) = (end(ty, true), end(ty, false));
+        match self.row() {
+            (Made::Count, ..) => Value::U32(0),
+            (Made::Found, Empty::Largest, _) => Value::At { index: Value::NOWHERE, value: largest.to_f64() },
+            (Made::Found, ..) => Value::At { index: Value::NOWHERE, value: smallest.to_f64() },
+            // Of no element there is no share, mean or gradient; what is asked for all the same is 0.
+            (_, Empty::Zero, _) => Value::zero(ty),
+            (_, Empty::One, _) => Value::of_whole(ty, 1),
+            (_, Empty::Ones, _) if ty == Type::U32 => Value::U32(u32::MAX),
+            (_, Empty::Ones, _) => Value::of_whole(ty, -1),
+            (_, Empty::Smallest, _) => smallest,
+            (_, Empty::Largest, _) => largest,
+            (_, Empty::Ends, _) => Value::Two(largest.to_f64(), smallest.to_f64()),
+            (_, Empty::Nan, _) => Value::Two(f64::NAN, f64::NAN),
         }
     }
 
     /// Why it does not take elements of this type, as the end of a sentence; `None` if it does.
     pub fn refusal(self, ty: Type) -> Option<&'static str> {
         let (is_float, is_narrow) = (ty.is_float(), ty.bytes() < 4 && !ty.is_float());
-        match self {
-            Op::And | Op::Or | Op::Xor if is_float => Some("the bits of floats are no set: take u32 or i64"),
-            Op::And | Op::Or | Op::Xor if is_narrow || ty == Type::I32 => {
-                Some("it is compiled for u32 and i64, which hold the bits of any other")
+        let is_single = matches!(ty, Type::BF16 | Type::F32);
+        Some(match self.row().2 {
+            Takes::Bits if is_float => "the bits of floats are no set: take u32 or i64",
+            Takes::Bits if is_narrow || ty == Type::I32 => {
+                "it is compiled for u32 and i64, which hold the bits of any other"
             }
-            Op::Prod if is_narrow || ty == Type::U32 => Some("a product of these has no accumulator: take i32 or i64"),
-            Op::Prod if matches!(ty, Type::F16 | Type::BF16) => {
-                Some("a product of halves leaves what they can tell apart: take f32")
+            Takes::Factors if is_narrow || ty == Type::U32 => "a product of these has no accumulator: take i32 or i64",
+            Takes::Factors if matches!(ty, Type::F16 | Type::BF16) => {
+                "a product of halves leaves what they can tell apart: take f32"
             }
-            Op::Sumsq | Op::Dot if !is_float && ty != Type::I8 => {
-                Some("squares and products of these have no accumulator that holds them: take i8, or a float")
+            Takes::Squares if !is_float && ty != Type::I8 => {
+                "squares and products of these have no accumulator that holds them: take i8, or a float"
             }
-            Op::Minimum | Op::Maximum if !is_float => Some("there is no NaN among integers: take min or max"),
-            Op::Nanargmin | Op::Nanargmax if !is_float => Some("there is no NaN among integers: take argmin or argmax"),
-            Op::Meanvar if !is_float => {
-                Some("mean and variance have floats for accumulators: take f16, bf16, f32 or f64")
-            }
-            _ if self.is_exponential() && !matches!(ty, Type::BF16 | Type::F32) => {
-                Some("exponentials are taken of f32 and bf16, with floats for accumulators")
-            }
-            _ if self.is_norm() && !matches!(ty, Type::BF16 | Type::F32) => {
-                Some("norms are of f32 and bf16, with floats for accumulators")
-            }
-            _ => None,
-        }
+            Takes::NanRule if !is_float => "there is no NaN among integers: take min or max",
+            Takes::NanArg if !is_float => "there is no NaN among integers: take argmin or argmax",
+            Takes::Floats if !is_float => "mean and variance have floats for accumulators: take f16, bf16, f32 or f64",
+            Takes::Exponentials if !is_single => "exponentials are taken of f32 and bf16, with floats for accumulators",
+            Takes::Norms if !is_single => "norms are of f32 and bf16, with floats for accumulators",
+            _ => return None,
+        })
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod card;
 mod charts;
+mod contest_table;
 mod fact;
 mod facts;
 mod lead;
@@ -17,15 +18,11 @@ mod plot;
 mod publish;
 mod quoted;
 mod rows;
-mod shapes;
 mod sheet;
 mod sweep;
 mod tables;
 
 pub use charts::{charts, stages};
-pub use loads::loads;
-pub use operators::{OPERATORS, operators};
-pub use publish::{BOOKS, book, report};
+pub use contest_table::{ContestTable, Library, Over, Task};
+pub use publish::{BOOKS, book, chapter_contest, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
-pub use rows::{NORMS, ROWS, SOFTMAX, norms, rows, softmax};
-pub use shapes::{random_shapes, shapes};

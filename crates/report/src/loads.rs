@@ -50,11 +50,11 @@ fn lines(text: &str) -> Result<Vec<Line>> {
 ///
 /// # Errors
 /// A file that cannot be read, or a line in it that says nothing.
-pub fn loads(root: &Path, operations: &[&str]) -> Result<Vec<(String, String)>> {
+pub fn loads(root: &Path, operations: &[String]) -> Result<Vec<(String, String)>> {
     let path = root.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(|error| Error::Usage(format!("{FILE}: {error}")))?;
     let mut lines = lines(&text)?;
-    lines.retain(|line| operations.contains(&line.case.split(' ').next().unwrap_or("")));
+    lines.retain(|line| operations.iter().any(|operation| line.case.split(' ').next() == Some(operation)));
     let more = format!("{}{}", kinds(&lines), counted(&lines));
     Ok(vec![("loads.md".to_owned(), table(&lines)), ("loads-more.md".to_owned(), more)])
 }

@@ -8,19 +8,11 @@ use lab::measurement::{CUB, Contest, ENTRANT, MeasuredCase, Measurement, TORCH_C
 use lab::text::{grouped, listed, per_cent};
 use lab::{Op, Result, Type};
 
+use crate::contest_table::ContestTable;
 use crate::sheet::Sheet;
 use crate::tables::{cell, sentence, size, source_line, unmeasured};
 
-/// The chapter whose contest it is.
-pub const OPERATORS: &str = "ch09-operators";
-/// Its record.
-const RECORD: &str = "h200-operators";
-/// Operators of the table that stands in the open.
-const HEADLINE: [Op; 10] =
-    [Op::Sum, Op::Max, Op::Maximum, Op::Argmax, Op::Meanvar, Op::Minmax, Op::Dot, Op::Sumsq, Op::Count, Op::Prod];
-/// Types in the order of the tables: those of the table in the open, then the others.
-const TYPES: [Type; 10] =
-    [Type::F32, Type::BF16, Type::I8, Type::I32, Type::U8, Type::F64, Type::I64, Type::F16, Type::U32, Type::I16];
+/// Types of the table in the open, the first of the contest's.
 const TYPES_IN_THE_OPEN: usize = 4;
 /// Sizes of the tables, as powers of two.
 const LOGS: [u32; 4] = [10, 16, 22, 28];
@@ -50,10 +42,10 @@ impl Point<'_> {
 }
 
 /// The points in the order of the tables: operators, then types, then sizes.
-fn points(record: &Measurement) -> Vec<Point<'_>> {
+fn points<'r>(table: &ContestTable, record: &'r Measurement) -> Vec<Point<'r>> {
     let mut cases: BTreeMap<(&str, &str, u64), Vec<&MeasuredCase>> = BTreeMap::new();
     for case in &record.cases {
-        let is_of_chapter = case.chapter.as_deref() == Some(OPERATORS);
+        let is_of_chapter = case.chapter.as_deref() == Some(&table.chapter);
         if is_of_chapter && case.is_plain_in(Contest::Alone) && case.ok && case.cold_us.is_some() {
             cases.entry((&case.op, &case.ty, case.n)).or_default().push(case);
         }
@@ -66,14 +58,16 @@ fn points(record: &Measurement) -> Vec<Point<'_>> {
         Some(Point { op: Op::from_name(op)?, ty: Type::from_name(ty)?, n, ours, us: ours.cold_us?, rival })
     }
     let mut points: Vec<Point<'_>> = cases.into_iter().filter_map(point).collect();
-    let place = |ty: Type| TYPES.iter().position(|&other| other == ty).unwrap_or(TYPES.len());
+    let (headline, types) = (headline(table), table.types());
+    let place = |ty: Type| types.iter().position(|&other| other == ty);
+    let op_place = |op: Op| (headline.iter().position(|&other| other == op).unwrap_or(headline.len()), op as usize);
     points.sort_by_key(|point| (op_place(point.op), place(point.ty), point.n));
     points
 }
 
-fn op_place(op: Op) -> usize {
-    let others = Op::all().iter().filter(|op| !HEADLINE.contains(op)).copied();
-    HEADLINE.into_iter().chain(others).position(|other| other == op).unwrap_or(usize::MAX)
+/// Operators of the table in the open: what is measured of the first type before the other types come.
+fn headline(table: &ContestTable) -> &[Op] {
+    table.tasks.first().map_or(&[], |task| &task.ops)
 }
 
 /// The files of `book/src/generated/ch09-operators/` that come from the record of the contest, name and text. The names are
@@ -81,27 +75,29 @@ fn op_place(op: Op) -> usize {
 ///
 /// # Errors
 /// A record that cannot be read.
-pub fn operators(root: &Path) -> Result<Vec<(String, String)>> {
-    let record = load(root, RECORD)?;
+pub fn operators(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
+    let record = load(root, &table.record())?;
     let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
     let names = ["clock", "clock-others", "clock-sum", "clock-below", "clock-limit", "clock-places", "clock-source"];
     let texts = match &record {
         None => names.map(|_| unmeasured("the operators")),
-        Some(record) => texts(record, &stale),
+        Some(record) => texts(table, record, &stale),
     };
     Ok(names.into_iter().map(|name| format!("{name}.md")).zip(texts).collect())
 }
 
-fn texts(record: &Measurement, stale: &[String]) -> [String; 7] {
-    let points = points(record);
-    let is_open = |op: Op, ty: Type| HEADLINE.contains(&op) && TYPES[..TYPES_IN_THE_OPEN].contains(&ty);
+fn texts(table: &ContestTable, record: &Measurement, stale: &[String]) -> [String; 7] {
+    let (points, types) = (points(table, record), table.types());
+    let is_open = |op: Op, ty: Type| {
+        headline(table).contains(&op) && types.iter().take(TYPES_IN_THE_OPEN).any(|&open| open == ty)
+    };
     [
         beside(&points, &is_open),
         beside(&points, &|op, ty| !is_open(op, ty)),
         summary(record, &points),
         below(&points),
-        limit(&points),
-        places(&points),
+        limit(&points, &types),
+        places(&points, &types),
         source(record, stale),
     ]
 }
@@ -215,12 +211,13 @@ fn below(points: &[Point<'_>]) -> String {
 }
 
 /// How much of what the card allows `reduce` reaches at the largest size: operators down, types across.
-fn limit(points: &[Point<'_>]) -> String {
+fn limit(points: &[Point<'_>], types: &[Type]) -> String {
     let of = |op, ty| {
         let point = at(points, op, ty, LARGEST)?;
         Some(per_cent(point.ours.limit_us? / point.us))
     };
-    let types: Vec<Type> = TYPES.into_iter().filter(|&ty| Op::all().iter().any(|&op| of(op, ty).is_some())).collect();
+    let types: Vec<Type> =
+        types.iter().copied().filter(|&ty| Op::all().iter().any(|&op| of(op, ty).is_some())).collect();
     let mut sheet = Sheet::new(1, ["operator".to_owned()].into_iter().chain(types.iter().map(|ty| format!("`{ty}`"))));
     let mut ops: Vec<Op> = points.iter().map(|point| point.op).collect();
     ops.dedup();
@@ -235,9 +232,9 @@ fn limit(points: &[Point<'_>]) -> String {
 }
 
 /// The place of the largest element beside the largest element.
-fn places(points: &[Point<'_>]) -> String {
+fn places(points: &[Point<'_>], types: &[Type]) -> String {
     let mut sheet = Sheet::new(2, ["type", "n", "`max`, µs", "`argmax`, µs", "`argmax` / `max`"]);
-    for ty in TYPES {
+    for &ty in types {
         for log in ARG_LOGS {
             let us = |op| at(points, op, ty, log).map(|point| point.us);
             if let (Some(max), Some(argmax)) = (us(Op::Max), us(Op::Argmax)) {
@@ -265,9 +262,14 @@ fn source(record: &Measurement, stale: &[String]) -> String {
 mod tests {
     use super::*;
     use lab::measurement::TORCH;
+    use lab::session::built_root;
+
+    fn table() -> ContestTable {
+        ContestTable::read(&built_root(), "ch09-operators").unwrap()
+    }
 
     fn case(entrant: &str, op: &str, ty: &str, (log, us): (u32, f64)) -> serde_json::Value {
-        serde_json::json!({"chapter": OPERATORS, "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": 1u64 << log,
+        serde_json::json!({"chapter": "ch09-operators", "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": 1u64 << log,
             "cold_us": us, "limit_us": 1.5, "ok": true})
     }
 
@@ -293,7 +295,7 @@ mod tests {
             case(ENTRANT, "argmax", "i64", (28, 3.0)),
             case(ENTRANT, "max", "i64", (28, 2.0)),
         ]);
-        let [open, others, sum, below, limit, places, source] = texts(&record, &["why".to_owned()]);
+        let [open, others, sum, below, limit, places, source] = texts(&table(), &record, &["why".to_owned()]);
         assert!(open.contains("| `sum` | `f32` | 2.00 µs, 1.50× CUB | – | – | – |"), "{open}");
         assert!(open.contains("| `max` | `i8` | – | – | – | 2.00 µs, **0.50× torch, compiled** |"), "{open}");
         assert!(!open.contains("i64") && others.contains("| `argmax` | `i64` | – | – | – | 3.00 µs |"), "{others}");
@@ -318,8 +320,13 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_told() {
-        let empty = texts(&record(&[]), &[]);
+        let empty = texts(&table(), &record(&[]), &[]);
         assert!(empty[2].contains("no record") && empty[0].contains("no record"), "{empty:?}");
-        assert!(operators(Path::new("no such folder")).unwrap().iter().all(|(_, text)| text.contains("no record")));
+        assert!(
+            operators(&table(), Path::new("no such folder"))
+                .unwrap()
+                .iter()
+                .all(|(_, text)| text.contains("no record"))
+        );
     }
 }

@@ -8,9 +8,13 @@ use lab::text::{per_cent, three_digits};
 use lab::{Chapter, Result, Type};
 
 use crate::charts::{charts, stages};
+use crate::contest_table::{ContestTable, Over};
 use crate::fact::facts_text;
+use crate::loads::loads;
+use crate::operators::operators;
 use crate::plot::power_of_two;
 use crate::quoted::{Quoted, grid_sweep};
+use crate::rows::rows;
 use crate::sheet::Sheet;
 use crate::tables::{
     ablation, alignment, contest, huge, provenance, provenance_sheet, ratio, rivals, sentence, source_line, unmeasured,
@@ -62,6 +66,19 @@ pub fn book(root: &Path, lessons: &[&Chapter]) -> Result<Vec<(String, String)>> 
     let mut facts = facts::facts(record, lessons);
     facts.extend(quoted.facts());
     files.push(("facts.md".to_owned(), facts_text(&facts)));
+    Ok(files)
+}
+
+/// The files of `book/src/generated/<slug>/` that come from the record of a chapter's own contest, name and text. The names are
+/// the same whether there is a record or not.
+///
+/// # Errors
+/// A record that cannot be read.
+pub fn chapter_contest(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
+    let mut files = if table.over == Over::Arrays { operators(table, root)? } else { rows(table, root)? };
+    if !table.loads.is_empty() {
+        files.extend(loads(root, &table.loads)?);
+    }
     Ok(files)
 }
 

@@ -9,121 +9,25 @@ use lab::measurement::{
 use lab::text::{grouped, listed, per_cent};
 use lab::{Op, Result, Type};
 
-use crate::shapes::random_shapes;
+use crate::contest_table::{ContestTable, Over};
 use crate::sheet::Sheet;
 use crate::tables::{cell, sentence, source_line};
 
-/// The chapter on rows.
-pub const ROWS: &str = "ch10-rows";
-/// The chapter on softmax, which has the same shapes.
-pub const SOFTMAX: &str = "ch11-softmax";
-/// The chapter on norms, likewise.
-pub const NORMS: &str = "ch12-norms";
 /// From so many bytes of input on the share of the limit is what counts; of less, how much longer the others take.
 const LARGE_BYTES: u64 = 60_000_000;
-/// Types, in the order of the tables.
-const TYPES: [Type; 2] = [Type::F32, Type::BF16];
-
 /// Whether a point belongs to a measure.
 type IsOf = fn(&Point<'_>) -> bool;
-
-/// One chapter's contest.
-struct Family {
-    chapter: &'static str,
-    /// Its record, without the ending.
-    record: &'static str,
-    /// What takes it.
-    script: &'static str,
-    /// The kernel that it puts forward, of rows.
-    ours: &'static str,
-    /// Operators of rows, in the order of the tables.
-    ops: &'static [Op],
-    /// The library beside torch, and the names of its forms, of which the fastest counts.
-    library: (&'static str, &'static [&'static str]),
-    /// What is said of what it takes, over ours.
-    over_library: &'static [(&'static str, IsOf)],
-    /// The files, and what they show.
-    files: &'static [(&'static str, Part)],
-}
-
-const OF_ROWS: Family = Family {
-    chapter: ROWS,
-    record: "h200-rows",
-    script: "scripts/gpu_rows.sh",
-    ours: "rows",
-    ops: &[Op::Sum, Op::Max, Op::Maximum, Op::Argmax, Op::Meanvar],
-    library: ("CUB", &[CUB, CUB_FIXED, CUB_NEWER, CUB_NEWER_FIXED]),
-    over_library: &[
-        ("CUB's segmented reduction over `rows`", |point| point.part != Part::Ragged),
-        ("CUB's segmented reduction over `ragged`", |point| point.part == Part::Ragged),
-    ],
-    files: &[
-        ("clock-sum", Part::Rows(Op::Sum)),
-        ("clock-max", Part::Rows(Op::Max)),
-        ("clock-maximum", Part::Rows(Op::Maximum)),
-        ("clock-argmax", Part::Rows(Op::Argmax)),
-        ("clock-meanvar", Part::Rows(Op::Meanvar)),
-        ("clock-columns", Part::Columns),
-        ("clock-ragged", Part::Ragged),
-        ("clock-random", Part::Random),
-    ],
-};
-
-const OF_SOFTMAX: Family = Family {
-    chapter: SOFTMAX,
-    record: "h200-softmax",
-    script: "scripts/gpu_matrices.sh softmax",
-    ours: "softmax",
-    ops: &[
-        Op::Softmax,
-        Op::LogSoftmax,
-        Op::Logsumexp,
-        Op::CrossEntropy,
-        Op::SoftmaxBackward,
-        Op::LogSoftmaxBackward,
-        Op::CrossEntropyBackward,
-    ],
-    library: ("Liger", &[LIGER]),
-    over_library: &[("Liger over `softmax`", |_| true)],
-    files: &[
-        ("clock-softmax", Part::Rows(Op::Softmax)),
-        ("clock-log-softmax", Part::Rows(Op::LogSoftmax)),
-        ("clock-logsumexp", Part::Rows(Op::Logsumexp)),
-        ("clock-cross-entropy", Part::Rows(Op::CrossEntropy)),
-        ("clock-softmax-backward", Part::Rows(Op::SoftmaxBackward)),
-        ("clock-log-softmax-backward", Part::Rows(Op::LogSoftmaxBackward)),
-        ("clock-cross-entropy-backward", Part::Rows(Op::CrossEntropyBackward)),
-    ],
-};
-
-const OF_NORMS: Family = Family {
-    chapter: NORMS,
-    record: "h200-norms",
-    script: "scripts/gpu_matrices.sh norms",
-    ours: "norm",
-    ops: &[Op::LayerNorm, Op::RmsNorm, Op::AddLayerNorm, Op::AddRmsNorm, Op::LayerNormBackward, Op::RmsNormBackward],
-    library: ("Liger", &[LIGER]),
-    over_library: &[("Liger over `norm`", |_| true)],
-    files: &[
-        ("clock-layer-norm", Part::Rows(Op::LayerNorm)),
-        ("clock-rms-norm", Part::Rows(Op::RmsNorm)),
-        ("clock-add-layer-norm", Part::Rows(Op::AddLayerNorm)),
-        ("clock-add-rms-norm", Part::Rows(Op::AddRmsNorm)),
-        ("clock-layer-norm-backward", Part::Rows(Op::LayerNormBackward)),
-        ("clock-rms-norm-backward", Part::Rows(Op::RmsNormBackward)),
-    ],
-};
 
 /// What a table shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// A value for each row of [`shapes`].
+    /// A value for each row of the contest's shapes.
     Rows(Op),
     /// The sum of each column of them.
     Columns,
     /// The sum of each ragged row.
     Ragged,
-    /// The sum of each row of [`random_shapes`].
+    /// The sum of each row of the shapes drawn at random.
     Random,
 }
 
@@ -188,8 +92,8 @@ fn shape(case: &MeasuredCase) -> String {
 }
 
 /// Whether it is of the chapter's contest.
-fn is_of_contest(family: &Family, case: &MeasuredCase) -> bool {
-    case.chapter.as_deref() == Some(family.chapter) && case.is_plain_in(Contest::Alone) && case.rows.is_some()
+fn is_of_contest(table: &ContestTable, case: &MeasuredCase) -> bool {
+    case.chapter.as_deref() == Some(&table.chapter) && case.is_plain_in(Contest::Alone) && case.rows.is_some()
 }
 
 /// Whether two entrants had the same to do.
@@ -199,22 +103,17 @@ fn is_same(a: &MeasuredCase, b: &MeasuredCase) -> bool {
 }
 
 /// The points in the order of the tables: types, then as they were measured.
-fn points<'r>(family: &Family, record: &'r Measurement) -> Vec<Point<'r>> {
-    let random = random_shapes();
-    let is_timed = |case: &&MeasuredCase| is_of_contest(family, case) && case.ok && case.cold_us.is_some();
+fn points<'r>(table: &ContestTable, record: &'r Measurement) -> Vec<Point<'r>> {
+    let is_timed = |case: &&MeasuredCase| is_of_contest(table, case) && case.ok && case.cold_us.is_some();
     let timed: Vec<&MeasuredCase> = record.cases.iter().filter(is_timed).collect();
     let ours = timed.iter().filter(|case| case.entrant == ENTRANT);
-    let mut points: Vec<Point<'_>> = ours.filter_map(|ours| point(family, &timed, ours, &random)).collect();
-    points.sort_by_key(|point| TYPES.iter().position(|&ty| ty == point.ty));
+    let mut points: Vec<Point<'_>> = ours.filter_map(|ours| point(table, &timed, ours)).collect();
+    let types = table.types();
+    points.sort_by_key(|point| types.iter().position(|&ty| ty == point.ty));
     points
 }
 
-fn point<'r>(
-    family: &Family,
-    timed: &[&'r MeasuredCase],
-    ours: &'r MeasuredCase,
-    random: &[(u64, u64)],
-) -> Option<Point<'r>> {
+fn point<'r>(table: &ContestTable, timed: &[&'r MeasuredCase], ours: &'r MeasuredCase) -> Option<Point<'r>> {
     let (rows, cols) = ours.rows.zip(ours.cols)?;
     let fastest = |names: &[&str]| {
         let is_of = |case: &&MeasuredCase| names.contains(&case.entrant.as_str()) && is_same(case, ours);
@@ -224,7 +123,7 @@ fn point<'r>(
     let part = match (&ours.offsets, &ours.per) {
         (Some(_), _) => Part::Ragged,
         (None, Some(_)) => Part::Columns,
-        (None, None) if random.contains(&(rows, cols)) => Part::Random,
+        (None, None) if table.drawn.contains(&(rows, cols)) => Part::Random,
         (None, None) => Part::Rows(Op::from_name(&ours.op)?),
     };
     Some(Point {
@@ -234,73 +133,62 @@ fn point<'r>(
         us: ours.cold_us?,
         torch: fastest(&[TORCH]),
         compiled: fastest(&[TORCH_COMPILED]),
-        library: fastest(family.library.1),
+        library: fastest(table.library.entrants()),
     })
 }
 
-/// The files of `book/src/generated/ch10-rows/` that come from the record of the contest, name and text. The names are the same
-/// whether there is a record or not.
+/// The files of `book/src/generated/<slug>/` that come from the record of a contest over rows or matrices, name and text. The
+/// names are the same whether there is a record or not.
 ///
 /// # Errors
 /// A record that cannot be read.
-pub fn rows(root: &Path) -> Result<Vec<(String, String)>> {
-    OF_ROWS.load(root)
+pub fn rows(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
+    let record = load(root, &table.record())?;
+    let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
+    Ok(files(table, record.as_ref(), &stale))
 }
 
-/// As [`rows`], those of `book/src/generated/ch12-norms/`.
-///
-/// # Errors
-/// As [`rows`].
-pub fn norms(root: &Path) -> Result<Vec<(String, String)>> {
-    OF_NORMS.load(root)
+fn not_yet(table: &ContestTable) -> String {
+    format!("*Not measured yet: `{}` takes the record on a GPU.*\n", table.script)
 }
 
-/// As [`rows`], those of `book/src/generated/ch11-softmax/`.
-///
-/// # Errors
-/// As [`rows`].
-pub fn softmax(root: &Path) -> Result<Vec<(String, String)>> {
-    OF_SOFTMAX.load(root)
-}
-
-impl Family {
-    fn load(&self, root: &Path) -> Result<Vec<(String, String)>> {
-        let record = load(root, self.record)?;
-        let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
-        Ok(files(self, record.as_ref(), &stale))
+/// The tables, each with the name of its file, without the ending.
+fn parts(table: &ContestTable) -> Vec<(String, Part)> {
+    let of_op = |op: Op| (format!("clock-{}", op.name().replace('_', "-")), Part::Rows(op));
+    let mut parts: Vec<(String, Part)> = table.ops().into_iter().map(of_op).collect();
+    if table.over == Over::Rows {
+        let others = [("columns", Part::Columns), ("ragged", Part::Ragged), ("random", Part::Random)];
+        parts.extend(others.map(|(name, part)| (format!("clock-{name}"), part)));
     }
-
-    fn not_yet(&self) -> String {
-        format!("*Not measured yet: `{}` takes the record on a GPU.*\n", self.script)
-    }
+    parts
 }
 
-fn files(family: &Family, record: Option<&Measurement>, stale: &[String]) -> Vec<(String, String)> {
-    let points = record.map(|record| points(family, record)).unwrap_or_default();
+fn files(table: &ContestTable, record: Option<&Measurement>, stale: &[String]) -> Vec<(String, String)> {
+    let points = record.map(|record| points(table, record)).unwrap_or_default();
     let mut files: Vec<(String, String)> =
-        family.files.iter().map(|&(name, part)| (format!("{name}.md"), table(family, &points, part))).collect();
-    let or_missing = |text: &dyn Fn(&Measurement) -> String| record.map_or_else(|| family.not_yet(), text);
-    files.push(("clock.md".to_owned(), or_missing(&|record| summary(family, record, &points))));
-    files.push(("clock-operators.md".to_owned(), operators(family, &points)));
+        parts(table).into_iter().map(|(name, part)| (format!("{name}.md"), sheet(table, &points, part))).collect();
+    let or_missing = |text: &dyn Fn(&Measurement) -> String| record.map_or_else(|| not_yet(table), text);
+    files.push(("clock.md".to_owned(), or_missing(&|record| summary(table, record, &points))));
+    files.push(("clock-operators.md".to_owned(), operators(table, &points)));
     files.push(("clock-source.md".to_owned(), or_missing(&|record| source(record, stale))));
     files
 }
 
 /// A row for each shape of a part: our time and how near it is to the limit, the others, and the fastest of them over ours.
-fn table(family: &Family, points: &[Point<'_>], part: Part) -> String {
+fn sheet(table: &ContestTable, points: &[Point<'_>], part: Part) -> String {
     let mut points: Vec<&Point<'_>> = points.iter().filter(|point| point.part == part).collect();
     if part == Part::Random {
         points.sort_by_key(|point| point.ours.n);
     }
     let has = |of: Figure| points.iter().any(|point| of(point).is_some());
     let others: [(&str, Figure); 3] =
-        [("torch", |p| p.torch), ("torch, compiled", |p| p.compiled), (family.library.0, |p| p.library)];
+        [("torch", |p| p.torch), ("torch, compiled", |p| p.compiled), (table.library.name(), |p| p.library)];
     let others: Vec<_> = others.into_iter().filter(|(_, of)| has(*of)).collect();
     let types = points.iter().any(|point| point.ty != points[0].ty);
     let ours = match part {
         Part::Columns => "columns",
         Part::Ragged => "ragged",
-        _ => family.ours,
+        _ => &table.variant,
     };
     let mut head = vec![if part == Part::Ragged { "offsets" } else { "rows × columns" }.to_owned()];
     head.extend(types.then(|| "type".to_owned()));
@@ -316,7 +204,7 @@ fn table(family: &Family, points: &[Point<'_>], part: Part) -> String {
         cells.extend((!others.is_empty()).then(|| point.over_best().map_or("–".to_owned(), bold_if_slower)));
         sheet.row(cells);
     }
-    if sheet.is_empty() { family.not_yet() } else { sheet.markdown() }
+    if sheet.is_empty() { not_yet(table) } else { sheet.markdown() }
 }
 
 /// A ratio; bold where the other is faster. One near to 1 has a digit more, which says on which side it is.
@@ -339,8 +227,20 @@ where
     Some((point, least, geometric_mean(found.iter().map(|(_, value)| *value))?, found.len()))
 }
 
+/// What is said of the time that the library takes over ours, and of which points.
+fn over_library(table: &ContestTable) -> Vec<(String, IsOf)> {
+    let library = table.library.name();
+    if table.over == Over::Rows {
+        return vec![
+            (format!("{library}'s segmented reduction over `{}`", table.variant), |point| point.part != Part::Ragged),
+            (format!("{library}'s segmented reduction over `ragged`"), |point| point.part == Part::Ragged),
+        ];
+    }
+    vec![(format!("{library} over `{}`", table.variant), |_| true)]
+}
+
 /// Each measure of the contest: the weakest shape first, then the mean of all.
-fn summary(family: &Family, record: &Measurement, points: &[Point<'_>]) -> String {
+fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> String {
     let is_matrix = |point: &&Point<'_>| point.part != Part::Ragged;
     let large = || points.iter().filter(is_matrix).filter(|point| point.is_large());
     let small = || points.iter().filter(is_matrix).filter(|point| !point.is_large());
@@ -350,8 +250,9 @@ fn summary(family: &Family, record: &Measurement, points: &[Point<'_>]) -> Strin
         ("the fastest other over ours, from 60 MB on", weakest(large(), |p| p.over_best()), times),
         ("the fastest other over ours, below 60 MB", weakest(small(), |p| p.over_best()), times),
     ];
-    measures.extend(family.over_library.iter().map(|&(name, is_of)| {
-        (name, weakest(points.iter().filter(move |point| is_of(point)), |p| p.over_library()), times)
+    let over = over_library(table);
+    measures.extend(over.iter().map(|(name, is_of)| {
+        (name.as_str(), weakest(points.iter().filter(|point| is_of(point)), |p| p.over_library()), times)
     }));
     let mut sheet = Sheet::new(3, ["measure", "weakest shape", "there", "geometric mean", "shapes"]);
     for (name, found, text) in measures {
@@ -359,7 +260,7 @@ fn summary(family: &Family, record: &Measurement, points: &[Point<'_>]) -> Strin
         sheet.row([name.to_owned(), point.named(), text(least), text(mean), grouped(count as u64)]);
     }
     if sheet.is_empty() {
-        return family.not_yet();
+        return not_yet(table);
     }
     let below: Vec<f64> = points.iter().filter_map(Point::over_best).filter(|&ratio| ratio < 1.0).collect();
     let compared = points.iter().filter(|point| point.over_best().is_some()).count();
@@ -370,7 +271,7 @@ fn summary(family: &Family, record: &Measurement, points: &[Point<'_>]) -> Strin
         if below.is_empty() { "none".to_owned() } else { grouped(below.len() as u64) }
     ));
     let mut wrong: Vec<String> = Vec::new();
-    for case in record.cases.iter().filter(|case| is_of_contest(family, case) && !case.ok) {
+    for case in record.cases.iter().filter(|case| is_of_contest(table, case) && !case.ok) {
         let text = format!("`{}` of `{}` by {}, {}", case.op, case.ty, called(&case.entrant), shape(case));
         if !wrong.contains(&text) {
             wrong.push(text);
@@ -383,8 +284,8 @@ fn summary(family: &Family, record: &Measurement, points: &[Point<'_>]) -> Strin
 }
 
 /// The same for each operator and type.
-fn operators(family: &Family, points: &[Point<'_>]) -> String {
-    let of_library = format!("{} / ours", family.library.0);
+fn operators(table: &ContestTable, points: &[Point<'_>]) -> String {
+    let of_library = format!("{} / ours", table.library.name());
     let mut sheet = Sheet::new(
         2,
         [
@@ -398,9 +299,9 @@ fn operators(family: &Family, points: &[Point<'_>]) -> String {
             "weakest",
         ],
     );
-    let parts = family.ops.iter().map(|&op| (Part::Rows(op), format!("`{op}` of rows")));
+    let parts = table.ops().into_iter().map(|op| (Part::Rows(op), format!("`{op}` of rows")));
     for (part, name) in parts.chain([(Part::Columns, "`sum` of columns".to_owned())]) {
-        for ty in TYPES {
+        for ty in table.types() {
             let of = || points.iter().filter(move |point| (point.part, point.ty) == (part, ty));
             let both = |found: Option<Weakest<'_, '_>>, text: Shown| match found {
                 Some((point, least, mean, _)) => [text(mean), format!("{}: {}", point.shape(), text(least))],
@@ -415,7 +316,7 @@ fn operators(family: &Family, points: &[Point<'_>]) -> String {
             sheet.row([name.clone(), format!("`{ty}`")].into_iter().chain(limit).chain(best).chain(cub));
         }
     }
-    if sheet.is_empty() { family.not_yet() } else { sheet.markdown() }
+    if sheet.is_empty() { not_yet(table) } else { sheet.markdown() }
 }
 
 fn called(name: &str) -> &str {
@@ -470,9 +371,10 @@ fn source(record: &Measurement, stale: &[String]) -> String {
 mod tests {
     use super::*;
     use lab::measurement::COLUMN;
+    use lab::session::built_root;
 
     fn case(entrant: &str, op: &str, ty: &str, (rows, cols): (u64, u64), us: f64) -> serde_json::Value {
-        serde_json::json!({"chapter": if op.contains("softmax") { SOFTMAX } else { ROWS }, "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": rows * cols,
+        serde_json::json!({"chapter": if op.contains("softmax") { "ch11-softmax" } else { "ch10-rows" }, "contest": "alone", "entrant": entrant, "op": op, "type": ty, "n": rows * cols,
             "rows": rows, "cols": cols, "cold_us": us, "limit_us": 1.5, "ok": true})
     }
 
@@ -482,6 +384,10 @@ mod tests {
             "command": "c", "method": "m", "cases": cases}),
         )
         .unwrap()
+    }
+
+    fn table(slug: &str) -> ContestTable {
+        ContestTable::read(&built_root(), slug).unwrap()
     }
 
     fn text(files: &[(String, String)], name: &str) -> String {
@@ -510,12 +416,12 @@ mod tests {
             case(TORCH_COMPILED, "sum", "f32", small, 1.0),
             case(ENTRANT, "sum", "bf16", small, 2.0),
             case(TORCH, "sum", "bf16", small, 8.0),
-            case(ENTRANT, "sum", "f32", random_shapes()[0], 2.0),
-            case(TORCH, "sum", "f32", random_shapes()[0], 5.0),
+            case(ENTRANT, "sum", "f32", table("ch10-rows").drawn[0], 2.0),
+            case(TORCH, "sum", "f32", table("ch10-rows").drawn[0], 5.0),
             ragged(ENTRANT, 2.0),
             ragged(CUB, 50.0),
         ]);
-        let files = files(&OF_ROWS, Some(&record), &["why".to_owned()]);
+        let files = files(&table("ch10-rows"), Some(&record), &["why".to_owned()]);
         let sums = text(&files, "clock-sum.md");
         assert!(sums.contains("| 65,536 × 1,024 | `f32` | 2.00 | 75.0 % | – | – | 4.00 | 2.00 |"), "{sums}");
         assert!(sums.contains("| 4 × 4,096 | `f32` | 2.00 | 75.0 % | – | 1.00 | – | **0.50** |"), "{sums}");
@@ -554,15 +460,15 @@ mod tests {
         assert_eq!(record.limit_of(&record.cases[0]), Some(1.0 + 3.0));
         record.copy_ceiling_gb_per_s = Some(2000.0);
         assert_eq!(record.limit_of(&record.cases[0]), Some(1.0 + 1.0 + 4.0), "4 MB are read alone, 8 MB copied");
-        let files = files(&OF_SOFTMAX, Some(&record), &[]);
+        let files = files(&table("ch11-softmax"), Some(&record), &[]);
         assert!(text(&files, "clock-source.md").contains("at 2,000 GB/s"), "{files:?}");
     }
 
     #[test]
     fn what_is_not_there_is_told() {
-        let files = rows(Path::new("no such folder")).unwrap();
+        let files = rows(&table("ch10-rows"), Path::new("no such folder")).unwrap();
         assert!(files.len() == 11 && files.iter().all(|(_, text)| text.contains("Not measured yet")), "{files:?}");
-        let files = softmax(Path::new("no such folder")).unwrap();
+        let files = rows(&table("ch11-softmax"), Path::new("no such folder")).unwrap();
         assert!(
             files.len() == 10 && files.iter().all(|(_, text)| text.contains("gpu_matrices.sh softmax")),
             "{files:?}"

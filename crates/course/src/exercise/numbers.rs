@@ -1,5 +1,6 @@
 //! The numbers that a question is about: few kinds, all of which a reader can write down.
 
+use lab::element::Element;
 use lab::{Array, Type};
 use serde::Deserialize;
 
@@ -40,19 +41,7 @@ impl Numbers {
             Numbers::Rule(Rule::Negative) => -(i as i32) - 1,
             Numbers::Given(values) => values.get(i as usize).copied().unwrap_or(0),
         };
-        let values = (0..n).map(at);
-        match ty {
-            Type::I8 => Array::I8(values.map(|value| value as i8).collect()),
-            Type::U8 => Array::U8(values.map(|value| value as u8).collect()),
-            Type::I16 => Array::I16(values.map(|value| value as i16).collect()),
-            Type::U32 => Array::U32(values.map(|value| value as u32).collect()),
-            Type::I64 => Array::I64(values.map(i64::from).collect()),
-            Type::F16 => Array::F16(values.map(|value| half::f16::from_f32(value as f32)).collect()),
-            Type::BF16 => Array::BF16(values.map(|value| half::bf16::from_f32(value as f32)).collect()),
-            Type::I32 => Array::I32(values.collect()),
-            Type::F32 => Array::F32(values.map(|value| value as f32).collect()),
-            Type::F64 => Array::F64(values.map(f64::from).collect()),
-        }
+        lab::with_type!(ty, T => T::array((0..n).map(|i| T::from_f64(at(i).into())).collect()))
     }
 
     /// Whether there are `n` of them.

@@ -90,7 +90,7 @@ enum Sum<'s, T: Element> {
         state: State,
     },
     Library {
-        chapter: &'static str,
+        chapter: String,
         sum: Box<BaselineSum<'s, T>>,
     },
 }
@@ -167,8 +167,8 @@ impl<'s, T: Element> Entrant<'s, T> {
     }
 
     /// A library's sum, in a chapter's contest.
-    pub fn library(contest: Contest, name: &str, chapter: &'static str, sum: BaselineSum<'s, T>) -> Self {
-        let sum = Sum::Library { chapter, sum: Box::new(sum) };
+    pub fn library(contest: Contest, name: &str, chapter: &str, sum: BaselineSum<'s, T>) -> Self {
+        let sum = Sum::Library { chapter: chapter.to_owned(), sum: Box::new(sum) };
         Entrant { contest, name: name.to_owned(), op: Op::Sum, layout: Layout::Array, sum }
     }
 
@@ -290,7 +290,7 @@ impl<'s, T: Element> Entrant<'s, T> {
     pub(super) fn case(&self, contest: Contest, input: Input<'_>) -> MeasuredCase {
         let mut case = empty_case(T::TYPE, contest, &self.name, (self.op, &self.layout), input);
         match &self.sum {
-            Sum::Library { chapter, .. } => case.chapter = Some((*chapter).to_owned()),
+            Sum::Library { chapter, .. } => case.chapter = Some(chapter.clone()),
             Sum::Ours { session, options, plan, .. } => of_plan(&mut case, session, options, plan),
         }
         case

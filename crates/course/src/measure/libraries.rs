@@ -66,13 +66,7 @@ impl Libraries {
     }
 
     /// Their reductions of `n` elements by `op`, alone, for a chapter's contest; one that has no such function is left out.
-    pub fn reductions<T: Element>(
-        &self,
-        device: &Device,
-        chapter: &'static str,
-        op: Op,
-        n: u64,
-    ) -> Vec<Entrant<'_, T>> {
+    pub fn reductions<T: Element>(&self, device: &Device, chapter: &str, op: Op, n: u64) -> Vec<Entrant<'_, T>> {
         let mut entrants = Vec::new();
         for (contest, name, library) in self.open.iter().filter(|(contest, ..)| *contest == Contest::Alone) {
             if let Ok(reduction) = library.reduction::<T>(device, op.name(), n) {
@@ -84,13 +78,7 @@ impl Libraries {
 
     /// Their reductions of the rows of a layout by `op`, alone: by offsets, and of one length by the form for that; none of
     /// columns. One that has no such function is left out.
-    pub fn segments<T: Element>(
-        &self,
-        device: &Device,
-        chapter: &'static str,
-        op: Op,
-        layout: &Layout,
-    ) -> Vec<Entrant<'_, T>> {
+    pub fn segments<T: Element>(&self, device: &Device, chapter: &str, op: Op, layout: &Layout) -> Vec<Entrant<'_, T>> {
         let (offsets, length) = match layout {
             Layout::Rows(matrix) if matrix.pitch == matrix.cols => {
                 (Offsets::even(matrix.rows, matrix.cols), Some(matrix.cols))

@@ -7,7 +7,7 @@ use lab::element::Element;
 use lab::measurement::{CeilingPoint, Floor};
 
 use super::bench::Bench;
-use super::elements::Copying;
+use super::matrices::Copying;
 use super::pool::Pool;
 
 /// Empty launches of a graph.

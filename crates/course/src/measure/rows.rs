@@ -1,94 +1,21 @@
-//! The contest of the chapter on rows: a value for each row, column or ragged row, beside the libraries that have it too.
+//! Contests over rows: a value for each row, column or ragged row, beside the libraries that have it too.
 
 use std::collections::HashMap;
 
 use anyhow::Result;
-use device::{Device, Replayed};
+use device::Replayed;
 use lab::bound::Rounding;
 use lab::element::Element;
 use lab::measurement::{Contest, ENTRANT, MeasuredCase};
 use lab::reference::{Reference, reference_of, reference_of_slice};
 use lab::verify::verify;
-use lab::{LaunchOptions, Layout, Matrix, Offsets, Op, Ragged, Rows, Session, input};
-use report::ROWS;
+use lab::{Layout, Op, Session};
+use report::ContestTable;
 
 use super::bench::{Bench, Entrant, Input, Slices, set_times};
 use super::libraries::Libraries;
 use super::pool::{Pool, Slice};
-
-/// Operators of rows. By the rule of the last but one a NaN is the answer, as in torch's amax; by that of `max` it is passed
-/// over, where CUB compares.
-pub const OPS: [Op; 5] = [Op::Sum, Op::Maximum, Op::Max, Op::Argmax, Op::Meanvar];
-/// Ragged rows, each with the name that `--offsets` has for it.
-pub const RAGGED: [(&str, Ragged); 4] =
-    [("uniform", Ragged::Uniform), ("power", Ragged::Power), ("giant", Ragged::Giant), ("empty", Ragged::Empty)];
-/// How many of them there are, and elements of each in the mean.
-const RAGGED_SIZE: (u64, u64) = (1 << 20, 64);
-
-/// What is reduced, and how.
-#[derive(Clone, Copy)]
-pub struct Task {
-    /// Our kernel.
-    pub variant: &'static str,
-    /// What it computes.
-    pub op: Op,
-    /// How the elements lie.
-    pub rows: Rows,
-    /// The name of ragged rows.
-    pub offsets: Option<&'static str>,
-}
-
-impl Task {
-    /// A value for each row.
-    pub fn rows(op: Op, (rows, cols): (u64, u64)) -> Task {
-        Task { variant: "rows", op, rows: Rows::Matrix(Matrix::dense(rows, cols)), offsets: None }
-    }
-
-    /// The sum of each column.
-    pub fn columns((rows, cols): (u64, u64)) -> Task {
-        Task { variant: "columns", ..Task::rows(Op::Sum, (rows, cols)) }
-    }
-
-    /// The sums of ragged rows of each kind, `size` of them with so many elements in the mean.
-    ///
-    /// # Errors
-    /// Offsets that are none.
-    pub fn ragged(size: (u64, u64)) -> Result<Vec<Task>> {
-        let task = |(name, kind): (&'static str, Ragged)| {
-            let at = kind.offsets(size.0, size.1, input::SEED);
-            let n = at.last().copied().unwrap_or(0);
-            let offsets = Offsets::new(at, 32, n).map_err(|why| anyhow::anyhow!("--offsets {name}: {why}"))?;
-            Ok(Task { variant: "ragged", op: Op::Sum, rows: Rows::Ragged(offsets), offsets: Some(name) })
-        };
-        RAGGED.into_iter().map(task).collect()
-    }
-
-    /// Those of the record.
-    ///
-    /// # Errors
-    /// As [`Task::ragged`].
-    pub fn all_ragged() -> Result<Vec<Task>> {
-        Task::ragged(RAGGED_SIZE)
-    }
-
-    /// Elements that are read.
-    pub fn n(&self) -> u64 {
-        match self.rows {
-            Rows::Matrix(matrix) => matrix.span().unwrap_or(0),
-            Rows::Ragged(offsets) => offsets.at(offsets.rows()),
-        }
-    }
-}
-
-impl std::fmt::Display for Task {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Task { variant, op, rows, offsets } = self;
-        match (rows, offsets) {
-            (Rows::Matrix(matrix), _) => write!(f, "{variant} {op} {}x{}", matrix.rows, matrix.cols),
-            (Rows::Ragged(_), name) => write!(f, "{variant} {op} {}", name.unwrap_or_default()),
-        }
-    }
-}
+use super::task::Task;
 
 /// Of so many rows, or a few more, the right value is computed for each task.
 const REFERENCES: u64 = 1 << 21;
@@ -100,18 +27,17 @@ pub fn contest<T: Element>(
     session: &Session<'static>,
     libraries: &Libraries,
     pool: &Pool<T>,
-    task: &Task,
+    (table, task): (&ContestTable, &Task),
 ) -> Result<Vec<MeasuredCase>> {
-    let Some(variant) = session.chapter.variant(task.variant) else { return Ok(Vec::new()) };
-    let n = task.n();
+    let Some(variant) = session.chapter.variant(&task.variant) else { return Ok(Vec::new()) };
+    let n = task.n;
     let cold = pool.slices(&bench.device, n, 0);
     if cold.is_empty() {
         return Ok(Vec::new());
     }
-    let options = LaunchOptions { op: task.op, rows: Some(task.rows), ..LaunchOptions::default() };
-    let mut entrants = vec![Entrant::ours(session, variant, options, n)?.named(ENTRANT)];
+    let mut entrants = vec![Entrant::ours(session, variant, task.options(), n)?.named(ENTRANT)];
     let layout = entrants[0].layout;
-    entrants.extend(libraries.segments::<T>(&bench.device, ROWS, task.op, &layout));
+    entrants.extend(libraries.segments::<T>(&bench.device, &table.chapter, task.op, &layout));
     let flush = bench.flush.call();
     let slices = Slices { cold: &cold, to_destroy: &[], restore: None };
     let replayed = bench.replayed(&entrants, slices, &bench.replays(Some(&flush)))?;
@@ -240,27 +166,10 @@ fn worth<T: Element>(op: Op, results: &[T], references: &[Reference], rounding: 
     })
 }
 
-/// Elements that are tried on: as many as the largest of the tasks takes.
-pub fn pool<T: Element>(device: &Device, tasks: &[Task]) -> Result<Pool<T>> {
-    Pool::new(device, tasks.iter().map(Task::n).max().unwrap_or(1))
-}
-
-/// Time of ours, and how many times as long the fastest library takes.
-pub fn told(cases: &[MeasuredCase]) -> String {
-    let of = |is_ours: bool| {
-        let us = cases.iter().filter(|case| (case.entrant == ENTRANT) == is_ours).filter_map(|case| case.cold_us);
-        us.min_by(f64::total_cmp)
-    };
-    let wrong = if cases.iter().all(|case| case.ok) { "" } else { " WRONG" };
-    match (of(true), of(false)) {
-        (Some(ours), Some(theirs)) => format!(" {ours:.2} ({:.2}x){wrong}", theirs / ours),
-        (Some(ours), None) => format!(" {ours:.2}{wrong}"),
-        _ => wrong.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use lab::Matrix;
+
     use super::*;
 
     #[test]
@@ -276,12 +185,5 @@ mod tests {
         assert!(!worth(Op::Sum, &sums[..999], &references, rounding).0, "a row that is missing");
         let few = Layout::Rows(Matrix::dense(1, 4000));
         assert_eq!(references_of(Op::Sum, &few, &values)[0].expected.to_f64(), f64::from(values.iter().sum::<f32>()));
-    }
-
-    #[test]
-    fn ragged_rows_are_of_one_size_and_hold_what_they_say() {
-        for task in Task::ragged((1 << 10, 64)).unwrap() {
-            assert!((1 << 14..1 << 18).contains(&task.n()), "{task}: {}", task.n());
-        }
     }
 }

@@ -13,10 +13,11 @@ use lab::measurement::{
 };
 use lab::plan::MULTIPROCESSORS;
 use lab::{LaunchOptions, Per, Session, Type, Variant, record};
+use report::ContestTable;
 
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
-use super::elements::{KERNELS as COPYING, OF_NORMS, OF_SOFTMAX};
 use super::libraries::Libraries;
+use super::matrices::KERNELS as COPYING;
 use super::pool::Pool;
 use super::{Options, Part, ablation, host, huge, latencies, limits, proofs};
 use crate::lessons::lessons;
@@ -44,6 +45,10 @@ pub struct Suite<'o> {
     pub(super) bench: Bench,
     pub(super) sessions: Vec<Session<'static>>,
     libraries: Libraries,
+    /// The contests of single chapters.
+    tables: Vec<ContestTable>,
+    /// What the time was not enough for.
+    left_out: Vec<String>,
     /// What failed once is not tried again: contest, entrant, type.
     failed: Vec<(Contest, String, &'static str)>,
     /// What is written.
@@ -73,12 +78,20 @@ impl<'o> Suite<'o> {
         let device = Rc::new(device);
         let flush = Flush::new(&device, &source)?;
         let bench = Bench { device: Rc::clone(&device), flush, is_quick: options.quick };
+        let tables = ContestTable::all(source.root())?;
+        let is_unknown = |part: &&Part| matches!(part, Part::Contest(name) if tables.iter().all(|of| of.name != *name));
+        if let Some(Part::Contest(name)) = options.parts.iter().find(is_unknown) {
+            let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
+            bail!("--parts {name}: there is no such part; there are latencies, proofs, times, {}", names.join(", "));
+        }
         let (libraries, problems) = Libraries::open(options);
         let mut suite = Suite {
             options,
             bench,
             sessions: Vec::new(),
             libraries,
+            tables,
+            left_out: Vec::new(),
             failed: Vec::new(),
             record,
             out,
@@ -122,7 +135,7 @@ impl<'o> Suite<'o> {
     pub fn all(&mut self, source: &KernelSource) -> Result<()> {
         self.card(source)?;
         if self.options.parts.contains(&Part::Times) {
-            for &ty in &self.options.types {
+            for &ty in self.options.types_of_sums() {
                 match ty {
                     Type::I32 => self.typed::<i32>()?,
                     Type::F32 => self.typed::<f32>()?,
@@ -132,15 +145,9 @@ impl<'o> Suite<'o> {
             }
             self.more_than_32_bits(source)?;
         }
-        if self.options.parts.contains(&Part::Operators) {
-            self.operators()?;
-        }
-        if self.options.parts.contains(&Part::Rows) {
-            self.rows()?;
-        }
-        for (part, family) in [(Part::Softmax, OF_SOFTMAX), (Part::Norms, OF_NORMS)] {
-            if self.options.parts.contains(&part) {
-                self.elements(&family, source)?;
+        for table in self.tables.clone() {
+            if self.options.parts.contains(&Part::Contest(table.name.clone())) {
+                self.contest(&table, source)?;
             }
         }
         self.save()
@@ -159,8 +166,7 @@ impl<'o> Suite<'o> {
             self.say(&format!("{} latencies", self.record.latencies.len()));
         }
         if self.options.parts.contains(&Part::Proofs) {
-            let is_champions = |session: &&Session<'_>| session.chapter.slug == CONTEST;
-            let Some(session) = self.sessions.iter().find(is_champions) else { return Ok(()) };
+            let Some(session) = self.session(CONTEST) else { return Ok(()) };
             let Some(variant) = session.chapter.variant(CHAMPION) else { return Ok(()) };
             let found = proofs::all(&self.bench, session, variant, source);
             self.record.proofs = self.attempt("proofs", found)?.unwrap_or_default();
@@ -432,9 +438,7 @@ impl<'o> Suite<'o> {
         n: u64,
     ) -> Result<()> {
         let group = self.measured(pool, n, &|suite| {
-            let Some(session) = suite.sessions.iter().find(|session| session.chapter.slug == slug) else {
-                return Ok(Vec::new());
-            };
+            let Some(session) = suite.session(slug) else { return Ok(Vec::new()) };
             let mut entrants = Vec::new();
             for &options in &options {
                 let entrant = Entrant::ours(session, variant, options, n)?;
@@ -462,9 +466,7 @@ impl<'o> Suite<'o> {
         let multiprocessors = self.bench.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
         let of_card = SWEEP_GRID_FACTORS.map(|factor| factor * multiprocessors);
         let grids: Vec<u32> = std::iter::once(SWEEP_GRID).chain(of_card).collect();
-        let Some(session) = self.sessions.iter().find(|session| session.chapter.slug == slug) else {
-            return Vec::new();
-        };
+        let Some(session) = self.session(slug) else { return Vec::new() };
         let is_taken = |&grid: &u32| {
             let options = LaunchOptions { grid: Some(grid), ..LaunchOptions::default() };
             session.plan(variant, T::TYPE, n, options).is_ok()
@@ -474,7 +476,7 @@ impl<'o> Suite<'o> {
 
     /// More numbers than 32 bits can count, in one call.
     fn more_than_32_bits(&mut self, source: &KernelSource) -> Result<()> {
-        if self.options.quick || !self.options.types.contains(&Type::F32) || self.options.sizes.last < 30 {
+        if self.options.quick || !self.options.types_of_sums().contains(&Type::F32) || self.options.sizes.last < 30 {
             return Ok(());
         }
         let Some((session, variant)) = self.champion::<f32>() else { return Ok(()) };
@@ -487,6 +489,17 @@ impl<'o> Suite<'o> {
         self.say(&format!("f32 2^33: {} cases", cases.len()));
         self.take(cases, None);
         Ok(())
+    }
+
+    /// The contest of a chapter that has one of its own.
+    #[cfg(test)]
+    fn table(&self, slug: &str) -> Option<&ContestTable> {
+        self.tables.iter().find(|table| table.chapter == slug)
+    }
+
+    /// That of a chapter that is measured.
+    fn session(&self, slug: &str) -> Option<&Session<'static>> {
+        self.sessions.iter().find(|session| session.chapter.slug == slug)
     }
 
     /// Takes cases in; one that is wrong, and not announced to be, is a problem.
@@ -539,8 +552,6 @@ impl<'o> Suite<'o> {
     }
 }
 
-mod elements;
-mod operators;
-mod rows;
+mod contests;
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,10 @@
 use device::{Checks, Choice};
 use lab::measurement::WHOLE;
 use lab::session::built_root;
-use report::{NORMS, SOFTMAX};
+use report::Over;
 
 use super::*;
-use crate::measure::rows::{OPS, Task};
+use crate::measure::task::Task;
 use lab::Op;
 
 /// A run on the simulator, which judges as a GPU does and gives no times.
@@ -34,8 +34,7 @@ fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
     let record = measurement::read(&out).unwrap();
     for lesson in lessons() {
         assert!(record.ptx_sha256.contains_key(lesson.slug));
-        // Its operators have a contest of their own.
-        if [report::OPERATORS, report::ROWS, SOFTMAX, NORMS].contains(&lesson.slug) {
+        if suite.table(lesson.slug).is_some() {
             continue;
         }
         let everywhere =
@@ -145,12 +144,14 @@ fn every_kind_of_row_is_judged_row_by_row() {
     let options = Options::of(&["--chapters", "ch10-rows", "--types", "f32,bf16"]);
     let out = dir.path().join("sim.json");
     let mut suite = simulated(&options, out.clone());
-    let shapes = [(300, 20), (2, 4096), (64, 33)];
-    let tasks = OPS.iter().flat_map(|&op| shapes.map(|shape| Task::rows(op, shape))).chain(shapes.map(Task::columns));
-    let tasks: Vec<Task> = tasks.chain(Task::ragged((64, 32)).unwrap()).collect();
-    assert_eq!(suite.rows_of::<f32>(&tasks).unwrap(), Vec::<String>::new());
-    assert_eq!(suite.rows_of::<half::bf16>(&tasks[..15]).unwrap(), Vec::<String>::new());
-    assert_eq!(suite.problems, Vec::<String>::new());
+    let table = suite.table("ch10-rows").unwrap().clone();
+    let (ops, shapes) = (table.ops(), [(300, 20), (2, 4096), (64, 33)]);
+    let tasks = ops.iter().flat_map(|&op| shapes.map(|shape| Task::matrix("rows", op, shape)));
+    let tasks: Vec<Task> = tasks.chain(shapes.map(Task::columns)).chain(Task::ragged((64, 32)).unwrap()).collect();
+    assert_eq!(tasks.len(), 3 * (5 + 1) + 4);
+    suite.rows_of::<f32>(&table, &tasks).unwrap();
+    suite.rows_of::<half::bf16>(&table, &tasks[..15]).unwrap();
+    assert_eq!((&suite.problems, &suite.left_out), (&Vec::new(), &Vec::new()));
     let record = measurement::read(&out).unwrap();
     assert_eq!(record.cases.len(), tasks.len() + 15);
     for case in &record.cases {
@@ -168,40 +169,71 @@ fn rows_that_the_time_is_not_enough_for_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let options = Options::of(&["--chapters", "ch10-rows", "--seconds", "0"]);
     let mut suite = simulated(&options, dir.path().join("sim.json"));
-    let left = suite.rows_of::<f32>(&[Task::rows(Op::Sum, (3, 5)), Task::columns((3, 5))]).unwrap();
-    assert_eq!(left, ["rows sum 3x5 f32", "columns sum 3x5 f32"]);
+    let table = suite.table("ch10-rows").unwrap().clone();
+    let tasks = [Task::matrix("rows", Op::Sum, (3, 5)), Task::columns((3, 5))];
+    suite.rows_of::<f32>(&table, &tasks).unwrap();
+    assert_eq!(suite.left_out, ["rows sum 3x5 f32", "columns sum 3x5 f32"]);
     assert!(suite.record.cases.is_empty());
 }
 
 #[test]
 fn matrices_are_judged_by_rows_and_every_replay_against_a_run_before() {
-    use crate::measure::elements::{Copying, Family, OF_NORMS, OF_SOFTMAX, Task};
-    let of = |family: &Family, ops: &[Op]| {
+    use crate::measure::matrices::Copying;
+    let of = |slug: &str, ops: &[Op]| {
         let dir = tempfile::tempdir().unwrap();
-        let options = Options::of(&["--chapters", family.chapter, "--types", "f32,bf16"]);
+        let options = Options::of(&["--chapters", slug]);
         let mut suite = simulated(&options, dir.path().join("sim.json"));
+        let table = suite.table(slug).unwrap().clone();
         let source = KernelSource::in_root(&built_root(), CEILING);
         let mut copying = Copying::new(&suite.bench.device, &source).unwrap();
-        let shapes = [(64, 33), (3, 5000)];
-        let tasks: Vec<Task> = ops.iter().flat_map(|&op| shapes.map(|(rows, cols)| Task { op, rows, cols })).collect();
-        let (mut f32, mut bf16) = (Vec::new(), Vec::new());
-        assert!(suite.elements_of::<f32>(family, &mut f32, &mut copying, &tasks).unwrap().is_empty());
-        assert!(suite.elements_of::<half::bf16>(family, &mut bf16, &mut copying, &tasks).unwrap().is_empty());
-        assert_eq!(suite.problems, Vec::<String>::new());
-        let is_judged = |case: &MeasuredCase| {
-            case.ok && case.judged >= case.rows.unwrap() && case.chapter.as_deref() == Some(family.chapter)
-        };
+        let mut numbers = Vec::new();
+        for &op in ops {
+            let tasks = [(64, 33), (3, 5000)].map(|shape| Task::matrix(&table.variant, op, shape));
+            suite.matrices_of::<f32>(&table, &mut numbers, &mut copying, &tasks).unwrap();
+            suite.matrices_of::<half::bf16>(&table, &mut numbers, &mut copying, &tasks).unwrap();
+        }
+        assert_eq!((&suite.problems, &suite.left_out), (&Vec::new(), &Vec::new()));
+        let is_judged =
+            |case: &MeasuredCase| case.ok && case.judged >= case.rows.unwrap() && case.chapter.as_deref() == Some(slug);
         assert_eq!(suite.record.cases.len(), 4 * ops.len());
         assert!(suite.record.cases.iter().all(is_judged), "{:?}", suite.record.cases);
     };
     let ops = [Op::Softmax, Op::Logsumexp, Op::CrossEntropy, Op::SoftmaxBackward, Op::CrossEntropyBackward];
-    of(&OF_SOFTMAX, &ops);
-    of(&OF_NORMS, &[Op::LayerNorm, Op::AddRmsNorm, Op::LayerNormBackward]);
+    of("ch11-softmax", &ops);
+    of("ch12-norms", &[Op::LayerNorm, Op::AddRmsNorm, Op::LayerNormBackward]);
+}
+
+/// What a contest measures is what its chapter's kernel computes; that of operators is all of it.
+#[test]
+fn every_contest_is_of_what_its_chapter_computes() {
+    for table in ContestTable::all(&built_root()).unwrap() {
+        let lesson = lessons().into_iter().find(|lesson| lesson.slug == table.chapter).unwrap();
+        let variant = lesson.variant(&table.variant).unwrap();
+        for (op, ty) in table.pairs() {
+            assert!(variant.computes(op, ty), "{}: {op} of {ty}", table.chapter);
+        }
+        let all = variant.ops.iter().flat_map(|&op| variant.types.iter().map(move |&ty| (op, ty)));
+        let missing: Vec<_> =
+            all.filter(|&(op, ty)| variant.computes(op, ty) && !table.pairs().any(|pair| pair == (op, ty))).collect();
+        assert!(table.over == Over::Rows || missing.is_empty(), "{}: {missing:?}", table.chapter);
+    }
+}
+
+#[test]
+fn a_part_that_no_chapter_has_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::of(&["--parts", "times,norm"]);
+    let device = Device::open(Choice::Sim, SimOptions::default()).unwrap();
+    let source = KernelSource::in_root(&built_root(), lab::clock::CEILING);
+    let record = crate::measure::empty_record(&device, source.root(), false);
+    let refused = Suite::new(&options, device, source, record, dir.path().join("sim.json"));
+    let said = refused.err().expect("no such part").to_string();
+    assert!(said.starts_with("--parts norm: there is no such part; there are ") && said.contains("norms"), "{said}");
 }
 
 #[test]
 fn what_differs_between_two_arrays_is_counted() {
-    use crate::measure::elements::Copying;
+    use crate::measure::matrices::Copying;
     let sim = SimOptions::default();
     let device = Device::open(Choice::Sim, sim).unwrap();
     let mut copying = Copying::new(&device, &KernelSource::in_root(&built_root(), CEILING)).unwrap();

@@ -1,5 +1,5 @@
-//! The contests of the chapters on softmax and on norms, whose results are as many as the elements. Each call of a graph has arrays
-//! of its own, with the same numbers. torch and Liger were timed before, in a process of their own.
+//! Contests over matrices whose results may be as many as the elements. Each call of a graph has arrays of its own, with the same
+//! numbers. Other libraries were timed before, in a process of their own.
 
 use anyhow::Result;
 use device::{Arg, Buffer, Call, Device, Geometry, Graph, KernelSource, Module, Step, Timed, Timing};
@@ -7,124 +7,23 @@ use lab::element::Element;
 use lab::measurement::{Contest, ENTRANT, MeasuredCase};
 use lab::session::Arrays;
 use lab::verify::{Bounded, Results};
-use lab::{LaunchOptions, Matrix, Op, Plan, Rows, Session, Type, Value, clock, input};
-use report::{NORMS, SOFTMAX};
+use lab::{Matrix, Plan, Session, Value, clock, input};
 
-use super::bench::{Bench, Input, POISON, SECOND_ALIGNMENT, SIMULATED_CALLS, empty_case, of_plan, set_times};
+use super::bench::{Bench, Input, POISON, SIMULATED_CALLS, empty_case, of_plan, set_times};
+use super::task::Task;
 
 /// The kernels that copy and that compare.
 pub const KERNELS: &str = "copying";
-/// A chapter's contest.
-pub struct Family {
-    /// Whose it is.
-    pub chapter: &'static str,
-    /// The kernel that it puts forward.
-    variant: &'static str,
-    /// Operations and types, in the order in which they are measured. The script that times torch has the same.
-    pub tasks: &'static [(Op, Type)],
-}
-
-/// `scripts/torch_softmax.py` has the same.
-pub const OF_SOFTMAX: Family = Family {
-    chapter: SOFTMAX,
-    variant: "softmax",
-    tasks: &[
-        (Op::Softmax, Type::F32),
-        (Op::Softmax, Type::BF16),
-        (Op::CrossEntropy, Type::F32),
-        (Op::SoftmaxBackward, Type::F32),
-        (Op::Logsumexp, Type::F32),
-        (Op::CrossEntropy, Type::BF16),
-        (Op::SoftmaxBackward, Type::BF16),
-        (Op::CrossEntropyBackward, Type::BF16),
-        (Op::LogSoftmax, Type::F32),
-        (Op::CrossEntropyBackward, Type::F32),
-        (Op::Logsumexp, Type::BF16),
-        (Op::LogSoftmax, Type::BF16),
-        (Op::LogSoftmaxBackward, Type::F32),
-        (Op::LogSoftmaxBackward, Type::BF16),
-    ],
-};
-
-/// `scripts/torch_norms.py` has the same.
-pub const OF_NORMS: Family = Family {
-    chapter: NORMS,
-    variant: "norm",
-    tasks: &[
-        (Op::LayerNorm, Type::F32),
-        (Op::RmsNorm, Type::BF16),
-        (Op::LayerNormBackward, Type::F32),
-        (Op::AddRmsNorm, Type::BF16),
-        (Op::LayerNorm, Type::BF16),
-        (Op::RmsNormBackward, Type::BF16),
-        (Op::LayerNormBackward, Type::BF16),
-        (Op::RmsNorm, Type::F32),
-        (Op::AddLayerNorm, Type::BF16),
-        (Op::RmsNormBackward, Type::F32),
-        (Op::AddRmsNorm, Type::F32),
-        (Op::AddLayerNorm, Type::F32),
-    ],
-};
-
 /// Rows of about so many elements are held against doubles; one row at least.
 const JUDGED: u64 = 1 << 21;
 /// A matrix of more elements has its columns not judged by all of its rows, which takes too long: the gradients of weights are
 /// compared with those of the run before alone.
 const COLUMNS_N_MAX: u64 = 1 << 24;
 /// Logits are from minus to plus so many.
-const SPREAD: f32 = 8.0;
+const SPREAD: f64 = 8.0;
 /// Blocks that compare, of [`COMPARING`] threads.
 const COMPARING_BLOCKS: u32 = 1024;
 const COMPARING: u32 = 256;
-
-/// A type of logits.
-pub trait Logit: Element {
-    /// From a number between -1 and 1.
-    fn spread(self) -> Self;
-}
-
-impl Logit for f32 {
-    fn spread(self) -> f32 {
-        SPREAD * self
-    }
-}
-
-impl Logit for half::bf16 {
-    fn spread(self) -> half::bf16 {
-        half::bf16::from_f32(SPREAD * self.to_f32())
-    }
-}
-
-/// What is computed of which matrix.
-#[derive(Debug, Clone, Copy)]
-pub struct Task {
-    pub op: Op,
-    pub rows: u64,
-    pub cols: u64,
-}
-
-impl std::fmt::Display for Task {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}x{}", self.op, self.rows, self.cols)
-    }
-}
-
-impl Task {
-    /// Elements of a matrix.
-    fn n(&self) -> u64 {
-        self.rows * self.cols
-    }
-
-    /// Elements after which the second matrix begins.
-    fn second(&self) -> u64 {
-        self.n().next_multiple_of(SECOND_ALIGNMENT as u64)
-    }
-
-    /// Elements that a call reads.
-    fn read(&self) -> u64 {
-        if self.op.arrays() == 2 { self.second() + self.n() } else { self.n() }
-    }
-}
 
 /// Kernels that copy, and that count where two arrays differ.
 pub struct Copying {
@@ -176,37 +75,34 @@ impl Copying {
     }
 }
 
-/// Numbers for the largest of these tasks.
-pub fn numbers<T: Logit>(tasks: &[Task]) -> Vec<T> {
-    // Operations that take two matrices come later, with the same shapes.
-    let most = tasks.iter().map(|task| task.second() + task.n()).max().unwrap_or(1);
-    let mut values = input::elements::<T>(most as usize, input::SEED);
+/// So many numbers of a type, made by all cores.
+pub fn numbers<T: Element>(count: u64) -> Vec<T> {
+    let mut values = input::elements::<T>(count as usize, input::SEED);
     let part = values.len().div_ceil(std::thread::available_parallelism().map_or(1, usize::from)).max(1);
+    let spread = |value: &mut T| *value = T::from_f64(SPREAD * value.value().to_f64());
     std::thread::scope(|scope| {
         for part in values.chunks_mut(part) {
-            scope.spawn(move || part.iter_mut().for_each(|value| *value = value.spread()));
+            scope.spawn(move || part.iter_mut().for_each(spread));
         }
     });
     values
 }
 
-/// Times the family's kernel over a matrix of its own for each call, all with the same numbers. The results of the first call are
+/// Times the chapter's kernel over a matrix of its own for each call, all with the same numbers. The results of the first call are
 /// held against doubles, as many rows as [`JUDGED`] says; those of all calls, after every replay, against the first's, bit for bit.
 pub fn contest<T: Element>(
     bench: &Bench,
     session: &Session<'static>,
-    family: &Family,
     copying: &mut Copying,
     (numbers, task): (&[T], &Task),
 ) -> Result<Option<MeasuredCase>> {
     let device = &bench.device;
     let values = numbers.get(..task.read() as usize).filter(|values| !values.is_empty());
-    let Some((variant, values)) = session.chapter.variant(family.variant).zip(values) else { return Ok(None) };
-    let rows = Rows::Matrix(Matrix::dense(task.rows, task.cols));
-    let options = LaunchOptions { op: task.op, rows: Some(rows), ..LaunchOptions::default() };
-    let plan = session.plan(variant, T::TYPE, task.n(), options)?;
+    let Some((variant, values)) = session.chapter.variant(&task.variant).zip(values) else { return Ok(None) };
+    let options = task.options();
+    let plan = session.plan(variant, T::TYPE, task.n, options)?;
     let original = device.upload("in", values)?;
-    let count = clock::copies(device, original.bytes() + plan.more_bytes(T::TYPE, task.n()));
+    let count = clock::copies(device, original.bytes() + plan.more_bytes(T::TYPE, task.n));
     let count = if device.is_gpu() { count } else { SIMULATED_CALLS };
     let copies = (1..count).map(|_| Ok(device.duplicate(&original)?)).collect::<Result<Vec<_>>>()?;
     let inputs: Vec<Buffer<T>> = std::iter::once(original).chain(copies).collect();
@@ -226,7 +122,7 @@ pub fn contest<T: Element>(
     let results: Vec<&Buffer<T>> = arrays.iter().filter_map(Arrays::last).collect();
     let timed = (0..inputs.len()).map(|i| Ok(Timed::Launches(calls(i)?))).collect::<Result<Vec<_>>>()?;
     let timing = replay(bench, copying, timed, (&results, &judged))?;
-    let input = Input { n: task.n(), offset: 0, references: &[] };
+    let input = Input { n: task.n, offset: 0, references: &[] };
     let mut case = empty_case(T::TYPE, Contest::Alone, ENTRANT, (task.op, &plan.layout), input);
     of_plan(&mut case, session, &options, &plan);
     case.judged = rows.len() as u64;
@@ -264,17 +160,19 @@ fn set_second<'a, T: Element>(calls: &mut [Call<'a>], plan: &Plan, input: &'a Bu
 
 /// Rows of results that are judged: the first, the last, others between them, and what lies behind the rows.
 fn some_rows(task: &Task) -> Vec<u64> {
-    let count = (JUDGED / task.cols.max(1)).clamp(1, task.rows);
-    let of = |first: u64| (0..count).map(move |i| first + (i as u128 * task.rows as u128 / count as u128) as u64);
-    let all = if task.op.is_per_element() { task.op.result_rows(task.rows) } else { task.rows };
-    let mut rows: Vec<u64> = of(0).chain([task.rows - 1]).collect();
+    let (rows, cols) = task.shape();
+    let count = (JUDGED / cols.max(1)).clamp(1, rows);
+    let of =
+        |first: u64| (0..count).map(move |i| first + (u128::from(i) * u128::from(rows) / u128::from(count)) as u64);
+    let all = if task.op.is_per_element() { task.op.result_rows(rows) } else { rows };
+    let mut judged: Vec<u64> = of(0).chain([rows - 1]).collect();
     if task.op.adds() {
-        rows.extend(of(task.rows));
-    } else if task.n() <= COLUMNS_N_MAX {
-        rows.extend(task.rows..all);
+        judged.extend(of(rows));
+    } else if task.n <= COLUMNS_N_MAX {
+        judged.extend(rows..all);
     }
-    rows.dedup();
-    rows
+    judged.dedup();
+    judged
 }
 
 fn is_right<T: Element>(
@@ -285,10 +183,10 @@ fn is_right<T: Element>(
     values: &[T],
     rows: &[u64],
 ) -> Result<bool> {
-    let (n, second) = (task.n() as usize, task.second() as usize);
+    let (n, second) = (task.n as usize, task.second() as usize);
     let first = values.get(..n).unwrap_or(&[]);
     let other = if task.op.arrays() == 2 { values.get(second..second + n).unwrap_or(&[]) } else { &[] };
-    let matrix = Matrix::dense(task.rows, task.cols);
+    let matrix = Matrix::dense(task.shape().0, task.shape().1);
     let bounded = Bounded::new(task.op, matrix, plan.targets, (first, other), plan.additions());
     let worst = if task.op.is_per_element() {
         bounded.worst(rows, Results::Elements(&arrays.elements(device)?))
@@ -299,25 +197,30 @@ fn is_right<T: Element>(
     Ok(worst.is_some_and(|worst| worst.verdict.right))
 }
 
-/// Whether another's case is of the same task as ours.
-pub fn is_beside(other: &MeasuredCase, ours: &MeasuredCase) -> bool {
-    let of = |case: &MeasuredCase| (case.chapter.clone(), case.rows, case.cols);
-    other.entrant != ENTRANT && other.ok && (&other.op, &other.ty) == (&ours.op, &ours.ty) && of(other) == of(ours)
+/// The cases of others that are of the same task as ours.
+pub fn beside<'c>(all: &'c [MeasuredCase], ours: &MeasuredCase) -> impl Iterator<Item = &'c MeasuredCase> + Clone {
+    fn key(case: &MeasuredCase) -> (Option<&str>, &str, &str, Option<u64>, Option<u64>) {
+        (case.chapter.as_deref(), &case.op, &case.ty, case.rows, case.cols)
+    }
+    let same: Vec<&MeasuredCase> =
+        all.iter().filter(|case| case.entrant != ENTRANT && case.ok && key(case) == key(ours)).collect();
+    same.into_iter()
 }
 
 #[cfg(test)]
 mod tests {
+    use lab::Op;
+
     use super::*;
 
     #[test]
     fn rows_to_judge_are_spread_and_have_both_ends() {
-        let task = |rows, cols| Task { op: Op::Softmax, rows, cols };
-        assert_eq!(some_rows(&task(1, 50_257)), [0]);
-        assert_eq!(some_rows(&task(8, 8_388_608)), [0, 7]);
-        let many = some_rows(&task(4_194_304, 16));
+        let judged = |op, shape| some_rows(&Task::matrix("", op, shape));
+        assert_eq!(judged(Op::Softmax, (1, 50_257)), [0]);
+        assert_eq!(judged(Op::Softmax, (8, 8_388_608)), [0, 7]);
+        let many = judged(Op::Softmax, (4_194_304, 16));
         assert!(many.len() == (1 << 17) + 1 && many.is_sorted() && many[1 << 17] == 4_194_303, "{}", many.len());
-        let behind = Task { op: Op::LayerNormBackward, ..task(3, 5) };
-        assert_eq!(some_rows(&behind), [0, 1, 2, 3, 4]);
-        assert_eq!(some_rows(&Task { op: Op::AddRmsNorm, ..behind }), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(judged(Op::LayerNormBackward, (3, 5)), [0, 1, 2, 3, 4]);
+        assert_eq!(judged(Op::AddRmsNorm, (3, 5)), [0, 1, 2, 3, 4, 5]);
     }
 }
