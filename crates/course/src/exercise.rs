@@ -20,6 +20,7 @@ use progress::Progress;
 
 mod ask;
 mod bench;
+mod case;
 mod catalogue;
 mod check;
 mod choose;

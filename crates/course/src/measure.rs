@@ -48,7 +48,7 @@ pub struct Options {
     /// Of newer sources, with launches that may overlap
     #[arg(long, value_name = "LIB.so")]
     cub_newer_overlap: Option<PathBuf>,
-    /// What is measured: how long single steps take when the next one waits for them (latencies), the last kernel between a
+    /// Parts to measure: how long single steps take when the next one waits for them (latencies), the last kernel between a
     /// producer and a consumer, and on two streams (proofs), every chapter's kernels, their contest and sweeps (times), or a
     /// chapter's own contest by its name, as chapters/*/contest.json has it (operators, rows, …)
     #[arg(long, value_delimiter = ',', default_values = ["latencies", "proofs", "times"], value_parser = parse_part)]

@@ -19,7 +19,7 @@ pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
     report::book(root, &lessons()).context("cannot write up the measurements")
 }
 
-/// Of each chapter with a contest of its own: the slug, and name and text of each file beside its other generated ones.
+/// Files beside the other generated ones of each chapter that has a contest of its own: the slug, and name and text of each.
 pub fn contests(root: &Path) -> Result<Vec<(String, Vec<(String, String)>)>> {
     let tables = ContestTable::all(root)?.into_iter();
     tables.map(|table| Ok((table.chapter.clone(), report::chapter_contest(&table, root)?))).collect()
@@ -112,22 +112,8 @@ mod tests {
         both.cases.push(of_norms);
         let page = write_reader(&both, &dir.path().join("new/folder")).unwrap();
         let text = std::fs::read_to_string(&page).unwrap();
-        assert!(!text.contains("777"), "another contest's times are no sums");
+        assert!(!text.contains(">777<"), "another contest's times are no sums");
         assert!(text.contains("<h1>A GPU</h1>") && text.contains("1. The naive sums"), "{text}");
         assert!(page.with_file_name("ladder.svg").is_file());
-    }
-
-    #[test]
-    fn tmp_contests_are_as_committed() {
-        let root = workspace::root().unwrap();
-        for (slug, files) in contests(&root).unwrap() {
-            for (name, text) in files {
-                let path = root.join("book/src/generated").join(&slug).join(&name);
-                if std::fs::read_to_string(&path).unwrap() != text {
-                    std::fs::write("/tmp/house2-diff.md", &text).unwrap();
-                    panic!("{}", path.display());
-                }
-            }
-        }
     }
 }

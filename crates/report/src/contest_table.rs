@@ -17,7 +17,7 @@ pub struct ContestTable {
     pub chapter: String,
     /// `norms`: the part of `cargo course measure`, and the record `measurements/h200-norms.json`.
     pub name: String,
-    /// What is reduced.
+    /// Kind of the input.
     pub over: Over,
     /// The kernel that the chapter puts forward.
     pub variant: String,

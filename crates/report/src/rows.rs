@@ -227,7 +227,7 @@ where
     Some((point, least, geometric_mean(found.iter().map(|(_, value)| *value))?, found.len()))
 }
 
-/// What is said of the time that the library takes over ours, and of which points.
+/// Measures of the time that the library takes over ours, each with its points.
 fn over_library(table: &ContestTable) -> Vec<(String, IsOf)> {
     let library = table.library.name();
     if table.over == Over::Rows {

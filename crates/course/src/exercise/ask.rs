@@ -20,7 +20,11 @@ pub fn question(item: &Item, key: &Key) -> String {
         text.push_str(&format!("\n{}\n", paragraph(part, "")));
     }
     if let Item::Predict(predict) = item {
-        text.push_str(&format!("\nThe kernel is {} in {}.\n", predict.variant, predict.place()));
+        text.push_str(&format!(
+            "\nThe kernel is {} in {}.\n",
+            predict.run.variant,
+            predict.run.place(&predict.chapter)
+        ));
     }
     if let Item::Choose(choose) = item {
         let listing =
@@ -61,7 +65,7 @@ pub fn answered(root: &Path, item: &Item, key: &Key, text: &str) -> Result<bool>
     let Reply { is_right, text: said } = key.reply(text).map_err(|error| BadUsage(error.to_string()))?;
     say(paragraph(&format!("{}: {said}", if is_right { "right" } else { "not yet" }), ""));
     if let (true, Item::Predict(predict)) = (is_right, item)
-        && let Some(command) = predict.command()
+        && let Some(command) = predict.run.command(&predict.chapter)
     {
         say(format_args!("See all its counters: {command}"));
     }

@@ -7,8 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use device::{Code, KernelSource};
 use lab::op::Outcome;
 use lab::{Matrix, Op, Type};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use simt::Metric;
 
 use super::item::Item;
@@ -34,10 +33,9 @@ pub struct Exercise {
     /// Threads a block, each tried; any number, not only powers of two.
     pub blocks: Vec<u32>,
     /// Element types, each tried.
-    #[serde(deserialize_with = "types")]
     pub types: Vec<Type>,
     /// What the kernel computes; a sum by default.
-    #[serde(default, deserialize_with = "op")]
+    #[serde(default)]
     pub op: Op,
     /// Name of the kernel, with `{type}` and, where there is an instance for each block size, `{block}`. By default the
     /// id with underscores, `_` and the type.
@@ -88,27 +86,6 @@ pub enum Launches {
     /// As `Once`, and then once more, for two thirds of the elements, with another `out` and the workspace as the first
     /// launch left it. Both results count.
     Twice,
-}
-
-/// The type of that name.
-pub(super) fn one_type<'de, D: Deserializer<'de>>(from: D) -> Result<Type, D::Error> {
-    let name = String::deserialize(from)?;
-    Type::from_name(&name).ok_or_else(|| D::Error::custom(format!("no type `{name}`: it is i32, f32 or f64")))
-}
-
-fn types<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Error> {
-    let names = Vec::<String>::deserialize(from)?;
-    let unknown = |name: &str| D::Error::custom(format!("no type `{name}`: it is i32, f32 or f64"));
-    names.iter().map(|name| Type::from_name(name).ok_or_else(|| unknown(name))).collect()
-}
-
-pub(super) fn op<'de, D: Deserializer<'de>>(from: D) -> Result<Op, D::Error> {
-    let name = String::deserialize(from)?;
-    Op::from_name(&name).ok_or_else(|| {
-        D::Error::custom(format!(
-            "no operation `{name}`: those of `--op` in `cargo run -p ch09-operators -- --help` are known"
-        ))
-    })
 }
 
 /// Which pairs a block adds, in which brackets: floats tell one tree from another by how they round.
@@ -447,6 +424,15 @@ pub fn written(items: Vec<Item>) -> Vec<Exercise> {
     items.into_iter().filter_map(written).collect()
 }
 
+/// A test: each change of a text is refused, in these words.
+#[cfg(test)]
+pub fn refuses(text: &str, changes: &[(&str, &str, &str)]) {
+    for (from, to, problem) in changes {
+        let error = parse(&text.replacen(from, to, 1), "c").unwrap_err();
+        assert!(format!("{error:#}").contains(problem), "{to}: {error:#}");
+    }
+}
+
 /// Folders of `chapters/`, sorted.
 fn chapters(root: &Path) -> Result<Vec<String>> {
     let folder = root.join("chapters");
@@ -510,29 +496,33 @@ mod tests {
 
     #[test]
     fn what_is_impossible_is_named() {
-        for (from, to, problem) in [
-            ("\"i32\"", "\"i33\"", "no type `i33`"),
-            ("[96]", "[2048]", "a block of 2048 threads"),
-            ("[96]", "[]", "no blocks"),
-            ("\"barriers\"", "\"barrier\"", "`barrier` is no count"),
-            ("\"barriers\"", "\"ptx_lane_efficiency\"", "`ptx_lane_efficiency` is no count"),
-            ("reason = \"few-barriers\"", "reason = \"slow\"", "`slow` is no reason"),
-            ("id = \"four-loads\"", "id = \"../x\"", "id `../x`"),
-            ("[\"h\"]", "[]", "no hints"),
-            ("\"write\"", "\"sing\"", "sing"),
-            ("title =", "op = \"mean\"\ntitle =", "no operation `mean`"),
-            ("at_most", "at_must", "at_must"),
-            ("at_most = 8", "each_block = 8", "keeps_out alone"),
-            ("at_most = 8", "at_most = 8\nalso = [{ n = 5 }]", "at each of its sizes"),
-            ("at_most = 8", "at_most = 8\nrows = 3", "rows without cols: say how long they are"),
-            ("at_most = 8", "at_most = 8\nrows = 3\ncols = 2", "counted over rows and cols, every other one over n"),
-            ("title =", "lanes_per_row = 8\ntitle =", "counted over rows and cols"),
-            ("elements_per_thread = 4", "lanes_per_row = 80", "counted over rows and cols"),
-            ("title", "titel", "title"),
-        ] {
-            let error = parse(&SMALL.replacen(from, to, 1), "c").unwrap_err();
-            assert!(format!("{error:#}").contains(problem), "{to}: {error:#}");
-        }
+        refuses(
+            SMALL,
+            &[
+                ("\"i32\"", "\"i33\"", "unknown variant `i33`"),
+                ("[96]", "[2048]", "a block of 2048 threads"),
+                ("[96]", "[]", "no blocks"),
+                ("\"barriers\"", "\"barrier\"", "`barrier` is no count"),
+                ("\"barriers\"", "\"ptx_lane_efficiency\"", "`ptx_lane_efficiency` is no count"),
+                ("reason = \"few-barriers\"", "reason = \"slow\"", "`slow` is no reason"),
+                ("id = \"four-loads\"", "id = \"../x\"", "id `../x`"),
+                ("[\"h\"]", "[]", "no hints"),
+                ("\"write\"", "\"sing\"", "sing"),
+                ("title =", "op = \"mean\"\ntitle =", "unknown variant `mean`"),
+                ("at_most", "at_must", "at_must"),
+                ("at_most = 8", "each_block = 8", "keeps_out alone"),
+                ("at_most = 8", "at_most = 8\nalso = [{ n = 5 }]", "at each of its sizes"),
+                ("at_most = 8", "at_most = 8\nrows = 3", "rows without cols: say how long they are"),
+                (
+                    "at_most = 8",
+                    "at_most = 8\nrows = 3\ncols = 2",
+                    "counted over rows and cols, every other one over n",
+                ),
+                ("title =", "lanes_per_row = 8\ntitle =", "counted over rows and cols"),
+                ("elements_per_thread = 4", "lanes_per_row = 80", "counted over rows and cols"),
+                ("title", "titel", "title"),
+            ],
+        );
     }
 
     #[test]
@@ -543,15 +533,15 @@ mod tests {
         let exercise = written(parse(&small, "c").unwrap()).remove(0);
         assert_eq!(exercise.rows_per_block(96), 12);
         assert_eq!(exercise.goals[0].matrix().unwrap(), Some(Matrix::dense(3, 5)));
-        for (from, to, problem) in [
-            ("lanes_per_row = 8", "lanes_per_row = 7", "a block has whole rows"),
-            ("lanes_per_row = 8", "lanes_per_row = 0", "a block has whole rows"),
-            ("lanes_per_row = 8", "lanes_per_row = 8\nlaunches = 'once'", "launched once over all rows"),
-            ("rows = 3", "n = 15\nrows = 3", "counted over rows and cols"),
-        ] {
-            let error = parse(&small.replacen(from, to, 1), "c").unwrap_err();
-            assert!(format!("{error:#}").contains(problem), "{to}: {error:#}");
-        }
+        refuses(
+            &small,
+            &[
+                ("lanes_per_row = 8", "lanes_per_row = 7", "a block has whole rows"),
+                ("lanes_per_row = 8", "lanes_per_row = 0", "a block has whole rows"),
+                ("lanes_per_row = 8", "lanes_per_row = 8\nlaunches = 'once'", "launched once over all rows"),
+                ("rows = 3", "n = 15\nrows = 3", "counted over rows and cols"),
+            ],
+        );
     }
 
     #[test]

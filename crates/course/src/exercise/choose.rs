@@ -13,7 +13,8 @@ use serde::Deserialize;
 use simt::Metric;
 
 use super::bench;
-use super::catalogue::{self, WRONG_SUM, one_type};
+use super::case::i32_elements;
+use super::catalogue::WRONG_SUM;
 use super::copy;
 use super::key::{Key, Line};
 use super::numbers::Numbers;
@@ -58,10 +59,10 @@ pub struct Choose {
     #[serde(default = "one")]
     pub grid: u32,
     /// Type of the elements; i32 by default.
-    #[serde(default = "i32_elements", rename = "type", deserialize_with = "one_type")]
+    #[serde(default = "i32_elements", rename = "type")]
     pub ty: Type,
     /// What it computes; a sum by default.
-    #[serde(default, deserialize_with = "catalogue::op")]
+    #[serde(default)]
     pub op: Op,
     /// What it takes; 1, 2, 3, … by default.
     #[serde(default)]
@@ -96,10 +97,6 @@ pub struct Opt {
     pub gives: String,
     /// Why, a sentence or two.
     pub why: String,
-}
-
-const fn i32_elements() -> Type {
-    Type::I32
 }
 
 const fn one() -> u32 {
@@ -374,7 +371,7 @@ const ENTRY: &str = "__global__ void ";
 /// A value as people read it.
 fn number(value: Value) -> String {
     match value {
-        Value::I32(whole) => super::predict::number(i64::from(whole)),
+        Value::I32(whole) => super::case::number(i64::from(whole)),
         other => other.to_string(),
     }
 }
@@ -401,7 +398,7 @@ fn told(case: Case) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exercise::catalogue::parse;
+    use crate::exercise::catalogue::{parse, refuses};
     use crate::exercise::item::Item;
 
     const SMALL: &str = r#"
@@ -437,21 +434,21 @@ mod tests {
 
     #[test]
     fn what_is_impossible_is_named() {
-        for (from, to, problem) in [
-            ("____", "out[0] = 2", "the kernel has no ____"),
-            ("__global__", "__device__", "the kernel has no `__global__ void NAME(`"),
-            ("\"right\"", "\"wrong-sum\"", "some option is right"),
-            ("\"wrong-sum\"", "\"wrong\"", "`wrong`: it is right"),
-            ("[\"out[0] = 1\"]", "[]", "does not fill 1 blanks"),
-            ("block = 32", "block = 2048", "1 to 1024 threads"),
-            ("n = [8]", "", "give the sizes to try, or shapes for rows"),
-            ("n = [8]", "n = [8]\nshapes = [{ rows = 1, cols = 8 }]", "takes an array or rows"),
-            ("n = [8]", "shapes = [{ rows = 8 }]", "rows without cols"),
-            ("n = [8]", "shapes = [{}]", "a shape without rows and cols"),
-            ("n = [8]", "adds = true\nshapes = [{ rows = 1, cols = 8 }]", "rows are written"),
-        ] {
-            let error = parse(&SMALL.replacen(from, to, 1), "c").unwrap_err();
-            assert!(format!("{error:#}").contains(problem), "{to}: {error:#}");
-        }
+        refuses(
+            SMALL,
+            &[
+                ("____", "out[0] = 2", "the kernel has no ____"),
+                ("__global__", "__device__", "the kernel has no `__global__ void NAME(`"),
+                ("\"right\"", "\"wrong-sum\"", "some option is right"),
+                ("\"wrong-sum\"", "\"wrong\"", "`wrong`: it is right"),
+                ("[\"out[0] = 1\"]", "[]", "does not fill 1 blanks"),
+                ("block = 32", "block = 2048", "1 to 1024 threads"),
+                ("n = [8]", "", "give the sizes to try, or shapes for rows"),
+                ("n = [8]", "n = [8]\nshapes = [{ rows = 1, cols = 8 }]", "takes an array or rows"),
+                ("n = [8]", "shapes = [{ rows = 8 }]", "rows without cols"),
+                ("n = [8]", "shapes = [{}]", "a shape without rows and cols"),
+                ("n = [8]", "adds = true\nshapes = [{ rows = 1, cols = 8 }]", "rows are written"),
+            ],
+        );
     }
 }

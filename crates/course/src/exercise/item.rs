@@ -45,7 +45,7 @@ impl Item {
     /// Whether a lab can show what it asks about: labs compare whole numbers.
     pub fn has_lab(&self) -> bool {
         match self {
-            Item::Predict(predict) => predict.ty == lab::Type::I32,
+            Item::Predict(predict) => predict.run.ty == lab::Type::I32,
             Item::Choose(choose) => choose.ty == lab::Type::I32,
             Item::Write(exercise) => exercise.has_lab(),
         }

@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail};
 
-use super::predict::{BESIDE, number};
+use super::case::number;
+use super::predict::BESIDE;
 
 /// What a question's answers are worth.
 #[derive(Debug, Clone, PartialEq)]

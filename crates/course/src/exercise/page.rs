@@ -164,7 +164,7 @@ pub(super) fn folded(answers: &str) -> String {
 
 /// The command that shows the run with all its counters, where there is one.
 fn see(item: &Item) -> String {
-    let command = if let Item::Predict(predict) = item { predict.command() } else { None };
+    let command = if let Item::Predict(predict) = item { predict.run.command(&predict.chapter) } else { None };
     command.map(|command| format!("<p>{} <code>{command}</code></p>\n", words::SEE)).unwrap_or_default()
 }
 

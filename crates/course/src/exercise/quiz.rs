@@ -4,13 +4,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use lab::{Op, Type};
 use serde::Deserialize;
 
-use super::catalogue::{self, is_name, one_type};
-use super::numbers::Numbers;
+use super::case::{self, Case};
+use super::catalogue::is_name;
 use super::page::{folded, inline, option_answer, radios};
-use super::predict::{self, ANSWER, Predict};
+use super::predict::ANSWER;
 use crate::lessons::lessons;
 use crate::workspace;
 
@@ -31,7 +30,7 @@ struct Question {
     /// The line that it is about, as a kernel of the course has it.
     line: Option<String>,
     /// The run whose number the right option and the reasons call `{answer}`.
-    run: Option<Counted>,
+    run: Option<Case>,
     #[serde(rename = "option")]
     options: Vec<Choice>,
 }
@@ -44,25 +43,6 @@ struct Choice {
     why: String,
     #[serde(default)]
     right: bool,
-}
-
-/// A run and what is asked of it, with the words of a number to predict.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Counted {
-    variant: String,
-    n: u64,
-    block: Option<u32>,
-    grid: Option<u32>,
-    factor: Option<u32>,
-    #[serde(default = "predict::i32_elements", rename = "type", deserialize_with = "one_type")]
-    ty: Type,
-    #[serde(default, deserialize_with = "catalogue::op")]
-    op: Op,
-    #[serde(default)]
-    input: Numbers,
-    asks: String,
-    line: Option<String>,
 }
 
 /// The quiz of each chapter that has one, by the chapter's slug.
@@ -108,7 +88,7 @@ impl Question {
         ensure!(is_name(&self.id), "its id has lower-case letters, digits and hyphens");
         let right: Vec<&Choice> = self.options.iter().filter(|option| option.right).collect();
         ensure!(right.len() == 1 && self.options.len() >= 3, "it has three options or more, one of them right");
-        let answer = self.run.as_ref().map(|run| run.count(slug, root)).transpose()?;
+        let answer = self.run.as_ref().map(|run| run.count(slug, root).map(case::number)).transpose()?;
         let in_right = right[0].say.contains(ANSWER);
         ensure!(in_right == answer.is_some(), "the right option says {ANSWER} if there is a run, and only then");
         let spelled = |text: &str| answer.as_ref().map_or(text.to_owned(), |answer| text.replace(ANSWER, answer));
@@ -157,39 +137,6 @@ impl Question {
         });
         ensure!(is_there, "no kernel has the line `{line}`");
         Ok(format!("\n```cpp\n{line}\n```\n\n"))
-    }
-}
-
-impl Counted {
-    /// The number, as readers see it.
-    fn count(&self, slug: &str, root: &Path) -> Result<String> {
-        let counted = self.clone();
-        let predict = Predict {
-            id: "quiz".to_owned(),
-            title: String::new(),
-            question: String::new(),
-            hints: Vec::new(),
-            variant: counted.variant,
-            n: Some(counted.n),
-            rows: None,
-            cols: None,
-            pitch: None,
-            offsets: None,
-            beside: None,
-            block: counted.block,
-            grid: counted.grid,
-            factor: counted.factor,
-            ty: counted.ty,
-            op: counted.op,
-            input: counted.input,
-            schedule: None,
-            asks: counted.asks,
-            line: counted.line,
-            because: String::new(),
-            common: Vec::new(),
-            chapter: slug.to_owned(),
-        };
-        predict.count(root).map(predict::number)
     }
 }
 

@@ -150,23 +150,23 @@ pub fn of(root: &Path, item: &Item) -> Result<Scene> {
 }
 
 fn of_predict(root: &Path, predict: &Predict) -> Result<Scene> {
-    let (run, source) = predict.shown(root)?;
-    let Array::I32(elements) = predict.input.array(predict.ty, run.n) else {
-        bail!("{}: the lab shows runs over whole numbers, and this one takes {}", predict.id, predict.ty)
+    let (run, source) = predict.run.shown(&predict.chapter, root)?;
+    let Array::I32(elements) = predict.run.input.array(predict.run.ty, run.n) else {
+        bail!("{}: the lab shows runs over whole numbers, and this one takes {}", predict.id, predict.run.ty)
     };
     let case = Case {
         plan: &run.plan,
         elements: &elements,
         offset: 0,
-        op: predict.op,
+        op: predict.run.op,
         adds: false,
         before: None,
         n: elements.len(),
         shown: 0,
-        schedule: predict.schedule.as_deref().map_or(Ok(SCHEDULE), str::parse).map_err(anyhow::Error::msg)?,
+        schedule: predict.run.schedule.as_deref().map_or(Ok(SCHEDULE), str::parse).map_err(anyhow::Error::msg)?,
     };
     let (text, ptx) = (copy::read(root, &source.cu)?, copy::read(root, &source.ptx)?);
-    let variant = variant(&predict.variant, &source.cu_name(), (&source.ptx_name(), &ptx), &case);
+    let variant = variant(&predict.run.variant, &source.cu_name(), (&source.ptx_name(), &ptx), &case);
     let data = data(&predict.id, &predict.title, (&source.cu_name(), &text), vec![variant]);
     Ok(Scene { data, told: format!("{}: the run that it asks about", predict.id) })
 }

@@ -65,18 +65,18 @@ impl Suite<'_> {
             let Some(pool) = suite.numbers::<T, _>(pool, |bench| arrays::pool::<T>(&bench.device, op, n_max))? else {
                 return Ok(());
             };
-            let mut told = String::new();
+            let mut line = String::new();
             for &n in &sizes {
                 let Some(session) = suite.session(&table.chapter) else { return Ok(()) };
                 let task = Task::array(&table.variant, op, n);
                 let measured = arrays::contest(&suite.bench, session, &suite.libraries, pool, (table, &task));
                 let cases = suite.attempt(&format!("{task} {}", T::NAME), measured)?.unwrap_or_default();
                 if n.is_power_of_two() {
-                    told += &summary(cases.iter());
+                    line += &summary(cases.iter());
                 }
                 suite.take(cases, None);
             }
-            suite.say(&format!("{op} {}:{told}", T::NAME));
+            suite.say(&format!("{op} {}:{line}", T::NAME));
             suite.save()
         })
     }
@@ -170,7 +170,7 @@ impl Suite<'_> {
         })
     }
 
-    /// What is made once and then shared, in `made`; nothing where that failed before.
+    /// Numbers that are made once and then shared, in `made`; none where that failed before.
     fn numbers<'p, T: Element, P>(
         &mut self,
         made: &'p mut Option<Option<P>>,
