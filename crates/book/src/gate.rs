@@ -34,6 +34,9 @@ pub struct Options {
     /// Run this check alone; may be given several times
     #[arg(long, value_name = "CHECK", value_parser = PossibleValuesParser::new(CHECKS.iter().map(|check| check.name)))]
     only: Vec<String>,
+    /// Leave this check out; may be given several times
+    #[arg(long, value_name = "CHECK", conflicts_with = "only", value_parser = PossibleValuesParser::new(CHECKS.iter().map(|check| check.name)))]
+    skip: Vec<String>,
 }
 
 /// What a check needs to know.
@@ -71,6 +74,11 @@ const CHECKS: &[Check] = &[
         name: "licences",
         seconds: 5,
         run: |scene| dependencies::licences(&scene.root)?.verdict().map(Verdict::Pass),
+    },
+    Check {
+        name: "one-build",
+        seconds: 5,
+        run: |scene| dependencies::one_build(&scene.root)?.verdict().map(Verdict::Pass),
     },
     Check { name: "advisories", seconds: 20, run: |scene| dependencies::advisories(&scene.root) },
     Check { name: "fuzz", seconds: 60, run: |scene| fuzz::check(&scene.root) },
@@ -134,7 +142,9 @@ const CHECKS: &[Check] = &[
 /// Runs the verb.
 pub fn run(options: &Options) -> Result<()> {
     let scene = Scene { root: workspace::root()?, is_ci: std::env::var_os("CI").is_some_and(|ci| ci != "false") };
-    let chosen = |check: &&Check| options.only.is_empty() || options.only.iter().any(|name| name == check.name);
+    let named = |names: &[String], check: &Check| names.iter().any(|name| name == check.name);
+    let chosen =
+        |check: &&Check| (options.only.is_empty() || named(&options.only, check)) && !named(&options.skip, check);
     let (mut failed, mut late) = (Vec::new(), Vec::new());
     let begin = Instant::now();
     for check in CHECKS.iter().filter(chosen) {

@@ -1,5 +1,6 @@
 //! What other people's code the workspace builds on: its licences, and what is known against it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -71,6 +72,43 @@ fn foreign(source: Option<&str>) -> Option<String> {
     Some(format!("it comes from `{source}`, and packages of others come from crates.io alone"))
 }
 
+/// Packages that `book` needs with the same features as the tests of the workspace, so that both share one build.
+pub fn one_build(root: &Path) -> Result<Findings> {
+    let alone = features(root, &["--package", "book", "--edges", "normal,build"])?;
+    let with_tests = features(root, &["--workspace", "--edges", "normal,build,dev"])?;
+    let problems = built_twice(&alone, &with_tests);
+    Ok(Findings { examined: alone.len(), problems, ..Findings::new("packages of one build") })
+}
+
+/// Packages of `alone` that have other features in `with_tests`.
+fn built_twice(alone: &BTreeSet<String>, with_tests: &BTreeSet<String>) -> Vec<String> {
+    let problem = |line: &String| {
+        let package = line.split(' ').next().unwrap_or_default();
+        let same = with_tests.iter().find(|other| other.split(' ').next() == Some(package));
+        let in_tests = same.map_or("none", |line| line);
+        format!(
+            "crates/book/Cargo.toml: cargo would build `{package}` twice: here as `{line}`, in tests as `{in_tests}`: \
+             name the features that are missing here"
+        )
+    };
+    alone.difference(with_tests).map(problem).collect()
+}
+
+/// A line for each package in the tree that cargo shows for these options: name, version, features.
+fn features(root: &Path, options: &[&str]) -> Result<BTreeSet<String>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["tree", "--locked", "--prefix", "none", "--format", "{p} {f}"])
+        .args(options)
+        .current_dir(root)
+        .output()
+        .context("cannot run cargo")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`cargo tree` fails\n{}", said.trim_end());
+    let lines = String::from_utf8_lossy(&output.stdout);
+    Ok(lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect())
+}
+
 /// What advisories say of the packages of `Cargo.lock`, where cargo-deny is and can fetch their list. Licences and sources are
 /// checked without it, so that nothing else goes unseen where it is missing.
 pub fn advisories(root: &Path) -> Result<Verdict> {
@@ -115,6 +153,19 @@ mod tests {
         ] {
             assert!(problem(licence, &allowed).is_some_and(|told| told.contains(why)), "{licence:?}");
         }
+    }
+
+    #[test]
+    fn a_package_with_other_features_in_tests_is_built_twice() {
+        let set = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<BTreeSet<_>>();
+        let with_tests = set(&["lab v0.1.0 bench,trial", "libm v0.2.16 ", "labour v1.0.0 "]);
+        assert_eq!(built_twice(&set(&["lab v0.1.0 bench,trial", "libm v0.2.16 "]), &with_tests), Vec::<String>::new());
+        let problems = built_twice(&set(&["lab v0.1.0 bench", "libm v0.2.16 "]), &with_tests);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(
+            problems[0].contains("here as `lab v0.1.0 bench`, in tests as `lab v0.1.0 bench,trial`"),
+            "{problems:?}"
+        );
     }
 
     #[test]

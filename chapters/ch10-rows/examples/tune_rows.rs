@@ -1,5 +1,5 @@
 //! Finds the shapes of `rows`, `columns` and `ragged` on this GPU: times many for each matrix and prints the best beside the
-//! plan's own. `cargo run --release -p ch10-rows --example tune -- rows|columns TYPE OP ROWSxCOLS...` or
+//! plan's own. `cargo run --release -p ch10-rows --example tune_rows -- rows|columns TYPE OP ROWSxCOLS...` or
 //! `-- ragged TYPE OP uniform|power|giant|empty|ROWSxCOLS...`
 
 use anyhow::Context;

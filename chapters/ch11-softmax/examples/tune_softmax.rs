@@ -1,5 +1,5 @@
 //! Finds the shapes of `softmax` on this GPU: times many for each matrix and prints the best beside the plan's own.
-//! `cargo run --release -p ch11-softmax --example tune -- TYPE OP ROWSxCOLS...`
+//! `cargo run --release -p ch11-softmax --example tune_softmax -- TYPE OP ROWSxCOLS...`
 
 use anyhow::Context;
 use ch11_softmax::{CHAPTER, Shape, of_shape};
