@@ -10,7 +10,6 @@ goes into the record.
 
 import csv
 import datetime
-import hashlib
 import json
 import subprocess
 import sys
@@ -68,9 +67,11 @@ def main(arguments):
             with open(path, encoding="utf-8", errors="replace") as said:
                 sys.exit(f"ncu_to_json.py: {path} holds no launch; what ncu said:\n" + said.read()[-2000:])
         cases += cases_of(kind, int(elements), plans(plan), rows, path)
-    with open(arguments[0], "rb") as ptx:
-        digest = hashlib.sha256(ptx.read()).hexdigest()
-    json.dump({**provenance("ncu"), "ptx_sha256": digest, "cases": cases}, sys.stdout, indent=1)
+    mark, names = "// course: entry ", {case["kernel"] for case in cases}
+    with open(arguments[0], encoding="utf-8") as ptx:
+        entries = [line[len(mark):].split() for line in ptx if line.startswith(mark)]
+    kernels = {name: digest for digest, name in entries if name in names}
+    json.dump({**provenance("ncu"), "kernels": kernels, "cases": cases}, sys.stdout, indent=1)
     print()
 
 

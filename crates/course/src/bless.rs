@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
@@ -109,29 +108,38 @@ impl Work<'_> {
     }
 }
 
-/// Every committed record was made with the PTX of today; an old one says nothing about these kernels.
+/// Every committed record says which kernels it is of; where they have changed since is noted, and the rows stand marked.
 pub fn records(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("records");
     for lesson in lessons() {
-        let folder = root.join("chapters").join(lesson.slug).join("data");
-        let is_record = |file: &PathBuf| file.extension().is_some_and(|ext| ext == "json");
-        for file in workspace::walk(&folder)?.into_iter().filter(is_record) {
-            findings.examined += 1;
-            let name = workspace::name(root, &file);
-            let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read `{name}`"))?;
-            let record: Value = serde_json::from_str(&text).with_context(|| format!("{name} is no JSON"))?;
-            match record["ptx_sha256"].as_str() {
-                None => findings.problems.push(format!("{name}: does not say which PTX it was made with")),
-                Some(hash) => {
-                    let stale = lab::record::is_stale(root, lesson.slug, hash)?;
-                    findings.problems.extend(stale.map(|why| format!("{name}: {why}")));
-                }
+        let slug = lesson.slug;
+        for name in [SIM, "h200", "h200-sweep", PROFILE] {
+            let path = lab::record::path(root, slug, name);
+            if !path.is_file() {
+                continue;
             }
+            findings.examined += 1;
+            let stale = match name {
+                // The simulator's is compared with its runs of today.
+                SIM => None,
+                PROFILE => report::ncu::load(root, slug, name)?.and_then(|record| record.stale),
+                _ => {
+                    let record = lab::hardware::load(root, slug, name)?;
+                    record.map(|record| record.stale(root)).transpose()?.flatten()
+                }
+            };
+            let name = workspace::name(root, &path);
+            findings.notes.extend(stale.map(|why| format!("{name}: {why}")));
         }
     }
     results::records(root, &mut findings)?;
     Ok(findings)
 }
+
+/// Name of the simulator's record.
+const SIM: &str = "sim";
+/// Name of a profiler's record.
+const PROFILE: &str = "h200-ncu";
 
 #[cfg(test)]
 mod tests {

@@ -11,22 +11,24 @@ pub struct Findings {
     pub what: &'static str,
     /// One sentence each, beginning with the place.
     pub problems: Vec<String>,
+    /// What is worth a look and no problem, one sentence each, beginning with the place.
+    pub notes: Vec<String>,
 }
 
 impl Findings {
     /// Nothing looked at yet.
     pub fn new(what: &'static str) -> Findings {
-        Findings { examined: 0, what, problems: Vec::new() }
+        Findings { examined: 0, what, problems: Vec::new(), notes: Vec::new() }
     }
 
-    /// `12 pages`, or an error that lists every problem.
+    /// `12 pages`, and the notes in lines of their own, or an error that lists every problem.
     pub fn verdict(self) -> Result<String> {
-        let Findings { examined, what, problems } = self;
+        let Findings { examined, what, problems, notes } = self;
         if examined == 0 {
             bail!("found no {what} to check: nothing was proved");
         }
         match problems.len() {
-            0 => Ok(format!("{examined} {what}")),
+            0 => Ok(std::iter::once(format!("{examined} {what}")).chain(notes).collect::<Vec<_>>().join("\n    ")),
             1 => bail!("{}", problems[0]),
             many => bail!("{many} problems\n{}", problems.join("\n")),
         }
@@ -45,8 +47,11 @@ mod tests {
 
     #[test]
     fn problems_are_counted_and_listed() {
-        let findings = Findings { examined: 3, what: "pages", problems: vec!["a: x".into(), "b: y".into()] };
+        let problems = vec!["a: x".into(), "b: y".into()];
+        let findings = Findings { examined: 3, problems, ..Findings::new("pages") };
         assert_eq!(findings.verdict().unwrap_err().to_string(), "2 problems\na: x\nb: y");
-        assert_eq!(Findings { examined: 3, what: "pages", problems: vec![] }.verdict().unwrap(), "3 pages");
+        let mut findings = Findings { examined: 3, ..Findings::new("pages") };
+        findings.notes.push("c: z".to_owned());
+        assert_eq!(findings.verdict().unwrap(), "3 pages\n    c: z");
     }
 }

@@ -220,7 +220,7 @@ fn empty_record(device: &Device, root: &Path, is_quick: bool) -> Measurement {
         commit: hardware::commit(root),
         command: format!("cargo course {}", words.collect::<Vec<_>>().join(" ")),
         method: bench::method(is_quick),
-        ptx_sha256: Default::default(),
+        kernels: Default::default(),
         code: Default::default(),
         libraries: Default::default(),
         floor_us: None,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use device::nvrtc::{Nvrtc, pinned};
-use device::{KernelSource, Stamp, compile_committed, source_sha256};
+use device::{KernelSource, Stamp, compile_committed, entry_hashes};
 
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
@@ -63,13 +63,24 @@ pub fn check(root: &Path) -> Result<Findings> {
     for kernel in kernels(root)? {
         for (target, kernel) in kernel.for_targets()? {
             findings.examined += 1;
-            let compared =
-                compile(&nvrtc, &kernel, &target).and_then(|ptx| ensure(root, &kernel.ptx, &ptx, Mode::Check, COMMAND));
-            findings.problems.extend(compared.err().map(|error| format!("{error:#}")));
+            findings.problems.extend(compare(root, &nvrtc, &kernel, &target).err().map(|error| format!("{error:#}")));
         }
     }
     findings.problems.extend(orphans(root)?);
     Ok(findings)
+}
+
+/// Fails if the committed PTX is not what the compiler makes today. Comments that have come since then count as little as they
+/// do where the PTX is loaded.
+fn compare(root: &Path, nvrtc: &Nvrtc, kernel: &KernelSource, target: &str) -> Result<()> {
+    let made = compile(nvrtc, kernel, target)?;
+    let committed = kernel.read_ptx(&kernel.read_cu()?).unwrap_or_default();
+    let code =
+        |ptx: &str| ptx.split_inclusive('\n').skip_while(|line| line.starts_with("// course: ")).collect::<String>();
+    if code(&committed) != code(&made) {
+        ensure(root, &kernel.ptx, &made, Mode::Check, COMMAND)?;
+    }
+    Ok(())
 }
 
 /// Compares stamps alone, which needs no compiler: whether the committed PTX says that it was made from these kernels
@@ -94,11 +105,14 @@ fn stamp_problem(kernel: &KernelSource) -> Result<Option<String>> {
     let ptx = std::fs::read_to_string(&kernel.ptx).with_context(|| format!("cannot read `{name}`"))?;
     Ok(match Stamp::parse(&ptx) {
         None => Some(format!("{name}: has no stamp: run `{COMMAND}` and commit the result")),
-        Some(stamp) if stamp.source_sha256 != source_sha256(&kernel.read_cu()?) => {
+        Some(stamp) if !stamp.is_of(&kernel.read_cu()?) => {
             Some(format!("{name}: {} was edited after it was made: run `{COMMAND}`", kernel.cu_name()))
         }
         Some(stamp) if stamp.compiler != pinned::NAME => {
             Some(format!("{name}: made by {} instead of {}: run `{COMMAND}`", stamp.compiler, pinned::NAME))
+        }
+        Some(stamp) if stamp.entries != entry_hashes(&ptx) => {
+            Some(format!("{name}: its code is not what its stamp says: run `{COMMAND}`"))
         }
         Some(_) => None,
     })
@@ -182,17 +196,16 @@ fn file_stems(folder: &Path, extension: &str) -> Result<Vec<String>> {
 mod tests {
     use super::*;
 
+    const PTX: &str = ".version 8.1\n.visible .entry a()\n{\n\tret;\n}\n";
+
     /// A tree with one kernel and PTX that was made from `made_from` by `compiler`.
     fn tree(made_from: &str, compiler: &str) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("kernels/ptx")).unwrap();
         std::fs::write(dir.path().join("kernels/ch01-a.cu"), "now\n").unwrap();
-        let stamp = Stamp {
-            source_sha256: source_sha256(made_from),
-            compiler: compiler.to_owned(),
-            options: "--gpu-architecture=compute_80".to_owned(),
-        };
-        std::fs::write(dir.path().join("kernels/ptx/ch01-a.ptx"), stamp.write() + ".version 8.1\n").unwrap();
+        let options = "--gpu-architecture=compute_80".to_owned();
+        let stamp = Stamp::new(made_from, compiler.to_owned(), options, PTX);
+        std::fs::write(dir.path().join("kernels/ptx/ch01-a.ptx"), stamp.write() + PTX).unwrap();
         dir
     }
 
@@ -204,6 +217,13 @@ mod tests {
             stale,
             "kernels/ptx/ch01-a.ptx: kernels/ch01-a.cu was edited after it was made: run `cargo course ptx`"
         );
+        let commented = tree("now // and why\n", pinned::NAME);
+        assert_eq!(check_stamps(commented.path()).unwrap().verdict().unwrap(), "1 stamps", "a comment is no code");
+        let by_hand = tree("now\n", pinned::NAME);
+        let ptx = by_hand.path().join("kernels/ptx/ch01-a.ptx");
+        std::fs::write(&ptx, std::fs::read_to_string(&ptx).unwrap().replace("\tret;", "\tret;\n\tret;")).unwrap();
+        let problems = check_stamps(by_hand.path()).unwrap().problems;
+        assert!(problems[0].contains("its code is not what its stamp says"), "{problems:?}");
         let other = check_stamps(tree("now\n", "NVRTC 13.0.88").path()).unwrap().verdict().unwrap_err().to_string();
         assert!(other.contains("made by NVRTC 13.0.88 instead of"), "{other}");
     }

@@ -25,7 +25,7 @@ pub fn contests(root: &Path) -> Result<Vec<(String, Vec<(String, String)>)>> {
     tables.map(|table| Ok((table.chapter.clone(), report::chapter_contest(&table, root)?))).collect()
 }
 
-/// Every committed record of `cargo course measure` was made with the PTX of today.
+/// Every committed record of `cargo course measure` says which kernels it is of; where they have changed since is noted.
 pub fn records(root: &Path, findings: &mut Findings) -> Result<()> {
     let folder = root.join("measurements");
     let quoted = folder.join("quoted");
@@ -34,7 +34,10 @@ pub fn records(root: &Path, findings: &mut Findings) -> Result<()> {
         findings.examined += 1;
         let name = workspace::name(root, &file);
         match measurement::read(&file) {
-            Ok(record) => findings.problems.extend(record.stale(root)?.into_iter().map(|why| format!("{name}: {why}"))),
+            Ok(record) => {
+                findings.problems.extend(record.nameless().into_iter().map(|why| format!("{name}: {why}")));
+                findings.notes.extend(record.stale(root)?.into_iter().map(|why| format!("{name}: {why}")));
+            }
             Err(error) => findings.problems.push(error.to_string()),
         }
     }
@@ -67,22 +70,23 @@ mod tests {
     fn record() -> Measurement {
         serde_json::from_str(
             r#"{"schema": 2, "device": "A GPU", "arch": "sm_80", "date": "2026-01-02T03:04:05Z", "command": "c",
-                "method": "m", "ptx_sha256": {"ch01-naive": "0"}, "cases": [{"chapter": "ch01-naive",
+                "method": "m", "commit": "0123456", "kernels": {"a_i32": "0"}, "cases": [{"chapter": "ch01-naive",
                 "contest": "alone", "entrant": "interleaved_modulo", "op": "sum", "type": "i32", "n": 1024,
-                "cold_us": 2.0, "ok": true}]}"#,
+                "kernels": ["a_i32"], "cold_us": 2.0, "ok": true}]}"#,
         )
         .unwrap()
     }
 
     #[test]
-    fn a_record_of_other_kernels_is_refused() {
+    fn a_record_of_other_kernels_is_noted() {
         let dir = tempfile::tempdir().unwrap();
         let put = |name: &str, text: &str| {
             let path = dir.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
-        put("kernels/ptx/ch01-naive.ptx", "new");
+        put("kernels/ch01-naive.cu", "");
+        put("kernels/ptx/ch01-naive.ptx", ".entry a_i32() { ret; }");
         put("measurements/quoted/table.json", "{}");
         measurement::save(&record(), &dir.path().join("measurements/gpu.json")).unwrap();
         let mut findings = Findings::new("records");
@@ -92,11 +96,8 @@ mod tests {
         let mut both = Findings::new("records");
         records(dir.path(), &mut both).unwrap();
         assert!(both.problems.iter().any(|problem| problem.ends_with("measure again")), "{:?}", both.problems);
-        assert!(
-            findings.problems[0].starts_with("measurements/gpu.json: ch01-naive: made with PTX 0, and "),
-            "{:?}",
-            findings.problems
-        );
+        let note = "measurements/gpu.json: ch01-naive: 1 row has times of commit 0123456, before `a_i32` changed";
+        assert_eq!((findings.problems, findings.notes), (vec![], vec![note.to_owned()]));
     }
 
     #[test]

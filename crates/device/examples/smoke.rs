@@ -37,7 +37,7 @@ fn smoke(choice: Choice) -> Result<bool, Error> {
 
     let fallback = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let module = device.load(&KernelSource::find("ch01-naive", fallback)?)?;
-    println!("{}: {}, PTX {}, kernels {:?}", module.slug(), module.origin(), module.ptx_sha256(), module.kernels());
+    println!("{}: {}, kernels {:?}", module.slug(), module.origin(), module.kernels());
     let kernel = "interleaved_modulo_i32";
     println!("{kernel}: {:?}", module.resources(kernel)?);
 

@@ -21,6 +21,7 @@ mod replay;
 mod scalar;
 mod sim;
 mod source;
+mod stamp;
 
 pub use baseline::{Baseline, BaselineSum, Segments};
 pub use buffer::{Buffer, DeviceAddress};
@@ -31,6 +32,7 @@ pub use module::{Module, Origin, Resources};
 pub use probe::{Driver, Probe, probe};
 pub use replay::{Graph, Replayed, Step};
 pub use scalar::Scalar;
-pub use source::{KernelSource, Stamp, committed_options, compile_committed, sha256, source_sha256};
+pub use source::{KernelSource, all_entry_hashes, committed_options, compile_committed};
+pub use stamp::{Stamp, code_sha256, entry_hashes, sha256, up_to_date};
 
 pub use simt::{Check, Checks, Code, Counters, Fault, LineCounters, Note, NoteKind, Schedule, Site};

@@ -8,7 +8,7 @@ use simt::{Parameter, Program};
 use crate::gpu::{Gpu, GpuModule, Image};
 use crate::nvrtc::{Nvrtc, Place};
 use crate::sim::SimModule;
-use crate::source::{committed_options, committed_target, sha256};
+use crate::source::{committed_options, committed_target};
 use crate::{Error, KernelSource};
 
 /// A device with a lesson's kernels on it, ready to launch.
@@ -17,7 +17,6 @@ pub struct Module {
     pub(crate) slug: String,
     pub(crate) program: Program,
     pub(crate) code: Code,
-    ptx_sha256: String,
     origin: Origin,
     /// Kernels that wait for the launch before them in their own code.
     waiting: HashSet<String>,
@@ -92,12 +91,6 @@ impl Module {
             Code::Gpu(_) => self.parameters(kernel).map(drop),
             Code::Sim(module) => module.kernel(&self.program, kernel).map(drop),
         }
-    }
-
-    /// SHA-256 of the PTX text, for records: of the committed file when it belongs to the `.cu`, whatever the device
-    /// runs; else of what was compiled in its stead.
-    pub fn ptx_sha256(&self) -> &str {
-        &self.ptx_sha256
     }
 
     /// Whether the kernel waits in its own code for the launch before it. Only then may the two overlap; code compiled for
@@ -176,9 +169,8 @@ impl<'a> Recipe<'a> {
     }
 
     fn module(&self, ptx: &str, program: Program, code: Code, origin: Origin) -> Module {
-        let ptx_sha256 = sha256(self.committed.as_deref().unwrap_or(ptx).as_bytes());
         let waiting = waiting_kernels(ptx);
-        Module { slug: self.source.slug.clone(), program, code, ptx_sha256, origin, waiting }
+        Module { slug: self.source.slug.clone(), program, code, origin, waiting }
     }
 }
 
@@ -225,14 +217,7 @@ pub(crate) fn load_ptx_gpu(gpu: &Gpu, name: &str, text: &str) -> Result<Module, 
 
 fn sourceless(name: &str, text: &str, program: Program, code: Code) -> Module {
     let slug = name.to_string();
-    Module {
-        slug,
-        program,
-        code,
-        ptx_sha256: sha256(text.as_bytes()),
-        origin: Origin::Committed,
-        waiting: waiting_kernels(text),
-    }
+    Module { slug, program, code, origin: Origin::Committed, waiting: waiting_kernels(text) }
 }
 
 /// Loads a lesson into a GPU: machine code by NVRTC where NVRTC is there and knows the GPU, else PTX for the driver's

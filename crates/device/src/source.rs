@@ -1,18 +1,19 @@
 //! A lesson's files: where `kernels/<slug>.cu` and its committed PTX are, and whether the two still belong together.
 
+use std::collections::BTreeMap;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
-
-use sha2::{Digest, Sha256};
 
 use crate::Error;
 use crate::nvrtc::Nvrtc;
+use crate::stamp::{Stamp, entry_hashes, up_to_date};
 
 /// What the committed PTX is compiled for: the oldest target that has every instruction of most lessons.
 pub(crate) const COMMITTED_TARGET: &str = "compute_80";
 
 /// Begins the line of a `.cu`'s head that names other targets, where a lesson needs them: `// Target. compute_90: why`, or
 /// `// Target. compute_90, and compute_80 without this or that` for PTX of each, the lesson's own first.
-const TARGET_MARK: &str = "// Target.";
+pub(crate) const TARGET_MARK: &str = "// Target.";
 
 /// What the committed PTX of a `.cu` with this text is compiled for: one target, mostly.
 fn committed_targets(cu_text: &str) -> Vec<&str> {
@@ -118,6 +119,19 @@ impl KernelSource {
         Ok(fits.map_or_else(|| self.clone(), |(_, source)| source))
     }
 
+    /// Hash of each entry's code in the committed PTX, by name; of one that stands there for several targets, of the first.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`].
+    pub fn entry_hashes(&self) -> Result<BTreeMap<String, String>, Error> {
+        let targets = if self.cu.is_file() { self.for_targets()? } else { vec![(String::new(), self.clone())] };
+        let mut hashes = BTreeMap::new();
+        for (_, source) in targets.into_iter().rev() {
+            hashes.extend(stamped_hashes(&source.ptx)?);
+        }
+        Ok(hashes)
+    }
+
     /// The `.cu` as messages, line information and NVRTC name it: `kernels/ch05-unroll.cu`, the same on every machine.
     pub fn cu_name(&self) -> String {
         relative_name(&self.cu, self.root())
@@ -136,8 +150,11 @@ impl KernelSource {
         read(&self.cu)
     }
 
-    /// The committed PTX if it was made from this `.cu`, else why it cannot be used.
-    pub(crate) fn read_ptx(&self, cu_text: &str) -> Result<String, String> {
+    /// The committed PTX with line numbers of this `.cu`, if it was made from its code, else why it cannot be used.
+    ///
+    /// # Errors
+    /// The reason, for a sentence that begins with the name of the `.cu`.
+    pub fn read_ptx(&self, cu_text: &str) -> Result<String, String> {
         let name = self.ptx_name();
         let text = match read(&self.ptx) {
             Ok(text) => text,
@@ -146,13 +163,10 @@ impl KernelSource {
             }
             Err(error) => return Err(error.to_string()),
         };
-        match Stamp::parse(&text) {
-            None => Err(format!("{name} does not say which source it was made from")),
-            Some(stamp) if stamp.source_sha256 != source_sha256(cu_text) => {
-                Err(format!("it was changed after {name} was made"))
-            }
-            Some(_) => Ok(text),
+        if Stamp::parse(&text).is_none() {
+            return Err(format!("{name} does not say which source it was made from"));
         }
+        up_to_date(text, cu_text).ok_or_else(|| format!("it was changed after {name} was made"))
     }
 }
 
@@ -167,40 +181,44 @@ fn read(path: &Path) -> Result<String, Error> {
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// What a committed PTX file was made from; its first three lines.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamp {
-    /// SHA-256 of the `.cu`, in hexadecimal.
-    pub source_sha256: String,
-    /// `NVRTC 12.1.105`
-    pub compiler: String,
-    /// Options of the compiler that say something about the code, separated by spaces.
-    pub options: String,
+/// Hash of each entry's code in the PTX of all lessons of a source tree, by name.
+///
+/// # Errors
+/// [`Error::Unreadable`].
+pub fn all_entry_hashes(root: &Path) -> Result<BTreeMap<String, String>, Error> {
+    let folder = root.join("kernels");
+    let unreadable = |source| Error::Unreadable { path: folder.clone(), source };
+    let mut hashes = BTreeMap::new();
+    for file in std::fs::read_dir(&folder).map_err(unreadable)? {
+        let path = file.map_err(unreadable)?.path();
+        let slug = path.file_stem().filter(|_| path.extension().is_some_and(|extension| extension == "cu"));
+        if let Some(slug) = slug {
+            hashes.extend(KernelSource::in_root(root, &slug.to_string_lossy()).entry_hashes()?);
+        }
+    }
+    Ok(hashes)
 }
 
-const SOURCE_MARK: &str = "// course: source-sha256 ";
-const COMPILER_MARK: &str = "// course: compiler ";
-const OPTIONS_MARK: &str = "// course: options ";
-
-impl Stamp {
-    /// The stamp that `ptx` begins with, if it has one.
-    pub fn parse(ptx: &str) -> Option<Stamp> {
-        let mut lines = ptx.lines();
-        let mut field = |mark| lines.next()?.strip_prefix(mark).map(|value| value.trim().to_string());
-        Some(Stamp {
-            source_sha256: field(SOURCE_MARK)?,
-            compiler: field(COMPILER_MARK)?,
-            options: field(OPTIONS_MARK)?,
-        })
+/// The hashes in the head of a PTX file, of which no more is read; without a stamp those of its text; none without the file.
+fn stamped_hashes(ptx: &Path) -> Result<BTreeMap<String, String>, Error> {
+    let unreadable = |source| Error::Unreadable { path: ptx.to_path_buf(), source };
+    let file = match std::fs::File::open(ptx) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        file => file.map_err(unreadable)?,
+    };
+    let mut head = String::new();
+    for line in std::io::BufReader::new(file).lines() {
+        let line = line.map_err(unreadable)?;
+        if !line.starts_with("// course: ") {
+            break;
+        }
+        head.push_str(&line);
+        head.push('\n');
     }
-
-    /// The stamp as the lines that PTX begins with.
-    pub fn write(&self) -> String {
-        format!(
-            "{SOURCE_MARK}{}\n{COMPILER_MARK}{}\n{OPTIONS_MARK}{}\n",
-            self.source_sha256, self.compiler, self.options
-        )
-    }
+    Ok(match Stamp::parse(&head) {
+        Some(stamp) => stamp.entries,
+        None => entry_hashes(&read(ptx)?),
+    })
 }
 
 /// Compiles the lesson's `.cu` into the text of its committed PTX for a target, stamp included. The same text comes out on every
@@ -211,11 +229,8 @@ impl Stamp {
 pub fn compile_committed(nvrtc: &Nvrtc, source: &KernelSource, target: &str) -> Result<String, Error> {
     let cu_text = source.read_cu()?;
     let ptx = nvrtc.compile(&source.cu_name(), &cu_text, &options(target))?;
-    let stamp = Stamp {
-        source_sha256: source_sha256(&cu_text),
-        compiler: release_of(&ptx).unwrap_or_else(|| nvrtc.name()),
-        options: options(target).join(" "),
-    };
+    let compiler = release_of(&ptx).unwrap_or_else(|| nvrtc.name());
+    let stamp = Stamp::new(&cu_text, compiler, options(target).join(" "), &ptx);
     Ok(stamp.write() + &ptx)
 }
 
@@ -224,17 +239,6 @@ fn release_of(ptx: &str) -> Option<String> {
     let line = ptx.lines().find(|line| line.starts_with("// Cuda compilation tools"))?;
     let (_, release) = line.rsplit_once(", V")?;
     Some(format!("NVRTC {}", release.trim()))
-}
-
-/// SHA-256 of a source file, in hexadecimal. Line ends count as `\n`, so that a checkout that rewrites them does not
-/// make every lesson look edited.
-pub fn source_sha256(text: &str) -> String {
-    sha256(text.replace("\r\n", "\n").as_bytes())
-}
-
-/// SHA-256 in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

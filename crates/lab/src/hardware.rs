@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::element::{Array, Element, Type, Value};
 use crate::error::{Error, Result};
 use crate::input::{SEED, random_for};
+use crate::kernels::{self, Hashes};
 use crate::layout::{Matrix, Per, Rows};
 use crate::measurement::{self, Contest, Measurement};
 use crate::op::Op;
 use crate::plan::{LaunchOptions, Plan, Problem, refusal};
-use crate::record::{OPTIONS, load_json, path, ptx_sha256, to_text, write};
+use crate::record::{OPTIONS, load_json, path, to_text, write};
 use crate::reference::{Reference, reference_of};
 use crate::run::{Job, Run};
 use crate::session::Session;
@@ -45,8 +46,9 @@ pub struct GpuRecord {
     pub date: String,
     /// Of the source tree, if it was known.
     pub commit: Option<String>,
-    /// Of the committed PTX.
-    pub ptx_sha256: String,
+    /// Hash of each kernel's code that the chapter had.
+    #[serde(default)]
+    pub kernels: Hashes,
     /// How the code on the card was made: `committed`, or `NVRTC 13.0 for sm_90`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
@@ -93,6 +95,12 @@ pub struct GpuCase {
     pub cols: Option<u64>,
     /// Launches.
     pub launches: u64,
+    /// The kernels that were launched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernels: Vec<String>,
+    /// Whether one of them has changed since.
+    #[serde(skip)]
+    pub is_stale: bool,
     /// Of more than one result, the row or column of the worst, which is the one below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<u64>,
@@ -247,7 +255,7 @@ fn empty(session: &Session<'_>, command: String) -> Result<GpuRecord> {
         memory_bytes: description.memory_bytes,
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         commit: commit(session.source.root()),
-        ptx_sha256: ptx_sha256(session.source.root(), session.chapter.slug)?,
+        kernels: kernels::of_chapter(session.source.root(), session.chapter)?,
         code: Some(session.origin()),
         command,
         method: METHOD.to_owned(),
@@ -299,6 +307,8 @@ fn case(session: &Session<'_>, job: Job<'_>) -> Result<GpuCase> {
         rows: run.options.rows.and_then(|_| Some(run.layout.size()?.0)),
         cols: run.options.rows.and_then(|_| Some(run.layout.size()?.1)),
         launches: run.plan.passes.len() as u64,
+        kernels: run.plan.kernels(),
+        is_stale: false,
         row: run.row,
         col: run.col,
         all_sha256: run.all_sha256.clone(),
@@ -327,7 +337,11 @@ pub fn commit(root: &Path) -> Option<String> {
 /// # Errors
 /// A file that cannot be read or has another form.
 pub fn load(root: &Path, slug: &str, name: &str) -> Result<Option<GpuRecord>> {
-    load_json(&path(root, slug, name))
+    let mut record: Option<GpuRecord> = load_json(&path(root, slug, name))?;
+    if let Some(record) = &mut record {
+        record.mark_stale(&kernels::today(root)?);
+    }
+    Ok(record)
 }
 
 /// [`load`], with the times that `cargo course measure` took on the same kind of device, where it did: there is one clock.
@@ -338,7 +352,7 @@ pub fn load(root: &Path, slug: &str, name: &str) -> Result<Option<GpuRecord>> {
 pub fn load_timed(root: &Path, slug: &str, name: &str) -> Result<Option<GpuRecord>> {
     let Some(mut record) = load(root, slug, name)? else { return Ok(None) };
     // A chapter that was not measured in that run has no times of it, and keeps its own day.
-    let is_its = |measured: &Measurement| measured.device == record.device && measured.ptx_sha256.contains_key(slug);
+    let is_its = |measured: &Measurement| measured.device == record.device && measured.code.contains_key(slug);
     if let Some(measured) = measurement::load(root, name)?.filter(is_its) {
         record.take_times(&measured);
     }
@@ -346,6 +360,28 @@ pub fn load_timed(root: &Path, slug: &str, name: &str) -> Result<Option<GpuRecor
 }
 
 impl GpuRecord {
+    /// Marks the cases whose kernels have changed.
+    fn mark_stale(&mut self, now: &Hashes) {
+        for case in &mut self.cases {
+            case.is_stale = !kernels::changed(&case.kernels, &self.kernels, now).is_empty();
+        }
+    }
+
+    /// Why some of it is of other kernels than today's, if it is. Points of a sweep are of all kernels that the record has.
+    ///
+    /// # Errors
+    /// PTX that cannot be read.
+    pub fn stale(&self, root: &Path) -> Result<Option<String>> {
+        let now = kernels::today(root)?;
+        let all: Vec<String> = self.kernels.keys().cloned().collect();
+        let sweep = if self.sweep.is_empty() { Vec::new() } else { kernels::changed(&all, &self.kernels, &now) };
+        let cases = self.cases.iter().map(|case| kernels::changed(&case.kernels, &self.kernels, &now));
+        let cases: Vec<_> = cases.filter(|changed| !changed.is_empty()).collect();
+        let rows = cases.len() + if sweep.is_empty() { 0 } else { self.sweep.len() };
+        let changed: Vec<&str> = cases.into_iter().flatten().chain(sweep).collect();
+        Ok((rows > 0).then(|| kernels::reason(&changed, rows, self.commit.as_deref())))
+    }
+
     fn take_times(&mut self, measured: &Measurement) {
         self.driver.clone_from(&measured.driver);
         self.cuda.clone_from(&measured.cuda);
@@ -355,6 +391,7 @@ impl GpuRecord {
         for case in self.cases.iter_mut().filter(|case| TIMED.contains(&case.n)) {
             let Some(ty) = Type::from_name(&case.ty) else { continue };
             let plain = measured.plain(&case.variant, ty, case.n);
+            case.is_stale |= plain.is_some_and(|plain| plain.is_stale);
             case.cold_us = plain.and_then(|plain| plain.cold_us);
             case.cold_range_us = plain.and_then(|plain| plain.range_us);
             case.gb_per_s = plain.and_then(|plain| plain.gb_per_s());
@@ -380,7 +417,7 @@ pub struct Replay {
 }
 
 /// Replays the record's cases on the simulator and compares bits; of kernels that add floats in no fixed order, whether
-/// both sums are within the bound. No checks are on: this compares results, and other
+/// both sums are within the bound. Cases of kernels that have changed since are left out. No checks are on: this compares results, and other
 /// tests look for faults.
 ///
 /// # Errors
@@ -389,7 +426,7 @@ pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord) -> Result<Repl
     let options = SimOptions { checks: Checks::NONE, ..OPTIONS };
     let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
     let mut replay = Replay::default();
-    for case in &record.cases {
+    for case in record.cases.iter().filter(|case| !case.is_stale) {
         let unknown = |what: &str| Error::Usage(format!("the record has {} {}, {what}", case.variant, case.ty));
         let variant = chapter.variant(&case.variant).ok_or_else(|| unknown("a variant that the chapter lacks"))?;
         let ty = Type::from_name(&case.ty).ok_or_else(|| unknown("a type that the chapter lacks"))?;

@@ -20,6 +20,7 @@ pub mod figure;
 pub mod hardware;
 pub mod input;
 mod json;
+pub mod kernels;
 pub mod layout;
 pub mod measurement;
 mod memory;

@@ -10,11 +10,11 @@ pub mod synthetic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use device::KernelSource;
 use serde::{Deserialize, Serialize};
 
 use crate::element::Type;
 use crate::error::{Error, Result};
+use crate::kernels::{self, Hashes};
 use crate::op::Op;
 use crate::record;
 
@@ -139,9 +139,9 @@ pub struct Measurement {
     pub command: String,
     /// How times were taken.
     pub method: String,
-    /// The committed PTX of each kernel file that was measured, by slug.
+    /// Hash of each kernel's code, of every file that was measured or measured with.
     #[serde(default)]
-    pub ptx_sha256: BTreeMap<String, String>,
+    pub kernels: Hashes,
     /// What the text that ran was made by, by slug: `committed`, or `NVRTC 13.0 for sm_90`.
     #[serde(default)]
     pub code: BTreeMap<String, String>,
@@ -279,6 +279,12 @@ pub struct MeasuredCase {
     /// Launches.
     #[serde(default)]
     pub launches: Option<u64>,
+    /// Our kernels that were launched; none of a library's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernels: Vec<String>,
+    /// Whether one of them has changed since.
+    #[serde(skip)]
+    pub is_stale: bool,
     /// Of a sweep, what was varied: `block`, `grid` or `factor`. `None` where the variant chose for itself.
     #[serde(default)]
     pub swept: Option<String>,
@@ -381,25 +387,61 @@ impl Measurement {
         self.us_in(Contest::Alone, name, ty, n)
     }
 
-    /// Why figures of it say nothing about the kernels of today: a sentence for each chapter whose PTX is another now.
+    /// Marks the cases whose kernels have changed.
+    fn mark_stale(&mut self, now: &Hashes) {
+        for case in &mut self.cases {
+            case.is_stale = !kernels::changed(&case.kernels, &self.kernels, now).is_empty();
+        }
+    }
+
+    /// Why some of it is of other kernels than today's: a sentence for each chapter that has such cases, and one for what is
+    /// measured with: launches, ceilings, latencies and proofs.
     ///
     /// # Errors
     /// PTX that cannot be read.
     pub fn stale(&self, root: &Path) -> Result<Vec<String>> {
-        let mut stale = Vec::new();
-        for (slug, hash) in &self.ptx_sha256 {
-            if !KernelSource::in_root(root, slug).ptx.is_file() {
-                stale.push(format!("{slug}: the course has no such chapter now: measure again"));
-                continue;
+        let now = kernels::today(root)?;
+        let mut chapters: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
+        for case in &self.cases {
+            let changed = kernels::changed(&case.kernels, &self.kernels, &now);
+            if !changed.is_empty() {
+                let (rows, names) = chapters.entry(case.chapter.as_deref().unwrap_or("no chapter")).or_default();
+                *rows += 1;
+                names.extend(changed);
             }
-            stale.extend(record::is_stale(root, slug, hash)?.map(|why| format!("{slug}: {why}")));
         }
-        let slugs: BTreeSet<&str> = self.cases.iter().filter_map(|case| case.chapter.as_deref()).collect();
-        let nameless = slugs.into_iter().filter(|slug| !self.ptx_sha256.contains_key(*slug));
-        stale.extend(nameless.map(|slug| format!("{slug}: does not say which PTX it was made with")));
+        let mut with: Vec<String> = Vec::new();
+        for slug in MEASURED_WITH {
+            with.extend(kernels::of_file(root, slug)?.into_keys().filter(|name| self.kernels.contains_key(name)));
+        }
+        let changed = kernels::changed(&with, &self.kernels, &now);
+        let commit = self.commit.as_deref();
+        let of_chapter = |(slug, (rows, names)): (&str, (usize, Vec<&str>))| {
+            format!("{slug}: {}", kernels::reason(&names, rows, commit))
+        };
+        let mut stale: Vec<String> = chapters.into_iter().map(of_chapter).collect();
+        stale.extend(
+            (!changed.is_empty())
+                .then(|| format!("what is measured with: {}", kernels::reason(&changed, changed.len(), commit))),
+        );
         Ok(stale)
     }
+
+    /// What keeps the record from being judged: cases of ours that do not say which kernels they launched, a line each chapter.
+    pub fn nameless(&self) -> Vec<String> {
+        let libraries =
+            [CUB, CUB_UNORDERED, CUB_NEWER, CUB_FIXED, CUB_NEWER_FIXED, CUB_WHOLE, TORCH, TORCH_COMPILED, LIGER];
+        let is_nameless = |case: &&MeasuredCase| {
+            case.kernels.is_empty() && case.us().is_some() && !libraries.contains(&case.entrant.as_str())
+        };
+        let slugs: BTreeSet<&str> =
+            self.cases.iter().filter(is_nameless).filter_map(|case| case.chapter.as_deref()).collect();
+        slugs.into_iter().map(|slug| format!("{slug}: has times that do not say of which kernels they are")).collect()
+    }
 }
+
+/// Files of kernels that are measured with.
+const MEASURED_WITH: [&str; 4] = ["ceiling", "copying", "latencies", "proofs"];
 
 /// `measurements/<name>.json`
 pub fn path(root: &Path, name: &str) -> PathBuf {
@@ -418,7 +460,12 @@ pub fn load(root: &Path, name: &str) -> Result<Option<Measurement>> {
     }
     let path = path(root, name);
     let is_older = record::load_json::<Form>(&path).is_ok_and(|form| form.is_some_and(|form| form.schema < SCHEMA));
-    if path.is_file() && !is_older { read(&path).map(Some) } else { Ok(None) }
+    if !path.is_file() || is_older {
+        return Ok(None);
+    }
+    let mut record = read(&path)?;
+    record.mark_stale(&kernels::today(root)?);
+    Ok(Some(record))
 }
 
 /// Reads a record.
@@ -494,18 +541,36 @@ mod tests {
     }
 
     #[test]
-    fn old_kernels_make_it_stale() {
+    fn a_changed_kernel_makes_its_own_cases_stale() {
         let (dir, file) = written(LEAST);
+        let ptx = |kernels: &[(&str, u32)]| {
+            let body = |(name, n): &(&str, u32)| format!(".entry {name}()\n{{\n\tmov.u32 %r1, {n};\n}}\n");
+            record::write(&dir.path().join("kernels/ch01-a.cu"), "").unwrap();
+            let text: String = kernels.iter().map(body).collect();
+            record::write(&dir.path().join("kernels/ptx/ch01-a.ptx"), &text).unwrap();
+        };
+        ptx(&[("a_i32", 1), ("b_i32", 1)]);
         let mut record = read(&file).unwrap();
-        record.ptx_sha256.insert("ch01-a".to_owned(), String::new());
-        assert_eq!(record.stale(dir.path()).unwrap(), ["ch01-a: the course has no such chapter now: measure again"]);
-        record::write(&dir.path().join("kernels/ptx/ch01-a.ptx"), "old").unwrap();
-        record.ptx_sha256.insert("ch01-a".to_owned(), record::ptx_sha256(dir.path(), "ch01-a").unwrap());
-        assert_eq!(record.stale(dir.path()).unwrap(), Vec::<String>::new());
-        record::write(&dir.path().join("kernels/ptx/ch01-a.ptx"), "new").unwrap();
-        let stale = record.stale(dir.path()).unwrap();
-        assert!(stale.len() == 1 && stale[0].starts_with("ch01-a: made with PTX "), "{stale:?}");
-        record.cases[0].chapter = Some("ch02-b".to_owned());
-        assert_eq!(record.stale(dir.path()).unwrap()[1], "ch02-b: does not say which PTX it was made with");
+        assert_eq!(record.nameless(), [""; 0], "they have no chapter");
+        record.commit = Some("0123456789".to_owned());
+        record.kernels = kernels::today(dir.path()).unwrap();
+        for (i, kernel) in [(1, "a_i32"), (3, "b_i32")] {
+            record.cases[i].chapter = Some("ch01-a".to_owned());
+            record.cases[i].kernels = vec![kernel.to_owned()];
+        }
+        save(&record, &file).unwrap();
+        let stale = || {
+            let record = load(dir.path(), "gpu").unwrap().unwrap();
+            let cases = record.cases.iter().enumerate().filter(|(_, case)| case.is_stale).map(|(i, _)| i).collect();
+            (record.stale(dir.path()).unwrap(), cases)
+        };
+        assert_eq!(stale(), (vec![], Vec::<usize>::new()));
+        ptx(&[("a_i32", 1), ("b_i32", 2)]);
+        let why = "ch01-a: 1 row has times of commit 0123456, before `b_i32` changed";
+        assert_eq!(stale(), (vec![why.to_owned()], vec![3]));
+        ptx(&[("b_i32", 1)]);
+        assert_eq!(stale().1, [1], "its kernel is gone");
+        record.cases[3].kernels.clear();
+        assert_eq!(record.nameless(), ["ch01-a: has times that do not say of which kernels they are"]);
     }
 }

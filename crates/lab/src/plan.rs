@@ -182,6 +182,17 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Names of the kernels that it launches, each once, in the order of their first launches.
+    pub fn kernels(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for pass in &self.passes {
+            if !names.contains(&pass.kernel) {
+                names.push(pass.kernel.clone());
+            }
+        }
+        names
+    }
+
     /// The launches that solve this problem.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use device::{Checks, Choice, KernelSource, Schedule, SimOptions};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use crate::Chapter;
 use crate::counts::fields;
@@ -40,8 +41,6 @@ pub const OPTIONS: SimOptions = SimOptions {
 pub struct SimRecord {
     /// The chapter.
     pub chapter: String,
-    /// Of the committed PTX.
-    pub ptx_sha256: String,
     /// Seed of the inputs.
     pub seed: u64,
     /// How lanes ran.
@@ -126,21 +125,17 @@ pub fn runs(chapter: &Chapter, root: &Path) -> Result<Vec<Run>> {
 /// # Errors
 /// As [`runs`].
 pub fn compute(chapter: &Chapter, root: &Path) -> Result<SimRecord> {
-    of_runs(chapter, root, &runs(chapter, root)?)
+    Ok(of_runs(chapter, &runs(chapter, root)?))
 }
 
 /// The record of these runs.
-///
-/// # Errors
-/// PTX that cannot be read.
-pub fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<SimRecord> {
-    Ok(SimRecord {
+pub fn of_runs(chapter: &Chapter, runs: &[Run]) -> SimRecord {
+    SimRecord {
         chapter: chapter.slug.to_owned(),
-        ptx_sha256: ptx_sha256(root, chapter.slug)?,
         seed: SEED,
         schedule: OPTIONS.schedule.to_string(),
         cases: runs.iter().map(SimCase::of).collect(),
-    })
+    }
 }
 
 /// `chapters/<slug>/data/<name>.json`
@@ -170,13 +165,23 @@ pub fn load_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     record.map(Some).map_err(|error| Error::Record { path: path.to_owned(), problem: error.to_string() })
 }
 
-/// A record as the text of its file.
+/// A record as the text of its file: a line for each of its cases.
 ///
 /// # Errors
 /// None in practice: a record holds nothing that JSON cannot write.
 pub fn to_text<T: Serialize>(record: &T) -> Result<String> {
-    let text = serde_json::to_string_pretty(record);
-    text.map(|text| text + "\n").map_err(|error| Error::Usage(format!("the record cannot be written as JSON: {error}")))
+    let lines = |value: &Value| match value {
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            let lines: Vec<String> = items.iter().map(|item| format!("  {item}")).collect();
+            format!("[\n{}\n]", lines.join(",\n"))
+        }
+        value => value.to_string(),
+    };
+    let record = serde_json::to_value(record)
+        .map_err(|error| Error::Usage(format!("the record cannot be written as JSON: {error}")))?;
+    let fields = record.as_object().into_iter().flatten();
+    let fields: Vec<String> = fields.map(|(key, value)| format!("\"{key}\": {}", lines(value))).collect();
+    Ok(format!("{{\n{}\n}}\n", fields.join(",\n")))
 }
 
 /// Writes a file and the folders above it.
@@ -213,7 +218,6 @@ fn differences(committed: &SimRecord, now: &SimRecord) -> Vec<String> {
             lines.push(format!("{what}: recorded {then}, now {now}"));
         }
     };
-    compare("ptx_sha256".to_owned(), committed.ptx_sha256.clone(), now.ptx_sha256.clone());
     compare("seed".to_owned(), committed.seed.to_string(), now.seed.to_string());
     compare("schedule".to_owned(), committed.schedule.clone(), now.schedule.clone());
     compare("cases".to_owned(), committed.cases.len().to_string(), now.cases.len().to_string());
@@ -229,30 +233,4 @@ fn differences(committed: &SimRecord, now: &SimRecord) -> Vec<String> {
         }
     }
     lines
-}
-
-/// SHA-256 of a chapter's committed PTX.
-///
-/// # Errors
-/// [`Error::File`].
-pub fn ptx_sha256(root: &Path, slug: &str) -> Result<String> {
-    let path = KernelSource::in_root(root, slug).ptx;
-    let bytes = std::fs::read(&path).map_err(Error::file(path, "read"))?;
-    Ok(device::sha256(&bytes))
-}
-
-/// Why a record with this PTX hash says nothing about the kernels of today; `None` if it does.
-///
-/// # Errors
-/// [`Error::File`].
-pub fn is_stale(root: &Path, slug: &str, recorded_ptx_sha256: &str) -> Result<Option<String>> {
-    let now = ptx_sha256(root, slug)?;
-    let short = |hash: &str| hash.chars().take(12).collect::<String>();
-    Ok((now != recorded_ptx_sha256).then(|| {
-        format!(
-            "made with PTX {}, and kernels/ptx/{slug}.ptx is {} now: measure again",
-            short(recorded_ptx_sha256),
-            short(&now)
-        )
-    }))
 }

@@ -24,6 +24,7 @@
 
 pub mod ast;
 pub mod error;
+mod index;
 mod lex;
 mod parse;
 mod print;
@@ -31,6 +32,7 @@ pub mod table;
 
 pub use ast::*;
 pub use error::Error;
+pub use index::Index;
 
 /// Parses one PTX file. `file` is the name that errors print; it is never opened.
 ///

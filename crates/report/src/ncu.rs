@@ -6,6 +6,7 @@ use std::path::Path;
 
 use device::{Checks, Choice, Counters, KernelSource, SimOptions};
 use lab::input::{SEED, random_for};
+use lab::kernels::{self, Hashes};
 use lab::record::{OPTIONS, load_json, path};
 use lab::reference::reference_of;
 use lab::text::grouped;
@@ -30,10 +31,17 @@ pub struct NcuRecord {
     pub driver: String,
     /// When.
     pub date: String,
-    /// Of the committed PTX, if it is known.
-    pub ptx_sha256: Option<String>,
+    /// Hash of each profiled kernel's code.
+    #[serde(default)]
+    pub kernels: Hashes,
+    /// Of the source tree, if it is known.
+    #[serde(default)]
+    pub commit: Option<String>,
     /// The launches.
     pub cases: Vec<NcuCase>,
+    /// Why launches of the file are not among them: the simulator has other kernels than were profiled.
+    #[serde(skip)]
+    pub stale: Option<String>,
 }
 
 /// One profiled launch.
@@ -92,12 +100,27 @@ pub struct Comparison {
     pub differences: Vec<String>,
 }
 
-/// A committed file, `h200-ncu` for instance; `None` while there is none.
+/// A committed file, `h200-ncu` for instance, without the launches of kernels that have changed since; `None` while there is none.
 ///
 /// # Errors
 /// A file that cannot be read or has another form.
 pub fn load(root: &Path, slug: &str, name: &str) -> Result<Option<NcuRecord>> {
-    load_json(&path(root, slug, name))
+    let mut record: Option<NcuRecord> = load_json(&path(root, slug, name))?;
+    if let Some(record) = &mut record {
+        record.leave_out_stale(&kernels::today(root)?);
+    }
+    Ok(record)
+}
+
+impl NcuRecord {
+    fn leave_out_stale(&mut self, now: &Hashes) {
+        let is_changed =
+            |case: &NcuCase| !kernels::changed(std::slice::from_ref(&case.kernel), &self.kernels, now).is_empty();
+        let (stale, fresh): (Vec<_>, Vec<_>) = std::mem::take(&mut self.cases).into_iter().partition(is_changed);
+        let names: Vec<&str> = stale.iter().map(|case| case.kernel.as_str()).collect();
+        self.stale = (!stale.is_empty()).then(|| kernels::reason(&names, stale.len(), self.commit.as_deref()));
+        self.cases = fresh;
+    }
 }
 
 /// Runs each profiled launch on the simulator and compares the address-exact counters.
@@ -197,6 +220,9 @@ pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Strin
     out.push_str(&format!(
         "\n<small>Each row is one launch, read with Nsight Compute on an {device} (driver {driver}) on {date}.</small>\n"
     ));
+    if let Some(stale) = &record.stale {
+        out.push_str(&format!("\n<small>Left out: {stale}.</small>\n"));
+    }
     Ok(out)
 }
 

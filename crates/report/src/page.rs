@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use device::{Choice, KernelSource, Schedule, SimOptions};
 use lab::hardware::{GpuRecord, PRIME};
 use lab::input::{self, SEED};
-use lab::record::{OPTIONS, full, is_stale};
+use lab::record::{OPTIONS, full};
 use lab::show::{self, Shown};
 use lab::text::{day, grouped, per_cent, three_digits};
 use lab::{Chapter, Note, Result, Run, Session, Variant, chart, counts, hardware, mistake, record};
@@ -30,7 +30,7 @@ const SCHEDULES: [Schedule; 5] = [
 /// Kernels that do not compile or run, records that cannot be read.
 pub fn files(chapter: &Chapter, root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let runs = record::runs(chapter, root)?;
-    let sim = record::to_text(&record::of_runs(chapter, root, &runs)?)?;
+    let sim = record::to_text(&record::of_runs(chapter, &runs))?;
     let folder = root.join("book").join("src").join("generated").join(chapter.slug);
     let fragments = of_runs(chapter, root, &runs)?.into_iter().map(|(name, text)| (folder.join(name), text));
     Ok(std::iter::once((record::path(root, chapter.slug, "sim"), sim)).chain(fragments).collect())
@@ -70,7 +70,7 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
     let measured = match hardware::load_timed(root, chapter.slug, "h200")? {
         Some(record) => {
             facts.extend(gpu_facts(&record));
-            gpu_table(&record, is_stale(root, chapter.slug, &record.ptx_sha256)?)
+            gpu_table(&record, record.stale(root)?)
         }
         None => "*There is no record of a GPU for this chapter yet.*\n".to_owned(),
     };

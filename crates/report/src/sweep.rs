@@ -4,7 +4,7 @@ use std::path::Path;
 
 use device::{Checks, Choice, KernelSource, SimOptions};
 use lab::input::SEED;
-use lab::record::{N, OPTIONS, is_stale};
+use lab::record::{N, OPTIONS};
 use lab::sweep::{self, Numbers, Point, Sweep, markdown, svg};
 use lab::text::{grouped, three_digits};
 use lab::{Chapter, Result, Session, Type, Variant, hardware};
@@ -33,7 +33,7 @@ pub(crate) fn fragments(chapter: &Chapter, sweep: &Sweep, root: &Path) -> Result
                 facts.extend(point_facts(&prefix, points));
                 facts.extend(conclusion_facts(sweep, &prefix, points));
             }
-            let stale = is_stale(root, chapter.slug, &record.ptx_sha256)?;
+            let stale = record.stale(root)?;
             measured(sweep, &record, &provenance(&record, stale))?
         }
         None => "*There is no record of a GPU's sweep for this chapter yet.*\n".to_owned(),
@@ -148,7 +148,7 @@ mod tests {
         };
         let text = r#"{"chapter": "ch07", "device": "A card", "arch": "sm_90", "driver": "1", "cuda": "13.0",
             "multiprocessors": 132, "l2_bytes": null, "memory_bytes": null, "date": "2026-01-01T00:00:00Z",
-            "commit": null, "ptx_sha256": "", "command": "", "method": "", "seed": 1}"#;
+            "commit": null, "command": "", "method": "", "seed": 1}"#;
         let mut record: hardware::GpuRecord = serde_json::from_str(text).expect("the form of a record");
         record.sweep = vec![timed(64, 50.0, 1 << 20), timed(512, 20.0, 1 << 20), timed(64, 80.0, 1 << 22)];
         let text = measured(&SWEEP, &record, "\n<small>Here.</small>\n").expect("a table");

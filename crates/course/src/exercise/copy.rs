@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use device::nvrtc::Nvrtc;
-use device::{Error, KernelSource, Stamp, committed_options, source_sha256};
+use device::{Error, KernelSource, committed_options, up_to_date};
 
 use super::catalogue::Exercise;
 use crate::workspace;
@@ -132,10 +132,9 @@ pub fn compile_committed(root: &Path, source: &KernelSource) -> Result<Compiled>
     with(&nvrtc, &source.cu_name(), &text)
 }
 
-/// The committed PTX of `source`, if it was made from `text`.
+/// The committed PTX of `source`, if it was made from the code of `text`.
 fn committed(source: &KernelSource, text: &str) -> Option<String> {
-    let ptx = std::fs::read_to_string(&source.ptx).ok()?;
-    (Stamp::parse(&ptx)?.source_sha256 == source_sha256(text)).then_some(ptx)
+    up_to_date(std::fs::read_to_string(&source.ptx).ok()?, text)
 }
 
 /// PTX of this text.

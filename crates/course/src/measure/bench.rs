@@ -437,6 +437,8 @@ pub(super) fn empty_case(
         grid: None,
         factor: None,
         launches: None,
+        kernels: Vec::new(),
+        is_stale: false,
         swept: None,
         cold_us: None,
         warm_us: None,
@@ -453,6 +455,7 @@ pub(super) fn of_plan(case: &mut MeasuredCase, session: &Session<'_>, options: &
     case.chapter = Some(session.chapter.slug.to_owned());
     (case.block, case.grid) = (plan.block(), Some(plan.grid()));
     (case.factor, case.launches) = (options.factor, Some(plan.passes.len() as u64));
+    case.kernels = plan.kernels();
 }
 
 /// Names the champion as the record does.

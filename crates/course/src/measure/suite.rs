@@ -12,7 +12,7 @@ use lab::measurement::{
     self, ABLATIONS, CHAMPION, Contest, HOST_SIZES, MeasuredCase, Measurement, NOT_AHEAD, WITH_MEMSET,
 };
 use lab::plan::MULTIPROCESSORS;
-use lab::{LaunchOptions, Per, Session, Type, Variant, record};
+use lab::{LaunchOptions, Per, Session, Type, Variant, kernels};
 use report::ContestTable;
 
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
@@ -123,7 +123,7 @@ impl<'o> Suite<'o> {
         };
         let own = [CEILING, latencies::KERNELS, proofs::KERNELS, COPYING];
         for slug in self.sessions.iter().flat_map(of_variants).chain(own) {
-            self.record.ptx_sha256.insert(slug.to_owned(), record::ptx_sha256(source.root(), slug)?);
+            self.record.kernels.extend(kernels::of_file(source.root(), slug)?);
         }
         Ok(())
     }

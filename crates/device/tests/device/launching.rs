@@ -73,8 +73,6 @@ fn sums_are_right_on_every_device_at_aligned_and_unaligned_addresses() {
 fn a_module_says_what_it_is() {
     for device in devices() {
         let module = naive(&device);
-        let committed = std::fs::read(repository().join("kernels/ptx/ch01-naive.ptx")).expect("committed PTX");
-        assert_eq!(module.ptx_sha256(), device::sha256(&committed));
         assert!(module.kernels().contains(&"simple_global_f32"), "{:?}", module.kernels());
         assert_eq!(module.parameters("interleaved_modulo_i32").expect("it is there").len(), 3);
         let resources = module.resources("interleaved_modulo_i32").expect("it is there");

@@ -66,12 +66,6 @@ fn missing_and_unstamped_ptx_are_told_apart() {
 }
 
 #[test]
-fn line_ends_of_a_checkout_do_not_make_a_lesson_stale() {
-    assert_eq!(device::source_sha256("a\r\nb\r\n"), device::source_sha256("a\nb\n"));
-    assert_ne!(device::source_sha256("a\nb\n"), device::source_sha256("a\nb"));
-}
-
-#[test]
 fn lessons_are_found_from_below_and_from_the_fallback() {
     let (root, source) = tree("ch99-found", KERNEL);
     let below = root.path().join("kernels/ptx");
@@ -100,19 +94,25 @@ fn slugs_that_are_paths_are_refused() {
 }
 
 #[test]
-fn a_stamp_survives_writing_and_nothing_else_is_one() {
-    let stamp = Stamp {
-        source_sha256: "0123abcd".into(),
-        compiler: "NVRTC 12.1.105".into(),
-        options: "--gpu-architecture=compute_80 --generate-line-info".into(),
+fn a_comment_needs_no_compiler_and_moves_the_lines_that_findings_name() {
+    let slug = "ch01-naive";
+    let root = tempfile::tempdir().expect("a temporary folder");
+    let source = KernelSource::in_root(root.path(), slug);
+    let committed = KernelSource::in_root(repository(), slug);
+    fs::create_dir_all(root.path().join("kernels/ptx")).expect("folders");
+    let cu = committed.read_cu().expect("a lesson");
+    fs::write(&source.cu, format!("// One more line.\n{cu}")).expect("a kernel");
+    fs::copy(&committed.ptx, &source.ptx).expect("PTX");
+    let load = |source| Device::open(Choice::Sim, SimOptions::default()).expect("the simulator").load_with(source, &[]);
+    load(&source).expect("the committed PTX");
+    let lines = |source: &KernelSource| {
+        let ptx = source.read_ptx(&source.read_cu().expect("a lesson")).expect("it is fresh");
+        let locs = ptx.lines().filter_map(|line| line.trim_start().strip_prefix(".loc\t1 ")).map(str::to_owned);
+        locs.filter_map(|loc| loc.split(' ').next()?.parse::<u32>().ok()).filter(|&line| line > 0).collect::<Vec<_>>()
     };
-    let text = stamp.write();
-    assert_eq!(text.lines().count(), 3);
-    assert!(text.lines().all(|line| line.starts_with("// course: ")), "a stamp is comments of PTX: {text}");
-    assert_eq!(Stamp::parse(&(text.clone() + ".version 8.1\n")), Some(stamp));
-    assert_eq!(Stamp::parse(&text.replace("compiler", "translator")), None);
-    assert_eq!(Stamp::parse(&format!("\n{text}")), None);
-    assert_eq!(Stamp::parse(""), None);
+    assert_eq!(lines(&source), lines(&committed).iter().map(|line| line + 1).collect::<Vec<_>>());
+    fs::write(&source.cu, cu.replacen("sums[tid]", "sums[tid + 0]", 1)).expect("a kernel");
+    assert!(load(&source).is_err(), "other code needs a compiler");
 }
 
 #[test]

@@ -60,7 +60,7 @@ pub fn record() -> Measurement {
         commit: Some("0123456789abcdef".to_owned()),
         command: "cargo course measure".to_owned(),
         method: "made up for a test.".to_owned(),
-        ptx_sha256: BTreeMap::new(),
+        kernels: BTreeMap::new(),
         code: BTreeMap::new(),
         libraries: [(CUB, "3.0.1"), (CUB_NEWER, "3.6.0"), (TORCH, "2.9")]
             .map(|(name, version)| (name.to_owned(), Library { version: version.to_owned() }))
@@ -180,6 +180,8 @@ fn case(slug: &str, name: &str, ty: Type, n: u64, gb_per_s: f64, floor_us: f64) 
         grid: Some(n.div_ceil(256) as u32),
         factor: None,
         launches: Some(1),
+        kernels: Vec::new(),
+        is_stale: false,
         swept: None,
         cold_us: Some(us),
         warm_us: None,
