@@ -22,14 +22,14 @@ pub struct Module {
     waiting: HashSet<String>,
 }
 
-/// What the device runs.
+/// Code that the device runs.
 #[derive(Debug)]
 pub(crate) enum Code {
     Gpu(GpuModule),
     Sim(SimModule),
 }
 
-/// How the code on the device was made.
+/// Origin of the code on the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// From the committed PTX.
@@ -52,7 +52,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What one kernel takes of a multiprocessor, as the GPU's driver says.
+/// Resources that one kernel takes of a multiprocessor, as the GPU's driver reports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resources {
     /// Registers a thread.
@@ -105,7 +105,7 @@ impl Module {
         digits.parse::<u32>().is_ok_and(|target| target >= 90)
     }
 
-    /// How the code on the device was made; prints `committed` or `NVRTC 12.1 for sm_90`.
+    /// Origin of the code on the device; prints `committed` or `NVRTC 12.1 for sm_90`.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -133,7 +133,7 @@ fn waiting_kernels(ptx: &str) -> HashSet<String> {
 /// PTX that belongs to the lesson's `.cu`.
 struct Ptx {
     text: String,
-    /// What messages call it.
+    /// Name in messages.
     file: String,
     origin: Origin,
 }
