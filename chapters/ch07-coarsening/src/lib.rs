@@ -4,9 +4,6 @@ use lab::{Arg, BlockRule, Chapter, Code, Factors, Mistake, Pass, Plan, Problem, 
 
 mod sweep;
 
-/// Threads that a multiprocessor holds at a time (1,536 on some cards; one block more or less does not matter here).
-const THREADS_PER_MULTIPROCESSOR: u32 = 2048;
-
 const TYPES: &[Type] = &[Type::I32, Type::F32, Type::F64];
 /// A loop to the end.
 const TREE_BLOCKS: BlockRule = BlockRule { min: 32, max: 1024, default: 256 };
@@ -134,7 +131,7 @@ fn resident_grid(problem: &Problem, kernel: String, width: u64) -> Plan {
     let elements_per_step = 2 * width * block;
     // More blocks than that would have nothing to do; with no more, the kernel's indices stay below 2^32.
     let most = problem.n.div_ceil(elements_per_step);
-    let resident = u64::from(problem.multiprocessors) * (u64::from(THREADS_PER_MULTIPROCESSOR) / block);
+    let resident = u64::from(problem.card.multiprocessors) * u64::from(problem.card.blocks_of(block as u32));
     let widest = problem.options.grid.map_or(resident, u64::from).clamp(1, most);
     Plan::until_one(problem.n, |input, sums, n| {
         let grid = if input == Arg::Input { widest } else { 1 };

@@ -2,11 +2,10 @@
 
 use lab::sweep::{Conclusion, Curve, Point, Sweep};
 use lab::text::{grouped, listed, three_digits};
-use lab::{LaunchOptions, Type, Variant};
+use lab::{Card, LaunchOptions, Type, Variant};
 
 use crate::{
-    BYTES_PER_LOAD, COARSE_FACTORS, COARSENED, GRID_STRIDE, GRID_STRIDE_SHUFFLE, MULTI_ADD, NUMS_PER_BLOCK,
-    THREADS_PER_MULTIPROCESSOR, VECTORISED,
+    BYTES_PER_LOAD, COARSE_FACTORS, COARSENED, GRID_STRIDE, GRID_STRIDE_SHUFFLE, MULTI_ADD, NUMS_PER_BLOCK, VECTORISED,
 };
 
 pub(crate) const SWEEP: Sweep = Sweep { sizes: &[1 << 20, 1 << 22, 1 << 24, 1 << 26], curves, conclusions };
@@ -18,7 +17,7 @@ const SAMPLE_BLOCKS: u32 = 64;
 /// Elements a thread that the V7 note recommends.
 const V7_ELEMENTS: std::ops::RangeInclusive<f64> = 64.0..=256.0;
 
-fn curves(n: u64, ty: Type, multiprocessors: u32) -> Vec<Curve> {
+fn curves(n: u64, ty: Type, card: &Card) -> Vec<Curve> {
     let by_factor = |variant: &'static Variant, values: &[u32]| {
         let options = values
             .iter()
@@ -29,7 +28,7 @@ fn curves(n: u64, ty: Type, multiprocessors: u32) -> Vec<Curve> {
     let by_grid = |name: &str, variant: &'static Variant, factor: Option<u32>| {
         let width = factor.map_or(1, |bytes| u64::from(bytes) / ty.bytes());
         let of_grid = |grid| LaunchOptions { grid: Some(grid), factor, ..LaunchOptions::block(BLOCK) };
-        let options = grids(n, 2 * width * u64::from(BLOCK), multiprocessors).into_iter().map(of_grid).collect();
+        let options = grids(n, 2 * width * u64::from(BLOCK), card.multiprocessors).into_iter().map(of_grid).collect();
         Curve { name: name.to_owned(), variant, options, drawn: true }
     };
     let mut curves = vec![
@@ -130,7 +129,7 @@ fn v7(points: &[Point], first: &Point, unit: &str) -> Option<Conclusion> {
     let as_told = |point: &&Point| V7_ELEMENTS.contains(&point.elements_per_thread());
     let (inside, outside) = (cheapest(multi_add().filter(as_told))?, cheapest(multi_add().filter(|p| !as_told(p)))?);
     let best = cheapest(points.iter().filter(|point| point.drawn))?;
-    let holds = u64::from(first.multiprocessors) * u64::from(THREADS_PER_MULTIPROCESSOR);
+    let holds = u64::from(first.multiprocessors) * u64::from(first.threads_per_multiprocessor);
     let share = |elements: f64| three_digits(100.0 * first.n as f64 / elements / holds as f64);
     let (most, fewest) = (share(*V7_ELEMENTS.start()), share(*V7_ELEMENTS.end()));
     let told = |point: &Point| {

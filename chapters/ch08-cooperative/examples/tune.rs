@@ -31,9 +31,9 @@ fn main() -> anyhow::Result<()> {
 fn tune<T: Element>(session: &Session<'_>, values: &[T], overlap: bool) -> anyhow::Result<()> {
     let variant = ch08_cooperative::CHAPTER.variant("single_pass").ok_or_else(|| anyhow::anyhow!("no single_pass"))?;
     let device = session.device();
-    let multiprocessors = device.description().multiprocessors.unwrap_or(1);
+    let card = device.card();
     let options = LaunchOptions { overlap, ..LaunchOptions::default() };
-    let problem = Problem { multiprocessors, ..Problem::new(variant, T::TYPE, values.len() as u64, options) };
+    let problem = Problem { card, ..Problem::new(variant, T::TYPE, values.len() as u64, options) };
     let original = device.upload("in", values)?;
     let copies = (0..clock::copies(device, original.bytes())).map(|_| device.duplicate(&original));
     let copies: Vec<Buffer<T>> = copies.collect::<Result<_, _>>()?;
@@ -42,7 +42,7 @@ fn tune<T: Element>(session: &Session<'_>, values: &[T], overlap: bool) -> anyho
         Ok(timing.map_or(f64::NAN, |timing| timing.median_us))
     };
     let mut found = Vec::new();
-    for shape in shapes(problem.n.div_ceil(16 / T::TYPE.bytes()), multiprocessors, overlap) {
+    for shape in shapes(problem.n.div_ceil(16 / T::TYPE.bytes()), card.multiprocessors, overlap) {
         found.push((time(&ch08_cooperative::of_shape(&problem, shape))?, shape));
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -52,6 +52,7 @@ pub const CHAPTER: Chapter = Chapter {
             launches: cluster,
             kernels: Some("ch08-cluster"),
             compute_capability: 90,
+            cluster: CLUSTER,
             ..REDUX
         },
         Variant {
@@ -79,7 +80,7 @@ pub const CHAPTER: Chapter = Chapter {
 };
 
 /// Threads that a multiprocessor holds for a kernel of up to 64 registers, on every card since compute capability 8.0: as
-/// many blocks as this allows are resident together.
+/// many blocks as this allows are resident together, but for blocks so small that the card has another limit.
 const RESIDENT_THREADS: u64 = 1024;
 /// Elements a thread takes before a further block is worth its message.
 const ELEMENTS_PER_THREAD: u64 = 8;
@@ -88,7 +89,8 @@ const CLUSTER: u32 = 8;
 
 /// Blocks of a grid-stride kernel: as many as are resident together, fewer where the input is small.
 fn resident_blocks(problem: &Problem) -> u64 {
-    let most = u64::from(problem.multiprocessors) * (RESIDENT_THREADS / problem.block()).max(1);
+    let of_multiprocessor = (RESIDENT_THREADS / problem.block()).min(problem.card.blocks_per_multiprocessor.into());
+    let most = u64::from(problem.card.multiprocessors) * of_multiprocessor.max(1);
     let wanted = problem.n.div_ceil(problem.block() * ELEMENTS_PER_THREAD);
     problem.options.grid.map_or(wanted.min(most), u64::from).max(1)
 }
@@ -139,7 +141,7 @@ fn last_block(problem: &Problem) -> Plan {
 /// `cluster<<<grid, block>>>(in, sums, n)` in clusters of eight blocks, then one cluster over the clusters' values.
 fn cluster(problem: &Problem) -> Plan {
     let (block, of_cluster) = (problem.block(), u64::from(CLUSTER));
-    let most = u64::from(problem.multiprocessors / CLUSTER).max(1);
+    let most = u64::from(problem.card.multiprocessors / CLUSTER).max(1);
     let wanted = problem.n.div_ceil(of_cluster * block * ELEMENTS_PER_THREAD);
     let widest = problem.options.grid.map_or(of_cluster * wanted.min(most), u64::from);
     Plan::until_one(problem.n, |input, sums, n| {

@@ -122,12 +122,18 @@ fn integers_overlapping(vectors: u64, m: u32) -> Shape {
     }
 }
 
+/// Blocks up to which floats are better spread than given more to do each: half of the card's multiprocessors, or block 0 and
+/// the messages of whole looks of a warp that come to no more.
+fn half_of(m: u32) -> u32 {
+    let half = (m / 2).max(1);
+    if half > 32 { (half - 1) / 32 * 32 + 1 } else { half }
+}
+
 /// Floats wait for a message from every block. One look by one warp is enough for 64 of them, so that blocks grow before
 /// they get more.
 fn floats(ty: Type, vectors: u64, m: u32) -> Shape {
     let count = |block, unroll| tiles(vectors, block, unroll);
-    // Block 0 and the messages of one look, or half of the card's multiprocessors.
-    let half = if ty == Type::F64 { m / 2 } else { (m / 2).saturating_sub(1) / 32 * 32 + 1 };
+    let half = if ty == Type::F64 { (m / 2).max(1) } else { half_of(m) };
     let few = |tiles: u32| if tiles <= 48 { 48.min(half) } else { half };
     for shape in [(128, 2), (128, 8), (256, 8), (512, 8)] {
         let tiles = count(shape.0, shape.1);
@@ -161,7 +167,7 @@ fn floats_overlapping(ty: Type, vectors: u64, m: u32) -> Shape {
 pub fn of_problem(problem: &Problem) -> Option<Shape> {
     let vectors = problem.n.div_ceil(16 / problem.ty.bytes());
     let options = problem.options;
-    let mut shape = shape(problem.ty, vectors, problem.multiprocessors, options.overlap);
+    let mut shape = shape(problem.ty, vectors, problem.card.multiprocessors, options.overlap);
     if options.block.is_some() || options.factor.is_some() || options.grid.is_some_and(|grid| grid != shape.grid) {
         // Any of these takes any number of blocks.
         let loads = |block: u32, unroll: u32| (block * unroll).abs_diff(shape.block * shape.unroll);

@@ -110,7 +110,7 @@ fn vectors(problem: &Problem) -> Plan {
 
 fn two_launches(problem: &Problem, together: u64) -> Plan {
     let (block, n, ty, op) = (problem.block(), problem.n, problem.ty, problem.options.op);
-    let most = u64::from(problem.multiprocessors) * RESIDENT;
+    let most = u64::from(problem.card.multiprocessors) * RESIDENT;
     let wanted = n.div_ceil(block * ELEMENTS_PER_THREAD * together);
     let grid = problem.options.grid.map_or(wanted.clamp(1, most), |asked| u64::from(asked).min(BLOCKS_MAX));
     let kernel = problem.kernel();

@@ -71,7 +71,7 @@ fn many(block: u32, unroll: u32, grid: u32) -> Shape {
 /// tile, and tiles grow before the messages get too many. Large inputs take as many blocks as fill the card.
 pub fn of_problem(problem: &Problem) -> Shape {
     let vectors = problem.n.div_ceil(16 / problem.ty.bytes());
-    let m = problem.multiprocessors;
+    let m = problem.card.multiprocessors;
     if !problem.compiles || problem.options.grid.is_some() {
         let (block, unroll) = COMMITTED;
         let grid = match tiles(vectors, block, unroll) {
@@ -97,10 +97,17 @@ fn is_heavy(op: Op) -> bool {
     matches!(op, Op::Meanvar | Op::Minmax | Op::Dot)
 }
 
+/// Blocks up to which values are better spread than given more to do each: half of the card's multiprocessors, or block 0 and
+/// the messages of whole looks of a warp that come to no more.
+fn half_of(m: u32) -> u32 {
+    let half = (m / 2).max(1);
+    if half > 32 { (half - 1) / 32 * 32 + 1 } else { half }
+}
+
 /// As the sums of chapter 8. One look by one warp is enough for 64 messages, so that blocks grow before they get more.
 fn light(vectors: u64, m: u32) -> Shape {
     let count = |block, unroll| tiles(vectors, block, unroll);
-    let half = (m / 2).saturating_sub(1) / 32 * 32 + 1;
+    let half = half_of(m);
     let few = |tiles: u32| if tiles <= 48 { 48.min(half) } else { half };
     for shape in [(128, 2), (128, 8), (256, 8), (512, 8)] {
         let tiles = count(shape.0, shape.1);

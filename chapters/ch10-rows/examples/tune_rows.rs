@@ -45,10 +45,9 @@ fn rows_of(name: &str) -> anyhow::Result<(Rows, u64)> {
 
 fn tune<T: Element>(session: &Session<'_>, variant: &Variant, op: Op, rows: Rows, values: &[T]) -> anyhow::Result<()> {
     let device = session.device();
-    let multiprocessors = device.description().multiprocessors.unwrap_or(1);
+    let card = device.card();
     let options = LaunchOptions { op, rows: Some(rows), ..LaunchOptions::default() };
-    let problem =
-        Problem { multiprocessors, compiles: true, ..Problem::new(variant, T::TYPE, values.len() as u64, options) };
+    let problem = Problem { card, compiles: true, ..Problem::new(variant, T::TYPE, values.len() as u64, options) };
     let original = device.upload("in", values)?;
     let copies = (0..clock::copies(device, original.bytes())).map(|_| device.duplicate(&original));
     let copies: Vec<Buffer<T>> = copies.collect::<Result<_, _>>()?;
@@ -97,7 +96,7 @@ fn columns(problem: &Problem, matrix: Matrix) -> Vec<Columns> {
         for loads in [4, 8] {
             let most = matrix.rows.div_ceil(u64::from(256 / lanes * loads));
             let wanted =
-                [2, 4, 6, 8, 16].map(|each| (u64::from(problem.multiprocessors) * each).div_ceil(tiles).min(most));
+                [2, 4, 6, 8, 16].map(|each| (u64::from(problem.card.multiprocessors) * each).div_ceil(tiles).min(most));
             let mut parts: Vec<u64> = wanted.into_iter().chain([1]).map(|parts| parts.max(1)).collect();
             parts.sort_unstable();
             parts.dedup();
@@ -110,7 +109,7 @@ fn columns(problem: &Problem, matrix: Matrix) -> Vec<Columns> {
 /// What may be good for this matrix.
 fn shapes(problem: &Problem, matrix: Matrix) -> Vec<Shape> {
     let vectors = (matrix.cols * problem.ty.bytes()).div_ceil(16);
-    let m = problem.multiprocessors;
+    let m = problem.card.multiprocessors;
     let mut shapes = Vec::new();
     for (lanes, rows, loads) in GROUPS {
         let held = u64::from(lanes * loads);

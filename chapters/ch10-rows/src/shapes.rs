@@ -61,8 +61,6 @@ pub struct Columns {
 
 /// Threads of a block of lane groups.
 const BLOCK: u64 = 256;
-/// Blocks of such a size that a multiprocessor holds at once.
-const RESIDENT: u64 = 8;
 /// A row of more vectors than this is a block's: a warp would need many trips to memory for it.
 const OF_WARP: u64 = 256;
 /// A row of up to so many elements that is not whole vectors is a thread's, out of shared memory.
@@ -71,6 +69,11 @@ const SHORT: u64 = 32;
 const OF_BLOCK_BYTES: u64 = 16 << 10;
 /// Vectors of a row that keeps large blocks busy with merging.
 const LONG_VECTORS: u64 = 1 << 17;
+
+/// Blocks of such a size that a multiprocessor holds at once.
+fn resident(problem: &Problem) -> u64 {
+    problem.card.blocks_of(BLOCK as u32).into()
+}
 
 fn capped(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
@@ -82,7 +85,7 @@ fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
 
 /// Whether blocks of a few lanes a row are not more than the multiprocessors.
 fn is_of_one_round(problem: &Problem, matrix: Matrix) -> bool {
-    problem.compiles && matrix.rows <= u64::from(problem.multiprocessors) * (BLOCK / 4)
+    problem.compiles && matrix.rows <= u64::from(problem.card.multiprocessors) * (BLOCK / 4)
 }
 
 /// Lane groups for rows of this length: lanes that each have a vector or a few, rows enough on their way to hide the trip.
@@ -92,7 +95,7 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
     let is_spread = problem.options.op == Op::Meanvar;
     let is_place = problem.options.op == Op::Argmax;
     let vectors = vectors(problem, matrix);
-    let is_few = matrix.rows < u64::from(problem.multiprocessors) * 16 && (9..=256).contains(&vectors);
+    let is_few = matrix.rows < u64::from(problem.card.multiprocessors) * 16 && (9..=256).contains(&vectors);
     let is_tiny = is_of_one_round(problem, matrix);
     let (lanes, rows, loads) = match vectors {
         0..=16 if !problem.compiles => (8, 1, 2),
@@ -127,7 +130,7 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
     // Blocks that have much to do for a byte are better launched fewer, each with several tiles.
     let is_busy = is_place || (is_spread && !(3..=4).contains(&vectors)) || (!is_whole && vectors <= 16);
     let is_busy = problem.compiles && is_busy;
-    let most = if is_busy { u64::from(problem.multiprocessors) * 4 * RESIDENT } else { u64::MAX };
+    let most = if is_busy { u64::from(problem.card.multiprocessors) * 4 * resident(problem) } else { u64::MAX };
     Shape::Groups { lanes, rows, loads, grid: problem.options.grid.unwrap_or(capped(tiles.min(most))) }
 }
 
@@ -137,9 +140,9 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
 /// every multiprocessor; fewer are cut into parts, so that each multiprocessor has something to read.
 pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     let vectors = vectors(problem, matrix);
-    let multiprocessors = u64::from(problem.multiprocessors);
+    let multiprocessors = u64::from(problem.card.multiprocessors);
     let is_spread = problem.compiles && problem.options.op == Op::Meanvar;
-    let is_crowded = matrix.rows >= multiprocessors * if is_spread { RESIDENT / 2 } else { RESIDENT };
+    let is_crowded = matrix.rows >= multiprocessors * if is_spread { resident(problem) / 2 } else { resident(problem) };
     let per = 16 / problem.ty.bytes();
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     if matrix.cols <= SHORT
@@ -172,7 +175,7 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     };
     // Half as many blocks as are resident at once have enough on their way; one more than are resident would be a second round
     // for all.
-    let half = multiprocessors * 1024 / u64::from(block);
+    let half = multiprocessors * u64::from(problem.card.threads_per_multiprocessor / 2) / u64::from(block);
     let wanted = if is_few { half / matrix.rows.max(1) } else { 1 };
     let of_block = if is_spread && vectors > 2048 { OF_BLOCK_BYTES / 4 } else { OF_BLOCK_BYTES };
     let worth = matrix.cols * problem.ty.bytes() / of_block;
@@ -194,14 +197,14 @@ pub fn of_columns(problem: &Problem, matrix: Matrix) -> Columns {
     let per = 16 / problem.ty.bytes();
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     let width = if is_whole { per } else { 1 };
-    let multiprocessors = u64::from(problem.multiprocessors);
+    let multiprocessors = u64::from(problem.card.multiprocessors);
     let tiles = |lanes: u64| matrix.cols.div_ceil(lanes * width).max(1);
     let (lanes, loads) = if problem.compiles {
-        (lanes_of_columns(matrix, multiprocessors, matrix.cols.div_ceil(width), tiles), 8)
+        (lanes_of_columns(problem, matrix, matrix.cols.div_ceil(width), tiles), 8)
     } else {
         (32, if is_whole { 2 } else { 4 })
     };
-    let wanted = multiprocessors * RESIDENT / 2 / tiles(lanes);
+    let wanted = multiprocessors * resident(problem) / 2 / tiles(lanes);
     // Blocks that meet take about as long as two trips to memory or three.
     let worth = matrix.rows.div_ceil(BLOCK / lanes * loads * if problem.compiles { 2 } else { 1 });
     let parts = wanted.min(worth).max(1);
@@ -209,14 +212,15 @@ pub fn of_columns(problem: &Problem, matrix: Matrix) -> Columns {
 }
 
 /// Lanes side by side on a GPU, where `side` of them reach over the whole row.
-fn lanes_of_columns(matrix: Matrix, multiprocessors: u64, side: u64, tiles: impl Fn(u64) -> u64) -> u64 {
+fn lanes_of_columns(problem: &Problem, matrix: Matrix, side: u64, tiles: impl Fn(u64) -> u64) -> u64 {
+    let multiprocessors = u64::from(problem.card.multiprocessors);
     let beside = (matrix.rows / 8).clamp(1, 32);
     let beside = if beside.is_power_of_two() { beside } else { beside.next_power_of_two() / 2 };
     let mut lanes = BLOCK / beside;
     while lanes > 16 && tiles(lanes) < 16 {
         lanes /= 2;
     }
-    if lanes == 8 && tiles(lanes) > 2 * RESIDENT * multiprocessors {
+    if lanes == 8 && tiles(lanes) > 2 * resident(problem) * multiprocessors {
         lanes = 16;
     }
     // So few elements that a block of the narrowest tile reads its columns in a trip or two.

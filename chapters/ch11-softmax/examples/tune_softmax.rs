@@ -29,8 +29,8 @@ fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T])
     let variant = CHAPTER.variant("softmax").context("the chapter has no softmax")?;
     let options = LaunchOptions { op, rows: Some(Rows::Matrix(matrix)), ..LaunchOptions::default() };
     let n = matrix.rows * matrix.cols;
-    let multiprocessors = device.description().multiprocessors.unwrap_or(1);
-    let problem = Problem { multiprocessors, compiles: true, ..Problem::new(variant, T::TYPE, n, options) };
+    let card = device.card();
+    let problem = Problem { card, compiles: true, ..Problem::new(variant, T::TYPE, n, options) };
     let (first, other) = values.split_at(n as usize);
     let original = device.upload("in", first)?;
     let bytes = original.bytes() * if op.is_per_element() { op.arrays() + 1 } else { op.arrays() };
@@ -96,7 +96,7 @@ fn shapes(problem: &Problem, matrix: Matrix) -> Vec<Shape> {
         }
         shapes.push(Shape::Stream { block, loads });
         for each in [1u64, 2, 3, 4] {
-            let all = u64::from(problem.multiprocessors) * 1024 * each / u64::from(block);
+            let all = u64::from(problem.card.multiprocessors) * 1024 * each / u64::from(block);
             let parts = all / matrix.rows.max(1);
             if parts < 2 || vectors / parts < 64 {
                 continue;

@@ -66,6 +66,11 @@ fn capped(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
+/// Threads that the card holds at a time.
+fn threads(problem: &Problem) -> u64 {
+    u64::from(problem.card.multiprocessors) * u64::from(problem.card.threads_per_multiprocessor)
+}
+
 fn per_vector(problem: &Problem) -> u64 {
     16 / problem.ty.bytes()
 }
@@ -111,7 +116,7 @@ fn of_committed(problem: &Problem, matrix: Matrix) -> Shape {
         0..=16 => Shape::Groups { lanes: 8, rows: 1, vectors: 2, width },
         17..=64 => Shape::Groups { lanes: 32, rows: 1, vectors: 2, width },
         65..=512 => Shape::Block { block: 256, vectors: 2 },
-        513..=4096 if problem.has_clusters => Shape::Cluster { blocks: 8, block: 256, vectors: 2 },
+        513..=4096 if problem.card.clusters_of(8) > 0 => Shape::Cluster { blocks: 8, block: 256, vectors: 2 },
         _ => parts(problem, matrix, 256, 2),
     }
 }
@@ -127,8 +132,8 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
     }
     let is_each = problem.options.op.is_per_element();
     // Where nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
-    let multiprocessors = u64::from(problem.multiprocessors);
-    let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= multiprocessors * 2048 * OF_WAVE;
+    let multiprocessors = u64::from(problem.card.multiprocessors);
+    let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE;
     let is_light = problem.options.op.arrays() == 1 && is_each;
     let of_warp = if per > 4 && is_light && !is_few { 2 * OF_WARP } else { OF_WARP };
     if matrix.cols <= of_warp {
@@ -152,7 +157,8 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
     }
     let held = |blocks: u64, block: u64, elements: u64| {
         let each = vectors.div_ceil(blocks * block);
-        (each * per <= elements).then_some((blocks as u32, block as u32, each as u32))
+        let fits = blocks == 1 || problem.card.clusters_of(blocks as u32) > 0;
+        (fits && each * per <= elements).then_some((blocks as u32, block as u32, each as u32))
     };
     let few: &[(u64, u64, u64)] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8)];
     let many: &[(u64, u64, u64)] = match (per, is_light) {
@@ -162,7 +168,7 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
         (_, false) => &[(1, 64, 16), (1, 128, most), (1, 256, most), (1, 512, most), (1, 1024, most)],
     };
     let of_cluster: &[(u64, u64, u64)] = match most {
-        _ if !is_each || !problem.has_clusters => &[],
+        _ if !is_each => &[],
         _ if is_few => &[(8, 256, 16), (8, 512, 16), (8, 512, most), (8, 1024, 32)],
         64 => &[(2, 256, 64), (2, 512, 64), (8, 256, 64), (8, 512, 64)],
         _ if problem.options.op.arrays() == 2 => &[(2, 512, most), (4, 512, most), (8, 512, most)],
@@ -180,7 +186,7 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
 
 /// Parts of the rows for as many blocks as are resident at once; one block a row where that gives each multiprocessor several.
 fn parts(problem: &Problem, matrix: Matrix, block: u32, loads: u32) -> Shape {
-    let resident = u64::from(problem.multiprocessors) * 2048 / u64::from(block);
+    let resident = threads(problem) / u64::from(block);
     let worth = (matrix.cols * problem.ty.bytes()).div_ceil(OF_PART_BYTES).max(1);
     let wanted = (resident / matrix.rows.max(1)).clamp(1, worth);
     if wanted == 1 {

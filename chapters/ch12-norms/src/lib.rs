@@ -283,8 +283,7 @@ fn backward(problem: &Problem, shape: Shape) -> Plan {
         Shape::Cluster { blocks, block, vectors } => {
             let name = ("cluster", format!("c{blocks}t{block}v{vectors}"));
             let line = format!("BACK_CLUSTER({of}, {blocks}, {block}, {vectors})");
-            let resident = resident(problem, block, vectors * per as u32);
-            let teams = clusters(resident, blocks).min(rows).max(1);
+            let teams = clusters(problem, blocks, block, vectors * per as u32).min(rows).max(1);
             held(name, line, teams, (blocks, block), of_thread(u64::from(vectors) * per) + OF_BLOCK + OF_BLOCK / 2)
         }
         Shape::Stream { block, loads } => of_parts(problem, (block, loads), (1, cols as u32)),

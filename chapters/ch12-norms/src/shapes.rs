@@ -65,6 +65,11 @@ const BACKWARD: u64 = 16;
 /// Bytes of a row that are worth a block of parts.
 const OF_PART_BYTES: u64 = 16 << 10;
 
+/// Threads that the card holds at a time.
+fn threads(problem: &Problem) -> u64 {
+    u64::from(problem.card.multiprocessors) * u64::from(problem.card.threads_per_multiprocessor)
+}
+
 fn capped(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -80,19 +85,17 @@ fn held_most(problem: &Problem) -> u64 {
 /// Blocks of so many threads that take rows in turns, where each thread holds so many elements: as many as the registers of the
 /// card have room for. The kernels' launch bounds say the same.
 pub fn resident(problem: &Problem, block: u32, elements: u32) -> u64 {
+    clusters(problem, 1, block, elements)
+}
+
+/// Clusters of so many such blocks.
+pub fn clusters(problem: &Problem, blocks: u32, block: u32, elements: u32) -> u64 {
     let threads = match elements {
         0..=8 => 768,
         9..=16 => 512,
         _ => 256,
     };
-    u64::from(problem.multiprocessors) * (threads / u64::from(block)).max(1)
-}
-
-/// Clusters of so many blocks that are resident at once, of so many blocks in all. A cluster lies within one group of
-/// multiprocessors: where it has four blocks or eight, some of each group are left over, on an H200 12 of 132.
-pub fn clusters(resident: u64, blocks: u32) -> u64 {
-    let left_over = if blocks > 2 { resident.div_ceil(11) } else { 0 };
-    ((resident - left_over) / u64::from(blocks)).max(1)
+    u64::from(problem.card.clusters_of(blocks)) * (threads / u64::from(block)).max(1)
 }
 
 /// Two passes by blocks of so many threads.
@@ -125,7 +128,7 @@ fn of_committed(problem: &Problem, matrix: Matrix) -> Shape {
         0..=16 => Shape::Groups { lanes: 8, rows: 1, vectors: 2, width },
         17..=64 => Shape::Groups { lanes: 32, rows: 1, vectors: 2, width },
         65..=512 => Shape::Block { block: 256, vectors: 2 },
-        513..=4096 if problem.has_clusters => Shape::Cluster { blocks: 8, block: 256, vectors: 2 },
+        513..=4096 if problem.card.clusters_of(8) > 0 => Shape::Cluster { blocks: 8, block: 256, vectors: 2 },
         _ => parts(problem, matrix, 256, 2),
     }
 }
@@ -143,8 +146,8 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
         return of_backward(problem, matrix);
     }
     // Where nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
-    let multiprocessors = u64::from(problem.multiprocessors);
-    let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= multiprocessors * 2048 * OF_WAVE;
+    let multiprocessors = u64::from(problem.card.multiprocessors);
+    let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE;
     let of_warp = if per > 4 && !is_few { 2 * OF_WARP } else { OF_WARP };
     if matrix.cols <= of_warp {
         // Two vectors of bf16 have the bytes of a row on their way that make the trip worth it.
@@ -217,7 +220,7 @@ fn held(problem: &Problem, matrix: Matrix, teams: &[Team]) -> Option<Shape> {
     let per = per_vector(problem);
     teams.iter().find_map(|&(blocks, block, elements)| {
         let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
-        if vectors * per > elements || blocks > 1 && !problem.has_clusters {
+        if vectors * per > elements || problem.card.clusters_of(blocks as u32) == 0 {
             return None;
         }
         let (blocks, block, vectors) = (blocks as u32, block as u32, vectors as u32);
@@ -227,7 +230,7 @@ fn held(problem: &Problem, matrix: Matrix, teams: &[Team]) -> Option<Shape> {
 
 /// Parts of the rows for as many blocks as are resident at once; one block a row where that gives each multiprocessor several.
 fn parts(problem: &Problem, matrix: Matrix, block: u32, loads: u32) -> Shape {
-    let resident = u64::from(problem.multiprocessors) * 2048 / u64::from(block);
+    let resident = threads(problem) / u64::from(block);
     let worth = (matrix.cols * problem.ty.bytes()).div_ceil(OF_PART_BYTES).max(1);
     let wanted = (resident / matrix.rows.max(1)).clamp(1, worth);
     if wanted == 1 {

@@ -16,15 +16,15 @@ const STAMP: &str = "// course: source-sha256 ";
 
 /// Packages of npm and a few lines of ours, packed into a script.
 struct Pack {
-    /// Path of the script.
+    /// Where the script lies.
     script: &'static str,
-    /// Folder of its sources.
+    /// Where its sources are.
     folder: &'static str,
     /// The source that names the rest.
     entry: &'static str,
     /// The licence of every package in it, as npm names it, and a file that has its text.
     licence: (&'static str, &'static str),
-    /// Largest size in bytes.
+    /// How large it may get.
     bytes_max: usize,
 }
 
@@ -68,7 +68,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether the committed scripts are made from today's sources, and small enough.
+/// Whether the committed scripts are made from today's sources, and small enough.
 pub fn check(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("packed scripts");
     for pack in &PACKS {
@@ -97,7 +97,7 @@ impl Pack {
         }
     }
 
-    /// Returns the hash for the stamp.
+    /// What the stamp says.
     fn hash(&self, root: &Path) -> Result<String> {
         let mut all = String::new();
         for name in [self.entry, "package.json", "package-lock.json"] {
@@ -128,7 +128,7 @@ impl Pack {
     }
 }
 
-/// Runs npm and returns its output.
+/// What npm says.
 fn npm(folder: &Path, words: &[&str]) -> Result<String> {
     let program = if cfg!(windows) { "npm.cmd" } else { "npm" };
     let output = Command::new(program).args(words).current_dir(folder).output();

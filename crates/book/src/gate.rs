@@ -17,7 +17,6 @@ use course::{bless, exercise, ptx, workspace};
 use crate::{book, editor, engine};
 
 mod browser;
-mod circles;
 mod dependencies;
 mod edit;
 mod fuzz;
@@ -40,14 +39,14 @@ pub struct Options {
     skip: Vec<String>,
 }
 
-/// Facts that checks need.
+/// What a check needs to know.
 struct Scene {
     root: PathBuf,
     /// On a CI machine, nothing that a check needs may be missing.
     is_ci: bool,
 }
 
-/// Result of a check that did not fail.
+/// How a check ended, if not with an error.
 enum Verdict {
     /// With what it looked at.
     Pass(String),
@@ -89,7 +88,6 @@ const CHECKS: &[Check] = &[
         run: |scene| layout::rust_files(&scene.root)?.verdict().map(Verdict::Pass),
     },
     Check { name: "voice", seconds: 5, run: |scene| voice::check(&scene.root).map(Verdict::Pass) },
-    Check { name: "circles", seconds: 5, run: |scene| circles::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "slugs", seconds: 5, run: slugs },
     Check { name: "build-dir", seconds: 5, run: |scene| layout::build_dir(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "guides", seconds: 5, run: |scene| guides::check(&scene.root)?.verdict().map(Verdict::Pass) },
@@ -204,16 +202,16 @@ fn wasm(scene: &Scene) -> Result<Verdict> {
     cargo(scene, &["check", "--quiet", "-p", "simt", "--no-default-features", "--lib", "--target", TARGET])
 }
 
-/// The oldest Rust that the workspace declares is what CI builds with, and what readers read.
+/// The oldest Rust that the workspace declares is what CI builds with, and what readers are told.
 fn rust_version(scene: &Scene) -> Result<Verdict> {
     let declared = env!("CARGO_PKG_RUST_VERSION");
     let setup = "book/src/setup.md";
-    let promise = format!("Rust ({declared} or newer)");
+    let told = format!("Rust ({declared} or newer)");
     if !std::fs::read_to_string(scene.root.join(setup))
         .with_context(|| format!("cannot read `{setup}`"))?
-        .contains(&promise)
+        .contains(&told)
     {
-        bail!("{setup}: does not say `{promise}`, which is what Cargo.toml declares");
+        bail!("{setup}: does not say `{told}`, which is what Cargo.toml declares");
     }
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("--version").output().context("cannot run rustc")?;

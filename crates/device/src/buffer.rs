@@ -15,7 +15,7 @@ pub struct Buffer<T> {
     pub(crate) _element: PhantomData<T>,
 }
 
-/// Memory of an array.
+/// Where an array is.
 #[derive(Debug)]
 pub(crate) enum Storage {
     Gpu(GpuBuffer),
@@ -38,7 +38,7 @@ impl<T: Scalar> DeviceAddress for Buffer<T> {
 }
 
 impl<T: Scalar> Buffer<T> {
-    /// Name in reports.
+    /// What reports call it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -59,7 +59,7 @@ impl<T: Scalar> Buffer<T> {
     }
 }
 
-/// Bytes that `len` values take. A length that overflows becomes the largest number, which no memory has.
+/// Bytes that `len` values take. A length that overflows is told as the largest number, which no memory has.
 pub(crate) fn bytes_for<T: Scalar>(len: usize) -> u64 {
     (len as u64).saturating_mul(T::BYTES as u64)
 }

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use simt::Options;
 
 use crate::buffer::{Storage, bytes_for};
+use crate::card::{Card, H200};
 use crate::gpu::{Gpu, Prepared, PreparedGraph, PreparedLaunch, PreparedStep};
 use crate::launch::{Argument, bind};
 use crate::module::{self, Code};
@@ -17,7 +18,7 @@ use crate::{
     Scalar, Schedule, Step, Timed, Timing,
 };
 
-/// Choice of the reader with `--device`.
+/// What the reader asked for with `--device`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// The GPU if a driver and a device are there, else the simulator.
@@ -28,33 +29,35 @@ pub enum Choice {
     Sim,
 }
 
-/// Options of the simulator; a GPU ignores them.
+/// How the simulator runs; a GPU ignores it.
 #[derive(Debug, Clone, Copy)]
 pub struct SimOptions {
-    /// Order of lanes.
+    /// How lanes run.
     pub schedule: Schedule,
-    /// Checks that are on.
+    /// What is looked for.
     pub checks: Checks,
     /// Host threads; 0 means one a core.
     pub threads: usize,
-    /// Steps to record of each launch.
+    /// What to record of each launch.
     pub trace: Option<simt::trace::Options>,
     /// Most warp-instructions of a block, after which a launch is taken for one without an end; `None` for the simulator's
     /// own limit.
     pub steps_per_block_max: Option<u64>,
-    /// True if what kernels print goes into the report alone, and not to standard output as well.
+    /// Whether what kernels print goes into the report alone, and not to standard output as well.
     pub is_quiet: bool,
+    /// The card that plans are made for; `None` for [`H200`].
+    pub card: Option<&'static Card>,
 }
 
 impl Default for SimOptions {
-    /// The simulator's own defaults.
+    /// What the simulator itself does by default.
     fn default() -> Self {
         let Options { schedule, checks, threads, trace, .. } = Options::default();
-        SimOptions { schedule, checks, threads, trace, steps_per_block_max: None, is_quiet: false }
+        SimOptions { schedule, checks, threads, trace, steps_per_block_max: None, is_quiet: false, card: None }
     }
 }
 
-/// Description of a device, for records and for the first line that a chapter prints.
+/// What a device is, for records and for the first line that a chapter prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
     /// `gpu` or `sim`.
@@ -63,7 +66,7 @@ pub struct Description {
     pub name: String,
     /// `sm_90`, or the PTX target for the simulator.
     pub arch: String,
-    /// Driver's release, `580.159.04`, or, if it is not available, `CUDA 13.0`; `None` on the simulator.
+    /// Driver's release, `580.159.04`, or where that is told nowhere `CUDA 13.0`; `None` on the simulator.
     pub driver: Option<String>,
     /// CUDA version that the driver supports, `13.0`.
     pub cuda: Option<String>,
@@ -109,10 +112,14 @@ impl Device {
                 Err(error) => format!("{error}, so the simulator runs"),
             },
         };
-        Ok(Device { kind: Kind::Sim(Sim::new(sim)), description: Description::simulator(why_sim) })
+        let why = match sim.card {
+            Some(card) => format!("{why_sim}; launches as planned for the card {}", card.name),
+            None => why_sim,
+        };
+        Ok(Device { kind: Kind::Sim(Sim::new(sim)), description: Description::of_simulator(why) })
     }
 
-    /// Description of the device.
+    /// What it is.
     pub fn description(&self) -> &Description {
         &self.description
     }
@@ -120,6 +127,14 @@ impl Device {
     /// True for a GPU.
     pub fn is_gpu(&self) -> bool {
         matches!(self.kind, Kind::Gpu(_))
+    }
+
+    /// What plans may know of it: of a GPU what its driver says, of the simulator the card that it is taken for.
+    pub fn card(&self) -> &Card {
+        match &self.kind {
+            Kind::Gpu(gpu) => gpu.card(),
+            Kind::Sim(sim) => sim.card().unwrap_or(&H200),
+        }
     }
 
     /// Compute capability of a GPU, 90 for 9.0; `None` on the simulator, which runs PTX for any.
@@ -151,7 +166,7 @@ impl Device {
         }
     }
 
-    /// Returns whether [`Device::load_wanted`] can be asked here: NVRTC is there and knows the device.
+    /// Whether [`Device::load_wanted`] can be asked here: NVRTC is there and knows the device.
     pub fn can_compile(&self, source: &KernelSource) -> bool {
         let Ok(nvrtc) = Nvrtc::find_in(&places(source.root())) else { return false };
         self.compute_capability().is_none_or(|arch| nvrtc.knows(arch))
@@ -251,7 +266,7 @@ impl Device {
     /// is a fault of it.
     ///
     /// # Errors
-    /// As [`Device::launch`]. An error on a GPU while the launches run is reported for the last one.
+    /// As [`Device::launch`]. What goes wrong on a GPU while the launches run is said of the last one.
     pub fn launch_all(&self, calls: &[Call<'_>]) -> Result<Vec<Report>, Error> {
         self.launch_in_stream(&calls.iter().collect::<Vec<_>>())
     }
@@ -298,8 +313,8 @@ impl Device {
         Ok(Some(gpu.replay(&graphs, flush.as_ref(), replays)?.into_iter().map(|(timing, _)| timing).collect()))
     }
 
-    /// Replays graphs in turns and keeps the graph's output of each replay, so that every reported time can be judged
-    /// too. A simulator goes through each graph once, without a time.
+    /// Replays graphs in turns and keeps what each replay left in the graph's output, so that every time that is told can
+    /// be judged too. A simulator goes through each graph once, without a time.
     ///
     /// # Errors
     /// [`Error::NothingToTime`]; [`Error::TooLong`] for a copy of more than an array holds; as [`Device::launch`].
@@ -326,7 +341,7 @@ impl Device {
         outputs.collect()
     }
 
-    /// Runs a graph once on the simulator, which stands for a replay.
+    /// What a replay is on a simulator.
     fn go_through<T: Scalar>(&self, graph: &Graph<'_, T>) -> Result<Replayed<T>, Error> {
         let write = |to: &Buffer<T>, bytes: &[u8]| match &to.storage {
             Storage::Sim(storage) => storage.write(&to.name, bytes),
@@ -426,7 +441,7 @@ fn allowed(call: &Call<'_>) -> Geometry {
     Geometry { overlaps: call.geometry.overlaps && call.module.waits(call.kernel), ..call.geometry }
 }
 
-/// Returns whether there is nothing to time.
+/// Whether there is nothing to time.
 fn has_nothing(calls: &[Timed<'_>]) -> bool {
     let launches_nothing =
         |timed: &Timed<'_>| matches!(timed, Timed::Launches(calls) | Timed::Cleared(_, calls) if calls.is_empty());
@@ -510,7 +525,7 @@ fn prepare(call: &Call<'_>) -> Result<Vec<Argument>, Error> {
 }
 
 impl Description {
-    fn simulator(why: String) -> Description {
+    fn of_simulator(why: String) -> Description {
         Description {
             kind: "sim",
             name: "simulator".to_string(),

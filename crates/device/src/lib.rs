@@ -10,6 +10,7 @@
 
 mod baseline;
 mod buffer;
+pub mod card;
 mod device;
 mod error;
 mod gpu;
@@ -25,6 +26,7 @@ mod stamp;
 
 pub use baseline::{Baseline, BaselineSum, Segments};
 pub use buffer::{Buffer, DeviceAddress};
+pub use card::Card;
 pub use device::{Choice, Description, Device, SimOptions};
 pub use error::Error;
 pub use launch::{Arg, Call, Foreign, Geometry, HostTiming, Replays, Report, Timed, Timing};

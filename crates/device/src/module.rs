@@ -22,14 +22,14 @@ pub struct Module {
     waiting: HashSet<String>,
 }
 
-/// Code that the device runs.
+/// What the device runs.
 #[derive(Debug)]
 pub(crate) enum Code {
     Gpu(GpuModule),
     Sim(SimModule),
 }
 
-/// Origin of the code on the device.
+/// How the code on the device was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// From the committed PTX.
@@ -52,7 +52,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Resources that one kernel takes of a multiprocessor, as the GPU's driver reports them.
+/// What one kernel takes of a multiprocessor, as the GPU's driver says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resources {
     /// Registers a thread.
@@ -105,7 +105,7 @@ impl Module {
         digits.parse::<u32>().is_ok_and(|target| target >= 90)
     }
 
-    /// Origin of the code on the device; prints `committed` or `NVRTC 12.1 for sm_90`.
+    /// How the code on the device was made; prints `committed` or `NVRTC 12.1 for sm_90`.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -133,7 +133,7 @@ fn waiting_kernels(ptx: &str) -> HashSet<String> {
 /// PTX that belongs to the lesson's `.cu`.
 struct Ptx {
     text: String,
-    /// Name in messages.
+    /// What messages call it.
     file: String,
     origin: Origin,
 }

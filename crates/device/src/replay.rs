@@ -2,7 +2,7 @@
 
 use crate::{Buffer, Call, Error, Scalar, Timed, Timing};
 
-/// Step before a replay, outside of its time.
+/// What is done before a replay, outside of its time.
 pub enum Step<'a, T> {
     /// A launch.
     Launch(&'a Call<'a>),
@@ -14,22 +14,22 @@ pub enum Step<'a, T> {
         from: &'a Buffer<T>,
         /// Written.
         to: &'a Buffer<T>,
-        /// Number of elements.
+        /// How many.
         elements: usize,
     },
 }
 
 /// One graph of [`crate::Device::replay`].
 pub struct Graph<'a, T> {
-    /// Calls in it, which are timed, in order.
+    /// What it holds and what is timed, in order.
     pub calls: Vec<Timed<'a>>,
-    /// Steps before each replay, in order; the flush of [`crate::Replays`] comes after it.
+    /// What is done before each replay, in order; the flush of [`crate::Replays`] comes after it.
     pub before: Vec<Step<'a, T>>,
-    /// Array that the calls write, kept for each replay.
+    /// What the calls write and what is kept of each replay.
     pub output: Option<&'a Buffer<T>>,
 }
 
-/// Times and outputs of one graph's replays.
+/// What the replays of one graph took and left.
 #[derive(Debug, Clone)]
 pub struct Replayed<T> {
     /// `None` on the simulator, which has no clock.

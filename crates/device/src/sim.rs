@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use simt::{Kernel, Launch, Memory, MemoryError, Options, Program, StreamLaunch};
 
 use crate::launch::Argument;
-use crate::{Error, Geometry, Report, SimOptions};
+use crate::{Card, Error, Geometry, Report, SimOptions};
 
 /// The simulator.
 #[derive(Debug)]
@@ -14,6 +14,7 @@ pub(crate) struct Sim {
     memory: Arc<Mutex<Memory>>,
     options: Options,
     is_quiet: bool,
+    card: Option<&'static Card>,
 }
 
 /// An array in the simulator's memory.
@@ -45,10 +46,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Sim {
     pub(crate) fn new(options: SimOptions) -> Sim {
-        let SimOptions { schedule, checks, threads, trace, steps_per_block_max, is_quiet } = options;
+        let SimOptions { schedule, checks, threads, trace, steps_per_block_max, is_quiet, card } = options;
         let mut options = Options { schedule, checks, threads, trace, ..Options::default() };
         options.steps_per_block_max = steps_per_block_max.unwrap_or(options.steps_per_block_max);
-        Sim { memory: Arc::default(), options, is_quiet }
+        Sim { memory: Arc::default(), options, is_quiet, card }
+    }
+
+    /// The card that it was said to be taken for.
+    pub(crate) fn card(&self) -> Option<&'static Card> {
+        self.card
     }
 
     pub(crate) fn alloc(&self, name: &str, bytes: u64, element_bytes: u32) -> Result<SimBuffer, Error> {
@@ -134,7 +140,7 @@ fn memory_error(name: &str, error: MemoryError) -> Error {
 
 impl Drop for SimBuffer {
     fn drop(&mut self) {
-        // The address came from `alloc` and is freed once; a failure could not be reported from here.
+        // The address came from `alloc` and is given back once; there is nobody to tell if that ever failed.
         let _ = lock(&self.memory).free(self.address);
     }
 }

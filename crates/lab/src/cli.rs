@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use crate::element::Type;
@@ -11,7 +12,7 @@ use crate::op::Op;
 use crate::plan::{LaunchOptions, refusal};
 use crate::text::listed;
 use crate::{Chapter, Variant};
-use device::{Checks, Choice, Schedule};
+use device::{Card, Checks, Choice, Schedule};
 
 /// What the reader typed.
 #[derive(Debug, Parser)]
@@ -59,6 +60,10 @@ pub struct Args {
     /// Where to run: auto takes a GPU if there is one
     #[arg(long, value_enum, default_value = "auto")]
     pub device: DeviceName,
+    /// The card that launches are planned for on the simulator: how many blocks, of how many threads, whether clusters
+    /// [default: h200]
+    #[arg(long, value_name = "NAME", value_parser = cards(), conflicts_with = "record")]
+    pub card: Option<&'static Card>,
     /// Which kernel, or several with commas between
     #[arg(long, value_name = "NAME|all", default_value = "all", value_delimiter = ',')]
     pub variant: Vec<String>,
@@ -279,6 +284,7 @@ impl Args {
             ("--schedule", self.schedule.is_some()),
             ("--seeds", self.seeds.is_some()),
             ("--check", self.check.is_some()),
+            ("--card", self.card.is_some()),
         ];
         match asked.iter().find(|(_, asked)| *asked) {
             Some((option, _)) => Err(Error::Usage(format!(
@@ -308,6 +314,13 @@ fn whole<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
         None => digits(text)?,
     };
     T::try_from(value).map_err(|_| too_large())
+}
+
+/// The names of the cards that plans know.
+fn cards() -> impl TypedValueParser<Value = &'static Card> {
+    let of_name = |name: String| Card::named().find(|&(known, _)| known == name).map(|(_, card)| card);
+    PossibleValuesParser::new(Card::named().map(|(name, _)| name))
+        .try_map(move |name| of_name(name.clone()).ok_or_else(|| format!("no card is called {name}")))
 }
 
 /// How many seeds are tried: at least one, and no more than anybody waits for.

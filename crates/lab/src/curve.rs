@@ -1,6 +1,6 @@
 //! What `--sweep` compares, as plain data: geometries as curves, and what each point of them cost.
 
-use device::Counters;
+use device::{Card, Counters};
 use serde::{Deserialize, Serialize};
 
 use crate::element::Type;
@@ -12,9 +12,8 @@ use crate::variant::Variant;
 pub struct Sweep {
     /// Elements of each point of a GPU's record.
     pub sizes: &'static [u64],
-    /// The curves for this many elements of a type on a device with this many multiprocessors. The variant takes
-    /// all of their options.
-    pub curves: fn(n: u64, ty: Type, multiprocessors: u32) -> Vec<Curve>,
+    /// The curves for this many elements of a type on this card. The variant takes all of their options.
+    pub curves: fn(n: u64, ty: Type, card: &Card) -> Vec<Curve>,
     /// What the points of one size say.
     pub conclusions: fn(points: &[Point]) -> Vec<Conclusion>,
 }
@@ -71,6 +70,9 @@ pub struct Point {
     pub grid: u32,
     /// Multiprocessors that the geometry was made for.
     pub multiprocessors: u32,
+    /// Threads that each of them holds at a time; records that do not say are of cards that hold 2,048.
+    #[serde(default = "threads_of_sm_90", skip_serializing_if = "is_threads_of_sm_90")]
+    pub threads_per_multiprocessor: u32,
     /// Launches.
     pub launches: u64,
     /// Whether the result was within its bound and nothing was found.
@@ -84,6 +86,14 @@ pub struct Point {
     /// Counts of the simulator, all launches together.
     #[serde(skip)]
     pub counters: Option<Counters>,
+}
+
+fn threads_of_sm_90() -> u32 {
+    2048
+}
+
+fn is_threads_of_sm_90(threads: &u32) -> bool {
+    *threads == threads_of_sm_90()
 }
 
 impl Point {
@@ -123,6 +133,7 @@ pub fn test_point() -> Point {
         block: 256,
         grid: 512,
         multiprocessors: 128,
+        threads_per_multiprocessor: 2048,
         launches: 2,
         right: true,
         cold_us: None,

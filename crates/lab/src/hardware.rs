@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use device::{Checks, Choice, KernelSource, SimOptions};
+use device::card::H200;
+use device::{Card, Checks, Choice, KernelSource, SimOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::element::{Array, Element, Type, Value};
@@ -163,15 +164,8 @@ impl GpuCase {
     fn is_reshaped(&self, chapter: &Chapter, record: &GpuRecord, run: &Run) -> bool {
         let options = LaunchOptions { grid: None, ..run.options };
         let Some(multiprocessors) = record.multiprocessors else { return false };
-        let problem = Problem {
-            variant: run.variant,
-            ty: run.ty,
-            n: self.n,
-            options,
-            multiprocessors,
-            compiles: true,
-            has_clusters: true,
-        };
+        let card = Card { multiprocessors, ..H200.clone() };
+        let problem = Problem { card: &card, compiles: true, ..Problem::new(run.variant, run.ty, self.n, options) };
         let rounds = run.ty.is_float() && run.options.op.rounds();
         let Ok(wanted) = Plan::new(&problem) else { return false };
         let is_the_gpus = self.grid == Some(wanted.grid()) && wanted.passes[0].block() == self.block;

@@ -155,7 +155,6 @@ enum Takes {
     Norms,
 }
 
-#[allow(clippy::derivable_impls)] // the table of operations has no column for a mark
 impl Default for Op {
     fn default() -> Op {
         Op::Sum

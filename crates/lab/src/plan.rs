@@ -1,11 +1,12 @@
 //! The launches that take n elements to one value, as plain data that tests can inspect and `--plan` prints.
 
-use device::Geometry;
+use device::card::H200;
+use device::{Card, Geometry};
 
 use crate::bound::Rounding;
 use crate::element::Type;
 use crate::error::{Error, Result};
-use crate::layout::{Layout, Matrix, Per, Rows};
+use crate::layout::{COUNT_MAX, Layout, Matrix, Per, Rows};
 use crate::op::Op;
 use crate::targets::Targets;
 use crate::text::{grouped, listed};
@@ -13,10 +14,6 @@ use crate::variant::{BlockRule, Variant, entry_name};
 
 /// The most elements of a kernel that counts them in 32-bit integers, with room for a block's stride.
 pub const N_MAX: u64 = (1 << 31) - 1;
-
-/// Multiprocessors that plans assume on the simulator: those of the H200 that the records come from, so that a run here
-/// adds in the same order as a run there.
-pub const MULTIPROCESSORS: u32 = 132;
 
 /// The options that decide a launch. What is `None` is the variant's to choose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,18 +52,16 @@ pub struct Problem<'v> {
     pub n: u64,
     /// A block size that the variant documents, a factor that it has.
     pub options: LaunchOptions,
-    /// Multiprocessors of the device.
-    pub multiprocessors: u32,
+    /// The card.
+    pub card: &'v Card,
     /// Whether kernels can be compiled that the committed PTX has not: [`Pass::line`].
     pub compiles: bool,
-    /// Whether blocks can be launched as clusters.
-    pub has_clusters: bool,
 }
 
 impl<'v> Problem<'v> {
     /// This reduction on the card that the records come from.
     pub fn new(variant: &'v Variant, ty: Type, n: u64, options: LaunchOptions) -> Problem<'v> {
-        Problem { variant, ty, n, options, multiprocessors: MULTIPROCESSORS, compiles: false, has_clusters: true }
+        Problem { variant, ty, n, options, card: &H200, compiles: false }
     }
 
     /// How its elements lie.
@@ -215,6 +210,10 @@ impl Plan {
             return Err(Error::Usage(format!("{option}: {why}")));
         }
         let layout = problem.layout();
+        if let Some((rows, cols)) = layout.size().filter(|(rows, cols)| *rows.max(cols) > COUNT_MAX) {
+            let (rows, cols, most) = (grouped(rows), grouped(cols), grouped(COUNT_MAX));
+            return Err(Error::Usage(format!("{rows} rows of {cols}: kernels count up to {most} of either")));
+        }
         if layout.values() == 0 || (n == 0 && layout == Layout::Array) {
             return Ok(Plan { layout, ..Plan::default() });
         }
@@ -224,6 +223,9 @@ impl Plan {
                 "{} is not compiled for this block size and factor together: leave one of --block and --factor out",
                 variant.name
             )));
+        }
+        if let Some(why) = plan.passes.iter().find_map(|pass| problem.card.refusal(pass.geometry)) {
+            return Err(Error::Usage(format!("{} does not fit on {why}", variant.name)));
         }
         match options.grid.filter(|&asked| asked != plan.grid()) {
             Some(asked) => Err(Error::Usage(grid_refused(problem, &plan, asked))),
@@ -463,6 +465,24 @@ pub(crate) mod tests {
         assert!(planned(513, options).expect_err("no factor").to_string().contains("--factor 3"));
         let options = LaunchOptions { overlap: true, ..LaunchOptions::default() };
         assert!(planned(513, options).expect_err("it does not wait").to_string().contains("--overlap"));
+    }
+
+    /// Kernels count rows, and elements of a row, in 32 bits, and step past the last one.
+    #[test]
+    fn rows_that_kernels_cannot_count_are_refused() {
+        const A_ROW: Variant = Variant { per: Per::Row, n_max: 1 << 40, ..TWO_A_THREAD };
+        let planned = |rows: Option<Matrix>, n| {
+            let options = LaunchOptions { rows: rows.map(Rows::Matrix), ..LaunchOptions::default() };
+            Plan::new(&Problem::new(&A_ROW, Type::I32, n, options))
+        };
+        let one = Matrix::dense(1, 1 << 31);
+        let many = Matrix::dense(1 << 31, 1);
+        // Without rows, one of all elements, or rows of 64.
+        for (rows, n) in [(Some(one), 1 << 31), (Some(many), 1 << 31), (None, (1 << 32) + 1), (None, 1 << 38)] {
+            let error = planned(rows, n).expect_err("too many").to_string();
+            assert!(error.contains("kernels count up to 2,147,483,647 of either"), "{error}");
+        }
+        assert!(planned(Some(Matrix::dense(1, N_MAX)), N_MAX).is_ok());
     }
 
     proptest! {

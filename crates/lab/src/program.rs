@@ -99,6 +99,7 @@ pub(crate) fn execute(
         schedule: args.schedule.unwrap_or(Schedule::Independent { seed: None }),
         checks: args.check.unwrap_or(Checks::ALL),
         trace: args.trace.as_ref().map(|_| simt::trace::Options::default()),
+        card: args.card,
         ..SimOptions::default()
     };
     let mut session = Session::open(chapter, Choice::from(args.device), sim_options)?;

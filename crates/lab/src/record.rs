@@ -34,6 +34,7 @@ pub const OPTIONS: SimOptions = SimOptions {
     trace: None,
     steps_per_block_max: None,
     is_quiet: false,
+    card: None,
 };
 
 /// The record of a chapter on the simulator.

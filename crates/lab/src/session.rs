@@ -11,7 +11,7 @@ use crate::element::{Element, Type, Value};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::op::Op;
-use crate::plan::{LaunchOptions, MULTIPROCESSORS, Pass, Plan, Problem};
+use crate::plan::{LaunchOptions, Pass, Plan, Problem};
 use crate::progress::Progress;
 use crate::run::{Job, Run, Simulator};
 use crate::verify::{Bounded, Results, Verdict, Worst, verify, worst};
@@ -132,15 +132,14 @@ impl<'c> Session<'c> {
     /// # Errors
     /// What [`Plan::new`] refuses.
     pub fn plan(&self, variant: &Variant, ty: Type, n: u64, options: LaunchOptions) -> Result<Plan> {
-        if options.overlap && self.device.compute_capability().is_some_and(|has| has < 90) {
-            let why = "launches overlap from compute capability 9.0 on, and this GPU is older";
+        let card = self.device.card();
+        if options.overlap && card.compute_capability < 90 {
+            let why = format!("launches overlap from compute capability 9.0 on, and the card ({}) is older", card.name);
             return Err(Error::Usage(format!("--overlap: {why}")));
         }
-        let multiprocessors = self.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
         let may_compile = self.chapter.on_demand && !self.is_as_committed;
         let compiles = may_compile && self.device.is_gpu() && self.device.can_compile(&self.source);
-        let has_clusters = self.device.compute_capability().is_none_or(|has| has >= 90);
-        Plan::new(&Problem { variant, ty, n, options, multiprocessors, compiles, has_clusters })
+        Plan::new(&Problem { variant, ty, n, options, card, compiles })
     }
 
     /// How the code of the chapter's own kernels was made: `committed`, or `NVRTC 13.0 for sm_90`.
@@ -382,10 +381,16 @@ fn judged<T: Element>(job: Job<'_>, plan: &Plan, values: &[T], left: &Left<T>) -
 
 /// Why `device` cannot run `variant`.
 fn unsupported(device: &Device, variant: &Variant) -> Option<String> {
-    let (needs, has) = (variant.compute_capability, device.compute_capability()?);
+    let (needs, card) = (variant.compute_capability, device.card());
     let written = |capability: u32| format!("{}.{}", capability / 10, capability % 10);
-    (has < needs).then(|| {
-        let (name, needs, has) = (variant.name, written(needs), written(has));
-        format!("{name} needs compute capability {needs}, and this GPU has {has}; --device sim runs it")
-    })
+    let why = if card.compute_capability < needs {
+        let (needs, has) = (written(needs), written(card.compute_capability));
+        format!("compute capability {needs}, and the card ({}) has {has}", card.name)
+    } else if card.clusters_of(variant.cluster) == 0 {
+        format!("clusters of {} blocks, and none fits on the card ({})", variant.cluster, card.name)
+    } else {
+        return None;
+    };
+    let would = if device.is_gpu() { "--device sim" } else { "--card h200" };
+    Some(format!("{} needs {why}; {would} runs it", variant.name))
 }

@@ -1,10 +1,11 @@
 //! `--sweep`: the same sum under many geometries, to see which of them matter. On a GPU a point is a time, on the
 //! simulator it is counts; the two are never in one table.
 
+use device::Card;
+
 use crate::clock::REPLAYS;
 use crate::error::Result;
 use crate::input::random;
-use crate::plan::MULTIPROCESSORS;
 use crate::reference::reference_of;
 use crate::run::Job;
 use crate::session::Session;
@@ -17,32 +18,31 @@ pub use crate::curve::{Conclusion, Curve, Numbers, Point, Sweep};
 pub use chart::svg;
 pub use show::{markdown, object, text};
 
-/// Runs every point of a sweep's curves of these variants. The simulator is taken for a card with
-/// [`MULTIPROCESSORS`] multiprocessors.
+/// Runs every point of a sweep's curves of these variants.
 ///
 /// # Errors
 /// A geometry that a plan refuses, or a run that fails. Wrong results are points, not errors.
 pub fn run(sweep: &Sweep, session: &Session<'_>, numbers: &Numbers, variants: &[&Variant]) -> Result<Vec<Point>> {
     let Numbers { ty, n, seed } = *numbers;
-    let multiprocessors = session.device().description().multiprocessors.unwrap_or(MULTIPROCESSORS);
+    let card = session.device().card();
     let asked = |curve: &Curve| {
         let wanted = variants.iter().any(|variant| variant.name == curve.variant.name);
         wanted && curve.variant.types.contains(&ty) && session.unsupported(curve.variant).is_none()
     };
-    let curves: Vec<Curve> = (sweep.curves)(n, ty, multiprocessors).into_iter().filter(asked).collect();
+    let curves: Vec<Curve> = (sweep.curves)(n, ty, card).into_iter().filter(asked).collect();
     let input = random(ty, n as usize, seed);
     let mut points = Vec::new();
     for curve in &curves {
         for &options in &curve.options {
             let reference = reference_of(options.op, &input);
             let job = Job { variant: curve.variant, options, input: &input, reference: &reference, offset: 0 };
-            points.push(point(session, curve, job, multiprocessors)?);
+            points.push(point(session, curve, job, card)?);
         }
     }
     Ok(points)
 }
 
-fn point(session: &Session<'_>, curve: &Curve, job: Job<'_>, multiprocessors: u32) -> Result<Point> {
+fn point(session: &Session<'_>, curve: &Curve, job: Job<'_>, card: &Card) -> Result<Point> {
     session.progress.at(format!("{}, {} elements", curve.name, job.input.len()));
     let run = session.run(job)?;
     let cold = session.time_cold(job, REPLAYS)?;
@@ -55,7 +55,8 @@ fn point(session: &Session<'_>, curve: &Curve, job: Job<'_>, multiprocessors: u3
         factor: run.options.factor,
         block: run.block,
         grid: run.plan.grid(),
-        multiprocessors,
+        multiprocessors: card.multiprocessors,
+        threads_per_multiprocessor: card.threads_per_multiprocessor,
         launches: run.plan.passes.len() as u64,
         right: run.ok(),
         cold_us: cold.map(|cold| cold.median_us),

@@ -43,6 +43,8 @@ pub struct Variant {
     pub kernels: Option<&'static str>,
     /// The compute capability that it needs, 90 for 9.0; 80 for what every lesson needs.
     pub compute_capability: u32,
+    /// Blocks of the clusters that it cannot do without, up to 8; 1 for none.
+    pub cluster: u32,
     /// Most elements of one run.
     pub n_max: u64,
     /// Whether its launch may begin while the one before it ends: it waits for that one in its own code.
@@ -101,6 +103,7 @@ impl Variant {
         factors: None,
         kernels: None,
         compute_capability: 80,
+        cluster: 1,
         n_max: N_MAX,
         overlaps: false,
         in_place: false,

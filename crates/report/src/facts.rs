@@ -2,7 +2,6 @@
 //! that a page never lacks one.
 
 use lab::measurement::{CHAMPION, CUB, CUB_NEWER, Contest, LATENCIES, LOGS, Measurement, TORCH};
-use lab::plan::MULTIPROCESSORS;
 use lab::text::day;
 use lab::text::{grouped, per_cent, three_digits};
 use lab::{Chapter, Type};
@@ -70,7 +69,7 @@ fn littles_law(record: Option<&Measurement>) -> Vec<Fact> {
     };
     // TB/s times ns are thousands of bytes.
     let needed_kb = |ns: f64| PEAK_TB_PER_S * ns;
-    let multiprocessors = f64::from(MULTIPROCESSORS);
+    let multiprocessors = f64::from(device::card::H200.multiprocessors);
     let tb_per_s = |kib: f64| move |ns: f64| kib * 1.024 / ns;
     vec![
         fact("needed-mb", &|ns| needed_kb(ns) / 1e3),

@@ -69,12 +69,12 @@ impl Strength {
         Strength { order: op.order, scope: op.scope, act, is_atomic: false, reads: act == global::Act::Read }
     }
 
-    /// Returns whether it is more than plain.
+    /// Whether it is more than plain.
     pub(crate) fn is_strong(self) -> bool {
         self.order != Order::Weak
     }
 
-    /// Returns whether it may be a flag in shared memory: `volatile` is no way to order threads there.
+    /// Whether it may be a flag in shared memory: `volatile` is no way to order threads there.
     #[inline(always)]
     pub(crate) fn is_flag(self) -> bool {
         !matches!(self.order, Order::Weak | Order::Volatile)
@@ -120,7 +120,7 @@ impl Hazard {
         }
     }
 
-    /// Returns whether it is worth a note, and no fault.
+    /// Whether it is worth a note, and no fault.
     pub const fn is_note(self) -> bool {
         matches!(self, Hazard::Observed | Hazard::EqualWrites)
     }

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 use ch07_coarsening::CHAPTER;
-use device::{Arg, Call, Checks, Choice, Code, Counters, Device, Geometry, Schedule, SimOptions};
+use device::card::H200;
+use device::{Arg, Call, Card, Checks, Choice, Code, Counters, Device, Geometry, Schedule, SimOptions};
 use lab::{
     Array, LaunchOptions, Plan, Problem, Session, Type, Variant, input, mistake, session::built_root, sweep, trial,
 };
@@ -53,7 +54,8 @@ fn the_grid_is_the_cards() -> Result<()> {
     let grid = |block, multiprocessors| -> Result<u32> {
         let variant = trial::variant(&CHAPTER, "grid_stride_shuffle");
         let problem = Problem::new(variant, Type::F32, 1 << 24, LaunchOptions::block(block));
-        Ok(Plan::new(&Problem { multiprocessors, ..problem })?.grid())
+        let card = Card { multiprocessors, ..H200.clone() };
+        Ok(Plan::new(&Problem { card: &card, ..problem })?.grid())
     };
     assert_eq!(grid(512, 114)?, 456, "the H100 PCIe of the exercise");
     assert_eq!(grid(256, 132)?, 1056);

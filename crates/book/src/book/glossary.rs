@@ -11,9 +11,9 @@ pub const PAGE: &str = "glossary.md";
 pub struct Term {
     /// The word, as its heading has it.
     pub word: String,
-    /// Anchor of its heading.
+    /// What its heading is linked by.
     pub id: String,
-    /// Meaning, in one line.
+    /// What it means, in one line.
     pub meaning: String,
 }
 

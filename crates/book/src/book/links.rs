@@ -17,7 +17,7 @@ use course::workspace;
 
 use super::site::decode;
 
-/// Files that a style sheet loads: `url(...)` and `@import "..."`.
+/// What a style sheet loads: `url(...)` and `@import "..."`.
 static CSS_URL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"url\(\s*['"]?(?P<url>[^'")\s]+)|@import\s+['"](?P<import>[^'"]+)"#).expect("a fixed pattern")
 });
@@ -28,7 +28,7 @@ static SCHEME: LazyLock<Regex> =
 static OUTSIDE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^//[\w-]+(\.[\w-]+)+(:\d+)?([/?#]\S*)?$").expect("a fixed pattern"));
 
-/// Kind of link, by what the browser does with it.
+/// What the browser does with a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     /// Loads it to show the page.
@@ -44,7 +44,7 @@ struct Link {
     target: String,
 }
 
-/// Anchors and links of one page.
+/// What one page offers and asks for.
 #[derive(Debug, Default)]
 struct Page {
     ids: BTreeSet<String>,

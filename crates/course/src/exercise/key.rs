@@ -3,9 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::case::number;
-
-/// What the place of the other run's number is called, in the question too.
-pub(super) const BESIDE: &str = "{beside}";
+use super::predict::BESIDE;
 
 /// What a question's answers are worth.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,10 +7,9 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::catalogue;
+use super::catalogue::{self, Exercise};
 use super::item::Item;
 use super::key::{Key, Line};
-use super::write::Exercise;
 use crate::workspace;
 
 /// What the script says and the labels show.

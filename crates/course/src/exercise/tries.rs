@@ -21,8 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, Result, bail, ensure};
 use device::nvrtc::Nvrtc;
 
-use super::catalogue;
-use super::write::Exercise;
+use super::catalogue::{self, Exercise};
 use super::{copy, verdict_on};
 use crate::workspace;
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use lab::element::Element;
 use lab::measurement::CHAMPION;
-use lab::plan::{Arg, MULTIPROCESSORS, Pass, Plan};
+use lab::plan::{Arg, Pass, Plan};
 use lab::{LaunchOptions, Session, Variant};
 
 use super::bench::Entrant;
@@ -49,7 +49,7 @@ pub fn entrants<'s, T: Element>(
 
 fn plain<T: Element>(session: &Session<'_>, n: u64) -> LaunchOptions {
     let (block, factor, blocks) = PLAIN;
-    let multiprocessors = u64::from(session.device().description().multiprocessors.unwrap_or(MULTIPROCESSORS));
+    let multiprocessors = u64::from(session.device().card().multiprocessors);
     let of_block = u64::from(block * factor) * 16 / T::BYTES as u64;
     let grid = n.div_ceil(of_block).clamp(1, blocks * multiprocessors) as u32;
     LaunchOptions { block: Some(block), factor: Some(factor), grid: Some(grid), ..LaunchOptions::default() }

@@ -11,9 +11,7 @@ use lab::{Layout, Offsets, Op};
 
 use super::Options;
 use super::bench::Entrant;
-
-/// The chapter whose kernel stands against the libraries.
-pub const CONTEST: &str = "ch08-cooperative";
+use super::suite::CONTEST;
 
 /// The libraries that could be opened.
 #[derive(Default)]

@@ -11,17 +11,18 @@ use lab::element::Element;
 use lab::measurement::{
     self, ABLATIONS, CHAMPION, Contest, HOST_SIZES, MeasuredCase, Measurement, NOT_AHEAD, WITH_MEMSET,
 };
-use lab::plan::MULTIPROCESSORS;
 use lab::{LaunchOptions, Per, Session, Type, Variant, kernels};
 use report::ContestTable;
 
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
-use super::libraries::{CONTEST, Libraries};
+use super::libraries::Libraries;
 use super::matrices::KERNELS as COPYING;
 use super::pool::Pool;
 use super::{Options, Part, ablation, host, huge, latencies, limits, proofs};
 use crate::lessons::lessons;
 
+/// The chapter whose kernel stands against the libraries.
+pub const CONTEST: &str = "ch08-cooperative";
 /// Where blocks and factors are swept.
 const SWEEP_N: u64 = 1 << 24;
 /// Threads a block of a sweep.
@@ -461,7 +462,7 @@ impl<'o> Suite<'o> {
 
     /// The grids of a sweep, for a variant that takes any; none for one whose grid follows from its input.
     fn grids<T: Element>(&self, slug: &str, variant: &'static Variant, n: u64) -> Vec<u32> {
-        let multiprocessors = self.bench.device.description().multiprocessors.unwrap_or(MULTIPROCESSORS);
+        let multiprocessors = self.bench.device.card().multiprocessors;
         let of_card = SWEEP_GRID_FACTORS.map(|factor| factor * multiprocessors);
         let grids: Vec<u32> = std::iter::once(SWEEP_GRID).chain(of_card).collect();
         let Some(session) = self.session(slug) else { return Vec::new() };

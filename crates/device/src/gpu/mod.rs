@@ -3,17 +3,18 @@
 //! Everything goes to one created stream, in order. cudarc's event tracking, which orders accesses of several streams,
 //! is off: it would add two event calls to every launch, and those would be captured and timed with it.
 
+mod card;
 mod driver;
 mod host;
 mod module;
 mod time;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError, result, sys};
 
 use crate::launch::Argument;
-use crate::{Description, Error, Foreign, Geometry};
+use crate::{Card, Description, Error, Foreign, Geometry};
 
 pub(crate) use driver::{describe_all, driver};
 pub(crate) use module::{GpuModule, Image};
@@ -27,6 +28,9 @@ pub(crate) struct Gpu {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     arch: u32,
+    /// All but its clusters, which are asked for when plans first want them.
+    whole: Card,
+    card: OnceLock<Card>,
 }
 
 /// An array in the GPU's memory; given back, in stream order, when dropped.
@@ -39,7 +43,7 @@ pub(crate) struct GpuBuffer {
 /// A launch as [`Gpu::time`] takes it: code, kernel, geometry, arguments.
 pub(crate) type PreparedLaunch<'a> = (&'a GpuModule, &'a str, Geometry, Vec<Argument>);
 
-/// Work for a captured graph.
+/// What goes into a captured graph.
 pub(crate) enum Prepared<'a> {
     Launch(PreparedLaunch<'a>),
     /// Address and bytes of an array that becomes 0.
@@ -47,7 +51,7 @@ pub(crate) enum Prepared<'a> {
     Foreign(&'a Foreign<'a>),
 }
 
-/// Step before a replay.
+/// What is done before a replay.
 pub(crate) enum PreparedStep<'a> {
     Launch(PreparedLaunch<'a>),
     Fill { to: u64, bytes: usize, byte: u8 },
@@ -57,7 +61,7 @@ pub(crate) enum PreparedStep<'a> {
 /// A graph as [`Gpu::replay`] takes it.
 pub(crate) struct PreparedGraph<'a> {
     pub launches: Vec<Prepared<'a>>,
-    /// Divisor of its time.
+    /// What its time is divided by.
     pub calls: u32,
     pub before: Vec<PreparedStep<'a>>,
     /// Address and bytes of what is kept of each replay.
@@ -86,7 +90,14 @@ impl Gpu {
         let stream = context.new_stream().map_err(open)?;
         let (major, minor) = context.compute_capability().map_err(open)?;
         let arch = (10 * major + minor).unsigned_abs();
-        Ok((Gpu { context, stream, arch }, description))
+        let whole =
+            card::without_clusters(&description.name).map_err(|error| driver::failed("describe the GPU", error))?;
+        Ok((Gpu { context, stream, arch, whole, card: OnceLock::new() }, description))
+    }
+
+    /// What plans may know of it.
+    pub(crate) fn card(&self) -> &Card {
+        self.card.get_or_init(|| Card { clusters: card::clusters(&self.context, &self.whole), ..self.whole.clone() })
     }
 
     /// Compute capability, 90 for 9.0.
@@ -235,7 +246,7 @@ impl Gpu {
     }
 }
 
-/// Attributes of a launch beyond its sizes.
+/// What a launch asks for beyond its sizes.
 fn attributes(geometry: Geometry) -> Vec<sys::CUlaunchAttribute> {
     use sys::CUlaunchAttributeID as Id;
     let attribute = |id: Id, set: &dyn Fn(&mut sys::CUlaunchAttributeValue)| {

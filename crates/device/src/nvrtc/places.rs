@@ -1,4 +1,4 @@
-//! Places where NVRTC may be, and the layout of each kind.
+//! Where NVRTC may be, and how each kind of place is laid out.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! The GPU's path without a GPU: under a driver of our own (`fake_driver/libcuda.rs`) that fails on demand, so that
-//! the messages about an old driver, a missing GPU, full memory or a dead launch are tested everywhere.
+//! what is said about an old driver, a missing GPU, full memory or a dead launch is tested everywhere.
 //!
 //! A driver is found by the loader and stays for the life of a process, so every case is a process of its own: this
 //! test program again, running only [`child`].
@@ -54,8 +54,8 @@ fn driver_folder() -> Option<&'static Path> {
     FOLDER.get_or_init(build).as_deref()
 }
 
-/// Output of [`child`] under a driver with these failures; `nvrtc` says whether it may use the installed NVRTC.
-fn output(failures: &str, nvrtc: bool) -> Option<String> {
+/// What [`child`] says under a driver with these failures; `nvrtc` says whether it may use the installed NVRTC.
+fn told(failures: &str, nvrtc: bool) -> Option<String> {
     let folder = driver_folder()?;
     let output = Command::new(std::env::current_exe().expect("this program"))
         .args(["fake_driver::child", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
@@ -85,6 +85,7 @@ fn tell() -> Result<(), Error> {
     println!("auto: {} because {}", auto.description().kind, auto.description().why);
     let device = Device::open(Choice::Gpu, SimOptions::default())?;
     println!("{:?}", device.description());
+    println!("{:?}", device.card());
 
     let nvrtc = [Place::Wheels(repository().join(pinned::FOLDER))];
     let places = if std::env::var("FAKE_NVRTC").is_ok_and(|value| !value.is_empty()) { &nvrtc[..] } else { &[] };
@@ -165,7 +166,7 @@ fn time_host<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Err
     Ok(())
 }
 
-/// Copies the output of each replay away before the next one poisons it.
+/// What each replay leaves is copied away before the next one poisons it.
 fn replay<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error> {
     let (source, out) = (device.upload("source", &[5, 6, 7])?, device.alloc::<i32>("out", 4)?);
     let before = vec![Step::Fill(&out, 0xff), Step::Copy { from: &source, to: &out, elements: 3 }];
@@ -178,11 +179,14 @@ fn replay<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error>
 
 #[test]
 fn a_chapter_runs_on_committed_ptx() {
-    let Some(output) = output("", false) else { return };
+    let Some(told) = told("", false) else { return };
     for expected in [
         "auto: gpu because an NVIDIA driver and a GPU are here",
         "name: \"Fake GPU\", arch: \"sm_90\"",
         "cuda: Some(\"13.0\"), multiprocessors: Some(4), l2_bytes: Some(1048576), memory_bytes: Some(1073741824)",
+        "multiprocessors: 4, threads_per_multiprocessor: 2048, blocks_per_multiprocessor: 32, \
+         registers_per_multiprocessor: 65536, shared_bytes_per_multiprocessor: 233472, shared_bytes_per_block: 232448, \
+         l2_bytes: 1048576, clusters: [2, 0, 0] }",
         "code: committed; Some(Resources { registers: 40, shared_bytes: 10, local_bytes: 30 })",
         "sums right: true",
         "library 3.0.1, its sum is right: true",
@@ -211,8 +215,15 @@ fn a_chapter_runs_on_committed_ptx() {
         "every array was freed",
         "the module was unloaded",
     ] {
-        assert!(output.contains(expected), "{expected:?} is not in:\n{output}");
+        assert!(told.contains(expected), "{expected:?} is not in:\n{told}");
     }
+}
+
+/// Plans have a way without clusters, so that a driver which says nothing of them is no error.
+#[test]
+fn a_driver_that_says_nothing_of_clusters_has_none() {
+    let Some(told) = told("no-clusters", false) else { return };
+    assert!(told.contains("clusters: [0, 0, 0] }") && told.contains("no error"), "{told}");
 }
 
 #[test]
@@ -221,9 +232,9 @@ fn nvrtc_makes_code_for_the_gpu_and_ptx_is_there_when_it_is_refused() {
         println!("skipped: {error}");
         return;
     }
-    let Some(accepted) = output("", true) else { return };
+    let Some(accepted) = told("", true) else { return };
     assert!(accepted.contains("code: NVRTC 12.1 for sm_90;") && accepted.contains("no error"), "{accepted}");
-    let refused = output("code-refused", true).expect("as before");
+    let refused = told("code-refused", true).expect("as before");
     assert!(refused.contains("code: committed;") && refused.contains("no error"), "{refused}");
 }
 
@@ -265,15 +276,15 @@ fn every_failure_of_a_driver_is_one_sentence() {
         ),
     ];
     for (failures, expected) in cases {
-        let Some(output) = output(failures, false) else { return };
-        assert!(output.contains(expected), "{failures}: {expected:?} is not in:\n{output}");
+        let Some(told) = told(failures, false) else { return };
+        assert!(told.contains(expected), "{failures}: {expected:?} is not in:\n{told}");
     }
 }
 
 #[test]
 fn auto_takes_the_simulator_where_the_driver_is_of_no_use() {
-    let Some(output) = output("version=11080", false) else { return };
+    let Some(told) = told("version=11080", false) else { return };
     let expected = "auto: sim because the NVIDIA driver is too old (it supports CUDA 11.8, and 12.0, driver 525, is \
                     the oldest that will do), so the simulator runs";
-    assert!(output.contains(expected), "{output}");
+    assert!(told.contains(expected), "{told}");
 }

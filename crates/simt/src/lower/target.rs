@@ -15,7 +15,7 @@ fn number(target: &str) -> Option<u32> {
     target.strip_prefix("sm_")?.trim_end_matches(|c: char| c.is_ascii_lowercase()).parse().ok()
 }
 
-/// Returns whether an instruction is about clusters, or a bulk copy: sm_90 brought both.
+/// Whether an instruction is about clusters, or a bulk copy: sm_90 brought both.
 fn is_of_clusters(inst: &Instruction) -> bool {
     let asks = |operand: &Operand| match operand {
         Operand::Name(name) => ["%cluster", "%ncluster", "%is_explicit_cluster"].iter().any(|c| name.starts_with(c)),
@@ -40,7 +40,7 @@ fn oldest(inst: &Instruction) -> u32 {
 }
 
 impl Lower<'_> {
-    /// Returns whether the file is for targets whose warps go together.
+    /// Whether the file is for targets whose warps go together.
     pub(super) fn is_before_volta(&self) -> bool {
         number(&self.module.target).is_some_and(|number| number < 70)
     }

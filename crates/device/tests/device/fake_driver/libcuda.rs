@@ -3,7 +3,7 @@
 //! about a GPU.
 //!
 //! `FAKE_CUDA` lists what goes wrong: `version=11080`, `no-gpu`, `out-of-memory`, `code-refused`, `ptx-too-new`,
-//! `ptx-invalid`, `launch-dies`. One kernel is known: `interleaved_modulo_i32`, one sum a block.
+//! `ptx-invalid`, `launch-dies`, `no-clusters`. One kernel is known: `interleaved_modulo_i32`, one sum a block.
 
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::sync::Mutex;
@@ -34,7 +34,7 @@ struct LaunchConfig {
 
 static CAPTURING: AtomicBool = AtomicBool::new(false);
 static CAPTURED: AtomicUsize = AtomicUsize::new(0);
-/// Work given to the stream: launches L, events E, graphs G with the size.
+/// What the stream was given: launches L, events E, graphs G with the size.
 static TIMELINE: Mutex<String> = Mutex::new(String::new());
 /// A captured graph's handle: this and the number of its nodes.
 const GRAPH: usize = 1000;
@@ -144,6 +144,11 @@ driver! {
             16 => 4,        // multiprocessors
             38 => 1 << 20,  // L2 in bytes
             115 => 1,       // memory pools
+            39 => 2048,     // threads of a multiprocessor
+            106 => 32,      // its blocks
+            82 => 65536,    // its registers
+            81 => 233472,   // its shared memory in bytes
+            97 => 232448,   // that a block may have
             _ => return INVALID_VALUE,
         };
         OK
@@ -220,11 +225,20 @@ driver! {
     fn cuModuleUnload(_module: *mut c_void) { println!("the module was unloaded"); OK }
     fn cuModuleGetFunction(function: *mut *mut c_void, _module: *mut c_void, name: *const c_char) {
         outside_capture!();
-        if CStr::from_ptr(name) != c"interleaved_modulo_i32" { return NOT_FOUND; }
+        if ![c"interleaved_modulo_i32", c"nothing"].contains(&CStr::from_ptr(name)) { return NOT_FOUND; }
         *function = handle(4);
         OK
     }
     fn cuFuncGetAttribute(value: *mut c_int, which: c_int, _function: *mut c_void) { *value = 10 * which; OK }
+
+    fn cuFuncSetAttribute(_function: *mut c_void, _which: c_int, _value: c_int) { OK }
+    // Four multiprocessors, of which two and two lie together.
+    fn cuOccupancyMaxActiveClusters(clusters: *mut c_int, _function: *mut c_void, config: *const LaunchConfig) {
+        let LaunchConfig { sizes: [blocks, ..], attributes: 1, .. } = *config else { return INVALID_VALUE };
+        if wrong("no-clusters") { return INVALID_VALUE; }
+        *clusters = if blocks == 2 { 2 } else { 0 };
+        OK
+    }
 
     fn cuLaunchKernelEx(config: *const LaunchConfig, _function: *mut c_void, args: *const *const c_void,
                         _extra: *mut c_void) {

@@ -1,0 +1,79 @@
+//! What the driver says of the first GPU that plans may want to know.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, DriverError, result, sys};
+
+use super::attributes;
+use super::module::{GpuModule, Image};
+use crate::{Card, Geometry};
+
+/// A kernel that does nothing.
+const NOTHING: &str = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry nothing()\n{\n\tret;\n}\n";
+/// The oldest cards with clusters.
+const FIRST_WITH_CLUSTERS: u32 = 90;
+/// Threads of a block that keeps others from its multiprocessor, with all shared memory that a block may have.
+const BLOCK: u32 = 1024;
+
+/// The card, but for its clusters.
+pub(super) fn without_clusters(name: &str) -> Result<Card, DriverError> {
+    use sys::CUdevice_attribute as Attribute;
+    let device = result::device::get(0)?;
+    let attribute = |which| {
+        // SAFETY: the driver just gave the device.
+        let value = unsafe { result::device::get_attribute(device, which) };
+        value.map(i32::unsigned_abs)
+    };
+    let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    Ok(Card {
+        name: name.to_owned().into(),
+        compute_capability: 10 * major + minor,
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        threads_per_multiprocessor: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
+        blocks_per_multiprocessor: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)?,
+        registers_per_multiprocessor: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)?,
+        shared_bytes_per_multiprocessor: attribute(
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+        )?,
+        shared_bytes_per_block: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+        l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into(),
+        clusters: [0; 3],
+    })
+}
+
+/// Clusters of 2, 4 and 8 blocks that are resident at once where a multiprocessor holds one block. None where the card is older,
+/// and none where the driver does not say: plans have a way without them.
+pub(super) fn clusters(context: &Arc<CudaContext>, card: &Card) -> [u32; 3] {
+    if card.compute_capability < FIRST_WITH_CLUSTERS {
+        return [0; 3];
+    }
+    let Ok(module) = GpuModule::load(context, "a kernel that does nothing", &Image::Ptx(NOTHING)) else {
+        return [0; 3];
+    };
+    let Ok(function) = module.function("nothing") else { return [0; 3] };
+    [2, 4, 8].map(|blocks| resident(function, card, blocks).unwrap_or(0))
+}
+
+fn resident(function: sys::CUfunction, card: &Card, blocks: u32) -> Result<u32, DriverError> {
+    let leave = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    // SAFETY: the caller's module keeps the function alive.
+    unsafe { result::function::set_function_attribute(function, leave, card.shared_bytes_per_block as i32) }?;
+    let mut attributes = attributes(Geometry { cluster: blocks, ..Geometry::linear(blocks, BLOCK) });
+    let config = sys::CUlaunchConfig {
+        gridDimX: blocks,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: BLOCK,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: card.shared_bytes_per_block,
+        hStream: std::ptr::null_mut(),
+        attrs: attributes.as_mut_ptr(),
+        numAttrs: attributes.len() as u32,
+    };
+    let mut clusters = 0;
+    // SAFETY: the function is live; the driver reads the configuration and its attributes, and writes one integer.
+    let status = unsafe { sys::cuOccupancyMaxActiveClusters(&mut clusters, function, &config) };
+    status.result().map(|()| clusters.unsigned_abs())
+}
