@@ -12,7 +12,7 @@ use clap::builder::PossibleValuesParser;
 use crate::book::{BUILD_DIR, includes, links};
 use course::ensure::Mode;
 use course::lessons::lessons;
-use course::{bless, exercise, ptx, workspace};
+use course::{bless, exercise, headlines, ptx, workspace};
 
 use crate::{book, editor, engine};
 
@@ -111,6 +111,7 @@ const CHECKS: &[Check] = &[
         run: |scene| bless::generate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass),
     },
     Check { name: "records", seconds: 10, run: |scene| bless::records(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "headlines", seconds: 1, run: |scene| headlines::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check {
         name: "includes",
         seconds: 5,

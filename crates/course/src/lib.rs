@@ -8,6 +8,7 @@ pub mod ensure;
 pub mod exercise;
 mod faults;
 pub mod findings;
+pub mod headlines;
 mod instructions;
 pub mod labs;
 pub mod launch;

@@ -19,6 +19,7 @@ mod publish;
 mod quoted;
 mod rows;
 mod sheet;
+mod stale;
 mod sweep;
 mod tables;
 

@@ -10,6 +10,7 @@ use lab::{Op, Result, Type};
 
 use crate::contest_table::ContestTable;
 use crate::sheet::Sheet;
+use crate::stale::marked;
 use crate::tables::{cell, sentence, size, source_line, unmeasured};
 
 /// Types of the table in the open, the first of the contest's.
@@ -79,11 +80,13 @@ pub fn operators(table: &ContestTable, root: &Path) -> Result<Vec<(String, Strin
     let record = load(root, &table.record())?;
     let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
     let names = ["clock", "clock-others", "clock-sum", "clock-below", "clock-limit", "clock-places", "clock-source"];
-    let texts = match &record {
-        None => names.map(|_| unmeasured("the operators")),
-        Some(record) => texts(table, record, &stale),
-    };
-    Ok(names.into_iter().map(|name| format!("{name}.md")).zip(texts).collect())
+    marked(record.as_ref(), |record| {
+        let texts = match record {
+            None => names.map(|_| unmeasured("the operators")),
+            Some(record) => texts(table, record, &stale),
+        };
+        Ok(names.into_iter().map(|name| format!("{name}.md")).zip(texts).collect())
+    })
 }
 
 fn texts(table: &ContestTable, record: &Measurement, stale: &[String]) -> [String; 7] {

@@ -12,6 +12,7 @@ use lab::text::{day, grouped, per_cent, three_digits};
 use lab::{Chapter, Note, Result, Run, Session, Variant, chart, counts, hardware, mistake, record};
 
 use crate::fact::{Fact, facts_text, provenance};
+use crate::stale::marked_parts;
 use crate::{ncu, sweep};
 
 /// Schedules that the page of an undefined kernel compares.
@@ -69,8 +70,11 @@ fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, 
     }
     let measured = match hardware::load_timed(root, chapter.slug, "h200")? {
         Some(record) => {
-            facts.extend(gpu_facts(&record));
-            gpu_table(&record, record.stale(root)?)
+            let stale = record.stale(root)?;
+            let (table, measured) =
+                marked_parts(&record, |record| (gpu_table(record, stale.clone()), gpu_facts(record)));
+            facts.extend(measured);
+            table
         }
         None => "*There is no record of a GPU for this chapter yet.*\n".to_owned(),
     };

@@ -16,6 +16,7 @@ use crate::plot::power_of_two;
 use crate::quoted::{Quoted, grid_sweep};
 use crate::rows::rows;
 use crate::sheet::Sheet;
+use crate::stale::marked;
 use crate::tables::{
     ablation, alignment, contest, huge, provenance, provenance_sheet, ratio, rivals, sentence, source_line, unmeasured,
 };
@@ -32,8 +33,16 @@ const SIDE_BY_SIDE: [u32; 6] = [10, 16, 20, 24, 28, 30];
 /// A record or quoted file that cannot be read, a chart that cannot be drawn.
 pub fn book(root: &Path, lessons: &[&Chapter]) -> Result<Vec<(String, String)>> {
     let record = load(root, BOOKS)?;
-    let record = record.as_ref();
-    let stale = record.map_or(Ok(Vec::new()), |record| record.stale(root))?;
+    let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
+    marked(record.as_ref(), |record| book_of(record, &stale, root, lessons))
+}
+
+fn book_of(
+    record: Option<&Measurement>,
+    stale: &[String],
+    root: &Path,
+    lessons: &[&Chapter],
+) -> Result<Vec<(String, String)>> {
     let quoted = Quoted::load(root)?;
     let mut files = charts(record, lessons)?;
     files.push(("stages.svg".to_owned(), stages(record, lessons, root)?));
@@ -56,7 +65,7 @@ pub fn book(root: &Path, lessons: &[&Chapter]) -> Result<Vec<(String, String)>> 
         ("latencies.md", or_missing("latencies", &card::latencies)),
         ("proofs.md", or_missing("reductions between other kernels", &card::proofs)),
         ("alignment.md", or_missing("misaligned input", &alignment)),
-        ("provenance.md", record.map_or_else(|| unmeasured("an H200"), |record| provenance(record, &stale))),
+        ("provenance.md", record.map_or_else(|| unmeasured("an H200"), |record| provenance(record, stale))),
         ("ladder-a100.md", quoted.ladder(record)),
         ("minus-one.md", quoted.minus_one(record)),
         ("few-blocks.md", quoted.few_blocks()),

@@ -11,6 +11,7 @@ use lab::{Op, Result, Type};
 
 use crate::contest_table::{ContestTable, Over};
 use crate::sheet::Sheet;
+use crate::stale::marked;
 use crate::tables::{cell, sentence, source_line};
 
 /// From so many bytes of input on the share of the limit is what counts; of less, how much longer the others take.
@@ -145,7 +146,7 @@ fn point<'r>(table: &ContestTable, timed: &[&'r MeasuredCase], ours: &'r Measure
 pub fn rows(table: &ContestTable, root: &Path) -> Result<Vec<(String, String)>> {
     let record = load(root, &table.record())?;
     let stale = record.as_ref().map_or(Ok(Vec::new()), |record| record.stale(root))?;
-    Ok(files(table, record.as_ref(), &stale))
+    marked(record.as_ref(), |record| Ok(files(table, record, &stale)))
 }
 
 fn not_yet(table: &ContestTable) -> String {
