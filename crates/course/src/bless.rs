@@ -56,10 +56,8 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
     for (name, contents) in results::fragments(root)? {
         work.file(folder.join(results::FOLDER).join(name), &contents);
     }
-    for (slug, files) in results::contests(root).context("cannot write up a contest")? {
-        for (name, contents) in files {
-            work.file(folder.join(&slug).join(name), &contents);
-        }
+    for (name, contents) in results::contests(root).context("cannot write up a contest")? {
+        work.file(folder.join(name), &contents);
     }
     for (name, contents) in launch::fragments(root)? {
         work.file(folder.join(name), &contents);

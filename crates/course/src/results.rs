@@ -19,10 +19,14 @@ pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
     report::book(root, &lessons()).context("cannot write up the measurements")
 }
 
-/// Files beside the other generated ones of each chapter that has a contest of its own: the slug, and name and text of each.
-pub fn contests(root: &Path) -> Result<Vec<(String, Vec<(String, String)>)>> {
-    let tables = ContestTable::all(root)?.into_iter();
-    tables.map(|table| Ok((table.chapter.clone(), report::chapter_contest(&table, root)?))).collect()
+/// Name, with the chapter's folder, and text of each file that comes from a chapter's own contest.
+pub fn contests(root: &Path) -> Result<Vec<(String, String)>> {
+    let mut files = Vec::new();
+    for table in ContestTable::all(root)? {
+        let of_chapter = report::chapter_contest(&table, root)?.into_iter();
+        files.extend(of_chapter.map(|(name, text)| (format!("{}/{name}", table.chapter), text)));
+    }
+    Ok(files)
 }
 
 /// Every committed record of `cargo course measure` says which kernels it is of; where they have changed since is noted.

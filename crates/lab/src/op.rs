@@ -11,11 +11,11 @@ use crate::text::grouped;
 /// Declares the operations from a row for each: its name, what its result is made of, what a reduction of nothing is, which types
 /// it takes, what it is for `--help`, and what is wanted, after "wanted is".
 macro_rules! operations {
-    ($($variant:ident $name:literal $result:ident $empty:ident $takes:ident $about:literal $wanted:literal;)*) => {
+    ($($(#[$mark:meta])? $variant:ident $name:literal $result:ident $empty:ident $takes:ident $about:literal $wanted:literal;)*) => {
         /// What a kernel computes of its input.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum, Deserialize)]
         pub enum Op {
-            $(#[doc = $about] #[value(name = $name)] #[serde(rename = $name)] $variant,)*
+            $(#[doc = $about] #[value(name = $name)] #[serde(rename = $name)] $(#[$mark])? $variant,)*
         }
 
         impl Op {
@@ -37,6 +37,7 @@ macro_rules! operations {
 }
 
 operations! {
+    #[default]
     Sum "sum" Total Zero All "The sum."
         "";
     Min "min" Element Largest All "The smallest element; a NaN is passed over."
@@ -153,12 +154,6 @@ enum Takes {
     Floats,
     Exponentials,
     Norms,
-}
-
-impl Default for Op {
-    fn default() -> Op {
-        Op::Sum
-    }
 }
 
 /// What a result is made of.
