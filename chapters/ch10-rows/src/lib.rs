@@ -3,6 +3,7 @@
 mod mistakes;
 mod shapes;
 
+use lab::team::per_vector;
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Offsets, Op, Pass, Per, Plan, Problem, Type, Variant};
 
 pub use crate::shapes::{Columns, Shape};
@@ -92,11 +93,6 @@ fn results(problem: &Problem, count: u64) -> u64 {
 /// Elements of an array of so many values that blocks leave each other.
 fn values(problem: &Problem, count: u64) -> u64 {
     problem.ty.holding(count * problem.options.op.value_bytes(problem.ty))
-}
-
-/// Elements of a 16-byte vector.
-fn per_vector(problem: &Problem) -> u64 {
-    16 / problem.ty.bytes()
 }
 
 /// Combinations on the longest path through a block: a column of each warp's, then a warp.

@@ -3,10 +3,11 @@
 mod mistakes;
 mod shapes;
 
+use lab::team::per_vector;
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-pub use crate::shapes::Shape;
 use crate::shapes::{of_held, of_problem, of_stream};
+pub use lab::team::Shape;
 
 /// The form that anyone would write first.
 const THREE_PASSES: Variant = Variant {
@@ -78,11 +79,6 @@ fn matrix(problem: &Problem) -> Matrix {
         Layout::Rows(matrix) | Layout::Columns(matrix) => matrix,
         Layout::Array | Layout::Ragged(_) => Matrix::of(problem.n),
     }
-}
-
-/// Elements of a 16-byte vector.
-fn per_vector(problem: &Problem) -> u64 {
-    16 / problem.ty.bytes()
 }
 
 /// Elements of the array that holds the results: a matrix that lies as the input does, or a number of 32 bits a row.
@@ -183,7 +179,7 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
     let one = |pass: Pass| Plan {
         passes: vec![pass],
         sums: vec![results(problem)],
-        why: shape.why(problem, cols),
+        why: shapes::why(shape, problem, cols),
         ..Plan::default()
     };
     match shape {
@@ -229,7 +225,7 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
             Plan {
                 passes: vec![first, second],
                 sums: vec![problem.ty.holding(8 * grid), results(problem)],
-                why: shape.why(problem, cols),
+                why: shapes::why(shape, problem, cols),
                 ..Plan::default()
             }
         }

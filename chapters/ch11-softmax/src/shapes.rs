@@ -1,57 +1,7 @@
 //! Who holds a row, and how it is launched: plain data, with the reason in words.
 
-use lab::text::grouped;
+use lab::team::{Endings, Shape, committed, parts, per_vector, threads};
 use lab::{Matrix, Problem};
-
-/// How rows are shared out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// Lanes of a warp hold a row.
-    Groups {
-        /// Lanes of a row, a power of two up to a warp.
-        lanes: u32,
-        /// Rows of a group on their way at once.
-        rows: u32,
-        /// Pieces of a row that a lane holds.
-        vectors: u32,
-        /// Elements of a piece: those of 16 bytes, or one.
-        width: u32,
-    },
-    /// A block holds a row.
-    Block {
-        /// Threads.
-        block: u32,
-        /// Vectors that a thread holds.
-        vectors: u32,
-    },
-    /// The blocks of a cluster hold a row.
-    Cluster {
-        /// Blocks.
-        blocks: u32,
-        /// Threads of each.
-        block: u32,
-        /// Vectors that a thread holds.
-        vectors: u32,
-    },
-    /// A block reads a row, and where there are results for each element, reads it once more.
-    Stream {
-        /// Threads.
-        block: u32,
-        /// Vectors of a thread on their way at once.
-        loads: u32,
-    },
-    /// Many blocks read a part of a row each, and in a second launch once more.
-    Parts {
-        /// Threads.
-        block: u32,
-        /// Vectors of a thread on their way at once.
-        loads: u32,
-        /// Blocks of a row.
-        parts: u32,
-        /// Elements of a part, whole lines of 128 bytes.
-        length: u32,
-    },
-}
 
 /// Elements of a row that are a warp's.
 const OF_WARP: u64 = 512;
@@ -59,21 +9,6 @@ const OF_WARP: u64 = 512;
 const OF_WAVE: u64 = 8;
 /// Elements of a row from which on it is only read, not held, where it has one result.
 const OF_STREAM: u64 = 4096;
-/// Bytes of a row that are worth a block of parts.
-const OF_PART_BYTES: u64 = 16 << 10;
-
-fn capped(count: u64) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-/// Threads that the card holds at a time.
-fn threads(problem: &Problem) -> u64 {
-    u64::from(problem.card.multiprocessors) * u64::from(problem.card.threads_per_multiprocessor)
-}
-
-fn per_vector(problem: &Problem) -> u64 {
-    16 / problem.ty.bytes()
-}
 
 fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
     matrix.cols.div_ceil(per_vector(problem))
@@ -106,19 +41,7 @@ pub fn of_held(problem: &Problem, matrix: Matrix) -> Shape {
 /// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
 /// many as keep the card busy.
 pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
-    if problem.compiles { of_gpu(problem, matrix) } else { of_committed(problem, matrix) }
-}
-
-/// Of the shapes whose kernels are committed.
-fn of_committed(problem: &Problem, matrix: Matrix) -> Shape {
-    let width = per_vector(problem) as u32;
-    match vectors(problem, matrix) {
-        0..=16 => Shape::Groups { lanes: 8, rows: 1, vectors: 2, width },
-        17..=64 => Shape::Groups { lanes: 32, rows: 1, vectors: 2, width },
-        65..=512 => Shape::Block { block: 256, vectors: 2 },
-        513..=4096 if problem.card.clusters_of(8) > 0 => Shape::Cluster { blocks: 8, block: 256, vectors: 2 },
-        _ => parts(problem, matrix, 256, 2),
-    }
+    if problem.compiles { of_gpu(problem, matrix) } else { committed(problem, matrix) }
 }
 
 fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
@@ -184,43 +107,8 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
     }
 }
 
-/// Parts of the rows for as many blocks as are resident at once; one block a row where that gives each multiprocessor several.
-fn parts(problem: &Problem, matrix: Matrix, block: u32, loads: u32) -> Shape {
-    let resident = threads(problem) / u64::from(block);
-    let worth = (matrix.cols * problem.ty.bytes()).div_ceil(OF_PART_BYTES).max(1);
-    let wanted = (resident / matrix.rows.max(1)).clamp(1, worth);
-    if wanted == 1 {
-        return Shape::Stream { block, loads };
-    }
-    let of_line = 128 / problem.ty.bytes();
-    let length = matrix.cols.div_ceil(wanted).next_multiple_of(of_line);
-    Shape::Parts { block, loads, parts: capped(matrix.cols.div_ceil(length)), length: capped(length) }
-}
-
-impl Shape {
-    /// Why this shape, a sentence.
-    pub fn why(&self, problem: &Problem, cols: u64) -> String {
-        let bytes = grouped(cols * problem.ty.bytes());
-        let twice = if problem.options.op.is_per_element() { ", and read it twice" } else { "" };
-        match self {
-            Shape::Groups { lanes, vectors, width, .. } => format!(
-                "a row is {bytes} bytes, which {lanes} lanes hold, {} elements each: read once, without a barrier",
-                vectors * width
-            ),
-            Shape::Block { block, vectors } => format!(
-                "a row is {bytes} bytes, more than a warp holds well: {block} threads hold it, {vectors} vectors of 16 bytes each, \
-                 and read it once"
-            ),
-            Shape::Cluster { blocks, block, .. } => format!(
-                "a row is {bytes} bytes, more than a block holds well: a cluster of {blocks} blocks of {block} threads holds it, and \
-                 reads it once"
-            ),
-            Shape::Stream { block, .. } => format!("a row is {bytes} bytes: {block} threads go through it{twice}"),
-            Shape::Parts { parts, length, .. } => format!(
-                "a row is {bytes} bytes, and there are too few rows to keep the card busy otherwise: {parts} blocks share one out, \
-                 up to {} elements each{twice}",
-                grouped(u64::from(*length))
-            ),
-        }
-    }
+/// Why this shape, a sentence.
+pub fn why(shape: Shape, problem: &Problem, cols: u64) -> String {
+    let twice = if problem.options.op.is_per_element() { ", and read it twice" } else { "" };
+    shape.why(cols * problem.ty.bytes(), Endings { held: "", stream: twice, parts: twice })
 }

@@ -4,10 +4,11 @@
 mod mistakes;
 mod shapes;
 
+use lab::team::per_vector;
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-pub use crate::shapes::Shape;
 use crate::shapes::{clusters, of_held, of_problem, of_stream, resident};
+pub use lab::team::Shape;
 
 const FORWARD: &[Op] = &[Op::LayerNorm, Op::RmsNorm, Op::AddLayerNorm, Op::AddRmsNorm];
 const ALL: &[Op] =
@@ -72,11 +73,6 @@ fn matrix(problem: &Problem) -> Matrix {
         Layout::Rows(matrix) | Layout::Columns(matrix) => matrix,
         Layout::Array | Layout::Ragged(_) => Matrix::of(problem.n),
     }
-}
-
-/// Elements of a 16-byte vector.
-fn per_vector(problem: &Problem) -> u64 {
-    16 / problem.ty.bytes()
 }
 
 /// Elements of the array that holds the results: rows that lie as the input's do.
@@ -184,7 +180,7 @@ fn norm(problem: &Problem) -> Plan {
 
 /// The launches of this shape.
 pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
-    let why = shape.why(problem, matrix(problem).cols);
+    let why = shapes::why(shape, problem, matrix(problem).cols);
     let plan =
         if problem.options.op.has_weight_gradients() { backward(problem, shape) } else { forward(problem, shape) };
     Plan { why, ..plan }

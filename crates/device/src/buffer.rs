@@ -22,11 +22,18 @@ pub(crate) enum Storage {
     Sim(SimBuffer),
 }
 
-/// Anything with an address on the device.
-pub trait DeviceAddress {
+/// Anything with an address on the device. Sealed: a launch trusts it, so it is memory that this crate allocated.
+pub trait DeviceAddress: sealed::Sealed {
     /// Its device address.
     fn address(&self) -> u64;
 }
+
+pub(crate) mod sealed {
+    /// Keeps other crates from naming an address of their own.
+    pub trait Sealed {}
+}
+
+impl<T: Scalar> sealed::Sealed for Buffer<T> {}
 
 impl<T: Scalar> DeviceAddress for Buffer<T> {
     fn address(&self) -> u64 {

@@ -218,6 +218,7 @@ mod tests {
     use super::*;
 
     struct At(u64);
+    impl crate::buffer::sealed::Sealed for At {}
     impl DeviceAddress for At {
         fn address(&self) -> u64 {
             self.0

@@ -44,6 +44,7 @@ pub mod speed;
 pub mod status;
 pub mod sweep;
 pub mod targets;
+pub mod team;
 pub mod text;
 #[cfg(any(test, feature = "trial"))]
 pub mod trial;
