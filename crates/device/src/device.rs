@@ -477,7 +477,7 @@ fn prepare_sim<'a>(call: &Call<'a>) -> Result<SimCall<'a>, Error> {
     };
     let overlaps = call.geometry.overlaps && call.module.may_wait();
     let geometry = Geometry { overlaps, ..call.geometry };
-    Ok(SimCall { module, program: &call.module.program, kernel: call.kernel, geometry, args })
+    Ok(SimCall { module, kernels: &call.module.kernels, kernel: call.kernel, geometry, args })
 }
 
 /// Address and bytes of an array of a GPU.

@@ -14,6 +14,7 @@ pub mod card;
 mod device;
 mod error;
 mod gpu;
+mod kernels;
 mod launch;
 mod module;
 pub mod nvrtc;

@@ -1,11 +1,12 @@
 //! A lesson's kernels on a device, and how its PTX becomes what the device runs.
 
-use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
-use simt::{Parameter, Program};
+use simt::Parameter;
 
 use crate::gpu::{Gpu, GpuModule, Image};
+use crate::kernels::Kernels;
 use crate::nvrtc::{Nvrtc, Place};
 use crate::sim::SimModule;
 use crate::source::{committed_options, committed_target};
@@ -15,11 +16,9 @@ use crate::{Error, KernelSource};
 #[derive(Debug)]
 pub struct Module {
     pub(crate) slug: String,
-    pub(crate) program: Program,
+    pub(crate) kernels: Arc<Kernels>,
     pub(crate) code: Code,
     origin: Origin,
-    /// Kernels that wait for the launch before them in their own code.
-    waiting: HashSet<String>,
 }
 
 /// What the device runs.
@@ -71,7 +70,7 @@ impl Module {
 
     /// Names of the kernels, in file order.
     pub fn kernels(&self) -> Vec<&str> {
-        self.program.kernel_names()
+        self.kernels.names()
     }
 
     /// Parameters of a kernel, in order.
@@ -79,7 +78,7 @@ impl Module {
     /// # Errors
     /// [`Error::Load`] when there is no such kernel.
     pub fn parameters(&self, kernel: &str) -> Result<Vec<Parameter>, Error> {
-        Ok(self.program.parameters(kernel)?)
+        Ok(self.kernels.program(kernel)?.parameters(kernel)?)
     }
 
     /// Makes a kernel ready on the simulator, so that what it cannot run is said now and not at the first launch.
@@ -89,20 +88,19 @@ impl Module {
     pub fn prepare(&self, kernel: &str) -> Result<(), Error> {
         match &self.code {
             Code::Gpu(_) => self.parameters(kernel).map(drop),
-            Code::Sim(module) => module.kernel(&self.program, kernel).map(drop),
+            Code::Sim(module) => module.kernel(&self.kernels, kernel).map(drop),
         }
     }
 
     /// Whether the kernel waits in its own code for the launch before it. Only then may the two overlap; code compiled for
     /// a target older than compute capability 9.0 cannot.
     pub(crate) fn waits(&self, kernel: &str) -> bool {
-        self.waiting.contains(kernel)
+        self.kernels.waits(kernel)
     }
 
     /// Whether the code is for a target whose kernels can wait for the launch before them: compute capability 9.0 or newer.
     pub(crate) fn may_wait(&self) -> bool {
-        let digits: String = self.program.target().chars().filter(char::is_ascii_digit).collect();
-        digits.parse::<u32>().is_ok_and(|target| target >= 90)
+        self.kernels.target() >= 90
     }
 
     /// How the code on the device was made; prints `committed` or `NVRTC 12.1 for sm_90`.
@@ -123,19 +121,21 @@ impl Module {
     }
 }
 
-/// Names of the kernels whose bodies have `griddepcontrol.wait`.
-fn waiting_kernels(ptx: &str) -> HashSet<String> {
-    let bodies = ptx.split(".entry ").skip(1);
-    let waiting = bodies.filter(|body| body.split("\n}").next().unwrap_or(body).contains("griddepcontrol.wait;"));
-    waiting.map(|body| body.split(['(', '\n', ' ']).next().unwrap_or(body).to_string()).collect()
-}
-
 /// PTX that belongs to the lesson's `.cu`.
 struct Ptx {
     text: String,
     /// What messages call it.
     file: String,
     origin: Origin,
+}
+
+impl Ptx {
+    fn kernels(&self) -> Result<Arc<Kernels>, Error> {
+        match self.origin {
+            Origin::Committed => Ok(Kernels::committed(&self.file, &self.text)),
+            Origin::Compiled { .. } => Kernels::parsed(&self.file, &self.text),
+        }
+    }
 }
 
 /// A lesson's files while they become a module: the committed PTX if it may be used, and NVRTC when it is needed.
@@ -168,9 +168,8 @@ impl<'a> Recipe<'a> {
         Ok(Ptx { text, file: format!("PTX of {} by {}", self.source.cu_name(), nvrtc.name()), origin })
     }
 
-    fn module(&self, ptx: &str, program: Program, code: Code, origin: Origin) -> Module {
-        let waiting = waiting_kernels(ptx);
-        Module { slug: self.source.slug.clone(), program, code, origin, waiting }
+    fn module(&self, kernels: Arc<Kernels>, code: Code, origin: Origin) -> Module {
+        Module { slug: self.source.slug.clone(), kernels, code, origin }
     }
 }
 
@@ -178,8 +177,7 @@ impl<'a> Recipe<'a> {
 pub(crate) fn load_sim(source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
     let recipe = Recipe::read(source, places)?;
     let ptx = recipe.ptx()?;
-    let program = Program::load(&ptx.file, &ptx.text)?;
-    Ok(recipe.module(&ptx.text, program, Code::Sim(SimModule::default()), ptx.origin))
+    Ok(recipe.module(ptx.kernels()?, Code::Sim(SimModule::default()), ptx.origin))
 }
 
 /// A lesson with some kernels behind it, and without its own.
@@ -197,27 +195,25 @@ pub(crate) fn load_wanted_gpu(gpu: &Gpu, source: &KernelSource, nvrtc: &Nvrtc, l
 pub(crate) fn load_wanted_sim(source: &KernelSource, nvrtc: &Nvrtc, lines: &str) -> Result<Module, Error> {
     let recipe = wanted(source, lines)?;
     let text = nvrtc.compile(&source.cu_name(), &recipe.cu, &committed_options(&recipe.cu))?;
-    let program = Program::load(&format!("PTX of {} by {}", source.cu_name(), nvrtc.name()), &text)?;
+    let kernels = Kernels::parsed(&format!("PTX of {} by {}", source.cu_name(), nvrtc.name()), &text)?;
     let origin = Origin::Compiled { compiler: nvrtc.name(), target: committed_target(&recipe.cu).to_string() };
-    Ok(recipe.module(&text, program, Code::Sim(SimModule::default()), origin))
+    Ok(recipe.module(kernels, Code::Sim(SimModule::default()), origin))
 }
 
 /// PTX without a source, on the simulator.
 pub(crate) fn load_ptx_sim(name: &str, text: &str) -> Result<Module, Error> {
-    let program = Program::load(name, text)?;
-    Ok(sourceless(name, text, program, Code::Sim(SimModule::default())))
+    Ok(sourceless(name, Kernels::parsed(name, text)?, Code::Sim(SimModule::default())))
 }
 
 /// PTX without a source, on a GPU.
 pub(crate) fn load_ptx_gpu(gpu: &Gpu, name: &str, text: &str) -> Result<Module, Error> {
-    let program = Program::load(name, text)?;
+    let kernels = Kernels::parsed(name, text)?;
     let code = gpu.load(name, &Image::Ptx(text))?;
-    Ok(sourceless(name, text, program, Code::Gpu(code)))
+    Ok(sourceless(name, kernels, Code::Gpu(code)))
 }
 
-fn sourceless(name: &str, text: &str, program: Program, code: Code) -> Module {
-    let slug = name.to_string();
-    Module { slug, program, code, origin: Origin::Committed, waiting: waiting_kernels(text) }
+fn sourceless(name: &str, kernels: Arc<Kernels>, code: Code) -> Module {
+    Module { slug: name.to_string(), kernels, code, origin: Origin::Committed }
 }
 
 /// Loads a lesson into a GPU: machine code by NVRTC where NVRTC is there and knows the GPU, else PTX for the driver's
@@ -233,28 +229,16 @@ pub(crate) fn load_gpu(gpu: &Gpu, source: &KernelSource, places: &[Place]) -> Re
         Some(Err(_)) | None => {}
     }
     let ptx = recipe.ptx()?;
-    let program = Program::load(&ptx.file, &ptx.text)?;
+    let kernels = ptx.kernels()?;
     let code = gpu.load(&ptx.file, &Image::Ptx(&ptx.text))?;
-    Ok(recipe.module(&ptx.text, program, Code::Gpu(code), ptx.origin))
+    Ok(recipe.module(kernels, Code::Gpu(code), ptx.origin))
 }
 
 fn load_machine_code(gpu: &Gpu, recipe: &Recipe<'_>, nvrtc: &Nvrtc) -> Result<Module, Error> {
     let (name, arch) = (recipe.source.cu_name(), gpu.arch());
     let made = nvrtc.compile_for(arch, &name, &recipe.cu)?;
     let code = gpu.load(&format!("code of {name} by {}", nvrtc.name()), &Image::Machine(&made.cubin))?;
-    let program = Program::load(&format!("PTX of {name} by {}", nvrtc.name()), &made.ptx)?;
+    let kernels = Kernels::parsed(&format!("PTX of {name} by {}", nvrtc.name()), &made.ptx)?;
     let origin = Origin::Compiled { compiler: nvrtc.name(), target: format!("sm_{arch}") };
-    Ok(recipe.module(&made.ptx, program, Code::Gpu(code), origin))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::waiting_kernels;
-
-    #[test]
-    fn only_kernels_that_wait_may_overlap() {
-        let ptx = ".visible .entry a(\n.param .u64 p\n)\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n.visible .entry b()\n{\n\tret;\n}\n";
-        let waiting = waiting_kernels(ptx);
-        assert!(waiting.contains("a") && !waiting.contains("b") && waiting.len() == 1, "{waiting:?}");
-    }
+    Ok(recipe.module(kernels, Code::Gpu(code), origin))
 }

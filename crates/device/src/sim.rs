@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use simt::{Kernel, Launch, Memory, MemoryError, Options, Program, StreamLaunch};
+use simt::{Kernel, Launch, Memory, MemoryError, Options, StreamLaunch};
 
+use crate::kernels::Kernels;
 use crate::launch::Argument;
 use crate::{Card, Error, Geometry, Report, SimOptions};
 
@@ -27,7 +28,7 @@ pub(crate) struct SimBuffer {
 /// A launch as [`Sim::launch`] takes it.
 pub(crate) struct SimCall<'a> {
     pub(crate) module: &'a SimModule,
-    pub(crate) program: &'a Program,
+    pub(crate) kernels: &'a Kernels,
     pub(crate) kernel: &'a str,
     pub(crate) geometry: Geometry,
     pub(crate) args: Vec<Argument>,
@@ -68,7 +69,7 @@ impl Sim {
     /// Launches of one stream, which overlap where their geometry says so; a report of each.
     pub(crate) fn launch(&self, calls: &[SimCall<'_>]) -> Result<Vec<Report>, Error> {
         let kernels =
-            calls.iter().map(|call| call.module.kernel(call.program, call.kernel)).collect::<Result<Vec<_>, _>>()?;
+            calls.iter().map(|call| call.module.kernel(call.kernels, call.kernel)).collect::<Result<Vec<_>, _>>()?;
         let launches: Vec<Launch> = calls.iter().map(SimCall::launch).collect();
         let stream = kernels.iter().zip(&launches).zip(calls);
         let stream: Vec<StreamLaunch<'_>> = stream
@@ -109,12 +110,12 @@ impl SimCall<'_> {
 }
 
 impl SimModule {
-    pub(crate) fn kernel(&self, program: &Program, name: &str) -> Result<Arc<Kernel>, Error> {
+    pub(crate) fn kernel(&self, of: &Kernels, name: &str) -> Result<Arc<Kernel>, Error> {
         let mut kernels = lock(&self.kernels);
         if let Some(kernel) = kernels.get(name) {
             return Ok(Arc::clone(kernel));
         }
-        let kernel = Arc::new(program.kernel(name)?);
+        let kernel = Arc::new(of.program(name)?.kernel(name)?);
         kernels.insert(name.to_string(), Arc::clone(&kernel));
         Ok(kernel)
     }

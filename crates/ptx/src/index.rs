@@ -69,25 +69,26 @@ impl Index {
         self.named.get(name)?.iter().copied().find(|&i| self.items[i].kind == Kind::Entry)
     }
 
-    /// The file without its other entries, and without functions and variables that this one does not use.
+    /// The file without its other entries, and without functions and variables that this one does not use. What stays keeps its
+    /// line.
     pub fn alone(&self, text: &str, entry: &str) -> Option<String> {
-        self.only(text, &[entry])
-    }
-
-    /// As [`Index::alone`], for several entries.
-    pub fn only(&self, text: &str, entries: &[&str]) -> Option<String> {
         let mut kept = vec![false; self.items.len()];
-        for entry in entries {
-            for i in self.used(text, self.entry(entry)?) {
-                kept[i] = true;
-            }
+        for i in self.used(text, self.entry(entry)?) {
+            kept[i] = true;
         }
         let mut out = String::new();
+        let mut end = 0;
+        let lines =
+            |out: &mut String, left: &str| out.extend(left.bytes().filter(|&byte| byte == b'\n').map(char::from));
         for (item, kept) in self.items.iter().zip(kept) {
+            lines(&mut out, &text[end..item.span.start]);
+            let own = &text[item.span.clone()];
             if kept || item.kind == Kind::Directive {
-                out.push_str(text[item.span.clone()].trim());
-                out.push('\n');
+                out.push_str(own);
+            } else {
+                lines(&mut out, own);
             }
+            end = item.span.end;
         }
         Some(out)
     }
@@ -283,6 +284,8 @@ mod tests {
         assert_eq!(index.entries(TEXT), ["first", "second"]);
         let alone = index.alone(TEXT, "first").unwrap();
         let has = |what: &str| alone.contains(what);
+        let line = |text: &str| text.lines().position(|line| line.contains(".visible .entry first("));
+        assert_eq!(line(&alone), line(TEXT));
         assert!(has("twice") && has("table[8] = {1, 2, 3, 4};") && has(".file 1") && has(".target sm_80"), "{alone}");
         assert!(!has("second") && !has("other") && !has("dynamic") && !has("debug_str"), "{alone}");
         assert!(index.alone(TEXT, "second").unwrap().contains("dynamic[];"));
