@@ -389,6 +389,7 @@ mod tests {
         let site = Site {
             file: "kernels/some.cu".to_owned(),
             line,
+            between: None,
             frames: Vec::new(),
             ptx_line: 1,
             opcode: "st.global.u32".to_owned(),

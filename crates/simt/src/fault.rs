@@ -122,6 +122,9 @@ pub struct Site {
     pub file: String,
     /// Line in that file, from 1.
     pub line: u32,
+    /// Lines of the instructions before and behind, where the instruction has none of its own, as one that the compiler moved; then
+    /// `line` is the first of them.
+    pub between: Option<[u32; 2]>,
     /// Where the code was inlined: its file and line, its caller's, and so on outwards; `file` and `line` are among them.
     /// Else empty.
     pub frames: Vec<Frame>,

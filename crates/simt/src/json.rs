@@ -43,6 +43,9 @@ fn entries<M: SerializeMap>(site: &Site, map: &mut M) -> Result<(), M::Error> {
     let lanes: Vec<u32> = (0..32).filter(|lane| site.lanes >> lane & 1 == 1).collect();
     map.serialize_entry("file", &site.file)?;
     map.serialize_entry("line", &site.line)?;
+    if let Some(lines) = &site.between {
+        map.serialize_entry("between", lines)?;
+    }
     if !site.frames.is_empty() {
         map.serialize_entry("frames", &site.frames)?;
     }

@@ -167,6 +167,16 @@ fn site(text: &mut String, site: &Site, label: Option<&str>, margin: usize, sour
     } else {
         format!("`{}` in line {} of the PTX", site.opcode, site.ptx_line)
     };
+    if let Some([before, behind]) = site.between {
+        let around = if before == behind { format!("line {before}") } else { format!("lines {before} and {behind}") };
+        let _ = writeln!(
+            text,
+            "{:margin$}--> {}: beside {around}; the compiler gives it no line of its own",
+            "", site.file
+        );
+        let _ = writeln!(text, "{:margin$} | {who}{ptx}", "");
+        return;
+    }
     let _ = writeln!(text, "{:margin$}--> {}:{}", "", site.file, site.line);
     if let Some(line) = source(&site.file).and_then(|text| nth_line(&text, site.line)) {
         let _ = writeln!(text, "{:margin$} |", "");

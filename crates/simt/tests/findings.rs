@@ -25,6 +25,23 @@ fn fault(body: &str, threads: u32, elements: u64, shared_bytes: u32) -> Fault {
 }
 
 #[test]
+fn an_instruction_that_the_compiler_moved_is_shown_beside_its_neighbours() {
+    let body = |line: u32| {
+        format!(
+            ".loc 1 4 0\n mov.u32 %r2, 0;\n .loc 1 {line} 0\n ld.global.u32 %r2, [%d1+400];\n .loc 1 9 0\n st.global.u32 [%d1], %r2;"
+        )
+    };
+    let source = |_: &str| Some("a line\n".repeat(9));
+    let moved = fault(&body(0), 1, 1, 0);
+    assert_eq!((moved.site.line, moved.site.between), (4, Some([4, 9])));
+    let text = simt::report::render(&moved, &source);
+    assert!(text.contains("k.cu: beside lines 4 and 9;") && !text.contains("| a line"), "{text}");
+    let own = fault(&body(6), 1, 1, 0);
+    assert_eq!((own.site.line, own.site.between), (6, None));
+    assert!(simt::report::render(&own, &source).contains("6 | a line"));
+}
+
+#[test]
 fn elements_before_a_buffer_have_negative_indices() {
     for (offset, place) in [
         (-8, "a[-2], 8 bytes before the start of a"),

@@ -8,6 +8,7 @@ fn site(file: &str, line: u32, lanes: u32, action: &'static str) -> Site {
     Site {
         file: file.into(),
         line,
+        between: None,
         frames: Vec::new(),
         ptx_line: 120,
         opcode,

@@ -32,7 +32,19 @@ impl Debug {
         let Frame { file, line } = place.unwrap_or_else(|| Frame { file: file.to_owned(), line: ptx_line });
         let frames = self.frames.iter().filter_map(in_source).collect();
         let opcode = self.opcode.clone();
-        Site { file, line, frames, ptx_line, opcode, launch: 0, block: [0; 3], warp: 0, lanes: 0, action: "" }
+        Site {
+            file,
+            line,
+            between: None,
+            frames,
+            ptx_line,
+            opcode,
+            launch: 0,
+            block: [0; 3],
+            warp: 0,
+            lanes: 0,
+            action: "",
+        }
     }
 
     /// Returns whether it comes from a line of the source, or from an inlined call on that line.

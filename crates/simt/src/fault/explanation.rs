@@ -119,7 +119,9 @@ const GLOBAL_RACE: Explanation = Explanation {
         through them without a fence may arrive after its flag, and of two additions `c[0] = c[0] + 1` one may be lost. Those are reported too, with that reason. \
         A flag that a loop or a branch asks about may be looked at too early, and is no fault. An atomic that is only for one block (`atomicAdd_block`) and a fence \
         that is (`__threadfence_block`) do nothing between blocks.",
-    may_miss: "a second race on a word that has raced; races with a third reader of a word; launches whose overlap was not asked for (`--then` with `--overlap`); races that need blocks to come in another \
+    may_miss: "a second race on a word that has raced; races with a third reader of a word; what a launch reads through the cache for constant data (`ld.global.nc`, `__ldg`, a `const \
+        __restrict__` pointer) though it has written it before, which a barrier does not mend; \
+        launches whose overlap was not asked for (`--then` with `--overlap`); races that need blocks to come in another \
         order than they did in this run; a missing fence of the reader where what it reads \
         is read through `volatile`; relaxed or volatile data that a branch asks about before it is used, or that only atomics write; a thread that reads back what its own bulk copy writes, and what is read after a bulk copy whose thread \
         waits for the reading of its source only (`wait_group.read`)",
@@ -149,7 +151,10 @@ const DEADLOCK: Explanation = Explanation {
     meaning: "Nothing can run any more though threads are left. Lanes wait for lanes that wait for them, or for a warp \
         barrier that its other lanes never reach; a barrier asks for more threads than come; or every thread that still runs \
         goes round in a loop that waits for memory to change, or for a barrier object of which arrivals are missing. On a GPU the kernel hangs until a watchdog or the user ends it.",
-    may_miss: "threads that spin on a flag that nothing will set and count, or look at the clock, meanwhile: they end as `step-budget`",
+    may_miss: "threads that spin on a flag that nothing will set and count, or look at the clock, meanwhile: they end as `step-budget`; \
+        a barrier made of a counter, or a wait for a block that has not begun, in a grid that does not fit a \
+        card at once: a block that waits here always lets the next one begin, and on a full card it never \
+        does (`--cooperative` refuses a grid that does not fit)",
     false_alarms: "never",
 };
 

@@ -316,11 +316,17 @@ pub(super) fn site(kernel: &Kernel, at: &At, action: &'static str) -> Site {
     let code = &kernel.code;
     let pc = (at.pc as usize).min(code.debug.len() - 1);
     let debug = &code.debug[pc];
-    // What the compiler made without a line belongs to the line before it, as far as a reader can tell.
+    // The compiler gives no line to what it moves, and little that it adds.
     let start = code.function_at(at.pc).start as usize;
     let (file, ptx_line) = kernel.texts.locate(debug.ptx_line);
     let lined = code.debug[start..=pc].iter().rev().find(|debug| debug.loc.is_some()).unwrap_or(debug);
+    let own = lined.site(&kernel.sources, file, ptx_line);
+    let is_moved = debug.loc.is_none() && lined.loc.is_some();
+    let behind = || (at.pc..code.debug.len() as u32).take_while(|&pc| code.function_at(pc).start as usize == start);
+    let next = behind().find_map(|pc| code.debug[pc as usize].loc).map_or(own.line, |loc| loc.line);
     Site {
+        between: is_moved.then_some([own.line, next]),
+        frames: if is_moved { Vec::new() } else { own.frames },
         launch: at.launch,
         ptx_line,
         opcode: debug.opcode.clone(),
@@ -328,6 +334,6 @@ pub(super) fn site(kernel: &Kernel, at: &At, action: &'static str) -> Site {
         warp: at.warp,
         lanes: at.lanes,
         action,
-        ..lined.site(&kernel.sources, file, ptx_line)
+        ..own
     }
 }
