@@ -82,7 +82,7 @@
     };
     lab.unpacked = async (text) => lab.read(await lab.unzipped(text).arrayBuffer());
 
-    // Inputs: digits that a reader can add up, or one byte of a product where there are many; as crates/course/src/labs.rs has them.
+    // Inputs: digits that a reader can add up, or one byte of a product where there are many; as crates/course/src/figures.rs has them.
     const DIGITS_MAX = 4096;
     const hash = (i) => Math.imul(i, 2654435761) >>> 24;
     // `given` are the first ones, if the reader wrote them.
@@ -98,7 +98,7 @@
         return { ptx: [variant.ptx], buffers, launches: chosen.launches, schedule, outputs: [chosen.result], ...variant.limits, ...more };
     };
 
-    // Threads of a launch that is recorded; beyond that only its counts and its result are shown. And so many blocks, as crates/course/src/labs.rs has it.
+    // Threads of a launch that is recorded; beyond that only its counts and its result are shown. And so many blocks, as crates/course/src/figures.rs has it.
     const THREADS_MAX = 8192;
     lab.BLOCKS_MAX = THREADS_MAX / 32;
     // Blocks that all wait for each other look again and again: of more, the steps would be too many.

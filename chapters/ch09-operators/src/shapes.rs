@@ -72,7 +72,7 @@ fn many(block: u32, unroll: u32, grid: u32) -> Shape {
 pub fn of_problem(problem: &Problem) -> Shape {
     let vectors = problem.n.div_ceil(16 / problem.ty.bytes());
     let m = problem.card.multiprocessors;
-    if !problem.compiles || problem.options.grid.is_some() {
+    if !problem.on_demand || problem.options.grid.is_some() {
         let (block, unroll) = COMMITTED;
         let grid = match tiles(vectors, block, unroll) {
             0..=1 => 1,

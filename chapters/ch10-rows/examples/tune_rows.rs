@@ -47,7 +47,7 @@ fn tune<T: Element>(session: &Session<'_>, variant: &Variant, op: Op, rows: Rows
     let device = session.device();
     let card = device.card();
     let options = LaunchOptions { op, rows: Some(rows), ..LaunchOptions::default() };
-    let problem = Problem { card, compiles: true, ..Problem::new(variant, T::TYPE, values.len() as u64, options) };
+    let problem = Problem { card, on_demand: true, ..Problem::new(variant, T::TYPE, values.len() as u64, options) };
     let original = device.upload("in", values)?;
     let copies = (0..clock::copies(device, original.bytes())).map(|_| device.duplicate(&original));
     let copies: Vec<Buffer<T>> = copies.collect::<Result<_, _>>()?;

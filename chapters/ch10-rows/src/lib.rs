@@ -261,7 +261,7 @@ pub fn columns_of(problem: &Problem, Columns { lanes, width, loads, parts }: Col
 /// `ragged_o32_s7<<<tiles, 256>>>(in, offsets, out, rows, carries, heads, cuts)`, then
 /// `sew_o32_s7<<<⌈tiles / 8⌉, 256>>>(offsets, out, carries, heads, cuts, tiles)` if there is more than one tile.
 fn ragged(problem: &Problem) -> Plan {
-    ragged_of(problem, if problem.compiles { 31 } else { 7 })
+    ragged_of(problem, if problem.on_demand { 31 } else { 7 })
 }
 
 /// Ragged rows with so many steps a thread, an odd number.

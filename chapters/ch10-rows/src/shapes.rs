@@ -85,7 +85,7 @@ fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
 
 /// Whether blocks of a few lanes a row are not more than the multiprocessors.
 fn is_of_one_round(problem: &Problem, matrix: Matrix) -> bool {
-    problem.compiles && matrix.rows <= u64::from(problem.card.multiprocessors) * (BLOCK / 4)
+    problem.on_demand && matrix.rows <= u64::from(problem.card.multiprocessors) * (BLOCK / 4)
 }
 
 /// Lane groups for rows of this length: lanes that each have a vector or a few, rows enough on their way to hide the trip.
@@ -98,8 +98,8 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
     let is_few = matrix.rows < u64::from(problem.card.multiprocessors) * 16 && (9..=256).contains(&vectors);
     let is_tiny = is_of_one_round(problem, matrix);
     let (lanes, rows, loads) = match vectors {
-        0..=16 if !problem.compiles => (8, 1, 2),
-        _ if !problem.compiles => (32, 1, 2),
+        0..=16 if !problem.on_demand => (8, 1, 2),
+        _ if !problem.on_demand => (32, 1, 2),
         // Elements before the first vector and behind the last are a lane's each.
         // Too few rows to fill the card: a row in one trip to memory.
         vectors if is_few => (vectors.next_power_of_two().clamp(8, 32) as u32, 1, vectors.div_ceil(32) as u32),
@@ -129,7 +129,7 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
     let tiles = matrix.rows.div_ceil(rows_of_block).max(1);
     // Blocks that have much to do for a byte are better launched fewer, each with several tiles.
     let is_busy = is_place || (is_spread && !(3..=4).contains(&vectors)) || (!is_whole && vectors <= 16);
-    let is_busy = problem.compiles && is_busy;
+    let is_busy = problem.on_demand && is_busy;
     let most = if is_busy { u64::from(problem.card.multiprocessors) * 4 * resident(problem) } else { u64::MAX };
     Shape::Groups { lanes, rows, loads, grid: problem.options.grid.unwrap_or(capped(tiles.min(most))) }
 }
@@ -141,7 +141,7 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
 pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     let vectors = vectors(problem, matrix);
     let multiprocessors = u64::from(problem.card.multiprocessors);
-    let is_spread = problem.compiles && problem.options.op == Op::Meanvar;
+    let is_spread = problem.on_demand && problem.options.op == Op::Meanvar;
     let is_crowded = matrix.rows >= multiprocessors * if is_spread { resident(problem) / 2 } else { resident(problem) };
     let per = 16 / problem.ty.bytes();
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
@@ -151,7 +151,7 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
         && matrix.pitch == matrix.cols
         && problem.options.grid.is_none()
     {
-        let most = if problem.compiles { matrix.cols.next_power_of_two().max(4) } else { 16 };
+        let most = if problem.on_demand { matrix.cols.next_power_of_two().max(4) } else { 16 };
         if matrix.cols <= most {
             return Shape::Short { most: most as u32, grid: capped(matrix.rows.div_ceil(BLOCK).max(1)) };
         }
@@ -162,7 +162,7 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     // Where nearly every multiprocessor has a row of its own, parts cost more than they bring.
     let is_few = 4 * matrix.rows < 3 * multiprocessors;
     let (block, loads) = match vectors {
-        _ if !problem.compiles => (256, 4),
+        _ if !problem.on_demand => (256, 4),
         0..=512 => (128, 4),
         // Few warps of a block, whose merges come one after the other.
         _ if is_spread && problem.ty.bytes() < 4 => (128, 4),
@@ -199,14 +199,14 @@ pub fn of_columns(problem: &Problem, matrix: Matrix) -> Columns {
     let width = if is_whole { per } else { 1 };
     let multiprocessors = u64::from(problem.card.multiprocessors);
     let tiles = |lanes: u64| matrix.cols.div_ceil(lanes * width).max(1);
-    let (lanes, loads) = if problem.compiles {
+    let (lanes, loads) = if problem.on_demand {
         (lanes_of_columns(problem, matrix, matrix.cols.div_ceil(width), tiles), 8)
     } else {
         (32, if is_whole { 2 } else { 4 })
     };
     let wanted = multiprocessors * resident(problem) / 2 / tiles(lanes);
     // Blocks that meet take about as long as two trips to memory or three.
-    let worth = matrix.rows.div_ceil(BLOCK / lanes * loads * if problem.compiles { 2 } else { 1 });
+    let worth = matrix.rows.div_ceil(BLOCK / lanes * loads * if problem.on_demand { 2 } else { 1 });
     let parts = wanted.min(worth).max(1);
     Columns { lanes: lanes as u32, width: width as u32, loads: loads as u32, parts: capped(parts) }
 }

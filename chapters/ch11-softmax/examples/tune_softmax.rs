@@ -30,7 +30,7 @@ fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T])
     let options = LaunchOptions { op, rows: Some(Rows::Matrix(matrix)), ..LaunchOptions::default() };
     let n = matrix.rows * matrix.cols;
     let card = device.card();
-    let problem = Problem { card, compiles: true, ..Problem::new(variant, T::TYPE, n, options) };
+    let problem = Problem { card, on_demand: true, ..Problem::new(variant, T::TYPE, n, options) };
     let (first, other) = values.split_at(n as usize);
     let original = device.upload("in", first)?;
     let bytes = original.bytes() * if op.is_per_element() { op.arrays() + 1 } else { op.arrays() };

@@ -3,10 +3,10 @@
 mod mistakes;
 mod shapes;
 
-use lab::team::per_vector;
+use lab::team::{per_vector, stream};
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-use crate::shapes::{of_held, of_problem, of_stream};
+use crate::shapes::{of_held, of_problem};
 pub use lab::team::Shape;
 
 /// The form that anyone would write first.
@@ -154,7 +154,7 @@ fn three_passes(problem: &Problem) -> Plan {
 
 /// `two_passes_softmax_t256u2_f32<<<rows, 256>>>(…)`
 fn two_passes(problem: &Problem) -> Plan {
-    of_shape(problem, of_stream(problem, 256))
+    of_shape(problem, stream(problem, 256))
 }
 
 /// `block_softmax_t256v2_f32<<<rows, 256>>>(…)`, for rows that a block holds.

@@ -1,6 +1,6 @@
 //! Who holds a row, and how it is launched: plain data, with the reason in words.
 
-use lab::team::{Endings, Shape, committed, parts, per_vector, threads};
+use lab::team::{Endings, Shape, committed, parts, per_vector, stream, threads};
 use lab::{Matrix, Problem};
 
 /// Elements of a row that are a warp's.
@@ -14,34 +14,29 @@ fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
     matrix.cols.div_ceil(per_vector(problem))
 }
 
-/// Elements that a thread holds of one matrix, at most, in shapes that are compiled when they are wanted. Those of bf16 bring
+/// Elements that a thread holds of one matrix, at most, in shapes that are compiled on demand. Those of bf16 bring
 /// more work for each byte, which more threads hide better.
 fn held_most(problem: &Problem) -> u64 {
     let of_one = if problem.ty.bytes() < 4 { 32 } else { 64 };
     of_one / problem.options.op.arrays()
 }
 
-/// Two passes by blocks of so many threads.
-pub fn of_stream(problem: &Problem, block: u32) -> Shape {
-    Shape::Stream { block, loads: if problem.compiles { 4 } else { 2 } }
-}
-
 /// A block of 256 threads that holds its row; two passes for a longer one.
 pub fn of_held(problem: &Problem, matrix: Matrix) -> Shape {
     let each = vectors(problem, matrix).div_ceil(256).max(1);
     match each {
-        _ if !problem.compiles && each <= 2 => Shape::Block { block: 256, vectors: 2 },
-        each if problem.compiles && each * per_vector(problem) <= held_most(problem) => {
+        _ if !problem.on_demand && each <= 2 => Shape::Block { block: 256, vectors: 2 },
+        each if problem.on_demand && each * per_vector(problem) <= held_most(problem) => {
             Shape::Block { block: 256, vectors: each as u32 }
         }
-        _ => of_stream(problem, 256),
+        _ => stream(problem, 256),
     }
 }
 
 /// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
 /// many as keep the card busy.
 pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
-    if problem.compiles { of_gpu(problem, matrix) } else { committed(problem, matrix) }
+    if problem.on_demand { of_gpu(problem, matrix) } else { committed(problem, matrix) }
 }
 
 fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {

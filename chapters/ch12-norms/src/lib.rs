@@ -4,10 +4,10 @@
 mod mistakes;
 mod shapes;
 
-use lab::team::per_vector;
+use lab::team::{per_vector, stream};
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-use crate::shapes::{clusters, of_held, of_problem, of_stream, resident};
+use crate::shapes::{clusters, of_held, of_problem, resident};
 pub use lab::team::Shape;
 
 const FORWARD: &[Op] = &[Op::LayerNorm, Op::RmsNorm, Op::AddLayerNorm, Op::AddRmsNorm];
@@ -165,7 +165,7 @@ fn three_passes(problem: &Problem) -> Plan {
 
 /// `two_passes_layer_norm_t256u2_f32<<<rows, 256>>>(…)`
 fn two_passes(problem: &Problem) -> Plan {
-    of_shape(problem, of_stream(problem, 256))
+    of_shape(problem, stream(problem, 256))
 }
 
 /// `block_layer_norm_t256v2_f32<<<rows, 256>>>(…)`, for rows that a block holds.
@@ -345,7 +345,7 @@ fn gradients(problem: &Problem, teams: u64, at: usize) -> Option<Pass> {
     // Warps that share 32 columns: one where there are columns enough for all.
     let (block, sharing) = if teams <= 32 && cols >= 16_384 {
         (256, 1)
-    } else if teams <= 300 || !problem.compiles {
+    } else if teams <= 300 || !problem.on_demand {
         (256, 8)
     } else {
         (1024, 32)

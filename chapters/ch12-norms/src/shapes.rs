@@ -1,6 +1,6 @@
 //! Who holds a row, and how it is launched: plain data, with the reason in words.
 
-use lab::team::{Endings, Shape, committed, parts, per_vector, threads};
+use lab::team::{Endings, Shape, committed, parts, per_vector, stream, threads};
 use lab::{Matrix, Problem};
 
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
@@ -35,27 +35,22 @@ pub fn clusters(problem: &Problem, blocks: u32, block: u32, elements: u32) -> u6
     u64::from(problem.card.clusters_of(blocks)) * (threads / u64::from(block)).max(1)
 }
 
-/// Two passes by blocks of so many threads.
-pub fn of_stream(problem: &Problem, block: u32) -> Shape {
-    Shape::Stream { block, loads: if problem.compiles { 4 } else { 2 } }
-}
-
 /// A block of 256 threads that holds its row; two passes for a longer one.
 pub fn of_held(problem: &Problem, matrix: Matrix) -> Shape {
     let each = matrix.cols.div_ceil(per_vector(problem)).div_ceil(256).max(1);
     match each {
-        1..=2 if !problem.compiles => Shape::Block { block: 256, vectors: 2 },
-        each if problem.compiles && each * per_vector(problem) <= held_most(problem) => {
+        1..=2 if !problem.on_demand => Shape::Block { block: 256, vectors: 2 },
+        each if problem.on_demand && each * per_vector(problem) <= held_most(problem) => {
             Shape::Block { block: 256, vectors: each as u32 }
         }
-        _ => of_stream(problem, 256),
+        _ => stream(problem, 256),
     }
 }
 
 /// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
 /// many as keep the card busy.
 pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
-    if problem.compiles { of_gpu(problem, matrix) } else { committed(problem, matrix) }
+    if problem.on_demand { of_gpu(problem, matrix) } else { committed(problem, matrix) }
 }
 
 fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {

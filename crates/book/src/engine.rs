@@ -12,7 +12,7 @@ use course::ensure::{Mode, ensure as bring};
 use course::findings::Findings;
 use course::workspace;
 
-use crate::{labs, stills};
+use crate::{figures, stills};
 
 /// Where the script lies; mdBook copies it beside the pages.
 const SCRIPT: &str = "book/src/lab/engine.js";
@@ -74,16 +74,16 @@ fn write_data(root: &Path) -> Result<()> {
 /// The labs' data, and the figures that stand still.
 fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     // Both run kernels, and neither waits for the other.
-    let (labs, stills) = std::thread::scope(|scope| {
+    let (figures, stills) = std::thread::scope(|scope| {
         let stills = scope.spawn(|| stills::files(root));
-        (labs::files(root), stills.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        (figures::files(root), stills.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
-    Ok([labs?, stills?].concat())
+    Ok([figures?, stills?].concat())
 }
 
 /// Files among them that nothing makes.
 fn strays(root: &Path, files: &[(PathBuf, String)]) -> Result<Vec<PathBuf>> {
-    let mut all = workspace::walk(&root.join(labs::FOLDER))?;
+    let mut all = workspace::walk(&root.join(figures::FOLDER))?;
     all.extend(workspace::walk(&root.join(stills::FOLDER))?);
     Ok(all.into_iter().filter(|file| files.iter().all(|(path, _)| path != file)).collect())
 }

@@ -19,9 +19,9 @@ use crate::{book, editor, engine};
 mod browser;
 mod dependencies;
 mod edit;
+mod figures;
 mod fuzz;
 mod guides;
-mod labs;
 mod language;
 mod layout;
 mod pages;
@@ -136,7 +136,7 @@ const CHECKS: &[Check] = &[
     Check { name: "links", seconds: 10, run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
     Check { name: "language", seconds: 60, run: |scene| language::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "pages", seconds: 120, run: pages::check },
-    Check { name: "labs", seconds: 240, run: labs::check },
+    Check { name: "labs", seconds: 240, run: figures::check },
     Check { name: "edit", seconds: 60, run: edit::check },
 ];
 

@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 mod book;
 mod editor;
 mod engine;
+mod figures;
 mod gate;
-mod labs;
 mod stills;
 
 /// Builds the book of the reduction course, and checks the whole.

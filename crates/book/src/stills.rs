@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use rquickjs::convert::List;
 use rquickjs::{CatchResultExt, Context, Ctx, Exception, Function, Runtime, TypedArray};
 
-use crate::labs;
+use crate::figures;
 
 /// Where the figures lie; nothing else may.
 pub const FOLDER: &str = "book/src/lab/stills";
@@ -89,7 +89,7 @@ fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>
     };
     let (here, no) = (root.to_path_buf(), refuse.clone());
     let lesson = move |ctx: Ctx<'_>, slug: String| {
-        let data = labs::of(&slug, &here).map(|(data, _)| data.to_string());
+        let data = figures::of(&slug, &here).map(|(data, _)| data.to_string());
         data.map_err(|error| no(&ctx, error))
     };
     let (here, no) = (root.to_path_buf(), refuse.clone());
@@ -98,7 +98,7 @@ fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>
         text.map_err(|error| no(&ctx, error))
     };
     let globals = ctx.globals();
-    globals.set("labs", labs::slugs())?;
+    globals.set("labs", figures::slugs())?;
     globals.set("lesson", Function::new(ctx.clone(), lesson)?)?;
     globals.set("readText", Function::new(ctx.clone(), read)?)?;
     globals.set("simulate", Function::new(ctx.clone(), simulator(refuse))?)?;
@@ -119,7 +119,7 @@ fn simulator(
 
 /// The JSON of an answer, and its words.
 fn parts(answer: &[u8]) -> Result<(String, Vec<u32>)> {
-    let json = labs::told("a still figure", answer)?;
+    let json = figures::told("a still figure", answer)?;
     let (bytes, rest) = answer.split_first_chunk::<4>().context("an answer begins with a length")?;
     let words = rest.get((u32::from_le_bytes(*bytes) as usize).next_multiple_of(4)..).context("the words")?;
     let word = |four: &[u8]| four.try_into().map(u32::from_le_bytes);
@@ -159,7 +159,7 @@ mod tests {
                 assert!(!text.contains(broken), "{name}: says {broken}");
             }
         }
-        for slug in labs::slugs() {
+        for slug in figures::slugs() {
             let own = format!("<div class=\"lab\" data-lab=\"{slug}\">\n{{{{#include lab/stills/{slug}.md}}}}\n</div>");
             assert!(pages.contains(&own), "{slug}: its lab is on no page, or without its picture");
         }

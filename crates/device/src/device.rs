@@ -166,7 +166,7 @@ impl Device {
         }
     }
 
-    /// Whether [`Device::load_wanted`] can be asked here: NVRTC is there and knows the device.
+    /// Whether [`Device::load_on_demand`] can be asked here: NVRTC is there and knows the device.
     pub fn can_compile(&self, source: &KernelSource) -> bool {
         let Ok(nvrtc) = Nvrtc::find_in(&places(source.root())) else { return false };
         self.compute_capability().is_none_or(|arch| nvrtc.knows(arch))
@@ -177,11 +177,11 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::load`]; [`Error::NoNvrtc`].
-    pub fn load_wanted(&self, source: &KernelSource, lines: &str) -> Result<Module, Error> {
+    pub fn load_on_demand(&self, source: &KernelSource, lines: &str) -> Result<Module, Error> {
         let nvrtc = Nvrtc::find_in(&places(source.root()))?;
         match &self.kind {
-            Kind::Gpu(gpu) => module::load_wanted_gpu(gpu, source, &nvrtc, lines),
-            Kind::Sim(_) => module::load_wanted_sim(source, &nvrtc, lines),
+            Kind::Gpu(gpu) => module::load_on_demand_gpu(gpu, source, &nvrtc, lines),
+            Kind::Sim(_) => module::load_on_demand_sim(source, &nvrtc, lines),
         }
     }
 

@@ -180,20 +180,25 @@ pub(crate) fn load_sim(source: &KernelSource, places: &[Place]) -> Result<Module
     Ok(recipe.module(ptx.kernels()?, Code::Sim(SimModule::default()), ptx.origin))
 }
 
-/// A lesson with some kernels behind it, and without its own.
-fn wanted<'a>(source: &'a KernelSource, lines: &str) -> Result<Recipe<'a>, Error> {
+/// A lesson with the lines of kernels that are compiled on demand, and without its own.
+fn on_demand<'a>(source: &'a KernelSource, lines: &str) -> Result<Recipe<'a>, Error> {
     let cu = format!("#define WANTED_ALONE\n#line 1\n{}\n{lines}\n", source.read_cu()?);
     Ok(Recipe { source, places: &[], cu, committed: Err(String::new()) })
 }
 
 /// Kernels of a lesson that its committed PTX has not, as machine code.
-pub(crate) fn load_wanted_gpu(gpu: &Gpu, source: &KernelSource, nvrtc: &Nvrtc, lines: &str) -> Result<Module, Error> {
-    load_machine_code(gpu, &wanted(source, lines)?, nvrtc)
+pub(crate) fn load_on_demand_gpu(
+    gpu: &Gpu,
+    source: &KernelSource,
+    nvrtc: &Nvrtc,
+    lines: &str,
+) -> Result<Module, Error> {
+    load_machine_code(gpu, &on_demand(source, lines)?, nvrtc)
 }
 
 /// The same, as PTX.
-pub(crate) fn load_wanted_sim(source: &KernelSource, nvrtc: &Nvrtc, lines: &str) -> Result<Module, Error> {
-    let recipe = wanted(source, lines)?;
+pub(crate) fn load_on_demand_sim(source: &KernelSource, nvrtc: &Nvrtc, lines: &str) -> Result<Module, Error> {
+    let recipe = on_demand(source, lines)?;
     let text = nvrtc.compile(&source.cu_name(), &recipe.cu, &committed_options(&recipe.cu))?;
     let kernels = Kernels::parsed(&format!("PTX of {} by {}", source.cu_name(), nvrtc.name()), &text)?;
     let origin = Origin::Compiled { compiler: nvrtc.name(), target: committed_target(&recipe.cu).to_string() };

@@ -27,7 +27,7 @@ pub struct Chapter {
     pub sweep: Option<Sweep>,
     /// Whether it is a step of the ladder from the first sum of an array to the champion.
     pub is_rung: bool,
-    /// Whether a GPU gets its kernels one by one, compiled when they are first wanted: their passes say by which line.
+    /// Whether a GPU gets its kernels on demand: each is compiled at its first launch, from the line that its pass has.
     pub on_demand: bool,
 }
 

@@ -165,7 +165,7 @@ impl GpuCase {
         let options = LaunchOptions { grid: None, ..run.options };
         let Some(multiprocessors) = record.multiprocessors else { return false };
         let card = Card { multiprocessors, ..H200.clone() };
-        let problem = Problem { card: &card, compiles: true, ..Problem::new(run.variant, run.ty, self.n, options) };
+        let problem = Problem { card: &card, on_demand: true, ..Problem::new(run.variant, run.ty, self.n, options) };
         let rounds = run.ty.is_float() && run.options.op.rounds();
         let Ok(wanted) = Plan::new(&problem) else { return false };
         let is_the_gpus = self.grid == Some(wanted.grid()) && wanted.passes[0].block() == self.block;

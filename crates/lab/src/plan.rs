@@ -54,14 +54,14 @@ pub struct Problem<'v> {
     pub options: LaunchOptions,
     /// The card.
     pub card: &'v Card,
-    /// Whether kernels can be compiled that the committed PTX has not: [`Pass::line`].
-    pub compiles: bool,
+    /// Whether kernels are compiled on demand, which the committed PTX has not: [`Pass::line`].
+    pub on_demand: bool,
 }
 
 impl<'v> Problem<'v> {
     /// This reduction on the card that the records come from.
     pub fn new(variant: &'v Variant, ty: Type, n: u64, options: LaunchOptions) -> Problem<'v> {
-        Problem { variant, ty, n, options, card: &H200, compiles: false }
+        Problem { variant, ty, n, options, card: &H200, on_demand: false }
     }
 
     /// How its elements lie.

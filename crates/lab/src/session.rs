@@ -42,15 +42,15 @@ pub struct Session<'c> {
     pub(crate) flush: OnceCell<Flush>,
     /// The chapter's own kernels first, then those of variants with a file of their own.
     modules: Vec<Module>,
-    /// Kernels that were compiled when they were first wanted.
-    wanted: OnceCell<Box<Wanted>>,
+    /// Kernels that were compiled on demand, at their first launch.
+    on_demand: OnceCell<Box<OnDemand>>,
 }
 
 /// A list that only grows, so that what is in it can be lent.
-struct Wanted {
+struct OnDemand {
     kernel: String,
     module: Module,
-    next: OnceCell<Box<Wanted>>,
+    next: OnceCell<Box<OnDemand>>,
 }
 
 impl<'c> Session<'c> {
@@ -87,8 +87,9 @@ impl<'c> Session<'c> {
         device: Rc<Device>,
         options: SimOptions,
     ) -> Result<Session<'c>> {
-        let is_alone = chapter.on_demand && device.is_gpu() && device.can_compile(&source);
-        let mut modules = vec![if is_alone { device.load_wanted(&source, "")? } else { device.load(&source)? }];
+        let is_on_demand = chapter.on_demand && device.is_gpu() && device.can_compile(&source);
+        let mut modules =
+            vec![if is_on_demand { device.load_on_demand(&source, "")? } else { device.load(&source)? }];
         for variant in chapter.variants {
             let Some(slug) = variant.kernels.filter(|_| unsupported(&device, variant).is_none()) else { continue };
             if modules.iter().all(|module| module.slug() != slug) {
@@ -105,7 +106,7 @@ impl<'c> Session<'c> {
             device,
             flush: OnceCell::new(),
             modules,
-            wanted: OnceCell::new(),
+            on_demand: OnceCell::new(),
         })
     }
 
@@ -137,9 +138,9 @@ impl<'c> Session<'c> {
             let why = format!("launches overlap from compute capability 9.0 on, and the card ({}) is older", card.name);
             return Err(Error::Usage(format!("--overlap: {why}")));
         }
-        let may_compile = self.chapter.on_demand && !self.is_as_committed;
-        let compiles = may_compile && self.device.is_gpu() && self.device.can_compile(&self.source);
-        Plan::new(&Problem { variant, ty, n, options, card, compiles })
+        let may_have = self.chapter.on_demand && !self.is_as_committed;
+        let on_demand = may_have && self.device.is_gpu() && self.device.can_compile(&self.source);
+        Plan::new(&Problem { variant, ty, n, options, card, on_demand })
     }
 
     /// How the code of the chapter's own kernels was made: `committed`, or `NVRTC 13.0 for sm_90`.
@@ -308,7 +309,7 @@ impl<'c> Session<'c> {
         let Some(line) = pass.line.as_ref().filter(|_| !module.kernels().contains(&pass.kernel.as_str())) else {
             return Ok(module);
         };
-        let mut place = &self.wanted;
+        let mut place = &self.on_demand;
         while let Some(known) = place.get() {
             if known.kernel == pass.kernel {
                 return Ok(&known.module);
@@ -317,8 +318,8 @@ impl<'c> Session<'c> {
         }
         self.progress.at(format!("compiling {}", pass.kernel));
         let source = KernelSource::in_root(self.source.root(), module.slug());
-        let module = self.device.load_wanted(&source, line)?;
-        let new = || Box::new(Wanted { kernel: pass.kernel.clone(), module, next: OnceCell::new() });
+        let module = self.device.load_on_demand(&source, line)?;
+        let new = || Box::new(OnDemand { kernel: pass.kernel.clone(), module, next: OnceCell::new() });
         Ok(&place.get_or_init(new).module)
     }
 }

@@ -117,6 +117,11 @@ pub fn committed(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     }
 }
 
+/// Two passes by blocks of so many threads.
+pub fn stream(problem: &Problem<'_>, block: u32) -> Shape {
+    Shape::Stream { block, loads: if problem.on_demand { 4 } else { 2 } }
+}
+
 /// Parts of the rows for as many blocks as are resident at once; one block a row where that gives each multiprocessor several.
 pub fn parts(problem: &Problem<'_>, matrix: Matrix, block: u32, loads: u32) -> Shape {
     let resident = threads(problem) / u64::from(block);

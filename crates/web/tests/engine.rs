@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use course::labs::{self, Case};
+use course::figures::{self, Case};
 use course::lessons::lessons;
 use lab::{LaunchOptions, Op, Type, Variant};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn request(root: &Path, slug: &str, variant: &Variant, ty: Type, op: Op, n: u64,
     let buffers = case.buffers(ty);
     let outputs: Vec<&str> = buffers.iter().filter_map(|buffer| Some(buffer.as_str()?.split_once('=')?.0)).collect();
     Some(json!({
-        "ptx": [{ "name": name, "text": labs::only(&text, &kernels) }],
+        "ptx": [{ "name": name, "text": figures::only(&text, &kernels) }],
         "buffers": buffers, "outputs": outputs, "launches": case.launches(), "schedule": schedule,
         "trace": { "blocks": 2, "steps_per_block_max": 2000 },
     }))
@@ -129,7 +129,7 @@ fn a_request_gives_the_result_of_its_elements() {
     let lesson = lessons().into_iter().find(|lesson| lesson.slug == "ch05-unroll").unwrap();
     let variant = lesson.variant("unroll_shuffle").unwrap();
     let mut request = request(&root, lesson.slug, variant, Type::I32, Op::Sum, 1000, "independent").unwrap();
-    let digits: Vec<u64> = (0..1000).map(labs::digit).collect();
+    let digits: Vec<u64> = (0..1000).map(figures::digit).collect();
     request["buffers"][0] = json!({ "spec": "in=i32[1000]:zero", "elements": digits });
     let answer = json_of(&web::answer(request.to_string().as_bytes()));
     assert_eq!(answer["outputs"]["sums1"][0], digits.iter().sum::<u64>());

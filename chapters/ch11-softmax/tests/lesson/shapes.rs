@@ -103,7 +103,7 @@ proptest! {
         let variant = &CHAPTER.variants[3];
         for (ty, op) in kinds(variant) {
             let options = LaunchOptions { op, rows: Some(Rows::Matrix(Matrix::dense(rows, cols))), ..LaunchOptions::default() };
-            let problem = Problem { compiles: true, ..Problem::new(variant, ty, rows * cols, options) };
+            let problem = Problem { on_demand: true, ..Problem::new(variant, ty, rows * cols, options) };
             let plan = (variant.launches)(&problem);
             prop_assert!(plan.passes.iter().all(|pass| pass.line.is_some() && pass.geometry.grid[0] > 0));
             prop_assert!(holds(&plan.passes[0].kernel, cols, 16 / ty.bytes()), "{} for {cols}", plan.passes[0].kernel);

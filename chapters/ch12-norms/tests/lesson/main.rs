@@ -1,8 +1,8 @@
 //! What holds of every chapter, then what is this one's own.
 
+mod on_demand;
 mod order;
 mod shapes;
 mod special;
-mod wanted;
 
 lab::chapter_tests!(ch12_norms::CHAPTER);

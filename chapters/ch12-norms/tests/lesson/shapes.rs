@@ -104,7 +104,7 @@ proptest! {
         let variant = &CHAPTER.variants[3];
         for (ty, op) in kinds(variant) {
             let options = LaunchOptions { op, rows: Some(Rows::Matrix(Matrix::dense(rows, cols))), ..LaunchOptions::default() };
-            let problem = Problem { compiles: true, ..Problem::new(variant, ty, rows * cols, options) };
+            let problem = Problem { on_demand: true, ..Problem::new(variant, ty, rows * cols, options) };
             let plan = (variant.launches)(&problem);
             prop_assert!(plan.passes.iter().all(|pass| pass.line.is_some()));
             prop_assert!(plan.passes.iter().all(|pass| pass.geometry.grid[0] > 0));

@@ -1,4 +1,4 @@
-//! Runs of exercises as the lab of the pages takes them: the data of a lab (see `crate::labs`) whose variants are the kernels of the
+//! Runs of exercises as the lab of the pages takes them: the data of a lab (see `crate::figures`) whose variants are the kernels of the
 //! exercise, each with the one case that tells most about it.
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use super::item::Item;
 use super::judge::{self, Failure};
 use super::predict::Predict;
 use super::rows;
-use crate::labs;
+use crate::figures;
 
 /// What a lab opens with, and what is said of it.
 pub struct Scene {
@@ -73,7 +73,7 @@ impl Case<'_> {
         launches.extend(plan.passes.iter().map(|pass| self.launch(pass, earlier.len())));
         let last = plan.sums.len().saturating_sub(1);
         if let Layout::Ragged(offsets) = plan.layout {
-            buffers.push(labs::offsets(&offsets));
+            buffers.push(figures::offsets(&offsets));
         }
         let block = plan.passes.first().map_or(0, lab::Pass::block);
         let values = match plan.layout {
@@ -86,7 +86,7 @@ impl Case<'_> {
             "result": format!("sums{}:{values}", earlier.len() + last),
             "elements": elements, "offset": offset, "expected": expected(op, &plan.layout, elements),
         });
-        labs::lies(&mut case, &plan.layout);
+        figures::lies(&mut case, &plan.layout);
         if op != Op::Sum {
             case["op"] = op.name().into();
         }
@@ -95,7 +95,7 @@ impl Case<'_> {
 
     /// A launch whose input begins further on, and whose arrays are those of another run.
     fn launch(&self, pass: &lab::Pass, first: usize) -> Value {
-        let mut launch = labs::launch(pass);
+        let mut launch = figures::launch(pass);
         for arg in launch["args"].as_array_mut().into_iter().flatten() {
             let text = arg.as_str().unwrap_or_default();
             if self.offset > 0 && text.ends_with("=&in") {
@@ -124,7 +124,7 @@ fn variant(name: &str, source: &str, ptx: (&str, &str), case: &Case<'_>) -> Valu
     let kernels: BTreeSet<&str> = case.plan.passes.iter().map(|pass| pass.kernel.as_str()).collect();
     json!({
         "name": name, "idea": "", "limit": "", "source": source, "announced": null, "harm": null,
-        "ptx": { "name": ptx.0, "text": labs::only(ptx.1, &kernels) }, "cases": [case.json()], "schedule": case.schedule.to_string(),
+        "ptx": { "name": ptx.0, "text": figures::only(ptx.1, &kernels) }, "cases": [case.json()], "schedule": case.schedule.to_string(),
     })
 }
 
@@ -247,7 +247,7 @@ fn of_kernel(exercise: &Exercise, name: &str, text: &str, ptx: &str) -> Result<S
 
 /// The numbers of a case: digits that a reader can add up, if the kernel fails for them too, else those of the judge.
 fn elements(bench: &Bench<'_>, exercise: &Exercise, case: super::bench::Case, fails: bool) -> Result<Vec<i32>> {
-    let digits: Vec<i32> = (0..case.n).map(|i| labs::digit(i) as i32).collect();
+    let digits: Vec<i32> = (0..case.n).map(|i| figures::digit(i) as i32).collect();
     let is_random = case.fill == Fill::Random;
     if is_random && (!fails || !bench.ask_of(case, &Array::I32(digits.clone()))?.is_right()) {
         return Ok(digits);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
-use course::labs;
+use course::figures;
 use course::lessons::lessons;
 use serde_json::{Value, json};
 
@@ -38,17 +38,17 @@ pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
 
 /// Every page that has a lab of its own.
 pub fn slugs() -> Vec<&'static str> {
-    lessons().iter().map(|lesson| lesson.slug).chain(labs::PAGES.iter().map(|page| page.slug)).collect()
+    lessons().iter().map(|lesson| lesson.slug).chain(figures::PAGES.iter().map(|page| page.slug)).collect()
 }
 
 /// A page's lab, and the request of the run that it opens with.
 pub fn of(slug: &str, root: &Path) -> Result<(Value, Value)> {
-    if let Some(page) = labs::PAGES.iter().find(|page| page.slug == slug) {
-        return labs::of_page(page, root).with_context(|| format!("the lab of {slug}"));
+    if let Some(page) = figures::PAGES.iter().find(|page| page.slug == slug) {
+        return figures::of_page(page, root).with_context(|| format!("the lab of {slug}"));
     }
     let lesson = lessons().into_iter().find(|lesson| lesson.slug == slug);
     let lesson = lesson.with_context(|| format!("no chapter is called {slug}"))?;
-    let (mut data, mut request) = labs::of(lesson, root).with_context(|| format!("the lab of {}", lesson.slug))?;
+    let (mut data, mut request) = figures::of(lesson, root).with_context(|| format!("the lab of {}", lesson.slug))?;
     for variant in data["variants"].as_array_mut().context("variants")? {
         if variant["announced"] == "shared-race" {
             variant["parts_from"] = parts_from(lesson.slug, variant)?.into();
@@ -102,7 +102,8 @@ pub fn told(slug: &str, answer: &[u8]) -> Result<Value> {
 fn parts_from(slug: &str, variant: &Value) -> Result<u64> {
     let cases = variant["cases"].as_array().context("cases")?;
     let case = cases.iter().find(|case| case["n"].as_u64() >= Some(256)).or(cases.first()).context("a case")?;
-    let answer = told(slug, &web::answer(labs::request(&variant["ptx"], case, "independent").to_string().as_bytes()))?;
+    let answer =
+        told(slug, &web::answer(figures::request(&variant["ptx"], case, "independent").to_string().as_bytes()))?;
     let launches = answer["launches"].as_array().context("launches")?;
     let faults = launches.iter().flat_map(|launch| launch["faults"].as_array().into_iter().flatten());
     let races = faults.filter(|fault| fault["code"] == "shared-race");

@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use course::labs;
+use course::figures;
 use course::lessons::lessons;
 use serde_json::{Value, json};
 
 use super::browser::{self, Found};
 use super::{Scene, Verdict, built_site};
-use crate::labs::told;
+use crate::figures::told;
 
 /// Names of the figure's counts, and the counters that make each.
 const COUNTS: [(&str, &[&str]); 6] = [
@@ -55,7 +55,7 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
 fn expectations(root: &Path) -> Result<Value> {
     let mut pages = Vec::new();
     for lesson in lessons() {
-        let (data, _) = labs::of(lesson, root)?;
+        let (data, _) = figures::of(lesson, root)?;
         let mut cases = Vec::new();
         for variant in data["variants"].as_array().context("variants")? {
             let all = variant["cases"].as_array().context("cases")?;
@@ -74,7 +74,7 @@ fn expectations(root: &Path) -> Result<Value> {
 }
 
 fn expectation(slug: &str, variant: &Value, case: &Value, schedule: &str) -> Result<Value> {
-    let request = labs::request(&variant["ptx"], case, schedule);
+    let request = figures::request(&variant["ptx"], case, schedule);
     let answer = told(slug, &web::answer(request.to_string().as_bytes()))?;
     let launches = answer["launches"].as_array().context("launches")?;
     let sum = |keys: &[&str]| -> u64 {

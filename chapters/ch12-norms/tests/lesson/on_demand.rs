@@ -38,12 +38,12 @@ fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix) -> Result<()> 
     let variant = &CHAPTER.variants[3];
     let options = LaunchOptions { op, rows: Some(Rows::Matrix(matrix)), ..LaunchOptions::default() };
     let n = matrix.rows * matrix.cols;
-    let problem = Problem { compiles: true, ..Problem::new(variant, ty, n, options) };
+    let problem = Problem { on_demand: true, ..Problem::new(variant, ty, n, options) };
     let plan = Plan { layout: problem.layout(), ..(variant.launches)(&problem) };
     // Alone each line makes its kernel, as on a GPU, where nothing that is committed is loaded.
     let source = KernelSource::in_root(&built_root(), CHAPTER.slug);
     for pass in plan.passes.iter().skip(1) {
-        let module = session.device().load_wanted(&source, pass.line.as_deref().unwrap_or_default())?;
+        let module = session.device().load_on_demand(&source, pass.line.as_deref().unwrap_or_default())?;
         assert!(module.kernels().contains(&pass.kernel.as_str()), "{:?} makes {:?}", pass.line, module.kernels());
     }
     let input = random_for(op, ty, n as usize, n);
