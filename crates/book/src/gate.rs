@@ -17,6 +17,7 @@ use course::{bless, exercise, headlines, ptx, workspace};
 use crate::{book, editor, engine};
 
 mod browser;
+mod circles;
 mod dependencies;
 mod edit;
 mod figures;
@@ -88,6 +89,7 @@ const CHECKS: &[Check] = &[
         run: |scene| layout::rust_files(&scene.root)?.verdict().map(Verdict::Pass),
     },
     Check { name: "voice", seconds: 5, run: |scene| voice::check(&scene.root).map(Verdict::Pass) },
+    Check { name: "circles", seconds: 5, run: |scene| circles::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "slugs", seconds: 5, run: slugs },
     Check { name: "build-dir", seconds: 5, run: |scene| layout::build_dir(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "guides", seconds: 5, run: |scene| guides::check(&scene.root)?.verdict().map(Verdict::Pass) },

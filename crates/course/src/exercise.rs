@@ -12,11 +12,11 @@ use device::nvrtc::Nvrtc;
 use lab::text::wrapped;
 
 use crate::workspace;
-use catalogue::Exercise;
 use copy::Compiled;
 use item::Item;
 use judge::{Failure, Verdict};
 use progress::Progress;
+use write::Exercise;
 
 mod ask;
 mod bench;
@@ -28,6 +28,7 @@ mod copy;
 mod item;
 mod judge;
 mod key;
+mod matrices;
 mod numbers;
 mod page;
 mod predict;
@@ -40,6 +41,7 @@ mod share;
 #[cfg(test)]
 mod tries;
 mod watch;
+mod write;
 
 pub use check::check;
 pub use page::{LIST, fragments, order};

@@ -8,6 +8,9 @@ use lab::record::load_json;
 use lab::{Error, Op, Result, Type};
 use serde::Deserialize;
 
+/// The record that the book's figures come from.
+pub const BOOKS: &str = "h200";
+
 /// Operations, types and shapes of one chapter's contest, in the order in which they are measured.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,7 +133,7 @@ impl ContestTable {
 
     /// Name of the record of the book's card, without the ending: `h200-norms`.
     pub fn record(&self) -> String {
-        format!("{}-{}", crate::BOOKS, self.name)
+        format!("{}-{}", BOOKS, self.name)
     }
 
     /// Each operation and type once, in the order in which they are measured.

@@ -24,6 +24,6 @@ mod sweep;
 mod tables;
 
 pub use charts::{charts, stages};
-pub use contest_table::{ContestTable, Library, Over, Task};
-pub use publish::{BOOKS, book, chapter_contest, report};
+pub use contest_table::{BOOKS, ContestTable, Library, Over, Task};
+pub use publish::{book, chapter_contest, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};

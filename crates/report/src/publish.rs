@@ -8,7 +8,7 @@ use lab::text::{per_cent, three_digits};
 use lab::{Chapter, Result, Type};
 
 use crate::charts::{charts, stages};
-use crate::contest_table::{ContestTable, Over};
+use crate::contest_table::{BOOKS, ContestTable, Over};
 use crate::fact::facts_text;
 use crate::loads::loads;
 use crate::operators::operators;
@@ -22,8 +22,6 @@ use crate::tables::{
 };
 use crate::{card, facts, lead};
 
-/// The record that the book's figures come from.
-pub const BOOKS: &str = "h200";
 /// Sizes at which a reader's card stands beside the book's, as powers of two.
 const SIDE_BY_SIDE: [u32; 6] = [10, 16, 20, 24, 28, 30];
 

@@ -9,9 +9,9 @@ use lab::verify::{Verdict, verify, worst};
 use lab::{Array, Layout, Matrix, Op, Type, Value};
 use simt::{LoadError, trace};
 
-use super::catalogue::{Exercise, Launches};
 use super::numbers::Numbers;
 use super::rows;
+use super::write::{Exercise, Launches};
 
 /// Most warp-instructions of a block. Right kernels take some thousands at the sizes tried here; a loop without an end
 /// is stopped within a second.
@@ -96,6 +96,9 @@ fn few(numbers: Array, ty: Type, (step, middle): (i32, i32)) -> Array {
     Numbers::Given(given).array(ty, n)
 }
 
+/// The schedule of sums and goals: that of today's GPUs, with lanes kept together where the program lets them.
+const SCHEDULE: Schedule = Schedule::Independent { seed: None };
+
 /// One thing that a kernel is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
@@ -120,6 +123,21 @@ pub struct Case {
 }
 
 impl Case {
+    /// Random numbers, aligned, in today's schedule.
+    pub fn new(ty: Type, n: u64, block: u32) -> Case {
+        Case {
+            ty,
+            n,
+            matrix: None,
+            block,
+            offset: 0,
+            schedule: SCHEDULE,
+            fill: Fill::Random,
+            grid_max: None,
+            keeps_out: false,
+        }
+    }
+
     /// How its elements lie.
     fn layout(&self) -> Layout {
         self.matrix.map_or(Layout::Array, Layout::Rows)

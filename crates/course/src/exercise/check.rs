@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use device::KernelSource;
 
-use super::catalogue::{self, Exercise, OTHER_TREE};
+use super::catalogue;
 use super::item::Item;
 use super::judge::{Failure, Verdict};
 use super::verdict_on;
+use super::write::{Exercise, OTHER_TREE};
 use super::{choose, copy};
 use crate::findings::Findings;
 use crate::workspace;

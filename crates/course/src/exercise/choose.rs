@@ -14,11 +14,11 @@ use simt::Metric;
 
 use super::bench;
 use super::case::i32_elements;
-use super::catalogue::WRONG_SUM;
 use super::copy;
 use super::key::{Key, Line};
 use super::numbers::Numbers;
 use super::rows::{self, Shape};
+use super::write::WRONG_SUM;
 
 /// What a blank is written as.
 pub const BLANK: &str = "____";

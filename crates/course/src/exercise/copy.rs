@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use device::nvrtc::Nvrtc;
 use device::{Error, KernelSource, committed_options, up_to_date};
 
-use super::catalogue::Exercise;
+use super::write::Exercise;
 use crate::workspace;
 
 /// Where readers work, below the root.

@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::catalogue::{Exercise, is_name};
 use super::choose::Choose;
 use super::key::Key;
 use super::predict::Predict;
+use super::write::{Exercise, is_name};
 
 /// An exercise of any kind.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

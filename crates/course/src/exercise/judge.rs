@@ -9,14 +9,12 @@ use device::{Code, Schedule};
 use lab::{Array, Matrix, Op, Type};
 
 use super::bench::{Answer, Bench, Case, Fill};
-use super::catalogue::{Exercise, Goal, Launches, OTHER_TREE, Tree, WRONG_SUM};
-use super::rows;
 use super::share;
+use super::write::{Exercise, Goal, Launches, OTHER_TREE, Tree, WRONG_SUM};
+use super::{matrices, rows};
 
 /// Random schedules that are tried besides the two without a seed.
 const SEEDS: u64 = 8;
-/// The schedule of sums and goals: that of today's GPUs, with lanes kept together where the program lets them.
-const SCHEDULE: Schedule = Schedule::Independent { seed: None };
 /// A case of more elements than this is shown as it is: making it smaller, or taking its sum apart into what each element
 /// contributes, takes a run for each element.
 const LOOKED_INTO_MAX: u64 = 1100;
@@ -165,7 +163,7 @@ fn said(exercise: &Exercise) -> String {
 /// The stages before the goals, with their cases.
 fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
     let is_of_rows = exercise.lanes_per_row.is_some();
-    let sums = if is_of_rows { rows::all(exercise) } else { sums(exercise) };
+    let sums = if is_of_rows { matrices::all(exercise) } else { sums(exercise) };
     let shifted = shifted(exercise);
     // Whoever looks for an element may find another under another schedule, where there are several as good.
     let (fill, ties) = if exercise.finds() { (Fill::Ties, ", and few different ones") } else { (Fill::Random, "") };
@@ -208,37 +206,22 @@ fn sums(exercise: &Exercise) -> Vec<Case> {
     let mut cases = Vec::new();
     for &block in &exercise.blocks {
         for n in sizes(exercise, block) {
-            cases.extend(exercise.types.iter().map(|&ty| case(ty, n, block)));
+            cases.extend(exercise.types.iter().map(|&ty| Case::new(ty, n, block)));
         }
     }
     cases.sort_by_key(|case| (case.n, case.block));
     let block = exercise.blocks.iter().copied().find(|&block| block == HUGE_BLOCK).or(exercise.blocks.last().copied());
-    let huge = exercise.types.first().zip(block).map(|(&ty, block)| case(ty, HUGE_SIZE, block));
+    let huge = exercise.types.first().zip(block).map(|(&ty, block)| Case::new(ty, HUGE_SIZE, block));
     // A grid that is limited may be limited to another number than to the exercise's.
     cases.extend(huge.map(|case| Case { grid_max: exercise.grid_max.map(|max| max.div_ceil(2) + 1), ..case }));
     cases
-}
-
-/// Random numbers, aligned, in today's schedule.
-pub(super) fn case(ty: Type, n: u64, block: u32) -> Case {
-    Case {
-        ty,
-        n,
-        matrix: None,
-        block,
-        offset: 0,
-        schedule: SCHEDULE,
-        fill: Fill::Random,
-        grid_max: None,
-        keeps_out: false,
-    }
 }
 
 /// Arrays that begin further on: short ones, which end before the first aligned element, by the smallest block, and then
 /// those of `few`.
 fn shifted(exercise: &Exercise) -> Vec<Case> {
     let smallest = exercise.blocks.iter().copied().min().unwrap_or(1);
-    let of = if exercise.lanes_per_row.is_some() { rows::short } else { case };
+    let of = if exercise.lanes_per_row.is_some() { matrices::short } else { Case::new };
     let short = |n: u64| exercise.types.iter().map(move |&ty| of(ty, n, smallest));
     let cases = (1..=SHORT_MAX).flat_map(short).chain(few(exercise));
     cases.flat_map(|case| OFFSETS.map(|offset| Case { offset, ..case })).collect()
@@ -276,10 +259,10 @@ fn sizes(exercise: &Exercise, block: u32) -> BTreeSet<u64> {
 fn few(exercise: &Exercise) -> impl Iterator<Item = Case> {
     let of = |&block: &u32| {
         let n = exercise.elements_per_block(block) + 33;
-        exercise.types.iter().map(move |&ty| case(ty, n, block))
+        exercise.types.iter().map(move |&ty| Case::new(ty, n, block))
     };
     let cases: Vec<Case> = match exercise.lanes_per_row {
-        Some(_) => rows::few(exercise),
+        Some(_) => matrices::few(exercise),
         None => exercise.blocks.iter().flat_map(of).collect(),
     };
     cases.into_iter()
@@ -293,7 +276,7 @@ fn schedules() -> impl Iterator<Item = Schedule> {
 /// The block size at which the sum of floats rounds otherwise than the tree's does.
 fn other_tree(exercise: &Exercise, bench: &Bench<'_>, tree: Tree, stage: &mut Stage) -> Result<Option<Failure>> {
     for &block in &exercise.blocks {
-        let case = case(Type::F32, exercise.elements_per_block(block), block);
+        let case = Case::new(Type::F32, exercise.elements_per_block(block), block);
         let Array::F32(values) = lab::input::random(case.ty, case.n as usize, case.n) else { return Ok(None) };
         let expected = tree.sum(&values);
         let answer = bench.ask_of(case, &Array::F32(values))?;
@@ -328,8 +311,8 @@ fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal) -> Result<Opti
     let ty = exercise.types.first().copied().unwrap_or(Type::I32);
     let n = goal.n.unwrap_or(exercise.elements_per_block(goal.block));
     let plain = match goal.matrix()? {
-        Some(Matrix { rows, cols, .. }) => rows::case(ty, (rows, cols), goal.block),
-        None => case(ty, n, goal.block),
+        Some(Matrix { rows, cols, .. }) => matrices::case(ty, (rows, cols), goal.block),
+        None => Case::new(ty, n, goal.block),
     };
     let case = Case { offset: goal.offset, keeps_out: goal.keeps_out, ..plain };
     let is_traced = goal.each_warp.is_some() || goal.first_threads;

@@ -3,7 +3,9 @@
 use anyhow::{Result, bail};
 
 use super::case::number;
-use super::predict::BESIDE;
+
+/// What the place of the other run's number is called, in the question too.
+pub(super) const BESIDE: &str = "{beside}";
 
 /// What a question's answers are worth.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::catalogue::{self, Exercise};
+use super::catalogue;
 use super::item::Item;
 use super::key::{Key, Line};
+use super::write::Exercise;
 use crate::workspace;
 
 /// What the script says and the labels show.

@@ -7,13 +7,11 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use super::case::{Case, number};
-use super::key::Key;
+use super::key::{BESIDE, Key};
 use super::rows::Shape;
 
 /// What the answer's place in an explanation is called.
 pub(super) const ANSWER: &str = "{answer}";
-/// What the place of the other run's number is called, in the question too.
-pub(super) const BESIDE: &str = "{beside}";
 
 /// A question whose answer is a whole number about one run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

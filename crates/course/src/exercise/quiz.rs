@@ -7,9 +7,9 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::case::{self, Case};
-use super::catalogue::is_name;
 use super::page::{folded, inline, option_answer, radios};
 use super::predict::ANSWER;
+use super::write::is_name;
 use crate::lessons::lessons;
 use crate::workspace;
 

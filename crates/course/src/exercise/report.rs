@@ -6,8 +6,8 @@ use lab::Type;
 use lab::text::{WIDTH, grouped, three_digits, wrapped};
 
 use super::bench::{Answer, Case};
-use super::catalogue::Goal;
 use super::judge::{Failure, Stage, Verdict};
+use super::write::Goal;
 
 /// Most lines of what a kernel prints or a compiler says that are shown.
 const LINES_MAX: usize = 20;

@@ -11,13 +11,13 @@ use lab::{Array, Layout, Op, Plan, Type};
 use serde_json::{Value, json};
 
 use super::bench::{Answer, Bench, Fill};
-use super::catalogue::{Exercise, Launches};
 use super::choose::Choose;
 use super::copy::{self, Compiled};
 use super::item::Item;
 use super::judge::{self, Failure};
+use super::matrices;
 use super::predict::Predict;
-use super::rows;
+use super::write::{Exercise, Launches};
 use crate::figures;
 
 /// What a lab opens with, and what is said of it.
@@ -281,8 +281,8 @@ fn telling(exercise: &Exercise, name: &str, ptx: &str) -> Result<(super::bench::
             let block = exercise.blocks.iter().copied().find(|&block| block >= 64).unwrap_or(32);
             let case = match exercise.lanes_per_row {
                 // Two elements for each thread.
-                Some(lanes) => rows::case(Type::I32, (exercise.rows_per_block(block), 2 * u64::from(lanes)), block),
-                None => judge::case(Type::I32, exercise.elements_per_block(block), block),
+                Some(lanes) => matrices::case(Type::I32, (exercise.rows_per_block(block), 2 * u64::from(lanes)), block),
+                None => super::bench::Case::new(Type::I32, exercise.elements_per_block(block), block),
             };
             (case, None, format!("{id} is solved: nothing fails, and the lab shows a full block of it"))
         }

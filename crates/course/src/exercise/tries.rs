@@ -21,7 +21,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, Result, bail, ensure};
 use device::nvrtc::Nvrtc;
 
-use super::catalogue::{self, Exercise};
+use super::catalogue;
+use super::write::Exercise;
 use super::{copy, verdict_on};
 use crate::workspace;
 

@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 
-use super::catalogue::Exercise;
 use super::item::Item;
 use super::progress::Progress;
+use super::write::Exercise;
 use super::{after_failing, after_solving, ask, copy, introduction, next, say, try_once};
 
 /// How often the copies are looked at.

@@ -11,7 +11,9 @@ use lab::{Layout, Offsets, Op};
 
 use super::Options;
 use super::bench::Entrant;
-use super::suite::CONTEST;
+
+/// The chapter whose kernel stands against the libraries.
+pub const CONTEST: &str = "ch08-cooperative";
 
 /// The libraries that could be opened.
 #[derive(Default)]

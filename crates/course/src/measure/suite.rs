@@ -15,14 +15,12 @@ use lab::{LaunchOptions, Per, Session, Type, Variant, kernels};
 use report::ContestTable;
 
 use super::bench::{Bench, Entrant, Input, Slices, State, champion};
-use super::libraries::Libraries;
+use super::libraries::{CONTEST, Libraries};
 use super::matrices::KERNELS as COPYING;
 use super::pool::Pool;
 use super::{Options, Part, ablation, host, huge, latencies, limits, proofs};
 use crate::lessons::lessons;
 
-/// The chapter whose kernel stands against the libraries.
-pub const CONTEST: &str = "ch08-cooperative";
 /// Where blocks and factors are swept.
 const SWEEP_N: u64 = 1 << 24;
 /// Threads a block of a sweep.
