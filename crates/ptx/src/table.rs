@@ -9,6 +9,7 @@ mod modifiers;
 mod others;
 mod rows;
 mod shape;
+mod since;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -18,6 +19,7 @@ pub use modifiers::MODIFIERS;
 pub use others::OTHERS;
 pub use rows::SPECS;
 pub use shape::{Operands, Shape, arithmetic};
+pub use since::{NO_TARGET, Needs, TARGETS, VERSION_NEWEST, is_version, needs};
 
 /// Part of a reference that an instruction is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,3 +7,4 @@ pub mod harness;
 pub mod mutate;
 pub mod request;
 pub mod semantics;
+pub mod spellings;

@@ -64,10 +64,13 @@ fn entry(page: &mut String, spec: &Spec) {
 
 /// The target that a shape needs, where it is newer than the oldest.
 fn since(shape: &Shape) -> String {
-    match shape.sm {
+    let needs =
+        shape.opcodes().iter().map(|opcode| shape.needs(opcode, "")).min_by_key(|needs| needs.sm).unwrap_or_default();
+    let letter = if needs.family { "a" } else { "" };
+    match needs.sm {
         ..=80 => String::new(),
-        81..=90 => format!("   (sm_{})", shape.sm),
-        newer => format!("   (sm_{newer}, not held against hardware)"),
+        81..=90 => format!("   (sm_{})", needs.sm),
+        newer => format!("   (sm_{newer}{letter}, not held against hardware)"),
     }
 }
 

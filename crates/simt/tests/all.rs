@@ -25,6 +25,7 @@ mod refused;
 mod report;
 mod sanitizer;
 mod semantics;
+mod what_runs;
 mod whole_kernels;
 
 /// A file that is not named above would never run.

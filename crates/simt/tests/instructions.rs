@@ -1,108 +1,14 @@
 //! The reference of instructions says what is so: every spelling in it is taken, and every one that it leaves out is
 //! refused.
 
-use ptx::table::{OTHERS, shapes};
-use simt::instructions::{REFUSED, SPECIAL_REGISTERS, left_out};
+use ptx::table::shapes;
+use simt::instructions::{REFUSED, left_out};
 use simt::{LoadError, Program};
+use simt_fixtures::spellings::{self, operands};
 
 /// A PTX file with one kernel that has these lines.
 fn file(lines: &str) -> String {
-    format!(
-        r"
-.version 8.6
-.target sm_100
-.address_size 64
-.func function() {{ ret; }}
-.func (.param .b32 result) passes(.param .b32 argument) {{ ret; }}
-.visible .entry kernel(.param .align 32 .b8 parameter[64])
-{{
-    .reg .b16 %h<8>;
-    .reg .b32 %r<8>;
-    .reg .b64 %d<8>;
-    .reg .b128 %q<8>;
-    .reg .pred %p<8>;
-    .param .align 32 .b8 argument[64];
-    .param .align 32 .b8 result[64];
-    .param .b32 in; .param .b32 out;
-targets: .branchtargets label;
-prototype: .callprototype (.param .b32 _) _ (.param .b32 _);
-{lines}
-label:
-    ret;
-}}
-"
-    )
-}
-
-/// The operands of a shape with registers for its types; `T` is the last type of `opcode`.
-fn operands(shape: &str, opcode: &str) -> String {
-    let file = |kind: &str| match kind {
-        "pred" => Some("%p"),
-        "b128" => Some("%q"),
-        "b64" | "u64" | "s64" | "f64" => Some("%d"),
-        "b16" | "u16" | "s16" | "f16" | "bf16" | "b8" | "u8" | "s8" => Some("%h"),
-        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => Some("%r"),
-        _ => None,
-    };
-    let of_type = file(opcode.rsplit('.').next().unwrap_or("")).unwrap_or("%r");
-    let shape = shape.strip_suffix('=').unwrap_or(shape).replace('=', ",");
-    let mut used = 0;
-    let words = shape.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
-    let text: String = words
-        .map(|word| {
-            let name = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-            let Some(file) = file(name).or((name == "T").then_some(of_type)) else { return word.to_owned() };
-            used += 1;
-            word.replace(name, &format!("{file}{}", (used - 1) % 8))
-        })
-        .collect();
-    match text.contains("function,") {
-        // The word stands for a function with a parameter where there is one, and parameters for scalars.
-        true => text.replace("function", "passes").replace("(argument)", "(in)").replace("(result)", "(out)"),
-        false => text.replace("(argument)", "(in)").replace("(result)", "(out)"),
-    }
-}
-
-#[test]
-fn what_the_reference_lists_is_taken() {
-    let (mut spellings, mut refused) = (0, Vec::new());
-    for shape in OTHERS {
-        let line = |opcode: &String| {
-            let operands = operands(shape.operands, opcode);
-            format!("    {opcode} {operands}").trim_end().to_owned() + ";\n"
-        };
-        let all = shape.opcodes();
-        spellings += all.len();
-        // A function of its own for each hundred keeps the kernels small.
-        for some in all.chunks(100) {
-            let text = file(&some.iter().map(line).collect::<String>());
-            let kernel = Program::load("reference.ptx", &text).and_then(|program| program.kernel("kernel").map(drop));
-            refused.extend(kernel.err().map(|error| format!("{}: {error}", shape.pattern)));
-        }
-    }
-    assert!(refused.is_empty(), "{}", refused.join("\n"));
-    assert!(spellings > 3000, "{spellings}");
-}
-
-#[test]
-fn special_registers_can_be_read() {
-    for name in SPECIAL_REGISTERS {
-        let axes: &[&str] = match name.ends_with("id") && !name.contains("lane") {
-            true if ["%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid"].contains(name) => &[""],
-            true => &[".x", ".y", ".z"],
-            false => &[""],
-        };
-        for axis in axes {
-            let line = match *name {
-                "%is_explicit_cluster" => format!("mov.pred %p0, {name};"),
-                "%clock64" | "%globaltimer" | "%gridid" => format!("mov.u64 %d0, {name};"),
-                _ => format!("mov.u32 %r0, {name}{axis};"),
-            };
-            let kernel =
-                Program::load("register.ptx", &file(&line)).and_then(|program| program.kernel("kernel").map(drop));
-            assert!(kernel.is_ok(), "{}", kernel.expect_err("it is refused"));
-        }
-    }
+    spellings::file("8.8", "sm_100a", lines)
 }
 
 #[test]

@@ -115,6 +115,62 @@ fn a_matrix_instruction_has_a_register_for_each_matrix() {
 }
 
 #[test]
+fn a_kernel_that_another_launches_is_refused_as_that() {
+    let text = ".version 8.1\n.target sm_80\n.address_size 64\n.entry child() { ret; }\n.entry k() {\n.reg .b64 %rd<2>;\n\
+                mov.u64 %rd1, child;\nret;\n}\n";
+    let error = Program::load("k.ptx", text).and_then(|program| program.kernel("k")).expect_err("a launch").to_string();
+    assert!(
+        error.contains("k.ptx:7") && error.contains("unsupported launch from the GPU: child is a kernel"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_warp_instruction_without_sync_has_a_new_spelling() {
+    for (line, instead) in [
+        ("shfl.up.b32 %r1, %r2, 1, 0;", "write shfl.sync.up.b32"),
+        ("vote.ballot.b32 %r1, %p1;", "in CUDA C++ __ballot_sync"),
+    ] {
+        refused(SM_80, line, "is gone from PTX 6.4 on for sm_70 and newer, and the file is for sm_80");
+        refused(SM_80, line, instead);
+    }
+    assert!(lowered(".version 6.3\n.target sm_60", "shfl.up.b32 %r1, %r2, 1, 0;").is_ok());
+}
+
+#[test]
+fn a_version_and_a_target_have_to_be_there() {
+    for (head, why) in [
+        (".version 99.9\n.target sm_90", "k.ptx:1:10: there is no PTX 99.9 known here: the newest is 9.5"),
+        (".version 8.0\n.target sm_95", "there is no target `sm_95` known here"),
+        (".version 8.0\n.target sm_80a", "there is no target `sm_80a` known here"),
+        (".version 8.6\n.target sm_120", "PTX 8.6 has no target sm_120: write `.version 8.7` or higher"),
+    ] {
+        let error = Program::load("k.ptx", &module(head, "", "")).map(drop).expect_err(head).to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn what_a_family_has_is_refused_elsewhere() {
+    let line = "redux.sync.min.f32 %f1, %f2, -1;";
+    for target in ["sm_90", "sm_120a", "sm_100"] {
+        refused(&format!(".version 9.0\n.target {target}"), line, "needs .target sm_100a (or sm_100f, sm_103a");
+    }
+    assert!(lowered(".version 8.6\n.target sm_100a", line).is_ok());
+    refused(
+        ".version 8.1\n.target sm_70",
+        "redux.sync.add.u32 %r1, %r2, -1;",
+        "needs .target sm_80 or higher, not sm_70",
+    );
+    refused(
+        ".version 8.1\n.target sm_70",
+        "red.global.add.noftz.bf16x2 [%rd1], %r1;",
+        "needs .target sm_90 or higher, not sm_70",
+    );
+    refused(".version 7.8\n.target sm_90", "add.u16x2 %r1, %r1, %r2;", "needs .version 8.0 or higher, not 7.8");
+}
+
+#[test]
 fn newer_targets_have_more_forms_of_what_older_ones_have() {
     let (sm_89, sm_100) = (".version 8.8\n.target sm_89", ".version 8.8\n.target sm_100");
     for line in ["add.rn.f32x2 %rd1, %rd1, %rd2;", "min.f32 %f1, %f1, %f2, %f3;", "add.f32.bf16 %f1, %h1, %f2;"] {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::ast::{Alias, Linkage, Loc, Module, Space, Span};
 use crate::lex::{Fail, Kind, Lexer, Token};
+use crate::table::{TARGETS, VERSION_NEWEST, is_version};
 use crate::{VERSION_FLOOR, floor};
 use declare::Where;
 
@@ -218,6 +219,12 @@ impl<'a> Parser<'a> {
         let parts =
             self.peek().split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
         let version = parts.ok_or_else(|| self.expected(what))?;
+        if !is_version(version) {
+            let ((major, minor), newest) = (version, VERSION_NEWEST);
+            let message =
+                format!("there is no PTX {major}.{minor} known here: the newest is {}.{}", newest.0, newest.1);
+            return Err(self.fail(self.token.span, message));
+        }
         self.advance()?;
         self.version = Some(version);
         Ok(version)
@@ -251,6 +258,9 @@ impl<'a> Parser<'a> {
             return Err(self.fail(start, format!("`{target}` is no target: expected one such as `sm_80`")));
         }
         if module.target.is_empty() {
+            if let Some(message) = refusal_of_target(target, module.version) {
+                return Err(self.fail(start, message));
+            }
             module.target = target.to_string();
         }
         while self.eat(b',')? {
@@ -463,4 +473,34 @@ fn space_of(word: &str) -> Option<Space> {
         ".shared" => Space::Shared,
         _ => return None,
     })
+}
+
+/// Why a file of that version of PTX cannot be for `target`, if so. Targets before sm_50 are taken as they come.
+fn refusal_of_target(target: &str, version: (u8, u8)) -> Option<String> {
+    let number = target.trim_start_matches("sm_").trim_end_matches(['a', 'f']);
+    let letter = target.trim_start_matches("sm_").strip_prefix(number)?;
+    let known = TARGETS.iter().find(|(sm, _)| sm.to_string() == number);
+    let has_letter = |&(sm, _): &(u8, u8)| sm >= 100 || sm == 90 && letter == "a";
+    match known.filter(|target| letter.is_empty() || letter.len() == 1 && has_letter(target)) {
+        None if number.parse::<u8>().is_ok_and(|sm| sm < 50) && letter.is_empty() => None,
+        None => {
+            let newest = TARGETS.iter().map(|&(sm, _)| sm).max().unwrap_or_default();
+            Some(format!("there is no target `{target}` known here: the newest is sm_{newest}"))
+        }
+        Some(&(sm, plain)) => {
+            let from = match (letter, sm) {
+                ("f", _) => plain.max(88),
+                ("a", 90) => 80,
+                _ => plain,
+            };
+            let (major, minor) = version;
+            (version < (from / 10, from % 10)).then(|| {
+                format!(
+                    "PTX {major}.{minor} has no target {target}: write `.version {}.{}` or higher",
+                    from / 10,
+                    from % 10
+                )
+            })
+        }
+    }
 }

@@ -7,7 +7,7 @@
 //! are operands whose useful values are few. An address is in brackets, a vector in braces; a number or a word stands for
 //! itself or for what it says.
 
-use super::shapes;
+use super::{Needs, needs, shapes};
 
 /// One line of the table: every opcode it covers takes the same operands.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,10 +18,6 @@ pub struct Shape {
     pub operands: &'static str,
     /// Which file of fixtures tests it; none for what is no arithmetic.
     pub group: &'static str,
-    /// Oldest target: 80 for `sm_80`. Targets before `sm_80` are not told apart.
-    pub sm: u8,
-    /// Oldest version of PTX, times ten: 70. Versions before 7.0 are not told apart.
-    pub version: u8,
 }
 
 /// The kinds of an opcode's operands.
@@ -65,6 +61,14 @@ impl Shape {
                 })
                 .collect()
         })
+    }
+
+    /// Requirements of an opcode that the shape covers, in a file for `target`.
+    pub fn needs(&self, opcode: &str, target: &str) -> Needs {
+        let (count, target) = (format!("#{}", self.operand_count()), format!("#{target}"));
+        let last = if self.operands.ends_with(",pred") { "#pred" } else { "" };
+        let words: Vec<&str> = opcode.split('.').skip(1).chain([&count, &target, last]).collect();
+        needs(self.mnemonic(), &words)
     }
 
     /// The opcode with its words in the shape's order, if the shape covers it. Types stand in order; the assembler
@@ -142,6 +146,11 @@ fn take(left: &mut Vec<&str>, word: &str) -> bool {
     true
 }
 
+/// Whether a word is a type.
+pub(super) fn is_type(word: &str) -> bool {
+    TYPES.contains(&word)
+}
+
 /// The integer of twice the width: `u32` of `u16`.
 fn wide(ty: &str) -> String {
     let (sign, bits) = ty.split_at(1);
@@ -164,8 +173,7 @@ mod tests {
 
     #[test]
     fn a_shape_covers_what_it_lists_and_nothing_else() {
-        let shape =
-            Shape { pattern: "min.ftz?.NaN?.xorsign+abs?.f32|f64", operands: "T=T,T", group: "g", sm: 80, version: 70 };
+        let shape = Shape { pattern: "min.ftz?.NaN?.xorsign+abs?.f32|f64", operands: "T=T,T", group: "g" };
         let opcodes = shape.opcodes();
         assert_eq!(opcodes.len(), 16);
         assert!(opcodes.contains(&"min.ftz.xorsign.abs.f32".to_string()));

@@ -43,9 +43,11 @@ pub struct Group {
 pub fn groups() -> Vec<Group> {
     let mut groups = BTreeMap::<&str, Group>::new();
     for shape in ARITHMETIC {
+        let needs = shape.opcodes().iter().map(|opcode| shape.needs(opcode, "")).max_by_key(|n| (n.sm, n.version));
+        let needs = needs.unwrap_or_default();
         let group = groups.entry(shape.group).or_insert(Group {
             name: shape.group,
-            sm: match shape.sm {
+            sm: match needs.sm {
                 ..=80 => 80,
                 81..=90 => 90,
                 newer => newer,
@@ -53,7 +55,7 @@ pub fn groups() -> Vec<Group> {
             version: 81,
             kernels: Vec::new(),
         });
-        group.version = group.version.max(shape.version);
+        group.version = group.version.max(needs.version);
         group.kernels.extend(kernels(shape));
     }
     groups.into_values().collect()

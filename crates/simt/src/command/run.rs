@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Instant;
 
+use crate::counters::grouped;
 use crate::{Arg, Fault, Kernel, Launch, LoadError, Memory, Options, Outcome, Program, Schedule, StreamLaunch, report};
 use anyhow::{Context, Result, bail, ensure};
 
@@ -54,6 +55,9 @@ pub fn run_program(
     let job = Job { request, kernel: &kernel, then, arguments };
     let outputs = outputs(&job)?;
     let trace = request.trace.as_deref().map(|path| trace::create(request, path)).transpose()?;
+    if let Some(note) = long_run(request.grid.0, request.block.0) {
+        eprintln!("{note}");
+    }
     let (mut ran, seeds) = match request.seeds {
         None => (job.launch(request.schedule)?, None),
         Some(count) => {
@@ -78,6 +82,26 @@ pub fn run_program(
         return Ok((BAD_INPUT, written));
     }
     Ok((if is_clean { CLEAN } else { FAULTS }, written))
+}
+
+/// Warps from which on a launch is announced.
+const WARPS_OF_A_LONG_RUN: u64 = 1 << 24;
+
+/// Announcement of a launch that takes minutes.
+fn long_run(grid: [u32; 3], block: [u32; 3]) -> Option<String> {
+    let product = |sizes: [u32; 3]| sizes.iter().fold(1u64, |all, &size| all.saturating_mul(size.into()));
+    let (blocks, threads) = (product(grid), product(block));
+    let warps = blocks.saturating_mul(threads.div_ceil(32));
+    // What no card takes is refused at once.
+    (threads <= 1024 && warps >= WARPS_OF_A_LONG_RUN).then(|| {
+        format!(
+            "note: {} blocks of {} threads are {} warps, which the simulator runs one by one: that takes minutes or more. Ctrl-C \
+             ends it; a kernel shows with some hundred blocks what it does.",
+            grouped(blocks),
+            grouped(threads),
+            grouped(warps)
+        )
+    })
 }
 
 /// The kernel has an instruction that the simulator does not know: nothing runs.
@@ -175,5 +199,17 @@ impl Ran {
         let mut bytes = vec![0; len];
         self.memory.read(self.placed[place].address + from as u64, &mut bytes)?;
         Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_that_takes_minutes_is_announced() {
+        let note = long_run([2_147_483_647, 1, 1], [256, 1, 1]).expect("a note");
+        assert!(note.contains("2,147,483,647 blocks of 256 threads are 17,179,869,176 warps"), "{note}");
+        assert!(long_run([4096, 4, 1], [1024, 1, 1]).is_none());
     }
 }

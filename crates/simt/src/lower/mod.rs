@@ -256,6 +256,7 @@ impl<'m> Lower<'m> {
         let outermost = self.scope;
         self.scopes.push(Scope { parent: Some(0), ..Scope::default() });
         let start = self.code.insts.len() as u32;
+        self.check_directives(function)?;
         self.begin(function)?;
         self.items(function.body.as_deref().unwrap_or_default())?;
         self.close(outermost)?;

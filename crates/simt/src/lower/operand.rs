@@ -245,6 +245,13 @@ impl Lower<'_> {
             Binding::Function(index) if self.function_index.contains_key(index) => {
                 Source::Literal(function_address(*index).wrapping_add_signed(offset))
             }
+            Binding::Function(index) if self.module.functions[*index].is_entry => {
+                let message = format!(
+                    "unsupported launch from the GPU: {name} is a kernel, and another takes its address to \
+                    launch it (dynamic parallelism): launch it from the host, or make it a `__device__` function and call it"
+                );
+                return self.refuse_limit(inst, message);
+            }
             Binding::Function(_) => {
                 let message = "is taken, and no PTX file given has its body: name the PTX file that defines it too";
                 return self.refuse(inst, format!("the address of {name} {message}"));

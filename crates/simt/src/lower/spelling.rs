@@ -46,7 +46,7 @@ fn is_sum(operand: &Operand) -> bool {
 }
 
 /// `vote` and `shfl` as they are before Volta: the lanes that are there take part.
-fn is_without_sync(inst: &Instruction) -> bool {
+pub(super) fn is_without_sync(inst: &Instruction) -> bool {
     matches!(inst.spec.mnemonic, "vote" | "shfl") && !inst.has("sync")
 }
 

@@ -7,7 +7,7 @@ mod values;
 
 use std::path::PathBuf;
 
-pub use values::{Rule, Type};
+pub use values::{Rule, Type, legible};
 
 /// `NAME=TYPE[LEN]:INIT`, `NAME=TYPE:VALUE`, `NAME=bytes[LEN]:INIT`, `NAME=&OTHER` or `NAME=fn:FUNCTION`.
 #[derive(Debug, Clone)]

@@ -184,8 +184,8 @@ impl Type {
     pub fn display(self, bytes: &[u8]) -> String {
         match self {
             Type::Int { .. } => self.json(bytes).to_string(),
-            Type::F64 => self.float(bytes).to_string(),
-            _ => (self.float(bytes) as f32).to_string(),
+            Type::F64 => legible(self.float(bytes)),
+            _ => legible(self.float(bytes) as f32),
         }
     }
 
@@ -210,6 +210,14 @@ impl Type {
             (Type::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
             (_, bytes) => <[u8; 8]>::try_from(bytes).map_or(f64::NAN, f64::from_le_bytes),
         }
+    }
+}
+
+/// The fewest digits that tell a float apart from its neighbours, with an exponent where zeros would fill the line: `1e200`.
+pub fn legible<T: Into<f64> + Copy + std::fmt::Display + std::fmt::LowerExp>(value: T) -> String {
+    match value.into().abs() {
+        0.0 | 1e-5..1e16 => value.to_string(),
+        _ => format!("{value:e}"),
     }
 }
 
@@ -312,6 +320,16 @@ mod tests {
             assert!(ty(name).bytes_of(text).unwrap_err().contains("does not fit"), "{name} {text}");
         }
         assert_eq!(ty("f16").bytes_of("65519.99").unwrap(), f16::MAX.to_le_bytes());
+    }
+
+    #[test]
+    fn large_and_tiny_floats_have_an_exponent() {
+        let display = |name: &str, text: &str| ty(name).display(&ty(name).bytes_of(text).unwrap());
+        for text in ["1e200", "5e-324", "-1.5e16", "0.00001", "123456", "0"] {
+            assert_eq!(display("f64", text), text);
+        }
+        assert_eq!(display("f32", "1e-45"), "1e-45");
+        assert_eq!(display("f64", "inf"), "inf");
     }
 
     /// A double between a text and a half may lie where two halves are as near, though the text does not.

@@ -479,7 +479,7 @@ fn what_the_simulator_lacks_is_refused_at_its_line() {
         ("mov.u64 %d1, _;", &["bad.ptx:15: ", "`_` where a value is expected"]),
         ("mov.b64 %d1, {%r1, _};", &["bad.ptx:15: ", "`_` where a value is expected"]),
         ("st.global.v2.u32 [%d1], {%r1, _};", &["bad.ptx:15: ", "`_` where a value is expected"]),
-        ("atom.global.v2.f32.add _, [%d1], {%r1, _};", &["bad.ptx:15: ", "`_` where a value is expected"]),
+        ("atom.global.exch.b32 _, [%d1], _;", &["bad.ptx:15: ", "`_` where a value is expected"]),
         ("bar.sync _;", &["bad.ptx:15: ", "`_` where a value is expected"]),
         ("mov.u32 %r1, %pm0;", &["bad.ptx:15: ", "%pm0"]),
     ] {
