@@ -51,6 +51,7 @@ pub fn functions(request: &Request) -> Vec<&str> {
     });
     let then = request.then_args.iter().filter_map(|argument| match argument {
         ThenArgument::New(spec) => value(spec),
+        ThenArgument::Put(put) => Some(&put.value),
         ThenArgument::Again(_) => None,
     });
     let variables = request.set.iter().filter_map(value);
@@ -123,44 +124,38 @@ impl<'r> Arguments<'r> {
 
     /// Deals out what `--then-arg` gives: each kernel gets as many as it takes, or, if there are none at all, those of the first.
     fn then(&mut self, request: &'r Request, then: &[Then<'_>]) -> Result<()> {
-        let wanted: usize = then.iter().map(|one| one.kernel.parameters().len()).sum();
-        let mut given = request.then_args.iter();
+        let mut given = Vec::new();
+        for argument in &request.then_args {
+            match argument {
+                ThenArgument::Put(put) => self.puts.push(put),
+                ThenArgument::New(spec) => {
+                    let is_buffer = matches!(spec.kind, Kind::Buffer { .. });
+                    if is_buffer { &mut self.loose } else { &mut self.more }.push(spec);
+                    given.push(spec);
+                }
+                ThenArgument::Again(name) => {
+                    let Some(known) = self.named().find(|spec| spec.name == *name) else {
+                        bail!("--then-arg {name}: no argument or buffer has that name, and a new one is NAME=TYPE…");
+                    };
+                    given.push(known);
+                }
+            }
+        }
+        let needed: usize = then.iter().map(|one| one.kernel.parameters().len()).sum();
         ensure!(
-            given.len() == 0 || given.len() == wanted,
-            "--then-arg: {} given, and {} wanted: {}",
+            given.is_empty() || given.len() == needed,
+            "--then-arg: {} given, and {needed} needed: {}",
             given.len(),
-            wanted,
             then.iter().map(|one| signature(one.kernel)).collect::<Vec<_>>().join(", then ")
         );
+        let again = given.is_empty();
         for one in then {
-            let count = one.kernel.parameters().len();
-            let list = match request.then_args.is_empty() {
-                true => self.parameters.clone(),
-                false => {
-                    given.by_ref().take(count).map(|argument| self.then_argument(argument)).collect::<Result<_>>()?
-                }
-            };
+            let own = given.drain(..one.kernel.parameters().len().min(given.len())).collect();
+            let list = if again { self.parameters.clone() } else { own };
             check_parameters(one.kernel, &list, false)?;
             self.then.push(list);
         }
         Ok(())
-    }
-
-    fn then_argument(&mut self, argument: &'r ThenArgument) -> Result<&'r Spec> {
-        let spec = match argument {
-            ThenArgument::New(spec) => spec,
-            ThenArgument::Again(name) => {
-                let Some(known) = self.named().find(|spec| spec.name == *name) else {
-                    bail!("--then-arg {name}: no argument or buffer has that name, and a new one is NAME=TYPE…");
-                };
-                return Ok(known);
-            }
-        };
-        match spec.kind {
-            Kind::Buffer { .. } => self.loose.push(spec),
-            _ => self.more.push(spec),
-        }
-        Ok(spec)
     }
 
     fn check_names(&self) -> Result<()> {
@@ -235,29 +230,26 @@ impl<'r> Arguments<'r> {
             memory.write(address, &bytes)?;
             placed.push(Placed { name: spec.name.clone(), ty: spec.ty, len: elements(spec), address });
         }
-        let mut args = Vec::new();
-        for spec in &self.parameters {
-            args.push(self.bytes(spec, memory, &placed)?);
+        // What is no buffer, of every launch.
+        let mut values = Vec::new();
+        for &spec in self.parameters.iter().chain(&self.more) {
+            values.push((&spec.name, self.bytes(spec, memory, &placed)?));
         }
         for Put { into, offset, value } in &self.puts {
             let bytes = self.resolve(value, memory, &placed)?;
-            let place = self.parameters.iter().position(|spec| spec.name == *into);
-            match place.filter(|&place| matches!(self.parameters[place].kind, Kind::Bytes { .. })) {
-                Some(place) => args[place][*offset as usize..][..bytes.len()].copy_from_slice(&bytes),
-                None => {
-                    let at = placed.iter().find(|placed| placed.name == *into).context("placed before")?;
-                    memory.write(at.address + offset, &bytes)?;
-                }
+            if let Some(place) = placed.iter().find(|placed| placed.name == *into) {
+                memory.write(place.address + offset, &bytes)?;
+            } else if let Some((_, structure)) = values.iter_mut().find(|(name, _)| *name == into) {
+                structure[*offset as usize..][..bytes.len()].copy_from_slice(&bytes);
             }
         }
-        let mut then = Vec::new();
-        for list in &self.then {
-            let bytes = |spec: &&Spec| match self.parameters.iter().position(|known| std::ptr::eq(*known, *spec)) {
-                Some(place) => Ok(args[place].clone()),
-                None => self.bytes(spec, memory, &placed),
-            };
-            then.push(list.iter().map(bytes).collect::<Result<Vec<_>>>()?);
-        }
+        let mut of = |spec: &&Spec| match values.iter().find(|(name, _)| **name == spec.name) {
+            Some((_, bytes)) => Ok(bytes.clone()),
+            None => self.bytes(spec, memory, &placed),
+        };
+        let mut list = |specs: &Vec<&Spec>| specs.iter().map(&mut of).collect::<Result<Vec<_>>>();
+        let args = list(&self.parameters)?;
+        let then = self.then.iter().map(list).collect::<Result<_>>()?;
         Ok(Bound { args, then, placed })
     }
 

@@ -6,7 +6,7 @@ use crate::{Checks, Schedule};
 use clap::{Args, Parser, Subcommand};
 
 use super::trace;
-use crate::spec::{Argument, Spec};
+use crate::spec::{Argument, Put, Spec};
 
 #[derive(Parser)]
 #[command(
@@ -121,7 +121,7 @@ pub struct Request {
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = dimensions, allow_hyphen_values = true, requires = "then")]
     pub then_block: Vec<Dimensions>,
     /// Its arguments, of all --then in their order (default: those of the first kernel again). A NAME alone is an argument or a
-    /// buffer that was given before
+    /// buffer that was given before; NAME@OFFSET=VALUE puts a value into a structure or a buffer, as with --arg
     #[arg(long = "then-arg", value_name = "NAME|SPEC", num_args = 1.., value_parser = ThenArgument::parse, requires = "then")]
     pub then_args: Vec<ThenArgument>,
     /// Each --then may begin before the launch before it has ended (programmatic dependent launch, griddepcontrol): a missing wait
@@ -188,12 +188,16 @@ pub enum ThenArgument {
     /// One that was given before.
     Again(String),
     New(Spec),
+    Put(Put),
 }
 
 impl ThenArgument {
     fn parse(text: &str) -> Result<ThenArgument, String> {
         match text.contains('=') {
-            true => Spec::parse(text).map(ThenArgument::New),
+            true => Argument::parse(text).map(|argument| match argument {
+                Argument::Spec(spec) => ThenArgument::New(spec),
+                Argument::Put(put) => ThenArgument::Put(put),
+            }),
             false => Ok(ThenArgument::Again(text.to_owned())),
         }
     }

@@ -64,6 +64,25 @@ fn launches_behind_the_first_take_its_arguments_or_their_own() {
 }
 
 #[test]
+fn a_structure_of_a_later_launch_takes_values_as_one_of_the_first_does() {
+    let folder = folder_of_two();
+    let copy = FILL_AND_COPY.split_once(".visible .entry copy").unwrap().1;
+    let copy = copy.replace(".param .u64 from,", ".param .align 8 .b8 s[16],").replace("[from]", "[s+8]");
+    std::fs::write(folder.path().join("held.ptx"), format!("{HEAD}.visible .entry held{copy}")).unwrap();
+    let run = format!("{FILL} --then held --then-arg s=bytes[16]:zero b=u32[64]:zero --print b")
+        .replace("fill.ptx", "fill.ptx held.ptx");
+    for put in ["--then-arg s@8=&a", "--arg s@8=&a"] {
+        let object = json(folder.path(), &format!("{run} {put}"), 0);
+        assert_eq!(object["outputs"]["b"], serde_json::json!(vec![7; 64]), "{put}");
+    }
+    refused(
+        folder.path(),
+        &format!("{run} --then-arg s@12=&a"),
+        &["s@12: 8 bytes from there on end past the 16 bytes of s"],
+    );
+}
+
+#[test]
 fn a_launch_that_overlaps_and_does_not_wait_is_found() {
     let folder = folder_of_two();
     let run = format!("{FILL} --then copy --then-arg a b=u32[64]:zero");
@@ -87,7 +106,7 @@ fn what_makes_no_sense_is_told_in_a_sentence() {
     for (more, message) in [
         ("--then copy", "argument v is u32 of 4 bytes, but parameter 2 of copy, to, is u64 of 8 bytes"),
         ("--then other", "no kernel"),
-        ("--then copy --then-arg a", "--then-arg: 1 given, and 2 wanted: copy(from: u64, to: u64)"),
+        ("--then copy --then-arg a", "--then-arg: 1 given, and 2 needed: copy(from: u64, to: u64)"),
         (
             "--then copy --then-arg a c",
             "--then-arg c: no argument or buffer has that name, and a new one is NAME=TYPE…",
