@@ -350,7 +350,7 @@ macro_rules! define {
 alu_table!(define);
 
 /// The width of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Row {
     /// 32 bits a lane.
     W,

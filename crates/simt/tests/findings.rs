@@ -14,7 +14,7 @@ fn faults(body: &str, threads: u32, elements: u64, shared_bytes: u32) -> Vec<Fau
     let a = memory.alloc("a", 4 * elements, 4).unwrap();
     memory.write(a, &vec![0; 4 * elements as usize]).unwrap();
     let launch = Launch { block: [threads, 1, 1], shared_bytes, args: vec![Arg::Address(a)], ..Launch::default() };
-    simt::run(&kernel, &mut memory, &launch, &Options::default()).unwrap().faults
+    simt::run(&kernel, &mut memory, &launch, &Options { threads: 1, ..Options::default() }).unwrap().faults
 }
 
 /// The only fault.
@@ -161,4 +161,15 @@ fn what_a_predicate_throws_away_is_no_finding() {
         let codes: Vec<Code> = found.iter().map(|fault| fault.code).filter(|&code| code != Code::GlobalRace).collect();
         assert_eq!(codes, if is_used { vec![Code::InactiveShuffleLane] } else { vec![] }, "{combined}: {found:?}");
     }
+}
+
+/// Each word adds an origin to the sum, and each addition hands them all on: that once took the cube of their number.
+#[test]
+fn a_sum_of_many_unwritten_words_is_followed_in_a_moment() {
+    let body = "mov.u32 %r2, dynamic;\n add.u32 %r3, %r2, 16384;\n mov.u32 %r5, 0;\nAGAIN:\n ld.shared.u32 %r4, [%r2];\n \
+        add.u32 %r5, %r5, %r4;\n add.u32 %r2, %r2, 4;\n setp.lt.u32 %p1, %r2, %r3;\n @%p1 bra AGAIN;\n st.global.u32 [%d1], %r5;";
+    let start = cpu_time::ThreadTime::now();
+    let fault = fault(body, 1, 1, 16384);
+    assert_eq!((fault.code, fault.count), (Code::UninitialisedRead, 4096));
+    assert!(start.elapsed().as_secs() < 4, "{:?}", start.elapsed());
 }

@@ -6,6 +6,8 @@
 //! Nothing is paid while no register of a warp is marked. With the first mark the run loop is left and entered anew, and from then on looks here
 //! at each instruction before it is executed.
 
+use std::collections::BTreeMap;
+
 use super::carried::{Cargo, Unread};
 use super::findings::Finding;
 use super::issue::{Issue, addresses};
@@ -18,21 +20,13 @@ use crate::memory::{LOCAL_BASE, PARAM_BASE};
 use crate::ops::{Alu, Row};
 
 /// Place of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Home {
     Register(Row, Reg),
     /// A row of the stack of parameters.
     Frame(u32),
     /// A word of local memory.
     Local(u32),
-}
-
-/// The lanes whose value in one place is undefined, and why it is.
-#[derive(Debug, Clone, Copy)]
-struct Mark {
-    home: Home,
-    lanes: u32,
-    origin: usize,
 }
 
 /// Origin of undefined values: a finding, once they are used.
@@ -52,11 +46,17 @@ struct Origin {
 /// Undefined values of a warp.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    marks: Vec<Mark>,
+    /// The lanes whose value in a place is undefined, by origin: rising, each with lanes. A sum of a thousand undefined values has a
+    /// thousand origins.
+    marks: BTreeMap<Home, Vec<Part>>,
     origins: Vec<Origin>,
+    /// Origins of which no mark was left when they were last counted, the first one last.
+    free: Vec<usize>,
+    /// So many origins before they are counted again.
+    enough: usize,
 }
 
-/// Lanes with one origin.
+/// An origin, and lanes.
 type Part = (usize, u32);
 
 impl Marks {
@@ -66,39 +66,43 @@ impl Marks {
     }
 
     pub(super) fn forget(&mut self) {
-        self.marks.clear();
-        self.origins.clear();
+        *self = Marks::default();
     }
 
     /// The lanes whose value there is undefined.
     pub(super) fn lanes(&self, home: Home) -> u32 {
-        self.of(home).fold(0, |all, mark| all | mark.lanes)
-    }
-
-    fn of(&self, home: Home) -> impl Iterator<Item = &Mark> {
-        self.marks.iter().filter(move |mark| mark.home == home)
+        self.parts(home, u32::MAX).fold(0, |all, part| all | part.1)
     }
 
     /// Returns the undefined part of `within` there, by origin.
     fn parts(&self, home: Home, within: u32) -> impl Iterator<Item = Part> + '_ {
-        self.of(home).map(move |mark| (mark.origin, mark.lanes & within)).filter(|part| part.1 != 0)
+        let all = self.marks.get(&home).into_iter().flatten();
+        all.map(move |&(origin, lanes)| (origin, lanes & within)).filter(|part| part.1 != 0)
     }
 
     /// The lanes `within` get a new value there.
     pub(super) fn clear(&mut self, home: Home, within: u32) {
-        for mark in self.marks.iter_mut().filter(|mark| mark.home == home) {
-            mark.lanes &= !within;
+        let Some(parts) = self.marks.get_mut(&home) else { return };
+        parts.iter_mut().for_each(|part| part.1 &= !within);
+        parts.retain(|part| part.1 != 0);
+        if parts.is_empty() {
+            self.marks.remove(&home);
         }
-        self.marks.retain(|mark| mark.lanes != 0);
     }
 
     fn add(&mut self, home: Home, parts: &[Part]) {
-        for &(origin, lanes) in parts.iter().filter(|part| part.1 != 0) {
-            match self.marks.iter_mut().find(|mark| (mark.home, mark.origin) == (home, origin)) {
-                Some(mark) => mark.lanes |= lanes,
-                None => self.marks.push(Mark { home, lanes, origin }),
-            }
+        if parts.iter().all(|part| part.1 == 0) {
+            return;
         }
+        let all = self.marks.entry(home).or_default();
+        all.extend(parts.iter().filter(|part| part.1 != 0));
+        // Stable, since that is fast where both are sorted.
+        all.sort();
+        all.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 |= if same { next.1 } else { 0 };
+            same
+        });
     }
 
     /// A row of the stack of parameters is copied for the lanes `mask`.
@@ -119,8 +123,13 @@ impl Marks {
 
     /// A place for a new origin: that of one of which no mark is left, if there is one.
     fn begin(&mut self, new: Origin) -> usize {
-        let is_free = |at: &usize| !self.marks.iter().any(|mark| mark.origin == *at);
-        match (0..self.origins.len()).find(is_free) {
+        if self.free.is_empty() && self.origins.len() >= self.enough {
+            let mut used = vec![false; self.origins.len()];
+            self.marks.values().flatten().for_each(|part| used[part.0] = true);
+            self.free = (0..used.len()).rev().filter(|&at| !used[at]).collect();
+            self.enough = 2 * (used.len() - self.free.len()) + 8;
+        }
+        match self.free.pop() {
             Some(at) => {
                 self.origins[at] = new;
                 at
