@@ -472,28 +472,6 @@ pub fn only(ptx: &str, kernels: &BTreeSet<&str>) -> String {
         // An entry ends with a brace in the first column.
         is_kept |= line.starts_with('}');
     }
-    without_strange_names(&text)
-}
-
-/// The text without the names of functions that no line of it mentions: a file of many kernels has more of these than code.
-fn without_strange_names(ptx: &str) -> String {
-    const LABEL: &str = "$L__info_string";
-    let named = |line: &str| {
-        line.split_once("function_name ").map(|(_, rest)| rest.split([',', ' ']).next().map(str::to_owned))
-    };
-    let mentioned: BTreeSet<String> = ptx.lines().filter_map(named).flatten().collect();
-    let mut text = String::with_capacity(ptx.len());
-    let mut is_kept = true;
-    for line in ptx.lines() {
-        match line.strip_suffix(':').filter(|label| label.starts_with(LABEL)) {
-            Some(label) => is_kept = mentioned.contains(label),
-            None => is_kept |= !line.starts_with(".b8 "),
-        }
-        if is_kept {
-            text += line;
-            text.push('\n');
-        }
-    }
     text
 }
 
