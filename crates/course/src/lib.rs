@@ -10,6 +10,7 @@ mod faults;
 pub mod figures;
 pub mod findings;
 pub mod headlines;
+pub mod instances;
 mod instructions;
 pub mod launch;
 pub mod lessons;

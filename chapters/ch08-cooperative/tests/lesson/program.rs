@@ -133,3 +133,13 @@ fn grids_and_loads_are_the_readers_to_choose() {
         .refuses(&["--variant", "single_pass", "--block", "512", "--factor", "2"], &["block size and factor together"]);
     PROGRAM.refuses(&["--variant", "single_pass", "--block", "128"], &["--block 128: single_pass takes"]);
 }
+
+#[test]
+fn launches_are_planned_for_the_card_that_is_named() {
+    let plan = ["--n", "2^15", "--type", "f32", "--variant", "single_pass", "--plan"];
+    PROGRAM.says(&plan, &["by 48 blocks"]);
+    PROGRAM.says(&[&plan[..], &["--card", "h200"]].concat(), &["by 48 blocks"]);
+    PROGRAM.says(&[&plan[..], &["--card", "l4"]].concat(), &["by 29 blocks"]);
+    let expected = ["launches as planned for", "skipped: cluster needs compute capability 9.0", "NVIDIA L4"];
+    PROGRAM.says(&["--n", "1000", "--card", "l4"], &expected);
+}

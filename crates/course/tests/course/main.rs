@@ -1,5 +1,6 @@
 //! The program as its users meet it.
 
+mod cards;
 mod command;
 mod exercises;
 mod launch;
