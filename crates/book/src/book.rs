@@ -21,7 +21,7 @@ pub mod serve;
 pub mod site;
 mod slim;
 
-/// What the book is built into, from the workspace's root; `book.toml` says the same to mdBook.
+/// Folder that the book is built into, from the workspace's root; `book.toml` says the same to mdBook.
 pub const BUILD_DIR: &str = "target/book";
 
 /// Options of `cargo course book`.
@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// A site that was built without a complaint.
 pub struct Built {
-    /// Where it is.
+    /// Folder of the build.
     pub dir: PathBuf,
     /// Pages in the table of contents.
     pub pages: usize,

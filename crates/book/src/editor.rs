@@ -16,15 +16,15 @@ const STAMP: &str = "// course: source-sha256 ";
 
 /// Packages of npm and a few lines of ours, packed into a script.
 struct Pack {
-    /// Where the script lies.
+    /// Path of the script.
     script: &'static str,
-    /// Where its sources are.
+    /// Folder of its sources.
     folder: &'static str,
     /// The source that names the rest.
     entry: &'static str,
     /// The licence of every package in it, as npm names it, and a file that has its text.
     licence: (&'static str, &'static str),
-    /// How large it may get.
+    /// Largest size in bytes.
     bytes_max: usize,
 }
 
@@ -68,7 +68,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Whether the committed scripts are made from today's sources, and small enough.
+/// Returns whether the committed scripts are made from today's sources, and small enough.
 pub fn check(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("packed scripts");
     for pack in &PACKS {
@@ -97,7 +97,7 @@ impl Pack {
         }
     }
 
-    /// What the stamp says.
+    /// Returns the hash for the stamp.
     fn hash(&self, root: &Path) -> Result<String> {
         let mut all = String::new();
         for name in [self.entry, "package.json", "package-lock.json"] {
@@ -128,7 +128,7 @@ impl Pack {
     }
 }
 
-/// What npm says.
+/// Runs npm and returns its output.
 fn npm(folder: &Path, words: &[&str]) -> Result<String> {
     let program = if cfg!(windows) { "npm.cmd" } else { "npm" };
     let output = Command::new(program).args(words).current_dir(folder).output();

@@ -14,12 +14,12 @@ use course::workspace;
 
 use crate::{figures, stills};
 
-/// Where the script lies; mdBook copies it beside the pages.
+/// Path of the script; mdBook copies it beside the pages.
 const SCRIPT: &str = "book/src/lab/engine.js";
 const COMMAND: &str = "cargo course engine";
 const DATA_COMMAND: &str = "cargo course engine --data";
 const TARGET: &str = "wasm32-unknown-unknown";
-/// What is compiled into it.
+/// Crates that are compiled into it.
 const CRATES: [&str; 3] = ["crates/ptx", "crates/simt", "crates/web"];
 /// A page on a slow line still has to load it.
 const BYTES_MAX: usize = 700_000;
@@ -88,7 +88,7 @@ fn strays(root: &Path, files: &[(PathBuf, String)]) -> Result<Vec<PathBuf>> {
     Ok(all.into_iter().filter(|file| files.iter().all(|(path, _)| path != file)).collect())
 }
 
-/// Whether the committed engine is made from today's sources and small enough, and the labs' data from today's kernels.
+/// Returns whether the committed engine is made from today's sources and small enough, and the labs' data from today's kernels.
 pub fn check(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("engine and labs");
     findings.examined += 1;
@@ -105,7 +105,7 @@ pub fn check(root: &Path) -> Result<Findings> {
     Ok(findings)
 }
 
-/// What is wrong with the committed engine, by its stamp, if anything is.
+/// Returns the problem with the committed engine, by its stamp, if there is one.
 fn stamp(root: &Path) -> Option<String> {
     let text = std::fs::read_to_string(root.join(SCRIPT));
     let Ok(text) = text else { return Some(format!("{SCRIPT}: missing: run `{COMMAND}` and commit the result")) };
@@ -171,7 +171,7 @@ fn script(wasm: &[u8], hash: &str, compiler: &str) -> Result<String> {
     ))
 }
 
-/// Of every source that is compiled into the engine, and how: names and contents, in order.
+/// Hash of every source that is compiled into the engine, and of the profile: names and contents, in order.
 fn hash(root: &Path) -> Result<String> {
     let mut all = String::new();
     for folder in CRATES {

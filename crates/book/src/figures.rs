@@ -8,7 +8,7 @@ use course::figures;
 use course::lessons::lessons;
 use serde_json::{Value, json};
 
-/// Where the scripts lie; nothing else may.
+/// Folder of the scripts, which has nothing else.
 pub const FOLDER: &str = "book/src/lab/data";
 
 /// Rounds of zopfli.
@@ -20,7 +20,7 @@ pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     for slug in slugs() {
         let (mut data, request) = of(slug, root)?;
         let answer = web::answer(request.to_string().as_bytes());
-        told(slug, &answer)?;
+        parse_answer(slug, &answer)?;
         data["answer"] = packed(&answer)?.into();
         data["packed"] = kernels(&mut data)?;
         let data = packed(data.to_string().as_bytes())?;
@@ -89,7 +89,7 @@ fn packed(bytes: &[u8]) -> Result<String> {
 }
 
 /// The JSON of an answer.
-pub fn told(slug: &str, answer: &[u8]) -> Result<Value> {
+pub fn parse_answer(slug: &str, answer: &[u8]) -> Result<Value> {
     let (bytes, rest) = answer.split_first_chunk::<4>().context("an answer begins with a length")?;
     let json = rest.get(..u32::from_le_bytes(*bytes) as usize).context("an answer holds its JSON")?;
     let json: Value = serde_json::from_slice(json)?;
@@ -97,13 +97,13 @@ pub fn told(slug: &str, answer: &[u8]) -> Result<Value> {
     Ok(json)
 }
 
-/// Of a kernel that is taught as a race, the first line that takes part in it: a seed parts lanes from there on, and not before, so
-/// that what is not the lesson runs as it always does.
+/// First line of the race in a kernel that is taught as one: a seed parts lanes from there on, and not before, so that the rest
+/// runs as it always does.
 fn parts_from(slug: &str, variant: &Value) -> Result<u64> {
     let cases = variant["cases"].as_array().context("cases")?;
     let case = cases.iter().find(|case| case["n"].as_u64() >= Some(256)).or(cases.first()).context("a case")?;
     let answer =
-        told(slug, &web::answer(figures::request(&variant["ptx"], case, "independent").to_string().as_bytes()))?;
+        parse_answer(slug, &web::answer(figures::request(&variant["ptx"], case, "independent").to_string().as_bytes()))?;
     let launches = answer["launches"].as_array().context("launches")?;
     let faults = launches.iter().flat_map(|launch| launch["faults"].as_array().into_iter().flatten());
     let races = faults.filter(|fault| fault["code"] == "shared-race");
@@ -123,7 +123,7 @@ fn telling_seed(slug: &str, data: &Value, request: &Value) -> Result<Option<(u64
     request["seeds"] = 100.into();
     request["seeds_line"] = line.into();
     request["trace"] = Value::Null;
-    let answer = told(slug, &web::answer(request.to_string().as_bytes()))?;
+    let answer = parse_answer(slug, &web::answer(request.to_string().as_bytes()))?;
     let seeds = answer["seeds"].as_array().context("seeds")?;
     let wrong = seeds.iter().position(|seed| seed["outputs"] != answer["outputs"]);
     Ok(Some((wrong.with_context(|| format!("{slug}: no seed of 100 shows the race"))? as u64, line)))

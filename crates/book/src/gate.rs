@@ -40,14 +40,14 @@ pub struct Options {
     skip: Vec<String>,
 }
 
-/// What a check needs to know.
+/// Facts that checks need.
 struct Scene {
     root: PathBuf,
     /// On a CI machine, nothing that a check needs may be missing.
     is_ci: bool,
 }
 
-/// How a check ended, if not with an error.
+/// Result of a check that did not fail.
 enum Verdict {
     /// With what it looked at.
     Pass(String),
@@ -205,16 +205,16 @@ fn wasm(scene: &Scene) -> Result<Verdict> {
     cargo(scene, &["check", "--quiet", "-p", "simt", "--no-default-features", "--lib", "--target", TARGET])
 }
 
-/// The oldest Rust that the workspace declares is what CI builds with, and what readers are told.
+/// The oldest Rust that the workspace declares is what CI builds with, and what readers read.
 fn rust_version(scene: &Scene) -> Result<Verdict> {
     let declared = env!("CARGO_PKG_RUST_VERSION");
     let setup = "book/src/setup.md";
-    let told = format!("Rust ({declared} or newer)");
+    let promise = format!("Rust ({declared} or newer)");
     if !std::fs::read_to_string(scene.root.join(setup))
         .with_context(|| format!("cannot read `{setup}`"))?
-        .contains(&told)
+        .contains(&promise)
     {
-        bail!("{setup}: does not say `{told}`, which is what Cargo.toml declares");
+        bail!("{setup}: does not say `{promise}`, which is what Cargo.toml declares");
     }
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("--version").output().context("cannot run rustc")?;

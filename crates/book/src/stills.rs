@@ -12,7 +12,7 @@ use rquickjs::{CatchResultExt, Context, Ctx, Exception, Function, Runtime, Typed
 
 use crate::figures;
 
-/// Where the figures lie; nothing else may.
+/// Folder of the figures, which has nothing else.
 pub const FOLDER: &str = "book/src/lab/stills";
 /// Scripts of the pages, in the order in which they need each other. Those that build elements are left out.
 const OF_LABS: [&str; 12] =
@@ -33,7 +33,7 @@ pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let drawn: String = context.with(|ctx| -> Result<String> {
         give(&ctx, root, &trouble)?;
         let caught = |result: rquickjs::Result<String>, of: &str| {
-            result.catch(&ctx).map_err(|error| anyhow!("{of}: {error}{}", told(&trouble)))
+            result.catch(&ctx).map_err(|error| anyhow!("{of}: {error}{}", cause(&trouble)))
         };
         let run = |name: String| -> Result<()> {
             let text = std::fs::read_to_string(root.join(&name)).with_context(|| format!("cannot read `{name}`"))?;
@@ -73,12 +73,12 @@ fn by_itself(text: &str, colours: &str) -> Result<String> {
     Ok(svg.replacen("</desc>", paper, 1) + "</svg>\n")
 }
 
-/// What went wrong on this side of a call, which a script only knows as an exception.
-fn told(trouble: &RefCell<Option<anyhow::Error>>) -> String {
+/// Returns the error on this side of a call, which a script only knows as an exception.
+fn cause(trouble: &RefCell<Option<anyhow::Error>>) -> String {
     trouble.borrow_mut().take().map(|error| format!(": {error:#}")).unwrap_or_default()
 }
 
-/// What the scripts may ask for: `labs`, the slugs of the pages that have one, `lesson(slug)`, `readText(path)`, and `simulate(request)`, which is the JSON and the packed steps.
+/// Functions for the scripts: `labs`, the slugs of the pages that have one, `lesson(slug)`, `readText(path)`, and `simulate(request)`, which is the JSON and the packed steps.
 fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>) -> Result<()> {
     let refuse = {
         let trouble = Rc::clone(trouble);
@@ -119,7 +119,7 @@ fn simulator(
 
 /// The JSON of an answer, and its words.
 fn parts(answer: &[u8]) -> Result<(String, Vec<u32>)> {
-    let json = figures::told("a still figure", answer)?;
+    let json = figures::parse_answer("a still figure", answer)?;
     let (bytes, rest) = answer.split_first_chunk::<4>().context("an answer begins with a length")?;
     let words = rest.get((u32::from_le_bytes(*bytes) as usize).next_multiple_of(4)..).context("the words")?;
     let word = |four: &[u8]| four.try_into().map(u32::from_le_bytes);
@@ -172,9 +172,9 @@ mod tests {
         context.with(|ctx| {
             give(&ctx, Path::new("nowhere"), &trouble).unwrap();
             assert!(ctx.eval::<String, _>("readText('missing.ptx')").is_err());
-            assert!(told(&trouble).contains("cannot read `missing.ptx`"));
+            assert!(cause(&trouble).contains("cannot read `missing.ptx`"));
             assert!(ctx.eval::<String, _>("simulate('{}')").is_err());
-            assert!(told(&trouble).contains("does not run"));
+            assert!(cause(&trouble).contains("does not run"));
         });
     }
 }

@@ -103,18 +103,18 @@ fn an_idle_server_takes_less_than_a_hundredth_of_a_core() {
     server.wait().unwrap();
     let taken = after.unwrap() - before.unwrap();
     assert!(heard.iter().any(|line| line.starts_with("built 40 pages")), "{heard:?}");
-    assert!(taken * 100 < IDLE, "{taken:?} in {IDLE:?} in which nobody asked for anything");
+    assert!(taken * 100 < IDLE, "{taken:?} in {IDLE:?} without a request");
 }
 
 #[test]
-fn a_text_of_a_page_is_compiled_or_the_way_to_a_compiler_is_told() {
+fn a_text_of_a_page_is_compiled_or_the_way_to_a_compiler_is_shown() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(dir.path().join("crates/book")).unwrap();
     std::fs::write(dir.path().join("book.toml"), "[book]\n").unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_book"));
     command.arg("compile-for-page").env("CARGO_MANIFEST_DIR", dir.path().join("crates/book"));
     let output = command.stdin(std::process::Stdio::null()).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
+    let answer = String::from_utf8_lossy(&output.stdout);
     // An empty text has PTX without a kernel, where some other place of this machine has a compiler.
-    assert!(told.contains("cargo course setup") || told.contains(".version"), "{told} {}", stderr(&output));
+    assert!(answer.contains("cargo course setup") || answer.contains(".version"), "{answer} {}", stderr(&output));
 }

@@ -57,7 +57,7 @@ fn request() -> Result<Request> {
     Ok(request)
 }
 
-/// How many groups failed.
+/// Runs all groups and returns the number that failed.
 fn run(request: &Request) -> Result<usize> {
     let mut groups = groups();
     groups.retain(|group| request.group.as_deref().is_none_or(|name| name == group.name));
@@ -113,7 +113,7 @@ fn record(device: &Device, group: &Group, out: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What each fixture of a kernel gives: its outputs with `|` between.
+/// Returns the outputs of each fixture of a kernel, with `|` between.
 fn launch(device: &Device, module: &device::Module, kernel: &Kernel) -> Result<Map<String, Value>> {
     let input = device.upload("input", &kernel.input())?;
     let output = device.upload("output", &vec![0u64; kernel.output_words()])?;

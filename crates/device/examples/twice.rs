@@ -5,7 +5,7 @@
 use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 
-/// What NVRTC made of `twice.cu`.
+/// PTX of `twice.cu` by NVRTC.
 const PTX: &str = include_str!("../../../book/src/first-kernel/twice.ptx");
 
 // ANCHOR: page

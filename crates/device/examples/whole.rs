@@ -33,13 +33,13 @@ struct Arguments {
     /// PTX files with a head that says how to run them, or folders of such files
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Where the record goes; standard output if left out
+    /// File for the record; standard output if left out
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Run the kernels in this process, in turn
     #[arg(long)]
     here: bool,
-    /// How long a kernel may take, its process' start included
+    /// Time limit of a kernel, its process' start included
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     seconds: u64,
     /// Processes at a time
@@ -97,7 +97,7 @@ fn name_of(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What one kernel left, or its error.
+/// Returns the results of one kernel, or its error.
 fn kernel(gpu: &Gpu, file: &Path) -> Value {
     let mut record = of(file);
     match read(file).and_then(|(text, request)| gpu.run(&text, &request)) {
@@ -113,7 +113,7 @@ fn kernel(gpu: &Gpu, file: &Path) -> Value {
     record
 }
 
-/// What a record is of: the PTX, by its hash, and the launch, by the options of `simt run`.
+/// Identity of a record: the PTX, by its hash, and the launch, by the options of `simt run`.
 fn of(file: &Path) -> Value {
     let ptx = std::fs::read(file).unwrap_or_default();
     json!({"ptx_sha256": sha256(&ptx), "launch": request::options(file).unwrap_or_default().join(" ")})

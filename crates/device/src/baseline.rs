@@ -17,7 +17,7 @@ type Sum = unsafe extern "C" fn(
     stream: *mut c_void,
 ) -> c_int;
 
-/// As [`Sum`], of many segments: by offsets, one more than segments, or without them of one length each.
+/// [`Sum`] of many segments: by offsets, one more than segments, or without them of one length each.
 type SegmentedSum = unsafe extern "C" fn(
     temp: *mut c_void,
     temp_bytes: *mut usize,
@@ -32,11 +32,11 @@ type SegmentedSum = unsafe extern "C" fn(
 /// Segments that a library reduces to a value each.
 #[derive(Debug, Clone, Copy)]
 pub struct Segments<'a> {
-    /// How many.
+    /// Number of segments.
     pub count: u64,
     /// Elements of each; 0 where offsets say it.
     pub length: u64,
-    /// Where they begin and end, one more than segments; none for segments of one length.
+    /// Their bounds, one more than segments; empty for segments of one length.
     pub offsets: &'a [u32],
     /// Elements of the array that all of them lie in.
     pub n: u64,
@@ -44,7 +44,7 @@ pub struct Segments<'a> {
     pub results: u64,
 }
 
-/// What is called.
+/// Function that is called.
 #[derive(Debug)]
 enum Function {
     Array(Sum),
@@ -128,7 +128,7 @@ impl Baseline {
         self.prepared(device, &format!("cub_baseline_sum_{}", T::NAME), n)
     }
 
-    /// As [`Baseline::sum`], of another operation: the library's function of the name `cub_baseline_<op>_<type>`.
+    /// Prepares another operation like [`Baseline::sum`]: the library's function of the name `cub_baseline_<op>_<type>`.
     ///
     /// # Errors
     /// As [`Baseline::sum`].
@@ -136,13 +136,13 @@ impl Baseline {
         self.prepared(device, &format!("cub_baseline_{op}_{}", T::NAME), n)
     }
 
-    /// Whether the library adds numbers of this type in whatever order is fastest, if it is told that any will do.
+    /// Returns whether the library adds numbers of this type in whatever order is fastest, if any order will do.
     pub fn has_unordered<T: Scalar>(&self) -> bool {
         // SAFETY: the symbol is looked for and not called.
         unsafe { self.library.get::<Sum>(unordered::<T>().as_bytes()) }.is_ok()
     }
 
-    /// As [`Baseline::sum`], in whatever order is fastest.
+    /// Prepares a sum like [`Baseline::sum`], in whatever order is fastest.
     ///
     /// # Errors
     /// As [`Baseline::sum`]; a library that has no such mode.
@@ -150,7 +150,7 @@ impl Baseline {
         self.prepared(device, &unordered::<T>(), n)
     }
 
-    /// As [`Baseline::sum`], as a program does that sums once: each call asks for the size of the library's storage, allocates
+    /// Prepares a sum like [`Baseline::sum`], as in a program that sums once: each call asks for the size of the library's storage, allocates
     /// it, sums, gives it back and so waits. Not for graphs.
     ///
     /// # Errors
@@ -221,7 +221,7 @@ impl Baseline {
         Error::Baseline { name: self.name.clone(), problem }
     }
 
-    /// What a status means, if it means failure.
+    /// Turns a status into an error if it means failure.
     fn check(&self, status: c_int) -> Result<(), String> {
         if status == 0 {
             return Ok(());
@@ -242,7 +242,7 @@ impl<T: Scalar> BaselineSum<'_, T> {
         self.work_into(input, offset, (&self.out, 0))
     }
 
-    /// As [`BaselineSum::work`], with an array and an index where the sum goes.
+    /// The work of [`BaselineSum::work`], with an array and an index for the result.
     pub fn work_into<'a>(
         &'a self,
         input: &'a Buffer<T>,
@@ -267,7 +267,7 @@ impl<T: Scalar> BaselineSum<'_, T> {
         }
     }
 
-    /// What the last sum that has run came to.
+    /// Returns the result of the last sum that has run.
     ///
     /// # Errors
     /// As [`Device::download`].

@@ -15,7 +15,7 @@ pub struct Buffer<T> {
     pub(crate) _element: PhantomData<T>,
 }
 
-/// Where an array is.
+/// Memory of an array.
 #[derive(Debug)]
 pub(crate) enum Storage {
     Gpu(GpuBuffer),
@@ -45,7 +45,7 @@ impl<T: Scalar> DeviceAddress for Buffer<T> {
 }
 
 impl<T: Scalar> Buffer<T> {
-    /// What reports call it.
+    /// Name in reports.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -66,7 +66,7 @@ impl<T: Scalar> Buffer<T> {
     }
 }
 
-/// Bytes that `len` values take. A length that overflows is told as the largest number, which no memory has.
+/// Bytes that `len` values take. A length that overflows becomes the largest number, which no memory has.
 pub(crate) fn bytes_for<T: Scalar>(len: usize) -> u64 {
     (len as u64).saturating_mul(T::BYTES as u64)
 }

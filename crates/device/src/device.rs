@@ -18,7 +18,7 @@ use crate::{
     Scalar, Schedule, Step, Timed, Timing,
 };
 
-/// What the reader asked for with `--device`.
+/// Choice of the reader with `--device`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// The GPU if a driver and a device are there, else the simulator.
@@ -29,35 +29,35 @@ pub enum Choice {
     Sim,
 }
 
-/// How the simulator runs; a GPU ignores it.
+/// Options of the simulator; a GPU ignores them.
 #[derive(Debug, Clone, Copy)]
 pub struct SimOptions {
-    /// How lanes run.
+    /// Order of lanes.
     pub schedule: Schedule,
-    /// What is looked for.
+    /// Checks that are on.
     pub checks: Checks,
     /// Host threads; 0 means one a core.
     pub threads: usize,
-    /// What to record of each launch.
+    /// Steps to record of each launch.
     pub trace: Option<simt::trace::Options>,
     /// Most warp-instructions of a block, after which a launch is taken for one without an end; `None` for the simulator's
     /// own limit.
     pub steps_per_block_max: Option<u64>,
-    /// Whether what kernels print goes into the report alone, and not to standard output as well.
+    /// True if what kernels print goes into the report alone, and not to standard output as well.
     pub is_quiet: bool,
     /// The card that plans are made for; `None` for [`H200`].
     pub card: Option<&'static Card>,
 }
 
 impl Default for SimOptions {
-    /// What the simulator itself does by default.
+    /// The simulator's own defaults.
     fn default() -> Self {
         let Options { schedule, checks, threads, trace, .. } = Options::default();
         SimOptions { schedule, checks, threads, trace, steps_per_block_max: None, is_quiet: false, card: None }
     }
 }
 
-/// What a device is, for records and for the first line that a chapter prints.
+/// Description of a device, for records and for the first line that a chapter prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
     /// `gpu` or `sim`.
@@ -66,7 +66,7 @@ pub struct Description {
     pub name: String,
     /// `sm_90`, or the PTX target for the simulator.
     pub arch: String,
-    /// Driver's release, `580.159.04`, or where that is told nowhere `CUDA 13.0`; `None` on the simulator.
+    /// Driver's release, `580.159.04`, or, if it is not available, `CUDA 13.0`; `None` on the simulator.
     pub driver: Option<String>,
     /// CUDA version that the driver supports, `13.0`.
     pub cuda: Option<String>,
@@ -116,10 +116,10 @@ impl Device {
             Some(card) => format!("{why_sim}; launches as planned for the card {}", card.name),
             None => why_sim,
         };
-        Ok(Device { kind: Kind::Sim(Sim::new(sim)), description: Description::of_simulator(why) })
+        Ok(Device { kind: Kind::Sim(Sim::new(sim)), description: Description::simulator(why) })
     }
 
-    /// What it is.
+    /// Description of the device.
     pub fn description(&self) -> &Description {
         &self.description
     }
@@ -266,7 +266,7 @@ impl Device {
     /// is a fault of it.
     ///
     /// # Errors
-    /// As [`Device::launch`]. What goes wrong on a GPU while the launches run is said of the last one.
+    /// As [`Device::launch`]. An error on a GPU while the launches run is reported for the last one.
     pub fn launch_all(&self, calls: &[Call<'_>]) -> Result<Vec<Report>, Error> {
         self.launch_in_stream(&calls.iter().collect::<Vec<_>>())
     }
@@ -313,8 +313,8 @@ impl Device {
         Ok(Some(gpu.replay(&graphs, flush.as_ref(), replays)?.into_iter().map(|(timing, _)| timing).collect()))
     }
 
-    /// Replays graphs in turns and keeps what each replay left in the graph's output, so that every time that is told can
-    /// be judged too. A simulator goes through each graph once, without a time.
+    /// Replays graphs in turns and keeps the graph's output of each replay, so that every reported time can be judged
+    /// too. A simulator goes through each graph once, without a time.
     ///
     /// # Errors
     /// [`Error::NothingToTime`]; [`Error::TooLong`] for a copy of more than an array holds; as [`Device::launch`].
@@ -341,7 +341,7 @@ impl Device {
         outputs.collect()
     }
 
-    /// What a replay is on a simulator.
+    /// Runs a graph once on the simulator, which stands for a replay.
     fn go_through<T: Scalar>(&self, graph: &Graph<'_, T>) -> Result<Replayed<T>, Error> {
         let write = |to: &Buffer<T>, bytes: &[u8]| match &to.storage {
             Storage::Sim(storage) => storage.write(&to.name, bytes),
@@ -441,7 +441,7 @@ fn allowed(call: &Call<'_>) -> Geometry {
     Geometry { overlaps: call.geometry.overlaps && call.module.waits(call.kernel), ..call.geometry }
 }
 
-/// Whether there is nothing to time.
+/// Returns whether there is nothing to time.
 fn has_nothing(calls: &[Timed<'_>]) -> bool {
     let launches_nothing =
         |timed: &Timed<'_>| matches!(timed, Timed::Launches(calls) | Timed::Cleared(_, calls) if calls.is_empty());
@@ -525,7 +525,7 @@ fn prepare(call: &Call<'_>) -> Result<Vec<Argument>, Error> {
 }
 
 impl Description {
-    fn of_simulator(why: String) -> Description {
+    fn simulator(why: String) -> Description {
         Description {
             kind: "sim",
             name: "simulator".to_string(),

@@ -1,4 +1,4 @@
-//! What can go wrong between a chapter and its device, each as one clear sentence: what, where, what to do.
+//! Errors between a chapter and its device, each one clear sentence: what, where, what to do.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub enum Error {
     /// `--device gpu` was asked for and cannot be had.
     #[error("--device gpu cannot be had: {why}; --device sim runs the same kernels without a GPU")]
     GpuAskedFor {
-        /// What is missing.
+        /// The missing part.
         why: Box<Error>,
     },
 
@@ -64,7 +64,7 @@ pub enum Error {
         code: String,
         /// The driver's words for it.
         text: String,
-        /// What the driver's PTX compiler said; may be empty.
+        /// Output of the driver's PTX compiler; may be empty.
         log: String,
     },
 
@@ -95,7 +95,7 @@ pub enum Error {
     LaunchFailed {
         /// The kernel's name.
         kernel: String,
-        /// How it was launched.
+        /// Geometry of the launch.
         geometry: Geometry,
         /// Name of the CUDA error.
         code: String,
@@ -106,7 +106,7 @@ pub enum Error {
     /// Any other refusal of the driver.
     #[error("the NVIDIA driver could not {doing}: {code} ({text})")]
     Driver {
-        /// What was tried, as a verb phrase.
+        /// Attempted action, as a verb phrase.
         doing: String,
         /// Name of the CUDA error.
         code: String,
@@ -119,9 +119,9 @@ pub enum Error {
     BadGeometry {
         /// The kernel's name.
         kernel: String,
-        /// How it was to be launched.
+        /// Geometry of the launch.
         geometry: Geometry,
-        /// What is wrong with it.
+        /// Problem with it.
         problem: String,
     },
 
@@ -130,14 +130,14 @@ pub enum Error {
     BadArguments {
         /// The kernel's name.
         kernel: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
 
     /// A name that is no lesson's slug.
     #[error("{slug:?} is no lesson: a slug has lower-case letters, digits and hyphens, as in ch05-unroll")]
     BadSlug {
-        /// What was given.
+        /// The given slug.
         slug: String,
     },
 
@@ -146,7 +146,7 @@ pub enum Error {
     NoKernelFile {
         /// The lesson.
         slug: String,
-        /// Where the search began.
+        /// Folder where the search began.
         start: PathBuf,
         /// The source tree that the program was built from.
         fallback: PathBuf,
@@ -175,7 +175,7 @@ pub enum Error {
     /// No NVRTC on this machine.
     #[error("no NVRTC was found: run `cargo course setup` once to install it{}", after_newline(.looked))]
     NoNvrtc {
-        /// Where it was looked for, a line each.
+        /// Places searched, a line each.
         looked: String,
     },
 
@@ -193,7 +193,7 @@ pub enum Error {
     Nvrtc {
         /// The library.
         path: PathBuf,
-        /// What was tried, as a verb phrase.
+        /// Attempted action, as a verb phrase.
         doing: String,
         /// NVRTC's words for it.
         text: String,
@@ -208,9 +208,9 @@ pub enum Error {
     SimulatedLaunch {
         /// The kernel's name.
         kernel: String,
-        /// How it was to be launched.
+        /// Geometry of the launch.
         geometry: Geometry,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
 
@@ -226,7 +226,7 @@ pub enum Error {
     SimulatedMemory {
         /// The array.
         name: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
 
@@ -237,7 +237,7 @@ pub enum Error {
         name: String,
         /// Its length.
         len: usize,
-        /// How many there were.
+        /// Number of values.
         values: usize,
     },
 
@@ -246,14 +246,14 @@ pub enum Error {
     Baseline {
         /// Its file.
         name: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
 
     /// A library refused its own work.
     #[error("the library's code failed: {problem}")]
     Foreign {
-        /// What it said.
+        /// Its message.
         problem: String,
     },
 
@@ -267,7 +267,7 @@ fn after_newline(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("\n{}", text.trim_end()) }
 }
 
-/// What to try after a launch that died.
+/// Advice after a launch that died.
 fn hint(code: &str) -> &'static str {
     match code {
         "CUDA_ERROR_ILLEGAL_ADDRESS" | "CUDA_ERROR_MISALIGNED_ADDRESS" | "CUDA_ERROR_LAUNCH_FAILED" => {

@@ -33,14 +33,14 @@ pub struct Geometry {
     pub cooperative: bool,
     /// Consecutive blocks that form one cluster; 1 where there are none.
     pub cluster: u32,
-    /// Whether the launch may start before the one before it in the stream has ended. The kernel then waits for it in its
+    /// True if the launch may start before the one before it in the stream has ended. The kernel then waits for it in its
     /// own code, with `griddepcontrol.wait`, before it touches anything that the other wrote.
     pub overlaps: bool,
 }
 
 /// One launch, with its arguments.
 pub struct Call<'a> {
-    /// Where the kernel is.
+    /// Module with the kernel.
     pub module: &'a Module,
     /// Its C name.
     pub kernel: &'a str,
@@ -50,7 +50,7 @@ pub struct Call<'a> {
     pub args: Vec<Arg<'a>>,
 }
 
-/// What a launch reports besides memory. A GPU reports nothing: counters are `None`, faults empty.
+/// Report of a launch besides memory. A GPU reports nothing: counters are `None`, faults empty.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// Counts in total.
@@ -59,11 +59,11 @@ pub struct Report {
     pub lines: Vec<LineCounters>,
     /// Findings.
     pub faults: Vec<Fault>,
-    /// What is no fault and still worth a look.
+    /// Notes on what is no fault but worth a look.
     pub notes: Vec<Note>,
     /// The recorded steps, if the simulator was asked for them.
     pub trace: Option<simt::trace::Trace>,
-    /// What the kernel printed, on the simulator.
+    /// Output of the kernel's `printf`, on the simulator.
     pub printed: String,
 }
 
@@ -80,22 +80,22 @@ pub enum Timed<'a> {
 /// Puts a library's work into a CUDA stream, whose handle it is given, while that stream captures; `Err` says why not.
 pub type Foreign<'a> = dyn Fn(*mut std::ffi::c_void) -> Result<(), String> + 'a;
 
-/// How graphs are replayed for their times.
+/// Replays of graphs for their times.
 #[derive(Clone, Copy)]
 pub struct Replays<'a> {
     /// Replays of each graph that are timed.
     pub count: u32,
     /// Launched before each replay, outside the time: a kernel that reads more than the L2 holds.
     pub flush: Option<&'a Call<'a>>,
-    /// How long the GPU is kept busy before the clock counts, so that its own clocks have risen.
+    /// Time that the GPU is kept busy before the measurement, so that its clocks have risen.
     pub warm_up: Duration,
-    /// Where the timed replays of all graphs would take longer than this, there are fewer of them, but at least
-    /// [`Replays::LEAST`] of each if so many were asked for.
+    /// Longest time for the timed replays of all graphs. If they would take longer there are fewer, but at least
+    /// [`Replays::LEAST`] of each if so many were requested.
     pub patience: Duration,
 }
 
 impl<'a> Replays<'a> {
-    /// What patience leaves of any number of replays.
+    /// Least number of replays, whatever the time.
     pub const LEAST: u32 = 5;
 
     /// `count` replays, however long they take, after a warm-up that does for a GPU that was idle.
@@ -119,7 +119,7 @@ pub struct Timing {
     pub calls: u32,
 }
 
-/// What calls take that are made by the host one after the other, and not by a graph.
+/// Times of calls that the host makes one after the other, without a graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostTiming {
     /// One call, and a wait for its end.
@@ -141,7 +141,7 @@ impl Geometry {
         }
     }
 
-    /// What no device can run is refused here, with words; a driver would only say `CUDA_ERROR_INVALID_VALUE`.
+    /// Refuses a launch that no device can run, with a sentence; a driver would only say `CUDA_ERROR_INVALID_VALUE`.
     pub(crate) fn check(&self, kernel: &str) -> Result<(), Error> {
         let threads: u64 = self.block.iter().fold(1, |product, &side| u64::from(side).saturating_mul(product));
         let problem = if self.grid.contains(&0) {

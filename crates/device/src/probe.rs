@@ -1,4 +1,4 @@
-//! What is on this machine, without opening any of it: for `cargo course doctor`.
+//! Inventory of this machine for `cargo course doctor`, without opening a device.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub struct Driver {
     pub cuda: String,
 }
 
-/// What is here, and why the rest is not.
+/// Devices and libraries that are here, and the reason for each that is not.
 #[derive(Debug)]
 pub struct Probe {
     /// The driver; [`Error::NoDriver`] or [`Error::DriverTooOld`].

@@ -2,7 +2,7 @@
 
 use crate::{Buffer, Call, Error, Scalar, Timed, Timing};
 
-/// What is done before a replay, outside of its time.
+/// Step before a replay, outside of its time.
 pub enum Step<'a, T> {
     /// A launch.
     Launch(&'a Call<'a>),
@@ -14,22 +14,22 @@ pub enum Step<'a, T> {
         from: &'a Buffer<T>,
         /// Written.
         to: &'a Buffer<T>,
-        /// How many.
+        /// Number of elements.
         elements: usize,
     },
 }
 
 /// One graph of [`crate::Device::replay`].
 pub struct Graph<'a, T> {
-    /// What it holds and what is timed, in order.
+    /// Calls in it, which are timed, in order.
     pub calls: Vec<Timed<'a>>,
-    /// What is done before each replay, in order; the flush of [`crate::Replays`] comes after it.
+    /// Steps before each replay, in order; the flush of [`crate::Replays`] comes after it.
     pub before: Vec<Step<'a, T>>,
-    /// What the calls write and what is kept of each replay.
+    /// Array that the calls write, kept for each replay.
     pub output: Option<&'a Buffer<T>>,
 }
 
-/// What the replays of one graph took and left.
+/// Times and outputs of one graph's replays.
 #[derive(Debug, Clone)]
 pub struct Replayed<T> {
     /// `None` on the simulator, which has no clock.

@@ -141,7 +141,7 @@ fn memory_error(name: &str, error: MemoryError) -> Error {
 
 impl Drop for SimBuffer {
     fn drop(&mut self) {
-        // The address came from `alloc` and is given back once; there is nobody to tell if that ever failed.
+        // The address came from `alloc` and is freed once; a failure could not be reported from here.
         let _ = lock(&self.memory).free(self.address);
     }
 }

@@ -87,7 +87,7 @@ impl Code {
         }
     }
 
-    /// Whether its two sites are an earlier and a later access to the same memory.
+    /// Returns whether its two sites are an earlier and a later access to the same memory.
     pub const fn is_between_accesses(self) -> bool {
         matches!(self, Code::SharedRace | Code::GlobalRace)
     }
@@ -167,7 +167,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Whether it is of the same kind as another one and about the same variable, in the same lines of the source.
+    /// Returns whether it is of the same kind as another one and about the same variable, in the same lines of the source.
     pub fn is_like(&self, other: &Fault) -> bool {
         self.code == other.code
             && self.variable == other.variable

@@ -69,12 +69,12 @@ impl Strength {
         Strength { order: op.order, scope: op.scope, act, is_atomic: false, reads: act == global::Act::Read }
     }
 
-    /// Whether it is more than plain.
+    /// Returns whether it is more than plain.
     pub(crate) fn is_strong(self) -> bool {
         self.order != Order::Weak
     }
 
-    /// Whether it may be a flag in shared memory: `volatile` is no way to order threads there.
+    /// Returns whether it may be a flag in shared memory: `volatile` is no way to order threads there.
     #[inline(always)]
     pub(crate) fn is_flag(self) -> bool {
         !matches!(self.order, Order::Weak | Order::Volatile)
@@ -120,7 +120,7 @@ impl Hazard {
         }
     }
 
-    /// Whether it is worth a note, and no fault.
+    /// Returns whether it is worth a note, and no fault.
     pub const fn is_note(self) -> bool {
         matches!(self, Hazard::Observed | Hazard::EqualWrites)
     }

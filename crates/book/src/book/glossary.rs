@@ -11,9 +11,9 @@ pub const PAGE: &str = "glossary.md";
 pub struct Term {
     /// The word, as its heading has it.
     pub word: String,
-    /// What its heading is linked by.
+    /// Anchor of its heading.
     pub id: String,
-    /// What it means, in one line.
+    /// Meaning, in one line.
     pub meaning: String,
 }
 

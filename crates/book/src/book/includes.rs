@@ -21,7 +21,7 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
 static ANCHOR: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)").expect("a fixed pattern"));
 
-/// What the book includes, and what is wrong with it.
+/// Includes of the book, and the problems with them.
 pub struct Includes {
     /// Marks looked at, and problems, each `page:line: sentence`.
     pub findings: Findings,
@@ -58,8 +58,8 @@ pub fn check(root: &Path, src: &Path) -> Result<Includes> {
     }
     problems.sort();
     // A file that is not there is one problem of a page, however often the page includes it.
-    let mut told = BTreeSet::new();
-    problems.retain(|(page, _, what)| told.insert((page.clone(), what.clone())));
+    let mut seen = BTreeSet::new();
+    problems.retain(|(page, _, what)| seen.insert((page.clone(), what.clone())));
     includes.findings.problems = problems.iter().map(|(page, line, what)| format!("{page}:{line}: {what}")).collect();
     Ok(includes)
 }

@@ -22,12 +22,12 @@ use super::{Built, glossary, guard, includes};
 pub mod markup;
 pub mod words;
 
-/// Where translations lie.
+/// Folder of the translations.
 pub const FOLDER: &str = "po";
-/// Where the names of pages stand.
+/// File with the names of pages.
 const SUMMARY: &str = "book/src/SUMMARY.md";
 
-/// Where the template lies, once it is made.
+/// Returns the path of the template.
 pub fn template_path(root: &Path) -> PathBuf {
     root.join(FOLDER).join("messages.pot")
 }
@@ -95,7 +95,7 @@ pub fn messages(root: &Path) -> Result<Catalog> {
 /// Writes the template.
 ///
 /// # Errors
-/// What `messages` says, or a folder that cannot be written to.
+/// The errors of `messages`, or a folder that cannot be written to.
 pub fn write_template(root: &Path) -> Result<(PathBuf, usize)> {
     let (path, catalogue) = (template_path(root), messages(root)?);
     std::fs::create_dir_all(root.join(FOLDER))?;
@@ -121,7 +121,7 @@ pub fn read(root: &Path, language: &str) -> Result<Catalog> {
 /// Builds the book with translations, into `dir`.
 ///
 /// # Errors
-/// What the build in English says, and a translation that fills in other values.
+/// The errors of the English build, and a translation that fills in other values.
 pub fn build(root: &Path, catalogue: Catalog, language: &str, dir: &Path) -> Result<Built> {
     let mut book = MDBook::load(root)?;
     guard(dir, &book.source_dir())?;
@@ -153,7 +153,7 @@ pub fn build(root: &Path, catalogue: Catalog, language: &str, dir: &Path) -> Res
     Ok(Built { dir: dir.to_path_buf(), pages })
 }
 
-/// What a message is in the other language, if somebody has translated it and nobody doubts it.
+/// Returns a message in the other language, if it has a translation that is not marked fuzzy.
 fn said(catalogue: &Catalog, mark: Option<&str>, sentence: &str) -> Option<String> {
     let message = catalogue.find_message(mark, sentence, None)?;
     let is_good = message.is_translated() && !message.is_fuzzy();

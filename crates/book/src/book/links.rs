@@ -17,7 +17,7 @@ use course::workspace;
 
 use super::site::decode;
 
-/// What a style sheet loads: `url(...)` and `@import "..."`.
+/// Files that a style sheet loads: `url(...)` and `@import "..."`.
 static CSS_URL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"url\(\s*['"]?(?P<url>[^'")\s]+)|@import\s+['"](?P<import>[^'"]+)"#).expect("a fixed pattern")
 });
@@ -28,7 +28,7 @@ static SCHEME: LazyLock<Regex> =
 static OUTSIDE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^//[\w-]+(\.[\w-]+)+(:\d+)?([/?#]\S*)?$").expect("a fixed pattern"));
 
-/// What the browser does with a link.
+/// Kind of link, by what the browser does with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     /// Loads it to show the page.
@@ -44,7 +44,7 @@ struct Link {
     target: String,
 }
 
-/// What one page offers and asks for.
+/// Anchors and links of one page.
 #[derive(Debug, Default)]
 struct Page {
     ids: BTreeSet<String>,

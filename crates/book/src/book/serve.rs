@@ -24,7 +24,7 @@ pub mod http;
 /// How often sources are looked at. Polling works everywhere, shared folders of virtual machines included; a look only asks for the
 /// times of files, a few milliseconds of work.
 const POLL: Duration = Duration::from_secs(1);
-/// Where open pages ask for the number of the build they should show.
+/// Address at which open pages ask for the number of the build they should show.
 const VERSION_URL: &str = "/__version";
 /// Reloads a page when the number of the build changes; a server that stopped is no reason to.
 const RELOAD: &str = "<script>(()=>{let shown;setInterval(async()=>{try{\
@@ -37,9 +37,9 @@ const BODY_BYTES_MAX: usize = 256 << 10;
 pub struct Options {
     /// On which port; 0 takes a free one.
     pub port: u16,
-    /// Whether to open the book in a browser.
+    /// True if to open the book in a browser.
     pub open: bool,
-    /// How long the compiler may take for a text of a page.
+    /// Time limit of the compiler for a text of a page.
     pub compile_limit: Duration,
 }
 
@@ -55,7 +55,7 @@ pub struct House {
 }
 
 impl House {
-    /// What a server on this port gives of the site in `dir`.
+    /// Server on this port for the site in `dir`.
     ///
     /// # Errors
     /// A system without random bytes.
@@ -65,7 +65,7 @@ impl House {
         Ok(House { desk, dir, building: Mutex::new(()), version: AtomicU64::new(0), began: SystemTime::now() })
     }
 
-    /// What a request may take.
+    /// Limits of a request.
     pub fn limits() -> Limits {
         Limits { body_bytes: BODY_BYTES_MAX, ..Limits::default() }
     }
@@ -107,7 +107,7 @@ impl House {
     }
 }
 
-/// Whether an address is that of a page, whose head gets what this server adds.
+/// Returns whether an address is that of a page, whose head gets what this server adds.
 fn url_is_page(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -148,7 +148,7 @@ fn watch(root: &Path, house: &House, mut sources: Sources) {
 /// Time and length of each source that is there.
 type Fingerprint = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
-/// What a build depends on, and how it stood.
+/// Sources of a build, and their times.
 struct Sources {
     /// The book's own folder, in which files may come and go.
     folder: PathBuf,
@@ -239,7 +239,7 @@ mod tests {
                 let (got, answer) = ask(to, &token, url, "", |text| text.replacen(&part, &instead, 1));
                 assert_eq!(got, status, "{what}: {answer}");
                 assert!(answer.trim_end().lines().last().is_some_and(|line| line.contains(' ')), "{what}: no sentence");
-                assert!(!answer.contains(&token), "{what}: the token is told");
+                assert!(!answer.contains(&token), "{what}: the answer has the token");
             }
         }
     }

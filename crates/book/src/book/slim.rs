@@ -1,6 +1,7 @@
-//! What a page weighs: a reader opens one from a stick or over a slow line, so that all it loads before she touches anything stays
-//! below a limit, which the gate holds. After mdBook has written the site, the same is said in fewer bytes: the scripts of the labs
-//! are packed into one, those of the search wait for the first search, and charts, tables, styles and scripts lose what nobody sees.
+//! Weight of a page: a reader opens one from a stick or over a slow line, so all that it loads before she touches anything stays
+//! below a limit, which the gate holds. After mdBook has written the site, this module makes it smaller: it packs the scripts of
+//! the labs into one, leaves those of the search to the first search, and takes out of charts, tables, styles and scripts what
+//! does not show.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -65,13 +66,16 @@ pattern!(WORDS, r"(?s)(<text [^>]*>)\n([^<]*?)\n(</text>)");
 pattern!(LINE, r#"<polyline fill="none"([^>]*) points="([^"]*)" ?(?:/>|></polyline>)\s*"#);
 pattern!(FILLED, r#"<path d="([^"]*)" style="fill:([^";]+)" ?(?:/>|></path>)"#);
 pattern!(BOX, r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-([\d.]+)z");
-pattern!(TOLD, r#"(?s)^(<svg [^>]*aria-label="[^"]*"[^>]*>.*?)<desc>[^<]*</desc>\s*(?:<style>svg:root[^<]*</style>)?"#);
+pattern!(
+    DESCRIBED,
+    r#"(?s)^(<svg [^>]*aria-label="[^"]*"[^>]*>.*?)<desc>[^<]*</desc>\s*(?:<style>svg:root[^<]*</style>)?"#
+);
 pattern!(ICON, r"<!--! Font Awesome [^>]*-->");
 pattern!(CELL, r"</t[dh]>(<t[dh]|</tr>)");
 pattern!(STARTED, r"(?m)^\s+");
 pattern!(REMARK, r"(?s)/\*[^!].*?\*/");
 
-/// A page. Scripts of a type that no browser knows are not loaded; book/theme/search.js loads them when they are wanted.
+/// A page. Scripts of a type that no browser knows are not loaded; book/theme/search.js loads them when they are needed.
 fn page(text: &str) -> String {
     let text = SEARCH.replace_all(text, r#"<script type="text/later" data-src="$1">"#);
     // course.css knows the class.
@@ -94,7 +98,7 @@ fn chart(svg: &str) -> String {
     let svg = DIGITS.replace_all(&svg, r#"="$1""#);
     let svg = WORDS.replace_all(&svg, "$1$2$3");
     // What the label says is not said twice; the colours of a file by itself are no matter in a page.
-    let svg = TOLD.replace(&svg, "$1");
+    let svg = DESCRIBED.replace(&svg, "$1");
     let svg =
         FILLED.replace_all(&svg, |path: &Captures<'_>| boxes(&path[1], &path[2]).unwrap_or_else(|| path[0].to_owned()));
     let mut out = String::with_capacity(svg.len());

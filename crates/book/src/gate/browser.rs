@@ -1,4 +1,4 @@
-//! What the checks that drive a browser need: Chromium, Node and the npm packages, or a reason why there is nothing to drive.
+//! Needs of the checks that drive a browser: Chromium, Node and the npm packages, or a reason why there is nothing to drive.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -14,7 +14,7 @@ pub const FOLDER: &str = "crates/web/browser";
 /// The oldest Node that playwright-core runs on.
 const NODE_MIN: u32 = 20;
 
-/// What is there to drive, or the verdict that says what is missing.
+/// Browser to drive, or the verdict that says what is missing.
 pub enum Found {
     /// Chromium.
     Browser(PathBuf),
@@ -45,7 +45,7 @@ pub fn find(scene: &Scene) -> Result<Found> {
     Ok(Found::Browser(browser))
 }
 
-/// Whether the packages of the lock file are those that were installed: npm keeps a copy of what it did.
+/// Returns whether the packages of the lock file are those that were installed: npm keeps a copy of what it did.
 fn is_installed(folder: &Path) -> bool {
     let packages = |file: &str| -> Option<serde_json::Map<String, Value>> {
         let lock: Value = serde_json::from_str(&std::fs::read_to_string(folder.join(file)).ok()?).ok()?;
@@ -58,7 +58,7 @@ fn is_installed(folder: &Path) -> bool {
                 .collect(),
         )
     };
-    packages("package-lock.json").is_some_and(|wanted| packages("node_modules/.package-lock.json") == Some(wanted))
+    packages("package-lock.json").is_some_and(|locked| packages("node_modules/.package-lock.json") == Some(locked))
 }
 
 /// `v20.11.1` is 20.

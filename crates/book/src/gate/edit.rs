@@ -17,7 +17,7 @@ use crate::book::serve::{House, http};
 const N: u64 = 256;
 /// For one text. The course's kernels take a second; the one that is to be stopped takes an hour.
 const COMPILE_LIMIT: Duration = Duration::from_secs(20);
-/// What a reader's own workspace has that the server looks at: here it is a copy, since no check touches what a reader wrote.
+/// Folders of a reader's workspace that the server reads: copied here, since no check touches a reader's files.
 const COPIED: [&str; 2] = ["chapters", "kernels"];
 
 /// Runs the check.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::browser::{self, Found};
 use super::{Scene, Verdict, built_site};
-use crate::figures::told;
+use crate::figures::parse_answer;
 
 /// Names of the figure's counts, and the counters that make each.
 const COUNTS: [(&str, &[&str]); 6] = [
@@ -75,7 +75,7 @@ fn expectations(root: &Path) -> Result<Value> {
 
 fn expectation(slug: &str, variant: &Value, case: &Value, schedule: &str) -> Result<Value> {
     let request = figures::request(&variant["ptx"], case, schedule);
-    let answer = told(slug, &web::answer(request.to_string().as_bytes()))?;
+    let answer = parse_answer(slug, &web::answer(request.to_string().as_bytes()))?;
     let launches = answer["launches"].as_array().context("launches")?;
     let sum = |keys: &[&str]| -> u64 {
         let of = |launch: &Value| keys.iter().filter_map(|key| launch["counters"][key].as_u64()).sum::<u64>();

@@ -1,4 +1,4 @@
-//! What the README and CONTRIBUTING promise: they are short, and the output that the README shows is a recorded run's.
+//! Promises of the README and CONTRIBUTING: they are short, and the output that the README shows is a recorded run's.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use course::findings::Findings;
 
 /// Most words of each guide at the root, as `wc -w` counts them.
 const WORDS_MAX: [(&str, usize); 2] = [("README.md", 600), ("CONTRIBUTING.md", 700)];
-/// What a reader types first; checks outside of this repository rely on it too.
+/// Commands that a reader types first; checks outside of this repository rely on it too.
 const COMMANDS: [&str; 2] = ["cargo run --release -p ch01-naive", "cargo test --workspace"];
 /// The run of the first command, and where the README's extract of it begins.
 const RECORD: &str = "book/src/generated/ch01-naive/run.txt";

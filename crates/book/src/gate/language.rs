@@ -17,9 +17,9 @@ use course::findings::Findings;
 
 /// Begins every message; no English text has it, and a name made of it would be another.
 const SIGN: &str = "译";
-/// How many differences of a page are told.
-const TOLD: usize = 3;
-/// What `<main>` holds.
+/// Differences of a page that are reported.
+const REPORTED_MAX: usize = 3;
+/// Content of `<main>`.
 static MAIN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<main>(.*)</main>").expect("a fixed pattern"));
 /// Two words of a language: names of kernels, and output, are none.
 static WORDS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z]{2,} +[a-z]{2,}").expect("a fixed pattern"));
@@ -28,7 +28,7 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)<code[^>]*>.*?<
 /// Builds the made-up translation and the English book, both as mdBook leaves them, and holds one beside the other.
 ///
 /// # Errors
-/// What its build says.
+/// The errors of its build.
 pub fn check(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("pages of a made-up translation");
     let mut catalogue = language::messages(root)?;
@@ -51,15 +51,17 @@ pub fn check(root: &Path) -> Result<Findings> {
             let english = std::fs::read_to_string(english_dir.join(&name))?;
             findings.examined += 1;
             let problems = differences(main(&english), main(&std::fs::read_to_string(&path)?));
-            findings.problems.extend(problems.into_iter().take(TOLD).map(|problem| format!("{name}: {problem}")));
+            findings
+                .problems
+                .extend(problems.into_iter().take(REPORTED_MAX).map(|problem| format!("{name}: {problem}")));
         }
     }
     // The table of contents is a page beside them.
     let contents = std::fs::read_to_string(dir.join("toc.html"))?;
-    findings.problems.extend(untold(&contents).into_iter().map(|problem| format!("SUMMARY.md: {problem}")));
+    findings.problems.extend(unmarked(&contents).into_iter().map(|problem| format!("SUMMARY.md: {problem}")));
     for script in words::SCRIPTS {
-        let untold = script.words_of(&dir)?.into_iter().filter(|(_, words)| !words.starts_with(SIGN));
-        findings.problems.extend(untold.map(|(key, _)| format!("{}: {key} is not translated", script.path)));
+        let unmarked = script.words_of(&dir)?.into_iter().filter(|(_, words)| !words.starts_with(SIGN));
+        findings.problems.extend(unmarked.map(|(key, _)| format!("{}: {key} is not translated", script.path)));
     }
     findings.problems.extend(links::check(&dir)?.problems);
     Ok(findings)
@@ -69,9 +71,9 @@ fn main(page: &str) -> &str {
     MAIN.captures(page).and_then(|found| found.get(1)).map_or("", |found| found.as_str())
 }
 
-/// What differs between the main parts of two pages though it should not, and what is English in both.
+/// Returns unexpected differences between the main parts of two pages, and text that is English in both.
 fn differences(english: &str, other: &str) -> Vec<String> {
-    let mut problems = untold(other);
+    let mut problems = unmarked(other);
     for (what, of) in [("a tag", markup::bones as fn(&str) -> Vec<String>), ("a number", markup::numbers)] {
         let (before, after) = (of(english), of(other));
         let first = before.iter().zip(&after).find(|(before, after)| before != after);
@@ -84,8 +86,8 @@ fn differences(english: &str, other: &str) -> Vec<String> {
     problems
 }
 
-/// What does not bear the sign.
-fn untold(html: &str) -> Vec<String> {
+/// Returns text without the mark of a translation.
+fn unmarked(html: &str) -> Vec<String> {
     let mut problems = Vec::new();
     markup::in_block(html, |_, text| {
         if !text.contains(SIGN) && WORDS.is_match(&CODE.replace_all(text, "")) {

@@ -24,14 +24,14 @@ static MACHINE_PATH: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?:^|[^\w.~-])(?P<path>(?:{}|{windows})[\w.-]*)", folders.join("|")))
         .expect("a fixed pattern")
 });
-/// Whose folders may stand in examples and tests: nobody's.
+/// Folders of made-up users, the only ones that may stand in examples and tests.
 const EXAMPLE_USERS: [&str; 2] = ["/ann", "/reader"];
 /// A path in backticks: it has a slash or a dot, and no blanks, wildcards or placeholders.
 static QUOTED_PATH: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"`(?P<path>\.?[A-Za-z0-9_][\w.-]*(?:/[\w.-]*)+|[\w-]+\.(?:toml|md|rs|cu|ptx|json|css))`")
         .expect("a fixed pattern")
 });
-/// Where a Markdown link leads, up to its fragment.
+/// Target of a Markdown link, up to its fragment.
 static LINK_TARGET: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\]\((?P<path>[^):#\s]+)[^):\s]*\)").expect("a fixed pattern"));
 
@@ -53,7 +53,7 @@ pub fn rust_files(root: &Path) -> Result<Findings> {
     Ok(findings)
 }
 
-/// Where a lesson's slug must appear, as a path with the slug in braces.
+/// Places where a lesson's slug must appear, as a path with the slug in braces.
 const SLUG_PLACES: [&str; 7] = [
     "kernels/{}.cu",
     "kernels/ptx/{}.ptx",

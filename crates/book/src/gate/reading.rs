@@ -1,4 +1,4 @@
-//! What the pages of the reading path promise: a chapter's core is short, its exercises stand in their order, each once, and a
+//! Promises of the pages on the reading path: a chapter's core is short, its exercises stand in their order, each once, and a
 //! term of the glossary is explained where a page first uses it.
 //!
 //! All look at Markdown, not at the site: a finding names the line that has to be changed.
@@ -121,7 +121,7 @@ fn path(summary: &str) -> Result<Vec<String>> {
     Ok(link.captures_iter(path).map(|link| link[1].to_owned()).collect())
 }
 
-/// What is wrong with the first uses of terms on a page: line and sentence.
+/// Returns the problems with the first uses of terms on a page: line and sentence.
 fn first_uses(page: &str, terms: &[Term]) -> Result<Vec<(usize, String)>> {
     let mut problems = Vec::new();
     let link = Regex::new(r"\]\(glossary\.md#([a-z0-9-]+)\)")?;
@@ -142,8 +142,8 @@ fn first_uses(page: &str, terms: &[Term]) -> Result<Vec<(usize, String)>> {
         let is_defined = prose[..used.start()].ends_with("**") && prose[used.end()..].starts_with("**");
         let is_linked = links.iter().any(|(at, linked)| linked == id && *at < used.start());
         if !is_defined && !is_linked {
-            let wanted = format!("[{}](glossary.md#{id})", used.as_str());
-            problems.push((at_line(used.start()), format!("the first use of `{word}` on this page: write {wanted}")));
+            let link = format!("[{}](glossary.md#{id})", used.as_str());
+            problems.push((at_line(used.start()), format!("the first use of `{word}` on this page: write {link}")));
         }
     }
     Ok(problems)

@@ -66,7 +66,7 @@ impl Drop for Gpu {
     }
 }
 
-/// What the driver calls it, and its words.
+/// Name of the error in the driver, and its description.
 fn words(error: DriverError) -> anyhow::Error {
     let text = |words: Result<&std::ffi::CStr, DriverError>| words.map(|w| w.to_string_lossy().into_owned()).ok();
     let name = text(error.error_name()).unwrap_or_else(|| format!("{:?}", error.0));
@@ -85,7 +85,7 @@ fn load(ptx: &str) -> Result<sys::CUmodule> {
     // The driver takes integers where it takes pointers.
     let number = std::ptr::without_provenance_mut::<c_void>;
     let mut values = [number(1), log.as_mut_ptr().cast(), number(LOG_BYTES)];
-    // SAFETY: the text ends in NUL; both arrays have three elements; the log has the size that is told.
+    // SAFETY: the text ends in NUL; both arrays have three elements; the log has the size that is passed.
     let status = unsafe {
         sys::cuModuleLoadDataEx(&mut module, ptx.as_ptr().cast(), 3, options.as_mut_ptr(), values.as_mut_ptr())
     };

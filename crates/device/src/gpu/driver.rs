@@ -27,7 +27,7 @@ pub(crate) fn driver() -> Result<Driver, Error> {
     Ok(Driver { version: release_in(&text), cuda })
 }
 
-/// What the driver shows, the first GPU and the others; opens none.
+/// Describes the GPUs that the driver shows, the first and the others, without opening any.
 pub(crate) fn describe_all(driver: &Driver) -> Result<(Description, Vec<Description>), Error> {
     let no_gpu = |error| {
         let (code, text) = words(error);
@@ -76,7 +76,7 @@ fn release_in(text: &str) -> Option<String> {
     line.split_whitespace().find(is_release).map(str::to_string)
 }
 
-/// Where an array is.
+/// Address of an array.
 pub(super) fn address(slice: &CudaSlice<u8>, stream: &CudaStream) -> u64 {
     let (address, _nothing_to_record) = slice.device_ptr(stream);
     address

@@ -43,7 +43,7 @@ pub(crate) struct GpuBuffer {
 /// A launch as [`Gpu::time`] takes it: code, kernel, geometry, arguments.
 pub(crate) type PreparedLaunch<'a> = (&'a GpuModule, &'a str, Geometry, Vec<Argument>);
 
-/// What goes into a captured graph.
+/// Work for a captured graph.
 pub(crate) enum Prepared<'a> {
     Launch(PreparedLaunch<'a>),
     /// Address and bytes of an array that becomes 0.
@@ -51,7 +51,7 @@ pub(crate) enum Prepared<'a> {
     Foreign(&'a Foreign<'a>),
 }
 
-/// What is done before a replay.
+/// Step before a replay.
 pub(crate) enum PreparedStep<'a> {
     Launch(PreparedLaunch<'a>),
     Fill { to: u64, bytes: usize, byte: u8 },
@@ -61,7 +61,7 @@ pub(crate) enum PreparedStep<'a> {
 /// A graph as [`Gpu::replay`] takes it.
 pub(crate) struct PreparedGraph<'a> {
     pub launches: Vec<Prepared<'a>>,
-    /// What its time is divided by.
+    /// Divisor of its time.
     pub calls: u32,
     pub before: Vec<PreparedStep<'a>>,
     /// Address and bytes of what is kept of each replay.
@@ -246,7 +246,7 @@ impl Gpu {
     }
 }
 
-/// What a launch asks for beyond its sizes.
+/// Attributes of a launch beyond its sizes.
 fn attributes(geometry: Geometry) -> Vec<sys::CUlaunchAttribute> {
     use sys::CUlaunchAttributeID as Id;
     let attribute = |id: Id, set: &dyn Fn(&mut sys::CUlaunchAttributeValue)| {

@@ -1,5 +1,5 @@
 //! Code on a GPU. Loaded through the plain driver call and not through cudarc's safe module, because that one keeps
-//! what the driver's PTX compiler says to itself.
+//! the driver's own message about its PTX compiler.
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::{Error, Resources};
 /// Room for what the driver's PTX compiler says.
 const LOG_BYTES: usize = 8192;
 
-/// What can be loaded.
+/// Code that can be loaded.
 pub(crate) enum Image<'a> {
     /// Machine code for this GPU.
     Machine(&'a [u8]),
@@ -104,7 +104,7 @@ fn load_image(image: &Image<'_>) -> Result<sys::CUmodule, (DriverError, String)>
             // The driver takes integers where it takes pointers.
             let number = std::ptr::without_provenance_mut::<c_void>;
             let mut values = [number(1), log.as_mut_ptr().cast(), number(LOG_BYTES)];
-            // SAFETY: the text ends in NUL; the two arrays are of one length; the log has the size that is told.
+            // SAFETY: the text ends in NUL; the two arrays are of one length; the log has the size that is passed.
             let status = unsafe {
                 sys::cuModuleLoadDataEx(
                     &mut handle,

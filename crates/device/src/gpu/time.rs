@@ -13,10 +13,10 @@ use crate::{Error, Replays, Timing};
 /// At least this many replays of warm-up, however long each takes.
 const WARM_UP_REPLAYS: u32 = 3;
 
-/// What runs before each replay, if anything does; its kernel is looked up once.
+/// Launch before each replay, if any; its kernel is looked up once.
 type Flush<'a> = Option<(sys::CUfunction, &'a PreparedLaunch<'a>)>;
 
-/// Of each replay: the events around it.
+/// Events around a replay.
 type Events = (CudaEvent, CudaEvent);
 
 impl Gpu {
@@ -72,7 +72,7 @@ impl Gpu {
         unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream.cu_stream()) }
     }
 
-    /// What comes before a replay and does not belong to its time.
+    /// Runs the steps before a replay, which do not count in its time.
     fn prepare_replay(&self, graph: &PreparedGraph<'_>, flush: Flush<'_>) -> Result<(), Error> {
         for step in &graph.before {
             match step {

@@ -52,11 +52,11 @@ pub(super) struct Library {
     functions: Functions,
 }
 
-/// What a compilation gives; `cubin` is empty unless it was asked for.
+/// Output of a compilation; `cubin` is empty unless it was requested.
 pub(super) struct Output {
     pub ptx: String,
     pub cubin: Vec<u8>,
-    /// What the compiler warned of; may be empty.
+    /// Warnings of the compiler; may be empty.
     pub warnings: String,
 }
 
@@ -251,7 +251,7 @@ fn preload_builtins(library: &Path, major: c_int, minor: c_int) {
     }
 }
 
-/// Where a library that was loaded by name is, as the kernel's map of this process says; the name itself elsewhere.
+/// Path of a library that was loaded by name, from the operating system's map of this process; the name itself elsewhere.
 fn loaded_path(file: &Path) -> PathBuf {
     if file.is_absolute() {
         return file.to_path_buf();

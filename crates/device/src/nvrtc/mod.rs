@@ -20,10 +20,10 @@ pub mod pinned {
     /// its PTX. The second package holds the headers (`cuda_fp16.h` and its kin).
     pub const PACKAGES: [&str; 2] = ["nvidia-cuda-nvrtc-cu12==12.1.105", "nvidia-cuda-runtime-cu12==12.1.105"];
 
-    /// What [`super::Nvrtc::version`] of that release is.
+    /// [`super::Nvrtc::version`] of that release.
     pub const VERSION: (u32, u32) = (12, 1);
 
-    /// How the stamp of the committed PTX names it.
+    /// Its name in the stamp of the committed PTX.
     pub const NAME: &str = "NVRTC 12.1.105";
 
     /// The folder, below the root of the source tree, that the packages are installed into (`pip install --target`).
@@ -88,7 +88,7 @@ impl Nvrtc {
         self.library.path()
     }
 
-    /// Which of the places it was found in: `target/nvrtc (cargo course setup)`.
+    /// Place where it was found: `target/nvrtc (cargo course setup)`.
     pub fn place(&self) -> &str {
         &self.place
     }
@@ -98,7 +98,7 @@ impl Nvrtc {
         &self.include_dirs
     }
 
-    /// Whether it can make machine code for compute capability `arch` (90 for 9.0).
+    /// Returns whether it can make machine code for compute capability `arch` (90 for 9.0).
     pub fn knows(&self, arch: u32) -> bool {
         self.library.architectures().contains(&arch)
     }
@@ -114,7 +114,7 @@ impl Nvrtc {
         Ok(self.compile_with_warnings(source_name, text, options)?.0)
     }
 
-    /// As [`Nvrtc::compile`], with what the compiler warns of: empty if of nothing.
+    /// Compiles like [`Nvrtc::compile`], and returns the warnings too; empty if there are none.
     ///
     /// # Errors
     /// As [`Nvrtc::compile`].

@@ -1,4 +1,4 @@
-//! Where NVRTC may be, and how each kind of place is laid out.
+//! Places where NVRTC may be, and the layout of each kind.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

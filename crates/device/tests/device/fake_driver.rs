@@ -1,5 +1,5 @@
 //! The GPU's path without a GPU: under a driver of our own (`fake_driver/libcuda.rs`) that fails on demand, so that
-//! what is said about an old driver, a missing GPU, full memory or a dead launch is tested everywhere.
+//! the messages about an old driver, a missing GPU, full memory or a dead launch are tested everywhere.
 //!
 //! A driver is found by the loader and stays for the life of a process, so every case is a process of its own: this
 //! test program again, running only [`child`].
@@ -54,8 +54,8 @@ fn driver_folder() -> Option<&'static Path> {
     FOLDER.get_or_init(build).as_deref()
 }
 
-/// What [`child`] says under a driver with these failures; `nvrtc` says whether it may use the installed NVRTC.
-fn told(failures: &str, nvrtc: bool) -> Option<String> {
+/// Output of [`child`] under a driver with these failures; `nvrtc` says whether it may use the installed NVRTC.
+fn output(failures: &str, nvrtc: bool) -> Option<String> {
     let folder = driver_folder()?;
     let output = Command::new(std::env::current_exe().expect("this program"))
         .args(["fake_driver::child", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
@@ -166,7 +166,7 @@ fn time_host<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Err
     Ok(())
 }
 
-/// What each replay leaves is copied away before the next one poisons it.
+/// Copies the output of each replay away before the next one poisons it.
 fn replay<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error> {
     let (source, out) = (device.upload("source", &[5, 6, 7])?, device.alloc::<i32>("out", 4)?);
     let before = vec![Step::Fill(&out, 0xff), Step::Copy { from: &source, to: &out, elements: 3 }];
@@ -179,7 +179,7 @@ fn replay<'a>(device: &Device, call: &dyn Fn() -> Call<'a>) -> Result<(), Error>
 
 #[test]
 fn a_chapter_runs_on_committed_ptx() {
-    let Some(told) = told("", false) else { return };
+    let Some(output) = output("", false) else { return };
     for expected in [
         "auto: gpu because an NVIDIA driver and a GPU are here",
         "name: \"Fake GPU\", arch: \"sm_90\"",
@@ -215,7 +215,7 @@ fn a_chapter_runs_on_committed_ptx() {
         "every array was freed",
         "the module was unloaded",
     ] {
-        assert!(told.contains(expected), "{expected:?} is not in:\n{told}");
+        assert!(output.contains(expected), "{expected:?} is not in:\n{output}");
     }
 }
 
@@ -232,9 +232,9 @@ fn nvrtc_makes_code_for_the_gpu_and_ptx_is_there_when_it_is_refused() {
         println!("skipped: {error}");
         return;
     }
-    let Some(accepted) = told("", true) else { return };
+    let Some(accepted) = output("", true) else { return };
     assert!(accepted.contains("code: NVRTC 12.1 for sm_90;") && accepted.contains("no error"), "{accepted}");
-    let refused = told("code-refused", true).expect("as before");
+    let refused = output("code-refused", true).expect("as before");
     assert!(refused.contains("code: committed;") && refused.contains("no error"), "{refused}");
 }
 
@@ -276,15 +276,15 @@ fn every_failure_of_a_driver_is_one_sentence() {
         ),
     ];
     for (failures, expected) in cases {
-        let Some(told) = told(failures, false) else { return };
-        assert!(told.contains(expected), "{failures}: {expected:?} is not in:\n{told}");
+        let Some(output) = output(failures, false) else { return };
+        assert!(output.contains(expected), "{failures}: {expected:?} is not in:\n{output}");
     }
 }
 
 #[test]
 fn auto_takes_the_simulator_where_the_driver_is_of_no_use() {
-    let Some(told) = told("version=11080", false) else { return };
+    let Some(output) = output("version=11080", false) else { return };
     let expected = "auto: sim because the NVIDIA driver is too old (it supports CUDA 11.8, and 12.0, driver 525, is \
                     the oldest that will do), so the simulator runs";
-    assert!(told.contains(expected), "{told}");
+    assert!(output.contains(expected), "{output}");
 }

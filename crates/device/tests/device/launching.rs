@@ -215,7 +215,7 @@ fn what_each_replay_left_is_kept_and_was_poisoned_and_restored_before() {
         };
         let replayed = device.replay(&[graph(), graph()], &Replays::new(5, None)).expect("it runs");
         let mut expected = sums_of(&numbers);
-        expected.push(-1); // nobody wrote there
+        expected.push(-1); // never written
         for graph in &replayed {
             assert_eq!(graph.timing.is_some(), device.is_gpu());
             assert_eq!(graph.outputs.len(), if device.is_gpu() { 5 } else { 1 });
@@ -270,7 +270,7 @@ fn aside_source(chapter: &str, name: &str) -> KernelSource {
     KernelSource { slug: name.to_owned(), cu: file("cu"), ptx: file("ptx") }
 }
 
-/// What it leaves in one launch whose blocks take `per_thread` elements a thread.
+/// Returns its output for one launch whose blocks take `per_thread` elements a thread.
 fn aside(device: &Device, chapter: &str, name: &str, per_thread: u32, shared_bytes: u32, n: u32) -> Vec<i32> {
     let module = device.load(&aside_source(chapter, name)).expect("the aside loads");
     let input = device.upload("input", &values(n)).expect("room");
@@ -389,7 +389,7 @@ fn launches_that_overlap_and_wait_are_right_on_every_device() {
     }
 }
 
-/// Each launch has its own faults and counters, and the one without a wait is told of.
+/// Each launch has its own faults and counters, and the one without a wait is reported.
 #[test]
 fn a_wait_that_is_missing_is_a_fault_of_the_launch_that_lacks_it() {
     let device = sim();

@@ -72,7 +72,7 @@ impl Rounding {
         4.0 * self.additions.sqrt() * roundoff * results.max(self.partial_sum)
     }
 
-    /// Whether two elements are the same, or would be without rounding.
+    /// Returns whether two elements are the same, or would be without rounding.
     fn explains(&self, ty: Type, a: &[u8], b: &[u8]) -> bool {
         if a == b || self.additions == 0.0 || ty.roundoff().is_none() {
             return a == b;

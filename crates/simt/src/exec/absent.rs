@@ -105,7 +105,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether code runs straight from `pc` to an exit, past nothing that lanes could wait at.
+/// Returns whether code runs straight from `pc` to an exit, past nothing that lanes could wait at.
 fn runs_to_its_exit(code: &Code, pc: u32) -> bool {
     let may_stop = |inst: &&Inst| {
         matches!(

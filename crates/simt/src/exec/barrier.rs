@@ -69,7 +69,7 @@ impl Named {
         self.come.iter().map(|&(_, lanes, whole)| if whole { 32 } else { lanes.count_ones() }).sum()
     }
 
-    /// Whether the count is reached.
+    /// Returns whether the count is reached.
     fn is_complete(&self) -> bool {
         self.expected.is_some_and(|expected| !self.come.is_empty() && self.slots() >= expected)
     }
@@ -139,7 +139,7 @@ pub(super) fn meet(issue: Issue<'_>) -> bool {
 }
 
 impl Machine<'_> {
-    /// Whether the block has the barrier that the lanes name; a finding if not.
+    /// Returns whether the block has the barrier that the lanes name; a finding if not.
     pub(super) fn has_barrier(&mut self, issue: &Issue<'_>) -> bool {
         let Issue { inst, active, .. } = *issue;
         let named = matches!(inst.op, Op::Barrier | Op::BarrierArrive | Op::BarrierReduce(_));
@@ -250,12 +250,12 @@ impl Block {
         any
     }
 
-    /// Whether every thread that is left has arrived at the cluster's barrier.
+    /// Returns whether every thread that is left has arrived at the cluster's barrier.
     fn is_at_cluster_barrier(&self) -> bool {
         self.warps.iter().zip(&self.env.barriers.arrived).all(|(warp, arrived)| warp.live & !arrived == 0)
     }
 
-    /// Whether all that are left wait, and came to the wait straight from their arrival.
+    /// Returns whether all that are left wait, and came to the wait straight from their arrival.
     fn stands_at_cluster_barrier(&self) -> bool {
         self.warps.iter().zip(&self.env.barriers.arrived_at).all(|(warp, &arrival)| {
             let stands = |split: &&super::warp::Split| split.state == State::AtCluster && split.pc == arrival + 1;

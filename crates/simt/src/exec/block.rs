@@ -101,7 +101,7 @@ impl Environment {
         }
     }
 
-    /// Whether any check looks at what happens in shared memory.
+    /// Returns whether any check looks at what happens in shared memory.
     #[inline(always)]
     pub(super) fn is_watched(&self) -> bool {
         self.team.clocks.is_some() || !self.shared.written.is_empty()
@@ -402,7 +402,7 @@ impl Block {
         any
     }
 
-    /// Whether memory has not changed for so long that lanes may be waiting for it.
+    /// Returns whether memory has not changed for so long that lanes may be waiting for it.
     fn is_quiet(&mut self, machine: &Machine<'_>) -> bool {
         let env = &mut self.env;
         if env.quiet_since != machine.changes {

@@ -63,7 +63,7 @@ impl Machine<'_> {
         true
     }
 
-    /// Whether one lane's copy is aligned, and inside on both sides.
+    /// Returns whether one lane's copy is aligned, and inside on both sides.
     fn admit_bulk(&mut self, issue: &Issue<'_>, lane: usize, copy: &Copy) -> bool {
         let (from, to) = ((Place::Global, copy.from), (Place::Shared, copy.to));
         if !self.admit_bulk_range(issue, lane, from, to, copy.bytes) {

@@ -165,7 +165,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether one lane's copy of `bytes` bytes is aligned, and inside on both sides.
+    /// Returns whether one lane's copy of `bytes` bytes is aligned, and inside on both sides.
     pub(super) fn admit_bulk_range(
         &mut self,
         issue: &Issue<'_>,

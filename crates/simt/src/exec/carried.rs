@@ -177,7 +177,7 @@ impl Machine<'_> {
         self.passing.unread.append(&mut found);
     }
 
-    /// Whether the value that a lane reads in these bytes counts as written.
+    /// Returns whether the value that a lane reads in these bytes counts as written.
     fn is_known(&self, issue: &Issue<'_>, access: &Access<'_>, at: u64, lane: usize, bytes: u32) -> bool {
         match access.place {
             Place::Shared => issue.env.shared_at(access.owner).is_none_or(|shared| shared.is_touched(at as u32, bytes)),

@@ -413,7 +413,7 @@ impl Finding {
         self.count += times;
     }
 
-    /// Whether both are about one instruction of one warp.
+    /// Returns whether both are about one instruction of one warp.
     pub(super) fn is_beside(&self, other: &Finding) -> bool {
         (self.at.pc, self.at.block, self.at.warp) == (other.at.pc, other.at.block, other.at.warp)
     }

@@ -190,7 +190,7 @@ impl<'k> Draft<'k> {
         }
     }
 
-    /// Whether races in global memory are looked for.
+    /// Returns whether races in global memory are looked for.
     pub(super) fn judges(&self) -> bool {
         self.options.checks.has(Check::GlobalRace)
     }

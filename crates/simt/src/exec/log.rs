@@ -63,7 +63,7 @@ impl AccessLog {
     }
 }
 
-/// Whether lanes of one plain store leave different values at one place.
+/// Returns whether lanes of one plain store leave different values at one place.
 #[inline(always)]
 fn is_contradictory(access: &Access<'_>) -> bool {
     let Access { layout, at, lanes, bytes, strength, .. } = *access;

@@ -413,7 +413,7 @@ impl<'k> Machine<'k> {
         Stop::Fatal
     }
 
-    /// Whether lanes of one warp are ordered by `.sync` instructions only.
+    /// Returns whether lanes of one warp are ordered by `.sync` instructions only.
     fn lanes_apart(&self) -> bool {
         self.context.options.schedule.lanes_apart()
     }

@@ -45,7 +45,7 @@ impl Patience {
     /// After a spin: a lane that has spun will most likely spin again.
     const AFTER_A_CHANGE: Patience = Patience { steps: 1, watched: 0 };
 
-    /// Whether it spun when it was last watched.
+    /// Returns whether it spun when it was last watched.
     pub(super) fn has_spun(self) -> bool {
         self.steps == Patience::AFTER_A_CHANGE.steps
     }
@@ -60,7 +60,7 @@ impl Patience {
         4 * self.steps
     }
 
-    /// Whether it is time for a look after a turn that ended early, `now` steps into the warp's life.
+    /// Returns whether it is time for a look after a turn that ended early, `now` steps into the warp's life.
     pub(super) fn is_over(self, now: u64) -> bool {
         now - self.watched >= self.steps
     }
@@ -229,7 +229,7 @@ impl Machine<'_> {
         looks.words.extend(read.words);
     }
 
-    /// Whether split `at` is about to read memory.
+    /// Returns whether split `at` is about to read memory.
     fn reads(&self, warp: &Warp, at: usize) -> bool {
         let inst = &self.context.code.insts[warp.splits[at].pc as usize];
         matches!(inst.op, Op::Load(_) | Op::Atomic(_) | Op::Mbarrier(_))

@@ -77,7 +77,7 @@ impl Shared {
         }
     }
 
-    /// Whether any of the `bytes` (a power of two) there were written.
+    /// Returns whether any of the `bytes` (a power of two) there were written.
     #[inline(always)]
     pub(super) fn is_touched(&self, at: u32, bytes: u32) -> bool {
         let index = (at / 4) as usize;
@@ -87,7 +87,7 @@ impl Shared {
         }
     }
 
-    /// Whether all of the `bytes` (a power of two) there were written.
+    /// Returns whether all of the `bytes` (a power of two) there were written.
     #[inline(always)]
     pub(super) fn is_written(&self, at: u32, bytes: u32) -> bool {
         let index = (at / 4) as usize;

@@ -45,7 +45,7 @@ pub struct Note {
 }
 
 impl Note {
-    /// Whether it is of the same kind as another one and about the same variable, in the same lines of the source.
+    /// Returns whether it is of the same kind as another one and about the same variable, in the same lines of the source.
     pub fn is_like(&self, other: &Note) -> bool {
         self.kind == other.kind
             && self.variable == other.variable

@@ -278,7 +278,7 @@ impl Lower<'_> {
         self.emit(inst, &[out])
     }
 
-    /// Whether a generic address lies in a window.
+    /// Returns whether a generic address lies in a window.
     pub(super) fn isspacep(&mut self, inst: &Instruction) -> Result<(), LoadError> {
         let [shared, local, param] = [Space::Shared, Space::Local, Space::Param].map(window);
         let (start, end) = match space_of(inst) {

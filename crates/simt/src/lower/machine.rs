@@ -143,7 +143,7 @@ impl Facts {
         })
     }
 
-    /// Whether each lane adds 1 to a word of 32 bits, and the old value is not used.
+    /// Returns whether each lane adds 1 to a word of 32 bits, and the old value is not used.
     fn counts_lanes(&self, code: &Code, pc: usize, inst: &Inst, op: AtomOp) -> bool {
         let value = || self.literal(code, (Row::W, inst.b)).map(|value| value as u32);
         match op.op {
@@ -154,7 +154,7 @@ impl Facts {
     }
 }
 
-/// Whether the machine has a reduction that does this to global memory.
+/// Returns whether the machine has a reduction that does this to global memory.
 fn has_red(op: AtomOp) -> bool {
     match op.op {
         AtomicOp::Exch | AtomicOp::Cas => false,
@@ -163,7 +163,7 @@ fn has_red(op: AtomOp) -> bool {
     }
 }
 
-/// Whether shared memory has no instruction that does this. (Of single halves `ptxas` makes loops of another kind.)
+/// Returns whether shared memory has no instruction that does this. (Of single halves `ptxas` makes loops of another kind.)
 fn takes_rounds(op: AtomOp) -> bool {
     match op.op {
         AtomicOp::Exch | AtomicOp::Cas => false,
@@ -172,14 +172,14 @@ fn takes_rounds(op: AtomOp) -> bool {
     }
 }
 
-/// Whether it takes rounds by a generic address that leads to shared memory: additions of 64 bits are done at once there.
+/// Returns whether it takes rounds by a generic address that leads to shared memory: additions of 64 bits are done at once there.
 fn takes_rounds_if_shared(op: AtomOp) -> bool {
     use AtomicOp::{MaxS, MaxU, MinS, MinU};
     let floats = matches!(op.op, AtomicOp::AddF32 | AtomicOp::AddF16 | AtomicOp::AddBf16 | AtomicOp::AddF64);
     takes_rounds(op) && (floats || matches!(op.op, MinS | MinU | MaxS | MaxU))
 }
 
-/// Whether `ptxas` combines the lanes of a warp that do this to one address.
+/// Returns whether `ptxas` combines the lanes of a warp that do this to one address.
 fn combines(op: AtomOp) -> bool {
     use AtomicOp::{Add, And, MaxS, MaxU, MinS, MinU, Or, Xor};
     op.bytes == 4 && op.vector == 1 && matches!(op.op, Add | And | MaxS | MaxU | MinS | MinU | Or | Xor)

@@ -241,14 +241,14 @@ fn clock_part(name: &str) -> Option<i64> {
     }
 }
 
-/// Whether the first operand is written: the shape says so that covers the opcode, if the mnemonic's differ.
+/// Returns whether the first operand is written: the shape says so that covers the opcode, if the mnemonic's differ.
 fn has_destination(inst: &Instruction, shapes: &[&Shape]) -> bool {
     let (mut with, without) = shapes.iter().partition::<Vec<&Shape>, _>(|shape| shape.has_destination());
     with.retain(|shape| without.is_empty() || shape.canonical(&inst.opcode).is_some());
     !with.is_empty() && !inst.operands.is_empty()
 }
 
-/// Whether an operand is `_`, which takes a value and has none, or has one as a part.
+/// Returns whether an operand is `_`, which takes a value and has none, or has one as a part.
 fn discards(operand: &Operand) -> bool {
     match operand {
         Operand::Sink => true,

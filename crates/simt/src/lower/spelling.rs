@@ -34,7 +34,7 @@ fn any_instruction(items: &[Item], is: &impl Fn(&Instruction) -> bool) -> bool {
     })
 }
 
-/// Whether the body takes the address of the parameter `name`.
+/// Returns whether the body takes the address of the parameter `name`.
 fn is_taken(body: &[Item], name: &str) -> bool {
     let takes = |operand: &Operand| matches!(operand, Operand::Name(n) | Operand::Offset(n, _) if n == name);
     any_instruction(body, &|inst| inst.spec.mnemonic != "call" && inst.operands.iter().any(takes))

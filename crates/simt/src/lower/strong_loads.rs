@@ -138,7 +138,7 @@ fn next(code: &Code, pc: u32, inst: &Inst, unguarded: bool) -> Vec<u32> {
     all
 }
 
-/// Whether what the store at `pc` writes was made of something that was read from memory.
+/// Returns whether what the store at `pc` writes was made of something that was read from memory.
 pub(crate) fn comes_from_memory(code: &Code, pc: u32) -> bool {
     let Some(store) = code.insts.get(pc as usize) else { return false };
     let address = (if store.e == 1 { Row::W } else { Row::D }, store.a);

@@ -47,7 +47,7 @@ fn is_half_ordered(inst: &Instruction) -> bool {
 }
 
 impl Lower<'_> {
-    /// Whether the file is for targets whose warps go together.
+    /// Returns whether the file is for targets whose warps go together.
     pub(super) fn is_before_volta(&self) -> bool {
         number(&self.module.target).is_some_and(|number| number < 70)
     }

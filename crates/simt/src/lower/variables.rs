@@ -83,7 +83,7 @@ pub(crate) fn last_name(mangled: &str) -> String {
     mangled.to_owned()
 }
 
-/// Whether nothing comes behind a name but the number that tells it from another one of its function: `_$_0`, `_1`.
+/// Returns whether nothing comes behind a name but the number that tells it from another one of its function: `_$_0`, `_1`.
 fn is_end(rest: &str) -> bool {
     let number = rest.strip_prefix("_$_").or_else(|| rest.strip_prefix('_'));
     rest.is_empty() || number.is_some_and(|n| !n.is_empty() && n.bytes().all(|digit| digit.is_ascii_digit()))

@@ -9,7 +9,7 @@ use crate::exact::{Exact, Video};
 use crate::ops::Row;
 use crate::program::LoadError;
 
-/// Whether the mnemonic is one of the manual's video instructions with several results side by side. Those with one result are
+/// Returns whether the mnemonic is one of the manual's video instructions with several results side by side. Those with one result are
 /// refused like anything that the table does not list: in most of their spellings an H200 does not give what the manual says.
 pub(super) fn is_packed_video(mnemonic: &str) -> bool {
     mnemonic

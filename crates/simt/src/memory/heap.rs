@@ -72,7 +72,7 @@ impl Heap {
         }
     }
 
-    /// Whether all of these bytes are of one allocation.
+    /// Returns whether all of these bytes are of one allocation.
     pub(super) fn holds(&self, at: u64, bytes: u64) -> bool {
         self.before(at).is_some_and(|(start, found)| found.is_live && at + bytes <= start + found.bytes)
     }
@@ -91,7 +91,7 @@ impl Heap {
         }
     }
 
-    /// Whether that byte was of an allocation which is none any more.
+    /// Returns whether that byte was of an allocation which is none any more.
     pub(super) fn was_given_back(&self, at: u64) -> bool {
         self.before(at).is_some_and(|(start, found)| !found.is_live && at < start + found.bytes)
     }

@@ -37,12 +37,12 @@ impl Memory {
         (before <= 1 << (SLOT_BITS - 1)).then_some((next, before))
     }
 
-    /// Whether it is the null pointer, or that and an index.
+    /// Returns whether it is the null pointer, or that and an index.
     pub(crate) fn is_null(&self, address: u64) -> bool {
         address < 1 << SLOT_BITS
     }
 
-    /// Whether it lies shortly before a buffer.
+    /// Returns whether it lies shortly before a buffer.
     pub(crate) fn is_before(&self, address: u64) -> bool {
         let past = self.buffer(address).is_some_and(|(_, offset)| offset < 1 << (SLOT_BITS - 1));
         !past && self.after(address).is_some()

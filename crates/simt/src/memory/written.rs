@@ -44,7 +44,7 @@ impl Buffer {
         }
     }
 
-    /// Whether all `bytes` (1, 2, 4, 8) at `offset` were written.
+    /// Returns whether all `bytes` (1, 2, 4, 8) at `offset` were written.
     #[inline(always)]
     pub(crate) fn is_written(&self, offset: u64, bytes: u32) -> bool {
         let Some(written) = self.written.get() else { return true };
@@ -68,7 +68,7 @@ impl Buffer {
         all.clone().all(|byte| of(byte) != 0) && all.any(|byte| of(byte) & 1 != 0)
     }
 
-    /// Whether any of the `bytes` from `offset` on was written; what lies past the end was not.
+    /// Returns whether any of the `bytes` from `offset` on was written; what lies past the end was not.
     pub(crate) fn is_touched(&self, offset: u64, bytes: u64) -> bool {
         let Some(written) = self.written.get() else { return true };
         let is_written = |byte: u64| written[(byte / 4) as usize].load(Relaxed) >> (byte % 4) & 1 != 0;

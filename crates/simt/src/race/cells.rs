@@ -257,20 +257,20 @@ impl Cells {
         inside.then_some(Scattered { cells, words_per_lane, mask })
     }
 
-    /// Whether a covered cell may hold something unordered with its lane's access now. Exact, unless barriers of part of a
+    /// Returns whether a covered cell may hold something unordered with its lane's access now. Exact, unless barriers of part of a
     /// warp matter: then it may say yes too often.
     #[inline(always)]
     pub fn conflicts(&self, cover: &impl Cover, now: &Now) -> bool {
         self.any_live(cover, now, |own, lanes, owner| !own | (lanes & !owner))
     }
 
-    /// Whether every covered cell may be overwritten: what it holds adds nothing to its lane's access now.
+    /// Returns whether every covered cell may be overwritten: what it holds adds nothing to its lane's access now.
     #[inline(always)]
     fn replaceable(&self, cover: &impl Cover, now: &Now) -> bool {
         !self.any_live(cover, now, |own, lanes, owner| !own | (lanes ^ owner))
     }
 
-    /// Whether `says_so` (not 0) of any cell of an active lane that is still live. Its arguments: whether the cell is of this
+    /// Returns whether `says_so` (not 0) of any cell of an active lane that is still live. Its arguments: whether the cell is of this
     /// warp (all ones or 0), its lanes, and the lane that owns it now.
     #[inline(always)]
     fn any_live(&self, cover: &impl Cover, now: &Now, says_so: impl Fn(u32, u32, u32) -> u32) -> bool {
@@ -395,7 +395,7 @@ impl Pair {
     }
 }
 
-/// Whether `entry` is out of date, or a later access of the same threads says all that it says.
+/// Returns whether `entry` is out of date, or a later access of the same threads says all that it says.
 #[inline]
 fn takes_over(entry: &Entry, lanes: u32, now: &Now) -> bool {
     !now.is_live(entry.tick, entry.site) || (entry.warp() == now.warp() && entry.lanes == lanes)

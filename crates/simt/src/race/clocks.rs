@@ -177,7 +177,7 @@ impl Clocks {
         self.warps.iter_mut().for_each(|warp| warp.fenced.clear());
     }
 
-    /// Whether time has started again since the last call: what other units remember of this one means nothing now.
+    /// Returns whether time has started again since the last call: what other units remember of this one means nothing now.
     pub fn take_lost_time(&mut self) -> bool {
         std::mem::take(&mut self.lost_time)
     }
@@ -445,12 +445,12 @@ impl Clocks {
         self.now
     }
 
-    /// Whether `lane` of `warp` knows that what object `key` counted until `tick` is over.
+    /// Returns whether `lane` of `warp` knows that what object `key` counted until `tick` is over.
     pub(super) fn knows_landed(&self, warp: u32, lane: usize, key: u32, tick: Tick) -> bool {
         self.view(warp, lane).landed(key) >= tick
     }
 
-    /// Whether all threads of the unit know it.
+    /// Returns whether all threads of the unit know it.
     pub(super) fn all_know_landed(&self, key: u32, tick: Tick) -> bool {
         self.blocks.iter().all(|block| block.common.landed(key) >= tick)
     }

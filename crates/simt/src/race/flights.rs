@@ -115,7 +115,7 @@ impl Shadow {
         }
     }
 
-    /// Whether any word of the copy with this number has not been written or copied to since.
+    /// Returns whether any word of the copy with this number has not been written or copied to since.
     pub fn is_flying(&self, id: u32, access: Access<'_>) -> bool {
         let Some(flights) = &self.flights else { return false };
         words_of(&access).any(|(_, word)| flights.words.get(word).is_some_and(|flight| flight.id == id))

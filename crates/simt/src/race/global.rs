@@ -296,7 +296,7 @@ impl Span {
         self.start < other.end && other.start < self.end
     }
 
-    /// Whether the same threads touch the same bytes later, in a way that says all that this access said.
+    /// Returns whether the same threads touch the same bytes later, in a way that says all that this access said.
     fn is_outdone_by(&self, later: &Span) -> bool {
         (self.start, self.end, self.lane0, self.lane_bytes) == (later.start, later.end, later.lane0, later.lane_bytes)
             && self.past.unit == later.past.unit

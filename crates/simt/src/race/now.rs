@@ -53,7 +53,7 @@ pub(super) const fn pc_of(site: u32) -> u32 {
 }
 
 impl Now {
-    /// Whether something last used at `tick` was used since the last barrier of the unit.
+    /// Returns whether something last used at `tick` was used since the last barrier of the unit.
     #[inline]
     pub fn since_unit_barrier(&self, tick: Tick) -> bool {
         tick >= self.unit_base
@@ -69,7 +69,7 @@ impl Now {
         pc_of(self.site)
     }
 
-    /// Whether an entry of this unit may be unordered with what any other lane of this warp does now.
+    /// Returns whether an entry of this unit may be unordered with what any other lane of this warp does now.
     #[inline(always)]
     pub fn is_live(&self, tick: Tick, site: u32) -> bool {
         tick >= if warp_of(site) == self.warp() {

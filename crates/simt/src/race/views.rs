@@ -84,7 +84,7 @@ impl Known {
         }
     }
 
-    /// Whether everything in `other` is known here too.
+    /// Returns whether everything in `other` is known here too.
     fn covers(&self, other: &Known) -> bool {
         // `all` of a unit speaks of more warps than parts can name.
         if self.all < other.all || other.landings.iter().any(|&(key, tick)| self.landed(key) < tick) {
@@ -210,12 +210,12 @@ impl Beyond {
         *self = Beyond { root: Some(join_nodes(&a, &b)), height };
     }
 
-    /// Whether nothing is known.
+    /// Returns whether nothing is known.
     pub fn is_empty(&self) -> bool {
         self.root.is_none()
     }
 
-    /// Whether both are one map. (Equal maps need not be.)
+    /// Returns whether both are one map. (Equal maps need not be.)
     pub fn is_same(&self, other: &Beyond) -> bool {
         match (&self.root, &other.root) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -314,12 +314,12 @@ pub(super) struct View {
 const FENCES: [Scope; 3] = [Scope::Cta, Scope::Cluster, Scope::Gpu];
 
 impl View {
-    /// Whether it adds nothing to the bases.
+    /// Returns whether it adds nothing to the bases.
     pub fn is_empty(&self) -> bool {
         self.own.is_none() && self.beyond.is_empty() && self.within_sight.is_empty()
     }
 
-    /// Whether fences lie behind it.
+    /// Returns whether fences lie behind it.
     pub fn has_news(&self) -> bool {
         self.behind.is_some()
     }

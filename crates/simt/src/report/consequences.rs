@@ -22,7 +22,7 @@ pub(super) fn causes(faults: &[Fault]) -> Vec<Option<usize>> {
     (0..faults.len()).map(last).collect()
 }
 
-/// Whether `fault` follows from `cause`, which stands before it or not.
+/// Returns whether `fault` follows from `cause`, which stands before it or not.
 fn follows(fault: &Fault, cause: &Fault, is_before: bool) -> bool {
     let is_race = cause.code.is_between_accesses();
     let left_out = matches!(cause.code, Code::OutOfBounds | Code::Misaligned);
@@ -41,7 +41,7 @@ fn follows(fault: &Fault, cause: &Fault, is_before: bool) -> bool {
     }
 }
 
-/// Whether the line of `site` reads in the race.
+/// Returns whether the line of `site` reads in the race.
 fn reads_at(race: &Fault, site: &Site) -> bool {
     let sites = [Some(&race.site), race.other.as_ref()];
     sites.into_iter().flatten().any(|of| of.action == "reads" && (&of.file, of.line) == (&site.file, site.line))

@@ -24,7 +24,7 @@ static KEPT: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a fixed pattern")
 });
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\d+").expect("a fixed pattern"));
-/// What is no word: code, tags, entities.
+/// Text without words: code, tags, entities.
 static NO_WORD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?s)<code>.*?</code>|`[^`]*`|<[^>]*>|&#?\w+;").expect("a fixed pattern"));
 /// Tags that stand inside a sentence. Every other tag begins or ends one.
@@ -103,7 +103,7 @@ fn sentence(text: &str, line: usize, word: &mut impl FnMut(usize, &str) -> Optio
     word(line, &plain).map_or_else(|| text.to_owned(), |said| text.replace(inner, &said))
 }
 
-/// Whether there is something to translate.
+/// Returns whether there is something to translate.
 pub fn has_words(text: &str) -> bool {
     NO_WORD.replace_all(text, "").chars().any(char::is_alphabetic)
 }
@@ -126,7 +126,7 @@ pub fn numbers(html: &str) -> Vec<String> {
 }
 
 /// A page as the translators need it: its headings say by which name they are linked, where mdBook would derive it from their words, and
-/// what is emphasised in the midst of a word, as in 2*s*, is so by tags, as those translators write emphasis with `_`.
+/// emphasis in the middle of a word, as in 2*s*, becomes tags, as those translators write emphasis with `_`.
 pub fn prepared(page: &str) -> String {
     // Where, what stands there, and what is to stand there.
     let mut changes: Vec<(Range<usize>, String)> = Vec::new();
@@ -170,7 +170,7 @@ fn unique(name: String, known: &mut HashMap<String, usize>) -> String {
     if *times == 1 { name } else { format!("{name}-{}", *times - 1) }
 }
 
-/// As mdBook does it.
+/// Returns the anchor that mdBook gives a heading.
 fn name_of(words: &str) -> String {
     let kept = words.trim().to_lowercase();
     let kept = kept.chars().filter_map(|c| match c {

@@ -10,16 +10,16 @@ use rquickjs::{CatchResultExt, Context, Runtime};
 
 use course::workspace;
 
-/// What the scripts with the words expect of a browser.
+/// The part of a browser that the scripts with the words expect.
 const BROWSER: &str = "globalThis.window = globalThis; globalThis.reductionLab = {}; globalThis.Intl = { NumberFormat: class {}, PluralRules: class { resolvedOptions() { return { pluralCategories: [] }; } } };";
 /// {name}, or {name:one|many}.
 static PLACE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{(\w+)[:}]").expect("a fixed pattern"));
 
 /// A script that holds words.
 pub struct Script {
-    /// What its messages are marked with, so that one word may have two translations.
+    /// Mark of its messages, so that one word may have two translations.
     pub context: &'static str,
-    /// Where it lies.
+    /// Path.
     pub path: &'static str,
     /// The object with the words.
     object: &'static str,
@@ -32,7 +32,7 @@ pub const SCRIPTS: [Script; 2] = [
 ];
 
 impl Script {
-    /// What marks the message of a key.
+    /// Returns the mark of a key's message.
     pub fn context_of(&self, key: &str) -> String {
         format!("{}: {key}", self.context)
     }
@@ -58,15 +58,15 @@ impl Script {
         let context = Context::full(&Runtime::new()?)?;
         let json = context.with(|ctx| -> Result<String> {
             ctx.eval::<(), _>(BROWSER)?;
-            let told = |error| anyhow!("`{}`: {error}", path.display());
-            ctx.eval::<(), _>(text).catch(&ctx).map_err(|error| told(error.to_string()))?;
+            let failed = |error| anyhow!("`{}`: {error}", path.display());
+            ctx.eval::<(), _>(text).catch(&ctx).map_err(|error| failed(error.to_string()))?;
             let all = format!("JSON.stringify({})", self.object);
-            ctx.eval::<String, _>(all).catch(&ctx).map_err(|error| told(error.to_string()))
+            ctx.eval::<String, _>(all).catch(&ctx).map_err(|error| failed(error.to_string()))
         })?;
         Ok(serde_json::from_str(&json)?)
     }
 
-    /// Where it lies in a built site: mdBook adds a hash to the names of scripts of the theme.
+    /// Returns its path in a built site: mdBook adds a hash to the names of scripts of the theme.
     fn built(&self, dir: &Path) -> Result<PathBuf> {
         let (folder, _) = self.path.rsplit_once('/').unwrap_or_default();
         let files = workspace::walk(&dir.join(folder.strip_prefix("book/src/").unwrap_or(folder)))?;
@@ -96,10 +96,10 @@ impl Script {
 /// Refuses a translation that asks for other values than the sentence it translates.
 pub fn same_places(place: &str, sentence: &str, said: &str) -> Result<()> {
     let places = |text: &str| PLACE.captures_iter(text).map(|found| found[1].to_owned()).collect::<BTreeSet<_>>();
-    let (wanted, got) = (places(sentence), places(said));
+    let (expected, found) = (places(sentence), places(said));
     ensure!(
-        wanted == got,
-        "{place}: the translation of “{sentence}” fills in {got:?}, and the sentence {wanted:?}: keep the names in braces as they are"
+        expected == found,
+        "{place}: the translation of “{sentence}” fills in {found:?}, and the sentence {expected:?}: keep the names in braces as they are"
     );
     Ok(())
 }

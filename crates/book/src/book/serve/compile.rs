@@ -1,5 +1,5 @@
-//! What a page sends, compiled: NVRTC runs in a process of its own, which is this program with another verb, so that a text that
-//! takes the compiler too long, or breaks it, costs that process and not the server. Nothing else is ever run.
+//! Compilation of text from a page: NVRTC runs in a process of its own, which is this program with another verb, so that a text
+//! that takes the compiler too long, or breaks it, costs that process and not the server. Nothing else is ever run.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use super::http::Answer;
 
-/// How messages and line information call what a page sends.
+/// Name of the text in messages and line information.
 pub const NAME: &str = "edited.cu";
 /// The verb that compiles.
 pub const VERB: &str = "compile-for-page";
 /// Most bytes of PTX that a page gets.
 const PTX_BYTES_MAX: usize = 16 << 20;
 
-/// What became of a text.
+/// Result of a compilation.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -41,7 +41,7 @@ pub struct Message {
     pub line: u32,
     /// `error` or `warning`
     pub severity: &'static str,
-    /// What it says.
+    /// Text of the message.
     pub message: String,
 }
 
@@ -77,7 +77,7 @@ impl Compiler {
         Compiler { limit, turn: Mutex::new(()) }
     }
 
-    /// What the page gets for its text: `{"ptx", "log", "messages"}`, without `ptx` where the compiler refuses.
+    /// Returns the answer to the page: `{"ptx", "log", "messages"}`, without `ptx` where the compiler refuses.
     pub fn answer(&self, text: &str) -> Answer {
         let _mine = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let ran =
@@ -89,10 +89,10 @@ impl Compiler {
                     format!("the PTX has {} bytes, and a page takes at most {PTX_BYTES_MAX}", ptx.len()),
                 ),
                 Ok(Outcome::Compiled { ptx, log }) => {
-                    return told(&serde_json::json!({ "ptx": ptx, "messages": messages(&log), "log": log }));
+                    return as_json(&serde_json::json!({ "ptx": ptx, "messages": messages(&log), "log": log }));
                 }
                 Ok(Outcome::Refused { log }) => {
-                    return told(&serde_json::json!({ "messages": messages(&log), "log": log }));
+                    return as_json(&serde_json::json!({ "messages": messages(&log), "log": log }));
                 }
                 Ok(Outcome::Missing { why }) => (StatusCode::SERVICE_UNAVAILABLE, why),
                 Err(_) => (
@@ -113,11 +113,11 @@ impl Compiler {
     }
 }
 
-fn told(json: &serde_json::Value) -> Answer {
+fn as_json(json: &serde_json::Value) -> Answer {
     Answer::text("application/json", json.to_string())
 }
 
-/// How a process went.
+/// End of a process.
 #[derive(Debug, PartialEq, Eq)]
 enum Ran {
     /// It ended by itself, and had written this.
@@ -153,7 +153,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// What the compiler says of single lines: `edited.cu(12): error: …`, and behind it lines that show the place.
+/// Parses the compiler's messages about single lines: `edited.cu(12): error: …`, and behind it lines that show the place.
 fn messages(log: &str) -> Vec<Message> {
     let mut found = Vec::new();
     for line in log.lines() {

@@ -1,5 +1,5 @@
-//! What the pages of the server may ask it to do, each by a POST that the door admits: compile a text, and keep the reader's
-//! progress where the terminal keeps it.
+//! Services of the server for its pages, each by a POST that the door admits: compile a text, and keep the reader's progress
+//! where the terminal keeps it.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -12,12 +12,12 @@ use super::compile::Compiler;
 use super::door::Door;
 use super::http::{Answer, Request};
 
-/// What every address of the desk begins with.
+/// Prefix of every address of the desk.
 pub const PREFIX: &str = "/__lab/";
 
 /// The desk.
 pub struct Desk {
-    /// Who may come.
+    /// Admission.
     pub door: Door,
     /// The compiler.
     pub compiler: Compiler,
@@ -48,7 +48,7 @@ impl Desk {
         }
     }
 
-    /// What the head of a served page is given. A progress that cannot be read is no reason to show no page.
+    /// Returns the addition to the head of a served page. A progress that cannot be read is no reason to show no page.
     pub fn head(&self) -> String {
         self.door.script(&exercise::solved(&self.root).unwrap_or_default())
     }

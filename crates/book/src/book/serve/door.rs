@@ -1,8 +1,8 @@
-//! Who may ask the server to do something: only the pages that it serves itself.
+//! Admission of requests: only the pages of this server may ask it to do something.
 //!
 //! Any page of the web can send requests to a port of this machine. So a request that makes the server work is a POST that carries
 //! a token, which stands in the text of each page that is served; pages of other origins cannot read that text. Its `Host` must
-//! be this server, or a name that somebody points to this machine would make a stranger's page look like one of ours, and its
+//! be this server, or a name that points to this machine would make a stranger's page look like one of ours, and its
 //! `Origin` must be the same.
 
 use anyhow::Result;
@@ -31,7 +31,7 @@ impl Door {
         Ok(Door { hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")], token })
     }
 
-    /// What a served page is given, before any script of its own runs: the token, and which exercises are solved, put where the page
+    /// Returns the addition to a served page, before any script of its own runs: the token, and which exercises are solved, put where the page
     /// remembers them. It stands in the page and not in a file, which any page could load as a script.
     pub fn script(&self, solved: &[String]) -> String {
         format!(
@@ -43,7 +43,7 @@ impl Door {
         )
     }
 
-    /// Whether the request means this server: pages too are given to nobody else, since the token stands in them.
+    /// Returns whether the request means this server: other requests get no pages either, since the token stands in them.
     ///
     /// # Errors
     /// The refusal.
@@ -56,7 +56,7 @@ impl Door {
         Err(Answer::refusal(StatusCode::MISDIRECTED_REQUEST, sentence))
     }
 
-    /// Whether the request comes from a page of this server, as it is served now.
+    /// Returns whether the request comes from a page of this server, as it is served now.
     ///
     /// # Errors
     /// The refusal.

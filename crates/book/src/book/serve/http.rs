@@ -19,12 +19,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 /// After a connection that could not be accepted, most often because there are too many.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What a request may take.
+/// Limits of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Most bytes of what comes with it; its head is limited by hyper.
     pub body_bytes: usize,
-    /// How long it may be on its way. A connection on which nothing is asked for so long is closed.
+    /// Longest time of arrival. A connection that stays idle for so long is closed.
     pub arrival: Duration,
 }
 
@@ -34,7 +34,7 @@ impl Default for Limits {
     }
 }
 
-/// What a browser asks for.
+/// Request of a browser.
 #[derive(Debug)]
 pub struct Request {
     /// GET, POST, …
@@ -43,7 +43,7 @@ pub struct Request {
     pub url: String,
     /// Everything that it says of itself.
     pub headers: HeaderMap,
-    /// What came with it; empty for an ordinary page.
+    /// Body; empty for an ordinary page.
     pub body: String,
 }
 
@@ -60,7 +60,7 @@ pub struct Answer {
     pub status: StatusCode,
     /// Media type of the body.
     pub content_type: &'static str,
-    /// What is sent.
+    /// Body.
     pub body: Vec<u8>,
     /// Headers besides the usual ones.
     more: Vec<(&'static str, &'static str)>,

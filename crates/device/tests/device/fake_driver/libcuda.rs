@@ -34,7 +34,7 @@ struct LaunchConfig {
 
 static CAPTURING: AtomicBool = AtomicBool::new(false);
 static CAPTURED: AtomicUsize = AtomicUsize::new(0);
-/// What the stream was given: launches L, events E, graphs G with the size.
+/// Work given to the stream: launches L, events E, graphs G with the size.
 static TIMELINE: Mutex<String> = Mutex::new(String::new());
 /// A captured graph's handle: this and the number of its nodes.
 const GRAPH: usize = 1000;

@@ -91,7 +91,7 @@ impl Names<'_> {
         }
     }
 
-    /// Whether `address` lies past the end of the dynamic shared memory that the launch gives.
+    /// Returns whether `address` lies past the end of the dynamic shared memory that the launch gives.
     pub(super) fn is_past_dynamic(&self, address: u32) -> bool {
         matches!(self.in_shared(address), InShared::Past(v, ..) if v.offset == u32::MAX)
     }

@@ -74,7 +74,7 @@ impl Report<'_> {
         Past { unit, tick, lanes, site, strong: self.strong, role: self.role }
     }
 
-    /// Whether two strong accesses are strong for each other.
+    /// Returns whether two strong accesses are strong for each other.
     pub(super) fn morally_strong(&self, past: &Past) -> bool {
         let (Some(ours), Some(theirs)) = (self.strong, past.strong) else { return false };
         match ours.min(theirs) {
