@@ -21,14 +21,14 @@ pub struct Module {
     origin: Origin,
 }
 
-/// What the device runs.
+/// Code that the device runs.
 #[derive(Debug)]
 pub(crate) enum Code {
     Gpu(GpuModule),
     Sim(SimModule),
 }
 
-/// How the code on the device was made.
+/// Origin of the code on the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// From the committed PTX.
@@ -51,7 +51,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What one kernel takes of a multiprocessor, as the GPU's driver says.
+/// Resources that one kernel takes of a multiprocessor, as the GPU's driver reports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resources {
     /// Registers a thread.
@@ -103,7 +103,7 @@ impl Module {
         self.kernels.target() >= 90
     }
 
-    /// How the code on the device was made; prints `committed` or `NVRTC 12.1 for sm_90`.
+    /// Origin of the code on the device; prints `committed` or `NVRTC 12.1 for sm_90`.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -124,7 +124,7 @@ impl Module {
 /// PTX that belongs to the lesson's `.cu`.
 struct Ptx {
     text: String,
-    /// What messages call it.
+    /// Name in messages.
     file: String,
     origin: Origin,
 }

@@ -8,14 +8,14 @@ use crate::Error;
 use crate::nvrtc::Nvrtc;
 use crate::stamp::{Stamp, entry_hashes, up_to_date};
 
-/// What the committed PTX is compiled for: the oldest target that has every instruction of most lessons.
+/// Target of the committed PTX: the oldest one that has every instruction of most lessons.
 pub(crate) const COMMITTED_TARGET: &str = "compute_80";
 
 /// Begins the line of a `.cu`'s head that names other targets, where a lesson needs them: `// Target. compute_90: why`, or
 /// `// Target. compute_90, and compute_80 without this or that` for PTX of each, the lesson's own first.
 pub(crate) const TARGET_MARK: &str = "// Target.";
 
-/// What the committed PTX of a `.cu` with this text is compiled for: one target, mostly.
+/// Returns the targets of the committed PTX of a `.cu` with this text: one, mostly.
 fn committed_targets(cu_text: &str) -> Vec<&str> {
     let line = cu_text.lines().find_map(|line| line.strip_prefix(TARGET_MARK)).unwrap_or_default();
     let words = line.split([' ', ':', ',', '.']);

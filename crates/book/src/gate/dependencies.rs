@@ -1,4 +1,4 @@
-//! What other people's code the workspace builds on: its licences, and what is known against it.
+//! Dependencies of the workspace: their licences, and advisories against them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::Verdict;
 /// The list of licences that dependencies may have.
 const LIST: &str = "deny.toml";
 
-/// Where packages of others may come from.
+/// Registry that packages may come from.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Every package that `Cargo.lock` names has a licence that the list allows, and comes from crates.io if it is not our own.
@@ -55,18 +55,18 @@ fn allowed(list: &str) -> Result<Vec<Licensee>> {
     names.iter().map(licensee).collect()
 }
 
-/// What is wrong with a package of this licence.
+/// Returns the problem with a package of this licence.
 fn problem(licence: Option<&str>, allowed: &[Licensee]) -> Option<String> {
     let Some(licence) = licence else { return Some("names no licence".to_owned()) };
     let Ok(expression) = Expression::parse_mode(licence, ParseMode::LAX) else {
         return Some(format!("`{licence}` is no licence of SPDX"));
     };
-    let is_allowed = expression.evaluate(|wanted| allowed.iter().any(|licensee| licensee.satisfies(wanted)));
+    let is_allowed = expression.evaluate(|required| allowed.iter().any(|licensee| licensee.satisfies(required)));
     (!is_allowed)
         .then(|| format!("its licence, `{licence}`, is not in {LIST}: find another crate, or add it with a reason"))
 }
 
-/// What is wrong with a package from there; our own have no source.
+/// Returns the problem with a package from this source; our own have none.
 fn foreign(source: Option<&str>) -> Option<String> {
     let source = source.filter(|&source| source != REGISTRY)?;
     Some(format!("it comes from `{source}`, and packages of others come from crates.io alone"))
@@ -109,7 +109,7 @@ fn features(root: &Path, options: &[&str]) -> Result<BTreeSet<String>> {
     Ok(lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect())
 }
 
-/// What advisories say of the packages of `Cargo.lock`, where cargo-deny is and can fetch their list. Licences and sources are
+/// Checks the packages of `Cargo.lock` against advisories, where cargo-deny is installed and can fetch their list. Licences and sources are
 /// checked without it, so that nothing else goes unseen where it is missing.
 pub fn advisories(root: &Path) -> Result<Verdict> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -151,7 +151,7 @@ mod tests {
             (Some("as you like"), "`as you like` is no licence of SPDX"),
             (None, "names no licence"),
         ] {
-            assert!(problem(licence, &allowed).is_some_and(|told| told.contains(why)), "{licence:?}");
+            assert!(problem(licence, &allowed).is_some_and(|problem| problem.contains(why)), "{licence:?}");
         }
     }
 
@@ -172,8 +172,8 @@ mod tests {
     fn packages_come_from_the_registry_or_from_here() {
         assert_eq!(foreign(None), None);
         assert_eq!(foreign(Some(REGISTRY)), None);
-        let told = foreign(Some("git+https://example.org/x#abc")).unwrap();
-        assert!(told.contains("`git+https://example.org/x#abc`"), "{told}");
+        let problem = foreign(Some("git+https://example.org/x#abc")).unwrap();
+        assert!(problem.contains("`git+https://example.org/x#abc`"), "{problem}");
     }
 
     #[test]

@@ -222,8 +222,8 @@ fn a_chapter_runs_on_committed_ptx() {
 /// Plans have a way without clusters, so that a driver which says nothing of them is no error.
 #[test]
 fn a_driver_that_says_nothing_of_clusters_has_none() {
-    let Some(told) = told("no-clusters", false) else { return };
-    assert!(told.contains("clusters: [0, 0, 0] }") && told.contains("no error"), "{told}");
+    let Some(output) = output("no-clusters", false) else { return };
+    assert!(output.contains("clusters: [0, 0, 0] }") && output.contains("no error"), "{output}");
 }
 
 #[test]
