@@ -254,7 +254,7 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
 /// The same of a page that is no chapter; what it is compared with are its chapter's other kernels.
 ///
 /// # Errors
-/// As [`of`].
+/// Those of [`of`].
 pub fn of_page(page: &Page, root: &Path) -> Result<(Value, Value)> {
     let lesson = lessons().into_iter().find(|lesson| lesson.slug == page.chapter);
     let lesson = lesson.with_context(|| format!("no chapter is called {}", page.chapter))?;

@@ -131,7 +131,7 @@ impl Baseline {
     /// Prepares another operation like [`Baseline::sum`]: the library's function of the name `cub_baseline_<op>_<type>`.
     ///
     /// # Errors
-    /// As [`Baseline::sum`].
+    /// Those of [`Baseline::sum`].
     pub fn reduction<T: Scalar>(&self, device: &Device, op: &str, n: u64) -> Result<BaselineSum<'_, T>, Error> {
         self.prepared(device, &format!("cub_baseline_{op}_{}", T::NAME), n)
     }
@@ -162,7 +162,7 @@ impl Baseline {
     /// Prepares a reduction of many segments by the library's function of the name `cub_segments_<form>_<op>_<type>`.
     ///
     /// # Errors
-    /// As [`Baseline::sum`].
+    /// Those of [`Baseline::sum`].
     pub fn segments<T: Scalar>(
         &self,
         device: &Device,
@@ -270,7 +270,7 @@ impl<T: Scalar> BaselineSum<'_, T> {
     /// Returns the result of the last sum that has run.
     ///
     /// # Errors
-    /// As [`Device::download`].
+    /// Those of [`Device::download`].
     pub fn result(&self, device: &Device) -> Result<Option<T>, Error> {
         Ok(device.download(&self.out)?.first().copied())
     }

@@ -158,7 +158,7 @@ impl Device {
     /// [`Device::load`] with NVRTC looked for in `places` alone.
     ///
     /// # Errors
-    /// As [`Device::load`].
+    /// Those of [`Device::load`].
     pub fn load_with(&self, source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
         match &self.kind {
             Kind::Gpu(gpu) => module::load_gpu(gpu, source, places),
@@ -300,7 +300,7 @@ impl Device {
     /// changes on the card meanwhile meets all of them. One [`Timing`] for each.
     ///
     /// # Errors
-    /// As [`Device::time`].
+    /// Those of [`Device::time`].
     pub fn time_in_turns(&self, graphs: &[&[Timed<'_>]], replays: &Replays<'_>) -> Result<Option<Vec<Timing>>, Error> {
         let Kind::Gpu(gpu) = &self.kind else { return Ok(None) };
         let is_nothing = |calls: &&[Timed<'_>]| has_nothing(calls);
@@ -391,7 +391,7 @@ impl Device {
     /// place of the one that it is given. `None` on the simulator, which has no clock.
     ///
     /// # Errors
-    /// As [`Device::time`].
+    /// Those of [`Device::time`].
     pub fn time_host(
         &self,
         call: &Timed<'_>,

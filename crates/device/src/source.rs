@@ -63,7 +63,7 @@ impl KernelSource {
     /// [`KernelSource::find`] from `start` instead of the current directory.
     ///
     /// # Errors
-    /// As [`KernelSource::find`].
+    /// Those of [`KernelSource::find`].
     pub fn find_from(start: &Path, slug: &str, fallback_root: &Path) -> Result<KernelSource, Error> {
         let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if slug.is_empty() || slug.starts_with('-') || !slug.chars().all(letters) {

@@ -1,4 +1,4 @@
-//! How far a right kernel may be off: a bound from the order of its own additions, not a tolerance that someone chose.
+//! Error bound of a right kernel, from the order of its own additions; not a tolerance that someone chose.
 //!
 //! A value that passes through k rounded additions on its way into the result is multiplied by k factors of at most
 //! 1 ± u. The result is then off by at most γ(k)·Σ|x| with γ(k) = ku / (1 − ku), where k is the longest such path (Higham,
@@ -12,7 +12,7 @@
 
 use crate::Type;
 
-/// What a kernel's order of additions does to a sum.
+/// Rounding of a sum by a kernel's order of additions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rounding {
     /// Rounded additions on the longest path from an element to the result.
@@ -21,7 +21,7 @@ pub struct Rounding {
     pub atomics: u64,
 }
 
-/// Of additions that keep subnormal numbers.
+/// Rounding of additions that keep subnormal numbers.
 impl From<u64> for Rounding {
     fn from(additions: u64) -> Rounding {
         Rounding { additions, atomics: 0 }

@@ -15,19 +15,19 @@ pub struct Chapter {
     pub slug: &'static str,
     /// `Unroll the last warp`
     pub title: &'static str,
-    /// What this chapter is compared with: another chapter's slug and its variant, `("ch04-first-add", "first_add")`.
+    /// Variant that this chapter is compared with: another chapter's slug and its variant, `("ch04-first-add", "first_add")`.
     pub before: Option<(&'static str, &'static str)>,
     /// Its kernels in the order of the lesson.
     pub variants: &'static [Variant],
     /// Mistakes that the page shows, each a small wrong kernel of its own.
     pub mistakes: &'static [Mistake],
-    /// What this chapter, and no other, says after its tables.
+    /// Remarks of this chapter after its tables.
     pub notes: Option<Notes>,
     /// The geometries that `--sweep` compares.
     pub sweep: Option<Sweep>,
-    /// Whether it is a step of the ladder from the first sum of an array to the champion.
+    /// True if it is a step of the ladder from the first sum of an array to the champion.
     pub is_rung: bool,
-    /// Whether a GPU gets its kernels on demand: each is compiled at its first launch, from the line that its pass has.
+    /// True if a GPU gets its kernels on demand: each is compiled at its first launch, from the line that its pass has.
     pub on_demand: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Chapter {
 pub struct Mistake {
     /// The kernel in place of the right one: names, geometry and types as in a lesson.
     pub variant: Variant,
-    /// What is wrong with it, one sentence.
+    /// Description of the mistake, one sentence.
     pub mistake: &'static str,
 }
 
@@ -55,7 +55,7 @@ pub struct Note {
 }
 
 impl Chapter {
-    /// What most chapters have in common, for the rest of a literal: no mistake, no note and no sweep.
+    /// Values that most chapters share, for the rest of a literal: no mistake, no note and no sweep.
     pub const BASE: Chapter = Chapter {
         slug: "",
         title: "",
@@ -79,15 +79,15 @@ impl Chapter {
         Type::ALL.iter().copied().filter(of_one).collect()
     }
 
-    /// What its program computes if nothing is asked for, and of which type: a sum of i32 where it has that.
+    /// Default operation and type of its program: a sum of i32 where it has that.
     pub fn default_kind(&self) -> (Op, Type) {
         let op = self.variants.first().map_or(Op::Sum, |variant| variant.op());
         let types = self.types();
-        let wanted = [Type::I32, Type::F32].into_iter().find(|ty| types.contains(ty));
-        (op, wanted.or(types.first().copied()).unwrap_or(Type::I32))
+        let usual = [Type::I32, Type::F32].into_iter().find(|ty| types.contains(ty));
+        (op, usual.or(types.first().copied()).unwrap_or(Type::I32))
     }
 
-    /// What its variants compute, each operation once.
+    /// Operations of its variants, each once.
     pub fn ops(&self) -> Vec<Op> {
         let has = |op: &Op| self.variants.iter().any(|variant| variant.ops.contains(op));
         Op::all().iter().copied().filter(has).collect()

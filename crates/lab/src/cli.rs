@@ -14,11 +14,11 @@ use crate::text::listed;
 use crate::{Chapter, Variant};
 use device::{Card, Checks, Choice, Schedule};
 
-/// What the reader typed.
+/// Options of a chapter's program.
 #[derive(Debug, Parser)]
 #[command(disable_version_flag = true, allow_negative_numbers = true)]
 pub struct Args {
-    /// How many elements: 1000003, 1_000_003 or 2^20 [default: about a second of work on the device]
+    /// Number of elements: 1000003, 1_000_003 or 2^20 [default: about a second of work on the device]
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub n: Option<u64>,
     /// Rows of a matrix, where a kernel has a value for each row or column
@@ -57,20 +57,20 @@ pub struct Args {
     /// Type of the elements [default: i32, or that of --input]
     #[arg(long = "type", value_name = "TYPE", value_enum)]
     pub ty: Option<Type>,
-    /// Where to run: auto takes a GPU if there is one
+    /// Device: auto takes a GPU if there is one
     #[arg(long, value_enum, default_value = "auto")]
     pub device: DeviceName,
     /// The card that launches are planned for on the simulator: how many blocks, of how many threads, whether clusters
     /// [default: h200]
     #[arg(long, value_name = "NAME", value_parser = cards(), conflicts_with = "record")]
     pub card: Option<&'static Card>,
-    /// Which kernel, or several with commas between
+    /// Kernel, or several with commas between
     #[arg(long, value_name = "NAME|all", default_value = "all", value_delimiter = ',')]
     pub variant: Vec<String>,
-    /// What to compute
+    /// Operation
     #[arg(long, value_enum, default_value = "sum")]
     pub op: Op,
-    /// How the simulator runs the lanes of a warp: lockstep (before Volta) or independent[:SEED[@LINE]], apart only from that line of the kernel on [default: independent]
+    /// Order in which the simulator runs the lanes of a warp: lockstep (before Volta) or independent[:SEED[@LINE]], apart only from that line of the kernel on [default: independent]
     #[arg(long)]
     pub schedule: Option<Schedule>,
     /// Run each variant under the schedules independent:0 to independent:N-1, until one goes wrong (simulator only)
@@ -78,7 +78,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = seeds,
         conflicts_with_all = ["schedule", "trace", "chart", "plan"])]
     pub seeds: Option<u64>,
-    /// What the simulator looks for: all, none, or a list such as shared-race,out-of-bounds [default: all]
+    /// Checks of the simulator: all, none, or a list such as shared-race,out-of-bounds [default: all]
     #[arg(long, value_name = "all|none|LIST")]
     pub check: Option<Checks>,
     /// Seed of the random numbers [default: 1]
@@ -93,7 +93,7 @@ pub struct Args {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
-    /// Where to draw the chart [default: target/charts]
+    /// File for the chart [default: target/charts]
     #[arg(long, value_name = "FILE.svg")]
     pub chart: Option<PathBuf>,
     /// Write every step of one variant to this file (simulator only)
@@ -168,7 +168,7 @@ impl Args {
         Args::from_arg_matches(&command.try_get_matches_from(args)?)
     }
 
-    /// What it asks of each variant's plan, but for rows, labels and gradients, which depend on the input.
+    /// Returns its options for each variant's plan, without rows, labels and gradients, which depend on the input.
     pub fn options(&self) -> LaunchOptions {
         LaunchOptions {
             op: self.op,
@@ -204,12 +204,12 @@ impl Args {
                 names.join(", ")
             )));
         }
-        let wanted = |variant: &&Variant| self.variant.iter().any(|name| name == "all" || name == variant.name);
-        Ok(chapter.variants.iter().filter(wanted).collect())
+        let is_named = |variant: &&Variant| self.variant.iter().any(|name| name == "all" || name == variant.name);
+        Ok(chapter.variants.iter().filter(is_named).collect())
     }
 
     /// Those of `variants` that can do what was asked of elements of this type, and, of the others, a line for each option
-    /// that they cannot honour. `all` means those that can; a variant that is named is wanted itself.
+    /// that they cannot honour. `all` means those that can; a variant that is named must honour them.
     ///
     /// # Errors
     /// A variant that was named and cannot, or none that can: one sentence that names the option and what would do.
@@ -297,7 +297,7 @@ impl Args {
 
 /// `1000003`, `1_000_003` or `2^20`, for every option that takes a number.
 fn whole<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
-    let wrong = || "a whole number is wanted, such as 256, 1_000_003 or 2^20".to_owned();
+    let wrong = || "expected a whole number, such as 256, 1_000_003 or 2^20".to_owned();
     let too_large = || format!("the number is too large: it must fit into {} bits", 8 * size_of::<T>());
     let digits = |text: &str| {
         let are_digits = text.starts_with(|c: char| c.is_ascii_digit());
@@ -323,7 +323,7 @@ fn cards() -> impl TypedValueParser<Value = &'static Card> {
         .try_map(move |name| of_name(name.clone()).ok_or_else(|| format!("no card is called {name}")))
 }
 
-/// How many seeds are tried: at least one, and no more than anybody waits for.
+/// Parses the number of seeds: at least one, and few enough to wait for.
 fn seeds(text: &str) -> std::result::Result<u64, String> {
     let seeds = whole(text)?;
     if (1..=1 << 32).contains(&seeds) { Ok(seeds) } else { Err("it is a number from 1 to 2^32".to_owned()) }
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(whole::<u32>("2^8"), Ok(256));
         assert_eq!(whole::<u64>("0"), Ok(0));
         for wrong in ["", "-1", "1e6", "2^", "^3", "+3", "banana", "1.5", "_1"] {
-            assert!(whole::<u64>(wrong).unwrap_err().starts_with("a whole number is wanted"), "{wrong}");
+            assert!(whole::<u64>(wrong).unwrap_err().starts_with("expected a whole number"), "{wrong}");
         }
         for large in ["99999999999999999999", "2^64", "2^99999999999"] {
             assert!(whole::<u64>(large).unwrap_err().contains("64 bits"), "{large}");
@@ -359,7 +359,7 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::ValueValidation, "{option}");
             let text = error.to_string();
             assert!(
-                text.contains("banana") && text.contains(option) && text.contains("a whole number is wanted"),
+                text.contains("banana") && text.contains(option) && text.contains("expected a whole number"),
                 "{text}"
             );
         }

@@ -19,16 +19,16 @@ pub const REPLAYS: u32 = 15;
 const CALLS_MAX: u64 = 64;
 /// Fewest, as long as there is room for their inputs.
 pub const CALLS_MIN: u64 = 3;
-/// What all copies of the input may take, unless [`CALLS_MIN`] of them take more.
+/// Most bytes of all copies of the input, unless [`CALLS_MIN`] of them take more.
 const COPIES_BYTES: u64 = 1 << 30;
 /// Reductions of the same array in the graph that is timed warm.
 pub const WARM_CALLS: usize = 64;
-/// What is read to empty the L2, as a multiple of it.
+/// Bytes read to empty the L2, as a multiple of it.
 const FLUSH_FACTOR: u64 = 4;
 /// The kernels that flush and that measure the ceiling.
 pub const CEILING: &str = "ceiling";
 
-/// What empties the L2: a kernel and something large to read.
+/// Flush of the L2: a kernel and a large array to read.
 pub struct Flush {
     module: Module,
     large: Buffer<u32>,
@@ -36,7 +36,7 @@ pub struct Flush {
     multiprocessors: u32,
 }
 
-/// How the reading kernel is launched.
+/// Launch of the reading kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
     kernel: &'static str,
@@ -87,11 +87,11 @@ impl Flush {
     }
 }
 
-/// How many copies of an input of this size are read cold in one graph; at least one.
+/// Returns the number of copies of an input of this size that one graph reads cold; at least one.
 pub fn copies(device: &Device, bytes: u64) -> usize {
-    let wanted = (COPIES_BYTES / bytes.max(1)).clamp(CALLS_MIN, CALLS_MAX);
+    let ideal = (COPIES_BYTES / bytes.max(1)).clamp(CALLS_MIN, CALLS_MAX);
     let half = device.description().memory_bytes.unwrap_or(u64::MAX) / 2;
-    wanted.min((half / bytes.max(1)).max(1)) as usize
+    ideal.min((half / bytes.max(1)).max(1)) as usize
 }
 
 impl Session<'_> {
@@ -169,13 +169,13 @@ impl Session<'_> {
         Ok(self.device.time(&calls, flush.map(Flush::call).as_ref(), replays)?)
     }
 
-    /// What empties the L2, loaded when it is first needed.
+    /// Returns the flush of the L2, loaded when it is first needed.
     ///
     /// # Errors
-    /// As [`Flush::new`].
+    /// Those of [`Flush::new`].
     pub fn flush(&self) -> Result<&Flush> {
         if self.flush.get().is_none() {
-            let _ = self.flush.set(Flush::new(&self.device, &self.source)?); // nobody else sets it
+            let _ = self.flush.set(Flush::new(&self.device, &self.source)?); // only this line sets it
         }
         self.flush.get().ok_or_else(|| Error::Usage("the L2 cannot be emptied".to_owned()))
     }

@@ -29,7 +29,7 @@ pub fn share(thread_inst_executed: u64, inst_executed: u64) -> f64 {
 }
 
 /// The metrics that say something about these runs: what some run counted, and the zero that is news, no bank conflicts
-/// where shared memory was used. Requests to shared memory are told only where conflicts make them differ from wavefronts.
+/// where shared memory was used. Requests to shared memory are shown only where conflicts make them differ from wavefronts.
 pub fn worth_showing(counters: &[Counters]) -> Vec<&'static Metric> {
     let any = |metric: &Metric| counters.iter().any(|c| (metric.value)(c) != 0.0);
     let any_of = |key: &str| Metric::named(key).is_some_and(any);

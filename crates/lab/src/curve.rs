@@ -1,4 +1,4 @@
-//! What `--sweep` compares, as plain data: geometries as curves, and what each point of them cost.
+//! Data of `--sweep`: geometries as curves, and the cost of each point.
 
 use device::{Card, Counters};
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use crate::element::Type;
 use crate::plan::LaunchOptions;
 use crate::variant::Variant;
 
-/// What a chapter's `--sweep` runs and says.
+/// Sweep of a chapter: its curves and conclusions.
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep {
     /// Elements of each point of a GPU's record.
     pub sizes: &'static [u64],
     /// The curves for this many elements of a type on this card. The variant takes all of their options.
     pub curves: fn(n: u64, ty: Type, card: &Card) -> Vec<Curve>,
-    /// What the points of one size say.
+    /// Conclusions from the points of one size.
     pub conclusions: fn(points: &[Point]) -> Vec<Conclusion>,
 }
 
@@ -27,7 +27,7 @@ pub struct Curve {
     pub variant: &'static Variant,
     /// Its geometries.
     pub options: Vec<LaunchOptions>,
-    /// Whether the chart shows it: one whose points have as many elements a thread all lie on one vertical.
+    /// True if the chart shows it: one whose points have as many elements a thread all lie on one vertical.
     pub drawn: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct Conclusion {
 pub struct Numbers {
     /// Their type.
     pub ty: Type,
-    /// How many.
+    /// Number of elements.
     pub n: u64,
     /// Seed.
     pub seed: u64,
@@ -56,7 +56,7 @@ pub struct Numbers {
 pub struct Point {
     /// The curve that it is on.
     pub curve: String,
-    /// Whether the chart shows that curve.
+    /// True if the chart shows that curve.
     pub drawn: bool,
     /// The kernel.
     pub variant: String,
@@ -75,7 +75,7 @@ pub struct Point {
     pub threads_per_multiprocessor: u32,
     /// Launches.
     pub launches: u64,
-    /// Whether the result was within its bound and nothing was found.
+    /// True if the result was within its bound and nothing was found.
     pub right: bool,
     /// Cold median on a GPU.
     pub cold_us: Option<f64>,
@@ -112,7 +112,7 @@ impl Point {
         self.counters.map(|counters| counters.inst_executed as f64 / self.n as f64)
     }
 
-    /// What tells it from the others of its curve: `4` of a factor, `1056x256` of blocks and threads.
+    /// Returns its label within its curve: `4` of a factor, `1056x256` of blocks and threads.
     pub fn label(&self) -> String {
         match self.factor {
             Some(factor) if self.variant == self.curve => factor.to_string(),

@@ -49,7 +49,7 @@ macro_rules! elements {
                 match self { $(Array::$variant(_) => Type::$variant,)* }
             }
 
-            /// How many.
+            /// Number of elements.
             pub fn len(&self) -> usize {
                 match self { $(Array::$variant(v) => v.len(),)* }
             }
@@ -191,7 +191,7 @@ impl Type {
         bytes.div_ceil(self.bytes())
     }
 
-    /// Whether its values round.
+    /// Returns whether its values round.
     pub const fn is_float(self) -> bool {
         self.unit_roundoff() > 0.0
     }
@@ -204,7 +204,7 @@ impl fmt::Display for Type {
 }
 
 impl Array {
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -219,9 +219,9 @@ impl Array {
 pub trait Element: device::Scalar {
     /// Its name and size.
     const TYPE: Type;
-    /// As a [`Value`] that holds it exactly.
+    /// Returns a [`Value`] that holds it exactly.
     fn value(self) -> Value;
-    /// As an [`Array`].
+    /// Returns them as an [`Array`].
     fn array(values: Vec<Self>) -> Array;
     /// The elements of an [`Array`] of this type; none of another.
     fn slice(array: &Array) -> Option<&[Self]>;
@@ -235,7 +235,7 @@ pub trait Element: device::Scalar {
     fn from_random(bits: u64) -> Self;
 }
 
-/// How an element is made of 64 random bits, and of a number.
+/// Conversion of 64 random bits, and of a number, to an element.
 trait Drawn {
     fn drawn(bits: u64) -> Self;
     fn nearest(number: f64) -> Self;

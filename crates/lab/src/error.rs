@@ -1,4 +1,4 @@
-//! What can go wrong before a run: each error is one clear sentence that says what was wrong, where, and what to do.
+//! Errors before a run: each is one clear sentence that says what was wrong, where, and what to do.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub enum Error {
     Npy {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Problem with it.
         problem: String,
     },
     /// A file that cannot be read or written.
@@ -32,7 +32,7 @@ pub enum Error {
     Record {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Problem with it.
         problem: String,
     },
     /// Not enough memory for the arrays of a run.
@@ -42,13 +42,13 @@ pub enum Error {
         n: String,
         /// Their type.
         ty: &'static str,
-        /// What the arrays of the run take.
+        /// Memory that the arrays of the run need.
         needed: String,
         /// `host` or `device`.
         place: &'static str,
-        /// What is there.
+        /// Memory that is free.
         available: String,
-        /// What would need less.
+        /// Change that needs less.
         smaller: &'static str,
     },
     /// A chart that could not be drawn.

@@ -28,15 +28,15 @@ pub const WIDTH: i32 = 400;
 pub const TITLE_HEIGHT: i32 = 24;
 /// Size of the text, in pixels.
 pub const FONT: i32 = 15;
-/// Of the heading of a chart.
+/// Font size of a chart's heading.
 pub const HEAD_FONT: i32 = FONT + 1;
 const BAR_HEIGHT: i32 = 20;
 const PANEL_GAP: i32 = 12;
-/// Of a bar's name, unless a longer name needs more.
+/// Width of a bar's name, unless a longer name needs more.
 const NAME_WIDTH: i32 = 146;
-/// Of a character of [`FONT`], at most.
+/// Largest width of a character of [`FONT`].
 const CHARACTER_WIDTH: i32 = 8;
-/// Of a bar's label, unless a longer label needs more.
+/// Width of a bar's label, unless a longer label needs more.
 const VALUE_WIDTH: i32 = 86;
 
 /// One quantity over several things, drawn as bars from a common zero.
@@ -51,17 +51,17 @@ pub struct Panel {
 
 /// A bar of a panel.
 pub struct Bar {
-    /// What stands to its left.
+    /// Text to its left.
     pub name: String,
     /// Its length.
     pub value: f64,
-    /// What stands behind it.
+    /// Text behind it.
     pub label: String,
     /// Its fill.
     pub colour: RGBColor,
 }
 
-/// Where a part of a drawing is: its left upper corner and its width.
+/// Place of a part of a drawing: its left upper corner and its width.
 #[derive(Clone, Copy)]
 pub struct Place {
     /// Pixels from the left edge.
@@ -72,7 +72,7 @@ pub struct Place {
     pub width: i32,
 }
 
-/// What a chart is drawn on.
+/// Drawing area of a chart.
 pub type Ground<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// A drawing of this height, with its heading in the first [`TITLE_HEIGHT`] pixels.
@@ -111,7 +111,7 @@ pub fn bars(title: &str, panels: &[Panel]) -> Result<String> {
     })
 }
 
-/// Of a panel with its title and the space below it.
+/// Height of a panel with its title and the space below it.
 pub fn panel_height(panel: &Panel) -> i32 {
     TITLE_HEIGHT + BAR_HEIGHT * panel.bars.len() as i32 + PANEL_GAP
 }
@@ -177,7 +177,7 @@ pub fn drawn<E: std::error::Error + Send + Sync>(
     result.map_err(|error| Error::Chart(error.to_string()))
 }
 
-/// What stands where a chart will be.
+/// Placeholder for a chart that is still missing.
 ///
 /// # Errors
 /// [`Error::Chart`].
@@ -185,7 +185,7 @@ pub fn placeholder(title: &str, why: &str) -> Result<String> {
     drawing(title, why, 3 * TITLE_HEIGHT, |ground| text(ground, why, (0, 3 * TITLE_HEIGHT / 2), FONT, HPos::Left))
 }
 
-/// What a reader who cannot see the bars is told.
+/// Description for a reader who cannot see the bars.
 pub fn description(panels: &[Panel]) -> String {
     let panel = |panel: &Panel| {
         let bars: Vec<String> = panel.bars.iter().map(|bar| format!("{} {}", bar.name, bar.label)).collect();

@@ -28,7 +28,7 @@ use crate::{Chapter, Variant, with_elements};
 pub const PRIME: u64 = 1_000_003;
 /// Large sizes of a record, which `cargo course measure` times.
 const TIMED: [u64; 4] = [1 << 18, 1 << 20, 1 << 22, 1 << 24];
-/// What a record says of how it was made.
+/// Method of a record, in its own words.
 const METHOD: &str = "each case is one run, judged; times are those of the record in measurements.";
 
 /// The record of a chapter on one device.
@@ -45,17 +45,17 @@ pub struct GpuRecord {
     pub memory_bytes: Option<u64>,
     /// When, in UTC.
     pub date: String,
-    /// Of the source tree, if it was known.
+    /// Commit of the source tree, if known.
     pub commit: Option<String>,
     /// Hash of each kernel's code that the chapter had.
     #[serde(default)]
     pub kernels: Hashes,
-    /// How the code on the card was made: `committed`, or `NVRTC 13.0 for sm_90`.
+    /// Origin of the code on the card: `committed`, or `NVRTC 13.0 for sm_90`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// The command line.
     pub command: String,
-    /// How times were taken.
+    /// Method of timing.
     pub method: String,
     /// Seed of the inputs.
     pub seed: u64,
@@ -77,7 +77,7 @@ pub struct GpuCase {
     pub ty: String,
     /// Elements.
     pub n: u64,
-    /// What was computed, if not a sum.
+    /// Operation, if not a sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op: Option<String>,
     /// Threads a block.
@@ -99,13 +99,13 @@ pub struct GpuCase {
     /// The kernels that were launched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<String>,
-    /// Whether one of them has changed since.
+    /// True if one of them has changed since.
     #[serde(skip)]
     pub is_stale: bool,
-    /// Of more than one result, the row or column of the worst, which is the one below.
+    /// Row or column of the worst result, if there are several; it is the one below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<u64>,
-    /// Where in its row the worst is, if each element has a result.
+    /// Column of the worst result, if each element has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub col: Option<u64>,
     /// Hash of the bits of all results, where there is more than one.
@@ -115,7 +115,7 @@ pub struct GpuCase {
     pub result: String,
     /// Bits of the exact sum (of a double for floats).
     pub expected: String,
-    /// Whether the result is within its bound.
+    /// True if the result is within its bound.
     pub ok: bool,
     /// Cold median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,17 +132,17 @@ pub struct GpuCase {
 }
 
 impl GpuCase {
-    /// What makes the same launches anywhere. Without elements there is none, and no grid to ask for.
+    /// Returns the options that make the same launches anywhere. Without elements there is none, and no grid to ask for.
     fn options(&self, variant: &Variant) -> LaunchOptions {
         let op = self.op.as_deref().and_then(Op::from_name).unwrap_or_default();
-        // One that chooses its grid may choose a block too, which it takes from nobody else.
+        // A variant that chooses its grid may choose its block too.
         let block = Some(self.block).filter(|_| !variant.chooses_grid);
         let grid = self.grid.filter(|&grid| grid > 0);
         let rows = self.rows.zip(self.cols).map(|(rows, cols)| Rows::Matrix(Matrix::dense(rows, cols)));
         LaunchOptions { op, block, grid, factor: self.factor, rows, ..LaunchOptions::default() }
     }
 
-    /// Whether this is what the record has for the right result; of a float's extreme older records have the bits of a double.
+    /// Returns whether this is what the record has for the right result; of a float's extreme older records have the bits of a double.
     fn is_expected(&self, expected: Value) -> bool {
         let wide = match expected {
             Value::F32(narrow) => Value::F64(narrow.into()),
@@ -151,7 +151,7 @@ impl GpuCase {
         [expected, wide].iter().any(|value| value.bits() == self.expected)
     }
 
-    /// What is right of the row or column that the GPU was worst at; `None` where there is one result.
+    /// Returns the reference for the row or column with the GPU's worst result; `None` where there is one result.
     fn reference(&self, run: &Run, input: &Array) -> Option<Reference> {
         let row = self.row.filter(|&row| row < run.layout.values())?;
         Some(
@@ -159,7 +159,7 @@ impl GpuCase {
         )
     }
 
-    /// Whether the GPU compiled another shape for this case than the committed one, which the simulator has run. A result that
+    /// Returns whether the GPU compiled another shape for this case than the committed one, which the simulator has run. A result that
     /// no rounding has changed must be the same all the same.
     fn is_reshaped(&self, chapter: &Chapter, record: &GpuRecord, run: &Run) -> bool {
         let options = LaunchOptions { grid: None, ..run.options };
@@ -167,9 +167,9 @@ impl GpuCase {
         let card = Card { multiprocessors, ..H200.clone() };
         let problem = Problem { card: &card, on_demand: true, ..Problem::new(run.variant, run.ty, self.n, options) };
         let rounds = run.ty.is_float() && run.options.op.rounds();
-        let Ok(wanted) = Plan::new(&problem) else { return false };
-        let is_the_gpus = self.grid == Some(wanted.grid()) && wanted.passes[0].block() == self.block;
-        chapter.on_demand && rounds && is_the_gpus && wanted.passes[0].kernel != run.plan.passes[0].kernel
+        let Ok(plan) = Plan::new(&problem) else { return false };
+        let is_the_gpus = self.grid == Some(plan.grid()) && plan.passes[0].block() == self.block;
+        chapter.on_demand && rounds && is_the_gpus && plan.passes[0].kernel != run.plan.passes[0].kernel
     }
 }
 
@@ -223,7 +223,7 @@ pub fn record(session: &Session<'_>, command: String, file: &Path) -> Result<Gpu
 /// Runs the chapter's sweep on the session's device and writes the record to `file`.
 ///
 /// # Errors
-/// As [`record`].
+/// Those of [`record`].
 pub fn record_sweep(session: &Session<'_>, sweep: &Sweep, command: String, file: &Path) -> Result<GpuRecord> {
     let variants: Vec<&Variant> = session.chapter.variants.iter().collect();
     let mut points = Vec::new();
@@ -259,7 +259,7 @@ fn empty(session: &Session<'_>, command: String) -> Result<GpuRecord> {
     })
 }
 
-/// What a record has of one variant: its defaults at every size; its other operations, blocks and factors at a few.
+/// Cases of one variant in a record: its defaults at every size; its other operations, blocks and factors at a few.
 fn asked(variant: &Variant) -> Vec<(LaunchOptions, u64)> {
     let default = variant.options();
     let mut sizes = ragged_sizes(u64::from(variant.blocks.default));
@@ -394,7 +394,7 @@ impl GpuRecord {
     }
 }
 
-/// What replaying a record on the simulator showed.
+/// Result of replaying a record on the simulator.
 #[derive(Debug, Default)]
 pub struct Replay {
     /// Cases that were compared.

@@ -22,7 +22,7 @@ pub fn random(ty: Type, n: usize, seed: u64) -> Array {
     with_type!(ty, T => T::array(elements(n, seed)))
 }
 
-/// What `op` is tried on: n random numbers for each of its arrays. A product is of numbers near 1 or of odd ones: of others it
+/// Input for `op`: n random numbers for each of its arrays. A product is of numbers near 1 or of odd ones: of others it
 /// would soon be 0, which hides errors as ones do. Exponentials are of numbers in [-8, 8), so that some elements have most of their
 /// row's sum; what softmax has left is in [0, 1], and what log_softmax has left in [-8, 0].
 pub fn random_for(op: Op, ty: Type, n: usize, seed: u64) -> Array {
@@ -41,7 +41,7 @@ pub fn random_for(op: Op, ty: Type, n: usize, seed: u64) -> Array {
     array
 }
 
-/// What becomes of a random float in [-1, 1); none where it stays as it is.
+/// Transformation of a random float in [-1, 1); none where it stays as it is.
 fn made_for(op: Op) -> Option<fn(f64) -> f64> {
     match op {
         Op::SoftmaxBackward => Some(f64::abs),
@@ -86,7 +86,7 @@ pub fn split_mix(seed: u64, i: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Where a run's numbers come from, checked but not yet read.
+/// Source of a run's numbers, checked but not yet read.
 #[derive(Debug)]
 pub enum Source {
     /// Random numbers.

@@ -1,4 +1,4 @@
-//! Which kernels a record was made with: a hash of each one's code, so that a changed kernel voids its own rows and no others.
+//! Kernels that a record was made with: a hash of each one's code, so that a changed kernel voids its own rows and no others.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -81,7 +81,7 @@ pub fn reason(changed: &[&str], rows: usize, commit: Option<&str>) -> String {
 
 /// Kernels that a reason names.
 const SHOWN: usize = 3;
-/// What stands behind a figure of a kernel that has changed since.
+/// Mark behind a figure of a kernel that has changed since.
 pub const DAGGER: &str = "†";
 
 /// The line below a table that has a [`DAGGER`].

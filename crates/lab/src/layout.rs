@@ -1,10 +1,10 @@
-//! How the elements of a reduction lie in memory, and what of them gets a value of its own: an array, rows, columns, or
+//! Layout of a reduction's elements in memory, and the part that gets a value of its own: an array, rows, columns, or
 //! rows of any length.
 
 use crate::input::split_mix;
 use crate::text::grouped;
 
-/// What gets a value of its own.
+/// Part of the input that gets a value of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Per {
     /// The whole array.
@@ -29,7 +29,7 @@ pub enum Rows {
 /// Rows of one length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Matrix {
-    /// How many.
+    /// Number of rows.
     pub rows: u64,
     /// Elements of each.
     pub cols: u64,
@@ -37,7 +37,7 @@ pub struct Matrix {
     pub pitch: u64,
 }
 
-/// Where rows begin and end: row `r` is the elements from offset `r` to offset `r + 1`.
+/// Bounds of rows: row `r` is the elements from offset `r` to offset `r + 1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offsets {
     lengths: Lengths,
@@ -55,7 +55,7 @@ enum Lengths {
     At(&'static [u64]),
 }
 
-/// How a variant's elements lie.
+/// Layout of a variant's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
     /// One array to one value.
@@ -71,7 +71,7 @@ pub enum Layout {
 
 /// Rows and columns are counted in 32 bits, and indices in a row are handed on so.
 pub const COUNT_MAX: u64 = (1 << 31) - 1;
-/// Columns of a matrix that nobody has described.
+/// Columns of a matrix by default.
 const COLS: u64 = 64;
 
 impl std::fmt::Display for Rows {
@@ -236,7 +236,7 @@ impl Layout {
         }
     }
 
-    /// What the results are of, one and many: `row`, `rows`; nothing for an array.
+    /// Names of the parts with results, one and many: `row`, `rows`; nothing for an array.
     pub const fn of(&self) -> Option<(&'static str, &'static str)> {
         match self {
             Layout::Array => None,

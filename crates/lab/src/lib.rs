@@ -1,5 +1,5 @@
-//! What every chapter needs around its kernels: references and error bounds, verification, records, and the program that a
-//! chapter's `main` hands its lesson to. What only the book shows of records is in the crate `report`.
+//! Common parts of all chapters: references and error bounds, verification, records, and the program that a chapter's `main`
+//! hands its lesson to. The tables and charts of the book are in the crate `report`.
 //!
 //! ```text
 //! Chapter (plain data) + command line -> Plan -> Session -> Run -> text, JSON, chart, records

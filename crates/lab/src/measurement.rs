@@ -23,7 +23,7 @@ pub use ladder::{
     ABLATION_SIZES, CHAMPION, LOGS, ONE_SIZE, Rung, geometric_mean, is_library, is_taught_as_wrong, number,
 };
 
-/// Of the form that this program reads and writes.
+/// Version of the form that this program reads and writes.
 pub const SCHEMA: u32 = 2;
 /// [`MeasuredCase::entrant`] of the kernel that a chapter puts forward.
 pub const ENTRANT: &str = "champion";
@@ -35,10 +35,10 @@ pub const CUB_FIXED: &str = "cub_fixed";
 pub const CUB_NEWER_FIXED: &str = "cub_newer_fixed";
 /// [`MeasuredCase::entrant`] of NVIDIA's library as it comes with the toolkit.
 pub const CUB: &str = "cub";
-/// Of the newest sources that have such a mode, where it may add in any order: what it gives for floats may differ from run
-/// to run, which promises less than the champion does.
+/// CUB from the newest sources that have such a mode, allowed to add in any order: its floats may differ from run to run,
+/// which promises less than the champion does.
 pub const CUB_UNORDERED: &str = "cub_unordered";
-/// Of newer sources of the library.
+/// CUB from newer sources.
 pub const CUB_NEWER: &str = "cub_newer";
 /// The champion after its state has been cleared, by a node of its own in the graph: for who does not keep it zero.
 pub const WITH_MEMSET: &str = "champion_with_memset";
@@ -50,7 +50,7 @@ pub const WHOLE: &str = "champion_whole";
 pub const CUB_WHOLE: &str = "cub_whole";
 /// [`MeasuredCase::entrant`] of what torch has for an operation, called as it is: `torch.sum`.
 pub const TORCH: &str = "torch";
-/// Of what `torch.compile` makes of the operation.
+/// The operation compiled by `torch.compile`.
 pub const TORCH_COMPILED: &str = "torch_compiled";
 /// [`MeasuredCase::entrant`] of Liger's kernels, written in Triton.
 pub const LIGER: &str = "liger";
@@ -98,7 +98,7 @@ pub enum Contest {
     Alone,
     /// Launches may begin before the one before has ended, and read what the L2 does not hold.
     BackToBack,
-    /// As alone, and all launches read the same array.
+    /// Launches as in `Alone`, all of which read the same array.
     Warm,
     /// A call by the host, outside of any graph, and a wait for its end. All read the same array.
     Host,
@@ -106,7 +106,7 @@ pub enum Contest {
     HostRow,
 }
 
-/// What was measured on one device in one run.
+/// Measurements of one device in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// [`SCHEMA`].
@@ -132,41 +132,41 @@ pub struct Measurement {
     pub memory_bytes: Option<u64>,
     /// When, in UTC.
     pub date: String,
-    /// Of the source tree, if it was known.
+    /// Commit of the source tree, if known.
     #[serde(default)]
     pub commit: Option<String>,
     /// The command line.
     pub command: String,
-    /// How times were taken.
+    /// Method of timing.
     pub method: String,
     /// Hash of each kernel's code, of every file that was measured or measured with.
     #[serde(default)]
     pub kernels: Hashes,
-    /// What the text that ran was made by, by slug: `committed`, or `NVRTC 13.0 for sm_90`.
+    /// Origin of the code that ran, by slug: `committed`, or `NVRTC 13.0 for sm_90`.
     #[serde(default)]
     pub code: BTreeMap<String, String>,
     /// The libraries that were measured too, by entrant: [`CUB`], [`CUB_NEWER`], [`TORCH`].
     #[serde(default)]
     pub libraries: BTreeMap<String, Library>,
-    /// What a launch of an empty kernel takes.
+    /// Time of a launch of an empty kernel.
     #[serde(default)]
     pub floor_us: Option<Floor>,
-    /// How fast memory can be read and summed in registers, by size.
+    /// Measured speed of reading memory and summing in registers, by size.
     #[serde(default)]
     pub ceiling: Vec<CeilingPoint>,
     /// The best of [`Measurement::ceiling`].
     #[serde(default)]
     pub read_ceiling_gb_per_s: Option<f64>,
-    /// How fast memory can be read and written as much, by bytes that move: half of them are read.
+    /// Measured speed of copying, by bytes that move: half of them are read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copy_ceiling: Vec<CeilingPoint>,
     /// The best of [`Measurement::copy_ceiling`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_ceiling_gb_per_s: Option<f64>,
-    /// How long single steps take when the next one waits for them.
+    /// Latencies of single steps.
     #[serde(default)]
     pub latencies: Vec<Latency>,
-    /// What was tried thousands of times with other kernels around.
+    /// Trials of thousands of runs with other kernels around.
     #[serde(default)]
     pub proofs: Vec<Proof>,
     /// Every timed reduction.
@@ -181,16 +181,16 @@ pub struct Library {
     pub version: String,
 }
 
-/// What an empty kernel takes inside a graph, in us.
+/// Time of an empty kernel inside a graph, in us.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Floor {
     /// One block.
     pub one_block: f64,
-    /// As many blocks as the device holds at once.
+    /// With as many blocks as the device holds at once.
     pub full: f64,
     /// One block, where launches may begin before the one before has ended.
     pub overlapped: f64,
-    /// As many blocks as the device holds at once, where launches may overlap.
+    /// With as many blocks as the device holds at once, and launches that may overlap.
     pub overlapped_full: f64,
 }
 
@@ -205,30 +205,30 @@ pub struct CeilingPoint {
     pub gb_per_s: f64,
 }
 
-/// How long one kind of step takes in a chain of its like.
+/// Latency of one kind of step, in a chain of its like.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// One of [`LATENCIES`].
     pub name: String,
-    /// Of the multiprocessor's clock, a step.
+    /// Cycles of the multiprocessor's clock a step.
     pub cycles: f64,
     /// A step.
     pub ns: f64,
-    /// What the clock ran at meanwhile.
+    /// Frequency of the clock meanwhile.
     pub mhz: f64,
 }
 
 /// Reductions between other kernels, each judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
-    /// What surrounds the reduction.
+    /// Work around the reduction.
     pub name: String,
     /// Type of the elements.
     #[serde(rename = "type")]
     pub ty: String,
     /// Elements.
     pub n: u64,
-    /// Whether launches could overlap.
+    /// True if launches could overlap.
     pub overlap: bool,
     /// Reductions that were judged.
     pub judged: u64,
@@ -258,7 +258,7 @@ pub struct MeasuredCase {
     /// Its columns; of ragged rows the mean, rounded down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cols: Option<u64>,
-    /// What of a matrix gets a value: [`COLUMN`], or none for a row.
+    /// Part of a matrix that gets a value: [`COLUMN`], or none for a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<String>,
     /// Name of the offsets of ragged rows; none of a whole array.
@@ -282,10 +282,10 @@ pub struct MeasuredCase {
     /// Our kernels that were launched; none of a library's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<String>,
-    /// Whether one of them has changed since.
+    /// True if one of them has changed since.
     #[serde(skip)]
     pub is_stale: bool,
-    /// Of a sweep, what was varied: `block`, `grid` or `factor`. `None` where the variant chose for itself.
+    /// Varied option of a sweep: `block`, `grid` or `factor`. `None` where the variant chose for itself.
     #[serde(default)]
     pub swept: Option<String>,
     /// Median; `None` where it was not timed, and of the warm contest.
@@ -297,16 +297,16 @@ pub struct MeasuredCase {
     /// Fastest and slowest replay.
     #[serde(default)]
     pub range_us: Option<[f64; 2]>,
-    /// What nothing can beat on this card: the launch floor of the contest, and every byte once at the read ceiling.
+    /// Lower bound of the time on this card: the launch floor of the contest, and every byte once at the read ceiling.
     #[serde(default)]
     pub limit_us: Option<f64>,
     /// Results that were judged: one of each reduction of each timed replay.
     #[serde(default)]
     pub judged: u64,
-    /// How far the worst of them was from the exact sum, as a share of the sum of all magnitudes; none of integers.
+    /// Largest error of them, as a share of the sum of all magnitudes; none for integers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
-    /// Whether all of them were right.
+    /// True if all of them were right.
     pub ok: bool,
 }
 
@@ -354,12 +354,12 @@ impl MeasuredCase {
         self.us().filter(|&us| us > 0.0).map(|us| self.input_bytes() as f64 / us / 1e3)
     }
 
-    /// Whether it is what a variant does by itself, alone: aligned input, its own geometry.
+    /// Returns whether it is what a variant does by itself, alone: aligned input, its own geometry.
     pub fn is_plain(&self) -> bool {
         self.is_plain_in(Contest::Alone)
     }
 
-    /// Whether it is what a variant does by itself in this contest.
+    /// Returns whether it is what a variant does by itself in this contest.
     pub fn is_plain_in(&self, contest: Contest) -> bool {
         self.contest == contest && self.offset == 0 && self.swept.is_none()
     }
@@ -452,7 +452,7 @@ pub fn path(root: &Path, name: &str) -> PathBuf {
 /// were taken by other rules, so that it has to be measured again.
 ///
 /// # Errors
-/// As [`read`].
+/// Those of [`read`].
 pub fn load(root: &Path, name: &str) -> Result<Option<Measurement>> {
     #[derive(Deserialize)]
     struct Form {

@@ -1,4 +1,4 @@
-//! How much memory a run needs, asked before anything is allocated: a sentence at once, not a machine that swaps.
+//! Memory that a run needs, checked before anything is allocated: a sentence at once, not a machine that swaps.
 
 use crate::element::Type;
 use crate::error::{Error, Result};
@@ -30,7 +30,7 @@ pub fn check(ty: Type, n: u64, more: u64, device_bytes: Option<u64>) -> Result<(
     }
 }
 
-/// What this process may still allocate, where the system says so (Linux): the least of free memory, the limit of its
+/// Returns the bytes that this process may still allocate, where the system reports it (Linux): the least of free memory, the limit of its
 /// control group and the limit of its address space.
 fn available_host_bytes() -> Option<u64> {
     let read = |path: &str| std::fs::read_to_string(path).ok();

@@ -13,7 +13,7 @@ use crate::run::{Job, Run};
 use crate::session::Session;
 use crate::{Chapter, Mistake, Variant};
 
-/// Where the chapter's mistake of that name is.
+/// Returns the kernel file of the chapter's mistake of that name.
 pub fn source(chapter: &Chapter, name: &str, root: &Path) -> KernelSource {
     let folder = folder(chapter, root);
     let file = |extension: &str| folder.join(format!("{name}.{extension}"));

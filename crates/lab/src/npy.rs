@@ -21,7 +21,7 @@ pub struct Npy {
     pub len: u64,
     /// Elements in each dimension.
     pub shape: Vec<u64>,
-    /// Whether its columns lie one behind the other, and not its rows.
+    /// True if its columns lie one behind the other, and not its rows.
     pub is_by_columns: bool,
     data_bytes: u64,
 }
@@ -40,22 +40,22 @@ impl Npy {
         let too_many = || bad(format!("shape {:?} has more elements than 64 bits can count", header.shape));
         let len = header.elements().ok_or_else(too_many)?;
         let data_bytes = file_bytes.saturating_sub(header.bytes as u64);
-        let wanted = len.checked_mul(ty.bytes());
-        match wanted {
-            Some(wanted) if wanted == data_bytes => {
+        let expected = len.checked_mul(ty.bytes());
+        match expected {
+            Some(expected) if expected == data_bytes => {
                 // Of one row or one column both orders are the same.
                 let is_by_columns =
                     header.fortran_order && header.shape.iter().filter(|&&count| count != 1).count() > 1;
                 Ok(Npy { path: path.to_owned(), file, ty, len, shape: header.shape, is_by_columns, data_bytes })
             }
-            Some(wanted) if wanted < data_bytes => Err(bad(format!(
-                "{} bytes follow the {wanted} bytes of its {len} elements: a file with more than one array, or damaged",
-                data_bytes - wanted
+            Some(expected) if expected < data_bytes => Err(bad(format!(
+                "{} bytes follow the {expected} bytes of its {len} elements: a file with more than one array, or damaged",
+                data_bytes - expected
             ))),
             _ => Err(bad(format!(
                 "truncated: {len} elements of {} need {} bytes and the file holds {data_bytes}",
                 numpy_name(ty),
-                wanted.map_or("too many".to_owned(), |w| w.to_string()),
+                expected.map_or("too many".to_owned(), |w| w.to_string()),
             ))),
         }
     }

@@ -1,4 +1,4 @@
-//! What a reduction computes, of which types, and what its result is made of.
+//! Operations of a reduction, their types and results.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::text::grouped;
 /// it takes, what it is for `--help`, and what is wanted, after "wanted is".
 macro_rules! operations {
     ($($(#[$mark:meta])? $variant:ident $name:literal $result:ident $empty:ident $takes:ident $about:literal $wanted:literal;)*) => {
-        /// What a kernel computes of its input.
+        /// Operation of a kernel on its input.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum, Deserialize)]
         pub enum Op {
             $(#[doc = $about] #[value(name = $name)] #[serde(rename = $name)] $(#[$mark])? $variant,)*
@@ -109,14 +109,14 @@ operations! {
         "the gradients of what rms_norm was given and of the weights";
 }
 
-/// What a result is made of, whatever the type of the elements.
+/// Parts of a result, whatever the type of the elements.
 #[derive(Clone, Copy)]
 enum Made {
     /// A number that is added or multiplied up: of narrow integers 64 bits.
     Total,
     /// A number in the type that elements are computed with.
     Element,
-    /// How many.
+    /// A count.
     Count,
     /// An element and where it is.
     Found,
@@ -124,23 +124,23 @@ enum Made {
     Pair,
 }
 
-/// What a reduction of nothing is.
+/// Result of a reduction of nothing.
 #[derive(Clone, Copy)]
 enum Empty {
     Zero,
     One,
     /// All bits.
     Ones,
-    /// What no element is below.
+    /// Lower bound of all elements.
     Smallest,
-    /// What no element is above.
+    /// Upper bound of all elements.
     Largest,
     /// The largest, then the smallest.
     Ends,
     Nan,
 }
 
-/// Which types an operation takes.
+/// Types that an operation takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Takes {
     All,
@@ -156,7 +156,7 @@ enum Takes {
     Norms,
 }
 
-/// What a result is made of.
+/// Parts of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// One number, of which bits.
@@ -201,37 +201,37 @@ impl Op {
         }
     }
 
-    /// Whether it is made of exponentials of a row's elements, or goes back through them: chapter 11's.
+    /// Returns whether it is made of exponentials of a row's elements, or goes back through them: chapter 11's.
     pub const fn is_exponential(self) -> bool {
         matches!(self.row().2, Takes::Exponentials)
     }
 
-    /// Whether it divides a row by its size, or goes back through that: chapter 12's.
+    /// Returns whether it divides a row by its size, or goes back through that: chapter 12's.
     pub const fn is_norm(self) -> bool {
         matches!(self.row().2, Takes::Norms)
     }
 
-    /// Of norms, whether the mean is taken away first. Those have biases.
+    /// Returns whether a norm subtracts the mean first. Those norms have biases.
     pub const fn is_centred(self) -> bool {
         matches!(self, Op::LayerNorm | Op::AddLayerNorm | Op::LayerNormBackward)
     }
 
-    /// Of norms, whether two inputs are added first, and the sum is a result too.
+    /// Returns whether a norm first adds two inputs, whose sum is a result too.
     pub const fn adds(self) -> bool {
         matches!(self, Op::AddLayerNorm | Op::AddRmsNorm)
     }
 
-    /// Whether the gradients of weights are results.
+    /// Returns whether the gradients of weights are results.
     pub const fn has_weight_gradients(self) -> bool {
         matches!(self, Op::LayerNormBackward | Op::RmsNormBackward)
     }
 
-    /// Whether each result has a bound of its own, which its reference finds: chapters 11 and 12.
+    /// Returns whether each result has a bound of its own, which its reference finds: chapters 11 and 12.
     pub const fn has_bounds(self) -> bool {
         self.is_exponential() || self.is_norm()
     }
 
-    /// Whether its result is a matrix that lies as the input does, of the input's type.
+    /// Returns whether its result is a matrix that lies as the input does, of the input's type.
     pub const fn is_per_element(self) -> bool {
         self.has_bounds() && !matches!(self, Op::Logsumexp | Op::CrossEntropy)
     }
@@ -247,7 +247,7 @@ impl Op {
         }
     }
 
-    /// What a row of the result is called, where the input has so many.
+    /// Name of a row of the result, for an input with so many.
     pub fn row_name(self, row: u64, rows: u64) -> String {
         match row.checked_sub(rows) {
             Some(behind) if self.adds() => format!("sum of row {}", grouped(behind)),
@@ -257,22 +257,22 @@ impl Op {
         }
     }
 
-    /// Whether each row has a label.
+    /// Returns whether each row has a label.
     pub const fn has_labels(self) -> bool {
         matches!(self, Op::CrossEntropy | Op::CrossEntropyBackward)
     }
 
-    /// Whether each row's loss has a gradient.
+    /// Returns whether each row's loss has a gradient.
     pub const fn has_gradients(self) -> bool {
         matches!(self, Op::CrossEntropyBackward)
     }
 
-    /// Whether float results round on the way, by the order in which they come together.
+    /// Returns whether float results round on the way, by the order in which they come together.
     pub const fn rounds(self) -> bool {
         matches!(self.row().0, Made::Total) || matches!(self, Op::Meanvar) || self.has_bounds()
     }
 
-    /// What its result is made of; of a matrix each element.
+    /// Parts of its result; for a matrix, of each element.
     pub const fn outcome(self, ty: Type) -> Outcome {
         // A byte or a short is computed with as an int, a half as a float.
         let wide = match ty {
@@ -351,7 +351,7 @@ impl Op {
         self.result(T::TYPE, &bytes)
     }
 
-    /// What a reduction of nothing is: the value that changes no other, and for what has none, nowhere and NaN.
+    /// Result of a reduction of nothing: the value that changes no other; where there is none, no index and NaN.
     pub fn identity(self, ty: Type) -> Value {
         let (smallest, largest) = (end(ty, true), end(ty, false));
         match self.row() {
@@ -396,7 +396,7 @@ impl Op {
     }
 }
 
-/// The element that every other is better than: the smallest where the largest is wanted.
+/// The element that every other one beats: the smallest for a maximum.
 fn end(ty: Type, max: bool) -> Value {
     let whole = |low: i64, high: i64| {
         let end = if max { low } else { high };

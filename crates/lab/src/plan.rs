@@ -18,7 +18,7 @@ pub const N_MAX: u64 = (1 << 31) - 1;
 /// The options that decide a launch. What is `None` is the variant's to choose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LaunchOptions {
-    /// What to compute.
+    /// Operation.
     pub op: Op,
     /// Threads a block.
     pub block: Option<u32>,
@@ -26,7 +26,7 @@ pub struct LaunchOptions {
     pub grid: Option<u32>,
     /// The number that the variant is tuned by.
     pub factor: Option<u32>,
-    /// Whether the launch may begin while the one before it ends; launches wait for each other's end if not.
+    /// True if the launch may begin while the one before it ends; launches wait for each other's end if not.
     pub overlap: bool,
     /// Rows, for a variant with more than one value; else `n` elements are rows of a length that is well to look at.
     pub rows: Option<Rows>,
@@ -54,7 +54,7 @@ pub struct Problem<'v> {
     pub options: LaunchOptions,
     /// The card.
     pub card: &'v Card,
-    /// Whether kernels are compiled on demand, which the committed PTX has not: [`Pass::line`].
+    /// True if kernels are compiled on demand, which the committed PTX has not: [`Pass::line`].
     pub on_demand: bool,
 }
 
@@ -64,7 +64,7 @@ impl<'v> Problem<'v> {
         Problem { variant, ty, n, options, card: &H200, on_demand: false }
     }
 
-    /// How its elements lie.
+    /// Layout of its elements.
     pub fn layout(&self) -> Layout {
         Layout::new(self.variant.per, self.options.rows, self.n)
     }
@@ -135,7 +135,7 @@ pub struct Pass {
     pub additions: u64,
     /// Atomic additions by which it brings its blocks' sums together in global memory.
     pub atomics: u64,
-    /// Whether blocks wait for each other: how often they look is a matter of time, and so is what is counted of it.
+    /// True if blocks wait for each other: how often they look is a matter of time, and so is what is counted of it.
     pub waits: bool,
 }
 
@@ -168,7 +168,7 @@ pub struct Plan {
     pub sums: Vec<u64>,
     /// 64-bit words of state.
     pub state_words: u64,
-    /// How its elements lie, and what gets a value.
+    /// Layout of its elements, and the part that gets a value.
     pub layout: Layout,
     /// Labels and gradients, for operations that have them.
     pub targets: Targets,
@@ -234,7 +234,7 @@ impl Plan {
     }
 
     /// Launches until one value is left: first over the input's `n` elements, then over what the launch before it left, one
-    /// value a block or a cluster. `pass` is told where to read, where to write, and how many elements there are to read.
+    /// value a block or a cluster. `pass` gets the place to read, the place to write, and the number of elements to read.
     pub fn until_one(n: u64, mut pass: impl FnMut(Arg, Arg, u64) -> Pass) -> Plan {
         let mut plan = Plan::default();
         let (mut input, mut n) = (Arg::Input, n);
@@ -268,7 +268,7 @@ impl Plan {
         self.passes.iter().map(|pass| pass.additions).sum()
     }
 
-    /// What all passes together do to a sum.
+    /// Rounding of a sum by all passes together.
     pub fn rounding(&self) -> Rounding {
         Rounding { additions: self.additions(), atomics: self.passes.iter().map(|pass| pass.atomics).sum() }
     }
@@ -283,7 +283,7 @@ impl Plan {
         self.partial_sums().saturating_mul(ty.bytes()) + labels + gradients + other
     }
 
-    /// Whether what it has beside the input is so much that timing finds it in the L2, unless each call has its own.
+    /// Returns whether what it has beside the input is so much that timing finds it in the L2, unless each call has its own.
     pub fn wants_own_arrays(&self, ty: Type, n: u64) -> bool {
         self.more_bytes(ty, n) >= n * ty.bytes() / 2
     }
@@ -375,7 +375,7 @@ fn grid_refused(problem: &Problem<'_>, plan: &Plan, asked: u32) -> String {
 }
 
 impl BlockRule {
-    /// Whether a kernel with this rule is right for `block` threads.
+    /// Returns whether a kernel with this rule is right for `block` threads.
     pub const fn allows(&self, block: u32) -> bool {
         block.is_power_of_two() && self.min <= block && block <= self.max
     }

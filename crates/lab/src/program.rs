@@ -53,7 +53,7 @@ fn print(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// What the program prints, and its exit status.
+/// Output of the program, and its exit status.
 pub(crate) struct Output {
     pub text: String,
     pub status: u8,
@@ -263,7 +263,7 @@ fn run_all(
     Ok(runs)
 }
 
-/// What the chapter says of itself, from runs on the simulator whatever the device.
+/// Remarks of the chapter, from runs on the simulator whatever the device.
 ///
 /// # Errors
 /// A run that fails.
@@ -288,8 +288,8 @@ fn save_chart(session: &Session<'_>, args: &Args, what: &str, svg: Option<String
         let name = format!("{}{what}-{kind}.svg", session.chapter.slug);
         session.source.root().join("target").join("charts").join(name)
     };
-    let wanted = args.chart.clone().or_else(|| (!args.json && !args.once).then(by_default));
-    let (Some(path), Some(svg)) = (wanted, svg) else { return Ok(None) };
+    let path = args.chart.clone().or_else(|| (!args.json && !args.once).then(by_default));
+    let (Some(path), Some(svg)) = (path, svg) else { return Ok(None) };
     match record::write(&path, &svg) {
         Ok(()) => Ok(Some(short(&path))),
         // A folder that cannot be written is only an error if the reader named it.

@@ -26,7 +26,7 @@ pub fn full(chapter: &Chapter) -> u64 {
     if chapter.default_kind().0.has_bounds() { N >> 4 } else { N }
 }
 
-/// How records are made: the schedule of today's GPUs, every check on.
+/// Options of records: the schedule of today's GPUs, every check on.
 pub const OPTIONS: SimOptions = SimOptions {
     schedule: Schedule::Independent { seed: None },
     checks: Checks::ALL,
@@ -44,7 +44,7 @@ pub struct SimRecord {
     pub chapter: String,
     /// Seed of the inputs.
     pub seed: u64,
-    /// How lanes ran.
+    /// Order of lanes.
     pub schedule: String,
     /// Every variant and type at [`N`] and for one full block.
     pub cases: Vec<SimCase>,
@@ -66,7 +66,7 @@ pub struct SimCase {
     pub launches: u64,
     /// Bits of the result.
     pub result: String,
-    /// Whether it is within its bound.
+    /// True if it is within its bound.
     pub right: bool,
     /// Codes of the faults found, each once.
     pub faults: Vec<String>,
@@ -124,7 +124,7 @@ pub fn runs(chapter: &Chapter, root: &Path) -> Result<Vec<Run>> {
 /// The record as it is now, computed by running every variant and type.
 ///
 /// # Errors
-/// As [`runs`].
+/// Those of [`runs`].
 pub fn compute(chapter: &Chapter, root: &Path) -> Result<SimRecord> {
     Ok(of_runs(chapter, &runs(chapter, root)?))
 }
@@ -196,7 +196,7 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(Error::file(path, "written"))
 }
 
-/// What differs between the committed record and the simulator of today, a line each; empty when they agree. With
+/// Returns the differences between the committed record and the simulator of today, a line each; empty when they agree. With
 /// `BLESS=1` in the environment the record is rewritten first.
 ///
 /// # Errors

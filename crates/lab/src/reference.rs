@@ -18,15 +18,15 @@ mod operators;
 pub struct Reference {
     /// The answer: wrapped to the type for integers, a double for floats.
     pub expected: Value,
-    /// What the double lacks to the exact sum.
+    /// Rest of the exact sum beyond the double.
     pub low: f64,
     /// Sum of the absolute values, 0 for integers and where nothing is added; of mean and variance, the mean's.
     pub magnitude: f64,
-    /// What the error of a variance is a share of; 0 for everything else.
+    /// Base of a variance's relative error; 0 for everything else.
     pub spread: f64,
 }
 
-/// What `op` makes of `array`, which for two arrays holds one behind the other. The smallest and the largest element are
+/// Computes `op` over `array`, which for two arrays holds one behind the other. The smallest and the largest element are
 /// exact; by the rule of `min` and `max` a NaN among floats is passed over, as CUDA's `fmin` and `fmax` do, and is the answer
 /// only where there is nothing else.
 pub fn reference_of(op: Op, array: &Array) -> Reference {

@@ -12,7 +12,7 @@ use crate::verify::Verdict;
 
 /// A chapter's kernels on the simulator, which is what its notes are made with.
 pub trait Simulator {
-    /// Where the kernels are.
+    /// Files of the kernels.
     fn source(&self) -> &KernelSource;
 
     /// Runs the job to one value and judges it.
@@ -27,9 +27,9 @@ pub trait Simulator {
 pub struct Job<'j> {
     /// The kernel.
     pub variant: &'static Variant,
-    /// What to compute, and how to launch it where the variant leaves a choice.
+    /// Operation, and the launch where the variant leaves a choice.
     pub options: LaunchOptions,
-    /// What to reduce.
+    /// Input.
     pub input: &'j Array,
     /// The right answer.
     pub reference: &'j Reference,
@@ -53,33 +53,33 @@ pub struct Run {
     pub ty: Type,
     /// Elements.
     pub n: u64,
-    /// How they lie.
+    /// Their layout.
     pub layout: Layout,
-    /// Of more than one result, the row or column that is shown here: the worst.
+    /// Row or column shown here if there are several results: the worst.
     pub row: Option<u64>,
-    /// Where in its row the worst is, if each element has a result.
+    /// Column of the worst result, if each element has one.
     pub col: Option<u64>,
     /// Hash of the bits of all results, if there is more than one.
     pub all_sha256: Option<String>,
-    /// What was asked for.
+    /// Options of the run.
     pub options: LaunchOptions,
     /// Threads a block.
     pub block: u32,
     /// Its launches.
     pub plan: Plan,
-    /// What the device said.
+    /// Result of the device.
     pub result: Value,
-    /// What is right.
+    /// Expected result.
     pub expected: Value,
-    /// Whether the result is right.
+    /// True if the result is right.
     pub verdict: Verdict,
     /// Counts of all launches together; `None` on a GPU.
     pub counters: Option<Counters>,
-    /// What each source line counted.
+    /// Counters of each source line.
     pub lines: Vec<LineCounters>,
     /// Findings of all launches, like ones folded.
     pub faults: Vec<Fault>,
-    /// What is no fault and still worth a look, likewise.
+    /// Notes on what is no fault but worth a look, likewise.
     pub notes: Vec<device::Note>,
     /// The recorded steps of the first launch, if they were asked for.
     pub trace: Option<simt::trace::Trace>,
@@ -93,12 +93,12 @@ impl Run {
         self.verdict.right && self.faults.is_empty()
     }
 
-    /// Whether there is a result to show: where there are no rows, or no elements that results would be of, there is none.
+    /// Returns whether there is a result to show: where there are no rows, or no elements that results would be of, there is none.
     pub fn has_result(&self) -> bool {
         self.layout == Layout::Array || self.row.is_some()
     }
 
-    /// Bytes of the input that are wanted, and of results that are as many.
+    /// Bytes of the input that the operation needs, and of results of the same size.
     pub fn input_bytes(&self) -> u64 {
         let op = self.options.op;
         let written = u64::from(op.is_per_element()) + u64::from(op.adds());

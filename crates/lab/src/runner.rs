@@ -8,13 +8,13 @@ use crate::layout::Layout;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan};
 
-/// What a plan's launches write besides their input.
+/// Arrays that a plan's launches write, and its offsets.
 pub struct Arrays<T: Element> {
     sums: Vec<Buffer<T>>,
     state: Buffer<u64>,
     /// The second input, of an operation that takes two.
     other: Option<Buffer<T>>,
-    /// Where ragged rows begin and end.
+    /// Bounds of ragged rows.
     offsets: Option<Stored>,
     /// A label a row.
     labels: Option<Stored>,
@@ -80,7 +80,7 @@ impl<T: Element> Arrays<T> {
         Ok(self.of(device, pass)?.first().map(|&value| value.value()))
     }
 
-    /// What the pass of this number wrote; nothing if there is no such pass.
+    /// Returns the output of the pass of this number; nothing if there is no such pass.
     ///
     /// # Errors
     /// A driver that does not give it.
@@ -88,7 +88,7 @@ impl<T: Element> Arrays<T> {
         self.sums.get(pass).map_or(Ok(Vec::new()), |sums| Ok(device.download(sums)?))
     }
 
-    /// What the launches of a plan have left, a value for each that the layout has; none without launches.
+    /// Returns the results of a plan's launches, as many values as the layout has; none without launches.
     ///
     /// # Errors
     /// A driver that does not give it.
@@ -110,7 +110,7 @@ impl<T: Element> Arrays<T> {
         self.sums.last().map_or(Ok(Vec::new()), |last| Ok(device.download(last)?))
     }
 
-    /// What the launches of a plan have left; `None` if there are none.
+    /// Returns the results of a plan's launches; `None` if there are none.
     ///
     /// # Errors
     /// A driver that does not give it.
@@ -124,14 +124,14 @@ impl<T: Element> Arrays<T> {
         self.sums.last()
     }
 
-    /// What the launches of a plan leave each other, zero before the first.
+    /// State that the launches of a plan hand on, zero before the first.
     pub fn state(&self) -> &Buffer<u64> {
         &self.state
     }
 
-    /// Where the result is, as an argument of the kernel that reads it.
+    /// Place of the result, as an argument of the kernel that reads it.
     pub fn result_address(&self) -> device::Arg<'_> {
-        // A plan of no launches has no result, and nobody launches what reads it.
+        // A plan of no launches has no result, and no kernel that reads it.
         self.sums.last().map_or(device::Arg::Address(&self.state, 0), |sums| device::Arg::Address(sums, 0))
     }
 }

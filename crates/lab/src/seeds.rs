@@ -1,5 +1,5 @@
-//! `--seeds N`: the variants under many schedules of the simulator, each until one of them goes wrong that nobody
-//! announced.
+//! `--seeds N`: the variants under many schedules of the simulator, each until one of them fails without
+//! an announcement.
 
 use device::{Choice, Schedule};
 use serde_json::json;
@@ -20,7 +20,7 @@ use crate::{Variant, cli, json};
 /// Elements when the reader gives none: many blocks, the last of them ragged, and quick enough for a hundred schedules.
 pub(crate) const N: u64 = 20_011;
 
-/// What became of one variant.
+/// Result of one variant.
 struct Tried {
     /// The run that went wrong, or else that under the last seed.
     run: Run,
@@ -29,9 +29,9 @@ struct Tried {
     seed: u64,
 }
 
-/// What all of them are run over.
+/// Input of all of them.
 pub(crate) struct Numbers {
-    /// What the program calls its input.
+    /// Description of the input.
     pub words: String,
     /// Seed of the random numbers, if they are.
     pub seed: Option<u64>,
@@ -59,7 +59,7 @@ impl Numbers {
 /// Runs every variant under the seeds from 0 on, each until it goes wrong, and says which did.
 ///
 /// # Errors
-/// As [`Session::run`].
+/// Those of [`Session::run`].
 pub(crate) fn run(
     session: &Session<'_>,
     (args, launch): (&cli::Args, LaunchOptions),
@@ -140,7 +140,7 @@ mod tests {
         ..crate::plan::tests::TWO_A_THREAD
     };
 
-    /// Chapter 5 with its racing kernel as one that is taught as right, so that every seed has a finding nobody announced.
+    /// Chapter 5 with its racing kernel as one that is taught as right, so that every seed has an unannounced finding.
     static CHAPTER: Chapter = Chapter {
         slug: "ch05-unroll",
         title: "A chapter with a mistake",

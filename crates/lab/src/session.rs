@@ -29,14 +29,14 @@ pub fn built_root() -> PathBuf {
 pub struct Session<'c> {
     /// The lesson.
     pub chapter: &'c Chapter,
-    /// Where its kernels are.
+    /// Files of its kernels.
     pub source: KernelSource,
-    /// How the simulator runs, if it does.
+    /// Options of the simulator, if it runs.
     pub options: SimOptions,
-    /// Whether kernels are launched in the shapes that are committed, which the simulator can run too, and in no other: a
+    /// True if kernels are launched in the shapes that are committed, which the simulator can run too, and in no other: a
     /// record is then replayed bit for bit.
     pub is_as_committed: bool,
-    /// What says how far long work is.
+    /// Progress of long work.
     pub progress: Progress,
     pub(crate) device: Rc<Device>,
     pub(crate) flush: OnceCell<Flush>,
@@ -67,7 +67,7 @@ impl<'c> Session<'c> {
     /// As [`Session::open`], with the kernels of `source`.
     ///
     /// # Errors
-    /// As [`Session::open`].
+    /// Those of [`Session::open`].
     pub fn open_source(
         chapter: &'c Chapter,
         source: KernelSource,
@@ -131,7 +131,7 @@ impl<'c> Session<'c> {
     /// The launches of `variant` over `n` elements on this device.
     ///
     /// # Errors
-    /// What [`Plan::new`] refuses.
+    /// The errors of [`Plan::new`].
     pub fn plan(&self, variant: &Variant, ty: Type, n: u64, options: LaunchOptions) -> Result<Plan> {
         let card = self.device.card();
         if options.overlap && card.compute_capability < 90 {
@@ -143,12 +143,12 @@ impl<'c> Session<'c> {
         Plan::new(&Problem { variant, ty, n, options, card, on_demand })
     }
 
-    /// How the code of the chapter's own kernels was made: `committed`, or `NVRTC 13.0 for sm_90`.
+    /// Origin of the chapter's own kernels: `committed`, or `NVRTC 13.0 for sm_90`.
     pub fn origin(&self) -> String {
         self.modules[0].origin().to_string()
     }
 
-    /// How the code of each file of kernels that is loaded was made, by its slug.
+    /// Origin of each loaded file of kernels, by its slug.
     pub fn origins(&self) -> impl Iterator<Item = (&str, String)> {
         self.modules.iter().map(|module| (module.slug(), module.origin().to_string()))
     }
@@ -159,7 +159,7 @@ impl<'c> Session<'c> {
         own.ok_or_else(|| Error::Usage(self.unsupported(variant).unwrap_or_else(|| format!("{slug} is not loaded"))))
     }
 
-    /// Whether the kernels of this variant's file have an entry of this name.
+    /// Returns whether the kernels of this variant's file have an entry of this name.
     pub fn has_kernel(&self, variant: &Variant, kernel: &str) -> bool {
         self.module(variant).is_ok_and(|module| module.kernels().contains(&kernel))
     }
@@ -199,15 +199,15 @@ impl<'c> Session<'c> {
     /// The first launch of the job and nothing more: what a profiler shows for one kernel.
     ///
     /// # Errors
-    /// As [`Session::run`].
+    /// Those of [`Session::run`].
     pub fn first_launch(&self, job: Job<'_>) -> Result<Report> {
         Ok(self.launches(job)?.into_iter().next().unwrap_or_default())
     }
 
-    /// What each launch of the job reports, apart.
+    /// Returns the report of each launch of the job.
     ///
     /// # Errors
-    /// As [`Session::run`].
+    /// Those of [`Session::run`].
     pub fn launches(&self, job: Job<'_>) -> Result<Vec<Report>> {
         let plan = self.plan(job.variant, job.input.ty(), job.n(), job.options)?;
         with_elements!(job.input, values => Ok(self.launch_all(job, &plan, values)?.1))
@@ -272,7 +272,7 @@ impl<'c> Session<'c> {
         Ok((left, reports))
     }
 
-    /// What the launches of a plan have left in its arrays; `None` if there are none.
+    /// Returns the results of a plan's launches in its arrays; `None` if there are none.
     ///
     /// # Errors
     /// A driver that does not give it.
@@ -303,7 +303,7 @@ impl<'c> Session<'c> {
         runner::calls(&module, plan, input, arrays)
     }
 
-    /// Where the kernel of a pass is; it is compiled if it is nowhere.
+    /// Returns the module with the kernel of a pass; compiles it if there is none.
     fn module_of(&self, variant: &Variant, pass: &Pass) -> Result<&Module> {
         let module = self.module(variant)?;
         let Some(line) = pass.line.as_ref().filter(|_| !module.kernels().contains(&pass.kernel.as_str())) else {
@@ -334,7 +334,7 @@ impl Simulator for Session<'_> {
     }
 }
 
-/// What the launches of a job have left.
+/// Results of a job's launches.
 enum Left<T> {
     /// A value for each that the layout has.
     Values(Vec<Value>),
@@ -343,7 +343,7 @@ enum Left<T> {
 }
 
 impl<T: Element> Left<T> {
-    /// Hash of the bits of all results, if there is more than one; what lies between rows is nobody's.
+    /// Hash of the bits of all results, if there is more than one; the gaps between rows do not count.
     fn sha256(&self, op: Op, layout: &Layout) -> Option<String> {
         match (self, layout) {
             (Left::Values(values), _) => (values.len() > 1).then(|| {

@@ -15,21 +15,21 @@ const COLS: u64 = 64;
 /// Rows whose offsets are made here, at most: a GiB and more of them.
 const NAMED_ROWS_MAX: u64 = 1 << 28;
 
-/// What the reader's own file holds.
+/// Shape of the reader's own file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Have {
     /// Elements.
     pub n: u64,
-    /// As rows and columns, if the file says so.
+    /// Rows and columns, if the file has them.
     pub rows: Option<(u64, u64)>,
 }
 
-/// The rows that were asked for, or that the reader's file has, and the elements that they need; of about `wanted` elements
+/// The rows that were asked for, or that the reader's file has, and the elements that they need; of about `target` elements
 /// where nothing says how many. `None` if there is nothing about rows.
 ///
 /// # Errors
 /// Numbers that contradict each other or the file, or offsets that are none.
-pub(crate) fn rows(args: &Args, have: Option<Have>, wanted: u64) -> Result<Option<(Rows, u64)>> {
+pub(crate) fn rows(args: &Args, have: Option<Have>, target: u64) -> Result<Option<(Rows, u64)>> {
     let of_file = have.and_then(|have| have.rows);
     if (args.rows, args.cols, args.pitch, &args.offsets, of_file) == (None, None, None, &None, None) {
         return Ok(None);
@@ -46,7 +46,7 @@ pub(crate) fn rows(args: &Args, have: Option<Have>, wanted: u64) -> Result<Optio
         let offsets = Offsets::new(at, bits, n).map_err(|why| Error::Usage(format!("--offsets {offsets}: {why}")))?;
         return Ok(Some((Rows::Ragged(offsets), n)));
     }
-    let matrix = matrix(args, have, wanted)?;
+    let matrix = matrix(args, have, target)?;
     let Matrix { rows, cols, pitch } = matrix;
     for (option, count) in [("--rows", rows), ("--cols", cols)] {
         if count > COUNT_MAX {
@@ -89,7 +89,7 @@ pub(crate) fn rows(args: &Args, have: Option<Have>, wanted: u64) -> Result<Optio
 }
 
 /// Rows, columns and pitch: what was asked for, or else the file's own, or else as many as there are elements for.
-fn matrix(args: &Args, have: Option<Have>, wanted: u64) -> Result<Matrix> {
+fn matrix(args: &Args, have: Option<Have>, target: u64) -> Result<Matrix> {
     let refuse = |why: String| Err(Error::Usage(why));
     let of_file = have.and_then(|have| have.rows);
     // Of a list, as many as there are for each row.
@@ -117,7 +117,7 @@ fn matrix(args: &Args, have: Option<Have>, wanted: u64) -> Result<Matrix> {
         return Ok(Matrix { rows, cols, pitch });
     }
     let Some(Have { n, .. }) = have else {
-        return Ok(Matrix { rows: wanted.checked_div(pitch).unwrap_or(0), cols, pitch });
+        return Ok(Matrix { rows: target.checked_div(pitch).unwrap_or(0), cols, pitch });
     };
     // The last row needs nothing behind it.
     let rows = n.checked_sub(cols).and_then(|before| before.checked_div(pitch)).map_or(0, |before| before + 1);

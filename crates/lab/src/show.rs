@@ -1,4 +1,4 @@
-//! What a chapter program prints for a person: checks, findings, counters, times, the change, where the chart went.
+//! Text of a chapter's program for a person: checks, findings, counters, times, the change, the chart's path.
 
 use std::path::Path;
 
@@ -25,14 +25,14 @@ pub struct Shown<'s, 'c> {
     pub runs: &'s [Run],
     /// Variants that did not run, because they cannot do what was asked.
     pub left_out: &'s [LeftOut],
-    /// What the chapter says of itself.
+    /// Remarks of the chapter.
     pub notes: &'s [Note],
-    /// Where the chart went.
+    /// Path of the chart.
     pub chart: Option<&'s Path>,
 }
 
 impl Shown<'_, '_> {
-    /// How each run came out, in order.
+    /// Status of each run, in order.
     pub fn statuses(&self) -> Vec<Status> {
         let is_gpu = self.session.device().is_gpu();
         self.runs.iter().map(|run| Status::of(run, is_gpu, self.session.options)).collect()
@@ -192,7 +192,7 @@ fn launch_text(run: &Run) -> String {
     }
 }
 
-/// What `--plan` prints: the launches of each variant, as a table or as JSON.
+/// Output of `--plan`: the launches of each variant, as a table or as JSON.
 pub fn plans(
     session: &Session<'_>,
     (variants, left_out): (&[&Variant], &[LeftOut]),
@@ -282,7 +282,7 @@ pub fn findings(faults: &[Fault], root: &Path) -> String {
     out
 }
 
-/// What is no fault and still worth a look: the first of each kind, and how many more there are.
+/// Notes on what is no fault but worth a look: the first of each kind, and the number of others.
 fn remarks(notes: &[device::Note], root: &Path) -> String {
     let source = |file: &str| std::fs::read_to_string(root.join(file)).ok();
     let mut out = String::new();
@@ -359,7 +359,7 @@ fn push_times(out: &mut String, runs: &[Run]) {
     out.push_str(&table.render());
 }
 
-/// What each kernel leaves to be done: the reason for the kernel after it, and of the last one, for the next chapter.
+/// Limit of each kernel: the reason for the kernel after it, and of the last one, for the next chapter.
 fn push_limits(out: &mut String, runs: &[Run]) {
     let limited: Vec<&Variant> = runs.iter().map(|run| run.variant).filter(|v| !v.limit.is_empty()).collect();
     if limited.is_empty() {
@@ -402,7 +402,7 @@ mod tests {
         Note { kind, message: format!("seen in {line}"), site, other: None, variable: None, why: "told", count: 1 }
     }
 
-    /// Of each kind the first is told whole, with its line and reason, and the others are counted.
+    /// The first of each kind is shown whole, with its line and reason, and the others are counted.
     #[test]
     fn notes_of_one_kind_are_told_once() {
         let notes = [note(NoteKind::EqualWrites, 3), note(NoteKind::ExitedThreads, 5), note(NoteKind::EqualWrites, 8)];

@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::status::Status;
 use crate::text::{grouped, wrapped};
 
-/// A paragraph for each run that is wrong though nobody announced it, on numbers of this seed; on the simulator alone.
+/// A paragraph for each run that is wrong without an announcement, on numbers of this seed; on the simulator alone.
 ///
 /// # Errors
 /// A run that fails.

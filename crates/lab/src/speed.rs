@@ -98,7 +98,7 @@ fn simulator(criterion: &mut Criterion, session: &Session<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What the CPU makes of the same sum: a loop as it is written, and an iterator.
+/// The same sum on the CPU: a loop as it is written, and an iterator.
 fn cpu(criterion: &mut Criterion) {
     let (Array::I32(ints), Array::F32(floats)) =
         (input::random(Type::I32, N, input::SEED), input::random(Type::F32, N, input::SEED))

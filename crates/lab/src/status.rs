@@ -1,10 +1,10 @@
-//! What a run means for the lesson: a right kernel is right, and one that is taught as wrong goes wrong as the lesson says.
+//! Verdict of the lesson on a run: a right kernel is right, and one that is taught as wrong goes wrong as the lesson says.
 
 use device::{Checks, Code, Schedule, SimOptions};
 
 use crate::run::Run;
 
-/// How a run came out.
+/// Status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// Right, as it should be.
@@ -37,7 +37,7 @@ impl Status {
         }
     }
 
-    /// Whether the chapter program ends with status 1 for it.
+    /// Returns whether the chapter program ends with status 1 for it.
     pub fn fails(self) -> bool {
         matches!(self, Status::Wrong | Status::AnnouncedMissing(_))
     }

@@ -1,5 +1,5 @@
-//! What an operation is told beside its rows: a cross-entropy the label of each and the gradient of each loss, a norm the weight
-//! and the bias of each column.
+//! Second inputs of an operation: for a cross-entropy the label of each row and the gradient of each loss, for a norm the
+//! weight and the bias of each column.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ impl Targets {
         self.labels.map_or(64, |labels| labels.bits)
     }
 
-    /// Whether one gradient is that of every row's loss.
+    /// Returns whether one gradient is that of every row's loss.
     pub fn has_one_gradient(&self) -> bool {
         matches!(self.gradients, Some(Gradients([_])))
     }
@@ -102,7 +102,7 @@ impl Targets {
         Ok(Targets { gradients: Some(Gradients(Vec::leak(bits))), ..self })
     }
 
-    /// What `--labels` and `--gradients` name, for `op` over these rows.
+    /// Reads the files of `--labels` and `--gradients`, for `op` over these rows.
     ///
     /// # Errors
     /// An operation that has none, files that hold something else, or that do not fit the rows.
@@ -125,7 +125,7 @@ impl Targets {
             let npy = Npy::open(path)?;
             let (ty, len) = (npy.ty, npy.len);
             npy.check_list(&format!("{} are a list, one a row", option.trim_start_matches('-'))).map_err(wrong)?;
-            let holds = |wanted: &str| wrong(format!("holds {}, {wanted}", numpy_name(ty)));
+            let holds = |expected: &str| wrong(format!("holds {}, {expected}", numpy_name(ty)));
             targets = match (option, npy.read(len)?) {
                 ("--labels", Array::I32(at)) => {
                     targets.with_labels(at.into_iter().map(i64::from).collect(), 32, rows, cols).map_err(wrong)?

@@ -60,11 +60,11 @@ const OF_PART_BYTES: u64 = 16 << 10;
 /// Ends of the sentences that say why, where chapters differ.
 #[derive(Debug, Clone, Copy)]
 pub struct Endings {
-    /// Of a team that holds its row.
+    /// Kernel of a team that holds its row.
     pub held: &'static str,
-    /// Of a block that goes through its row.
+    /// Kernel of a block that goes through its row.
     pub stream: &'static str,
-    /// Of blocks that share a row out.
+    /// Kernel of blocks that share a row.
     pub parts: &'static str,
 }
 
@@ -126,12 +126,12 @@ pub fn stream(problem: &Problem<'_>, block: u32) -> Shape {
 pub fn parts(problem: &Problem<'_>, matrix: Matrix, block: u32, loads: u32) -> Shape {
     let resident = threads(problem) / u64::from(block);
     let worth = (matrix.cols * problem.ty.bytes()).div_ceil(OF_PART_BYTES).max(1);
-    let wanted = (resident / matrix.rows.max(1)).clamp(1, worth);
-    if wanted == 1 {
+    let parts = (resident / matrix.rows.max(1)).clamp(1, worth);
+    if parts == 1 {
         return Shape::Stream { block, loads };
     }
     let of_line = 128 / problem.ty.bytes();
-    let length = matrix.cols.div_ceil(wanted).next_multiple_of(of_line);
+    let length = matrix.cols.div_ceil(parts).next_multiple_of(of_line);
     Shape::Parts { block, loads, parts: capped(matrix.cols.div_ceil(length)), length: capped(length) }
 }
 

@@ -193,9 +193,9 @@ mod tests {
                 cells: vec!["1,024".into(), "7".into()],
             }],
         };
-        let wanted =
+        let expected =
             "             unroll_\n            volatile  x\n  barriers     1,024  7\n      waits for the block\n";
-        assert_eq!(table.render(), wanted);
+        assert_eq!(table.render(), expected);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What every chapter's tests try, so that a chapter says only what is its own: ragged sizes, all blocks and types, many
+//! Common tests of all chapters, so that a chapter has only its own: ragged sizes, all blocks and types, many
 //! schedules, and its program on bad input.
 //!
 //! Functions return what went wrong as lines, and how much was tried: a trial of nothing must not pass. Those of records
@@ -26,7 +26,7 @@ pub use lesson::{anything, extremes, mistakes};
 pub use program::{Ended, Files, Program, ended, le_bytes, npy_bytes, program};
 pub use rounds::{Round, rounds};
 
-/// What a trial found.
+/// Findings of a trial.
 #[derive(Debug, Default)]
 pub struct Trial {
     /// Runs.
@@ -140,9 +140,9 @@ pub fn facts(chapter: &Chapter) -> Result<Vec<(String, String)>> {
 ///
 /// # Panics
 /// If one is not.
-pub fn assert_facts(chapter: &Chapter, wanted: &[(&str, &str)]) -> Result<()> {
+pub fn assert_facts(chapter: &Chapter, expected: &[(&str, &str)]) -> Result<()> {
     let facts = facts(chapter)?;
-    for &(name, value) in wanted {
+    for &(name, value) in expected {
         assert!(facts.contains(&(name.to_owned(), value.to_owned())), "{name} is not {value}: {facts:?}");
     }
     Ok(())
@@ -226,7 +226,7 @@ pub fn schedules(chapter: &Chapter, seeds: u64) -> Result<Trial> {
 /// Recomputes `data/sim.json`.
 ///
 /// # Errors
-/// As [`record::check`].
+/// Those of [`record::check`].
 ///
 /// # Panics
 /// If it is not what the simulator computes today.
@@ -239,7 +239,7 @@ pub fn simulators_record(chapter: &Chapter) -> Result<()> {
 /// Replays `data/h200.json`; `None` while there is none.
 ///
 /// # Errors
-/// As [`hardware::replay`].
+/// Those of [`hardware::replay`].
 ///
 /// # Panics
 /// If a case was wrong on the GPU and not announced to be, if one differs, or if there is none.

@@ -1,4 +1,4 @@
-//! What comes out of a reduction: a number, where an element is, or two numbers.
+//! Result of a reduction: a number, the place of an element, or two numbers.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl Value {
     /// The index of no element.
     pub const NOWHERE: u64 = u64::MAX;
 
-    /// What a sum of nothing is.
+    /// Sum of nothing.
     pub const fn zero(ty: Type) -> Value {
         Value::of_whole(ty, 0)
     }
@@ -86,7 +86,7 @@ impl Value {
         }
     }
 
-    /// What [`Value::bits`] wrote of a result over elements of this type; `None` for any other text.
+    /// Reads the text of [`Value::bits`] for elements of this type; `None` for any other text.
     pub fn from_bits(ty: Type, text: &str) -> Option<Value> {
         let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
         if let Some((value, index)) = text.split_once(" at ") {

@@ -10,32 +10,32 @@ use crate::plan::{Arg, LaunchOptions, N_MAX, Pass, Plan, Problem};
 pub struct Variant {
     /// `unroll_shuffle`; its entries are `unroll_shuffle_i32`, `unroll_shuffle_f32`.
     pub name: &'static str,
-    /// What it does, one sentence.
+    /// Idea, one sentence.
     pub idea: &'static str,
-    /// What holds it back, one sentence.
+    /// Limit, one sentence.
     pub limit: &'static str,
     /// Element types it is compiled for.
     pub types: &'static [Type],
-    /// What it is compiled to compute.
+    /// Operations that it is compiled for.
     pub ops: &'static [Op],
-    /// Of which types each, where not of all that the operation takes.
+    /// Types of each operation, where it has not all that the operation takes.
     pub takes: fn(Op, Type) -> bool,
-    /// What the lesson promises to go wrong, for a ✗ variant: a fault's code.
+    /// Announced fault of a ✗ variant, by its code.
     pub announced: Option<device::Code>,
-    /// What is bad about a ✗ variant whose sum is right: one clause. None for a kernel that is taught as good.
+    /// Harm of a ✗ variant whose sum is right: one clause. None for a kernel that is taught as good.
     pub harm: Option<&'static str>,
     /// Block sizes it is right for.
     pub blocks: BlockRule,
     /// Elements that one full block of so many threads takes in one pass: the size of the small case that records and pages
     /// show beside the large one. A mistake may need fewer to show.
     pub elements_per_block: fn(block: u32) -> u64,
-    /// What gets a value of its own.
+    /// Part of the input that gets a value of its own.
     pub per: Per,
     /// Its launches for a problem; a plan without any where it has no instance for the options together.
     pub launches: fn(&Problem<'_>) -> Plan,
-    /// Whether more than n and the block decides how many blocks there are: a record of a GPU then says how many there were.
+    /// True if more than n and the block decides how many blocks there are: a record of a GPU then says how many there were.
     pub chooses_grid: bool,
-    /// Whether there is an instance for each block size, named `<name>_b256_i32`.
+    /// True if there is an instance for each block size, named `<name>_b256_i32`.
     pub per_block: bool,
     /// The number that it is tuned by, if it has one.
     pub factors: Option<Factors>,
@@ -47,24 +47,24 @@ pub struct Variant {
     pub cluster: u32,
     /// Most elements of one run.
     pub n_max: u64,
-    /// Whether its launch may begin while the one before it ends: it waits for that one in its own code.
+    /// True if its launch may begin while the one before it ends: it waits for that one in its own code.
     pub overlaps: bool,
-    /// Whether it sums in place and destroys its input.
+    /// True if it sums in place and destroys its input.
     pub in_place: bool,
-    /// Whether its blocks add to one value in the order in which they come by: sums of floats then differ from run to run in
+    /// True if its blocks add to one value in the order in which they come by: sums of floats then differ from run to run in
     /// their last bits, on a GPU.
     pub unordered: bool,
     /// Elements by which the small case of a mistake is shifted from the start of its allocation; 0 but for mistakes that
     /// need unaligned input to show.
     pub offset: usize,
-    /// What is added to the numbers of that case; 0 but for mistakes that need numbers far from 0 to show.
+    /// Offset added to the numbers of that case; 0 but for mistakes that need numbers far from 0 to show.
     pub far: f32,
 }
 
 /// The number that a kernel is tuned by: elements a thread, for instance. There is an instance for each of its values.
 #[derive(Debug, Clone, Copy)]
 pub struct Factors {
-    /// What the number is: `elements a thread takes`.
+    /// Meaning of the number: `elements a thread takes`.
     pub what: &'static str,
     /// Its values.
     pub values: &'static [u32],
@@ -84,7 +84,7 @@ pub struct BlockRule {
 }
 
 impl Variant {
-    /// What most variants have in common, for the rest of a literal: a sum of i32 and f32 by relaunching, right and good.
+    /// Values that most variants share, for the rest of a literal: a sum of i32 and f32 by relaunching, right and good.
     pub const BASE: Variant = Variant {
         name: "",
         idea: "",
@@ -112,7 +112,7 @@ impl Variant {
         far: 0.0,
     };
 
-    /// What it computes if nothing is asked for.
+    /// Its default operation.
     pub fn op(&self) -> Op {
         self.ops.first().copied().unwrap_or_default()
     }
@@ -128,7 +128,7 @@ impl Variant {
         entry_name(self.name, op, &instance, ty)
     }
 
-    /// Whether it is compiled to compute `op` of elements of this type.
+    /// Returns whether it is compiled to compute `op` of elements of this type.
     pub fn computes(&self, op: Op, ty: Type) -> bool {
         self.types.contains(&ty) && self.ops.contains(&op) && op.refusal(ty).is_none() && (self.takes)(op, ty)
     }

@@ -11,7 +11,7 @@ use crate::reference::norms::{self, Norm};
 use crate::reference::{Reference, reference_of};
 use crate::targets::Targets;
 
-/// What a result is worth.
+/// Verdict on a result.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict {
     /// Within the bound; a NaN is right only where the inputs make the sum a NaN.
@@ -49,13 +49,13 @@ pub fn verify(result: Value, reference: &Reference, rounding: impl Into<Rounding
 pub struct Worst {
     /// Its row, or column.
     pub row: u64,
-    /// Where it is in its row, if it is not the row's only one.
+    /// Its column, if it is not the row's only result.
     pub col: Option<u64>,
-    /// What the device said of it.
+    /// Result of the device.
     pub result: Value,
-    /// What is right.
+    /// Expected result.
     pub expected: Value,
-    /// What it is worth.
+    /// Verdict.
     pub verdict: Verdict,
 }
 
@@ -87,13 +87,13 @@ pub fn worst<T: Element>(layout: &Layout, op: Op, all: &[T], results: &[Value], 
 }
 
 impl Verdict {
-    /// How much of the bound the error takes.
+    /// Error as a share of the bound.
     fn share(&self) -> f64 {
         if self.abs_error > 0.0 { self.abs_error / self.error_bound } else { 0.0 }
     }
 }
 
-/// What a device has left of a matrix.
+/// Results of a device for a matrix.
 #[derive(Debug, Clone, Copy)]
 pub enum Results<'r, T> {
     /// An element for each of the input's, which lie as those do.
@@ -111,13 +111,13 @@ pub struct Bounded<'i, T> {
     first: &'i [T],
     other: &'i [T],
     additions: u64,
-    /// What is right of the columns' sums, found when the first is asked for.
+    /// Expected sums of the columns, computed when the first is needed.
     columns: OnceLock<[Vec<Right>; 2]>,
 }
 
 impl<'i, T: Element> Bounded<'i, T> {
-    /// What `op` makes of a matrix, and of a second one where it takes two, by kernels with so many roundings on the longest path
-    /// through a sum.
+    /// References of `op` for a matrix, and a second one where it takes two, by kernels with so many roundings on the longest
+    /// path through a sum.
     pub fn new(op: Op, matrix: Matrix, targets: Targets, arrays: (&'i [T], &'i [T]), additions: u64) -> Bounded<'i, T> {
         let (first, other) = arrays;
         Bounded { op, matrix, targets, first, other, additions, columns: OnceLock::new() }
@@ -154,7 +154,7 @@ impl<'i, T: Element> Bounded<'i, T> {
         wrong.or_else(|| all().reduce(|a, b| if b.verdict.share() > a.verdict.share() { b } else { a }))
     }
 
-    /// What is right of a row of results, element by element.
+    /// Expected results of a row, element by element.
     fn right_of_norm(&self, row: u64) -> Vec<Right> {
         let Matrix { rows, .. } = self.matrix;
         let norm = Norm { op: self.op, targets: self.targets, additions: self.additions };
@@ -223,7 +223,7 @@ fn exactly(result: Value, expected: Value) -> Verdict {
         (Value::U32(got), Value::U32(want)) => (got == want, f64::from(got.abs_diff(want))),
         (Value::I64(got), Value::I64(want)) => (got == want, got.abs_diff(want) as f64),
         (Value::At { index, value }, Value::At { index: wanted, value: best }) => {
-            // Of nothing there is no element either.
+            // An empty input has no element either.
             let same = index == Value::NOWHERE || value == best || (value.is_nan() && best.is_nan());
             (index == wanted && same, index.abs_diff(wanted) as f64)
         }

@@ -1,4 +1,4 @@
-//! What the card itself takes for single steps, and what was tried on it thousands of times.
+//! Latencies of the card, and the trials that ran on it thousands of times.
 
 use lab::measurement::{LATENCIES, Measurement, Proof};
 use lab::text::{grouped, three_digits};

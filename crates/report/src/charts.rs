@@ -104,7 +104,7 @@ fn bandwidth(record: &Measurement, lessons: &[&Chapter], ty: Type) -> Plot {
     }
 }
 
-/// How many times as fast as CUB the champion is, a line a type.
+/// Speed of the champion over CUB's, a line a type.
 fn ratio(record: &Measurement, contest: Contest) -> Plot {
     let looks = [CHAMPIONS_LOOK, CUBS_LOOK, TORCHS_LOOK];
     let line = |(ty, look): (Type, Look)| {
@@ -215,10 +215,10 @@ fn introduction(record: &Measurement, lessons: &[&Chapter]) -> Result<String> {
     strips.extend(record.cold_us(CUB, Type::I32, n).map(|us| ("CUB, NVIDIA's library".to_owned(), us, GREEN)));
     strips.extend(record.limit_us(Contest::Alone, Type::I32, n).map(|us| ("Reading and a launch".to_owned(), us, INK)));
     let longest = strips.iter().map(|strip| strip.1).fold(0.0, f64::max);
-    let told: Vec<String> = strips.iter().map(|(words, us, _)| format!("{words} {} µs.", three_digits(*us))).collect();
+    let times: Vec<String> = strips.iter().map(|(words, us, _)| format!("{words} {} µs.", three_digits(*us))).collect();
     let title = format!("{title}: µs for {} numbers", grouped(n));
     let height = TITLE_HEIGHT + 8 + STRIP_HEIGHT * strips.len() as i32;
-    figure::drawing(&title, &told.join(" "), height, |ground| {
+    figure::drawing(&title, &times.join(" "), height, |ground| {
         for (i, (words, us, colour)) in strips.iter().enumerate() {
             let top = TITLE_HEIGHT + 8 + STRIP_HEIGHT * i as i32;
             let end = (f64::from(WIDTH) * us / longest).round() as i32;

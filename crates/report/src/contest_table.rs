@@ -41,12 +41,12 @@ pub struct ContestTable {
     /// Operations whose kinds of load `scripts/gpu_loads.sh` compares.
     #[serde(default)]
     pub loads: Vec<String>,
-    /// What `scripts/gpu.sh` profiles; no program reads it.
+    /// Cases that `scripts/gpu.sh` profiles; no program reads it.
     #[serde(default, rename = "profiled")]
     _profiled: serde::de::IgnoredAny,
 }
 
-/// What a contest is over.
+/// Input of a contest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {

@@ -13,7 +13,7 @@ pub(crate) fn facts_text(facts: &[Fact]) -> String {
         .collect()
 }
 
-/// What was typed, as far as it helps below a table: the results page has the paths of every library too.
+/// Command line of a record, as far as it helps below a table: the results page has the paths of every library too.
 fn short_command(command: &str) -> &str {
     command.split(" --out ").next().unwrap_or(command)
 }

@@ -11,19 +11,19 @@ use lab::text::{grouped, per_cent};
 use crate::sheet::Sheet;
 use crate::tables::{cell, ratio, size, types, unmeasured};
 
-/// Times this close are told with their ranges.
+/// Times this close are shown with their ranges.
 const CLOSE: f64 = 0.02;
 /// Sizes of the table of errors, as powers of two.
 const ERROR_LOGS: [u32; 5] = [10, 16, 20, 24, 28];
 
-/// The mean of the ratios of a form of the champion at the sizes that are wanted, and how many there are.
+/// Mean of the ratios of a form of the champion at the selected sizes, and the number of sizes.
 fn mean(
     record: &Measurement,
     form: &str,
     (contest, ty): (Contest, Type),
-    wanted: &dyn Fn(u64) -> bool,
+    is_selected: &dyn Fn(u64) -> bool,
 ) -> Option<(f64, usize)> {
-    let ratios = record.ratios_of(form, contest, ty).into_iter().filter(|&(n, _)| wanted(n));
+    let ratios = record.ratios_of(form, contest, ty).into_iter().filter(|&(n, _)| is_selected(n));
     let ratios: Vec<f64> = ratios.map(|(_, ratio)| ratio).collect();
     Some((geometric_mean(ratios.iter().copied())?, ratios.len()))
 }
@@ -117,7 +117,7 @@ fn digits(us: f64) -> String {
     }
 }
 
-/// How a library is called in a cell.
+/// Name of a library in a cell.
 pub(crate) fn called(record: &Measurement, name: &str) -> String {
     let version =
         |name: &str| record.libraries.get(name).map_or(String::new(), |library| format!(" {}", library.version));

@@ -1,4 +1,4 @@
-//! What the book shows of records and runs: tables, charts, facts and the fragments that pages include.
+//! Records and runs as the book shows them: tables, charts, facts and the fragments that pages include.
 //!
 //! ```text
 //! SimRecord, GpuRecord, Measurement, NcuRecord -> tables, SVG, facts -> book/src/generated

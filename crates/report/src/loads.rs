@@ -1,4 +1,4 @@
-//! What the kind of load costs where rows are read and written: raw lines of `scripts/gpu_loads.sh`, and the tables that the pages of
+//! Cost of the kind of load where rows are read and written: raw lines of `scripts/gpu_loads.sh`, and the tables that the pages of
 //! chapters 11 and 12 have of them.
 
 use std::path::Path;
@@ -8,12 +8,12 @@ use lab::{Error, Result};
 
 use crate::sheet::Sheet;
 
-/// Where the lines are, from the root on.
+/// Path of the lines, from the root on.
 const FILE: &str = "measurements/h200-loads.txt";
 /// The load that the kernels have, and the plain one.
 const STANDS: &str = "ld.global.L1::no_allocate";
 const PLAIN: &str = "ld.global";
-/// What the page says of Nsight Compute's counts: the share of its peak that memory is busy, and what should differ and does not.
+/// Counters of Nsight Compute on the page: the share of its peak that memory is busy, and those that might differ and do not.
 const BUSY: &str = "dram__throughput.avg.pct_of_peak_sustained_elapsed";
 const REQUESTS: &str = "lts__t_requests_srcunit_tex.sum";
 const SECTORS: &str = "lts__t_sectors_srcunit_tex.sum";
@@ -82,7 +82,7 @@ fn table(lines: &[Line]) -> String {
     sheet.markdown()
 }
 
-/// What other kinds are like, and by how much they differ from that at most.
+/// Times of the other kinds, and their largest difference.
 fn kinds(lines: &[Line]) -> String {
     let apart = |load: &str, from: &str| {
         let pairs = lines.iter().filter(|line| line.load == load && line.metric.is_none());
@@ -98,7 +98,7 @@ fn kinds(lines: &[Line]) -> String {
     )
 }
 
-/// What does not differ, and what does; nothing where nothing was counted.
+/// Counters that do not differ, and those that do; empty where nothing was counted.
 fn counted(lines: &[Line]) -> String {
     let Some(asked) = lines.iter().find(|line| line.metric.is_some()) else { return String::new() };
     let both = |metric| {

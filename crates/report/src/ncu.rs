@@ -34,7 +34,7 @@ pub struct NcuRecord {
     /// Hash of each profiled kernel's code.
     #[serde(default)]
     pub kernels: Hashes,
-    /// Of the source tree, if it is known.
+    /// Commit of the source tree, if known.
     #[serde(default)]
     pub commit: Option<String>,
     /// The launches.
@@ -55,7 +55,7 @@ pub struct NcuCase {
     pub block: Size,
     /// Elements of this launch; of the whole run where `launch` is there.
     pub n: u64,
-    /// Which launch of the run this is, from 0, where a plan has several kernels.
+    /// Index of the launch in its run, from 0, where a plan has several kernels.
     #[serde(default)]
     pub launch: usize,
     /// The variant, where the kernel's name does not tell.
@@ -78,7 +78,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// Of all dimensions together.
+    /// Product of all dimensions.
     pub fn total(self) -> u64 {
         match self {
             Size::Linear(x) => x,
@@ -87,7 +87,7 @@ impl Size {
     }
 }
 
-/// What comparing a file with the simulator showed.
+/// Result of comparing a file with the simulator.
 #[derive(Debug, Default)]
 pub struct Comparison {
     /// Counters that were compared.
@@ -190,7 +190,7 @@ const INSTRUCTIONS: &str = "smsp__inst_executed.sum";
 /// The largest and the smallest `i32` launch of each variant, measured beside simulated, as Markdown.
 ///
 /// # Errors
-/// As [`compare`].
+/// Those of [`compare`].
 pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<String> {
     let cases = simulate(chapter, root, record)?;
     let firsts = |variant: &Variant| {
@@ -226,7 +226,7 @@ pub fn table(chapter: &Chapter, root: &Path, record: &NcuRecord) -> Result<Strin
     Ok(out)
 }
 
-/// What the card and the simulator counted under this name; of instructions, each its own.
+/// Counts of the card and the simulator under this name; for instructions, each its own.
 fn both(case: &NcuCase, counters: &Counters, key: &str) -> Option<(f64, f64)> {
     let here = if key == INSTRUCTIONS { "ptx_inst_executed" } else { key };
     Some((*case.metrics.get(key)?, (Metric::named(here)?.value)(counters)))
@@ -260,7 +260,7 @@ fn compare_case(case: &NcuCase, counters: &Counters, pass: &Pass, comparison: &m
     }
 }
 
-/// Whether this counter of a launch whose blocks meet depends on more than addresses. Blocks that wait look as often as time
+/// Returns whether this counter of a launch whose blocks meet depends on more than addresses. Blocks that wait look as often as time
 /// allows. Lanes that have waited clear their slots together here, which is the least that a card counts, and on the card in
 /// groups, as their messages came: at most a sector for each block. The atomics of the grid's barrier are generic ones, which
 /// pass by shared memory wherever they lead, in the way of other accesses.

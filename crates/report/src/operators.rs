@@ -36,7 +36,7 @@ struct Point<'r> {
 }
 
 impl Point<'_> {
-    /// How many times as long as ours the fastest of the others takes.
+    /// Time of the fastest other over ours.
     fn ratio(&self) -> Option<f64> {
         self.rival.map(|(_, us)| us / self.us)
     }
@@ -187,7 +187,7 @@ fn summary(record: &Measurement, points: &[Point<'_>]) -> String {
     out
 }
 
-/// Where another is faster, the weakest first.
+/// Points where another is faster, the weakest first.
 fn below(points: &[Point<'_>]) -> String {
     let mut sheet = Sheet::new(2, ["operator", "type", "n", "`reduce`, µs", "the fastest", "µs", "ratio"]);
     let mut slower: Vec<_> = points
@@ -213,7 +213,7 @@ fn below(points: &[Point<'_>]) -> String {
     }
 }
 
-/// How much of what the card allows `reduce` reaches at the largest size: operators down, types across.
+/// Share of the card's limit that `reduce` reaches at the largest size: operators down, types across.
 fn limit(points: &[Point<'_>], types: &[Type]) -> String {
     let of = |op, ty| {
         let point = at(points, op, ty, LARGEST)?;

@@ -1,4 +1,4 @@
-//! What a page of the book includes from its chapter: tables, facts, the terminal's text, reports and the chart, all
+//! Fragments that a page of the book includes from its chapter: tables, facts, the terminal's text, reports and the chart, all
 //! of them from runs and records. Nothing in a page that could be computed is typed.
 
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub fn files(chapter: &Chapter, root: &Path) -> Result<Vec<(PathBuf, String)>> {
 /// The files of `book/src/generated/<slug>/`, name and text.
 ///
 /// # Errors
-/// As [`files`].
+/// Those of [`files`].
 pub fn fragments(chapter: &Chapter, root: &Path) -> Result<Vec<(String, String)>> {
     of_runs(chapter, root, &record::runs(chapter, root)?)
 }
@@ -147,7 +147,7 @@ fn mistake_runs(chapter: &Chapter, root: &Path) -> Result<Vec<Run>> {
     chapter.mistakes.iter().map(|mistake| mistake::run(chapter, mistake, root)).collect()
 }
 
-/// What a mistake comes to: for those that no fault gives away, the wrong result is all that there is to see.
+/// Facts of a mistake: for those without a fault, the wrong result is all that shows.
 fn mistake_facts(run: &Run) -> Vec<Fact> {
     let facts = [
         ("n", grouped(run.n)),

@@ -1,5 +1,4 @@
-//! Lines over a logarithmic axis, each told apart by its dash, its marks and a label at its end, and only then by its
-//! colour. A key below says what the labels stand for.
+//! Lines over a logarithmic axis, each with its own dash, marks and label at its end; colour comes last. A key below says what the labels stand for.
 
 use lab::Result;
 use lab::figure::{self, FONT, Ground, INK, TITLE_HEIGHT, WIDTH, drawn, text};
@@ -8,12 +7,12 @@ use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-/// Of ticks, labels and the key.
+/// Font size of ticks, labels and the key.
 const SMALL: i32 = FONT - 2;
 /// Between the baselines of two labels.
 const LABEL_GAP: f64 = 14.0;
 const KEY_HEIGHT: i32 = 20;
-/// Where the lines are: labels of the y axis left of it, of the lines right of it, of the x axis below.
+/// Frame of the lines: labels of the y axis left of it, of the lines right of it, of the x axis below.
 const LEFT: i32 = 46;
 const RIGHT: i32 = WIDTH - 76;
 const HEIGHT: i32 = 250;
@@ -28,7 +27,7 @@ pub(crate) struct Plot {
     pub title: String,
     pub y_title: &'static str,
     pub x_title: &'static str,
-    /// How a place on the x axis is written.
+    /// Format of a place on the x axis.
     pub x_label: fn(f64) -> String,
     pub lines: Vec<Line>,
 }
@@ -39,12 +38,12 @@ pub(crate) struct Line {
     pub label: String,
     /// In the key, after the label; may be empty.
     pub name: String,
-    /// By ascending x, all positive.
+    /// Points by ascending x, all positive.
     pub points: Vec<(f64, f64)>,
     pub look: Look,
 }
 
-/// How a line is drawn.
+/// Style of a line.
 #[derive(Clone, Copy)]
 pub(crate) struct Look {
     pub colour: RGBColor,
@@ -154,7 +153,7 @@ impl Plot {
         Ok(())
     }
 
-    /// What a reader who cannot see the lines is told: where each begins, peaks and ends.
+    /// Description for a reader who cannot see the lines: start, peak and end of each.
     fn description(&self) -> String {
         let figure = |point: &(f64, f64)| format!("{} at {}", three_digits(point.1), (self.x_label)(point.0));
         let line = |line: &Line| {
@@ -258,8 +257,8 @@ fn draw_mark(ground: &Ground<'_>, mark: Mark, (x, y): (i32, i32), look: Look) ->
 /// The labels right of the lines' ends, moved apart where they would overlap, each with a hair to its end.
 fn draw_labels(ground: &Ground<'_>, scale: &Scale, lines: &[&Line]) -> Result<()> {
     let ends: Vec<(i32, i32)> = lines.iter().filter_map(|line| line.points.last()).map(|&end| scale.at(end)).collect();
-    let wanted: Vec<f64> = ends.iter().map(|end| f64::from(end.1)).collect();
-    let heights = spread(&wanted, LABEL_GAP, (f64::from(scale.top), f64::from(scale.foot())));
+    let ideal: Vec<f64> = ends.iter().map(|end| f64::from(end.1)).collect();
+    let heights = spread(&ideal, LABEL_GAP, (f64::from(scale.top), f64::from(scale.foot())));
     for ((line, end), y) in lines.iter().zip(&ends).zip(heights) {
         let y = y.round() as i32;
         if (end.0, end.1) != (RIGHT, y) {
@@ -275,27 +274,27 @@ struct Group {
     /// Place of its first label in the order of all.
     first: usize,
     count: usize,
-    /// Of what its labels want.
+    /// Sum of its labels' ideal places.
     sum: f64,
 }
 
-/// Places near the wanted ones, in the same order, `gap` apart and within the range as far as there is room.
-fn spread(wanted: &[f64], gap: f64, (from, to): (f64, f64)) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..wanted.len()).collect();
-    order.sort_by(|&a, &b| wanted[a].total_cmp(&wanted[b]));
+/// Places near the ideal ones, in the same order, `gap` apart and within the range as far as there is room.
+fn spread(ideal: &[f64], gap: f64, (from, to): (f64, f64)) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..ideal.len()).collect();
+    order.sort_by(|&a, &b| ideal[a].total_cmp(&ideal[b]));
     let top = |group: &Group| -> f64 {
         let height = gap * (group.count as f64 - 1.0);
         (group.sum / group.count as f64 - height / 2.0).min(to - height).max(from)
     };
     let mut groups: Vec<Group> = Vec::new();
     for (first, &label) in order.iter().enumerate() {
-        let mut group = Group { first, count: 1, sum: wanted[label] };
+        let mut group = Group { first, count: 1, sum: ideal[label] };
         while let Some(before) = groups.pop_if(|before| top(before) + gap * before.count as f64 > top(&group)) {
             group = Group { first: before.first, count: before.count + group.count, sum: before.sum + group.sum };
         }
         groups.push(group);
     }
-    let mut places = vec![0.0; wanted.len()];
+    let mut places = vec![0.0; ideal.len()];
     for group in &groups {
         for i in 0..group.count {
             places[order[group.first + i]] = top(group) + gap * i as f64;

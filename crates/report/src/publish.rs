@@ -1,4 +1,4 @@
-//! What a record becomes: the generated part of the book's results page, and a report of a reader's own card.
+//! Pages made from a record: the generated part of the book's results page, and a report of a reader's own card.
 
 use std::path::Path;
 
@@ -164,7 +164,7 @@ fn side_by_side(yours: &Measurement, books: Option<&Measurement>, ty: Type) -> S
     sheet
 }
 
-/// Of `index.html`: everything that it needs is in it.
+/// Head of `index.html`, which needs no other file.
 const HEAD: &str = "<!doctype html>
 <html lang=\"en\">
 <meta charset=\"utf-8\">

@@ -1,5 +1,5 @@
-//! What others measured, beside our own: the table of an article on an A100, and what NVIDIA's sample printed when it ran on
-//! an H200. Both have two oddities, and here is what explains them.
+//! Measurements of others, beside our own: the table of an article on an A100, and the output of NVIDIA's sample on
+//! an H200. Both have two oddities, which are explained here.
 
 use std::path::Path;
 
@@ -33,15 +33,15 @@ const OURS: [&str; 8] = [
 /// A table from a publication.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Article {
-    /// Where it stands.
+    /// Source.
     pub source: String,
-    /// What was run.
+    /// Program.
     pub program: String,
     /// On which card.
     pub device: String,
     /// With which CUDA.
     pub cuda: String,
-    /// What its columns are called.
+    /// Names of its columns.
     pub columns: Vec<String>,
     /// Its rows.
     pub rows: Vec<ArticleRow>,
@@ -56,7 +56,7 @@ pub struct ArticleRow {
     pub ms: Vec<f64>,
 }
 
-/// What `reduction --shmoo` printed.
+/// Output of `reduction --shmoo`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shmoo {
     /// `NVIDIA H200`

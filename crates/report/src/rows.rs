@@ -16,10 +16,10 @@ use crate::tables::{cell, sentence, source_line};
 
 /// From so many bytes of input on the share of the limit is what counts; of less, how much longer the others take.
 const LARGE_BYTES: u64 = 60_000_000;
-/// Whether a point belongs to a measure.
+/// Returns whether a point belongs to a measure.
 type IsOf = fn(&Point<'_>) -> bool;
 
-/// What a table shows.
+/// Quantity that a table shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// A value for each row of the contest's shapes.
@@ -35,7 +35,7 @@ enum Part {
 /// A figure of a point, if it has one.
 type Figure = fn(&Point<'_>) -> Option<f64>;
 
-/// How it is written.
+/// Format of a cell.
 type Shown = fn(f64) -> String;
 
 /// The weakest of some points, what it reaches, the geometric mean, and how many there are.
@@ -54,7 +54,7 @@ struct Point<'r> {
 }
 
 impl Point<'_> {
-    /// How many times as long as ours the fastest of the others takes.
+    /// Time of the fastest other over ours.
     fn over_best(&self) -> Option<f64> {
         let best = [self.torch, self.compiled, self.library].into_iter().flatten().min_by(f64::total_cmp);
         best.map(|us| us / self.us)
@@ -92,12 +92,12 @@ fn shape(case: &MeasuredCase) -> String {
     }
 }
 
-/// Whether it is of the chapter's contest.
+/// Returns whether it is of the chapter's contest.
 fn is_of_contest(table: &ContestTable, case: &MeasuredCase) -> bool {
     case.chapter.as_deref() == Some(&table.chapter) && case.is_plain_in(Contest::Alone) && case.rows.is_some()
 }
 
-/// Whether two entrants had the same to do.
+/// Returns whether two entrants had the same to do.
 fn is_same(a: &MeasuredCase, b: &MeasuredCase) -> bool {
     let of_matrix = |case: &MeasuredCase| (case.rows, case.cols, case.per.clone(), case.offsets.clone());
     (&a.op, &a.ty) == (&b.op, &b.ty) && of_matrix(a) == of_matrix(b)

@@ -1,4 +1,4 @@
-//! What a page includes from a sweep: the simulator's counts, made anew each time, and a GPU's times from its record.
+//! Fragments that a page includes from a sweep: the simulator's counts, made anew each time, and a GPU's times from its record.
 
 use std::path::Path;
 

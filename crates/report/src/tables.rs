@@ -12,7 +12,7 @@ use crate::lead::called;
 use crate::plot::power_of_two;
 use crate::sheet::Sheet;
 
-/// What stands where a figure will be.
+/// Placeholder for a figure that is still missing.
 pub(crate) const MISSING: &str = "not measured yet";
 
 /// A figure, or a dash where there is none.
@@ -198,7 +198,7 @@ pub(crate) fn provenance_sheet(record: &Measurement) -> Sheet {
     sheet
 }
 
-/// What made the code that ran, of all chapters alike or of each.
+/// Origin of the code that ran, of all chapters alike or of each.
 fn made_by(record: &Measurement) -> Option<String> {
     let words = |made: &str| match made {
         "committed" => "the committed PTX".to_owned(),

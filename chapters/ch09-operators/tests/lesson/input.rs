@@ -26,9 +26,9 @@ fn options_that_make_no_sense_are_refused() {
         ("--n 2^32", &["--n 4,294,967,296", "at most 4,294,967,295"]),
         ("--n 2^62 --plan", &["at most 4,294,967,295"]),
         ("--n 2^64", &["64 bits"]),
-        ("--n -5", &["-5", "a whole number is wanted"]),
-        ("--n 1e6", &["1e6", "a whole number is wanted"]),
-        ("--seed x", &["--seed", "a whole number is wanted"]),
+        ("--n -5", &["-5", "expected a whole number"]),
+        ("--n 1e6", &["1e6", "expected a whole number"]),
+        ("--seed x", &["--seed", "expected a whole number"]),
         ("--grid 16777216 --n 100", &["--grid 16777216: fold takes another number of blocks", "such as 262,144"]),
         ("--variant reduce --grid 16777216 --n 100", &["--grid 16777216: reduce takes another number of blocks"]),
     ]);

@@ -21,7 +21,7 @@ fn options_that_make_no_sense_are_refused() {
         ("--offsets uniform --pitch 5", &["--offsets", "--pitch"]),
         ("--offsets giant --rows 2^20 --cols 2^20 --plan", &["--offsets giant", "longer than 2,147,483,647"]),
         ("--offsets power --rows 2^31", &["--rows 2,147,483,648", "32 bits"]),
-        ("--rows -1", &["-1", "a whole number is wanted"]),
+        ("--rows -1", &["-1", "expected a whole number"]),
         ("--type f64", &["--type f64", "i32, bf16 and f32"]),
         ("--op min", &["--op min", "no other operation"]),
         ("--labels none.npy", &["--labels", "sum has none"]),

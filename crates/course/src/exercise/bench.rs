@@ -264,7 +264,7 @@ impl<'e> Bench<'e> {
     /// As [`Bench::ask`], with at most so many warp-instructions for a block: more is a fault.
     ///
     /// # Errors
-    /// As [`Bench::ask`].
+    /// Those of [`Bench::ask`].
     pub fn ask_within(&self, case: Case, steps: u64) -> Result<Answer> {
         let device = opened(case.schedule, steps, None)?;
         self.run(case, &case.fill.array(self.exercise.op, case.ty, case.n), &device)
@@ -273,7 +273,7 @@ impl<'e> Bench<'e> {
     /// As [`Bench::ask`], and the steps of the first launch are in the report.
     ///
     /// # Errors
-    /// As [`Bench::ask`].
+    /// Those of [`Bench::ask`].
     pub fn ask_traced(&self, case: Case) -> Result<Answer> {
         let all = trace::Options { blocks: u64::MAX, ..trace::Options::default() };
         let device = opened(case.schedule, STEPS_PER_BLOCK_MAX, Some(all))?;
@@ -283,7 +283,7 @@ impl<'e> Bench<'e> {
     /// Runs the kernel over `numbers`, as many as the case has.
     ///
     /// # Errors
-    /// As [`Bench::ask`].
+    /// Those of [`Bench::ask`].
     pub fn ask_of(&self, case: Case, numbers: &Array) -> Result<Answer> {
         self.run(case, numbers, &opened(case.schedule, STEPS_PER_BLOCK_MAX, None)?)
     }

@@ -119,7 +119,7 @@ pub fn compile(root: &Path, exercise: &Exercise, text: &str) -> Result<Compiled>
 /// PTX of a committed kernel of an exercise: the committed PTX while it is fresh.
 ///
 /// # Errors
-/// As [`compile`].
+/// Those of [`compile`].
 pub fn compile_committed(root: &Path, source: &KernelSource) -> Result<Compiled> {
     let text = read(root, &source.cu)?;
     if let Some(ptx) = committed(source, &text) {

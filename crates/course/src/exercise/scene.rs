@@ -292,7 +292,7 @@ fn telling(exercise: &Exercise, name: &str, ptx: &str) -> Result<(super::bench::
 /// The data of the labs of every question that has one, by its id, for the pages.
 ///
 /// # Errors
-/// As [`of`].
+/// Those of [`of`].
 pub fn of_questions(root: &Path) -> Result<Vec<(String, Value)>> {
     let items = super::catalogue::load_any(root)?;
     let questions = items.iter().filter(|item| item.written().is_none() && item.has_lab());

@@ -109,7 +109,7 @@ impl Libraries {
     /// The toolkit's sum with a query, an allocation and a release in each call; none without that library.
     ///
     /// # Errors
-    /// As [`Libraries::entrants`].
+    /// Those of [`Libraries::entrants`].
     pub fn whole<T: Element>(&self, device: &Device, n: u64) -> Result<Option<Entrant<'_, T>>> {
         let Some((contest, _, library)) = self.open.iter().find(|(of, name, _)| (*of, *name) == (Contest::Alone, CUB))
         else {

@@ -41,7 +41,7 @@ impl<T: Element> Pool<T> {
     /// As [`Pool::new`], of these numbers, which are [`SPARE`] more than `n_max`.
     ///
     /// # Errors
-    /// As [`Pool::new`].
+    /// Those of [`Pool::new`].
     pub fn of(device: &Device, n_max: u64, values: Vec<T>) -> Result<Pool<T>> {
         let first = device.upload("in", &values)?;
         let wanted = clock::copies(device, n_max * T::BYTES as u64);

@@ -117,7 +117,7 @@ impl Nvrtc {
     /// Compiles like [`Nvrtc::compile`], and returns the warnings too; empty if there are none.
     ///
     /// # Errors
-    /// As [`Nvrtc::compile`].
+    /// Those of [`Nvrtc::compile`].
     pub fn compile_with_warnings(
         &self,
         source_name: &str,
@@ -131,7 +131,7 @@ impl Nvrtc {
     /// Compiles `text` to machine code for compute capability `arch`, with line information.
     ///
     /// # Errors
-    /// As [`Nvrtc::compile`].
+    /// Those of [`Nvrtc::compile`].
     pub fn compile_for(&self, arch: u32, source_name: &str, text: &str) -> Result<MachineCode, Error> {
         let options = [format!("--gpu-architecture=sm_{arch}"), "--generate-line-info".to_string()];
         let output = self.run(source_name, text, &options, true)?;

@@ -39,7 +39,7 @@ impl Sizes {
         (Sizes::All, "all", "all"),
     ];
 
-    /// Whether it is one of them.
+    /// Returns whether it is one of them.
     pub fn has(self, n: u64) -> bool {
         match self {
             Sizes::All => true,
@@ -73,12 +73,12 @@ pub fn round_sizes() -> Vec<u64> {
     sizes
 }
 
-/// Whether a size is one of those drawn at random, and no power of two with an end added.
+/// Returns whether a size is one of those drawn at random, and no power of two with an end added.
 pub fn is_drawn(n: u64) -> bool {
     random_sizes().binary_search(&n).is_ok()
 }
 
-/// Whether a size is one of [`round_sizes`].
+/// Returns whether a size is one of [`round_sizes`].
 pub fn is_round(n: u64) -> bool {
     round_sizes().binary_search(&n).is_ok()
 }
@@ -134,7 +134,7 @@ impl Measurement {
         sizes.filter_map(|n| Some((n, self.ratio_of(form, contest, ty, n)?))).collect()
     }
 
-    /// Whether the ranges of the champion's replays and of the fastest rival's have a time in common; `None` without them.
+    /// Returns whether the ranges of the champion's replays and of the fastest rival's have a time in common; `None` without them.
     pub fn ranges_overlap(&self, contest: Contest, ty: Type, n: u64) -> Option<bool> {
         let [low, high] = self.plain_in(contest, CHAMPION, ty, n)?.range_us?;
         let [rival_low, rival_high] = self.plain_in(contest, self.rival(contest, ty, n)?.0, ty, n)?.range_us?;

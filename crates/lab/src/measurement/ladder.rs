@@ -34,7 +34,7 @@ impl Rung<'_> {
         number(self.slug)
     }
 
-    /// Whether it is the champion.
+    /// Returns whether it is the champion.
     pub fn is_champion(&self) -> bool {
         self.name == CHAMPION
     }
@@ -46,12 +46,12 @@ pub fn number(slug: &str) -> &str {
     digits.trim_start_matches('0')
 }
 
-/// Whether it is none of the course's kernels.
+/// Returns whether it is none of the course's kernels.
 pub fn is_library(name: &str) -> bool {
     [CUB, CUB_UNORDERED, CUB_NEWER, TORCH].contains(&name)
 }
 
-/// Whether the course teaches this variant as wrong or harmful.
+/// Returns whether the course teaches this variant as wrong or harmful.
 pub fn is_taught_as_wrong(lessons: &[&Chapter], slug: &str, name: &str) -> bool {
     let variant = lessons.iter().find(|lesson| lesson.slug == slug).and_then(|lesson| lesson.variant(name));
     variant.is_some_and(|variant| variant.announced.is_some() || variant.harm.is_some())

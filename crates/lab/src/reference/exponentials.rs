@@ -19,17 +19,17 @@ use crate::op::Op;
 /// A row as its reference sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a, T> {
-    /// What the operation is given.
+    /// Input of the operation.
     pub first: &'a [T],
     /// The second matrix's row, for operations that take two.
     pub other: &'a [T],
-    /// Which element is wanted, for cross-entropies.
+    /// Index of the labelled element, for cross-entropies.
     pub label: i64,
     /// The gradient of the row's loss.
     pub gradient: f32,
 }
 
-/// What is right of an element, or of a row.
+/// Expected value of an element, or of a row.
 #[derive(Debug, Clone, Copy)]
 pub struct Right {
     /// The answer.
@@ -43,14 +43,14 @@ const U: f64 = f32::EPSILON as f64 / 2.0;
 const FLUSHED: f64 = 2.0 * f32::MIN_POSITIVE as f64;
 /// Roundings beside those of the sum.
 const OTHERS: u64 = 16;
-/// What each unit of x - max costs: its rounding, and the polynomial's.
+/// Relative error for each unit of x - max: its rounding, and the polynomial's.
 const APART: f64 = 1.06 * U;
 
 fn double<T: Element>(x: T) -> f64 {
     x.value().to_f64()
 }
 
-/// What a row's pair is, and how far off its sum may be, relatively.
+/// Pair of a row, and the relative error bound of its sum.
 struct Pair {
     max: f64,
     sum: f64,
@@ -77,7 +77,7 @@ impl Pair {
         Pair { max, sum, relative }
     }
 
-    /// How far ln S may be off.
+    /// Error bound of ln S.
     fn of_log(&self) -> f64 {
         self.relative + 2.0 * U * self.sum.ln().abs()
     }
@@ -124,7 +124,7 @@ pub(super) fn of_narrowing(ty: Type, size: f64) -> f64 {
     (exponent - 8.0).exp2()
 }
 
-/// What of a row its elements' answers are made of.
+/// Part of a row that its elements' answers are made of.
 enum Answer {
     OfPair { op: Op, pair: Pair },
     OfSum { op: Op, sum: f64, error: f64, overflows: bool },
@@ -184,7 +184,7 @@ fn of_pair(op: Op, pair: &Pair, x: f64, is_label: bool, gradient: f64) -> Right 
     Right { expected, bound: gradient.abs() * (of_share + U * less.abs()) + 2.0 * U * expected.abs() + FLUSHED }
 }
 
-/// What a result is worth beside what is right: whether it is within the bound, and how far off it is.
+/// Judges a result: whether it is within the bound, and its distance.
 pub fn judge(result: f64, right: Right) -> (bool, f64) {
     let Right { expected, bound } = right;
     // What no float holds is infinite on the device.

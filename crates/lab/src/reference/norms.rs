@@ -17,10 +17,10 @@ use crate::element::{Element, Type};
 use crate::op::Op;
 use crate::targets::Targets;
 
-/// What is added to the variance, as a float.
+/// The ε that is added to the variance, as a float.
 pub const EPSILON: f64 = 1e-5f32 as f64;
 const U: f64 = f32::EPSILON as f64 / 2.0;
-/// What a result lacks at most where a factor of it is below the smallest normal float.
+/// Largest error of a result with a factor below the smallest normal float.
 const FLUSHED: f64 = 4.0 * f32::MIN_POSITIVE as f64;
 /// Roundings beside those of the longest path.
 const OTHERS: u64 = 16;
@@ -30,11 +30,11 @@ const OTHERS: u64 = 16;
 pub struct Row<'a, T> {
     /// The elements.
     pub first: &'a [T],
-    /// What is added to them, or the gradients of the results.
+    /// Second operand of a sum, or the gradients of the results.
     pub other: &'a [T],
 }
 
-/// What is computed, and by how long a path.
+/// Operation, and the length of its longest path.
 #[derive(Debug, Clone, Copy)]
 pub struct Norm {
     /// One of the norms.
@@ -45,7 +45,7 @@ pub struct Norm {
     pub additions: u64,
 }
 
-/// What is known of a row, and how far off a float may be.
+/// Statistics of a row, and their error bounds.
 struct Known {
     mean: f64,
     off_mean: f64,
@@ -65,7 +65,7 @@ fn double<T: Element>(x: T) -> f64 {
     x.value().to_f64()
 }
 
-/// What the sum of two elements becomes when it is stored.
+/// Stored value of the sum of two elements.
 fn rounded_sum<T: Element>(a: T, b: T) -> f64 {
     let sum = (double(a) as f32) + (double(b) as f32);
     if T::TYPE == Type::BF16 { half::bf16::from_f32(sum).to_f64() } else { f64::from(sum) }
@@ -109,7 +109,7 @@ impl Norm {
         About { value, off: 1.01 * off }
     }
 
-    /// What is right of the results of a row, in order.
+    /// Expected results of a row, in order.
     pub fn of_row<T: Element>(&self, row: Row<'_, T>) -> Vec<Right> {
         let x = self.elements(row);
         let known = self.known(&x);
@@ -219,7 +219,7 @@ mod tests {
         Row { first, other }
     }
 
-    /// As anyone would write it, in floats; `by_squares` takes the variance as the mean square less the square of the mean.
+    /// The textbook form, in floats; `by_squares` takes the variance as the mean square less the square of the mean.
     fn layer_norm(x: &[f32], by_squares: bool) -> Vec<f32> {
         let count = x.len() as f32;
         let mean = x.iter().sum::<f32>() / count;

@@ -5,7 +5,7 @@ use crate::element::{Array, Element, Type, Value};
 use crate::op::{Number, Op, Outcome};
 use crate::with_elements;
 
-/// What `op` makes of `array`, which holds its arrays one behind the other.
+/// Computes `op` over `array`, which holds its arrays one behind the other.
 pub(super) fn of(op: Op, array: &Array) -> Reference {
     let ty = array.ty();
     if array.is_empty() {

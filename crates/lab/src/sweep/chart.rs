@@ -23,7 +23,7 @@ const MARKER: i32 = 4;
 /// One quantity over elements a thread.
 struct Panel {
     title: String,
-    /// Whether each step of the upright axis doubles; else it begins at zero.
+    /// True if each step of the upright axis doubles; else it begins at zero.
     is_doubling: bool,
     series: Vec<Series>,
 }
@@ -213,7 +213,7 @@ fn round_up(v: f64) -> f64 {
     [1.0, 2.0, 4.0, 5.0, 8.0].into_iter().map(|step| step * unit).find(|&full| full >= v).unwrap_or(10.0 * unit)
 }
 
-/// What a reader who cannot see the chart is told.
+/// Description for a reader who cannot see the chart.
 fn description(panels: &[Panel]) -> String {
     let series = |series: &Series| {
         let points: Vec<String> =

@@ -51,7 +51,7 @@ fn name(point: &Point) -> String {
     }
 }
 
-/// What the terminal shows: a table, what follows from it, and where the chart went.
+/// Text for the terminal: a table, its conclusions, and the chart's path.
 pub fn text(session: &Session<'_>, points: &[Point], conclusions: &[Conclusion], input: &str) -> String {
     let chapter = session.chapter;
     let mut out = format!("{}: {}\n\n", chapter.slug, chapter.title);

@@ -202,10 +202,10 @@ pub fn mistakes(chapter: &Chapter) -> Result<()> {
     assert_eq!(there, named.collect::<BTreeSet<_>>(), "tests/mistakes of {}", chapter.slug);
     for wrong in chapter.mistakes {
         let run = mistake::run(chapter, wrong, &built_root())?;
-        let (announced, told) = (wrong.variant.announced, describe(&run, "as the page shows it"));
+        let (announced, shown) = (wrong.variant.announced, describe(&run, "as the page shows it"));
         let is_found = run.faults.iter().any(|fault| Some(fault.code) == announced);
-        assert_eq!(is_found, announced.is_some(), "{told}");
-        assert!(announced.is_some() || !run.verdict.right && run.faults.is_empty(), "{told}");
+        assert_eq!(is_found, announced.is_some(), "{shown}");
+        assert!(announced.is_some() || !run.verdict.right && run.faults.is_empty(), "{shown}");
     }
     Ok(())
 }

@@ -40,7 +40,7 @@ impl Program {
         }
     }
 
-    /// What it prints with `--json`.
+    /// Its output with `--json`.
     ///
     /// # Panics
     /// If it ends with another status than 0, or prints no JSON.
@@ -142,7 +142,7 @@ impl Program {
     }
 }
 
-/// What a program did.
+/// Output and status of a program.
 #[derive(Debug)]
 pub struct Ended {
     /// Exit status; -1 if a signal ended it.

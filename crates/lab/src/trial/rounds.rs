@@ -17,7 +17,7 @@ pub struct Round {
     pub masks: BTreeMap<u32, u32>,
     /// Wavefronts of one access: the largest of all warps.
     pub ways: u32,
-    /// Whether both loads and the store of every warp took that many.
+    /// True if both loads and the store of every warp took that many.
     pub same_ways: bool,
     /// Wavefronts of the stores of all warps.
     pub passes: u32,
