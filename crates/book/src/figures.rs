@@ -102,8 +102,10 @@ pub fn parse_answer(slug: &str, answer: &[u8]) -> Result<Value> {
 fn parts_from(slug: &str, variant: &Value) -> Result<u64> {
     let cases = variant["cases"].as_array().context("cases")?;
     let case = cases.iter().find(|case| case["n"].as_u64() >= Some(256)).or(cases.first()).context("a case")?;
-    let answer =
-        parse_answer(slug, &web::answer(figures::request(&variant["ptx"], case, "independent").to_string().as_bytes()))?;
+    let answer = parse_answer(
+        slug,
+        &web::answer(figures::request(&variant["ptx"], case, "independent").to_string().as_bytes()),
+    )?;
     let launches = answer["launches"].as_array().context("launches")?;
     let faults = launches.iter().flat_map(|launch| launch["faults"].as_array().into_iter().flatten());
     let races = faults.filter(|fault| fault["code"] == "shared-race");
