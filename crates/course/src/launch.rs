@@ -136,7 +136,7 @@ fn entry(program: &Program, text: &str, name: &str) -> Result<String> {
             )
         }
     }
-    let mut names: Vec<&str> = kernels.iter().map(|kernel| source_name(kernel)).collect();
+    let mut names: Vec<String> = kernels.iter().map(|kernel| source_name(kernel)).collect();
     names.dedup();
     let there = match names.as_slice() {
         [] => "the file has none that the compiler made code for".to_owned(),
@@ -152,12 +152,51 @@ fn entry(program: &Program, text: &str, name: &str) -> Result<String> {
     bail!("--kernel {name}: no kernel has that name, {there}{advice}")
 }
 
-/// `hello` for `_Z5hellov`; a name that is not made so is its own.
-fn source_name(kernel: &str) -> &str {
-    let Some(rest) = kernel.strip_prefix("_Z") else { return kernel };
-    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let length = rest[..digits].parse::<usize>().ok();
-    length.and_then(|length| rest[digits..].get(..length)).unwrap_or(kernel)
+/// `hello` for `_Z5hellov`, `my::sum` for `_ZN2my3sumEPi`; a name that is not made so is its own.
+fn source_name(kernel: &str) -> String {
+    let Some(mut rest) = kernel.strip_prefix("_Z") else { return kernel.to_owned() };
+    let is_nested = rest.starts_with('N');
+    rest = rest.strip_prefix('N').unwrap_or(rest);
+    let mut names = Vec::new();
+    loop {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let length = rest[..digits].parse::<usize>().ok();
+        let Some(name) = length.and_then(|length| rest[digits..].get(..length)) else { break };
+        rest = &rest[digits + name.len()..];
+        // A namespace without a name is called after the file.
+        if !name.starts_with("_GLOBAL__N_") {
+            names.push(name);
+        }
+        if !is_nested {
+            break;
+        }
+    }
+    if names.is_empty() { kernel.to_owned() } else { names.join("::") }
+}
+
+/// Functions of a warp as they were before Volta.
+const OLD_WARP_FUNCTIONS: [&str; 7] =
+    ["__shfl", "__shfl_up", "__shfl_down", "__shfl_xor", "__any", "__all", "__ballot"];
+
+/// Folders of headers that come with a CUDA toolkit alone.
+const TOOLKIT_HEADERS: [&str; 5] = ["cub/", "thrust/", "cuda/", "nv/", "cooperative_groups"];
+
+/// Advice for a header that the compiler did not find.
+fn unknown_header(log: &str) -> String {
+    let header = log.split("open source file \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+    if TOOLKIT_HEADERS.iter().any(|folder| header.starts_with(folder)) {
+        return format!(
+            "\n\n<{header}> comes with the CUDA toolkit, which the compiler here does without. Where a toolkit is, `nvcc -ptx` compiles the \
+             file, and `simt run` runs the PTX; without one, write the step by hand, as the chapters do: atomicAdd, the __shfl functions and \
+             __syncthreads need no header."
+        );
+    }
+    let known: Vec<&str> = nvrtc::stand_ins().filter(|name| name.starts_with('c') || !name.ends_with(".h")).collect();
+    format!(
+        "\n\nOnly the GPU's part of a file is compiled here. Of the headers that are not CUDA's own it knows {}; `printf`, `assert` and \
+         the functions of math.h need none. What else the CPU's part includes may stand between `#ifndef __CUDACC_RTC__` and `#endif`.",
+        known.join(", ")
+    )
 }
 
 /// The compiler's words, and behind them in ours what they do not say to somebody whose file runs under nvcc.
@@ -165,12 +204,13 @@ fn explained(log: &str, text: &str) -> String {
     let is_host = log.contains("host functions are not allowed") || log.contains("without execution space annotations");
     let mut said = log.to_owned();
     if log.contains("cannot open source file") || log.contains("could not open source file") {
-        let known: Vec<&str> =
-            nvrtc::stand_ins().filter(|name| name.starts_with('c') || !name.ends_with(".h")).collect();
+        said += &unknown_header(log);
+    }
+    if let Some(old) = OLD_WARP_FUNCTIONS.iter().find(|old| log.contains(&format!("identifier \"{old}\" is undefined")))
+    {
         said += &format!(
-            "\n\nOnly the GPU's part of a file is compiled here. Of the headers that are not CUDA's own it knows {}; `printf` and \
-             the functions of math.h need none. What else the CPU's part includes may stand between `#ifndef __CUDACC_RTC__` and `#endif`.",
-            known.join(", ")
+            "\n\n{old} is gone since CUDA 9 on sm_70 and newer: write {old}_sync, whose first argument is the mask of the lanes that take \
+             part, 0xffffffff for a whole warp."
         );
     }
     if text.contains("main") && (is_host || log.contains("<<<") || log.contains("main")) {
@@ -190,8 +230,10 @@ mod tests {
 
     #[test]
     fn names_of_cpp_are_read() {
-        let names = ["_Z5hellov", "_Z6twice_PKiPii", "plain", "_Zx", "_Z9k", "_ZN2ns1kEv"].map(source_name);
-        assert_eq!(names, ["hello", "twice_", "plain", "_Zx", "_Z9k", "_ZN2ns1kEv"]);
+        let mangled = ["_Z5hellov", "_Z6twice_PKiPii", "plain", "_Zx", "_Z9k", "_ZN2ns1kEv", "_ZN2my1tIiEEvPT_"];
+        let names = mangled.map(source_name);
+        assert_eq!(names, ["hello", "twice_", "plain", "_Zx", "_Z9k", "ns::k", "my::t"]);
+        assert_eq!(source_name("_ZN5outer12_GLOBAL__N_15innerEv"), "outer::inner");
     }
 
     #[test]

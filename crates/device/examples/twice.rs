@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p device --example twice`
 
-use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg, sys};
 use cudarc::nvrtc::Ptx;
 
 /// PTX of `twice.cu` by NVRTC.
@@ -10,6 +10,11 @@ const PTX: &str = include_str!("../../../book/src/first-kernel/twice.ptx");
 
 // ANCHOR: page
 fn main() -> Result<(), DriverError> {
+    // SAFETY: this only looks for the driver's library, which cudarc loads when it is first called.
+    if !unsafe { sys::is_culib_present() } {
+        eprintln!("error: no NVIDIA driver on this machine: `cargo course run` runs the same kernel on the simulator");
+        std::process::exit(1);
+    }
     let n = 1000;
     let numbers: Vec<i32> = (0..n).collect();
 

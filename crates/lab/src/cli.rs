@@ -39,7 +39,7 @@ pub struct Args {
     /// The gradient of each row's loss, or one for all, for cross-entropy's backward (float32) [default: random]
     #[arg(long, value_name = "FILE.npy")]
     pub gradients: Option<PathBuf>,
-    /// Sum this NumPy array instead of random numbers (int32, float32 or float64, any shape)
+    /// Sum this NumPy array instead of random numbers (int8, uint8, int16, int32, uint32, int64, float16, float32 or float64, any shape)
     #[arg(long, value_name = "FILE.npy", conflicts_with = "seed")]
     pub input: Option<PathBuf>,
     /// Threads a block [default: each variant's own]
@@ -221,7 +221,7 @@ impl Args {
     ) -> Result<(Vec<&'static Variant>, Vec<LeftOut>)> {
         let mut able = Vec::new();
         let mut left_out: Vec<LeftOut> = Vec::new();
-        let (mut first, mut of_able) = (None, None);
+        let (mut first, mut with_op, mut with_type) = (None, None, None);
         for &variant in variants {
             let Some((option, why)) = refusal(variant, ty, options) else {
                 able.push(variant);
@@ -231,15 +231,19 @@ impl Args {
             if self.variant.iter().any(|name| name == variant.name) {
                 return Err(Error::Usage(message));
             }
-            // Why a variant with this operation cannot says more than that another has no such operation.
-            let why = if variant.ops.contains(&options.op) { &mut of_able } else { &mut first };
+            // Why a variant with this operation cannot says more than that another has no such operation, or not of this type.
+            let why = match variant.ops.contains(&options.op) {
+                true if variant.computes(options.op, ty) => &mut with_type,
+                true => &mut with_op,
+                false => &mut first,
+            };
             why.get_or_insert(message);
             match left_out.iter_mut().find(|known| known.option == option) {
                 Some(known) => known.variants.push(variant.name),
                 None => left_out.push(LeftOut { option, variants: vec![variant.name] }),
             }
         }
-        match of_able.or(first).filter(|_| able.is_empty()) {
+        match with_type.or(with_op).or(first).filter(|_| able.is_empty()) {
             Some(message) => Err(Error::Usage(message)),
             None => Ok((able, left_out)),
         }

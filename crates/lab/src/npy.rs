@@ -134,6 +134,10 @@ fn element_type(descr: &str) -> std::result::Result<Type, String> {
             "holds big-endian numbers ('{descr}'): store them little-endian, with array.astype('<{}')",
             &descr[1..]
         )),
+        "<u8" | "<u2" | "|b1" => Err(format!(
+            "holds '{descr}', a type that no kernel here takes: store its numbers as {}, with array.astype('<i8')",
+            numpy_name(Type::I64)
+        )),
         _ => Err(format!(
             "holds '{descr}', wanted {}, {} or {}: store it as one of these, with array.astype('<i4') for instance",
             numpy_name(Type::I32),
@@ -224,6 +228,7 @@ mod tests {
             ),
             (npy(&header("<i4", "(1,)"), &le(&[1, 2])), "4 bytes follow"),
             (npy(&header("<c8", "(1,)"), &[0; 8]), "holds '<c8', wanted int32 ('<i4')"),
+            (npy(&header("<u8", "(1,)"), &[0; 8]), "store its numbers as int64 ('<i8'), with array.astype('<i8')"),
             (npy(&header(">f4", "(1,)"), &[0; 4]), "big-endian"),
             (npy("{'descr': '<i4', 'shape': (1,), }", &[0; 4]), "not what NumPy writes"),
             (npy(&header("<i4", "(9999999999, 9999999999)"), &[]), "64 bits"),

@@ -365,6 +365,9 @@ fn grid_refused(problem: &Problem<'_>, plan: &Plan, asked: u32) -> String {
     let variant = problem.variant;
     let (name, n, grid) = (variant.name, grouped(problem.n), grouped(u64::from(plan.grid())));
     if variant.chooses_grid {
+        // The plan's own number fits where blocks wait for each other, the largest that a kernel can count may not.
+        let own = Problem { options: LaunchOptions { grid: None, ..problem.options }, ..*problem };
+        let grid = grouped(u64::from((variant.launches)(&own).grid()));
         return format!("--grid {asked}: {name} takes another number of blocks for n = {n}, such as {grid}");
     }
     let block = plan.block().unwrap_or(variant.blocks.default);

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use simt::spec::legible;
+
 use crate::element::Type;
 
 /// One result.
@@ -140,6 +142,8 @@ impl fmt::Display for Value {
             Value::I32(v) => v.fmt(f),
             Value::U32(v) => v.fmt(f),
             Value::I64(v) => v.fmt(f),
+            Value::F32(v) if f.precision().is_none() => f.pad(&legible(v)),
+            Value::F64(v) if f.precision().is_none() => f.pad(&legible(v)),
             Value::F32(v) => v.fmt(f),
             Value::F64(v) => v.fmt(f),
             Value::At { index: Value::NOWHERE, .. } => f.write_str("nowhere"),
@@ -163,6 +167,8 @@ mod tests {
         let found = Value::At { index: 3, value: 0.1f32.into() };
         assert_eq!(found.json().to_string(), r#"{"index":3,"value":0.1}"#);
         assert_eq!(found.to_string(), "0.1 at 3");
+        assert_eq!(Value::F64(1e200).to_string(), "1e200");
+        assert_eq!(Value::F32(f32::from_bits(1)).to_string(), "1e-45");
     }
 
     #[test]

@@ -68,6 +68,7 @@ fn files_that_make_no_sense_are_refused() -> std::io::Result<()> {
             &["columns lie one behind the other", op, "ascontiguousarray"],
         );
     }
+    PROGRAM.refuses(&["--op", "argmax", "--block", "64"], &["--block 64: reduce takes"]);
     let odd = files.counting("odd.npy", Type::F32, "(5,)", 5)?;
     PROGRAM.refuses(&["--input", &odd, "--op", "dot"], &["holds 5 elements", "two arrays of as many"]);
     PROGRAM.refuses(&["--input", &odd, "--n", "6"], &["holds 5 elements", "--n asks for 6"]);

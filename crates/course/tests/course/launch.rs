@@ -80,7 +80,7 @@ fn a_fault_has_its_line_and_status_1() {
 #[test]
 fn habitual_headers_are_there() {
     let source = "#include <cstdio>\n#include <stdio.h>\n#include <cuda_runtime.h>\n#include <cstdint>\n#include <stdint.h>\n\
-        #include <cstddef>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n#include <device_launch_parameters.h>\n\
+        #include <cstddef>\n#include <climits>\n#include <cfloat>\n#include <cmath>\n#include <device_launch_parameters.h>\n#include <assert.h>\n#include <cassert>\n\
         __global__ void k(uint64_t *o, float x) {\n    o[0] = INT_MAX + (ptrdiff_t)1;\n    o[1] = (x < INFINITY) + (x > FLT_MAX);\n\
         std::uint8_t b = 255;\n    std::printf(\"%d %d\\n\", ++b, (int)sqrtf(x));\n}\n";
     let Some(output) = run(source, "--kernel k --grid 1 --block 1 --arg o=u64[2]:zero x=f32:16 --print o") else {
@@ -100,6 +100,12 @@ fn what_is_the_cpus_is_explained() {
         &["my.cu(2): error", "`#ifndef __CUDACC_RTC__`", "--grid"],
     );
     refused(&format!("#include <iostream>\n{kernel}"), SIMPLE, &["my.cu(1)", "cstdio", "`printf`"]);
+    refused(
+        &format!("#include <cub/cub.cuh>\n{kernel}"),
+        SIMPLE,
+        &["<cub/cub.cuh> comes with the CUDA toolkit", "nvcc -ptx"],
+    );
+    refused("__global__ void k() { __shfl_down(1, 1); }\n", SIMPLE, &["write __shfl_down_sync", "0xffffffff"]);
     refused("int f() { return 1; }\n__global__ void k() { f(); }\n", SIMPLE, &["my.cu(1)", "needs `__device__`"]);
     refused(
         "__global__ void k() { x = 1; }\n",
@@ -114,6 +120,9 @@ fn a_kernel_is_found_by_its_name_in_the_file() {
     refused(source, "--kernel helo --grid 1 --block 1", &["no kernel has that name, the file has hello, plain"]);
     let Some(output) = run(source, "--kernel plain --grid 1 --block 1") else { return };
     assert_eq!(output.status.code(), Some(0));
+    let nested = "\u{feff}namespace my {\n__global__ void sum(float x) { assert(x > 0); }\n}\n";
+    let Some(output) = run(nested, "--kernel my::sum --grid 1 --block 1 --arg x=f32:1") else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let overloaded = "__global__ void k(float x) {}\n__global__ void k(int x) {}\n";
     refused(overloaded, SIMPLE, &["several of that name", "_Z1kf", "_Z1ki"]);
     let Some(output) = run(overloaded, "--kernel _Z1ki --grid 1 --block 1 --arg x=i32:1") else { return };

@@ -1,6 +1,6 @@
 //! Headers that CUDA programs include out of habit, and that NVRTC, which compiles the GPU's part alone, does not bring.
 //!
-//! What they declare for the GPU is built into NVRTC (`printf`, `threadIdx`, the functions of `math.h`), or is a handful of
+//! What they declare for the GPU is built into NVRTC (`printf`, `assert`, `threadIdx`, the functions of `math.h`), or is a handful of
 //! types and numbers, which stand in the files beside this one. What they declare for the CPU stays unknown: it could not
 //! run here. The files are handed to NVRTC by name, so that nothing depends on what is installed.
 
@@ -13,7 +13,9 @@ const CMATH: &str = include_str!("headers/cmath.h");
 const CSTDDEF: &str = include_str!("headers/cstddef.h");
 
 /// Each name that an `#include` may have, and the text that it stands for.
-pub(super) const STAND_INS: [(&str, &str); 14] = [
+pub(super) const STAND_INS: [(&str, &str); 16] = [
+    ("assert.h", NOTHING),
+    ("cassert", NOTHING),
     ("cfloat", CFLOAT),
     ("climits", CLIMITS),
     ("cmath", CMATH),

@@ -142,6 +142,8 @@ impl Nvrtc {
     fn run(&self, name: &str, text: &str, options: &[String], cubin: bool) -> Result<Output, Error> {
         let includes = self.include_dirs.iter().map(|folder| format!("--include-path={}", folder.display()));
         let options: Vec<String> = options.iter().cloned().chain(includes).collect();
+        // A byte order mark, as editors on Windows write it, is no token of C++.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         self.library.compile(name, text, &options, &headers::STAND_INS, cubin)
     }
 }
