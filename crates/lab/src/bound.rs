@@ -28,8 +28,8 @@ impl From<u64> for Rounding {
     }
 }
 
-/// The largest |result − exact sum| that this rounding explains. 0 for integers; infinite where a sum on the way may
-/// overflow, because then no bound holds.
+/// Largest |result − exact sum| that this rounding explains, if nothing on the way overflows; see [`may_overflow`]. 0 for
+/// integers; infinite where the path is so long that rounding explains any result.
 pub fn error_bound(ty: Type, rounding: Rounding, magnitude: f64) -> f64 {
     if !ty.is_float() || magnitude == 0.0 {
         return 0.0;
@@ -39,10 +39,25 @@ pub fn error_bound(ty: Type, rounding: Rounding, magnitude: f64) -> f64 {
         return f64::INFINITY;
     }
     let gamma = ku / (1.0 - ku);
-    let largest = if ty == Type::F64 { f64::MAX } else { f64::from(f32::MAX) };
     let smallest = if ty == Type::F64 { 0.0 } else { f64::from(f32::MIN_POSITIVE) };
     let flushed = 2.0 * rounding.atomics as f64 * smallest * (1.0 + gamma);
-    if magnitude * (1.0 + gamma) > largest { f64::INFINITY } else { gamma * magnitude + flushed }
+    gamma * magnitude + flushed
+}
+
+/// Whether a value of this size, were nothing rounded, may be more than the type of the sums holds. What is no number may be.
+pub fn may_overflow(ty: Type, rounding: Rounding, size: f64) -> bool {
+    let grown = size * (rounding.additions as f64 * ty.unit_roundoff()).exp();
+    ty.is_float() && (grown.is_nan() || grown > largest(ty))
+}
+
+/// Largest finite number of the type that sums of elements are held in.
+pub fn largest(ty: Type) -> f64 {
+    if ty == Type::F64 { f64::MAX } else { f64::from(f32::MAX) }
+}
+
+/// Smallest number above 0 of that type: twice what a result below the normal numbers loses by rounding.
+pub fn smallest(ty: Type) -> f64 {
+    if ty == Type::F64 { f64::from_bits(1) } else { f64::from(f32::from_bits(1)) }
 }
 
 #[cfg(test)]
@@ -72,8 +87,15 @@ mod tests {
     }
 
     #[test]
-    fn says_nothing_where_sums_may_overflow() {
-        assert_eq!(error_bound(Type::F32, 20.into(), 4e38), f64::INFINITY);
-        assert!(error_bound(Type::F64, 20.into(), 4e38).is_finite());
+    fn knows_which_sums_may_overflow() {
+        assert!(may_overflow(Type::F32, 20.into(), 4e38) && may_overflow(Type::BF16, 20.into(), f64::from(f32::MAX)));
+        assert!(!may_overflow(Type::F32, 20.into(), 3.4e38) && !may_overflow(Type::F64, 20.into(), 4e38));
+        assert!(may_overflow(Type::F32, 20.into(), f64::NAN));
+    }
+
+    #[test]
+    fn says_nothing_of_a_path_that_is_too_long() {
+        assert_eq!(error_bound(Type::F32, (1 << 24).into(), 1.0), f64::INFINITY);
+        assert!(error_bound(Type::F32, (1 << 23).into(), 1.0).is_finite());
     }
 }

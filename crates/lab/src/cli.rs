@@ -93,6 +93,9 @@ pub struct Args {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// Do not fail where a result cannot be judged, as rounding or overflow explain any; such a result is marked ? either way
+    #[arg(long)]
+    pub allow_unjudged: bool,
     /// File for the chart [default: target/charts]
     #[arg(long, value_name = "FILE.svg")]
     pub chart: Option<PathBuf>,

@@ -36,6 +36,8 @@ fn run(run: &Run) -> Value {
         "type": run.ty.name(),
         "op": run.options.op.name(),
         "ok": run.ok(),
+        "judged": run.verdict.not_judged.is_none(),
+        "not_judged": run.verdict.not_judged.map(|why| why.to_string()),
         "announced": run.variant.announced.map(|code| code.name()),
         "harm": run.variant.harm,
         "result": run.has_result().then(|| run.result.json()),

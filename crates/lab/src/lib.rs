@@ -50,6 +50,7 @@ pub mod text;
 pub mod trial;
 pub mod value;
 pub mod variant;
+pub mod verdict;
 pub mod verify;
 
 pub use chapter::{Chapter, Mistake, Note};

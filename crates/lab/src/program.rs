@@ -19,6 +19,7 @@ use crate::run::{Job, Run};
 use crate::session::Session;
 use crate::shape::Have;
 use crate::show::Shown;
+use crate::status::Status;
 use crate::sweep::{self, Numbers, Sweep};
 use crate::targets::Targets;
 use crate::text::grouped;
@@ -31,14 +32,8 @@ const GPU_N: u64 = 1 << 24;
 /// every variant came out as the lesson says, 1 if not, 2 for what could not be run.
 pub fn main(chapter: &Chapter) -> ExitCode {
     match execute(chapter, std::env::args_os()) {
-        Ok(output) => {
-            print(&output.text);
-            ExitCode::from(output.status)
-        }
-        Err(Stop::Clap(error)) => {
-            let _ = error.print(); // nothing is left to say if the terminal is gone
-            ExitCode::from(error.exit_code().clamp(0, 255) as u8)
-        }
+        Ok(output) => printed(print(&output.text), output.status),
+        Err(Stop::Clap(error)) => printed(error.print(), error.exit_code().clamp(0, 255) as u8),
         Err(Stop::Error(error)) => {
             eprintln!("error: {error}");
             ExitCode::from(2)
@@ -46,11 +41,26 @@ pub fn main(chapter: &Chapter) -> ExitCode {
     }
 }
 
-/// Writes to standard output; a reader that went away (`| head`) is no error.
-fn print(text: &str) {
+fn print(text: &str) -> std::io::Result<()> {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+}
+
+/// Exit status after printing: 2 where not all of the text could be written. A reader that went away (`| head`) is no error.
+fn printed(result: std::io::Result<()>, status: u8) -> ExitCode {
+    match result {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            use std::io::Write;
+            // Standard error may be full too; the status is left to say it.
+            let _ = writeln!(
+                std::io::stderr(),
+                "error: standard output cannot be written, so this run is cut short: {error}"
+            );
+            ExitCode::from(2)
+        }
+        _ => ExitCode::from(status),
+    }
 }
 
 /// Output of the program, and its exit status.
@@ -171,7 +181,8 @@ fn run(
     session.progress = Progress::hidden();
     let chart = draw(session, args, &runs)?;
     let shown = Shown { session, input: words, runs: &runs, left_out, notes: &notes, chart: chart.as_deref() };
-    let status = u8::from(shown.statuses().iter().any(|status| status.fails()));
+    let fails = |status: &Status| status.fails() || (status.is_unjudged() && !args.allow_unjudged);
+    let status = u8::from(shown.statuses().iter().any(fails));
     if args.json {
         return Ok(Output { text: format!("{:#}\n", json::object(session, seed, &runs, left_out)), status });
     }
@@ -292,10 +303,15 @@ fn save_chart(session: &Session<'_>, args: &Args, what: &str, svg: Option<String
     let (Some(path), Some(svg)) = (path, svg) else { return Ok(None) };
     match record::write(&path, &svg) {
         Ok(()) => Ok(Some(short(&path))),
-        // A folder that cannot be written is only an error if the reader named it.
-        Err(_) if args.chart.is_none() => Ok(None),
+        // A source tree that may not be written into is only an error if the reader named a place in it.
+        Err(Error::File { source, .. }) if args.chart.is_none() && is_read_only(&source) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+fn is_read_only(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
 /// Writes the steps of the first block of the first launch, as `simt run --trace` does.

@@ -185,7 +185,7 @@ pub fn to_text<T: Serialize>(record: &T) -> Result<String> {
     Ok(format!("{{\n{}\n}}\n", fields.join(",\n")))
 }
 
-/// Writes a file and the folders above it.
+/// Writes a file and the folders above it, whole or not at all: beside its place first, and there when all of it is written.
 ///
 /// # Errors
 /// [`Error::File`].
@@ -193,7 +193,19 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(Error::file(folder, "written"))?;
     }
-    std::fs::write(path, text).map_err(Error::file(path, "written"))
+    // A device or a pipe has no place beside it, and a link stays a link.
+    if path.metadata().is_ok_and(|there| !there.is_file()) {
+        return std::fs::write(path, text).map_err(Error::file(path, "written"));
+    }
+    let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut partial = place.clone().into_os_string();
+    partial.push(format!(".{}.partial", std::process::id()));
+    let partial = Path::new(&partial);
+    let written = std::fs::write(partial, text).and_then(|()| std::fs::rename(partial, &place));
+    if written.is_err() {
+        let _ = std::fs::remove_file(partial); // the first error says what is wrong
+    }
+    written.map_err(Error::file(path, "written"))
 }
 
 /// Returns the differences between the committed record and the simulator of today, a line each; empty when they agree. With
@@ -234,4 +246,30 @@ fn differences(committed: &SimRecord, now: &SimRecord) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_is_written_whole_or_not_at_all() -> std::io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("charts").join("one.svg");
+        let names = || -> std::io::Result<Vec<_>> {
+            std::fs::read_dir(folder.path().join("charts"))?.map(|entry| Ok(entry?.file_name())).collect()
+        };
+        write(&path, "first").expect("there is room");
+        write(&path, "second").expect("there is room");
+        assert_eq!((std::fs::read_to_string(&path)?, names()?.len()), ("second".to_owned(), 1));
+        // What is written beside the place meets a full disk.
+        let partial = format!("one.svg.{}.partial", std::process::id());
+        std::os::unix::fs::symlink("/dev/full", folder.path().join("charts").join(partial))?;
+        let error = write(&path, "third").expect_err("the disk is full");
+        assert!(error.to_string().contains("one.svg"), "{error}");
+        assert_eq!((std::fs::read_to_string(&path)?, names()?.len()), ("second".to_owned(), 1));
+        assert!(write(Path::new("/dev/full"), "text").is_err(), "a device is written as it is");
+        Ok(())
+    }
 }

@@ -24,6 +24,40 @@ pub struct Reference {
     pub magnitude: f64,
     /// Base of a variance's relative error; 0 for everything else.
     pub spread: f64,
+    /// How far partial results may be from 0.
+    pub reach: Reach,
+    /// Operations whose result may be below the normal numbers, each by how much it counts in the answer. Such a result loses
+    /// half the smallest number.
+    pub underflows: f64,
+}
+
+/// Largest partial results of any order, were nothing rounded. Infinite elements are left out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reach {
+    /// Sum of the terms above 0; of factors, the product of those above 1, or infinite where one of another order may come to
+    /// anything.
+    pub above: f64,
+    /// Magnitude of the sum of the terms below 0; of factors the same as `above`.
+    pub below: f64,
+    /// Sum of the squares of distances from a mean.
+    pub squares: f64,
+    /// Elements of that mean.
+    pub count: f64,
+}
+
+impl Reference {
+    /// An answer without any error.
+    pub fn exact(expected: Value) -> Reference {
+        Reference { expected, low: 0.0, magnitude: 0.0, spread: 0.0, reach: Reach::default(), underflows: 0.0 }
+    }
+
+    /// Sum `high` + `low` of terms whose magnitudes add up to `magnitude`.
+    pub fn sum(high: f64, low: f64, magnitude: f64) -> Reference {
+        // Halves first, so that neither overflows.
+        let reach =
+            Reach { above: magnitude / 2.0 + high / 2.0, below: magnitude / 2.0 - high / 2.0, ..Reach::default() };
+        Reference { low, magnitude, reach, ..Reference::exact(Value::F64(high)) }
+    }
 }
 
 /// Computes `op` over `array`, which for two arrays holds one behind the other. The smallest and the largest element are
@@ -32,7 +66,7 @@ pub struct Reference {
 pub fn reference_of(op: Op, array: &Array) -> Reference {
     match array {
         // Each element has its own, see exponentials.rs and norms.rs.
-        _ if op.has_bounds() => Reference { expected: op.identity(array.ty()), low: 0.0, magnitude: 0.0, spread: 0.0 },
+        _ if op.has_bounds() => Reference::exact(op.identity(array.ty())),
         Array::F16(_) | Array::BF16(_) | Array::F32(_) | Array::F64(_) if op == Op::Sum => reference(array),
         _ => operators::of(op, array),
     }
@@ -62,14 +96,14 @@ pub fn reference_of_slice<T: Element>(values: &[T]) -> Reference {
     });
     if T::TYPE == Type::I32 {
         let exact = parts.iter().fold(0i64, |sum, part| sum.wrapping_add(part.exact));
-        return Reference { expected: Value::I32(exact as i32), low: 0.0, magnitude: 0.0, spread: 0.0 };
+        return Reference::exact(Value::I32(exact as i32));
     }
     let (high, low) = pair_sum(parts.iter().flat_map(|part| [part.high, part.low]));
     if !high.is_finite() {
         return reference(&T::array(values.to_vec()));
     }
     let magnitude = parts.iter().map(|part| part.magnitude).sum();
-    Reference { expected: Value::F64(high), low, magnitude, spread: 0.0 }
+    Reference::sum(high, low, magnitude)
 }
 
 /// Elements of a block whose sum is compensated at its end.
@@ -123,8 +157,12 @@ fn block_sums<T: Element>(block: &[T]) -> ([f64; 2 * LANES], f64) {
 
 fn of_floats(values: impl Iterator<Item = f64> + Clone) -> Reference {
     let (high, low) = compensated_sum(values.clone());
-    let (magnitude, _) = compensated_sum(values.map(f64::abs));
-    Reference { expected: Value::F64(high), low, magnitude, spread: 0.0 }
+    let (magnitude, _) = compensated_sum(values.clone().map(f64::abs));
+    let (above, below) = values
+        .filter(|x| x.is_finite())
+        .fold((0.0, 0.0), |(above, below), x| if x > 0.0 { (above + x, below) } else { (above, below - x) });
+    let reach = Reach { above, below, ..Reach::default() };
+    Reference { low, magnitude, reach, ..Reference::exact(Value::F64(high)) }
 }
 
 /// The sum as an unevaluated pair: the nearest double and the rest. The rest is 0 when the sum is not finite.

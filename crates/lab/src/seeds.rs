@@ -86,7 +86,8 @@ pub(crate) fn run(
         }
     }
     let all: Vec<Tried> = all.into_iter().flatten().collect();
-    let status = u8::from(all.iter().any(|tried| tried.status.fails()));
+    let fails = |status: Status| status.fails() || (status.is_unjudged() && !args.allow_unjudged);
+    let status = u8::from(all.iter().any(|tried| fails(tried.status)));
     let text = if args.json {
         object(session, numbers, asked, (&all, left_out))
     } else {

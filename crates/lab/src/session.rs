@@ -222,9 +222,8 @@ impl<'c> Session<'c> {
         let all_sha256 = left.sha256(job.options.op, &plan.layout);
         let worst = judged(job, &plan, values, &left);
         let identity = job.options.op.identity(T::TYPE);
-        let nothing = Verdict { right: true, abs_error: 0.0, error_bound: 0.0 };
         let (result, expected, verdict) =
-            worst.map_or((identity, identity, nothing), |worst| (worst.result, worst.expected, worst.verdict));
+            worst.map_or((identity, identity, Verdict::EXACT), |worst| (worst.result, worst.expected, worst.verdict));
         let row = worst.map(|worst| worst.row).filter(|_| plan.layout != Layout::Array);
         Ok(Run {
             variant: job.variant,

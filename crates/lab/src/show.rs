@@ -112,9 +112,13 @@ pub(crate) fn not_run_lines(session: &Session<'_>, left_out: &[LeftOut]) -> Stri
     left_out.chain(missing.map(|missing| format!("  skipped: {}\n", wrapped(&missing, "    ")))).collect()
 }
 
-/// A tick or a cross, the result, what was expected, the kernel's idea, and how it was launched.
+/// A tick, a cross or a question mark, the result, what was expected, the kernel's idea, and how it was launched.
 pub(crate) fn check_lines(run: &Run, status: Status) -> String {
-    let mark = if run.ok() && run.variant.harm.is_none() { '✓' } else { '✗' };
+    let mark = match status {
+        Status::NotJudged(_) => '?',
+        _ if run.ok() && run.variant.harm.is_none() => '✓',
+        _ => '✗',
+    };
     let name = run.variant.name;
     let mut text = format!("  {mark} {name:<19} {}\n", result_text(run));
     let mut below = |line: String| text.push_str(&format!("{}\n", wrapped(&format!("      {line}"), "      ")));
@@ -127,6 +131,7 @@ pub(crate) fn check_lines(run: &Run, status: Status) -> String {
     }
     match status {
         Status::Right => {}
+        Status::NotJudged(why) => below(format!("? not judged: {why}")),
         Status::AsAnnounced(code) => below(format!("✗ as announced: {code}")),
         Status::AnnouncedMissing(code) => below(format!("the lesson announces {code}, and it did not show")),
         Status::AnnouncedUnseen(code, why) => {
@@ -135,7 +140,7 @@ pub(crate) fn check_lines(run: &Run, status: Status) -> String {
         Status::Wrong => {
             let mut codes: Vec<&str> = run.faults.iter().map(|fault| fault.code.name()).collect();
             codes.dedup();
-            let wrong = if run.verdict.right { None } else { Some("a wrong result") };
+            let wrong = run.verdict.is_wrong().then_some("a wrong result");
             let all: Vec<&str> = wrong.into_iter().chain(codes).collect();
             below(format!("not announced: {}", listed(&all)));
         }
@@ -167,12 +172,12 @@ fn of_result(run: &Run) -> String {
         };
     }
     let (error, bound) = (three_digits(verdict.abs_error), three_digits(verdict.error_bound));
-    let within = if verdict.right { "within" } else { "outside" };
-    let result_and_error = format!("{result}, expected {expected}: off by {error}, {within} the bound {bound}");
-    if verdict.error_bound.is_infinite() {
-        return format!("{result_and_error} (partial sums may overflow)");
-    }
-    result_and_error
+    let within = match verdict.not_judged {
+        None if verdict.right => format!("within the bound {bound}"),
+        None => format!("outside the bound {bound}"),
+        Some(_) => "which says nothing here".to_owned(),
+    };
+    format!("{result}, expected {expected}: off by {error}, {within}")
 }
 
 /// `3 launches of 256 threads a block: 4,096, then 16, then 1 block`
@@ -377,6 +382,12 @@ fn push_verdict(out: &mut String, runs: &[Run], statuses: &[Status]) {
         runs.iter().zip(statuses).filter(|(_, status)| status.fails()).map(|(run, _)| run.variant.name).collect();
     if !failed.is_empty() {
         out.push_str(&format!("\nfailed: {}\n", listed(&failed)));
+    }
+    let unjudged = runs.iter().zip(statuses).filter(|(_, status)| status.is_unjudged());
+    let unjudged: Vec<&str> = unjudged.map(|(run, _)| run.variant.name).collect();
+    if !unjudged.is_empty() {
+        let line = format!("not judged: {}; with --allow-unjudged that is no failure", listed(&unjudged));
+        out.push_str(&format!("\n{}\n", wrapped(&line, "")));
     }
 }
 

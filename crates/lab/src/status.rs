@@ -3,6 +3,7 @@
 use device::{Checks, Code, Schedule, SimOptions};
 
 use crate::run::Run;
+use crate::verdict::Why;
 
 /// Status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub enum Status {
     Right,
     /// Wrong or faulty, though the lesson teaches it as right.
     Wrong,
+    /// Neither right nor wrong, and why; nothing was found.
+    NotJudged(Why),
     /// The fault that the lesson announces was found.
     AsAnnounced(Code),
     /// The fault that the lesson announces was not found, though this run should have found it.
@@ -23,7 +26,11 @@ impl Status {
     /// Judges a run on the simulator with `options`, or on a GPU.
     pub fn of(run: &Run, is_gpu: bool, options: SimOptions) -> Status {
         let Some(code) = run.variant.announced else {
-            return if run.ok() { Status::Right } else { Status::Wrong };
+            return match run.verdict.not_judged.filter(|_| run.faults.is_empty()) {
+                Some(why) => Status::NotJudged(why),
+                None if run.ok() => Status::Right,
+                None => Status::Wrong,
+            };
         };
         if run.faults.iter().any(|fault| fault.code != code) {
             return Status::Wrong;
@@ -40,6 +47,11 @@ impl Status {
     /// Returns whether the chapter program ends with status 1 for it.
     pub fn fails(self) -> bool {
         matches!(self, Status::Wrong | Status::AnnouncedMissing(_))
+    }
+
+    /// Whether the chapter program ends with status 1 for it unless `--allow-unjudged` is given.
+    pub fn is_unjudged(self) -> bool {
+        matches!(self, Status::NotJudged(_))
     }
 }
 

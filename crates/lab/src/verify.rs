@@ -1,50 +1,59 @@
-//! The judgement on one result: is it within the bound of the right answer?
+//! The judgement on the results of a run: is each within the bound of the right answer?
 
 use std::sync::OnceLock;
 
-use crate::bound::{Rounding, error_bound};
+use crate::bound::{Rounding, error_bound, largest, may_overflow, smallest};
 use crate::element::{Element, Type, Value};
 use crate::layout::{Layout, Matrix};
 use crate::op::Op;
-use crate::reference::exponentials::{self, Right, Row, judge};
+use crate::reference::exponentials::{self, Row};
 use crate::reference::norms::{self, Norm};
-use crate::reference::{Reference, reference_of};
+use crate::reference::{Reach, Reference, reference_of};
 use crate::targets::Targets;
+use crate::verdict::{Expected, Unsure, Why};
 
-/// Verdict on a result.
-#[derive(Debug, Clone, Copy)]
-pub struct Verdict {
-    /// Within the bound; a NaN is right only where the inputs make the sum a NaN.
-    pub right: bool,
-    /// |result − expected|; for an expected infinity or NaN 0 where the class agrees, else infinite.
-    pub abs_error: f64,
-    /// The largest error that the kernel's own order of additions explains.
-    pub error_bound: f64,
-}
+pub use crate::verdict::Verdict;
 
 /// Judges `result`, which came by additions that round like this.
 pub fn verify(result: Value, reference: &Reference, rounding: impl Into<Rounding>, ty: Type) -> Verdict {
-    if let (Value::I32(got), Value::I32(want)) = (result, reference.expected) {
-        let abs_error = (i64::from(got) - i64::from(want)).abs() as f64;
-        return Verdict { right: got == want, abs_error, error_bound: 0.0 };
-    }
+    let rounding = rounding.into();
     match (result, reference.expected) {
-        (Value::At { .. }, _) | (Value::U32(_), _) | (Value::I64(_), _) => return exactly(result, reference.expected),
-        (Value::Two(..), Value::Two(..)) => return both(result, reference, rounding.into(), ty),
-        _ => {}
+        (Value::I32(_) | Value::U32(_) | Value::I64(_) | Value::At { .. }, expected) => exactly(result, expected),
+        (Value::Two(first, second), Value::Two(..)) => {
+            let [of_first, of_second] = both(reference, rounding, ty);
+            let (first, second) = (of_first.judge(first), of_second.judge(second));
+            if second.is_worse_than(&first) { second } else { first }
+        }
+        _ => number(reference, rounding, ty).judge(result.to_f64()),
     }
-    let (got, want) = (result.to_f64(), reference.expected.to_f64());
-    if !want.is_finite() {
-        let right = (got.is_nan() && want.is_nan()) || got == want;
-        return Verdict { right, abs_error: if right { 0.0 } else { f64::INFINITY }, error_bound: 0.0 };
-    }
-    let error_bound = error_bound(ty, rounding.into(), reference.magnitude);
-    let abs_error = ((got - want) - reference.low).abs();
-    // Written so that a NaN fails.
-    Verdict { right: abs_error <= error_bound, abs_error, error_bound }
 }
 
-/// The worst of many results: the first that is wrong, or else the one that is off by most of its bound.
+/// A sum or a product as a right kernel may leave it.
+fn number(reference: &Reference, rounding: Rounding, ty: Type) -> Expected {
+    let bound = error_bound(ty, rounding, reference.magnitude) + reference.underflows * smallest(ty);
+    let unsure = overflows(reference, rounding, ty);
+    let is_long = bound.is_infinite() && reference.magnitude.is_finite() && reference.expected.to_f64().is_finite();
+    let unsure = if is_long { unsure.and(Unsure::finite(Why::LongPath)) } else { unsure };
+    Expected { value: reference.expected.to_f64(), low: reference.low, bound, largest: largest(ty), unsure }
+}
+
+/// What partial sums that overflow leave: an infinity that stays, or a NaN where one of either sign meets the other.
+fn overflows(reference: &Reference, rounding: Rounding, ty: Type) -> Unsure {
+    let (expected, reach) = (reference.expected.to_f64(), reference.reach);
+    if reach.above.is_infinite() && expected.is_finite() {
+        return Unsure::all(Why::Overflow);
+    }
+    let (up, down) = (may_overflow(ty, rounding, reach.above), may_overflow(ty, rounding, reach.below));
+    match expected {
+        _ if expected.is_nan() => Unsure::NONE,
+        f64::INFINITY => Unsure { nan: down, ..Unsure::NONE },
+        f64::NEG_INFINITY => Unsure { nan: up, ..Unsure::NONE },
+        _ => Unsure { up, down, nan: up && down, ..Unsure::NONE },
+    }
+}
+
+/// The worst of many results: the first that is wrong, else one that is not judged, else the one that is off by most of its
+/// bound.
 #[derive(Debug, Clone, Copy)]
 pub struct Worst {
     /// Its row, or column.
@@ -72,25 +81,20 @@ pub fn worst<T: Element>(layout: &Layout, op: Op, all: &[T], results: &[Value], 
     for row in 0..layout.values() {
         let reference = reference_of(op, &T::array(layout.elements(all, row)));
         let result = results.get(row as usize).copied();
-        let missing = Verdict { right: false, abs_error: f64::INFINITY, error_bound: 0.0 };
-        let verdict = result.map_or(missing, |result| verify(result, &reference, rounding, T::TYPE));
+        let verdict = result.map_or(Verdict::MISSING, |result| verify(result, &reference, rounding, T::TYPE));
         let result = result.unwrap_or(op.identity(T::TYPE));
         let judged = Worst { row, col: None, result, expected: reference.expected, verdict };
-        if !verdict.right {
+        if verdict.is_wrong() {
             return Some(judged);
         }
-        if worst.is_none_or(|worst| verdict.share() > worst.verdict.share()) {
-            worst = Some(judged);
-        }
+        worst = worse(worst, judged);
     }
     worst
 }
 
-impl Verdict {
-    /// Error as a share of the bound.
-    fn share(&self) -> f64 {
-        if self.abs_error > 0.0 { self.abs_error / self.error_bound } else { 0.0 }
-    }
+/// The worse of two, the first where neither is.
+fn worse(a: Option<Worst>, b: Worst) -> Option<Worst> {
+    Some(a.filter(|a| !b.verdict.is_worse_than(&a.verdict)).unwrap_or(b))
 }
 
 /// Results of a device for a matrix.
@@ -111,8 +115,8 @@ pub struct Bounded<'i, T> {
     first: &'i [T],
     other: &'i [T],
     additions: u64,
-    /// Expected sums of the columns, computed when the first is needed.
-    columns: OnceLock<[Vec<Right>; 2]>,
+    /// What is right of the columns' sums, found when the first is asked for.
+    columns: OnceLock<[Vec<Expected>; 2]>,
 }
 
 impl<'i, T: Element> Bounded<'i, T> {
@@ -136,12 +140,10 @@ impl<'i, T: Element> Bounded<'i, T> {
             let mut worst: Option<Worst> = None;
             for &row in rows {
                 let Some(of_row) = self.worst_of_row(row, results) else { continue };
-                if !of_row.verdict.right {
+                if of_row.verdict.is_wrong() {
                     return Some(of_row);
                 }
-                if worst.is_none_or(|worst| of_row.verdict.share() > worst.verdict.share()) {
-                    worst = Some(of_row);
-                }
+                worst = worse(worst, of_row);
             }
             worst
         };
@@ -150,12 +152,12 @@ impl<'i, T: Element> Bounded<'i, T> {
             running.into_iter().map(|thread| thread.join().unwrap_or(None)).collect()
         });
         let all = || parts.iter().copied().flatten();
-        let wrong = all().find(|worst| !worst.verdict.right);
-        wrong.or_else(|| all().reduce(|a, b| if b.verdict.share() > a.verdict.share() { b } else { a }))
+        let wrong = all().find(|worst| worst.verdict.is_wrong());
+        wrong.or_else(|| all().fold(None, worse))
     }
 
-    /// Expected results of a row, element by element.
-    fn right_of_norm(&self, row: u64) -> Vec<Right> {
+    /// What is right of a row of results, element by element.
+    fn right_of_norm(&self, row: u64) -> Vec<Expected> {
         let Matrix { rows, .. } = self.matrix;
         let norm = Norm { op: self.op, targets: self.targets, additions: self.additions };
         let of = |row| norms::Row { first: self.part(self.first, row), other: self.part(self.other, row) };
@@ -181,12 +183,12 @@ impl<'i, T: Element> Bounded<'i, T> {
         let label = if self.op.has_labels() { self.targets.label(row, cols) } else { 0 };
         let gradient = self.targets.gradient(row);
         let of_row = Row { first: part(self.first), other: part(self.other), label, gradient };
-        let worst = |col: Option<u64>, right: Right, result: Option<Value>| {
-            let (is_right, abs_error) = result.map_or((false, f64::INFINITY), |result| judge(result.to_f64(), right));
+        let worst = |col: Option<u64>, right: Expected, result: Option<Value>| {
+            let missing = Verdict { error_bound: right.bound, ..Verdict::MISSING };
+            let verdict = result.map_or(missing, |result| right.judge(result.to_f64()));
             let result = result.unwrap_or(self.op.identity(T::TYPE));
-            let verdict = Verdict { right: is_right, abs_error, error_bound: right.bound };
             // The nearest float, so that no record depends on a machine's library of functions.
-            Worst { row, col, result, expected: Value::F32(right.expected as f32), verdict }
+            Worst { row, col, result, expected: Value::F32(right.value as f32), verdict }
         };
         let results = match results {
             Results::Rows(values) => {
@@ -195,7 +197,7 @@ impl<'i, T: Element> Bounded<'i, T> {
             }
             Results::Elements(elements) => part(elements),
         };
-        let right: Vec<Right> = if self.op.is_norm() {
+        let right: Vec<Expected> = if self.op.is_norm() {
             self.right_of_norm(row)
         } else {
             exponentials::of_elements(self.op, of_row, self.additions).collect()
@@ -206,30 +208,29 @@ impl<'i, T: Element> Bounded<'i, T> {
             .map(|(col, right)| worst(Some(col as u64), right, results.get(col).map(|x| x.value())));
         let mut of_all: Option<Worst> = None;
         for one in judged {
-            if !one.verdict.right {
+            if one.verdict.is_wrong() {
                 return Some(one);
             }
-            if of_all.is_none_or(|of_all| one.verdict.share() > of_all.verdict.share()) {
-                of_all = Some(one);
-            }
+            of_all = worse(of_all, one);
         }
         of_all
     }
 }
 
-/// Numbers without rounding, and places.
+/// Numbers without rounding, and places. Zeros of either sign are the same value.
 fn exactly(result: Value, expected: Value) -> Verdict {
-    let (right, apart) = match (result, expected) {
-        (Value::U32(got), Value::U32(want)) => (got == want, f64::from(got.abs_diff(want))),
-        (Value::I64(got), Value::I64(want)) => (got == want, got.abs_diff(want) as f64),
-        (Value::At { index, value }, Value::At { index: wanted, value: best }) => {
-            // An empty input has no element either.
-            let same = index == Value::NOWHERE || value == best || (value.is_nan() && best.is_nan());
-            (index == wanted && same, index.abs_diff(wanted) as f64)
+    match (result, expected) {
+        (Value::I32(got), Value::I32(want)) => Verdict::exact(got == want, f64::from(got.abs_diff(want))),
+        (Value::U32(got), Value::U32(want)) => Verdict::exact(got == want, f64::from(got.abs_diff(want))),
+        (Value::I64(got), Value::I64(want)) => Verdict::exact(got == want, got.abs_diff(want) as f64),
+        (Value::At { index, value }, Value::At { index: right, value: best }) => {
+            // Of nothing there is no element either.
+            let same = right == Value::NOWHERE || value == best || (value.is_nan() && best.is_nan());
+            let apart = if index == right && !same { (value - best).abs() } else { index.abs_diff(right) as f64 };
+            Verdict::exact(index == right && same, apart)
         }
-        _ => (false, f64::INFINITY),
-    };
-    Verdict { right, abs_error: apart, error_bound: 0.0 }
+        _ => Verdict::MISSING,
+    }
 }
 
 /// Rounded operations of one merge of two means and variances on the path of either.
@@ -237,26 +238,27 @@ const OF_MERGE: f64 = 8.0;
 
 /// Two numbers: what does not round is exact, a mean and a variance may be off by what merging explains. A variance by merging
 /// is off by a share of itself that grows with the mean over the deviation (Chan, Golub, LeVeque, Algorithms for computing the
-/// sample variance, 1983).
-fn both(result: Value, reference: &Reference, rounding: Rounding, ty: Type) -> Verdict {
-    let (Value::Two(a, b), Value::Two(x, y)) = (result, reference.expected) else {
-        return Verdict { right: false, abs_error: f64::INFINITY, error_bound: 0.0 };
-    };
-    let first = error_bound(ty, rounding, reference.magnitude) * OF_MERGE;
-    let second = error_bound(ty, rounding, reference.spread) * OF_MERGE;
-    let off = |got: f64, want: f64| match () {
-        () if want.is_finite() => (got - want).abs(),
-        () if got == want || (got.is_nan() && want.is_nan()) => 0.0,
-        () => f64::INFINITY,
-    };
-    let (of_first, of_second) = (off(a, x), off(b, y));
-    let right = of_first <= first && of_second <= second;
-    let worse = of_second > second || (of_first <= first && of_second * first > of_first * second);
-    if worse {
-        Verdict { right, abs_error: of_second, error_bound: second }
-    } else {
-        Verdict { right, abs_error: of_first, error_bound: first }
+/// sample variance, 1983), and by the square of what means are off by, which is all of it where numbers are nearly equal.
+fn both(reference: &Reference, rounding: Rounding, ty: Type) -> [Expected; 2] {
+    let Value::Two(first, second) = reference.expected else { return [Expected::exact(f64::NAN); 2] };
+    if reference.magnitude == 0.0 {
+        return [Expected::exact(first), Expected::exact(second)];
     }
+    // Each merge may lose what is below the normal numbers, in its products and in its mean.
+    let lost = 2.0 * OF_MERGE * (rounding.additions + 1) as f64 * smallest(ty);
+    let of_mean = error_bound(ty, rounding, reference.magnitude) * OF_MERGE + lost;
+    let of_variance = error_bound(ty, rounding, reference.spread) * OF_MERGE + 2.0 * of_mean * of_mean + lost;
+    // Means are as far apart as their magnitudes together, and one that is infinite has no distance to another.
+    let Reach { above, below, .. } = reference.reach;
+    let apart = if above > 0.0 && below > 0.0 { above + below } else { 0.0 };
+    let reach = Reach { above: above.max(apart), below: below.max(apart), ..reference.reach };
+    let of_sum = overflows(&Reference { expected: Value::F64(first), reach, ..*reference }, rounding, ty);
+    let of_sum = Unsure { nan: of_sum.nan || of_sum.up || of_sum.down, ..of_sum };
+    let squares = 2.0 * (reference.reach.squares + reference.reach.count * of_mean * of_mean);
+    let squares = may_overflow(ty, rounding, squares) || of_sum.up || of_sum.down;
+    let of_squares = Unsure { up: squares, nan: squares, ..Unsure::NONE };
+    let one = |value, bound, unsure| Expected { value, bound, largest: largest(ty), unsure, low: 0.0 };
+    [one(first, of_mean, of_sum), one(second, of_variance, of_squares)]
 }
 
 #[cfg(test)]
@@ -301,9 +303,58 @@ mod tests {
     }
 
     #[test]
-    fn overflow_on_the_way_is_no_error_of_the_kernel() {
-        assert!(judge(vec![3e38, 3e38, -3e38], f32::INFINITY).right);
-        assert!(judge(vec![3e38, 3e38, -3e38], 3e38).right);
+    fn overflow_on_the_way_is_neither_right_nor_wrong() {
+        let numbers = vec![3e38, 3e38, -3e38];
+        assert_eq!(judge(numbers.clone(), f32::INFINITY).not_judged, Some(Why::Overflow));
+        assert!(judge(numbers.clone(), f32::NEG_INFINITY).is_wrong(), "what is below 0 holds in a float");
+        assert!(judge(numbers.clone(), f32::NAN).is_wrong(), "no infinity of the other sign meets the first");
+        assert!(judge(numbers.clone(), 3e38).right && judge(numbers, 1e38).is_wrong());
+        let both_ways = vec![3e38, 3e38, -3e38, -3e38];
+        assert_eq!(judge(both_ways, f32::NAN).not_judged, Some(Why::Overflow));
+        assert!(judge(vec![3e38, 3e38], f32::INFINITY).right && judge(vec![-3e38, -3e38], f32::INFINITY).is_wrong());
+        let beside_infinity = vec![f32::INFINITY, -3e38, -3e38];
+        assert_eq!(judge(beside_infinity, f32::NAN).not_judged, Some(Why::Overflow));
+    }
+
+    #[test]
+    fn squares_below_the_normal_numbers_are_lost() {
+        let judged = |op, values: &[f32], result: f32| {
+            verify(Value::F32(result), &reference_of(op, &Array::F32(values.to_vec())), 4, Type::F32)
+        };
+        assert!(judged(Op::Sumsq, &[1e-42; 5], 0.0).right && judged(Op::Dot, &[1e-30; 4], 0.0).right);
+        assert!(judged(Op::Sumsq, &[1e-42; 5], 1e-43).is_wrong());
+        assert!(judged(Op::Sumsq, &[1e20, 1.0], f32::INFINITY).right, "10^40 is no float");
+        assert_eq!(judged(Op::Prod, &[1e30, 1e-30, 1e30, 1e-30], f32::INFINITY).not_judged, Some(Why::Overflow));
+        assert_eq!(judged(Op::Prod, &[1e30, 1e-30, 1e30, 1e-30], 0.0).not_judged, Some(Why::Overflow));
+        assert!(judged(Op::Prod, &[1e30, 1e-30, 1e30, 1e-30], 1.0).right);
+        assert!(judged(Op::Prod, &[1e-30, 1e-30, 1e30], 0.0).right, "10^-60 is 0");
+        assert!(judged(Op::Prod, &[1e-30, 2.0, 1e30], 0.0).is_wrong());
+    }
+
+    #[test]
+    fn moments_of_what_is_infinite_are_what_follows() {
+        let judged = |values: &[f32], mean: f64, variance: f64| {
+            verify(Value::Two(mean, variance), &reference_of(Op::Meanvar, &Array::F32(values.to_vec())), 4, Type::F32)
+        };
+        let (inf, nan) = (f64::INFINITY, f64::NAN);
+        assert!(judged(&[1.0, f32::NAN], nan, nan).right && judged(&[1.0, f32::NAN], 1.0, nan).is_wrong());
+        assert!(judged(&[1.0, f32::INFINITY, 2.0], inf, nan).right);
+        assert!(judged(&[1.0, f32::INFINITY, 2.0], nan, nan).is_wrong());
+        assert!(judged(&[1.0, f32::INFINITY, f32::NEG_INFINITY], nan, nan).right);
+        assert!(judged(&[1e20; 5], 1e20f32.into(), 0.0).right && judged(&[1e20; 5], 1e20f32.into(), nan).is_wrong());
+        assert_eq!(judged(&[1e20, -1e20], 0.0, nan).not_judged, Some(Why::Overflow));
+        assert!(judged(&[1e20, -1e20], 0.0, inf).right, "10^40 is no float");
+        assert!(judged(&[2e38; 3], 2e38f32.into(), 0.0).right);
+        assert_eq!(judged(&[2e38; 3], inf, nan).not_judged, Some(Why::Overflow));
+    }
+
+    #[test]
+    fn the_distance_of_another_element_at_the_right_place_is_its_own() {
+        let reference = reference_of(Op::Argmax, &Array::F32(vec![1.0, 3.0]));
+        let verdict = verify(Value::At { index: 1, value: 1.0 }, &reference, 4, Type::F32);
+        assert!(verdict.is_wrong() && verdict.abs_error == 2.0);
+        let zero = reference_of(Op::Argmax, &Array::F32(vec![-0.0, -1.0]));
+        assert!(verify(Value::At { index: 0, value: 0.0 }, &zero, 4, Type::F32).right, "chapter 9 says so");
     }
 
     #[test]

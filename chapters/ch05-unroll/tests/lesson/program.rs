@@ -426,3 +426,35 @@ fn seeds_that_mean_nothing_are_refused() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_cannot_be_written_is_an_error() -> Result<()> {
+    for words in [&["--n", "1000"][..], &["--n", "1000", "--json"], &["--help"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full")?;
+        let output = Command::new(EXE).args(["--device", "sim"]).args(words).stdout(full).output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains("standard output cannot be written"), "{words:?}: {said}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_judged_fails_unless_that_is_allowed() -> Result<()> {
+    let files = lab::trial::Files::new("not-judged")?;
+    let numbers = [3e38f32, -3e38, 3e38, -3e38].map(f32::to_le_bytes).concat();
+    let path = files.bytes("large.npy", &npy_bytes("<f4", "(4,)", &numbers))?;
+    let args = ["--input", &path, "--variant", "unroll_shuffle"];
+    let (status, value) = json(&args)?;
+    let run = &value["runs"][0];
+    assert_eq!((status, &run["ok"], &run["judged"]), (1, &false.into(), &false.into()), "{run:#}");
+    assert!(run["not_judged"].as_str().is_some_and(|why| why.contains("may overflow")), "{run:#}");
+    let allowed = sim(&[&args[..], &["--allow-unjudged"]].concat())?;
+    assert!(allowed.status == 0 && allowed.out.contains("  ? unroll_shuffle"), "{}", allowed.out);
+    assert!(!allowed.out.contains('✓') && allowed.out.contains("? not judged: values on the way"), "{}", allowed.out);
+    let (status, value) = json(&["--n", "1000", "--variant", "unroll_shuffle"])?;
+    assert_eq!((status, &value["runs"][0]["judged"]), (0, &true.into()));
+    assert!(value["runs"][0]["not_judged"].is_null());
+    Ok(())
+}

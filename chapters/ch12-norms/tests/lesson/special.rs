@@ -72,3 +72,32 @@ fn constant_rows_are_their_biases() -> Result<()> {
     }
     Ok(())
 }
+
+/// Of equal numbers far from 0 a rounded mean is all there is of a variance. What that explains is not called wrong.
+#[test]
+fn constant_rows_far_from_zero_are_not_called_wrong() -> Result<()> {
+    let session = simulator(&CHAPTER, SCHEDULE, Checks::ALL)?;
+    let gradients: Vec<f32> = input::elements(14, 3);
+    for constant in [1449.57f32, 1e6] {
+        for variant in CHAPTER.variants {
+            for &op in variant.ops {
+                let mut all = vec![constant; 14];
+                if op.arrays() == 2 {
+                    all.extend(&gradients);
+                }
+                let rows = Some(Rows::Matrix(Matrix::dense(2, 7)));
+                let run = run_with(
+                    &session,
+                    variant,
+                    LaunchOptions { op, rows, ..LaunchOptions::default() },
+                    &Array::F32(all),
+                    0,
+                )?;
+                let is_near = constant < 1e5 || !op.is_centred();
+                assert!(run.faults.is_empty() && !run.verdict.is_wrong(), "{}", describe(&run, op.name()));
+                assert!(run.verdict.right || !is_near, "{}", describe(&run, op.name()));
+            }
+        }
+    }
+    Ok(())
+}

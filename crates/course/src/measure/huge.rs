@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use device::{Arg, Call, Geometry, KernelSource};
-use lab::element::{Element, Value};
+use lab::element::Element;
 use lab::measurement::{CUB_UNORDERED, Contest, MeasuredCase};
 use lab::reference::{Reference, reference_of_slice};
 use lab::{LaunchOptions, Session, Variant, input};
@@ -64,7 +64,7 @@ fn repeated<T: Element>(values: &[T], n: u64) -> Reference {
     // A product of doubles is off by 2^-53 of itself, far below what a sum of floats may be off by.
     let sum = times * whole.expected.to_f64() + rest.expected.to_f64();
     let low = times * whole.low + rest.low;
-    Reference { expected: Value::F64(sum), low, magnitude: times * whole.magnitude + rest.magnitude, spread: 0.0 }
+    Reference::sum(sum, low, times * whole.magnitude + rest.magnitude)
 }
 
 #[cfg(test)]

@@ -12,9 +12,10 @@
 //!
 //! Doubles add an error a million times smaller.
 
-use crate::bound::error_bound;
+use crate::bound::{error_bound, may_overflow, smallest};
 use crate::element::{Element, Type};
 use crate::op::Op;
+use crate::verdict::{Expected, Unsure, Why};
 
 /// A row as its reference sees it.
 #[derive(Debug, Clone, Copy)]
@@ -27,15 +28,6 @@ pub struct Row<'a, T> {
     pub label: i64,
     /// The gradient of the row's loss.
     pub gradient: f32,
-}
-
-/// Expected value of an element, or of a row.
-#[derive(Debug, Clone, Copy)]
-pub struct Right {
-    /// The answer.
-    pub expected: f64,
-    /// The largest error that is explained.
-    pub bound: f64,
 }
 
 const U: f64 = f32::EPSILON as f64 / 2.0;
@@ -84,13 +76,16 @@ impl Pair {
 }
 
 /// The one result of a row, of `logsumexp` or `cross_entropy`, in floats.
-pub fn of_row<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> Right {
+pub fn of_row<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> Expected {
     let pair = Pair::of(row.first, additions);
     let log = pair.sum.ln();
-    let rounded = |expected: f64, bound: f64| Right { expected, bound: bound + 1.01 * U * expected.abs() };
+    let rounded = |value: f64, bound: f64| {
+        let bound = bound + 1.01 * U * value.abs();
+        Expected { bound, largest: largest(Type::F32), ..Expected::exact(value) }
+    };
     if op == Op::Logsumexp {
         if !pair.max.is_finite() {
-            return Right { expected: pair.max, bound: 0.0 };
+            return Expected::exact(pair.max);
         }
         return rounded(pair.max + log, pair.of_log());
     }
@@ -102,16 +97,25 @@ pub fn of_row<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> Right {
 
 /// The results of a row, in order, of an operation with a result for each element; `bound` is that of the type they are rounded
 /// to.
-pub fn of_elements<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> impl Iterator<Item = Right> {
+pub fn of_elements<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> impl Iterator<Item = Expected> {
     let answer = Answer::of(op, &row, additions);
     let (first, other, label, gradient) = (row.first, row.other, row.label, f64::from(row.gradient));
     (0..first.len()).map(move |i| {
         let x = double(first[i]);
         let y = other.get(i).map_or(0.0, |&y| double(y));
-        let right = answer.at(x, y, usize::try_from(label) == Ok(i), gradient);
-        let bound = right.bound + of_narrowing(T::TYPE, right.expected.abs() + right.bound);
-        Right { bound, ..right }
+        rounded::<T>(answer.at(x, y, usize::try_from(label) == Ok(i), gradient))
     })
+}
+
+/// With half a step of the type that results are rounded to.
+pub(super) fn rounded<T: Element>(right: Expected) -> Expected {
+    let bound = right.bound + of_narrowing(T::TYPE, right.value.abs() + right.bound);
+    Expected { bound, largest: largest(T::TYPE), ..right }
+}
+
+/// The largest finite number of the type that results are stored as.
+fn largest(ty: Type) -> f64 {
+    if ty == Type::BF16 { half::bf16::MAX.to_f64() } else { f64::from(f32::MAX) }
 }
 
 /// Half a step of the type at this size, where results are rounded to one that is narrower than a float.
@@ -137,68 +141,68 @@ impl Answer {
         }
         let pairs = row.first.iter().zip(row.other).map(|(&y, &gradient)| (double(y), double(gradient)));
         let terms = pairs.map(|(y, gradient)| if op == Op::SoftmaxBackward { y * gradient } else { gradient });
-        let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()));
-        let error = error_bound(Type::F32, (additions + OTHERS).into(), size);
-        Answer::OfSum { op, sum, error, overflows: error.is_infinite() && size.is_finite() }
+        let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), term| {
+            (sum + term, if term.is_finite() { size + f64::abs(term) } else { size })
+        });
+        let rounding = (additions + OTHERS).into();
+        let lost = row.first.len() as f64 * smallest(Type::F32);
+        let error = error_bound(Type::F32, rounding, size) + lost;
+        let overflows = may_overflow(Type::F32, rounding, size);
+        Answer::OfSum { op, sum, error, overflows }
     }
 
-    fn at(&self, x: f64, y: f64, is_label: bool, gradient: f64) -> Right {
+    fn at(&self, x: f64, y: f64, is_label: bool, gradient: f64) -> Expected {
         match self {
             Answer::OfPair { op, pair } => of_pair(*op, pair, x, is_label, gradient),
-            Answer::OfSum { overflows: true, .. } => Right { expected: 0.0, bound: f64::INFINITY },
-            Answer::OfSum { op: Op::SoftmaxBackward, sum, error, .. } => {
-                let expected = x * (y - sum);
-                let bound = x.abs() * (error + U * (y - sum).abs()) + 2.0 * U * expected.abs() + FLUSHED;
-                Right { expected, bound }
+            Answer::OfSum { op: Op::SoftmaxBackward, sum, error, overflows } => {
+                let apart = y - sum;
+                let value = x * apart;
+                let bound = x.abs() * (error + U * apart.abs()) + 2.0 * U * value.abs() + FLUSHED;
+                let is_past = apart.is_finite() && may_overflow(Type::F32, 1.into(), apart.abs() + error);
+                let of_zero = x.is_infinite() && apart.abs() <= error + U * apart.abs();
+                let unsure = Unsure::all_if(*overflows || is_past, Why::Overflow);
+                let unsure = unsure.and(Unsure::infinite_if(of_zero, Why::ZeroTimesInfinity));
+                Expected { bound, unsure, ..Expected::exact(value) }
             }
-            Answer::OfSum { sum, error, .. } => {
+            Answer::OfSum { sum, error, overflows, .. } => {
                 let e = x.exp();
-                let expected = y - e * sum;
-                let bound = e * (error + (4.0 * U + x.abs() * APART) * sum.abs())
-                    + 2.0 * U * expected.abs()
-                    + FLUSHED * (1.0 + sum.abs());
-                Right { expected, bound }
+                let value = y - e * sum;
+                // Where no power is left, none is lost either.
+                let of_power = if e > 0.0 { e * (error + (4.0 * U + x.abs() * APART) * sum.abs()) } else { 0.0 };
+                let bound = of_power + 2.0 * U * value.abs() + FLUSHED * (1.0 + sum.abs());
+                let is_past = x.is_finite() && may_overflow(Type::F32, 1.into(), e.max((e * sum).abs()));
+                let of_zero = (sum.is_infinite() && e <= FLUSHED) || (x == f64::INFINITY && sum.abs() <= *error);
+                let unsure = Unsure::all_if(*overflows || is_past, Why::Overflow);
+                let unsure = unsure.and(Unsure::infinite_if(of_zero, Why::ZeroTimesInfinity));
+                Expected { bound, unsure, ..Expected::exact(value) }
             }
         }
     }
 }
 
-fn of_pair(op: Op, pair: &Pair, x: f64, is_label: bool, gradient: f64) -> Right {
+fn of_pair(op: Op, pair: &Pair, x: f64, is_label: bool, gradient: f64) -> Expected {
     if !pair.max.is_finite() {
-        return Right { expected: f64::NAN, bound: 0.0 };
+        return Expected::exact(f64::NAN);
     }
     let distance = x - pair.max;
     if op == Op::LogSoftmax {
-        let expected = distance - pair.sum.ln();
-        let bound = pair.of_log() + 1.01 * U * (distance.abs() + expected.abs());
-        return Right { expected, bound };
+        let value = distance - pair.sum.ln();
+        let bound = pair.of_log() + 1.01 * U * (distance.abs() + value.abs());
+        return Expected { bound, ..Expected::exact(value) };
     }
     let share = distance.exp() / pair.sum;
     let apart = if share > 0.0 { distance.abs() } else { 0.0 };
     let of_share = share * (pair.relative + APART * apart) + FLUSHED;
     if op == Op::Softmax {
-        return Right { expected: share, bound: of_share };
+        return Expected { bound: of_share, ..Expected::exact(share) };
     }
     let less = share - f64::from(u8::from(is_label));
-    let expected = less * gradient;
-    Right { expected, bound: gradient.abs() * (of_share + U * less.abs()) + 2.0 * U * expected.abs() + FLUSHED }
-}
-
-/// Judges a result: whether it is within the bound, and its distance.
-pub fn judge(result: f64, right: Right) -> (bool, f64) {
-    let Right { expected, bound } = right;
-    // What no float holds is infinite on the device.
-    let is_past = expected.is_finite() && expected.abs() > f64::from(f32::MAX);
-    if bound.is_infinite() || is_past && result.is_infinite() && result.signum() == expected.signum() {
-        return (true, 0.0);
-    }
-    if !expected.is_finite() || !bound.is_finite() {
-        let same = (result.is_nan() && expected.is_nan()) || result == expected;
-        return (same, if same { 0.0 } else { f64::INFINITY });
-    }
-    let off = (result - expected).abs();
-    // Written so that a NaN fails.
-    (off <= bound, off)
+    let value = less * gradient;
+    let of_less = of_share + U * less.abs();
+    let bound = gradient.abs() * of_less + 2.0 * U * value.abs() + FLUSHED;
+    let may_be_zero = gradient.is_infinite() && less.abs() <= of_less;
+    let unsure = Unsure::infinite_if(may_be_zero, Why::ZeroTimesInfinity);
+    Expected { bound, unsure, ..Expected::exact(value) }
 }
 
 #[cfg(test)]
@@ -219,7 +223,7 @@ mod tests {
 
     fn judged(op: Op, x: &[f32], results: &[f32]) -> Vec<bool> {
         let right = of_elements(op, row(x), x.len() as u64);
-        right.zip(results).map(|(right, &result)| judge(f64::from(result), right).0).collect()
+        right.zip(results).map(|(right, &result)| right.judge(f64::from(result)).right).collect()
     }
 
     #[test]
@@ -244,10 +248,10 @@ mod tests {
             assert!(judged(Op::Softmax, &x, &[nan, nan]).iter().all(|&right| right), "{x:?}");
             assert!(judged(Op::LogSoftmax, &x, &[0.5, 0.5]).iter().all(|&right| !right), "{x:?}");
         }
-        let of = |x: &[f32]| of_row(Op::Logsumexp, row(x), 3).expected;
+        let of = |x: &[f32]| of_row(Op::Logsumexp, row(x), 3).value;
         assert_eq!((of(&[-inf, -inf]), of(&[inf, 1.0]), of(&[])), (-f64::INFINITY, f64::INFINITY, -f64::INFINITY));
         assert!(of(&[inf, nan]).is_nan() && of(&[nan, inf]).is_nan());
-        let loss = |x: &[f32]| of_row(Op::CrossEntropy, row(x), 3).expected;
+        let loss = |x: &[f32]| of_row(Op::CrossEntropy, row(x), 3).value;
         assert_eq!(loss(&[1.0, -inf]), f64::INFINITY);
         assert!(loss(&[1.0, inf]).is_nan() && loss(&[-inf, -inf]).is_nan());
     }
@@ -265,7 +269,7 @@ mod tests {
             let mut more = x;
             more[i] += 1e-6;
             let slope = (loss(&more) - loss(&x)) / 1e-6;
-            assert!((right.expected - slope).abs() < 1e-5, "{} {slope}", right.expected);
+            assert!((right.value - slope).abs() < 1e-5, "{} {slope}", right.value);
         }
     }
 
@@ -276,8 +280,8 @@ mod tests {
         let results = softmax_in_floats(&wide);
         for (right, result) in of_elements(Op::Softmax, row(&x), 30).zip(&results) {
             let rounded = bf16::from_f32(*result);
-            assert!(judge(rounded.to_f64(), right).0);
-            assert!(!judge(bf16::from_bits(rounded.to_bits() + 2).to_f64(), right).0);
+            assert!(right.judge(rounded.to_f64()).right);
+            assert!(!right.judge(bf16::from_bits(rounded.to_bits() + 2).to_f64()).right);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The right answer of every operation but the sum: exact where nothing rounds, else to about twice the precision of a double.
 
-use super::{Reference, of_floats, pair_sum};
+use super::{Reach, Reference, compensated_sum, of_floats};
+use crate::bound::{largest, smallest};
 use crate::element::{Array, Element, Type, Value};
 use crate::op::{Number, Op, Outcome};
 use crate::with_elements;
@@ -9,13 +10,9 @@ use crate::with_elements;
 pub(super) fn of(op: Op, array: &Array) -> Reference {
     let ty = array.ty();
     if array.is_empty() {
-        return exact(op.identity(ty));
+        return Reference::exact(op.identity(ty));
     }
     if ty.is_float() { of_reals(op, ty, &reals(array)) } else { of_wholes(op, ty, &wholes(array)) }
-}
-
-fn exact(expected: Value) -> Reference {
-    Reference { expected, low: 0.0, magnitude: 0.0, spread: 0.0 }
 }
 
 /// The elements as doubles, which hold all of those of 32 bits and less.
@@ -53,7 +50,7 @@ fn of_wholes(op: Op, ty: Type, values: &[i64]) -> Reference {
         }
         Value::At { index: best as u64, value: values[best] as f64 }
     };
-    exact(match op {
+    Reference::exact(match op {
         Op::Sum => whole(op, ty, fold(i64::wrapping_add)),
         Op::Min | Op::Minimum => whole(op, ty, fold(i64::min)),
         Op::Max | Op::Maximum => whole(op, ty, fold(i64::max)),
@@ -77,7 +74,7 @@ fn of_wholes(op: Op, ty: Type, values: &[i64]) -> Reference {
 
 fn of_reals(op: Op, ty: Type, values: &[f64]) -> Reference {
     // A double that is one of the elements, in their own wide type.
-    let element = |v: f64| exact(if ty == Type::F64 { Value::F64(v) } else { Value::F32(v as f32) });
+    let element = |v: f64| Reference::exact(if ty == Type::F64 { Value::F64(v) } else { Value::F32(v as f32) });
     let nan_or = |v: f64| if values.iter().any(|v| v.is_nan()) { f64::NAN } else { v };
     let min = || values.iter().copied().reduce(f64::min).unwrap_or(f64::NAN);
     let max = || values.iter().copied().reduce(f64::max).unwrap_or(f64::NAN);
@@ -86,21 +83,21 @@ fn of_reals(op: Op, ty: Type, values: &[f64]) -> Reference {
         Op::Max => element(max()),
         Op::Minimum => element(nan_or(min())),
         Op::Maximum => element(nan_or(max())),
-        Op::Minmax => exact(Value::Two(nan_or(min()), nan_or(max()))),
-        Op::Prod => product(values),
+        Op::Minmax => Reference::exact(Value::Two(nan_or(min()), nan_or(max()))),
+        Op::Prod => product(ty, values),
         Op::Sumsq => of_products(values.iter().map(|&v| (v, v))),
         Op::Dot => {
             let (a, b) = values.split_at(values.len() / 2);
             of_products(a.iter().copied().zip(b.iter().copied()))
         }
-        Op::Count => exact(Value::U32(values.iter().filter(|&&v| v > 0.0).count() as u32)),
-        Op::Argmin => exact(first_of(values, |a, b| a < b, true)),
-        Op::Argmax => exact(first_of(values, |a, b| a > b, true)),
-        Op::Nanargmin => exact(first_of(values, |a, b| a < b, false)),
-        Op::Nanargmax => exact(first_of(values, |a, b| a > b, false)),
+        Op::Count => Reference::exact(Value::U32(values.iter().filter(|&&v| v > 0.0).count() as u32)),
+        Op::Argmin => Reference::exact(first_of(values, |a, b| a < b, true)),
+        Op::Argmax => Reference::exact(first_of(values, |a, b| a > b, true)),
+        Op::Nanargmin => Reference::exact(first_of(values, |a, b| a < b, false)),
+        Op::Nanargmax => Reference::exact(first_of(values, |a, b| a > b, false)),
         Op::Meanvar => moments(values),
         // The first is the caller's own; of floats there are no bits, see Op::refusal; and exponentials have a reference of theirs.
-        _ => exact(Value::F64(f64::NAN)),
+        _ => Reference::exact(Value::F64(f64::NAN)),
     }
 }
 
@@ -120,39 +117,84 @@ fn first_of(values: &[f64], is_better: fn(f64, f64) -> bool, nan_wins: bool) -> 
     found
 }
 
-/// The product, with the rounding error of every step in a second double.
-fn product(values: &[f64]) -> Reference {
-    let (mut high, mut low) = (1.0f64, 0.0f64);
+/// The product, with the rounding error of every step in a second double; powers of two that would take it over an edge on the
+/// way are kept apart.
+fn product(ty: Type, values: &[f64]) -> Reference {
+    const STEP: i32 = 400;
+    let (far, near) = (2.0f64.powi(STEP), 2.0f64.powi(-STEP));
+    let (mut high, mut low, mut steps) = (1.0f64, 0.0f64, 0i64);
+    let mut shift = |high: &mut f64, low: &mut f64, by: f64, step: i64| {
+        (*high, *low) = (*high * by, *low * by);
+        steps += step;
+    };
     for &x in values {
+        // A factor at the edge of the doubles is brought near 1 first.
+        let (mut x, size) = (x, x.abs());
+        if size.is_finite() && size > far {
+            x *= near;
+            shift(&mut high, &mut low, 1.0, 1);
+        } else if size > 0.0 && size < near {
+            x *= far;
+            shift(&mut high, &mut low, 1.0, -1);
+        }
         let next = high * x;
         low = low.mul_add(x, high.mul_add(x, -next));
         high = next;
+        let size = high.abs();
+        if size.is_finite() && size > far {
+            shift(&mut high, &mut low, near, 1);
+        } else if size > 0.0 && size < near {
+            shift(&mut high, &mut low, far, -1);
+        }
     }
-    let low = if low.is_finite() { low } else { 0.0 };
-    Reference { expected: Value::F64(high), low, magnitude: high.abs(), spread: 0.0 }
+    // More steps than these take any double to an infinity or to 0.
+    for _ in 0..steps.unsigned_abs().min(8) {
+        let by = if steps > 0 { far } else { near };
+        (high, low) = (high * by, low * by);
+    }
+    let low = if high.is_finite() && low.is_finite() { low } else { 0.0 };
+    let factors = values.iter().map(|x| x.abs()).filter(|x| x.is_finite());
+    let above = factors.clone().filter(|&x| x > 1.0).product::<f64>();
+    let below = factors.filter(|&x| x > 0.0 && x < 1.0).product::<f64>();
+    // Beyond an edge of the type all may be lost, as an infinity times what has become 0.
+    let is_lost = above > largest(ty) / 2.0 || (!high.is_finite() && below < 2.0 * smallest(ty));
+    let (reach, underflows) = if is_lost { (f64::INFINITY, 0.0) } else { (above, values.len() as f64 * above) };
+    let reach = Reach { above: reach, below: reach, ..Reach::default() };
+    Reference { low, magnitude: high.abs(), reach, underflows, ..Reference::exact(Value::F64(high)) }
 }
 
 /// The sum of products, each as the nearest double and what that lacks.
 fn of_products(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> Reference {
-    of_floats(pairs.flat_map(|(a, b)| {
+    let underflows = pairs.clone().count() as f64;
+    let sum = of_floats(pairs.flat_map(|(a, b)| {
         let high = a * b;
         let low = a.mul_add(b, -high);
         [high, if low.is_finite() { low } else { 0.0 }]
-    }))
+    }));
+    Reference { underflows, ..sum }
 }
 
 /// Mean and variance, by two passes of compensated sums.
 fn moments(values: &[f64]) -> Reference {
     let n = values.len() as f64;
     let sum = of_floats(values.iter().copied());
-    let mean = (sum.expected.to_f64() + sum.low) / n;
+    let mean = if sum.magnitude.is_finite() {
+        (sum.expected.to_f64() + sum.low) / n
+    } else {
+        // No double holds the sum, or an element is infinite.
+        let parts = of_floats(values.iter().map(|x| x / n));
+        parts.expected.to_f64() + parts.low
+    };
     // What the mean lacks is squared away: the sum of distances from a mean that is off by a little, is off by its square.
-    let (high, low) = pair_sum(values.iter().map(|&x| (x - mean) * (x - mean)));
-    let variance = (high + low) / n;
+    let (high, low) = compensated_sum(values.iter().map(|&x| (x - mean) * (x - mean)));
+    let squares = high + low;
+    let variance = if mean.is_finite() { squares / n } else { f64::NAN };
     let condition = if variance > 0.0 { (1.0 + mean * mean / variance).sqrt() } else { 0.0 };
     // Of equal numbers every distance is that of rounded means: so small that its square vanishes beside theirs.
     let spread = if variance > 0.0 { variance * condition } else { f64::EPSILON * mean * mean };
-    Reference { expected: Value::Two(mean, variance), low: 0.0, magnitude: sum.magnitude / n, spread }
+    let reach = Reach { squares, count: n, ..sum.reach };
+    let expected = Value::Two(mean, variance);
+    Reference { magnitude: sum.magnitude / n, spread, reach, ..Reference::exact(expected) }
 }
 
 #[cfg(test)]
