@@ -89,7 +89,7 @@ pub const CHAPTER: Chapter = Chapter {
     ..Chapter::BASE
 };
 
-/// How many lanes the additions alone keep busy, for 256 elements in one full block.
+/// Share of lanes that the additions alone keep busy, for 256 elements in one full block.
 fn additions(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
     let mut notes = Vec::new();
     for (variant, line) in [

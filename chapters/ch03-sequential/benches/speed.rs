@@ -1,3 +1,3 @@
-//! How fast the chapter's kernels are: `cargo bench -p ch03-sequential`.
+//! Speed of the chapter's kernels: `cargo bench -p ch03-sequential`.
 
 lab::chapter_bench!(ch03_sequential::CHAPTER);

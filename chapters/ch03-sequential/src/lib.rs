@@ -53,7 +53,7 @@ pub const CHAPTER: Chapter = Chapter {
     ..Chapter::BASE
 };
 
-/// How many lanes the additions alone keep busy, for 256 elements in one full block.
+/// Share of lanes that the additions alone keep busy, for 256 elements in one full block.
 fn additions(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
     let line = "sums[tid] += sums[tid + s];";
     let Some(of) = lab::addition::of_one_block(session, &SEQUENTIAL, Type::I32, line)? else { return Ok(Vec::new()) };

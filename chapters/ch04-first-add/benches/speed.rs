@@ -1,3 +1,3 @@
-//! How fast the chapter's kernels are: `cargo bench -p ch04-first-add`.
+//! Speed of the chapter's kernels: `cargo bench -p ch04-first-add`.
 
 lab::chapter_bench!(ch04_first_add::CHAPTER);

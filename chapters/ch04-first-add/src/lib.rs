@@ -82,7 +82,7 @@ pub const CHAPTER: Chapter = Chapter {
     ..Chapter::BASE
 };
 
-/// What the second element of a thread costs: a block over one element a thread, which is the same kernel with its second
+/// Cost of the second element of a thread: a block over one element a thread, which is the same kernel with its second
 /// test never true, against the same block over two.
 fn second_element(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
     let block = FIRST_ADD.blocks.default;

@@ -1,3 +1,3 @@
-//! How fast the chapter's kernels are: `cargo bench -p ch05-unroll`.
+//! Speed of the chapter's kernels: `cargo bench -p ch05-unroll`.
 
 lab::chapter_bench!(ch05_unroll::CHAPTER);

@@ -12,7 +12,7 @@ fn launches(problem: &Problem) -> Plan {
     })
 }
 
-/// What the three have in common.
+/// Common parts of the three.
 const UNROLLED: Variant = Variant {
     // The last warp starts from 64 sums, so a block has at least 64 threads.
     blocks: BlockRule { min: 64, max: 1024, default: 256 },

@@ -1,3 +1,3 @@
-//! How fast the chapter's kernels are: `cargo bench -p ch06-templates`.
+//! Speed of the chapter's kernels: `cargo bench -p ch06-templates`.
 
 lab::chapter_bench!(ch06_templates::CHAPTER);

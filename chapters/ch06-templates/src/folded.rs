@@ -1,5 +1,5 @@
-//! What the compiler makes of each block size: how long an instance is, what one full block of it executes, and the lines
-//! that are left of chapter 5's loop.
+//! The compiler's result for each block size: the length of an instance, the instructions that one full block of it executes, and
+//! the lines that are left of chapter 5's loop.
 
 use lab::text::grouped;
 use lab::{Job, LaunchOptions, Note, Op, Result, Simulator, Type, Variant, input, reference::reference};
@@ -9,7 +9,7 @@ use crate::CHAPTER;
 /// One note a variant, with the facts of each block size; the excerpts of PTX are with the first one's.
 pub(crate) fn notes(session: &dyn Simulator) -> Result<Vec<Note>> {
     let mut notes =
-        CHAPTER.variants.iter().map(|variant| of_variant(session, variant)).collect::<Result<Vec<Note>>>()?;
+        CHAPTER.variants.iter().map(|variant| variant_note(session, variant)).collect::<Result<Vec<Note>>>()?;
     if let Some(first) = notes.first_mut() {
         first.facts.extend(excerpts(session));
     }
@@ -21,7 +21,7 @@ fn block_sizes(variant: &Variant) -> Vec<u32> {
     (0..=10).map(|log| 1 << log).filter(|&block| variant.blocks.allows(block)).collect()
 }
 
-fn of_variant(session: &dyn Simulator, variant: &'static Variant) -> Result<Note> {
+fn variant_note(session: &dyn Simulator, variant: &'static Variant) -> Result<Note> {
     let ptx = std::fs::read_to_string(&session.source().ptx).unwrap_or_default();
     let (mut facts, mut per_element) = (Vec::new(), Vec::new());
     for block in block_sizes(variant) {
@@ -80,7 +80,7 @@ pub fn instructions<'a>(ptx: &'a str, entry: &str) -> Vec<&'a str> {
     lines.filter(|line| line.ends_with([';', ':']) && !line.starts_with('.')).collect()
 }
 
-/// Of a kernel's instructions those between the barrier after the load and the test for the last warp, `tid > 31`.
+/// Instructions of a kernel between the barrier after the load and the test for the last warp, `tid > 31`.
 fn block_rounds<'a>(listing: &[&'a str]) -> Vec<&'a str> {
     let after_load = listing.iter().skip_while(|line| !line.starts_with("bar.sync")).skip(1);
     after_load.take_while(|line| !line.ends_with(", 31;")).copied().collect()

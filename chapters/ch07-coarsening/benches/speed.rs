@@ -1,3 +1,3 @@
-//! How fast the chapter's kernels are: `cargo bench -p ch07-coarsening`.
+//! Speed of the chapter's kernels: `cargo bench -p ch07-coarsening`.
 
 lab::chapter_bench!(ch07_coarsening::CHAPTER);

@@ -1,4 +1,4 @@
-//! What `--sweep` compares, and what it says about two pieces of advice: Brent's theorem, and the guide of the V7 note.
+//! Comparison made by `--sweep`, and its conclusions about two pieces of advice: Brent's theorem, and the guide of the V7 note.
 
 use lab::sweep::{Conclusion, Curve, Point, Sweep};
 use lab::text::{grouped, listed, three_digits};
@@ -72,7 +72,7 @@ fn by_curve(points: &[Point]) -> Vec<Vec<&Point>> {
     curves
 }
 
-/// What a point costs: a time on a GPU, instructions on the simulator.
+/// Cost of a point: a time on a GPU, instructions on the simulator.
 fn cost(point: &Point) -> f64 {
     point.cold_us.or_else(|| point.instructions_per_element()).unwrap_or(f64::INFINITY)
 }
@@ -126,20 +126,21 @@ fn brent(points: &[Point], n: u64, unit: &str) -> Conclusion {
 /// The note's guide: 64 to 256 elements a thread, blocks of 256 threads, a multiple of the multiprocessors of them.
 fn v7(points: &[Point], first: &Point, unit: &str) -> Option<Conclusion> {
     let multi_add = || points.iter().filter(|point| point.curve == MULTI_ADD.name);
-    let as_told = |point: &&Point| V7_ELEMENTS.contains(&point.elements_per_thread());
-    let (inside, outside) = (cheapest(multi_add().filter(as_told))?, cheapest(multi_add().filter(|p| !as_told(p)))?);
+    let as_advised = |point: &&Point| V7_ELEMENTS.contains(&point.elements_per_thread());
+    let (inside, outside) =
+        (cheapest(multi_add().filter(as_advised))?, cheapest(multi_add().filter(|p| !as_advised(p)))?);
     let best = cheapest(points.iter().filter(|point| point.drawn))?;
     let holds = u64::from(first.multiprocessors) * u64::from(first.threads_per_multiprocessor);
     let share = |elements: f64| three_digits(100.0 * first.n as f64 / elements / holds as f64);
     let (most, fewest) = (share(*V7_ELEMENTS.start()), share(*V7_ELEMENTS.end()));
-    let told = |point: &Point| {
+    let summary = |point: &Point| {
         format!("{} at {} elements a thread", three_digits(cost(point)), three_digits(point.elements_per_thread()))
     };
     let multiple = multi_add().filter(|point| point.grid.is_multiple_of(point.multiprocessors)).count();
     let parts = [
-        format!("multi_add's best inside the range is {}", told(inside)),
-        format!("outside it {}", told(outside)),
-        format!("of all curves {}, {}", best.curve, told(best)),
+        format!("multi_add's best inside the range is {}", summary(inside)),
+        format!("outside it {}", summary(outside)),
+        format!("of all curves {}, {}", best.curve, summary(best)),
     ];
     let text = format!(
         "The V7 note recommends 64 to 256 elements a thread and blocks of 256 threads. For n = {} that is {fewest} to \
@@ -155,9 +156,9 @@ fn v7(points: &[Point], first: &Point, unit: &str) -> Option<Conclusion> {
     let facts = vec![
         ("v7-threads-fewest".to_owned(), format!("{fewest} %")),
         ("v7-threads-most".to_owned(), format!("{most} %")),
-        ("v7-inside".to_owned(), told(inside)),
-        ("v7-outside".to_owned(), told(outside)),
-        ("v7-best".to_owned(), format!("{}, {}", best.curve, told(best))),
+        ("v7-inside".to_owned(), summary(inside)),
+        ("v7-outside".to_owned(), summary(outside)),
+        ("v7-best".to_owned(), format!("{}, {}", best.curve, summary(best))),
     ];
     Some(Conclusion { text, facts })
 }

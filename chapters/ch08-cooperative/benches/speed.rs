@@ -1,3 +1,3 @@
-//! How fast the chapter's kernels are: `cargo bench -p ch08-cooperative`.
+//! Speed of the chapter's kernels: `cargo bench -p ch08-cooperative`.
 
 lab::chapter_bench!(ch08_cooperative::CHAPTER);

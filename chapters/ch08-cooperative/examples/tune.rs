@@ -43,7 +43,7 @@ fn tune<T: Element>(session: &Session<'_>, values: &[T], overlap: bool) -> anyho
     };
     let mut found = Vec::new();
     for shape in shapes(problem.n.div_ceil(16 / T::TYPE.bytes()), card.multiprocessors, overlap) {
-        found.push((time(&ch08_cooperative::of_shape(&problem, shape))?, shape));
+        found.push((time(&ch08_cooperative::plan_for(&problem, shape))?, shape));
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     println!("{} 2^{}: the plan {:.3} us", T::TYPE, problem.n.ilog2(), time(&ch08_cooperative::single_pass(&problem))?);
@@ -53,7 +53,7 @@ fn tune<T: Element>(session: &Session<'_>, values: &[T], overlap: bool) -> anyho
     Ok(())
 }
 
-/// What may be good for so many vectors of 16 bytes on `m` multiprocessors.
+/// Shapes that may be good for so many vectors of 16 bytes on `m` multiprocessors.
 fn shapes(vectors: u64, m: u32, overlap: bool) -> Vec<Shape> {
     let mut shapes = Vec::new();
     for (share, block, unroll) in INSTANCES {

@@ -91,8 +91,8 @@ const CLUSTER: u32 = 8;
 fn resident_blocks(problem: &Problem) -> u64 {
     let of_multiprocessor = (RESIDENT_THREADS / problem.block()).min(problem.card.blocks_per_multiprocessor.into());
     let most = u64::from(problem.card.multiprocessors) * of_multiprocessor.max(1);
-    let wanted = problem.n.div_ceil(problem.block() * ELEMENTS_PER_THREAD);
-    problem.options.grid.map_or(wanted.min(most), u64::from).max(1)
+    let useful = problem.n.div_ceil(problem.block() * ELEMENTS_PER_THREAD);
+    problem.options.grid.map_or(useful.min(most), u64::from).max(1)
 }
 
 /// Additions on the longest path through one block of a grid-stride kernel: a thread's own, the warp's, the block's.
@@ -142,8 +142,8 @@ fn last_block(problem: &Problem) -> Plan {
 fn cluster(problem: &Problem) -> Plan {
     let (block, of_cluster) = (problem.block(), u64::from(CLUSTER));
     let most = u64::from(problem.card.multiprocessors / CLUSTER).max(1);
-    let wanted = problem.n.div_ceil(of_cluster * block * ELEMENTS_PER_THREAD);
-    let widest = problem.options.grid.map_or(of_cluster * wanted.min(most), u64::from);
+    let useful = problem.n.div_ceil(of_cluster * block * ELEMENTS_PER_THREAD);
+    let widest = problem.options.grid.map_or(of_cluster * useful.min(most), u64::from);
     Plan::until_one(problem.n, |input, sums, n| {
         let grid = if input == Arg::Input { widest.max(of_cluster).next_multiple_of(of_cluster) } else { of_cluster };
         let mut pass = Pass::new(problem.kernel(), grid, block, vec![input, sums, Arg::U32(n as u32)]);
@@ -154,14 +154,14 @@ fn cluster(problem: &Problem) -> Plan {
 
 /// One launch, in the shape that suits the size; none where there is no such instance.
 pub fn single_pass(problem: &Problem) -> Plan {
-    shapes::of_problem(problem).map_or_else(Plan::default, |shape| of_shape(problem, shape))
+    shapes::shape_for(problem).map_or_else(Plan::default, |shape| plan_for(problem, shape))
 }
 
 /// 64-bit words of a float's message, and of the integers' packed word.
 const SLOT_WORDS: u64 = 4;
 
 /// `single_pass_tile_t256u8_i32<<<grid, block>>>(in, out, n, slots, spread, ahead)`, for instance.
-pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
+pub fn plan_for(problem: &Problem, shape: Shape) -> Plan {
     let Shape { share, block, unroll, grid, spread, ahead } = shape;
     let (n, overlaps) = (problem.n, problem.options.overlap);
     let per_vector = 16 / problem.ty.bytes();

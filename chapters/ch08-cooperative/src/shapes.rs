@@ -1,8 +1,8 @@
-//! How `single_pass` is launched for an input of some size: the shapes that were found by measuring, and what is compiled.
+//! Shapes in which `single_pass` is launched for inputs of some size, found by measuring, and the instances that are compiled.
 
 use lab::{Problem, Type};
 
-/// How blocks share an input out among themselves; each has kernels of its own.
+/// Ways in which blocks share out an input; each has kernels of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
     /// One block takes all, in one go.
@@ -13,10 +13,10 @@ pub enum Share {
     ManyTiles,
 }
 
-/// How `single_pass` is launched for an input of some size.
+/// Shape in which `single_pass` is launched for an input of some size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// How the input is shared out.
+    /// Way in which the input is shared out.
     pub share: Share,
     /// Threads a block.
     pub block: u32,
@@ -24,13 +24,13 @@ pub struct Shape {
     pub unroll: u32,
     /// Blocks.
     pub grid: u32,
-    /// Whether a thread's loads lie as far apart as the grid is wide, and not in one tile of the block.
+    /// True if a thread's loads lie as far apart as the grid is wide, and not in one tile of the block.
     pub spread: bool,
-    /// Of its first loads, how many a thread asks for before it waits for the launch before. Only launches that overlap do.
+    /// Number of first loads that a thread issues before it waits for the launch before; 0 unless launches overlap.
     pub ahead: u32,
 }
 
-/// As the kernels are compiled: how the input is shared out, threads a block, loads on their way.
+/// Compiled kernels: way in which the input is shared out, threads a block, loads on their way.
 pub const INSTANCES: [(Share, u32, u32); 12] = [
     (Share::OneBlock, 32, 8),
     (Share::OneBlock, 128, 4),
@@ -164,7 +164,7 @@ fn floats_overlapping(ty: Type, vectors: u64, m: u32) -> Shape {
 }
 
 /// The shape for this problem; none where block and factor are asked for and there is no instance of the two.
-pub fn of_problem(problem: &Problem) -> Option<Shape> {
+pub fn shape_for(problem: &Problem) -> Option<Shape> {
     let vectors = problem.n.div_ceil(16 / problem.ty.bytes());
     let options = problem.options;
     let mut shape = shape(problem.ty, vectors, problem.card.multiprocessors, options.overlap);

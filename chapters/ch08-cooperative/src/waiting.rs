@@ -1,4 +1,4 @@
-//! What waiting does to the counters, from a small run: the program tells it, and the page includes it.
+//! Effect of waiting on the counters, from a small run: the program prints it, and the page includes it.
 
 use crate::CHAPTER;
 use lab::reference::reference;

@@ -29,7 +29,7 @@ const OPS: &[Op] = &[
     Op::Meanvar,
 ];
 
-/// What the first two forms are compiled for: sums of everything, and one operator of each kind.
+/// Operators that the first two forms are compiled for: sums of everything, and one operator of each kind.
 const LESSON: &[Op] = &[Op::Sum, Op::Max, Op::Argmax, Op::Meanvar];
 
 /// The form that anyone would write.
@@ -78,7 +78,7 @@ pub const CHAPTER: Chapter = Chapter {
     ..Chapter::BASE
 };
 
-/// Of which types each operator is compiled, where not of all that it takes.
+/// Returns whether an operator is compiled for this type; most are for all types that they take.
 fn compiled(op: Op, ty: Type) -> bool {
     use Type::{BF16, F32, F64, I8, I32, I64};
     match op {
@@ -111,8 +111,8 @@ fn vectors(problem: &Problem) -> Plan {
 fn two_launches(problem: &Problem, together: u64) -> Plan {
     let (block, n, ty, op) = (problem.block(), problem.n, problem.ty, problem.options.op);
     let most = u64::from(problem.card.multiprocessors) * RESIDENT;
-    let wanted = n.div_ceil(block * ELEMENTS_PER_THREAD * together);
-    let grid = problem.options.grid.map_or(wanted.clamp(1, most), |asked| u64::from(asked).min(BLOCKS_MAX));
+    let useful = n.div_ceil(block * ELEMENTS_PER_THREAD * together);
+    let grid = problem.options.grid.map_or(useful.clamp(1, most), |asked| u64::from(asked).min(BLOCKS_MAX));
     let kernel = problem.kernel();
     let join = kernel.replacen(problem.variant.name, "join", 1);
     let (values, out) = (Arg::Sums(0), Arg::Sums(1));
@@ -122,20 +122,20 @@ fn two_launches(problem: &Problem, together: u64) -> Plan {
         line: line.clone(),
         elements: n,
         // A thread's own steps, a vector's, those before the first line and after the last vector; the block's.
-        additions: n.div_ceil(grid * block * together) + together.ilog2() as u64 + 2 + of_block(block),
+        additions: n.div_ceil(grid * block * together) + together.ilog2() as u64 + 2 + block_additions(block),
         ..Pass::new(kernel, grid, block, vec![Arg::Input, values, number])
     };
     let second = Pass {
         line,
         elements: grid,
-        additions: grid.div_ceil(block) + of_block(block),
+        additions: grid.div_ceil(block) + block_additions(block),
         ..Pass::new(join, 1, block, vec![values, out, Arg::U32(grid as u32), number])
     };
     let sums = vec![grid * ty.holding(op.value_bytes(ty)), ty.holding(op.result_bytes(ty))];
     Plan { passes: vec![first, second], sums, ..Plan::default() }
 }
 
-/// What the macros of the kernels' file are told: the operator, and how it and the type are called in names.
+/// Arguments for the macros of the kernels' file: the operator, and the names of it and of the type in kernels' names.
 fn instance(problem: &Problem) -> String {
     let element = match problem.ty {
         Type::I8 => "signed char",
@@ -176,17 +176,17 @@ fn instance(problem: &Problem) -> String {
 }
 
 /// Combinations on the longest path through a block: a column of each warp's, then a warp.
-fn of_block(block: u64) -> u64 {
+fn block_additions(block: u64) -> u64 {
     block / 32 - 1 + 5
 }
 
 /// `reduce_argmax_tiles_t256u4_f32<<<grid, block>>>(in, other, out, n, state, spread)`, for instance.
 fn reduce(problem: &Problem) -> Plan {
-    of_shape(problem, shapes::of_problem(problem))
+    plan_for(problem, shapes::shape_for(problem))
 }
 
 /// One launch in this shape.
-pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
+pub fn plan_for(problem: &Problem, shape: Shape) -> Plan {
     let Shape { share, block, unroll, grid, spread } = shape;
     let (n, ty, op) = (problem.n, problem.ty, problem.options.op);
     let (name, of_file) = share.names();
@@ -209,14 +209,14 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
         _ => n.div_ceil(per_vector).div_ceil(grid * block) + u64::from(per_vector.ilog2()) + 3,
     };
     let receivers = (grid - 1).div_ceil(64).clamp(1, block / 32) * 32;
-    let of_messages = (grid - 1).div_ceil(receivers) + of_block(block) + 1;
+    let of_messages = (grid - 1).div_ceil(receivers) + block_additions(block) + 1;
     let mut pass = Pass::new(kernel, grid, block, args);
     pass.line = Some(line);
     pass.elements = n;
     // A product rounds before it is added.
-    pass.additions = of_thread + of_block(block) + of_messages + u64::from(matches!(op, Op::Sumsq | Op::Dot));
+    pass.additions = of_thread + block_additions(block) + of_messages + u64::from(matches!(op, Op::Sumsq | Op::Dot));
     if op == Op::Prod {
-        // Of a product every multiplication leaves its share in the result, and not only those on one path.
+        // Every multiplication leaves its share in a product, and not only those on one path.
         pass.additions = n;
     }
     pass.waits = grid > 1;

@@ -1,9 +1,9 @@
-//! How `reduce` is launched for an input of some size: plain data, found by measuring.
+//! Shapes in which `reduce` is launched for inputs of some size: plain data, found by measuring.
 
 use crate::BLOCKS_MAX;
 use lab::{Op, Problem};
 
-/// How blocks share an input out among themselves; each has code of its own.
+/// Ways in which blocks share out an input; each has code of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
     /// One block takes all, in one go.
@@ -14,10 +14,10 @@ pub enum Share {
     ManyTiles,
 }
 
-/// How `reduce` is launched.
+/// Shape in which `reduce` is launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// How the input is shared out.
+    /// Way in which the input is shared out.
     pub share: Share,
     /// Threads a block.
     pub block: u32,
@@ -25,7 +25,7 @@ pub struct Shape {
     pub unroll: u32,
     /// Blocks.
     pub grid: u32,
-    /// Whether a thread's loads lie as far apart as the grid is wide, and not in one tile of the block.
+    /// True if a thread's loads lie as far apart as the grid is wide, and not in one tile of the block.
     pub spread: bool,
 }
 
@@ -69,7 +69,7 @@ fn many(block: u32, unroll: u32, grid: u32) -> Shape {
 ///
 /// Small inputs take one block, because a message between blocks costs as much as reading some 64 KiB. Then each block has one
 /// tile, and tiles grow before the messages get too many. Large inputs take as many blocks as fill the card.
-pub fn of_problem(problem: &Problem) -> Shape {
+pub fn shape_for(problem: &Problem) -> Shape {
     let vectors = problem.n.div_ceil(16 / problem.ty.bytes());
     let m = problem.card.multiprocessors;
     if !problem.on_demand || problem.options.grid.is_some() {
@@ -104,7 +104,7 @@ fn half_of(m: u32) -> u32 {
     if half > 32 { (half - 1) / 32 * 32 + 1 } else { half }
 }
 
-/// As the sums of chapter 8. One look by one warp is enough for 64 messages, so that blocks grow before they get more.
+/// Shapes like those of chapter 8's sums. One look by one warp is enough for 64 messages, so that blocks grow before they get more.
 fn light(vectors: u64, m: u32) -> Shape {
     let count = |block, unroll| tiles(vectors, block, unroll);
     let half = half_of(m);

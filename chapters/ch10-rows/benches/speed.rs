@@ -1,3 +1,3 @@
-//! How fast the chapter's kernels are: `cargo bench -p ch09-operators`.
+//! Speed of the chapter's kernels: `cargo bench -p ch10-rows`.
 
 lab::chapter_bench!(ch10_rows::CHAPTER);

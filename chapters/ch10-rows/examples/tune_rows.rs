@@ -3,7 +3,7 @@
 //! `-- ragged TYPE OP uniform|power|giant|empty|ROWSxCOLS...`
 
 use anyhow::Context;
-use ch10_rows::{CHAPTER, Columns, Shape, columns_of, of_shape, ragged_of};
+use ch10_rows::{CHAPTER, Columns, Shape, columns_of, plan_for, ragged_of};
 use clap::ValueEnum;
 use device::{Buffer, Choice, SimOptions};
 use lab::element::Element;
@@ -14,9 +14,7 @@ use lab::{
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [variant, ty, op, all @ ..] = words.as_slice() else {
-        anyhow::bail!("VARIANT TYPE OP ROWSxCOLS... are wanted")
-    };
+    let [variant, ty, op, all @ ..] = words.as_slice() else { anyhow::bail!("expected VARIANT TYPE OP ROWSxCOLS...") };
     let variant = CHAPTER.variant(variant).with_context(|| format!("{variant} is no variant"))?;
     let ty = Type::from_name(ty).with_context(|| format!("{ty} is no type"))?;
     let op = Op::from_name(op).with_context(|| format!("{op} is no operation"))?;
@@ -70,7 +68,7 @@ fn tune<T: Element>(session: &Session<'_>, variant: &Variant, op: Op, rows: Rows
         }
         (_, Rows::Matrix(matrix)) => {
             for shape in shapes(&problem, matrix) {
-                found.push((time(of_shape(&problem, shape))?, format!("{shape:?}")));
+                found.push((time(plan_for(&problem, shape))?, format!("{shape:?}")));
             }
         }
         _ => {}
@@ -83,7 +81,7 @@ fn tune<T: Element>(session: &Session<'_>, variant: &Variant, op: Op, rows: Rows
     Ok(())
 }
 
-/// What may be good for these columns.
+/// Shapes that may be good for these columns.
 fn columns(problem: &Problem, matrix: Matrix) -> Vec<Columns> {
     let per = 16 / problem.ty.bytes() as u32;
     let width = if matrix.cols.is_multiple_of(per.into()) && matrix.pitch.is_multiple_of(per.into()) { per } else { 1 };
@@ -95,9 +93,9 @@ fn columns(problem: &Problem, matrix: Matrix) -> Vec<Columns> {
         let tiles = matrix.cols.div_ceil(u64::from(lanes * width));
         for loads in [4, 8] {
             let most = matrix.rows.div_ceil(u64::from(256 / lanes * loads));
-            let wanted =
+            let useful =
                 [2, 4, 6, 8, 16].map(|each| (u64::from(problem.card.multiprocessors) * each).div_ceil(tiles).min(most));
-            let mut parts: Vec<u64> = wanted.into_iter().chain([1]).map(|parts| parts.max(1)).collect();
+            let mut parts: Vec<u64> = useful.into_iter().chain([1]).map(|parts| parts.max(1)).collect();
             parts.sort_unstable();
             parts.dedup();
             shapes.extend(parts.into_iter().map(|parts| Columns { lanes, width, loads, parts: parts as u32 }));
@@ -106,7 +104,7 @@ fn columns(problem: &Problem, matrix: Matrix) -> Vec<Columns> {
     shapes
 }
 
-/// What may be good for this matrix.
+/// Shapes that may be good for this matrix.
 fn shapes(problem: &Problem, matrix: Matrix) -> Vec<Shape> {
     let vectors = (matrix.cols * problem.ty.bytes()).div_ceil(16);
     let m = problem.card.multiprocessors;

@@ -7,7 +7,7 @@ use lab::team::per_vector;
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Offsets, Op, Pass, Per, Plan, Problem, Type, Variant};
 
 pub use crate::shapes::{Columns, Shape};
-use crate::shapes::{of_columns, of_problem};
+use crate::shapes::{columns_for, shape_for};
 
 /// The form that anyone would write first.
 const THREAD_A_ROW: Variant = Variant {
@@ -96,17 +96,17 @@ fn values(problem: &Problem, count: u64) -> u64 {
 }
 
 /// Combinations on the longest path through a block: a column of each warp's, then a warp.
-fn of_block(block: u64) -> u64 {
+fn block_additions(block: u64) -> u64 {
     block / 32 - 1 + 5
 }
 
 /// Combinations of a lane's vectors of a row, one after the other, with those in a vector and the odd elements.
-fn of_lane(problem: &Problem, cols: u64, lanes: u64) -> u64 {
+fn lane_additions(problem: &Problem, cols: u64, lanes: u64) -> u64 {
     let per = per_vector(problem);
     cols.div_ceil(per).div_ceil(lanes) + per + (2 * per - 2).div_ceil(lanes)
 }
 
-/// What the macros of the kernels' file are told: the operator, and how it and the type are called in names.
+/// Arguments for the macros of the kernels' file: the operator, and the names of it and of the type in kernels' names.
 fn instance(problem: &Problem) -> String {
     let element = match problem.ty {
         Type::I32 => "int",
@@ -149,7 +149,7 @@ fn block_a_row(problem: &Problem) -> Plan {
     let pass = Pass {
         line: Some(format!("LESSON({})", instance(problem))),
         elements: rows * cols,
-        additions: cols.div_ceil(256) + of_block(256),
+        additions: cols.div_ceil(256) + block_additions(256),
         ..Pass::new(problem.kernel(), rows, 256, args)
     };
     Plan { passes: vec![pass], sums: vec![results(problem, rows)], ..Plan::default() }
@@ -157,16 +157,16 @@ fn block_a_row(problem: &Problem) -> Plan {
 
 /// `groups_l8r1u2<<<grid, 256>>>(in, out, rows, cols, pitch)`
 fn groups(problem: &Problem) -> Plan {
-    of_shape(problem, shapes::groups(problem, matrix(problem)))
+    plan_for(problem, shapes::groups(problem, matrix(problem)))
 }
 
 /// One of the three, by the plan of `shapes.rs`.
 fn rows(problem: &Problem) -> Plan {
-    of_shape(problem, of_problem(problem, matrix(problem)))
+    plan_for(problem, shape_for(problem, matrix(problem)))
 }
 
 /// One launch in this shape.
-pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
+pub fn plan_for(problem: &Problem, shape: Shape) -> Plan {
     let Matrix { rows, cols, pitch } = matrix(problem);
     let pass = |name: &str, shape: &str, macro_args: String, grid: u64, block: u64, args: Vec<Arg>| Pass {
         line: Some(format!("{}({}, {macro_args})", name.to_uppercase(), instance(problem))),
@@ -179,7 +179,7 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
         Shape::Groups { lanes, rows: together, loads, grid } => {
             let name = format!("l{lanes}r{together}u{loads}");
             let mut pass = pass("groups", &name, format!("{lanes}, {together}, {loads}"), grid.into(), 256, whole_rows);
-            pass.additions = of_lane(problem, cols, lanes.into()) + u64::from(lanes.ilog2());
+            pass.additions = lane_additions(problem, cols, lanes.into()) + u64::from(lanes.ilog2());
             (pass, vec![out], 0)
         }
         Shape::Short { most, grid } => {
@@ -191,7 +191,7 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
         Shape::Block { block, loads, grid } => {
             let name = format!("t{block}u{loads}");
             let mut pass = pass("block", &name, format!("{block}, {loads}"), grid.into(), block.into(), whole_rows);
-            pass.additions = of_lane(problem, cols, block.into()) + of_block(block.into());
+            pass.additions = lane_additions(problem, cols, block.into()) + block_additions(block.into());
             (pass, vec![out], 0)
         }
         Shape::Parts { block, loads, parts, length } => {
@@ -208,8 +208,9 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
             ];
             let grid = rows * u64::from(parts);
             let mut pass = pass("parts", &name, format!("{block}, {loads}"), grid, block.into(), args);
-            let of_parts = u64::from(parts).div_ceil(block.into()) + of_block(block.into());
-            pass.additions = of_lane(problem, length.into(), block.into()) + of_block(block.into()) + of_parts;
+            let of_parts = u64::from(parts).div_ceil(block.into()) + block_additions(block.into());
+            pass.additions =
+                lane_additions(problem, length.into(), block.into()) + block_additions(block.into()) + of_parts;
             // A ticket of 32 bits a row.
             (pass, vec![values(problem, grid), out], rows.div_ceil(2))
         }
@@ -219,7 +220,7 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
 
 /// `columns_x32w4u2<<<tiles * parts, 256>>>(in, out, rows, cols, pitch, parts, values, tickets)`
 fn columns(problem: &Problem) -> Plan {
-    columns_of(problem, of_columns(problem, matrix(problem)))
+    columns_of(problem, columns_for(problem, matrix(problem)))
 }
 
 /// One launch for columns in this shape.
@@ -294,7 +295,7 @@ pub fn ragged_of(problem: &Problem, steps: u64) -> Plan {
     let second = Pass {
         line,
         elements: tiles,
-        additions: of_tiles.div_ceil(32) + of_block(256) + 1,
+        additions: of_tiles.div_ceil(32) + block_additions(256) + 1,
         ..Pass::new(
             kernel(problem, "sew", &shape),
             tiles.div_ceil(8),

@@ -1,9 +1,9 @@
-//! How rows and columns are launched: plain data, with the reason in words.
+//! Shapes in which rows and columns are launched: plain data, with the reason in words.
 
 use lab::text::grouped;
 use lab::{Matrix, Op, Problem};
 
-/// How rows of one length are shared out.
+/// Ways in which rows of one length are shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Lanes of a warp share a row.
@@ -46,7 +46,7 @@ pub enum Shape {
     },
 }
 
-/// How columns are shared out.
+/// Way in which columns are shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns {
     /// Lanes side by side.
@@ -83,8 +83,8 @@ fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
     (matrix.cols * problem.ty.bytes()).div_ceil(16)
 }
 
-/// Whether blocks of a few lanes a row are not more than the multiprocessors.
-fn is_of_one_round(problem: &Problem, matrix: Matrix) -> bool {
+/// Returns whether blocks of a few lanes a row fit in one round, at most one a multiprocessor.
+fn is_one_round(problem: &Problem, matrix: Matrix) -> bool {
     problem.on_demand && matrix.rows <= u64::from(problem.card.multiprocessors) * (BLOCK / 4)
 }
 
@@ -96,7 +96,7 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
     let is_place = problem.options.op == Op::Argmax;
     let vectors = vectors(problem, matrix);
     let is_few = matrix.rows < u64::from(problem.card.multiprocessors) * 16 && (9..=256).contains(&vectors);
-    let is_tiny = is_of_one_round(problem, matrix);
+    let is_tiny = is_one_round(problem, matrix);
     let (lanes, rows, loads) = match vectors {
         0..=16 if !problem.on_demand => (8, 1, 2),
         _ if !problem.on_demand => (32, 1, 2),
@@ -138,7 +138,7 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
 ///
 /// Rows that a warp reads in a trip or two are lane groups'. Longer ones get a block each, as long as there are rows enough for
 /// every multiprocessor; fewer are cut into parts, so that each multiprocessor has something to read.
-pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
+pub fn shape_for(problem: &Problem, matrix: Matrix) -> Shape {
     let vectors = vectors(problem, matrix);
     let multiprocessors = u64::from(problem.card.multiprocessors);
     let is_spread = problem.on_demand && problem.options.op == Op::Meanvar;
@@ -147,7 +147,7 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     if matrix.cols <= SHORT
         && !matrix.cols.is_multiple_of(per)
-        && !is_of_one_round(problem, matrix)
+        && !is_one_round(problem, matrix)
         && matrix.pitch == matrix.cols
         && problem.options.grid.is_none()
     {
@@ -159,7 +159,7 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     if vectors <= OF_WARP && (is_crowded || vectors <= 64) {
         return groups(problem, matrix);
     }
-    // Where nearly every multiprocessor has a row of its own, parts cost more than they bring.
+    // If nearly every multiprocessor has a row of its own, parts cost more than they bring.
     let is_few = 4 * matrix.rows < 3 * multiprocessors;
     let (block, loads) = match vectors {
         _ if !problem.on_demand => (256, 4),
@@ -176,10 +176,10 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
     // Half as many blocks as are resident at once have enough on their way; one more than are resident would be a second round
     // for all.
     let half = multiprocessors * u64::from(problem.card.threads_per_multiprocessor / 2) / u64::from(block);
-    let wanted = if is_few { half / matrix.rows.max(1) } else { 1 };
+    let useful = if is_few { half / matrix.rows.max(1) } else { 1 };
     let of_block = if is_spread && vectors > 2048 { OF_BLOCK_BYTES / 4 } else { OF_BLOCK_BYTES };
     let worth = matrix.cols * problem.ty.bytes() / of_block;
-    let parts = wanted.min(worth);
+    let parts = useful.min(worth);
     if parts < 2 || problem.options.grid.is_some_and(|grid| u64::from(grid) <= matrix.rows) {
         let grid = capped(matrix.rows.max(1));
         return Shape::Block { block, loads, grid: problem.options.grid.unwrap_or(grid) };
@@ -193,7 +193,7 @@ pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
 ///
 /// 128 bytes of a row side by side, as long as there are rows enough for the rest of the block; with fewer rows wider. Rows are
 /// shared out to blocks where the columns alone give the card too few.
-pub fn of_columns(problem: &Problem, matrix: Matrix) -> Columns {
+pub fn columns_for(problem: &Problem, matrix: Matrix) -> Columns {
     let per = 16 / problem.ty.bytes();
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     let width = if is_whole { per } else { 1 };
@@ -204,10 +204,10 @@ pub fn of_columns(problem: &Problem, matrix: Matrix) -> Columns {
     } else {
         (32, if is_whole { 2 } else { 4 })
     };
-    let wanted = multiprocessors * resident(problem) / 2 / tiles(lanes);
+    let useful = multiprocessors * resident(problem) / 2 / tiles(lanes);
     // Blocks that meet take about as long as two trips to memory or three.
     let worth = matrix.rows.div_ceil(BLOCK / lanes * loads * if problem.on_demand { 2 } else { 1 });
-    let parts = wanted.min(worth).max(1);
+    let parts = useful.min(worth).max(1);
     Columns { lanes: lanes as u32, width: width as u32, loads: loads as u32, parts: capped(parts) }
 }
 

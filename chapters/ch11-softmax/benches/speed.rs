@@ -1,3 +1,3 @@
-//! How fast the chapter's kernels are: `cargo bench -p ch11-softmax`.
+//! Speed of the chapter's kernels: `cargo bench -p ch11-softmax`.
 
 lab::chapter_bench!(ch11_softmax::CHAPTER);

@@ -2,14 +2,14 @@
 //! `cargo run --release -p ch11-softmax --example tune_softmax -- TYPE OP ROWSxCOLS...`
 
 use anyhow::Context;
-use ch11_softmax::{CHAPTER, Shape, of_shape};
+use ch11_softmax::{CHAPTER, Shape, plan_for};
 use device::{Choice, SimOptions};
 use lab::element::Element;
 use lab::{LaunchOptions, Matrix, Op, Plan, Problem, Rows, Session, Type, clock, input, with_elements};
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [ty, op, all @ ..] = words.as_slice() else { anyhow::bail!("TYPE OP ROWSxCOLS... are wanted") };
+    let [ty, op, all @ ..] = words.as_slice() else { anyhow::bail!("expected TYPE OP ROWSxCOLS...") };
     let ty = Type::from_name(ty).with_context(|| format!("{ty} is no type"))?;
     let op = Op::from_name(op).with_context(|| format!("{op} is no operation"))?;
     let session = Session::open(&CHAPTER, Choice::Gpu, SimOptions::default())?;
@@ -45,7 +45,7 @@ fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T])
     let of_plan = time((variant.launches)(&problem))?;
     let mut found: Vec<(f64, String)> = Vec::new();
     for shape in shapes(&problem, matrix) {
-        found.push((time(of_shape(&problem, shape))?, format!("{shape:?}")));
+        found.push((time(plan_for(&problem, shape))?, format!("{shape:?}")));
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     let kernel = &(variant.launches)(&problem).passes[0].kernel;
@@ -56,7 +56,7 @@ fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T])
     Ok(())
 }
 
-/// What may be good for this matrix.
+/// Shapes that may be good for this matrix.
 fn shapes(problem: &Problem, matrix: Matrix) -> Vec<Shape> {
     let per = 16 / problem.ty.bytes();
     let vectors = matrix.cols.div_ceil(per);

@@ -6,7 +6,7 @@ mod shapes;
 use lab::team::{per_vector, stream};
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-use crate::shapes::{of_held, of_problem};
+use crate::shapes::{held_shape, shape_for};
 pub use lab::team::Shape;
 
 /// The form that anyone would write first.
@@ -25,7 +25,7 @@ const THREE_PASSES: Variant = Variant {
     ..Variant::BASE
 };
 
-/// What the others compute: three passes are for operations that need a maximum first.
+/// Operations of the other variants: three passes are for operations that need a maximum first.
 const ALL: &[Op] = &[
     Op::Softmax,
     Op::LogSoftmax,
@@ -112,7 +112,7 @@ fn kernel(problem: &Problem, name: &str, shape: &str) -> String {
     format!("{name}_{}{shape}_{}", problem.options.op, problem.ty)
 }
 
-/// What every kernel here is given: the matrices, the rows, and labels and gradients where there are any.
+/// Arguments of every kernel here: the matrices, the rows, and labels and gradients where there are any.
 fn task(problem: &Problem, out: Arg) -> Vec<Arg> {
     let (op, none) = (problem.options.op, Arg::U64(0));
     let Matrix { rows, cols, pitch } = matrix(problem);
@@ -131,12 +131,12 @@ fn task(problem: &Problem, out: Arg) -> Vec<Arg> {
 }
 
 /// Roundings on the longest path where threads have come to a value each: those of a warp, rescaled once, then the warps.
-fn of_block(block: u64) -> u64 {
+fn block_roundings(block: u64) -> u64 {
     2 * 5 + 2 * u64::from((block / 32).ilog2())
 }
 
 /// Roundings of a thread's own elements, so many, in four sums.
-fn of_thread(elements: u64) -> u64 {
+fn thread_roundings(elements: u64) -> u64 {
     elements.div_ceil(4) + 3
 }
 
@@ -146,7 +146,7 @@ fn three_passes(problem: &Problem) -> Plan {
     let pass = Pass {
         line: Some(format!("THREE({})", instance(problem))),
         elements: rows * cols,
-        additions: cols.div_ceil(256) + of_block(256),
+        additions: cols.div_ceil(256) + block_roundings(256),
         ..Pass::new(kernel(problem, "three_passes", ""), rows, 256, task(problem, Arg::Sums(0)))
     };
     Plan { passes: vec![pass], sums: vec![results(problem)], ..Plan::default() }
@@ -154,21 +154,21 @@ fn three_passes(problem: &Problem) -> Plan {
 
 /// `two_passes_softmax_t256u2_f32<<<rows, 256>>>(…)`
 fn two_passes(problem: &Problem) -> Plan {
-    of_shape(problem, stream(problem, 256))
+    plan_for(problem, stream(problem, 256))
 }
 
 /// `block_softmax_t256v2_f32<<<rows, 256>>>(…)`, for rows that a block holds.
 fn held(problem: &Problem) -> Plan {
-    of_shape(problem, of_held(problem, matrix(problem)))
+    plan_for(problem, held_shape(problem, matrix(problem)))
 }
 
 /// The plan of `shapes.rs`.
 fn softmax(problem: &Problem) -> Plan {
-    of_shape(problem, of_problem(problem, matrix(problem)))
+    plan_for(problem, shape_for(problem, matrix(problem)))
 }
 
 /// The launches of this shape.
-pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
+pub fn plan_for(problem: &Problem, shape: Shape) -> Plan {
     let Matrix { rows, cols, .. } = matrix(problem);
     let pass = |name: &str, shape: String, macro_args: String, grid: u64, block: u64| Pass {
         line: Some(format!("{}({}, {macro_args})", macro_of(name), instance(problem))),
@@ -188,25 +188,29 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
             let name = format!("l{lanes}r{together}v{vectors}w{width}");
             let macro_args = format!("{lanes}, {together}, {vectors}, {width}");
             let pass = pass("groups", name, macro_args, rows.div_ceil(rows_of_block), 256);
-            let additions = of_thread(u64::from(vectors * width) + 1) + u64::from(lanes.ilog2());
+            let additions = thread_roundings(u64::from(vectors * width) + 1) + u64::from(lanes.ilog2());
             one(Pass { additions, ..pass })
         }
         Shape::Block { block, vectors } => {
             let pass = pass("block", format!("t{block}v{vectors}"), format!("{block}, {vectors}"), rows, block.into());
-            one(Pass { additions: of_thread(u64::from(vectors) * per + 1) + of_block(block.into()), ..pass })
+            one(Pass {
+                additions: thread_roundings(u64::from(vectors) * per + 1) + block_roundings(block.into()),
+                ..pass
+            })
         }
         Shape::Cluster { blocks, block, vectors } => {
             let grid = rows * u64::from(blocks);
             let name = format!("c{blocks}t{block}v{vectors}");
             let mut pass = pass("cluster", name, format!("{blocks}, {block}, {vectors}"), grid, block.into());
             pass.geometry.cluster = blocks;
-            pass.additions =
-                of_thread(u64::from(vectors) * per + 1) + of_block(block.into()) + 2 * u64::from(blocks.ilog2());
+            pass.additions = thread_roundings(u64::from(vectors) * per + 1)
+                + block_roundings(block.into())
+                + 2 * u64::from(blocks.ilog2());
             one(pass)
         }
         Shape::Stream { block, loads } => {
             let pass = pass("two_passes", format!("t{block}u{loads}"), format!("{block}, {loads}"), rows, block.into());
-            one(Pass { additions: of_running(cols, block, loads, per) + of_block(block.into()), ..pass })
+            one(Pass { additions: running_roundings(cols, block, loads, per) + block_roundings(block.into()), ..pass })
         }
         Shape::Parts { block, loads, parts, length } => {
             let (name, macro_args) = (format!("t{block}u{loads}"), format!("{block}, {loads}"));
@@ -214,11 +218,11 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
             let grid = rows * u64::from(parts);
             let mut first = pass("parts", name.clone(), macro_args.clone(), grid, block.into());
             first.args.extend(more);
-            first.additions = of_running(length.into(), block, loads, per) + of_block(block.into());
+            first.additions = running_roundings(length.into(), block, loads, per) + block_roundings(block.into());
             let second_grid = if problem.options.op.is_per_element() { grid } else { rows };
             let mut second = pass("whole", name, macro_args, second_grid, block.into());
             second.args.extend(more);
-            second.additions = 2 * u64::from(parts.div_ceil(block)) + of_block(block.into());
+            second.additions = 2 * u64::from(parts.div_ceil(block)) + block_roundings(block.into());
             for pass in [&mut first, &mut second] {
                 pass.args[2] = Arg::Sums(1);
             }
@@ -233,10 +237,10 @@ pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
 }
 
 /// Roundings of a thread that takes elements in rounds of `loads` vectors: each round is summed, and what was there rescaled.
-fn of_running(elements: u64, block: u32, loads: u32, per: u64) -> u64 {
+fn running_roundings(elements: u64, block: u32, loads: u32, per: u64) -> u64 {
     let of_round = u64::from(loads) * per;
     let rounds = elements.div_ceil(u64::from(block) * of_round) + 1;
-    of_thread(of_round) + 2 * rounds
+    thread_roundings(of_round) + 2 * rounds
 }
 
 /// The macro of the kernels' file that makes kernels of this name.

@@ -1,4 +1,4 @@
-//! Who holds a row, and how it is launched: plain data, with the reason in words.
+//! Teams of threads that hold a row, and their launches: plain data, with the reason in words.
 
 use lab::team::{Endings, Shape, committed, parts, per_vector, stream, threads};
 use lab::{Matrix, Problem};
@@ -22,7 +22,7 @@ fn held_most(problem: &Problem) -> u64 {
 }
 
 /// A block of 256 threads that holds its row; two passes for a longer one.
-pub fn of_held(problem: &Problem, matrix: Matrix) -> Shape {
+pub fn held_shape(problem: &Problem, matrix: Matrix) -> Shape {
     let each = vectors(problem, matrix).div_ceil(256).max(1);
     match each {
         _ if !problem.on_demand && each <= 2 => Shape::Block { block: 256, vectors: 2 },
@@ -35,11 +35,11 @@ pub fn of_held(problem: &Problem, matrix: Matrix) -> Shape {
 
 /// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
 /// many as keep the card busy.
-pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
-    if problem.on_demand { of_gpu(problem, matrix) } else { committed(problem, matrix) }
+pub fn shape_for(problem: &Problem, matrix: Matrix) -> Shape {
+    if problem.on_demand { gpu_shape(problem, matrix) } else { committed(problem, matrix) }
 }
 
-fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
+fn gpu_shape(problem: &Problem, matrix: Matrix) -> Shape {
     let vectors = vectors(problem, matrix);
     let (most, per) = (held_most(problem), per_vector(problem));
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
@@ -49,14 +49,14 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
         return Shape::Groups { lanes: lanes as u32, rows: 2, vectors: each as u32, width: 1 };
     }
     let is_each = problem.options.op.is_per_element();
-    // Where nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
+    // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
     let multiprocessors = u64::from(problem.card.multiprocessors);
     let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE;
     let is_light = problem.options.op.arrays() == 1 && is_each;
     let of_warp = if per > 4 && is_light && !is_few { 2 * OF_WARP } else { OF_WARP };
     if matrix.cols <= of_warp {
-        // Where nothing is held for a result, fewer lanes have fewer pairs to bring together; of bf16 two vectors have the
-        // bytes of a row on their way that make the trip worth it.
+        // If nothing is held for a result, fewer lanes have fewer pairs to bring together; with bf16, a lane needs two vectors on
+        // their way to make the trip worth it.
         let least = match is_each {
             true => {
                 if per > 4 && is_light && vectors >= 8 {

@@ -1,3 +1,3 @@
-//! How fast the chapter's kernels are: `cargo bench -p ch12-norms`.
+//! Speed of the chapter's kernels: `cargo bench -p ch12-norms`.
 
 lab::chapter_bench!(ch12_norms::CHAPTER);

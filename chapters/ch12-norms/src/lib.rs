@@ -7,7 +7,7 @@ mod shapes;
 use lab::team::{per_vector, stream};
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-use crate::shapes::{clusters, of_held, of_problem, resident};
+use crate::shapes::{clusters, held_shape, resident, shape_for};
 pub use lab::team::Shape;
 
 const FORWARD: &[Op] = &[Op::LayerNorm, Op::RmsNorm, Op::AddLayerNorm, Op::AddRmsNorm];
@@ -115,7 +115,7 @@ fn kernel(problem: &Problem, name: &str, shape: &str) -> String {
     format!("{name}_{}{shape}_{}", problem.options.op, problem.ty)
 }
 
-/// What every kernel here is given: the matrices, the rows, and what the columns have.
+/// Arguments of every kernel here: the matrices, the rows, and the weights and biases of the columns.
 fn task(problem: &Problem, out: Arg) -> Vec<Arg> {
     let (op, none) = (problem.options.op, Arg::U64(0));
     let Matrix { rows, cols, pitch } = matrix(problem);
@@ -145,14 +145,14 @@ fn pass(problem: &Problem, (name, shape): (&str, &str), macro_call: Option<Strin
 const OF_BLOCK: u64 = 2 * (5 + 8);
 
 /// Roundings of a thread's own elements, so many.
-fn of_thread(elements: u64) -> u64 {
+fn thread_roundings(elements: u64) -> u64 {
     elements.div_ceil(2) + 8
 }
 
 /// Roundings of a thread that takes elements in rounds of `loads` vectors: each round is merged with what was there.
-fn of_running(elements: u64, block: u32, loads: u32, per: u64) -> u64 {
+fn running_roundings(elements: u64, block: u32, loads: u32, per: u64) -> u64 {
     let of_round = u64::from(loads) * per;
-    of_thread(of_round) + 8 * (elements.div_ceil(u64::from(block) * of_round) + 1)
+    thread_roundings(of_round) + 8 * (elements.div_ceil(u64::from(block) * of_round) + 1)
 }
 
 /// `three_passes_layer_norm_f32<<<rows, 256>>>(…)`
@@ -165,21 +165,21 @@ fn three_passes(problem: &Problem) -> Plan {
 
 /// `two_passes_layer_norm_t256u2_f32<<<rows, 256>>>(…)`
 fn two_passes(problem: &Problem) -> Plan {
-    of_shape(problem, stream(problem, 256))
+    plan_for(problem, stream(problem, 256))
 }
 
 /// `block_layer_norm_t256v2_f32<<<rows, 256>>>(…)`, for rows that a block holds.
 fn held(problem: &Problem) -> Plan {
-    of_shape(problem, of_held(problem, matrix(problem)))
+    plan_for(problem, held_shape(problem, matrix(problem)))
 }
 
 /// The plan of `shapes.rs`.
 fn norm(problem: &Problem) -> Plan {
-    of_shape(problem, of_problem(problem, matrix(problem)))
+    plan_for(problem, shape_for(problem, matrix(problem)))
 }
 
 /// The launches of this shape.
-pub fn of_shape(problem: &Problem, shape: Shape) -> Plan {
+pub fn plan_for(problem: &Problem, shape: Shape) -> Plan {
     let why = shapes::why(shape, problem, matrix(problem).cols);
     let plan =
         if problem.options.op.has_weight_gradients() { backward(problem, shape) } else { forward(problem, shape) };
@@ -200,24 +200,24 @@ fn forward(problem: &Problem, shape: Shape) -> Plan {
             let name = format!("l{lanes}r{together}v{vectors}w{width}");
             let line = format!("GROUPS({of}, {lanes}, {together}, {vectors}, {width})");
             let pass = pass(problem, ("groups", &name), Some(line), rows.div_ceil(rows_of_block), 256);
-            one(pass, of_thread(u64::from(vectors * width)) + u64::from(lanes.ilog2()) + 8)
+            one(pass, thread_roundings(u64::from(vectors * width)) + u64::from(lanes.ilog2()) + 8)
         }
         Shape::Block { block, vectors } => {
             let line = format!("BLOCK({of}, {block}, {vectors})");
             let pass = pass(problem, ("block", &format!("t{block}v{vectors}")), Some(line), rows, block.into());
-            one(pass, of_thread(u64::from(vectors) * per) + OF_BLOCK)
+            one(pass, thread_roundings(u64::from(vectors) * per) + OF_BLOCK)
         }
         Shape::Cluster { blocks, block, vectors } => {
             let line = format!("CLUSTER({of}, {blocks}, {block}, {vectors})");
             let name = format!("c{blocks}t{block}v{vectors}");
             let mut pass = pass(problem, ("cluster", &name), Some(line), rows * u64::from(blocks), block.into());
             pass.geometry.cluster = blocks;
-            one(pass, of_thread(u64::from(vectors) * per) + OF_BLOCK + OF_BLOCK / 2)
+            one(pass, thread_roundings(u64::from(vectors) * per) + OF_BLOCK + OF_BLOCK / 2)
         }
         Shape::Stream { block, loads } => {
             let line = format!("TWO({of}, {block}, {loads})");
             let pass = pass(problem, ("two_passes", &format!("t{block}u{loads}")), Some(line), rows, block.into());
-            one(pass, of_running(cols, block, loads, per) + OF_BLOCK)
+            one(pass, running_roundings(cols, block, loads, per) + OF_BLOCK)
         }
         Shape::Parts { block, loads, parts, length } => {
             let name = format!("t{block}u{loads}");
@@ -229,7 +229,7 @@ fn forward(problem: &Problem, shape: Shape) -> Plan {
                 pass.args.extend([Arg::U32(parts), Arg::U32(length), Arg::Sums(0)]);
                 Pass { additions, ..pass }
             };
-            let first = launch("parts", of_running(length.into(), block, loads, per) + OF_BLOCK);
+            let first = launch("parts", running_roundings(length.into(), block, loads, per) + OF_BLOCK);
             let second = launch("whole", 8 * u64::from(parts.div_ceil(block)) + OF_BLOCK);
             let sums = vec![problem.ty.holding(OF_MOMENTS * grid), results(problem)];
             Plan { passes: vec![first, second], sums, ..Plan::default() }
@@ -242,7 +242,7 @@ const OF_MOMENTS: u64 = 20;
 const OF_KNOWN: u64 = 16;
 
 /// Bytes of the sums of so many teams; a single one has the gradients themselves, and no sums.
-fn of_sums(teams: u64, cols: u64) -> u64 {
+fn sums_bytes(teams: u64, cols: u64) -> u64 {
     if teams > 1 { 8 * teams * cols } else { 0 }
 }
 
@@ -250,7 +250,7 @@ fn of_sums(teams: u64, cols: u64) -> u64 {
 fn backward(problem: &Problem, shape: Shape) -> Plan {
     let Matrix { rows, cols, .. } = matrix(problem);
     let (per, of) = (per_vector(problem), instance(problem));
-    // Teams that hold a row take every so manieth one.
+    // Each of the teams that hold a row takes every `teams`-th row.
     let held = |(name, text): (&str, String), line: String, teams: u64, (blocks, block): (u32, u32), of_row: u64| {
         let each = rows.div_ceil(teams.max(1));
         let mut pass = pass(problem, (name, &text), Some(line), teams * u64::from(blocks), block.into());
@@ -258,7 +258,7 @@ fn backward(problem: &Problem, shape: Shape) -> Plan {
         pass.args[2] = Arg::Sums(1);
         pass.args.push(Arg::Sums(0));
         pass.additions = of_row + each + 16;
-        let sums = vec![problem.ty.holding(of_sums(teams, cols)), results(problem)];
+        let sums = vec![problem.ty.holding(sums_bytes(teams, cols)), results(problem)];
         let passes = std::iter::once(pass).chain(gradients(problem, teams, 0)).collect();
         Plan { passes, sums, ..Plan::default() }
     };
@@ -267,28 +267,34 @@ fn backward(problem: &Problem, shape: Shape) -> Plan {
             let blocks = resident(problem, 256, vectors * width).min(rows.div_ceil(256 / u64::from(lanes))).max(1);
             let name = ("groups", format!("l{lanes}v{vectors}w{width}"));
             let line = format!("BACK_GROUPS({of}, {lanes}, {vectors}, {width})");
-            let of_row = of_thread(u64::from(vectors * width)) + u64::from(lanes.ilog2()) + 8;
+            let of_row = thread_roundings(u64::from(vectors * width)) + u64::from(lanes.ilog2()) + 8;
             held(name, line, blocks, (1, 256), of_row)
         }
         Shape::Block { block, vectors } => {
             let name = ("block", format!("t{block}v{vectors}"));
             let line = format!("BACK_BLOCK({of}, {block}, {vectors})");
             let teams = resident(problem, block, vectors * per as u32).min(rows).max(1);
-            held(name, line, teams, (1, block), of_thread(u64::from(vectors) * per) + OF_BLOCK)
+            held(name, line, teams, (1, block), thread_roundings(u64::from(vectors) * per) + OF_BLOCK)
         }
         Shape::Cluster { blocks, block, vectors } => {
             let name = ("cluster", format!("c{blocks}t{block}v{vectors}"));
             let line = format!("BACK_CLUSTER({of}, {blocks}, {block}, {vectors})");
             let teams = clusters(problem, blocks, block, vectors * per as u32).min(rows).max(1);
-            held(name, line, teams, (blocks, block), of_thread(u64::from(vectors) * per) + OF_BLOCK + OF_BLOCK / 2)
+            held(
+                name,
+                line,
+                teams,
+                (blocks, block),
+                thread_roundings(u64::from(vectors) * per) + OF_BLOCK + OF_BLOCK / 2,
+            )
         }
-        Shape::Stream { block, loads } => of_parts(problem, (block, loads), (1, cols as u32)),
-        Shape::Parts { block, loads, parts, length } => of_parts(problem, (block, loads), (parts, length)),
+        Shape::Stream { block, loads } => parts_plan(problem, (block, loads), (1, cols as u32)),
+        Shape::Parts { block, loads, parts, length } => parts_plan(problem, (block, loads), (parts, length)),
     }
 }
 
 /// Moments of the parts of rows, what is known of the rows, then the gradients, by who holds the columns.
-fn of_parts(problem: &Problem, (block, loads): (u32, u32), (parts, length): (u32, u32)) -> Plan {
+fn parts_plan(problem: &Problem, (block, loads): (u32, u32), (parts, length): (u32, u32)) -> Plan {
     let Matrix { rows, cols, .. } = matrix(problem);
     let (per, of) = (per_vector(problem), instance(problem));
     let mut first = pass(
@@ -300,7 +306,7 @@ fn of_parts(problem: &Problem, (block, loads): (u32, u32), (parts, length): (u32
     );
     first.args[2] = Arg::Sums(3);
     first.args.extend([Arg::U32(parts), Arg::U32(length), Arg::Sums(0)]);
-    first.additions = of_running(length.into(), block, loads, per) + OF_BLOCK;
+    first.additions = running_roundings(length.into(), block, loads, per) + OF_BLOCK;
 
     let name = kernel(problem, "knowing", "");
     let line = format!(
@@ -324,7 +330,7 @@ fn of_parts(problem: &Problem, (block, loads): (u32, u32), (parts, length): (u32
     let sums = vec![
         problem.ty.holding(OF_MOMENTS * rows * u64::from(parts)),
         problem.ty.holding(OF_KNOWN * rows),
-        problem.ty.holding(of_sums(segments, cols)),
+        problem.ty.holding(sums_bytes(segments, cols)),
         results(problem),
     ];
     Plan {

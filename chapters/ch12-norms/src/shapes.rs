@@ -1,4 +1,4 @@
-//! Who holds a row, and how it is launched: plain data, with the reason in words.
+//! Teams of threads that hold a row, and their launches: plain data, with the reason in words.
 
 use lab::team::{Endings, Shape, committed, parts, per_vector, stream, threads};
 use lab::{Matrix, Problem};
@@ -36,7 +36,7 @@ pub fn clusters(problem: &Problem, blocks: u32, block: u32, elements: u32) -> u6
 }
 
 /// A block of 256 threads that holds its row; two passes for a longer one.
-pub fn of_held(problem: &Problem, matrix: Matrix) -> Shape {
+pub fn held_shape(problem: &Problem, matrix: Matrix) -> Shape {
     let each = matrix.cols.div_ceil(per_vector(problem)).div_ceil(256).max(1);
     match each {
         1..=2 if !problem.on_demand => Shape::Block { block: 256, vectors: 2 },
@@ -49,11 +49,11 @@ pub fn of_held(problem: &Problem, matrix: Matrix) -> Shape {
 
 /// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
 /// many as keep the card busy.
-pub fn of_problem(problem: &Problem, matrix: Matrix) -> Shape {
-    if problem.on_demand { of_gpu(problem, matrix) } else { committed(problem, matrix) }
+pub fn shape_for(problem: &Problem, matrix: Matrix) -> Shape {
+    if problem.on_demand { gpu_shape(problem, matrix) } else { committed(problem, matrix) }
 }
 
-fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
+fn gpu_shape(problem: &Problem, matrix: Matrix) -> Shape {
     let per = per_vector(problem);
     let vectors = matrix.cols.div_ceil(per);
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
@@ -63,9 +63,9 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
         return Shape::Groups { lanes: lanes as u32, rows: 1, vectors: each as u32, width: 1 };
     }
     if is_backward(problem) {
-        return of_backward(problem, matrix);
+        return backward_shape(problem, matrix);
     }
-    // Where nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
+    // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
     let multiprocessors = u64::from(problem.card.multiprocessors);
     let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE;
     let of_warp = if per > 4 && !is_few { 2 * OF_WARP } else { OF_WARP };
@@ -99,7 +99,7 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
             (8, 512, 32),
             (8, 1024, 32),
         ],
-        // Of two inputs of floats 1,024 threads have no registers for so many.
+        // With two inputs of floats, 1,024 threads have too few registers for so many.
         false if problem.options.op.adds() => {
             &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32), (4, 256, 32), (8, 256, 32), (8, 512, 32)]
         }
@@ -119,7 +119,7 @@ fn of_gpu(problem: &Problem, matrix: Matrix) -> Shape {
 }
 
 /// Backward a thread keeps sums of the columns it holds, over all rows that come to it.
-fn of_backward(problem: &Problem, matrix: Matrix) -> Shape {
+fn backward_shape(problem: &Problem, matrix: Matrix) -> Shape {
     let per = per_vector(problem);
     let vectors = matrix.cols.div_ceil(per);
     if matrix.cols <= 2 * OF_WARP {

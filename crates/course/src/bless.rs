@@ -12,7 +12,7 @@ use crate::lessons::lessons;
 use crate::{exercise, faults, instructions, launch, results, workspace};
 
 const COMMAND: &str = "cargo course bless";
-/// Where the book's generated parts are; nothing else may be there.
+/// Folder of the book's generated parts, and of nothing else.
 const GENERATED: &str = "book/src/generated";
 
 /// Options of `cargo course bless`.

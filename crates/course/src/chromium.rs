@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 /// Names that distributions give it.
 const NAMES: [&str; 5] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
-/// Where it is on a Mac.
+/// Its places on a Mac.
 const MAC_APPS: [&str; 2] = [
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",

@@ -14,11 +14,11 @@ use crate::{chromium, ptx, setup, workspace};
 /// One line of the table.
 struct Row {
     what: &'static str,
-    /// What was found, or why nothing was.
+    /// The version or path that was found, or the reason why nothing was.
     found: Result<String, String>,
-    /// What it adds.
+    /// Capability that it adds.
     adds: &'static str,
-    /// How to get it.
+    /// Instructions for getting it.
     get: &'static str,
 }
 

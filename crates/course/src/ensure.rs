@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace;
 
-/// Whether generated files are brought up to date or only compared.
+/// The two ways to treat generated files: bring them up to date, or only compare them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Write what differs.
@@ -43,8 +43,8 @@ pub fn ensure(root: &Path, path: &Path, contents: &str, mode: Mode, command: &st
 }
 
 /// The number of the first line that differs, from 1.
-fn first_difference(present: &str, wanted: &str) -> usize {
-    let same = present.lines().zip(wanted.lines()).take_while(|(left, right)| left == right).count();
+fn first_difference(present: &str, expected: &str) -> usize {
+    let same = present.lines().zip(expected.lines()).take_while(|(left, right)| left == right).count();
     same + 1
 }
 

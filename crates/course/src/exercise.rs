@@ -289,7 +289,7 @@ pub fn solved(root: &Path) -> Result<Vec<String>> {
     Ok(items.iter().map(|item| item.id().to_owned()).filter(|id| progress.of(id).solved).collect())
 }
 
-/// What a reader's word stands for.
+/// Meaning of a word that the reader typed.
 enum Found<'e> {
     /// An exercise, by its id or as the fourth of chapter 3: `3.4`.
     One(&'e Item),
@@ -390,7 +390,7 @@ fn next<'e>(items: &'e [Item], progress: &Progress) -> Option<&'e Item> {
     items.iter().find(|item| !progress.of(item.id()).solved)
 }
 
-/// What a reader who has just begun is told; `again` is how to get another verdict.
+/// Introduction for a reader who has just begun; `again` says how to get another verdict.
 fn introduction(root: &Path, exercise: &Exercise, again: &str) -> String {
     let mut begin = format!("Your copy is {}: edit it, and {again}.", copy::name(exercise));
     if Nvrtc::find(root).is_err() {
@@ -438,7 +438,7 @@ fn verdict_on(exercise: &Exercise, name: &str, compiled: Compiled) -> Result<Ver
     }
 }
 
-/// What a reader who has solved it may do next.
+/// Next steps for a reader who has solved it.
 fn after_solving(items: &[Item], item: &Item, progress: &Progress) -> String {
     let compare = match item {
         Item::Write(exercise) => {
@@ -453,7 +453,7 @@ fn after_solving(items: &[Item], item: &Item, progress: &Progress) -> String {
     format!("\n{compare}{next}\n")
 }
 
-/// What a reader who has not solved it yet may do next; `again` is how to get another verdict.
+/// Next steps for a reader who has not solved it yet; `again` says how to get another verdict.
 fn after_failing(item: &Item, progress: &Progress, again: &str) -> String {
     let (id, count) = (item.id(), item.hints().len());
     let read = progress.of(id).hints.min(count);

@@ -1,4 +1,4 @@
-//! What the labs of the pages are made of: each chapter's kernels as PTX, its source, and how every variant is launched for the
+//! Data of the labs of the pages: each chapter's kernels as PTX, its source, and how every variant is launched for the
 //! sizes that a lab offers, from the same plans that the chapter's program runs.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ const BLOCKS_MAX: u32 = 256;
 /// Inputs of so many elements are digits from 1 to 9, which a reader can add up; longer ones are `hash8`.
 pub const DIGITS_MAX: u64 = 4096;
 
-/// What a lab shows before anybody touches it.
+/// First view of a lab.
 pub struct Opening {
     /// The chapter's slug.
     pub slug: &'static str,
@@ -41,13 +41,13 @@ pub struct Opening {
     pub block: u32,
     /// Blocks, where that is the reader's choice.
     pub grid: Option<u32>,
-    /// As `simt run --schedule` takes it.
+    /// Schedule, written as for `simt run --schedule`.
     pub schedule: &'static str,
     /// The moment, as a link names it; otherwise the lab finds one with something to see.
     pub at: Option<&'static str>,
 }
 
-/// Of each chapter, a run with something to see. A chapter that is not here opens with its first variant.
+/// One run of each chapter with something to see. A chapter that is not here opens with its first variant.
 const OPENINGS: [Opening; 12] = [
     opening("ch01-naive", "interleaved_modulo", 128, 128),
     opening("ch02-divergence", "strided_index", 128, 128),
@@ -75,7 +75,7 @@ pub struct Page {
     pub slug: &'static str,
     title: &'static str,
     chapter: &'static str,
-    /// How the names of its variants begin.
+    /// Beginning of its variants' names.
     variants: &'static str,
     opening: Opening,
     grain: &'static str,
@@ -114,7 +114,7 @@ impl Case {
     /// Buffers of a request to `crates/web`, the input first, without the elements of that.
     pub fn buffers(&self, ty: Type) -> Vec<Value> {
         let ty = ty.name();
-        // Nothing has written the arrays of sums yet, and a kernel that reads them too early is told so.
+        // The arrays of sums are unwritten so far, and a kernel that reads them too early gets a finding.
         let sums = self.plan.sums.iter().enumerate().map(|(i, len)| format!("sums{i}={ty}[{len}]:zero(0)"));
         let state = (self.plan.state_words > 0).then(|| format!("state=u64[{}]:zero", self.plan.state_words));
         let takes_two = self.plan.passes.iter().any(|pass| pass.args.contains(&Arg::Other));
@@ -155,7 +155,7 @@ impl Case {
         self.plan.passes.iter().position(|pass| Some(threads(pass)) == most).unwrap_or(0)
     }
 
-    /// Whether blocks wait for each other.
+    /// Returns whether blocks wait for each other.
     fn waits(&self) -> bool {
         self.plan.passes.iter().any(|pass| pass.waits)
     }
@@ -243,7 +243,7 @@ pub fn digit(i: u64) -> u64 {
 /// A file that cannot be read; an opening that is no case.
 pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
     let all = lessons();
-    // What a chapter is most often compared with.
+    // A chapter is most often compared with the one before it.
     let before = all.iter().position(|one| one.slug == chapter.slug).and_then(|at| all.get(at.checked_sub(1)?));
     let (mut data, request) = opened(chapter, &opening_of(chapter)?, "", root)?;
     data["title"] = chapter.title.into();
@@ -255,7 +255,7 @@ pub fn of(chapter: &Chapter, root: &Path) -> Result<(Value, Value)> {
 ///
 /// # Errors
 /// Those of [`of`].
-pub fn of_page(page: &Page, root: &Path) -> Result<(Value, Value)> {
+pub fn page_lab(page: &Page, root: &Path) -> Result<(Value, Value)> {
     let lesson = lessons().into_iter().find(|lesson| lesson.slug == page.chapter);
     let lesson = lesson.with_context(|| format!("no chapter is called {}", page.chapter))?;
     let (mut data, request) = opened(lesson, &page.opening, page.variants, root)?;
@@ -328,9 +328,9 @@ fn others(variant: &Variant, cases: &[Case], ptx: (&str, &str), source: (&str, &
     for (ty, op) in KINDS.into_iter().filter(|&(ty, op)| variant.computes(op, ty)) {
         let same = self::cases(variant, ty, op);
         let Some(kernels) = renamed(cases, &same) else { continue };
-        let wanted: BTreeSet<&str> = kernels.values().copied().collect();
-        let text = only(ptx.1, &wanted);
-        let names = names(ptx.0, &text, &wanted, source.0, source.1)?;
+        let launched: BTreeSet<&str> = kernels.values().copied().collect();
+        let text = only(ptx.1, &launched);
+        let names = names(ptx.0, &text, &launched, source.0, source.1)?;
         others.push(json!({
             "type": ty.name(), "op": op.name(), "kernels": kernels, "ptx": { "name": ptx.0, "text": text }, "names": names,
         }));
@@ -338,7 +338,7 @@ fn others(variant: &Variant, cases: &[Case], ptx: (&str, &str), source: (&str, &
     Ok(others)
 }
 
-/// Which kernel of `others` takes the place of which of `cases`; nothing if they differ otherwise.
+/// Kernels of `cases`, each with the kernel of `others` that takes its place; `None` if they differ otherwise.
 fn renamed<'c>(cases: &'c [Case], others: &'c [Case]) -> Option<BTreeMap<&'c str, &'c str>> {
     let mut kernels = BTreeMap::new();
     if cases.len() != others.len() {
@@ -368,7 +368,7 @@ fn names(file: &str, ptx: &str, kernels: &BTreeSet<&str>, path: &str, source: &s
     let program = simt::Program::load(file, ptx)?;
     let mut names = serde_json::Map::new();
     for kernel in kernels {
-        let found = program.names(kernel, |wanted| (wanted == path).then(|| source.to_owned()))?;
+        let found = program.names(kernel, |file| (file == path).then(|| source.to_owned()))?;
         let row = |name: &simt::names::Name| {
             json!([name.name, name.function, name.calls, name.lines, name.line, name.ptx_line, name.register])
         };
@@ -377,7 +377,7 @@ fn names(file: &str, ptx: &str, kernels: &BTreeSet<&str>, path: &str, source: &s
     Ok(names.into())
 }
 
-/// What the page asks of the engine for one case; it builds the same request itself.
+/// The page's request to the engine for one case; the page builds the same request itself.
 pub fn request(ptx: &Value, case: &Value, schedule: &str) -> Value {
     let mut buffers = case["buffers"].clone();
     let n = case["n"].as_u64().unwrap_or(0);
@@ -392,7 +392,7 @@ pub fn request(ptx: &Value, case: &Value, schedule: &str) -> Value {
 
 /// A kernel of a lab.
 struct Entry<'c> {
-    /// What the lab calls it.
+    /// Name in the lab.
     name: String,
     variant: &'c Variant,
     ty: Type,
@@ -400,8 +400,8 @@ struct Entry<'c> {
     cases: Vec<Case>,
 }
 
-/// What a lab offers: of a chapter of exponentials those of floats; else every variant that sums integers; one that meets in another way for floats, by blocks that wait, once
-/// more for these; and one that finds where an element is, whose values have two words.
+/// Entries of a lab. A chapter of exponentials has its variants for floats. Others have every variant that sums integers, once more
+/// for floats where its blocks then wait for each other, and a variant that finds the place of an element, whose values have two words.
 fn entries(chapter: &Chapter) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
     let mut push = |name, variant, ty, op, cases| entries.push(Entry { name, variant, ty, op, cases });
@@ -442,7 +442,7 @@ fn cases(variant: &Variant, ty: Type, op: Op) -> Vec<Case> {
     for n in SIZES.into_iter().filter(|&n| variant.per != Per::RaggedRow || n <= RAGGED_N_MAX) {
         for block in BLOCKS {
             for grid in grids() {
-                // Who asks for blocks wants to see them meet: tiles as small as there are leave each of them something to do.
+                // A reader who asks for blocks means to see them meet: the smallest tiles leave each of them something to do.
                 let factors = variant.factors.filter(|_| grid.is_some() && variant.overlaps);
                 let factor = factors.and_then(|factors| factors.values.first().copied());
                 let options = LaunchOptions { grid, op, factor, ..LaunchOptions::block(block) };
@@ -456,7 +456,7 @@ fn cases(variant: &Variant, ty: Type, op: Op) -> Vec<Case> {
     cases
 }
 
-/// The PTX without the entries that nobody launches.
+/// The PTX without the entries that no case launches.
 pub fn only(ptx: &str, kernels: &BTreeSet<&str>) -> String {
     let mut text = String::with_capacity(ptx.len() / 4);
     let mut is_kept = true;
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_nobody_launches_are_left_out() {
+    fn entries_without_a_launch_are_left_out() {
         let ptx = ".version 8.1\n.visible .entry a(\n)\n{\nret;\n}\n\n.visible .entry ab(\n)\n{\nexit;\n}\n.file 1\n";
         let kept = only(ptx, &BTreeSet::from(["ab"]));
         assert_eq!(kept, ".version 8.1\n.visible .entry ab(\n)\n{\nexit;\n}\n.file 1\n");

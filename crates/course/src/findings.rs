@@ -1,17 +1,17 @@
-//! What a check found: how many things it looked at, and what is wrong with them.
+//! Findings of a check: how many things it looked at, and the problems with them.
 
 use anyhow::{Result, bail};
 
 /// The result of one check. A check that looked at nothing has failed: it would pass whatever happened.
 #[derive(Debug)]
 pub struct Findings {
-    /// How many things were looked at.
+    /// Number of things that were looked at.
     pub examined: usize,
-    /// What they are, in the plural: `pages`.
+    /// Their name in the plural: `pages`.
     pub what: &'static str,
     /// One sentence each, beginning with the place.
     pub problems: Vec<String>,
-    /// What is worth a look and no problem, one sentence each, beginning with the place.
+    /// Notes on things that are no problem but worth a look, one sentence each, beginning with the place.
     pub notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What README, the introduction and the lead of each page rest on is of today's kernels.
+//! Check that the measurements behind README, the introduction and the lead of each page are of today's kernels.
 
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use crate::workspace;
 
 /// Errors of approximate instructions; the simulator's tests keep it.
 const ERRORS: &str = "crates/simt/tests/semantics/approx-errors.json";
-/// What `scripts/numba_compare.py` wrote.
+/// Output of `scripts/numba_compare.py`.
 const NUMBA: &str = "crates/simt/data/numba.json";
 
 /// Name and text of each file of the appendix, in the folder of generated files.

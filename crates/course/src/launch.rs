@@ -1,6 +1,6 @@
 //! `cargo course run`: a kernel file of the reader's own, compiled by NVRTC and run in the simulator.
 //!
-//! What it takes and prints is what `simt run` takes and prints; only the compiler stands before it. So its statuses are those of
+//! It takes and prints the same as `simt run`; only the compiler stands before it. So its statuses are those of
 //! `simt`: 0 for a clean run, 1 for faults, 2 for a command line or a file that it can do nothing with.
 
 use std::path::Path;
@@ -22,7 +22,7 @@ pub struct Options {
     request: Request,
 }
 
-/// What stands below the options in `cargo course run --help`.
+/// Text below the options in `cargo course run --help`.
 pub const AFTER_HELP: &str = SPEC_HELP;
 
 /// The name of the kernel on the command line, as this verb has it.
@@ -54,7 +54,7 @@ const SHOWN: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// What `cargo course run` prints for the kernels of the page "Your first kernel", from their committed PTX: file names in the
+/// Output of `cargo course run` for the kernels of the page "Your first kernel", from their committed PTX: file names in the
 /// generated folder, and texts. The time that the run took on this computer is left out, since it is never the same.
 pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
     let of = |(name, to, options): (&str, &str, &str)| -> Result<(String, String)> {
@@ -76,7 +76,7 @@ pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
 /// Most columns of a listing that a page shows without cutting it.
 const COLUMNS_MAX: usize = 76;
 
-/// What a run printed, without the time that it took, and with what counters mean on lines of their own if the page is too narrow.
+/// Output of a run without the time that it took, and with the meanings of counters on lines of their own if the page is too narrow.
 fn for_page(printed: &str) -> String {
     let is_wide = printed.lines().any(|line| line.len() > COLUMNS_MAX);
     let line = |line: &str| match (line.split_once(" in "), line.trim_end().rsplit_once("  ")) {
@@ -199,7 +199,7 @@ fn unknown_header(log: &str) -> String {
     )
 }
 
-/// The compiler's words, and behind them in ours what they do not say to somebody whose file runs under nvcc.
+/// The compiler's log, followed by an explanation for a reader whose file compiles under nvcc.
 fn explained(log: &str, text: &str) -> String {
     let is_host = log.contains("host functions are not allowed") || log.contains("without execution space annotations");
     let mut said = log.to_owned();

@@ -1,4 +1,4 @@
-//! What `cargo course` is made of: the exercises and their judge, the compiler's set-up, what programs write into the
+//! Parts of `cargo course`: the exercises and their judge, the compiler's set-up, what programs write into the
 //! repository, and the measuring. The book and the gate, which need mdBook, are in the package `book`, which uses this one.
 
 pub mod bless;

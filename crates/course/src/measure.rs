@@ -1,6 +1,6 @@
 //! `cargo course measure`: times every chapter's kernels, NVIDIA's CUB, the launch floor, the read ceiling and single steps
-//! on this GPU, in one run and by one clock, tries the last kernel between others, and writes it all to one file. What fails is
-//! told at the end, and costs nothing else: the file is written again after every size.
+//! on this GPU, in one run and by one clock, tries the last kernel between others, and writes it all to one file. A failure is
+//! reported at the end, and costs nothing else: the file is written again after every size.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -33,7 +33,7 @@ mod torch;
 /// Options of `cargo course measure`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Where to write [default: target/measurements/<device>.json]
+    /// File to write [default: target/measurements/<device>.json]
     #[arg(long, value_name = "FILE.json")]
     out: Option<PathBuf>,
     /// NVIDIA's CUB as a library, made by scripts/cub_library.sh, to be replayed in turns with the last chapter
@@ -42,10 +42,10 @@ pub struct Options {
     /// CUB as a library whose launches may overlap
     #[arg(long, value_name = "LIB.so")]
     cub_overlap: Option<PathBuf>,
-    /// Of newer sources of CUB
+    /// Library built from newer sources of CUB
     #[arg(long, value_name = "LIB.so")]
     cub_newer: Option<PathBuf>,
-    /// Of newer sources, with launches that may overlap
+    /// The same with launches that may overlap
     #[arg(long, value_name = "LIB.so")]
     cub_newer_overlap: Option<PathBuf>,
     /// Parts to measure: how long single steps take when the next one waits for them (latencies), the last kernel between a
@@ -53,7 +53,7 @@ pub struct Options {
     /// chapter's own contest by its name, as chapters/*/contest.json has it (operators, rows, …)
     #[arg(long, value_delimiter = ',', default_values = ["latencies", "proofs", "times"], value_parser = parse_part)]
     parts: Vec<Part>,
-    /// What scripts/torch_sum.py or another of scripts/torch_*.py measured on this GPU, to be written into the same file
+    /// Output of scripts/torch_sum.py or another of scripts/torch_*.py on this GPU, to be written into the same file
     #[arg(long, value_name = "FILE.json")]
     torch: Option<PathBuf>,
     /// Types of the elements [default: those of each contest; of the chapters' sums i32, f32 and f64]
@@ -79,7 +79,7 @@ pub struct Options {
 /// A part of the measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
-    /// How long single steps take when the next one waits for them
+    /// Time of single steps when the next one waits for them
     Latencies,
     /// The last kernel between a producer and a consumer, and on two streams
     Proofs,
@@ -108,7 +108,7 @@ impl Options {
         if self.types.is_empty() { &TYPES_OF_SUMS } else { &self.types }
     }
 
-    /// Whether an operation of a chapter's own contest is measured in this type.
+    /// Returns whether an operation of a chapter's own contest is measured in this type.
     fn asks_for(&self, op: lab::Op, ty: Type) -> bool {
         (self.types.is_empty() || self.types.contains(&ty)) && (self.ops.is_empty() || self.ops.contains(&op))
     }
@@ -143,7 +143,7 @@ fn parse_sizes(text: &str) -> std::result::Result<Sizes, String> {
     let lg = |word: &str| word.trim_start_matches('=').parse::<u32>().ok().filter(|lg| (4..=30).contains(lg));
     match (lg(first), lg(last)) {
         (Some(first), Some(last)) if first <= last => Ok(Sizes { first, last }),
-        _ => Err("two logarithms from 4 to 30 are wanted, the smaller one first, such as 10..30".to_owned()),
+        _ => Err("expected two logarithms from 4 to 30, the smaller one first, such as 10..30".to_owned()),
     }
 }
 
@@ -186,7 +186,7 @@ fn finish(run: &suite::Suite<'_>) -> Result<()> {
     bail!("{} parts of the measurement failed:\n{}", run.problems.len(), run.problems.join("\n"))
 }
 
-/// Where a record's charts go: `nvidia-h200` beside `nvidia-h200.json`.
+/// Folder of a record's charts: `nvidia-h200` beside `nvidia-h200.json`.
 fn charts_folder(out: &Path) -> PathBuf {
     let folder = out.with_extension("");
     if folder == out { out.with_extension("charts") } else { folder }
@@ -240,7 +240,7 @@ fn date() -> String {
 
 #[cfg(test)]
 impl Options {
-    /// As from the command line.
+    /// Parses options as from the command line.
     fn of(words: &[&str]) -> Options {
         use clap::{Args, FromArgMatches};
         let command = Options::augment_args(clap::Command::new("measure"));

@@ -55,7 +55,7 @@ fn profiled_counts_are_compared() -> Result<()> {
 
 #[test]
 fn an_atomic_is_compared_as_what_the_card_makes_of_it() -> Result<()> {
-    // Eight blocks with one atomic each, whose result nobody needs: a reduction.
+    // Eight blocks with one atomic each, whose result no thread needs: a reduction.
     let profiled = |reds: u32| -> ncu::NcuRecord {
         let text = format!(
             r#"{{"device": "a test", "driver": "1", "date": "2026-01-01", "cases": [{{"kernel": "segmented_atomic_i32",

@@ -11,7 +11,7 @@ use crate::findings::Findings;
 use crate::lessons::lessons;
 use crate::workspace;
 
-/// Where the generated part of the results page is, under the generated files.
+/// Folder of the generated part of the results page, under the generated files.
 pub const FOLDER: &str = "results";
 
 /// Name and text of each file in [`FOLDER`].

@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::exercise::{BadUsage, scene};
 use crate::workspace;
 
-/// Where the pages are written, from the workspace's root.
+/// Folder of the pages, from the workspace's root.
 const FOLDER: &str = "target/show";
-/// What of the book a page takes, from that folder.
+/// The book that pages take files from, seen from that folder.
 const BOOK: &str = "../../book/";
 /// Oldest and newest version of a trace that the lab reads.
 const TRACES: std::ops::RangeInclusive<u64> = 2..=simt::trace::VERSION as u64;
@@ -37,14 +37,14 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let root = workspace::root()?;
     let what = &options.what;
     let is_file = Path::new(what).extension().is_some();
-    let (data, told) = if is_file {
+    let (data, caption) = if is_file {
         (trace(Path::new(what))?, format!("{what}: the recorded steps"))
     } else {
         let scene = scene::named(&root, what)?;
-        (scene.data, scene.told)
+        (scene.data, scene.caption)
     };
     let path = write(&root, &data)?;
-    println!("{told}");
+    println!("{caption}");
     let name = workspace::name(&root, &path);
     if options.no_open {
         println!("the lab is in {name}");
@@ -137,7 +137,7 @@ fn page(slug: &str, data: &Value) -> String {
     )
 }
 
-/// What of the book's own style a lab relies on.
+/// The part of the book's own style that a lab relies on.
 const STYLE: &str = "html { font-size: 62.5%; --links: #20609f; --mono-font: monospace; } \
     html.navy { --links: #2b79a2; color: #e6eaf2; background: #161923; } \
     body { max-width: 75rem; margin: 0 auto; padding: 1.6rem; font: 1.6rem/1.45 system-ui, sans-serif; } \

@@ -1,4 +1,4 @@
-//! Where the workspace is, and which files belong to it.
+//! Place of the workspace, and the files that belong to it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

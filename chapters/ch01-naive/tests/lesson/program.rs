@@ -3,13 +3,13 @@
 use crate::PROGRAM;
 
 #[test]
-fn the_additions_of_the_textbook_case_are_told() {
+fn the_additions_of_the_textbook_case_are_printed() {
     PROGRAM.says(
         &["--n", "1000"],
         &["256 elements in one block of 128 threads", "its 255 additions take 27 warp-instructions", "29.5 %"],
     );
     let other = PROGRAM.run(&["--n", "1000", "--variant", "interleaved_modulo"]);
-    assert!(!other.out.contains("29.5 %"), "told only of a variant that ran:\n{}", other.out);
+    assert!(!other.out.contains("29.5 %"), "printed only for a variant that ran:\n{}", other.out);
 }
 
 #[test]

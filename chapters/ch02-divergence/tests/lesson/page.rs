@@ -1,4 +1,4 @@
-//! What the page and the kernels' head comments claim, as assertions on what the simulator counts.
+//! Claims of the page and of the kernels' head comments, as assertions on what the simulator counts.
 
 use anyhow::{Context, Result};
 use ch02_divergence::CHAPTER;
@@ -17,7 +17,7 @@ fn one_block((chapter, name): (&lab::Chapter, &str), block: u32) -> Result<Count
     Ok(trial::one_block(chapter, name, block)?)
 }
 
-/// What one list of rounds has of some figure, round after round.
+/// A figure of each round, in order.
 fn each(rounds: &[Round], figure: impl Fn(&Round) -> u32) -> Vec<u32> {
     rounds.iter().map(figure).collect()
 }
@@ -189,7 +189,7 @@ fn codes(run: &Run) -> Vec<Code> {
 }
 
 #[test]
-fn a_mask_without_minus_one_races_and_reads_what_nobody_wrote() -> Result<()> {
+fn a_mask_without_minus_one_races_and_reads_unwritten_memory() -> Result<()> {
     let run = trial::mistake(&CHAPTER, "mask_without_minus_one")?;
     assert!(!run.verdict.right);
     assert!(codes(&run).contains(&Code::SharedRace), "{:?}", run.faults);

@@ -18,5 +18,5 @@ fn the_text_tells_harm_additions_and_the_change() {
         ],
     );
     let other = PROGRAM.run(&["--n", "1000", "--variant", "bitmask"]);
-    assert!(!other.out.contains("66.4 %"), "told only of a variant that ran:\n{}", other.out);
+    assert!(!other.out.contains("66.4 %"), "printed only for a variant that ran:\n{}", other.out);
 }

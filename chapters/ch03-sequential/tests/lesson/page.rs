@@ -1,4 +1,4 @@
-//! What the page and the kernel's head comment claim, as assertions on what the simulator counts.
+//! Claims of the page and of the kernel's head comment, as assertions on what the simulator counts.
 
 use anyhow::{Context, Result};
 use ch03_sequential::CHAPTER;
@@ -17,7 +17,7 @@ fn one_block((chapter, name): (&lab::Chapter, &str), block: u32) -> Result<Count
     Ok(trial::one_block(chapter, name, block)?)
 }
 
-/// What one list of rounds has of some figure, round after round.
+/// A figure of each round, in order.
 fn each(rounds: &[Round], figure: impl Fn(&Round) -> u32) -> Vec<u32> {
     rounds.iter().map(figure).collect()
 }
@@ -97,7 +97,7 @@ fn half_of_the_threads_never_add() -> Result<()> {
         let first = &rounds[0];
         assert_eq!(first.lanes(), block / 2, "block {block}");
         let covers = |(warp, mask): (&u32, &u32)| first.masks.get(warp).is_some_and(|first| mask & !first == 0);
-        assert!(rounds.iter().all(|round| round.masks.iter().all(covers)), "nobody joins later");
+        assert!(rounds.iter().all(|round| round.masks.iter().all(covers)), "no lane joins later");
     }
     Ok(())
 }

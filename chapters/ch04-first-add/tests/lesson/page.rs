@@ -1,4 +1,4 @@
-//! What the page and the kernels' head comments claim, as assertions on what the simulator counts.
+//! Claims of the page and of the kernels' head comments, as assertions on what the simulator counts.
 
 use anyhow::{Context, Result, bail};
 use ch04_first_add::CHAPTER;
@@ -147,7 +147,7 @@ fn one_guard_is_out_of_bounds_where_the_second_element_is_missing() -> Result<()
     Ok(())
 }
 
-/// What a GPU does where the memory behind the input is its own: it adds what is there, and nobody complains.
+/// A GPU that owns the memory behind the input adds what is there, and reports no error.
 #[test]
 fn in_a_longer_allocation_the_same_mistake_is_silent_and_wrong() -> Result<()> {
     let longer = numbers(SLICE);

@@ -3,13 +3,13 @@
 use crate::PROGRAM;
 
 #[test]
-fn the_price_of_the_second_element_is_told() {
+fn the_price_of_the_second_element_is_printed() {
     PROGRAM.says(
         &["--n", "1000"],
         &["one block of 256 threads", "256 elements take 705 warp-instructions and 512 take 737"],
     );
     let other = PROGRAM.run(&["--n", "1000", "--variant", "shared_mem"]);
-    assert!(!other.out.contains("an element"), "told only of a variant that ran:\n{}", other.out);
+    assert!(!other.out.contains("an element"), "printed only for a variant that ran:\n{}", other.out);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the page and the kernels' head comments claim, as assertions on what the simulator counts.
+//! Claims of the page and of the kernels' head comments, as assertions on what the simulator counts.
 
 use anyhow::{Context, Result};
 use ch05_unroll::CHAPTER;

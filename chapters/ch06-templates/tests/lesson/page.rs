@@ -1,4 +1,4 @@
-//! What the page and the kernels' head comments claim, as assertions on what the simulator counts and on the PTX.
+//! Claims of the page and of the kernels' head comments, as assertions on what the simulator counts and on the PTX.
 
 use anyhow::{Context, Result, ensure};
 use ch06_templates::CHAPTER;
@@ -64,7 +64,7 @@ fn the_loop_is_what_is_gone() -> Result<()> {
     let now = trial::one_block(&CHAPTER, "template_unrolled", 256)?;
     let count = |name: &str| then.counters.get(name).copied().unwrap_or(0);
     assert_eq!((count("inst_executed"), now.inst_executed), (479, 338));
-    // What the lesson is about stays: traffic (but for the result, which has no way through memory any more), barriers.
+    // The subjects of the lesson stay: traffic (but for the result, which has no way through memory any more), barriers.
     assert_eq!(count("barriers"), now.barriers);
     assert_eq!(count("global_ld_sectors"), now.global_ld_sectors);
     assert_eq!(count("shared_ld_wavefronts"), now.shared_ld_wavefronts + 1);
@@ -138,8 +138,8 @@ fn table_of_block_sizes() -> Result<()> {
         let wavefronts = shuffle.shared_ld_wavefronts + shuffle.shared_st_wavefronts;
         assert_eq!(wavefronts, if one_warp { 0 } else { warps + 1 }, "block {block}");
         for (name, counters) in [("template_unrolled", unrolled), ("template_shuffle", shuffle)] {
-            let told = fact(&facts, &format!("{name}-i32-b{block}-inst_per_element"))?;
-            assert_eq!(told, format!("{:.2}", counters.inst_executed as f64 / f64::from(2 * block)));
+            let printed = fact(&facts, &format!("{name}-i32-b{block}-inst_per_element"))?;
+            assert_eq!(printed, format!("{:.2}", counters.inst_executed as f64 / f64::from(2 * block)));
             assert_eq!((counters.shared_ld_conflicts, counters.shared_st_conflicts), (0, 0));
             assert_eq!(counters.global_ld_sectors, u64::from(block) * 2 * 4 / 32);
         }
@@ -225,12 +225,12 @@ fn a_last_warp_of_32_reads_what_is_not_there() -> Result<()> {
     assert!(faults.iter().all(|fault| fault.code == Code::OutOfBounds), "{faults:?}");
     // 16 lanes in the first round, then 8, 4 and 2, all in one line; the last one stands in another.
     assert_eq!(faults.iter().map(|fault| fault.count).collect::<Vec<_>>(), [16 + 8 + 4 + 2, 1]);
-    assert_eq!(result, sum(&numbers(64)), "lanes that read past the end add for nobody");
+    assert_eq!(result, sum(&numbers(64)), "lanes that read past the end add nothing that is used");
     Ok(())
 }
 
 #[test]
-fn a_barrier_in_the_if_shows_when_somebody_else_waits() -> Result<()> {
+fn a_barrier_in_the_if_shows_when_other_threads_wait() -> Result<()> {
     let all = numbers(512);
     let (result, faults) = mistake("barrier_in_if", "as_printed_i32", 256, &all)?;
     assert_eq!((result, faults.len()), (sum(&all), 0), "warps that have ended are not waited for");
@@ -322,7 +322,7 @@ fn a_plain_if_on_a_constant_is_folded_as_well() -> Result<()> {
     Ok(())
 }
 
-/// What the notes on the slides print does not compile, whatever is done about its loads.
+/// The code in the notes on the slides does not compile, however its loads are changed.
 #[test]
 fn a_helper_without_its_template_line_does_not_compile() -> Result<()> {
     let Some(nvrtc) = nvrtc() else { return Ok(()) };

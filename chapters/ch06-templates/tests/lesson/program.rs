@@ -39,7 +39,7 @@ fn the_largest_of_the_readers_negative_numbers() -> Result<()> {
 }
 
 #[test]
-fn the_price_of_each_block_size_is_told() -> Result<()> {
+fn the_price_of_each_block_size_is_printed() -> Result<()> {
     PROGRAM.says(
         &["--n", "1000"],
         &[

@@ -34,7 +34,7 @@ fn packs_begin_and_end_anywhere() -> Result<()> {
     Ok(())
 }
 
-/// On a GPU nobody can choose the order of atomic additions; in the simulator it is the same on every machine.
+/// On a GPU a program cannot choose the order of atomic additions; in the simulator it is the same on every machine.
 #[test]
 fn the_simulators_order_of_atomics_does_not_depend_on_host_threads() -> Result<()> {
     let numbers = random(Type::F32, 100_003, 1);

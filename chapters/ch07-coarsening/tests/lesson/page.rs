@@ -1,4 +1,4 @@
-//! What the page and the kernels' head comments claim, as assertions on what the simulator counts, on plans and on PTX.
+//! Claims of the page and of the kernels' head comments, as assertions on what the simulator counts, on plans and on PTX.
 
 use anyhow::{Context, Result, ensure};
 use ch07_coarsening::CHAPTER;
@@ -88,7 +88,7 @@ fn factor_one_is_the_segmented_kernel() -> Result<()> {
     assert_eq!(
         (one.global_red_sectors, one.global_atom_sectors),
         (16, 0),
-        "one atomic a block, whose result nobody needs"
+        "one atomic a block, whose result no thread needs"
     );
     assert_eq!((one.shared_ld_wavefronts, one.shared_st_wavefronts), (16 * 25, 16 * 20));
     Ok(())

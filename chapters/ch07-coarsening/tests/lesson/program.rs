@@ -67,7 +67,7 @@ fn the_sweep_tells_counts_and_what_follows() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let chart = folder.path().join("sweep.svg");
     let args = ["--sweep", "--n", "2^16", "--chart", &chart.display().to_string()];
-    let told = [
+    let lines = [
         "sweep, simulated counts for every 1,000 elements, all launches together",
         "coarsened 32 4 0.0303 256 64.0 2",
         "grid_stride 64 0.485 256 4.00 2",
@@ -75,7 +75,7 @@ fn the_sweep_tells_counts_and_what_follows() -> Result<()> {
         "The V7 note recommends 64 to 256 elements a thread",
         "0.0947 to 0.379 % of the 270,336 threads that 132 multiprocessors hold",
     ];
-    PROGRAM.says(&args, &told);
+    PROGRAM.says(&args, &lines);
     let ended = PROGRAM.run(&args);
     assert!(!ended.out.contains("µs") && !ended.out.contains("GB/s"), "no time on the simulator:\n{}", ended.out);
     for line in ended.out.lines().filter(|line| !line.starts_with("chart")) {

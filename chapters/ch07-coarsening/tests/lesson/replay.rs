@@ -1,4 +1,4 @@
-//! What a replay of a GPU's record tells apart.
+//! Differences that a replay of a GPU's record shows.
 
 use ch07_coarsening::CHAPTER;
 use lab::session::built_root;

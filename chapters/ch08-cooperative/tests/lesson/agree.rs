@@ -167,7 +167,7 @@ proptest! {
             let entry = format!(".entry {}(", pass.kernel);
             prop_assert!(ptx.contains(&entry), "{}", entry);
             prop_assert!(pass.grid() > 0 && pass.grid().is_multiple_of(pass.geometry.cluster) && pass.block() <= 1024);
-            // A grid strides over everything that it is told of, so that it covers what the launch before it left.
+            // A grid strides over all elements that it is given, so that it covers what the launch before it left.
             prop_assert_eq!(pass.elements, left);
             let Some(Arg::Sums(to)) = pass.args.get(1).copied() else { panic!("no output: {pass:?}") };
             left = plan.sums[to];

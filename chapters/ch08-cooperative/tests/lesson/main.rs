@@ -1,4 +1,4 @@
-//! What holds of every chapter, then what is this one's own.
+//! Tests that every chapter has, then this one's own.
 
 mod agree;
 mod overlap;

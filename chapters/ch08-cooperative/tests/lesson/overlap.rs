@@ -76,7 +76,7 @@ fn producer(device: &Device, ty: &str, convert: &str) -> Module {
     device.load_ptx("producer", &text).expect("PTX")
 }
 
-/// Of the numbers from `first` on.
+/// Sum of the numbers from `first` on.
 fn sum(first: u64) -> String {
     ((0..u64::from(N)).map(|i| i + first).sum::<u64>() as f64).to_string()
 }

@@ -1,4 +1,4 @@
-//! What the page claims, as assertions on what the simulator counts, on plans, on PTX and on the record of the clock.
+//! Claims of the page, as assertions on what the simulator counts, on plans, on PTX and on the record of the clock.
 
 use anyhow::{Context, Result};
 use ch08_cooperative::CHAPTER;
@@ -51,7 +51,7 @@ fn integers_take_more_blocks_sooner() -> Result<()> {
     let blocks = |ty, n| plan("single_pass", ty, n).map(|plan| plan.grid());
     assert_eq!((blocks(Type::I32, 1000)?, blocks(Type::F32, 1000)?), (1, 1));
     assert_eq!((blocks(Type::I32, 100_000)?, blocks(Type::F32, 100_000)?), (132, 48));
-    assert_eq!(blocks(Type::I32, 4096)?, 1, "nobody to meet");
+    assert_eq!(blocks(Type::I32, 4096)?, 1, "no other block to meet");
     Ok(())
 }
 
@@ -162,7 +162,7 @@ fn a_counter_that_is_not_put_back_works_once() -> Result<()> {
     Ok(())
 }
 
-/// What the page reads from the table of times, as long as the record is of these kernels.
+/// The page's conclusions from the table of times, as long as the record is of these kernels.
 #[test]
 fn what_the_page_says_of_the_clock() -> Result<()> {
     let Some(record) = hardware::load_timed(&built_root(), CHAPTER.slug, "h200")? else {

@@ -81,13 +81,13 @@ fn a_tie_is_the_first_under_any_schedule() -> Result<()> {
     Ok(())
 }
 
-/// Whether two numbers are one, by comparison: NumPy does not say which of two zeros is the larger one.
+/// Returns whether two numbers compare as equal: NumPy does not say which of two zeros is the larger one.
 fn is_same(ours: f64, numpys: &str) -> bool {
     let numpys: f64 = numpys.parse().unwrap_or(f64::NAN);
     ours == numpys || ours.is_nan() && numpys.is_nan()
 }
 
-/// What NumPy said of the same arrays: scripts/numpy_rules.py.
+/// Results of NumPy for the same arrays: scripts/numpy_rules.py.
 #[test]
 fn numpys_rules_hold() -> anyhow::Result<()> {
     let path = built_root().join("chapters/ch09-operators/tests/numpy.json");

@@ -1,4 +1,4 @@
-//! What the program does with rows, offsets and files that make no sense: a sentence, or the right answer.
+//! Rows, offsets and files that make no sense: the program answers with a sentence, or with the right result.
 
 use lab::Type;
 use lab::trial::Files;

@@ -1,4 +1,4 @@
-//! What is no number, and what is infinite: what torch makes of such rows, each written out.
+//! NaN and infinite elements: the results of torch for such rows, each written out.
 
 use ch11_softmax::CHAPTER;
 use device::Checks;

@@ -1,4 +1,4 @@
-//! The kernels that a GPU gets compiled when they are first wanted: with NVRTC they run on the simulator too.
+//! Kernels that are compiled for a GPU when they are first needed: with NVRTC they run on the simulator too.
 
 use ch12_norms::CHAPTER;
 use device::{Checks, KernelSource};

@@ -113,7 +113,7 @@ proptest! {
     }
 }
 
-/// Whether the kernel of this name holds so many elements, if it is one that holds its row.
+/// Returns whether the kernel of this name holds so many elements, if it is one that holds its row.
 fn holds(kernel: &str, cols: u64, per: u64) -> bool {
     let number = |shape: &str, letter: char| -> u64 {
         let digits: String =

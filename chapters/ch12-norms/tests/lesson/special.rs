@@ -1,4 +1,4 @@
-//! What is no number, and what is infinite; rows that are constant, and rows far from 0, where a variance by squares is lost.
+//! NaN and infinite elements; rows that are constant, and rows far from 0, where a variance by squares is lost.
 
 use ch12_norms::CHAPTER;
 use device::Checks;

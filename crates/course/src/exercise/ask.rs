@@ -10,10 +10,10 @@ use super::key::{Key, Reply};
 use super::progress::Progress;
 use super::{BadUsage, paragraph, say};
 
-/// How far a listing stands from the margin.
+/// Indentation of a listing.
 const INDENT: &str = "    ";
 
-/// What is asked, with the lines to choose from.
+/// The question, with the lines to choose from.
 pub fn question(item: &Item, key: &Key) -> String {
     let mut text = format!("{}: {}\n", item.chapter(), item.title());
     for part in key.asked(item.question()).trim().split("\n\n") {
@@ -52,7 +52,7 @@ pub fn prompt(key: &Key, what_else: &str) -> Result<Option<String>> {
     Ok((!line.is_empty()).then(|| line.to_owned()))
 }
 
-/// Whether the input has ended, so that nobody will answer.
+/// Returns whether the input has ended, so that no answer will come.
 pub fn has_ended() -> bool {
     std::io::stdin().lock().fill_buf().is_ok_and(<[u8]>::is_empty)
 }

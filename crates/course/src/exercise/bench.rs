@@ -17,7 +17,7 @@ use super::write::{Exercise, Launches};
 /// is stopped within a second.
 const STEPS_PER_BLOCK_MAX: u64 = 1 << 20;
 
-/// Which numbers a case is about.
+/// Kinds of numbers that a case is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
     /// Random ones.
@@ -63,7 +63,7 @@ impl Fill {
         }
     }
 
-    /// What every element is; `None` for random numbers.
+    /// Description of every element; `None` for random numbers.
     pub fn words(self) -> Option<&'static str> {
         match self {
             Fill::Random => None,
@@ -88,7 +88,7 @@ fn negative(numbers: Array) -> Array {
     }
 }
 
-/// Of each number what is left of it modulo 5, from -2 on: so many steps from the middle, as the type.
+/// Few different numbers: the remainder modulo 5 of each number is from -2 to 2, and counts steps from `middle`.
 fn few(numbers: Array, ty: Type, (step, middle): (i32, i32)) -> Array {
     let Array::I32(values) = numbers else { return numbers };
     let given = values.into_iter().map(|value| (value.rem_euclid(5) - 2) * step + middle).collect::<Vec<i32>>();
@@ -112,13 +112,13 @@ pub struct Case {
     pub block: u32,
     /// Elements by which the input is shifted from the start of its allocation.
     pub offset: usize,
-    /// How lanes run.
+    /// Schedule of the lanes.
     pub schedule: Schedule,
-    /// Which numbers.
+    /// Kind of numbers.
     pub fill: Fill,
     /// Most blocks, where that is fewer than the exercise's own.
     pub grid_max: Option<u32>,
-    /// Whether a second launch finds in `out` what the first one left.
+    /// True if a second launch finds in `out` what the first one left.
     pub keeps_out: bool,
 }
 
@@ -138,36 +138,36 @@ impl Case {
         }
     }
 
-    /// How its elements lie.
+    /// Layout of its elements.
     fn layout(&self) -> Layout {
         self.matrix.map_or(Layout::Array, Layout::Rows)
     }
 
     /// The same for one element.
-    pub fn of_one(self) -> Case {
+    pub fn with_one_element(self) -> Case {
         Case { n: 1, matrix: self.matrix.map(|_| Matrix::dense(1, 1)), ..self }
     }
 
     /// `n = 33`, `3 rows of 11`
     pub fn size(&self) -> String {
-        self.matrix.map_or_else(|| format!("n = {}", lab::text::grouped(self.n)), rows::told)
+        self.matrix.map_or_else(|| format!("n = {}", lab::text::grouped(self.n)), rows::described)
     }
 }
 
-/// What came of a case.
+/// Outcome of a case.
 #[derive(Debug)]
 pub struct Answer {
-    /// The row that is told of, where each has a value: the first that is wrong.
+    /// The reported row, where each has a value: the first that is wrong.
     pub row: Option<u64>,
     /// The values of all rows.
     pub of_rows: Vec<Value>,
-    /// What the kernel left.
+    /// Result of the kernel.
     pub result: Value,
-    /// What is right.
+    /// The right result.
     pub expected: Value,
-    /// Whether it is.
+    /// Comparison of the two.
     pub verdict: Verdict,
-    /// What all launches together counted and printed, and what was found in the first that had a finding.
+    /// Counters and output of all launches together, and the findings of the first launch that had any.
     pub report: Report,
     /// The elements of the second launch, if it is that one: it began with what a right one had left in the
     /// workspace.
@@ -196,7 +196,7 @@ pub(super) fn simulator(schedule: Schedule, steps_per_block_max: u64) -> Result<
     opened(schedule, steps_per_block_max, None)
 }
 
-/// As [`simulator`], and what to record.
+/// Opens a [`simulator`] that records what `trace` asks for.
 fn opened(schedule: Schedule, steps_per_block_max: u64, trace: Option<trace::Options>) -> Result<Device> {
     let options = SimOptions {
         schedule,
@@ -258,10 +258,10 @@ impl<'e> Bench<'e> {
     /// # Errors
     /// A launch that cannot start, or memory that does not suffice.
     pub fn ask(&self, case: Case) -> Result<Answer> {
-        self.ask_of(case, &case.fill.array(self.exercise.op, case.ty, case.n))
+        self.ask_with(case, &case.fill.array(self.exercise.op, case.ty, case.n))
     }
 
-    /// As [`Bench::ask`], with at most so many warp-instructions for a block: more is a fault.
+    /// Runs a case like [`Bench::ask`], with at most so many warp-instructions for a block: more is a fault.
     ///
     /// # Errors
     /// Those of [`Bench::ask`].
@@ -270,7 +270,7 @@ impl<'e> Bench<'e> {
         self.run(case, &case.fill.array(self.exercise.op, case.ty, case.n), &device)
     }
 
-    /// As [`Bench::ask`], and the steps of the first launch are in the report.
+    /// Runs a case like [`Bench::ask`]; the steps of the first launch are in the report.
     ///
     /// # Errors
     /// Those of [`Bench::ask`].
@@ -284,7 +284,7 @@ impl<'e> Bench<'e> {
     ///
     /// # Errors
     /// Those of [`Bench::ask`].
-    pub fn ask_of(&self, case: Case, numbers: &Array) -> Result<Answer> {
+    pub fn ask_with(&self, case: Case, numbers: &Array) -> Result<Answer> {
         self.run(case, numbers, &opened(case.schedule, STEPS_PER_BLOCK_MAX, None)?)
     }
 
@@ -314,7 +314,7 @@ impl<'e> Bench<'e> {
         }
     }
 
-    /// What the launches up to the one of this number left, and what it is worth.
+    /// Judges what the launches up to number `launch` left.
     fn judged<T: Element>(
         &self,
         case: Case,
@@ -419,12 +419,12 @@ fn prepare(exercise: &Exercise, module: &Module, entry: &str) -> Result<(), Stri
         other => other.to_string(),
     })?;
     let bytes: Vec<u32> = parameters.iter().map(|parameter| parameter.bytes).collect();
-    let (wanted, numbers): (&[u32], &str) = match () {
+    let (expected, numbers): (&[u32], &str) = match () {
         () if exercise.lanes_per_row.is_some() => (&[8, 8, 4, 4], "unsigned int rows, unsigned int cols"),
         () if exercise.state_words > 0 => (&[8, 8, 4, 8], "unsigned int n, unsigned long long* state"),
         () => (&[8, 8, 4], "unsigned int n"),
     };
-    if bytes != wanted {
+    if bytes != expected {
         return Err(format!("{entry} must take what the starter's does: (const T* in, T* out, {numbers})"));
     }
     module.prepare(entry).map_err(|error| error.to_string())

@@ -12,7 +12,7 @@ use super::numbers::Numbers;
 use super::rows::{Begins, Lies, Shape};
 use crate::lessons::lessons;
 
-/// Which run, and what is asked of it.
+/// A run, and the question about it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -26,7 +26,7 @@ pub struct Case {
     pub cols: Option<u64>,
     /// Elements from the begin of a row to that of the next.
     pub pitch: Option<u64>,
-    /// Where rows of any length begin.
+    /// Offsets at which rows of any length begin.
     pub offsets: Option<Begins>,
     /// Threads a block; the variant's own number by default.
     pub block: Option<u32>,
@@ -43,7 +43,7 @@ pub struct Case {
     /// Input; 1, 2, 3, … by default.
     #[serde(default)]
     pub input: Numbers,
-    /// How lanes run, as `--schedule` has it.
+    /// Schedule of the lanes, written as for `--schedule`.
     pub schedule: Option<String>,
     /// Number that is asked for: the name of a counter, `result`, `launches` or `blocks` (of the first launch).
     pub asks: String,
@@ -109,7 +109,7 @@ impl Case {
         Some(format!("{text} --variant {}", self.variant))
     }
 
-    /// What the simulator counts.
+    /// The count of the simulator.
     pub(super) fn count(&self, chapter: &str, root: &Path) -> Result<i64> {
         let run = self.run(chapter, root)?;
         Ok(match self.asks.as_str() {
@@ -189,7 +189,7 @@ impl Case {
         Ok((&mistake.variant, lab::mistake::source(chapter, &self.variant, root)))
     }
 
-    /// What the file may not say.
+    /// Checks for contradictions in the file.
     ///
     /// # Errors
     /// A sentence about what it says all the same.

@@ -17,7 +17,7 @@ struct File {
     exercise: Vec<Item>,
 }
 
-/// Where a chapter's exercises are described.
+/// Path of the file that describes a chapter's exercises.
 pub fn file(root: &Path, chapter: &str) -> PathBuf {
     root.join("chapters").join(chapter).join("exercises.toml")
 }
@@ -32,10 +32,10 @@ pub fn load(root: &Path) -> Result<Vec<Item>> {
     Ok(exercises)
 }
 
-/// As [`load`], where there may be none.
+/// Exercises like those of [`load`], where there may be none.
 ///
 /// # Errors
-/// As [`load`], but for none at all.
+/// Those of [`load`], except the one for an empty course.
 pub fn load_any(root: &Path) -> Result<Vec<Item>> {
     let mut exercises: Vec<Item> = Vec::new();
     for chapter in chapters(root)? {

@@ -20,7 +20,7 @@ use crate::workspace;
 const WRONG_MIN: usize = 2;
 /// Exercises that a chapter has at least, and how many of these need no compiler.
 const EXERCISES_MIN: (usize, usize) = (6, 4);
-/// What tells readers where to write.
+/// Marks the place where readers write.
 const TODO: &str = "TODO";
 /// Folders of a chapter that hold exercises.
 const FOLDERS: [&str; 4] = ["exercises", "solutions", "wrong", choose::FOLDER];

@@ -20,13 +20,13 @@ use super::numbers::Numbers;
 use super::rows::{self, Shape};
 use super::write::WRONG_SUM;
 
-/// What a blank is written as.
+/// Text of a blank.
 pub const BLANK: &str = "____";
-/// Where the written-out kernels are, in the chapter's folder.
+/// Folder of the written-out kernels, in the chapter's folder.
 pub const FOLDER: &str = "choices";
-/// What a line gives that is right, where none is better.
+/// Outcome of a line that is right, where none is better.
 const RIGHT: &str = "right";
-/// What a line gives that is right, where another counts less.
+/// Outcome of a line that is right, where another counts less.
 const MORE: &str = "more";
 /// Most warp-instructions of a block: a loop without an end is stopped at once.
 const STEPS_PER_BLOCK_MAX: u64 = 1 << 16;
@@ -37,17 +37,17 @@ const SEEDS: u64 = 4;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choose {
-    /// What readers type; no two exercises of the course share one.
+    /// Name that readers type; no two exercises of the course share one.
     pub id: String,
     /// One line.
     pub title: String,
-    /// What is asked.
+    /// The question.
     pub question: String,
     /// From a nudge to nearly the answer.
     pub hints: Vec<String>,
     /// A small kernel of `(in, out, n)`, and `state` if it has one, with one `____` or more.
     pub kernel: String,
-    /// Elements of each run; the first is the one whose counters are told.
+    /// Elements of each run; the counters of the first are reported.
     #[serde(default)]
     pub n: Vec<u64>,
     /// Instead of `n`, the rows of each run: the kernel is `(in, out, rows, cols)`, and each row gets a value.
@@ -61,16 +61,16 @@ pub struct Choose {
     /// Type of the elements; i32 by default.
     #[serde(default = "i32_elements", rename = "type")]
     pub ty: Type,
-    /// What it computes; a sum by default.
+    /// Operation that it computes; a sum by default.
     #[serde(default)]
     pub op: Op,
-    /// What it takes; 1, 2, 3, … by default.
+    /// Its input; 1, 2, 3, … by default.
     #[serde(default)]
     pub input: Numbers,
     /// Elements by which the input is shifted from the start of its allocation.
     #[serde(default)]
     pub offset: usize,
-    /// Whether `out` holds the operation's identity before: for kernels that add to it.
+    /// True if `out` holds the operation's identity before: for kernels that add to it.
     #[serde(default)]
     pub adds: bool,
     /// 64-bit words of zeroed workspace, the fourth argument; none by default.
@@ -90,9 +90,9 @@ pub struct Choose {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Opt {
-    /// What goes into each blank, in order.
+    /// Code for each blank, in order.
     pub code: Vec<String>,
-    /// What its run gives: `right`, `more` (right, but another counts less), `wrong-sum` or the code of a fault. The
+    /// Outcome of its run: `right`, `more` (right, but another counts less), `wrong-sum` or the code of a fault. The
     /// answer is not taken from here: it is held against the run.
     pub gives: String,
     /// Why, a sentence or two.
@@ -103,22 +103,22 @@ const fn one() -> u32 {
     1
 }
 
-/// What the runs of one line gave.
+/// Outcome of the runs of one line.
 #[derive(Debug)]
 struct Outcome {
     /// `right`, `wrong-sum` or the code of a fault.
     gives: String,
     /// In a sentence.
     text: String,
-    /// What the asked counter counted.
+    /// Value of the counter that the question is about.
     counted: Option<u64>,
 }
 
-/// What one run left.
+/// Outcome of one run.
 struct Ran {
-    /// What came out and what is right, if they differ, and of which row.
+    /// The row, the result and the right value, if those two differ.
     wrong: Option<(Option<u64>, Value, Value)>,
-    /// What was counted and found.
+    /// Counters and findings.
     report: Report,
 }
 
@@ -129,7 +129,7 @@ pub(super) struct Case {
     pub n: u64,
     /// Their rows, where each gets a value.
     pub matrix: Option<Matrix>,
-    /// How lanes run.
+    /// Schedule of the lanes.
     pub schedule: Schedule,
 }
 
@@ -184,7 +184,7 @@ impl Choose {
         text
     }
 
-    /// Where the written-out kernel is, and its PTX.
+    /// Paths of the written-out kernel and its PTX.
     pub fn source(&self, root: &Path) -> KernelSource {
         let folder = root.join("chapters").join(&self.chapter).join(FOLDER);
         let file = |extension: &str| folder.join(format!("{}.{extension}", self.id));
@@ -204,20 +204,20 @@ impl Choose {
             if let Some(fault) = report.faults.first() {
                 let line = (fault.site.line as usize).checked_sub(1).and_then(|i| text.lines().nth(i));
                 let line = line.map(|line| format!(", in `{}`", line.trim())).unwrap_or_default();
-                let text = format!("A run {} ends with `{}`{line}.", told(case), fault.code);
+                let text = format!("A run {} ends with `{}`{line}.", described(case), fault.code);
                 return Ok(Outcome { gives: fault.code.to_string(), text, counted: None });
             }
             if let Some((row, result, expected)) = wrong {
                 let of_row = row.map(|row| format!(" for row {row}")).unwrap_or_default();
                 let (result, expected) = (number(result), number(expected));
-                let text = format!("A run {} gives {result}{of_row} instead of {expected}.", told(case));
+                let text = format!("A run {} gives {result}{of_row} instead of {expected}.", described(case));
                 return Ok(Outcome { gives: WRONG_SUM.to_owned(), text, counted: None });
             }
             counted = counted.or(report.counters);
         }
-        let told = self.fewest.as_deref().and_then(Metric::named).zip(counted.as_ref());
-        let counted = told.map(|(metric, counters)| (metric.value)(counters) as u64);
-        let count = told.map(|(metric, counters)| format!(", and `{}` is {}", metric.key, metric.display(counters)));
+        let asked = self.fewest.as_deref().and_then(Metric::named).zip(counted.as_ref());
+        let counted = asked.map(|(metric, counters)| (metric.value)(counters) as u64);
+        let count = asked.map(|(metric, counters)| format!(", and `{}` is {}", metric.key, metric.display(counters)));
         let text = format!("Every run gives the right value{}.", count.unwrap_or_default());
         Ok(Outcome { gives: RIGHT.to_owned(), text, counted })
     }
@@ -239,23 +239,23 @@ impl Choose {
         cases
     }
 
-    /// Of each line its letter and a case: the first that fails, else the first of all.
+    /// Letter of each line with a case that shows what it does: the first that fails, else the first of all.
     ///
     /// # Errors
     /// A launch that cannot start.
-    pub(super) fn telling(&self, module: &Module) -> Result<Vec<(char, Case)>> {
+    pub(super) fn revealing_cases(&self, module: &Module) -> Result<Vec<(char, Case)>> {
         let mut found = Vec::new();
         for letter in (0..self.options.len()).map(letter) {
             let cases = self.cases();
-            let mut told = cases.first().copied();
+            let mut shown = cases.first().copied();
             for case in cases {
                 let Ran { wrong, report } = self.ran(letter, module, case)?;
                 if wrong.is_some() || !report.faults.is_empty() {
-                    told = Some(case);
+                    shown = Some(case);
                     break;
                 }
             }
-            found.extend(told.map(|case| (letter, case)));
+            found.extend(shown.map(|case| (letter, case)));
         }
         Ok(found)
     }
@@ -287,12 +287,12 @@ impl Choose {
             lab::reference::reference_of(self.op, &T::array(left)).expected
         };
         let reference = lab::reference::reference_of(self.op, &T::array(values.to_vec()));
-        // What blocks left is reduced exactly; in between is whatever order the kernel has.
+        // The values that blocks left are reduced exactly; within a block the order is the kernel's own.
         let right = verify(result, &reference, case.n, T::TYPE).right;
         Ok(Ran { wrong: (!right).then_some((None, result, reference.expected)), report })
     }
 
-    /// Whether what a block leaves is no element, so that nothing reduces it further: a place, or two numbers.
+    /// Returns whether a block leaves no element but a place or two numbers, so that nothing reduces it further.
     fn is_whole(&self) -> bool {
         !matches!(self.op.outcome(self.ty), lab::op::Outcome::Number(_))
     }
@@ -324,7 +324,7 @@ impl Choose {
         Plan { passes: vec![pass], sums: vec![values], state_words: self.state_words, ..Plan::default() }
     }
 
-    /// What the file may not say of the sizes to try.
+    /// Checks for contradictions in the sizes to try.
     fn check_sizes(&self) -> Result<()> {
         ensure!(self.n.is_empty() || self.shapes.is_empty(), "n and shapes: a kernel takes an array or rows");
         ensure!(!(self.n.is_empty() && self.shapes.is_empty()), "no n: give the sizes to try, or shapes for rows");
@@ -335,7 +335,7 @@ impl Choose {
         Ok(())
     }
 
-    /// What the file may not say.
+    /// Checks for contradictions in the file.
     pub fn check(&self) -> Result<()> {
         let blanks = self.kernel.matches(BLANK).count();
         ensure!(blanks > 0, "{}: the kernel has no {BLANK}", self.id);
@@ -365,7 +365,7 @@ impl Choose {
     }
 }
 
-/// What a kernel's head begins with.
+/// Beginning of a kernel's head.
 const ENTRY: &str = "__global__ void ";
 
 /// A value as people read it.
@@ -387,8 +387,8 @@ fn filled(kernel: &str, code: &[String]) -> String {
 }
 
 /// `with n = 50` or `with 3 rows of 8`, and the schedule if it is another than today's.
-fn told(case: Case) -> String {
-    let size = case.matrix.map_or_else(|| format!("n = {}", case.n), rows::told);
+fn described(case: Case) -> String {
+    let size = case.matrix.map_or_else(|| format!("n = {}", case.n), rows::described);
     match case.schedule {
         Schedule::Independent { seed: None } => format!("with {size}"),
         other => format!("with {size} and the schedule {other}"),

@@ -12,10 +12,10 @@ use device::{Error, KernelSource, committed_options, up_to_date};
 use super::write::Exercise;
 use crate::workspace;
 
-/// Where readers work, below the root.
+/// Folder in which readers work, below the root.
 pub const FOLDER: &str = "my";
 
-/// What the compiler made of a kernel.
+/// Result of compiling a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Compiled {
     /// PTX, and what the compiler warns of, which may be nothing.
@@ -97,8 +97,8 @@ pub fn read(root: &Path, path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// PTX of the reader's text. A text that is one of the exercise's own files, such as the starter that nobody has edited
-/// yet, has its PTX already and needs no compiler.
+/// PTX of the reader's text. A text that is one of the exercise's own files, such as an unedited starter, has
+/// its PTX already and needs no compiler.
 ///
 /// # Errors
 /// No NVRTC, or one that fails in a way that says nothing about the kernel.
@@ -149,7 +149,7 @@ pub(super) fn with(nvrtc: &Nvrtc, name: &str, text: &str) -> Result<Compiled> {
     }
 }
 
-/// What the compiler said, and what it does not say: why a header of the host cannot be found.
+/// The compiler's log, with an explanation added where a header of the host cannot be found.
 fn explained(mut log: String) -> String {
     if log.contains("cannot open source file") || log.contains("could not open source file") {
         log.push_str(

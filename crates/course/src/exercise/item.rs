@@ -1,4 +1,4 @@
-//! What stands in `exercises.toml`: a number to predict, a line to choose or a kernel to write. All three have an id, a
+//! Entries of `exercises.toml`: a number to predict, a line to choose or a kernel to write. All three have an id, a
 //! question and hints; the first two have a key, which the simulator gives.
 
 use std::path::Path;
@@ -15,16 +15,16 @@ use super::write::{Exercise, is_name};
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Item {
-    /// How much will a run of the chapter's own kernel count?
+    /// A number to predict: the count of a run of the chapter's own kernel.
     Predict(Predict),
-    /// Which of these lines belongs into the blank?
+    /// A line to choose for a blank.
     Choose(Choose),
     /// Write a kernel.
     Write(Exercise),
 }
 
 impl Item {
-    /// What readers type.
+    /// Name that readers type.
     pub fn id(&self) -> &str {
         match self {
             Item::Predict(predict) => &predict.id,
@@ -42,7 +42,7 @@ impl Item {
         }
     }
 
-    /// Whether a lab can show what it asks about: labs compare whole numbers.
+    /// Returns whether a lab can show what it asks about: labs compare whole numbers.
     pub fn has_lab(&self) -> bool {
         match self {
             Item::Predict(predict) => predict.run.ty == lab::Type::I32,
@@ -122,7 +122,7 @@ impl Item {
         slug.clone_into(chapter);
     }
 
-    /// What the file may not say.
+    /// Checks for contradictions in the file.
     pub fn check(&self) -> Result<()> {
         ensure!(is_name(self.id()), "id `{}`: it has lower-case letters, digits and hyphens", self.id());
         ensure!(!["next", "all"].contains(&self.id()), "id `{}`: the word means something else", self.id());

@@ -29,14 +29,14 @@ const HUGE_SIZE: u64 = 300_007;
 /// Its block, if the exercise has it.
 const HUGE_BLOCK: u32 = 256;
 
-/// What a kernel is worth.
+/// Verdict on a kernel.
 #[derive(Debug)]
 pub struct Verdict {
-    /// What was tried, in order.
+    /// Stages that were tried, in order.
     pub stages: Vec<Stage>,
     /// The first thing that was not right; `None` for a solution.
     pub failure: Option<Failure>,
-    /// What the compiler warned of.
+    /// Warnings of the compiler.
     pub warnings: String,
 }
 
@@ -45,7 +45,7 @@ pub struct Verdict {
 pub struct Stage {
     /// `right results`
     pub name: &'static str,
-    /// What it looks at, for the reader.
+    /// Description for the reader.
     pub what: String,
     /// Cases that were right.
     pub passed: usize,
@@ -60,20 +60,20 @@ pub enum Failure {
     NoKernel(String),
     /// A wrong result or a fault.
     Case {
-        /// What was asked.
+        /// The case.
         case: Case,
-        /// What came out.
+        /// Its outcome.
         answer: Box<Answer>,
-        /// Which elements are missing or counted twice, if that could be found out.
+        /// Elements that are missing or counted twice, if that could be found out.
         contributions: Option<String>,
     },
     /// A right sum of other pairs than those that are to be kept.
     Tree {
-        /// What was asked.
+        /// The case.
         case: Case,
-        /// What came out.
+        /// Result of the kernel.
         result: f32,
-        /// What the tree gives.
+        /// Result of the tree.
         expected: f32,
     },
     /// Something else was counted than the goal allows.
@@ -82,17 +82,17 @@ pub enum Failure {
         goal: Box<Goal>,
         /// The run that was counted.
         case: Case,
-        /// What was counted.
+        /// Value of the counter.
         counted: u64,
         /// The source line that most of it comes from, and its part.
         most: Option<(u32, u64)>,
-        /// Where it is not about a count: who does what somebody else should.
+        /// For goals that are not about a count: the thread or warp that does the work of another one.
         who: Option<String>,
     },
 }
 
 impl Failure {
-    /// What `exercises.toml` may call it: the codes of faults, `wrong-sum`, a goal's name. Empty for a kernel that does not
+    /// Names that `exercises.toml` may give it: the codes of faults, `wrong-sum`, a goal's name. Empty for a kernel that does not
     /// compile.
     pub fn reasons(&self) -> Vec<&str> {
         match self {
@@ -165,7 +165,7 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
     let is_of_rows = exercise.lanes_per_row.is_some();
     let sums = if is_of_rows { matrices::all(exercise) } else { sums(exercise) };
     let shifted = shifted(exercise);
-    // Whoever looks for an element may find another under another schedule, where there are several as good.
+    // A kernel that looks for an element may find another under another schedule, where there are several as good.
     let (fill, ties) = if exercise.finds() { (Fill::Ties, ", and few different ones") } else { (Fill::Random, "") };
     let extremes = match exercise.op {
         Op::Meanvar => "and numbers far from 0 and near each other",
@@ -177,7 +177,7 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
     let scheduled: Vec<Case> =
         schedules().flat_map(|schedule| few(exercise).map(move |case| Case { schedule, fill, ..case })).collect();
     let largest = sums.iter().max_by_key(|case| case.n).map(|largest| match largest.matrix {
-        Some(matrix) => format!("matrices of up to {}", rows::told(matrix)),
+        Some(matrix) => format!("matrices of up to {}", rows::described(matrix)),
         None => format!("n up to {}", lab::text::grouped(largest.n)),
     });
     let listed = |numbers: &[u32]| lab::text::listed(&numbers.iter().map(u32::to_string).collect::<Vec<_>>());
@@ -230,12 +230,12 @@ fn shifted(exercise: &Exercise) -> Vec<Case> {
 /// Arrays of nothing but the smallest or the largest number, so short that most threads have no element, and longer.
 fn extreme(exercise: &Exercise) -> Vec<Case> {
     let mut fills = vec![Fill::MinusThree, Fill::Negative];
-    // Of infinite numbers there is no mean.
+    // Infinite numbers have no mean.
     fills.extend(if exercise.op == Op::Meanvar { &[Fill::Far][..] } else { &[Fill::Lowest, Fill::Highest] });
     fills.extend(exercise.finds().then_some(Fill::Ties));
     fills.extend(exercise.op.is_exponential().then_some(Fill::Steep));
     let filled = |case: Case| fills.clone().into_iter().map(move |fill| Case { fill, ..case });
-    few(exercise).map(Case::of_one).chain(few(exercise)).flat_map(filled).collect()
+    few(exercise).map(Case::with_one_element).chain(few(exercise)).flat_map(filled).collect()
 }
 
 /// None, one, around a warp, around the threads of a block and the elements it takes, a prime, powers of two and their
@@ -279,7 +279,7 @@ fn other_tree(exercise: &Exercise, bench: &Bench<'_>, tree: Tree, stage: &mut St
         let case = Case::new(Type::F32, exercise.elements_per_block(block), block);
         let Array::F32(values) = lab::input::random(case.ty, case.n as usize, case.n) else { return Ok(None) };
         let expected = tree.sum(&values);
-        let answer = bench.ask_of(case, &Array::F32(values))?;
+        let answer = bench.ask_with(case, &Array::F32(values))?;
         if !answer.is_right() {
             return smallest(exercise, bench, case, answer).map(Some);
         }
@@ -306,7 +306,7 @@ fn missed(exercise: &Exercise, bench: &Bench<'_>, stage: &mut Stage) -> Result<O
     Ok(None)
 }
 
-/// What misses a goal at one of its sizes.
+/// Failure that misses a goal at one of its sizes.
 fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal) -> Result<Option<Failure>> {
     let ty = exercise.types.first().copied().unwrap_or(Type::I32);
     let n = goal.n.unwrap_or(exercise.elements_per_block(goal.block));
@@ -373,7 +373,7 @@ fn first_that_fails(bench: &Bench<'_>, cases: Vec<Case>) -> Result<Option<(Case,
     Ok(None)
 }
 
-/// What each element contributes to a wrong sum of i32: with all others 0 and this one 1, the result is how often it is
+/// Contribution of each element to a wrong sum of i32: with all others 0 and this one 1, the result is how often it is
 /// counted. `None` where faults say enough, where there are too many elements, or where that does not explain the result.
 fn contributions(exercise: &Exercise, bench: &Bench<'_>, case: Case, answer: &Answer) -> Result<Option<String>> {
     let case = Case { ty: Type::I32, fill: Fill::Random, ..case };
@@ -385,7 +385,7 @@ fn contributions(exercise: &Exercise, bench: &Bench<'_>, case: Case, answer: &An
     for i in 0..case.n as usize {
         let mut one_hot = vec![0; case.n as usize];
         one_hot[i] = 1;
-        let alone = bench.ask_of(case, &Array::I32(one_hot))?;
+        let alone = bench.ask_with(case, &Array::I32(one_hot))?;
         if !alone.report.faults.is_empty() {
             return Ok(None);
         }
@@ -410,8 +410,8 @@ fn described_row(counts: &[i64], row: usize, cols: usize) -> Option<String> {
         1..=3 => Some(format!("elements of row{s} {} are in it", lab::text::listed(&others))),
         more => Some(format!("elements of {more} other rows are in it")),
     };
-    let told: Vec<String> = own.into_iter().chain(foreign).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    let parts: Vec<String> = own.into_iter().chain(foreign).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// `elements 32 to 63 are missing; element 0 is counted twice`; `None` if each is counted once.
@@ -450,7 +450,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contributions_are_told_in_ranges() {
+    fn contributions_are_described_in_ranges() {
         assert_eq!(described(&[1, 1], "element"), None);
         assert_eq!(described(&[1, 0, 0], "element").unwrap(), "elements 1 to 2 are missing");
         assert_eq!(

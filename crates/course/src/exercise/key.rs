@@ -4,17 +4,17 @@ use anyhow::{Result, bail};
 
 use super::case::number;
 
-/// What the place of the other run's number is called, in the question too.
+/// Placeholder for the other run's number, in the question too.
 pub(super) const BESIDE: &str = "{beside}";
 
-/// What a question's answers are worth.
+/// Key to a question: the right answers and what is said of the others.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Key {
     /// A whole number.
     Number {
-        /// What the simulator counted.
+        /// Count of the simulator.
         answer: i64,
-        /// How one arrives at it.
+        /// Explanation of how to arrive at it.
         because: String,
         /// Wrong answers that are often given, and where each comes from.
         common: Vec<(i64, String)>,
@@ -28,29 +28,29 @@ pub enum Key {
 /// One of several lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// What is typed for it.
+    /// Letter to type for it.
     pub letter: char,
-    /// What is put into each blank.
+    /// Code for each blank.
     pub code: Vec<String>,
-    /// Whether it is the answer, or one of them.
+    /// True if it is the answer, or one of them.
     pub is_right: bool,
-    /// What its run gave, a sentence.
+    /// Outcome of its run, a sentence.
     pub outcome: String,
     /// Why, a sentence or two.
     pub why: String,
 }
 
-/// What is said of an answer.
+/// Verdict on an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Whether it is right.
+    /// True if it is right.
     pub is_right: bool,
     /// Sentences.
     pub text: String,
 }
 
 impl Key {
-    /// What an answer is worth.
+    /// Judges an answer.
     ///
     /// # Errors
     /// Text that is no answer at all: a number where a letter is asked, or the other way round.
@@ -84,7 +84,7 @@ impl Key {
         }
     }
 
-    /// What can be typed, for the line that asks for it.
+    /// Form of an answer, for the line that asks for it.
     pub fn form(&self) -> &'static str {
         match self {
             Key::Number { .. } => "a whole number",
@@ -93,7 +93,7 @@ impl Key {
     }
 }
 
-/// What is said of a wrong number that nobody expected.
+/// Reply to a wrong number for which the file has no reply.
 pub const ELSE: &str = "The simulator counts another number. `hint` has a nudge.";
 
 /// A whole number as people write it: `1024`, `1,024`, `1 024`, `-3`, `−3`, `+3`. What separates digits stands before three

@@ -19,14 +19,14 @@ pub fn all(exercise: &Exercise) -> Vec<Case> {
     for &block in &exercise.blocks {
         let full = exercise.rows_per_block(block);
         let rows = [0, 1, 2, 3, full.saturating_sub(1), full, full + 1, 2 * full + 1];
-        // Of no element there is no mean.
+        // No elements have no mean.
         let cols = COLS.into_iter().filter(|&cols| cols > 0 || exercise.op != Op::Meanvar);
         let small = rows.into_iter().flat_map(|rows| cols.clone().map(move |cols| (rows, cols)));
         for (rows, cols) in small.chain(LARGE) {
             cases.extend(exercise.types.iter().map(|&ty| case(ty, (rows, cols), block)));
         }
     }
-    // What fails without any element mostly fails with one too, which tells more.
+    // A kernel that fails without any element mostly fails with one too, which says more.
     cases.sort_by_key(|case| (case.n == 0, case.n, case.matrix.map_or(0, |matrix| matrix.rows), case.block));
     cases.dedup();
     cases

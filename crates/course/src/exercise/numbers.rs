@@ -4,7 +4,7 @@ use lab::element::Element;
 use lab::{Array, Type};
 use serde::Deserialize;
 
-/// What a run sums.
+/// Input of a run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Numbers {
@@ -14,7 +14,7 @@ pub enum Numbers {
     Given(Vec<i32>),
 }
 
-/// A rule that makes as many numbers as are wanted.
+/// A rule that makes as many numbers as are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
@@ -44,7 +44,7 @@ impl Numbers {
         lab::with_type!(ty, T => T::array((0..n).map(|i| T::from_f64(at(i).into())).collect()))
     }
 
-    /// Whether there are `n` of them.
+    /// Returns whether there are `n` of them.
     pub fn has(&self, n: u64) -> bool {
         match self {
             Numbers::Rule(_) => true,

@@ -13,7 +13,7 @@ use super::key::{Key, Line};
 use super::write::Exercise;
 use crate::workspace;
 
-/// What the script says and the labels show.
+/// Words of the script and of the labels.
 pub(super) mod words {
     pub const EXERCISE: &str = "Exercise";
     pub const NUMBER: &str = "Your number";
@@ -37,7 +37,7 @@ pub(super) mod words {
         "⚙ *Needs the compiler, which [one command](setup.md#change-a-kernel) installs on Linux and Windows (x86-64).*";
 }
 
-/// What the part with the list of a chapter's exercises is called.
+/// Name of the part with the list of a chapter's exercises.
 pub const LIST: &str = "list";
 
 /// The file of each chapter that has exercises, by the chapter's slug.
@@ -75,7 +75,7 @@ pub fn order(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
     Ok(items.chunk_by(|one, next| one.chapter() == next.chapter()).map(of).collect())
 }
 
-/// What a page includes by name.
+/// A part that a page includes by name.
 fn part(name: &str, text: &str) -> String {
     format!("<!-- ANCHOR: {name} -->\n{text}<!-- ANCHOR_END: {name} -->\n\n")
 }
@@ -169,7 +169,7 @@ fn see(item: &Item) -> String {
     command.map(|command| format!("<p>{} <code>{command}</code></p>\n", words::SEE)).unwrap_or_default()
 }
 
-/// What the script compares with.
+/// Data that the script compares an answer with.
 fn answer_data(key: &Key) -> String {
     match key {
         Key::Number { answer, .. } => format!(" data-answer=\"{answer}\""),
@@ -208,7 +208,7 @@ pub(super) fn radios(name: &str, fieldset: &str, labels: &[(char, String)]) -> S
     text
 }
 
-/// Where the script says what an answer is worth, and where a screen reader hears it.
+/// Element in which the script reports its verdict on an answer, and where screen readers pick it up.
 const STATUS: &str = "<p class=\"exercise-status\" role=\"status\"></p>\n";
 
 fn number_answers(answer: i64, because: &str, common: &[(i64, String)]) -> String {
@@ -236,7 +236,7 @@ fn lines_answers(lines: &[Line]) -> String {
     format!("<ul>\n{}</ul>\n", lines.iter().map(of).collect::<String>())
 }
 
-/// What is said of one of several options.
+/// Reply to one of several options.
 pub(super) fn option_answer(letter: char, is_right: bool, label: &str, why: &str) -> String {
     format!("<li data-when=\"{letter}\">{} {label}: <span class=\"exercise-why\">{why}</span></li>\n", mark(is_right))
 }
@@ -247,7 +247,7 @@ fn mark(is_right: bool) -> String {
     format!("<span class=\"{class}-mark\" role=\"img\" aria-label=\"{word}\">{sign}</span>")
 }
 
-/// What a line puts into the blanks.
+/// Code that a line puts into the blanks.
 fn code(line: &Line) -> String {
     let code = |part: &String| format!("<code>{}</code>", escaped(part.trim()));
     match line.code.as_slice() {

@@ -10,18 +10,18 @@ use super::case::{Case, number};
 use super::key::{BESIDE, Key};
 use super::rows::Shape;
 
-/// What the answer's place in an explanation is called.
+/// Placeholder for the answer in an explanation.
 pub(super) const ANSWER: &str = "{answer}";
 
 /// A question whose answer is a whole number about one run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Predict {
-    /// What readers type; no two exercises of the course share one.
+    /// Name that readers type; no two exercises of the course share one.
     pub id: String,
     /// One line.
     pub title: String,
-    /// What is asked.
+    /// The question.
     pub question: String,
     /// From a nudge to nearly the answer.
     pub hints: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Predict {
     pub run: Case,
     /// Other rows, whose run the question mentions: what is asked has the number `{beside}` there.
     pub beside: Option<Shape>,
-    /// How one arrives at the number, which it calls `{answer}`.
+    /// Explanation of how to arrive at the number, which it calls `{answer}`.
     pub because: String,
     /// Wrong answers that are often given.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct Predict {
 pub struct Common {
     /// The number.
     pub answer: i64,
-    /// What was thought, and what it misses.
+    /// The thought behind it, and what that misses.
     pub why: String,
 }
 
@@ -74,7 +74,7 @@ impl Predict {
         })
     }
 
-    /// What the file may not say.
+    /// Checks for contradictions in the file.
     pub fn check(&self) -> Result<()> {
         let id = &self.id;
         self.run.check().with_context(|| id.clone())?;

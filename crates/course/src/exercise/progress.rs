@@ -1,4 +1,4 @@
-//! What the reader has tried and solved: `my/progress.json`, beside the reader's kernels, so that `cargo clean` does not
+//! Exercises that the reader has tried and solved: `my/progress.json`, beside the reader's kernels, so that `cargo clean` does not
 //! take it away and git does not see it.
 
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ impl Progress {
         }
     }
 
-    /// What is known of an exercise.
+    /// Entry of an exercise.
     pub fn of(&self, id: &str) -> Entry {
         self.exercises.get(id).cloned().unwrap_or_default()
     }

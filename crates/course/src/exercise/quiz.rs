@@ -25,7 +25,7 @@ struct File {
 struct Question {
     /// By which the browser remembers it; unique in the chapter.
     id: String,
-    /// What is asked, or a sentence that the options end.
+    /// The question, or a sentence that the options end.
     ask: String,
     /// The line that it is about, as a kernel of the course has it.
     line: Option<String>,

@@ -32,12 +32,12 @@ pub fn verdict(verdict: &Verdict, root: &Path, name: &str, text: &str) -> String
             out.push_str(&case_text(*case, answer, contributions.as_deref(), root));
         }
         Some(Failure::Tree { case, result, expected }) => {
-            let told = format!(
+            let line = format!(
                 "the sum is right, and not of the same pairs: floats round to {result} here, and to {expected} where \
                  neighbours are added, then neighbours of the sums, at {}",
                 asked(*case)
             );
-            out.push_str(&format!("\n{}\n", wrapped(&told, "")));
+            out.push_str(&format!("\n{}\n", wrapped(&line, "")));
         }
         Some(Failure::Goal { goal, case, counted, most, who }) => {
             out.push_str(&goal_text(goal, *case, (*counted, who.as_deref()), *most, (name, text)));
@@ -80,12 +80,12 @@ fn asked(case: Case) -> String {
 fn case_text(case: Case, answer: &Answer, contributions: Option<&str>, root: &Path) -> String {
     let mut out = format!("\nfails first at {}\n", asked(case));
     if let Some(n) = answer.second {
-        let told = format!(
+        let line = format!(
             "the first launch was right; the second, of {} elements, began with what the first left in {}the workspace",
             grouped(n),
             if case.keeps_out { "out and in " } else { "" }
         );
-        out.push_str(&format!("{}\n", wrapped(&told, "")));
+        out.push_str(&format!("{}\n", wrapped(&line, "")));
     }
     if !answer.verdict.right {
         out.push_str(&format!("{}\n", wrapped(&wrong_sum(case, answer, contributions), "")));
@@ -104,7 +104,7 @@ fn case_text(case: Case, answer: &Answer, contributions: Option<&str>, root: &Pa
     out
 }
 
-/// As much of a long text as a reader reads.
+/// The first lines of a long text, as many as a reader reads.
 fn first_lines(text: &str) -> String {
     let count = text.lines().count();
     let shown: Vec<&str> = text.lines().take(LINES_MAX).collect();
@@ -143,14 +143,14 @@ fn goal_text(
         (_, Some(least)) => format!("at least {}", grouped(least)),
         (_, None) => String::new(),
     };
-    let told = match (who, goal.each_block) {
+    let line = match (who, goal.each_block) {
         (Some(who), _) => format!("{who}, at {}", asked(case)),
         (_, Some(steps)) => {
             format!("a block executes more than {} warp-instructions, at {}", grouped(steps), asked(case))
         }
         (_, None) => format!("counted {}, allowed {limit}, at {}", grouped(counted), asked(case)),
     };
-    out.push_str(&format!("{}\n", wrapped(&told, "")));
+    out.push_str(&format!("{}\n", wrapped(&line, "")));
     for metric in goal.metrics() {
         out.push_str(&format!("{}\n", wrapped(&format!("  {}: {}", metric.key, metric.plain), "    ")));
     }

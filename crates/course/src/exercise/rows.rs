@@ -11,7 +11,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// How many.
+    /// Number of rows.
     pub rows: Option<u64>,
     /// Elements of each.
     pub cols: Option<u64>,
@@ -40,7 +40,7 @@ impl Shape {
     }
 }
 
-/// Where rows of any length begin: a kind that has a name, as `--offsets` takes it, or the offsets themselves.
+/// Beginnings of rows of any length: a kind that has a name, as `--offsets` takes it, or the offsets themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Begins {
@@ -50,7 +50,7 @@ pub enum Begins {
     At(Vec<u64>),
 }
 
-/// How the elements of a run lie. A run is about `n` elements, or about rows.
+/// Layout of the elements of a run, which is about `n` elements or about rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lies<'e> {
     /// Elements, where nothing is said of rows.
@@ -59,7 +59,7 @@ pub struct Lies<'e> {
     pub shape: Shape,
     /// Elements from the begin of a row to that of the next.
     pub pitch: Option<u64>,
-    /// Where rows begin that have a length of their own each.
+    /// Beginnings of rows that have a length of their own each.
     pub offsets: Option<&'e Begins>,
 }
 
@@ -67,7 +67,7 @@ impl Lies<'_> {
     /// The rows, if there are any, and how many elements they need.
     ///
     /// # Errors
-    /// What contradicts itself, a sentence.
+    /// A sentence that says what contradicts itself.
     pub fn rows(self) -> Result<(Option<Rows>, u64)> {
         let matrix = self.shape.matrix()?;
         let (rows, n) = match (matrix, self.offsets) {
@@ -114,7 +114,7 @@ fn ragged(at: Vec<u64>) -> Result<(Rows, u64)> {
 }
 
 /// `1 row of 20`
-pub fn told(matrix: Matrix) -> String {
+pub fn described(matrix: Matrix) -> String {
     let s = if matrix.rows == 1 { "" } else { "s" };
     format!("{} row{s} of {}", grouped(matrix.rows), grouped(matrix.cols))
 }

@@ -1,5 +1,5 @@
 //! Runs of exercises as the lab of the pages takes them: the data of a lab (see `crate::figures`) whose variants are the kernels of the
-//! exercise, each with the one case that tells most about it.
+//! exercise, each with the one case that shows most about it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,12 +20,12 @@ use super::predict::Predict;
 use super::write::{Exercise, Launches};
 use crate::figures;
 
-/// What a lab opens with, and what is said of it.
+/// Data of a lab, and a sentence about it.
 pub struct Scene {
     /// The data of the lab.
     pub data: Value,
     /// A sentence for the terminal.
-    pub told: String,
+    pub caption: String,
 }
 
 /// A plan and the numbers that it runs on.
@@ -35,7 +35,7 @@ struct Case<'c> {
     /// Elements before the input in its allocation.
     offset: usize,
     op: Op,
-    /// Whether kernels add to what is in the arrays of sums.
+    /// True if kernels add to what is in the arrays of sums.
     adds: bool,
     /// The plan of a launch before, of all elements, which left the workspace as it is; and whether it left its results there too.
     before: Option<(&'c Plan, bool)>,
@@ -47,14 +47,14 @@ struct Case<'c> {
 }
 
 impl Case<'_> {
-    /// As a case of a lab's variant, with the numbers themselves and with what is right.
+    /// Data of a case of a lab's variant, with the numbers themselves and the right result.
     fn json(&self) -> Value {
         let Case { plan, elements, offset, op, before, n, .. } = *self;
         let padding = elements.iter().copied().cycle().take(offset);
         let held: Vec<i32> = padding.chain(elements.iter().copied()).collect();
         let elements = &elements[..n];
         let mut buffers = vec![json!({ "spec": format!("in=i32[{}]:zero", held.len()), "elements": held })];
-        // Of a place, which is no element, the first word is its index; there is no identity in words either.
+        // The first word of a place, which is no element, is its index; it has no identity in words either.
         let is_place = !matches!(op.outcome(Type::I32), Outcome::Number(_));
         let fill = match self.adds {
             true if is_place => "zero".to_owned(),
@@ -109,7 +109,7 @@ impl Case<'_> {
     }
 }
 
-/// What is right: a number, or those of all rows with commas between them, which is how a lab compares them.
+/// The right result: a number, or those of all rows with commas between them, which is how a lab compares them.
 fn expected(op: Op, layout: &Layout, elements: &[i32]) -> Value {
     let of = |elements: Vec<i32>| lab::reference::reference_of(op, &Array::I32(elements)).expected.to_f64();
     if *layout == Layout::Array {
@@ -137,19 +137,19 @@ fn data(id: &str, title: &str, (source, text): (&str, &str), variants: Vec<Value
     json!({ "slug": format!("show-{id}"), "title": title, "files": { source: text }, "variants": variants, "opening": opening })
 }
 
-/// What there is to see of an exercise: of a question the runs that it asks about, of a kernel to write the case that fails.
+/// Scene of an exercise: the runs that a question asks about, or the case in which the reader's kernel fails.
 ///
 /// # Errors
 /// Kernels that are not there, do not compile or cannot run.
 pub fn of(root: &Path, item: &Item) -> Result<Scene> {
     match item {
-        Item::Predict(predict) => of_predict(root, predict),
-        Item::Choose(choose) => of_choose(root, choose),
-        Item::Write(exercise) => of_written(root, exercise),
+        Item::Predict(predict) => predicted(root, predict),
+        Item::Choose(choose) => chosen(root, choose),
+        Item::Write(exercise) => written(root, exercise),
     }
 }
 
-fn of_predict(root: &Path, predict: &Predict) -> Result<Scene> {
+fn predicted(root: &Path, predict: &Predict) -> Result<Scene> {
     let (run, source) = predict.run.shown(&predict.chapter, root)?;
     let Array::I32(elements) = predict.run.input.array(predict.run.ty, run.n) else {
         bail!("{}: the lab shows runs over whole numbers, and this one takes {}", predict.id, predict.run.ty)
@@ -168,21 +168,21 @@ fn of_predict(root: &Path, predict: &Predict) -> Result<Scene> {
     let (text, ptx) = (copy::read(root, &source.cu)?, copy::read(root, &source.ptx)?);
     let variant = variant(&predict.run.variant, &source.cu_name(), (&source.ptx_name(), &ptx), &case);
     let data = data(&predict.id, &predict.title, (&source.cu_name(), &text), vec![variant]);
-    Ok(Scene { data, told: format!("{}: the run that it asks about", predict.id) })
+    Ok(Scene { data, caption: format!("{}: the run that it asks about", predict.id) })
 }
 
-fn of_choose(root: &Path, choose: &Choose) -> Result<Scene> {
+fn chosen(root: &Path, choose: &Choose) -> Result<Scene> {
     let source = choose.source(root);
     let Compiled::Ptx(ptx, _) = copy::compile_committed(root, &source)? else {
         bail!("{}: does not compile", source.cu_name());
     };
     let module = Device::open(Choice::Sim, SimOptions::default())?.load_ptx(&source.ptx_name(), &ptx)?;
     let mut variants = Vec::new();
-    for (letter, told) in choose.telling(&module)? {
-        let Array::I32(elements) = choose.input.array(choose.ty, told.n) else {
+    for (letter, shown) in choose.revealing_cases(&module)? {
+        let Array::I32(elements) = choose.input.array(choose.ty, shown.n) else {
             bail!("{}: the lab shows runs over whole numbers, and this one takes {}", choose.id, choose.ty)
         };
-        let plan = choose.plan(letter, told);
+        let plan = choose.plan(letter, shown);
         let case = Case {
             plan: &plan,
             elements: &elements,
@@ -192,18 +192,18 @@ fn of_choose(root: &Path, choose: &Choose) -> Result<Scene> {
             before: None,
             n: elements.len(),
             shown: 0,
-            schedule: told.schedule,
+            schedule: shown.schedule,
         };
         variants.push(variant(&letter.to_string(), &source.cu_name(), (&source.ptx_name(), &ptx), &case));
     }
     let data = data(&choose.id, &choose.title, (&source.cu_name(), &choose.written_out()), variants);
-    Ok(Scene { data, told: format!("{}: what each line does", choose.id) })
+    Ok(Scene { data, caption: format!("{}: what each line does", choose.id) })
 }
 
 /// The schedule of today's GPUs.
 const SCHEDULE: Schedule = Schedule::Independent { seed: None };
 
-fn of_written(root: &Path, exercise: &Exercise) -> Result<Scene> {
+fn written(root: &Path, exercise: &Exercise) -> Result<Scene> {
     let (id, name) = (&exercise.id, copy::name(exercise));
     if !exercise.has_lab() {
         bail!(
@@ -216,12 +216,12 @@ fn of_written(root: &Path, exercise: &Exercise) -> Result<Scene> {
         Compiled::Ptx(ptx, _) => ptx,
         Compiled::Refused(why) => bail!("{name} does not compile, so there is no run to show\n\n{why}"),
     };
-    of_kernel(exercise, &name, &text, &ptx)
+    kernel_scene(exercise, &name, &text, &ptx)
 }
 
-/// The same of a kernel of this text, which is compiled.
-fn of_kernel(exercise: &Exercise, name: &str, text: &str, ptx: &str) -> Result<Scene> {
-    let (case, answer, told) = telling(exercise, name, ptx)?;
+/// Scene of a kernel with this text and its PTX.
+fn kernel_scene(exercise: &Exercise, name: &str, text: &str, ptx: &str) -> Result<Scene> {
+    let (case, answer, caption) = revealing_case(exercise, name, ptx)?;
     let case = super::bench::Case { ty: Type::I32, ..case };
     let bench = Bench::new(exercise, name, ptx).map_err(anyhow::Error::msg)?;
     let first = bench.plan(case);
@@ -242,14 +242,14 @@ fn of_kernel(exercise: &Exercise, name: &str, text: &str, ptx: &str) -> Result<S
         schedule: case.schedule,
     };
     let variant = variant(name, name, (&format!("PTX of {name}"), ptx), &case);
-    Ok(Scene { data: data(&exercise.id, &exercise.title, (name, text), vec![variant]), told })
+    Ok(Scene { data: data(&exercise.id, &exercise.title, (name, text), vec![variant]), caption })
 }
 
 /// The numbers of a case: digits that a reader can add up, if the kernel fails for them too, else those of the judge.
 fn elements(bench: &Bench<'_>, exercise: &Exercise, case: super::bench::Case, fails: bool) -> Result<Vec<i32>> {
     let digits: Vec<i32> = (0..case.n).map(|i| figures::digit(i) as i32).collect();
     let is_random = case.fill == Fill::Random;
-    if is_random && (!fails || !bench.ask_of(case, &Array::I32(digits.clone()))?.is_right()) {
+    if is_random && (!fails || !bench.ask_with(case, &Array::I32(digits.clone()))?.is_right()) {
         return Ok(digits);
     }
     match case.fill.array(exercise.op, case.ty, case.n) {
@@ -259,7 +259,11 @@ fn elements(bench: &Bench<'_>, exercise: &Exercise, case: super::bench::Case, fa
 }
 
 /// The case of a reader's kernel that is worth a look, what came of it if it failed, and a sentence.
-fn telling(exercise: &Exercise, name: &str, ptx: &str) -> Result<(super::bench::Case, Option<Box<Answer>>, String)> {
+fn revealing_case(
+    exercise: &Exercise,
+    name: &str,
+    ptx: &str,
+) -> Result<(super::bench::Case, Option<Box<Answer>>, String)> {
     let id = &exercise.id;
     Ok(match judge::judge(exercise, name, ptx)?.failure {
         Some(Failure::NoKernel(why)) => bail!("{name} does not load, so there is no run to show\n\n{why}"),
@@ -293,7 +297,7 @@ fn telling(exercise: &Exercise, name: &str, ptx: &str) -> Result<(super::bench::
 ///
 /// # Errors
 /// Those of [`of`].
-pub fn of_questions(root: &Path) -> Result<Vec<(String, Value)>> {
+pub fn questions(root: &Path) -> Result<Vec<(String, Value)>> {
     let items = super::catalogue::load_any(root)?;
     let questions = items.iter().filter(|item| item.written().is_none() && item.has_lab());
     let of = |item: &Item| {
@@ -303,10 +307,10 @@ pub fn of_questions(root: &Path) -> Result<Vec<(String, Value)>> {
     questions.map(of).collect()
 }
 
-/// What there is to see of the exercise of this name.
+/// Scene of the exercise of this name.
 ///
 /// # Errors
-/// [`super::BadUsage`] for an exercise that is not there; as [`of`].
+/// [`super::BadUsage`] for an exercise that is not there; those of [`of`].
 pub fn named(root: &Path, id: &str) -> Result<Scene> {
     let items = super::catalogue::load(root)?;
     let progress = super::Progress::load(root)?;
@@ -328,12 +332,12 @@ mod tests {
         });
         let answer = web::answer(request.to_string().as_bytes());
         let bytes = u32::from_le_bytes(answer[..4].try_into().unwrap()) as usize;
-        let told: Value = serde_json::from_slice(&answer[4..4 + bytes]).unwrap();
-        assert!(told["error"].is_null(), "{} {}: {}", data["slug"], variant["name"], told["error"]);
+        let reply: Value = serde_json::from_slice(&answer[4..4 + bytes]).unwrap();
+        assert!(reply["error"].is_null(), "{} {}: {}", data["slug"], variant["name"], reply["error"]);
         let name = case["result"].as_str().unwrap().split(':').next().unwrap();
-        let left = told["outputs"][name].as_array().unwrap().iter().map(|value| value.as_i64().unwrap() as i32);
+        let left = reply["outputs"][name].as_array().unwrap().iter().map(|value| value.as_i64().unwrap() as i32);
         let is_right = match case["op"].as_str() {
-            // As the page compares them.
+            // The page compares them in the same way.
             _ if !case["of"].is_null() => {
                 Some(left.map(|row| row.to_string()).collect::<Vec<_>>().join(",").as_str())
                     == case["expected"].as_str()
@@ -343,9 +347,9 @@ mod tests {
             _ => left.reduce(i32::wrapping_add).map(f64::from) == case["expected"].as_f64(),
         };
         let faults =
-            told["launches"].as_array().unwrap().iter().map(|launch| launch["faults"].as_array().unwrap().len());
+            reply["launches"].as_array().unwrap().iter().map(|launch| launch["faults"].as_array().unwrap().len());
         let shown = case["shown"].as_u64().unwrap() as usize;
-        assert!(told["launches"][shown]["trace"]["steps"].as_u64() > Some(0), "{}: nothing is recorded", data["slug"]);
+        assert!(reply["launches"][shown]["trace"]["steps"].as_u64() > Some(0), "{}: nothing is recorded", data["slug"]);
         (is_right, faults.sum())
     }
 
@@ -361,16 +365,16 @@ mod tests {
                 let fails = match judge::judge(&exercise, &name, &ptx).unwrap().failure {
                     None | Some(Failure::Goal { .. } | Failure::Tree { .. }) => false,
                     Some(Failure::Case { case, .. }) if case.ty == Type::I32 => true,
-                    // What fails for floats alone may be right for whole numbers; what does not load has no run.
+                    // A kernel that fails for floats alone may be right for whole numbers; one that does not load has no run.
                     Some(Failure::Case { .. } | Failure::NoKernel(_)) => continue,
                 };
-                let scene = of_kernel(&exercise, &name, &text, &ptx).unwrap();
+                let scene = kernel_scene(&exercise, &name, &text, &ptx).unwrap();
                 let (is_right, faults) = run(&scene.data, &scene.data["variants"][0]);
                 assert_eq!(
                     !is_right || faults > 0,
                     fails,
                     "{name}: right is {is_right}, {faults} faults: {}",
-                    scene.told
+                    scene.caption
                 );
                 shown += 1;
             }

@@ -1,5 +1,5 @@
-//! Who does the work, from the recorded steps of a launch: which warps load, and which threads make the additions. Counters
-//! add up what all threads do, and cannot tell.
+//! Division of the work, from the recorded steps of a launch: which warps load, and which threads make the additions. Counters
+//! add up what all threads do, and cannot show it.
 
 use lab::text::grouped;
 use simt::trace::{Access, Space, Step, Trace};
@@ -15,13 +15,14 @@ pub fn looks_on(trace: &Trace, least: u64) -> Option<String> {
     for step in &trace.steps {
         if trace.code[step.pc as usize].opcode.starts_with("ld") {
             let bytes = |access: &Access| u64::from(access.mask.count_ones()) * u64::from(access.bytes);
-            loaded[step.block_linear as usize * warps + step.warp as usize] += of_global(step).map(bytes).sum::<u64>();
+            loaded[step.block_linear as usize * warps + step.warp as usize] +=
+                global_accesses(step).map(bytes).sum::<u64>();
         }
     }
     let (at, &bytes) = loaded.iter().enumerate().min_by_key(|&(_, bytes)| bytes)?;
     let of_block = if blocks > 1 { format!(" of block {}", at / warps) } else { String::new() };
-    let told = || format!("warp {}{of_block} loads {} bytes, not {}", at % warps, grouped(bytes), grouped(least));
-    (bytes < least).then(told)
+    let line = || format!("warp {}{of_block} loads {} bytes, not {}", at % warps, grouped(bytes), grouped(least));
+    (bytes < least).then(line)
 }
 
 /// The first addition of the tree of neighbours that another thread makes than the one whose number it has, in words, for
@@ -32,7 +33,7 @@ pub fn stranger(trace: &Trace, n: u64) -> Option<String> {
     let addresses = |step: &Step| {
         let of_access =
             |access: &Access| lanes(access.mask).map(|lane| access.addresses[lane as usize]).collect::<Vec<_>>();
-        of_global(step).flat_map(of_access).collect::<Vec<_>>()
+        global_accesses(step).flat_map(of_access).collect::<Vec<_>>()
     };
     // The array is what is loaded: the first element is.
     let start = trace.steps.iter().filter(|step| opcode(step).starts_with("ld")).flat_map(addresses).min()?;
@@ -41,7 +42,7 @@ pub fn stranger(trace: &Trace, n: u64) -> Option<String> {
         if !["st", "atom", "red"].iter().any(|name| opcode(step).starts_with(name)) {
             continue;
         }
-        for access in of_global(step) {
+        for access in global_accesses(step) {
             for lane in lanes(access.mask) {
                 let element = access.addresses[lane as usize].wrapping_sub(start) / 4;
                 let Some(round) = values.get_mut(element as usize) else { continue };
@@ -61,7 +62,7 @@ pub fn stranger(trace: &Trace, n: u64) -> Option<String> {
     Some(format!("nothing is added to element {} of the slice, where it lies", 2 * (kept + 1)))
 }
 
-fn of_global(step: &Step) -> impl Iterator<Item = &Access> {
+fn global_accesses(step: &Step) -> impl Iterator<Item = &Access> {
     step.access.iter().filter(|access| access.space == Space::Global)
 }
 

@@ -1,5 +1,5 @@
-//! What outside authors tried: for each kernel that readers write, some fifty solutions in `chapters/<slug>/tries/<id>.txt`,
-//! most of them wrong. Who wrote them had not read the judge.
+//! Solutions of outside authors: for each kernel that readers write, some fifty solutions in `chapters/<slug>/tries/<id>.txt`,
+//! most of them wrong. Their authors had not read the judge.
 //!
 //! A file holds parts that begin with a line of their own:
 //!
@@ -28,11 +28,11 @@ use crate::workspace;
 
 /// The folder of a chapter that holds them.
 const FOLDER: &str = "tries";
-/// Of the wrong solutions that no judge let through, the quick test takes every so-manieth.
+/// The quick test takes one in this many of the wrong solutions that no judge let through.
 const EVERY: usize = 12;
-/// Of the right ones.
+/// The same for the right ones.
 const EVERY_RIGHT: usize = 4;
-/// What the collection has at least.
+/// Least sizes of the collection.
 const WRONG_MIN: usize = 250;
 const RIGHT_MIN: usize = 100;
 
@@ -82,7 +82,7 @@ fn parts(text: &str) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// What stands in the place of the starter's ANCHOR.
+/// Lines that take the place of the starter's ANCHOR.
 fn body(part: &Part, by_name: &BTreeMap<&str, &Part>) -> Result<Vec<String>> {
     let Some(base) = &part.base else { return Ok(part.lines.clone()) };
     let base = by_name.get(base.as_str()).with_context(|| format!("{}: there is no part `{base}`", part.name))?;
@@ -141,7 +141,7 @@ fn collection<'e>(root: &Path, exercises: &'e [Exercise]) -> Result<Vec<(usize, 
 }
 
 impl Try<'_> {
-    /// What is wrong with the verdict, if anything is.
+    /// Returns the problem with the verdict, if there is one.
     fn problem(&self, nvrtc: &Nvrtc) -> Result<Option<String>> {
         let name = format!("{}/{}", self.exercise.id, self.part.name);
         let verdict = verdict_on(self.exercise, &name, copy::with(nvrtc, &name, &self.text)?)?;

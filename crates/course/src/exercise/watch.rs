@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::write::Exercise;
 use super::{after_failing, after_solving, ask, copy, introduction, next, say, try_once};
 
-/// How often the copies are looked at.
+/// Time between two looks at the copies.
 const POLL: Duration = Duration::from_millis(300);
 
 /// When a copy was saved and how long it is; `None` while there is none.
@@ -53,7 +53,7 @@ pub fn run(root: &Path, items: &[Item], chosen: Option<&Item>) -> Result<()> {
 }
 
 /// Goes on from `item`: asks questions until a kernel is to be written, and makes the reader's copy of that. An empty answer
-/// leaves a question for later, and where nobody can answer all questions are left. `None` if nothing is to be written.
+/// leaves a question for later, and without input all questions are left. `None` if nothing is to be written.
 fn begin<'e>(root: &Path, items: &'e [Item], item: &'e Item) -> Result<Option<&'e Exercise>> {
     let from = items.iter().position(|other| other.id() == item.id()).unwrap_or(0);
     let mut is_first = true;

@@ -23,7 +23,7 @@ pub struct Exercise {
     pub id: String,
     /// One line.
     pub title: String,
-    /// What the page asks, a paragraph.
+    /// The question on the page, a paragraph.
     pub question: String,
     /// From a nudge to nearly the answer.
     pub hints: Vec<String>,
@@ -31,7 +31,7 @@ pub struct Exercise {
     pub blocks: Vec<u32>,
     /// Element types, each tried.
     pub types: Vec<Type>,
-    /// What the kernel computes; a sum by default.
+    /// Operation of the kernel; a sum by default.
     #[serde(default)]
     pub op: Op,
     /// Name of the kernel, with `{type}` and, where there is an instance for each block size, `{block}`. By default the
@@ -45,7 +45,7 @@ pub struct Exercise {
     pub lanes_per_row: Option<u32>,
     /// Most blocks of a grid, for kernels that stride over the grid.
     pub grid_max: Option<u32>,
-    /// Whether it is launched again with the block sums until one value is left, or once, with an `out` of one value.
+    /// Number of launches: again with the block sums until one value is left, or once, with an `out` of one value.
     #[serde(default)]
     pub launches: Launches,
     /// Cooperative launch: all blocks are resident together.
@@ -56,7 +56,7 @@ pub struct Exercise {
     pub state_words: u64,
     /// The tree that must be kept, where another with the same sum is no answer.
     pub tree: Option<Tree>,
-    /// What must be counted besides a right sum.
+    /// Goals for counters, besides a right sum.
     #[serde(default, rename = "goal")]
     pub goals: Vec<Goal>,
     /// Kernels that must be rejected.
@@ -71,7 +71,7 @@ const fn one() -> u32 {
     1
 }
 
-/// How often a kernel is launched.
+/// Number of launches of a kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Launches {
@@ -80,12 +80,12 @@ pub enum Launches {
     UntilOne,
     /// The kernel itself brings the result to `out[0]`, which holds the operation's identity before: 0 for a sum.
     Once,
-    /// As `Once`, and then once more, for two thirds of the elements, with another `out` and the workspace as the first
+    /// Once as for `Once`, and then once more, for two thirds of the elements, with another `out` and the workspace as the first
     /// launch left it. Both results count.
     Twice,
 }
 
-/// Which pairs a block adds, in which brackets: floats tell one tree from another by how they round.
+/// Pairs that a block adds, in which brackets: floats of different trees round differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tree {
@@ -212,7 +212,7 @@ impl Goal {
         Shape { rows: self.rows, cols: self.cols }.matrix()
     }
 
-    /// What the file may not say.
+    /// Checks for contradictions in the file.
     fn check(&self, is_of_rows: bool) -> Result<()> {
         ensure!(is_name(&self.name), "goal `{}`: it has lower-case letters, digits and hyphens", self.name);
         let unknown = self.counters.iter().find(|name| Metric::named(name).is_none_or(|metric| metric.is_ratio));
@@ -246,17 +246,17 @@ impl Goal {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wrong {
-    /// What is wrong, in the file's name: `one-guard` for `wrong/four-loads-one-guard.cu`.
+    /// The mistake, as in the file's name: `one-guard` for `wrong/four-loads-one-guard.cu`.
     pub name: String,
-    /// What the judge must reject it for: `wrong-sum`, the code of a fault, or the name of a goal.
+    /// Reason for which the judge must reject it: `wrong-sum`, the code of a fault, or the name of a goal.
     pub reason: String,
     /// The mistake, one sentence.
     pub why: String,
 }
 
-/// What the judge calls a wrong result.
+/// The judge's name for a wrong result.
 pub const WRONG_SUM: &str = "wrong-sum";
-/// What the judge calls a right sum of other pairs than those that are to be kept.
+/// The judge's name for a right sum of other pairs than those that are to be kept.
 pub const OTHER_TREE: &str = "other-tree";
 
 impl Exercise {
@@ -299,12 +299,12 @@ impl Exercise {
         pattern.replace("{type}", ty.name()).replace("{block}", &block.to_string())
     }
 
-    /// Whether a lab can show its runs: labs compare whole numbers.
+    /// Returns whether a lab can show its runs: labs compare whole numbers.
     pub fn has_lab(&self) -> bool {
         self.types.contains(&Type::I32)
     }
 
-    /// Whether it asks for the place of an element, of which there may be several as good.
+    /// Returns whether it asks for the place of an element, of which there may be several as good.
     pub fn finds(&self) -> bool {
         self.types.iter().any(|&ty| matches!(self.op.outcome(ty), Outcome::Found(_)))
     }
@@ -325,7 +325,7 @@ impl Exercise {
         u64::from(block / self.lanes_per_row.unwrap_or(block)).max(1)
     }
 
-    /// What the file may not say of a kernel of rows.
+    /// Checks for contradictions in the description of a kernel of rows.
     fn check_rows(&self) -> Result<()> {
         let Some(lanes) = self.lanes_per_row else { return Ok(()) };
         let whole = self.blocks_tried().all(|block| lanes > 0 && block.is_multiple_of(lanes));
@@ -340,7 +340,7 @@ impl Exercise {
         Ok(())
     }
 
-    /// What the file may not say.
+    /// Checks for contradictions in the file.
     pub(super) fn check(&self) -> Result<()> {
         ensure!(!self.types.is_empty(), "{}: no types: give i32 at least", self.id);
         ensure!(!self.blocks.is_empty(), "{}: no blocks: give the block sizes to try", self.id);
@@ -373,7 +373,7 @@ impl Exercise {
     }
 }
 
-/// Whether it is one that files and readers can bear.
+/// Returns whether it can be the name of a file, and be typed.
 pub(super) fn is_name(name: &str) -> bool {
     let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !name.is_empty() && !name.starts_with('-') && name.chars().all(letters)

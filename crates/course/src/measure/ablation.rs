@@ -12,7 +12,7 @@ use super::bench::Entrant;
 /// way, fewer blocks where there is less to do.
 const PLAIN: (u32, u32, u64) = (256, 2, 4);
 
-/// What can be measured of [`lab::measurement::ABLATIONS`] for this size: kernels that are not compiled for the champion's
+/// Entrants of [`lab::measurement::ABLATIONS`] that can be measured for this size: kernels that are not compiled for the champion's
 /// shape are left out, and so is a meeting of blocks where there is one.
 ///
 /// # Errors
@@ -41,7 +41,7 @@ pub fn entrants<'s, T: Element>(
     for (name, plan) in others.into_iter().chain([two]).chain(more) {
         let Some(plan) = plan else { continue };
         if plan.passes.iter().all(|pass| session.has_kernel(variant, &pass.kernel)) {
-            entrants.push(Entrant::of_plan(session, variant, LaunchOptions::default(), plan)?.named(name));
+            entrants.push(Entrant::planned(session, variant, LaunchOptions::default(), plan)?.named(name));
         }
     }
     Ok(entrants)

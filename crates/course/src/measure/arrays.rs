@@ -29,7 +29,7 @@ pub fn sizes(is_quick: bool) -> Vec<u64> {
     sizes
 }
 
-/// What an operator is tried on: of a dot product as much again.
+/// Arrays that an operator is tried on; a dot product has as much again.
 pub fn pool<T: Element>(device: &Device, op: Op, n_max: u64) -> Result<Pool<T>> {
     let n = n_max as usize + SPARE;
     if op != Op::Prod {
@@ -55,7 +55,7 @@ pub fn contest<T: Element>(
     if cold.is_empty() {
         return Ok(Vec::new());
     }
-    let references = pool.references_of(op, &cold, n);
+    let references = pool.references_for(op, &cold, n);
     let mut entrants = vec![Entrant::ours(session, variant, task.options(), n)?.named(ENTRANT)];
     entrants.extend(libraries.reductions::<T>(&bench.device, &table.chapter, op, n));
     bench.contest(

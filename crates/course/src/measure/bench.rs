@@ -16,7 +16,7 @@ use lab::{LaunchOptions, Layout, Op, Plan, Session, Type, Variant};
 
 use super::pool::Slice;
 
-/// How times are taken, for the record.
+/// Method of taking times, for the record.
 pub fn method(is_quick: bool) -> String {
     let replays = if is_quick { QUICK_REPLAYS } else { REPLAYS };
     METHOD.replace("{replays}", &replays.to_string())
@@ -59,27 +59,27 @@ pub(super) const POISON: u8 = 0xff;
 /// Reductions of one graph on a simulator, which has no clock.
 pub(super) const SIMULATED_CALLS: usize = 2;
 
-/// What every measurement needs.
+/// Shared parts of all measurements.
 pub struct Bench {
     pub device: Rc<Device>,
     pub flush: Flush,
     pub is_quick: bool,
 }
 
-/// What takes part in a contest.
+/// Participant in a contest.
 pub struct Entrant<'s, T: Element> {
     /// By these rules.
     pub contest: Contest,
     /// Under this name in the record.
     pub name: String,
-    /// What it computes.
+    /// Operation that it computes.
     pub(super) op: Op,
-    /// What gets a value.
+    /// Layout of its input: what gets a value.
     pub(super) layout: Layout,
     sum: Sum<'s, T>,
 }
 
-/// How it sums.
+/// Its way to sum.
 enum Sum<'s, T: Element> {
     Ours {
         session: &'s Session<'static>,
@@ -95,7 +95,7 @@ enum Sum<'s, T: Element> {
     },
 }
 
-/// What becomes of the state before a call.
+/// Treatment of the state before a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Nothing: the call before left it as it has to be.
@@ -106,7 +106,7 @@ pub enum State {
     Fresh,
 }
 
-/// What is known of the inputs of a size.
+/// Facts about the inputs of a size.
 #[derive(Clone, Copy)]
 pub struct Input<'r> {
     /// Elements.
@@ -117,14 +117,14 @@ pub struct Input<'r> {
     pub references: &'r [Reference],
 }
 
-/// Where the entrants read.
+/// Slices that the entrants read.
 #[derive(Clone, Copy)]
 pub struct Slices<'p, 'a, T> {
     /// A slice for each reduction.
     pub cold: &'a [Slice<'p, T>],
     /// Slices of an array for kernels that destroy their input, and what it is restored from.
     pub to_destroy: &'a [Slice<'p, T>],
-    /// What those are restored from.
+    /// Buffers that those are restored from.
     pub restore: Option<(&'p Buffer<T>, &'p Buffer<T>)>,
 }
 
@@ -137,11 +137,11 @@ impl<'s, T: Element> Entrant<'s, T> {
         n: u64,
     ) -> Result<Self> {
         let plan = session.plan(variant, T::TYPE, n, options)?;
-        Entrant::of_plan(session, variant, options, plan)
+        Entrant::planned(session, variant, options, plan)
     }
 
     /// One of our kernels by a plan of another's making.
-    pub fn of_plan(
+    pub fn planned(
         session: &'s Session<'static>,
         variant: &'static Variant,
         options: LaunchOptions,
@@ -172,7 +172,7 @@ impl<'s, T: Element> Entrant<'s, T> {
         Entrant { contest, name: name.to_owned(), op: Op::Sum, layout: Layout::Array, sum }
     }
 
-    /// Of another operation than the sum.
+    /// Entrant with another operation than the sum.
     pub fn computing(self, op: Op) -> Self {
         Entrant { op, ..self }
     }
@@ -188,9 +188,9 @@ impl<'s, T: Element> Entrant<'s, T> {
     }
 
     /// One of our kernels with another care for its state.
-    pub fn with_state(mut self, wanted: State) -> Self {
+    pub fn with_state(mut self, restored: State) -> Self {
         if let Sum::Ours { state, .. } = &mut self.sum {
-            *state = wanted;
+            *state = restored;
         }
         self
     }
@@ -211,7 +211,7 @@ impl<'s, T: Element> Entrant<'s, T> {
         }
     }
 
-    /// Whether it destroys its input.
+    /// Returns whether it destroys its input.
     pub fn destroys(&self) -> bool {
         matches!(&self.sum, Sum::Ours { variant, .. } if variant.in_place)
     }
@@ -227,17 +227,17 @@ impl<'s, T: Element> Entrant<'s, T> {
         if self.layout == Layout::Array { words } else { words.next_multiple_of(ROW_ALIGNMENT) }
     }
 
-    /// What it does to a sum on the way from an element to the result.
+    /// Rounding of a sum on the way from an element to the result.
     pub(super) fn rounding(&self, n: u64, multiprocessors: u64) -> Rounding {
-        // Of a row one warp may take all, and more would round less.
+        // One warp may take all of a row; more warps would round less.
         let longest = match self.layout {
             Layout::Array => 0,
             Layout::Rows(matrix) => matrix.cols,
             Layout::Columns(matrix) => matrix.rows,
             Layout::Ragged(offsets) => offsets.longest(),
         };
-        // How a library adds is its own business: a path as long as where a full card's threads share the input, and trees; in
-        // any order, its blocks one after the other.
+        // The order of a library is not known: assumed are paths of a full card's threads that share the input, then trees;
+        // and where any order is allowed, its blocks one after the other.
         let blocks = if self.name == CUB_UNORDERED { 16 * multiprocessors } else { 0 };
         // A product has every multiplication's share in it, and not only those on one path.
         let path = if self.op == Op::Prod {
@@ -291,7 +291,7 @@ impl<'s, T: Element> Entrant<'s, T> {
         let mut case = empty_case(T::TYPE, contest, &self.name, (self.op, &self.layout), input);
         match &self.sum {
             Sum::Library { chapter, .. } => case.chapter = Some(chapter.clone()),
-            Sum::Ours { session, options, plan, .. } => of_plan(&mut case, session, options, plan),
+            Sum::Ours { session, options, plan, .. } => describe_plan(&mut case, session, options, plan),
         }
         case
     }
@@ -311,7 +311,7 @@ impl Bench {
         Ok(self.device.time_in_turns(graphs, &replays)?.unwrap_or_default())
     }
 
-    /// Of the device.
+    /// Multiprocessors of the device.
     pub(super) fn multiprocessors(&self) -> u64 {
         u64::from(self.device.description().multiprocessors.unwrap_or(1))
     }
@@ -330,13 +330,13 @@ impl Bench {
         );
     }
 
-    /// Whether the L2 holds an input of this size with room to spare.
+    /// Returns whether the L2 holds an input of this size with room to spare.
     pub fn stays_warm(&self, bytes: u64) -> bool {
         self.device.description().l2_bytes.is_some_and(|l2| WARM_SHARE * bytes <= l2)
     }
 
-    /// As many of the slices as a graph reads here.
-    pub(super) fn of_graph<'a, S>(&self, slices: &'a [S]) -> &'a [S] {
+    /// The slices that a graph reads here: fewer on the simulator.
+    pub(super) fn graph_slices<'a, S>(&self, slices: &'a [S]) -> &'a [S] {
         if self.device.is_gpu() { slices } else { &slices[..slices.len().min(SIMULATED_CALLS)] }
     }
 
@@ -373,8 +373,9 @@ impl Bench {
         slices: Slices<'_, '_, T>,
         replays: &Replays<'_>,
     ) -> Result<Vec<Replayed<T>>> {
-        let slices_of =
-            |entrant: &Entrant<'_, T>| self.of_graph(if entrant.destroys() { slices.to_destroy } else { slices.cold });
+        let slices_of = |entrant: &Entrant<'_, T>| {
+            self.graph_slices(if entrant.destroys() { slices.to_destroy } else { slices.cold })
+        };
         let out = |entrant| Ok(self.device.alloc("out", slices_of(entrant).len() * Entrant::words(entrant))?);
         let outs = entrants.iter().map(out).collect::<Result<Vec<Buffer<T>>>>()?;
         let works = entrants.iter().zip(&outs).map(|(entrant, out)| entrant.works(slices_of(entrant), out));
@@ -450,8 +451,8 @@ pub(super) fn empty_case(
     }
 }
 
-/// What a plan of ours knows.
-pub(super) fn of_plan(case: &mut MeasuredCase, session: &Session<'_>, options: &LaunchOptions, plan: &Plan) {
+/// Copies what a plan of ours knows into the record.
+pub(super) fn describe_plan(case: &mut MeasuredCase, session: &Session<'_>, options: &LaunchOptions, plan: &Plan) {
     case.chapter = Some(session.chapter.slug.to_owned());
     (case.block, case.grid) = (plan.block(), Some(plan.grid()));
     (case.factor, case.launches) = (options.factor, Some(plan.passes.len() as u64));
@@ -475,7 +476,7 @@ fn judge<'a, T: Element>(
         let verdict = verify(result, reference, rounding, T::TYPE);
         case.judged += 1;
         right &= verdict.right;
-        // Of no numbers but zeros nothing can be said as a share.
+        // There is no relative error where all numbers are zeros.
         error = error.max(if reference.magnitude > 0.0 { verdict.abs_error / reference.magnitude } else { 0.0 });
     }
     case.ok = right && case.judged > 0;

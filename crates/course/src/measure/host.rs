@@ -1,4 +1,4 @@
-//! What a call takes that a program makes by itself: the host launches, and no graph stands around it.
+//! Time of a call that a program makes by itself: the host launches, and no graph stands around it.
 
 use anyhow::Result;
 use device::{Buffer, Graph, HostTiming, Replays};

@@ -1,4 +1,4 @@
-//! How long single steps take on this card when each waits for the one before: the kernels of `kernels/latencies.cu`.
+//! Times of single steps on this card when each waits for the one before: the kernels of `kernels/latencies.cu`.
 
 use anyhow::{Context, Result};
 use device::{Arg, Buffer, Call, Geometry, Module};
@@ -23,7 +23,7 @@ struct Chain {
     threads: u32,
     steps: u32,
     lines: u64,
-    /// How far apart two lines are that follow each other.
+    /// Distance of two lines that follow each other.
     stride: u64,
 }
 
@@ -35,7 +35,7 @@ const fn chase(name: &'static str, kernel: &'static str, steps: u32, lines: u64,
     Chain { name, kernel, threads: 1, steps, lines, stride }
 }
 
-/// What is measured, but for the launches.
+/// All measured chains, except the launches.
 const CHAINS: [Chain; 14] = [
     chain("shared_load", 32, 4096),
     chain("shuffle", 32, 4096),
@@ -82,9 +82,9 @@ fn measured(bench: &Bench, module: &Module, chain: &Chain) -> Result<Latency> {
             geometry: Geometry::linear(1, chain.threads),
             args: vec![Arg::Address(&words, 0), Arg::U32(steps), Arg::Address(&out, 0)],
         })?;
-        let told = device.download(&out)?;
+        let measured = device.download(&out)?;
         if run >= WARM_UP {
-            runs.push((told[0] as f64 / f64::from(steps), told[1] as f64 / f64::from(steps)));
+            runs.push((measured[0] as f64 / f64::from(steps), measured[1] as f64 / f64::from(steps)));
         }
         if !device.is_gpu() {
             return Ok(Latency { name: chain.name.to_owned(), cycles: 0.0, ns: 0.0, mhz: 0.0 });

@@ -22,7 +22,7 @@ pub struct Libraries {
 }
 
 impl Libraries {
-    /// Opens what the options name; what cannot be opened is told in the second part.
+    /// Opens what the options name; the second part reports what cannot be opened.
     pub fn open(options: &Options) -> (Libraries, Vec<String>) {
         let named = [
             (Contest::Alone, CUB, "--cub", &options.cub),

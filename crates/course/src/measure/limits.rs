@@ -1,4 +1,4 @@
-//! What no reduction can beat: the time of a launch that does nothing, and of reading every byte once.
+//! Limits that no reduction can beat: the time of a launch that does nothing, and of reading every byte once.
 
 use anyhow::Result;
 use device::{Arg, Buffer, Call, Geometry, Module, Timed};

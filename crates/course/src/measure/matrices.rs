@@ -9,7 +9,7 @@ use lab::session::Arrays;
 use lab::verify::{Bounded, Results};
 use lab::{Matrix, Plan, Session, Value, clock, input};
 
-use super::bench::{Bench, Input, POISON, SIMULATED_CALLS, empty_case, of_plan, set_times};
+use super::bench::{Bench, Input, POISON, SIMULATED_CALLS, describe_plan, empty_case, set_times};
 use super::task::Task;
 
 /// The kernels that copy and that compare.
@@ -67,7 +67,7 @@ impl Copying {
         }
     }
 
-    /// What was counted since it was last asked.
+    /// Count since the last call.
     pub(super) fn count(&mut self, device: &Device) -> Result<u64> {
         let count = device.download(&self.unequal)?;
         self.unequal = device.upload("unequal", &[0])?;
@@ -124,7 +124,7 @@ pub fn contest<T: Element>(
     let timing = replay(bench, copying, timed, (&results, &judged))?;
     let input = Input { n: task.n, offset: 0, references: &[] };
     let mut case = empty_case(T::TYPE, Contest::Alone, ENTRANT, (task.op, &plan.layout), input);
-    of_plan(&mut case, session, &options, &plan);
+    describe_plan(&mut case, session, &options, &plan);
     case.judged = rows.len() as u64;
     case.ok = right && !rows.is_empty() && copying.count(device)? == 0;
     set_times(&mut case, timing.as_ref());

@@ -25,7 +25,7 @@ pub struct Pool<T> {
     scratch: Option<Buffer<T>>,
 }
 
-/// Where one reduction reads.
+/// Range that one reduction reads.
 pub type Slice<'p, T> = (&'p Buffer<T>, usize);
 
 impl<T: Element> Pool<T> {
@@ -38,15 +38,15 @@ impl<T: Element> Pool<T> {
         Pool::of(device, n_max, input::elements(len as usize, input::SEED))
     }
 
-    /// As [`Pool::new`], of these numbers, which are [`SPARE`] more than `n_max`.
+    /// Pool of these numbers, which are [`SPARE`] more than `n_max`.
     ///
     /// # Errors
     /// Those of [`Pool::new`].
     pub fn of(device: &Device, n_max: u64, values: Vec<T>) -> Result<Pool<T>> {
         let first = device.upload("in", &values)?;
-        let wanted = clock::copies(device, n_max * T::BYTES as u64);
+        let needed = clock::copies(device, n_max * T::BYTES as u64);
         let mut arrays = vec![first];
-        while arrays.len() < wanted {
+        while arrays.len() < needed {
             match device.duplicate(&arrays[0]) {
                 Ok(array) => arrays.push(array),
                 Err(device::Error::OutOfMemory { .. }) => break,
@@ -67,7 +67,7 @@ impl<T: Element> Pool<T> {
         &self.values
     }
 
-    /// As many slices of `n` elements as a cold graph reads, `offset` elements after an aligned address. The first one
+    /// Slices of `n` elements, as many as a cold graph reads, `offset` elements after an aligned address. The first one
     /// holds [`Pool::first`].
     pub fn slices(&self, device: &Device, n: u64, offset: usize) -> Vec<Slice<'_, T>> {
         slices(&self.arrays, clock::copies(device, n * T::BYTES as u64), n, offset)
@@ -80,8 +80,8 @@ impl<T: Element> Pool<T> {
         slices.iter().map(|&(_, start)| *known.entry(start).or_insert_with(|| of_start(start))).collect()
     }
 
-    /// What `op` makes of each of these slices of `n` elements, by all cores.
-    pub fn references_of(&self, op: Op, slices: &[Slice<'_, T>], n: u64) -> Vec<Reference> {
+    /// Right results of `op` over each of these slices of `n` elements, computed by all cores.
+    pub fn references_for(&self, op: Op, slices: &[Slice<'_, T>], n: u64) -> Vec<Reference> {
         let part = |start: usize| {
             if op.arrays() == 2 {
                 let second = start + (n as usize).next_multiple_of(SECOND_ALIGNMENT);
@@ -111,10 +111,10 @@ impl<T: Element> Pool<T> {
     /// Memory that does not suffice.
     pub fn make_scratch(&mut self, device: &Device, n: u64, offset: usize) -> Result<()> {
         let copies = clock::copies(device, n * T::BYTES as u64);
-        let wanted = ((copies as u64 * stride(n, offset)) as usize).min(self.arrays[0].len());
-        if self.scratch.as_ref().is_none_or(|scratch| scratch.len() != wanted) {
+        let needed = ((copies as u64 * stride(n, offset)) as usize).min(self.arrays[0].len());
+        if self.scratch.as_ref().is_none_or(|scratch| scratch.len() != needed) {
             self.scratch = None; // given back before more is asked for
-            self.scratch = Some(device.alloc::<T>("in place", wanted)?);
+            self.scratch = Some(device.alloc::<T>("in place", needed)?);
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ pub fn all(
     Ok(proofs)
 }
 
-/// What one round consists of.
+/// Parts of one round.
 struct Round<'s> {
     session: &'s Session<'static>,
     variant: &'static Variant,

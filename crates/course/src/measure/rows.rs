@@ -17,7 +17,7 @@ use super::libraries::Libraries;
 use super::pool::{Pool, Slice};
 use super::task::Task;
 
-/// Of so many rows, or a few more, the right value is computed for each task.
+/// Number of rows for which each task's right value is computed; it may be a few more.
 const REFERENCES: u64 = 1 << 21;
 
 /// All entrants of one task, replayed in turns. Every result of every replay is judged, but where copies of the input have
@@ -47,14 +47,14 @@ pub fn contest<T: Element>(
         let mut case = entrant.case(Contest::Alone, Input { n, offset: 0, references: &[] });
         case.offsets = task.offsets.map(str::to_owned);
         let rounding = entrant.rounding(n, bench.multiprocessors());
-        judge.judge(&mut case, replayed, bench.of_graph(&cold), (entrant.words(), rounding));
+        judge.judge(&mut case, replayed, bench.graph_slices(&cold), (entrant.words(), rounding));
         set_times(&mut case, replayed.timing.as_ref());
         cases.push(case);
     }
     Ok(cases)
 }
 
-/// What is right of each slice, and which results are known to be.
+/// Right results of each slice, and which results are known to be right.
 struct Judge<'p, T: Element> {
     pool: &'p Pool<T>,
     op: Op,
@@ -92,7 +92,7 @@ impl<'p, T: Element> Judge<'p, T> {
                 }
                 let (op, layout, pool) = (self.op, self.layout, self.pool);
                 let references = self.references.entry(start);
-                let references = references.or_insert_with(|| references_of(op, &layout, &pool.all()[start..]));
+                let references = references.or_insert_with(|| row_references(op, &layout, &pool.all()[start..]));
                 let (ok, off) = worth(op, results, references, rounding);
                 (right, error) = (right && ok, error.max(off));
                 known.insert(start, results);
@@ -107,8 +107,8 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What is right of each row or column, by all cores.
-fn references_of<T: Element>(op: Op, layout: &Layout, all: &[T]) -> Vec<Reference> {
+/// Right result of each row or column, computed by all cores.
+fn row_references<T: Element>(op: Op, layout: &Layout, all: &[T]) -> Vec<Reference> {
     let values = layout.values();
     let of = |value: u64| match layout {
         // Few and long: all cores for each.
@@ -140,7 +140,7 @@ fn references_of<T: Element>(op: Op, layout: &Layout, all: &[T]) -> Vec<Referenc
     found.into_iter().flat_map(|(_, references)| references).collect()
 }
 
-/// Whether all results are right, and how far the worst is from its reference as a share of the sum of the magnitudes.
+/// Returns whether all results are right, and the largest distance from a reference as a share of the sum of the magnitudes.
 fn worth<T: Element>(op: Op, results: &[T], references: &[Reference], rounding: Rounding) -> (bool, f64) {
     let elements = op.row_bytes(T::TYPE) as usize / T::BYTES;
     if references.is_empty() || results.len() < references.len() * elements {
@@ -176,7 +176,7 @@ mod tests {
     fn one_wrong_row_of_many_is_seen() {
         let values: Vec<f32> = (0..4000).map(|i| (i % 7) as f32).collect();
         let layout = Layout::Rows(Matrix::dense(1000, 4));
-        let references = references_of(Op::Sum, &layout, &values);
+        let references = row_references(Op::Sum, &layout, &values);
         let mut sums: Vec<f32> = values.chunks(4).map(|row| row.iter().sum()).collect();
         let rounding = Rounding { additions: 4, atomics: 0 };
         assert_eq!(worth(Op::Sum, &sums, &references, rounding), (true, 0.0));
@@ -184,6 +184,6 @@ mod tests {
         assert!(!worth(Op::Sum, &sums, &references, rounding).0);
         assert!(!worth(Op::Sum, &sums[..999], &references, rounding).0, "a row that is missing");
         let few = Layout::Rows(Matrix::dense(1, 4000));
-        assert_eq!(references_of(Op::Sum, &few, &values)[0].expected.to_f64(), f64::from(values.iter().sum::<f32>()));
+        assert_eq!(row_references(Op::Sum, &few, &values)[0].expected.to_f64(), f64::from(values.iter().sum::<f32>()));
     }
 }

@@ -21,7 +21,7 @@ use super::pool::Pool;
 use super::{Options, Part, ablation, host, huge, latencies, limits, proofs};
 use crate::lessons::lessons;
 
-/// Where blocks and factors are swept.
+/// Size at which blocks and factors are swept.
 const SWEEP_N: u64 = 1 << 24;
 /// Threads a block of a sweep.
 const SWEEP_BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
@@ -29,7 +29,7 @@ const SWEEP_BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
 const SWEEP_GRID: u32 = 64;
 /// Blocks a multiprocessor of a sweep.
 const SWEEP_GRID_FACTORS: [u32; 4] = [1, 2, 4, 8];
-/// Where the champion reads ragged and shifted inputs.
+/// Sizes at which the champion reads ragged and shifted inputs.
 const RAGGED_N: [u64; 3] = [1 << 24, 1 << 26, 1 << 28];
 /// Kernels that destroy their input are measured up to here: each replay needs it anew.
 const IN_PLACE_N_MAX: u64 = 1 << 26;
@@ -44,15 +44,15 @@ pub struct Suite<'o> {
     libraries: Libraries,
     /// The contests of single chapters.
     tables: Vec<ContestTable>,
-    /// What the time was not enough for.
+    /// Parts that there was no time for.
     left_out: Vec<String>,
-    /// What failed once is not tried again: contest, entrant, type.
+    /// Contest, entrant and type of failures, which are not tried again.
     failed: Vec<(Contest, String, &'static str)>,
-    /// What is written.
+    /// The record.
     pub record: Measurement,
-    /// Where it is written.
+    /// File that it is written to.
     pub out: PathBuf,
-    /// What failed, a line each.
+    /// Failures, a line each.
     pub problems: Vec<String>,
     begin: Instant,
 }
@@ -150,7 +150,7 @@ impl<'o> Suite<'o> {
         self.save()
     }
 
-    /// What the card itself takes, and what is tried on it.
+    /// Measures the card's own times, and tries proofs on it.
     fn card(&mut self, source: &KernelSource) -> Result<()> {
         let load = |slug| Ok(self.bench.device.load(&KernelSource::in_root(source.root(), slug))?);
         let module: Result<Module> = load(latencies::KERNELS);
@@ -238,12 +238,12 @@ impl<'o> Suite<'o> {
         let count = cases.len();
         self.take(cases, None);
         self.note_failed::<T>(n, failed)?;
-        let told = |contest, rules: &str| {
+        let summary = |contest, rules: &str| {
             let ours = self.record.us_in(contest, CHAMPION, T::TYPE, n)?;
             let ratio = self.record.ratio(contest, T::TYPE, n);
             Some(format!("; {rules} {ours:.2} us{}", ratio.map_or(String::new(), |ratio| format!(" {ratio:.3}x"))))
         };
-        let contests = [told(Contest::Alone, "alone"), told(Contest::BackToBack, "back to back")];
+        let contests = [summary(Contest::Alone, "alone"), summary(Contest::BackToBack, "back to back")];
         let contests: String = contests.into_iter().flatten().collect();
         self.say(&format!("{what}: {count} cases in {:.1} s{contests}", begin.elapsed().as_secs_f64()));
         Ok(())
@@ -312,7 +312,7 @@ impl<'o> Suite<'o> {
         Ok((cases, failed, kept))
     }
 
-    /// What failed is a problem, and is not tried at the next size.
+    /// Notes failures as problems; they are not tried at the next size.
     fn note_failed<T: Element>(&mut self, n: u64, failed: Vec<(Contest, String, String)>) -> Result<()> {
         for (contest, name, why) in failed {
             self.attempt::<()>(&format!("{name} {contest:?} {} n = {n}", T::NAME), Err(anyhow::anyhow!(why)))?;
@@ -347,7 +347,7 @@ impl<'o> Suite<'o> {
                 entrants.push(champion(Entrant::ours(session, variant, options, n)?));
                 entrants.push(if overlap {
                     let plan = ablation::not_ahead(session.plan(variant, T::TYPE, n, options)?);
-                    Entrant::of_plan(session, variant, options, plan)?.named(NOT_AHEAD)
+                    Entrant::planned(session, variant, options, plan)?.named(NOT_AHEAD)
                 } else {
                     Entrant::ours(session, variant, options, n)?.with_state(State::Cleared).named(WITH_MEMSET)
                 });
@@ -516,7 +516,7 @@ impl<'o> Suite<'o> {
         variant.is_some_and(|variant| variant.announced.is_some())
     }
 
-    /// What a part gave; nothing, and a line among the problems, if it failed.
+    /// Result of a part; if it failed, `None`, and a line among the problems.
     ///
     /// # Errors
     /// A GPU that runs nothing more, as after a kernel that died.

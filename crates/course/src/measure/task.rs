@@ -19,11 +19,11 @@ pub const RAGGED_SIZE: (u64, u64) = (1 << 20, 64);
 pub struct Task {
     /// Our kernel.
     pub variant: String,
-    /// What it computes.
+    /// Operation that it computes.
     pub op: Op,
     /// Elements of one input.
     pub n: u64,
-    /// How they lie; none of an array.
+    /// Their rows; `None` for an array.
     pub rows: Option<Rows>,
     /// Name of the offsets of ragged rows.
     pub offsets: Option<&'static str>,

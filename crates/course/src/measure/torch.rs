@@ -1,4 +1,4 @@
-//! What scripts/torch_*.py measured, by the same method, on the same card.
+//! Measurements of scripts/torch_*.py, by the same method, on the same card.
 
 use std::collections::BTreeMap;
 use std::path::Path;

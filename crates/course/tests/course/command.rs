@@ -45,7 +45,7 @@ impl Checkout {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// What `setup` left in target/, by name.
+    /// Names of the files that `setup` left in target/.
     fn target(&self) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.path("target")) else { return Vec::new() };
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()

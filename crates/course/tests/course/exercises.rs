@@ -1,4 +1,4 @@
-//! The exercises as readers meet them: what they are told, what is on disk afterwards, and the exit status.
+//! The exercises as readers meet them: what is printed, what is on disk afterwards, and the exit status.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -146,7 +146,7 @@ fn a_question_takes_an_answer_and_says_why() {
 fn without_an_answer_the_question_is_asked() {
     let checkout = Checkout::new();
     let (status, said) = checkout.course(&["exercise", "next"]);
-    assert_eq!(status, 1, "nobody answered: {said}");
+    assert_eq!(status, 1, "there was no answer: {said}");
     for what in ["ch04-first-add: Half the blocks", "1,000 numbers", "cargo course exercise half-the-blocks NUMBER"] {
         assert!(said.contains(what), "{what}: {said}");
     }

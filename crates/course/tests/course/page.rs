@@ -22,7 +22,7 @@ window.addEventListener("load", () => {
             answers += 1;
             if (!status.classList.contains(kind)) problems.push(`${section.id}: ${given} is not ${kind}`);
         };
-        if (form.hidden) problems.push(`${section.id}: nobody can answer`);
+        if (form.hidden) problems.push(`${section.id}: no way to answer`);
         if (!field) {
             form.requestSubmit();
             if (!status.textContent.startsWith("Choose one first")) problems.push(`${section.id}: no line, no word`);
@@ -46,8 +46,8 @@ window.addEventListener("load", () => {
     if (known.length + quiz.length !== sections.length) problems.push(`${known.length} and ${quiz.length} of ${sections.length} remembered`);
     const ticked = document.querySelectorAll(".exercises a.is-solved").length;
     if (ticked !== known.length) problems.push(`${ticked} of ${known.length} ticked in the list`);
-    const told = document.querySelector(".exercises-done");
-    if (told.hidden || !told.textContent.startsWith(`${known.length} of ${known.length} `)) problems.push(told.textContent);
+    const counter = document.querySelector(".exercises-done");
+    if (counter.hidden || !counter.textContent.startsWith(`${known.length} of ${known.length} `)) problems.push(counter.textContent);
     const out = document.createElement("output");
     out.id = "probe";
     out.textContent = [`${sections.length} questions, ${answers} answers`, ...problems].join("; ");
@@ -65,7 +65,7 @@ fn questions(folder: &Path) -> Option<String> {
     Some(read("exercises.md")? + &read("quiz.md")?)
 }
 
-/// What the probe says of a chapter's questions.
+/// Report of the probe on a chapter's questions.
 fn probed(browser: &Path, folder: &Path, questions: &str, script: &str) -> String {
     let page = folder.join("page.html");
     let html =

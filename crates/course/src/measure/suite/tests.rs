@@ -26,7 +26,7 @@ fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
     options.cub = Some(absent);
     let mut suite = simulated(&options, out.clone());
     suite.all(&KernelSource::in_root(&built_root(), CEILING)).unwrap();
-    // What the simulator cannot run either is told, like a file that is not there, and the rest is measured.
+    // An entrant that the simulator cannot run is reported, like a file that is not there, and the rest is measured.
     let is_known = |problem: &String| problem.contains("absent.so") || problem.contains("unsupported instruction");
     assert!(suite.problems[0].contains("absent.so"), "{:?}", suite.problems);
     assert!(suite.problems.iter().all(is_known), "{:?}", suite.problems);
@@ -63,7 +63,7 @@ fn every_variant_is_judged_and_what_fails_costs_nothing_else() {
     );
     let graphs = record.cases.iter().filter(|case| case.contest != Contest::Host);
     assert!(graphs.into_iter().all(|case| case.judged == 2), "each reduction of a graph");
-    // What is tried between other kernels is tried here too.
+    // The proofs between other kernels run here too.
     assert_eq!(record.proofs.len(), 6, "three types, with overlap and without");
     assert!(record.proofs.iter().all(|proof| (proof.judged, proof.wrong) == (3, 0)), "{:?}", record.proofs);
     assert_eq!((record.stale(&built_root()).unwrap(), record.nameless()), (vec![], vec![]));
@@ -107,17 +107,17 @@ fn the_champion_without_one_of_its_ideas_is_right() {
         // Integers have neither columns nor slots.
         let of_floats = ["shuffles", "lone_word"];
         let is_there = |name: &&str| T::TYPE != Type::I32 || !of_floats.contains(name);
-        let wanted: Vec<&str> = ABLATIONS.map(|(name, _)| name).into_iter().filter(is_there).collect();
-        assert_eq!(entrants(suite), wanted, "{}: all are compiled for this size", T::NAME);
+        let expected: Vec<&str> = ABLATIONS.map(|(name, _)| name).into_iter().filter(is_there).collect();
+        assert_eq!(entrants(suite), expected, "{}: all are compiled for this size", T::NAME);
         let group = suite.measured(&pool, n, &|suite| {
             let (session, variant) = suite.champion::<T>().context("the champion")?;
             ablation::entrants(session, variant, n)
         });
         let (cases, failed) = group.unwrap();
-        assert!(failed.is_empty() && cases.len() == wanted.len(), "{failed:?}");
+        assert!(failed.is_empty() && cases.len() == expected.len(), "{failed:?}");
         assert!(cases.iter().all(|case| case.ok && case.judged == 2), "{cases:?}");
         let launches: Vec<u64> = cases.iter().filter_map(|case| case.launches).collect();
-        assert_eq!(launches.iter().sum::<u64>(), wanted.len() as u64 + 1, "two launches are two");
+        assert_eq!(launches.iter().sum::<u64>(), expected.len() as u64 + 1, "two launches are two");
     }
     let dir = tempfile::tempdir().unwrap();
     let options = Options::of(&["--chapters", "ch08-cooperative"]);
@@ -204,7 +204,7 @@ fn matrices_are_judged_by_rows_and_every_replay_against_a_run_before() {
     of("ch12-norms", &[Op::LayerNorm, Op::AddRmsNorm, Op::LayerNormBackward]);
 }
 
-/// What a contest measures is what its chapter's kernel computes; that of operators is all of it.
+/// A contest measures what its chapter's kernel computes; that of operators measures all of it.
 #[test]
 fn every_contest_is_of_what_its_chapter_computes() {
     for table in ContestTable::all(&built_root()).unwrap() {
