@@ -20,7 +20,7 @@ pub struct Instance {
     pub threads: u32,
     /// Dynamic shared memory of a block.
     pub shared_bytes: u32,
-    /// Where blocks wait for each other: threads of a block, and how many such blocks there are for each multiprocessor.
+    /// For blocks that wait for each other: threads of a block, and number of such blocks for each multiprocessor.
     pub waiting: BTreeSet<(u32, u32)>,
 }
 
@@ -69,7 +69,7 @@ pub fn plans(card: &Card, step: usize, mut each: impl FnMut(&Chapter, &Problem<'
     }
 }
 
-/// Whether the program would run it on this card.
+/// Returns whether the program would run it on this card.
 fn is_for(variant: &Variant, card: &Card) -> bool {
     card.compute_capability >= variant.compute_capability && card.clusters_of(variant.cluster) > 0
 }
@@ -79,7 +79,7 @@ fn kinds(variant: &Variant) -> Vec<(Op, Type)> {
     all.filter(|&(op, ty)| variant.computes(op, ty)).collect()
 }
 
-/// What may be asked of a variant, and of how many elements.
+/// Options that a variant may be launched with, each with a number of elements.
 fn options(variant: &Variant, op: Op, card: &Card, step: usize) -> Vec<(LaunchOptions, u64)> {
     let base = LaunchOptions { op, ..LaunchOptions::default() };
     match variant.per {

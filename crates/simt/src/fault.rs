@@ -1,4 +1,4 @@
-//! What a run can find wrong: codes, sites, and the words for them.
+//! Faults that a run can find: codes, sites, and the words for them.
 
 mod explanation;
 mod note;
@@ -114,25 +114,25 @@ pub struct Frame {
     pub line: u32,
 }
 
-/// Where a fault, or one half of it, happened.
+/// Place where a fault, or one half of it, happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// Source file as `.file` names it, or the PTX file when there is no line information. Of code that was inlined from
-    /// another file, a library's header say, it is the file that it was inlined into.
+    /// Source file as `.file` names it, or the PTX file when there is no line information. For code that was inlined from
+    /// another file, such as a library's header, it is the file that it was inlined into.
     pub file: String,
     /// Line in that file, from 1.
     pub line: u32,
     /// Lines of the instructions before and behind, where the instruction has none of its own, as one that the compiler moved; then
     /// `line` is the first of them.
     pub between: Option<[u32; 2]>,
-    /// Where the code was inlined: its file and line, its caller's, and so on outwards; `file` and `line` are among them.
+    /// Places where the code was inlined: its file and line, its caller's, and so on outwards; `file` and `line` are among them.
     /// Else empty.
     pub frames: Vec<Frame>,
     /// Line in the PTX file, from 1.
     pub ptx_line: u32,
     /// The PTX opcode: `ld.volatile.shared.u32`.
     pub opcode: String,
-    /// Which launch it belongs to of those that ran together, from 0: see [`crate::run_stream`]. 0 of a launch alone.
+    /// Index of its launch among those that ran together, from 0: see [`crate::run_stream`]. 0 for a launch alone.
     pub launch: u32,
     /// Block index x, y, z.
     pub block: [u32; 3],
@@ -140,7 +140,7 @@ pub struct Site {
     pub warp: u32,
     /// Lanes of that warp, as a bit mask.
     pub lanes: u32,
-    /// What this site does: `reads`, `writes`, `waits`.
+    /// Action at this site: `reads`, `writes`, `waits`.
     pub action: &'static str,
 }
 
@@ -150,19 +150,19 @@ pub struct Site {
 pub struct Fault {
     /// Its kind.
     pub code: Code,
-    /// What happened, one sentence with the address as variable and element: `reads sums[16], which …`.
+    /// Description, one sentence with the address as variable and element: `reads sums[16], which …`.
     pub message: String,
-    /// Where it happened (for two sites: the later access; of two launches, that of the later launch).
+    /// Place where it happened (for two sites: the later access; of two launches, that of the later launch).
     pub site: Site,
     /// The other site, where two are involved (the earlier access, that of the earlier launch; where the missing threads are).
     pub other: Option<Site>,
-    /// Why this is wrong: of its kind, or more to the point.
+    /// Reason why this is wrong: that of its kind, or a more specific one.
     pub why: &'static str,
-    /// What to try, likewise.
+    /// Advice, likewise.
     pub remedy: &'static str,
     /// The variable or buffer that it is about, where it has a name.
     pub variable: Option<String>,
-    /// How many times it was seen, this one included.
+    /// Number of times it was seen, this one included.
     pub count: u64,
 }
 
@@ -176,7 +176,7 @@ impl Fault {
     }
 }
 
-/// How many launches of the stream the other site lies behind the first: 0 where both are in one launch.
+/// Number of launches of the stream by which the other site lies behind the first: 0 where both are in one launch.
 fn launches_apart(site: &Site, other: Option<&Site>) -> i64 {
     other.map_or(0, |other| i64::from(other.launch) - i64::from(site.launch))
 }

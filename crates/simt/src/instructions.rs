@@ -1,4 +1,4 @@
-//! What the simulator knows, for people: every instruction that it runs with its modifiers and types, and every one that it
+//! Reference of instructions, for people: every instruction that it runs with its modifiers and types, and every one that it
 //! refuses. It is the table that the parser and lowering read; a test holds it to what lowering takes.
 
 mod refused;
@@ -106,8 +106,8 @@ mod tests {
         let page = markdown();
         for spec in SPECS {
             let runs = page.matches(&format!("\n### `{}`\n", spec.mnemonic)).count();
-            let lacks = page.matches(&format!("\n| `{}` | {} |\n", spec.mnemonic, spec.summary)).count();
-            assert_eq!(runs + lacks, 1, "{}: {runs} sections, {lacks} lines among those left out", spec.mnemonic);
+            let refused = page.matches(&format!("\n| `{}` | {} |\n", spec.mnemonic, spec.summary)).count();
+            assert_eq!(runs + refused, 1, "{}: {runs} sections, {refused} lines among those left out", spec.mnemonic);
         }
         for shape in OTHERS {
             assert!(page.contains(shape.pattern), "{}: in no part", shape.pattern);

@@ -10,7 +10,7 @@ use crate::fault::{Blame, Fault, Frame, Note, Site};
 /// Faults shown in full by [`render_all`]; the rest is counted.
 pub const SHOWN_MAX: usize = 10;
 
-/// What two accesses of one launch are called.
+/// Labels of two accesses of one launch.
 const EARLIER_LATER: [&str; 2] = ["(1) earlier", "(2) later"];
 
 /// Characters shown of a source line.
@@ -136,7 +136,7 @@ fn margin(here: &Site, there: Option<&Site>) -> usize {
     lines.into_iter().flatten().map(|site| site.line.to_string().len()).max().unwrap_or(1)
 }
 
-/// What the two sites of a pair are called, the other one first: of accesses of two launches, by their launches.
+/// Labels of the two sites of a pair, the other one first; accesses of two launches are labelled by their launches.
 fn labels(here: &Site, other: &Site, of_one: [&'static str; 2]) -> [&'static str; 2] {
     let there = match i64::from(other.launch) - i64::from(here.launch) {
         0 => return of_one,
@@ -148,11 +148,11 @@ fn labels(here: &Site, other: &Site, of_one: [&'static str; 2]) -> [&'static str
     [there, "(2) this launch"]
 }
 
-/// One site: who does what where, and the line.
+/// Writes one site: the threads, their action and place, and the line.
 fn site(text: &mut String, site: &Site, label: Option<&str>, margin: usize, source: &dyn Fn(&str) -> Option<String>) {
     let [x, y, z] = site.block;
     let who = match site.lanes {
-        // Of an instruction that was refused before anybody executed it.
+        // The instruction was refused before any thread executed it.
         0 => String::new(),
         mask => format!("{} of warp {}, block ({x},{y},{z})", lanes(mask), site.warp),
     };
@@ -186,7 +186,7 @@ fn site(text: &mut String, site: &Site, label: Option<&str>, margin: usize, sour
     inlined(text, site, margin, source);
 }
 
-/// Of a site that was inlined: what it is inside the line shown, and which lines called that.
+/// Writes, for a site that was inlined, the code inside the line shown and the lines that called it.
 fn inlined(text: &mut String, site: &Site, margin: usize, source: &dyn Fn(&str) -> Option<String>) {
     let shown = site.frames.iter().position(|frame| (&frame.file, frame.line) == (&site.file, site.line)).unwrap_or(0);
     if shown > 0 {

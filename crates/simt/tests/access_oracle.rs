@@ -25,7 +25,7 @@ fn read_case(number: usize, case: &Value) -> Case {
     let lanes = case["lanes"].as_array().expect("lanes");
     assert_eq!(lanes.len(), 32, "case {number}");
     let mut mask = 0;
-    // What an inactive lane's register holds must not matter.
+    // The register of an inactive lane must not matter.
     let mut offsets = [0xDEAD_BEE0; 32];
     for (lane, offset) in lanes.iter().enumerate() {
         if let Some(offset) = offset.as_u64() {

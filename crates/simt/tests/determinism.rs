@@ -17,7 +17,7 @@ const SCHEDULES: [Schedule; 6] = [
     Schedule::IndependentFrom { seed: 7, line: 9 },
 ];
 
-/// What a four-byte element number `i` of a buffer holds before the launch, or a scalar.
+/// Argument of a launch: the contents of a buffer of four-byte elements before it, or a scalar.
 #[derive(Clone, Copy)]
 enum Arg {
     /// Only so many elements are written before the launch, of as many.
@@ -39,7 +39,7 @@ struct Case {
     cluster: Option<[u32; 3]>,
     shared_bytes: u32,
     args: &'static [Arg],
-    /// Whether faults are there to be found.
+    /// True if there are faults to be found.
     is_faulty: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What reports say: which element, what a deadlock waits for, what to try, and what is folded into one.
+//! Words of reports: which element, what a deadlock waits for, what to try, and what is folded into one.
 
 use simt::{Arg, Code, Fault, Launch, Memory, Options, Program};
 
@@ -136,7 +136,7 @@ fn a_copy_asks_for_another_wait_than_a_store() {
 
 #[test]
 fn what_a_predicate_throws_away_is_no_finding() {
-    // Of five lanes, 3 and 4 shuffle from lanes 5 and 6, which are not there; %p1 is false for these two.
+    // Lanes 3 and 4 of five shuffle from lanes 5 and 6, which are not there; %p1 is false for these two.
     let body = |combined: &str| {
         format!(
             "setp.lt.u32 %p1, %r1, 3;\n shfl.sync.down.b32 %r2, %r1, 2, 31, 31;\n {combined}\n \

@@ -1,14 +1,14 @@
 //! The memory model by litmus tests: a few threads, three places, and what the check for races says.
 //!
 //! Each file of `tests/litmus` is one shape, and each of its kernels one variant. The head says how many threads a kernel has and
-//! what must come of it, with a block for each thread and with a warp for each:
+//! the expected findings, with a block for each thread and with a warp for each:
 //!
 //! ```text
 //! //@ threads=2
 //! //@ KERNEL blocks: race x, note y          or `warps`; `clean` where there is nothing to say
 //! ```
 //!
-//! Of launches of a stream that may overlap the head says `stream`, and each line has their kernels in order, each launched with two
+//! For launches of a stream that may overlap the head says `stream`, and each line has their kernels in order, each launched with two
 //! warps:
 //!
 //! ```text
@@ -33,7 +33,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// What one run of a kernel, or of several that overlap, says by place.
+/// Findings of one run of a kernel, or of several that overlap, by place.
 fn verdicts(file: &Path, head: &str, what: &str, schedule: &str) -> BTreeSet<String> {
     let words: Vec<&str> = what.split(' ').collect();
     let (kernel, grid, block, then) = match head.strip_prefix("threads=").map(|all| all.parse::<u32>().unwrap()) {

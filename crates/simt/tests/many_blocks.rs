@@ -2,7 +2,7 @@
 
 use simt::{Arg, Checks, Launch, Memory, Options, Outcome, Program, Schedule};
 
-/// Block b waits until block b + 1 has set its flag, and sets its own: the last has nobody to wait for.
+/// Block b waits until block b + 1 has set its flag, and sets its own: the last has none to wait for.
 const CHAIN: &str = "
 .visible .entry chain(.param .u64 flags)
 {
@@ -89,7 +89,7 @@ fn run(name: &str, body: &str, blocks: u32, options: &Options) -> Outcome {
     run_and_read(name, body, blocks, options).0
 }
 
-/// What came of it, and the words that were left: one for each block, and a few more.
+/// Outcome of a run, and the words that were left: one for each block, and a few more.
 fn run_and_read(name: &str, body: &str, blocks: u32, options: &Options) -> (Outcome, Vec<u32>) {
     let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n{body}\n");
     let kernel = Program::load("k.ptx", &text).and_then(|program| program.kernel(name)).unwrap();
@@ -125,7 +125,7 @@ fn a_seed_decides_in_which_order_blocks_come() {
 }
 
 #[test]
-fn a_fence_that_the_later_block_lacks_is_found_within_32_seeds() {
+fn a_missing_fence_in_the_later_block_is_found_within_32_seeds() {
     let faults = |seed| {
         let options = Options { schedule: Schedule::Independent { seed }, ..Options::default() };
         run("lock", LOCK, 2, &options).faults
@@ -162,7 +162,7 @@ fn what_waiting_blocks_count_does_not_depend_on_checks() {
 
 /// One block fewer comes than all wait for.
 #[test]
-fn a_crowd_that_waits_for_nobody_is_a_deadlock() {
+fn blocks_that_wait_for_one_that_does_not_exist_are_a_deadlock() {
     let outcome = run("meeting", &MEETING.replace("%r2, %nctaid.x;", "%r2, 301;"), 300, &Options::default());
     let messages: Vec<&str> = outcome.faults.iter().map(|fault| fault.message.as_str()).collect();
     assert_eq!(messages, ["waits in a loop for words[0] to change, and every thread that is left waits for another"]);

@@ -8,12 +8,12 @@ fn of(slug: &str, kernel: &str) -> Vec<Name> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
     let read = |path: String| std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let program = Program::load(slug, &read(format!("{root}/ptx/{slug}.ptx"))).expect("it loads");
-    let wanted = format!("kernels/{slug}.cu");
-    program.names(kernel, |name| (name == wanted).then(|| read(format!("{root}/{slug}.cu")))).expect("it is there")
+    let source = format!("kernels/{slug}.cu");
+    program.names(kernel, |name| (name == source).then(|| read(format!("{root}/{slug}.cu")))).expect("it is there")
 }
 
 /// `variable line register`, in the order of the PTX, of one function.
-fn told(names: &[Name], function: &str) -> Vec<String> {
+fn listed(names: &[Name], function: &str) -> Vec<String> {
     let mut names: Vec<&Name> = names.iter().filter(|name| name.function == function).collect();
     names.sort_by_key(|name| name.ptx_line);
     names.iter().map(|name| format!("{} {} {}", name.name, name.line, name.register)).collect()
@@ -23,21 +23,21 @@ fn told(names: &[Name], function: &str) -> Vec<String> {
 fn variables_of_a_kernel_have_their_registers() {
     let names = of("ch05-unroll", "unroll_volatile_i32");
     // %r47 is twice what `s` is, and the loads of line 23 are not the sum yet: neither has a name.
-    assert_eq!(told(&names, "reduce_to_64"), ["tid 33 %r3", "sums 32 %rd10", "s 34 %r11"]);
+    assert_eq!(listed(&names, "reduce_to_64"), ["tid 33 %r3", "sums 32 %rd10", "s 34 %r11"]);
     assert_eq!(
-        told(&names, "load_two"),
+        listed(&names, "load_two"),
         ["in 19 %rd4", "n 19 %r12", "in 19 %rd1", "i 20 %r4", "sum 21 %r46", "sum 21 %r46", "sum 23 %r46"]
     );
     let names = of("ch01-naive", "interleaved_modulo_i32");
     let of_s: Vec<String> =
-        told(&names, "interleaved_modulo").into_iter().filter(|one| one.starts_with("s ")).collect();
+        listed(&names, "interleaved_modulo").into_iter().filter(|one| one.starts_with("s ")).collect();
     assert_eq!(of_s, ["s 28 %r19", "s 28 %r19"]);
 }
 
 #[test]
 fn a_chain_of_registers_is_one_variable() {
     let names = of("ch05-unroll", "unroll_shuffle_i32");
-    let sums = told(&names, "last_warp_shuffle").into_iter().filter(|one| one.starts_with("sum ")).count();
+    let sums = listed(&names, "last_warp_shuffle").into_iter().filter(|one| one.starts_with("sum ")).count();
     // One before the loop, and one for each round of it, which the compiler unrolled.
     assert_eq!(sums, 6);
 }
@@ -51,7 +51,7 @@ fn named(statement: &str) -> Vec<String> {
         .loc 1 2 1\nmov.u32 %r1, %tid.x;\n.loc 1 3 1\nadd.s32 %r2, %r1, 1;\nadd.s32 %r3, %r1, 2;\nret;\n}\n.file 1 \"k.cu\"\n";
     let program = Program::load("k.ptx", ptx).expect("it loads");
     let names = program.names("k", |_| Some(source.clone())).expect("it is there");
-    told(&names, "k").into_iter().filter(|one| !one.starts_with("tid")).collect()
+    listed(&names, "k").into_iter().filter(|one| !one.starts_with("tid")).collect()
 }
 
 #[test]
@@ -60,8 +60,8 @@ fn what_cannot_be_shown_has_no_name() {
     assert_eq!(named("unsigned int a = 2 + tid;"), ["a 3 %r3"]);
     for hidden in [
         "unsigned int a = tid + 3;",              // computed nowhere
-        "unsigned int a = unknown(tid);",         // nobody knows what it gives
-        "unsigned int a = tid + 1; change(&a);",  // changes where nobody sees it
+        "unsigned int a = unknown(tid);",         // its value is not known
+        "unsigned int a = tid + 1; change(&a);",  // changes out of sight
         "unsigned int a = tid + 1; a = other();", // half of it is not understood
         "unsigned int b = 0, a = tid + 1;",       // several at once are not taken apart
         "unsigned int a = 7;",                    // a number alone may be anything

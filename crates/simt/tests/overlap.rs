@@ -30,7 +30,7 @@ struct Pair {
     blocks: u32,
 }
 
-/// What the launches left: an outcome each, and the buffers.
+/// Results of the launches: an outcome each, and the buffers.
 type Left = (Vec<Outcome>, [Vec<u32>; 2]);
 
 const WITH_WAIT: &str = "pass/overlapping_launch_that_waits.ptx";
@@ -231,7 +231,7 @@ fn nothing_runs_if_one_of_the_launches_cannot_start() {
 
 /// Grids with a barrier of their own, and clusters, on buffers of their own: each leaves what it leaves alone.
 #[test]
-fn barriers_of_the_grid_and_clusters_of_two_launches_are_told_apart() {
+fn barriers_of_the_grid_and_clusters_of_two_launches_are_kept_apart() {
     let grid_sync = load_letting("gpu/grid_sync.ptx", "grid_sync");
     let clusters = load_letting("gpu/cluster_histogram.ptx", "cluster_histogram");
     let hashed = |n: u32, more: u32| -> Vec<u8> {

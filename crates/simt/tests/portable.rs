@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// What a browser has not.
+/// Modules of the standard library that a browser does not have.
 const OF_THE_HOST: [&str; 12] = [
     "std::fs",
     "std::net",
@@ -20,7 +20,7 @@ const OF_THE_HOST: [&str; 12] = [
     "std::thread",
 ];
 
-/// Where threads are.
+/// The one file with threads.
 const HOST: &str = "src/exec/host.rs";
 
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {

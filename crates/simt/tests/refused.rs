@@ -1,5 +1,5 @@
-//! What an assembler refuses the simulator refuses too, with a sentence that says what was wrong: it would otherwise run
-//! something that no GPU runs. Each line was given to `ptxas` 13.0.
+//! The simulator refuses what an assembler refuses, with a sentence that says what was wrong: it would otherwise run something
+//! that no GPU runs. Each line was given to `ptxas` 13.0.
 
 use simt::{Arg, Launch, Memory, Options, Program};
 

@@ -14,7 +14,7 @@ use std::process::Command;
 use records::Reasons;
 use serde_json::Value;
 
-/// Which of our codes each of the tool's checks can find. The others it does not look for.
+/// Codes that each of the tool's checks can find. It does not look for the others.
 const TOOLS: [(&str, &[&str]); 4] = [
     ("memcheck", &["out-of-bounds", "misaligned", "stack-overflow", "trap"]),
     ("racecheck", &["shared-race"]),
@@ -44,7 +44,7 @@ fn fixtures() -> Vec<String> {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "ptx")).map(name).collect()
 }
 
-/// Where the fixture lies now: a fault that has got another code has moved to another folder since the record was made.
+/// Current place of the fixture: a fault that has got another code has moved to another folder since the record was made.
 fn now(fixture: &str) -> String {
     let name = Path::new(fixture).file_name();
     let moved = || fixtures().into_iter().find(|other| Path::new(other).file_name() == name);
@@ -80,15 +80,15 @@ fn verdicts_differ_from_the_tools_only_for_known_reasons() {
     reasons.settle();
 }
 
-/// Whether this line of the recorder's says that the driver did not load the fixture.
+/// Returns whether this line of the recorder's says that the driver did not load the fixture.
 fn says_refused(line: &Value) -> bool {
     line.as_str().is_some_and(|line| line.contains("load the PTX"))
 }
 
-/// How many of the tool's checks say of this fixture what the simulator says.
+/// Number of the tool's checks that agree with the simulator about this fixture.
 fn compare(fixture: &str, verdicts: &[&Value], reasons: &mut Reasons) -> usize {
     let codes = codes(fixture);
-    // Of fixtures that share a process only the tool that ran this one alone has its line.
+    // If fixtures share a process, only the tool that ran this one alone has its line.
     let refused = verdicts.iter().any(|verdict| verdict["program"].as_array().unwrap().iter().any(says_refused));
     if refused {
         println!("{fixture}: the driver refused the PTX, so that the tool had nothing to judge");
@@ -186,7 +186,7 @@ fn initcheck_memset_error_is_of_four_bytes_each() {
     assert_eq!((&faults[0]["code"], &faults[0]["opcode"]), (&"uninitialised-read".into(), &"ld.global.u32".into()));
 }
 
-/// `suppressions_initcheck_demo`: 1 error, thread 122, whose element lacks one byte.
+/// `suppressions_initcheck_demo`: 1 error, thread 122, one byte of whose element is missing.
 #[test]
 fn initcheck_demo_is_thread_122() {
     let faults = faults("fail/uninitialised-read/one_byte_short");

@@ -10,11 +10,11 @@ use simt_fixtures::spellings::{self, Spelling};
 /// The first version of PTX, times ten, by target that takes a spelling: `sm_90a`.
 type Taken = BTreeMap<String, u8>;
 
-/// What ptxas takes.
+/// Record of what ptxas takes.
 struct Said {
     /// Each target with the first version that has it at all.
     targets: Taken,
-    /// By shape and its operands: of each of its spellings in order.
+    /// Targets for each spelling in order, by shape and operands.
     shapes: HashMap<(String, String), Vec<Taken>>,
 }
 
@@ -77,7 +77,7 @@ fn parts(target: &str) -> (u8, &str) {
     (digits.parse().expect("a number"), &target[3 + digits.len()..])
 }
 
-/// Whether the rules let a file for `target` have it, whatever its version of PTX.
+/// Returns whether the rules let a file for `target` have it, whatever its version of PTX.
 fn has(needs: Needs, target: &str) -> bool {
     let (number, letter) = parts(target);
     match needs.family {

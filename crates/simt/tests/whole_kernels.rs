@@ -106,11 +106,11 @@ fn kernels_leave_what_their_references_say_under_every_schedule() {
     assert!(compared >= 20, "{compared} kernels with references");
 }
 
-/// Whether a run left what the reference says.
+/// Asserts that a run left what the reference says.
 fn compare(object: &Value, expected: &references::Outputs, what: &str) {
-    for (buffer, wanted) in expected {
-        let left = elements(&object["outputs"][buffer], wanted);
-        assert_eq!(left, *wanted, "{what}: {buffer}");
+    for (buffer, right) in expected {
+        let left = elements(&object["outputs"][buffer], right);
+        assert_eq!(left, *right, "{what}: {buffer}");
     }
 }
 
@@ -181,13 +181,13 @@ fn kernels_that_ptx_leaves_undefined_end_as_on_a_gpu() {
     reasons.settle();
 }
 
-/// Whether a run has left anything but the zeros that were in its buffers.
+/// Returns whether a run has left anything but the zeros that were in its buffers.
 fn has_stored(object: &Value) -> bool {
     let buffers = object["outputs"].as_object().unwrap();
     buffers.values().flat_map(|buffer| buffer.as_array().unwrap()).any(|value| value.as_i64() != Some(0))
 }
 
-/// What differs under any schedule.
+/// Differences under any schedule.
 fn compare_with_gpu(within: &str, name: &str, recorded: &Value) -> Vec<String> {
     records::check_hash(&tests(within).join(format!("{name}.ptx")), recorded);
     if let Some(launch) = recorded["launch"].as_str() {
@@ -257,8 +257,8 @@ fn counters_are_those_of_nsight_compute() {
 fn what_is_printed_does_not_depend_on_host_threads() {
     for name in kernels() {
         let one = run(&name, &["--threads", "1"]);
-        let wanted = references::printed(&name).map_or(Value::Null, Value::from);
-        assert_eq!(one["printed"], wanted, "{name}");
+        let expected = references::printed(&name).map_or(Value::Null, Value::from);
+        assert_eq!(one["printed"], expected, "{name}");
         for threads in ["2", "5"] {
             let many = run(&name, &["--threads", threads]);
             for key in ["outputs", "counters", "printed"] {

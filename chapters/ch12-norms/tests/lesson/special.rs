@@ -73,7 +73,7 @@ fn constant_rows_are_their_biases() -> Result<()> {
     Ok(())
 }
 
-/// Of equal numbers far from 0 a rounded mean is all there is of a variance. What that explains is not called wrong.
+/// With equal numbers far from 0, the variance is nothing but the rounding of the mean. A result that this explains is not wrong.
 #[test]
 fn constant_rows_far_from_zero_are_not_called_wrong() -> Result<()> {
     let session = simulator(&CHAPTER, SCHEDULE, Checks::ALL)?;

@@ -41,7 +41,7 @@ fn table() -> HashMap<(&'static str, &'static str, u32), [u32; 2]> {
     all
 }
 
-/// Whether the table was made of another text of this file: its rows stay, and what the text has new is not in it yet.
+/// Returns whether the table was made of another text of this file: its rows stay, and it does not have the new lines yet.
 fn is_stale(file: &str) -> bool {
     let source = format!("{}/../../kernels/{file}.cu", env!("CARGO_MANIFEST_DIR"));
     let hash = device::sha256(&std::fs::read(&source).expect("a file of kernels"));

@@ -11,14 +11,14 @@ use super::contents::contents;
 use super::then::Then;
 use crate::spec::{Argument, Init, Kind, Put, Spec, Type, Value};
 
-/// What a launch is given, checked against the kernel.
+/// Arguments of a launch, checked against the kernel.
 pub struct Arguments<'r> {
     program: &'r Program,
     /// One for each parameter of the kernel.
     parameters: Vec<&'r Spec>,
     /// Buffers that no parameter takes.
     loose: Vec<&'r Spec>,
-    /// Of each kernel behind `--then`, one for each of its parameters.
+    /// Arguments of each kernel behind `--then`, one for each of its parameters.
     then: Vec<Vec<&'r Spec>>,
     /// Those of them that are new, and no buffers.
     more: Vec<&'r Spec>,
@@ -111,7 +111,7 @@ impl<'r> Arguments<'r> {
         Ok(arguments)
     }
 
-    /// What lies in memory, in the order in which it is placed; and the names of everything that is given.
+    /// Buffers in the order in which they lie in memory, and the names of everything that is given.
     pub fn names(&self) -> (Vec<&'r Spec>, Vec<&'r str>) {
         let is_buffer = |spec: &&&Spec| matches!(spec.kind, Kind::Buffer { .. });
         let buffers = self.parameters.iter().chain(&self.loose).filter(is_buffer).chain(&self.variables);
@@ -230,7 +230,7 @@ impl<'r> Arguments<'r> {
             memory.write(address, &bytes)?;
             placed.push(Placed { name: spec.name.clone(), ty: spec.ty, len: elements(spec), address });
         }
-        // What is no buffer, of every launch.
+        // Arguments other than buffers, of every launch.
         let mut values = Vec::new();
         for &spec in self.parameters.iter().chain(&self.more) {
             values.push((&spec.name, self.bytes(spec, memory, &placed)?));
@@ -253,7 +253,7 @@ impl<'r> Arguments<'r> {
         Ok(Bound { args, then, placed })
     }
 
-    /// Of the floats that the launch is given: the largest magnitude, and how many the largest buffer has.
+    /// Largest magnitude of the floats that the launch is given, and the number of elements of their largest buffer.
     pub fn floats(&self) -> Result<(f64, u64)> {
         let (mut largest, mut most) = (0.0_f64, 0);
         let floats = self.named().filter(|spec| spec.ty.roundoff().is_some());

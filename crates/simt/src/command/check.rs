@@ -68,7 +68,7 @@ fn check(files: &[PathBuf], program: &Program) -> Result<Vec<Checked>> {
     names.iter().map(check).collect()
 }
 
-/// One line a reason: where, what, and the line of the PTX. The same thing in many lines is told once.
+/// One line a reason: where, what, and the line of the PTX. The same thing in many lines is reported once.
 fn reasons(problems: &[LoadError]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let is_new = |problem: &&LoadError| match problem {

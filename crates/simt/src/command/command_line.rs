@@ -40,10 +40,10 @@ pub enum Command {
 const SEEDS_MAX: u64 = 1 << 20;
 /// More host threads than this are never started.
 const THREADS_MAX: u64 = 256;
-/// What a card gives a thread of local memory, its stack in it.
+/// Local memory that a card gives a thread, its stack included.
 const STACK_MAX: u64 = 512 << 10;
 
-/// What a SPEC is, behind the options.
+/// Explanation of a SPEC, printed behind the options.
 pub const SPEC_HELP: &str = "\
 SPEC, one for each parameter of the kernel, in their order:
   NAME=TYPE[LEN]:INIT   a buffer of LEN elements; LEN is a number or a power of two such as 2^20
@@ -66,7 +66,7 @@ INIT  zero        0 everywhere
 
 Exit status: 0 ran clean, 1 faults found (with --seeds, or results that differ), 2 bad usage or bad PTX.";
 
-/// What `simt check` is asked for.
+/// Command line of `simt check`.
 #[derive(Args)]
 pub struct Check {
     /// The PTX files; what one uses another one may define
@@ -77,7 +77,7 @@ pub struct Check {
     pub json: bool,
 }
 
-/// What `simt run` is asked for.
+/// Command line of `simt run`.
 #[derive(Args)]
 pub struct Request {
     /// The PTX file; several are linked, so that one may use what another one defines
@@ -142,7 +142,7 @@ pub struct Request {
     #[arg(long, value_name = "N", value_parser = seeds, allow_hyphen_values = true,
         conflicts_with_all = ["schedule", "trace"])]
     pub seeds: Option<u64>,
-    /// What to look for: all, none, or names separated by commas (uninitialised-read, shared-race, barrier-divergence,
+    /// Checks to make: all, none, or names separated by commas (uninitialised-read, shared-race, barrier-divergence,
     /// global-race). Every other fault is always found; out-of-bounds and misaligned may be named all the same
     #[arg(long, value_name = "all|none|LIST", default_value = "all")]
     pub check: Checks,

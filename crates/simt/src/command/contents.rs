@@ -1,4 +1,4 @@
-//! What a buffer holds before the launch, files included.
+//! Contents of a buffer before the launch, those from files included.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,7 +8,7 @@ use super::npy;
 use crate::spec::{Init, Kind, Spec};
 use anyhow::{Context, Result, ensure};
 
-/// What is written into a buffer before the launch, from its begin; at most as many bytes as it has.
+/// Bytes that are written into a buffer before the launch, from its beginning; at most as many as it has.
 pub fn contents(spec: &Spec, len: u64, init: &Init) -> Result<Vec<u8>> {
     let bytes = spec.size(len).map_err(anyhow::Error::msg)?;
     match init {
@@ -42,7 +42,7 @@ pub fn contents(spec: &Spec, len: u64, init: &Init) -> Result<Vec<u8>> {
 fn from_file(spec: &Spec, len: u64, bytes: usize, path: &Path) -> Result<(Vec<u8>, bool)> {
     let what = format!("{}: {}", spec.name, path.display());
     let unread = || format!("{what}: the file cannot be read (it is looked for from the current folder)");
-    // Opening a pipe waits for whoever writes to it.
+    // Opening a pipe waits for the program that writes to it.
     let is_file = std::fs::metadata(path).with_context(unread)?.is_file();
     ensure!(is_file, "{what}: is no regular file: data comes from a file of known length");
     let file = File::open(path).with_context(unread)?;

@@ -5,7 +5,7 @@
 
 mod bind;
 mod check;
-// What is hidden is read by this repository's programs alone.
+// Hidden modules are for this repository's programs alone.
 #[doc(hidden)]
 pub mod command_line;
 #[doc(hidden)]
@@ -31,7 +31,7 @@ use crate::Program;
 
 pub use run::run_program;
 
-/// What files of CUDA C++ are called.
+/// Extensions of files of CUDA C++.
 const SOURCE_EXTENSIONS: [&str; 6] = ["cu", "cuh", "cpp", "cc", "cxx", "hpp"];
 
 const CLEAN: u8 = 0;
@@ -60,7 +60,7 @@ pub fn to_standard_output(work: impl FnOnce(&mut dyn Write) -> Result<Written>) 
         (BAD_INPUT, Ok(()))
     });
     match written.and_then(|()| out.flush()) {
-        // Whoever read the output has seen enough of it.
+        // The reader of the pipe has seen enough of the output.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             eprintln!("error: standard output: {error}");
             ExitCode::from(BAD_INPUT)

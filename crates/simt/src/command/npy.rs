@@ -6,9 +6,9 @@ use crate::spec::Type;
 /// The elements, if there are `len` of type `ty` (or fewer, with `at_most`), in one dimension's order.
 pub fn data(file: &[u8], ty: Type, len: u64, at_most: bool) -> Result<&[u8], String> {
     let header = Header::read(file)?;
-    let wanted = ty.numpy_name().ok_or("NumPy has no bf16: store the raw bytes instead")?;
+    let expected = ty.numpy_name().ok_or("NumPy has no bf16: store the raw bytes instead")?;
     // `|` stands for "byte order does not matter", `<` for little-endian.
-    if header.descr.trim_start_matches(['<', '|', '=']) != wanted {
+    if header.descr.trim_start_matches(['<', '|', '=']) != expected {
         let (found, name, numpy) = (&header.descr, ty.name(), ty.numpy_dtype());
         return Err(format!(
             "holds elements of type {found}, {name} is asked for: save x.astype('{numpy}'), or ask for the type that it has"

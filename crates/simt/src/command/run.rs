@@ -17,12 +17,12 @@ use super::{BAD_INPUT, CLEAN, FAULTS, Written, load, seeds, sources, trace};
 pub struct Ran {
     pub schedule: Schedule,
     pub outcome: Outcome,
-    /// What each launch counted, if there are several.
+    /// Counters of each launch, if there are several.
     pub counted: Vec<Counted>,
     pub memory: Memory,
     /// The buffers and variables in it that have a name on the command line.
     pub placed: Vec<Placed>,
-    /// Of this computer's time.
+    /// Duration on this computer.
     pub seconds: f64,
 }
 
@@ -72,7 +72,7 @@ pub fn run_program(
         (Some(file), Some(steps)) => file.write(steps),
         _ => Ok(None),
     };
-    // What was found is shown even where the trace could not be kept.
+    // Findings are shown even where the trace could not be kept.
     let not_traced = traced.as_ref().err().map(|error| format!("{error:#}"));
     let is_clean = ran.outcome.faults.is_empty() && seeds.as_ref().is_none_or(|seeds| seeds.first.is_none());
     let shown = Shown { request, ran: &ran, outputs, seeds: seeds.as_ref(), traced: traced.unwrap_or_default() };
@@ -92,7 +92,7 @@ fn long_run(grid: [u32; 3], block: [u32; 3]) -> Option<String> {
     let product = |sizes: [u32; 3]| sizes.iter().fold(1u64, |all, &size| all.saturating_mul(size.into()));
     let (blocks, threads) = (product(grid), product(block));
     let warps = blocks.saturating_mul(threads.div_ceil(32));
-    // What no card takes is refused at once.
+    // A launch that no card takes is refused at once.
     (threads <= 1024 && warps >= WARPS_OF_A_LONG_RUN).then(|| {
         format!(
             "note: {} blocks of {} threads are {} warps, which the simulator runs one by one: that takes minutes or more. Ctrl-C \
@@ -121,7 +121,7 @@ pub struct Job<'r> {
 }
 
 impl Job<'_> {
-    /// Of the floats that the launch is given: the largest magnitude, and how many the largest buffer has.
+    /// Largest magnitude of the floats that the launch is given, and the number of elements of their largest buffer.
     pub fn floats(&self) -> Result<(f64, u64)> {
         self.arguments.floats()
     }

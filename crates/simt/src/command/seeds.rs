@@ -14,11 +14,11 @@ use super::command_line::Request;
 use super::run::{Job, Ran};
 use crate::spec::Type;
 
-/// What became of the schedules.
+/// Outcome of the schedules.
 pub struct Seeds {
     /// Seeds asked for.
     pub asked: u64,
-    /// Seeds that were run: fewer where one told.
+    /// Seeds that were run: fewer where one had a fault or a difference.
     pub ran: u64,
     /// The first run that has a fault or leaves something else; `None` if all were clean and left the same.
     pub first: Option<First>,
@@ -29,11 +29,11 @@ pub struct Seeds {
 /// The first run that has a fault or leaves something else than the run without a seed.
 pub struct First {
     pub schedule: Schedule,
-    /// Where its results differ. `None`: it has faults, and the results may be the same.
+    /// First place where its results differ. `None`: it has faults, and the results may be the same.
     pub difference: Option<Difference>,
 }
 
-/// Where two runs left different values.
+/// Place where two runs left different values.
 pub struct Difference {
     pub buffer: String,
     /// The first element that differs.
@@ -65,7 +65,7 @@ impl Rounding {
         })
     }
 
-    /// How far two elements of this type may be apart; 0 for integers.
+    /// Largest distance that two elements of this type may have; 0 for integers.
     fn most(&self, ty: Type, a: &[u8], b: &[u8]) -> f64 {
         let Some(roundoff) = ty.roundoff() else { return 0.0 };
         let results = ty.float(a).abs().max(ty.float(b).abs());
@@ -115,7 +115,7 @@ fn explained(rounding: &Rounding, ran: &Ran, expected: &[Vec<u8>], found: &[Vec<
     Some((difference, most))
 }
 
-/// What a run left in every buffer that counts, in the order of the arguments; nothing for the others and for scalars. Those
+/// Contents that a run left in every buffer that counts, in the order of the arguments; empty for the others and for scalars. Buffers
 /// that are printed are the results, and the others room to work in; if none is printed all count.
 fn buffers(request: &Request, ran: &Ran) -> Result<Vec<Vec<u8>>> {
     let counts = |name: &str| request.print.is_empty() || request.print.iter().any(|print| print.name == name);
@@ -150,7 +150,7 @@ fn difference(
 }
 
 impl Seeds {
-    /// As `--json` prints it.
+    /// Returns the object that `--json` prints.
     pub fn json(&self) -> Value {
         let first = self.first.as_ref().map(|first| {
             json!({
@@ -167,7 +167,7 @@ impl Seeds {
         object
     }
 
-    /// What speaks against the kernel though the run that is shown has no fault.
+    /// Verdict against the kernel if the run that is shown has no fault, but another one does.
     pub fn verdict(&self) -> Option<&'static str> {
         let differs = self.first.as_ref().is_some_and(|first| first.difference.is_some());
         differs.then_some("it leaves other values than the run without a seed: see `seeds` above")

@@ -1,4 +1,4 @@
-//! What a run prints: one JSON object, or text for people.
+//! Output of a run: one JSON object, or text for people.
 //!
 //! Buffers are read and written a piece at a time, so that showing one takes no memory beside its own.
 
@@ -23,7 +23,7 @@ const PIECE_ELEMENTS: usize = 1 << 13;
 pub struct Output {
     pub name: String,
     pub ty: Type,
-    /// Which buffer it is.
+    /// Index of the buffer.
     pub place: usize,
     pub count: usize,
 }
@@ -33,7 +33,7 @@ pub struct Shown<'a> {
     pub request: &'a Request,
     pub ran: &'a Ran,
     pub outputs: Vec<Output>,
-    /// What became of many schedules, if they were asked for.
+    /// Outcome of many schedules, if they were asked for.
     pub seeds: Option<&'a Seeds>,
     /// A line about the trace, if one was written.
     pub traced: Option<String>,
@@ -142,7 +142,7 @@ pub fn json_refused(request: &Request, fault: &Fault, out: &mut dyn Write) -> io
     writeln!(out, "{object}")
 }
 
-/// What the kernel printed, a table of the counters that are not 0, the outputs asked for, then the faults and the notes.
+/// Writes what the kernel printed, a table of the counters that are not 0, the outputs asked for, then the faults and the notes.
 pub fn text(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     let request = shown.request;
     let outcome = &shown.ran.outcome;
@@ -174,7 +174,7 @@ pub fn text(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// What was run, and what the kernel printed.
+/// Writes what was run, and what the kernel printed.
 fn head(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (request, outcome) = (shown.request, &shown.ran.outcome);
     out.write_all(outcome.printed.as_bytes())?;

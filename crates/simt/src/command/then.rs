@@ -14,7 +14,7 @@ pub struct Then<'k> {
     pub block: [u32; 3],
 }
 
-/// What one launch of several counted.
+/// Counters of one launch of several.
 pub struct Counted {
     kernel: String,
     grid: [u32; 3],
@@ -34,7 +34,7 @@ pub fn kernels(request: &Request, program: &Program, names: &[String]) -> Result
 /// These kernels with their geometry.
 ///
 /// # Errors
-/// As many values as there are kernels, or one for all, are wanted.
+/// A number of values that is neither one nor that of the kernels.
 pub fn launches<'k>(request: &Request, kernels: &'k [Kernel]) -> Result<Vec<Then<'k>>> {
     let grids = each("--then-grid", &request.then_grid, request.grid, kernels.len())?;
     let blocks = each("--then-block", &request.then_block, request.block, kernels.len())?;
@@ -54,7 +54,7 @@ fn each(option: &str, given: &[Dimensions], first: Dimensions, kernels: usize) -
     }
 }
 
-/// What all launches left together; what each of them counted, if there are several.
+/// Joins the outcomes of all launches, and the counters of each of them if there are several.
 pub fn joined(
     request: &Request,
     kernel: &Kernel,
@@ -94,7 +94,7 @@ fn add(all: &mut Outcome, next: Outcome) {
 }
 
 impl Counted {
-    /// As `--json` has it.
+    /// Returns the object that `--json` prints.
     pub fn json(&self) -> Value {
         json!({
             "kernel": self.kernel,

@@ -51,7 +51,7 @@ pub fn warps(text: &str) -> Result<Warps, String> {
     })
 }
 
-/// What is to be recorded of the launch that is asked for.
+/// Parts of the launch to be recorded.
 pub fn options(request: &Request) -> Result<Option<Options>> {
     let (Blocks { first, count }, Warps(warps)) = (request.trace_blocks, request.trace_warps);
     if request.trace.is_none() {
@@ -76,7 +76,7 @@ pub fn options(request: &Request) -> Result<Option<Options>> {
 pub struct TraceFile {
     name: String,
     file: File,
-    /// What is added to the line about the trace.
+    /// Remark added to the line about the trace.
     remark: String,
 }
 

@@ -2,18 +2,18 @@
 
 use super::{Blame, Code};
 
-/// What a kind of fault is, in words for someone who meets it for the first time.
+/// Explanation of a kind of fault, for a reader who meets it for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Explanation {
-    /// Whose fault it is.
+    /// The side that is to blame.
     pub blame: Blame,
-    /// Why this is wrong, one sentence.
+    /// Reason why this is wrong, one sentence.
     pub why: &'static str,
-    /// What to try, one sentence.
+    /// Advice, one sentence.
     pub remedy: &'static str,
-    /// What it means, one paragraph.
+    /// Meaning, one paragraph.
     pub meaning: &'static str,
-    /// What the check may fail to find.
+    /// Faults that the check may fail to find.
     pub may_miss: &'static str,
     /// Whether, and when, the check reports what is no fault.
     pub false_alarms: &'static str,
@@ -216,7 +216,7 @@ const STACK_OVERFLOW: Explanation = Explanation {
         pointers to functions, it is as large as `cudaLimitStackSize` says: 1 KiB unless the program asks for more. On a GPU an \
         overflow corrupts memory or stops the kernel.",
     may_miss: "an overflow that only a GPU has: a call counts its local variables and 16 bytes here, and a GPU may keep more there",
-    false_alarms: "when the program gives its threads more stack and the simulator was not told, or when the compiler inlines \
+    false_alarms: "when the program gives its threads more stack than `--stack` gives them here, or when the compiler inlines \
         calls that the PTX still shows",
 };
 

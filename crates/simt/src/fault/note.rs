@@ -1,4 +1,4 @@
-//! What a run can show that is no fault, and still worth a look.
+//! Notes: observations of a run that are no faults, and still worth a look.
 
 use super::Site;
 
@@ -30,17 +30,17 @@ impl NoteKind {
 pub struct Note {
     /// Its kind.
     pub kind: NoteKind,
-    /// What happened, one sentence.
+    /// Description, one sentence.
     pub message: String,
-    /// Where (for two sites: the later access).
+    /// Place where it happened (for two sites: the later access).
     pub site: Site,
     /// The other site, where two are involved.
     pub other: Option<Site>,
     /// The variable or buffer that it is about, where it has a name.
     pub variable: Option<String>,
-    /// Why it is no fault, and when it would be one.
+    /// Reason why it is no fault, and when it would be one.
     pub why: &'static str,
-    /// How many times it was seen, this one included.
+    /// Number of times it was seen, this one included.
     pub count: u64,
 }
 

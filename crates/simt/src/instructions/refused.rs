@@ -1,4 +1,4 @@
-//! What the simulator refuses of instructions that it runs, and the special registers that it has.
+//! Forms of instructions that the simulator refuses though it runs others, and the special registers that it has.
 
 /// Spellings that are refused of instructions that are run, each with operands as in the table, and what they do.
 #[rustfmt::skip] // a table reads by columns

@@ -1,5 +1,5 @@
-//! Which faults follow from which: one missing barrier is a race, and a read of what nobody has written; an access that was not
-//! carried out leaves bytes unwritten, and who waits for it waits for ever.
+//! Faults that follow from others: one missing barrier is a race and a read of unwritten memory; an access that was not carried
+//! out leaves bytes unwritten, and threads that wait for it wait for ever.
 
 use crate::fault::{Code, Fault, Site};
 
@@ -35,7 +35,7 @@ fn follows(fault: &Fault, cause: &Fault, is_before: bool) -> bool {
         Code::UninitialisedRead => left_out && fills_shared(&cause.site),
         // Threads that a barrier would have ordered.
         Code::SharedRace => no_object,
-        // Who waits for a copy that was never made, or at a barrier that is none.
+        // Threads that wait for a copy that was never made, or at a barrier that is none.
         Code::Deadlock => (left_out && cause.site.opcode.starts_with("cp.async")) || no_object,
         _ => false,
     }

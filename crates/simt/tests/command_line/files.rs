@@ -148,7 +148,7 @@ fn faults_name_the_file_that_they_are_in() {
 }
 
 #[test]
-fn what_nobody_defines_or_two_define_is_refused() {
+fn functions_with_no_definition_or_two_are_refused() {
     let folder = folder_of_files();
     let missing = [
         "caller.ptx:35: shared_code is called, and no PTX file given has its body",

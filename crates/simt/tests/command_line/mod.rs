@@ -443,7 +443,7 @@ fn the_stack_has_the_size_it_is_given() {
 }
 
 #[test]
-fn what_the_simulator_lacks_is_refused_at_its_line() {
+fn unsupported_instructions_are_refused_at_their_line() {
     let folder = folder();
     let declared = ".extern .func (.param .b64 r) realloc (.param .b64 n);\n.extern .global .u32 elsewhere;\n\
                     .func (.param .b32 r) one (.param .b32 x) { ret; }\n.extern .shared .b32 dynamic[];\n\
@@ -515,7 +515,7 @@ fn help_says_what_rand_and_hash8_are() {
 }
 
 #[test]
-fn output_that_nobody_reads_is_no_panic() {
+fn output_without_a_reader_is_no_panic() {
     let folder = folder();
     let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
     let run = RUN_SCALE.replace("[40]", "[100000]").replace("32 ", "32 --print data ");

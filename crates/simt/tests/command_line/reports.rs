@@ -1,4 +1,4 @@
-//! What a run shows besides results: a kernel that is refused, counters by line, and budgets that are used up.
+//! Output of a run besides results: a kernel that is refused, counters by line, and budgets that are used up.
 
 use super::*;
 
@@ -54,7 +54,7 @@ fn counters_are_shown_by_line_of_the_source() {
     assert!(!text(&simt(tests.parent().unwrap(), &run).stdout).contains(&head));
 }
 
-/// Whoever does not end, ends; and so does who does nothing too often.
+/// A kernel that does not end is stopped, and so is one that does nothing too often.
 #[test]
 fn budgets_hold_for_a_block_and_for_a_launch() {
     let folder = folder();

@@ -101,7 +101,7 @@ fn a_launch_that_overlaps_and_does_not_wait_is_found() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told_in_a_sentence() {
+fn mistakes_are_reported_in_a_sentence() {
     let folder = folder_of_two();
     for (more, message) in [
         ("--then copy", "argument v is u32 of 4 bytes, but parameter 2 of copy, to, is u64 of 8 bytes"),

@@ -25,7 +25,7 @@ const BLOCK_SUM: &str = "--kernel block_sum --grid 3 --block 128 --arg in=i32[12
 const PARTS: &str = "--kernel parts --grid 1 --block 1 --arg out=u32[12]:zero";
 const RACE: &str = "fail/shared-race/missing_syncthreads.ptx";
 
-/// What is wrong with `value`, which should be of type `ty`.
+/// Returns the problem with `value`, which should be of type `ty`.
 fn misfit(value: &Value, ty: &str, used: &mut BTreeSet<(&'static str, &'static str)>) -> Option<String> {
     if ty.contains('|') {
         let misfits: Option<Vec<String>> = ty.split('|').map(|ty| misfit(value, ty, used)).collect();
@@ -225,7 +225,7 @@ fn traces_that_mean_nothing_are_refused() {
     assert!(text(&simt(folder.path(), RUN_SCALE).stdout).contains("no faults found"), "the PTX is what it was");
 }
 
-/// What was found is not lost with the trace.
+/// Findings are not lost with the trace.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_trace_that_cannot_be_kept_loses_nothing_else() {

@@ -47,7 +47,7 @@ fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     files.into_iter().map(|path| (path.clone(), bytes(&path))).collect()
 }
 
-/// How far the files of a target's corpus come.
+/// Stages that the files of a target's corpus reach, with their numbers.
 fn replayed(target: &str, run: impl Fn(&str, &[u8]) -> Reached) -> BTreeMap<Reached, usize> {
     let mut reached = BTreeMap::new();
     for (path, bytes) in corpus(target) {

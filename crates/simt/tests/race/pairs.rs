@@ -33,7 +33,7 @@ const ACCESSES: [Access; 12] = [
     Access { text: "ld.volatile{of}.u32 %flag, [{at}]", ..STRONG },
 ];
 
-/// What the model says of two that nothing orders.
+/// The model's verdict on two accesses that nothing orders.
 fn unordered(a: usize, b: usize) -> &'static str {
     let [one, other] = [&ACCESSES[a], &ACCESSES[b]];
     let is_store = |of: usize| ACCESSES[of].writes && of != ATOMIC;
@@ -53,7 +53,7 @@ enum Place {
     Cluster,
 }
 
-/// Who the two threads are.
+/// Relation of the two threads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Threads {
     OneWarp,
@@ -192,7 +192,7 @@ const STORES: [(&str, &str, u32); 8] = [
     ("st{of}.v2.u64 [%at], {%wide, %wide}", "v2.u64", 16),
 ];
 
-/// What each lane stores, and where: `%lane` to `%low`, and to a place by its number.
+/// Values that each lane stores, and their places: `%lane` to `%low`, and to a place by its number.
 const TOGETHER: [(&str, &str, &str, &str); 7] = [
     ("all in one place", "mov.u32 %low, %lane;", "mov.u32 %place, 0;", "race"),
     ("neighbours in one place", "mov.u32 %low, %lane;", "shr.u32 %place, %lane, 1;", "race"),

@@ -47,7 +47,7 @@ fn check_real(race: &Race, real: &[Pair]) {
     assert!(pairs.iter().any(|pair| (race.address..race.address + 4).contains(&pair.byte)), "{race:?}");
 }
 
-/// What is left of `event` when only `word` exists.
+/// Part of `event` that remains when only `word` exists.
 fn project(event: &Event, word: u32) -> Event {
     let Event::Touch { act, warp, mask, pc, bytes, addresses, values } = event.clone() else { return event.clone() };
     let touches = |lane: usize| addresses[lane] / 4 <= word && word <= (addresses[lane] + bytes - 1) / 4;
@@ -55,7 +55,7 @@ fn project(event: &Event, word: u32) -> Event {
     Event::Touch { act, warp, mask, pc, bytes, addresses, values }
 }
 
-/// Whether a race among `events` touches `word`, by the shadow.
+/// Returns whether a race among `events` touches `word`, according to the shadow.
 fn shadow_finds(events: &[Event], word: u32, lanes_apart: bool) -> bool {
     // One lane at a time would lose the same-instruction rule, so wide accesses keep their other words; a report counts
     // if the reference says that the same accesses race in this word.

@@ -9,7 +9,7 @@ pub const WARPS: u32 = 3;
 /// Bytes of its shared memory.
 pub const BYTES: u32 = 64 * 4;
 
-/// What an access does.
+/// Kind of an access.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Act {
     Read,
@@ -17,7 +17,7 @@ pub enum Act {
     Atomic,
 }
 
-/// What happens in a block.
+/// Event in a block.
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)] // most events are the large one
 pub enum Event {

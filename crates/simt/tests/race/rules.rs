@@ -126,7 +126,7 @@ fn a_copy_races_with_everybody_until_it_is_over() {
     let expected =
         [(Hazard::ReadOfCopy, (0, 0b1, 1), (0, 0b1, 2)), (Hazard::WriteOverCopy, (0, 0b10, 1), (1, 0b10, 3))];
     assert_eq!(block.races().iter().map(|race| (race.hazard, race.earlier, race.later)).collect::<Vec<_>>(), expected);
-    // Lane 0 has waited: it may read, others may behind a barrier only, and of the others' copies nobody may.
+    // Lane 0 has waited: it may read, others may behind a barrier only, and no lane may read the others' copies.
     let own = Access { mask: 0b1, ..words };
     block.shadow.stamp_copy(&mut block.clocks, own);
     block.shadow.end_copy(id, own);

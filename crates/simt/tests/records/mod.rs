@@ -1,4 +1,4 @@
-//! What a GPU did with whole kernels, as `crates/device/examples/whole.rs` and `scripts/fixture_counters.py` record it.
+//! Records of whole kernels on a GPU, as `crates/device/examples/whole.rs` and `scripts/fixture_counters.py` record it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// How all records are made anew.
+/// Instructions for making all records anew.
 const ANEW: &str = "on a machine with an H200, `scripts/gpu_fixtures.sh OUT` and `cp -r OUT/* crates/simt/tests/`";
 
 /// A difference that is known, with its reason: what is compared, as words with spaces between.
@@ -129,7 +129,7 @@ pub fn bytes(values: &Value, ty: &str) -> Vec<u8> {
     values.iter().flat_map(each).collect()
 }
 
-/// Whether these are the bytes that the record has; if not, where they begin to differ.
+/// Returns where these bytes begin to differ from the record; `None` if they are the same.
 pub fn difference(bytes: &[u8], recorded: &Value) -> Option<String> {
     if recorded["sha256"] == sha256(bytes) && recorded["bytes"] == bytes.len() {
         return None;

@@ -177,7 +177,7 @@ fn irreducible(i: u32) -> u32 {
     x.wrapping_mul(100).wrapping_add(count)
 }
 
-/// What the kernel prints: warp after warp, each call of a warp's lanes together.
+/// Output of the kernel: warp after warp, each call of a warp's lanes together.
 pub fn print_lanes() -> String {
     let mut text = String::new();
     for warp in 0..4u32 {

@@ -1,4 +1,4 @@
-//! What the kernels of `tests/gpu` must leave, computed thread by thread on the host: each reference is the kernel's
+//! Results that the kernels of `tests/gpu` must leave, computed thread by thread on the host: each reference is the kernel's
 //! arithmetic in Rust, written anew from its `.cu`.
 
 mod calls;
@@ -10,7 +10,7 @@ mod memory;
 /// The elements of one buffer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Elements {
-    /// Of any integer type.
+    /// Elements of any integer type.
     Integers(Vec<i64>),
     /// Single precision.
     F32(Vec<f32>),
@@ -18,7 +18,7 @@ pub enum Elements {
     F64(Vec<f64>),
 }
 
-/// What a kernel leaves: buffers by name.
+/// Results of a kernel: buffers by name.
 pub type Outputs = Vec<(&'static str, Elements)>;
 
 /// One output, an integer a thread, of `threads` threads.
@@ -37,7 +37,7 @@ pub fn outputs(kernel: &str) -> Option<Outputs> {
     calls::outputs(kernel).or_else(|| copies::outputs(kernel)).or_else(rest)
 }
 
-/// What `print_lanes` prints, in the order of the default schedule.
+/// Output of `print_lanes`, in the order of the default schedule.
 pub fn printed(kernel: &str) -> Option<String> {
     (kernel == "print_lanes").then(flow::print_lanes)
 }

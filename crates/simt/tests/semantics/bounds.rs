@@ -1,9 +1,9 @@
-//! What an approximate instruction of a GPU may be off by. PTX gives a bound for most; the others are measured.
+//! Error bounds of approximate instructions of a GPU. PTX gives a bound for most; the others are measured.
 
 use simt_fixtures::semantics::fixture::Fixture;
 use simt_fixtures::semantics::operands::OPERANDS;
 
-/// How far the card may be from the correctly rounded value.
+/// Largest distance of the card from the correctly rounded value.
 enum Bound {
     /// Units in the last place of the result.
     Ulps(u64),
@@ -15,7 +15,7 @@ enum Bound {
 
 /// The bound of an opcode; `None` where it gives the one right value.
 fn bound(opcode: &str) -> Option<Bound> {
-    let word = |wanted: &str| opcode.split('.').any(|word| word == wanted);
+    let word = |name: &str| opcode.split('.').any(|word| word == name);
     if !word("approx") && !word("full") {
         return None;
     }
@@ -23,7 +23,7 @@ fn bound(opcode: &str) -> Option<Bound> {
         "div" => Bound::Ulps(2),
         "rcp" | "sqrt" if word("f32") => Bound::Ulps(1),
         "rsqrt" if word("f32") => Bound::Ulps(2),
-        // Of the upper half alone, which has 20 bits of fraction.
+        // Units of the upper half alone, which has 20 bits of fraction.
         "rcp" | "rsqrt" if word("ftz") => Bound::Ulps(4 << 32),
         "rsqrt" => Bound::Ulps(2),
         "sin" | "cos" => Bound::Absolute(2f64.powf(-20.5)),
@@ -34,7 +34,7 @@ fn bound(opcode: &str) -> Option<Bound> {
     })
 }
 
-/// Whether `theirs` is near enough to `ours`, the results of `fixture` for one row of operands.
+/// Returns whether `theirs` is near enough to `ours`, the results of `fixture` for one row of operands.
 pub fn within(fixture: &Fixture, _row: &[u64; OPERANDS], ours: u64, theirs: u64) -> bool {
     let Some(bound) = bound(&fixture.opcode) else { return false };
     distances(fixture, ours, theirs).into_iter().all(|Distance { ulps, absolute, .. }| match bound {
@@ -55,7 +55,7 @@ pub fn words(opcode: &str) -> Option<String> {
     })
 }
 
-/// Whether an error in units of the last place, and one in absolute terms, say something of the opcode.
+/// Returns whether an error in units of the last place says something about the opcode, and whether an absolute one does.
 pub fn measures(opcode: &str) -> (bool, bool) {
     match bound(opcode) {
         None => (false, false),
@@ -70,13 +70,13 @@ pub fn is_coarse(opcode: &str) -> bool {
     opcode.ends_with(".approx.ftz.f64")
 }
 
-/// How far apart two results are.
+/// Distance of two results.
 pub struct Distance {
     /// Numbers of the format between the two, one of them counted.
     pub ulps: u64,
     /// Their difference; `None` if one is no finite number and the other not the same.
     pub absolute: Option<f64>,
-    /// Of our result.
+    /// Magnitude of our result.
     pub magnitude: f64,
 }
 

@@ -1,4 +1,4 @@
-//! How far the card is from the simulator where an instruction is approximate. The simulator gives the correctly rounded
+//! Distance of the card from the simulator where an instruction is approximate. The simulator gives the correctly rounded
 //! value, so that this is the card's error. `approx-errors.json` holds it for the book's appendix; with `BLESS=1` in the
 //! environment the test writes it anew.
 
@@ -20,7 +20,7 @@ fn error(kernel: &Kernel, fixture: &Fixture, at: usize, output: &[u64], recorded
     let pairs = ours.iter().zip(&theirs);
     let all: Vec<Distance> = pairs.flat_map(|(&ours, &theirs)| distances(fixture, ours, theirs)).collect();
     let (in_ulps, in_absolute_terms) = measures(&fixture.opcode);
-    // Where both say something, each says it on its side of 1.
+    // If both say something, each does so on its side of 1.
     let sides = in_ulps && in_absolute_terms;
     let large = all.iter().filter(|distance| !sides || distance.magnitude >= 1.0);
     let small = all.iter().filter(|distance| !sides || distance.magnitude < 1.0);

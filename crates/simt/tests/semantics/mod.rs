@@ -18,7 +18,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/semantics")
 }
 
-/// What the simulator leaves in a kernel's output buffer.
+/// Words that the simulator leaves in a kernel's output buffer.
 fn simulate(program: &Program, kernel: &Kernel) -> Vec<u64> {
     let mut memory = Memory::new();
     let bytes: Vec<u8> = kernel.input().into_iter().flat_map(u64::to_le_bytes).collect();
