@@ -45,9 +45,9 @@ pub fn sheet() -> String {
 /// A code in a few words, and a repair in a few; none for what is no mistake that a kernel of the course can make.
 const fn in_short(code: Code) -> Option<(&'static str, &'static str)> {
     Some(match code {
-        Code::OutOfBounds => ("the address is nobody's", "`if (i < n)`"),
+        Code::OutOfBounds => ("no array has this address", "`if (i < n)`"),
         Code::Misaligned => ("no multiple of the access's size", "begin wide loads at an aligned element"),
-        Code::UninitialisedRead => ("nobody has written it", "write 0 where a thread has no element"),
+        Code::UninitialisedRead => ("no thread has written it", "write 0 where a thread has no element"),
         Code::SharedRace => ("nothing orders two threads of a block", "`__syncthreads()`, in one warp `__syncwarp()`"),
         Code::GlobalRace => ("nothing orders two threads", "an atomic, a fence with a flag, another launch"),
         Code::BarrierDivergence => ("some threads do not come", "the barrier out of the `if`"),

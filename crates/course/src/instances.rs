@@ -27,8 +27,8 @@ pub struct Instance {
 /// A kernel's name with its file's: names are used again in other chapters.
 pub type Key = (&'static str, String);
 
-/// The instances that plans choose on a card, with a compiler and without. Of the row lengths every one in `step` is tried.
-pub fn of_card(card: &Card, step: usize) -> BTreeMap<Key, Instance> {
+/// Instances that plans choose on a card, with a compiler and without. One row length in `step` is tried.
+pub fn card_instances(card: &Card, step: usize) -> BTreeMap<Key, Instance> {
     let mut instances: BTreeMap<Key, Instance> = BTreeMap::new();
     plans(card, step, |chapter, problem, plan| {
         let Ok(plan) = plan else { return };
@@ -83,7 +83,7 @@ fn kinds(variant: &Variant) -> Vec<(Op, Type)> {
 fn options(variant: &Variant, op: Op, card: &Card, step: usize) -> Vec<(LaunchOptions, u64)> {
     let base = LaunchOptions { op, ..LaunchOptions::default() };
     match variant.per {
-        Per::Array => of_array(variant, base, card),
+        Per::Array => array_options(variant, base, card),
         Per::Row | Per::Column => matrices(variant, card, step)
             .map(|matrix| {
                 let options = LaunchOptions { rows: Some(Rows::Matrix(matrix)), ..base };
@@ -100,7 +100,7 @@ fn options(variant: &Variant, op: Op, card: &Card, step: usize) -> Vec<(LaunchOp
     }
 }
 
-fn of_array(variant: &Variant, base: LaunchOptions, card: &Card) -> Vec<(LaunchOptions, u64)> {
+fn array_options(variant: &Variant, base: LaunchOptions, card: &Card) -> Vec<(LaunchOptions, u64)> {
     let sizes = (0..=4 * 31).map(|quarter| 2f64.powf(f64::from(quarter) / 4.0) as u64).filter(|&n| n <= variant.n_max);
     let blocks = (5..=10).map(|log| 1 << log).filter(|&block| variant.blocks.allows(block));
     let blocks: Vec<Option<u32>> = std::iter::once(None).chain(blocks.map(Some)).collect();

@@ -15,12 +15,12 @@ pub(crate) struct Kernels {
     file: String,
     text: String,
     index: Index,
-    /// Of text that is parsed as a whole: its kernels may share variables.
+    /// Program of a text that is parsed as a whole: its kernels may share variables.
     whole: Option<Arc<Program>>,
     alone: Mutex<HashMap<String, Arc<Program>>>,
 }
 
-/// What is behind these locks stays consistent when a thread dies: every change is one call.
+/// Locks a mutex. The data behind these locks stays consistent when a thread dies, since every change is one call.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -314,7 +314,7 @@ mod tests {
             ["first"],
             "a variable of a function that it calls"
         );
-        assert_eq!(differs(TEXT.replace("other = 7", "other = 8")), [""; 0], "nobody uses it");
+        assert_eq!(differs(TEXT.replace("other = 7", "other = 8")), [""; 0], "no code uses it");
         assert_eq!(differs(TEXT.replace(".maxntid 256", ".maxntid 512")), ["first"]);
     }
 

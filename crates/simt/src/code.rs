@@ -43,9 +43,9 @@ pub const BARRIERS: u32 = 16;
 /// One instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Inst {
-    /// What it does.
+    /// Operation.
     pub op: Op,
-    /// Who does it.
+    /// Guard that says which lanes execute it.
     pub guard: Guard,
     /// Operand rows; `operands` of `code/op.rs` says for each [`Op`] what they are to it.
     pub d: Reg,

@@ -58,7 +58,7 @@
 //! pages (of 4 KiB) that are only read or not shared; else up to 96 records of 40 bytes a page, or 100 bytes for each word (or
 //! byte, where accesses are narrower) of a page whose accesses overlap. Blocks side by side keep a copy of each page that they write until the launch ends.
 //!
-//! What was tried and did not help, or not enough: one large function for all arithmetic (the table of small ones is a
+//! Attempts that did not help, or not enough: one large function for all arithmetic (the table of small ones is a
 //! sixth faster on the arithmetic mix: a large function saves and restores what its worst part needs); a count at every
 //! instruction; closures handed to `array::map`, which ended up as functions of their own without vector instructions;
 //! one remembered shape for each instruction, which the steps of a tree overwrote; a copy of the rows that the race check

@@ -278,7 +278,7 @@ impl Memory {
                 let raw = (value >> relocation.mask.trailing_zeros()).to_le_bytes();
                 self.write(address + relocation.at, &raw[..usize::from(relocation.bytes)])?;
             }
-            // What has no initial value is zero.
+            // Variables without an initial value are zero.
             if let Ok((buffer, _)) = self.range(address, 0) {
                 buffer.written = OnceLock::new();
             }

@@ -73,7 +73,7 @@ fn of(entry: &ptx::Function, file: u32, source: &str) -> BTreeSet<Name> {
     for bytes in [4, 8] {
         let mut kernel =
             Kernel { functions: &functions, registers, entry: &entry.name, file, bytes, known: HashMap::new() };
-        // What is found of one variable helps with others.
+        // A variable that is found helps to find others.
         for _ in 0..2 {
             let before = kernel.known.len();
             for (place, instance) in kernel.instances() {
@@ -131,7 +131,7 @@ impl<'k> Kernel<'k> {
         for instruction in &self.registers.instructions {
             let Some(loc) = instruction.loc else { continue };
             let chain = std::iter::once(loc).chain(instruction.callers.iter().copied());
-            // What a header brings has no names here, and what is called from it none either.
+            // Code of a header has no names here, nor has code that is called from it.
             let chain: Vec<_> = chain.skip_while(|loc| loc.file != self.file).collect();
             if chain.iter().any(|loc| loc.file != self.file) {
                 continue;
@@ -278,7 +278,7 @@ impl<'k> Kernel<'k> {
             let mut covered = BTreeSet::new();
             let mut names = Vec::new();
             let is_home = self.registers.writers[register].iter().all(|&at| {
-                // What the compiler moved out of a loop has no line.
+                // An instruction that the compiler moved out of a loop has no line.
                 let has_line = self.registers.instructions[at].loc.is_some();
                 let own = candidates.iter().find(|one| one.0 == at && one.1 == register).map(|one| one.2);
                 let may = |line: u32| own == Some(line) || (own.is_none() && !has_line);

@@ -26,7 +26,7 @@ impl Printed {
         self.calls.push((block, text));
         if self.bytes > 2 * PRINTED_BYTES_MAX {
             let fit = self.sort();
-            // Of the first that does not fit, one byte too many stays: behind it nothing does, whichever its size.
+            // The first call that does not fit is cut one byte behind the limit, so that nothing behind it fits, whatever its size.
             self.dropped += self.calls.len().saturating_sub(fit + 1) as u64;
             self.calls.truncate(fit + 1);
             let shown: usize = self.calls[..fit].iter().map(|(_, text)| text.len()).sum();
@@ -105,7 +105,7 @@ pub(crate) fn format(format: &[u8], values: &mut dyn Values) -> Option<(Vec<u8>,
                 taken += 1;
                 convert(&conversion, values, &mut out)?;
             }
-            // What C does not define is printed as it stands.
+            // A conversion that C does not define is printed as it stands.
             None => out.extend_from_slice(&rest[..rest.len() - tail.len()]),
         }
         rest = tail;
@@ -350,7 +350,7 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
-    // What glibc's snprintf gives for the same formats and values.
+    // Expected texts are those of glibc's snprintf for the same formats and values.
 
     #[test]
     fn integers_as_in_c() {
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_missing_or_unreadable_are_told() {
+    fn values_that_are_missing_or_unreadable_are_marked() {
         assert!(format(b"%d", &mut List(Vec::new())).is_none());
         assert!(format(b"%s", &mut List(vec![2])).is_none());
         assert_eq!(format(b"%d %s", &mut List(vec![3, 1])).unwrap().1, 2);

@@ -274,7 +274,7 @@ impl Shadow {
             self.forget(&now);
         }
         if self.any_split && self.unit_base != now.unit_base {
-            // What the byte cells say is over, so the words may be whole again.
+            // The accesses in the byte cells are over, so the words may be whole again.
             self.split.fill(false);
             self.any_split = false;
         }
@@ -360,7 +360,7 @@ impl Shadow {
             match act {
                 Act::Read => shadow.readers.note(place.cell, lanes, now),
                 Act::Atomic => {
-                    // Of lanes that come together, the last one is behind them all.
+                    // Among lanes that come together, the last one is behind them all.
                     shadow.strong.set(place.cell, 1 << (31 - lanes.leading_zeros()), now);
                     shadow.strong_tick = now.tick;
                 }

@@ -148,7 +148,7 @@ impl Fixture {
         (object, status)
     }
 
-    /// What the run must have left, whether faults were found or not.
+    /// Checks what the run must have left, whether faults were found or not.
     fn check_results(&self, object: &Value, schedule: &str, what: &str) {
         for (buffer, expected) in &self.outputs {
             let values: Vec<String> =

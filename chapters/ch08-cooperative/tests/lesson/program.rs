@@ -40,7 +40,7 @@ fn other_operations_are_where_the_template_has_them() {
     );
 }
 
-/// By default those run that can do what is asked, and the others are named; who names one gets that one or an answer.
+/// Without names, the variants run that can do what is asked, and the others are listed. A named variant runs, or an error says why not.
 #[test]
 fn what_cannot_be_done_is_left_out_or_refused() {
     let names = |value: &Value| -> Vec<String> {

@@ -188,10 +188,12 @@ mod tests {
         put("lab/src/c.rs", "use crate::a::A;\n");
         assert_eq!(check(dir.path()).unwrap().problems, [""; 0]);
         put("lab/src/b.rs", "use super::c::C;\n");
-        let told = check(dir.path()).unwrap().problems;
+        let problems = check(dir.path()).unwrap().problems;
         assert!(
-            told.len() == 1 && told[0].contains("3 modules import each other") && told[0].contains("a, b, c"),
-            "{told:?}"
+            problems.len() == 1
+                && problems[0].contains("3 modules import each other")
+                && problems[0].contains("a, b, c"),
+            "{problems:?}"
         );
     }
 }

@@ -23,7 +23,7 @@ struct File {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
-    /// By which the browser remembers it; unique in the chapter.
+    /// Name under which the browser remembers it; unique in the chapter.
     id: String,
     /// The question, or a sentence that the options end.
     ask: String,

@@ -68,7 +68,7 @@ pub struct Bench {
 
 /// Participant in a contest.
 pub struct Entrant<'s, T: Element> {
-    /// By these rules.
+    /// Contest whose rules apply.
     pub contest: Contest,
     /// Under this name in the record.
     pub name: String,

@@ -494,7 +494,7 @@ impl<'o> Suite<'o> {
         self.tables.iter().find(|table| table.chapter == slug)
     }
 
-    /// That of a chapter that is measured.
+    /// Session of a chapter that is measured.
     fn session(&self, slug: &str) -> Option<&Session<'static>> {
         self.sessions.iter().find(|session| session.chapter.slug == slug)
     }

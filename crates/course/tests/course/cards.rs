@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use course::instances::{of_card, plans};
+use course::instances::{card_instances, plans};
 use course::lessons::lessons;
 use device::card::{Footprint, H200};
 use lab::plan::LaunchOptions;
@@ -53,7 +53,7 @@ fn every_kernel_that_a_plan_chooses_fits_on_its_card() {
     let table = table();
     assert!(table.len() > 10_000, "{} rows", table.len());
     for (name, card) in Card::named() {
-        for ((file, kernel), instance) in of_card(card, STEP) {
+        for ((file, kernel), instance) in card_instances(card, STEP) {
             let Some(&[registers, shared_bytes]) = table.get(&(file, kernel.as_str(), card.compute_capability)) else {
                 assert!(
                     is_stale(file),

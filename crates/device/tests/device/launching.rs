@@ -308,7 +308,7 @@ fn asides_of_the_pages_sum_their_slices() {
 }
 
 #[test]
-fn dynamic_shared_memory_that_nobody_asked_for_is_out_of_bounds() {
+fn dynamic_shared_memory_that_was_not_requested_is_out_of_bounds() {
     let device = sim();
     let module = device.load(&aside_source("ch03-sequential", "dynamic_shared")).expect("the aside loads");
     let input = device.upload("input", &values(BLOCK)).expect("room");

@@ -56,7 +56,7 @@ fn an_edited_kernel_without_nvrtc_names_the_command() {
 }
 
 #[test]
-fn missing_and_unstamped_ptx_are_told_apart() {
+fn missing_and_unstamped_ptx_have_errors_of_their_own() {
     let (_root, source) = tree("ch99-new", KERNEL);
     let message = load_error(&source, &[]).to_string();
     assert!(message.contains("because kernels/ptx/ch99-new.ptx is not there"), "{message}");

@@ -233,9 +233,9 @@ pub enum StackAct {
         /// A power of two.
         align_bytes: u32,
     },
-    /// Where it ends.
+    /// End of the stack.
     Save,
-    /// What was allocated since then is given back.
+    /// Release of all that was allocated since then.
     Restore,
 }
 
@@ -309,7 +309,7 @@ impl Operands {
         self.add(Role::Source, row, reg)
     }
 
-    /// Where memory is accessed.
+    /// Adds the address of an access to memory.
     fn at(self, narrow: bool, reg: Reg) -> Operands {
         self.add(Role::Address, wide(!narrow), reg)
     }
@@ -471,7 +471,7 @@ impl Op {
     /// Returns its effect on memory, as reports name it.
     pub(crate) fn verb(self) -> &'static str {
         match self {
-            // Of calls only `printf` has memory of its own to look at.
+            // Only the call of `printf` reads memory itself.
             Op::Load(_) | Op::Call | Op::Matrix { stores: false, .. } => "reads",
             Op::Store(_) | Op::Matrix { stores: true, .. } => "writes",
             Op::Atomic(_) | Op::Mbarrier(_) => "updates",

@@ -46,7 +46,7 @@ pub struct Difference {
     pub elements: usize,
 }
 
-/// By how much floats may differ because values were added up in another order: 4 √n u M, where n is the number of atomic operations
+/// Bound of the difference of floats whose values were added up in another order: 4 √n u M, where n is the number of atomic operations
 /// of the launch, one a lane; u the largest relative error of one addition (2^-24 of an f32); and M the largest partial sum to be
 /// expected, the larger of the results themselves and √N times the largest float that the launch is given, N being the number
 /// of elements of its largest buffer of floats. Errors of n additions are random walks of n steps of at most u M, whose end lies

@@ -202,7 +202,7 @@ impl Exact {
             "oob" => flags.out_of_bounds = true,
             "l" => flags.left = true,
             "abs" => flags.abs = true,
-            // What is there without the other word anyway.
+            // Defaults: the instruction does the same without the word.
             "lo" | "wrap" | "r" | "full" => {}
             other => self.mode = *MODES.iter().find(|mode| **mode == other)?,
         }

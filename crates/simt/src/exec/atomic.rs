@@ -321,7 +321,7 @@ pub(super) fn combine(op: AtomOp, old: u64, b: u64, c: u64) -> u64 {
         AtomicOp::Or => old | b,
         AtomicOp::Xor => old ^ b,
         AtomicOp::Exch => b,
-        // Of 16 bytes `carry_out` has compared.
+        // For 16 bytes, `carry_out` has made the comparison.
         AtomicOp::Cas if op.bytes == 16 || old == b => c,
         AtomicOp::Cas => old,
         AtomicOp::Inc => {

@@ -426,7 +426,7 @@ impl Machine<'_> {
             left -= steps;
             let began = warp.steps;
             let mut stop = self.run(env, warp, at, steps);
-            // Who waits for a barrier object ends the turn early.
+            // A warp that waits for a barrier object ends its turn early.
             let waits = stop == Stop::Turn && warp.steps - began < steps;
             if stop == Stop::Turn && (!waits || warp.patience.is_over(warp.steps)) {
                 stop = self.put_aside_if_it_spins(env, warp, at);

@@ -290,7 +290,7 @@ fn save(warp: &mut Warp, site: &CallSite, mut place: u32, active: u32) {
 /// Gives the lanes `back` the registers that were kept.
 fn restore(warp: &mut Warp, site: &CallSite, mut place: u32, back: u32) {
     for &(row, reg) in &site.saved {
-        // What was undefined before the call is no longer known.
+        // The registers count as defined from here on, even those that were not before the call.
         warp.undefined.clear(Home::Register(row, reg), back);
         let kept = warp.frames[place as usize].0;
         match row {

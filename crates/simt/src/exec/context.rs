@@ -31,7 +31,7 @@ pub(crate) struct Context<'k> {
     pub(crate) watch: Watch<'k>,
     pub(crate) watches_order: bool,
     /// Lanes of this launch, or of one that runs with it, may spin until memory changes.
-    pub(crate) somebody_spins: bool,
+    pub(crate) any_grid_spins: bool,
     /// The launches that run together, in the order of their stream, and which of them this one is. Where none overlap it is alone.
     pub(crate) grids: &'k [Grid<'k>],
     pub(crate) grid: usize,

@@ -240,7 +240,7 @@ impl Machine<'_> {
         };
         let mut landed: Vec<Flying> = copies.flying.iter_mut().map(over).collect();
         copies.flying.retain(|flying| flying.mask != 0);
-        // What a barrier object waits for as well is over all the same for the thread that waited here.
+        // A copy that a barrier object waits for as well is over for the thread that waited here.
         let handed_over = env.mbarriers.values_mut().flat_map(|side| side.copies.iter_mut());
         landed.extend(handed_over.filter(|flying| flying.warp == unit_warp).map(over));
         env.mbarriers.values_mut().for_each(|side| side.copies.retain(|flying| flying.mask != 0));

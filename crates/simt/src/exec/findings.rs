@@ -439,7 +439,7 @@ impl Finding {
 
     fn fault(&self, names: &Names<'_>) -> Fault {
         let code = &names.kernel.code;
-        // Of global memory, an asynchronous copy is a reader.
+        // In a finding about global memory, an asynchronous copy is a reader.
         let in_global = matches!(self.detail, Detail::GlobalRace { .. } | Detail::Access { place: Place::Global, .. });
         let action = |at: &At| match names.kernel_of(at).code.insts.get(at.pc as usize) {
             Some(Inst { op: Op::CopyAsync | Op::CopyBulk, .. }) if in_global => "reads",

@@ -184,7 +184,7 @@ impl<'k> Draft<'k> {
             side_by_side,
             watches_order: !matches!(watch, Watch::Nothing),
             watch,
-            somebody_spins: self.code.may_spin,
+            any_grid_spins: self.code.may_spin,
             grids: &self.own,
             grid: 0,
         }
@@ -306,7 +306,8 @@ pub(super) struct Pass {
     /// A unit executed an instruction, ended, or used up its turn.
     pub(super) moved: bool,
     pub(super) ended: bool,
-    pub(super) somebody_runs: bool,
+    /// A unit is still in its turn.
+    pub(super) any_runs: bool,
     pub(super) fatal: bool,
 }
 
@@ -322,7 +323,7 @@ impl Pass {
                 (self.moved, self.ended) = (true, true);
                 return true;
             }
-            Progress::Turn => self.somebody_runs = true,
+            Progress::Turn => self.any_runs = true,
             Progress::Waiting if machine.crowded => unit.sleep(),
             Progress::Waiting => {}
             Progress::Fatal => self.fatal = true,
@@ -354,7 +355,7 @@ fn taking_turns(context: &Context<'_>, units: u64) -> Share {
             break;
         }
         turns = if pass.ended || next < units { 0 } else { turns + 1 };
-        let all_wait = !pass.somebody_runs && !pass.ended;
+        let all_wait = !pass.any_runs && !pass.ended;
         let many_wait = all_wait && resident.len() >= WAITING_MAX && !context.launch.cooperative;
         let hangs = next == units && !pass.moved;
         if (many_wait || hangs || turns == PATIENT_TURNS) && machine.start_going_ahead() {

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_comes_back_to_its_bytes_is_told() {
+    fn a_block_that_comes_back_to_its_bytes_is_noticed() {
         let collect = |note: &dyn Fn(&mut AccessLog)| {
             let (mut log, mut touches) = (AccessLog::default(), Touches::default());
             note(&mut log);

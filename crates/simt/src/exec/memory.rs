@@ -135,7 +135,7 @@ impl<'k> Machine<'k> {
             Target::Global => [(Place::Global, mask, 0), NOWHERE, NOWHERE],
             Target::Const => [(Place::Const, mask, CONST_BASE), NOWHERE, NOWHERE],
             Target::Param => [(Place::Param, mask, 0), NOWHERE, NOWHERE],
-            // What lies in other blocks has been served, see `remote`.
+            // Accesses to other blocks have been served, see `remote`.
             Target::Shared | Target::Cluster => [(Place::Shared, mask, 0), NOWHERE, NOWHERE],
             Target::Local => [(Place::Local, mask, 0), NOWHERE, NOWHERE],
             Target::Generic => {

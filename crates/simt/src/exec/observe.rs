@@ -73,7 +73,7 @@ impl Machine<'_> {
             }
             Place::Shared | Place::Local | Place::Param => {}
         }
-        if self.context.somebody_spins && !access.values.is_empty() {
+        if self.context.any_grid_spins && !access.values.is_empty() {
             self.changes += self.changed(issue, access);
         }
     }
@@ -216,7 +216,7 @@ impl Machine<'_> {
     pub(super) fn take_races(&mut self, issue: &Issue<'_>, owner: Option<u32>) {
         if !self.races.is_empty() {
             let owner = owner.unwrap_or(issue.env.rank);
-            // What lies in the driver's part is its libraries' business.
+            // Races in the part of the driver are not reported: only its libraries use it.
             let reserved = self.context.code.reserved_bytes;
             for race in self.races.drain(..).filter(|race| race.address >= reserved) {
                 self.findings.race(issue.env, owner, &race);
@@ -279,7 +279,7 @@ fn forgive_equal_writes(code: &Code, races: &mut Vec<Race>, shared: &Shared, acc
         let Race { hazard: Hazard::WriteAfterWrite, later: (warp, lanes, pc), earlier, .. } = races[index] else {
             continue;
         };
-        // What an atomic makes of a place depends on what was there.
+        // The result of an atomic depends on the value that was there.
         if code.is_atomic(earlier.2) {
             continue;
         }

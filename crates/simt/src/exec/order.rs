@@ -137,7 +137,7 @@ fn forgive_equal_writes(races: &mut Vec<Race>, context: &Context<'_>, access: &A
         let Race { hazard: Hazard::WriteAfterWrite, later: (unit, warp, lanes, pc), earlier, .. } = races[index] else {
             continue;
         };
-        // What an atomic makes of a place depends on what was there.
+        // The result of an atomic depends on the value that was there.
         if context.grid_of(earlier.0).1.code.is_atomic(earlier.3) {
             continue;
         }

@@ -102,10 +102,10 @@ fn together<'d>(drafts: &'d [Draft<'d>], memory: &'d Memory, watch: Watch<'d>) -
         grids.push(Grid { first_unit: units as u32, ..draft.own[0] });
         units += draft.units;
     }
-    let somebody_spins = grids.iter().any(|grid| grid.code.may_spin);
+    let any_grid_spins = grids.iter().any(|grid| grid.code.may_spin);
     let context = |(at, draft): (usize, &'d Draft<'d>)| {
         let alone = draft.context(memory, false, watch);
-        Context { grids: &grids, grid: at, somebody_spins, ..alone }
+        Context { grids: &grids, grid: at, any_grid_spins, ..alone }
     };
     let contexts: Vec<Context<'_>> = drafts.iter().enumerate().map(context).collect();
     let mut stream = Stream::new(&contexts, drafts);
@@ -136,7 +136,7 @@ struct Stream<'c> {
     /// Units that run, each with its launch.
     resident: Vec<(usize, Unit)>,
     turns: Turns,
-    /// What the machines share, each of which has it for its turn: the check for races, and how often memory has changed.
+    /// Shared state that each machine has for its turn: the check for races, and the number of changes of memory.
     order: Option<Box<GlobalOrder>>,
     changes: u64,
 }
@@ -178,7 +178,7 @@ impl<'c> Stream<'c> {
             }
             patience = if pass.ended || started > 0 { 0 } else { patience + 1 };
             let hangs = !pass.moved && !released && started == 0;
-            let many_wait = !pass.somebody_runs && !pass.ended && self.resident.len() >= WAITING_MAX;
+            let many_wait = !pass.any_runs && !pass.ended && self.resident.len() >= WAITING_MAX;
             if (hangs || many_wait || patience == PATIENT_TURNS) && self.start_going_ahead() {
                 continue;
             }
@@ -196,7 +196,7 @@ impl<'c> Stream<'c> {
     fn pass(&mut self) -> Pass {
         let crowded = self.resident.len() > FEW_WAITING;
         if crowded {
-            // As `taking_turns` does: now from the first to the last and now back.
+            // Units take turns as in `taking_turns`: from the first to the last, then back.
             self.resident.reverse();
         }
         self.launches.iter_mut().for_each(|launch| launch.machine.crowded = crowded);

@@ -60,7 +60,7 @@ impl Machine<'_> {
 /// Plays the rounds of the lanes `mask`, whose words hold `words`.
 fn rounds(op: AtomOp, mask: u32, at: &[u32; 32], words: Lanes, operands: &Lanes) -> Rounds {
     let bytes = u32::from(op.bytes);
-    // What a word holds is kept with the lowest of its lanes.
+    // The value of a word is kept with the lowest of its lanes.
     let lowest: [usize; 32] =
         std::array::from_fn(|lane| lanes(mask).find(|&other| at[other] == at[lane]).unwrap_or(lane));
     let halves = if bytes == 8 { [0xffff, 0xffff_0000] } else { [u32::MAX, 0] };

@@ -59,7 +59,7 @@ impl Machine<'_> {
         suspect(warp, pc, &masks, active, active & !complete);
         warp.splits[at].pc = pc;
         if complete == 0 {
-            // Who is not to execute it does not wait for it either.
+            // Lanes that are not to execute it do not wait for it either.
             warp.pass_by(at, active);
             warp.splits[at].state = State::AtWarpSync;
             return None;

@@ -365,7 +365,7 @@ impl Machine<'_> {
                 }
                 let Origin { finding, is_copy, .. } = &warp.undefined.origins[origin];
                 for lane in lanes(holders & !local) {
-                    // Of several that are joined in one value, the first speaks for all.
+                    // If several are joined in one value, the first stands for all.
                     if let Some(known) = self.passing.cargo[first..].iter_mut().find(|cargo| cargo.lane == lane) {
                         known.finding.count_more(1);
                         continue;

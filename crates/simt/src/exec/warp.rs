@@ -166,7 +166,7 @@ impl Warp {
             self.d[usize::from(row)] = Row64([0; 32]);
         }
         self.p.fill(0);
-        // What calls added is gone, so that each block finds the same.
+        // Rows and memory that calls added are dropped, so that each block finds the same.
         let (local_bytes, frame_rows) = code.functions.first().map_or((0, 0), |f| (f.local_bytes, f.frame_rows));
         self.local.clear();
         self.local_written.clear();

@@ -175,7 +175,7 @@ impl<'k> Machine<'k> {
             _ => issue.env.is_watched(),
         };
         self.counts[issue.pc as usize].requests[place as usize] += 1;
-        if is_asked || self.context.somebody_spins {
+        if is_asked || self.context.any_grid_spins {
             let (at, values) = (issue.addresses(), [widened(&issue.warp.w[usize::from(issue.inst.d)].0)]);
             self.observe(issue, &Access { at: &at, values: &values, ..access }, cost);
         } else {

@@ -284,7 +284,7 @@ impl<'m> Lower<'m> {
                     return self
                         .refuse_limit(inst, format!("unsupported call: {name} is declared in a way of its own"));
                 }
-                // Who gets which room depends on who asks first: blocks take turns.
+                // Allocations depend on the order in which blocks ask, so that blocks take turns.
                 self.code.blocks_communicate |= matches!(callee, Callee::Allocate | Callee::Free);
                 Ok((callee, NONE, Some(signature)))
             }

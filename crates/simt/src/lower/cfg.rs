@@ -99,7 +99,7 @@ fn meet_without_ends(graph: &[Vec<usize>], is_end: impl Fn(usize) -> bool, open:
     while left.iter().zip(&*open).any(|(&left, &open)| left && open) {
         let ways_out = (0..exit).filter(|&at| left[at] && graph[at].iter().any(|&next| is_end(next)));
         let reaching = ways_out.take(WAYS_OUT_MAX).map(|at| (at, ancestors(at, &predecessors, &left)));
-        // Of two that as many can get to the later one, which stands where the code ends.
+        // If as many can get to two of them, the later one counts: it stands where the code ends.
         let Some((last, within)) = reaching.max_by_key(|(_, within)| within.iter().filter(|&&is| is).count()) else {
             return;
         };

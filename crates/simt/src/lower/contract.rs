@@ -122,7 +122,7 @@ impl Facts {
         }
         for &at in self.read.get(&register)? {
             let inst = &code.insts[at];
-            // What stands before it in the block reads the product of the round before.
+            // An instruction before it in the block reads the product of the round before.
             if !block.contains(&at) || at <= pc {
                 return None;
             }

@@ -126,7 +126,7 @@ impl Facts {
         {
             return Some(MachineOp::Rounds);
         }
-        // What may be shared memory has no RED.
+        // An address that may be in shared memory has no RED.
         let is_red = op.target == Target::Global
             && (op.machine.is_red()
                 || (unused && !self.has_fence && matches!(op.order, Order::Relaxed | Order::Release) && has_red(op)));
@@ -158,7 +158,7 @@ impl Facts {
 fn has_red(op: AtomOp) -> bool {
     match op.op {
         AtomicOp::Exch | AtomicOp::Cas => false,
-        // Of single halves `ptxas` makes loops of compare-and-swap.
+        // For single halves, `ptxas` writes loops of compare-and-swap.
         _ => op.bytes >= 4,
     }
 }

@@ -48,7 +48,7 @@ impl Lower<'_> {
         let (mut b, mut c) = (NONE, NONE);
         match (act, rest) {
             (MbarrierAct::Test { parity: false, .. }, [state]) => c = self.row64(inst, state)?,
-            // How long to wait at most: there is no time here.
+            // The hint is the longest time to wait, and the simulator has no time.
             (MbarrierAct::Test { parity: false, may_wait: true }, [state, hint]) => {
                 self.row32(inst, hint)?;
                 c = self.row64(inst, state)?;

@@ -232,7 +232,7 @@ impl<'m> Lower<'m> {
             let own = variables::count_registers(function);
             counts.iter_mut().zip(own).for_each(|(sum, n)| *sum = sum.saturating_add(n));
         }
-        // What is left is for numbers and addresses, which `next_row` looks after.
+        // The rows above this number are for constants and addresses, which `next_row` looks after.
         const REGISTERS_MAX: u32 = 65_000;
         if let Some(many) = counts.iter().find(|&&n| n > REGISTERS_MAX) {
             let message = format!(
@@ -302,7 +302,7 @@ impl<'m> Lower<'m> {
                     self.scope = self.scopes.len();
                     self.scopes.push(Scope { parent: Some(outer.0), ..Scope::default() });
                     self.items(inner)?;
-                    // What the scope passed to calls is gone with it: the next one may use the same bytes.
+                    // The arguments of the scope's calls end with it: the next scope may use the same bytes.
                     (self.scope, self.body.frame_bytes) = outer;
                 }
                 Item::BranchTargets(..) | Item::CallTargets(..) | Item::CallPrototype(_) => {}

@@ -186,7 +186,7 @@ impl Lower<'_> {
             StackAct::Save => (row(self, 0)?, NONE),
             StackAct::Restore => (NONE, row(self, 0)?),
         };
-        // How much it takes is known at run time, so the stack is as large as the launch asks.
+        // Its size is known at run time only, so the stack is as large as the launch asks.
         self.code.has_unbounded_stack = true;
         self.emit(inst, &[Inst { op: Op::Stack(act), d, a, ..Inst::NOP }])
     }

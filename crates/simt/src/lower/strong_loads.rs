@@ -49,7 +49,7 @@ pub(super) fn sort(code: &mut Code) {
 fn uses(code: &Code, pc: u32) -> Uses {
     let mut uses = Uses::default();
     let mut seen = HashSet::new();
-    // Whether what a register holds is still the value itself, or a part of it.
+    // Registers to follow; the flag is set if one still holds the value itself, or a part of it.
     let mut left: Vec<(u32, (Row, Reg), bool)> = Vec::new();
     left.extend(written(code, &code.insts[pc as usize]).map(|register| (pc + 1, register, true)));
     while let Some((pc, register, itself)) = left.pop() {

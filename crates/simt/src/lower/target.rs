@@ -40,7 +40,7 @@ fn lacks(module: &Module, needs: Needs) -> Option<String> {
     (!clauses.is_empty()).then(|| format!("needs {}", clauses.join(", and ")))
 }
 
-/// Whether an instruction of `mbarrier` has an order without a scope, or the other way round.
+/// Returns whether an instruction of `mbarrier` has an order without a scope, or the other way round.
 fn is_half_ordered(inst: &Instruction) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| inst.has(word));
     inst.spec.mnemonic == "mbarrier" && has(&["release", "acquire", "relaxed"]) != has(&["cta", "cluster"])

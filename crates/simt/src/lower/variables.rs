@@ -62,7 +62,7 @@ pub(crate) fn last_name(mangled: &str) -> String {
         return mangled.to_owned();
     }
     let bytes = mangled.as_bytes();
-    // Of each <length><identifier>, the one that ends the string.
+    // Finds the <length><identifier> that ends the string.
     let mut at = 2;
     while at < bytes.len() {
         let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -60,7 +60,7 @@ impl Memory {
             }
             let Some(written) = buffer.written.get() else { continue };
             for (at, mask) in written[page.first_word..][..page.words.len()].iter().enumerate() {
-                // Of a buffer of which all was written there was nothing to keep.
+                // A buffer that was written throughout had nothing to keep.
                 mask.store(page.written.get(at).copied().unwrap_or(0xf), Relaxed);
             }
         }

@@ -81,7 +81,7 @@ impl Buffer {
         if self.written.get().is_none() {
             let Some(all) = zeroed_bytes(self.words.len()) else { return false };
             all.iter().for_each(|word| word.store(0xf, Relaxed));
-            // Who comes second finds what the first has put there, which is the same.
+            // A second thread finds what the first has put there, which is the same.
             let _ = self.written.set(all);
         }
         let Some(written) = self.written.get() else { return false };

@@ -159,7 +159,7 @@ impl Shadow {
                 report(if reads { Hazard::ReadOfCopy } else { Hazard::WriteOverCopy }, flight);
                 continue;
             }
-            // Who comes behind such a write, or behind what all threads know, needs no more to be behind the copy.
+            // An access behind such a write, or behind what all threads know, is behind the copy.
             if matches!(act, Act::Write | Act::Atomic) || clocks.all_know_landed(key, landed) {
                 *flight = Flight::default();
                 flights.in_flight -= 1;

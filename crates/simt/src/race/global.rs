@@ -405,7 +405,7 @@ impl Cell {
         match act {
             Act::Write if past.strong.is_some() => {
                 let [last, other] = &mut self.strong;
-                // Of lanes that update one place together, the last one comes behind them all.
+                // Among lanes that update one place together, the last one comes behind them all.
                 let past = match past.role {
                     Role::Atomic => Past { lanes: 1 << (31 - past.lanes.leading_zeros()), ..past },
                     _ => past,

@@ -89,7 +89,7 @@ fn times(a: Matrix, b: Matrix) -> Matrix {
     [entry(0, 0), entry(0, 1), entry(1, 0), entry(1, 1)]
 }
 
-/// By repeated multiplication, which the kernel does not do.
+/// Powers by repeated multiplication, which the kernel does not do.
 fn matrix_power() -> Outputs {
     let mut out = Vec::new();
     for i in 0..96 {

@@ -34,7 +34,7 @@ impl Observed {
         let write = (of.unit, of.tick);
         let same = |one: &Observation| one.of == write && one.by.unit == by.unit && one.by.site == by.site;
         if let Some(one) = seen.iter_mut().find(|one| same(one) && one.by.lanes & by.lanes == by.lanes) {
-            // Who looks again learns nothing.
+            // A second look at the same lanes learns nothing.
             one.by.tick = one.by.tick.min(by.tick);
             return;
         }
