@@ -66,7 +66,7 @@ fn an_idle_server_takes_less_than_a_hundredth_of_a_core() {
         println!("skipped: this system has no /proc/PID/stat to read processor time from");
         return;
     }
-    // As many pages as the course has, and files that they include.
+    // A book of as many pages as the course has, and files that they include.
     let dir = tempfile::tempdir().unwrap();
     for folder in ["crates/book", "book/src/generated", "kernels"] {
         std::fs::create_dir_all(dir.path().join(folder)).unwrap();

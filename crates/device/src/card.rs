@@ -1,4 +1,4 @@
-//! What a plan may know of a card: queried on a GPU, named on the simulator (`--card l4`).
+//! Facts about a card that plans may use: queried on a GPU, named on the simulator (`--card l4`).
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub struct Card {
     pub clusters: [u32; 3],
 }
 
-/// What one kernel takes of a multiprocessor.
+/// Resources of a multiprocessor that one kernel takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprint {
     /// Threads a block.
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(H200.clusters, [66, 30, 15], "as the driver of an H100 says");
     }
 
-    /// By the occupancy calculator of Nsight Compute.
+    /// Expected values are from the occupancy calculator of Nsight Compute.
     #[test]
     fn resident_blocks_are_those_of_the_occupancy_calculator() {
         let l4 = &NAMED[2].1;

@@ -129,7 +129,7 @@ impl Device {
         matches!(self.kind, Kind::Gpu(_))
     }
 
-    /// What plans may know of it: of a GPU what its driver says, of the simulator the card that it is taken for.
+    /// Facts about it that plans may use: for a GPU those from its driver, for the simulator those of the card that it is taken for.
     pub fn card(&self) -> &Card {
         match &self.kind {
             Kind::Gpu(gpu) => gpu.card(),
@@ -166,7 +166,7 @@ impl Device {
         }
     }
 
-    /// Whether [`Device::load_on_demand`] can be asked here: NVRTC is there and knows the device.
+    /// Returns whether [`Device::load_on_demand`] can be asked here: NVRTC is there and knows the device.
     pub fn can_compile(&self, source: &KernelSource) -> bool {
         let Ok(nvrtc) = Nvrtc::find_in(&places(source.root())) else { return false };
         self.compute_capability().is_none_or(|arch| nvrtc.knows(arch))
@@ -296,7 +296,7 @@ impl Device {
         Ok(timings.and_then(|timings| timings.into_iter().next()))
     }
 
-    /// As [`Device::time`], for several graphs, each with its own calls, that are replayed in turns (A B A B), so that what
+    /// Times like [`Device::time`] several graphs, each with its own calls, that are replayed in turns (A B A B), so that what
     /// changes on the card meanwhile meets all of them. One [`Timing`] for each.
     ///
     /// # Errors

@@ -76,7 +76,7 @@ impl Kernels {
         Ok(program)
     }
 
-    /// Whether a kernel waits in its own code for the launch before it.
+    /// Returns whether a kernel waits in its own code for the launch before it.
     pub(crate) fn waits(&self, kernel: &str) -> bool {
         self.index.body(&self.text, kernel).is_some_and(|body| body.contains("griddepcontrol.wait;"))
     }

@@ -92,13 +92,13 @@ impl Module {
         }
     }
 
-    /// Whether the kernel waits in its own code for the launch before it. Only then may the two overlap; code compiled for
+    /// Returns whether the kernel waits in its own code for the launch before it. Only then may the two overlap; code compiled for
     /// a target older than compute capability 9.0 cannot.
     pub(crate) fn waits(&self, kernel: &str) -> bool {
         self.kernels.waits(kernel)
     }
 
-    /// Whether the code is for a target whose kernels can wait for the launch before them: compute capability 9.0 or newer.
+    /// Returns whether the code is for a target whose kernels can wait for the launch before them: compute capability 9.0 or newer.
     pub(crate) fn may_wait(&self) -> bool {
         self.kernels.target() >= 90
     }

@@ -88,7 +88,7 @@ impl Sim {
     fn report(&self, outcome: simt::Outcome) -> Report {
         let simt::Outcome { counters, lines, faults, notes, trace, printed, .. } = outcome;
         if !self.is_quiet {
-            // As the driver does with what a kernel prints. A pipe that was closed is no error.
+            // The driver treats the output of kernels in the same way. A pipe that was closed is no error.
             let _ = std::io::Write::write_all(&mut std::io::stdout(), printed.as_bytes());
         }
         Report { counters: Some(counters), lines, faults, notes, trace, printed }

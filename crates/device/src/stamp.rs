@@ -1,4 +1,4 @@
-//! What a committed PTX file was made from: the code of its `.cu`, whose comments may change after it, and a hash of each
+//! Origin of a committed PTX file: the code of its `.cu`, whose comments may change after it, and a hash of each
 //! entry's own code, by which records know their kernels.
 
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ impl Stamp {
         out
     }
 
-    /// Whether the PTX was made from the code of this `.cu`, whatever comments it had.
+    /// Returns whether the PTX was made from the code of this `.cu`, whatever comments it had.
     pub fn is_of(&self, cu_text: &str) -> bool {
         self.code_sha256 == code_sha256(cu_text)
     }

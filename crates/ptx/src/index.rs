@@ -1,4 +1,4 @@
-//! What a PTX file holds, by name, found without parsing it: an entry can be cut out with what it uses, and its code told
+//! Contents of a PTX file by name, found without parsing it: an entry can be cut out with what it uses, and its code separated
 //! from everything that is said about it.
 
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +24,7 @@ struct Item {
     span: Range<usize>,
 }
 
-/// Where each definition of a PTX file stands.
+/// Places of all definitions of a PTX file.
 #[derive(Debug, Clone)]
 pub struct Index {
     items: Vec<Item>,
@@ -55,7 +55,7 @@ impl Index {
         entries.map(|item| &text[item.name.clone()]).collect()
     }
 
-    /// Whether there is an entry of this name.
+    /// Returns whether there is an entry of this name.
     pub fn has(&self, entry: &str) -> bool {
         self.entry(entry).is_some()
     }

@@ -1,4 +1,4 @@
-//! How many warp-instructions a second the simulator executes: `cargo bench -p simt`.
+//! Warp-instructions that the simulator executes in a second: `cargo bench -p simt`.
 //!
 //! The throughput that criterion prints counts PTX instructions, once for each warp that executes one, so `Melem/s`
 //! reads as million warp-instructions a second. Counters are part of every run; `no checks` leaves out what has a switch,
@@ -17,7 +17,7 @@ use simt::{Checks, Kernel, Launch, Memory, Options, Program};
 /// Elements of the chapters' inputs.
 const N: u32 = 1 << 20;
 
-/// What a kernel takes, in its order.
+/// Arguments of a kernel, in its order.
 #[derive(Clone, Copy)]
 enum Arg {
     Input,

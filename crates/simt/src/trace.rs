@@ -16,7 +16,7 @@ pub const VERSION: u32 = 3;
 pub struct Options {
     /// The first block, as one number, x fastest.
     pub first_block: u64,
-    /// So many blocks from there on.
+    /// Number of blocks from there on.
     pub blocks: u64,
     /// Warps of each block: bit w is warp w.
     pub warps: u32,

@@ -92,7 +92,7 @@ pub struct Trace {
     /// The first block, x fastest.
     #[serde(default)]
     pub first_block: u64,
-    /// So many blocks from there on.
+    /// Number of blocks from there on.
     #[serde(default = "one")]
     pub blocks: u64,
     /// Steps kept of each block.

@@ -21,7 +21,7 @@ mod desk;
 mod door;
 pub mod http;
 
-/// How often sources are looked at. Polling works everywhere, shared folders of virtual machines included; a look only asks for the
+/// Time between two looks at the sources. Polling works everywhere, shared folders of virtual machines included; a look only asks for the
 /// times of files, a few milliseconds of work.
 const POLL: Duration = Duration::from_secs(1);
 /// Address at which open pages ask for the number of the build they should show.

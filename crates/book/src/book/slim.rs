@@ -97,7 +97,7 @@ fn chart(svg: &str) -> String {
     let svg = svg.replace(r#" opacity="1""#, "");
     let svg = DIGITS.replace_all(&svg, r#"="$1""#);
     let svg = WORDS.replace_all(&svg, "$1$2$3");
-    // What the label says is not said twice; the colours of a file by itself are no matter in a page.
+    // A description that the label repeats is left out, and so are the colours that a file has for itself.
     let svg = DESCRIBED.replace(&svg, "$1");
     let svg =
         FILLED.replace_all(&svg, |path: &Captures<'_>| boxes(&path[1], &path[2]).unwrap_or_else(|| path[0].to_owned()));

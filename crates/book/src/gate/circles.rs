@@ -13,12 +13,12 @@ use course::workspace;
 /// Crates, and the most modules of each that may import each other.
 const LIMITS: [(&str, usize); 4] = [("lab", 2), ("report", 2), ("course", 3), ("book", 3)];
 
-/// What follows `use` where it is a path of the crate's own.
+/// Paths of the crate's own behind `use`.
 static USE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\buse\s+((?:crate|super|self)::[^;]+);").expect("a fixed pattern"));
 /// A path of the crate's own, in code.
 static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:crate|super)(?:::\w+)+").expect("a fixed pattern"));
-/// What the root of a crate exports of its modules.
+/// Exports of modules in the root of a crate.
 static EXPORT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bpub use\s+([^;]+);").expect("a fixed pattern"));
 static COMMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"//[^\n]*").expect("a fixed pattern"));
 

@@ -89,7 +89,7 @@ fn expectation(slug: &str, variant: &Value, case: &Value, schedule: &str) -> Res
     Ok(json!({
         "hash": format!("#lab={slug}&v={}&n={}&b={}{grid}&s={schedule}&at=end", variant["name"].as_str().unwrap_or(""), case["n"], case["block"]),
         "counts": counts,
-        // Of rows and columns all results.
+        // Rows and columns have all their results here.
         "result": if case.get("of").is_some() { &answer["outputs"][result] } else { &answer["outputs"][result][0] },
         "steps": launches[shown]["trace"]["steps"],
     }))

@@ -1,5 +1,5 @@
-//! Whether the book can be translated: one that is made up, in which every message begins with a sign of its own, is built beside the
-//! English one. What a reader sees must bear the sign; links, names, answers and numbers must be those of the English book.
+//! Check that the book can be translated: a made-up translation, in which every message begins with a sign of its own, is built beside
+//! the English one. What a reader sees must bear the sign; links, names, answers and numbers must be those of the English book.
 
 use std::path::Path;
 use std::sync::LazyLock;

@@ -152,7 +152,7 @@ pub fn named_paths(root: &Path) -> Result<Findings> {
             for found in QUOTED_PATH.captures_iter(line).chain(LINK_TARGET.captures_iter(line)) {
                 let path = &found["path"];
                 findings.examined += 1;
-                // What a build makes is not in a fresh checkout.
+                // Files that a build makes are not in a fresh checkout.
                 if !path.starts_with("target/") && !root.join(path).exists() && !is_part(path) {
                     findings.problems.push(format!("{guide}:{}: names `{path}`, which is not there", index + 1));
                 }

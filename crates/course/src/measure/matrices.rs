@@ -75,7 +75,7 @@ impl Copying {
     }
 }
 
-/// So many numbers of a type, made by all cores.
+/// This many numbers of a type, made by all cores.
 pub fn numbers<T: Element>(count: u64) -> Vec<T> {
     let mut values = input::elements::<T>(count as usize, input::SEED);
     let part = values.len().div_ceil(std::thread::available_parallelism().map_or(1, usize::from)).max(1);

@@ -1,4 +1,4 @@
-//! What the driver says of the first GPU that plans may want to know.
+//! Facts about the first GPU that plans may use, from its driver.
 
 use std::sync::Arc;
 

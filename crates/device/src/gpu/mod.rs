@@ -95,7 +95,7 @@ impl Gpu {
         Ok((Gpu { context, stream, arch, whole, card: OnceLock::new() }, description))
     }
 
-    /// What plans may know of it.
+    /// Facts about it that plans may use.
     pub(crate) fn card(&self) -> &Card {
         self.card.get_or_init(|| Card { clusters: card::clusters(&self.context, &self.whole), ..self.whole.clone() })
     }

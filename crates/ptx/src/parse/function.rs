@@ -31,7 +31,7 @@ type Labels<'a> = HashMap<&'a str, u32>;
 #[derive(Debug, Default)]
 struct Declared {
     names: HashMap<String, u32>,
-    /// By base name: how many, and the line. `%r<20>` declares `%r0` to `%r19`.
+    /// Number of registers and line, by base name. `%r<20>` declares `%r0` to `%r19`.
     ranges: HashMap<String, (u32, u32)>,
 }
 

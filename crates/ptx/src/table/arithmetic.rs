@@ -1,4 +1,4 @@
-//! Which words may follow which mnemonic of arithmetic, and what operands then stand: the lowering refuses every other
+//! Words that may follow each mnemonic of arithmetic, and the operands that go with them: the lowering refuses every other
 //! opcode, and the fixtures of `crates/simt/tests/semantics` are generated from these lines.
 
 use super::shape::Shape;
@@ -239,7 +239,7 @@ pub static ARITHMETIC: &[Shape] = &[
     shape("cvt-sm90", "cvt.rn.satfinite.relu?.e4m3x2|e5m2x2.f16x2", "b16=b32"),
     shape("cvt-sm90", "cvt.rn.relu?.f16x2.e4m3x2|e5m2x2", "b32=f8x2"),
 
-    // What came with sm_100, by its definition: there is no such card to hold it against.
+    // Instructions that came with sm_100, by their definition: there is no such card to compare with.
     shape("sm100", "add.rn|rz|rm|rp?.ftz?.f32x2", "T=T,T"),
     shape("sm100", "sub.rn|rz|rm|rp?.ftz?.f32x2", "T=T,T"),
     shape("sm100", "mul.rn|rz|rm|rp?.ftz?.f32x2", "T=T,T"),

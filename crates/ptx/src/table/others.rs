@@ -1,4 +1,4 @@
-//! Which words may follow which mnemonic of what is no arithmetic, and what operands then stand. The lowering refuses a
+//! Words that may follow each mnemonic of other instructions than arithmetic, and the operands that go with them. The lowering refuses a
 //! word that stands in no shape of its mnemonic; how the words go together it checks for itself.
 
 use super::shape::Shape;

@@ -16,7 +16,7 @@ pub struct Shape {
     pub pattern: &'static str,
     /// The operands: `T=T,T`.
     pub operands: &'static str,
-    /// Which file of fixtures tests it; none for what is no arithmetic.
+    /// File of fixtures that tests it; empty for instructions other than arithmetic.
     pub group: &'static str,
 }
 
@@ -146,7 +146,7 @@ fn take(left: &mut Vec<&str>, word: &str) -> bool {
     true
 }
 
-/// Whether a word is a type.
+/// Returns whether a word is a type.
 pub(super) fn is_type(word: &str) -> bool {
     TYPES.contains(&word)
 }

@@ -51,7 +51,7 @@ const LAST_MINORS: [u8; 9] = [5, 3, 2, 3, 0, 5, 8, 8, 5];
 /// Newest version of PTX that is known here.
 pub const VERSION_NEWEST: (u8, u8) = (LAST_MINORS.len() as u8, LAST_MINORS[LAST_MINORS.len() - 1]);
 
-/// Whether that version of PTX exists.
+/// Returns whether that version of PTX exists.
 pub fn is_version((major, minor): (u8, u8)) -> bool {
     usize::from(major).checked_sub(1).and_then(|at| LAST_MINORS.get(at)).is_some_and(|&last| minor <= last)
 }
@@ -182,7 +182,7 @@ static RULES: &[Rule] = &[
 static FAMILIES: &[Rule] = &[Rule(100, 86, "redux.f32")];
 
 impl Rule {
-    /// Whether the rule covers an instruction.
+    /// Returns whether the rule covers an instruction.
     fn matches(&self, mnemonic: &str, words: &[&str]) -> bool {
         let is = |one: &str, word: &str| match one.strip_suffix('*') {
             Some(start) => word.starts_with(start),

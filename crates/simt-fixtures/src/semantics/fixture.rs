@@ -27,7 +27,7 @@ pub struct Fixture {
 pub struct Kernel {
     pub name: String,
     pub fixtures: Vec<Fixture>,
-    /// By thread; what operand `i` holds is in the low bits of entry `i`.
+    /// Operands of each thread; the value of operand `i` is in the low bits of entry `i`.
     pub rows: Vec<[u64; OPERANDS]>,
 }
 

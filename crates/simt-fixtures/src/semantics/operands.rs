@@ -280,7 +280,7 @@ fn edge(kinds: &[Kind], at: usize, row: usize) -> Option<u64> {
             [a, b, 1],
             [a, b, sign | 1],
             [a, b, 0],
-            // Which of several NaNs comes out.
+            // Several NaNs, of which one comes out.
             [nan, sign | (nan + 1), nan + 2],
             [one, sign | (nan + 1), nan + 2],
             [infinity + 3, nan, one],

@@ -167,7 +167,7 @@ impl Seeds {
         object
     }
 
-    /// Verdict against the kernel if the run that is shown has no fault, but another one does.
+    /// Verdict against the kernel if another run left other values, though the one that is shown may have no fault.
     pub fn verdict(&self) -> Option<&'static str> {
         let differs = self.first.as_ref().is_some_and(|first| first.difference.is_some());
         differs.then_some("it leaves other values than the run without a seed: see `seeds` above")

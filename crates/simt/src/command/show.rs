@@ -167,7 +167,7 @@ pub fn text(shown: &Shown<'_>, out: &mut dyn Write) -> io::Result<()> {
         1 => "1 fault found".to_owned(),
         n => format!("{n} faults found"),
     };
-    // That results differ is no fault of one run, and no clean bill either.
+    // Results that differ are no fault of one run, but the kernel is not clean either.
     match shown.seeds.and_then(Seeds::verdict) {
         Some(verdict) => writeln!(out, "\n{found} in this run, but {verdict}"),
         None => writeln!(out, "\n{found}"),

@@ -30,7 +30,7 @@ const APART_OFTEN: usize = 4;
 const APART_SELDOM: usize = 64;
 const TORN_FIRST: u64 = 4;
 const TORN_IN: usize = 8;
-/// So long warps run in order that have not come to the line from which on lanes part, where one may spin until another writes.
+/// Steps for which warps run in order before they come to the line where lanes part and one may spin until another writes.
 const IN_ORDER_MAX: u64 = 1 << 16;
 
 /// Passes without a change of memory after which a scheduler that draws by chance watches for lanes that spin.

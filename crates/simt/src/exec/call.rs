@@ -141,7 +141,7 @@ impl Machine<'_> {
         if end > u64::from(LOCAL_BYTES_MAX) {
             return Some(LOCAL_BYTES_MAX);
         }
-        // Where the compiler knows how deep calls go, the driver makes the stack as large as they need.
+        // If the compiler knows how deep calls go, the driver makes the stack as large as they need.
         let entry = code.functions.first().map_or(0, |entry| u64::from(entry.local_bytes));
         let used = end - entry + CALL_BYTES * (u64::from(depth) + 1);
         let limit = self.context.options.stack_bytes;

@@ -414,7 +414,7 @@ fn side_by_side(context: &Context<'_>, units: u64, workers: usize) -> Option<Sha
         Share { touches, ..machine.share() }
     };
     if workers == 1 {
-        // Where there are no threads to be had.
+        // There are no other threads.
         let share = work();
         return (!stop.load(Relaxed)).then_some(share);
     }

@@ -161,8 +161,8 @@ struct Machine<'k> {
     changes: u64,
     /// Warp-instructions executed.
     spent: u64,
-    /// So many units wait that it is noted what those read who spin: they look again when that has changed. A few look whenever
-    /// anything has.
+    /// True if many units wait: then the reads of spinning lanes are noted, and these look again when such a value has changed. With few
+    /// units they look whenever anything has changed.
     crowded: bool,
     /// Waiting for all lanes of a warp where they meet would have hung: from now on those that wait go ahead at once.
     goes_ahead: bool,

@@ -52,7 +52,7 @@ pub(super) struct Marks {
     origins: Vec<Origin>,
     /// Origins of which no mark was left when they were last counted, the first one last.
     free: Vec<usize>,
-    /// So many origins before they are counted again.
+    /// Number of origins at which they are counted again.
     enough: usize,
 }
 
@@ -259,7 +259,7 @@ impl Machine<'_> {
                     Effect::Decides(decider) => undecided(warp, inst, &sources, decider, active),
                     _ => together(warp, &sources, active),
                 };
-                // Whether they execute it is undefined for these.
+                // It is undefined whether these execute it.
                 parts.extend(guard);
                 let copies = if moves(inst.op) { results.as_slice() } else { &[] };
                 warp.undefined.copy_to(copies, &parts);

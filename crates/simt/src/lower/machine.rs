@@ -137,7 +137,7 @@ impl Facts {
             (true, true) => MachineOp::RedOfOne,
             (true, false) => MachineOp::Red,
             (false, true) => MachineOp::AtomOfOne,
-            // By shuffles, which take a whole warp.
+            // This form uses shuffles, which take a whole warp.
             (false, false) if joined && op.op == AtomicOp::Add => MachineOp::AtomOfOneInFullWarps,
             (false, false) => MachineOp::Atom,
         })

@@ -412,7 +412,7 @@ impl Clocks {
     pub fn learn(&mut self, warp: u32, mask: u32, arrived: &Arrivals) {
         let own = &self.warps[warp as usize];
         let as_one = mask & own.lanes == own.lanes && !matches!(own.views, Views::Lanes(_));
-        // Where all lanes know the same, so they do afterwards.
+        // If all lanes know the same now, they do so afterwards.
         for lane in lanes(mask).take(if as_one { 1 } else { LANES }) {
             let mut view = self.view(warp, lane).clone();
             view.join(&arrived.0.view);

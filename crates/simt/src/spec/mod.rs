@@ -62,7 +62,7 @@ pub enum Value {
 pub enum Init {
     /// Every element by rule.
     Rule(Rule),
-    /// So many bytes of 0; nothing writes the rest.
+    /// This many bytes of 0; nothing writes the rest.
     Begin(u64),
     /// The bytes of a file, as many as the buffer has.
     File(PathBuf),

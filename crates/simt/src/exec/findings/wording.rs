@@ -26,9 +26,9 @@ pub(in crate::exec) struct Names<'a> {
 enum InShared<'a> {
     /// Inside a variable: its name, the offset there, and what is known of its elements.
     Inside(&'a SharedVariable, u32),
-    /// So many bytes past the end of a variable, which has this size.
+    /// A number of bytes past the end of a variable, which has this size.
     Past(&'a SharedVariable, u32, u32),
-    /// So many bytes before a variable.
+    /// A number of bytes before a variable.
     Before(&'a SharedVariable, u32),
     Nowhere,
 }
