@@ -178,3 +178,52 @@ fn a_launch_has_a_budget() {
         assert!(outcome.counters.inst_executed < 1100, "{}", outcome.counters.inst_executed);
     }
 }
+
+#[test]
+fn more_blocks_that_wait_for_each_other_than_a_card_holds_are_noted() {
+    let shared = |body: &str| body.replace("\n{", "\n{ .shared .b8 most[232448];");
+    let schedules = [Schedule::Lockstep, Schedule::Independent { seed: None }, Schedule::Independent { seed: Some(3) }];
+    let notes = |name, body: &str, blocks, schedule| {
+        let outcome = run(name, body, blocks, &Options { schedule, ..Options::default() });
+        assert_eq!(outcome.faults, [], "{name} {blocks} {schedule}");
+        outcome.notes
+    };
+    for schedule in schedules {
+        // A block takes all the shared memory of a multiprocessor, of which no card has more than 256.
+        for (name, body) in [("meeting", MEETING), ("chain", CHAIN)] {
+            assert_eq!(notes(name, &shared(body), 256, schedule), [], "{name} {schedule}");
+            if name == "chain" && schedule == (Schedule::Independent { seed: Some(3) }) {
+                // Blocks in another order: those at the end of the chain have ended when the last one begins.
+                continue;
+            }
+            let notes = notes(name, &shared(body), 257, schedule);
+            let [note] = &notes[..] else { panic!("{name} {schedule}: {notes:?}") };
+            assert_eq!((note.kind.name(), note.site.opcode.as_str()), ("not-resident", "ld.acquire.gpu.global.u32"));
+            assert_eq!(
+                note.message,
+                "waits, as all 256 blocks that have begun do, for one that has not; no card has room for more than 256 at once \
+                 (threads a block: 1, bytes of shared memory: 232,448)"
+            );
+        }
+        // No block waits for another.
+        assert_eq!(notes("tickets", &shared(TICKETS), 2000, schedule), [], "{schedule}");
+    }
+    // Small blocks: 32 on each multiprocessor.
+    assert_eq!(notes("meeting", MEETING, 8192, Schedule::Lockstep), []);
+    assert_eq!(notes("meeting", MEETING, 8193, Schedule::Lockstep).len(), 1);
+}
+
+/// Blocks that look back wait for those that began before them.
+#[test]
+fn blocks_that_wait_for_earlier_ones_fit_in_any_number() {
+    let back = CHAIN.replace("setp.eq.u32 %p0, %r1, %r2;", "setp.eq.u32 %p0, %r1, 1;").replace("[%d1+4]", "[%d1-4]");
+    let outcome = run("chain", &back, 9000, &Options::default());
+    assert_eq!((outcome.faults, outcome.notes), (vec![], vec![]));
+}
+
+/// A launch that hangs with room for all of it, too, is a deadlock and no more.
+#[test]
+fn a_hang_that_room_would_not_end_is_no_note() {
+    let outcome = run("meeting", &MEETING.replace("%r2, %nctaid.x;", "%r2, 8301;"), 8300, &Options::default());
+    assert_eq!((outcome.faults.len(), outcome.notes), (1, vec![]));
+}

@@ -11,7 +11,7 @@ const MULTIPROCESSORS: u64 = 256;
 
 /// Blocks of this size that are resident at once on a card larger than any: a multiprocessor has room for 32 blocks, 64 warps and
 /// 228 KiB of shared memory, of which the system takes 1 KiB a block.
-fn resident_max(threads: u64, shared_bytes: u64) -> u64 {
+pub(super) fn resident_max(threads: u64, shared_bytes: u64) -> u64 {
     let by_warps = 64 / threads.div_ceil(32);
     let by_shared = (228 << 10) / (shared_bytes + (1 << 10));
     MULTIPROCESSORS * by_warps.min(by_shared).clamp(1, 32)

@@ -95,6 +95,11 @@ impl Unit {
         self.warps().map(|warp| warp.steps).sum()
     }
 
+    /// Linear index of its first block.
+    pub(super) fn first_block(&self) -> u64 {
+        self.blocks[0].env.linear
+    }
+
     fn warps(&self) -> impl Iterator<Item = &Warp> {
         self.blocks.iter().flat_map(|block| &block.warps)
     }
@@ -207,6 +212,13 @@ impl Unit {
     pub(super) fn stuck(&self, machine: &mut Machine<'_>) {
         for block in self.blocks.iter().filter(|block| !block.is_done()) {
             machine.findings.stuck(machine.context, &block.env, &block.warps);
+        }
+    }
+
+    /// So many blocks wait, its own among them, and no card has room for another: a note.
+    pub(super) fn not_resident(&self, machine: &mut Machine<'_>, blocks: u64) {
+        for block in self.blocks.iter().filter(|block| !block.is_done()) {
+            machine.findings.not_resident(machine.context, &block.env, &block.warps, blocks);
         }
     }
 

@@ -83,6 +83,12 @@ pub(super) enum Detail {
     Exited {
         threads: u32,
     },
+    /// All blocks that have begun wait for one that has not, and no card has room for it.
+    NotResident {
+        blocks: u64,
+        threads: u32,
+        shared_bytes: u32,
+    },
     Stuck,
     /// A barrier waits for a count of threads; so many have come.
     TooFew {
@@ -481,6 +487,7 @@ impl Finding {
             | Detail::Lanes { .. }
             | Detail::Barrier
             | Detail::Exited { .. }
+            | Detail::NotResident { .. }
             | Detail::Stuck => ("waits", self.absence(), self.wait_sentence(names)),
             Detail::NotAllocated { address } => {
                 let what = names.memory.describe(*address);

@@ -15,6 +15,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use super::bind::resident_max;
 use super::block::Progress;
 use super::cluster::Unit;
 use super::findings::{Findings, Names};
@@ -335,13 +336,16 @@ impl Pass {
 }
 
 /// Runs units in turns: each for a while, and the next one starts when all that have started still wait. They run one after
-/// the other while none waits; all become resident if all wait.
+/// the other while none waits; all become resident if all wait. Once as many are resident as any card
+/// holds, another starts only when none of them can go on, and a note says so.
 fn taking_turns(context: &Context<'_>, units: u64) -> Share {
     let mut order = Turns::new(context, units);
     let mut machine = Machine::new(context);
     let mut resident: Vec<Unit> = Vec::new();
     let mut spare: Vec<Unit> = Vec::new();
     let (mut next, mut turns) = (0, 0);
+    let size = context.cluster.iter().map(|&n| u64::from(n)).product::<u64>();
+    let mut room = resident_max(context.threads_per_block.into(), context.shared_bytes.into()) / size;
     while next < units || !resident.is_empty() {
         machine.crowded = resident.len() > FEW_WAITING;
         if machine.crowded {
@@ -354,23 +358,33 @@ fn taking_turns(context: &Context<'_>, units: u64) -> Share {
         if pass.fatal {
             break;
         }
-        turns = if pass.ended || next < units { 0 } else { turns + 1 };
+        let is_full = next == units || resident.len() as u64 >= room;
+        turns = if pass.ended || !is_full { 0 } else { turns + 1 };
         let all_wait = !pass.any_runs && !pass.ended;
         let many_wait = all_wait && resident.len() >= WAITING_MAX && !context.launch.cooperative;
-        let hangs = next == units && !pass.moved;
+        let hangs = is_full && !pass.moved;
         if (many_wait || hangs || turns == PATIENT_TURNS) && machine.start_going_ahead() {
             resident.iter_mut().for_each(Unit::go_ahead);
             continue;
         }
-        if next == units && !pass.moved {
+        if hangs && next == units {
             resident.iter_mut().for_each(|unit| {
                 unit.stuck(&mut machine);
                 unit.settle(&mut machine);
             });
             break;
         }
+        if is_full && next < units {
+            if !hangs && turns < PATIENT_TURNS {
+                continue;
+            }
+            if hangs && let Some(unit) = resident.iter().min_by_key(|unit| unit.first_block()) {
+                unit.not_resident(&mut machine, resident.len() as u64 * size);
+            }
+            room = u64::MAX;
+        }
         let started = if resident.len() > FEW_WAITING { resident.len() / STARTED_AT_ONCE } else { 1 };
-        for _ in 0..started.min((units - next) as usize) {
+        for _ in 0..(started as u64).min(units - next).min(room - resident.len() as u64) {
             let mut unit = spare.pop().unwrap_or_else(|| Unit::new(context));
             unit.restart(context, order.unit(next));
             if machine.has_spent_all(&unit) {

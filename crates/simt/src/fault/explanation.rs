@@ -98,7 +98,9 @@ const SHARED_RACE: Explanation = Explanation {
     may_miss: "a second race on a word that has raced since the last barrier; races that need two lanes to take different \
         paths than they took in this run; races inside a warp under `--schedule lockstep`, which has none by definition; a write to what an asynchronous copy \
         (other than a bulk copy out of shared memory) reads; a fence that is missing between threads and bulk copies \
-        (`fence.proxy.async`); a write after a look at a flag",
+        (`fence.proxy.async`); a plain or volatile store after another thread's relaxed load or look at \
+        a volatile flag; two volatile stores in a kernel with such a flag; data that is read by a relaxed \
+        load and has no fence (reported in global memory)",
     false_alarms: "when `volatile` data is read on purpose though it may be out of date, and no branch asks what was read",
 };
 
@@ -123,7 +125,8 @@ const GLOBAL_RACE: Explanation = Explanation {
         __restrict__` pointer) though it has written it before, which a barrier does not mend; \
         launches whose overlap was not asked for (`--then` with `--overlap`); races that need blocks to come in another \
         order than they did in this run; a missing fence of the reader where what it reads \
-        is read through `volatile`; relaxed or volatile data that a branch asks about before it is used, or that only atomics write; a thread that reads back what its own bulk copy writes, and what is read after a bulk copy whose thread \
+        is read through `volatile`; relaxed or volatile data that a branch asks about before it is used, or that only atomics write; \
+        two volatile stores, or one beside an atomic (reported in shared memory); a thread that reads back what its own bulk copy writes, and what is read after a bulk copy whose thread \
         waits for the reading of its source only (`wait_group.read`)",
     false_alarms: "when a value that may be out of date is read on purpose: with a plain load (other than as what a compare-and-swap \
         expects), or with a relaxed one whose value no branch asks about",
@@ -152,9 +155,10 @@ const DEADLOCK: Explanation = Explanation {
         barrier that its other lanes never reach; a barrier asks for more threads than come; or every thread that still runs \
         goes round in a loop that waits for memory to change, or for a barrier object of which arrivals are missing. On a GPU the kernel hangs until a watchdog or the user ends it.",
     may_miss: "threads that spin on a flag that nothing will set and count, or look at the clock, meanwhile: they end as `step-budget`; \
-        a barrier made of a counter, or a wait for a block that has not begun, in a grid that does not fit a \
-        card at once: a block that waits here always lets the next one begin, and on a full card it never \
-        does (`--cooperative` refuses a grid that does not fit)",
+        a barrier made of a counter, or a wait for a block that has not begun, in a grid that does not fit a card at once: a block that waits here always lets the next one begin, \
+        and on a full card it never does. A note says so where no card has room for the blocks that wait \
+        together, if their loops do not count or look at the clock and no other launch overlaps; a smaller \
+        card may hang with fewer (`--cooperative` refuses a grid that fits no card)",
     false_alarms: "never",
 };
 

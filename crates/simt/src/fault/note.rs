@@ -12,6 +12,8 @@ pub enum NoteKind {
     OrderedByObservation,
     /// A barrier of the block opens though some of its threads have exited.
     ExitedThreads,
+    /// More blocks have to wait for each other than any card holds at once.
+    NotResident,
 }
 
 impl NoteKind {
@@ -21,6 +23,7 @@ impl NoteKind {
             NoteKind::EqualWrites => "equal-writes",
             NoteKind::OrderedByObservation => "ordered-by-observation",
             NoteKind::ExitedThreads => "exited-threads",
+            NoteKind::NotResident => "not-resident",
         }
     }
 }

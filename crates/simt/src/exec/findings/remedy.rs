@@ -54,6 +54,8 @@ const SYNC_THE_WARP: &str = "put `__syncwarp()` between the two: both threads ar
 
 const EXITED: &str = "a barrier waits for the threads that are left, on a card as here; look whether those that have exited should have \
     brought something to it first";
+const NOT_RESIDENT: &str = "in the simulator one more block always finds room; on a card it begins only when another ends, so the launch hangs: \
+    launch no more blocks than fit, and let each do more (a grid-stride loop); `--cooperative` refuses a grid that does not fit";
 
 impl Finding {
     /// Why it is wrong, or why it is not, if that is not what the kind of fault says.
@@ -61,6 +63,7 @@ impl Finding {
         let hazard = match self.detail {
             Detail::Race { hazard, .. } | Detail::GlobalRace { hazard, .. } => hazard,
             Detail::Exited { .. } => return Some(EXITED),
+            Detail::NotResident { .. } => return Some(NOT_RESIDENT),
             _ => return None,
         };
         let is_volatile = |at: &super::At| match names.kernel_of(at).code.insts.get(at.pc as usize).map(|inst| inst.op)

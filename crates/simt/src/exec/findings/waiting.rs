@@ -1,6 +1,6 @@
 //! Threads that wait when nothing can run any more, and the event that each waits for.
 
-use super::{At, Detail, Findings, Names, splits};
+use super::{At, Detail, Finding, Findings, NOWHERE, Names, splits};
 use crate::code::{Inst, MbarrierAct, Op};
 use crate::exec::Context;
 use crate::exec::block::Environment;
@@ -8,7 +8,7 @@ use crate::exec::issue::addresses;
 use crate::exec::mbarrier::Object;
 use crate::exec::sync::mask_row;
 use crate::exec::warp::{State, Suspect, Warp};
-use crate::fault::Code;
+use crate::fault::{Code, NoteKind};
 use crate::memory::SHARED_BASE;
 
 /// Event that a loop waits for.
@@ -52,8 +52,27 @@ impl Awaited {
 }
 
 impl Findings {
+    /// All blocks that have begun, so many, wait for one that finds no room on any card: a note at a loop in which this one waits.
+    #[cold]
+    pub(in crate::exec) fn not_resident(
+        &mut self,
+        context: &Context<'_>,
+        env: &Environment,
+        warps: &[Warp],
+        blocks: u64,
+    ) {
+        if let Some((at, _)) = splits(env, warps).find(|(_, state)| state.is_spinning()) {
+            let Context { threads_per_block: threads, shared_bytes, .. } = *context;
+            let finding =
+                Finding::new(env, Code::Deadlock, at, None, Detail::NotResident { blocks, threads, shared_bytes });
+            self.notes.entry((NoteKind::NotResident, at.key(), NOWHERE)).or_insert(Finding { count: 1, ..finding });
+        }
+    }
+
     /// Reports a block in which nothing can run, and which no other block will release.
     pub(in crate::exec) fn stuck(&mut self, context: &Context<'_>, env: &Environment, warps: &[Warp]) {
+        // They hang wherever there is room for all, too.
+        self.notes.retain(|(kind, ..), _| *kind != NoteKind::NotResident);
         for warp in warps {
             for suspect in &warp.suspects {
                 let Suspect { pc, lanes, named, lane, other } = *suspect;

@@ -227,6 +227,12 @@ impl Finding {
             Detail::Exited { threads } => {
                 format!("opens without {threads} threads of the block, which have exited")
             }
+            Detail::NotResident { blocks, threads, shared_bytes } => format!(
+                "waits, as all {blocks} blocks that have begun do, for one that has not; no card has room for more than {blocks} at once \
+                 (threads a block: {threads}, bytes of shared memory: {shared_bytes})",
+                blocks = grouped(*blocks),
+                shared_bytes = grouped((*shared_bytes).into())
+            ),
             Detail::Barrier => "some threads of the block wait at this barrier, others at another one".into(),
             Detail::Stuck if self.code == Code::BarrierDivergence => {
                 "waits at this barrier for threads of the block that will not reach it".into()
