@@ -231,7 +231,7 @@ fn integer(conversion: &Conversion, prefix: &str, digits: &str, is_zero: bool, o
 fn float(conversion: &Conversion, value: f64, out: &mut Vec<u8>) {
     let prefix = sign(conversion, value.is_sign_negative());
     let upper = conversion.letter.is_ascii_uppercase();
-    let cased = |text: String| if upper { text.to_uppercase() } else { text };
+    let cased = |text: String| if upper { text.to_ascii_uppercase() } else { text };
     let size = value.abs();
     if !size.is_finite() {
         let name = if size.is_nan() { "nan" } else { "inf" };

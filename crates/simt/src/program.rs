@@ -265,7 +265,7 @@ fn count(dimensions: &[u64]) -> u64 {
 }
 
 fn parameter(variable: &ptx::Variable) -> Parameter {
-    let element = format!("{:?}", variable.ty).to_lowercase();
+    let element = format!("{:?}", variable.ty).to_ascii_lowercase();
     let ty = if variable.dims.is_empty() { element } else { format!("{element}[{}]", count(&variable.dims)) };
     let bytes = u32::try_from(lower::variables::size_of(variable)).unwrap_or(u32::MAX);
     Parameter { name: variable.name.clone(), ty, bytes, align_bytes: variable.align_bytes }

@@ -167,7 +167,7 @@ impl<'k> Machine<'k> {
     }
 
     /// Counts a request; of the access, what may go ahead.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn admit<'a>(&mut self, issue: &Issue<'_>, access: Access<'a>) -> Access<'a>
     where
         'k: 'a,
@@ -180,7 +180,7 @@ impl<'k> Machine<'k> {
     }
 
     /// Returns the aligned, in-bounds part of an access to the block's own memory; reports the other lanes.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn allowed<'a>(&mut self, issue: &Issue<'_>, access: Access<'a>) -> Access<'a>
     where
         'k: 'a,
@@ -242,7 +242,7 @@ impl<'k> Machine<'k> {
     }
 
     /// Returns the cost of a load or store by the lanes of `access`.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn cost(&mut self, pc: u32, access: &Access<'_>) -> Cost {
         let Access { lanes, bytes, at, .. } = *access;
         let memo = self.memos[pc as usize].of(lanes);

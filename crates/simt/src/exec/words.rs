@@ -49,7 +49,7 @@ impl<'k> Machine<'k> {
 
     /// The access of `bytes` bytes a lane that is known to be like the last one, counted as a request, with what it costs. `None` if it
     /// is not inside one buffer or the block's shared memory: nothing has happened then.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn admit_words(
         &mut self,
         issue: &Issue<'_>,
