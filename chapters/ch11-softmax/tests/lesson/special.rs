@@ -34,7 +34,10 @@ fn rows_that_are_not_like_others_are_as_torch_has_them() -> Result<()> {
             let options =
                 LaunchOptions { op, rows: Some(Rows::Matrix(Matrix::dense(8, 5))), ..LaunchOptions::default() };
             let run = run_with(&session, variant, options, &Array::F32(all), 0)?;
-            assert!(run.ok(), "{}", describe(&run, op.name()));
+            // Five gradients of -3e38 have no sum in floats, here or in torch: what follows from it is not judged.
+            let has_sum = op.arrays() == 1;
+            let is_right = run.ok() || !has_sum && run.verdict.not_judged.is_some();
+            assert!(is_right, "{}", describe(&run, op.name()));
         }
     }
     Ok(())
