@@ -209,7 +209,12 @@ mod tests {
     fn the_book_has_the_same_files_before_and_after_a_measurement() {
         let dir = checkout();
         let before = book(dir.path(), &synthetic::LESSONS).unwrap();
-        save(&synthetic::record(), &measurement::path(dir.path(), BOOKS)).unwrap();
+        // Of a kernel that this checkout has no longer.
+        let mut record = synthetic::record();
+        record.kernels.insert("gone_i32".to_owned(), "0".to_owned());
+        let of_first = record.cases.iter_mut().find(|case| case.chapter.as_deref() == Some("ch01-naive"));
+        of_first.unwrap().kernels = vec!["gone_i32".to_owned()];
+        save(&record, &measurement::path(dir.path(), BOOKS)).unwrap();
         let after = book(dir.path(), &synthetic::LESSONS).unwrap();
         let names = |files: &[(String, String)]| files.iter().map(|file| file.0.clone()).collect::<Vec<_>>();
         assert_eq!(names(&before), names(&after));
@@ -217,8 +222,9 @@ mod tests {
         assert!(text(&before, "alone.md").contains("no record of the champion"));
         assert!(text(&before, "facts.md").contains("<!-- ANCHOR: i32-ratio-mean -->\nnot measured yet\n"));
         assert!(text(&after, "alone.md").contains("#### `f64`"));
-        // No kernel of the synthetic record has its PTX in this checkout.
-        assert!(text(&after, "provenance.md").contains("**This record is stale:**\n\n- ch01-naive: does not say"));
+        let provenance = text(&after, "provenance.md");
+        assert!(provenance.contains("**This record is stale:**\n\n- ch01-naive: 1 row has times of"), "{provenance}");
+        assert!(provenance.contains("before `gone_i32` changed"), "{provenance}");
         let anchors = |text: String| text.lines().filter(|line| line.contains("ANCHOR:")).map(str::to_owned).collect();
         let (before, after): (Vec<String>, Vec<String>) =
             (anchors(text(&before, "facts.md")), anchors(text(&after, "facts.md")));
