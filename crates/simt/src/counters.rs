@@ -1,59 +1,60 @@
 //! Counters of a run, in three tiers: address-exact (equal to the hardware for the same accesses), PTX-level (ours), and
 //! what is not modelled, which has no name here.
 
-/// Raw counts of a run, or of one source line of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[allow(missing_docs)] // METRICS below says what each one is
-pub struct Counters {
-    pub shared_ld_wavefronts: u64,
-    pub shared_st_wavefronts: u64,
-    pub shared_atom_wavefronts: u64,
-    pub shared_ld_conflicts: u64,
-    pub shared_st_conflicts: u64,
-    pub shared_atom_conflicts: u64,
-    pub global_ld_sectors: u64,
-    pub global_st_sectors: u64,
-    pub global_atom_sectors: u64,
-    pub global_red_sectors: u64,
-    pub barriers: u64,
-    pub shuffles: u64,
-    pub inst_executed: u64,
-    pub thread_inst_executed: u64,
-    pub branches: u64,
-    pub divergent_branches: u64,
-    pub shared_ld_requests: u64,
-    pub shared_st_requests: u64,
-    pub global_ld_requests: u64,
-    pub global_st_requests: u64,
-    pub local_ld_requests: u64,
-    pub local_st_requests: u64,
+/// Makes the counts and their metrics from a table, with the one share between its two parts.
+macro_rules! counters {
+    (
+        $($count:ident = $tier:ident $key:literal: $plain:literal;)*
+        (share) $share:ident = $share_tier:ident $share_key:literal: $share_plain:literal;
+        $($count_2:ident = $tier_2:ident $key_2:literal: $plain_2:literal;)*
+    ) => {
+        /// Raw counts of a run, or of one source line of it.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Counters {
+            $(#[doc = $plain] pub $count: u64,)*
+            $(#[doc = $plain_2] pub $count_2: u64,)*
+        }
+
+        impl std::ops::AddAssign for Counters {
+            fn add_assign(&mut self, other: Counters) {
+                $(self.$count += other.$count;)*
+                $(self.$count_2 += other.$count_2;)*
+            }
+        }
+
+        /// Every counter, in the order that tables and JSON show them.
+        pub const METRICS: &[Metric] = &[
+            $(Metric { key: $key, tier: Tier::$tier, plain: $plain, is_ratio: false, value: |c| c.$count as f64 },)*
+            Metric { key: $share_key, tier: Tier::$share_tier, plain: $share_plain, is_ratio: true, value: Counters::$share },
+            $(Metric { key: $key_2, tier: Tier::$tier_2, plain: $plain_2, is_ratio: false, value: |c| c.$count_2 as f64 },)*
+        ];
+    };
 }
 
-impl std::ops::AddAssign for Counters {
-    fn add_assign(&mut self, other: Counters) {
-        self.shared_ld_wavefronts += other.shared_ld_wavefronts;
-        self.shared_st_wavefronts += other.shared_st_wavefronts;
-        self.shared_atom_wavefronts += other.shared_atom_wavefronts;
-        self.shared_ld_conflicts += other.shared_ld_conflicts;
-        self.shared_st_conflicts += other.shared_st_conflicts;
-        self.shared_atom_conflicts += other.shared_atom_conflicts;
-        self.global_ld_sectors += other.global_ld_sectors;
-        self.global_st_sectors += other.global_st_sectors;
-        self.global_atom_sectors += other.global_atom_sectors;
-        self.global_red_sectors += other.global_red_sectors;
-        self.barriers += other.barriers;
-        self.shuffles += other.shuffles;
-        self.inst_executed += other.inst_executed;
-        self.thread_inst_executed += other.thread_inst_executed;
-        self.branches += other.branches;
-        self.divergent_branches += other.divergent_branches;
-        self.shared_ld_requests += other.shared_ld_requests;
-        self.shared_st_requests += other.shared_st_requests;
-        self.global_ld_requests += other.global_ld_requests;
-        self.global_st_requests += other.global_st_requests;
-        self.local_ld_requests += other.local_ld_requests;
-        self.local_st_requests += other.local_st_requests;
-    }
+counters! {
+    shared_ld_wavefronts = AddressExact "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": "passes through the 32 banks for shared-memory loads";
+    shared_st_wavefronts = AddressExact "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": "passes through the 32 banks for shared-memory stores";
+    shared_atom_wavefronts = AddressExact "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum": "passes through the 32 banks for shared-memory atomics";
+    shared_ld_conflicts = AddressExact "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": "load passes that only bank conflicts made necessary";
+    shared_st_conflicts = AddressExact "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum": "store passes that only bank conflicts made necessary";
+    shared_atom_conflicts = AddressExact "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum": "atomic passes that only bank conflicts or equal addresses made necessary";
+    global_ld_sectors = AddressExact "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": "32-byte sectors of global memory that loads touch";
+    global_st_sectors = AddressExact "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": "32-byte sectors of global memory that stores touch";
+    global_atom_sectors = AddressExact "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum": "sector visits of global atomics that return the old value";
+    global_red_sectors = AddressExact "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum": "sector visits of global atomics that return nothing";
+    barriers = AddressExact "barriers": "block barriers (__syncthreads), once for each warp that arrives";
+    shuffles = AddressExact "shuffles": "warp shuffles: registers passed between lanes";
+    inst_executed = Ptx "ptx_inst_executed": "PTX instructions issued, once for each warp";
+    thread_inst_executed = Ptx "ptx_thread_inst_executed": "PTX instructions executed, once for each active lane";
+    (share) lane_efficiency = Ptx "ptx_lane_efficiency": "share of a warp's 32 lanes at work in an average instruction";
+    branches = Ptx "ptx_branches": "branches, once for each warp";
+    divergent_branches = Ptx "ptx_divergent_branches": "branches that some lanes of the warp took and others did not";
+    shared_ld_requests = Ptx "ptx_shared_ld_requests": "load instructions from shared memory, once for each warp";
+    shared_st_requests = Ptx "ptx_shared_st_requests": "store instructions to shared memory, once for each warp";
+    global_ld_requests = Ptx "ptx_global_ld_requests": "load instructions from global memory, once for each warp";
+    global_st_requests = Ptx "ptx_global_st_requests": "store instructions to global memory, once for each warp";
+    local_ld_requests = Ptx "ptx_local_ld_requests": "load instructions from local memory (spills, private arrays), once for each warp";
+    local_st_requests = Ptx "ptx_local_st_requests": "store instructions to local memory (spills, private arrays), once for each warp";
 }
 
 impl Counters {
@@ -112,107 +113,6 @@ pub fn grouped(number: u64) -> String {
     }
     text
 }
-
-const fn hardware(key: &'static str, plain: &'static str, value: fn(&Counters) -> f64) -> Metric {
-    Metric { key, tier: Tier::AddressExact, plain, is_ratio: false, value }
-}
-
-const fn ptx_metric(key: &'static str, plain: &'static str, value: fn(&Counters) -> f64) -> Metric {
-    Metric { key, tier: Tier::Ptx, plain, is_ratio: false, value }
-}
-
-/// Every counter, in the order that tables and JSON show them.
-pub const METRICS: &[Metric] = &[
-    hardware(
-        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-        "passes through the 32 banks for shared-memory loads",
-        |c| c.shared_ld_wavefronts as f64,
-    ),
-    hardware(
-        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-        "passes through the 32 banks for shared-memory stores",
-        |c| c.shared_st_wavefronts as f64,
-    ),
-    hardware(
-        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
-        "passes through the 32 banks for shared-memory atomics",
-        |c| c.shared_atom_wavefronts as f64,
-    ),
-    hardware(
-        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-        "load passes that only bank conflicts made necessary",
-        |c| c.shared_ld_conflicts as f64,
-    ),
-    hardware(
-        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-        "store passes that only bank conflicts made necessary",
-        |c| c.shared_st_conflicts as f64,
-    ),
-    hardware(
-        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",
-        "atomic passes that only bank conflicts or equal addresses made necessary",
-        |c| c.shared_atom_conflicts as f64,
-    ),
-    hardware(
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-        "32-byte sectors of global memory that loads touch",
-        |c| c.global_ld_sectors as f64,
-    ),
-    hardware(
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-        "32-byte sectors of global memory that stores touch",
-        |c| c.global_st_sectors as f64,
-    ),
-    hardware(
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
-        "sector visits of global atomics that return the old value",
-        |c| c.global_atom_sectors as f64,
-    ),
-    hardware(
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
-        "sector visits of global atomics that return nothing",
-        |c| c.global_red_sectors as f64,
-    ),
-    hardware("barriers", "block barriers (__syncthreads), once for each warp that arrives", |c| c.barriers as f64),
-    hardware("shuffles", "warp shuffles: registers passed between lanes", |c| c.shuffles as f64),
-    ptx_metric("ptx_inst_executed", "PTX instructions issued, once for each warp", |c| c.inst_executed as f64),
-    ptx_metric("ptx_thread_inst_executed", "PTX instructions executed, once for each active lane", |c| {
-        c.thread_inst_executed as f64
-    }),
-    Metric {
-        key: "ptx_lane_efficiency",
-        tier: Tier::Ptx,
-        plain: "share of a warp's 32 lanes at work in an average instruction",
-        is_ratio: true,
-        value: Counters::lane_efficiency,
-    },
-    ptx_metric("ptx_branches", "branches, once for each warp", |c| c.branches as f64),
-    ptx_metric("ptx_divergent_branches", "branches that some lanes of the warp took and others did not", |c| {
-        c.divergent_branches as f64
-    }),
-    ptx_metric("ptx_shared_ld_requests", "load instructions from shared memory, once for each warp", |c| {
-        c.shared_ld_requests as f64
-    }),
-    ptx_metric("ptx_shared_st_requests", "store instructions to shared memory, once for each warp", |c| {
-        c.shared_st_requests as f64
-    }),
-    ptx_metric("ptx_global_ld_requests", "load instructions from global memory, once for each warp", |c| {
-        c.global_ld_requests as f64
-    }),
-    ptx_metric("ptx_global_st_requests", "store instructions to global memory, once for each warp", |c| {
-        c.global_st_requests as f64
-    }),
-    ptx_metric(
-        "ptx_local_ld_requests",
-        "load instructions from local memory (spills, private arrays), once for each warp",
-        |c| c.local_ld_requests as f64,
-    ),
-    ptx_metric(
-        "ptx_local_st_requests",
-        "store instructions to local memory (spills, private arrays), once for each warp",
-        |c| c.local_st_requests as f64,
-    ),
-];
 
 /// The counts of one source line.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -99,80 +99,41 @@ pub fn singles<const N: usize>(x: [u64; N], of: impl Fn([u32; N]) -> u32) -> u64
     u64::from(of(x.map(|x| x as u32))) | u64::from(of(x.map(|x| (x >> 32) as u32))) << 32
 }
 
-/// `min.f32`: a NaN loses, -0 is less than +0.
-#[inline(always)]
-pub fn min_f32(a: u32, b: u32) -> u32 {
-    let (x, y) = (f(a), f(b));
-    if x.is_nan() && y.is_nan() {
-        NAN_F32
-    } else if x.is_nan() {
-        b
-    } else if y.is_nan() {
-        a
-    } else if x == y {
-        a | (b & 0x8000_0000)
-    } else if x < y {
-        a
-    } else {
-        b
-    }
+/// A minimum or maximum of the bits `a` and `b`: a NaN loses, and of two zeros `tie` picks one.
+macro_rules! extreme {
+    ($(#[$doc:meta])* $name:ident($a:ident, $b:ident: $bits:ty as $number:ident), $before:tt, tie: $tie:expr, nan: $nan:expr) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name($a: $bits, $b: $bits) -> $bits {
+            let (x, y) = ($number($a), $number($b));
+            if x.is_nan() && y.is_nan() {
+                $nan
+            } else if x == y {
+                $tie
+            } else if y.is_nan() || x $before y {
+                $a
+            } else {
+                $b
+            }
+        }
+    };
 }
 
-/// `max.f32`: a NaN loses, +0 is more than -0.
-#[inline(always)]
-pub fn max_f32(a: u32, b: u32) -> u32 {
-    let (x, y) = (f(a), f(b));
-    if x.is_nan() && y.is_nan() {
-        NAN_F32
-    } else if x.is_nan() {
-        b
-    } else if y.is_nan() {
-        a
-    } else if x == y {
-        a & (b | 0x7fff_ffff)
-    } else if x > y {
-        a
-    } else {
-        b
-    }
+extreme! {
+    /// `min.f32`: a NaN loses, -0 is less than +0.
+    min_f32(a, b: u32 as f), <, tie: a | (b & (1 << 31)), nan: NAN_F32
 }
-
-/// `min.f64`, by the same rules.
-#[inline(always)]
-pub fn min_f64(a: u64, b: u64) -> u64 {
-    let (x, y) = (g(a), g(b));
-    if x.is_nan() && y.is_nan() {
-        b | 1 << 51
-    } else if x.is_nan() {
-        b
-    } else if y.is_nan() {
-        a
-    } else if x == y {
-        a | (b & (1 << 63))
-    } else if x < y {
-        a
-    } else {
-        b
-    }
+extreme! {
+    /// `max.f32`: a NaN loses, +0 is more than -0.
+    max_f32(a, b: u32 as f), >, tie: a & (b | !(1 << 31)), nan: NAN_F32
 }
-
-/// `max.f64`, by the same rules.
-#[inline(always)]
-pub fn max_f64(a: u64, b: u64) -> u64 {
-    let (x, y) = (g(a), g(b));
-    if x.is_nan() && y.is_nan() {
-        b | 1 << 51
-    } else if x.is_nan() {
-        b
-    } else if y.is_nan() {
-        a
-    } else if x == y {
-        a & (b | !(1 << 63))
-    } else if x > y {
-        a
-    } else {
-        b
-    }
+extreme! {
+    /// `min.f64`, by the same rules.
+    min_f64(a, b: u64 as g), <, tie: a | (b & (1 << 63)), nan: b | 1 << 51
+}
+extreme! {
+    /// `max.f64`, by the same rules.
+    max_f64(a, b: u64 as g), >, tie: a & (b | !(1 << 63)), nan: b | 1 << 51
 }
 
 /// A position or length of a bit field: the hardware reads 8 bits of it for 32-bit fields, and all of it for 64-bit ones.

@@ -302,21 +302,10 @@ pub(super) fn combine(op: AtomOp, old: u64, b: u64, c: u64) -> u64 {
         AtomicOp::MaxBf16 => halves(op.bytes, old, b, |a, b| extreme(a, b, widen_bf16, crate::eval::max_f32)),
         AtomicOp::AddF64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
         AtomicOp::MinU => old.min(b),
-        AtomicOp::MinS => {
-            if signed(b) < signed(old) {
-                b
-            } else {
-                old
-            }
-        }
         AtomicOp::MaxU => old.max(b),
-        AtomicOp::MaxS => {
-            if signed(b) > signed(old) {
-                b
-            } else {
-                old
-            }
-        }
+        AtomicOp::MinS if signed(b) < signed(old) => b,
+        AtomicOp::MaxS if signed(b) > signed(old) => b,
+        AtomicOp::MinS | AtomicOp::MaxS => old,
         AtomicOp::And => old & b,
         AtomicOp::Or => old | b,
         AtomicOp::Xor => old ^ b,
@@ -324,19 +313,9 @@ pub(super) fn combine(op: AtomOp, old: u64, b: u64, c: u64) -> u64 {
         // For 16 bytes, `carry_out` has made the comparison.
         AtomicOp::Cas if op.bytes == 16 || old == b => c,
         AtomicOp::Cas => old,
-        AtomicOp::Inc => {
-            if old >= b {
-                0
-            } else {
-                old + 1
-            }
-        }
-        AtomicOp::Dec => {
-            if old == 0 || old > b {
-                b
-            } else {
-                old - 1
-            }
-        }
+        AtomicOp::Inc if old >= b => 0,
+        AtomicOp::Inc => old + 1,
+        AtomicOp::Dec if old == 0 || old > b => b,
+        AtomicOp::Dec => old - 1,
     }
 }

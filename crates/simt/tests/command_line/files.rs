@@ -96,12 +96,8 @@ const LIBRARY: &str = r#"
 }
 "#;
 
-fn folder_of_files() -> TempDir {
-    let folder = folder();
-    std::fs::write(folder.path().join("caller.ptx"), format!("{HEAD}{CALLER}")).unwrap();
-    std::fs::write(folder.path().join("library.ptx"), format!("{HEAD}{LIBRARY}")).unwrap();
-    std::fs::write(folder.path().join("tensor.ptx"), format!("{HEAD}{TENSOR}")).unwrap();
-    folder
+fn folder_of_files() -> Folder {
+    Folder::with(&[("caller.ptx", CALLER), ("library.ptx", LIBRARY), ("tensor.ptx", TENSOR)])
 }
 
 /// A kernel that does not run, for two reasons, and one that does.
@@ -126,24 +122,24 @@ fn files_are_linked() {
     for files in ["caller.ptx library.ptx", "library.ptx caller.ptx"] {
         let run = format!("run {files} --kernel both {LAUNCH} --print out");
         // 100 + 1 of the caller's own, 20000 of the library's own, and the definition that is not weak.
-        assert_eq!(json(folder.path(), &run, 0)["outputs"]["out"][0], 523_101, "{files}");
+        assert_eq!(folder.json(&run, 0)["outputs"]["out"][0], 523_101, "{files}");
     }
-    let listed = text(&simt(folder.path(), "kernels caller.ptx library.ptx").stdout);
+    let listed = folder.shown("kernels caller.ptx library.ptx");
     assert_eq!(listed, "both(out: u64)\nalone()\nwild(out: u64)\nbare(out: u64)\n");
-    let shown = text(&simt(folder.path(), &format!("run caller.ptx library.ptx --kernel both {LAUNCH}")).stdout);
+    let shown = folder.shown(&format!("run caller.ptx library.ptx --kernel both {LAUNCH}"));
     assert!(shown.contains("kernel    both of caller.ptx, library.ptx\n"), "{shown}");
 }
 
 #[test]
 fn faults_name_the_file_that_they_are_in() {
     let folder = folder_of_files();
-    let object = json(folder.path(), &format!("run caller.ptx library.ptx --kernel wild {LAUNCH}"), 1);
+    let object = folder.json(&format!("run caller.ptx library.ptx --kernel wild {LAUNCH}"), 1);
     assert_eq!((&object["faults"][0]["file"], &object["faults"][0]["line"]), (&"library.cu".into(), &9.into()));
-    let alone = json(folder.path(), &format!("run library.ptx --kernel bare {LAUNCH}"), 1);
-    let linked = json(folder.path(), &format!("run caller.ptx library.ptx --kernel bare {LAUNCH}"), 1);
+    let alone = folder.json(&format!("run library.ptx --kernel bare {LAUNCH}"), 1);
+    let linked = folder.json(&format!("run caller.ptx library.ptx --kernel bare {LAUNCH}"), 1);
     assert_eq!(linked["faults"][0]["file"], "library.ptx");
     assert_eq!(linked["faults"], alone["faults"]);
-    let shown = text(&simt(folder.path(), &format!("run caller.ptx library.ptx --kernel bare {LAUNCH}")).stdout);
+    let shown = folder.shown(&format!("run caller.ptx library.ptx --kernel bare {LAUNCH}"));
     assert!(shown.contains("st.global.u64 [%out+64], %out;"), "{shown}");
 }
 
@@ -154,32 +150,28 @@ fn functions_with_no_definition_or_two_are_refused() {
         "caller.ptx:35: shared_code is called, and no PTX file given has its body",
         "name the PTX file that defines it",
     ];
-    refused(folder.path(), &format!("run caller.ptx --kernel both {LAUNCH}"), &missing);
+    folder.refused(&format!("run caller.ptx --kernel both {LAUNCH}"), &missing);
     let twice =
         ["`alone` is defined a second time, first in caller.ptx:46", "tensor.ptx:14", "leave one of the files out"];
-    refused(folder.path(), &format!("run caller.ptx tensor.ptx --kernel both {LAUNCH}"), &twice);
+    folder.refused(&format!("run caller.ptx tensor.ptx --kernel both {LAUNCH}"), &twice);
     let narrow = format!("{}{CALLER}", HEAD.replace("64", "32"));
-    std::fs::write(folder.path().join("narrow.ptx"), narrow).unwrap();
-    refused(
-        folder.path(),
-        &format!("run library.ptx narrow.ptx --kernel both {LAUNCH}"),
-        &["narrow.ptx", ".address_size"],
-    );
+    folder.write("narrow.ptx", narrow);
+    folder.refused(&format!("run library.ptx narrow.ptx --kernel both {LAUNCH}"), &["narrow.ptx", ".address_size"]);
     let parts = ["library.ptx, caller.ptx: no kernel named all", "wild, bare, both, alone"];
-    refused(folder.path(), &format!("run library.ptx caller.ptx --kernel all {LAUNCH}"), &parts);
+    folder.refused(&format!("run library.ptx caller.ptx --kernel all {LAUNCH}"), &parts);
     let runtime =
         ".extern .func cudaLaunchDeviceV2();\n.visible .entry parent() {\n    call cudaLaunchDeviceV2;\n    ret;\n}\n";
-    std::fs::write(folder.path().join("parent.ptx"), format!("{HEAD}{runtime}")).unwrap();
-    refused(folder.path(), "run parent.ptx --kernel parent --grid 1 --block 1", &["device runtime, which has no PTX"]);
+    folder.write("parent.ptx", format!("{HEAD}{runtime}"));
+    folder.refused("run parent.ptx --kernel parent --grid 1 --block 1", &["device runtime, which has no PTX"]);
 }
 
 #[test]
 fn old_ptx_is_named_as_such() {
-    let folder = folder();
+    let folder = Folder::new();
     let old = "\n.entry k()\n{\n    .reg .b32 %r1;\n    alloca.u32 %r1, 16;\n}\n";
     for (version, parts) in [("2.3", &["the file is PTX 2.3, and PTX 3.0 and later is covered"][..]), ("3.0", &[])] {
-        std::fs::write(folder.path().join("old.ptx"), format!(".version {version}\n.target sm_20{old}")).unwrap();
-        let message = text(&simt(folder.path(), "run old.ptx --kernel k --grid 1 --block 1").stderr);
+        folder.write("old.ptx", format!(".version {version}\n.target sm_20{old}"));
+        let message = text(&folder.simt("run old.ptx --kernel k --grid 1 --block 1").stderr);
         assert!(message.contains("unsupported instruction alloca.u32"), "{message}");
         assert_eq!(message.contains("is covered"), !parts.is_empty(), "{message}");
         parts.iter().for_each(|part| assert!(message.contains(part), "{message}"));
@@ -189,13 +181,13 @@ fn old_ptx_is_named_as_such() {
 #[test]
 fn source_code_is_no_ptx() {
     let folder = folder_of_files();
-    std::fs::write(folder.path().join("hello.cu"), "extern \"C\" __global__ void hello() {}\n").unwrap();
-    std::fs::write(folder.path().join("hello.txt"), "extern \"C\" __global__ void hello() {}\n").unwrap();
+    folder.write("hello.cu", "extern \"C\" __global__ void hello() {}\n");
+    folder.write("hello.txt", "extern \"C\" __global__ void hello() {}\n");
     for file in ["hello.cu", "hello.txt"] {
         for verb in ["run --kernel hello --grid 1 --block 1", "kernels", "check"] {
             let (verb, rest) = verb.split_once(' ').unwrap_or((verb, ""));
             let parts = [file, "this is source code", "nvcc -ptx", "cargo course run"];
-            refused(folder.path(), &format!("{verb} {file} {rest}"), &parts);
+            folder.refused(&format!("{verb} {file} {rest}"), &parts);
         }
     }
 }
@@ -203,17 +195,18 @@ fn source_code_is_no_ptx() {
 #[test]
 fn check_says_of_every_kernel_whether_it_runs() {
     let folder = folder_of_files();
-    let output = simt(folder.path(), "check caller.ptx library.ptx");
+    let output = folder.simt("check caller.ptx library.ptx");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).ends_with("\n4 of 4 kernels run\n"), "{}", text(&output.stdout));
 
-    let output = simt(folder.path(), "check tensor.ptx");
+    let output = folder.simt("check tensor.ptx");
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{shown}");
-    for part in ["does not run  product of tensor.ptx\n", "runs          alone of tensor.ptx\n", "1 of 2 kernels run"] {
-        assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
-    }
-    let object: Value = serde_json::from_slice(&simt(folder.path(), "check tensor.ptx --json").stdout).unwrap();
+    assert_contains(
+        &shown,
+        &["does not run  product of tensor.ptx\n", "runs          alone of tensor.ptx\n", "1 of 2 kernels run"],
+    );
+    let object = folder.json("check tensor.ptx", 1);
     let product = &object["kernels"][0];
     assert_eq!((&product["kernel"], &product["runs"]), (&"product".into(), &false.into()));
     let reasons: Vec<&str> = product["reasons"].as_array().unwrap().iter().map(|r| r.as_str().unwrap()).collect();
@@ -229,20 +222,21 @@ fn check_says_of_every_kernel_whether_it_runs() {
 #[test]
 fn files_that_cannot_be_linked_are_checked_one_by_one() {
     let folder = folder_of_files();
-    let output = simt(folder.path(), "check caller.ptx tensor.ptx");
+    let output = folder.simt("check caller.ptx tensor.ptx");
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{shown}");
-    for part in ["each is checked by itself: tensor.ptx:14: `alone`", "shared_code is called", "2 of 4 kernels run"] {
-        assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
-    }
-    std::fs::write(folder.path().join("cut.ptx"), format!("{HEAD}.visible .entry k() {{")).unwrap();
-    let output = simt(folder.path(), "check library.ptx cut.ptx");
+    assert_contains(
+        &shown,
+        &["each is checked by itself: tensor.ptx:14: `alone`", "shared_code is called", "2 of 4 kernels run"],
+    );
+    folder.write("cut.ptx", format!("{HEAD}.visible .entry k() {{"));
+    let output = folder.simt("check library.ptx cut.ptx");
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).starts_with("error: cut.ptx:4:"), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("2 of 2 kernels run"), "{}", text(&output.stdout));
-    refused(folder.path(), "check cut.ptx", &["cut.ptx:4:"]);
-    refused(folder.path(), "check absent.ptx", &["absent.ptx", "os error 2"]);
-    std::fs::write(folder.path().join("bare.ptx"), HEAD).unwrap();
-    refused(folder.path(), "check bare.ptx", &["bare.ptx: no kernel"]);
-    refused(folder.path(), "check", &["<FILE>"]);
+    folder.refused("check cut.ptx", &["cut.ptx:4:"]);
+    folder.refused("check absent.ptx", &["absent.ptx", "os error 2"]);
+    folder.write("bare.ptx", HEAD);
+    folder.refused("check bare.ptx", &["bare.ptx: no kernel"]);
+    folder.refused("check", &["<FILE>"]);
 }

@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
+const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
 /// Copies `n` elements, one a thread, of each width; and a scalar of each kind.
 const SCALE: &str = r"
@@ -49,40 +49,72 @@ const SCALE: &str = r"
 }
 ";
 
-/// A folder with `scale.ptx` in it.
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("scale.ptx"), format!("{HEAD}{SCALE}")).unwrap();
-    folder
-}
+/// A folder with `scale.ptx` in it, where the command runs.
+struct Folder(TempDir);
 
-fn simt(folder: &Path, arguments: &str) -> Output {
-    let arguments = arguments.split_whitespace();
-    Command::new(env!("CARGO_BIN_EXE_simt")).current_dir(folder).args(arguments).output().unwrap()
+impl Folder {
+    fn new() -> Folder {
+        Folder::with(&[])
+    }
+
+    /// One that has these files of PTX too, each by its name and what stands behind [`HEAD`].
+    fn with(files: &[(&str, &str)]) -> Folder {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        for (name, body) in [("scale.ptx", SCALE)].iter().chain(files) {
+            folder.write(name, format!("{HEAD}{body}"));
+        }
+        folder
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
+        std::fs::write(self.path().join(name), contents).unwrap();
+    }
+
+    fn simt(&self, arguments: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
+        command.current_dir(self.path()).args(arguments.split_whitespace()).output().unwrap()
+    }
+
+    /// Text that the command prints.
+    fn shown(&self, arguments: &str) -> String {
+        text(&self.simt(arguments).stdout)
+    }
+
+    /// Runs and expects exit status `status`; the JSON object.
+    fn json(&self, arguments: &str, status: i32) -> Value {
+        let output = self.simt(&format!("{arguments} --json"));
+        assert_eq!(output.status.code(), Some(status), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Expects exit status 2, nothing on standard output, and `parts` in the message.
+    fn refused(&self, arguments: &str, parts: &[&str]) {
+        let output = self.simt(arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+        assert_eq!(text(&output.stdout), "", "{arguments}");
+        assert_contains(&message, parts);
+        let known = message.starts_with("error: ") || message.starts_with("error[unsupported-instruction]: ");
+        assert!(known && !message.contains("panicked"), "{arguments}: {message}");
+    }
 }
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Runs and expects exit status `status`; the JSON object.
-fn json(folder: &Path, arguments: &str, status: i32) -> Value {
-    let output = simt(folder, &format!("{arguments} --json"));
-    assert_eq!(output.status.code(), Some(status), "{}", text(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+fn assert_contains(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
 }
 
-/// Expects exit status 2, nothing on standard output, and `parts` in the message.
-fn refused(folder: &Path, arguments: &str, parts: &[&str]) {
-    let output = simt(folder, arguments);
-    let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
-    assert_eq!(text(&output.stdout), "", "{arguments}");
-    for part in parts {
-        assert!(message.contains(part), "{arguments}: `{part}` is not in: {message}");
-    }
-    let known = message.starts_with("error: ") || message.starts_with("error[unsupported-instruction]: ");
-    assert!(known && !message.contains("panicked"), "{arguments}: {message}");
+fn tests_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
 }
 
 const RUN_SCALE: &str =
@@ -90,8 +122,8 @@ const RUN_SCALE: &str =
 
 #[test]
 fn a_clean_run_prints_the_keys_of_the_contract() {
-    let folder = folder();
-    let object = json(folder.path(), &format!("{RUN_SCALE} --print data:3"), 0);
+    let folder = Folder::new();
+    let object = folder.json(&format!("{RUN_SCALE} --print data:3"), 0);
     let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["kernel", "schedule", "outputs", "counters", "faults", "warp_instructions", "seconds", "lines"]);
     assert_eq!(object["kernel"], "scale");
@@ -108,35 +140,35 @@ fn a_clean_run_prints_the_keys_of_the_contract() {
 
 #[test]
 fn nothing_ran_in_no_lane() {
-    let folder = folder();
-    let object = json(folder.path(), "run scale.ptx --kernel nothing --grid 1 --block 1", 0);
+    let folder = Folder::new();
+    let object = folder.json("run scale.ptx --kernel nothing --grid 1 --block 1", 0);
     assert_eq!(object["outputs"], serde_json::json!({}));
     assert_eq!(object["counters"]["ptx_lane_efficiency"], 1.0 / 32.0);
 }
 
 #[test]
 fn arguments_may_come_in_one_flag_or_in_several() {
-    let folder = folder();
+    let folder = Folder::new();
     let several = "run scale.ptx --kernel scale --grid 1 --block 32 --arg data=f32[32]:const(2) --arg factor=f32:-1.5 --arg n=u32:0x2 --print data:3";
-    let object = json(folder.path(), several, 0);
+    let object = folder.json(several, 0);
     assert_eq!(object["outputs"]["data"], serde_json::json!([-3.0, -3.0, 2.0]));
 }
 
 #[test]
 fn numbers_that_json_has_not_are_words() {
-    let folder = folder();
+    let folder = Folder::new();
     let run = "run scale.ptx --kernel scale --grid 1 --block 32 --print data --arg data=f32[2]:const(1) n=u32:1";
     for (factor, word) in [("nan", "NaN"), ("inf", "inf"), ("-inf", "-inf")] {
         let run = run.replace("n=u32", &format!("factor=f32:{factor} n=u32"));
-        assert_eq!(json(folder.path(), &run, 0)["outputs"]["data"], serde_json::json!([word, 1.0]));
+        assert_eq!(folder.json(&run, 0)["outputs"]["data"], serde_json::json!([word, 1.0]));
     }
 }
 
 #[test]
 fn a_fault_has_the_keys_of_the_contract_and_exit_status_1() {
-    let folder = folder();
+    let folder = Folder::new();
     let run = "run scale.ptx --kernel past_the_end --grid 1 --block 4 --arg data=u32[8]:zero";
-    let object = json(folder.path(), run, 1);
+    let object = folder.json(run, 1);
     let fault = &object["faults"][0];
     assert_eq!(fault["code"], "out-of-bounds");
     assert_eq!(fault["file"], "scale.ptx");
@@ -148,39 +180,35 @@ fn a_fault_has_the_keys_of_the_contract_and_exit_status_1() {
     assert!(ptx.lines().nth(line - 1).unwrap().contains("ld.global.u32"), "line {line}");
     assert!(fault["message"].as_str().unwrap().contains("data"), "{fault}");
 
-    let output = simt(folder.path(), run);
+    let output = folder.simt(run);
     assert_eq!(output.status.code(), Some(1));
-    let report = text(&output.stdout);
-    for part in
-        ["error[out-of-bounds]", "ld.global.u32 %x, [%data+4096];", "lanes 0-3 of warp 0, block (0,0,0)", "= try:"]
-    {
-        assert!(report.contains(part), "`{part}` is not in:\n{report}");
-    }
+    let parts =
+        ["error[out-of-bounds]", "ld.global.u32 %x, [%data+4096];", "lanes 0-3 of warp 0, block (0,0,0)", "= try:"];
+    assert_contains(&text(&output.stdout), &parts);
 }
 
 #[test]
 fn people_get_a_table_in_plain_english() {
-    let folder = folder();
-    let output = simt(folder.path(), &format!("{RUN_SCALE} --print data:2"));
-    let shown = text(&output.stdout);
-    for part in [
-        "kernel    scale of scale.ptx",
-        "grid 2, block 32, schedule independent",
-        "5  l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-        "32-byte sectors of global memory that loads touch",
-        "every other counter is 0",
-        "data = [0, 0.5]",
-        "no faults found",
-    ] {
-        assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
-    }
+    let folder = Folder::new();
+    assert_contains(
+        &folder.shown(&format!("{RUN_SCALE} --print data:2")),
+        &[
+            "kernel    scale of scale.ptx",
+            "grid 2, block 32, schedule independent",
+            "5  l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+            "32-byte sectors of global memory that loads touch",
+            "every other counter is 0",
+            "data = [0, 0.5]",
+            "no faults found",
+        ],
+    );
 }
 
 #[test]
 fn the_outcome_does_not_depend_on_host_threads() {
-    let folder = folder();
+    let folder = Folder::new();
     let run = "run scale.ptx --kernel scale --grid 64 --block 32 --arg data=f32[2000]:rand(3) factor=f32:3 n=u32:2000 --print data";
-    let mut objects = ["1", "2", "7"].map(|threads| json(folder.path(), &format!("{run} --threads {threads}"), 0));
+    let mut objects = ["1", "2", "7"].map(|threads| folder.json(&format!("{run} --threads {threads}"), 0));
     objects.iter_mut().for_each(|object| object["seconds"] = Value::Null);
     assert_eq!(objects[0], objects[1]);
     assert_eq!(objects[0], objects[2]);
@@ -188,16 +216,16 @@ fn the_outcome_does_not_depend_on_host_threads() {
 
 #[test]
 fn every_schedule_has_a_name() {
-    let folder = folder();
+    let folder = Folder::new();
     for name in ["lockstep", "independent", "independent:12"] {
-        assert_eq!(json(folder.path(), &format!("{RUN_SCALE} --schedule {name}"), 0)["schedule"], name);
+        assert_eq!(folder.json(&format!("{RUN_SCALE} --schedule {name}"), 0)["schedule"], name);
     }
 }
 
 #[test]
 fn kernels_lists_names_and_parameters() {
-    let folder = folder();
-    let output = simt(folder.path(), "kernels scale.ptx");
+    let folder = Folder::new();
+    let output = folder.simt("kernels scale.ptx");
     assert_eq!(output.status.code(), Some(0));
     let listed = text(&output.stdout);
     assert_eq!(listed, "scale(data: u64, factor: f32, n: u32)\nnothing()\npast_the_end(data: u64)\n");
@@ -205,48 +233,48 @@ fn kernels_lists_names_and_parameters() {
 
 #[test]
 fn instructions_are_printed() {
-    let folder = folder();
-    let output = simt(folder.path(), "instructions");
+    let folder = Folder::new();
+    let output = folder.simt("instructions");
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), simt::instructions::markdown()));
-    refused(folder.path(), "instructions scale.ptx", &["unexpected argument", "scale.ptx"]);
+    folder.refused("instructions scale.ptx", &["unexpected argument", "scale.ptx"]);
 }
 
 #[test]
 fn buffers_are_filled_from_files() {
-    let folder = folder();
+    let folder = Folder::new();
     let raw: Vec<u8> = [1.5_f32, -2.0].iter().flat_map(|x| x.to_le_bytes()).collect();
     let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n";
     let npy = [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), &raw].concat();
-    std::fs::write(folder.path().join("x.bin"), &raw).unwrap();
-    std::fs::write(folder.path().join("x.npy"), &npy).unwrap();
-    std::fs::write(folder.path().join("cut.npy"), &npy[..npy.len() - 1]).unwrap();
+    folder.write("x.bin", &raw);
+    folder.write("x.npy", &npy);
+    folder.write("cut.npy", &npy[..npy.len() - 1]);
     let run = |file: &str, ty: &str| {
         format!(
             "run scale.ptx --kernel scale --grid 1 --block 32 --print data --arg data={ty}[2]:file({file}) factor=f32:2 n=u32:2"
         )
     };
     for file in ["x.bin", "x.npy"] {
-        let object = json(folder.path(), &run(file, "f32"), 0);
+        let object = folder.json(&run(file, "f32"), 0);
         assert_eq!(object["outputs"]["data"], serde_json::json!([3.0, -4.0]), "{file}");
     }
-    refused(folder.path(), &run("cut.npy", "f32"), &["cut.npy", "7 bytes", "8"]);
-    refused(folder.path(), &run("x.npy", "i32"), &["x.npy", "type <f4", "i32"]);
-    refused(folder.path(), &run("x.bin", "f64"), &["x.bin", "8 bytes", "16"]);
-    refused(folder.path(), &run("absent.bin", "f32"), &["absent.bin", "os error 2", "from the current folder"]);
-    refused(folder.path(), &run(".", "f32"), &["is no regular file"]);
-    std::fs::write(folder.path().join("long.bin"), vec![0; 200_000]).unwrap();
-    refused(folder.path(), &run("long.bin", "f32"), &["holds at least 65545 bytes", "2 elements of f32 need 8"]);
+    folder.refused(&run("cut.npy", "f32"), &["cut.npy", "7 bytes", "8"]);
+    folder.refused(&run("x.npy", "i32"), &["x.npy", "type <f4", "i32"]);
+    folder.refused(&run("x.bin", "f64"), &["x.bin", "8 bytes", "16"]);
+    folder.refused(&run("absent.bin", "f32"), &["absent.bin", "os error 2", "from the current folder"]);
+    folder.refused(&run(".", "f32"), &["is no regular file"]);
+    folder.write("long.bin", vec![0; 200_000]);
+    folder.refused(&run("long.bin", "f32"), &["holds at least 65545 bytes", "2 elements of f32 need 8"]);
 }
 
 // ---- mistakes --------------------------------------------------------------------------------------------------------
 
 /// Writes `bytes` to `bad.ptx` and expects both verbs to refuse it.
 fn refused_file(bytes: &[u8], parts: &[&str]) {
-    let folder = folder();
-    std::fs::write(folder.path().join("bad.ptx"), bytes).unwrap();
+    let folder = Folder::new();
+    folder.write("bad.ptx", bytes);
     let parts: Vec<&str> = [&["bad.ptx"], parts].concat();
-    refused(folder.path(), "run bad.ptx --kernel scale --grid 1 --block 1", &parts);
-    refused(folder.path(), "kernels bad.ptx", &parts);
+    folder.refused("run bad.ptx --kernel scale --grid 1 --block 1", &parts);
+    folder.refused("kernels bad.ptx", &parts);
 }
 
 #[test]
@@ -275,95 +303,89 @@ fn an_unknown_instruction_is_refused_with_its_line() {
 
 #[test]
 fn a_file_or_kernel_that_is_not_there_is_refused() {
-    let folder = folder();
-    refused(folder.path(), "run absent.ptx --kernel scale --grid 1 --block 1", &["absent.ptx", "os error 2"]);
-    refused(folder.path(), "kernels absent.ptx", &["absent.ptx", "os error 2"]);
+    let folder = Folder::new();
+    folder.refused("run absent.ptx --kernel scale --grid 1 --block 1", &["absent.ptx", "os error 2"]);
+    folder.refused("kernels absent.ptx", &["absent.ptx", "os error 2"]);
     let parts = ["no kernel named scael", "scale, nothing, past_the_end"];
-    refused(folder.path(), "run scale.ptx --kernel scael --grid 1 --block 1", &parts);
-    std::fs::write(folder.path().join("bare.ptx"), HEAD).unwrap();
-    refused(folder.path(), "kernels bare.ptx", &["bare.ptx", "no kernel"]);
+    folder.refused("run scale.ptx --kernel scael --grid 1 --block 1", &parts);
+    folder.write("bare.ptx", HEAD);
+    folder.refused("kernels bare.ptx", &["bare.ptx", "no kernel"]);
 }
 
 #[test]
 fn arguments_must_fit_the_parameters() {
-    let folder = folder();
+    let folder = Folder::new();
     let run = |args: &str| format!("run scale.ptx --kernel scale --grid 1 --block 1 {args}");
-    refused(folder.path(), &run(""), &["scale takes 3 arguments, 0 given", "factor: f32"]);
-    refused(folder.path(), &run("--arg data=f32[4]:zero n=u32:4"), &["scale takes 3 arguments, 2 given"]);
-    refused(
-        folder.path(),
+    folder.refused(&run(""), &["scale takes 3 arguments, 0 given", "factor: f32"]);
+    folder.refused(&run("--arg data=f32[4]:zero n=u32:4"), &["scale takes 3 arguments, 2 given"]);
+    folder.refused(
         &run("--arg data=f32[4]:zero factor=f64:1 n=u32:4"),
         &["argument factor is f64 of 8 bytes", "parameter 2 of scale, factor, is f32 of 4 bytes"],
     );
-    refused(folder.path(), &run("--arg data=f32[4]:zero factor=f32[4]:zero n=u32:4"), &["factor", "a buffer"]);
-    refused(folder.path(), &run("--arg data=f32[4]:zero data=f32:1 n=u32:4"), &["two arguments are named data"]);
-    refused(folder.path(), &run("--arg data=f32[4]"), &["data=f32[4]", "NAME=TYPE[LEN]:INIT"]);
-    refused(folder.path(), &run("--arg data=f32[4]:ones"), &["no way to fill", "hash8"]);
-    refused(folder.path(), &run("--arg data=f31[4]:zero"), &["no type `f31`"]);
-    refused(folder.path(), &run("--arg n=u8:300"), &["300 does not fit u8"]);
-    refused(folder.path(), "run --kernel scale --grid 1 --block 1 --arg n=u8:3 scale.ptx", &["PTX file stands before"]);
+    folder.refused(&run("--arg data=f32[4]:zero factor=f32[4]:zero n=u32:4"), &["factor", "a buffer"]);
+    folder.refused(&run("--arg data=f32[4]:zero data=f32:1 n=u32:4"), &["two arguments are named data"]);
+    folder.refused(&run("--arg data=f32[4]"), &["data=f32[4]", "NAME=TYPE[LEN]:INIT"]);
+    folder.refused(&run("--arg data=f32[4]:ones"), &["no way to fill", "hash8"]);
+    folder.refused(&run("--arg data=f31[4]:zero"), &["no type `f31`"]);
+    folder.refused(&run("--arg n=u8:300"), &["300 does not fit u8"]);
+    folder.refused("run --kernel scale --grid 1 --block 1 --arg n=u8:3 scale.ptx", &["PTX file stands before"]);
 }
 
 #[test]
 fn a_buffer_beyond_all_memory_is_refused() {
-    let folder = folder();
+    let folder = Folder::new();
     for len in ["2^62", "2^50", "2^63"] {
         let run = format!("run scale.ptx --kernel past_the_end --grid 1 --block 1 --arg data=u64[{len}]:zero");
-        refused(folder.path(), &run, &["data"]);
+        folder.refused(&run, &["data"]);
     }
 }
 
 #[test]
 fn a_launch_that_no_gpu_would_take_is_refused() {
-    let folder = folder();
+    let folder = Folder::new();
     let run = |geometry: &str| format!("run scale.ptx --kernel nothing {geometry}");
-    refused(folder.path(), &run("--grid 1 --block 0"), &["block"]);
-    refused(folder.path(), &run("--grid 1 --block 1025"), &["1024", "1025"]);
-    refused(folder.path(), &run("--grid 1 --block 64,32"), &["1024", "2048"]);
+    folder.refused(&run("--grid 1 --block 0"), &["block"]);
+    folder.refused(&run("--grid 1 --block 1025"), &["1024", "1025"]);
+    folder.refused(&run("--grid 1 --block 64,32"), &["1024", "2048"]);
     // Their product has more than 64 bits, of which the last 64 may be a small number: 4 in the second line.
-    refused(folder.path(), &run("--grid 1 --block 4294967295,4294967295,4294967295"), &["1024"]);
-    refused(folder.path(), &run("--grid 1 --block 2147418113,429509837,20"), &["1024"]);
-    refused(folder.path(), &run("--grid 4 --block 1 --cluster 4294967295,4294967295,4294967295"), &["cluster", "16"]);
-    refused(folder.path(), &run("--grid 0 --block 32"), &["grid"]);
-    refused(folder.path(), &run("--grid 1 --block 1,1,128"), &["64", "128"]);
-    refused(
-        folder.path(),
+    folder.refused(&run("--grid 1 --block 4294967295,4294967295,4294967295"), &["1024"]);
+    folder.refused(&run("--grid 1 --block 2147418113,429509837,20"), &["1024"]);
+    folder.refused(&run("--grid 4 --block 1 --cluster 4294967295,4294967295,4294967295"), &["cluster", "16"]);
+    folder.refused(&run("--grid 0 --block 32"), &["grid"]);
+    folder.refused(&run("--grid 1 --block 1,1,128"), &["64", "128"]);
+    folder.refused(
         &run("--grid 1 --block 32 --shared 1000000"),
         &["shared", "0 of the kernel's own and 1000000 of the launch", "232448"],
     );
-    refused(folder.path(), &run("--grid 6 --block 32 --cluster 4"), &["6x1x1", "clusters of 4x1x1"]);
-    refused(folder.path(), &run("--grid 64 --block 32 --cluster 32"), &["cluster of 32 blocks", "16"]);
-    refused(folder.path(), &run("--grid 1,2,3,4 --block 32"), &["at most three"]);
-    refused(folder.path(), &run("--grid -1 --block 32"), &["`-1` is no whole number from 0 to 4294967295"]);
-    refused(folder.path(), &run("--grid 1 --block 32 --shared 227KB"), &["`227KB` is no whole number of bytes"]);
+    folder.refused(&run("--grid 6 --block 32 --cluster 4"), &["6x1x1", "clusters of 4x1x1"]);
+    folder.refused(&run("--grid 64 --block 32 --cluster 32"), &["cluster of 32 blocks", "16"]);
+    folder.refused(&run("--grid 1,2,3,4 --block 32"), &["at most three"]);
+    folder.refused(&run("--grid -1 --block 32"), &["`-1` is no whole number from 0 to 4294967295"]);
+    folder.refused(&run("--grid 1 --block 32 --shared 227KB"), &["`227KB` is no whole number of bytes"]);
     for option in ["--shared", "--threads", "--steps", "--launch-steps", "--stack", "--seeds"] {
-        refused(folder.path(), &run(&format!("--grid 1 --block 32 {option} -1")), &["`-1` is no whole number"]);
+        folder.refused(&run(&format!("--grid 1 --block 32 {option} -1")), &["`-1` is no whole number"]);
     }
-    refused(folder.path(), &run("--grid 1 --block 32 --threads 1000"), &["from 0 to 256"]);
-    refused(folder.path(), &run("--grid 1 --block 32 --stack 524289"), &["from 0 to 524288"]);
-    refused(
-        folder.path(),
-        &run("--grid 8193 --block 32 --cooperative"),
-        &["8193 blocks", "no card holds more than 8192"],
-    );
-    refused(folder.path(), &run("--grid 513 --block 1024 --cooperative"), &["no card holds more than 512"]);
-    refused(folder.path(), &run("--grid x --block 32"), &["`x` is no whole number"]);
-    refused(folder.path(), "run scale.ptx --kernel nothing --grid 1", &["--block"]);
+    folder.refused(&run("--grid 1 --block 32 --threads 1000"), &["from 0 to 256"]);
+    folder.refused(&run("--grid 1 --block 32 --stack 524289"), &["from 0 to 524288"]);
+    folder.refused(&run("--grid 8193 --block 32 --cooperative"), &["8193 blocks", "no card holds more than 8192"]);
+    folder.refused(&run("--grid 513 --block 1024 --cooperative"), &["no card holds more than 512"]);
+    folder.refused(&run("--grid x --block 32"), &["`x` is no whole number"]);
+    folder.refused("run scale.ptx --kernel nothing --grid 1", &["--block"]);
 }
 
 #[test]
 fn unknown_names_are_answered_with_the_known_ones() {
-    let folder = folder();
+    let folder = Folder::new();
     let run = |option: &str| format!("{RUN_SCALE} {option}");
-    refused(folder.path(), &run("--check races"), &["no check named `races`", "shared-race", "barrier-divergence"]);
-    refused(folder.path(), &run("--schedule warp"), &["lockstep, independent or independent:SEED"]);
-    refused(folder.path(), &run("--schedule independent:x"), &["`x` is no seed"]);
-    refused(folder.path(), &run("--print out"), &["--print out", "data, factor, n"]);
-    refused(folder.path(), &run("--print n"), &["--print n", "scalar"]);
-    refused(folder.path(), &run("--print data:41"), &["--print data:41", "40 elements"]);
-    refused(folder.path(), &run("--frob"), &["--frob"]);
-    refused(folder.path(), &run("--trace absent/steps.json"), &["absent/steps.json"]);
-    refused(folder.path(), &run("--print data --print data:3"), &["--print data", "twice"]);
+    folder.refused(&run("--check races"), &["no check named `races`", "shared-race", "barrier-divergence"]);
+    folder.refused(&run("--schedule warp"), &["lockstep, independent or independent:SEED"]);
+    folder.refused(&run("--schedule independent:x"), &["`x` is no seed"]);
+    folder.refused(&run("--print out"), &["--print out", "data, factor, n"]);
+    folder.refused(&run("--print n"), &["--print n", "scalar"]);
+    folder.refused(&run("--print data:41"), &["--print data:41", "40 elements"]);
+    folder.refused(&run("--frob"), &["--frob"]);
+    folder.refused(&run("--trace absent/steps.json"), &["absent/steps.json"]);
+    folder.refused(&run("--print data --print data:3"), &["--print data", "twice"]);
 }
 
 /// Prints a line from each thread, and returns what `vprintf` did.
@@ -396,46 +418,41 @@ const PRINT: &str = r"
 
 #[test]
 fn what_a_kernel_prints_is_shown() {
-    let folder = folder();
-    std::fs::write(folder.path().join("print.ptx"), format!("{HEAD}{PRINT}")).unwrap();
+    let folder = Folder::with(&[("print.ptx", PRINT)]);
     let run = "run print.ptx --kernel print --grid 1 --block 3 --arg counts=i32[3]:zero --print counts";
-    let object = json(folder.path(), run, 0);
+    let object = folder.json(run, 0);
     assert_eq!(object["printed"], "0 A\n1 B\n2 C\n");
     assert_eq!(object["prints_dropped"], 0);
     assert_eq!(object["outputs"]["counts"], serde_json::json!([2, 2, 2]));
-    assert!(text(&simt(folder.path(), run).stdout).starts_with("0 A\n1 B\n2 C\n\nkernel    print of"));
+    assert!(folder.shown(run).starts_with("0 A\n1 B\n2 C\n\nkernel    print of"));
 }
 
 #[test]
 fn output_past_a_mebibyte_is_counted() {
-    let folder = folder();
-    std::fs::write(folder.path().join("print.ptx"), format!("{HEAD}{PRINT}")).unwrap();
+    let folder = Folder::with(&[("print.ptx", PRINT)]);
     // Lines of four bytes, and one a block.
     let run = "run print.ptx --kernel print --grid 263000 --block 1 --check none --arg counts=i32[1]:zero";
-    let object = json(folder.path(), run, 0);
+    let object = folder.json(run, 0);
     let printed = object["printed"].as_str().unwrap();
     assert_eq!(printed.len(), 1 << 20);
     assert_eq!(object["prints_dropped"], 263_000 - (1 << 18));
     for threads in ["1", "3"] {
-        let again = json(folder.path(), &format!("{run} --threads {threads}"), 0);
+        let again = folder.json(&format!("{run} --threads {threads}"), 0);
         assert_eq!(again["prints_dropped"], object["prints_dropped"]);
     }
 }
 
 #[test]
 fn the_stack_has_the_size_it_is_given() {
-    let folder = folder();
     // Seven calls of 16 bytes, each with an array of 32.
-    let deep = format!(
-        "{HEAD}.func down(.param .b32 n)\n{{\n .local .align 16 .b8 room[32];\n .reg .pred %more;\n .reg .b32 %n;\n .param .b32 next;\n ld.param.b32 %n, [n];\n \
-         st.local.u32 [room], %n;\n sub.u32 %n, %n, 1;\n setp.ne.u32 %more, %n, 0;\n st.param.b32 [next], %n;\n @%more call down, (next);\n ret;\n}}\n\
-         .visible .entry deep()\n{{\n .param .b32 n;\n st.param.b32 [n], 7;\n call down, (n);\n ret;\n}}\n"
-    );
-    std::fs::write(folder.path().join("deep.ptx"), deep).unwrap();
+    let deep = ".func down(.param .b32 n)\n{\n .local .align 16 .b8 room[32];\n .reg .pred %more;\n .reg .b32 %n;\n .param .b32 next;\n ld.param.b32 %n, [n];\n \
+         st.local.u32 [room], %n;\n sub.u32 %n, %n, 1;\n setp.ne.u32 %more, %n, 0;\n st.param.b32 [next], %n;\n @%more call down, (next);\n ret;\n}\n\
+         .visible .entry deep()\n{\n .param .b32 n;\n st.param.b32 [n], 7;\n call down, (n);\n ret;\n}\n";
+    let folder = Folder::with(&[("deep.ptx", deep)]);
     let run = "run deep.ptx --kernel deep --grid 1 --block 32";
-    json(folder.path(), run, 0);
-    json(folder.path(), &format!("{run} --stack 336"), 0);
-    let object = json(folder.path(), &format!("{run} --stack 335"), 1);
+    folder.json(run, 0);
+    folder.json(&format!("{run} --stack 336"), 0);
+    let object = folder.json(&format!("{run} --stack 335"), 1);
     assert_eq!(object["faults"][0]["code"], "stack-overflow");
     assert!(
         object["faults"][0]["message"].as_str().unwrap().contains("in down, 7 deep, on a thread's stack of 335 bytes")
@@ -444,7 +461,7 @@ fn the_stack_has_the_size_it_is_given() {
 
 #[test]
 fn unsupported_instructions_are_refused_at_their_line() {
-    let folder = folder();
+    let folder = Folder::new();
     let declared = ".extern .func (.param .b64 r) realloc (.param .b64 n);\n.extern .global .u32 elsewhere;\n\
                     .func (.param .b32 r) one (.param .b32 x) { ret; }\n.extern .shared .b32 dynamic[];\n\
                     .global .u32 narrow = one;\n.global .u64 far = dynamic;";
@@ -483,40 +500,35 @@ fn unsupported_instructions_are_refused_at_their_line() {
         ("bar.sync _;", &["bad.ptx:15: ", "`_` where a value is expected"]),
         ("mov.u32 %r1, %pm0;", &["bad.ptx:15: ", "%pm0"]),
     ] {
-        std::fs::write(folder.path().join("bad.ptx"), body(line)).unwrap();
-        refused(folder.path(), "run bad.ptx --kernel k --grid 1 --block 1 --arg p=u64:0", parts);
+        folder.write("bad.ptx", body(line));
+        folder.refused("run bad.ptx --kernel k --grid 1 --block 1 --arg p=u64:0", parts);
     }
 }
 
 #[test]
 fn checks_can_be_chosen() {
-    let folder = folder();
-    let race = format!(
-        "{HEAD}.visible .entry crowd()\n{{\n .shared .b32 w;\n .reg .b32 %t;\n mov.u32 %t, %tid.x;\n st.shared.u32 [w], %t;\n ret;\n}}\n"
-    );
-    std::fs::write(folder.path().join("race.ptx"), race).unwrap();
+    let race = ".visible .entry crowd()\n{\n .shared .b32 w;\n .reg .b32 %t;\n mov.u32 %t, %tid.x;\n st.shared.u32 [w], %t;\n ret;\n}\n";
+    let folder = Folder::with(&[("race.ptx", race)]);
     let run = "run race.ptx --kernel crowd --grid 1 --block 32";
-    assert_eq!(json(folder.path(), run, 1)["faults"][0]["code"], "shared-race");
-    json(folder.path(), &format!("{run} --check shared-race"), 1);
+    assert_eq!(folder.json(run, 1)["faults"][0]["code"], "shared-race");
+    folder.json(&format!("{run} --check shared-race"), 1);
     for checks in ["none", "uninitialised-read", "misaligned,barrier-divergence"] {
-        json(folder.path(), &format!("{run} --check {checks}"), 0);
+        folder.json(&format!("{run} --check {checks}"), 0);
     }
 }
 
 #[test]
 fn help_says_what_rand_and_hash8_are() {
-    let folder = folder();
-    let output = simt(folder.path(), "run --help");
+    let folder = Folder::new();
+    let output = folder.simt("run --help");
     assert_eq!(output.status.code(), Some(0));
     let help = text(&output.stdout);
-    for part in ["splitmix64", "2654435761", "NAME=TYPE[LEN]:INIT", "--schedule", "Exit status"] {
-        assert!(help.contains(part), "`{part}` is not in:\n{help}");
-    }
+    assert_contains(&help, &["splitmix64", "2654435761", "NAME=TYPE[LEN]:INIT", "--schedule", "Exit status"]);
 }
 
 #[test]
 fn output_without_a_reader_is_no_panic() {
-    let folder = folder();
+    let folder = Folder::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
     let run = RUN_SCALE.replace("[40]", "[100000]").replace("32 ", "32 --print data ");
     command.current_dir(folder.path()).args(run.split_whitespace());
@@ -527,17 +539,14 @@ fn output_without_a_reader_is_no_panic() {
     assert!(!text(&output.stderr).contains("panicked"), "{}", text(&output.stderr));
 }
 
+/// Run of a kernel of the tests' folder that races.
+fn run_of_race() -> String {
+    let file = tests_folder().join("fail/shared-race/missing_syncthreads.ptx");
+    format!("run {} --kernel block_sum --grid 1 --block 128 --arg in=i32[128]:iota out=i32[1]:zero", file.display())
+}
+
 /// Whatever a name of the tests' folder looks like, reports find the source beside the PTX.
 #[test]
 fn source_lines_are_found_from_any_folder() {
-    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fail/shared-race/missing_syncthreads.ptx");
-    let elsewhere = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_simt"))
-        .current_dir(elsewhere.path())
-        .arg("run")
-        .arg(&tests)
-        .args("--kernel block_sum --grid 1 --block 128 --arg in=i32[128]:iota out=i32[1]:zero".split_whitespace())
-        .output()
-        .unwrap();
-    assert!(text(&output.stdout).contains("sums[t] += sums[t + half];"), "{}", text(&output.stdout));
+    assert_contains(&Folder::new().shown(&run_of_race()), &["sums[t] += sums[t + half];"]);
 }

@@ -5,10 +5,9 @@ use super::*;
 /// A kernel that is refused as a fault: its line, what to try, and whose fault it is, in the report and in the object.
 #[test]
 fn what_the_simulator_does_not_know_is_a_fault_of_a_kernel_that_never_ran() {
-    let folder = folder();
     let kernel = ".file 1 \"k.cu\"\n.visible .entry k()\n{\n .reg .b64 %d; .reg .b32 %r;\n .loc 1 2 3\n st.global.pred [%d], %r;\n ret;\n}\n";
-    std::fs::write(folder.path().join("k.ptx"), format!("{HEAD}{kernel}")).unwrap();
-    std::fs::write(folder.path().join("k.cu"), b"// caf\xe9\n    char* room = take(n);\n").unwrap();
+    let folder = Folder::with(&[("k.ptx", kernel)]);
+    folder.write("k.cu", b"// caf\xe9\n    char* room = take(n);\n");
     let run = "run k.ptx --kernel k --grid 1 --block 32";
     let parts = [
         "error[unsupported-instruction]: unsupported instruction st.global.pred: `st.global.pred [%d], %r;`\n",
@@ -18,8 +17,8 @@ fn what_the_simulator_does_not_know_is_a_fault_of_a_kernel_that_never_ran() {
         "= try: ",
         "limit of the simulator",
     ];
-    refused(folder.path(), run, &parts);
-    let object = json(folder.path(), run, 2);
+    folder.refused(run, &parts);
+    let object = folder.json(run, 2);
     let fault = &object["faults"][0];
     assert_eq!(
         (&fault["code"], &fault["line"], &fault["ptx_line"]),
@@ -31,19 +30,16 @@ fn what_the_simulator_does_not_know_is_a_fault_of_a_kernel_that_never_ran() {
 
 #[test]
 fn counters_are_shown_by_line_of_the_source() {
-    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fail/shared-race/missing_syncthreads.ptx");
-    let run = format!(
-        "run {} --kernel block_sum --grid 1 --block 128 --arg in=i32[128]:iota out=i32[1]:zero",
-        tests.display()
-    );
-    let object = json(tests.parent().unwrap(), &run, 1);
+    let folder = Folder::new();
+    let run = run_of_race();
+    let object = folder.json(&run, 1);
     let lines = object["lines"].as_array().unwrap();
     let sum = |metric: &str| lines.iter().map(|line| line["counters"][metric].as_u64().unwrap()).sum::<u64>();
     for metric in ["ptx_inst_executed", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "ptx_branches"] {
         assert_eq!(sum(metric), object["counters"][metric].as_u64().unwrap(), "{metric}");
     }
     let line = lines.iter().find(|line| line["counters"]["ptx_global_ld_requests"] == 4).unwrap();
-    let shown = text(&simt(tests.parent().unwrap(), &format!("{run} --lines")).stdout);
+    let shown = folder.shown(&format!("{run} --lines"));
     let head = format!("\n{}:{}  ", line["file"].as_str().unwrap(), line["line"]);
     let table = &shown[shown.find(&head).unwrap()..];
     assert!(table.lines().nth(1).unwrap().contains("in["), "{table}");
@@ -51,15 +47,15 @@ fn counters_are_shown_by_line_of_the_source() {
         table.split("\n\n").next().unwrap().contains("16  l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
         "{table}"
     );
-    assert!(!text(&simt(tests.parent().unwrap(), &run).stdout).contains(&head));
+    assert!(!folder.shown(&run).contains(&head));
 }
 
 /// A kernel that does not end is stopped, and so is one that does nothing too often.
 #[test]
 fn budgets_hold_for_a_block_and_for_a_launch() {
-    let folder = folder();
+    let folder = Folder::new();
     let run = |options: &str| format!("{RUN_SCALE} {options}");
-    let fault = |options: &str| json(folder.path(), &run(options), 1)["faults"][0].clone();
+    let fault = |options: &str| folder.json(&run(options), 1)["faults"][0].clone();
     let of_block = fault("--steps 5");
     assert_eq!((&of_block["code"], &of_block["count"]), (&"step-budget".into(), &1.into()));
     assert!(
@@ -74,10 +70,10 @@ fn budgets_hold_for_a_block_and_for_a_launch() {
         );
         assert_eq!(of_launch["block"], serde_json::json!([1, 0, 0]));
     }
-    let shown = text(&simt(folder.path(), &run("--steps 0")).stdout);
+    let shown = folder.shown(&run("--steps 0"));
     assert!(
         shown.contains("(`--steps N`)") && shown.contains("or the budget is too small") && !shown.contains("seen"),
         "{shown}"
     );
-    json(folder.path(), &run("--launch-steps 100"), 0);
+    folder.json(&run("--launch-steps 100"), 0);
 }

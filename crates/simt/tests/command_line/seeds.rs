@@ -33,95 +33,82 @@ const ORDER: &str = r"
 }
 ";
 
-fn folder_of_orders() -> TempDir {
-    let folder = folder();
-    std::fs::write(folder.path().join("order.ptx"), format!("{HEAD}{ORDER}")).unwrap();
-    folder
-}
-
 #[test]
 fn many_seeds_of_a_right_kernel_are_one_clean_run() {
-    let folder = folder();
-    let object = json(folder.path(), &format!("{RUN_SCALE} --seeds 5 --print data:2"), 0);
+    let folder = Folder::new();
+    let object = folder.json(&format!("{RUN_SCALE} --seeds 5 --print data:2"), 0);
     assert_eq!(object["seeds"], serde_json::json!({"asked": 5, "ran": 5, "first": null}));
     assert_eq!(object["schedule"], "independent");
     assert_eq!(object["outputs"]["data"], serde_json::json!([0.0, 0.5]));
-    let shown = text(&simt(folder.path(), &format!("{RUN_SCALE} --seeds 5")).stdout);
+    let shown = folder.shown(&format!("{RUN_SCALE} --seeds 5"));
     assert!(shown.contains("independent:0 to independent:4: no faults, and every buffer ends the same\n"), "{shown}");
 }
 
 #[test]
 fn the_first_seed_that_leaves_something_else_is_named_and_repeats_it() {
-    let folder = folder_of_orders();
+    let folder = Folder::with(&[("order.ptx", ORDER)]);
     let run = "run order.ptx --kernel last --grid 1 --block 256 --print out --arg out=i32[2]:const(9)";
-    let object = json(folder.path(), &format!("{run} --seeds 50"), 1);
+    let object = folder.json(&format!("{run} --seeds 50"), 1);
     assert_eq!(object["faults"], serde_json::json!([]));
     let first = &object["seeds"]["first"];
     let seed = first["seed"].as_u64().expect("a seed");
     assert_eq!(object["seeds"]["ran"], seed + 1);
     assert_eq!(first["schedule"], format!("independent:{seed}"));
     assert_eq!(object["schedule"], first["schedule"]);
-    let plain = json(folder.path(), run, 0)["outputs"]["out"][1].clone();
-    let again = json(folder.path(), &format!("{run} --schedule independent:{seed}"), 0)["outputs"]["out"][1].clone();
+    let plain = folder.json(run, 0)["outputs"]["out"][1].clone();
+    let again = folder.json(&format!("{run} --schedule independent:{seed}"), 0)["outputs"]["out"][1].clone();
     assert_ne!(plain, again);
     let difference = serde_json::json!({"buffer": "out", "element": 1, "value": again.to_string(), "without_seed": plain.to_string(), "elements": 1});
     assert_eq!(first["difference"], difference);
     for earlier in 0..seed {
-        let same = json(folder.path(), &format!("{run} --schedule independent:{earlier}"), 0);
+        let same = folder.json(&format!("{run} --schedule independent:{earlier}"), 0);
         assert_eq!(same["outputs"]["out"][1], plain, "seed {earlier} was passed over");
     }
-    let output = simt(folder.path(), &format!("{run} --seeds 50"));
+    let output = folder.simt(&format!("{run} --seeds 50"));
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1));
-    for part in [
-        format!("seed {seed} of 0 to 49 leaves out[1] = {again}, the run without a seed {plain}\n"),
-        format!("repeat    --schedule independent:{seed} in place of --seeds 50\n"),
-    ] {
-        assert!(shown.contains(&part), "`{part}` is not in:\n{shown}");
-    }
+    let leaves = format!("seed {seed} of 0 to 49 leaves out[1] = {again}, the run without a seed {plain}\n");
+    let repeat = format!("repeat    --schedule independent:{seed} in place of --seeds 50\n");
+    assert_contains(&shown, &[&leaves, &repeat]);
 }
 
 #[test]
 fn the_first_seed_with_a_fault_is_reported_with_it() {
-    let folder = folder_of_orders();
+    let folder = Folder::with(&[("order.ptx", ORDER)]);
     let run = "run order.ptx --kernel tickets --grid 1 --block 256 --arg out=i32[2]:zero";
-    json(folder.path(), run, 0);
-    let object = json(folder.path(), &format!("{run} --seeds 50"), 1);
+    folder.json(run, 0);
+    let object = folder.json(&format!("{run} --seeds 50"), 1);
     assert_eq!(object["faults"][0]["code"], "out-of-bounds");
     let schedule = object["seeds"]["first"]["schedule"].as_str().unwrap();
-    let again = json(folder.path(), &format!("{run} --schedule {schedule}"), 1);
+    let again = folder.json(&format!("{run} --schedule {schedule}"), 1);
     assert_eq!(again["faults"], object["faults"]);
     assert_eq!(again["counters"], object["counters"]);
 
     let run = "run scale.ptx --kernel past_the_end --grid 1 --block 4 --arg data=u32[8]:zero --seeds 3";
-    let object = json(folder.path(), run, 1);
+    let object = folder.json(run, 1);
     let first = serde_json::json!({"schedule": "independent", "seed": null, "difference": null});
     assert_eq!(object["seeds"], serde_json::json!({"asked": 3, "ran": 0, "first": first}));
-    let shown = text(&simt(folder.path(), run).stdout);
+    let shown = folder.shown(run);
     assert!(shown.contains("the run without a seed has a fault"), "{shown}");
     assert!(shown.contains("error[out-of-bounds]"), "{shown}");
 }
 
 #[test]
 fn seeds_that_mean_nothing_are_refused() {
-    let folder = folder();
+    let folder = Folder::new();
     for wrong in ["0", "-1", "x", "1.5", "", "1048577", "99999999999999999999"] {
-        refused(folder.path(), &format!("{RUN_SCALE} --seeds={wrong}"), &["--seeds"]);
+        folder.refused(&format!("{RUN_SCALE} --seeds={wrong}"), &["--seeds"]);
     }
-    refused(folder.path(), &format!("{RUN_SCALE} --seeds"), &["--seeds"]);
+    folder.refused(&format!("{RUN_SCALE} --seeds"), &["--seeds"]);
     for other in ["--schedule lockstep", "--schedule independent:3", "--trace steps.json"] {
         let option = other.split(' ').next().unwrap();
-        refused(folder.path(), &format!("{RUN_SCALE} --seeds 3 {other}"), &["--seeds", option, "cannot be used with"]);
+        folder.refused(&format!("{RUN_SCALE} --seeds 3 {other}"), &["--seeds", option, "cannot be used with"]);
     }
-    refused(
-        folder.path(),
-        &RUN_SCALE.replace("n=u32:40", "n=u64:40").replacen("run", "run --seeds 2", 1),
-        &["n is u64"],
-    );
+    folder.refused(&RUN_SCALE.replace("n=u32:40", "n=u64:40").replacen("run", "run --seeds 2", 1), &["n is u64"]);
 }
 
-/// `add`: each thread adds its element to a sum. `exchange`: the last thread's element stays.
-const SUMS: &str = r"
+/// `add`: each thread adds its element to a sum.
+const ADD: &str = r"
 .visible .entry add(.param .u64 in, .param .u64 sum)
 {
     .reg .b32 %t;
@@ -136,32 +123,19 @@ const SUMS: &str = r"
     red.global.add.f32 [%sum], %x;
     ret;
 }
-.visible .entry exchange(.param .u64 in, .param .u64 sum)
-{
-    .reg .b32 %t;
-    .reg .f32 %x;
-    .reg .b64 %in, %sum, %bytes;
-    mov.u32 %t, %tid.x;
-    mul.wide.u32 %bytes, %t, 4;
-    ld.param.u64 %in, [in];
-    add.s64 %in, %in, %bytes;
-    ld.global.f32 %x, [%in];
-    ld.param.u64 %sum, [sum];
-    atom.global.exch.b32 %t, [%sum], %x;
-    ret;
-}
 ";
 
 #[test]
 fn floats_may_differ_by_what_rounding_explains() {
-    let folder = folder();
-    std::fs::write(folder.path().join("sums.ptx"), format!("{HEAD}{SUMS}")).unwrap();
+    // The last thread's element stays.
+    let exchange = ADD.replace("entry add", "entry exchange").replace("red.global.add.f32", "atom.global.exch.b32 %t,");
+    let folder = Folder::with(&[("sums.ptx", &format!("{ADD}{exchange}"))]);
     let run = |kernel: &str, ty: &str| {
         format!(
             "run sums.ptx --kernel {kernel} --grid 1 --block 1024 --arg in={ty}[1024]:rand(3) sum={ty}[1]:zero --print sum --seeds 20"
         )
     };
-    let object = json(folder.path(), &run("add", "f32"), 0);
+    let object = folder.json(&run("add", "f32"), 0);
     let rounded = &object["seeds"]["rounded"];
     assert_eq!(rounded["buffer"], "sum", "20 orders of 1024 additions give another last digit: {object}");
     let value = |key: &str| rounded[key].as_str().unwrap().parse::<f64>().unwrap();
@@ -169,19 +143,20 @@ fn floats_may_differ_by_what_rounding_explains() {
     let most = rounded["at_most"].as_f64().unwrap();
     assert!((0.99..=1.0).contains(&(most / (4096.0 / 16_777_216.0))), "{most}");
     assert!((value("value") - value("without_seed")).abs() <= most);
-    let shown = text(&simt(folder.path(), &run("add", "f32")).stdout);
-    for part in [
-        "every buffer ends the same but for rounding",
-        "Atomics add in any order: up to 2.44e-4",
-        "integers are, bit for bit",
-    ] {
-        assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
-    }
+    let shown = folder.shown(&run("add", "f32"));
+    assert_contains(
+        &shown,
+        &[
+            "every buffer ends the same but for rounding",
+            "Atomics add in any order: up to 2.44e-4",
+            "integers are, bit for bit",
+        ],
+    );
     // The same memory as integers is compared bit for bit.
-    let object = json(folder.path(), &run("add", "f32").replace("sum=f32", "sum=u32"), 1);
+    let object = folder.json(&run("add", "f32").replace("sum=f32", "sum=u32"), 1);
     assert_eq!(object["seeds"]["first"]["difference"]["buffer"], "sum");
     // Another thread's element is no rounding.
-    let object = json(folder.path(), &run("exchange", "f32").replace("block 1024", "block 256"), 1);
+    let object = folder.json(&run("exchange", "f32").replace("block 1024", "block 256"), 1);
     assert_eq!(object["seeds"]["first"]["difference"]["buffer"], "sum");
     assert_eq!(object["seeds"].get("rounded"), None);
 }

@@ -35,18 +35,11 @@ const FILL_AND_COPY: &str = r"
 
 const FILL: &str = "run fill.ptx --kernel fill --grid 1 --block 64 --arg a=u32[64]:zero v=u32:7";
 
-fn folder_of_two() -> TempDir {
-    let folder = folder();
-    let head = HEAD.replace("sm_80", "sm_90");
-    std::fs::write(folder.path().join("fill.ptx"), format!("{head}{FILL_AND_COPY}")).unwrap();
-    folder
-}
-
 #[test]
 fn launches_behind_the_first_take_its_arguments_or_their_own() {
-    let folder = folder_of_two();
+    let folder = Folder::with(&[("fill.ptx", FILL_AND_COPY)]);
     let run = format!("{FILL} --then copy --then-arg a b=u32[64]:zero --then-block 32 --print b");
-    let object = json(folder.path(), &run, 0);
+    let object = folder.json(&run, 0);
     let b = object["outputs"]["b"].as_array().unwrap();
     assert!(b[..32].iter().all(|value| value == 7) && b[32..].iter().all(|value| value == 0), "{b:?}");
     let launches = object["launches"].as_array().expect("one object a launch");
@@ -56,43 +49,39 @@ fn launches_behind_the_first_take_its_arguments_or_their_own() {
     assert_eq!(object["warp_instructions"], sum);
     assert_eq!(object["counters"]["ptx_inst_executed"], sum);
 
-    let again = json(folder.path(), &format!("{FILL} --then fill --then fill"), 0);
+    let again = folder.json(&format!("{FILL} --then fill --then fill"), 0);
     let counts: Vec<_> =
         again["launches"].as_array().unwrap().iter().map(|launch| &launch["warp_instructions"]).collect();
     assert!(counts.len() == 3 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
-    assert!(json(folder.path(), FILL, 0).get("launches").is_none(), "of one launch the object is as it was");
+    assert!(folder.json(FILL, 0).get("launches").is_none(), "of one launch the object is as it was");
 }
 
 #[test]
 fn a_structure_of_a_later_launch_takes_values_as_one_of_the_first_does() {
-    let folder = folder_of_two();
+    let folder = Folder::with(&[("fill.ptx", FILL_AND_COPY)]);
     let copy = FILL_AND_COPY.split_once(".visible .entry copy").unwrap().1;
     let copy = copy.replace(".param .u64 from,", ".param .align 8 .b8 s[16],").replace("[from]", "[s+8]");
-    std::fs::write(folder.path().join("held.ptx"), format!("{HEAD}.visible .entry held{copy}")).unwrap();
+    folder.write("held.ptx", format!("{HEAD}.visible .entry held{copy}"));
     let run = format!("{FILL} --then held --then-arg s=bytes[16]:zero b=u32[64]:zero --print b")
         .replace("fill.ptx", "fill.ptx held.ptx");
     for put in ["--then-arg s@8=&a", "--arg s@8=&a"] {
-        let object = json(folder.path(), &format!("{run} {put}"), 0);
+        let object = folder.json(&format!("{run} {put}"), 0);
         assert_eq!(object["outputs"]["b"], serde_json::json!(vec![7; 64]), "{put}");
     }
-    refused(
-        folder.path(),
-        &format!("{run} --then-arg s@12=&a"),
-        &["s@12: 8 bytes from there on end past the 16 bytes of s"],
-    );
+    folder.refused(&format!("{run} --then-arg s@12=&a"), &["s@12: 8 bytes from there on end past the 16 bytes of s"]);
 }
 
 #[test]
 fn a_launch_that_overlaps_and_does_not_wait_is_found() {
-    let folder = folder_of_two();
+    let folder = Folder::with(&[("fill.ptx", FILL_AND_COPY)]);
     let run = format!("{FILL} --then copy --then-arg a b=u32[64]:zero");
-    assert_eq!(json(folder.path(), &run, 0)["faults"], serde_json::json!([]));
-    let object = json(folder.path(), &format!("{run} --overlap"), 1);
+    assert_eq!(folder.json(&run, 0)["faults"], serde_json::json!([]));
+    let object = folder.json(&format!("{run} --overlap"), 1);
     let fault = &object["faults"][0];
     assert_eq!((&fault["code"], &fault["launch"]), (&"global-race".into(), &1.into()));
     assert_eq!(fault["message"], "reads a[0] while the launch before may still be writing it");
     assert!(fault["other"].get("launch").is_none() && fault["other"]["action"] == "writes", "{fault}");
-    let shown = text(&simt(folder.path(), &format!("{run} --overlap")).stdout);
+    let shown = folder.shown(&format!("{run} --overlap"));
     assert!(
         shown.contains("then      copy, grid 1, block 64, may begin before the launch before has ended\n"),
         "{shown}"
@@ -102,7 +91,7 @@ fn a_launch_that_overlaps_and_does_not_wait_is_found() {
 
 #[test]
 fn mistakes_are_reported_in_a_sentence() {
-    let folder = folder_of_two();
+    let folder = Folder::with(&[("fill.ptx", FILL_AND_COPY)]);
     for (more, message) in [
         ("--then copy", "argument v is u32 of 4 bytes, but parameter 2 of copy, to, is u64 of 8 bytes"),
         ("--then other", "no kernel"),
@@ -118,7 +107,7 @@ fn mistakes_are_reported_in_a_sentence() {
         ("--then-block 32", "--then <NAME>"),
         ("--then fill --trace t.json", "cannot be used with"),
     ] {
-        let output = simt(folder.path(), &format!("{FILL} {more}"));
+        let output = folder.simt(&format!("{FILL} {more}"));
         assert_eq!(output.status.code(), Some(2), "{more}");
         let said = text(&output.stderr);
         assert!(said.contains(message), "{more}: {said}");

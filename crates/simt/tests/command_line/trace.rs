@@ -6,16 +6,12 @@ use simt::trace::{SCHEMA, VERSION};
 
 use super::*;
 
-fn tests_folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests")
-}
-
 /// Runs a file of the tests' folder with these options, expects this status; the trace, and what was printed.
 fn traced(file: &str, options: &str, status: i32) -> (Value, String) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Folder::new();
     let path = tests_folder().join(file);
     let options = format!("run {} {options} --trace steps.json", path.display());
-    let output = simt(folder.path(), &options);
+    let output = folder.simt(&options);
     assert_eq!(output.status.code(), Some(status), "{}", text(&output.stderr));
     let trace = std::fs::read(folder.path().join("steps.json")).unwrap();
     (serde_json::from_slice(&trace).unwrap(), text(&output.stdout))
@@ -207,30 +203,30 @@ fn the_limit_holds_for_blocks_that_take_turns() {
 
 #[test]
 fn traces_that_mean_nothing_are_refused() {
-    let folder = folder();
+    let folder = Folder::new();
     let run = |options: &str| format!("{RUN_SCALE} --trace steps.json {options}");
-    refused(folder.path(), &run("--trace-blocks 2"), &["--trace-blocks 2", "the grid has 2 blocks"]);
-    refused(folder.path(), &run("--trace-blocks 1-0"), &["`1-0` ends before it starts"]);
-    refused(folder.path(), &run("--trace-blocks x"), &["`x` is no whole number"]);
-    refused(folder.path(), &run("--trace-blocks 0-"), &["`` is no whole number"]);
-    refused(folder.path(), &run("--trace-warps 1"), &["--trace-warps", "the block has 1 warps"]);
-    refused(folder.path(), &run("--trace-warps 32"), &["0 to 31", "`32`"]);
-    refused(folder.path(), &run("--trace-warps 0,,1"), &["`` is no whole number"]);
-    refused(folder.path(), &run("--trace-steps 0"), &["--trace-steps"]);
-    refused(folder.path(), &run("--trace-steps 9999999"), &["--trace-steps"]);
-    refused(folder.path(), &run("--trace-blocks 0-1 --trace-steps 1000000"), &["2 blocks of 1000000 steps"]);
-    refused(folder.path(), &format!("{RUN_SCALE} --trace-steps 5"), &["--trace"]);
+    folder.refused(&run("--trace-blocks 2"), &["--trace-blocks 2", "the grid has 2 blocks"]);
+    folder.refused(&run("--trace-blocks 1-0"), &["`1-0` ends before it starts"]);
+    folder.refused(&run("--trace-blocks x"), &["`x` is no whole number"]);
+    folder.refused(&run("--trace-blocks 0-"), &["`` is no whole number"]);
+    folder.refused(&run("--trace-warps 1"), &["--trace-warps", "the block has 1 warps"]);
+    folder.refused(&run("--trace-warps 32"), &["0 to 31", "`32`"]);
+    folder.refused(&run("--trace-warps 0,,1"), &["`` is no whole number"]);
+    folder.refused(&run("--trace-steps 0"), &["--trace-steps"]);
+    folder.refused(&run("--trace-steps 9999999"), &["--trace-steps"]);
+    folder.refused(&run("--trace-blocks 0-1 --trace-steps 1000000"), &["2 blocks of 1000000 steps"]);
+    folder.refused(&format!("{RUN_SCALE} --trace-steps 5"), &["--trace"]);
     assert!(!folder.path().join("steps.json").exists());
-    refused(folder.path(), &format!("{RUN_SCALE} --trace ./scale.ptx"), &["--trace ./scale.ptx", "scale.ptx itself"]);
-    assert!(text(&simt(folder.path(), RUN_SCALE).stdout).contains("no faults found"), "the PTX is what it was");
+    folder.refused(&format!("{RUN_SCALE} --trace ./scale.ptx"), &["--trace ./scale.ptx", "scale.ptx itself"]);
+    assert!(folder.shown(RUN_SCALE).contains("no faults found"), "the PTX is what it was");
 }
 
 /// Findings are not lost with the trace.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_trace_that_cannot_be_kept_loses_nothing_else() {
-    let folder = folder();
-    let output = simt(folder.path(), &format!("{RUN_SCALE} --trace /dev/full"));
+    let folder = Folder::new();
+    let output = folder.simt(&format!("{RUN_SCALE} --trace /dev/full"));
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stdout).contains("no faults found"), "{}", text(&output.stdout));
     assert!(text(&output.stderr).starts_with("error: --trace /dev/full: "), "{}", text(&output.stderr));
