@@ -9,7 +9,7 @@
 #   PARTS  in the environment: which parts to run, default "whole undefined unseen counters sanitizer"
 #
 # Runs in the repository's root. A part that fails does not stop the others; the status is 1 then. Nothing is downloaded and
-# no clock or setting of the card is changed. Afterwards: cp -r OUT/* crates/simt/tests/ && cargo test -p simt
+# no clock or setting of the card is changed. Afterwards: cp -r OUT/* crates/simt/tests/ && cargo test -p simt-tests
 set -euo pipefail
 
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then

@@ -14,6 +14,6 @@ cp -r crates/ptx crates/simt "$out/crates/"
 cp Cargo.toml Cargo.lock "$out/"
 cd "$out"
 sed -i '0,/^name = "ptx"$/s//name = "simt-ptx-syntax"/; /^publish.workspace/d' crates/ptx/Cargo.toml
-sed -i '0,/^name = "simt"$/s//name = "simt-ptx"/; /^publish.workspace/d; /^simt-fixtures/d' crates/simt/Cargo.toml
+sed -i '0,/^name = "simt"$/s//name = "simt-ptx"/; /^publish.workspace/d' crates/simt/Cargo.toml
 sed -i 's/^members = .*/members = ["crates\/*"]/; s/^ptx = {/ptx = { package = "simt-ptx-syntax",/' Cargo.toml
 cargo package --workspace --allow-dirty "$@"

@@ -117,7 +117,7 @@ const IN_ORDER_PTX: &str = r"
 
 impl Case {
     fn load(&self) -> Kernel {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(self.file);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.file);
         let text = match self.file {
             IN_ORDER => IN_ORDER_PTX.to_owned(),
             _ => std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())),

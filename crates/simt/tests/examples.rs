@@ -17,6 +17,6 @@ fn every_example_runs() {
     for (number, example) in examples.iter().enumerate() {
         example().unwrap_or_else(|error| panic!("example {}: {error}", number + 1));
     }
-    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).expect("the folder of examples");
+    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../examples")).expect("the folder of examples");
     assert_eq!(files.count(), examples.len(), "an example is missing above");
 }

@@ -12,7 +12,7 @@
 //!
 //! A guilty line carries `//~ ERROR[code]`: in the PTX, or in the `.cu` file beside it where the PTX has line information. A line
 //! of which a note is made carries `//~ NOTE[kind]`.
-//! The report that people see lies beside a failing fixture as `NAME.stderr`; `BLESS=1 cargo test -p simt --test all fixtures`
+//! The report that people see lies beside a failing fixture as `NAME.stderr`; `BLESS=1 cargo test -p simt-tests fixtures`
 //! writes it anew.
 
 use simt_fixtures::request;
@@ -65,8 +65,8 @@ struct Fixture {
     notes: Guilty,
 }
 
-fn tests_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+fn tests_folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// The PTX files of a folder under `tests/`, sorted.
@@ -127,7 +127,7 @@ impl Fixture {
     }
 
     fn command(&self, schedule: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
         command.current_dir(tests_folder()).arg("run").arg(&self.file).args(&self.arguments);
         command.args(["--schedule", schedule]);
         command

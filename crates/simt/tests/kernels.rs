@@ -7,7 +7,7 @@ const SCHEDULES: [Schedule; 3] =
     [Schedule::Lockstep, Schedule::Independent { seed: None }, Schedule::Independent { seed: Some(7) }];
 
 fn program(slug: &str) -> Program {
-    let path = format!("{}/../../kernels/ptx/{slug}.ptx", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../../../kernels/ptx/{slug}.ptx", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     Program::load(&format!("kernels/ptx/{slug}.ptx"), &text).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -64,7 +64,7 @@ fn block_sums_are_right_for_every_schedule_and_any_size() {
 /// compute_100 on.
 #[test]
 fn both_dialects_run_and_count_the_same_accesses() {
-    let folder = format!("{}/tests/dialects", env!("CARGO_MANIFEST_DIR"));
+    let folder = format!("{}/dialects", env!("CARGO_MANIFEST_DIR"));
     let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert_eq!(files.len(), 8, "two chapters by two compilers for two targets");

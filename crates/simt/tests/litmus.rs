@@ -27,7 +27,7 @@ use serde_json::Value;
 const SCHEDULES: [&str; 4] = ["lockstep", "independent", "independent:1", "independent:7"];
 
 fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/litmus");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("litmus");
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
@@ -41,7 +41,7 @@ fn verdicts(file: &Path, head: &str, what: &str, schedule: &str) -> BTreeSet<Str
         Some(all) => (words[0], 1, 32 * all, &[][..]),
         None => (words[0], 1, 64, &words[1..]),
     };
-    let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
     command.arg("run").arg(file).args(["--kernel", kernel, "--json", "--schedule", schedule]);
     command.args(["--grid", &grid.to_string(), "--block", &block.to_string()]);
     command.args(then.iter().flat_map(|kernel| ["--then", kernel]));

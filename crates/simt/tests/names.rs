@@ -5,7 +5,7 @@ use simt::names::Name;
 
 /// Names of a kernel of the course.
 fn of(slug: &str, kernel: &str) -> Vec<Name> {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../kernels");
     let read = |path: String| std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let program = Program::load(slug, &read(format!("{root}/ptx/{slug}.ptx"))).expect("it loads");
     let source = format!("kernels/{slug}.cu");

@@ -9,14 +9,14 @@ use simt::{Arg, Code, Kernel, Launch, Memory, Options, Outcome, Program, Schedul
 const UNSEEDED: Schedule = Schedule::Independent { seed: None };
 
 fn load(file: &str, kernel: &str) -> Kernel {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Program::load(file, &text).and_then(|program| program.kernel(kernel)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The kernel with an instruction in front that lets the next launch begin.
 fn load_letting(file: &str, kernel: &str) -> Kernel {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let text =
         text.replacen("\n{\n", "\n{\ngriddepcontrol.launch_dependents;\n", 1).replace(".target sm_80", ".target sm_90");

@@ -10,7 +10,7 @@ const THREADS: u32 = 128;
 
 /// Sums 256 ones with the kernel whose last warp races; what it leaves, and the run.
 fn run(schedule: Schedule) -> (u32, Outcome) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/ptx/ch05-unroll.ptx");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../kernels/ptx/ch05-unroll.ptx");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let program = Program::load("ch05-unroll.ptx", &text).expect("it loads");
     let kernel = program.kernel("unroll_volatile_i32").expect("it lowers");

@@ -22,8 +22,8 @@ const TOOLS: [(&str, &[&str]); 4] = [
     ("synccheck", &["barrier-divergence", "mask-mismatch"]),
 ];
 
-fn tests() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+fn tests() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Codes with which a fixture is annotated, which `tests/fixtures.rs` holds the simulator to.
@@ -121,7 +121,7 @@ fn compare(fixture: &str, verdicts: &[&Value], reasons: &mut Reasons) -> usize {
 /// Faults that the simulator finds in a fixture when lanes may run apart.
 fn faults(fixture: &str) -> Vec<Value> {
     let ptx = tests().join(format!("{fixture}.ptx"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
     command.arg("run").arg(&ptx).args(request::options(&ptx).unwrap()).arg("--json");
     let output = command.output().unwrap();
     let object: Value = serde_json::from_slice(&output.stdout)

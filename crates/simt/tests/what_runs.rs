@@ -25,7 +25,7 @@ fn version(text: &str) -> u8 {
 
 fn said() -> Said {
     let (mut targets, mut classes, mut shapes) = (Taken::new(), HashMap::new(), HashMap::new());
-    let table = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ptxas.tsv");
+    let table = concat!(env!("CARGO_MANIFEST_DIR"), "/data/ptxas.tsv");
     let text = std::fs::read_to_string(table).expect("the table is there");
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let fields: Vec<&str> = line.split('\t').collect();

@@ -42,7 +42,7 @@ fn folder() -> PathBuf {
 }
 
 fn tests(folder: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
 }
 
 /// Names of the kernels' files, sorted.
@@ -65,7 +65,7 @@ fn run(name: &str, extra: &[&str]) -> Value {
 
 /// The same, from another file than its own.
 fn run_file(within: &str, file: &str, name: &str, extra: &[&str]) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
     command.current_dir(tests(within)).args(["run", file, "--json"]);
     let options = request::options(&tests(within).join(format!("{name}.ptx"))).unwrap();
     let output = command.args(options).args(extra).output().unwrap();

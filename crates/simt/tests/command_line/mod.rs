@@ -7,7 +7,7 @@ mod seeds;
 mod then;
 mod trace;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -75,7 +75,7 @@ impl Folder {
     }
 
     fn simt(&self, arguments: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
         command.current_dir(self.path()).args(arguments.split_whitespace()).output().unwrap()
     }
 
@@ -113,8 +113,8 @@ fn assert_contains(text: &str, parts: &[&str]) {
     }
 }
 
-fn tests_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+fn tests_folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 const RUN_SCALE: &str =
@@ -529,7 +529,7 @@ fn help_says_what_rand_and_hash8_are() {
 #[test]
 fn output_without_a_reader_is_no_panic() {
     let folder = Folder::new();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_simt"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
     let run = RUN_SCALE.replace("[40]", "[100000]").replace("32 ", "32 --print data ");
     command.current_dir(folder.path()).args(run.split_whitespace());
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());

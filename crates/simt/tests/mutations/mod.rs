@@ -20,11 +20,11 @@ const TEXT_BYTES: usize = 16 << 10;
 /// The fixtures of this crate and of the parser, sorted.
 fn fixtures() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders: Vec<_> = ["tests/pass", "tests/gpu", "../ptx/tests/parse", "../ptx/tests/errors"]
+    let mut folders: Vec<_> = ["pass", "gpu", "../../ptx/tests/parse", "../../ptx/tests/errors"]
         .iter()
         .map(|folder| root.join(folder))
         .collect();
-    let fail = std::fs::read_dir(root.join("tests/fail")).expect("the folder of faults");
+    let fail = std::fs::read_dir(root.join("fail")).expect("the folder of faults");
     folders.extend(fail.map(|entry| entry.expect("a readable folder").path()).filter(|path| path.is_dir()));
     let files = folders
         .iter()
@@ -38,7 +38,7 @@ fn fixtures() -> Vec<String> {
 
 /// The files of `fuzz/corpus/{target}`, sorted. They need not be text.
 fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/corpus").join(target);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries.map(|entry| entry.expect("a readable entry").path()).collect();
     files.sort();

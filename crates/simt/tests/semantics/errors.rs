@@ -73,5 +73,5 @@ fn the_errors_of_approximate_instructions_are_written_down() {
         std::fs::write(&path, &text).expect("the folder can be written");
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == text, "{}: write it with `BLESS=1 cargo test -p simt --test all semantics`", path.display());
+    assert!(written == text, "{}: write it with `BLESS=1 cargo test -p simt-tests semantics`", path.display());
 }

@@ -15,7 +15,7 @@ use simt_fixtures::semantics::fixture::{Fixture, Group, Kernel, decode, encode, 
 use simt_fixtures::semantics::operands::{self, ROWS};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/semantics")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("semantics")
 }
 
 /// Words that the simulator leaves in a kernel's output buffer.
