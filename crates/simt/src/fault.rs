@@ -169,21 +169,18 @@ pub struct Fault {
 impl Fault {
     /// Returns whether it is of the same kind as another one and about the same variable, in the same lines of the source.
     pub fn is_like(&self, other: &Fault) -> bool {
-        self.code == other.code
-            && self.variable == other.variable
-            && lines(&self.site, self.other.as_ref()) == lines(&other.site, other.other.as_ref())
-            && launches_apart(&self.site, self.other.as_ref()) == launches_apart(&other.site, other.other.as_ref())
+        let about_other = about(&other.variable, &other.site, other.other.as_ref());
+        self.code == other.code && about(&self.variable, &self.site, self.other.as_ref()) == about_other
     }
 }
 
-/// Number of launches of the stream by which the other site lies behind the first: 0 where both are in one launch.
-fn launches_apart(site: &Site, other: Option<&Site>) -> i64 {
-    other.map_or(0, |other| i64::from(other.launch) - i64::from(site.launch))
-}
+/// What a finding or a note is about: a variable, lines of the source, and the number of launches of the stream by which the other site
+/// lies behind the first.
+type About<'a> = (&'a Option<String>, [Option<(&'a str, u32)>; 2], i64);
 
-/// The lines of the source that a finding or a note is about.
-fn lines<'a>(site: &'a Site, other: Option<&'a Site>) -> [Option<(&'a str, u32)>; 2] {
-    [Some(site), other].map(|site| Some((site?.file.as_str(), site?.line)))
+fn about<'a>(variable: &'a Option<String>, site: &'a Site, other: Option<&'a Site>) -> About<'a> {
+    let lines = [Some(site), other].map(|site| Some((site?.file.as_str(), site?.line)));
+    (variable, lines, other.map_or(0, |other| i64::from(other.launch) - i64::from(site.launch)))
 }
 
 /// Adds the notes of another launch to those of launches before: like ones are one, with their counts added up.

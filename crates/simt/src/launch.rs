@@ -4,7 +4,7 @@ mod arguments;
 mod error;
 
 pub use arguments::Arg;
-pub use error::LaunchError;
+pub use error::{LaunchError, Misfit};
 
 use crate::{Code, Counters, Fault, LineCounters, Note};
 

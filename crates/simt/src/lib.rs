@@ -99,7 +99,9 @@ pub mod trace;
 
 pub use counters::{Counters, LineCounters, Metric, Tier};
 pub use fault::{Code, Fault, Frame, Note, NoteKind, Site};
-pub use launch::{Arg, Check, Checks, Launch, LaunchError, Options, Outcome, Schedule, StreamLaunch, run, run_stream};
+pub use launch::{
+    Arg, Check, Checks, Launch, LaunchError, Misfit, Options, Outcome, Schedule, StreamLaunch, run, run_stream,
+};
 pub use memory::{Memory, MemoryError};
 pub use program::{Kernel, LoadError, Parameter, Program};
 

@@ -51,6 +51,7 @@ pub struct Parameter {
 /// Why a PTX file or a kernel of it cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs)] // the messages say what each field is
 pub enum LoadError {
     /// The text is not PTX as the parser knows it.
     #[error(transparent)]
@@ -64,7 +65,6 @@ pub enum LoadError {
         second.0, second.1, first.0, first.1
     )]
     Duplicate {
-        /// The name.
         name: String,
         /// File and line of the first definition.
         first: (String, u32),
@@ -74,54 +74,29 @@ pub enum LoadError {
     /// Two of the files that were to be linked have addresses of different sizes.
     #[error("{second}: its `.address_size` is not that of {first}: compile both for 64 bits")]
     AddressSizes {
-        /// The first file.
         first: String,
         /// The first file that differs from it.
         second: String,
     },
     /// No entry of that name.
     #[error("{file}: no kernel named {name}; it has {}", list(kernels))]
-    NoSuchKernel {
-        /// The PTX file.
-        file: String,
-        /// The name asked for.
-        name: String,
-        /// The kernels that are there.
-        kernels: Vec<String>,
-    },
+    NoSuchKernel { file: String, name: String, kernels: Vec<String> },
     /// No device function of that name that has a body.
     #[error("{file}: no device function named {name} with a body; it has {}", list(functions))]
-    NoSuchFunction {
-        /// The PTX file, or files.
-        file: String,
-        /// The name asked for.
-        name: String,
-        /// The device functions that are there.
-        functions: Vec<String>,
-    },
+    NoSuchFunction { file: String, name: String, functions: Vec<String> },
     /// No variable of that name in global or constant memory.
     #[error("{file}: no .global or .const variable named {name}; it has {}", list(variables))]
-    NoSuchVariable {
-        /// The PTX file, or files.
-        file: String,
-        /// The name asked for.
-        name: String,
-        /// The variables that are there.
-        variables: Vec<String>,
-    },
+    NoSuchVariable { file: String, name: String, variables: Vec<String> },
     /// There is no room for a variable.
     #[error(transparent)]
     Memory(#[from] crate::MemoryError),
     /// An instruction, register or symbol that the simulator cannot execute.
     #[error("{file}:{line}: {message}\n  {text}")]
     Unsupported {
-        /// The PTX file.
         file: String,
         /// Line in it, from 1.
         line: u32,
-        /// Description of the problem.
         message: String,
-        /// The line's text.
         text: String,
         /// The error as a fault, where it is an instruction that the simulator does not know.
         fault: Option<Box<crate::Fault>>,

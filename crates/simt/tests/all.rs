@@ -7,6 +7,7 @@ mod determinism;
 mod examples;
 mod findings;
 mod fixtures;
+mod host;
 mod instructions;
 mod kernels;
 mod litmus;
@@ -32,11 +33,10 @@ mod whole_kernels;
 #[test]
 fn every_file_is_a_module() {
     let named = include_str!("all.rs");
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let entries = std::fs::read_dir(folder).expect("tests can be listed").map(|entry| entry.expect("an entry").path());
-    let is_module =
-        |path: &std::path::PathBuf| path.extension().is_some_and(|ext| ext == "rs") || path.join("mod.rs").is_file();
-    for path in entries.filter(is_module) {
+    let is_module = |path: &std::path::PathBuf| {
+        path.extension().is_some_and(|ext| ext == "rs") || host::folder().join(path).join("mod.rs").is_file()
+    };
+    for path in host::entries("").into_iter().filter(is_module) {
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
         assert!(name == "all" || named.contains(&format!("mod {name};")), "tests/all.rs does not name {name}");
     }

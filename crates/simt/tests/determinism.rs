@@ -4,9 +4,9 @@
 //! The kernels are those where it could: blocks that wait for each other, take tickets and locks, add floats in the order
 //! in which they come, meet at a barrier of the grid, form clusters, print, race, or end the launch in its middle.
 
-use std::path::Path;
+use simt::{Kernel, Launch, Memory, Options, Outcome, Schedule};
 
-use simt::{Kernel, Launch, Memory, Options, Outcome, Program, Schedule};
+use crate::host;
 
 const SCHEDULES: [Schedule; 6] = [
     Schedule::Lockstep,
@@ -117,33 +117,30 @@ const IN_ORDER_PTX: &str = r"
 
 impl Case {
     fn load(&self) -> Kernel {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.file);
-        let text = match self.file {
-            IN_ORDER => IN_ORDER_PTX.to_owned(),
-            _ => std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())),
-        };
-        let program = Program::load(self.file, &text).unwrap_or_else(|error| panic!("{error}"));
-        program.kernel(self.kernel).unwrap_or_else(|error| panic!("{error}"))
+        let text = if self.file == IN_ORDER { IN_ORDER_PTX.to_owned() } else { host::read(self.file) };
+        host::kernel(self.file, &text, self.kernel)
     }
 
     /// The outcome, and what the buffers hold.
-    fn run(&self, kernel: &Kernel, schedule: Schedule, threads: usize) -> (Outcome, Vec<Vec<u8>>) {
+    fn run(&self, kernel: &Kernel, schedule: Schedule, threads: usize) -> (Outcome, Vec<Vec<u32>>) {
         let mut memory = Memory::new();
         let mut buffers = Vec::new();
         let mut args = Vec::new();
         for (place, &arg) in self.args.iter().enumerate() {
-            let elements: Vec<u32> = match arg {
-                Written(n, _) | Zeros(n) => vec![0; n as usize],
-                Hashed(n) => (0..n).map(|i| i.wrapping_mul(2_654_435_761) >> 24).collect(),
+            let name = format!("buffer{place}");
+            let (address, len) = match arg {
                 Number(value) => {
                     args.push(value.into());
                     continue;
                 }
+                Written(n, all) => {
+                    let address = memory.alloc(&name, 4 * u64::from(all), 4).expect("room for it");
+                    memory.write(address, &vec![0; 4 * n as usize]).expect("the buffer is as long");
+                    (address, all)
+                }
+                Zeros(n) => (host::buffer(&mut memory, &name, &vec![0; n as usize]), n),
+                Hashed(n) => (host::buffer(&mut memory, &name, &(0..n).map(host::hash8).collect::<Vec<_>>()), n),
             };
-            let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
-            let len = if let Written(_, all) = arg { 4 * all as usize } else { bytes.len() };
-            let address = memory.alloc(&format!("buffer{place}"), len as u64, 4).expect("room for it");
-            memory.write(address, &bytes).expect("the buffer was made for it");
             args.push(simt::Arg::Address(address));
             buffers.push((address, len));
         }
@@ -158,12 +155,7 @@ impl Case {
         let trace = Some(simt::trace::Options { blocks: 20, steps_per_block_max: 60, ..Default::default() });
         let options = Options { schedule, threads, trace, ..Options::default() };
         let outcome = simt::run(kernel, &mut memory, &launch, &options).expect("a launch that can start");
-        let read = |&(address, len): &(u64, usize)| {
-            let mut bytes = vec![0; len];
-            memory.read(address, &mut bytes).expect("the buffer is there");
-            bytes
-        };
-        let left = buffers.iter().map(read).collect();
+        let left = buffers.iter().map(|&(address, len)| host::words(&memory, address, len as usize)).collect();
         (outcome, left)
     }
 }

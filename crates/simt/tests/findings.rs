@@ -1,24 +1,25 @@
 //! Words of reports: which element, what a deadlock waits for, what to try, and what is folded into one.
 
-use simt::{Arg, Code, Fault, Launch, Memory, Options, Program};
+use simt::{Arg, Code, Fault, Launch, Memory, Options};
+
+use crate::host;
 
 /// Runs an entry `k(.param .u64 a)`, whose body this is, on one block; `a` has `elements` words of which the host wrote all.
-fn faults(body: &str, threads: u32, elements: u64, shared_bytes: u32) -> Vec<Fault> {
+fn faults(body: &str, threads: u32, elements: usize, shared_bytes: u32) -> Vec<Fault> {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"k.cu\"\n.extern .shared .align 16 .b8 dynamic[];\n\
          .visible .entry k(.param .u64 a)\n{{\n .reg .pred %p<4>;\n .reg .b32 %r<8>;\n .reg .b64 %d<8>;\n .reg .f32 %f<4>;\n \
          ld.param.u64 %d1, [a];\n mov.u32 %r1, %tid.x;\n{body}\n ret;\n}}\n"
     );
-    let kernel = Program::load("k.ptx", &text).and_then(|program| program.kernel("k")).unwrap();
+    let kernel = host::kernel("k.ptx", &text, "k");
     let mut memory = Memory::new();
-    let a = memory.alloc("a", 4 * elements, 4).unwrap();
-    memory.write(a, &vec![0; 4 * elements as usize]).unwrap();
+    let a = host::buffer(&mut memory, "a", &vec![0; elements]);
     let launch = Launch { block: [threads, 1, 1], shared_bytes, args: vec![Arg::Address(a)], ..Launch::default() };
     simt::run(&kernel, &mut memory, &launch, &Options { threads: 1, ..Options::default() }).unwrap().faults
 }
 
 /// The only fault.
-fn fault(body: &str, threads: u32, elements: u64, shared_bytes: u32) -> Fault {
+fn fault(body: &str, threads: u32, elements: usize, shared_bytes: u32) -> Fault {
     let mut all = faults(body, threads, elements, shared_bytes);
     assert_eq!(all.len(), 1, "{all:?}");
     all.remove(0)

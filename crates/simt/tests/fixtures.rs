@@ -15,33 +15,17 @@
 //! The report that people see lies beside a failing fixture as `NAME.stderr`; `BLESS=1 cargo test -p simt-tests fixtures`
 //! writes it anew.
 
-use simt_fixtures::request;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 use simt::Code;
+use simt_fixtures::request;
+
+use crate::host;
 
 const SCHEDULES: [&str; 3] = ["lockstep", "independent", "independent:7"];
-
-/// Codes that must have a fixture: all.
-const CODES_WITH_FIXTURES: [Code; 13] = [
-    Code::OutOfBounds,
-    Code::Misaligned,
-    Code::UninitialisedRead,
-    Code::SharedRace,
-    Code::GlobalRace,
-    Code::BarrierDivergence,
-    Code::Deadlock,
-    Code::InactiveShuffleLane,
-    Code::MaskMismatch,
-    Code::StepBudget,
-    Code::Trap,
-    Code::StackOverflow,
-    Code::UnsupportedInstruction,
-];
 
 /// Notes of fixtures that have a record by the hash of their PTX, which a mark would change, or whose PTX names its source otherwise.
 const UNMARKED_NOTES: [(&str, &str, u64); 4] = [
@@ -55,7 +39,7 @@ const UNMARKED_NOTES: [(&str, &str, u64); 4] = [
 type Guilty = BTreeSet<(String, String, u64)>;
 
 struct Fixture {
-    /// Relative to `tests/`, which is where the command runs, so that reports hold no path of this machine.
+    /// Its path from the folder of the tests on.
     file: PathBuf,
     arguments: Vec<String>,
     schedules: Vec<String>,
@@ -65,25 +49,9 @@ struct Fixture {
     notes: Guilty,
 }
 
-fn tests_folder() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// The PTX files of a folder under `tests/`, sorted.
-fn ptx_files(folder: &Path) -> Vec<PathBuf> {
-    let entries =
-        std::fs::read_dir(tests_folder().join(folder)).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| folder.join(entry.unwrap().file_name()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
-        .collect();
-    files.sort();
-    files
-}
-
 impl Fixture {
     fn read(file: &Path) -> Fixture {
-        let text = std::fs::read_to_string(tests_folder().join(file)).unwrap();
+        let text = host::read(file);
         let mut fixture = Fixture {
             file: file.to_owned(),
             arguments: Vec::new(),
@@ -97,7 +65,7 @@ impl Fixture {
             fixture.directive(line);
         }
         let source = file.with_extension("cu");
-        if let Ok(text) = std::fs::read_to_string(tests_folder().join(&source)) {
+        if let Ok(text) = std::fs::read_to_string(host::folder().join(&source)) {
             // NVRTC names the source by its file name alone.
             let name = Path::new(source.file_name().unwrap());
             fixture.guilty.extend(marked_lines("ERROR", name, &text));
@@ -127,25 +95,14 @@ impl Fixture {
     }
 
     fn command(&self, schedule: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
-        command.current_dir(tests_folder()).arg("run").arg(&self.file).args(&self.arguments);
-        command.args(["--schedule", schedule]);
+        let mut command = host::simt();
+        command.arg("run").arg(&self.file).args(&self.arguments).args(["--schedule", schedule]);
         command
     }
 
     /// Runs the fixture; the JSON object and the exit status.
-    fn run(&self, schedule: &str) -> (Value, i32) {
-        let mut command = self.command(schedule);
-        command.arg("--json");
-        for buffer in self.outputs.keys() {
-            command.args(["--print", buffer]);
-        }
-        let output = command.output().unwrap();
-        let status = output.status.code().unwrap();
-        let error = String::from_utf8_lossy(&output.stderr);
-        let object = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|_| panic!("{}: exit status {status}: {error}", self.file.display()));
-        (object, status)
+    fn run(&self, schedule: &str) -> (Value, Option<i32>) {
+        host::object(self.command(schedule).args(self.outputs.keys().flat_map(|buffer| ["--print", buffer])))
     }
 
     /// Checks what the run must have left, whether faults were found or not.
@@ -175,16 +132,11 @@ fn marked_lines(mark: &str, file: &Path, text: &str) -> Guilty {
     guilty
 }
 
-fn reported(object: &Value) -> Guilty {
+/// Findings of one list of the object, by the key that holds their kind.
+fn listed(object: &Value, list: &str, kind: &str) -> Guilty {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let faults = object["faults"].as_array().unwrap().iter();
-    faults.map(|fault| (text(&fault["code"]), text(&fault["file"]), fault["line"].as_u64().unwrap())).collect()
-}
-
-fn noted(object: &Value) -> Guilty {
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let notes = object.get("notes").and_then(Value::as_array).into_iter().flatten();
-    notes.map(|note| (text(&note["kind"]), text(&note["file"]), note["line"].as_u64().unwrap())).collect()
+    let found = object.get(list).and_then(Value::as_array).into_iter().flatten();
+    found.map(|one| (text(&one[kind]), text(&one["file"]), one["line"].as_u64().unwrap())).collect()
 }
 
 /// The reports in the command's text, without what stands around them.
@@ -198,7 +150,7 @@ fn report(fixture: &Fixture) -> String {
 
 #[test]
 fn clean_kernels_run_clean() {
-    let files = ptx_files(Path::new("pass"));
+    let files = host::files("pass", "ptx");
     assert!(!files.is_empty(), "no fixtures in tests/pass");
     for file in files {
         let fixture = Fixture::read(&file);
@@ -207,13 +159,13 @@ fn clean_kernels_run_clean() {
             let what = format!("{} under {schedule}", file.display());
             let (object, status) = fixture.run(schedule);
             assert_eq!(object["faults"], Value::Array(Vec::new()), "{what}");
-            let mut noted = noted(&object);
+            let mut noted = listed(&object, "notes", "kind");
             if schedule.contains(':') {
                 // Blocks that come in another order may write what another has written.
                 noted.retain(|note| note.0 != "equal-writes" || fixture.notes.contains(note));
             }
             assert_eq!(noted, fixture.notes, "{what}");
-            assert_eq!(status, 0, "{what}");
+            assert_eq!(status, Some(0), "{what}");
             fixture.check_results(&object, schedule, &what);
         }
     }
@@ -223,9 +175,9 @@ fn clean_kernels_run_clean() {
 fn guilty_kernels_are_found_guilty_of_what_they_say_and_no_more() {
     let bless = std::env::var_os("BLESS").is_some();
     let mut fixtures = 0;
-    for code in CODES_WITH_FIXTURES {
+    for code in Code::ALL {
         let folder = Path::new("fail").join(code.name());
-        let files = ptx_files(&folder);
+        let files = host::files(&folder, "ptx");
         assert!(!files.is_empty(), "no fixtures in tests/{}", folder.display());
         for file in files {
             let fixture = Fixture::read(&file);
@@ -233,8 +185,8 @@ fn guilty_kernels_are_found_guilty_of_what_they_say_and_no_more() {
             for schedule in &fixture.schedules {
                 let what = format!("{} under {schedule}", file.display());
                 let (object, status) = fixture.run(schedule);
-                assert_eq!(reported(&object), fixture.guilty, "{what}");
-                assert_eq!(status, 1, "{what}");
+                assert_eq!(listed(&object, "faults", "code"), fixture.guilty, "{what}");
+                assert_eq!(status, Some(1), "{what}");
                 fixture.check_results(&object, schedule, &what);
             }
             check_report(&fixture, bless);
@@ -245,7 +197,7 @@ fn guilty_kernels_are_found_guilty_of_what_they_say_and_no_more() {
 }
 
 fn check_report(fixture: &Fixture, bless: bool) {
-    let path = tests_folder().join(fixture.file.with_extension("stderr"));
+    let path = host::folder().join(fixture.file.with_extension("stderr"));
     let report = report(fixture);
     if bless {
         std::fs::write(&path, &report).unwrap();
@@ -256,9 +208,8 @@ fn check_report(fixture: &Fixture, bless: bool) {
 
 #[test]
 fn every_folder_of_failures_is_named_after_a_code() {
-    for entry in std::fs::read_dir(tests_folder().join("fail")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        let code = Code::named(&name).unwrap_or_else(|| panic!("tests/fail/{name}: no such code"));
-        assert!(CODES_WITH_FIXTURES.contains(&code), "tests/fail/{name} is not run");
+    for path in host::entries("fail") {
+        let name = path.file_name().unwrap().to_string_lossy();
+        assert!(Code::named(&name).is_some(), "tests/fail/{name}: no such code");
     }
 }

@@ -1,6 +1,8 @@
 //! Many blocks that wait for each other take steps in proportion to their number; a seed decides which comes first.
 
-use simt::{Arg, Checks, Launch, Memory, Options, Outcome, Program, Schedule};
+use simt::{Arg, Checks, Launch, Memory, Options, Outcome, Schedule};
+
+use crate::host;
 
 /// Block b waits until block b + 1 has set its flag, and sets its own: the last has none to wait for.
 const CHAIN: &str = "
@@ -92,15 +94,13 @@ fn run(name: &str, body: &str, blocks: u32, options: &Options) -> Outcome {
 /// Outcome of a run, and the words that were left: one for each block, and a few more.
 fn run_and_read(name: &str, body: &str, blocks: u32, options: &Options) -> (Outcome, Vec<u32>) {
     let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n{body}\n");
-    let kernel = Program::load("k.ptx", &text).and_then(|program| program.kernel(name)).unwrap();
+    let kernel = host::kernel("k.ptx", &text, name);
     let mut memory = Memory::new();
-    let mut left = vec![0; (blocks as usize + 2) * 4];
-    let words = memory.alloc("words", left.len() as u64, 4).unwrap();
-    memory.write(words, &left).unwrap();
+    let count = blocks as usize + 2;
+    let words = host::buffer(&mut memory, "words", &vec![0; count]);
     let launch = Launch { grid: [blocks, 1, 1], args: vec![Arg::Address(words)], ..Launch::default() };
     let outcome = simt::run(&kernel, &mut memory, &launch, options).unwrap();
-    memory.read(words, &mut left).unwrap();
-    (outcome, left.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect())
+    (outcome, host::words(&memory, words, count))
 }
 
 #[test]

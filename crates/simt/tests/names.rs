@@ -3,13 +3,14 @@
 use simt::Program;
 use simt::names::Name;
 
+use crate::host;
+
 /// Names of a kernel of the course.
 fn of(slug: &str, kernel: &str) -> Vec<Name> {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../kernels");
-    let read = |path: String| std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let program = Program::load(slug, &read(format!("{root}/ptx/{slug}.ptx"))).expect("it loads");
+    let read = |path: String| host::read(format!("../../../kernels/{path}"));
+    let program = Program::load(slug, &read(format!("ptx/{slug}.ptx"))).expect("it loads");
     let source = format!("kernels/{slug}.cu");
-    program.names(kernel, |name| (name == source).then(|| read(format!("{root}/{slug}.cu")))).expect("it is there")
+    program.names(kernel, |name| (name == source).then(|| read(format!("{slug}.cu")))).expect("it is there")
 }
 
 /// `variable line register`, in the order of the PTX, of one function.

@@ -2,26 +2,22 @@
 //! has its own outcome. (What the memory model says of them is in `tests/litmus/overlap.ptx`.)
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use simt::{Arg, Code, Kernel, Launch, Memory, Options, Outcome, Program, Schedule, StreamLaunch, run, run_stream};
+use simt::{Arg, Code, Kernel, Launch, Memory, Options, Outcome, Schedule, StreamLaunch, run, run_stream};
+
+use crate::host;
 
 const UNSEEDED: Schedule = Schedule::Independent { seed: None };
 
 fn load(file: &str, kernel: &str) -> Kernel {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    Program::load(file, &text).and_then(|program| program.kernel(kernel)).unwrap_or_else(|error| panic!("{error}"))
+    host::kernel(file, &host::read(file), kernel)
 }
 
 /// The kernel with an instruction in front that lets the next launch begin.
 fn load_letting(file: &str, kernel: &str) -> Kernel {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let text =
-        text.replacen("\n{\n", "\n{\ngriddepcontrol.launch_dependents;\n", 1).replace(".target sm_80", ".target sm_90");
+    let text = host::read(file).replacen("\n{\n", "\n{\ngriddepcontrol.launch_dependents;\n", 1);
     assert!(text.contains("griddepcontrol"), "{file}");
-    Program::load(file, &text).and_then(|program| program.kernel(kernel)).unwrap_or_else(|error| panic!("{error}"))
+    host::kernel(file, &text.replace(".target sm_80", ".target sm_90"), kernel)
 }
 
 /// A producer and a copy of what it makes, from the fixture `file`.
@@ -42,12 +38,8 @@ impl Pair {
     }
 
     fn launches(&self, memory: &mut Memory) -> ([Launch; 2], [u64; 2]) {
-        let bytes = u64::from(self.blocks) * 64 * 4;
-        let [x, y] = ["x", "y"].map(|name| {
-            let address = memory.alloc(name, bytes, 4).expect("room for it");
-            memory.write(address, &vec![0; bytes as usize]).expect("the buffer was made for it");
-            address
-        });
+        let zeros = vec![0; self.blocks as usize * 64];
+        let [x, y] = ["x", "y"].map(|name| host::buffer(memory, name, &zeros));
         let shape = Launch { grid: [self.blocks, 1, 1], block: [64, 1, 1], ..Launch::default() };
         let produce = Launch { args: vec![Arg::Address(x)], ..shape.clone() };
         ([produce, Launch { args: vec![Arg::Address(x), Arg::Address(y)], ..shape }], [x, y])
@@ -56,21 +48,14 @@ impl Pair {
     fn run(&self, options: &Options, overlaps: bool) -> Left {
         let mut memory = Memory::new();
         let (launches, buffers) = self.launches(&mut memory);
-        let stream: Vec<StreamLaunch<'_>> = self
-            .kernels
-            .iter()
-            .zip(&launches)
-            .map(|(kernel, launch)| StreamLaunch { kernel, launch, overlaps })
-            .collect();
+        let stream = self.stream(&launches, overlaps);
         let outcomes = run_stream(&stream, &mut memory, options).expect("launches that can start");
-        (outcomes, buffers.map(|address| read(&memory, address, self.blocks as usize * 64)))
+        (outcomes, buffers.map(|address| host::words(&memory, address, self.blocks as usize * 64)))
     }
-}
 
-fn read(memory: &Memory, address: u64, elements: usize) -> Vec<u32> {
-    let mut bytes = vec![0; 4 * elements];
-    memory.read(address, &mut bytes).expect("the buffer is there");
-    bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect()
+    fn stream<'a>(&'a self, launches: &'a [Launch; 2], overlaps: bool) -> [StreamLaunch<'a>; 2] {
+        [0, 1].map(|at| StreamLaunch { kernel: &self.kernels[at], launch: &launches[at], overlaps })
+    }
 }
 
 fn under(schedule: Schedule) -> Options {
@@ -144,7 +129,7 @@ fn launches_that_do_not_overlap_are_run_one_after_the_other_as_if_alone() {
                 same(&alone, &in_stream[at], &format!("{file} under {schedule}"));
                 assert!(alone.faults.is_empty(), "{:?}", alone.faults);
             }
-            assert_eq!(buffers.map(|address| read(&memory, address, 40 * 64)), left, "{file} under {schedule}");
+            assert_eq!(buffers.map(|address| host::words(&memory, address, 40 * 64)), left, "{file} under {schedule}");
         }
     }
 }
@@ -174,12 +159,7 @@ fn a_fault_belongs_to_the_launch_that_made_it() {
         let mut memory = Memory::new();
         let (mut launches, _) = pair.launches(&mut memory);
         launches[wrong].args[0] = Arg::Address(0);
-        let stream: Vec<StreamLaunch<'_>> = pair
-            .kernels
-            .iter()
-            .zip(&launches)
-            .map(|(kernel, launch)| StreamLaunch { kernel, launch, overlaps: true })
-            .collect();
+        let stream = pair.stream(&launches, true);
         let outcomes = run_stream(&stream, &mut memory, &Options::default()).expect("launches that can start");
         let mut expected = [vec![], vec![]];
         expected[wrong] = vec![Code::OutOfBounds];
@@ -194,7 +174,7 @@ fn a_fault_belongs_to_the_launch_that_made_it() {
 fn a_fault_that_ends_a_launch_ends_those_that_run_with_it() {
     let pair = Pair::of(WITH_WAIT, 2);
     let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry ends(.param .u64 x)\n{\ntrap;\n}\n";
-    let ends = Program::load("ends.ptx", text).and_then(|program| program.kernel("ends")).expect("a kernel");
+    let ends = host::kernel("ends.ptx", text, "ends");
     for (overlaps, runs) in [(true, false), (false, true)] {
         let mut memory = Memory::new();
         let (launches, _) = pair.launches(&mut memory);
@@ -216,15 +196,10 @@ fn nothing_runs_if_one_of_the_launches_cannot_start() {
         let mut memory = Memory::new();
         let (mut launches, buffers) = pair.launches(&mut memory);
         launches[1].args.pop();
-        let stream: Vec<StreamLaunch<'_>> = pair
-            .kernels
-            .iter()
-            .zip(&launches)
-            .map(|(kernel, launch)| StreamLaunch { kernel, launch, overlaps })
-            .collect();
+        let stream = pair.stream(&launches, overlaps);
         let error = run_stream(&stream, &mut memory, &Options::default()).expect_err("an argument is missing");
         assert_eq!(error.to_string(), "consume: 1 arguments given, 2 expected");
-        assert_eq!(read(&memory, buffers[0], 128), vec![0; 128], "the first has not run");
+        assert_eq!(host::words(&memory, buffers[0], 128), vec![0; 128], "the first has not run");
     }
     assert!(run_stream(&[], &mut Memory::new(), &Options::default()).is_ok_and(|outcomes| outcomes.is_empty()));
 }
@@ -234,26 +209,22 @@ fn nothing_runs_if_one_of_the_launches_cannot_start() {
 fn barriers_of_the_grid_and_clusters_of_two_launches_are_kept_apart() {
     let grid_sync = load_letting("gpu/grid_sync.ptx", "grid_sync");
     let clusters = load_letting("gpu/cluster_histogram.ptx", "cluster_histogram");
-    let hashed = |n: u32, more: u32| -> Vec<u8> {
-        (0..n).flat_map(|i| (i.wrapping_mul(2_654_435_761).wrapping_add(more) >> 24).to_le_bytes()).collect()
+    let hashed = |n: u32, more: u32| -> Vec<u32> {
+        (0..n).map(|i| i.wrapping_mul(2_654_435_761).wrapping_add(more) >> 24).collect()
     };
-    let buffer = |memory: &mut Memory, bytes: &[u8]| {
-        let address = memory.alloc("buffer", bytes.len() as u64, 4).expect("room for it");
-        memory.write(address, bytes).expect("the buffer was made for it");
-        Arg::Address(address)
-    };
+    let buffer = |memory: &mut Memory, words: &[u32]| Arg::Address(host::buffer(memory, "buffer", words));
     for seed in [None, Some(1), Some(2), Some(3), Some(4), Some(5)] {
         let options = Options { schedule: Schedule::Independent { seed }, ..Options::default() };
         let left = [false, true].map(|overlaps| {
             let mut memory = Memory::new();
             let mut launches = Vec::new();
             for more in [1, 9] {
-                let args = [hashed(288, more), vec![0; 4 * 288], vec![0; 16]];
-                let args = args.iter().map(|bytes| buffer(&mut memory, bytes)).collect();
+                let args = [hashed(288, more), vec![0; 288], vec![0; 4]];
+                let args = args.iter().map(|words| buffer(&mut memory, words)).collect();
                 let (grid, block) = ([3, 1, 1], [96, 1, 1]);
                 launches.push((&grid_sync, Launch { grid, block, cooperative: true, args, ..Launch::default() }));
-                let args = [hashed(8192, more), vec![0; 4 * 256]];
-                let args = args.iter().map(|bytes| buffer(&mut memory, bytes)).collect();
+                let args = [hashed(8192, more), vec![0; 256]];
+                let args = args.iter().map(|words| buffer(&mut memory, words)).collect();
                 let (grid, block, cluster) = ([8, 1, 1], [128, 1, 1], Some([4, 1, 1]));
                 let launch = Launch { grid, block, cluster, shared_bytes: 256, args, ..Launch::default() };
                 launches.push((&clusters, launch));
@@ -263,7 +234,7 @@ fn barriers_of_the_grid_and_clusters_of_two_launches_are_kept_apart() {
             let outcomes = run_stream(&stream, &mut memory, &options).expect("launches that can start");
             assert!(outcomes.iter().all(|outcome| outcome.faults.is_empty()), "{seed:?}");
             let words = |arg: &Arg| match arg {
-                Arg::Address(address) => read(&memory, *address, 4),
+                Arg::Address(address) => host::words(&memory, *address, 4),
                 _ => Vec::new(),
             };
             launches.iter().flat_map(|(_, launch)| launch.args.iter().map(words)).collect::<Vec<_>>()

@@ -1,8 +1,8 @@
 //! `independent:SEED@LINE`: lanes stay together until their warp comes to that line, and part from there on.
 
-use std::path::Path;
+use simt::{Arg, Launch, Memory, Options, Outcome, Schedule};
 
-use simt::{Arg, Launch, Memory, Options, Outcome, Program, Schedule};
+use crate::host;
 
 /// The first line of the last warp's rounds in `kernels/ch05-unroll.cu`.
 const LINE: u32 = 49;
@@ -10,21 +10,16 @@ const THREADS: u32 = 128;
 
 /// Sums 256 ones with the kernel whose last warp races; what it leaves, and the run.
 fn run(schedule: Schedule) -> (u32, Outcome) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../kernels/ptx/ch05-unroll.ptx");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let program = Program::load("ch05-unroll.ptx", &text).expect("it loads");
-    let kernel = program.kernel("unroll_volatile_i32").expect("it lowers");
+    let kernel =
+        host::kernel("ch05-unroll.ptx", &host::read("../../../kernels/ptx/ch05-unroll.ptx"), "unroll_volatile_i32");
     let mut memory = Memory::new();
-    let input = memory.alloc("in", 4 * 256, 4).expect("room");
+    let input = host::buffer(&mut memory, "in", &[1; 256]);
     let output = memory.alloc("out", 4, 4).expect("room");
-    memory.write(input, &[1_u32.to_le_bytes(); 256].concat()).expect("it is there");
     let args = vec![Arg::Address(input), Arg::Address(output), 256_u32.into()];
     let launch = Launch { block: [THREADS, 1, 1], args, ..Launch::default() };
     let options = Options { schedule, trace: Some(simt::trace::Options::default()), ..Options::default() };
     let outcome = simt::run(&kernel, &mut memory, &launch, &options).expect("it runs");
-    let mut sum = [0; 4];
-    memory.read(output, &mut sum).expect("it is there");
-    (u32::from_le_bytes(sum), outcome)
+    (host::words(&memory, output, 1)[0], outcome)
 }
 
 /// Steps as warp and lines of the code, up to the first that comes from `LINE`; and whether lanes ever came there apart.

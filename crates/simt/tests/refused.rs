@@ -3,6 +3,8 @@
 
 use simt::{Arg, Launch, Memory, Options, Program};
 
+use crate::host;
+
 /// A kernel with registers of each kind and `line` in it.
 fn module(head: &str, directives: &str, line: &str) -> String {
     format!(
@@ -246,9 +248,7 @@ fn a_kernel_has_room_for_sixty_thousand_registers_of_a_width() {
         let launch = Launch { args: vec![Arg::Address(out)], ..Launch::default() };
         let outcome = simt::run(&kernel, &mut memory, &launch, &Options::default()).unwrap();
         assert!(outcome.faults.is_empty());
-        let mut bytes = [0; 4];
-        memory.read(out, &mut bytes).unwrap();
-        Ok::<u32, simt::LoadError>(u32::from_le_bytes(bytes))
+        Ok::<u32, simt::LoadError>(host::words(&memory, out, 1)[0])
     };
     assert_eq!(sum(65_000, 64_999), Ok(9));
     let message = sum(65_001, 7).unwrap_err().to_string();

@@ -4,15 +4,14 @@
 //! `tests/sanitizer/h200.json` is what `scripts/sanitize_fixtures.py` recorded. `tests/sanitizer/reasons.toml` says why the two
 //! differ where they do; a difference that it does not explain fails, and so does a reason that no difference needs.
 
-use crate::records;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::Value;
 use simt_fixtures::request;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use records::Reasons;
-use serde_json::Value;
+use crate::host;
+use crate::records::{self, Reasons};
 
 /// Codes that each of the tool's checks can find. It does not look for the others.
 const TOOLS: [(&str, &[&str]); 4] = [
@@ -22,14 +21,11 @@ const TOOLS: [(&str, &[&str]); 4] = [
     ("synccheck", &["barrier-divergence", "mask-mismatch"]),
 ];
 
-fn tests() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 /// Codes with which a fixture is annotated, which `tests/fixtures.rs` holds the simulator to.
 fn codes(fixture: &str) -> BTreeSet<String> {
-    let text =
-        |extension: &str| std::fs::read_to_string(tests().join(format!("{fixture}.{extension}"))).unwrap_or_default();
+    let text = |extension: &str| {
+        std::fs::read_to_string(host::folder().join(format!("{fixture}.{extension}"))).unwrap_or_default()
+    };
     let both = text("ptx") + &text("cu");
     let marks = both.split("//~ ERROR[").skip(1);
     marks.filter_map(|mark| mark.split_once(']')).map(|(code, _)| code.to_owned()).collect()
@@ -37,25 +33,23 @@ fn codes(fixture: &str) -> BTreeSet<String> {
 
 /// The PTX files below `tests/pass` and `tests/fail`, without their extension.
 fn fixtures() -> Vec<String> {
-    let mut folders = vec![tests().join("pass")];
-    folders.extend(std::fs::read_dir(tests().join("fail")).unwrap().map(|entry| entry.unwrap().path()));
-    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
-    let name = |path: PathBuf| path.strip_prefix(tests()).unwrap().with_extension("").to_string_lossy().into_owned();
-    files.filter(|path| path.extension().is_some_and(|extension| extension == "ptx")).map(name).collect()
+    let folders = [vec!["pass".into()], host::entries("fail")].concat();
+    let files = folders.iter().flat_map(|folder| host::files(folder, "ptx"));
+    files.map(|path| path.with_extension("").to_string_lossy().into_owned()).collect()
 }
 
 /// Current place of the fixture: a fault that has got another code has moved to another folder since the record was made.
 fn now(fixture: &str) -> String {
     let name = Path::new(fixture).file_name();
     let moved = || fixtures().into_iter().find(|other| Path::new(other).file_name() == name);
-    let is_there = tests().join(format!("{fixture}.ptx")).exists();
+    let is_there = host::folder().join(format!("{fixture}.ptx")).exists();
     (!is_there).then(moved).flatten().unwrap_or_else(|| fixture.to_owned())
 }
 
 #[test]
 fn verdicts_differ_from_the_tools_only_for_known_reasons() {
-    let Some(record) = records::read(&tests().join("sanitizer/h200.json")) else { return };
-    let mut reasons = Reasons::read(&tests().join("sanitizer/reasons.toml"), &["tool", "fixture", "code"]);
+    let Some(record) = records::read(&host::folder().join("sanitizer/h200.json")) else { return };
+    let mut reasons = Reasons::read(&host::folder().join("sanitizer/reasons.toml"), &["tool", "fixture", "code"]);
     let verdicts = record["verdicts"].as_array().expect("a record has verdicts");
     let mut by_fixture: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for verdict in verdicts {
@@ -63,7 +57,7 @@ fn verdicts_differ_from_the_tools_only_for_known_reasons() {
     }
     assert!(!by_fixture.is_empty(), "a record of no fixture");
     by_fixture.retain(|fixture, _| {
-        let is_there = tests().join(format!("{fixture}.ptx")).exists();
+        let is_there = host::folder().join(format!("{fixture}.ptx")).exists();
         if !is_there {
             println!("{fixture} has a record and is no more");
         }
@@ -95,7 +89,7 @@ fn compare(fixture: &str, verdicts: &[&Value], reasons: &mut Reasons) -> usize {
     }
     let mut agreed = 0;
     for verdict in verdicts {
-        records::check_hash(&tests().join(format!("{fixture}.ptx")), verdict);
+        records::check_hash(&host::folder().join(format!("{fixture}.ptx")), verdict);
         let tool = verdict["tool"].as_str().unwrap();
         if refused {
             continue;
@@ -120,12 +114,8 @@ fn compare(fixture: &str, verdicts: &[&Value], reasons: &mut Reasons) -> usize {
 
 /// Faults that the simulator finds in a fixture when lanes may run apart.
 fn faults(fixture: &str) -> Vec<Value> {
-    let ptx = tests().join(format!("{fixture}.ptx"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
-    command.arg("run").arg(&ptx).args(request::options(&ptx).unwrap()).arg("--json");
-    let output = command.output().unwrap();
-    let object: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|_| panic!("{fixture}: {}", String::from_utf8_lossy(&output.stderr)));
+    let ptx = host::folder().join(format!("{fixture}.ptx"));
+    let (object, _) = host::object(host::simt().arg("run").arg(&ptx).args(request::options(&ptx).unwrap()));
     object["faults"].as_array().unwrap().clone()
 }
 

@@ -7,6 +7,8 @@ use ptx::table::{Needs, TARGETS};
 use simt::{LoadError, Program};
 use simt_fixtures::spellings::{self, Spelling};
 
+use crate::host;
+
 /// The first version of PTX, times ten, by target that takes a spelling: `sm_90a`.
 type Taken = BTreeMap<String, u8>;
 
@@ -25,8 +27,7 @@ fn version(text: &str) -> u8 {
 
 fn said() -> Said {
     let (mut targets, mut classes, mut shapes) = (Taken::new(), HashMap::new(), HashMap::new());
-    let table = concat!(env!("CARGO_MANIFEST_DIR"), "/data/ptxas.tsv");
-    let text = std::fs::read_to_string(table).expect("the table is there");
+    let text = host::read("data/ptxas.tsv");
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let fields: Vec<&str> = line.split('\t').collect();
         match fields.as_slice() {
@@ -107,7 +108,8 @@ fn rules_are_what_ptxas_says_of_each_spelling() {
 
 #[test]
 fn targets_are_those_of_ptxas() {
-    for (target, &since) in &said().targets {
+    let targets = said().targets;
+    for (target, &since) in &targets {
         let load = |version: u8| {
             let text = format!(".version {}.{}\n.target {target}\n.entry k() {{ ret; }}", version / 10, version % 10);
             Program::load("k.ptx", &text).map(drop)
@@ -118,7 +120,7 @@ fn targets_are_those_of_ptxas() {
         assert!(message.contains("write `.version") || message.contains("there is no PTX"), "{message}");
     }
     for (number, _) in TARGETS {
-        assert!(said().targets.contains_key(&format!("sm_{number}")), "{number}");
+        assert!(targets.contains_key(&format!("sm_{number}")), "{number}");
     }
 }
 

@@ -16,16 +16,14 @@
 //! `tests/undefined` holds kernels, made likewise, whose lanes do not come to a barrier or a `.sync` instruction as PTX asks. It
 //! leaves open what becomes of them; the record says what an H200 made of them, and the simulator does the same.
 
-use crate::records;
-use crate::references;
+use std::path::PathBuf;
+
+use serde_json::Value;
 use simt_fixtures::request;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use records::Reasons;
-use references::Elements;
-use serde_json::Value;
+use crate::host;
+use crate::records::{self, Reasons};
+use crate::references::{self, Elements};
 
 const SCHEDULES: [&str; 6] =
     ["independent", "lockstep", "independent:1", "independent:2", "independent:3", "independent:4"];
@@ -37,23 +35,14 @@ const WITHOUT_SEEDS: [&str; 2] = ["lane_masks", "flag_chain_backwards"];
 /// Kernels that `tests/gpu` must have, and that a record of it must have.
 const KERNELS_MIN: usize = 60;
 
-fn folder() -> PathBuf {
-    tests("gpu")
-}
-
 fn tests(folder: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
+    host::folder().join(folder)
 }
 
 /// Names of the kernels' files, sorted.
 fn kernels() -> Vec<String> {
-    let entries = std::fs::read_dir(folder()).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "cu"))
-        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
-        .collect();
-    names.sort();
+    let names: Vec<String> =
+        host::files("gpu", "cu").iter().map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
     assert!(names.len() >= KERNELS_MIN, "{} kernels in tests/gpu", names.len());
     names
 }
@@ -65,15 +54,13 @@ fn run(name: &str, extra: &[&str]) -> Value {
 
 /// The same, from another file than its own.
 fn run_file(within: &str, file: &str, name: &str, extra: &[&str]) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
-    command.current_dir(tests(within)).args(["run", file, "--json"]);
     let options = request::options(&tests(within).join(format!("{name}.ptx"))).unwrap();
-    let output = command.args(options).args(extra).output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    let object: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{name} {extra:?}: {error}"));
+    let mut command = host::simt();
+    command.current_dir(tests(within)).args(["run", file]).args(options).args(extra);
+    let (object, status) = host::object(&mut command);
     if within != "undefined" {
         assert_eq!(object["faults"], Value::Array(Vec::new()), "{name} {extra:?}");
-        assert_eq!(output.status.code(), Some(0), "{name} {extra:?}");
+        assert_eq!(status, Some(0), "{name} {extra:?}");
     }
     object
 }
@@ -117,8 +104,8 @@ fn compare(object: &Value, expected: &references::Outputs, what: &str) {
 #[test]
 fn other_compilers_and_debug_builds_leave_the_same() {
     let mut dialects = 0;
-    for entry in std::fs::read_dir(folder().join("dialects")).unwrap() {
-        let file = entry.unwrap().file_name().into_string().unwrap();
+    for path in host::entries("gpu/dialects") {
+        let file = path.file_name().unwrap().to_string_lossy();
         let (name, _) = file.split_once('.').unwrap();
         let expected = references::outputs(name).unwrap_or_else(|| panic!("{file}: no reference"));
         let object = run_file("gpu", &format!("dialects/{file}"), name, &[]);
@@ -132,7 +119,7 @@ fn other_compilers_and_debug_builds_leave_the_same() {
 
 #[test]
 fn kernels_leave_what_a_gpu_left() {
-    let Some(record) = records::read(&folder().join("h200.json")) else { return };
+    let Some(record) = records::read(&tests("gpu").join("h200.json")) else { return };
     let recorded = records::kernels(&record);
     let mut differences = Vec::new();
     for (name, kernel) in recorded {

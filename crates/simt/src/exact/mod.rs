@@ -119,17 +119,8 @@ impl Exact {
         let words: Vec<&str> = opcode.split('.').skip(1).collect();
         let types: Vec<Ty> = words.iter().filter_map(|word| ty(word)).collect();
         let compares = matches!(mnemonic, "set" | "setp");
-        let mut exact = Exact {
-            verb: mnemonic,
-            to: *types.first()?,
-            from: *types.last()?,
-            rounding: Rounding::Nearest,
-            flags: Flags::default(),
-            comparison: Comparison::Eq,
-            combine: Combine::None,
-            mode: "",
-            video: None,
-        };
+        let (to, from) = (*types.first()?, *types.last()?);
+        let mut exact = Exact { to, from, ..Exact::whole(mnemonic, 32) };
         for word in words.iter().filter(|word| ty(word).is_none()) {
             match Comparison::from_word(word).filter(|_| compares) {
                 Some(comparison) => exact.comparison = comparison,
@@ -160,6 +151,7 @@ impl Exact {
         Exact { video: Some(video), ..Exact::whole("video", 32) }
     }
 
+    /// Whole numbers of `bits` bits, with nothing else said.
     fn whole(verb: &'static str, bits: u32) -> Exact {
         let ty = Ty::Integer(Integer { bits, signed: false });
         Exact {

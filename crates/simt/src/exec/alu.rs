@@ -63,28 +63,6 @@ pub(super) fn widened(values: &[u32; 32]) -> [u64; 32] {
 
 /// One function for each group of the table: `shape!(ww_w, a: w, b: w => w)`.
 macro_rules! shape {
-    ($name:ident, $($arg:ident : $row:ident = $field:ident),+ => w) => {
-        #[inline(always)]
-        fn $name(warp: &mut Warp, inst: &Inst, mask: u32, f: impl Fn($(shape!(@type $row)),+) -> u32) {
-            $(let $arg = &warp.$row[usize::from(inst.$field)].0;)+
-            let mut out = [0u32; 32];
-            for lane in 0..32 {
-                out[lane] = f($($arg[lane]),+);
-            }
-            store32(warp, inst.d, &out, mask);
-        }
-    };
-    ($name:ident, $($arg:ident : $row:ident = $field:ident),+ => d) => {
-        #[inline(always)]
-        fn $name(warp: &mut Warp, inst: &Inst, mask: u32, f: impl Fn($(shape!(@type $row)),+) -> u64) {
-            $(let $arg = &warp.$row[usize::from(inst.$field)].0;)+
-            let mut out = [0u64; 32];
-            for lane in 0..32 {
-                out[lane] = f($($arg[lane]),+);
-            }
-            store64(warp, inst.d, &out, mask);
-        }
-    };
     ($name:ident, $($arg:ident : $row:ident = $field:ident),+ => p) => {
         #[inline(always)]
         fn $name(warp: &mut Warp, inst: &Inst, _mask: u32, f: impl Fn($(shape!(@type $row)),+) -> bool) {
@@ -96,8 +74,21 @@ macro_rules! shape {
             warp.compared = out;
         }
     };
+    ($name:ident, $($arg:ident : $row:ident = $field:ident),+ => $to:ident) => {
+        #[inline(always)]
+        fn $name(warp: &mut Warp, inst: &Inst, mask: u32, f: impl Fn($(shape!(@type $row)),+) -> shape!(@type $to)) {
+            $(let $arg = &warp.$row[usize::from(inst.$field)].0;)+
+            let mut out = [0; 32];
+            for lane in 0..32 {
+                out[lane] = f($($arg[lane]),+);
+            }
+            shape!(@store $to)(warp, inst.d, &out, mask);
+        }
+    };
     (@type w) => { u32 };
     (@type d) => { u64 };
+    (@store w) => { store32 };
+    (@store d) => { store64 };
 }
 
 shape!(w_w, a: w = a => w);

@@ -1,6 +1,6 @@
 //! Checks before a launch: geometry and arguments against the kernel.
 
-use crate::launch::{Arg, Launch, LaunchError};
+use crate::launch::{Arg, Launch, Misfit};
 use crate::program::Kernel;
 
 /// Shared memory of a block in bytes: what compute capability 9.0 gives, the most that there is.
@@ -18,54 +18,47 @@ pub(super) fn resident_max(threads: u64, shared_bytes: u64) -> u64 {
 }
 
 /// Checks geometry and arguments; returns the parameter block.
-pub(super) fn bind(kernel: &Kernel, launch: &Launch) -> Result<Vec<u8>, LaunchError> {
-    let name = || kernel.name.clone();
+pub(super) fn bind(kernel: &Kernel, launch: &Launch) -> Result<Vec<u8>, Misfit> {
     let threads = count(launch.block);
     if launch.grid.contains(&0) || threads == 0 {
-        return Err(LaunchError::Empty { kernel: name() });
+        return Err(Misfit::Empty);
     }
     if threads > 1024 || launch.block[2] > 64 {
-        return Err(LaunchError::BlockTooLarge { kernel: name(), threads });
+        return Err(Misfit::BlockTooLarge { threads });
     }
     if launch.grid[0] > i32::MAX as u32 || launch.grid[1] > 65535 || launch.grid[2] > 65535 {
-        return Err(LaunchError::GridTooLarge { kernel: name() });
+        return Err(Misfit::GridTooLarge);
     }
     if let Some(most) = kernel.block_max.filter(|&most| threads > most) {
-        return Err(LaunchError::BlockBeyondBounds { kernel: name(), threads, most });
+        return Err(Misfit::BlockBeyondBounds { threads, most });
     }
     if let Some(compiled) = kernel.block.filter(|&block| launch.block != block) {
-        return Err(LaunchError::OtherBlock { kernel: name(), asked: launch.block, compiled });
+        return Err(Misfit::OtherBlock { asked: launch.block, compiled });
     }
     let (own, dynamic) = (kernel.shared_bytes(), launch.shared_bytes);
     let bytes = u64::from(own) + u64::from(dynamic);
     if bytes > SHARED_BYTES_MAX {
-        return Err(LaunchError::SharedMemory { kernel: name(), bytes, own, dynamic, most: SHARED_BYTES_MAX });
+        return Err(Misfit::SharedMemory { bytes, own, dynamic, most: SHARED_BYTES_MAX });
     }
     let blocks = count(launch.grid);
     let most = resident_max(threads, bytes);
     if launch.cooperative && blocks > most {
-        return Err(LaunchError::NotResident { kernel: name(), blocks, threads, shared_bytes: bytes, most });
+        return Err(Misfit::NotResident { blocks, threads, shared_bytes: bytes, most });
     }
     parameters(kernel, &launch.args)
 }
 
 /// The parameter block: each argument at its place.
-fn parameters(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u8>, LaunchError> {
-    let name = || kernel.name.clone();
+fn parameters(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u8>, Misfit> {
     let (given, expected) = (args.len(), kernel.parameters.len());
     if given != expected {
-        return Err(LaunchError::ArgumentCount { kernel: name(), given, expected });
+        return Err(Misfit::ArgumentCount { given, expected });
     }
     let mut block = Vec::new();
     for (arg, parameter) in args.iter().zip(&kernel.parameters) {
         let (given, expected) = (arg.size_bytes(), parameter.bytes);
         if given != expected as usize {
-            return Err(LaunchError::ArgumentSize {
-                kernel: name(),
-                parameter: parameter.name.clone(),
-                given,
-                expected,
-            });
+            return Err(Misfit::ArgumentSize { parameter: parameter.name.clone(), given, expected });
         }
         block.resize(block.len().next_multiple_of(parameter.align_bytes.max(1) as usize), 0);
         arg.append(&mut block);
@@ -77,24 +70,23 @@ fn parameters(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u8>, LaunchError> {
 const CLUSTER_MAX: u64 = 16;
 
 /// Blocks of a cluster in x, y, z: as the launch asks, or as the kernel was compiled for. `None` without clusters.
-pub(super) fn cluster(kernel: &Kernel, launch: &Launch) -> Result<Option<[u32; 3]>, LaunchError> {
-    let name = || kernel.name.clone();
+pub(super) fn cluster(kernel: &Kernel, launch: &Launch) -> Result<Option<[u32; 3]>, Misfit> {
     let size = match (launch.cluster, kernel.cluster) {
         (None, None) if kernel.needs_cluster => {
-            return Err(LaunchError::OtherCluster { kernel: name(), asked: None, compiled: None });
+            return Err(Misfit::OtherCluster { asked: None, compiled: None });
         }
         (None, None) => return Ok(None),
         (Some(asked), Some(compiled)) if asked != compiled => {
-            return Err(LaunchError::OtherCluster { kernel: name(), asked: Some(asked), compiled: Some(compiled) });
+            return Err(Misfit::OtherCluster { asked: Some(asked), compiled: Some(compiled) });
         }
         (Some(size), _) | (None, Some(size)) => size,
     };
     let blocks = count(size);
     if blocks == 0 || blocks > CLUSTER_MAX {
-        return Err(LaunchError::ClusterSize { kernel: name(), blocks, most: CLUSTER_MAX });
+        return Err(Misfit::ClusterSize { blocks, most: CLUSTER_MAX });
     }
     if launch.grid.iter().zip(size).any(|(blocks, size)| !blocks.is_multiple_of(size)) {
-        return Err(LaunchError::PartOfACluster { kernel: name(), grid: launch.grid, cluster: size });
+        return Err(Misfit::PartOfACluster { grid: launch.grid, cluster: size });
     }
     Ok(Some(size))
 }

@@ -85,11 +85,12 @@ pub(super) fn check(
     launch: &Launch,
     options: &Options,
 ) -> Result<(Vec<u8>, Option<[u32; 3]>), LaunchError> {
-    let params = super::bind::bind(kernel, launch)?;
+    let misfit = |why| LaunchError::Misfit { kernel: kernel.name.clone(), why };
+    let params = super::bind::bind(kernel, launch).map_err(misfit)?;
     if options.stack_bytes > LOCAL_BYTES_MAX {
         return Err(LaunchError::Stack { asked: options.stack_bytes, most: LOCAL_BYTES_MAX });
     }
-    Ok((params, super::bind::cluster(kernel, launch)?))
+    Ok((params, super::bind::cluster(kernel, launch).map_err(misfit)?))
 }
 
 /// A context that still lacks its borrow of memory.

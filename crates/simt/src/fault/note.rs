@@ -50,10 +50,7 @@ pub struct Note {
 impl Note {
     /// Returns whether it is of the same kind as another one and about the same variable, in the same lines of the source.
     pub fn is_like(&self, other: &Note) -> bool {
-        self.kind == other.kind
-            && self.variable == other.variable
-            && super::lines(&self.site, self.other.as_ref()) == super::lines(&other.site, other.other.as_ref())
-            && super::launches_apart(&self.site, self.other.as_ref())
-                == super::launches_apart(&other.site, other.other.as_ref())
+        let about_other = super::about(&other.variable, &other.site, other.other.as_ref());
+        self.kind == other.kind && super::about(&self.variable, &self.site, self.other.as_ref()) == about_other
     }
 }

@@ -33,11 +33,14 @@ pub(super) struct Passed {
 
 /// Returns the sizes of a function's return values and parameters, in bytes.
 pub(super) fn signature(function: &Function) -> Signature {
-    let sizes = |variables: &[Variable]| variables.iter().map(|v| size_of(v).min(1 << 30) as u32).collect();
     match function.is_entry {
         true => Signature::default(),
         false => Signature { returns: sizes(&function.returns), params: sizes(&function.params) },
     }
+}
+
+fn sizes(variables: &[Variable]) -> Vec<u32> {
+    variables.iter().map(|variable| size_of(variable).min(1 << 30) as u32).collect()
 }
 
 /// Returns the offsets of parameters of these sizes in the callee's frame, in bytes, and their end.
@@ -79,16 +82,7 @@ fn operands(inst: &Instruction) -> Option<Operands<'_>> {
 impl<'m> Lower<'m> {
     /// Binds what the function takes and returns.
     pub(super) fn begin(&mut self, function: &'m Function) -> Result<(), LoadError> {
-        let index = self.code.functions.len() as u32;
-        self.body = Body {
-            function,
-            index,
-            frame_bytes: 0,
-            frame_bytes_max: 0,
-            local_bytes: 0,
-            address_row: NONE,
-            returned: Vec::new(),
-        };
+        self.body = Body::new(function, self.code.functions.len() as u32);
         self.bind_spares(function)?;
         if function.is_entry {
             return self.bind_params(function);
@@ -253,7 +247,6 @@ impl<'m> Lower<'m> {
                 let prototype = operands
                     .prototype
                     .and_then(|label| self.find(self.scope, |scope| scope.prototypes.get(label).cloned()));
-                let sizes = |variables: &[Variable]| variables.iter().map(|v| size_of(v).min(1 << 30) as u32).collect();
                 let signature = prototype.map(|p| Signature { returns: sizes(&p.returns), params: sizes(&p.params) });
                 Ok((Callee::Indirect, row, signature))
             }

@@ -108,6 +108,13 @@ struct Body<'m> {
     returned: Vec<call::Passed>,
 }
 
+impl<'m> Body<'m> {
+    fn new(function: &'m Function, index: u32) -> Body<'m> {
+        let (address_row, returned) = (NONE, Vec::new());
+        Body { function, index, frame_bytes: 0, frame_bytes_max: 0, local_bytes: 0, address_row, returned }
+    }
+}
+
 /// The work in progress.
 struct Lower<'m> {
     module: &'m Module,
@@ -188,15 +195,6 @@ pub fn function_address(module: &Module, name: &str) -> Option<(usize, u64)> {
 
 impl<'m> Lower<'m> {
     fn new(module: &'m Module, function: &'m Function, texts: &'m Texts) -> Lower<'m> {
-        let body = Body {
-            function,
-            index: 0,
-            frame_bytes: 0,
-            frame_bytes_max: 0,
-            local_bytes: 0,
-            address_row: NONE,
-            returned: Vec::new(),
-        };
         Lower {
             module,
             texts,
@@ -209,7 +207,7 @@ impl<'m> Lower<'m> {
             next32: 0,
             next64: 0,
             next_predicate: 0,
-            body,
+            body: Body::new(function, 0),
             address_pending: false,
             local_align_bytes: 16,
             function_index: HashMap::new(),

@@ -8,10 +8,12 @@ mod then;
 mod trace;
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::host;
 
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
@@ -75,8 +77,7 @@ impl Folder {
     }
 
     fn simt(&self, arguments: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
-        command.current_dir(self.path()).args(arguments.split_whitespace()).output().unwrap()
+        host::simt().current_dir(self.path()).args(arguments.split_whitespace()).output().unwrap()
     }
 
     /// Text that the command prints.
@@ -111,10 +112,6 @@ fn assert_contains(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "`{part}` is not in:\n{text}");
     }
-}
-
-fn tests_folder() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 const RUN_SCALE: &str =
@@ -529,7 +526,7 @@ fn help_says_what_rand_and_hash8_are() {
 #[test]
 fn output_without_a_reader_is_no_panic() {
     let folder = Folder::new();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_simt-command"));
+    let mut command = host::simt();
     let run = RUN_SCALE.replace("[40]", "[100000]").replace("32 ", "32 --print data ");
     command.current_dir(folder.path()).args(run.split_whitespace());
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
@@ -541,7 +538,7 @@ fn output_without_a_reader_is_no_panic() {
 
 /// Run of a kernel of the tests' folder that races.
 fn run_of_race() -> String {
-    let file = tests_folder().join("fail/shared-race/missing_syncthreads.ptx");
+    let file = host::folder().join("fail/shared-race/missing_syncthreads.ptx");
     format!("run {} --kernel block_sum --grid 1 --block 128 --arg in=i32[128]:iota out=i32[1]:zero", file.display())
 }
 

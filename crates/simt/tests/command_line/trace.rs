@@ -9,7 +9,7 @@ use super::*;
 /// Runs a file of the tests' folder with these options, expects this status; the trace, and what was printed.
 fn traced(file: &str, options: &str, status: i32) -> (Value, String) {
     let folder = Folder::new();
-    let path = tests_folder().join(file);
+    let path = host::folder().join(file);
     let options = format!("run {} {options} --trace steps.json", path.display());
     let output = folder.simt(&options);
     assert_eq!(output.status.code(), Some(status), "{}", text(&output.stderr));
@@ -107,7 +107,7 @@ fn a_step_shows_its_instruction_its_line_its_lanes_and_its_banks() {
     assert_eq!((&trace["grid"], &trace["block"]), (&serde_json::json!([3, 1, 1]), &serde_json::json!([128, 1, 1])));
     let steps = trace["steps"].as_array().unwrap();
     let code = |step: &Value| trace["code"][step["pc"].as_u64().unwrap() as usize].clone();
-    let source = std::fs::read_to_string(tests_folder().join(RACE).with_extension("cu")).unwrap();
+    let source = std::fs::read_to_string(host::folder().join(RACE).with_extension("cu")).unwrap();
     let line = 1 + source.lines().position(|line| line.contains("sums[t] += ")).unwrap() as u64;
     let is_read = |step: &&Value| code(step)["line"] == line && code(step)["opcode"] == "ld.shared.u32";
     let reads: Vec<&Value> = steps.iter().filter(is_read).collect();

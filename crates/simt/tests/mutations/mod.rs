@@ -7,10 +7,12 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use simt_fixtures::harness::{self, Reached};
 use simt_fixtures::mutate::{Bits, mutated};
+
+use crate::host;
 
 /// Texts of a run when nothing else is asked for.
 const EXECUTIONS: u64 = 10_000;
@@ -19,31 +21,18 @@ const TEXT_BYTES: usize = 16 << 10;
 
 /// The fixtures of this crate and of the parser, sorted.
 fn fixtures() -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders: Vec<_> = ["pass", "gpu", "../../ptx/tests/parse", "../../ptx/tests/errors"]
-        .iter()
-        .map(|folder| root.join(folder))
-        .collect();
-    let fail = std::fs::read_dir(root.join("fail")).expect("the folder of faults");
-    folders.extend(fail.map(|entry| entry.expect("a readable folder").path()).filter(|path| path.is_dir()));
-    let files = folders
-        .iter()
-        .flat_map(|folder| std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())));
-    let mut files: Vec<_> = files.map(|entry| entry.expect("a readable file").path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
-    files.sort();
-    let text = |path| std::fs::read_to_string(path).expect("a fixture is text");
-    files.iter().map(text).filter(|text| text.len() <= TEXT_BYTES).collect()
+    let [errors, parse, gpu, pass] =
+        ["../../ptx/tests/errors", "../../ptx/tests/parse", "gpu", "pass"].map(PathBuf::from);
+    let folders = [vec![errors, parse], host::entries("fail"), vec![gpu, pass]].concat();
+    let texts = folders.iter().flat_map(|folder| host::files(folder, "ptx")).map(host::read);
+    texts.filter(|text| text.len() <= TEXT_BYTES).collect()
 }
 
 /// The files of `fuzz/corpus/{target}`, sorted. They need not be text.
 fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/corpus").join(target);
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("a readable entry").path()).collect();
-    files.sort();
-    assert!(files.len() > 100, "{}: {} files", folder.display(), files.len());
-    let bytes = |path: &PathBuf| std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let files = host::entries(format!("../../../fuzz/corpus/{target}"));
+    assert!(files.len() > 100, "fuzz/corpus/{target}: {} files", files.len());
+    let bytes = |path: &PathBuf| std::fs::read(host::folder().join(path)).expect("it can be read");
     files.into_iter().map(|path| (path.clone(), bytes(&path))).collect()
 }
 

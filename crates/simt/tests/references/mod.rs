@@ -7,6 +7,8 @@ mod flow;
 mod matrices;
 mod memory;
 
+use crate::host::hash8;
+
 /// The elements of one buffer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Elements {
@@ -24,11 +26,6 @@ pub type Outputs = Vec<(&'static str, Elements)>;
 /// One output, an integer a thread, of `threads` threads.
 fn each<T: Into<i64>>(name: &'static str, threads: u32, value: impl Fn(u32) -> T) -> Outputs {
     vec![(name, Elements::Integers((0..threads).map(|i| value(i).into()).collect()))]
-}
-
-/// Element `i` of a buffer filled with `hash8`.
-fn hash8(i: u32) -> u32 {
-    i.wrapping_mul(2_654_435_761) >> 24
 }
 
 /// The reference of a kernel, if it has one.

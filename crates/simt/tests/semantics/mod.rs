@@ -8,14 +8,16 @@ mod bounds;
 mod errors;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use simt::{Arg, Checks, Launch, Memory, Options, Program, run};
 use simt_fixtures::semantics::fixture::{Fixture, Group, Kernel, decode, encode, groups};
 use simt_fixtures::semantics::operands::{self, ROWS};
 
+use crate::host;
+
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("semantics")
+    host::folder().join("semantics")
 }
 
 /// Words that the simulator leaves in a kernel's output buffer.
@@ -31,10 +33,8 @@ fn simulate(program: &Program, kernel: &Kernel) -> Vec<u64> {
     let launch = Launch {
         grid: [kernel.blocks(), 1, 1],
         block: [ROWS as u32, 1, 1],
-        shared_bytes: 0,
-        cooperative: false,
-        cluster: None,
         args: [input, output].map(Arg::Address).to_vec(),
+        ..Launch::default()
     };
     let options = Options { checks: Checks::NONE, threads: 1, ..Options::default() };
     let outcome = run(&lowered, &mut memory, &launch, &options).expect("a good launch");
