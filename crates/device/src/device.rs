@@ -472,12 +472,12 @@ fn prepare_graph<'a, T: Scalar>(graph: &'a Graph<'_, T>) -> Result<PreparedGraph
 /// that it should.
 fn prepare_sim<'a>(call: &Call<'a>) -> Result<SimCall<'a>, Error> {
     let args = prepare(call)?;
-    let Code::Sim(module) = &call.module.code else {
+    let Code::Sim = &call.module.code else {
         return Err(Error::OtherDevice { name: call.module.slug.clone() });
     };
     let overlaps = call.geometry.overlaps && call.module.may_wait();
     let geometry = Geometry { overlaps, ..call.geometry };
-    Ok(SimCall { module, kernels: &call.module.kernels, kernel: call.kernel, geometry, args })
+    Ok(SimCall { kernels: &call.module.kernels, kernel: call.kernel, geometry, args })
 }
 
 /// Address and bytes of an array of a GPU.
@@ -492,7 +492,7 @@ fn place<T: Scalar>(buffer: &Buffer<T>) -> Result<(u64, usize), Error> {
 fn prepare_gpu<'a>(call: &'a Call<'_>) -> Result<PreparedLaunch<'a>, Error> {
     match &call.module.code {
         Code::Gpu(code) => Ok((code, call.kernel, allowed(call), prepare(call)?)),
-        Code::Sim(_) => Err(Error::OtherDevice { name: call.module.slug.clone() }),
+        Code::Sim => Err(Error::OtherDevice { name: call.module.slug.clone() }),
     }
 }
 

@@ -1,11 +1,11 @@
-//! The kernels of one PTX text. Those of a lesson are found by an index, and each is parsed alone when it is first needed, once
-//! in a process, however often the lesson is loaded.
+//! The kernels of one PTX text. Those of a lesson are found by an index, and each is parsed and lowered alone when it is first
+//! needed, once in a process, however often the lesson is loaded.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ptx::Index;
-use simt::Program;
+use simt::{Kernel, Program};
 
 use crate::Error;
 
@@ -18,6 +18,7 @@ pub(crate) struct Kernels {
     /// Program of a text that is parsed as a whole: its kernels may share variables.
     whole: Option<Arc<Program>>,
     alone: Mutex<HashMap<String, Arc<Program>>>,
+    lowered: Mutex<HashMap<String, Arc<Kernel>>>,
 }
 
 /// Locks a mutex. The data behind these locks stays consistent when a thread dies, since every change is one call.
@@ -47,8 +48,8 @@ impl Kernels {
     }
 
     fn new(file: &str, text: &str, whole: Option<Arc<Program>>) -> Kernels {
-        let alone = Mutex::default();
-        Kernels { file: file.to_owned(), text: text.to_owned(), index: Index::new(text), whole, alone }
+        let (alone, lowered) = Default::default();
+        Kernels { file: file.to_owned(), text: text.to_owned(), index: Index::new(text), whole, alone, lowered }
     }
 
     /// Names, in file order.
@@ -74,6 +75,20 @@ impl Kernels {
         let program = Arc::new(Program::load(&self.file, &text)?);
         alone.insert(kernel.to_owned(), Arc::clone(&program));
         Ok(program)
+    }
+
+    /// A kernel as the simulator runs it.
+    ///
+    /// # Errors
+    /// [`Error::Load`] for PTX that does not parse, a kernel that is not there, and one that the simulator does not run.
+    pub(crate) fn kernel(&self, name: &str) -> Result<Arc<Kernel>, Error> {
+        let mut lowered = lock(&self.lowered);
+        if let Some(kernel) = lowered.get(name) {
+            return Ok(Arc::clone(kernel));
+        }
+        let kernel = Arc::new(self.program(name)?.kernel(name)?);
+        lowered.insert(name.to_owned(), Arc::clone(&kernel));
+        Ok(kernel)
     }
 
     /// Returns whether a kernel waits in its own code for the launch before it.
@@ -103,6 +118,7 @@ mod tests {
         assert_eq!((program.kernel_names(), program.parameters("a").unwrap().len()), (vec!["a"], 1));
         let again = Kernels::committed("once.ptx", PTX);
         assert!(Arc::ptr_eq(&program, &again.program("a").unwrap()), "another session of the same text");
+        assert!(Arc::ptr_eq(&kernels.kernel("a").unwrap(), &again.kernel("a").unwrap()));
         let other = Kernels::committed("once.ptx", &PTX.replace("ret;\n}\n.visible", "exit;\n}\n.visible"));
         assert!(!Arc::ptr_eq(&program, &other.program("a").unwrap()), "the text has changed");
         let message = kernels.program("c").unwrap().parameters("c").unwrap_err().to_string();

@@ -8,7 +8,6 @@ use simt::Parameter;
 use crate::gpu::{Gpu, GpuModule, Image};
 use crate::kernels::Kernels;
 use crate::nvrtc::{Nvrtc, Place};
-use crate::sim::SimModule;
 use crate::source::{committed_options, committed_target};
 use crate::{Error, KernelSource};
 
@@ -25,7 +24,8 @@ pub struct Module {
 #[derive(Debug)]
 pub(crate) enum Code {
     Gpu(GpuModule),
-    Sim(SimModule),
+    /// The simulator runs [`Module::kernels`] as they are.
+    Sim,
 }
 
 /// Origin of the code on the device.
@@ -88,7 +88,7 @@ impl Module {
     pub fn prepare(&self, kernel: &str) -> Result<(), Error> {
         match &self.code {
             Code::Gpu(_) => self.parameters(kernel).map(drop),
-            Code::Sim(module) => module.kernel(&self.kernels, kernel).map(drop),
+            Code::Sim => self.kernels.kernel(kernel).map(drop),
         }
     }
 
@@ -116,7 +116,7 @@ impl Module {
         self.parameters(kernel)?;
         match &self.code {
             Code::Gpu(module) => module.resources(kernel).map(Some),
-            Code::Sim(_) => Ok(None),
+            Code::Sim => Ok(None),
         }
     }
 }
@@ -177,7 +177,7 @@ impl<'a> Recipe<'a> {
 pub(crate) fn load_sim(source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
     let recipe = Recipe::read(source, places)?;
     let ptx = recipe.ptx()?;
-    Ok(recipe.module(ptx.kernels()?, Code::Sim(SimModule::default()), ptx.origin))
+    Ok(recipe.module(ptx.kernels()?, Code::Sim, ptx.origin))
 }
 
 /// A lesson with the lines of kernels that are compiled on demand, and without its own.
@@ -202,12 +202,12 @@ pub(crate) fn load_on_demand_sim(source: &KernelSource, nvrtc: &Nvrtc, lines: &s
     let text = nvrtc.compile(&source.cu_name(), &recipe.cu, &committed_options(&recipe.cu))?;
     let kernels = Kernels::parsed(&format!("PTX of {} by {}", source.cu_name(), nvrtc.name()), &text)?;
     let origin = Origin::Compiled { compiler: nvrtc.name(), target: committed_target(&recipe.cu).to_string() };
-    Ok(recipe.module(kernels, Code::Sim(SimModule::default()), origin))
+    Ok(recipe.module(kernels, Code::Sim, origin))
 }
 
 /// PTX without a source, on the simulator.
 pub(crate) fn load_ptx_sim(name: &str, text: &str) -> Result<Module, Error> {
-    Ok(sourceless(name, Kernels::parsed(name, text)?, Code::Sim(SimModule::default())))
+    Ok(sourceless(name, Kernels::parsed(name, text)?, Code::Sim))
 }
 
 /// PTX without a source, on a GPU.

@@ -1,9 +1,8 @@
-//! The simulator as a device: memory that buffers share, kernels lowered when first launched.
+//! The simulator as a device: memory that buffers share.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use simt::{Kernel, Launch, Memory, MemoryError, Options, StreamLaunch};
+use simt::{Launch, Memory, MemoryError, Options, StreamLaunch};
 
 use crate::kernels::Kernels;
 use crate::launch::Argument;
@@ -27,20 +26,13 @@ pub(crate) struct SimBuffer {
 
 /// A launch as [`Sim::launch`] takes it.
 pub(crate) struct SimCall<'a> {
-    pub(crate) module: &'a SimModule,
     pub(crate) kernels: &'a Kernels,
     pub(crate) kernel: &'a str,
     pub(crate) geometry: Geometry,
     pub(crate) args: Vec<Argument>,
 }
 
-/// Kernels of one lesson that were lowered so far.
-#[derive(Debug, Default)]
-pub(crate) struct SimModule {
-    kernels: Mutex<HashMap<String, Arc<Kernel>>>,
-}
-
-/// Memory and kernels stay consistent when a thread dies while it holds them: every change to them is one call.
+/// Memory stays consistent when a thread dies while it holds it: every change to it is one call.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -68,8 +60,7 @@ impl Sim {
 
     /// Launches of one stream, which overlap where their geometry says so; a report of each.
     pub(crate) fn launch(&self, calls: &[SimCall<'_>]) -> Result<Vec<Report>, Error> {
-        let kernels =
-            calls.iter().map(|call| call.module.kernel(call.kernels, call.kernel)).collect::<Result<Vec<_>, _>>()?;
+        let kernels = calls.iter().map(|call| call.kernels.kernel(call.kernel)).collect::<Result<Vec<_>, _>>()?;
         let launches: Vec<Launch> = calls.iter().map(SimCall::launch).collect();
         let stream = kernels.iter().zip(&launches).zip(calls);
         let stream: Vec<StreamLaunch<'_>> = stream
@@ -106,18 +97,6 @@ impl SimCall<'_> {
             cluster: (geometry.cluster > 1).then_some([geometry.cluster, 1, 1]),
             args: self.args.iter().map(|arg| arg.value.to_le_bytes()[..arg.bytes].to_vec().into()).collect(),
         }
-    }
-}
-
-impl SimModule {
-    pub(crate) fn kernel(&self, of: &Kernels, name: &str) -> Result<Arc<Kernel>, Error> {
-        let mut kernels = lock(&self.kernels);
-        if let Some(kernel) = kernels.get(name) {
-            return Ok(Arc::clone(kernel));
-        }
-        let kernel = Arc::new(of.program(name)?.kernel(name)?);
-        kernels.insert(name.to_string(), Arc::clone(&kernel));
-        Ok(kernel)
     }
 }
 

@@ -127,6 +127,24 @@ extreme! {
     /// `max.f32`: a NaN loses, +0 is more than -0.
     max_f32(a, b: u32 as f), >, tie: a & (b | !(1 << 31)), nan: NAN_F32
 }
+
+/// `min.NaN.f32`: a NaN wins.
+#[inline(always)]
+pub fn min_nan_f32(a: u32, b: u32) -> u32 {
+    if f(a).is_nan() || f(b).is_nan() { NAN_F32 } else { min_f32(a, b) }
+}
+
+/// `max.NaN.f32`, by the same rule.
+#[inline(always)]
+pub fn max_nan_f32(a: u32, b: u32) -> u32 {
+    if f(a).is_nan() || f(b).is_nan() { NAN_F32 } else { max_f32(a, b) }
+}
+
+/// An operation on f32 that chooses one of its operands, on bf16: the upper half of an f32.
+#[inline(always)]
+pub fn in_bf16(a: u32, b: u32, choose: impl Fn(u32, u32) -> u32) -> u32 {
+    choose(a << 16, b << 16) >> 16
+}
 extreme! {
     /// `min.f64`, by the same rules.
     min_f64(a, b: u64 as g), <, tie: a | (b & (1 << 63)), nan: b | 1 << 51

@@ -95,6 +95,8 @@ macro_rules! alu_table {
                 DivF32 = "div.rn.f32": |a, b| bits32(f(a) / f(b));
                 MinF32 = "min.f32": |a, b| min_f32(a, b);
                 MaxF32 = "max.f32": |a, b| max_f32(a, b);
+                MinNanF32 = "min.NaN.f32": |a, b| min_nan_f32(a, b);
+                MaxNanF32 = "max.NaN.f32": |a, b| max_nan_f32(a, b);
                 CopysignF32 = "copysign.f32": |a, b| a & 0x8000_0000 | b & 0x7fff_ffff;
                 AddFtzF32 = "add.ftz.f32" "add.rn.ftz.f32": |a, b| flushed32(ff(a) + ff(b));
                 AddF16 = "add.f16" "add.rn.f16": |a, b| add_f16(a, b);
@@ -111,6 +113,10 @@ macro_rules! alu_table {
                 MulF16x2 = "mul.f16x2" "mul.rn.f16x2": |a, b| both2(a, b, mul_f16);
                 MulBf16 = "mul.bf16" "mul.rn.bf16": |a, b| mul_bf16(a, b);
                 MulBf16x2 = "mul.bf16x2" "mul.rn.bf16x2": |a, b| both2(a, b, mul_bf16);
+                MinBf16x2 = "min.bf16x2": |a, b| both2(a, b, |a, b| in_bf16(a, b, min_f32));
+                MaxBf16x2 = "max.bf16x2": |a, b| both2(a, b, |a, b| in_bf16(a, b, max_f32));
+                MinNanBf16x2 = "min.NaN.bf16x2": |a, b| both2(a, b, |a, b| in_bf16(a, b, min_nan_f32));
+                MaxNanBf16x2 = "max.NaN.bf16x2": |a, b| both2(a, b, |a, b| in_bf16(a, b, max_nan_f32));
                 DivFtzF32 = "div.rn.ftz.f32": |a, b| flushed64(f64::from(ff(a)) / f64::from(ff(b)));
                 MinFtzF32 = "min.ftz.f32": |a, b| min_f32(ftz(a), ftz(b));
                 MaxFtzF32 = "max.ftz.f32": |a, b| max_f32(ftz(a), ftz(b));

@@ -1,7 +1,12 @@
 //! Rules that say which target and version of PTX an instruction needs, by mnemonic and words. All rules that match add up, so
 //! that a combination of words that no shape lists is judged too.
 //!
+//! Lowering asks for each instruction: the rules are read once a process and found by mnemonic.
+//!
 //! A test of `simt` holds them to ptxas, spelling by spelling (`crates/simt/tests/data/ptxas.tsv`).
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use super::shape::is_type;
 
@@ -181,47 +186,101 @@ static RULES: &[Rule] = &[
 /// Rules for instructions that only a family's targets with a letter have.
 static FAMILIES: &[Rule] = &[Rule(100, 86, "redux.f32")];
 
+/// A group of a rule's pattern.
+enum Group {
+    /// A word of these has to be there.
+    Any(Vec<Pattern>),
+    /// This word must not be there.
+    Not(&'static str),
+}
+
+/// A word, or its beginning.
+#[derive(Clone, Copy)]
+enum Pattern {
+    Word(&'static str),
+    Start(&'static str),
+}
+
+/// A rule, read.
+struct Read {
+    sm: u8,
+    version: u8,
+    family: bool,
+    groups: Vec<Group>,
+}
+
+/// All rules by mnemonic; those for any mnemonic stand under `*`.
+static BY_MNEMONIC: LazyLock<HashMap<&str, Vec<Read>>> = LazyLock::new(|| {
+    let mut all: HashMap<&str, Vec<Read>> = HashMap::new();
+    for (rule, family) in RULES.iter().map(|rule| (rule, false)).chain(FAMILIES.iter().map(|rule| (rule, true))) {
+        for mnemonic in rule.mnemonics() {
+            all.entry(mnemonic).or_default().push(rule.read(family));
+        }
+    }
+    all
+});
+
+impl Pattern {
+    fn fits(self, word: &str) -> bool {
+        match self {
+            Pattern::Word(one) => one == word,
+            Pattern::Start(start) => word.starts_with(start),
+        }
+    }
+}
+
 impl Rule {
-    /// Returns whether the rule covers an instruction.
-    fn matches(&self, mnemonic: &str, words: &[&str]) -> bool {
-        let is = |one: &str, word: &str| match one.strip_suffix('*') {
-            Some(start) => word.starts_with(start),
-            None => one == word,
-        };
-        let (mnemonics, rest) = match self.2.split_once('.') {
+    /// Mnemonics and the groups behind them. The name of a directive begins with a dot.
+    fn parts(&self) -> (&'static str, &'static str) {
+        match self.2.split_once('.') {
             Some((mnemonics, rest)) if !mnemonics.is_empty() => (mnemonics, rest),
             _ => (self.2, ""),
+        }
+    }
+
+    fn mnemonics(&self) -> impl Iterator<Item = &'static str> {
+        self.parts().0.split('|')
+    }
+
+    fn read(&self, family: bool) -> Read {
+        let pattern = |one: &'static str| one.strip_suffix('*').map_or(Pattern::Word(one), Pattern::Start);
+        let group = |group: &'static str| match group.strip_prefix('!') {
+            Some(absent) => Group::Not(absent),
+            None => Group::Any(group.split('|').map(pattern).collect()),
         };
-        // Types stand in their order, other words anywhere.
+        let groups = self.parts().1.split('.').filter(|group| !group.is_empty()).map(group).collect();
+        Read { sm: self.0, version: self.1, family, groups }
+    }
+}
+
+impl Read {
+    /// Returns whether the rule covers an instruction of its mnemonic. Types stand in their order, other words anywhere.
+    fn matches(&self, words: &[&str]) -> bool {
         let mut next_type = 0;
-        mnemonics.split('|').any(|one| is(one, mnemonic))
-            && rest.split('.').filter(|group| !group.is_empty()).all(|group| {
-                if let Some(absent) = group.strip_prefix('!') {
-                    return !words.contains(&absent);
-                }
-                let fits = |at: &usize| {
-                    let word = words[*at];
-                    group.split('|').any(|one| is(one, word)) && (*at >= next_type || !is_type(word))
+        self.groups.iter().all(|group| match group {
+            Group::Not(absent) => !words.contains(absent),
+            Group::Any(patterns) => {
+                let fits = |&at: &usize| {
+                    let is_one = patterns.iter().any(|pattern| pattern.fits(words[at]));
+                    is_one && (at >= next_type || !is_type(words[at]))
                 };
                 let found = (0..words.len()).find(fits);
                 next_type = found.filter(|&at| is_type(words[at])).map_or(next_type, |at| at + 1);
                 found.is_some()
-            })
+            }
+        })
     }
 }
 
 /// Requirements of an instruction. `words` are its modifiers, the special registers that it reads, and the facts that [`RULES`]
 /// writes with a `#`.
 pub fn needs(mnemonic: &str, words: &[&str]) -> Needs {
-    let matching = |rules: &'static [Rule]| rules.iter().filter(|rule| rule.matches(mnemonic, words));
-    let all = matching(RULES).chain(matching(FAMILIES));
-    let mut needs = all.fold(Needs::default(), |needs, rule| Needs {
-        sm: needs.sm.max(rule.0),
-        version: needs.version.max(rule.1),
-        family: needs.family,
-    });
-    needs.family = matching(FAMILIES).next().is_some();
-    needs
+    let rules = [mnemonic, "*"].into_iter().filter_map(|mnemonic| BY_MNEMONIC.get(mnemonic)).flatten();
+    rules.filter(|rule| rule.matches(words)).fold(Needs::default(), |needs, rule| Needs {
+        sm: needs.sm.max(rule.sm),
+        version: needs.version.max(rule.version),
+        family: needs.family || rule.family,
+    })
 }
 
 #[cfg(test)]
@@ -238,8 +297,7 @@ mod tests {
     #[test]
     fn every_rule_is_about_a_mnemonic() {
         for rule in RULES.iter().chain(FAMILIES).filter(|rule| !rule.2.starts_with(['.', '*'])) {
-            let mnemonics = rule.2.split('.').next().unwrap_or_default();
-            assert!(mnemonics.split('|').all(|mnemonic| lookup(mnemonic).is_some()), "{}", rule.2);
+            assert!(rule.mnemonics().all(|mnemonic| lookup(mnemonic).is_some()), "{}", rule.2);
         }
     }
 
