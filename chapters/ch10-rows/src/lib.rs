@@ -3,7 +3,7 @@
 mod mistakes;
 mod shapes;
 
-use lab::team::per_vector;
+use lab::team::{matrix, per_vector};
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Offsets, Op, Pass, Per, Plan, Problem, Type, Variant};
 
 pub use crate::shapes::{Columns, Shape};
@@ -76,14 +76,6 @@ pub const CHAPTER: Chapter = Chapter {
     on_demand: true,
     ..Chapter::BASE
 };
-
-/// Rows of one length; a variant with a value a row or a column is asked for no others.
-fn matrix(problem: &Problem) -> Matrix {
-    match problem.layout() {
-        Layout::Rows(matrix) | Layout::Columns(matrix) => matrix,
-        Layout::Array | Layout::Ragged(_) => Matrix::of(problem.n),
-    }
-}
 
 /// Elements of the array that holds so many results.
 fn results(problem: &Problem, count: u64) -> u64 {

@@ -1,8 +1,9 @@
 //! Wrong ways to share rows out. Each is a small kernel beside the tests, of sums of floats.
 
+use lab::team::matrix;
 use lab::{Arg, BlockRule, Code, Mistake, Pass, Per, Plan, Problem, Type, Variant};
 
-use crate::{matrix, results};
+use crate::results;
 
 const WRONG: Variant = Variant {
     types: &[Type::F32],

@@ -5,7 +5,7 @@ use anyhow::Context;
 use ch11_softmax::{CHAPTER, Shape, plan_for};
 use device::{Choice, SimOptions};
 use lab::element::Element;
-use lab::{LaunchOptions, Matrix, Op, Plan, Problem, Rows, Session, Type, clock, input, with_elements};
+use lab::{LaunchOptions, Matrix, Op, Plan, Problem, Session, Type, clock, input, with_elements};
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -27,7 +27,7 @@ fn main() -> anyhow::Result<()> {
 fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T]) -> anyhow::Result<()> {
     let device = session.device();
     let variant = CHAPTER.variant("softmax").context("the chapter has no softmax")?;
-    let options = LaunchOptions { op, rows: Some(Rows::Matrix(matrix)), ..LaunchOptions::default() };
+    let options = LaunchOptions::over(op, matrix);
     let n = matrix.rows * matrix.cols;
     let card = device.card();
     let problem = Problem { card, on_demand: true, ..Problem::new(variant, T::TYPE, n, options) };

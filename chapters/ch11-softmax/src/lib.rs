@@ -3,8 +3,8 @@
 mod mistakes;
 mod shapes;
 
-use lab::team::{per_vector, stream};
-use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Op, Pass, Per, Plan, Problem, Type, Variant};
+use lab::team::{Kernels, Roundings, matrix, stream};
+use lab::{Arg, BlockRule, Chapter, Matrix, Op, Per, Plan, Problem, Type, Variant};
 
 use crate::shapes::{held_shape, shape_for};
 pub use lab::team::Shape;
@@ -73,14 +73,6 @@ pub const CHAPTER: Chapter = Chapter {
     ..Chapter::BASE
 };
 
-/// Rows of one length: these variants are asked for no others.
-fn matrix(problem: &Problem) -> Matrix {
-    match problem.layout() {
-        Layout::Rows(matrix) | Layout::Columns(matrix) => matrix,
-        Layout::Array | Layout::Ragged(_) => Matrix::of(problem.n),
-    }
-}
-
 /// Elements of the array that holds the results: a matrix that lies as the input does, or a number of 32 bits a row.
 fn results(problem: &Problem) -> u64 {
     let matrix = matrix(problem);
@@ -106,20 +98,14 @@ fn instance(problem: &Problem) -> String {
     format!("{operation}<{element}>, {}, {}", problem.options.op, problem.ty)
 }
 
-/// A kernel of this chapter: `block_softmax_t256v8_f32`.
-fn kernel(problem: &Problem, name: &str, shape: &str) -> String {
-    let shape = if shape.is_empty() { String::new() } else { format!("_{shape}") };
-    format!("{name}_{}{shape}_{}", problem.options.op, problem.ty)
-}
-
 /// Arguments of every kernel here: the matrices, the rows, and labels and gradients where there are any.
-fn task(problem: &Problem, out: Arg) -> Vec<Arg> {
+fn task(problem: &Problem) -> Vec<Arg> {
     let (op, none) = (problem.options.op, Arg::U64(0));
     let Matrix { rows, cols, pitch } = matrix(problem);
     vec![
         Arg::Input,
         if op.arrays() == 2 { Arg::Other } else { none },
-        out,
+        Arg::Sums(0),
         Arg::U64(rows),
         Arg::U32(cols as u32),
         Arg::U64(pitch),
@@ -130,26 +116,40 @@ fn task(problem: &Problem, out: Arg) -> Vec<Arg> {
     ]
 }
 
-/// Roundings on the longest path where threads have come to a value each: those of a warp, rescaled once, then the warps.
-fn block_roundings(block: u64) -> u64 {
-    2 * 5 + 2 * u64::from((block / 32).ilog2())
-}
-
 /// Roundings of a thread's own elements, so many, in four sums.
 fn thread_roundings(elements: u64) -> u64 {
     elements.div_ceil(4) + 3
 }
 
+/// Roundings of pairs: each that is merged is rescaled.
+const ROUNDINGS: Roundings = Roundings {
+    round: thread_roundings,
+    held: |elements| thread_roundings(elements + 1),
+    lanes: |lanes| lanes.ilog2().into(),
+    // Of a warp, rescaled once, then the warps.
+    block: |block| 2 * 5 + 2 * u64::from((block / 32).ilog2()),
+    cluster: |blocks| 2 * u64::from(blocks.ilog2()),
+    merge: 2,
+};
+
+/// The kernels of this operation and type. A part leaves a pair.
+fn kernels<'p>(problem: &'p Problem<'p>) -> Kernels<'p> {
+    Kernels {
+        problem,
+        instance: instance(problem),
+        args: task(problem),
+        results: results(problem),
+        parts_macro: "PARTS",
+        part_bytes: 8,
+        roundings: ROUNDINGS,
+    }
+}
+
 /// `three_passes_softmax_f32<<<rows, 256>>>(…)`
 fn three_passes(problem: &Problem) -> Plan {
-    let Matrix { rows, cols, .. } = matrix(problem);
-    let pass = Pass {
-        line: Some(format!("THREE({})", instance(problem))),
-        elements: rows * cols,
-        additions: cols.div_ceil(256) + block_roundings(256),
-        ..Pass::new(kernel(problem, "three_passes", ""), rows, 256, task(problem, Arg::Sums(0)))
-    };
-    Plan { passes: vec![pass], sums: vec![results(problem)], ..Plan::default() }
+    let (Matrix { rows, cols, .. }, kernels) = (matrix(problem), kernels(problem));
+    let pass = kernels.pass("three_passes", "", kernels.line("THREE", ""), rows, 256);
+    kernels.one(pass, cols.div_ceil(256) + (ROUNDINGS.block)(256))
 }
 
 /// `two_passes_softmax_t256u2_f32<<<rows, 256>>>(…)`
@@ -169,87 +169,5 @@ fn softmax(problem: &Problem) -> Plan {
 
 /// The launches of this shape.
 pub fn plan_for(problem: &Problem, shape: Shape) -> Plan {
-    let Matrix { rows, cols, .. } = matrix(problem);
-    let pass = |name: &str, shape: String, macro_args: String, grid: u64, block: u64| Pass {
-        line: Some(format!("{}({}, {macro_args})", macro_of(name), instance(problem))),
-        elements: rows * cols,
-        ..Pass::new(kernel(problem, name, &shape), grid, block, task(problem, Arg::Sums(0)))
-    };
-    let per = per_vector(problem);
-    let one = |pass: Pass| Plan {
-        passes: vec![pass],
-        sums: vec![results(problem)],
-        why: shapes::why(shape, problem, cols),
-        ..Plan::default()
-    };
-    match shape {
-        Shape::Groups { lanes, rows: together, vectors, width } => {
-            let rows_of_block = 256 / u64::from(lanes) * u64::from(together);
-            let name = format!("l{lanes}r{together}v{vectors}w{width}");
-            let macro_args = format!("{lanes}, {together}, {vectors}, {width}");
-            let pass = pass("groups", name, macro_args, rows.div_ceil(rows_of_block), 256);
-            let additions = thread_roundings(u64::from(vectors * width) + 1) + u64::from(lanes.ilog2());
-            one(Pass { additions, ..pass })
-        }
-        Shape::Block { block, vectors } => {
-            let pass = pass("block", format!("t{block}v{vectors}"), format!("{block}, {vectors}"), rows, block.into());
-            one(Pass {
-                additions: thread_roundings(u64::from(vectors) * per + 1) + block_roundings(block.into()),
-                ..pass
-            })
-        }
-        Shape::Cluster { blocks, block, vectors } => {
-            let grid = rows * u64::from(blocks);
-            let name = format!("c{blocks}t{block}v{vectors}");
-            let mut pass = pass("cluster", name, format!("{blocks}, {block}, {vectors}"), grid, block.into());
-            pass.geometry.cluster = blocks;
-            pass.additions = thread_roundings(u64::from(vectors) * per + 1)
-                + block_roundings(block.into())
-                + 2 * u64::from(blocks.ilog2());
-            one(pass)
-        }
-        Shape::Stream { block, loads } => {
-            let pass = pass("two_passes", format!("t{block}u{loads}"), format!("{block}, {loads}"), rows, block.into());
-            one(Pass { additions: running_roundings(cols, block, loads, per) + block_roundings(block.into()), ..pass })
-        }
-        Shape::Parts { block, loads, parts, length } => {
-            let (name, macro_args) = (format!("t{block}u{loads}"), format!("{block}, {loads}"));
-            let more = [Arg::U32(parts), Arg::U32(length), Arg::Sums(0)];
-            let grid = rows * u64::from(parts);
-            let mut first = pass("parts", name.clone(), macro_args.clone(), grid, block.into());
-            first.args.extend(more);
-            first.additions = running_roundings(length.into(), block, loads, per) + block_roundings(block.into());
-            let second_grid = if problem.options.op.is_per_element() { grid } else { rows };
-            let mut second = pass("whole", name, macro_args, second_grid, block.into());
-            second.args.extend(more);
-            second.additions = 2 * u64::from(parts.div_ceil(block)) + block_roundings(block.into());
-            for pass in [&mut first, &mut second] {
-                pass.args[2] = Arg::Sums(1);
-            }
-            Plan {
-                passes: vec![first, second],
-                sums: vec![problem.ty.holding(8 * grid), results(problem)],
-                why: shapes::why(shape, problem, cols),
-                ..Plan::default()
-            }
-        }
-    }
-}
-
-/// Roundings of a thread that takes elements in rounds of `loads` vectors: each round is summed, and what was there rescaled.
-fn running_roundings(elements: u64, block: u32, loads: u32, per: u64) -> u64 {
-    let of_round = u64::from(loads) * per;
-    let rounds = elements.div_ceil(u64::from(block) * of_round) + 1;
-    thread_roundings(of_round) + 2 * rounds
-}
-
-/// The macro of the kernels' file that makes kernels of this name.
-fn macro_of(name: &str) -> &str {
-    match name {
-        "two_passes" => "TWO",
-        "groups" => "GROUPS",
-        "block" => "BLOCK",
-        "cluster" => "CLUSTER",
-        _ => "PARTS",
-    }
+    Plan { why: shapes::why(shape, problem, matrix(problem).cols), ..kernels(problem).plan(shape) }
 }

@@ -1,8 +1,9 @@
 //! Wrong ways to bring pairs together. Each is a small kernel beside the tests, of softmax of floats, a row a block.
 
+use lab::team::matrix;
 use lab::{Arg, BlockRule, Code, Mistake, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-use crate::{matrix, results};
+use crate::results;
 
 const WRONG: Variant = Variant {
     types: &[Type::F32],
@@ -38,15 +39,12 @@ pub const MISTAKES: &[Mistake] = &[
 fn a_block_a_row(problem: &Problem) -> Plan {
     let matrix = matrix(problem);
     let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(matrix.cols as u32), Arg::U64(matrix.pitch)];
+    // They have one operation, which their names leave out.
+    let kernel = format!("{}_{}", problem.variant.name, problem.ty);
     let pass = Pass {
         elements: problem.n,
         additions: matrix.cols.div_ceil(256) + 10,
-        ..Pass::new(kernel_of(problem), matrix.rows, problem.block(), args)
+        ..Pass::new(kernel, matrix.rows, problem.block(), args)
     };
     Plan { passes: vec![pass], sums: vec![results(problem)], ..Plan::default() }
-}
-
-/// `unscaled_f32`: they have one operation, which their names leave out.
-fn kernel_of(problem: &Problem) -> String {
-    format!("{}_{}", problem.variant.name, problem.ty)
 }

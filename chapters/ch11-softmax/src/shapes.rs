@@ -1,6 +1,8 @@
 //! Teams of threads that hold a row, and their launches: plain data, with the reason in words.
 
-use lab::team::{Endings, Shape, committed, parts, per_vector, stream, threads};
+use lab::team::{
+    Endings, Shape, Team, committed, first_to_hold, held_by_block, lanes_of_elements, parts, per_vector, threads,
+};
 use lab::{Matrix, Problem};
 
 /// Elements of a row that are a warp's.
@@ -9,10 +11,6 @@ const OF_WARP: u64 = 512;
 const OF_WAVE: u64 = 8;
 /// Elements of a row from which on it is only read, not held, where it has one result.
 const OF_STREAM: u64 = 4096;
-
-fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
-    matrix.cols.div_ceil(per_vector(problem))
-}
 
 /// Elements that a thread holds of one matrix, at most, in shapes that are compiled on demand. Those of bf16 bring
 /// more work for each byte, which more threads hide better.
@@ -23,14 +21,7 @@ fn held_most(problem: &Problem) -> u64 {
 
 /// A block of 256 threads that holds its row; two passes for a longer one.
 pub fn held_shape(problem: &Problem, matrix: Matrix) -> Shape {
-    let each = vectors(problem, matrix).div_ceil(256).max(1);
-    match each {
-        _ if !problem.on_demand && each <= 2 => Shape::Block { block: 256, vectors: 2 },
-        each if problem.on_demand && each * per_vector(problem) <= held_most(problem) => {
-            Shape::Block { block: 256, vectors: each as u32 }
-        }
-        _ => stream(problem, 256),
-    }
+    held_by_block(problem, matrix, held_most(problem))
 }
 
 /// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
@@ -40,13 +31,10 @@ pub fn shape_for(problem: &Problem, matrix: Matrix) -> Shape {
 }
 
 fn gpu_shape(problem: &Problem, matrix: Matrix) -> Shape {
-    let vectors = vectors(problem, matrix);
     let (most, per) = (held_most(problem), per_vector(problem));
-    let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
-    if !is_whole && matrix.cols <= 64 {
-        let lanes = (matrix.cols.next_power_of_two() / 2).clamp(1, 32);
-        let each = matrix.cols.div_ceil(lanes).max(1);
-        return Shape::Groups { lanes: lanes as u32, rows: 2, vectors: each as u32, width: 1 };
+    let vectors = matrix.cols.div_ceil(per);
+    if let Some(shape) = lanes_of_elements(problem, matrix, 2) {
+        return shape;
     }
     let is_each = problem.options.op.is_per_element();
     // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
@@ -73,19 +61,14 @@ fn gpu_shape(problem: &Problem, matrix: Matrix) -> Shape {
         let rows = if is_two { 2 } else { 1 };
         return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
     }
-    let held = |blocks: u64, block: u64, elements: u64| {
-        let each = vectors.div_ceil(blocks * block);
-        let fits = blocks == 1 || problem.card.clusters_of(blocks as u32) > 0;
-        (fits && each * per <= elements).then_some((blocks as u32, block as u32, each as u32))
-    };
-    let few: &[(u64, u64, u64)] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8)];
-    let many: &[(u64, u64, u64)] = match (per, is_light) {
+    let few: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8)];
+    let many: &[Team] = match (per, is_light) {
         (4, true) => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
         (4, false) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
         (_, true) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32)],
         (_, false) => &[(1, 64, 16), (1, 128, most), (1, 256, most), (1, 512, most), (1, 1024, most)],
     };
-    let of_cluster: &[(u64, u64, u64)] = match most {
+    let of_cluster: &[Team] = match most {
         _ if !is_each => &[],
         _ if is_few => &[(8, 256, 16), (8, 512, 16), (8, 512, most), (8, 1024, 32)],
         64 => &[(2, 256, 64), (2, 512, 64), (8, 256, 64), (8, 512, 64)],
@@ -94,12 +77,10 @@ fn gpu_shape(problem: &Problem, matrix: Matrix) -> Shape {
     };
     let of_block = if is_few { few } else { many };
     let all = of_block.iter().filter(|_| is_each || matrix.cols <= OF_STREAM).chain(of_cluster);
-    match all.filter(|one| one.2 <= most).find_map(|&(blocks, block, elements)| held(blocks, block, elements)) {
-        Some((1, block, vectors)) => Shape::Block { block, vectors },
-        Some((blocks, block, vectors)) => Shape::Cluster { blocks, block, vectors },
-        // More blocks that find exponentials at different times, where these are the limit.
-        None => parts(problem, matrix, if per > 4 && !is_each { 256 } else { 512 }, 4),
-    }
+    let all = all.copied().filter(|&(_, _, elements)| elements <= most);
+    // More blocks that find exponentials at different times, where these are the limit.
+    let block = if per > 4 && !is_each { 256 } else { 512 };
+    first_to_hold(problem, matrix, all).unwrap_or_else(|| parts(problem, matrix, block, 4))
 }
 
 /// Why this shape, a sentence.

@@ -1,8 +1,9 @@
 //! Wrong ways to norm a row. Each is a small kernel beside the tests, of floats.
 
+use lab::team::matrix;
 use lab::{Arg, BlockRule, Code, Mistake, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-use crate::{matrix, results};
+use crate::results;
 
 const WRONG: Variant = Variant {
     types: &[Type::F32],

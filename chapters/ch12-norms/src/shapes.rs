@@ -1,6 +1,8 @@
 //! Teams of threads that hold a row, and their launches: plain data, with the reason in words.
 
-use lab::team::{Endings, Shape, committed, parts, per_vector, stream, threads};
+use lab::team::{
+    Endings, Shape, Team, committed, first_to_hold, held_by_block, lanes_of_elements, parts, per_vector, threads,
+};
 use lab::{Matrix, Problem};
 
 /// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
@@ -37,14 +39,7 @@ pub fn clusters(problem: &Problem, blocks: u32, block: u32, elements: u32) -> u6
 
 /// A block of 256 threads that holds its row; two passes for a longer one.
 pub fn held_shape(problem: &Problem, matrix: Matrix) -> Shape {
-    let each = matrix.cols.div_ceil(per_vector(problem)).div_ceil(256).max(1);
-    match each {
-        1..=2 if !problem.on_demand => Shape::Block { block: 256, vectors: 2 },
-        each if problem.on_demand && each * per_vector(problem) <= held_most(problem) => {
-            Shape::Block { block: 256, vectors: each as u32 }
-        }
-        _ => stream(problem, 256),
-    }
+    held_by_block(problem, matrix, held_most(problem))
 }
 
 /// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
@@ -56,11 +51,8 @@ pub fn shape_for(problem: &Problem, matrix: Matrix) -> Shape {
 fn gpu_shape(problem: &Problem, matrix: Matrix) -> Shape {
     let per = per_vector(problem);
     let vectors = matrix.cols.div_ceil(per);
-    let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
-    if !is_whole && matrix.cols <= 64 {
-        let lanes = (matrix.cols.next_power_of_two() / 2).clamp(1, 32);
-        let each = matrix.cols.div_ceil(lanes).max(1);
-        return Shape::Groups { lanes: lanes as u32, rows: 1, vectors: each as u32, width: 1 };
+    if let Some(shape) = lanes_of_elements(problem, matrix, 1) {
+        return shape;
     }
     if is_backward(problem) {
         return backward_shape(problem, matrix);
@@ -115,7 +107,8 @@ fn gpu_shape(problem: &Problem, matrix: Matrix) -> Shape {
         ],
     };
     // 16 elements of a thread on their way.
-    held(problem, matrix, teams).unwrap_or_else(|| parts(problem, matrix, 512, 16 / per as u32))
+    first_to_hold(problem, matrix, teams.iter().copied())
+        .unwrap_or_else(|| parts(problem, matrix, 512, 16 / per as u32))
 }
 
 /// Backward a thread keeps sums of the columns it holds, over all rows that come to it.
@@ -129,23 +122,7 @@ fn backward_shape(problem: &Problem, matrix: Matrix) -> Shape {
     }
     let teams = [(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 512, BACKWARD)];
     let clusters = [(2, 512, BACKWARD), (4, 512, BACKWARD), (8, 512, BACKWARD)];
-    held(problem, matrix, &[teams, clusters].concat()).unwrap_or_else(|| parts(problem, matrix, 512, 2))
-}
-
-/// Blocks, threads of each, and how many elements of a row each thread may hold.
-type Team = (u64, u64, u64);
-
-/// The first of these teams that holds a row.
-fn held(problem: &Problem, matrix: Matrix, teams: &[Team]) -> Option<Shape> {
-    let per = per_vector(problem);
-    teams.iter().find_map(|&(blocks, block, elements)| {
-        let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
-        if vectors * per > elements || problem.card.clusters_of(blocks as u32) == 0 {
-            return None;
-        }
-        let (blocks, block, vectors) = (blocks as u32, block as u32, vectors as u32);
-        Some(if blocks == 1 { Shape::Block { block, vectors } } else { Shape::Cluster { blocks, block, vectors } })
-    })
+    first_to_hold(problem, matrix, [teams, clusters].concat()).unwrap_or_else(|| parts(problem, matrix, 512, 2))
 }
 
 /// Why this shape, a sentence.

@@ -39,6 +39,11 @@ impl LaunchOptions {
     pub fn block(block: u32) -> LaunchOptions {
         LaunchOptions { block: Some(block), ..LaunchOptions::default() }
     }
+
+    /// An operation on the rows of a matrix.
+    pub fn over(op: Op, matrix: Matrix) -> LaunchOptions {
+        LaunchOptions { op, rows: Some(Rows::Matrix(matrix)), ..LaunchOptions::default() }
+    }
 }
 
 /// A reduction to be planned.

@@ -1,7 +1,8 @@
-//! Teams that rows of a matrix are given to: lanes, a block, a cluster, many blocks. Plain data, with the reason in words.
+//! Teams that rows of a matrix are given to: lanes, a block, a cluster, many blocks. Plain data, with the reason in words, and
+//! the launches by each.
 
-use crate::layout::Matrix;
-use crate::plan::Problem;
+use crate::layout::{Layout, Matrix};
+use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::text::grouped;
 
 /// Team that holds or reads a row of a matrix.
@@ -95,6 +96,145 @@ impl Shape {
     }
 }
 
+/// Roundings on the longest path from the elements of a row to its result.
+#[derive(Debug, Clone, Copy)]
+pub struct Roundings {
+    /// Those of a round's elements, so many, by a thread that goes through its row.
+    pub round: fn(u64) -> u64,
+    /// Those of the elements that a thread holds, so many.
+    pub held: fn(u64) -> u64,
+    /// Those of the values of so many lanes.
+    pub lanes: fn(u32) -> u64,
+    /// Those of the values of a block with so many threads.
+    pub block: fn(u64) -> u64,
+    /// Those of the values of so many blocks of a cluster.
+    pub cluster: fn(u32) -> u64,
+    /// Those of one value that is merged with another.
+    pub merge: u64,
+}
+
+/// A chapter's kernels for teams, with what all of them are given.
+#[derive(Debug)]
+pub struct Kernels<'p> {
+    /// The problem.
+    pub problem: &'p Problem<'p>,
+    /// The operation and the type as the macros of the kernels' file take them.
+    pub instance: String,
+    /// Arguments of every kernel; the third is the array of results.
+    pub args: Vec<Arg>,
+    /// Elements of that array.
+    pub results: u64,
+    /// The macro that makes both kernels of parts.
+    pub parts_macro: &'static str,
+    /// Bytes that a part leaves for the second launch.
+    pub part_bytes: u64,
+    /// Roundings of a sum.
+    pub roundings: Roundings,
+}
+
+impl Kernels<'_> {
+    /// The line that makes a kernel by a macro of the file, where the committed PTX may not have it.
+    pub fn line(&self, name: &str, numbers: &str) -> String {
+        let comma = if numbers.is_empty() { "" } else { ", " };
+        format!("{name}({}{comma}{numbers})", self.instance)
+    }
+
+    /// A launch over all elements of `block_softmax_t256v8_f32`, for the name `block` and the shape `t256v8`.
+    pub fn pass(&self, name: &str, shape: &str, line: String, grid: u64, block: u64) -> Pass {
+        let (op, ty, matrix) = (self.problem.options.op, self.problem.ty, matrix(self.problem));
+        let shape = if shape.is_empty() { String::new() } else { format!("_{shape}") };
+        Pass {
+            line: Some(line),
+            elements: matrix.rows * matrix.cols,
+            ..Pass::new(format!("{name}_{op}{shape}_{ty}"), grid, block, self.args.clone())
+        }
+    }
+
+    /// One launch, which leaves the results.
+    pub fn one(&self, pass: Pass, additions: u64) -> Plan {
+        Plan { passes: vec![Pass { additions, ..pass }], sums: vec![self.results], ..Plan::default() }
+    }
+
+    /// Roundings of a thread that takes elements in rounds of `loads` vectors, each merged with what was there.
+    pub fn running(&self, elements: u64, block: u32, loads: u32) -> u64 {
+        let of_round = u64::from(loads) * per_vector(self.problem);
+        let rounds = elements.div_ceil(u64::from(block) * of_round) + 1;
+        (self.roundings.round)(of_round) + self.roundings.merge * rounds
+    }
+
+    /// Roundings of a block's or a cluster's threads that hold so many vectors each.
+    pub fn held(&self, blocks: u32, block: u32, vectors: u32) -> u64 {
+        let Roundings { held, block: of_block, cluster, .. } = self.roundings;
+        let of_cluster = if blocks > 1 { cluster(blocks) } else { 0 };
+        held(u64::from(vectors) * per_vector(self.problem)) + of_block(block.into()) + of_cluster
+    }
+
+    /// Roundings of a group of lanes that hold so many elements each.
+    pub fn grouped(&self, lanes: u32, elements: u32) -> u64 {
+        (self.roundings.held)(elements.into()) + (self.roundings.lanes)(lanes)
+    }
+
+    /// The launches of this shape, where each row has its results from its own elements.
+    pub fn plan(&self, shape: Shape) -> Plan {
+        let Matrix { rows, cols, .. } = matrix(self.problem);
+        let of_block = self.roundings.block;
+        match shape {
+            Shape::Groups { lanes, rows: together, vectors, width } => {
+                let rows_of_block = 256 / u64::from(lanes) * u64::from(together);
+                let name = format!("l{lanes}r{together}v{vectors}w{width}");
+                let line = self.line("GROUPS", &format!("{lanes}, {together}, {vectors}, {width}"));
+                let pass = self.pass("groups", &name, line, rows.div_ceil(rows_of_block), 256);
+                self.one(pass, self.grouped(lanes, vectors * width))
+            }
+            Shape::Block { block, vectors } => {
+                let line = self.line("BLOCK", &format!("{block}, {vectors}"));
+                let pass = self.pass("block", &format!("t{block}v{vectors}"), line, rows, block.into());
+                self.one(pass, self.held(1, block, vectors))
+            }
+            Shape::Cluster { blocks, block, vectors } => {
+                let line = self.line("CLUSTER", &format!("{blocks}, {block}, {vectors}"));
+                let name = format!("c{blocks}t{block}v{vectors}");
+                let mut pass = self.pass("cluster", &name, line, rows * u64::from(blocks), block.into());
+                pass.geometry.cluster = blocks;
+                self.one(pass, self.held(blocks, block, vectors))
+            }
+            Shape::Stream { block, loads } => {
+                let line = self.line("TWO", &format!("{block}, {loads}"));
+                let pass = self.pass("two_passes", &format!("t{block}u{loads}"), line, rows, block.into());
+                self.one(pass, self.running(cols, block, loads) + of_block(block.into()))
+            }
+            Shape::Parts { block, loads, parts, length } => {
+                let grid = rows * u64::from(parts);
+                let launch = |name: &str, grid: u64, additions: u64| {
+                    let line = self.line(self.parts_macro, &format!("{block}, {loads}"));
+                    let mut pass = self.pass(name, &format!("t{block}u{loads}"), line, grid, block.into());
+                    pass.args[2] = Arg::Sums(1);
+                    pass.args.extend([Arg::U32(parts), Arg::U32(length), Arg::Sums(0)]);
+                    Pass { additions: additions + of_block(block.into()), ..pass }
+                };
+                let second_grid = if self.problem.options.op.is_per_element() { grid } else { rows };
+                let merges = self.roundings.merge * u64::from(parts.div_ceil(block));
+                Plan {
+                    passes: vec![
+                        launch("parts", grid, self.running(length.into(), block, loads)),
+                        launch("whole", second_grid, merges),
+                    ],
+                    sums: vec![self.problem.ty.holding(self.part_bytes * grid), self.results],
+                    ..Plan::default()
+                }
+            }
+        }
+    }
+}
+
+/// Rows of one length: variants with teams are asked for no others.
+pub fn matrix(problem: &Problem<'_>) -> Matrix {
+    match problem.layout() {
+        Layout::Rows(matrix) | Layout::Columns(matrix) => matrix,
+        Layout::Array | Layout::Ragged(_) => Matrix::of(problem.n),
+    }
+}
+
 /// Elements of a vector of 16 bytes.
 pub fn per_vector(problem: &Problem<'_>) -> u64 {
     16 / problem.ty.bytes()
@@ -115,6 +255,42 @@ pub fn committed(problem: &Problem<'_>, matrix: Matrix) -> Shape {
         513..=4096 if problem.card.clusters_of(8) > 0 => Shape::Cluster { blocks: 8, block: 256, vectors: 2 },
         _ => parts(problem, matrix, 256, 2),
     }
+}
+
+/// A block of 256 threads that holds its row, with at most so many elements a thread; two passes for a longer one.
+pub fn held_by_block(problem: &Problem<'_>, matrix: Matrix, most: u64) -> Shape {
+    let per = per_vector(problem);
+    match matrix.cols.div_ceil(per).div_ceil(256).max(1) {
+        1..=2 if !problem.on_demand => Shape::Block { block: 256, vectors: 2 },
+        each if problem.on_demand && each * per <= most => Shape::Block { block: 256, vectors: each as u32 },
+        _ => stream(problem, 256),
+    }
+}
+
+/// Blocks, threads of each, and how many elements of a row each thread may hold.
+pub type Team = (u64, u64, u64);
+
+/// The first of these teams that holds a row.
+pub fn first_to_hold(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIterator<Item = Team>) -> Option<Shape> {
+    let per = per_vector(problem);
+    teams.into_iter().find_map(|(blocks, block, elements)| {
+        let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
+        if vectors * per > elements || problem.card.clusters_of(blocks as u32) == 0 {
+            return None;
+        }
+        let (blocks, block, vectors) = (blocks as u32, block as u32, vectors as u32);
+        Some(if blocks == 1 { Shape::Block { block, vectors } } else { Shape::Cluster { blocks, block, vectors } })
+    })
+}
+
+/// Groups of lanes that hold single elements, for short rows that are not whole vectors or do not begin at one.
+pub fn lanes_of_elements(problem: &Problem<'_>, matrix: Matrix, rows: u32) -> Option<Shape> {
+    let per = per_vector(problem);
+    let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
+    let lanes = (matrix.cols.next_power_of_two() / 2).clamp(1, 32);
+    let vectors = matrix.cols.div_ceil(lanes).max(1) as u32;
+    let shape = Shape::Groups { lanes: lanes as u32, rows, vectors, width: 1 };
+    (!is_whole && matrix.cols <= 64).then_some(shape)
 }
 
 /// Two passes by blocks of so many threads.

@@ -19,10 +19,12 @@ use crate::session::{Session, built_root};
 use crate::{Chapter, LaunchOptions, Type, Variant};
 
 mod lesson;
+mod matrices;
 mod program;
 mod rounds;
 
 pub use lesson::{anything, extremes, mistakes};
+pub use matrices::{Matrices, kinds};
 pub use program::{Ended, Files, Program, ended, le_bytes, npy_bytes, program};
 pub use rounds::{Round, rounds};
 
@@ -121,6 +123,16 @@ pub fn one_block(chapter: &Chapter, name: &str, block: u32) -> Result<Counters> 
     let run = run(&simulator(chapter, OPTIONS.schedule, Checks::ALL)?, variant, block, &random(Type::I32, n, 1), 0)?;
     assert!(run.ok(), "{}", describe(&run, ""));
     Ok(run.counters.unwrap_or_default())
+}
+
+/// Random i32 of the seed that records have.
+pub fn integers(n: usize) -> Vec<i32> {
+    crate::input::elements(n, SEED)
+}
+
+/// Their sum, modulo 2^32.
+pub fn sum<'a>(numbers: impl IntoIterator<Item = &'a i32>) -> i32 {
+    numbers.into_iter().fold(0, |sum, &x| sum.wrapping_add(x))
 }
 
 /// The facts that the chapter's notes bring to its page: anchor and value.

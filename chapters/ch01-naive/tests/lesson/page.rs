@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ch01_naive::CHAPTER;
-use lab::{Type, input::random, trial};
+use lab::trial;
 
 #[test]
 fn interleaved_modulo_has_no_bank_conflict() -> Result<()> {
@@ -51,8 +51,7 @@ fn the_textbook_figure_is_29_5_per_cent() -> Result<()> {
 fn one_round_too_few_loses_half_of_the_block() -> Result<()> {
     let run = trial::mistake(&CHAPTER, "stride_too_short")?;
     assert!(run.faults.is_empty(), "nothing is out of order but the sum: {:?}", run.faults);
-    let lab::Array::I32(numbers) = random(Type::I32, 256, lab::input::SEED) else { anyhow::bail!("i32 was asked for") };
-    let first_half = numbers[..128].iter().fold(0i32, |sum, &x| sum.wrapping_add(x));
+    let first_half = trial::sum(&trial::integers(256)[..128]);
     assert_eq!(run.result.to_f64(), f64::from(first_half), "the sum of the first 128 of 256");
     assert!(!run.verdict.right);
     Ok(())

@@ -3,7 +3,8 @@
 use anyhow::{Context, Result, bail};
 use ch04_first_add::CHAPTER;
 use device::{Arg, Call, Checks, Choice, Code, Device, Fault, Geometry, KernelSource, Schedule, SimOptions};
-use lab::{Array, LaunchOptions, Plan, Problem, Type, input, mistake, session::built_root, trial};
+use lab::trial::{integers, sum};
+use lab::{LaunchOptions, Plan, Problem, Type, input, mistake, session::built_root, trial};
 
 /// Threads of a block, and the elements they take.
 const BLOCK: usize = 256;
@@ -112,23 +113,12 @@ fn mistake(name: &str, numbers: &[i32], n: usize) -> Result<(i32, Vec<Fault>)> {
     Ok((device.download(&sums)?[0], report.faults))
 }
 
-fn numbers(n: usize) -> Vec<i32> {
-    match input::random(Type::I32, n, input::SEED) {
-        Array::I32(numbers) => numbers,
-        _ => unreachable!("i32 was asked for"),
-    }
-}
-
-fn sum(numbers: &[i32]) -> i32 {
-    numbers.iter().fold(0, |sum, &x| sum.wrapping_add(x))
-}
-
 #[test]
 fn unguarded_loads_are_right_only_in_a_full_block() -> Result<()> {
-    let (result, faults) = mistake("unguarded_loads", &numbers(SLICE), SLICE)?;
-    assert_eq!((result, faults.len()), (sum(&numbers(SLICE)), 0));
+    let (result, faults) = mistake("unguarded_loads", &integers(SLICE), SLICE)?;
+    assert_eq!((result, faults.len()), (sum(&integers(SLICE)), 0));
     for n in [1, 16, BLOCK, SLICE - 100, SLICE - 1] {
-        let (_, faults) = mistake("unguarded_loads", &numbers(n), n)?;
+        let (_, faults) = mistake("unguarded_loads", &integers(n), n)?;
         let seen: u64 = faults.iter().map(|fault| fault.count).sum();
         assert!(faults.iter().all(|fault| fault.code == Code::OutOfBounds), "{faults:?}");
         assert_eq!(seen as usize, SLICE - n, "every element that is not there is read");
@@ -139,7 +129,7 @@ fn unguarded_loads_are_right_only_in_a_full_block() -> Result<()> {
 #[test]
 fn one_guard_is_out_of_bounds_where_the_second_element_is_missing() -> Result<()> {
     for (n, missing) in [(1, 1), (BLOCK, BLOCK), (SLICE - 100, 100), (SLICE, 0)] {
-        let (_, faults) = mistake("one_guard", &numbers(n), n)?;
+        let (_, faults) = mistake("one_guard", &integers(n), n)?;
         let seen: u64 = faults.iter().map(|fault| fault.count).sum();
         assert!(faults.iter().all(|fault| fault.code == Code::OutOfBounds), "{faults:?}");
         assert_eq!(seen, missing as u64, "n = {n}");
@@ -150,7 +140,7 @@ fn one_guard_is_out_of_bounds_where_the_second_element_is_missing() -> Result<()
 /// A GPU that owns the memory behind the input adds what is there, and reports no error.
 #[test]
 fn in_a_longer_allocation_the_same_mistake_is_silent_and_wrong() -> Result<()> {
-    let longer = numbers(SLICE);
+    let longer = integers(SLICE);
     for name in ["unguarded_loads", "one_guard"] {
         let (result, faults) = mistake(name, &longer, SLICE - 100)?;
         assert_eq!((result, faults.len()), (sum(&longer), 0), "{name} adds all 512");
@@ -162,8 +152,8 @@ fn in_a_longer_allocation_the_same_mistake_is_silent_and_wrong() -> Result<()> {
 #[test]
 fn one_test_for_both_loses_the_elements_without_a_partner() -> Result<()> {
     let n = SLICE - 100;
-    let (result, faults) = mistake("both_or_neither", &numbers(n), n)?;
-    let all = numbers(n);
+    let (result, faults) = mistake("both_or_neither", &integers(n), n)?;
+    let all = integers(n);
     let with_partner = sum(&all[..n - BLOCK]).wrapping_add(sum(&all[BLOCK..]));
     assert_eq!((result, faults.len()), (with_partner, 0), "nothing is out of order but the sum");
     assert_ne!(result, sum(&all));
@@ -192,7 +182,7 @@ fn two_launches(numbers: &[i32], reads_partial_sums: bool) -> Result<i32> {
 
 #[test]
 fn a_second_launch_over_the_input_sums_its_first_few_elements() -> Result<()> {
-    let numbers = numbers(4096);
+    let numbers = integers(4096);
     assert_eq!(two_launches(&numbers, true)?, sum(&numbers));
     assert_eq!(two_launches(&numbers, false)?, sum(&numbers[..8]), "as many elements as the first launch had blocks");
     assert_eq!(two_launches(&[1; 4096], false)?, 8);

@@ -5,6 +5,7 @@ use ch06_templates::CHAPTER;
 use ch06_templates::folded::instructions;
 use device::nvrtc::{Nvrtc, pinned};
 use device::{Arg, Call, Checks, Choice, Code, Device, Fault, Geometry, KernelSource, Schedule, SimOptions};
+use lab::trial::{integers, sum};
 use lab::{Array, LaunchOptions, Op, Type, input, mistake, record, session::built_root, trial};
 
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
@@ -195,20 +196,9 @@ fn mistake(file: &str, kernel: &str, block: u32, numbers: &[i32]) -> Result<(i32
     Ok((device.download(&out)?[0], report.faults))
 }
 
-fn numbers(n: usize) -> Vec<i32> {
-    match input::random(Type::I32, n, input::SEED) {
-        Array::I32(numbers) => numbers,
-        _ => unreachable!("i32 was asked for"),
-    }
-}
-
-fn sum<'a>(numbers: impl IntoIterator<Item = &'a i32>) -> i32 {
-    numbers.into_iter().fold(0, |sum, &x| sum.wrapping_add(x))
-}
-
 #[test]
 fn without_the_step_for_1024_half_is_lost() -> Result<()> {
-    let all = numbers(2048);
+    let all = integers(2048);
     let (result, faults) = mistake("no_1024_step", "no_1024_step_b1024_i32", 1024, &all)?;
     let first_512 = all.iter().enumerate().filter(|(i, _)| i % 1024 < 512).map(|(_, x)| x);
     assert_eq!((result, faults.len()), (sum(first_512), 0), "threads 512 to 1,023 are left out, and nothing is found");
@@ -221,17 +211,17 @@ fn without_the_step_for_1024_half_is_lost() -> Result<()> {
 
 #[test]
 fn a_last_warp_of_32_reads_what_is_not_there() -> Result<()> {
-    let (result, faults) = mistake("block_of_32", "block_of_32_i32", 32, &numbers(64))?;
+    let (result, faults) = mistake("block_of_32", "block_of_32_i32", 32, &integers(64))?;
     assert!(faults.iter().all(|fault| fault.code == Code::OutOfBounds), "{faults:?}");
     // 16 lanes in the first round, then 8, 4 and 2, all in one line; the last one stands in another.
     assert_eq!(faults.iter().map(|fault| fault.count).collect::<Vec<_>>(), [16 + 8 + 4 + 2, 1]);
-    assert_eq!(result, sum(&numbers(64)), "lanes that read past the end add nothing that is used");
+    assert_eq!(result, sum(&integers(64)), "lanes that read past the end add nothing that is used");
     Ok(())
 }
 
 #[test]
 fn a_barrier_in_the_if_shows_when_other_threads_wait() -> Result<()> {
-    let all = numbers(512);
+    let all = integers(512);
     let (result, faults) = mistake("barrier_in_if", "as_printed_i32", 256, &all)?;
     assert_eq!((result, faults.len()), (sum(&all), 0), "warps that have ended are not waited for");
     let (result, faults) = mistake("barrier_in_if", "barrier_in_if_i32", 256, &all)?;
@@ -243,13 +233,13 @@ fn a_barrier_in_the_if_shows_when_other_threads_wait() -> Result<()> {
 #[test]
 fn a_maximum_that_starts_from_zero() -> Result<()> {
     let kernel = "max_from_zero_max_i32";
-    let four = numbers(4);
+    let four = integers(4);
     assert!(four.iter().all(|&x| x < 0), "{four:?}");
     assert_eq!(mistake("max_from_zero", kernel, 256, &four)?.0, 0);
     // One positive number hides it, and so does a block without a missing element.
     for n in [5, 100, 511, 512] {
-        let (result, faults) = mistake("max_from_zero", kernel, 256, &numbers(n))?;
-        assert_eq!((Some(result), faults.len()), (numbers(n).into_iter().max(), 0), "n = {n}");
+        let (result, faults) = mistake("max_from_zero", kernel, 256, &integers(n))?;
+        assert_eq!((Some(result), faults.len()), (integers(n).into_iter().max(), 0), "n = {n}");
     }
     assert_eq!(mistake("max_from_zero", kernel, 256, &[-7; 512])?.0, -7, "no thread without an element");
     assert_eq!(mistake("max_from_zero", kernel, 256, &[-7; 511])?.0, -7, "its first element is there");
@@ -259,7 +249,7 @@ fn a_maximum_that_starts_from_zero() -> Result<()> {
 
 #[test]
 fn a_macro_pastes_the_shuffle_twice() -> Result<()> {
-    let (_, faults) = mistake("macro_max", "macro_max_max_i32", 256, &numbers(512))?;
+    let (_, faults) = mistake("macro_max", "macro_max_max_i32", 256, &integers(512))?;
     assert_eq!(faults.first().map(|fault| fault.code), Some(Code::MaskMismatch));
     let ptx = std::fs::read_to_string(mistake::source(&CHAPTER, "macro_max", &built_root()).ptx)?;
     let shuffles = |line: &&&str| line.starts_with("shfl.sync");
@@ -271,7 +261,7 @@ fn a_macro_pastes_the_shuffle_twice() -> Result<()> {
 fn an_instance_launched_with_fewer_threads_than_its_block() -> Result<()> {
     let device = Device::open(Choice::Sim, SimOptions::default())?;
     let module = device.load(&KernelSource::in_root(&built_root(), CHAPTER.slug))?;
-    let (input, out) = (device.upload("in", &numbers(512))?, device.alloc::<i32>("out", 1)?);
+    let (input, out) = (device.upload("in", &integers(512))?, device.alloc::<i32>("out", 1)?);
     let args = vec![Arg::Address(&input, 0), Arg::Address(&out, 0), Arg::U32(512)];
     let (kernel, geometry) = ("template_unrolled_b256_i32", Geometry::linear(1, 128));
     let report = device.launch(&Call { module: &module, kernel, geometry, args })?;

@@ -1,8 +1,8 @@
 //! The program as a reader uses it. What all chapters share of it is tested in chapter 5; here is what is this one's own.
 
 use anyhow::Result;
-use lab::trial::{le_bytes, npy_bytes};
-use lab::{Array, Type, input};
+use lab::Array;
+use lab::trial::{Files, integers, le_bytes, npy_bytes};
 use serde_json::Value;
 
 use crate::PROGRAM;
@@ -23,17 +23,16 @@ fn each_block_size_has_an_instance_of_its_own() -> Result<()> {
 
 #[test]
 fn the_largest_of_the_readers_negative_numbers() -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("negative.npy");
+    let files = Files::new("ch06-negative")?;
     let numbers = Array::F64(vec![-3.5, -0.25, -7.0]);
-    std::fs::write(&path, npy_bytes("<f8", "(3,)", &le_bytes(&numbers)))?;
-    for run in PROGRAM.runs(&["--input", &path.to_string_lossy(), "--op", "max"]) {
+    let path = files.bytes("negative.npy", &npy_bytes("<f8", "(3,)", &le_bytes(&numbers)))?;
+    for run in PROGRAM.runs(&["--input", &path, "--op", "max"]) {
         assert_eq!((run["result"].as_f64(), &run["type"]), (Some(-0.25), &Value::from("f64")), "{run:#}");
     }
     for run in PROGRAM.runs(&["--n", "4", "--op", "max"]) {
         assert_eq!(run["result"], -190_250_652, "the page's four numbers: {run:#}");
     }
-    let Array::I32(first) = input::random(Type::I32, 4, input::SEED) else { unreachable!("i32 was asked for") };
+    let first = integers(4);
     assert!(first.iter().all(|&x| x < 0), "the page says that all four are negative: {first:?}");
     Ok(())
 }

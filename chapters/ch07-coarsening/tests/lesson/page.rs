@@ -4,6 +4,7 @@ use anyhow::{Context, Result, ensure};
 use ch07_coarsening::CHAPTER;
 use device::card::H200;
 use device::{Arg, Call, Card, Checks, Choice, Code, Counters, Device, Geometry, Schedule, SimOptions};
+use lab::trial::{integers, sum};
 use lab::{
     Array, LaunchOptions, Plan, Problem, Session, Type, Variant, input, mistake, session::built_root, sweep, trial,
 };
@@ -257,7 +258,7 @@ fn atomic_additions_of_float_lose_subnormal_numbers_and_the_bound_says_so() -> R
 fn mistake(name: &str, n: usize, offset: usize, times: usize) -> Result<(i32, Vec<Code>)> {
     let device = Device::open(Choice::Sim, SimOptions::default())?;
     let module = device.load(&mistake::source(&CHAPTER, name, &built_root()))?;
-    let (input, out) = (device.upload("in", &numbers(offset + n))?, device.upload("out", &[0i32])?);
+    let (input, out) = (device.upload("in", &integers(offset + n))?, device.upload("out", &[0i32])?);
     let mut codes = Vec::new();
     for _ in 0..times {
         let args = vec![Arg::Address(&input, 4 * offset as u64), Arg::Address(&out, 0), Arg::U32(n as u32)];
@@ -268,20 +269,9 @@ fn mistake(name: &str, n: usize, offset: usize, times: usize) -> Result<(i32, Ve
     Ok((device.download(&out)?[0], codes))
 }
 
-fn numbers(n: usize) -> Vec<i32> {
-    match input::random(Type::I32, n, input::SEED) {
-        Array::I32(numbers) => numbers,
-        _ => unreachable!("i32 was asked for"),
-    }
-}
-
-fn sum(numbers: &[i32]) -> i32 {
-    numbers.iter().fold(0, |sum, &x| sum.wrapping_add(x))
-}
-
 #[test]
 fn a_second_run_onto_an_uncleared_sum_doubles_it() -> Result<()> {
-    let once = sum(&numbers(512));
+    let once = sum(&integers(512));
     assert_eq!(mistake("no_clear", 512, 0, 1)?, (once, vec![]), "onto a cleared word it is right");
     assert_eq!(mistake("no_clear", 512, 0, 2)?, (once.wrapping_mul(2), vec![]));
     Ok(())
@@ -299,7 +289,7 @@ fn the_second_load_is_out_of_bounds_wherever_a_step_is_cut() -> Result<()> {
 #[test]
 fn a_division_drops_232_of_1000_elements() -> Result<()> {
     let (result, codes) = mistake("remainder_dropped", 1000, 0, 1)?;
-    assert_eq!((result, codes.len()), (sum(&numbers(1000)[..768]), 0));
+    assert_eq!((result, codes.len()), (sum(&integers(1000)[..768]), 0));
     Ok(())
 }
 
@@ -308,7 +298,7 @@ fn packs_are_right_on_aligned_input_only() -> Result<()> {
     for offset in 0..=4 {
         let (result, codes) = mistake("misaligned_packs", 2001, offset, 1)?;
         if offset % 4 == 0 {
-            assert_eq!((result, codes.len()), (sum(&numbers(offset + 2001)[offset..]), 0), "offset {offset}");
+            assert_eq!((result, codes.len()), (sum(&integers(offset + 2001)[offset..]), 0), "offset {offset}");
         } else {
             assert!(codes.iter().all(|&code| code == Code::Misaligned) && !codes.is_empty(), "{offset}: {codes:?}");
         }
@@ -320,7 +310,7 @@ fn packs_are_right_on_aligned_input_only() -> Result<()> {
 fn a_dropped_tail_is_at_most_three_elements() -> Result<()> {
     for n in [2045, 2046, 2047, 2048] {
         let (result, codes) = mistake("tail_dropped", n, 0, 1)?;
-        assert_eq!((result, codes.len()), (sum(&numbers(n)[..n / 4 * 4]), 0), "n = {n}");
+        assert_eq!((result, codes.len()), (sum(&integers(n)[..n / 4 * 4]), 0), "n = {n}");
     }
     Ok(())
 }

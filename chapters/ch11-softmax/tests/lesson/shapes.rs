@@ -2,128 +2,52 @@
 //! and rows that none holds; and what the program refuses.
 
 use ch11_softmax::CHAPTER;
-use device::{Checks, Schedule};
-use lab::input::random_for;
-use lab::trial::{describe, npy_bytes, run_with, simulator};
-use lab::{Error, LaunchOptions, Matrix, Op, Problem, Result, Rows, Type, Variant};
+use lab::trial::{Files, Matrices, npy_bytes};
+use lab::{Matrix, Op, Result, Rows, Type};
 use proptest::prelude::*;
 
 use crate::PROGRAM;
 
-pub(crate) const SCHEDULE: Schedule = Schedule::Independent { seed: None };
-
-/// Runs every variant for every operation and type, and returns how many runs there were.
-fn all_are_right(matrix: Matrix, offset: usize, schedule: Schedule) -> Result<usize> {
-    let session = simulator(&CHAPTER, schedule, Checks::ALL)?;
-    let mut runs = 0;
-    for variant in CHAPTER.variants {
-        for (ty, op) in kinds(variant) {
-            let options = LaunchOptions { op, rows: Some(Rows::Matrix(matrix)), ..LaunchOptions::default() };
-            let n = matrix.span().unwrap_or(0);
-            let run = match run_with(&session, variant, options, &random_for(op, ty, n as usize, n), offset) {
-                Err(Error::Usage(_)) if matrix.cols == 0 => continue, // no label is below 0 columns
-                run => run?,
-            };
-            assert!(run.ok(), "{}", describe(&run, &format!("{op} {matrix:?} offset {offset}")));
-            assert!(run.notes.is_empty(), "{:?}", run.notes);
-            runs += 1;
-        }
-    }
-    Ok(runs)
-}
-
-fn kinds(variant: &Variant) -> Vec<(Type, Op)> {
-    let types = variant.types.iter();
-    types.flat_map(|&ty| variant.ops.iter().map(move |&op| (ty, op))).collect()
-}
-
-fn dense(rows: u64, cols: u64, offset: usize) -> Result<usize> {
-    all_are_right(Matrix::dense(rows, cols), offset, SCHEDULE)
-}
+/// No label is below 0 columns.
+const MATRICES: Matrices =
+    Matrices { chapter: &CHAPTER, may_refuse: |_, rows| matches!(rows, Rows::Matrix(Matrix { cols: 0, .. })) };
 
 #[test]
 fn rows_of_every_short_length_are_right() -> Result<()> {
-    for cols in (1..=18).chain([31, 32, 33, 63, 64, 65, 127, 129]) {
-        assert_eq!(dense(9, cols, 0)?, 52);
-    }
-    dense(3, 0, 0)?;
-    dense(0, 5, 0)?;
-    Ok(())
+    MATRICES.short(9, 52)?;
+    MATRICES.dense(&[(3, 0), (0, 5)])
 }
 
 #[test]
 fn rows_may_begin_anywhere() -> Result<()> {
-    for offset in 0..8 {
-        dense(3, 64, offset)?;
-        dense(3, 37, offset)?;
-        dense(2, 1027, offset)?;
-    }
-    Ok(())
+    MATRICES.anywhere(&[(3, 64), (3, 37), (2, 1027)])
 }
 
 #[test]
 fn few_long_rows_and_many_short_ones_are_right() -> Result<()> {
-    for (rows, cols) in [(1, 40_001), (2, 16_384), (2, 4096), (300, 3), (600, 1), (9, 513)] {
-        dense(rows, cols, 0)?;
-    }
-    Ok(())
+    MATRICES.dense(&[(1, 40_001), (2, 16_384), (2, 4096), (300, 3), (600, 1), (9, 513)])
 }
 
 #[test]
 fn what_lies_between_rows_is_left_alone() -> Result<()> {
-    for (cols, pitch) in [(3, 5), (64, 65), (60, 64), (1000, 1004)] {
-        for offset in [0, 3] {
-            all_are_right(Matrix { rows: 7, cols, pitch }, offset, SCHEDULE)?;
-        }
-    }
-    Ok(())
+    MATRICES.gaps(7, &[(3, 5), (64, 65), (60, 64), (1000, 1004)])
 }
 
 #[test]
 fn blocks_that_meet_are_right_in_any_order() -> Result<()> {
-    for seed in 0..6 {
-        let schedule = Schedule::Independent { seed: Some(seed) };
-        all_are_right(Matrix::dense(2, 3001), 1, schedule)?;
-    }
-    all_are_right(Matrix::dense(2, 3001), 0, Schedule::Lockstep)?;
-    Ok(())
+    MATRICES.any_order(Rows::Matrix(Matrix::dense(2, 3001)), 6)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..Default::default() })]
     #[test]
     fn any_matrix_is_right(rows in 0u64..20, cols in 1u64..300, gap in 0u64..9, offset in 0usize..9) {
-        all_are_right(Matrix { rows, cols, pitch: cols + gap }, offset, SCHEDULE)?;
+        MATRICES.one(Matrix { rows, cols, pitch: cols + gap }, offset)?;
     }
 
-    /// On a GPU every shape that the plan may choose holds its row, and its kernel has a line that makes it.
     #[test]
     fn the_plan_holds_what_it_says(rows in 1u64..100_000, log in 0.0f64..23.0) {
-        let cols = 2f64.powf(log) as u64;
-        let variant = &CHAPTER.variants[3];
-        for (ty, op) in kinds(variant) {
-            let options = LaunchOptions { op, rows: Some(Rows::Matrix(Matrix::dense(rows, cols))), ..LaunchOptions::default() };
-            let problem = Problem { on_demand: true, ..Problem::new(variant, ty, rows * cols, options) };
-            let plan = (variant.launches)(&problem);
-            prop_assert!(plan.passes.iter().all(|pass| pass.line.is_some() && pass.geometry.grid[0] > 0));
-            prop_assert!(holds(&plan.passes[0].kernel, cols, 16 / ty.bytes()), "{} for {cols}", plan.passes[0].kernel);
-        }
-    }
-}
-
-/// Returns whether the kernel of this name holds so many elements, if it is one that holds its row.
-fn holds(kernel: &str, cols: u64, per: u64) -> bool {
-    let number = |shape: &str, letter: char| -> u64 {
-        let digits: String =
-            shape.split(letter).nth(1).unwrap_or("1").chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().unwrap_or(1)
-    };
-    let shape = kernel.rsplit('_').nth(1).unwrap_or("");
-    match kernel.split('_').next() {
-        Some("groups") => cols <= number(shape, 'l') * number(shape, 'v') * number(shape, 'w'),
-        Some("block") => cols <= number(shape, 't') * number(shape, 'v') * per,
-        Some("cluster") => cols <= number(shape, 'c') * number(shape, 't') * number(shape, 'v') * per,
-        _ => true,
+        MATRICES.plan_holds(rows, 2f64.powf(log) as u64);
     }
 }
 
@@ -136,49 +60,23 @@ fn plans_say_why() {
 }
 
 #[test]
-fn the_program_takes_labels_and_gradients_and_refuses_what_are_none() -> std::io::Result<()> {
+fn the_program_takes_labels_and_gradients() -> std::io::Result<()> {
     let runs = PROGRAM.runs(&["--rows", "12", "--cols", "5"]);
     assert!(runs.iter().all(|run| run["rows"] == 12 && run["row"].is_u64() && run["col"].is_u64()), "{runs:#?}");
     PROGRAM.refuses(&["--op", "sum"], &["--op sum"]);
     PROGRAM.refuses(&["--type", "i32"], &["--type i32", "bf16 and f32"]);
     PROGRAM.refuses(&["--rows", "3", "--cols", "8", "--pitch", "7"], &["--pitch 7", "8 elements"]);
-    let folder = std::env::temp_dir().join(format!("ch11-softmax-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let file = |name: &str, kind: &str, count: usize, bytes: Vec<u8>| -> std::io::Result<String> {
-        let path = folder.join(name);
-        std::fs::write(&path, npy_bytes(kind, &format!("({count},)"), &bytes))?;
-        Ok(path.to_string_lossy().into_owned())
-    };
-    let longs = |at: &[i64]| at.iter().flat_map(|at| at.to_le_bytes()).collect::<Vec<u8>>();
-    let ints = |at: &[i32]| at.iter().flat_map(|at| at.to_le_bytes()).collect::<Vec<u8>>();
-    let (three, narrow) =
-        (file("three.npy", "<i8", 3, longs(&[0, 4, 2]))?, file("narrow.npy", "<i4", 3, ints(&[0, 4, 2]))?);
-    let one = file("one.npy", "<f4", 1, 0.5f32.to_le_bytes().to_vec())?;
-    for op in [Op::CrossEntropy, Op::CrossEntropyBackward] {
-        for labels in [&three, &narrow] {
-            PROGRAM.runs(&["--rows", "3", "--cols", "5", "--op", op.name(), "--labels", labels]);
+    let files = Files::new("ch11-targets")?;
+    let shape = ["--rows", "3", "--cols", "5", "--op"];
+    let one = files.bytes("one.npy", &npy_bytes("<f4", "(1,)", &0.5f32.to_le_bytes()))?;
+    for ty in [Type::I64, Type::I32] {
+        let labels = files.numbers("labels.npy", ty, "(3,)", &[0, 4, 2])?;
+        for op in [Op::CrossEntropy, Op::CrossEntropyBackward] {
+            PROGRAM.runs(&[&shape[..], &[op.name(), "--labels", &labels]].concat());
         }
+        PROGRAM.runs(&[&shape[..], &["cross_entropy_backward", "--labels", &labels, "--gradients", &one]].concat());
+        PROGRAM.refuses(&[&shape[..], &["softmax", "--labels", &labels]].concat(), &["--labels", "softmax"]);
     }
-    PROGRAM.runs(&[
-        "--rows",
-        "3",
-        "--cols",
-        "5",
-        "--op",
-        "cross_entropy_backward",
-        "--labels",
-        &three,
-        "--gradients",
-        &one,
-    ]);
-    let refused = |labels: &str, words: &[&str]| {
-        PROGRAM.refuses(&["--rows", "3", "--cols", "5", "--op", "cross_entropy", "--labels", labels], words);
-    };
-    refused(&file("high.npy", "<i8", 3, longs(&[0, 5, 2]))?, &["--labels", "row 1", "5"]);
-    refused(&file("low.npy", "<i8", 3, longs(&[0, 1, -100]))?, &["--labels", "row 2", "-100"]);
-    refused(&file("few.npy", "<i8", 2, longs(&[0, 1]))?, &["--labels", "2"]);
-    PROGRAM.refuses(&["--rows", "3", "--cols", "5", "--labels", &three], &["--labels", "softmax"]);
-    PROGRAM.refuses(&["--rows", "3", "--cols", "5", "--op", "cross_entropy", "--gradients", &one], &["--gradients"]);
-    PROGRAM.refuses(&["--rows", "3", "--cols", "0", "--op", "cross_entropy"], &["label"]);
-    std::fs::remove_dir_all(&folder)
+    PROGRAM.refuses(&[&shape[..], &["cross_entropy", "--gradients", &one]].concat(), &["--gradients"]);
+    Ok(())
 }

@@ -2,10 +2,9 @@
 
 use ch11_softmax::CHAPTER;
 use device::Checks;
+use lab::record::OPTIONS;
 use lab::trial::{describe, run_with, simulator};
-use lab::{Array, LaunchOptions, Matrix, Op, Result, Rows};
-
-use crate::shapes::SCHEDULE;
+use lab::{Array, LaunchOptions, Matrix, Op, Result};
 
 const INF: f32 = f32::INFINITY;
 const NAN: f32 = f32::NAN;
@@ -24,15 +23,14 @@ const ROWS: [[f32; 5]; 8] = [
 
 #[test]
 fn rows_that_are_not_like_others_are_as_torch_has_them() -> Result<()> {
-    let session = simulator(&CHAPTER, SCHEDULE, Checks::ALL)?;
+    let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::ALL)?;
     for variant in CHAPTER.variants {
         for &op in variant.ops {
             let mut all = ROWS.concat();
             if op.arrays() == 2 {
                 all.extend(ROWS.iter().rev().flatten());
             }
-            let options =
-                LaunchOptions { op, rows: Some(Rows::Matrix(Matrix::dense(8, 5))), ..LaunchOptions::default() };
+            let options = LaunchOptions::over(op, Matrix::dense(8, 5));
             let run = run_with(&session, variant, options, &Array::F32(all), 0)?;
             // Five gradients of -3e38 have no sum in floats, here or in torch: what follows from it is not judged.
             let has_sum = op.arrays() == 1;
@@ -45,15 +43,14 @@ fn rows_that_are_not_like_others_are_as_torch_has_them() -> Result<()> {
 
 #[test]
 fn a_row_of_minus_infinities_longer_than_a_block_is_no_number() -> Result<()> {
-    let session = simulator(&CHAPTER, SCHEDULE, Checks::ALL)?;
+    let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::ALL)?;
     for cols in [1000, 5000, 20_000] {
         // The second row has one element that is finite, which has all of the sum.
         let mut all = vec![f32::NEG_INFINITY; 2 * cols];
         all[2 * cols - 3] = -7.0;
         for variant in CHAPTER.variants {
             for op in [Op::Softmax, Op::LogSoftmax, Op::Logsumexp] {
-                let rows = Rows::Matrix(Matrix::dense(2, cols as u64));
-                let options = LaunchOptions { op, rows: Some(rows), ..LaunchOptions::default() };
+                let options = LaunchOptions::over(op, Matrix::dense(2, cols as u64));
                 let run = run_with(&session, variant, options, &Array::F32(all.clone()), 0)?;
                 assert!(run.ok(), "{}", describe(&run, op.name()));
             }

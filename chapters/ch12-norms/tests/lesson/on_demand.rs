@@ -4,19 +4,18 @@ use ch12_norms::CHAPTER;
 use device::{Checks, KernelSource};
 use lab::element::Element;
 use lab::input::random_for;
+use lab::record::OPTIONS;
 use lab::session::built_root;
 use lab::trial::simulator;
 use lab::verify::{Bounded, Results};
-use lab::{LaunchOptions, Matrix, Op, Plan, Problem, Result, Rows, Session, Type, with_elements};
-
-use crate::shapes::SCHEDULE;
+use lab::{LaunchOptions, Matrix, Op, Plan, Problem, Result, Session, Type, with_elements};
 
 /// One of each kind of shape, small: groups of a few lanes and of a warp, by elements, a block, clusters, and a row that is cut.
 const MATRICES: [(u64, u64); 7] = [(70, 16), (33, 480), (40, 50), (300, 600), (150, 20_000), (1, 50_257), (2, 600_000)];
 
 #[test]
 fn what_a_gpu_gets_is_right_too() -> Result<()> {
-    let session = simulator(&CHAPTER, SCHEDULE, Checks::NONE)?;
+    let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::NONE)?;
     if !session.device().can_compile(&KernelSource::in_root(&built_root(), CHAPTER.slug)) {
         eprintln!("skipped: `cargo course setup` brings NVRTC, which compiles these");
         return Ok(());
@@ -36,7 +35,7 @@ fn what_a_gpu_gets_is_right_too() -> Result<()> {
 
 fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix) -> Result<()> {
     let variant = &CHAPTER.variants[3];
-    let options = LaunchOptions { op, rows: Some(Rows::Matrix(matrix)), ..LaunchOptions::default() };
+    let options = LaunchOptions::over(op, matrix);
     let n = matrix.rows * matrix.cols;
     let problem = Problem { on_demand: true, ..Problem::new(variant, ty, n, options) };
     let plan = Plan { layout: problem.layout(), ..(variant.launches)(&problem) };

@@ -4,7 +4,7 @@ use ch12_norms::CHAPTER;
 use device::{Checks, Schedule};
 use lab::input::random_for;
 use lab::trial::{run_with, simulator};
-use lab::{LaunchOptions, Matrix, Op, Result, Rows, Type};
+use lab::{LaunchOptions, Matrix, Op, Result, Type};
 
 #[test]
 fn gradients_have_the_same_bits_in_any_order() -> Result<()> {
@@ -13,11 +13,7 @@ fn gradients_have_the_same_bits_in_any_order() -> Result<()> {
             let mut hashes = Vec::new();
             for seed in [None, Some(1), Some(2), Some(3)] {
                 let session = simulator(&CHAPTER, Schedule::Independent { seed }, Checks::NONE)?;
-                let options = LaunchOptions {
-                    op,
-                    rows: Some(Rows::Matrix(Matrix::dense(rows, cols))),
-                    ..LaunchOptions::default()
-                };
+                let options = LaunchOptions::over(op, Matrix::dense(rows, cols));
                 let input = random_for(op, Type::F32, (rows * cols) as usize, 7);
                 let run = run_with(&session, &CHAPTER.variants[3], options, &input, 0)?;
                 assert!(run.verdict.right && run.all_sha256.is_some());

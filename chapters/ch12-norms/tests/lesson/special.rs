@@ -2,10 +2,9 @@
 
 use ch12_norms::CHAPTER;
 use device::Checks;
+use lab::record::OPTIONS;
 use lab::trial::{describe, run_with, simulator};
-use lab::{Array, LaunchOptions, Matrix, Op, Result, Rows, input};
-
-use crate::shapes::SCHEDULE;
+use lab::{Array, LaunchOptions, Matrix, Op, Result, input};
 
 const INF: f32 = f32::INFINITY;
 const NAN: f32 = f32::NAN;
@@ -23,15 +22,14 @@ const ROWS: [[f32; 5]; 7] = [
 
 /// Every variant and operation over rows of floats.
 fn all_are_right(rows: u64, cols: u64, first: &[f32], other: &[f32]) -> Result<()> {
-    let session = simulator(&CHAPTER, SCHEDULE, Checks::ALL)?;
+    let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::ALL)?;
     for variant in CHAPTER.variants {
         for &op in variant.ops {
             let mut all = first.to_vec();
             if op.arrays() == 2 {
                 all.extend(other);
             }
-            let options =
-                LaunchOptions { op, rows: Some(Rows::Matrix(Matrix::dense(rows, cols))), ..LaunchOptions::default() };
+            let options = LaunchOptions::over(op, Matrix::dense(rows, cols));
             let run = run_with(&session, variant, options, &Array::F32(all), 0)?;
             assert!(run.ok(), "{}", describe(&run, op.name()));
         }
@@ -61,11 +59,10 @@ fn rows_far_from_zero_keep_their_variance() -> Result<()> {
 
 #[test]
 fn constant_rows_are_their_biases() -> Result<()> {
-    let session = simulator(&CHAPTER, SCHEDULE, Checks::ALL)?;
+    let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::ALL)?;
     for variant in CHAPTER.variants {
         for cols in [7, 700, 5000] {
-            let rows = Rows::Matrix(Matrix::dense(2, cols));
-            let options = LaunchOptions { op: Op::LayerNorm, rows: Some(rows), ..LaunchOptions::default() };
+            let options = LaunchOptions::over(Op::LayerNorm, Matrix::dense(2, cols));
             let run = run_with(&session, variant, options, &Array::F32(vec![3.0; 2 * cols as usize]), 0)?;
             assert!(run.ok() && run.verdict.abs_error < 1e-6, "{}", describe(&run, "constant"));
         }
@@ -76,7 +73,7 @@ fn constant_rows_are_their_biases() -> Result<()> {
 /// With equal numbers far from 0, the variance is nothing but the rounding of the mean. A result that this explains is not wrong.
 #[test]
 fn constant_rows_far_from_zero_are_not_called_wrong() -> Result<()> {
-    let session = simulator(&CHAPTER, SCHEDULE, Checks::ALL)?;
+    let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::ALL)?;
     let gradients: Vec<f32> = input::elements(14, 3);
     for constant in [1449.57f32, 1e6] {
         for variant in CHAPTER.variants {
@@ -85,14 +82,8 @@ fn constant_rows_far_from_zero_are_not_called_wrong() -> Result<()> {
                 if op.arrays() == 2 {
                     all.extend(&gradients);
                 }
-                let rows = Some(Rows::Matrix(Matrix::dense(2, 7)));
-                let run = run_with(
-                    &session,
-                    variant,
-                    LaunchOptions { op, rows, ..LaunchOptions::default() },
-                    &Array::F32(all),
-                    0,
-                )?;
+                let options = LaunchOptions::over(op, Matrix::dense(2, 7));
+                let run = run_with(&session, variant, options, &Array::F32(all), 0)?;
                 let is_near = constant < 1e5 || !op.is_centred();
                 assert!(run.faults.is_empty() && !run.verdict.is_wrong(), "{}", describe(&run, op.name()));
                 assert!(run.verdict.right || !is_near, "{}", describe(&run, op.name()));

@@ -1,0 +1,157 @@
+//! Trials over matrices, of chapters with a value for each row or each element: every variant, operation and type is judged.
+
+use device::{Checks, Schedule};
+
+use super::{describe, run_with, simulator};
+use crate::error::{Error, Result};
+use crate::input::random_for;
+use crate::layout::{Matrix, Rows};
+use crate::{Chapter, LaunchOptions, Op, Problem, Type, Variant};
+
+/// Columns around a vector, a warp and a block.
+const SHORT: [u64; 26] =
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 31, 32, 33, 63, 64, 65, 127, 129];
+
+/// A chapter's kernels over matrices.
+#[derive(Debug, Clone, Copy)]
+pub struct Matrices {
+    /// The chapter.
+    pub chapter: &'static Chapter,
+    /// Rows that a variant may refuse for an operation.
+    pub may_refuse: fn(Op, Rows) -> bool,
+}
+
+/// Types and operations of a variant, in pairs that it takes.
+pub fn kinds(variant: &Variant) -> Vec<(Type, Op)> {
+    let pairs = variant.types.iter().flat_map(|&ty| variant.ops.iter().map(move |&op| (ty, op)));
+    pairs.filter(|&(ty, op)| variant.computes(op, ty)).collect()
+}
+
+impl Matrices {
+    /// Runs every variant over these rows, which begin `offset` elements into their allocation, for every operation and type.
+    /// Returns how many runs there were.
+    ///
+    /// # Errors
+    /// A run that fails.
+    ///
+    /// # Panics
+    /// If one is wrong, or anything is found or noted.
+    pub fn are_right(&self, rows: Rows, offset: usize, schedule: Schedule) -> Result<usize> {
+        let session = simulator(self.chapter, schedule, Checks::ALL)?;
+        let n = match rows {
+            Rows::Matrix(matrix) => matrix.span().unwrap_or(0),
+            Rows::Ragged(offsets) => offsets.at(offsets.rows()),
+        };
+        let mut runs = 0;
+        for variant in self.chapter.variants {
+            for (ty, op) in kinds(variant) {
+                let options = LaunchOptions { op, rows: Some(rows), ..LaunchOptions::default() };
+                let run = match run_with(&session, variant, options, &random_for(op, ty, n as usize, n), offset) {
+                    Err(Error::Usage(_)) if (self.may_refuse)(op, rows) => continue,
+                    run => run?,
+                };
+                assert!(run.ok(), "{}", describe(&run, &format!("{op} {rows:?} offset {offset}")));
+                assert!(run.notes.is_empty(), "{:?}", run.notes);
+                assert!(op.is_per_element() || run.row.is_some() == (run.layout.values() > 0), "{op} {rows:?}");
+                runs += 1;
+            }
+        }
+        Ok(runs)
+    }
+
+    /// As [`Matrices::are_right`], of one matrix in today's schedule.
+    ///
+    /// # Errors
+    /// A run that fails.
+    pub fn one(&self, matrix: Matrix, offset: usize) -> Result<usize> {
+        self.are_right(Rows::Matrix(matrix), offset, Schedule::Independent { seed: None })
+    }
+
+    /// Matrices of these rows and columns, without gaps.
+    ///
+    /// # Errors
+    /// A run that fails.
+    pub fn dense(&self, shapes: &[(u64, u64)]) -> Result<()> {
+        shapes.iter().try_for_each(|&(rows, cols)| self.one(Matrix::dense(rows, cols), 0).map(drop))
+    }
+
+    /// So many rows of every length around a vector, a warp and a block; each takes so many runs.
+    ///
+    /// # Errors
+    /// A run that fails.
+    pub fn short(&self, rows: u64, runs: usize) -> Result<()> {
+        for cols in SHORT {
+            assert_eq!(self.one(Matrix::dense(rows, cols), 0)?, runs, "{rows} rows of {cols}");
+        }
+        Ok(())
+    }
+
+    /// These matrices, at each place where a vector of 16 bytes has an element.
+    ///
+    /// # Errors
+    /// A run that fails.
+    pub fn anywhere(&self, shapes: &[(u64, u64)]) -> Result<()> {
+        for offset in 0..8 {
+            for &(rows, cols) in shapes {
+                self.one(Matrix::dense(rows, cols), offset)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// So many rows of these columns and pitches: what lies between rows is left alone.
+    ///
+    /// # Errors
+    /// A run that fails.
+    pub fn gaps(&self, rows: u64, shapes: &[(u64, u64)]) -> Result<()> {
+        for &(cols, pitch) in shapes {
+            for offset in [0, 3] {
+                self.one(Matrix { rows, cols, pitch }, offset)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// These rows in lockstep and under so many random schedules.
+    ///
+    /// # Errors
+    /// A run that fails.
+    pub fn any_order(&self, rows: Rows, seeds: u64) -> Result<()> {
+        for seed in 0..seeds {
+            self.are_right(rows, 1, Schedule::Independent { seed: Some(seed) })?;
+        }
+        self.are_right(rows, 0, Schedule::Lockstep).map(drop)
+    }
+
+    /// On a GPU, the shape that the last variant's plan chooses holds its row, and its kernels have lines that make them.
+    ///
+    /// # Panics
+    /// If one does not.
+    pub fn plan_holds(&self, rows: u64, cols: u64) {
+        let variant = self.chapter.variants.last().expect("a chapter has variants");
+        for (ty, op) in kinds(variant) {
+            let options = LaunchOptions::over(op, Matrix::dense(rows, cols));
+            let problem = Problem { on_demand: true, ..Problem::new(variant, ty, rows * cols, options) };
+            let plan = (variant.launches)(&problem);
+            assert!(plan.passes.iter().all(|pass| pass.line.is_some() && pass.grid() > 0), "{plan:?}");
+            let kernel = &plan.passes[0].kernel;
+            assert!(holds(kernel, cols, 16 / ty.bytes()), "{kernel} for {cols}");
+        }
+    }
+}
+
+/// Returns whether the kernel of this name holds so many elements, if it is one that holds its row.
+fn holds(kernel: &str, cols: u64, per: u64) -> bool {
+    let number = |shape: &str, letter: char| -> u64 {
+        let after = shape.split(letter).nth(1).unwrap_or("1");
+        let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+        after[..end].parse().unwrap_or(1)
+    };
+    let shape = kernel.rsplit('_').nth(1).unwrap_or("");
+    match kernel.split('_').next() {
+        Some("groups") => cols <= number(shape, 'l') * number(shape, 'v') * number(shape, 'w'),
+        Some("block") => cols <= number(shape, 't') * number(shape, 'v') * per,
+        Some("cluster") => cols <= number(shape, 'c') * number(shape, 't') * number(shape, 'v') * per,
+        _ => true,
+    }
+}
