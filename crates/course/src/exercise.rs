@@ -19,6 +19,7 @@ use progress::Progress;
 use write::Exercise;
 
 mod ask;
+mod asked;
 mod bench;
 mod case;
 mod catalogue;

@@ -4,155 +4,18 @@ use anyhow::Result;
 use device::{Checks, Choice, Device, Error, Module, Report, Schedule, SimOptions};
 use lab::element::Element;
 use lab::plan::{Arg, Pass, Plan};
+use lab::reference::reference_of;
 use lab::runner::{self, Arrays};
 use lab::verify::{Verdict, verify, worst};
-use lab::{Array, Layout, Matrix, Op, Type, Value};
+use lab::{Array, Layout, Matrix, Op, Value};
 use simt::{LoadError, trace};
 
-use super::numbers::Numbers;
-use super::rows;
+use super::case::Case;
 use super::write::{Exercise, Launches};
 
 /// Most warp-instructions of a block. Right kernels take some thousands at the sizes tried here; a loop without an end
 /// is stopped within a second.
 const STEPS_PER_BLOCK_MAX: u64 = 1 << 20;
-
-/// Kinds of numbers that a case is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fill {
-    /// Random ones.
-    Random,
-    /// The smallest of the type, each of them; −∞ where floats are compared, −10³⁰ where they are added.
-    Lowest,
-    /// The largest of the type, likewise.
-    Highest,
-    /// −3, each of them: any value of the other sign that a kernel brings for a missing element shows.
-    MinusThree,
-    /// Random ones below 0, where a comparison of bits or of magnitudes goes the other way.
-    Negative,
-    /// −2 to 2 at random: the best of them is there many times.
-    Ties,
-    /// −1500, −750, 0, 750 and 1500 at random: of the larger ones *e*ˣ is no float, and no double.
-    Steep,
-    /// 99,998 to 100,002 at random: squares so large that nothing is left of their differences.
-    Far,
-}
-
-impl Fill {
-    /// `n` numbers.
-    pub(super) fn array(self, op: Op, ty: Type, n: u64) -> Array {
-        let most = if op == Op::Sum { 1e30 } else { f64::INFINITY };
-        let number = || lab::input::random(Type::I32, n as usize, n + 1);
-        let (whole, float) = match self {
-            Fill::Random => return lab::input::random(ty, n as usize, n + 1),
-            Fill::Lowest => (i32::MIN, -most),
-            Fill::Highest => (i32::MAX, most),
-            Fill::MinusThree => (-3, -3.0),
-            Fill::Negative => return negative(lab::input::random(ty, n as usize, n + 1)),
-            Fill::Ties => return few(number(), ty, (1, 0)),
-            Fill::Steep => return few(number(), ty, (750, 0)),
-            Fill::Far => return few(number(), ty, (1, 100_000)),
-        };
-        let n = n as usize;
-        match ty {
-            Type::I32 => Array::I32(vec![whole; n]),
-            Type::F32 => Array::F32(vec![float as f32; n]),
-            Type::F64 => Array::F64(vec![float; n]),
-            // Exercises are of these three, which their file says and its reader holds it to.
-            _ => lab::input::random(ty, n, n as u64 + 1),
-        }
-    }
-
-    /// Description of every element; `None` for random numbers.
-    pub fn words(self) -> Option<&'static str> {
-        match self {
-            Fill::Random => None,
-            Fill::Lowest => Some("every element as small as can be"),
-            Fill::Highest => Some("every element as large as can be"),
-            Fill::MinusThree => Some("every element -3"),
-            Fill::Negative => Some("every element negative"),
-            Fill::Ties => Some("every element between -2 and 2"),
-            Fill::Steep => Some("every element a multiple of 750 between -1500 and 1500"),
-            Fill::Far => Some("every element near 100,000"),
-        }
-    }
-}
-
-/// The same numbers with a minus before each, 0 among them as -1.
-fn negative(numbers: Array) -> Array {
-    match numbers {
-        Array::I32(values) => Array::I32(values.into_iter().map(|value| value.min(!value)).collect()),
-        Array::F32(values) => Array::F32(values.into_iter().map(|value| -value.abs()).collect()),
-        Array::F64(values) => Array::F64(values.into_iter().map(|value| -value.abs()).collect()),
-        other => other,
-    }
-}
-
-/// Few different numbers: the remainder modulo 5 of each number is from -2 to 2, and counts steps from `middle`.
-fn few(numbers: Array, ty: Type, (step, middle): (i32, i32)) -> Array {
-    let Array::I32(values) = numbers else { return numbers };
-    let given = values.into_iter().map(|value| (value.rem_euclid(5) - 2) * step + middle).collect::<Vec<i32>>();
-    let n = given.len() as u64;
-    Numbers::Given(given).array(ty, n)
-}
-
-/// The schedule of sums and goals: that of today's GPUs, with lanes kept together where the program lets them.
-const SCHEDULE: Schedule = Schedule::Independent { seed: None };
-
-/// One thing that a kernel is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Case {
-    /// Element type.
-    pub ty: Type,
-    /// Elements.
-    pub n: u64,
-    /// Their rows, where each gets a value of its own.
-    pub matrix: Option<Matrix>,
-    /// Threads a block.
-    pub block: u32,
-    /// Elements by which the input is shifted from the start of its allocation.
-    pub offset: usize,
-    /// Schedule of the lanes.
-    pub schedule: Schedule,
-    /// Kind of numbers.
-    pub fill: Fill,
-    /// Most blocks, where that is fewer than the exercise's own.
-    pub grid_max: Option<u32>,
-    /// True if a second launch finds in `out` what the first one left.
-    pub keeps_out: bool,
-}
-
-impl Case {
-    /// Random numbers, aligned, in today's schedule.
-    pub fn new(ty: Type, n: u64, block: u32) -> Case {
-        Case {
-            ty,
-            n,
-            matrix: None,
-            block,
-            offset: 0,
-            schedule: SCHEDULE,
-            fill: Fill::Random,
-            grid_max: None,
-            keeps_out: false,
-        }
-    }
-
-    /// Layout of its elements.
-    fn layout(&self) -> Layout {
-        self.matrix.map_or(Layout::Array, Layout::Rows)
-    }
-
-    /// The same for one element.
-    pub fn with_one_element(self) -> Case {
-        Case { n: 1, matrix: self.matrix.map(|_| Matrix::dense(1, 1)), ..self }
-    }
-
-    /// `n = 33`, `3 rows of 11`
-    pub fn size(&self) -> String {
-        self.matrix.map_or_else(|| format!("n = {}", lab::text::grouped(self.n)), rows::described)
-    }
-}
 
 /// Outcome of a case.
 #[derive(Debug)]
@@ -182,6 +45,30 @@ const fn second(n: u64) -> u64 {
 }
 
 impl Answer {
+    /// The result for an array of these values, held against the right one.
+    pub(super) fn for_array<T: Element>(op: Op, values: &[T], result: Value, additions: u64, report: Report) -> Answer {
+        let reference = reference_of(op, &T::array(values.to_vec()));
+        let verdict = verify(result, &reference, additions, T::TYPE);
+        let (expected, of_rows) = (reference.expected, Vec::new());
+        Answer { row: None, of_rows, result, expected, verdict, report, second: None, launch: 0 }
+    }
+
+    /// The results for rows of these values, of which the worst is the answer's.
+    pub(super) fn for_rows<T: Element>(
+        op: Op,
+        (values, layout): (&[T], &Layout),
+        of_rows: Vec<Value>,
+        additions: u64,
+        report: Report,
+    ) -> Answer {
+        let worst = worst(layout, op, values, &of_rows, additions.into());
+        let nothing = op.identity(T::TYPE);
+        let (result, expected, verdict) =
+            worst.map_or((nothing, nothing, Verdict::EXACT), |worst| (worst.result, worst.expected, worst.verdict));
+        let row = worst.map(|worst| worst.row);
+        Answer { row, of_rows, result, expected, verdict, report, second: None, launch: 0 }
+    }
+
     /// A right result, and nothing found.
     pub fn is_right(&self) -> bool {
         self.verdict.right && self.report.faults.is_empty()
@@ -301,9 +188,16 @@ impl<'e> Bench<'e> {
         loop {
             let plan = self.plan(case);
             let last = launch(device, &self.module, &plan, (&input, case.offset), &arrays, &mut report)?;
-            let second_n = is_second.then_some(case.n);
-            let answer =
-                Answer { second: second_n, ..self.judged(case, values, (device, &arrays), &plan, last, report)? };
+            let (op, taken) = (self.exercise.op, &values[..case.n as usize]);
+            let additions: u64 = plan.passes[..=last].iter().map(|pass| pass.additions).sum();
+            let answer = if case.matrix.is_some() {
+                let of_rows = arrays.results(device, op, &plan.layout)?;
+                Answer::for_rows(op, (taken, &plan.layout), of_rows, additions, report)
+            } else {
+                let result = op.result_in(&arrays.of(device, last)?).unwrap_or(Value::zero(case.ty));
+                Answer::for_array(op, taken, result, additions, report)
+            };
+            let answer = Answer { second: is_second.then_some(case.n), launch: last, ..answer };
             if is_second || self.exercise.launches != Launches::Twice || !answer.is_right() {
                 return Ok(answer);
             }
@@ -312,46 +206,6 @@ impl<'e> Bench<'e> {
                 arrays = arrays.again(device, &self.plan(case), adds_to)?;
             }
         }
-    }
-
-    /// Judges what the launches up to number `launch` left.
-    fn judged<T: Element>(
-        &self,
-        case: Case,
-        values: &[T],
-        (device, arrays): (&Device, &Arrays<T>),
-        plan: &Plan,
-        launch: usize,
-        report: Report,
-    ) -> Result<Answer> {
-        let op = self.exercise.op;
-        let additions: u64 = plan.passes[..=launch].iter().map(|pass| pass.additions).sum();
-        let taken = &values[..case.n as usize];
-        let answer = |row, result, expected, verdict, of_rows| Answer {
-            row,
-            of_rows,
-            result,
-            expected,
-            verdict,
-            report,
-            second: None,
-            launch,
-        };
-        if case.matrix.is_none() {
-            let result = op.result_in(&arrays.of(device, launch)?).unwrap_or(Value::zero(case.ty));
-            let reference = lab::reference::reference_of(op, &T::array(taken.to_vec()));
-            let verdict = verify(result, &reference, additions, case.ty);
-            return Ok(answer(None, result, reference.expected, verdict, Vec::new()));
-        }
-        let layout = case.layout();
-        let of_rows = arrays.results(device, op, &layout)?;
-        Ok(match worst(&layout, op, taken, &of_rows, additions.into()) {
-            Some(worst) => answer(Some(worst.row), worst.result, worst.expected, worst.verdict, of_rows),
-            None => {
-                let nothing = op.identity(case.ty);
-                answer(None, nothing, nothing, Verdict::EXACT, of_rows)
-            }
-        })
     }
 
     /// The one launch that gives each row a value.
@@ -432,6 +286,8 @@ fn prepare(exercise: &Exercise, module: &Module, entry: &str) -> Result<(), Stri
 
 #[cfg(test)]
 mod tests {
+    use lab::Type;
+
     use super::*;
     use crate::exercise::catalogue;
 
@@ -486,20 +342,7 @@ mod tests {
             let exercise = exercise(op);
             let bench = Bench::new(&exercise, "k.ptx", &STRIDING.replace("OP", of_ptx)).unwrap();
             for n in [0, 1, 1000] {
-                let schedule = Schedule::Independent { seed: None };
-                let answer = bench
-                    .ask(Case {
-                        ty: Type::I32,
-                        n,
-                        matrix: None,
-                        block: 64,
-                        offset: 1,
-                        schedule,
-                        fill: Fill::Random,
-                        grid_max: None,
-                        keeps_out: false,
-                    })
-                    .unwrap();
+                let answer = bench.ask(Case { offset: 1, ..Case::new(Type::I32, n, 64) }).unwrap();
                 assert!(answer.is_right(), "{op} of {n}: {answer:?}");
                 assert_eq!(bench.grid(n, 64), if n > 64 { 3 } else { 1 });
             }
@@ -513,23 +356,10 @@ mod tests {
         let brings_the_count = STRIDING
             .replace("OP", "add")
             .replace(counts, "atom.global.add.u32 %r8, [%rd3], 1; red.global.add.s32 [%rd2], %r8;");
-        let schedule = Schedule::Independent { seed: None };
         for (launches, right) in [(Launches::Once, true), (Launches::Twice, false)] {
             exercise.launches = launches;
             let bench = Bench::new(&exercise, "k.ptx", &brings_the_count).unwrap();
-            let answer = bench
-                .ask(Case {
-                    ty: Type::I32,
-                    n: 9,
-                    matrix: None,
-                    block: 64,
-                    offset: 0,
-                    schedule,
-                    fill: Fill::Random,
-                    grid_max: None,
-                    keeps_out: false,
-                })
-                .unwrap();
+            let answer = bench.ask(Case::new(Type::I32, 9, 64)).unwrap();
             assert_eq!((answer.is_right(), answer.second.is_some()), (right, !right), "{launches:?}: {answer:?}");
         }
     }
@@ -538,23 +368,8 @@ mod tests {
     fn another_operation_is_wrong() {
         let exercise = exercise("min");
         let bench = Bench::new(&exercise, "k.ptx", &STRIDING.replace("OP", "max")).unwrap();
-        let schedule = Schedule::Lockstep;
-        assert!(
-            !bench
-                .ask(Case {
-                    ty: Type::I32,
-                    n: 9,
-                    matrix: None,
-                    block: 64,
-                    offset: 0,
-                    schedule,
-                    fill: Fill::Random,
-                    grid_max: None,
-                    keeps_out: false
-                })
-                .unwrap()
-                .is_right()
-        );
+        let case = Case { schedule: Schedule::Lockstep, ..Case::new(Type::I32, 9, 64) };
+        assert!(!bench.ask(case).unwrap().is_right());
     }
 
     #[test]

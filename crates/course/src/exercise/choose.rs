@@ -6,14 +6,15 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use device::{Choice, Code, Counters, Device, KernelSource, Module, Report, Schedule, SimOptions};
 use lab::element::Element;
+use lab::reference::reference_of;
 use lab::runner::{self, Arrays};
-use lab::verify::{verify, worst};
-use lab::{Arg, Layout, Matrix, Op, Pass, Plan, Type, Value};
+use lab::{Arg, Matrix, Op, Pass, Plan, Type, Value};
 use serde::Deserialize;
 use simt::Metric;
 
-use super::bench;
-use super::case::i32_elements;
+use super::asked::{self, i32_elements};
+use super::bench::{self, Answer};
+use super::case::{Case, TODAYS};
 use super::copy;
 use super::key::{Key, Line};
 use super::numbers::Numbers;
@@ -114,25 +115,6 @@ struct Outcome {
     counted: Option<u64>,
 }
 
-/// Outcome of one run.
-struct Ran {
-    /// The row, the result and the right value, if those two differ.
-    wrong: Option<(Option<u64>, Value, Value)>,
-    /// Counters and findings.
-    report: Report,
-}
-
-/// One run.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Case {
-    /// Elements.
-    pub n: u64,
-    /// Their rows, where each gets a value.
-    pub matrix: Option<Matrix>,
-    /// Schedule of the lanes.
-    pub schedule: Schedule,
-}
-
 impl Choose {
     /// The lines with what each gives.
     ///
@@ -200,14 +182,14 @@ impl Choose {
     fn outcome(&self, letter: char, module: &Module, text: &str) -> Result<Outcome> {
         let mut counted = None;
         for case in self.cases() {
-            let Ran { wrong, report } = self.ran(letter, module, case)?;
+            let Answer { row, result, expected, verdict, report, .. } = self.ran(letter, module, case)?;
             if let Some(fault) = report.faults.first() {
                 let line = (fault.site.line as usize).checked_sub(1).and_then(|i| text.lines().nth(i));
                 let line = line.map(|line| format!(", in `{}`", line.trim())).unwrap_or_default();
                 let text = format!("A run {} ends with `{}`{line}.", described(case), fault.code);
                 return Ok(Outcome { gives: fault.code.to_string(), text, counted: None });
             }
-            if let Some((row, result, expected)) = wrong {
+            if !verdict.right {
                 let of_row = row.map(|row| format!(" for row {row}")).unwrap_or_default();
                 let (result, expected) = (number(result), number(expected));
                 let text = format!("A run {} gives {result}{of_row} instead of {expected}.", described(case));
@@ -224,12 +206,10 @@ impl Choose {
 
     /// Every size in today's schedule, then the first under others.
     fn cases(&self) -> Vec<Case> {
-        let today = Schedule::Independent { seed: None };
-        let of_rows = self.shapes.iter().filter_map(|shape| shape.matrix().ok().flatten());
-        let of_rows =
-            of_rows.map(|matrix| Case { n: matrix.rows * matrix.cols, matrix: Some(matrix), schedule: today });
-        let of_arrays = self.n.iter().map(|&n| Case { n, matrix: None, schedule: today });
-        let mut cases: Vec<Case> = of_arrays.chain(of_rows).collect();
+        let case = |n, matrix| Case { matrix, offset: self.offset, ..Case::new(self.ty, n, self.block) };
+        let matrices = self.shapes.iter().filter_map(|shape| shape.matrix().ok().flatten());
+        let of_rows = matrices.map(|matrix| case(matrix.rows * matrix.cols, Some(matrix)));
+        let mut cases: Vec<Case> = self.n.iter().map(|&n| case(n, None)).chain(of_rows).collect();
         let others = (1..=SEEDS).map(|seed| Schedule::Independent { seed: Some(seed) });
         let schedules = std::iter::once(Schedule::Lockstep).chain(others);
         let first = cases.first().copied();
@@ -249,8 +229,7 @@ impl Choose {
             let cases = self.cases();
             let mut shown = cases.first().copied();
             for case in cases {
-                let Ran { wrong, report } = self.ran(letter, module, case)?;
-                if wrong.is_some() || !report.faults.is_empty() {
+                if !self.ran(letter, module, case)?.is_right() {
                     shown = Some(case);
                     break;
                 }
@@ -260,36 +239,31 @@ impl Choose {
         Ok(found)
     }
 
-    fn ran(&self, letter: char, module: &Module, case: Case) -> Result<Ran> {
+    fn ran(&self, letter: char, module: &Module, case: Case) -> Result<Answer> {
         lab::with_elements!(self.input.array(self.ty, case.n), values => self.run(letter, module, &values, case))
     }
 
     /// One launch.
-    fn run<T: Element>(&self, letter: char, module: &Module, values: &[T], case: Case) -> Result<Ran> {
+    fn run<T: Element>(&self, letter: char, module: &Module, values: &[T], case: Case) -> Result<Answer> {
         let device = bench::simulator(case.schedule, STEPS_PER_BLOCK_MAX)?;
         let plan = self.plan(letter, case);
-        let input = runner::upload(&device, values, self.offset)?;
+        let input = runner::upload(&device, values, case.offset)?;
         let arrays = Arrays::new(&device, &plan, self.adds.then_some(self.op))?;
         let mut report = Report { counters: Some(Counters::default()), ..Report::default() };
-        let pass = bench::launch(&device, module, &plan, (&input, self.offset), &arrays, &mut report)?;
+        let pass = bench::launch(&device, module, &plan, (&input, case.offset), &arrays, &mut report)?;
         if case.matrix.is_some() {
             let results = arrays.results(&device, self.op, &plan.layout)?;
             let additions = plan.passes[pass].additions;
-            let worst = worst(&plan.layout, self.op, values, &results, additions.into());
-            let wrong = worst.filter(|worst| !worst.verdict.right);
-            let wrong = wrong.map(|worst| (Some(worst.row), worst.result, worst.expected));
-            return Ok(Ran { wrong, report });
+            return Ok(Answer::for_rows(self.op, (values, &plan.layout), results, additions, report));
         }
         let left = arrays.of(&device, pass)?;
+        // The values that blocks left are reduced exactly; within a block the order is the kernel's own.
         let result = if self.is_whole() {
             self.op.result_in(&left).context("a result of too few bytes")?
         } else {
-            lab::reference::reference_of(self.op, &T::array(left)).expected
+            reference_of(self.op, &T::array(left)).expected
         };
-        let reference = lab::reference::reference_of(self.op, &T::array(values.to_vec()));
-        // The values that blocks left are reduced exactly; within a block the order is the kernel's own.
-        let right = verify(result, &reference, case.n, T::TYPE).right;
-        Ok(Ran { wrong: (!right).then_some((None, result, reference.expected)), report })
+        Ok(Answer::for_array(self.op, values, result, case.n, report))
     }
 
     /// Returns whether a block leaves no element but a place or two numbers, so that nothing reduces it further.
@@ -306,22 +280,21 @@ impl Choose {
         }
         args.extend((self.state_words > 0).then_some(Arg::State));
         let kernel = format!("{}_{letter}", self.name());
-        let pass = Pass::new(kernel, self.grid.into(), self.block.into(), args);
-        if let Some(matrix) = case.matrix {
-            let results = self.ty.holding(matrix.rows * self.op.row_bytes(self.ty));
-            let pass = Pass { additions: matrix.cols.saturating_sub(1), ..pass };
-            let layout = Layout::Rows(matrix);
-            return Plan {
-                passes: vec![pass],
-                sums: vec![results],
-                state_words: self.state_words,
-                layout,
-                ..Plan::default()
-            };
+        let pass = Pass::new(kernel, self.grid.into(), case.block.into(), args);
+        let (results, additions) = match case.matrix {
+            Some(Matrix { rows, cols, .. }) => {
+                (self.ty.holding(rows * self.op.row_bytes(self.ty)), cols.saturating_sub(1))
+            }
+            None if self.is_whole() => (self.ty.holding(self.op.result_bytes(self.ty)), 0),
+            None => (self.grid.into(), 0),
+        };
+        Plan {
+            passes: vec![Pass { additions, ..pass }],
+            sums: vec![results],
+            state_words: self.state_words,
+            layout: case.layout(),
+            ..Plan::default()
         }
-        let whole = self.ty.holding(self.op.result_bytes(self.ty));
-        let values = if self.is_whole() { whole } else { self.grid.into() };
-        Plan { passes: vec![pass], sums: vec![values], state_words: self.state_words, ..Plan::default() }
     }
 
     /// Checks for contradictions in the sizes to try.
@@ -371,7 +344,7 @@ const ENTRY: &str = "__global__ void ";
 /// A value as people read it.
 fn number(value: Value) -> String {
     match value {
-        Value::I32(whole) => super::case::number(i64::from(whole)),
+        Value::I32(whole) => asked::number(i64::from(whole)),
         other => other.to_string(),
     }
 }
@@ -390,7 +363,7 @@ fn filled(kernel: &str, code: &[String]) -> String {
 fn described(case: Case) -> String {
     let size = case.matrix.map_or_else(|| format!("n = {}", case.n), rows::described);
     match case.schedule {
-        Schedule::Independent { seed: None } => format!("with {size}"),
+        TODAYS => format!("with {size}"),
         other => format!("with {size} and the schedule {other}"),
     }
 }

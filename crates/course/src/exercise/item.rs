@@ -23,23 +23,26 @@ pub enum Item {
     Write(Exercise),
 }
 
+/// A field that exercises of every kind have.
+macro_rules! field {
+    ($item:expr, $field:ident) => {
+        match $item {
+            Item::Predict(predict) => &predict.$field,
+            Item::Choose(choose) => &choose.$field,
+            Item::Write(exercise) => &exercise.$field,
+        }
+    };
+}
+
 impl Item {
     /// Name that readers type.
     pub fn id(&self) -> &str {
-        match self {
-            Item::Predict(predict) => &predict.id,
-            Item::Choose(choose) => &choose.id,
-            Item::Write(exercise) => &exercise.id,
-        }
+        field!(self, id)
     }
 
     /// One line.
     pub fn title(&self) -> &str {
-        match self {
-            Item::Predict(predict) => &predict.title,
-            Item::Choose(choose) => &choose.title,
-            Item::Write(exercise) => &exercise.title,
-        }
+        field!(self, title)
     }
 
     /// Returns whether a lab can show what it asks about: labs compare whole numbers.
@@ -53,29 +56,17 @@ impl Item {
 
     /// A paragraph, or several.
     pub fn question(&self) -> &str {
-        match self {
-            Item::Predict(predict) => &predict.question,
-            Item::Choose(choose) => &choose.question,
-            Item::Write(exercise) => &exercise.question,
-        }
+        field!(self, question)
     }
 
     /// From a nudge to nearly the answer.
     pub fn hints(&self) -> &[String] {
-        match self {
-            Item::Predict(predict) => &predict.hints,
-            Item::Choose(choose) => &choose.hints,
-            Item::Write(exercise) => &exercise.hints,
-        }
+        field!(self, hints)
     }
 
     /// The chapter's slug.
     pub fn chapter(&self) -> &str {
-        match self {
-            Item::Predict(predict) => &predict.chapter,
-            Item::Choose(choose) => &choose.chapter,
-            Item::Write(exercise) => &exercise.chapter,
-        }
+        field!(self, chapter)
     }
 
     /// `ch04`

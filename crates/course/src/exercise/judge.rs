@@ -8,7 +8,8 @@ use anyhow::Result;
 use device::{Code, Schedule};
 use lab::{Array, Matrix, Op, Type};
 
-use super::bench::{Answer, Bench, Case, Fill};
+use super::bench::{Answer, Bench};
+use super::case::{Case, Fill};
 use super::share;
 use super::write::{Exercise, Goal, Launches, OTHER_TREE, Tree, WRONG_SUM};
 use super::{matrices, rows};

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use super::case::number;
+use super::asked::number;
 
 /// Placeholder for the other run's number, in the question too.
 pub(super) const BESIDE: &str = "{beside}";

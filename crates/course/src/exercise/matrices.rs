@@ -2,7 +2,7 @@
 
 use lab::{Matrix, Op, Type};
 
-use super::bench::Case;
+use super::case::Case;
 use super::write::Exercise;
 
 /// Columns that are tried with every number of rows: none, one, around four and eight, around a warp, more than one load of each
@@ -49,13 +49,6 @@ pub fn short(ty: Type, cols: u64, block: u32) -> Case {
 /// One matrix.
 pub fn case(ty: Type, (rows, cols): (u64, u64), block: u32) -> Case {
     Case { matrix: Some(Matrix::dense(rows, cols)), ..Case::new(ty, rows * cols, block) }
-}
-
-impl Case {
-    /// The same for other rows.
-    pub fn over(self, rows: u64, cols: u64) -> Case {
-        Case { n: rows * cols, matrix: Some(Matrix::dense(rows, cols)), ..self }
-    }
 }
 
 #[cfg(test)]

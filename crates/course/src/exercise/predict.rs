@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-use super::case::{Case, number};
+use super::asked::{Asked, number};
 use super::key::{BESIDE, Key};
 use super::rows::Shape;
 
@@ -26,7 +26,7 @@ pub struct Predict {
     /// From a nudge to nearly the answer.
     pub hints: Vec<String>,
     /// The run, and what is asked of it.
-    pub run: Case,
+    pub run: Asked,
     /// Other rows, whose run the question mentions: what is asked has the number `{beside}` there.
     pub beside: Option<Shape>,
     /// Explanation of how to arrive at the number, which it calls `{answer}`.

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::case::{self, Case};
+use super::asked::{self, Asked};
 use super::page::{folded, inline, option_answer, radios};
 use super::predict::ANSWER;
 use super::write::is_name;
@@ -30,7 +30,7 @@ struct Question {
     /// The line that it is about, as a kernel of the course has it.
     line: Option<String>,
     /// The run whose number the right option and the reasons call `{answer}`.
-    run: Option<Case>,
+    run: Option<Asked>,
     #[serde(rename = "option")]
     options: Vec<Choice>,
 }
@@ -88,7 +88,7 @@ impl Question {
         ensure!(is_name(&self.id), "its id has lower-case letters, digits and hyphens");
         let right: Vec<&Choice> = self.options.iter().filter(|option| option.right).collect();
         ensure!(right.len() == 1 && self.options.len() >= 3, "it has three options or more, one of them right");
-        let answer = self.run.as_ref().map(|run| run.count(slug, root).map(case::number)).transpose()?;
+        let answer = self.run.as_ref().map(|run| run.count(slug, root).map(asked::number)).transpose()?;
         let in_right = right[0].say.contains(ANSWER);
         ensure!(in_right == answer.is_some(), "the right option says {ANSWER} if there is a run, and only then");
         let spelled = |text: &str| answer.as_ref().map_or(text.to_owned(), |answer| text.replace(ANSWER, answer));

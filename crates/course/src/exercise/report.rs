@@ -5,7 +5,8 @@ use std::path::Path;
 use lab::Type;
 use lab::text::{WIDTH, grouped, three_digits, wrapped};
 
-use super::bench::{Answer, Case};
+use super::bench::Answer;
+use super::case::{Case, TODAYS};
 use super::judge::{Failure, Stage, Verdict};
 use super::write::Goal;
 
@@ -71,7 +72,7 @@ fn asked(case: Case) -> String {
     if let Some(words) = case.fill.words() {
         text.push_str(&format!(", {words}"));
     }
-    if case.schedule != (device::Schedule::Independent { seed: None }) {
+    if case.schedule != TODAYS {
         text.push_str(&format!(", schedule {}", case.schedule));
     }
     text

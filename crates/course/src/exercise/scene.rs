@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use device::{Choice, Device, Schedule, SimOptions};
+use device::{Choice, Device, SimOptions};
 use lab::op::Outcome;
 use lab::{Array, Layout, Op, Plan, Type};
 use serde_json::{Value, json};
 
-use super::bench::{Answer, Bench, Fill};
+use super::bench::{Answer, Bench};
+use super::case::{Case, Fill, TODAYS};
 use super::choose::Choose;
 use super::copy::{self, Compiled};
 use super::item::Item;
@@ -28,31 +29,27 @@ pub struct Scene {
     pub caption: String,
 }
 
-/// A plan and the numbers that it runs on.
-struct Case<'c> {
+/// A case as a lab shows it: with its plan and its numbers.
+struct Shown<'c> {
+    case: Case,
     plan: &'c Plan,
     elements: &'c [i32],
-    /// Elements before the input in its allocation.
-    offset: usize,
     op: Op,
     /// True if kernels add to what is in the arrays of sums.
     adds: bool,
-    /// The plan of a launch before, of all elements, which left the workspace as it is; and whether it left its results there too.
-    before: Option<(&'c Plan, bool)>,
-    /// Elements that the plan takes.
-    n: usize,
+    /// The plan of a launch before, of all elements, which left the workspace as it is.
+    before: Option<&'c Plan>,
     /// The launch to look at.
-    shown: usize,
-    schedule: Schedule,
+    launch: usize,
 }
 
-impl Case<'_> {
+impl Shown<'_> {
     /// Data of a case of a lab's variant, with the numbers themselves and the right result.
     fn json(&self) -> Value {
-        let Case { plan, elements, offset, op, before, n, .. } = *self;
+        let Shown { case: Case { offset, n, .. }, plan, elements, op, before, .. } = *self;
         let padding = elements.iter().copied().cycle().take(offset);
         let held: Vec<i32> = padding.chain(elements.iter().copied()).collect();
-        let elements = &elements[..n];
+        let elements = &elements[..n as usize];
         let mut buffers = vec![json!({ "spec": format!("in=i32[{}]:zero", held.len()), "elements": held })];
         // The first word of a place, which is no element, is its index; it has no identity in words either.
         let is_place = !matches!(op.outcome(Type::I32), Outcome::Number(_));
@@ -62,15 +59,15 @@ impl Case<'_> {
             false => "zero(0)".to_owned(),
         };
         // Arrays of the launch before, if they are others.
-        let earlier = before.filter(|(_, keeps_out)| !keeps_out).map_or(&[][..], |(plan, _)| &plan.sums);
+        let earlier = before.filter(|_| !self.case.keeps_out).map_or(&[][..], |plan| &plan.sums);
         let sums = earlier.iter().chain(&plan.sums).enumerate();
         buffers.extend(sums.map(|(i, len)| json!(format!("sums{i}=i32[{len}]:{fill}"))));
         if plan.state_words > 0 {
             buffers.push(json!(format!("state=u64[{}]:zero", plan.state_words)));
         }
-        let first = before.map_or(&[][..], |(plan, _)| &plan.passes);
-        let mut launches: Vec<Value> = first.iter().map(|pass| self.launch(pass, 0)).collect();
-        launches.extend(plan.passes.iter().map(|pass| self.launch(pass, earlier.len())));
+        let first = before.map_or(&[][..], |plan| &plan.passes);
+        let mut launches: Vec<Value> = first.iter().map(|pass| self.launch_json(pass, 0)).collect();
+        launches.extend(plan.passes.iter().map(|pass| self.launch_json(pass, earlier.len())));
         let last = plan.sums.len().saturating_sub(1);
         if let Layout::Ragged(offsets) = plan.layout {
             buffers.push(figures::offsets(&offsets));
@@ -82,7 +79,7 @@ impl Case<'_> {
             rows => rows.values(),
         };
         let mut case = json!({
-            "n": elements.len(), "block": block, "grid": null, "shown": self.shown, "buffers": buffers, "launches": launches,
+            "n": elements.len(), "block": block, "grid": null, "shown": self.launch, "buffers": buffers, "launches": launches,
             "result": format!("sums{}:{values}", earlier.len() + last),
             "elements": elements, "offset": offset, "expected": expected(op, &plan.layout, elements),
         });
@@ -94,12 +91,12 @@ impl Case<'_> {
     }
 
     /// A launch whose input begins further on, and whose arrays are those of another run.
-    fn launch(&self, pass: &lab::Pass, first: usize) -> Value {
+    fn launch_json(&self, pass: &lab::Pass, first: usize) -> Value {
         let mut launch = figures::launch(pass);
         for arg in launch["args"].as_array_mut().into_iter().flatten() {
             let text = arg.as_str().unwrap_or_default();
-            if self.offset > 0 && text.ends_with("=&in") {
-                *arg = format!("{text}+{}", 4 * self.offset).into();
+            if self.case.offset > 0 && text.ends_with("=&in") {
+                *arg = format!("{text}+{}", 4 * self.case.offset).into();
             } else if let Some((place, number)) = text.split_once("=&sums") {
                 let number = number.parse::<usize>().unwrap_or(0);
                 *arg = format!("{place}=&sums{}", number + first).into();
@@ -120,11 +117,11 @@ fn expected(op: Op, layout: &Layout, elements: &[i32]) -> Value {
 }
 
 /// One kernel of a lab, with the one case that it has.
-fn variant(name: &str, source: &str, ptx: (&str, &str), case: &Case<'_>) -> Value {
-    let kernels: BTreeSet<&str> = case.plan.passes.iter().map(|pass| pass.kernel.as_str()).collect();
+fn variant(name: &str, source: &str, ptx: (&str, &str), shown: &Shown<'_>) -> Value {
+    let kernels: BTreeSet<&str> = shown.plan.passes.iter().map(|pass| pass.kernel.as_str()).collect();
     json!({
         "name": name, "idea": "", "limit": "", "source": source, "announced": null, "harm": null,
-        "ptx": { "name": ptx.0, "text": figures::only(ptx.1, &kernels) }, "cases": [case.json()], "schedule": case.schedule.to_string(),
+        "ptx": { "name": ptx.0, "text": figures::only(ptx.1, &kernels) }, "cases": [shown.json()], "schedule": shown.case.schedule.to_string(),
     })
 }
 
@@ -154,19 +151,12 @@ fn predicted(root: &Path, predict: &Predict) -> Result<Scene> {
     let Array::I32(elements) = predict.run.input.array(predict.run.ty, run.n) else {
         bail!("{}: the lab shows runs over whole numbers, and this one takes {}", predict.id, predict.run.ty)
     };
-    let case = Case {
-        plan: &run.plan,
-        elements: &elements,
-        offset: 0,
-        op: predict.run.op,
-        adds: false,
-        before: None,
-        n: elements.len(),
-        shown: 0,
-        schedule: predict.run.schedule.as_deref().map_or(Ok(SCHEDULE), str::parse).map_err(anyhow::Error::msg)?,
-    };
+    let schedule = predict.run.schedule.as_deref().map_or(Ok(TODAYS), str::parse).map_err(anyhow::Error::msg)?;
+    let case = Case { schedule, ..Case::new(run.ty, run.n, run.block) };
+    let (plan, op) = (&run.plan, predict.run.op);
+    let shown = Shown { case, plan, elements: &elements, op, adds: false, before: None, launch: 0 };
     let (text, ptx) = (copy::read(root, &source.cu)?, copy::read(root, &source.ptx)?);
-    let variant = variant(&predict.run.variant, &source.cu_name(), (&source.ptx_name(), &ptx), &case);
+    let variant = variant(&predict.run.variant, &source.cu_name(), (&source.ptx_name(), &ptx), &shown);
     let data = data(&predict.id, &predict.title, (&source.cu_name(), &text), vec![variant]);
     Ok(Scene { data, caption: format!("{}: the run that it asks about", predict.id) })
 }
@@ -178,30 +168,18 @@ fn chosen(root: &Path, choose: &Choose) -> Result<Scene> {
     };
     let module = Device::open(Choice::Sim, SimOptions::default())?.load_ptx(&source.ptx_name(), &ptx)?;
     let mut variants = Vec::new();
-    for (letter, shown) in choose.revealing_cases(&module)? {
-        let Array::I32(elements) = choose.input.array(choose.ty, shown.n) else {
+    for (letter, case) in choose.revealing_cases(&module)? {
+        let Array::I32(elements) = choose.input.array(choose.ty, case.n) else {
             bail!("{}: the lab shows runs over whole numbers, and this one takes {}", choose.id, choose.ty)
         };
-        let plan = choose.plan(letter, shown);
-        let case = Case {
-            plan: &plan,
-            elements: &elements,
-            offset: choose.offset,
-            op: choose.op,
-            adds: choose.adds,
-            before: None,
-            n: elements.len(),
-            shown: 0,
-            schedule: shown.schedule,
-        };
-        variants.push(variant(&letter.to_string(), &source.cu_name(), (&source.ptx_name(), &ptx), &case));
+        let plan = &choose.plan(letter, case);
+        let Choose { op, adds, .. } = *choose;
+        let shown = Shown { case, plan, elements: &elements, op, adds, before: None, launch: 0 };
+        variants.push(variant(&letter.to_string(), &source.cu_name(), (&source.ptx_name(), &ptx), &shown));
     }
     let data = data(&choose.id, &choose.title, (&source.cu_name(), &choose.written_out()), variants);
     Ok(Scene { data, caption: format!("{}: what each line does", choose.id) })
 }
-
-/// The schedule of today's GPUs.
-const SCHEDULE: Schedule = Schedule::Independent { seed: None };
 
 fn written(root: &Path, exercise: &Exercise) -> Result<Scene> {
     let (id, name) = (&exercise.id, copy::name(exercise));
@@ -222,31 +200,29 @@ fn written(root: &Path, exercise: &Exercise) -> Result<Scene> {
 /// Scene of a kernel with this text and its PTX.
 fn kernel_scene(exercise: &Exercise, name: &str, text: &str, ptx: &str) -> Result<Scene> {
     let (case, answer, caption) = revealing_case(exercise, name, ptx)?;
-    let case = super::bench::Case { ty: Type::I32, ..case };
+    let case = Case { ty: Type::I32, ..case };
     let bench = Bench::new(exercise, name, ptx).map_err(anyhow::Error::msg)?;
     let first = bench.plan(case);
     let answer_n = answer.as_ref().and_then(|answer| answer.second);
-    let second = answer_n.map(|n| bench.plan(super::bench::Case { n, ..case }));
+    let second = answer_n.map(|n| bench.plan(Case { n, ..case }));
     let plan = second.as_ref().unwrap_or(&first);
     let elements = elements(&bench, exercise, case, answer.is_some())?;
-    let shown = answer.filter(|answer| !answer.report.faults.is_empty()).map_or(0, |answer| answer.launch);
-    let case = Case {
+    let launch = answer.filter(|answer| !answer.report.faults.is_empty()).map_or(0, |answer| answer.launch);
+    let shown = Shown {
+        case: Case { n: answer_n.unwrap_or(case.n), ..case },
         plan,
         elements: &elements,
-        offset: case.offset,
         op: exercise.op,
         adds: exercise.launches != Launches::UntilOne,
-        before: second.as_ref().map(|_| (&first, case.keeps_out)),
-        n: answer_n.unwrap_or(case.n) as usize,
-        shown: shown + if second.is_some() { first.passes.len() } else { 0 },
-        schedule: case.schedule,
+        before: second.as_ref().map(|_| &first),
+        launch: launch + if second.is_some() { first.passes.len() } else { 0 },
     };
-    let variant = variant(name, name, (&format!("PTX of {name}"), ptx), &case);
+    let variant = variant(name, name, (&format!("PTX of {name}"), ptx), &shown);
     Ok(Scene { data: data(&exercise.id, &exercise.title, (name, text), vec![variant]), caption })
 }
 
 /// The numbers of a case: digits that a reader can add up, if the kernel fails for them too, else those of the judge.
-fn elements(bench: &Bench<'_>, exercise: &Exercise, case: super::bench::Case, fails: bool) -> Result<Vec<i32>> {
+fn elements(bench: &Bench<'_>, exercise: &Exercise, case: Case, fails: bool) -> Result<Vec<i32>> {
     let digits: Vec<i32> = (0..case.n).map(|i| figures::digit(i) as i32).collect();
     let is_random = case.fill == Fill::Random;
     if is_random && (!fails || !bench.ask_with(case, &Array::I32(digits.clone()))?.is_right()) {
@@ -259,11 +235,7 @@ fn elements(bench: &Bench<'_>, exercise: &Exercise, case: super::bench::Case, fa
 }
 
 /// The case of a reader's kernel that is worth a look, what came of it if it failed, and a sentence.
-fn revealing_case(
-    exercise: &Exercise,
-    name: &str,
-    ptx: &str,
-) -> Result<(super::bench::Case, Option<Box<Answer>>, String)> {
+fn revealing_case(exercise: &Exercise, name: &str, ptx: &str) -> Result<(Case, Option<Box<Answer>>, String)> {
     let id = &exercise.id;
     Ok(match judge::judge(exercise, name, ptx)?.failure {
         Some(Failure::NoKernel(why)) => bail!("{name} does not load, so there is no run to show\n\n{why}"),
@@ -286,7 +258,7 @@ fn revealing_case(
             let case = match exercise.lanes_per_row {
                 // Two elements for each thread.
                 Some(lanes) => matrices::case(Type::I32, (exercise.rows_per_block(block), 2 * u64::from(lanes)), block),
-                None => super::bench::Case::new(Type::I32, exercise.elements_per_block(block), block),
+                None => Case::new(Type::I32, exercise.elements_per_block(block), block),
             };
             (case, None, format!("{id} is solved: nothing fails, and the lab shows a full block of it"))
         }
