@@ -4,25 +4,28 @@
 use std::path::Path;
 use std::time::SystemTime;
 
+use device::Card;
 use device::card::H200;
-use device::{Card, Checks, Choice, KernelSource, SimOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::element::{Array, Element, Type, Value};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::input::{SEED, random_for};
 use crate::kernels::{self, Hashes};
 use crate::layout::{Matrix, Per, Rows};
 use crate::measurement::{self, Contest, Measurement};
 use crate::op::Op;
 use crate::plan::{LaunchOptions, Plan, Problem, refusal};
-use crate::record::{OPTIONS, load_json, path, to_text, write};
+use crate::record::{load_json, path, to_text, write};
 use crate::reference::{Reference, reference_of};
 use crate::run::{Job, Run};
 use crate::session::Session;
 use crate::sweep::{self, Numbers, Point, Sweep};
-use crate::verify::verify;
 use crate::{Chapter, Variant, with_elements};
+
+mod replay;
+
+pub use replay::{Replay, replay};
 
 /// A prime, so that nothing divides evenly.
 pub const PRIME: u64 = 1_000_003;
@@ -392,78 +395,4 @@ impl GpuRecord {
             case.warm_us = measured.us_in(Contest::Warm, &case.variant, ty, case.n);
         }
     }
-}
-
-/// Result of replaying a record on the simulator.
-#[derive(Debug, Default)]
-pub struct Replay {
-    /// Cases that were compared.
-    pub compared: usize,
-    /// Cases that may differ and do, because their kernel is announced to be undefined.
-    pub announced: usize,
-    /// Cases that may differ and do, because their kernel adds floats in no fixed order; each is within its bound.
-    pub unordered: usize,
-    /// Cases that may differ and do, because the GPU compiled a shape of its own, whose floats meet in another order; each is
-    /// within its bound.
-    pub reshaped: usize,
-    /// Cases that disagree, a line each.
-    pub differences: Vec<String>,
-}
-
-/// Replays the record's cases on the simulator and compares bits; of kernels that add floats in no fixed order, whether
-/// both sums are within the bound. Cases of kernels that have changed since are left out. No checks are on: this compares results, and other
-/// tests look for faults.
-///
-/// # Errors
-/// A variant or type that the chapter no longer has, or kernels that do not run.
-pub fn replay(chapter: &Chapter, root: &Path, record: &GpuRecord) -> Result<Replay> {
-    let options = SimOptions { checks: Checks::NONE, ..OPTIONS };
-    let session = Session::open_source(chapter, KernelSource::in_root(root, chapter.slug), Choice::Sim, options)?;
-    let mut replay = Replay::default();
-    for case in record.cases.iter().filter(|case| !case.is_stale) {
-        let unknown = |what: &str| Error::Usage(format!("the record has {} {}, {what}", case.variant, case.ty));
-        let variant = chapter.variant(&case.variant).ok_or_else(|| unknown("a variant that the chapter lacks"))?;
-        let ty = Type::from_name(&case.ty).ok_or_else(|| unknown("a type that the chapter lacks"))?;
-        let options = case.options(variant);
-        // A grid that the plan comes to by itself is not asked for: asked for one, it may choose another shape.
-        let free = LaunchOptions { grid: None, ..options };
-        let is_free = session.plan(variant, ty, case.n, free).is_ok_and(|plan| Some(plan.grid()) == case.grid);
-        let options = if is_free { free } else { options };
-        let input = random_for(options.op, ty, case.n as usize, record.seed);
-        let reference = reference_of(options.op, &input);
-        let run = session.run(Job { variant, options, input: &input, reference: &reference, offset: 0 })?;
-        replay.compared += 1;
-        let (launches, result) = (run.plan.passes.len() as u64, run.result.bits());
-        // Elements are judged one by one, and the record's worst is the run's, if their bits are the same.
-        let of_run = Reference { expected: run.expected, ..reference };
-        let judged = match case.reference(&run, &input) {
-            _ if options.op.has_bounds() => of_run,
-            other => other.unwrap_or(reference),
-        };
-        // Of no row at all nothing is right but the result of nothing.
-        let is_expected = case.is_expected(if run.layout.values() == 0 { run.expected } else { judged.expected });
-        let is_same = (launches, &result, &run.all_sha256) == (case.launches, &case.result, &case.all_sha256);
-        if is_same && is_expected {
-            continue;
-        }
-        if variant.announced.is_some() && launches == case.launches {
-            replay.announced += 1;
-            continue;
-        }
-        let on_gpu = Value::from_bits(ty, &case.result).map(|result| verify(result, &judged, run.plan.rounding(), ty));
-        let both_right = run.verdict.right && on_gpu.is_some_and(|verdict| verdict.right);
-        if variant.unordered && launches == case.launches && is_expected && both_right {
-            replay.unordered += 1;
-            continue;
-        }
-        if is_expected && both_right && case.is_reshaped(chapter, record, &run) {
-            replay.reshaped += 1;
-            continue;
-        }
-        replay.differences.push(format!(
-            "{} {} n={} block={}: {} gave {} in {} launches, the simulator {result} in {launches}",
-            case.variant, case.ty, case.n, case.block, record.device, case.result, case.launches
-        ));
-    }
-    Ok(replay)
 }
