@@ -132,7 +132,7 @@ profile() {
 }
 
 profiled_to_json() {
-    python3 scripts/ncu_to_json.py "kernels/ptx/$1.ptx" "${profiled[@]}" > "$out/$1/$name-ncu.json.new" || return 1
+    python3 scripts/ncu_to_json.py "kernels/ptx/$1"*.ptx "${profiled[@]}" > "$out/$1/$name-ncu.json.new" || return 1
     mv "$out/$1/$name-ncu.json.new" "$out/$1/$name-ncu.json"
     rm -f "$out/$1"/*.csv "$out/$1"/*.plan
 }

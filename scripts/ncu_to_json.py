@@ -1,11 +1,11 @@
 """Turns CSV that ncu printed into chapters/<chapter>/data/h200-ncu.json.
 
-Usage: python3 scripts/ncu_to_json.py PTX TYPE:N:PLAN:CSV [...]
+Usage: python3 scripts/ncu_to_json.py PTX... TYPE:N:PLAN:CSV [...]
 
 Each CSV is of one run, in which every variant of the chapter reduced N elements of TYPE, one after the other. PLAN is what the
 chapter's --plan --json printed for that run: it says which launch is whose. Every launch is a case with the elements of the
-whole run, and "launch" says which of its variant's launches it is, from 0. PTX is the committed file of the chapter, whose hash
-goes into the record.
+whole run, and "launch" says which of its variant's launches it is, from 0. PTX are the committed files of the chapter, whose hashes
+of the kernels go into the record.
 """
 
 import csv
@@ -57,20 +57,24 @@ def provenance(tool):
 
 
 def main(arguments):
-    if len(arguments) < 2 or any(run.count(":") < 3 for run in arguments[1:]):
+    # `<slug>.compute_90.ptx` behind `<slug>.ptx`: where a kernel stands in both, the newer one ran.
+    files = sorted((file for file in arguments if file.endswith(".ptx")), key=len)
+    runs = [run for run in arguments if run not in files]
+    if not files or not runs or any(run.count(":") < 3 for run in runs):
         sys.exit(__doc__)
     cases = []
-    for run in arguments[1:]:
+    for run in runs:
         kind, elements, plan, path = run.split(":", 3)
         rows = launches(path)
         if not rows:
             with open(path, encoding="utf-8", errors="replace") as said:
                 sys.exit(f"ncu_to_json.py: {path} holds no launch; what ncu said:\n" + said.read()[-2000:])
         cases += cases_of(kind, int(elements), plans(plan), rows, path)
-    mark, names = "// course: entry ", {case["kernel"] for case in cases}
-    with open(arguments[0], encoding="utf-8") as ptx:
-        entries = [line[len(mark):].split() for line in ptx if line.startswith(mark)]
-    kernels = {name: digest for digest, name in entries if name in names}
+    mark, names, kernels = "// course: entry ", {case["kernel"] for case in cases}, {}
+    for file in files:
+        with open(file, encoding="utf-8") as ptx:
+            entries = [line[len(mark):].split() for line in ptx if line.startswith(mark)]
+        kernels |= {name: digest for digest, name in entries if name in names}
     json.dump({**provenance("ncu"), "kernels": kernels, "cases": cases}, sys.stdout, indent=1)
     print()
 

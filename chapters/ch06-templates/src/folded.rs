@@ -2,7 +2,7 @@
 //! the lines that are left of chapter 5's loop.
 
 use lab::text::grouped;
-use lab::{Job, LaunchOptions, Note, Op, Result, Simulator, Type, Variant, input, reference::reference};
+use lab::{Job, KernelSource, LaunchOptions, Note, Op, Result, Simulator, Type, Variant, input, reference::reference};
 
 use crate::CHAPTER;
 
@@ -22,7 +22,6 @@ fn block_sizes(variant: &Variant) -> Vec<u32> {
 }
 
 fn variant_note(session: &dyn Simulator, variant: &'static Variant) -> Result<Note> {
-    let ptx = std::fs::read_to_string(&session.source().ptx).unwrap_or_default();
     let (mut facts, mut per_element) = (Vec::new(), Vec::new());
     for block in block_sizes(variant) {
         let n = (variant.elements_per_block)(block);
@@ -39,7 +38,7 @@ fn variant_note(session: &dyn Simulator, variant: &'static Variant) -> Result<No
         fact("barriers", grouped(counters.barriers));
         fact("shuffles", grouped(counters.shuffles));
         fact("shared_wavefronts", grouped(counters.shared_ld_wavefronts + counters.shared_st_wavefronts));
-        let listing = instructions(&ptx, &variant.entry(Op::Sum, Type::I32, block));
+        let listing = session.source().listing(&variant.entry(Op::Sum, Type::I32, block));
         fact("ptx_instructions", grouped(listing.iter().filter(|line| line.ends_with(';')).count() as u64));
     }
     let text = format!(
@@ -52,15 +51,14 @@ fn variant_note(session: &dyn Simulator, variant: &'static Variant) -> Result<No
 
 /// The rounds above the last warp's, in PTX: chapter 5's loop, and what this chapter has in its place.
 fn excerpts(session: &dyn Simulator) -> Vec<(String, String)> {
-    let ptx = session.source().ptx.parent().map(|folder| folder.join("ch05-unroll.ptx"));
-    let before = ptx.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
-    let now = std::fs::read_to_string(&session.source().ptx).unwrap_or_default();
-    let excerpt = |name: &str, ptx: &str, entry: &str| {
-        let lines: Vec<String> = block_rounds(&instructions(ptx, entry)).iter().map(|line| indented(line)).collect();
+    let now = session.source();
+    let before = KernelSource::in_root(now.root(), "ch05-unroll");
+    let excerpt = |name: &str, source: &KernelSource, entry: &str| {
+        let lines: Vec<String> = block_rounds(&source.listing(entry)).into_iter().map(indented).collect();
         (!lines.is_empty()).then(|| (name.to_owned(), lines.join("\n")))
     };
     let of_256 = crate::TEMPLATE_UNROLLED.entry(Op::Sum, Type::I32, 256);
-    [excerpt("ptx-loop", &before, "unroll_syncwarp_i32"), excerpt("ptx-chain", &now, &of_256)]
+    [excerpt("ptx-loop", &before, "unroll_syncwarp_i32"), excerpt("ptx-chain", now, &of_256)]
         .into_iter()
         .flatten()
         .collect()
@@ -73,15 +71,8 @@ fn indented(line: &str) -> String {
     format!("{margin}{}", words.join(" "))
 }
 
-/// The instructions and labels of an entry, a line each; none if the PTX does not have it.
-pub fn instructions<'a>(ptx: &'a str, entry: &str) -> Vec<&'a str> {
-    let Some((_, body)) = ptx.split_once(&format!(".entry {entry}(")) else { return Vec::new() };
-    let lines = body.lines().map(str::trim).take_while(|&line| line != "}").skip_while(|&line| line != "{");
-    lines.filter(|line| line.ends_with([';', ':']) && !line.starts_with('.')).collect()
-}
-
 /// Instructions of a kernel between the barrier after the load and the test for the last warp, `tid > 31`.
-fn block_rounds<'a>(listing: &[&'a str]) -> Vec<&'a str> {
-    let after_load = listing.iter().skip_while(|line| !line.starts_with("bar.sync")).skip(1);
-    after_load.take_while(|line| !line.ends_with(", 31;")).copied().collect()
+fn block_rounds(listing: &[String]) -> Vec<&str> {
+    let after_load = listing.iter().map(String::as_str).skip_while(|line| !line.starts_with("bar.sync")).skip(1);
+    after_load.take_while(|line| !line.ends_with(", 31;")).collect()
 }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::lessons::lessons;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
+use device::KernelSource;
 use lab::{Arg, Chapter, LaunchOptions, Layout, Offsets, Op, Pass, Per, Plan, Problem, Type, Variant};
 use serde_json::{Value, json};
 
@@ -283,15 +284,13 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
         }
         let kernels: BTreeSet<&str> =
             cases.iter().flat_map(|case| &case.plan.passes).map(|pass| pass.kernel.as_str()).collect();
-        let name = format!("kernels/ptx/{slug}.ptx");
-        let ptx = std::fs::read_to_string(root.join(&name)).with_context(|| format!("cannot read `{name}`"))?;
-        let source = format!("kernels/{slug}.cu");
+        let lesson = KernelSource::in_root(root, slug);
+        let (source, name) = (lesson.cu_name(), lesson.ptx_name());
         if !files.contains_key(&source) {
-            let text =
-                std::fs::read_to_string(root.join(&source)).with_context(|| format!("cannot read `{source}`"))?;
-            files.insert(source.clone(), text.replace("\r\n", "\n").into());
+            files.insert(source.clone(), lesson.read_cu()?.replace("\r\n", "\n").into());
         }
         let text = files[&source].as_str().unwrap_or_default();
+        let ptx = lesson.read_ptx(text).map_err(|why| anyhow!("{source}: {why}"))?;
         let others =
             if shown == variant.name { others(variant, &cases, (&name, &ptx), (&source, text))? } else { Vec::new() };
         let ptx = only(&ptx, &kernels);
@@ -456,35 +455,17 @@ fn cases(variant: &Variant, ty: Type, op: Op) -> Vec<Case> {
     cases
 }
 
-/// The PTX without the entries that no case launches.
+/// The PTX without the entries that no case launches, and what they alone use.
 pub fn only(ptx: &str, kernels: &BTreeSet<&str>) -> String {
-    let mut text = String::with_capacity(ptx.len() / 4);
-    let mut is_kept = true;
-    for line in ptx.lines() {
-        if let Some((_, rest)) = line.split_once(".entry ") {
-            let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_' || *c == '$').collect();
-            is_kept = kernels.contains(name.as_str());
-        }
-        if is_kept && !line.trim().is_empty() {
-            text += line;
-            text.push('\n');
-        }
-        // An entry ends with a brace in the first column.
-        is_kept |= line.starts_with('}');
-    }
-    text
+    let text = ptx::Index::new(ptx).only(ptx, &kernels.iter().copied().collect::<Vec<_>>());
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::workspace;
-
-    /// Names of the entries of some PTX.
-    fn entries(ptx: &str) -> BTreeSet<&str> {
-        let names = ptx.lines().filter_map(|line| Some(line.split_once(".entry ")?.1.trim_end_matches(['(', ' '])));
-        names.collect()
-    }
 
     #[test]
     fn every_lesson_has_a_lab_whose_opening_can_be_run() {
@@ -496,11 +477,11 @@ mod tests {
             for variant in data["variants"].as_array().unwrap() {
                 let name = variant["name"].as_str().unwrap();
                 let ptx = variant["ptx"]["text"].as_str().unwrap();
-                let program = entries(ptx);
+                let program = ptx::Index::new(ptx);
                 for case in variant["cases"].as_array().unwrap() {
                     for launch in case["launches"].as_array().unwrap() {
                         let kernel = launch["kernel"].as_str().unwrap();
-                        assert!(program.contains(&kernel), "{name}: {kernel} is left out");
+                        assert!(program.has(kernel), "{name}: {kernel} is left out");
                     }
                 }
             }
@@ -509,7 +490,8 @@ mod tests {
 
     #[test]
     fn entries_without_a_launch_are_left_out() {
-        let ptx = ".version 8.1\n.visible .entry a(\n)\n{\nret;\n}\n\n.visible .entry ab(\n)\n{\nexit;\n}\n.file 1\n";
+        let ptx =
+            ".version 8.1\n.visible .entry a(\n)\n{\n{\nret;\n}\n}\n\n.visible .entry ab(\n)\n{\nexit;\n}\n.file 1\n";
         let kept = only(ptx, &BTreeSet::from(["ab"]));
         assert_eq!(kept, ".version 8.1\n.visible .entry ab(\n)\n{\nexit;\n}\n.file 1\n");
     }

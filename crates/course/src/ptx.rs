@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use device::nvrtc::{Nvrtc, pinned};
-use device::{KernelSource, Stamp, compile_committed, entry_hashes};
+use device::{KernelSource, Stamp, compile_committed, entry_hashes, up_to_date};
 
 use crate::ensure::{Mode, ensure};
 use crate::findings::Findings;
@@ -33,9 +33,9 @@ pub fn run(options: &Options) -> Result<()> {
     ensure!(!kernels.is_empty(), "found no kernels/*.cu: nothing to compile");
     let nvrtc = find_pinned(&root)?;
     for kernel in &kernels {
-        for (target, kernel) in kernel.for_targets()? {
-            let written = ensure(&root, &kernel.ptx, &compile(&nvrtc, &kernel, &target)?, Mode::Write, COMMAND)?;
-            println!("{} {}", if written { "wrote    " } else { "unchanged" }, kernel.ptx_name());
+        for (ptx, text) in compile(&nvrtc, kernel)? {
+            let written = ensure(&root, &ptx, &text, Mode::Write, COMMAND)?;
+            println!("{} {}", if written { "wrote    " } else { "unchanged" }, workspace::name(&root, &ptx));
         }
     }
     Ok(())
@@ -61,9 +61,10 @@ pub fn check(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("kernels");
     let nvrtc = find_pinned(root)?;
     for kernel in kernels(root)? {
-        for (target, kernel) in kernel.for_targets()? {
+        let cu = kernel.read_cu()?;
+        for (ptx, made) in compile(&nvrtc, &kernel)? {
             findings.examined += 1;
-            findings.problems.extend(compare(root, &nvrtc, &kernel, &target).err().map(|error| format!("{error:#}")));
+            findings.problems.extend(compare(root, &ptx, &made, &cu).err().map(|error| format!("{error:#}")));
         }
     }
     findings.problems.extend(orphans(root)?);
@@ -72,13 +73,12 @@ pub fn check(root: &Path) -> Result<Findings> {
 
 /// Fails if the committed PTX is not what the compiler makes today. Comments that have come since then count as little as they
 /// do where the PTX is loaded.
-fn compare(root: &Path, nvrtc: &Nvrtc, kernel: &KernelSource, target: &str) -> Result<()> {
-    let made = compile(nvrtc, kernel, target)?;
-    let committed = kernel.read_ptx(&kernel.read_cu()?).unwrap_or_default();
+fn compare(root: &Path, ptx: &Path, made: &str, cu: &str) -> Result<()> {
+    let committed = std::fs::read_to_string(ptx).ok().and_then(|text| up_to_date(text, cu)).unwrap_or_default();
     let code =
         |ptx: &str| ptx.split_inclusive('\n').skip_while(|line| line.starts_with("// course: ")).collect::<String>();
-    if code(&committed) != code(&made) {
-        ensure(root, &kernel.ptx, &made, Mode::Check, COMMAND)?;
+    if code(&committed) != code(made) {
+        ensure(root, ptx, made, Mode::Check, COMMAND)?;
     }
     Ok(())
 }
@@ -88,21 +88,21 @@ fn compare(root: &Path, nvrtc: &Nvrtc, kernel: &KernelSource, target: &str) -> R
 pub fn check_stamps(root: &Path) -> Result<Findings> {
     let mut findings = Findings::new("stamps");
     for kernel in kernels(root)? {
-        for (_, kernel) in kernel.for_targets()? {
+        for (_, ptx) in kernel.files()? {
             findings.examined += 1;
-            findings.problems.extend(stamp_problem(&kernel)?);
+            findings.problems.extend(stamp_problem(root, &kernel, &ptx)?);
         }
     }
     findings.problems.extend(orphans(root)?);
     Ok(findings)
 }
 
-fn stamp_problem(kernel: &KernelSource) -> Result<Option<String>> {
-    let name = kernel.ptx_name();
-    if !kernel.ptx.exists() {
+fn stamp_problem(root: &Path, kernel: &KernelSource, ptx: &Path) -> Result<Option<String>> {
+    let name = workspace::name(root, ptx);
+    if !ptx.exists() {
         return Ok(Some(format!("{name}: missing: run `{COMMAND}` and commit the result")));
     }
-    let ptx = std::fs::read_to_string(&kernel.ptx).with_context(|| format!("cannot read `{name}`"))?;
+    let ptx = std::fs::read_to_string(ptx).with_context(|| format!("cannot read `{name}`"))?;
     Ok(match Stamp::parse(&ptx) {
         None => Some(format!("{name}: has no stamp: run `{COMMAND}` and commit the result")),
         Some(stamp) if !stamp.is_of(&kernel.read_cu()?) => {
@@ -118,16 +118,16 @@ fn stamp_problem(kernel: &KernelSource) -> Result<Option<String>> {
     })
 }
 
-fn compile(nvrtc: &Nvrtc, kernel: &KernelSource, target: &str) -> Result<String> {
-    let ptx = compile_committed(nvrtc, kernel, target)?;
-    let compiler = Stamp::parse(&ptx).map(|stamp| stamp.compiler).unwrap_or_default();
+fn compile(nvrtc: &Nvrtc, kernel: &KernelSource) -> Result<Vec<(PathBuf, String)>> {
+    let made = compile_committed(nvrtc, kernel)?;
+    let compiler = Stamp::parse(&made[0].1).map(|stamp| stamp.compiler).unwrap_or_default();
     ensure!(
         compiler == pinned::NAME,
         "{compiler} (found in {}) is not {}: run `cargo course setup`",
         nvrtc.place(),
         pinned::NAME
     );
-    Ok(ptx)
+    Ok(made)
 }
 
 /// Every kernel: the lessons', then the asides and mistakes that their pages show and the exercises'.
@@ -144,7 +144,7 @@ fn kernels(root: &Path) -> Result<Vec<KernelSource>> {
 fn orphans(root: &Path) -> Result<Vec<String>> {
     let mut made = Vec::new();
     for kernel in kernels(root)? {
-        made.extend(kernel.for_targets()?.into_iter().map(|(_, kernel)| kernel.ptx));
+        made.extend(kernel.files()?.into_iter().map(|(_, ptx)| ptx));
     }
     let folders = std::iter::once(root.join("kernels/ptx")).chain(side_folders(root));
     let mut problems = Vec::new();

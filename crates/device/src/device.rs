@@ -6,13 +6,13 @@ use simt::Options;
 
 use crate::buffer::{Storage, bytes_for};
 use crate::card::{Card, H200};
+use crate::committed::COMMITTED_TARGET;
 use crate::gpu::{Gpu, Prepared, PreparedGraph, PreparedLaunch, PreparedStep};
 use crate::launch::{Argument, bind};
 use crate::module::{self, Code};
 use crate::nvrtc::{Nvrtc, Place, places};
 use crate::scalar::{bytes_of, from_bytes};
 use crate::sim::{Sim, SimCall};
-use crate::source::COMMITTED_TARGET;
 use crate::{
     Buffer, Call, Checks, Error, Foreign, Geometry, Graph, HostTiming, KernelSource, Module, Replayed, Replays, Report,
     Scalar, Schedule, Step, Timed, Timing,
@@ -162,7 +162,7 @@ impl Device {
     pub fn load_with(&self, source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
         match &self.kind {
             Kind::Gpu(gpu) => module::load_gpu(gpu, source, places),
-            Kind::Sim(_) => module::load_sim(source, places),
+            Kind::Sim(sim) => module::load_sim(source, places, sim.card().map(|card| card.compute_capability)),
         }
     }
 

@@ -1,5 +1,5 @@
-//! The kernels of one PTX text. Those of a lesson are found by an index, and each is parsed and lowered alone when it is first
-//! needed, once in a process, however often the lesson is loaded.
+//! The kernels of a lesson or of one PTX text. Those of a lesson are found by an index, and each is parsed and lowered alone when
+//! it is first needed, once in a process, however often the lesson is loaded.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,13 +8,13 @@ use ptx::Index;
 use simt::{Kernel, Program};
 
 use crate::Error;
+use crate::source::{Part, joined};
 
-/// A PTX text and those of its kernels that were parsed so far.
+/// PTX and those of its kernels that were parsed so far.
 #[derive(Debug)]
 pub(crate) struct Kernels {
-    file: String,
-    text: String,
-    index: Index,
+    /// Texts for one target each, oldest first: a kernel is the newest one of its name.
+    parts: Vec<(Part, Index)>,
     /// Program of a text that is parsed as a whole: its kernels may share variables.
     whole: Option<Arc<Program>>,
     alone: Mutex<HashMap<String, Arc<Program>>>,
@@ -27,34 +27,50 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Kernels {
-    /// The kernels of a lesson's committed PTX, which share nothing; `file` is what messages call it.
-    pub(crate) fn committed(file: &str, text: &str) -> Arc<Kernels> {
-        static KNOWN: OnceLock<Mutex<HashMap<String, Arc<Kernels>>>> = OnceLock::new();
+    /// The kernels of a lesson's committed PTX, which share nothing.
+    pub(crate) fn committed(parts: &[Part]) -> Arc<Kernels> {
+        static KNOWN: OnceLock<Mutex<HashMap<Vec<String>, Arc<Kernels>>>> = OnceLock::new();
         let mut known = lock(KNOWN.get_or_init(Mutex::default));
-        if let Some(kernels) = known.get(file).filter(|kernels| kernels.text == text) {
+        let names = parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
+        let are_these = |kernels: &&Arc<Kernels>| kernels.parts.iter().map(|(part, _)| part).eq(parts);
+        if let Some(kernels) = known.get(&names).filter(are_these) {
             return Arc::clone(kernels);
         }
-        let kernels = Arc::new(Kernels::new(file, text, None));
-        known.insert(file.to_owned(), Arc::clone(&kernels));
+        let kernels = Arc::new(Kernels::new(parts.to_vec(), None));
+        known.insert(names, Arc::clone(&kernels));
         kernels
     }
 
-    /// The kernels of any other text.
+    /// The kernels of any other text; `file` is what messages call it.
     ///
     /// # Errors
     /// [`Error::Load`] for text that is no PTX.
     pub(crate) fn parsed(file: &str, text: &str) -> Result<Arc<Kernels>, Error> {
-        Ok(Arc::new(Kernels::new(file, text, Some(Arc::new(Program::load(file, text)?)))))
+        let whole = Some(Arc::new(Program::load(file, text)?));
+        Ok(Arc::new(Kernels::new(vec![Part { name: file.to_owned(), text: text.to_owned() }], whole)))
     }
 
-    fn new(file: &str, text: &str, whole: Option<Arc<Program>>) -> Kernels {
+    fn new(parts: Vec<Part>, whole: Option<Arc<Program>>) -> Kernels {
+        let indexed = |part: Part| {
+            let index = Index::new(&part.text);
+            (part, index)
+        };
         let (alone, lowered) = Default::default();
-        Kernels { file: file.to_owned(), text: text.to_owned(), index: Index::new(text), whole, alone, lowered }
+        Kernels { parts: parts.into_iter().map(indexed).collect(), whole, alone, lowered }
     }
 
-    /// Names, in file order.
+    /// Names, in the order of the files.
     pub(crate) fn names(&self) -> Vec<&str> {
-        self.whole.as_ref().map_or_else(|| self.index.entries(&self.text), |program| program.kernel_names())
+        if let Some(program) = &self.whole {
+            return program.kernel_names();
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.parts.iter().flat_map(|(part, index)| index.entries(&part.text)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     /// A program that has this kernel.
@@ -69,10 +85,12 @@ impl Kernels {
         if let Some(program) = alone.get(kernel) {
             return Ok(Arc::clone(program));
         }
-        let Some(text) = self.index.alone(&self.text, kernel) else {
-            return Ok(Arc::new(Program::load(&self.file, &self.text)?));
+        let Some((part, index)) = self.part(kernel) else {
+            let parts: Vec<Part> = self.parts.iter().map(|(part, _)| part.clone()).collect();
+            let file = parts.first().map_or("", |part| part.name.as_str());
+            return Ok(Arc::new(Program::load(file, &joined(&parts))?));
         };
-        let program = Arc::new(Program::load(&self.file, &text)?);
+        let program = Arc::new(Program::load(&part.name, &index.alone(&part.text, kernel).unwrap_or_default())?);
         alone.insert(kernel.to_owned(), Arc::clone(&program));
         Ok(program)
     }
@@ -91,14 +109,21 @@ impl Kernels {
         Ok(kernel)
     }
 
-    /// Returns whether a kernel waits in its own code for the launch before it.
-    pub(crate) fn waits(&self, kernel: &str) -> bool {
-        self.index.body(&self.text, kernel).is_some_and(|body| body.contains("griddepcontrol.wait;"))
+    /// The newest part that has this kernel.
+    fn part(&self, kernel: &str) -> Option<&(Part, Index)> {
+        self.parts.iter().rev().find(|(_, index)| index.has(kernel))
     }
 
-    /// Compute capability that the text is compiled for, 90 for `sm_90`; 0 if it does not say.
+    /// Returns whether a kernel waits in its own code for the launch before it.
+    pub(crate) fn waits(&self, kernel: &str) -> bool {
+        let body = self.part(kernel).and_then(|(part, index)| index.body(&part.text, kernel));
+        body.is_some_and(|body| body.contains("griddepcontrol.wait;"))
+    }
+
+    /// Compute capability that the newest text is compiled for, 90 for `sm_90`; 0 if it does not say.
     pub(crate) fn target(&self) -> u32 {
-        let target = self.text.lines().find_map(|line| line.trim_start().strip_prefix(".target"));
+        let text = self.parts.last().map_or("", |(part, _)| part.text.as_str());
+        let target = text.lines().find_map(|line| line.trim_start().strip_prefix(".target"));
         let digits = target.unwrap_or_default().chars().filter(char::is_ascii_digit).collect::<String>();
         digits.parse().unwrap_or(0)
     }
@@ -110,16 +135,20 @@ mod tests {
 
     const PTX: &str = ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry a(\n.param .u64 p\n)\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n.visible .entry b()\n{\n\tret;\n}\n";
 
+    fn part(name: &str, text: &str) -> Part {
+        Part { name: name.to_owned(), text: text.to_owned() }
+    }
+
     #[test]
     fn a_kernel_is_parsed_alone_and_once() {
-        let kernels = Kernels::committed("once.ptx", PTX);
+        let kernels = Kernels::committed(&[part("once.ptx", PTX)]);
         assert_eq!((kernels.names(), kernels.target()), (vec!["a", "b"], 90));
         let program = kernels.program("a").unwrap();
         assert_eq!((program.kernel_names(), program.parameters("a").unwrap().len()), (vec!["a"], 1));
-        let again = Kernels::committed("once.ptx", PTX);
+        let again = Kernels::committed(&[part("once.ptx", PTX)]);
         assert!(Arc::ptr_eq(&program, &again.program("a").unwrap()), "another session of the same text");
         assert!(Arc::ptr_eq(&kernels.kernel("a").unwrap(), &again.kernel("a").unwrap()));
-        let other = Kernels::committed("once.ptx", &PTX.replace("ret;\n}\n.visible", "exit;\n}\n.visible"));
+        let other = Kernels::committed(&[part("once.ptx", &PTX.replace("ret;\n}\n.visible", "exit;\n}\n.visible"))]);
         assert!(!Arc::ptr_eq(&program, &other.program("a").unwrap()), "the text has changed");
         let message = kernels.program("c").unwrap().parameters("c").unwrap_err().to_string();
         assert!(message.contains('a') && message.contains('b'), "{message}");
@@ -127,7 +156,19 @@ mod tests {
 
     #[test]
     fn only_kernels_that_wait_may_overlap() {
-        let kernels = Kernels::committed("waits.ptx", PTX);
+        let kernels = Kernels::committed(&[part("waits.ptx", PTX)]);
         assert!(kernels.waits("a") && !kernels.waits("b") && !kernels.waits("c"));
+    }
+
+    #[test]
+    fn a_kernel_is_the_newest_of_its_name() {
+        let base = PTX.replace("sm_90", "sm_80").replace("\tgriddepcontrol.wait;\n", "");
+        let newer = PTX.split(".visible .entry b").next().unwrap();
+        let kernels = Kernels::committed(&[part("k.ptx", &base), part("k.compute_90.ptx", newer)]);
+        assert_eq!((kernels.names(), kernels.target()), (vec!["a", "b"], 90));
+        assert!(kernels.waits("a") && !Kernels::committed(&[part("k.ptx", &base)]).waits("a"));
+        assert_eq!(kernels.program("b").unwrap().kernel_names(), ["b"], "of the older text");
+        let message = kernels.program("c").unwrap().parameters("c").unwrap_err().to_string();
+        assert!(message.contains('a') && message.contains('b'), "{message}");
     }
 }

@@ -11,6 +11,7 @@
 mod baseline;
 mod buffer;
 pub mod card;
+mod committed;
 mod device;
 mod error;
 mod gpu;
@@ -28,6 +29,7 @@ mod stamp;
 pub use baseline::{Baseline, BaselineSum, Segments};
 pub use buffer::{Buffer, DeviceAddress};
 pub use card::Card;
+pub use committed::{committed_options, compile_committed};
 pub use device::{Choice, Description, Device, SimOptions};
 pub use error::Error;
 pub use launch::{Arg, Call, Foreign, Geometry, HostTiming, Replays, Report, Timed, Timing};
@@ -35,7 +37,7 @@ pub use module::{Module, Origin, Resources};
 pub use probe::{Driver, Probe, probe};
 pub use replay::{Graph, Replayed, Step};
 pub use scalar::Scalar;
-pub use source::{KernelSource, all_entry_hashes, committed_options, compile_committed};
+pub use source::{KernelSource, all_entry_hashes, listing};
 pub use stamp::{Stamp, code_sha256, entry_hashes, sha256, up_to_date};
 
 pub use simt::{Check, Checks, Code, Counters, Fault, LineCounters, Note, NoteKind, Schedule, Site};

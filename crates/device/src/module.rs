@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use simt::Parameter;
 
+use crate::committed::{committed_options, committed_target, options};
 use crate::gpu::{Gpu, GpuModule, Image};
 use crate::kernels::Kernels;
 use crate::nvrtc::{Nvrtc, Place};
-use crate::source::{committed_options, committed_target};
+use crate::source::{Part, joined};
 use crate::{Error, KernelSource};
 
 /// A device with a lesson's kernels on it, ready to launch.
@@ -121,19 +122,17 @@ impl Module {
     }
 }
 
-/// PTX that belongs to the lesson's `.cu`.
+/// PTX that belongs to the lesson's `.cu`: the committed texts, or the one that was compiled.
 struct Ptx {
-    text: String,
-    /// Name in messages.
-    file: String,
+    parts: Vec<Part>,
     origin: Origin,
 }
 
 impl Ptx {
     fn kernels(&self) -> Result<Arc<Kernels>, Error> {
-        match self.origin {
-            Origin::Committed => Ok(Kernels::committed(&self.file, &self.text)),
-            Origin::Compiled { .. } => Kernels::parsed(&self.file, &self.text),
+        match (&self.origin, &self.parts[..]) {
+            (Origin::Compiled { .. }, [Part { name, text }]) => Kernels::parsed(name, text),
+            (_, parts) => Ok(Kernels::committed(parts)),
         }
     }
 }
@@ -142,30 +141,32 @@ impl Ptx {
 struct Recipe<'a> {
     source: &'a KernelSource,
     places: &'a [Place],
+    /// Compute capability of the device, 90 for 9.0; `None` on a simulator that is not taken for a card.
+    arch: Option<u32>,
     cu: String,
-    committed: Result<String, String>,
+    committed: Result<Vec<Part>, String>,
 }
 
 impl<'a> Recipe<'a> {
-    fn read(source: &'a KernelSource, places: &'a [Place]) -> Result<Recipe<'a>, Error> {
+    fn read(source: &'a KernelSource, places: &'a [Place], arch: Option<u32>) -> Result<Recipe<'a>, Error> {
         let cu = source.read_cu()?;
-        let committed = source.read_ptx(&cu);
-        Ok(Recipe { source, places, cu, committed })
+        let committed = source.read_parts(&cu, arch);
+        Ok(Recipe { source, places, arch, cu, committed })
     }
 
     /// The committed PTX, or what NVRTC makes of an edited `.cu` for the same target.
     fn ptx(&self) -> Result<Ptx, Error> {
         let why = match &self.committed {
-            Ok(text) => {
-                return Ok(Ptx { text: text.clone(), file: self.source.ptx_name(), origin: Origin::Committed });
-            }
+            Ok(parts) => return Ok(Ptx { parts: parts.clone(), origin: Origin::Committed }),
             Err(why) => why,
         };
         let nvrtc = Nvrtc::find_in(self.places)
             .map_err(|_| Error::NeedsNvrtc { cu: self.source.cu_name(), why: why.clone() })?;
-        let text = nvrtc.compile(&self.source.cu_name(), &self.cu, &committed_options(&self.cu))?;
-        let origin = Origin::Compiled { compiler: nvrtc.name(), target: committed_target(&self.cu).to_string() };
-        Ok(Ptx { text, file: format!("PTX of {} by {}", self.source.cu_name(), nvrtc.name()), origin })
+        let target = committed_target(&self.cu, self.arch);
+        let text = nvrtc.compile(&self.source.cu_name(), &self.cu, &options(target))?;
+        let origin = Origin::Compiled { compiler: nvrtc.name(), target: target.to_string() };
+        let name = format!("PTX of {} by {}", self.source.cu_name(), nvrtc.name());
+        Ok(Ptx { parts: vec![Part { name, text }], origin })
     }
 
     fn module(&self, kernels: Arc<Kernels>, code: Code, origin: Origin) -> Module {
@@ -174,8 +175,8 @@ impl<'a> Recipe<'a> {
 }
 
 /// Loads a lesson into the simulator.
-pub(crate) fn load_sim(source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
-    let recipe = Recipe::read(source, places)?;
+pub(crate) fn load_sim(source: &KernelSource, places: &[Place], arch: Option<u32>) -> Result<Module, Error> {
+    let recipe = Recipe::read(source, places, arch)?;
     let ptx = recipe.ptx()?;
     Ok(recipe.module(ptx.kernels()?, Code::Sim, ptx.origin))
 }
@@ -183,7 +184,7 @@ pub(crate) fn load_sim(source: &KernelSource, places: &[Place]) -> Result<Module
 /// A lesson with the lines of kernels that are compiled on demand, and without its own.
 fn on_demand<'a>(source: &'a KernelSource, lines: &str) -> Result<Recipe<'a>, Error> {
     let cu = format!("#define WANTED_ALONE\n#line 1\n{}\n{lines}\n", source.read_cu()?);
-    Ok(Recipe { source, places: &[], cu, committed: Err(String::new()) })
+    Ok(Recipe { source, places: &[], arch: None, cu, committed: Err(String::new()) })
 }
 
 /// Kernels of a lesson that its committed PTX has not, as machine code.
@@ -201,7 +202,7 @@ pub(crate) fn load_on_demand_sim(source: &KernelSource, nvrtc: &Nvrtc, lines: &s
     let recipe = on_demand(source, lines)?;
     let text = nvrtc.compile(&source.cu_name(), &recipe.cu, &committed_options(&recipe.cu))?;
     let kernels = Kernels::parsed(&format!("PTX of {} by {}", source.cu_name(), nvrtc.name()), &text)?;
-    let origin = Origin::Compiled { compiler: nvrtc.name(), target: committed_target(&recipe.cu).to_string() };
+    let origin = Origin::Compiled { compiler: nvrtc.name(), target: committed_target(&recipe.cu, None).to_string() };
     Ok(recipe.module(kernels, Code::Sim, origin))
 }
 
@@ -225,8 +226,7 @@ fn sourceless(name: &str, kernels: Arc<Kernels>, code: Code) -> Module {
 /// own compiler. Code of an NVRTC newer than the driver may be refused, and an old toolkit's NVRTC may not understand a
 /// lesson; then PTX is tried too.
 pub(crate) fn load_gpu(gpu: &Gpu, source: &KernelSource, places: &[Place]) -> Result<Module, Error> {
-    let source = source.for_arch(gpu.arch())?;
-    let recipe = Recipe::read(&source, places)?;
+    let recipe = Recipe::read(source, places, Some(gpu.arch()))?;
     let nvrtc = Nvrtc::find_in(places).ok().filter(|nvrtc| nvrtc.knows(gpu.arch()));
     match nvrtc.map(|nvrtc| load_machine_code(gpu, &recipe, &nvrtc)) {
         Some(Ok(module)) => return Ok(module),
@@ -235,7 +235,8 @@ pub(crate) fn load_gpu(gpu: &Gpu, source: &KernelSource, places: &[Place]) -> Re
     }
     let ptx = recipe.ptx()?;
     let kernels = ptx.kernels()?;
-    let code = gpu.load(&ptx.file, &Image::Ptx(&ptx.text))?;
+    let name = ptx.parts.first().map_or("", |part| part.name.as_str());
+    let code = gpu.load(name, &Image::Ptx(&joined(&ptx.parts)))?;
     Ok(recipe.module(kernels, Code::Gpu(code), ptx.origin))
 }
 

@@ -4,39 +4,11 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+use ptx::Index;
+
 use crate::Error;
-use crate::nvrtc::Nvrtc;
+use crate::committed::{committed_targets, targets_for};
 use crate::stamp::{Stamp, entry_hashes, up_to_date};
-
-/// Target of the committed PTX: the oldest one that has every instruction of most lessons.
-pub(crate) const COMMITTED_TARGET: &str = "compute_80";
-
-/// Begins the line of a `.cu`'s head that names other targets, where a lesson needs them: `// Target. compute_90: why`, or
-/// `// Target. compute_90, and compute_80 without this or that` for PTX of each, the lesson's own first.
-pub(crate) const TARGET_MARK: &str = "// Target.";
-
-/// Returns the targets of the committed PTX of a `.cu` with this text: one, mostly.
-fn committed_targets(cu_text: &str) -> Vec<&str> {
-    let line = cu_text.lines().find_map(|line| line.strip_prefix(TARGET_MARK)).unwrap_or_default();
-    let words = line.split([' ', ':', ',', '.']);
-    let targets: Vec<&str> = words.filter(|word| word.starts_with("compute_")).collect();
-    if targets.is_empty() { vec![COMMITTED_TARGET] } else { targets }
-}
-
-/// The first of these targets: what most devices and the simulator get.
-pub(crate) fn committed_target(cu_text: &str) -> &str {
-    committed_targets(cu_text)[0]
-}
-
-/// Options that make the committed PTX of a `.cu` with this text: its first target, and the line information that counters
-/// and findings need.
-pub fn committed_options(cu_text: &str) -> Vec<String> {
-    options(committed_target(cu_text))
-}
-
-fn options(target: &str) -> Vec<String> {
-    vec![format!("--gpu-architecture={target}"), "--generate-line-info".to_string()]
-}
 
 /// One lesson's kernels: the slug names `kernels/<slug>.cu` and `kernels/ptx/<slug>.ptx`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,36 +70,34 @@ impl KernelSource {
         folder.ancestors().find(|folder| folder.join("kernels").is_dir()).unwrap_or(folder)
     }
 
-    /// The lesson with the PTX file of each target that its `.cu` names: `<slug>.ptx` for the first, `<slug>.compute_80.ptx`
-    /// for another.
+    /// Targets that the `.cu` names, oldest first, and the file with the PTX of each: `<slug>.ptx` for the first, and
+    /// `<slug>.compute_90.ptx` for what only a newer one has.
     ///
     /// # Errors
     /// [`Error::Unreadable`].
-    pub fn for_targets(&self) -> Result<Vec<(String, KernelSource)>, Error> {
+    pub fn files(&self) -> Result<Vec<(String, PathBuf)>, Error> {
         let text = self.read_cu()?;
-        let with_target = |(i, target): (usize, &str)| {
-            let ptx = if i == 0 { self.ptx.clone() } else { self.ptx.with_extension(format!("{target}.ptx")) };
-            (target.to_owned(), KernelSource { ptx, ..self.clone() })
-        };
-        Ok(committed_targets(&text).into_iter().enumerate().map(with_target).collect())
+        Ok(committed_targets(&text)
+            .into_iter()
+            .enumerate()
+            .map(|(i, target)| (target.to_owned(), self.file(i, target)))
+            .collect())
     }
 
-    /// The lesson with the PTX file that a GPU of this compute capability, 90 for 9.0, can take.
-    pub(crate) fn for_arch(&self, arch: u32) -> Result<KernelSource, Error> {
-        let number = |target: &str| target.trim_start_matches("compute_").parse::<u32>().unwrap_or(u32::MAX);
-        let fits = self.for_targets()?.into_iter().find(|(target, _)| number(target) <= arch);
-        Ok(fits.map_or_else(|| self.clone(), |(_, source)| source))
+    /// The file with the PTX of a target, the `i`th of its lesson.
+    fn file(&self, i: usize, target: &str) -> PathBuf {
+        if i == 0 { self.ptx.clone() } else { self.ptx.with_extension(format!("{target}.ptx")) }
     }
 
-    /// Hash of each entry's code in the committed PTX, by name; of one that stands there for several targets, of the first.
+    /// Hash of each entry's code in the committed PTX, by name; of one that stands there for several targets, of the newest.
     ///
     /// # Errors
     /// [`Error::Unreadable`].
     pub fn entry_hashes(&self) -> Result<BTreeMap<String, String>, Error> {
-        let targets = if self.cu.is_file() { self.for_targets()? } else { vec![(String::new(), self.clone())] };
+        let files = if self.cu.is_file() { self.files()? } else { vec![(String::new(), self.ptx.clone())] };
         let mut hashes = BTreeMap::new();
-        for (_, source) in targets.into_iter().rev() {
-            hashes.extend(stamped_hashes(&source.ptx)?);
+        for (_, ptx) in files {
+            hashes.extend(stamped_hashes(&ptx)?);
         }
         Ok(hashes)
     }
@@ -150,13 +120,19 @@ impl KernelSource {
         read(&self.cu)
     }
 
-    /// The committed PTX with line numbers of this `.cu`, if it was made from its code, else why it cannot be used.
+    /// The committed PTX that a device of this compute capability, 90 for 9.0, can take, or all of it: one text for each target,
+    /// oldest first, with line numbers of this `.cu`, if it was made from its code, else why it cannot be used.
     ///
     /// # Errors
     /// The reason, for a sentence that begins with the name of the `.cu`.
-    pub fn read_ptx(&self, cu_text: &str) -> Result<String, String> {
-        let name = self.ptx_name();
-        let text = match read(&self.ptx) {
+    pub(crate) fn read_parts(&self, cu_text: &str, arch: Option<u32>) -> Result<Vec<Part>, String> {
+        let targets = targets_for(cu_text, arch).into_iter().enumerate();
+        targets.map(|(i, target)| self.read_part(cu_text, &self.file(i, target))).collect()
+    }
+
+    fn read_part(&self, cu_text: &str, ptx: &Path) -> Result<Part, String> {
+        let name = relative_name(ptx, self.root());
+        let text = match read(ptx) {
             Ok(text) => text,
             Err(Error::Unreadable { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 return Err(format!("{name} is not there"));
@@ -166,8 +142,44 @@ impl KernelSource {
         if Stamp::parse(&text).is_none() {
             return Err(format!("{name} does not say which source it was made from"));
         }
-        up_to_date(text, cu_text).ok_or_else(|| format!("it was changed after {name} was made"))
+        let text = up_to_date(text, cu_text).ok_or_else(|| format!("it was changed after {name} was made"))?;
+        Ok(Part { name, text })
     }
+
+    /// The committed PTX as one text, which has each entry once, for the newest target.
+    ///
+    /// # Errors
+    /// The reason why it cannot be used, for a sentence that begins with the name of the `.cu`.
+    pub fn read_ptx(&self, cu_text: &str) -> Result<String, String> {
+        Ok(joined(&self.read_parts(cu_text, None)?))
+    }
+
+    /// [`listing`] of an entry of the committed PTX.
+    pub fn listing(&self, entry: &str) -> Vec<String> {
+        let text = self.read_cu().ok().and_then(|cu| self.read_ptx(&cu).ok()).unwrap_or_default();
+        listing(&text, entry).into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// Instructions and labels of an entry, a line each; none if the PTX does not have it.
+pub fn listing<'t>(ptx: &'t str, entry: &str) -> Vec<&'t str> {
+    let lines = Index::new(ptx).body(ptx, entry).unwrap_or_default().lines().map(str::trim);
+    lines.filter(|line| line.ends_with([';', ':']) && !line.starts_with('.')).collect()
+}
+
+/// Committed PTX for one target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Name in messages.
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// Parts of one lesson, oldest target first, as one text; empty without any.
+pub(crate) fn joined(parts: &[Part]) -> String {
+    let mut parts = parts.iter().rev().map(|part| &part.text);
+    let newest = parts.next().cloned().unwrap_or_default();
+    parts.fold(newest, |text, base| Index::new(&text).joined(&text, &Index::new(base), base))
 }
 
 /// `path` below `root` with forward slashes, or the whole path where it is not below.
@@ -223,71 +235,4 @@ fn stamped_hashes(ptx: &Path) -> Result<BTreeMap<String, String>, Error> {
         Some(stamp) => stamp.entries,
         None => entry_hashes(&read(ptx)?),
     })
-}
-
-/// Compiles the lesson's `.cu` into the text of its committed PTX for a target, stamp included. The same text comes out on every
-/// machine that has the same release of NVRTC.
-///
-/// # Errors
-/// [`Error::Unreadable`], [`Error::Compile`], [`Error::Nvrtc`].
-pub fn compile_committed(nvrtc: &Nvrtc, source: &KernelSource, target: &str) -> Result<String, Error> {
-    let cu_text = source.read_cu()?;
-    let ptx = without_names(&nvrtc.compile(&source.cu_name(), &cu_text, &options(target))?);
-    let compiler = release_of(&ptx).unwrap_or_else(|| nvrtc.name());
-    let stamp = Stamp::new(&cu_text, compiler, options(target).join(" "), &ptx);
-    Ok(stamp.write() + &ptx)
-}
-
-/// PTX without the names of inlined functions, which make up a fifth of it and which nothing reads. ptxas asks for a name beside
-/// each `inlined_at`, so that all have the same, empty one.
-fn without_names(ptx: &str) -> String {
-    const MARK: &str = "function_name $L__info_string";
-    let Some((code, _)) = ptx.split_once("\t.section\t.debug_str") else { return ptx.to_owned() };
-    let mut parts = code.split(MARK);
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out.push_str("function_name $n");
-        out.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
-    }
-    out + "\t.section\t.debug_str\n\t{\n$n:\n.b8 0\n\n\t}\n"
-}
-
-/// `NVRTC 12.1.105`: the head comment of the PTX has all three numbers, NVRTC's own version function only two.
-fn release_of(ptx: &str) -> Option<String> {
-    let line = ptx.lines().find(|line| line.starts_with("// Cuda compilation tools"))?;
-    let (_, release) = line.rsplit_once(", V")?;
-    Some(format!("NVRTC {}", release.trim()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_options_name_the_target() {
-        assert_eq!(committed_options("// Idea.   none\n")[0], "--gpu-architecture=compute_80");
-        assert_eq!(committed_options("// Target. compute_90: clusters\n")[0], "--gpu-architecture=compute_90");
-        assert_eq!(committed_targets("// Target. compute_90, and compute_80 too.\n"), ["compute_90", "compute_80"]);
-    }
-
-    #[test]
-    fn names_of_inlined_functions_are_left_out() {
-        let ptx = ".loc 1 5 5, function_name $L__info_string12, inlined_at 1 9 1\nret;\n\t.section\t.debug_str\n\t{\n$L__info_string12:\n.b8 95,0\n\n\t}\n";
-        let short =
-            ".loc 1 5 5, function_name $n, inlined_at 1 9 1\nret;\n\t.section\t.debug_str\n\t{\n$n:\n.b8 0\n\n\t}\n";
-        assert_eq!(without_names(ptx), short);
-        assert_eq!(without_names("ret;\n"), "ret;\n");
-    }
-
-    #[test]
-    fn a_gpu_gets_the_newest_code_that_it_can_take() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join("kernels")).unwrap();
-        let source = KernelSource::in_root(dir.path(), "ch01-a");
-        std::fs::write(&source.cu, "// Target. compute_90, and compute_80 without overlap.\n").unwrap();
-        let name = |arch| source.for_arch(arch).unwrap().ptx_name();
-        assert_eq!((name(90), name(100)), ("kernels/ptx/ch01-a.ptx".to_owned(), "kernels/ptx/ch01-a.ptx".to_owned()));
-        assert_eq!((name(80), name(89)), ("kernels/ptx/ch01-a.compute_80.ptx".to_owned(), name(80)));
-        assert_eq!(name(75), source.ptx_name(), "nothing fits, and the driver will say so");
-    }
 }

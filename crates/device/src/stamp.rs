@@ -126,7 +126,7 @@ fn code(text: &str) -> Vec<(u32, String)> {
     let mut lines = Vec::new();
     let mut is_in_comment = false;
     for (i, line) in text.lines().enumerate() {
-        let code = if line.starts_with(crate::source::TARGET_MARK) {
+        let code = if line.starts_with(crate::committed::TARGET_MARK) {
             line.trim_end().to_owned()
         } else {
             line_code(line, &mut is_in_comment)

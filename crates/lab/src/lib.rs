@@ -55,7 +55,7 @@ pub mod verify;
 
 pub use chapter::{Chapter, Mistake, Note};
 pub use curve::Sweep;
-pub use device::{Card, Code};
+pub use device::{Card, Code, KernelSource};
 pub use element::{Array, Type, Value};
 pub use error::{Error, Result};
 pub use layout::{Layout, Matrix, Offsets, Per, Ragged, Rows};

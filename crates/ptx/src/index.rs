@@ -72,10 +72,12 @@ impl Index {
     /// The file without its other entries, and without functions and variables that this one does not use. What stays keeps its
     /// line.
     pub fn alone(&self, text: &str, entry: &str) -> Option<String> {
-        let mut kept = vec![false; self.items.len()];
-        for i in self.used(text, self.entry(entry)?) {
-            kept[i] = true;
-        }
+        self.has(entry).then(|| self.only(text, &[entry]))
+    }
+
+    /// [`Index::alone`] for several entries; a name without an entry adds nothing.
+    pub fn only(&self, text: &str, entries: &[&str]) -> String {
+        let kept = self.needed(text, entries);
         let mut out = String::new();
         let mut end = 0;
         let lines =
@@ -90,7 +92,41 @@ impl Index {
             }
             end = item.span.end;
         }
-        Some(out)
+        out
+    }
+
+    /// The file with what only `base` has: entries of the same source that are the same for an older target. The directives are
+    /// this file's alone.
+    pub fn joined(&self, text: &str, base: &Index, base_text: &str) -> String {
+        let older: Vec<&str> = base.entries(base_text).into_iter().filter(|entry| !self.has(entry)).collect();
+        let mut out = String::with_capacity(text.len() + base_text.len());
+        let push = |out: &mut String, own: &str| {
+            out.push_str(own);
+            out.push('\n');
+        };
+        for item in self.items.iter().filter(|item| item.kind == Kind::Directive) {
+            push(&mut out, &text[item.span.clone()]);
+        }
+        for item in self.items.iter().filter(|item| !matches!(item.kind, Kind::Directive | Kind::Other)) {
+            push(&mut out, &text[item.span.clone()]);
+        }
+        for (item, needed) in base.items.iter().zip(base.needed(base_text, &older)) {
+            if needed && !self.named.contains_key(&base_text[item.name.clone()]) {
+                push(&mut out, &base_text[item.span.clone()]);
+            }
+        }
+        out
+    }
+
+    /// Returns of each item whether these entries need it.
+    fn needed(&self, text: &str, entries: &[&str]) -> Vec<bool> {
+        let mut needed = vec![false; self.items.len()];
+        for first in entries.iter().filter_map(|entry| self.entry(entry)) {
+            for i in self.used(text, first) {
+                needed[i] = true;
+            }
+        }
+        needed
     }
 
     /// The item and all that it uses, directly or through others, in the order in which they are first named.
@@ -291,6 +327,23 @@ mod tests {
         assert!(index.alone(TEXT, "second").unwrap().contains("dynamic[];"));
         assert_eq!(index.alone(TEXT, "third"), None);
         assert_eq!(index.alone(TEXT, "twice"), None, "a function is no entry");
+    }
+
+    #[test]
+    fn a_newer_target_adds_its_entries_and_takes_the_place_of_its_own() {
+        let newer = ".version 8.2\n.target sm_90\n.address_size 64\n.global .align 4 .b8 table[8] = {1, 2, 3, 4};\n\
+            .visible .entry second()\n{\nmov.u32 %r9, table;\n}\n.visible .entry third()\n{\nexit;\n}\n.file 1 \"kernels/a.cu\"\n.file 2 \"b.h\"\n";
+        let (index, base) = (Index::new(newer), Index::new(TEXT));
+        let joined = index.joined(newer, &base, TEXT);
+        let both = Index::new(&joined);
+        assert_eq!(both.entries(&joined), ["second", "third", "first"]);
+        let (mut codes, older) = (index.codes(newer), base.codes(TEXT));
+        codes.insert("first".to_owned(), older["first"].clone());
+        assert_eq!(both.codes(&joined), codes);
+        for once in [".version", ".target sm_90", "table[8] =", ".file 1", ".file 2"] {
+            assert_eq!(joined.matches(once).count(), 1, "{once} in {joined}");
+        }
+        assert!(!joined.contains("dynamic") && !joined.contains("other"), "{joined}");
     }
 
     #[test]

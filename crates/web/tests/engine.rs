@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use course::figures::{self, Case};
 use course::lessons::lessons;
-use lab::{LaunchOptions, Op, Type, Variant};
+use lab::{KernelSource, LaunchOptions, Op, Type, Variant};
 use serde_json::{Value, json};
 
 const SCHEDULES: [&str; 3] = ["independent", "lockstep", "independent:5"];
@@ -22,12 +22,12 @@ fn root() -> PathBuf {
 fn request(root: &Path, slug: &str, variant: &Variant, ty: Type, op: Op, n: u64, schedule: &str) -> Option<Value> {
     let case = Case::new(variant, ty, n, LaunchOptions { op, ..LaunchOptions::default() })?;
     let kernels: BTreeSet<&str> = case.plan.passes.iter().map(|pass| pass.kernel.as_str()).collect();
-    let name = format!("kernels/ptx/{}.ptx", variant.kernels.unwrap_or(slug));
-    let text = std::fs::read_to_string(root.join(&name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let source = KernelSource::in_root(root, variant.kernels.unwrap_or(slug));
+    let text = source.read_ptx(&source.read_cu().unwrap()).unwrap();
     let buffers = case.buffers(ty);
     let outputs: Vec<&str> = buffers.iter().filter_map(|buffer| Some(buffer.as_str()?.split_once('=')?.0)).collect();
     Some(json!({
-        "ptx": [{ "name": name, "text": figures::only(&text, &kernels) }],
+        "ptx": [{ "name": source.ptx_name(), "text": figures::only(&text, &kernels) }],
         "buffers": buffers, "outputs": outputs, "launches": case.launches(), "schedule": schedule,
         "trace": { "blocks": 2, "steps_per_block_max": 2000 },
     }))

@@ -87,14 +87,13 @@ fn both_kernels_add_in_the_same_order() -> Result<()> {
 /// A load is on its way until something reads its register.
 #[test]
 fn both_loads_are_issued_before_either_is_waited_for() -> Result<()> {
-    let ptx = std::fs::read_to_string(built_root().join("kernels/ptx/ch04-first-add.ptx"))?;
+    let source = KernelSource::in_root(&built_root(), CHAPTER.slug);
     for entry in ["first_add_i32", "first_add_f32", "shared_mem_i32", "shared_mem_f32"] {
-        let (_, body) = ptx.split_once(&format!(".entry {entry}(")).context("the entry")?;
-        let lines: Vec<&str> = body.lines().take_while(|line| *line != "}").map(str::trim).collect();
+        let lines = source.listing(entry);
         let loads: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].starts_with("ld.global")).collect();
         let &[first, second] = loads.as_slice() else { bail!("{entry} has {} loads from global memory", loads.len()) };
         let loaded = lines[first].split_whitespace().nth(1).context("a register")?;
-        let read = |line: &&&str| {
+        let read = |line: &&String| {
             line.split_once(", ").is_some_and(|(_, sources)| sources.contains(&loaded[..loaded.len() - 1]))
         };
         assert_eq!(lines[first + 1..second].iter().find(read), None, "{entry} waits for {loaded}");

@@ -1,10 +1,9 @@
 //! Claims of the page and of the kernels' head comments, as assertions on what the simulator counts and on the PTX.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use ch06_templates::CHAPTER;
-use ch06_templates::folded::instructions;
 use device::nvrtc::{Nvrtc, pinned};
-use device::{Arg, Call, Checks, Choice, Code, Device, Fault, Geometry, KernelSource, Schedule, SimOptions};
+use device::{Arg, Call, Checks, Choice, Code, Device, Fault, Geometry, KernelSource, Schedule, SimOptions, listing};
 use lab::trial::{integers, sum};
 use lab::{Array, LaunchOptions, Op, Type, input, mistake, record, session::built_root, trial};
 
@@ -81,13 +80,18 @@ fn the_loop_is_what_is_gone() -> Result<()> {
     Ok(())
 }
 
+fn ptx_of(slug: &str) -> Result<String> {
+    let source = KernelSource::in_root(&built_root(), slug);
+    source.read_ptx(&source.read_cu()?).map_err(Error::msg)
+}
+
 fn committed_ptx() -> Result<String> {
-    Ok(std::fs::read_to_string(built_root().join("kernels/ptx/ch06-templates.ptx"))?)
+    ptx_of(CHAPTER.slug)
 }
 
 /// The instructions and labels of an entry.
 fn body<'a>(ptx: &'a str, entry: &str) -> Result<Vec<&'a str>> {
-    let listing = instructions(ptx, entry);
+    let listing = listing(ptx, entry);
     ensure!(!listing.is_empty(), "no {entry}");
     Ok(listing)
 }
@@ -113,7 +117,7 @@ fn a_round_of_the_chain_is_seven_instructions() -> Result<()> {
     }
     assert!(!chain.contains("mul.") && !chain.contains("add.s64"), "no address is computed:\n{chain}");
     // After the load chapter 5 computes one in the loop, one in each of six rounds, and the one of the result.
-    let before = std::fs::read_to_string(built_root().join("kernels/ptx/ch05-unroll.ptx"))?;
+    let before = ptx_of("ch05-unroll")?;
     for (ptx, entry, addresses) in
         [(before, "unroll_syncwarp_i32", 1 + 6 + 1), (committed_ptx()?, "template_unrolled_b256_i32", 1)]
     {

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use ch07_coarsening::CHAPTER;
 use device::card::H200;
-use device::{Arg, Call, Card, Checks, Choice, Code, Counters, Device, Geometry, Schedule, SimOptions};
+use device::{Arg, Call, Card, Checks, Choice, Code, Counters, Device, Geometry, KernelSource, Schedule, SimOptions};
 use lab::trial::{integers, sum};
 use lab::{
     Array, LaunchOptions, Plan, Problem, Session, Type, Variant, input, mistake, session::built_root, sweep, trial,
@@ -165,10 +165,9 @@ fn the_sum_of_a_thread_stays_in_a_register() -> Result<()> {
 
 /// The lines of an entry's loop: from its first load from global memory to its store of the thread's sum.
 fn loop_of(entry: &str) -> Result<Vec<String>> {
-    let ptx = std::fs::read_to_string(built_root().join("kernels/ptx/ch07-coarsening.ptx"))?;
-    let (_, body) = ptx.split_once(&format!(".entry {entry}(")).context("the entry")?;
-    let lines = body.lines().map(str::trim).skip_while(|line| !line.starts_with("ld.global"));
-    let lines: Vec<String> = lines.take_while(|line| !line.starts_with("st.shared")).map(str::to_owned).collect();
+    let listing = KernelSource::in_root(&built_root(), CHAPTER.slug).listing(entry).into_iter();
+    let lines = listing.skip_while(|line| !line.starts_with("ld.global"));
+    let lines: Vec<String> = lines.take_while(|line| !line.starts_with("st.shared")).collect();
     ensure!(!lines.is_empty(), "{entry} loads nothing");
     Ok(lines)
 }

@@ -141,7 +141,8 @@ fn a_launch_leaves_the_state_fit_for_the_next() -> Result<()> {
 
 /// The names of the kernels that there are.
 fn kernels(slug: &str) -> String {
-    std::fs::read_to_string(KernelSource::in_root(&built_root(), slug).ptx).expect("committed PTX")
+    let source = KernelSource::in_root(&built_root(), slug);
+    source.read_ptx(&source.read_cu().expect("a lesson")).expect("committed PTX")
 }
 
 fn any_type(variant: &Variant, index: prop::sample::Index) -> Type {

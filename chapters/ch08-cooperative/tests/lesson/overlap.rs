@@ -2,7 +2,7 @@
 //! without its wait.
 
 use ch08_cooperative::CHAPTER;
-use device::{Arg, Call, Checks, Code, Device, Geometry, Module, Schedule};
+use device::{Arg, Call, Checks, Code, Device, Geometry, KernelSource, Module, Schedule};
 use lab::element::Element;
 use lab::session::built_root;
 use lab::{LaunchOptions, Op, Result, Session, trial};
@@ -83,7 +83,8 @@ fn sum(first: u64) -> String {
 
 #[test]
 fn the_champion_waits_for_a_producer_that_lets_it_begin_and_is_found_out_if_it_does_not() -> Result<()> {
-    let text = std::fs::read_to_string(built_root().join("kernels/ptx/ch08-champion.ptx")).expect("committed PTX");
+    let source = KernelSource::in_root(&built_root(), "ch08-champion");
+    let text = source.read_ptx(&source.read_cu()?).expect("committed PTX");
     let right = vec![sum(1), sum(2)];
     let mut early = 0;
     for seed in [None, Some(0), Some(1), Some(2), Some(3), Some(4)] {

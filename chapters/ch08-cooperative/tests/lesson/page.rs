@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use ch08_cooperative::CHAPTER;
-use device::{Arg, Call, Checks, Choice, Code, Counters, Device, Geometry, Schedule, SimOptions};
+use device::{Arg, Call, Checks, Choice, Code, Counters, Device, Geometry, KernelSource, Schedule, SimOptions};
 use lab::{LaunchOptions, Plan, Problem, Type, hardware, input::random, mistake, session::built_root, trial};
 
 /// Counts, and blocks of the widest launch.
@@ -19,11 +19,8 @@ fn plan(name: &str, ty: Type, n: u64) -> Result<Plan> {
 }
 
 /// The instructions of an entry of committed PTX.
-fn listing(file: &str, entry: &str) -> Result<Vec<String>> {
-    let ptx = std::fs::read_to_string(built_root().join("kernels/ptx").join(file))?;
-    let (_, body) = ptx.split_once(&format!(".entry {entry}(")).context("the entry")?;
-    let lines = body.split("\n}\n").next().unwrap_or_default().lines().map(|line| line.trim().to_owned());
-    Ok(lines.filter(|line| line.ends_with(';')).collect())
+fn listing(slug: &str, entry: &str) -> Vec<String> {
+    KernelSource::in_root(&built_root(), slug).listing(entry)
 }
 
 fn count(listing: &[String], what: &str) -> usize {
@@ -57,7 +54,7 @@ fn integers_take_more_blocks_sooner() -> Result<()> {
 
 #[test]
 fn one_redux_for_five_shuffles_and_five_additions() -> Result<()> {
-    let (ints, floats) = (listing("ch08-cooperative.ptx", "redux_i32")?, listing("ch08-cooperative.ptx", "redux_f32")?);
+    let (ints, floats) = (listing("ch08-cooperative", "redux_i32"), listing("ch08-cooperative", "redux_f32"));
     assert_eq!((count(&ints, "redux.sync.add"), count(&ints, "shfl.sync")), (2, 0), "a warp's, and the warps'");
     assert_eq!((count(&floats, "redux.sync"), count(&floats, "shfl.sync")), (0, 10));
     let (counted, grid) = counters("redux", Type::F32, 1 << 16)?;
@@ -121,24 +118,26 @@ fn who_waits_looks_again() -> Result<()> {
 /// A message and its clearing are relaxed accesses of the whole card.
 #[test]
 fn messages_are_strong_and_so_is_their_clearing() -> Result<()> {
-    let floats = listing("ch08-champion.ptx", "single_pass_tile_t256u2_f32")?;
+    let floats = listing("ch08-champion", "single_pass_tile_t256u2_f32");
     assert_eq!(count(&floats, "st.relaxed.gpu.global.u64"), 1, "the message");
     assert_eq!(count(&floats, "st.relaxed.gpu.global.v2.u64"), 2, "the clearing of two that are looked at together");
     assert_eq!(count(&floats, "ld.relaxed.gpu.global.u64"), 2, "both looks are always made");
     assert_eq!(count(&floats, "atom."), 0);
-    let ints = listing("ch08-champion.ptx", "single_pass_tile_t256u2_i32")?;
+    let ints = listing("ch08-champion", "single_pass_tile_t256u2_i32");
     assert_eq!((count(&ints, "atom.global.add.u64"), count(&ints, "fence") + count(&ints, "membar")), (1, 0));
     Ok(())
 }
 
 #[test]
 fn kernels_wait_for_the_launch_before_where_they_may_overlap_it() -> Result<()> {
-    let older = std::fs::read_to_string(built_root().join("kernels/ptx/ch08-champion.compute_80.ptx"))?;
+    let source = KernelSource::in_root(&built_root(), "ch08-champion");
+    let older = std::fs::read_to_string(&source.ptx)?;
     assert!(older.contains(".entry single_pass_tile_t256u2_f32(") && !older.contains("griddepcontrol"));
-    let ptx = std::fs::read_to_string(built_root().join("kernels/ptx/ch08-champion.ptx"))?;
-    for entry in ptx.split(".entry ").skip(1) {
-        let name = entry.split('(').next().unwrap_or_default();
-        assert_eq!(entry.contains("griddepcontrol.wait"), name.contains("_overlap_"), "{name}");
+    let names: Vec<String> = source.entry_hashes()?.into_keys().collect();
+    assert!(names.len() > older.matches(".entry ").count(), "some are for compute_90 alone");
+    for name in names {
+        let waits = source.listing(&name).iter().any(|line| line.starts_with("griddepcontrol.wait"));
+        assert_eq!(waits, name.contains("_overlap_"), "{name}");
     }
     Ok(())
 }

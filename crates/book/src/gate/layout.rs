@@ -109,7 +109,7 @@ fn slugs_at(root: &Path, place: &str) -> Result<Vec<String>> {
         // `{}/Cargo.toml`: the folder has the slug's name; `{}.cu`: the file has, with an extension.
         let slug = if rest.starts_with('/') { Some(name.as_str()) } else { name.strip_suffix(rest) };
         let Some(slug) = slug else { continue };
-        // `ch08-champion.compute_80.ptx` is the PTX of ch08-champion for one more target.
+        // `ch08-champion.compute_90.ptx` is what ch08-champion has for one more target.
         let is_slug = slug.starts_with("ch") && !slug.contains('.');
         let is_slug = is_slug && slug.get(2..4).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
         if is_slug && root.join(place.replace("{}", slug)).exists() {
@@ -213,7 +213,7 @@ mod tests {
         let whole = [
             ("kernels/ch01-a.cu", ""),
             ("kernels/ptx/ch01-a.ptx", ""),
-            ("kernels/ptx/ch01-a.compute_80.ptx", ""),
+            ("kernels/ptx/ch01-a.compute_90.ptx", ""),
             ("chapters/ch01-a/Cargo.toml", ""),
             ("chapters/ch01-a/tests/lesson/main.rs", ""),
             ("chapters/ch01-a/exercises.toml", ""),

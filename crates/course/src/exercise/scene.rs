@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use device::{Choice, Device, SimOptions};
 use lab::op::Outcome;
 use lab::{Array, Layout, Op, Plan, Type};
@@ -155,7 +155,8 @@ fn predicted(root: &Path, predict: &Predict) -> Result<Scene> {
     let case = Case { schedule, ..Case::new(run.ty, run.n, run.block) };
     let (plan, op) = (&run.plan, predict.run.op);
     let shown = Shown { case, plan, elements: &elements, op, adds: false, before: None, launch: 0 };
-    let (text, ptx) = (copy::read(root, &source.cu)?, copy::read(root, &source.ptx)?);
+    let text = copy::read(root, &source.cu)?;
+    let ptx = source.read_ptx(&text).map_err(|why| anyhow!("{}: {why}", source.cu_name()))?;
     let variant = variant(&predict.run.variant, &source.cu_name(), (&source.ptx_name(), &ptx), &shown);
     let data = data(&predict.id, &predict.title, (&source.cu_name(), &text), vec![variant]);
     Ok(Scene { data, caption: format!("{}: the run that it asks about", predict.id) })

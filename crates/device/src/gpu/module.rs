@@ -7,6 +7,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 
 use super::driver::{failed, words};
+use crate::committed::for_driver;
 use crate::{Error, Resources};
 
 /// Room for what the driver's PTX compiler says.
@@ -94,7 +95,7 @@ fn load_image(image: &Image<'_>) -> Result<sys::CUmodule, (DriverError, String)>
         }
         Image::Ptx(text) => {
             let nul = |_| (DriverError(sys::CUresult::CUDA_ERROR_INVALID_PTX), "the text holds a NUL".to_string());
-            let text = CString::new(*text).map_err(nul)?;
+            let text = CString::new(&*for_driver(text)).map_err(nul)?;
             let mut log = vec![0u8; LOG_BYTES];
             let mut options = [
                 sys::CUjit_option::CU_JIT_GENERATE_LINE_INFO,
