@@ -15,25 +15,46 @@ const COMMAND: &str = "cargo course bless";
 /// Folder of the book's generated parts, and of nothing else.
 const GENERATED: &str = "book/src/generated";
 
+/// File of a chapter's facts, each a line with an anchor.
+const FACTS: &str = "facts.md";
+
 /// Options of `cargo course bless`.
 #[derive(clap::Args)]
 pub struct Options {
     /// Compare and write nothing
     #[arg(long)]
     check: bool,
+    /// Print every fact that a page may include, and write nothing
+    #[arg(long, conflicts_with = "check")]
+    facts: bool,
 }
 
 /// Runs the verb.
 pub fn run(options: &Options) -> Result<()> {
     let root = workspace::root()?;
+    if options.facts {
+        return print_facts(&root);
+    }
     let mode = if options.check { Mode::Check } else { Mode::Write };
     println!("fresh: {}", generate(&root, mode)?.verdict()?);
     Ok(())
 }
 
+fn print_facts(root: &Path) -> Result<()> {
+    for lesson in lessons() {
+        for (_, facts) in report::page::fragments(lesson, root)?.into_iter().filter(|(name, _)| name == FACTS) {
+            println!("{}\n{facts}", lesson.slug);
+        }
+    }
+    let results = results::fragments(root)?.into_iter().filter(|(name, _)| name == FACTS);
+    results.for_each(|(_, facts)| println!("{}\n{facts}", results::FOLDER));
+    Ok(())
+}
+
 /// Brings every generated file up to date, or compares.
 pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
-    let mut work = Work { root, mode, findings: Findings::new("generated files"), known: BTreeSet::new() };
+    let included = included(root)?;
+    let mut work = Work { root, mode, included, findings: Findings::new("generated files"), known: BTreeSet::new() };
     // Pages read the records of all chapters, so that these come first.
     for lesson in lessons() {
         let record = lab::record::compute(lesson, root).with_context(|| format!("cannot run {}", lesson.slug))?;
@@ -71,9 +92,46 @@ pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
     Ok(work.findings)
 }
 
+/// Names of the facts that pages and questions include, of whatever chapter: there are ten thousand, and few are shown.
+fn included(root: &Path) -> Result<BTreeSet<String>> {
+    let is_text = |path: &PathBuf| path.extension().is_some_and(|end| ["md", "toml", "po"].iter().any(|&is| end == is));
+    let is_source = |path: &PathBuf| is_text(path) && !path.starts_with(root.join(GENERATED));
+    let folders = ["book/src", "chapters", "po"].map(|folder| workspace::walk(&root.join(folder)));
+    let mut files = vec![root.join("README.md")];
+    for folder in folders {
+        files.extend(folder?.into_iter().filter(is_source));
+    }
+    let mut names = BTreeSet::new();
+    for file in files.into_iter().filter(|file| file.is_file()) {
+        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        for rest in text.split(FACTS).skip(1).filter_map(|rest| rest.strip_prefix(':')) {
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).unwrap_or(rest.len());
+            names.insert(rest[..end].to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// Those facts of a file that are included.
+fn only_included(facts: &str, included: &BTreeSet<String>) -> String {
+    let mut is_kept = false;
+    let mut out = String::new();
+    for line in facts.split_inclusive('\n') {
+        if let Some((_, name)) = line.split_once("ANCHOR: ") {
+            is_kept = name.split_whitespace().next().is_some_and(|name| included.contains(name));
+        }
+        if is_kept {
+            out.push_str(line);
+        }
+    }
+    out
+}
+
 struct Work<'a> {
     root: &'a Path,
     mode: Mode,
+    /// Names of the facts that are included.
+    included: BTreeSet<String>,
     findings: Findings,
     /// Every file that something generates.
     known: BTreeSet<PathBuf>,
@@ -82,7 +140,8 @@ struct Work<'a> {
 impl Work<'_> {
     fn file(&mut self, path: PathBuf, contents: &str) {
         self.findings.examined += 1;
-        match ensure(self.root, &path, contents, self.mode, COMMAND) {
+        let facts = path.ends_with(FACTS).then(|| only_included(contents, &self.included));
+        match ensure(self.root, &path, facts.as_deref().unwrap_or(contents), self.mode, COMMAND) {
             Ok(true) => println!("wrote {}", workspace::name(self.root, &path)),
             Ok(false) => {}
             Err(problem) => self.findings.problems.push(format!("{problem:#}")),
@@ -147,8 +206,8 @@ mod tests {
     fn a_stray_file_is_refused_then_removed() {
         let dir = tempfile::tempdir().unwrap();
         let generated = dir.path().join(GENERATED);
-        let mut work =
-            Work { root: dir.path(), mode: Mode::Write, findings: Findings::new("files"), known: BTreeSet::new() };
+        let (findings, known) = (Findings::new("files"), BTreeSet::new());
+        let mut work = Work { root: dir.path(), mode: Mode::Write, included: BTreeSet::new(), findings, known };
         work.file(generated.join("a/kept.md"), "kept\n");
         std::fs::write(generated.join("a/stray.md"), "stray\n").unwrap();
 
@@ -160,5 +219,25 @@ mod tests {
         work.sweep(&generated).unwrap();
         assert!(generated.join("a/kept.md").exists());
         assert!(!generated.join("a/stray.md").exists());
+    }
+    #[test]
+    fn facts_that_nothing_includes_are_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        put(
+            "book/src/ch01-a.md",
+            "{{#include generated/ch01-a/facts.md:a-n}} and {{#include generated/ch01-a/facts.md:b_n}}\n",
+        );
+        put("chapters/ch01-a/exercises.toml", "why = \"{{#include facts.md:c}}\"\n");
+        put("book/src/generated/ch01-a/old.md", "{{#include facts.md:d}}\n");
+        let names = included(dir.path()).unwrap();
+        assert_eq!(names.iter().collect::<Vec<_>>(), ["a-n", "b_n", "c"]);
+        let fact = |name: &str| format!("<!-- ANCHOR: {name} -->\n1\n<!-- ANCHOR_END: {name} -->\n");
+        let all = ["a", "a-n", "c", "d"].map(fact).concat();
+        assert_eq!(only_included(&all, &names), fact("a-n") + &fact("c"));
     }
 }
