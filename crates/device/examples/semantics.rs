@@ -1,7 +1,8 @@
 //! Runs the fixtures of arithmetic and writes what they give as records that the simulator's tests compare with.
 //!
-//! `cargo run --release -p device --example semantics -- [--device gpu|sim] [--out FOLDER] [--group NAME] [--write]`.
-//! `--write` writes the PTX of the groups and runs nothing; `--device gpu`, the default, writes `<group>.<card>.json`.
+//! `cargo run --release -p device --example semantics -- [--device gpu|sim] [--out FOLDER] [--group NAME] [--write FOLDER]`.
+//! `--write` writes the PTX of the groups into a folder, their hashes beside the records, and runs nothing; `--device gpu`, the
+//! default, writes `<group>.<card>.json`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,7 +18,7 @@ struct Request {
     choice: Choice,
     out: PathBuf,
     group: Option<String>,
-    write: bool,
+    write: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
 
 fn request() -> Result<Request> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../simt/tests/semantics");
-    let mut request = Request { choice: Choice::Gpu, out: folder, group: None, write: false };
+    let mut request = Request { choice: Choice::Gpu, out: folder, group: None, write: None };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("{word} takes a value"));
@@ -50,7 +51,7 @@ fn request() -> Result<Request> {
             }
             "--out" => request.out = value()?.into(),
             "--group" => request.group = Some(value()?),
-            "--write" => request.write = true,
+            "--write" => request.write = Some(value()?.into()),
             _ => bail!("{word}: the options are --device, --out, --group and --write"),
         }
     }
@@ -65,11 +66,13 @@ fn run(request: &Request) -> Result<usize> {
         bail!("no group named {}", request.group.as_deref().unwrap_or_default());
     }
     std::fs::create_dir_all(&request.out).with_context(|| request.out.display().to_string())?;
-    if request.write {
+    let write = |path: PathBuf, text: String| std::fs::write(&path, text).with_context(|| path.display().to_string());
+    if let Some(folder) = &request.write {
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         for group in &groups {
-            let path = request.out.join(format!("{}.ptx", group.name));
-            std::fs::write(&path, group.ptx()).with_context(|| path.display().to_string())?;
+            write(folder.join(format!("{}.ptx", group.name)), group.ptx())?;
         }
+        write(request.out.join("hashes.tsv"), fixture::hashes())?;
         return Ok(0);
     }
     // There is no card here of what is newer; by its name such a group can still be asked for.

@@ -5,6 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use miniz_oxide::deflate::compress_to_vec;
+use miniz_oxide::inflate::decompress_to_vec;
 use ptx::table::{ARITHMETIC, Shape};
 
 use super::operands::{OPERANDS, ROWS, ROWS_APPROXIMATE, fnv, rows};
@@ -12,6 +16,14 @@ use super::video;
 
 /// Most opcodes in one kernel.
 const PER_KERNEL: usize = 40;
+
+/// Hash of each group's PTX, a line each: a change of the fixtures is seen by it.
+pub fn hashes() -> String {
+    groups().iter().map(|group| format!("{}\t{:016x}\n", group.name, fnv(group.ptx().as_bytes()))).collect()
+}
+
+/// The best that the compressor does.
+const DEFLATE_LEVEL: u8 = 10;
 
 /// One opcode, perhaps with an immediate.
 pub struct Fixture {
@@ -270,8 +282,8 @@ impl Group {
     pub fn ptx(&self) -> String {
         let (major, minor) = (self.version / 10, self.version % 10);
         let mut text = format!(
-            "// Made by `cargo run -p device --example semantics -- --write`. What each kernel's rows of operands are, and\n\
-             // how its results are laid out, is told in fixture.rs and operands.rs.\n\
+            "// Made by `cargo run -p device --example semantics -- --write FOLDER`. What each kernel's rows of operands are,\n\
+             // and how its results are laid out, is told in fixture.rs and operands.rs.\n\
              .version {major}.{minor}\n.target sm_{}\n.address_size 64\n",
             self.sm
         );
@@ -281,7 +293,7 @@ impl Group {
 }
 
 /// Values as a record holds them: hexadecimal digits of their width; where there are at most two different values, these
-/// two and a bit for each row; predicates are bits alone.
+/// two and a bit for each row; predicates are bits alone. Where it is shorter, `=` and the bytes of the digits, deflated, in base64.
 pub fn encode(values: &[u64], bits: u32) -> String {
     let digits = |value: u64| format!("{value:0width$x}", width = bits as usize / 4);
     let mask = |is: &dyn Fn(u64) -> bool| -> String {
@@ -295,7 +307,13 @@ pub fn encode(values: &[u64], bits: u32) -> String {
         _ if values.iter().all(|&value| value == first || value == other) => {
             format!("{}/{}:{}", digits(first), digits(other), mask(&|value| value == other))
         }
-        _ => values.iter().map(|&value| digits(value)).collect(),
+        _ => {
+            let bytes: Vec<u8> =
+                values.iter().flat_map(|value| value.to_be_bytes()[8 - bits as usize / 8..].to_vec()).collect();
+            let packed = format!("={}", STANDARD_NO_PAD.encode(compress_to_vec(&bytes, DEFLATE_LEVEL)));
+            let digits: String = values.iter().map(|&value| digits(value)).collect();
+            if packed.len() < digits.len() { packed } else { digits }
+        }
     }
 }
 
@@ -305,6 +323,14 @@ pub fn decode(text: &str, bits: u32) -> Vec<u64> {
     let flags = |text: &str| -> Vec<bool> {
         text.chars().flat_map(|c| (0..4).map(move |i| c.to_digit(16).expect("a digit") >> i & 1 != 0)).collect()
     };
+    if let Some(packed) = text.strip_prefix('=') {
+        let bytes = STANDARD_NO_PAD.decode(packed).expect("base64");
+        let bytes = decompress_to_vec(&bytes).expect("deflated bytes");
+        return bytes
+            .chunks(bits as usize / 8)
+            .map(|one| one.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte)))
+            .collect();
+    }
     match text.split_once(':') {
         Some((values, mask)) => {
             let (first, other) = values.split_once('/').expect("two values");
