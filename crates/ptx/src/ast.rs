@@ -58,33 +58,25 @@ pub struct SourceFile {
 
 /// `.visible`, `.extern`, `.weak`, `.common`, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // named after PTX
 pub enum Linkage {
     /// No linkage directive.
     Local,
-    /// `.visible`
     Visible,
-    /// `.extern`
     Extern,
-    /// `.weak`
     Weak,
-    /// `.common`
     Common,
 }
 
 /// A state space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // named after PTX
 pub enum Space {
-    /// `.reg`
     Reg,
-    /// `.param`
     Param,
-    /// `.const`
     Const,
-    /// `.global`
     Global,
-    /// `.local`
     Local,
-    /// `.shared`
     Shared,
 }
 

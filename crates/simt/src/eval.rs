@@ -145,6 +145,7 @@ pub fn max_nan_f32(a: u32, b: u32) -> u32 {
 pub fn in_bf16(a: u32, b: u32, choose: impl Fn(u32, u32) -> u32) -> u32 {
     choose(a << 16, b << 16) >> 16
 }
+
 extreme! {
     /// `min.f64`, by the same rules.
     min_f64(a, b: u64 as g), <, tie: a | (b & (1 << 63)), nan: b | 1 << 51

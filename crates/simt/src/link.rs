@@ -5,7 +5,7 @@
 //! counted on from file to file ([`Texts::locate`] takes them apart again), and so are the numbers of source files.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ptx::{Function, Initializer, Instruction, Item, Linkage, Loc, Module, Operand, Variable};
 
@@ -18,6 +18,8 @@ pub(crate) struct Texts {
     pub(crate) text: Arc<str>,
     /// The name of each file, and how many lines come before it.
     files: Arc<[(String, u32)]>,
+    /// Where each line of the text begins, once one is asked for.
+    starts: Arc<OnceLock<Vec<usize>>>,
 }
 
 impl Texts {
@@ -29,7 +31,10 @@ impl Texts {
 
     /// The line's own text, without the blanks around it.
     pub(crate) fn line(&self, line: u32) -> &str {
-        self.text.lines().nth(line.saturating_sub(1) as usize).unwrap_or("").trim()
+        let ends = || self.text.match_indices('\n').map(|(end, _)| end + 1);
+        let starts = self.starts.get_or_init(|| std::iter::once(0).chain(ends()).collect());
+        let rest = starts.get(line.saturating_sub(1) as usize).map_or("", |&start| &self.text[start..]);
+        rest.lines().next().unwrap_or("").trim()
     }
 
     /// The names of the files, as messages name all of them.
@@ -62,7 +67,7 @@ pub(crate) fn link(files: &[(&str, &str)]) -> Result<(Module, Texts), LoadError>
         [(_, text)] => (*text).into(),
         _ => files.iter().flat_map(|(_, text)| text.lines().flat_map(|line| [line, "\n"])).collect::<String>().into(),
     };
-    let texts = Texts { text, files: starts.into() };
+    let texts = Texts { text, files: starts.into(), starts: Arc::default() };
     let symbols = symbols(&modules)?;
     let moved = match modules.len() {
         1 => modules,

@@ -25,16 +25,9 @@ pub fn render(fault: &Fault, source: &dyn Fn(&str) -> Option<String>) -> String 
     let explanation = fault.code.explanation();
     let mut text = format!("error[{}]: {}\n", fault.code, fault.message);
     let margin = margin(&fault.site, fault.other.as_ref());
-    match &fault.other {
-        None => site(&mut text, &fault.site, None, margin, source),
-        Some(other) => {
-            // A barrier's other threads are elsewhere at the same time; of two accesses one came first.
-            let of_one = if fault.code.is_between_accesses() { EARLIER_LATER } else { ["(1) there", "(2) here"] };
-            let [first, second] = labels(&fault.site, other, of_one);
-            site(&mut text, other, Some(first), margin, source);
-            site(&mut text, &fault.site, Some(second), margin, source);
-        }
-    }
+    // A barrier's other threads are elsewhere at the same time; of two accesses one came first.
+    let of_one = if fault.code.is_between_accesses() { EARLIER_LATER } else { ["(1) there", "(2) here"] };
+    sites(&mut text, &fault.site, fault.other.as_ref(), of_one, source);
     let _ = writeln!(text, "{:margin$} = why: {}", "", fault.why);
     let _ = writeln!(text, "{:margin$} = try: {}", "", fault.remedy);
     if fault.count > 1 {
@@ -53,14 +46,7 @@ pub fn render(fault: &Fault, source: &dyn Fn(&str) -> Option<String>) -> String 
 pub fn render_note(note: &Note, source: &dyn Fn(&str) -> Option<String>) -> String {
     let mut text = format!("note[{}]: {}\n", note.kind.name(), note.message);
     let margin = margin(&note.site, note.other.as_ref());
-    match &note.other {
-        None => site(&mut text, &note.site, None, margin, source),
-        Some(other) => {
-            let [first, second] = labels(&note.site, other, EARLIER_LATER);
-            site(&mut text, other, Some(first), margin, source);
-            site(&mut text, &note.site, Some(second), margin, source);
-        }
-    }
+    sites(&mut text, &note.site, note.other.as_ref(), EARLIER_LATER, source);
     let times = if note.count > 1 { format!(" (seen {} times)", grouped(note.count)) } else { String::new() };
     let _ = write!(text, "{:margin$} = no fault: {}{times}", "", note.why);
     text
@@ -146,6 +132,21 @@ fn labels(here: &Site, other: &Site, of_one: [&'static str; 2]) -> [&'static str
         _ => "(1) a later launch",
     };
     [there, "(2) this launch"]
+}
+
+/// Writes the site, or both of a pair with these labels if they are in one launch.
+fn sites(
+    text: &mut String,
+    here: &Site,
+    other: Option<&Site>,
+    of_one: [&'static str; 2],
+    source: &dyn Fn(&str) -> Option<String>,
+) {
+    let margin = margin(here, other);
+    let Some(other) = other else { return site(text, here, None, margin, source) };
+    let [first, second] = labels(here, other, of_one);
+    site(text, other, Some(first), margin, source);
+    site(text, here, Some(second), margin, source);
 }
 
 /// Writes one site: the threads, their action and place, and the line.

@@ -45,22 +45,15 @@ impl Options {
 /// The recorded steps, block by block, each block in the order it ran.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[allow(missing_docs)] // SCHEMA says what each key is
 pub struct Trace {
-    /// [`VERSION`]
     pub version: u32,
-    /// Name of the kernel.
     pub kernel: String,
-    /// The schedule, as `--schedule` takes it.
     pub schedule: String,
-    /// Blocks of the grid in x, y, z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// Instructions of `steps`, by program counter.
     pub code: Vec<Instruction>,
-    /// One per warp-instruction.
     pub steps: Vec<Step>,
-    /// Steps past the limit.
     pub dropped_steps: u64,
     /// Names of the source for what registers hold; empty until [`crate::Program::names`] fills it in.
     pub names: Vec<crate::names::Name>,
@@ -69,43 +62,29 @@ pub struct Trace {
 /// An instruction of the kernel, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[allow(missing_docs)] // SCHEMA says what each key is
 pub struct Instruction {
-    /// The PTX opcode.
     pub opcode: String,
-    /// The line of the PTX file that it stands on.
     pub text: String,
-    /// Number of that line, from 1.
     pub ptx_line: u32,
-    /// Source file, empty without line information.
     pub file: String,
-    /// Line in the source file, 0 without line information.
     pub line: u32,
-    /// Lines of the calls that brought it there by inlining, from the innermost outwards, where all are in that file.
     pub calls: Vec<u32>,
 }
 
 /// One warp executed one instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[allow(missing_docs)] // SCHEMA says what each key is
 pub struct Step {
-    /// Block index.
     pub block: [u32; 3],
-    /// Block index as one number, x fastest.
     pub block_linear: u64,
-    /// Place among all steps of the trace, in the order in which the launch ran: blocks that talk to each other, and those of a
-    /// cluster, in turns; other blocks one after the other.
     pub order: u64,
-    /// Warp within the block.
     pub warp: u32,
-    /// Index into [`Trace::code`].
     pub pc: u32,
-    /// Lanes at this program counter.
     pub split: u32,
-    /// Those of them whose guard lets them take part.
     pub active: u32,
-    /// Memory touched, one entry a state space; of [`Space::Cluster`] one a block.
     pub access: Vec<Access>,
-    /// Values left in its destination register (loads, arithmetic) or stored.
     pub values: Option<Values>,
 }
 
@@ -124,26 +103,17 @@ pub enum Space {
 /// Effect of one step on one state space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[allow(missing_docs)] // SCHEMA says what each key is
 pub struct Access {
-    /// State space.
     pub space: Space,
-    /// [`Space::Cluster`]: the block whose memory it is, as one number, x fastest.
     pub owner: Option<u64>,
-    /// Lanes whose access went ahead.
     pub mask: u32,
-    /// Bytes a lane.
     pub bytes: u32,
-    /// Byte address of each lane in that space; 0 for lanes outside `mask`.
     pub addresses: [u64; 32],
-    /// Shared memory: the bank of each lane's first word; 0 for lanes outside `mask`.
     pub banks: Option<[u8; 32]>,
-    /// Global memory: the sector of each lane's first byte, which is its address / 32; 0 for lanes outside `mask`.
     pub lane_sectors: Option<[u64; 32]>,
-    /// Shared memory: passes through the banks.
     pub wavefronts: u32,
-    /// Shared memory: passes beyond those that the width needs.
     pub conflicts: u32,
-    /// Global memory: 32-byte sectors.
     pub sectors: u32,
 }
 

@@ -87,37 +87,31 @@ pub fn both3(a: u32, b: u32, c: u32, of: impl Fn(u32, u32, u32) -> u32) -> u32 {
     of(a & 0xffff, b & 0xffff, c & 0xffff) | of(a >> 16, b >> 16, c >> 16) << 16
 }
 
-/// `add.f16`
 #[inline(always)]
 pub fn add_f16(a: u32, b: u32) -> u32 {
     to_f16(from_f16(a) + from_f16(b))
 }
 
-/// `sub.f16`
 #[inline(always)]
 pub fn sub_f16(a: u32, b: u32) -> u32 {
     to_f16(from_f16(a) - from_f16(b))
 }
 
-/// `mul.f16`
 #[inline(always)]
 pub fn mul_f16(a: u32, b: u32) -> u32 {
     to_f16(from_f16(a) * from_f16(b))
 }
 
-/// `fma.rn.f16`
 #[inline(always)]
 pub fn fma_f16(a: u32, b: u32, c: u32) -> u32 {
     to_f16(fma_to_odd(from_f16(a), from_f16(b), from_f16(c)))
 }
 
-/// `add.bf16`
 #[inline(always)]
 pub fn add_bf16(a: u32, b: u32) -> u32 {
     to_bf16(from_bf16(a) + from_bf16(b))
 }
 
-/// `sub.bf16`
 #[inline(always)]
 pub fn sub_bf16(a: u32, b: u32) -> u32 {
     to_bf16(from_bf16(a) - from_bf16(b))
@@ -129,7 +123,6 @@ pub fn mul_bf16(a: u32, b: u32) -> u32 {
     to_bf16(to_odd(f64::from(from_bf16(a)) * f64::from(from_bf16(b))))
 }
 
-/// `fma.rn.bf16`
 #[inline(always)]
 pub fn fma_bf16(a: u32, b: u32, c: u32) -> u32 {
     to_bf16(fma_to_odd(from_bf16(a), from_bf16(b), from_bf16(c)))

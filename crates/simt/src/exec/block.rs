@@ -91,6 +91,15 @@ pub(super) enum Progress {
     Fatal,
 }
 
+/// The entry of warp `warp` in a list that grows as it is asked for.
+pub(super) fn of_warp<T: Default>(list: &mut Vec<T>, warp: u32) -> &mut T {
+    let at = warp as usize;
+    if list.len() <= at {
+        list.resize_with(at + 1, T::default);
+    }
+    &mut list[at]
+}
+
 impl Environment {
     /// The shared memory of the block of this rank (`None`: this one), unless there is no such block.
     #[inline(always)]
@@ -177,8 +186,7 @@ impl Block {
 
     /// At the first instruction of `block`, which has this rank in its cluster. The team is the caller's care.
     pub(super) fn restart_in_cluster(&mut self, context: &Context<'_>, block: [u32; 3], rank: u32) {
-        let [x, y, _] = context.launch.grid.map(u64::from);
-        let linear = (u64::from(block[2]) * y + u64::from(block[1])) * x + u64::from(block[0]);
+        let linear = context.own_grid().linear(block);
         (self.env.block, self.env.linear, self.env.rank) = (block, linear, rank);
         self.env.shared.words.fill(0);
         self.env.shared.written.fill(0);

@@ -6,7 +6,7 @@
 //! another thread in between is reported. A missing fence between the proxies is not.
 
 use super::Machine;
-use super::block::Environment;
+use super::block::{Environment, of_warp};
 use super::bulk::{BULK_GRANULE_BYTES, PART_BYTES};
 use super::copy::places;
 use super::findings::Detail;
@@ -128,7 +128,7 @@ impl Machine<'_> {
             self.take_races(issue, None);
         }
         if issue.env.team.clocks.is_some() {
-            let groups = issue.env.bulk_groups_of(issue.warp.index);
+            let groups = of_warp(&mut issue.env.bulk_groups, issue.warp.index);
             copy.group = groups.committed[copy.lane];
             groups.outgoing.push(copy);
         }
@@ -200,14 +200,6 @@ impl Machine<'_> {
 }
 
 impl Environment {
-    fn bulk_groups_of(&mut self, warp: u32) -> &mut BulkGroups {
-        let at = warp as usize;
-        if self.bulk_groups.len() <= at {
-            self.bulk_groups.resize_with(at + 1, BulkGroups::default);
-        }
-        &mut self.bulk_groups[at]
-    }
-
     /// `cp.async.bulk.commit_group`
     pub(super) fn commit_bulk(&mut self, warp: u32, active: u32) {
         if let Some(groups) = self.bulk_groups.get_mut(warp as usize) {

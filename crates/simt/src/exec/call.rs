@@ -9,7 +9,7 @@ use super::warp::{FULL, Row32, Warp};
 use super::{Machine, Stop};
 use crate::code::{CallSite, Callee, Function, Inst, MemOp, NONE, Op, Slot};
 use crate::fault;
-use crate::masks::lanes;
+use crate::masks::{filter, lanes};
 use crate::memory::LOCAL_BYTES_MAX;
 use crate::ops::Row;
 
@@ -157,7 +157,7 @@ impl Machine<'_> {
         let mut rest = issue.active;
         while rest != 0 {
             let target = address[(rest.trailing_zeros() & 31) as usize];
-            let group = lanes(rest).filter(|&lane| address[lane] == target).fold(0, |all, lane| all | 1 << lane);
+            let group = filter(rest, |lane| address[lane] == target);
             rest &= !group;
             let found = code.addresses.get(&target).copied();
             match found.filter(|&index| code.functions[index as usize].signature == site.signature) {
@@ -177,8 +177,7 @@ impl Machine<'_> {
         let Issue { at, pc, inst, active, .. } = *issue;
         let table = &self.context.code.tables[inst.imm as usize];
         let index = issue.warp.w[usize::from(inst.a)].0;
-        let outside =
-            lanes(active).filter(|&lane| index[lane] as usize >= table.len()).fold(0u32, |all, lane| all | 1 << lane);
+        let outside = filter(active, |lane| index[lane] as usize >= table.len());
         if outside != 0 {
             let detail = Detail::Label { index: index[(outside.trailing_zeros() & 31) as usize] };
             self.findings.found(issue, outside, fault::Code::OutOfBounds, detail);

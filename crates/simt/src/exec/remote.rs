@@ -4,14 +4,14 @@
 //! meet in different banks (`cluster_banks` in `tests/gpu`).
 
 use super::Machine;
+use super::alu::narrowed;
 use super::atomic::Operands;
 use super::findings::Detail;
 use super::issue::{Access, Issue, Lanes, Place};
 use super::team::block_and_offset;
-use crate::access::Passes;
+use crate::access::{Memo, Passes};
 use crate::code::{AtomOp, MemOp, Target};
 use crate::fault::Code;
-use crate::launch::Launch;
 use crate::masks::{filter, lanes};
 use crate::memory::{LOCAL_BASE, SHARED_BASE};
 
@@ -87,22 +87,32 @@ impl Machine<'_> {
     fn record_remote(&mut self, issue: &Issue<'_>, access: &Access<'_>) {
         let owner = access.owner.and_then(|rank| issue.env.team.blocks.get(rank as usize));
         if let Some(&block) = owner.filter(|_| self.recording) {
-            self.recorder.remote(access, linear(self.context.launch, block));
+            self.recorder.remote(access, self.context.own_grid().linear(block));
         }
+    }
+
+    /// Counts the lanes of a load or store that stay in the block, records those that leave it, and checks either.
+    fn observe_group(
+        &mut self,
+        issue: &mut Issue<'_>,
+        access: &Access<'_>,
+        passes: fn(&mut Memo, u32, u32, &[u32; 32]) -> Passes,
+    ) {
+        if access.owner == Some(issue.env.rank) {
+            let memo = self.memos[issue.pc as usize].of(access.lanes);
+            let passes = passes(memo, access.bytes, access.lanes, &narrowed(access.at));
+            self.count(issue.pc, access, passes.into());
+        } else {
+            self.record_remote(issue, access);
+        }
+        self.check(issue, access);
     }
 
     #[cold]
     pub(super) fn load_remote(&mut self, issue: &mut Issue<'_>, op: MemOp, access: Access<'_>, data: &mut [Lanes]) {
         let width = u32::from(op.width.bytes);
         for group in self.groups(issue, &access) {
-            if group.owner == issue.env.rank {
-                let at = group.at.map(|at| at as u32);
-                let passes = self.memos[issue.pc as usize].of(group.lanes).shared_load(access.bytes, group.lanes, &at);
-                self.count(issue.pc, &group.access(&access), passes.into());
-            } else {
-                self.record_remote(issue, &group.access(&access));
-            }
-            self.check(issue, &group.access(&access));
+            self.observe_group(issue, &group.access(&access), Memo::shared_load);
             let Some(shared) = issue.env.shared_of(Some(group.owner)) else { continue };
             for (element, values) in data.iter_mut().enumerate().take(usize::from(op.vector)) {
                 let at = |lane: usize| group.at[lane] as u32 + element as u32 * width;
@@ -115,14 +125,7 @@ impl Machine<'_> {
     pub(super) fn store_remote(&mut self, issue: &mut Issue<'_>, access: Access<'_>) {
         let width = access.width();
         for group in self.groups(issue, &access) {
-            if group.owner == issue.env.rank {
-                let at = group.at.map(|at| at as u32);
-                let passes = self.memos[issue.pc as usize].of(group.lanes).shared_store(access.bytes, group.lanes, &at);
-                self.count(issue.pc, &group.access(&access), passes.into());
-            } else {
-                self.record_remote(issue, &group.access(&access));
-            }
-            self.check(issue, &group.access(&access));
+            self.observe_group(issue, &group.access(&access), Memo::shared_store);
             let Some(shared) = issue.env.shared_of(Some(group.owner)) else { continue };
             for (element, values) in access.values.iter().enumerate() {
                 let at = |lane: usize| group.at[lane] as u32 + element as u32 * width;
@@ -155,10 +158,4 @@ impl Machine<'_> {
             self.atomic_shared(issue, op, &group.access(&access), operands);
         }
     }
-}
-
-/// A block's index as one number, x fastest.
-fn linear(launch: &Launch, [x, y, z]: [u32; 3]) -> u64 {
-    let [wide, high, _] = launch.grid.map(u64::from);
-    (u64::from(z) * high + u64::from(y)) * wide + u64::from(x)
 }
