@@ -1,7 +1,6 @@
 //! The committed engine, run in Node, gives byte for byte what the library gives on this machine: every chapter's kernels, every
 //! type and operation, three schedules; outputs, counters, faults, notes and steps.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -18,19 +17,33 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A request for everything that one case leaves.
-fn request(root: &Path, slug: &str, variant: &Variant, ty: Type, op: Op, n: u64, schedule: &str) -> Option<Value> {
-    let case = Case::new(variant, ty, n, LaunchOptions { op, ..LaunchOptions::default() })?;
-    let kernels: BTreeSet<&str> = case.plan.passes.iter().map(|pass| pass.kernel.as_str()).collect();
-    let source = KernelSource::in_root(root, variant.kernels.unwrap_or(slug));
-    let text = source.read_ptx(&source.read_cu().unwrap()).unwrap();
-    let buffers = case.buffers(ty);
-    let outputs: Vec<&str> = buffers.iter().filter_map(|buffer| Some(buffer.as_str()?.split_once('=')?.0)).collect();
-    Some(json!({
-        "ptx": [{ "name": source.ptx_name(), "text": figures::only(&text, &kernels) }],
-        "buffers": buffers, "outputs": outputs, "launches": case.launches(), "schedule": schedule,
-        "trace": { "blocks": 2, "steps_per_block_max": 2000 },
-    }))
+/// A chapter's committed kernels, or those of a variant with a file of its own.
+struct Kernels {
+    name: String,
+    text: String,
+    index: ptx::Index,
+}
+
+impl Kernels {
+    fn read(root: &Path, slug: &str, variant: &Variant) -> Kernels {
+        let source = KernelSource::in_root(root, variant.kernels.unwrap_or(slug));
+        let text = source.read_ptx(&source.read_cu().unwrap()).unwrap();
+        Kernels { name: source.ptx_name(), index: ptx::Index::new(&text), text }
+    }
+
+    /// A request for everything that one case leaves.
+    fn request(&self, variant: &Variant, ty: Type, op: Op, n: u64) -> Option<Value> {
+        let case = Case::new(variant, ty, n, LaunchOptions { op, ..LaunchOptions::default() })?;
+        let launched: Vec<&str> = case.plan.passes.iter().map(|pass| pass.kernel.as_str()).collect();
+        let buffers = case.buffers(ty);
+        let name = |buffer: &Value| Some(buffer.as_str()?.split_once('=')?.0.to_owned());
+        let outputs: Vec<String> = buffers.iter().filter_map(name).collect();
+        Some(json!({
+            "ptx": [{ "name": self.name, "text": self.index.only(&self.text, &launched) }],
+            "buffers": buffers, "outputs": outputs, "launches": case.launches(), "schedule": SCHEDULES[0],
+            "trace": { "blocks": 2, "steps_per_block_max": 2000 },
+        }))
+    }
 }
 
 fn requests(root: &Path) -> Vec<Value> {
@@ -38,10 +51,14 @@ fn requests(root: &Path) -> Vec<Value> {
     for lesson in lessons() {
         for variant in lesson.variants {
             let before = requests.len();
+            let kernels = Kernels::read(root, lesson.slug, variant);
             for (&ty, &op) in variant.types.iter().flat_map(|ty| variant.ops.iter().map(move |op| (ty, op))) {
-                for n in SIZES {
-                    let of = |schedule| request(root, lesson.slug, variant, ty, op, n, schedule);
-                    requests.extend(SCHEDULES.into_iter().filter_map(of));
+                for request in SIZES.iter().filter_map(|&n| kernels.request(variant, ty, op, n)) {
+                    requests.extend(SCHEDULES.map(|schedule| {
+                        let mut request = request.clone();
+                        request["schedule"] = schedule.into();
+                        request
+                    }));
                 }
             }
             assert!(requests.len() > before, "{} {}: nothing to run", lesson.slug, variant.name);
@@ -109,9 +126,13 @@ fn compare(script: &Path, requests: &[Value], part: usize) -> usize {
         rest = after;
         let native = web::answer(request.to_string().as_bytes());
         let what = format!("{} under {}", request["launches"][0]["kernel"], request["schedule"]);
-        assert_eq!(json_of(&native)["error"], Value::Null, "{what}");
-        assert_eq!(json_of(answer), json_of(&native), "{what}");
-        assert!(answer == native, "{what}: the packed steps differ");
+        // Taking all answers apart would take longer than the runs.
+        let begin = String::from_utf8_lossy(&native[4..native.len().min(64)]);
+        assert!(!begin.contains("\"error\""), "{what}: {begin}");
+        if answer != native {
+            assert_eq!(json_of(answer), json_of(&native), "{what}");
+            panic!("{what}: the packed steps differ");
+        }
     }
     assert!(rest.is_empty(), "an answer without a request");
     answers.len()
@@ -128,7 +149,7 @@ fn a_request_gives_the_result_of_its_elements() {
     let root = root();
     let lesson = lessons().into_iter().find(|lesson| lesson.slug == "ch05-unroll").unwrap();
     let variant = lesson.variant("unroll_shuffle").unwrap();
-    let mut request = request(&root, lesson.slug, variant, Type::I32, Op::Sum, 1000, "independent").unwrap();
+    let mut request = Kernels::read(&root, lesson.slug, variant).request(variant, Type::I32, Op::Sum, 1000).unwrap();
     let digits: Vec<u64> = (0..1000).map(figures::digit).collect();
     request["buffers"][0] = json!({ "spec": "in=i32[1000]:zero", "elements": digits });
     let answer = json_of(&web::answer(request.to_string().as_bytes()));

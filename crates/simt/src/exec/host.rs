@@ -1,11 +1,17 @@
 //! Host threads of the simulator; only this module knows them. Without the feature `threads` there
 //! is one, as in a browser.
 
-/// Threads that can run at once.
+/// Threads that can run at once. The answer is asked for once: it is read from files of the system, which takes as long as
+/// a small launch.
+#[cfg(feature = "threads")]
 pub(super) fn cores() -> usize {
-    #[cfg(feature = "threads")]
-    return std::thread::available_parallelism().map_or(1, usize::from);
-    #[cfg(not(feature = "threads"))]
+    static CORES: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// One.
+#[cfg(not(feature = "threads"))]
+pub(super) fn cores() -> usize {
     1
 }
 
