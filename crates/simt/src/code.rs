@@ -345,10 +345,8 @@ pub struct Code {
     pub blocks_communicate: bool,
     /// It makes addresses of the shared memory of other blocks.
     pub maps_shared: bool,
-    /// Threads may wait for each other at `volatile` flags in shared memory: some branch asks what such a load reads.
-    pub has_volatile_flags: bool,
-    /// Relaxed and volatile loads whose value is worked on and not asked for by a branch: data, and no flag.
-    pub data_loads: std::collections::HashSet<u32>,
+    /// Roles of relaxed and volatile loads and of atomics, by instruction; any other access is `Other`.
+    pub roles: HashMap<u32, crate::race::Role>,
     /// It has fences, or accesses that acquire or release: threads may order each other by flags.
     pub orders_by_hand: bool,
     /// It has atomics, or loads that are ordered or volatile: lanes may spin until another lane writes.

@@ -8,12 +8,13 @@
 //! for it: see `flights`. Two lanes that write the same bytes in one instruction race only if their values differ.
 //!
 //! The shadow keeps, for each word (for each byte, once a narrower access came by), the last plain write, the last strong
-//! one, and readers of two different threads, of two different warps if there are such. That is enough to find a race in
+//! one, and readers of two different threads, of two different warps if there are such: those that read plainly, those that look at
+//! a flag, and those that read data by a strong load. That is enough to find a race in
 //! every word that has one as long as threads are ordered by barriers of the whole block and of whole warps.
 //!
 //! It may miss: a second race of a word after its first one in the same stretch between barriers; races among threads
 //! that other barriers or flags keep apart, when more than two of them read the word; differing values beyond the
-//! first 8 bytes of one lane's store; a plain write after a strong read; two copies of one
+//! first 8 bytes of one lane's store; a race with a strong write before the last one; two copies of one
 //! instruction to one place, or from one place. It never reports accesses that the rules above order.
 
 use std::collections::HashMap;
@@ -24,6 +25,7 @@ mod flights;
 pub(crate) mod global;
 mod now;
 mod places;
+mod strong;
 mod views;
 
 use cells::{Cells, Cover, Entry, Pair, Run};
@@ -32,6 +34,9 @@ pub use clocks::{Arrivals, Clocks, WARPS_PER_BLOCK};
 use flights::Flights;
 use now::Now;
 pub use places::Places;
+use strong::Looks;
+pub use strong::Role;
+pub(crate) use strong::Strong;
 
 use crate::code::{MemOp, Order, Scope};
 
@@ -73,12 +78,6 @@ impl Strength {
     pub(crate) fn is_strong(self) -> bool {
         self.order != Order::Weak
     }
-
-    /// Returns whether it may be a flag in shared memory: `volatile` is no way to order threads there.
-    #[inline(always)]
-    pub(crate) fn is_flag(self) -> bool {
-        !matches!(self.order, Order::Weak | Order::Volatile)
-    }
 }
 
 /// Pair of accesses that race.
@@ -102,6 +101,12 @@ pub enum Hazard {
     UnfencedRead,
     /// A strong write over data that another thread reads through a strong access: PTX allows it.
     UnfencedWrite,
+    /// As [`Hazard::UnfencedRead`], by a load whose thread puts back what it makes of the value: one of two updates may be lost.
+    UpdateAfterWrite,
+    /// As [`Hazard::UnfencedWrite`], between the load and the store of such an update.
+    WriteIntoUpdate,
+    /// No race, since one place has one order of strong writes: either may come last.
+    EitherLast,
     /// No race in PTX, since one access follows a read of what the other wrote; one in CUDA C++.
     Observed,
     /// No race, since both leave the same value there.
@@ -116,13 +121,15 @@ impl Hazard {
             Hazard::WriteAfterRead => Hazard::ReadAfterWrite,
             Hazard::UnfencedRead => Hazard::UnfencedWrite,
             Hazard::UnfencedWrite => Hazard::UnfencedRead,
+            Hazard::UpdateAfterWrite => Hazard::WriteIntoUpdate,
+            Hazard::WriteIntoUpdate => Hazard::UpdateAfterWrite,
             same => same,
         }
     }
 
     /// Returns whether it is worth a note, and no fault.
     pub const fn is_note(self) -> bool {
-        matches!(self, Hazard::Observed | Hazard::EqualWrites)
+        matches!(self, Hazard::Observed | Hazard::EqualWrites | Hazard::EitherLast)
     }
 }
 
@@ -149,9 +156,14 @@ const OBSERVERS_MAX: usize = 64;
 enum Act {
     Read,
     Write,
-    Atomic,
-    /// A strong read.
-    Flag,
+    StrongRead,
+    StrongWrite,
+}
+
+impl Act {
+    fn reads(self) -> bool {
+        matches!(self, Act::Read | Act::StrongRead)
+    }
 }
 
 /// Last accesses to each word, and the barrier since.
@@ -169,6 +181,10 @@ pub struct Shadow {
     strong_tick: Tick,
     /// Readers of a strong write, by its cell, with the tick of the write.
     observed: HashMap<usize, Vec<(Tick, Entry)>>,
+    /// Strong reads, once there has been one.
+    looks: Option<Box<Looks>>,
+    /// Scope and role of the strong accesses so far, by instruction.
+    strengths: HashMap<u32, Strong>,
     /// Words whose bytes have different histories, one flag a word; those live in the byte cells.
     split: Vec<bool>,
     any_split: bool,
@@ -188,6 +204,8 @@ impl Shadow {
             strong: Cells::new(words),
             strong_tick: 0,
             observed: HashMap::new(),
+            looks: None,
+            strengths: HashMap::new(),
             split: vec![false; words],
             any_split: false,
             flights: None,
@@ -213,7 +231,7 @@ impl Shadow {
             Shape::Other => false,
         };
         if !done {
-            self.by_cell(access, Act::Read, &[0; 32], &now, found);
+            self.by_cell(access, Act::Read, &[0; 32], &now, clocks, found);
         }
     }
 
@@ -244,26 +262,8 @@ impl Shadow {
             Shape::Other => false,
         };
         if !done {
-            self.by_cell(access, Act::Write, values, &now, found);
+            self.by_cell(access, Act::Write, values, &now, clocks, found);
         }
-    }
-
-    /// A read that is more than plain: races with plain writes, and is no news to later accesses.
-    pub fn flag(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
-        if self.flights.is_some() {
-            self.check_flights(clocks, &access, Act::Flag, found);
-        }
-        let now = self.tick(clocks, &access);
-        self.by_cell(access, Act::Flag, &[0; 32], &now, found);
-    }
-
-    /// An atomic, or a write that is more than plain: races with plain accesses, never with another atomic.
-    pub fn atomic(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) {
-        if self.flights.is_some() {
-            self.check_flights(clocks, &access, Act::Atomic, found);
-        }
-        let now = self.tick(clocks, &access);
-        self.by_cell(access, Act::Atomic, &[0; 32], &now, found);
     }
 
     /// Time moves on by one access.
@@ -291,6 +291,7 @@ impl Shadow {
         self.readers.clear();
         self.strong.clear();
         self.observed.clear();
+        self.looks = None;
         self.strong_tick = 0;
     }
 
@@ -308,6 +309,7 @@ impl Shadow {
         !self.writes.conflicts(cover, now)
             && !(now.since_unit_barrier(self.readers.used_tick) && self.readers.conflicts(cover, now))
             && !(now.since_unit_barrier(self.strong_tick) && self.strong.conflicts(cover, now))
+            && !self.looks.as_ref().is_some_and(|looks| looks.conflict(cover, now))
             && self.writes.set_covered(cover, now)
     }
 
@@ -344,30 +346,28 @@ impl Shadow {
     /// The general way: cell after cell. Every lane is checked before a write is noted, or lanes that write one place together
     /// would hide from each other what was there before.
     #[inline(never)]
-    fn by_cell(&mut self, access: Access<'_>, act: Act, values: &[u64; 32], now: &Now, found: &mut Vec<Race>) {
-        let reported = found.len();
-        let mut report = Report { found, reported, addresses: access.addresses, values, now };
-        if act == Act::Write {
-            self.each_cell(&access, true, |shadow, place, lanes| shadow.check(place, lanes, act, &mut report));
-            self.each_cell(&access, false, |shadow, place, lanes| {
-                report.same_instruction(&shadow.writes, place, lanes);
-                shadow.writes.set_or_join(place.cell, lanes, now);
-            });
-            return;
-        }
+    fn by_cell(
+        &mut self,
+        access: Access<'_>,
+        act: Act,
+        values: &[u64; 32],
+        now: &Now,
+        clocks: &Clocks,
+        found: &mut Vec<Race>,
+    ) {
+        let mut report = Report::new(&access, values, now, clocks, found);
         self.each_cell(&access, true, |shadow, place, lanes| {
             shadow.check(place, lanes, act, &mut report);
-            match act {
-                Act::Read => shadow.readers.note(place.cell, lanes, now),
-                Act::Atomic => {
-                    // Among lanes that come together, the last one is behind them all.
-                    shadow.strong.set(place.cell, 1 << (31 - lanes.leading_zeros()), now);
-                    shadow.strong_tick = now.tick;
-                }
-                Act::Flag => shadow.observe(place.cell, lanes, now),
-                Act::Write => {}
+            if act == Act::Read {
+                shadow.readers.note(place.cell, lanes, now);
             }
         });
+        if act == Act::Write {
+            self.each_cell(&access, false, |shadow, place, lanes| {
+                report.same_instruction(&shadow.writes, Hazard::WriteTogether, place, lanes);
+                shadow.writes.set_or_join(place.cell, lanes, now);
+            });
+        }
     }
 
     /// Calls `visit` with each cell and the lanes that touch it: all at once where every lane touches the same place.
@@ -421,6 +421,9 @@ impl Shadow {
         for cells in [&mut self.writes, &mut self.readers.first, &mut self.readers.second, &mut self.strong] {
             cells.split(word);
         }
+        if let Some(looks) = &mut self.looks {
+            looks.split(word);
+        }
         self.split[word as usize] = true;
         self.any_split = true;
     }
@@ -428,8 +431,7 @@ impl Shadow {
     /// Reports what is unordered with `lanes` in one cell.
     #[inline]
     fn check(&self, place: Place, lanes: u32, act: Act, report: &mut Report<'_>) {
-        let after_write =
-            if matches!(act, Act::Read | Act::Flag) { Hazard::ReadAfterWrite } else { Hazard::WriteAfterWrite };
+        let after_write = if act.reads() { Hazard::ReadAfterWrite } else { Hazard::WriteAfterWrite };
         report.against(&self.writes, after_write, place, lanes);
         if matches!(act, Act::Read | Act::Write) && report.now.since_unit_barrier(self.strong_tick) {
             let behind = self.observers(place.cell, lanes, report.now);
@@ -438,46 +440,12 @@ impl Shadow {
                 report.against(&self.strong, Hazard::Observed, place, behind);
             }
         }
-        if matches!(act, Act::Write | Act::Atomic) && report.now.since_unit_barrier(self.readers.used_tick) {
-            report.against(&self.readers.first, Hazard::WriteAfterRead, place, lanes);
-            report.against(&self.readers.second, Hazard::WriteAfterRead, place, lanes);
+        if !act.reads() && report.now.since_unit_barrier(self.readers.used_tick) {
+            report.against_pair(&self.readers, Hazard::WriteAfterRead, place, lanes);
         }
-    }
-}
-
-impl Shadow {
-    /// The lanes read the cell by a strong read.
-    fn observe(&mut self, cell: usize, lanes: u32, now: &Now) {
-        let write = self.strong.entry(cell);
-        if !now.since_unit_barrier(self.strong_tick) || now.unordered(&write, lanes).is_none() {
-            return;
+        if let Some(looks) = self.looks.as_ref().filter(|_| act == Act::Write) {
+            looks.pairs().for_each(|pair| report.against_pair(pair, Hazard::WriteAfterRead, place, lanes));
         }
-        let seen = self.observed.entry(cell).or_default();
-        seen.retain(|(of, _)| *of == write.tick);
-        let again = seen.iter().any(|(_, by)| by.site == now.site && by.lanes & lanes == lanes);
-        if !again && seen.len() <= OBSERVERS_MAX {
-            // No lanes: anybody.
-            let lanes = if seen.len() < OBSERVERS_MAX { lanes } else { 0 };
-            seen.push((write.tick, Entry { tick: now.tick, lanes, site: now.site }));
-        }
-    }
-
-    /// Those of `lanes` that come behind a read of what the last strong write of the cell left.
-    #[cold]
-    fn observers(&self, cell: usize, lanes: u32, now: &Now) -> u32 {
-        let Some(seen) = self.observed.get(&cell) else { return 0 };
-        let write = self.strong.entry(cell).tick;
-        let mut left = lanes;
-        for (_, by) in seen.iter().filter(|(of, _)| *of == write) {
-            if by.lanes == 0 {
-                return lanes;
-            }
-            for lane in crate::masks::lanes(by.lanes) {
-                let read = Entry { lanes: 1 << lane, ..*by };
-                left = now.unordered(&read, left).map_or(0, |(_, later)| later);
-            }
-        }
-        lanes & !left
     }
 }
 
@@ -540,9 +508,26 @@ struct Report<'a> {
     addresses: &'a [u32; 32],
     values: &'a [u64; 32],
     now: &'a Now,
+    clocks: &'a Clocks,
 }
 
-impl Report<'_> {
+impl<'a> Report<'a> {
+    fn new(
+        access: &Access<'a>,
+        values: &'a [u64; 32],
+        now: &'a Now,
+        clocks: &'a Clocks,
+        found: &'a mut Vec<Race>,
+    ) -> Report<'a> {
+        Report { reported: found.len(), found, addresses: access.addresses, values, now, clocks }
+    }
+
+    /// Reports what `lanes` do now if it is unordered with either of two remembered accesses.
+    fn against_pair(&mut self, pair: &Pair, hazard: Hazard, place: Place, lanes: u32) {
+        self.against(&pair.first, hazard, place, lanes);
+        self.against(&pair.second, hazard, place, lanes);
+    }
+
     /// Reports what `lanes` do now if it is unordered with what `cells` remember.
     #[inline]
     fn against(&mut self, cells: &Cells, hazard: Hazard, place: Place, lanes: u32) {
@@ -555,8 +540,8 @@ impl Report<'_> {
         }
     }
 
-    /// Reports a lane that writes other values than a lane before it in the same instruction.
-    fn same_instruction(&mut self, writes: &Cells, place: Place, lanes: u32) {
+    /// Reports a lane that writes other values than a lane before it in the same instruction, as `hazard`.
+    fn same_instruction(&mut self, writes: &Cells, hazard: Hazard, place: Place, lanes: u32) {
         let entry = writes.entry(place.cell);
         if entry.tick != self.now.tick {
             return;
@@ -569,7 +554,7 @@ impl Report<'_> {
         };
         let (earlier, later) = (entry.lanes.trailing_zeros(), lanes.trailing_zeros());
         if earlier != later && value(earlier).zip(value(later)).is_some_and(|(a, b)| a != b) {
-            self.push(Hazard::WriteTogether, place.address, (self.now.warp(), 1 << earlier, self.now.pc()), lanes);
+            self.push(hazard, place.address, (self.now.warp(), 1 << earlier, self.now.pc()), lanes);
         }
     }
 

@@ -5,7 +5,7 @@
 //! differ in their last digits, and no schedule is the right one. So floats may differ by as much as that explains ([`Rounding`]);
 //! integers are compared bit for bit, and so is everything that a launch without atomics leaves.
 
-use crate::Schedule;
+use crate::{Note, NoteKind, Schedule};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
@@ -31,6 +31,8 @@ pub struct First {
     pub schedule: Schedule,
     /// First place where its results differ. `None`: it has faults, and the results may be the same.
     pub difference: Option<Difference>,
+    /// A note says that either of two writes to that buffer may come last: PTX allows the difference.
+    pub is_lawful: bool,
 }
 
 /// Place where two runs left different values.
@@ -86,7 +88,7 @@ impl Rounding {
 pub fn run(job: &Job<'_>, asked: u64) -> Result<(Ran, Seeds)> {
     let unseeded = job.launch(Schedule::Independent { seed: None })?;
     if !unseeded.outcome.faults.is_empty() {
-        let first = First { schedule: unseeded.schedule, difference: None };
+        let first = First { schedule: unseeded.schedule, difference: None, is_lawful: false };
         return Ok((unseeded, Seeds { asked, ran: 0, first: Some(first), rounded: None }));
     }
     let rounding = Rounding::of(job, &unseeded)?;
@@ -97,12 +99,19 @@ pub fn run(job: &Job<'_>, asked: u64) -> Result<(Ran, Seeds)> {
         let found = buffers(job.request, &ran)?;
         let difference = difference(&ran, &expected, &found, |ty, a, b| rounding.explains(ty, a, b));
         if difference.is_some() || !ran.outcome.faults.is_empty() {
-            let first = First { schedule: ran.schedule, difference };
+            let is_lawful = difference.as_ref().is_some_and(|difference| may_differ(&ran, &difference.buffer));
+            let first = First { schedule: ran.schedule, difference, is_lawful };
             return Ok((ran, Seeds { asked, ran: seed + 1, first: Some(first), rounded }));
         }
         rounded = rounded.or_else(|| explained(&rounding, &ran, &expected, &found));
     }
     Ok((unseeded, Seeds { asked, ran: asked, first: None, rounded }))
+}
+
+/// Returns whether the run has no fault, and notes that either of two writes to this buffer may come last.
+fn may_differ(ran: &Ran, buffer: &str) -> bool {
+    let tells = |note: &Note| note.kind == NoteKind::EitherLast && note.variable.as_deref() == Some(buffer);
+    ran.outcome.faults.is_empty() && ran.outcome.notes.iter().any(tells)
 }
 
 /// The first place where results differ by no more than rounding explains, and how much that is.
@@ -160,6 +169,9 @@ impl Seeds {
             })
         });
         let mut object = json!({ "asked": self.asked, "ran": self.ran, "first": first });
+        if self.first.as_ref().is_some_and(|first| first.is_lawful) {
+            object["first"]["lawful"] = true.into();
+        }
         if let Some((difference, most)) = &self.rounded {
             object["rounded"] = difference.json();
             object["rounded"]["at_most"] = (*most).into();
@@ -169,8 +181,13 @@ impl Seeds {
 
     /// Verdict against the kernel if another run left other values, though the one that is shown may have no fault.
     pub fn verdict(&self) -> Option<&'static str> {
-        let differs = self.first.as_ref().is_some_and(|first| first.difference.is_some());
-        differs.then_some("it leaves other values than the run without a seed: see `seeds` above")
+        let first = self.first.as_ref().filter(|first| first.difference.is_some())?;
+        Some(match first.is_lawful {
+            true => {
+                "it leaves other values than the run without a seed, which PTX allows: see the note on writes of which either may come last"
+            }
+            false => "it leaves other values than the run without a seed: see `seeds` above",
+        })
     }
 
     /// Lines for people, each with its label.

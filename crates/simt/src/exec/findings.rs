@@ -187,6 +187,7 @@ impl Findings {
         let kind = match hazard {
             Hazard::EqualWrites => NoteKind::EqualWrites,
             Hazard::Observed => NoteKind::OrderedByObservation,
+            Hazard::EitherLast => NoteKind::EitherLast,
             _ => return self.note(env, code, at, Some(other), detail),
         };
         add(&mut self.notes, (kind, at.key(), other.key()), Finding::new(env, code, at, Some(other), detail));

@@ -63,11 +63,11 @@ impl AccessLog {
     }
 }
 
-/// Returns whether lanes of one plain store leave different values at one place.
+/// Returns whether lanes of one store leave different values at one place.
 #[inline(always)]
 fn is_contradictory(access: &Access<'_>) -> bool {
     let Access { layout, at, lanes, bytes, strength, .. } = *access;
-    if layout == Some(Layout::SideBySide) || strength.is_strong() {
+    if layout == Some(Layout::SideBySide) || strength.is_atomic {
         return false;
     }
     let (mut end, mut rising) = (0, true);

@@ -8,13 +8,13 @@ use super::Machine;
 use super::alu::narrowed;
 use super::issue::{Access, Cost, Issue, Lanes, Place};
 use super::team::Shared;
-use crate::code::{Code, Op, Order};
+use crate::code::{Code, Op};
 use crate::fault;
 use crate::launch::Check;
 use crate::masks::{filter, lanes};
 use crate::memory::Buffer;
 use crate::race::global::Act;
-use crate::race::{self, Hazard, Race, Strength};
+use crate::race::{self, Hazard, Race};
 
 impl Machine<'_> {
     /// An access is about to be carried out.
@@ -178,30 +178,31 @@ impl Machine<'_> {
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn watch_shared(&mut self, issue: &mut Issue<'_>, access: &Access<'_>) {
         let Access { owner, strength, values, .. } = *access;
-        let is_flag = strength.is_flag() || (strength.act == Act::Write && self.is_volatile_flag(strength));
+        let strong = self.strong(issue.pc, strength);
         let at = narrowed(access.at);
-        if if strength.is_atomic { self.context.code.orders_by_hand } else { is_flag } {
+        if strong.is_some() && self.context.code.orders_by_hand {
             self.watch_shared_flag(issue, strength, owner, access.lanes, &at);
         }
         let (warp, mask, pc) = (issue.unit_warp(), access.lanes, issue.pc);
         let whole = race::Access { warp, mask, pc, bytes: access.bytes, addresses: &at };
         let (Some(shadow), Some(clocks)) = issue.env.shadow_of(owner) else { return };
-        match (strength.act, access.layout) {
-            _ if strength.is_atomic => shadow.atomic(clocks, whole, &mut self.races),
-            (Act::Read, _) if is_flag => shadow.flag(clocks, whole, &mut self.races),
-            (Act::Read, Some(layout)) => shadow.read_of(layout, clocks, whole, &mut self.races),
-            (Act::Read, None) => shadow.read(clocks, whole, &mut self.races),
+        match (strength.act, strong, access.layout) {
+            (act, Some(strong), _) if act == Act::Read || strength.is_atomic => {
+                shadow.strong(clocks, whole, strong, None, &mut self.races);
+            }
+            (Act::Read, _, Some(layout)) => shadow.read_of(layout, clocks, whole, &mut self.races),
+            (Act::Read, _, None) => shadow.read(clocks, whole, &mut self.races),
             // Each element is its own access to the race check, so that values can be compared.
-            (Act::Write, layout) => {
+            (Act::Write, strong, layout) => {
                 let width = access.width();
                 for (element, values) in values.iter().enumerate() {
                     let at = at.map(|a| a.wrapping_add(element as u32 * width));
                     let part = race::Access { bytes: width, addresses: &at, ..whole };
                     let (Some(shadow), Some(clocks)) = issue.env.shadow_of(owner) else { return };
-                    match layout {
-                        _ if is_flag => shadow.atomic(clocks, part, &mut self.races),
-                        Some(layout) => shadow.write_of(layout, clocks, part, values, &mut self.races),
-                        None => shadow.write(clocks, part, values, &mut self.races),
+                    match (strong, layout) {
+                        (Some(strong), _) => shadow.strong(clocks, part, strong, Some(values), &mut self.races),
+                        (None, Some(layout)) => shadow.write_of(layout, clocks, part, values, &mut self.races),
+                        (None, None) => shadow.write(clocks, part, values, &mut self.races),
                     }
                     if let Some(shared) = issue.env.shared_of(owner).filter(|_| !self.races.is_empty()) {
                         forgive_equal_writes(self.context.code, &mut self.races, shared, part, values);
@@ -223,12 +224,6 @@ impl Machine<'_> {
                 self.findings.race(issue.env, owner, &race);
             }
         }
-    }
-
-    /// Returns whether a `volatile` store may set a flag that a branch of the kernel reads.
-    #[inline(always)]
-    fn is_volatile_flag(&self, strength: Strength) -> bool {
-        strength.order == Order::Volatile && self.context.code.has_volatile_flags
     }
 
     /// Returns the number of values that a store is about to change; spinning lanes wait for changes.
@@ -277,18 +272,19 @@ fn forgive_equal_writes(code: &Code, races: &mut Vec<Race>, shared: &Shared, acc
     let inside = |lane: usize| (at[lane] + bytes) as usize <= 4 * shared.words.len();
     let same = |lane: usize| inside(lane) && shared.load(at[lane], bytes) == low_bytes(values[lane], bytes);
     for index in 0..races.len() {
-        let Race { hazard: Hazard::WriteAfterWrite, later: (warp, lanes, pc), earlier, .. } = races[index] else {
+        let Race { hazard, later: (warp, lanes, pc), earlier, .. } = races[index];
+        if !matches!(hazard, Hazard::WriteAfterWrite | Hazard::EitherLast) {
             continue;
-        };
+        }
         // The result of an atomic depends on the value that was there.
         if code.is_atomic(earlier.2) {
             continue;
         }
         let equal = filter(lanes, same);
-        if equal != 0 {
+        if equal != 0 && hazard == Hazard::WriteAfterWrite {
             races.push(Race { hazard: Hazard::EqualWrites, later: (warp, equal, pc), ..races[index] });
-            races[index].later.1 &= !equal;
         }
+        races[index].later.1 &= !equal;
     }
     races.retain(|race| race.later.1 != 0);
 }

@@ -4,8 +4,8 @@ use super::issue::{Access, Issue};
 use super::observe::low_bytes;
 use super::{Context, Machine, Watch};
 use crate::code::Scope;
-use crate::race::global::{self, Act, Pages, Race, Role, Shadow};
-use crate::race::{Hazard, Places, Strength};
+use crate::race::global::{self, Act, Pages, Race, Shadow};
+use crate::race::{Hazard, Places, Role, Strength, Strong};
 
 /// The check for races in global memory, where it is on.
 pub(super) struct GlobalOrder {
@@ -46,7 +46,7 @@ impl Machine<'_> {
     pub(super) fn watch_order(&mut self, issue: &mut Issue<'_>, access: &Access<'_>) {
         let Access { strength, lanes: mask, bytes, at, values, .. } = *access;
         let (warp, pc) = (issue.unit_warp(), issue.pc);
-        let role = self.role_of(pc, strength);
+        let strong = self.strong(pc, strength);
         let (Some(order), Some(clocks)) = (&mut self.order, &mut issue.env.team.clocks) else { return };
         let lanes = || crate::masks::lanes(mask);
         let reads = strength.act == Act::Read || strength.is_atomic;
@@ -55,8 +55,7 @@ impl Machine<'_> {
                 clocks.read_flag(&order.places, at[lane], warp, lane, strength.order, strength.scope);
             }
         }
-        let strong = strength.is_strong().then_some(strength.scope);
-        let seen = global::Access { warp, mask, pc, bytes, addresses: at, act: strength.act, strong, role, values };
+        let seen = global::Access { warp, mask, pc, bytes, addresses: at, act: strength.act, strong, values };
         order.shadow.access(clocks, &seen, &mut order.found);
         if strength.act == Act::Write {
             for lane in lanes() {
@@ -75,13 +74,12 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the role of an access at `pc`.
-    fn role_of(&self, pc: u32, strength: Strength) -> Role {
-        match strength.act {
-            _ if strength.is_atomic => Role::Atomic,
-            Act::Read if strength.is_strong() && self.context.code.data_loads.contains(&pc) => Role::Data,
-            _ => Role::Other,
-        }
+    /// Returns what an access at `pc` is to other strong ones; `None` for a plain one.
+    #[inline(always)]
+    pub(super) fn strong(&self, pc: u32, strength: Strength) -> Option<Strong> {
+        let of_code = || self.context.code.roles.get(&pc).copied();
+        let role = || of_code().unwrap_or(if strength.is_atomic { Role::Atomic } else { Role::Other });
+        strength.is_strong().then(|| Strong { scope: strength.scope, role: role() })
     }
 
     /// A strong access to the shared memory of the block of rank `owner`, which may be a flag.
@@ -134,18 +132,19 @@ fn forgive_equal_writes(races: &mut Vec<Race>, context: &Context<'_>, access: &A
         })
     };
     for index in 0..races.len() {
-        let Race { hazard: Hazard::WriteAfterWrite, later: (unit, warp, lanes, pc), earlier, .. } = races[index] else {
+        let Race { hazard, later: (unit, warp, lanes, pc), earlier, .. } = races[index];
+        if !matches!(hazard, Hazard::WriteAfterWrite | Hazard::EitherLast) {
             continue;
-        };
+        }
         // The result of an atomic depends on the value that was there.
         if context.grid_of(earlier.0).1.code.is_atomic(earlier.3) {
             continue;
         }
         let equal = crate::masks::filter(lanes, same);
-        if equal != 0 {
+        if equal != 0 && hazard == Hazard::WriteAfterWrite {
             races.push(Race { hazard: Hazard::EqualWrites, later: (unit, warp, equal, pc), ..races[index] });
-            races[index].later.2 &= !equal;
         }
+        races[index].later.2 &= !equal;
     }
     races.retain(|race| race.later.2 != 0);
 }

@@ -87,8 +87,10 @@ const SHARED_RACE: Explanation = Explanation {
     meaning: "Two threads touch the same bytes of shared memory, at least one writes, and no barrier lies between. Inside \
         one warp this was harmless before Volta, when the 32 lanes moved together; since then each lane may run by itself, and \
         only `__syncwarp()`, or a barrier of the block, makes one lane's writes visible to another. `volatile` does not help: it \
-        keeps the compiler from caching a value, it does not make lanes wait. PTX itself has no race between two volatile accesses; \
-        the report says so where it is one of those. A `volatile` word that a loop or a branch asks about is a flag, and no fault. An asynchronous copy (`memcpy_async`, \
+        keeps the compiler from caching a value, it does not make lanes wait. PTX itself has no race between accesses that are volatile or relaxed on \
+        both sides. Data that is passed through them with no barrier or fence between is reported all the same, as in global memory, and so is an update `s[0] = s[0] + 1` \
+        of which one may be lost, each with its own line; two such stores of different values are lawful, and a note says that either may come last. \
+        A word that a loop or a branch asks about is a flag, and no fault. An asynchronous copy (`memcpy_async`, \
         `__pipeline_memcpy_async`) may write until its thread has waited for it, so for that long every access to its \
         destination is one, its own thread's too; after that it counts as a write of its thread. If a barrier object counts the \
         copy, it is over for threads that have seen the end of the phase, and for those that come after one of them; \
@@ -98,9 +100,8 @@ const SHARED_RACE: Explanation = Explanation {
     may_miss: "a second race on a word that has raced since the last barrier; races that need two lanes to take different \
         paths than they took in this run; races inside a warp under `--schedule lockstep`, which has none by definition; a write to what an asynchronous copy \
         (other than a bulk copy out of shared memory) reads; a fence that is missing between threads and bulk copies \
-        (`fence.proxy.async`); a plain or volatile store after another thread's relaxed load or look at \
-        a volatile flag; two volatile stores in a kernel with such a flag; data that is read by a relaxed \
-        load and has no fence (reported in global memory)",
+        (`fence.proxy.async`); a missing fence of the reader where what it reads is read through `volatile`; relaxed or volatile data that a branch \
+        asks about before it is used, or that only atomics write",
     false_alarms: "when `volatile` data is read on purpose though it may be out of date, and no branch asks what was read",
 };
 
@@ -118,15 +119,15 @@ const GLOBAL_RACE: Explanation = Explanation {
         and in PTX may clear the word with a plain store; CUDA C++ does not go so far, and a note says so. \
         Threads that write the same value to one place are not reported as a fault, and a note says so; in CUDA C++ that is a data race whatever the values. \
         Accesses that are volatile or relaxed on both sides never race in PTX, and `volatile` cures nothing: data that is handed over \
-        through them without a fence may arrive after its flag, and of two additions `c[0] = c[0] + 1` one may be lost. Those are reported too, with that reason. \
+        through them without a fence may arrive after its flag, and of two additions `c[0] = c[0] + 1` one may be lost. Those are reported too, each with its own line. \
+        Two such stores of different values are lawful, and either may come last: a note says so. \
         A flag that a loop or a branch asks about may be looked at too early, and is no fault. An atomic that is only for one block (`atomicAdd_block`) and a fence \
         that is (`__threadfence_block`) do nothing between blocks.",
     may_miss: "a second race on a word that has raced; races with a third reader of a word; what a launch reads through the cache for constant data (`ld.global.nc`, `__ldg`, a `const \
         __restrict__` pointer) though it has written it before, which a barrier does not mend; \
         launches whose overlap was not asked for (`--then` with `--overlap`); races that need blocks to come in another \
         order than they did in this run; a missing fence of the reader where what it reads \
-        is read through `volatile`; relaxed or volatile data that a branch asks about before it is used, or that only atomics write; \
-        two volatile stores, or one beside an atomic (reported in shared memory); a thread that reads back what its own bulk copy writes, and what is read after a bulk copy whose thread \
+        is read through `volatile`; relaxed or volatile data that a branch asks about before it is used, or that only atomics write; a thread that reads back what its own bulk copy writes, and what is read after a bulk copy whose thread \
         waits for the reading of its source only (`wait_group.read`)",
     false_alarms: "when a value that may be out of date is read on purpose: with a plain load (other than as what a compare-and-swap \
         expects), or with a relaxed one whose value no branch asks about",
@@ -143,8 +144,9 @@ const BARRIER_DIVERGENCE: Explanation = Explanation {
         in any way. Barrier 0 is that of `__syncthreads()`, for which CUDA asks that all threads take the same way to it.",
     may_miss: "threads that reach different barriers in different launches only; the branch must be taken in this run",
     false_alarms: "when hand-written PTX, or a compiler that copied a `__syncthreads()`, lets whole warps meet at different \
-        `bar.sync 0`: PTX allows it. Threads that have ended do not count as missing, as on the hardware: \
-        a note says that there are such",
+        `bar.sync 0`: PTX allows it. Threads that have ended are not waited for: CUDA and PTX ask a barrier of the threads \
+        that have not exited, and a card goes on without the others. So a barrier behind an early `return` is a note, though some tools call it an error: \
+        what may be missing is what the threads that have gone should have brought",
 };
 
 const DEADLOCK: Explanation = Explanation {

@@ -10,6 +10,8 @@ pub enum NoteKind {
     EqualWrites,
     /// A plain access follows a read of what a strong one wrote: PTX orders the two, CUDA C++ does not.
     OrderedByObservation,
+    /// Two strong writes of one place that nothing orders: either may come last.
+    EitherLast,
     /// A barrier of the block opens though some of its threads have exited.
     ExitedThreads,
     /// More blocks have to wait for each other than any card holds at once.
@@ -22,6 +24,7 @@ impl NoteKind {
         match self {
             NoteKind::EqualWrites => "equal-writes",
             NoteKind::OrderedByObservation => "ordered-by-observation",
+            NoteKind::EitherLast => "either-last",
             NoteKind::ExitedThreads => "exited-threads",
             NoteKind::NotResident => "not-resident",
         }

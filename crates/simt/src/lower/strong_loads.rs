@@ -1,12 +1,13 @@
-//! Roles of relaxed and volatile loads. A load that a branch asks about is a look at a flag: it may come too early,
+//! Roles of relaxed and volatile loads, and of atomics. A load that a branch asks about is a look at a flag: it may come too early,
 //! and the loop looks again. One whose value is added up or stored, and that no branch asks about, reads data: nothing in
-//! the code would notice a value that is out of date.
+//! the code would notice a value that is out of date. If it is put back where it came from, the two make an update in two steps.
 
 use std::collections::HashSet;
 
 use super::live::{reads, writes};
-use crate::code::{AtomicOp, Code, Inst, NONE, Op, Order, Reg, Scope, Target};
+use crate::code::{AtomicOp, Code, Inst, NONE, Op, Order, Reg, Target};
 use crate::ops::Row;
+use crate::race::Role;
 
 /// Places that the value of one load is followed to; of more the load is taken for a look at a flag.
 const STEPS_MAX: usize = 1 << 16;
@@ -20,50 +21,56 @@ const CUTTING: [&str; 14] =
 struct Uses {
     /// A branch asks about it, or a compare-and-swap.
     tested: bool,
+    /// A branch asks about it, or about what was made of it.
+    decides: bool,
     /// It is stored, or added to something, as it is or worked on.
     kept: bool,
+    /// It is stored where it was loaded from.
+    put_back: bool,
 }
 
-/// Fills `data_loads`, and makes `volatile` loads of flags relaxed ones: in shared memory any other `volatile` access counts
-/// as plain, a wish that lanes went together, which it cannot fulfil.
+/// Fills the roles of the code's loads and atomics; those that are not listed are [`Role::Other`].
 pub(super) fn sort(code: &mut Code) {
-    for pc in 0..code.insts.len() {
-        let Op::Load(op) = code.insts[pc].op else { continue };
-        if !matches!(op.order, Order::Volatile | Order::Relaxed) {
-            continue;
-        }
-        let uses = uses(code, pc as u32);
-        if uses.kept && !uses.tested {
-            code.data_loads.insert(pc as u32);
-        }
-        if uses.tested && op.order == Order::Volatile {
-            code.has_volatile_flags |= !matches!(op.target, Target::Global | Target::Local);
-            if let Op::Load(op) = &mut code.insts[pc].op {
-                (op.order, op.scope) = (Order::Relaxed, Scope::Sys);
-            }
-        }
+    for pc in 0..code.insts.len() as u32 {
+        let role = match code.insts[pc as usize].op {
+            Op::Load(op) if matches!(op.order, Order::Volatile | Order::Relaxed) => match uses(code, pc) {
+                Uses { kept: true, tested: false, put_back, .. } if put_back => Role::Update,
+                Uses { kept: true, tested: false, .. } => Role::Data,
+                _ => continue,
+            },
+            Op::Atomic(op) => match op.op {
+                _ if uses(code, pc).decides => Role::Asked,
+                AtomicOp::Exch => Role::Exchange,
+                _ => Role::Atomic,
+            },
+            _ => continue,
+        };
+        code.roles.insert(pc, role);
     }
 }
 
 /// Follows the value of the load at `pc` wherever lanes may take it.
-fn uses(code: &Code, pc: u32) -> Uses {
+fn uses(code: &Code, start: u32) -> Uses {
     let mut uses = Uses::default();
     let mut seen = HashSet::new();
     // Registers to follow; the flag is set if one still holds the value itself, or a part of it.
     let mut left: Vec<(u32, (Row, Reg), bool)> = Vec::new();
-    left.extend(written(code, &code.insts[pc as usize]).map(|register| (pc + 1, register, true)));
+    left.extend(written(code, &code.insts[start as usize]).map(|register| (start + 1, register, true)));
     while let Some((pc, register, itself)) = left.pop() {
         let Some(inst) = code.insts.get(pc as usize).filter(|_| seen.insert((pc, register, itself))) else { continue };
         if uses.tested || seen.len() > STEPS_MAX {
-            uses.tested = true;
+            (uses.tested, uses.decides) = (true, true);
             return uses;
         }
         if reads(code, inst).contains(&register) {
             let opcode = code.debug.get(pc as usize).map_or("", |debug| debug.opcode.as_str());
             match one_use(inst, register, opcode.split('.').next().unwrap_or_default()) {
-                Use::Tests => uses.tested |= itself,
-                Use::Loses => uses.tested = true,
-                Use::Keeps => uses.kept = true,
+                Use::Tests => (uses.tested, uses.decides) = (uses.tested | itself, true),
+                Use::Loses => (uses.tested, uses.decides) = (true, true),
+                Use::Keeps => {
+                    uses.kept = true;
+                    uses.put_back |= is_put_back(&code.insts[start as usize], inst);
+                }
                 Use::Nothing => {}
                 Use::Cuts => left.extend(written(code, inst).map(|to| (pc + 1, to, itself))),
                 Use::Works => left.extend(written(code, inst).map(|to| (pc + 1, to, false))),
@@ -75,6 +82,11 @@ fn uses(code: &Code, pc: u32) -> Uses {
         }
     }
     uses
+}
+
+/// Returns whether a store goes where the load came from, by the operands of their addresses.
+fn is_put_back(load: &Inst, store: &Inst) -> bool {
+    matches!(store.op, Op::Store(_)) && (store.a, store.e, store.imm) == (load.a, load.e, load.imm)
 }
 
 fn written(code: &Code, inst: &Inst) -> impl Iterator<Item = (Row, Reg)> {

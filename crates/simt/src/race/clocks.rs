@@ -9,6 +9,7 @@ mod flags;
 use crate::masks::lanes;
 use std::sync::Arc;
 
+use super::cells::Entry;
 use super::now::{Now, pack};
 use super::views::{Beyond, Known, View};
 use crate::code::Scope;
@@ -432,11 +433,23 @@ impl Clocks {
     }
 
     /// Releases that `lane` of `warp`, or a thread that it has met since, has read, though no fence lets them count.
-    pub(super) fn sight(&self, warp: u32, lane: usize) -> Beyond {
+    fn sight(&self, warp: u32, lane: usize) -> Beyond {
         let mut sight = self.view(warp, lane).within_sight.clone();
         let pending = self.warps[warp as usize].pending.iter();
         pending.filter(|one| one.lanes & (1 << lane) != 0).for_each(|one| sight.join(&one.released));
         sight
+    }
+
+    /// Those of `lanes` whose past has not read anything that was released behind `past`, an access of `unit`.
+    pub(super) fn out_of_sight(&self, now: &Now, unit: u32, past: &Entry, lanes: u32) -> u32 {
+        let warp = now.warp();
+        crate::masks::filter(lanes, |lane| {
+            let sight = self.sight(warp, lane);
+            let is_own = unit == now.unit && past.warp() == warp;
+            let theirs = if is_own { past.lanes & !(1 << lane) } else { past.lanes };
+            let seen = |of: usize| sight.of(unit).is_some_and(|known| past.tick < known.of(past.warp(), of));
+            crate::masks::lanes(theirs).any(|of| !seen(of))
+        })
     }
 
     /// A moment in which asynchronous copies end.

@@ -37,8 +37,7 @@ impl Shadow {
     pub fn begin_copy(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) -> u32 {
         let now = self.tick(clocks, &access);
         self.check_flights(clocks, &access, Act::Write, found);
-        let reported = found.len();
-        let mut report = Report { found, reported, addresses: access.addresses, values: &[0; 32], now: &now };
+        let mut report = Report::new(&access, &[0; 32], &now, clocks, found);
         self.each_cell(&access, false, |shadow, place, lanes| shadow.check(place, lanes, Act::Write, &mut report));
         let words = self.split.len();
         let flights = self.flights.get_or_insert_default();
@@ -58,8 +57,7 @@ impl Shadow {
     pub fn begin_reading(&mut self, clocks: &mut Clocks, access: Access<'_>, found: &mut Vec<Race>) -> u32 {
         self.check_flights(clocks, &access, Act::Read, found);
         let now = self.tick(clocks, &access);
-        let reported = found.len();
-        let mut report = Report { found, reported, addresses: access.addresses, values: &[0; 32], now: &now };
+        let mut report = Report::new(&access, &[0; 32], &now, clocks, found);
         self.each_cell(&access, false, |shadow, place, lanes| shadow.check(place, lanes, Act::Read, &mut report));
         let words = self.split.len();
         let flights = self.flights.get_or_insert_default();
@@ -136,7 +134,7 @@ impl Shadow {
     pub(super) fn check_flights(&mut self, clocks: &Clocks, access: &Access<'_>, act: Act, found: &mut Vec<Race>) {
         let Some(flights) = self.flights.as_mut().filter(|flights| flights.in_flight > 0) else { return };
         let reported = found.len();
-        let reads = matches!(act, Act::Read | Act::Flag);
+        let reads = act.reads();
         for (lane, word) in words_of(access) {
             let mut report = |hazard, flight: &Flight| {
                 let (warp, pc) = (warp_of(flight.site), pc_of(flight.site));
@@ -160,7 +158,7 @@ impl Shadow {
                 continue;
             }
             // An access behind such a write, or behind what all threads know, is behind the copy.
-            if matches!(act, Act::Write | Act::Atomic) || clocks.all_know_landed(key, landed) {
+            if !reads || clocks.all_know_landed(key, landed) {
                 *flight = Flight::default();
                 flights.in_flight -= 1;
             }

@@ -15,11 +15,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use report::{Observed, Report};
 
-use super::Hazard;
 use super::cells::Entry;
 use super::clocks::Clocks;
 use super::now::{Now, pc_of, warp_of};
-use crate::code::Scope;
+use super::{Hazard, Role, Strong};
 
 /// Bytes of memory that are looked after together.
 pub(crate) const PAGE_BYTES: u64 = 4096;
@@ -38,11 +37,9 @@ pub(crate) struct Access<'a> {
     pub(crate) bytes: u32,
     pub(crate) addresses: &'a [u64; 32],
     pub(crate) act: Act,
-    /// To whom a strong access is strong; `None` for a plain one.
-    pub(crate) strong: Option<Scope>,
-    /// Role of a strong access.
-    pub(crate) role: Role,
-    /// Values of a plain write: lanes that write the same bytes with the same values do not race. Empty: not known.
+    /// `None` for a plain access.
+    pub(crate) strong: Option<Strong>,
+    /// Values of a store: lanes that write the same bytes with the same values do not race. Empty: not known.
     pub(crate) values: &'a [[u64; 32]],
 }
 
@@ -51,18 +48,6 @@ pub(crate) struct Access<'a> {
 pub(crate) enum Act {
     Read,
     Write,
-}
-
-/// Role of a strong access, as far as the code around it shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Role {
-    /// A look at a flag, a store, or a plain access.
-    #[default]
-    Other,
-    /// A read whose value is worked on, and that nothing tests: data.
-    Data,
-    /// Reads and writes in one step.
-    Atomic,
 }
 
 /// Unit, warp of the unit, lanes, instruction.
@@ -84,11 +69,14 @@ struct Past {
     tick: i32,
     lanes: u32,
     site: u32,
-    strong: Option<Scope>,
-    role: Role,
+    strong: Option<Strong>,
 }
 
 impl Past {
+    fn role(&self) -> Role {
+        self.strong.map_or(Role::Other, |strong| strong.role)
+    }
+
     fn party(&self, lanes: u32) -> Party {
         (self.unit, warp_of(self.site), lanes, pc_of(self.site))
     }
@@ -190,8 +178,8 @@ impl Shadow {
             return;
         }
         let mut observed = std::mem::take(&mut self.observed);
-        let (reported, strong, role) = (found.len(), access.strong, access.role);
-        let mut report = Report { reported, found, now: &now, clocks, observed: &mut observed, strong, role };
+        let (reported, strong) = (found.len(), access.strong);
+        let mut report = Report { reported, found, now: &now, clocks, observed: &mut observed, strong };
         self.each_place(access, &mut report);
         self.observed = observed;
     }
@@ -301,7 +289,7 @@ impl Span {
         (self.start, self.end, self.lane0, self.lane_bytes) == (later.start, later.end, later.lane0, later.lane_bytes)
             && self.past.unit == later.past.unit
             && warp_of(self.past.site) == warp_of(later.past.site)
-            && (self.past.strong, self.past.role) == (later.past.strong, later.past.role)
+            && self.past.strong == later.past.strong
             && (self.act == later.act || self.act == Act::Read)
     }
 
@@ -389,7 +377,7 @@ impl Cell {
             true => drop(report.against(other, after_write, address, past.lanes)),
             false => report.behind_the_last(last, other, after_write, address, past.lanes),
         }
-        if past.strong.is_some() && (act == Act::Read || past.role == Role::Atomic) {
+        if past.strong.is_some() && (act == Act::Read || past.role().is_atomic()) {
             report.observe(address, last, &past);
         }
         if let Some(hazard) = after_read {
@@ -406,11 +394,11 @@ impl Cell {
             Act::Write if past.strong.is_some() => {
                 let [last, other] = &mut self.strong;
                 // Among lanes that update one place together, the last one comes behind them all.
-                let past = match past.role {
-                    Role::Atomic => Past { lanes: 1 << (31 - past.lanes.leading_zeros()), ..past },
-                    _ => past,
+                let past = match past.role().is_atomic() {
+                    true => Past { lanes: 1 << (31 - past.lanes.leading_zeros()), ..past },
+                    false => past,
                 };
-                if joins(last) && past.role != Role::Atomic {
+                if joins(last) && !past.role().is_atomic() {
                     last.lanes |= past.lanes;
                 } else {
                     if last.unit != past.unit || other.lanes == 0 {

@@ -94,6 +94,20 @@ fn the_first_seed_with_a_fault_is_reported_with_it() {
 }
 
 #[test]
+fn a_difference_that_ptx_allows_is_called_lawful() {
+    let folder = Folder::new();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/pass/either_of_two_writers.ptx");
+    let run = format!(
+        "run {fixture} --kernel winners --grid 2 --block 64 --arg place=i32[1]:zero --arg out=i32[2]:zero --seeds 50"
+    );
+    let object = folder.json(&run, 1);
+    assert_eq!(object["seeds"]["first"]["difference"]["buffer"], "place");
+    assert_eq!(object["seeds"]["first"]["lawful"], true);
+    let shown = folder.shown(&run);
+    assert!(shown.contains("which PTX allows: see the note"), "{shown}");
+}
+
+#[test]
 fn seeds_that_mean_nothing_are_refused() {
     let folder = Folder::new();
     for wrong in ["0", "-1", "x", "1.5", "", "1048577", "99999999999999999999"] {

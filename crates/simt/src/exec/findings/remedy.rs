@@ -1,7 +1,7 @@
 //! Remedies for a finding that says more than its kind does.
 
 use super::{Detail, Finding, Names};
-use crate::code::{Op, Order, Scope};
+use crate::code::{Op, Scope};
 use crate::exec::issue::Place;
 use crate::lower::strong_loads::comes_from_memory;
 use crate::race::Hazard;
@@ -36,7 +36,11 @@ const WAIT_IN_BETWEEN: &str = "let every launch from the one to the other wait (
 const OVERLAP: &str = "the later launch may begin before the earlier one has ended, and nothing but a wait in its own code orders the two: that the \
     earlier one lets it begin (`griddepcontrol.launch_dependents`), or has ended, makes no write visible";
 const UNFENCED: &str = "PTX has no race here, since both accesses are volatile or relaxed; but those have no order with what lies \
-    around them, so the value may be one from before, or an update may be lost";
+    around them, so the value may be one from before";
+const UPDATE: &str = "PTX has no race here, since both accesses are volatile or relaxed; but a load and a store are two steps, and what \
+    another thread writes between them is lost";
+const EITHER: &str = "no race in PTX, which has one order of the volatile, relaxed and atomic writes of one place; but nothing says which, so \
+    runs may leave different values (where one of them is to stay: a barrier, a lock with fences, or one writer)";
 const OBSERVED: &str = "no race in PTX: who has read what a strong write left comes behind that write; in CUDA C++ a plain access beside \
     relaxed atomics is a data race all the same (a relaxed store through `cuda::atomic_ref` says what is meant)";
 const EQUAL: &str = "no race in PTX's results: in whatever order they come, they leave the same; in CUDA C++ it is a data race all the \
@@ -47,6 +51,7 @@ const FENCE_THE_DATA: &str = "between blocks: `__threadfence()` behind the write
     another behind the look at the flag; for a count that many threads change: `atomicAdd`";
 const ONE_WRITER: &str =
     "let one lane write, or give each a place of its own; to add up what they have, `atomicAdd` or a shuffle";
+const ONE_STEP: &str = "make one step of the update: `atomicAdd` or another atomic, or a compare-and-swap in a loop";
 const SYNC_THE_BLOCK: &str = "put `__syncthreads()` between the two, where all threads of the block come by; for a count that many threads \
     change: `atomicAdd`";
 const SYNC_THE_WARP: &str = "put `__syncwarp()` between the two: both threads are in one warp, whose lanes may run apart; for a count that many threads \
@@ -66,18 +71,10 @@ impl Finding {
             Detail::NotResident { .. } => return Some(NOT_RESIDENT),
             _ => return None,
         };
-        let is_volatile = |at: &super::At| match names.kernel_of(at).code.insts.get(at.pc as usize).map(|inst| inst.op)
-        {
-            Some(Op::Load(op) | Op::Store(op)) => op.order == Order::Volatile,
-            _ => false,
-        };
         match hazard {
             Hazard::UnfencedRead | Hazard::UnfencedWrite => Some(UNFENCED),
-            Hazard::ReadAfterWrite | Hazard::WriteAfterRead | Hazard::WriteAfterWrite
-                if is_volatile(&self.at) && self.other.as_ref().is_some_and(is_volatile) =>
-            {
-                Some(UNFENCED)
-            }
+            Hazard::UpdateAfterWrite | Hazard::WriteIntoUpdate => Some(UPDATE),
+            Hazard::EitherLast => Some(EITHER),
             Hazard::Observed => Some(OBSERVED),
             Hazard::EqualWrites if comes_from_memory(&names.kernel_of(&self.at).code, self.at.pc) => {
                 Some(EQUAL_BY_INPUT)
@@ -92,6 +89,12 @@ impl Finding {
     pub(super) fn remedy(&self, names: &Names<'_>) -> Option<&'static str> {
         use super::waiting::Awaited;
         match self.detail {
+            Detail::Race { hazard: Hazard::UpdateAfterWrite | Hazard::WriteIntoUpdate, .. }
+            | Detail::GlobalRace { hazard: Hazard::UpdateAfterWrite | Hazard::WriteIntoUpdate, .. }
+                if self.other_launch().is_none() =>
+            {
+                Some(ONE_STEP)
+            }
             Detail::Race { hazard, .. } => self.remedy_of_race(names, hazard),
             Detail::GlobalRace { .. } => self.remedy_of_global_race(names),
             Detail::NoBlock { ended: Some(_), .. } => Some(STAY),

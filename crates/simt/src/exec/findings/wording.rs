@@ -306,6 +306,13 @@ fn sentence(hazard: Hazard, what: &str, apart: Option<i64>) -> String {
         }
         Hazard::UnfencedRead => format!("reads {what} with nothing to say that {whose_write} has arrived"),
         Hazard::UnfencedWrite => format!("writes {what} with nothing to say that {who} has read it"),
+        Hazard::UpdateAfterWrite => {
+            format!("reads {what} to put it back changed while {who} writes it: one of the two writes may be lost")
+        }
+        Hazard::WriteIntoUpdate => {
+            format!("writes {what} while {who} has read it and puts it back changed: one of the two writes may be lost")
+        }
+        Hazard::EitherLast => format!("writes {what}, as {who} does: either may come last"),
         Hazard::Observed => format!("touches {what} plainly, behind a strong access of {who}"),
         Hazard::EqualWrites => format!("writes to {what} the value that {who} writes there"),
         Hazard::ReadOfCopy => format!("reads {what} while a copy that it did not wait for may still be writing it"),

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use super::super::Hazard;
 use super::super::clocks::Clocks;
-use super::super::now::{Now, block_of, warp_of};
-use super::{Access, Act, PageHasher, Party, Past, Race, Role};
-use crate::code::Scope;
+use super::super::now::{Now, block_of};
+use super::super::{Hazard, Role, Strong};
+use super::{Access, Act, PageHasher, Party, Past, Race};
 
 /// Readers of a strong write, which come behind it: by the place's first byte.
 #[derive(Debug, Default)]
@@ -63,25 +62,26 @@ pub(super) struct Report<'a> {
     pub(super) now: &'a Now,
     pub(super) clocks: &'a Clocks,
     pub(super) observed: &'a mut Observed,
-    pub(super) strong: Option<Scope>,
-    pub(super) role: Role,
+    pub(super) strong: Option<Strong>,
 }
 
 impl Report<'_> {
+    /// Returns the role of this access.
+    fn role(&self) -> Role {
+        self.strong.map_or(Role::Other, |strong| strong.role)
+    }
+
     /// Returns the record of `lanes` of this access.
     pub(super) fn past(&self, lanes: u32) -> Past {
         let Now { unit, tick, site, .. } = *self.now;
-        Past { unit, tick, lanes, site, strong: self.strong, role: self.role }
+        Past { unit, tick, lanes, site, strong: self.strong }
     }
 
     /// Returns whether two strong accesses are strong for each other.
     pub(super) fn morally_strong(&self, past: &Past) -> bool {
         let (Some(ours), Some(theirs)) = (self.strong, past.strong) else { return false };
-        match ours.min(theirs) {
-            Scope::Cta => past.unit == self.now.unit && block_of(past.site) == block_of(self.now.site),
-            Scope::Cluster => past.unit == self.now.unit,
-            Scope::Gpu | Scope::Sys => true,
-        }
+        let one_cluster = past.unit == self.now.unit;
+        ours.morally(theirs, one_cluster && block_of(past.site) == block_of(self.now.site), one_cluster)
     }
 
     /// The lanes of `past` and of `lanes` of this access that base causality leaves unordered, if there are such.
@@ -121,19 +121,12 @@ impl Report<'_> {
         }
         let mut hazard = hazard;
         if self.morally_strong(past) {
-            let data = match hazard {
-                Hazard::ReadAfterWrite => self.role == Role::Data && past.role != Role::Atomic,
-                Hazard::WriteAfterRead => past.role == Role::Data && self.role != Role::Atomic,
-                _ => false,
-            };
-            if !data {
-                return false;
-            }
-            hazard = if hazard == Hazard::ReadAfterWrite { Hazard::UnfencedRead } else { Hazard::UnfencedWrite };
+            let Some(verdict) = hazard.between_strong(past.role(), self.role()) else { return false };
+            hazard = verdict;
         }
         let Some((earlier, mut later)) = self.unordered(past, hazard, lanes) else { return false };
-        if matches!(hazard, Hazard::UnfencedRead | Hazard::UnfencedWrite) {
-            later = self.out_of_sight(past, later);
+        if hazard.is_unfenced() {
+            later = self.clocks.out_of_sight(self.now, past.unit, &past.entry(), later);
         } else if past.strong.is_some() && hazard != Hazard::WriteAfterRead {
             let racing = self.not_observed(address, past, later);
             if racing != later && self.strong.is_none() {
@@ -147,27 +140,11 @@ impl Report<'_> {
         later != 0
     }
 
-    /// Those of `lanes` whose past has not read anything that was released behind `past`.
-    pub(super) fn out_of_sight(&self, past: &Past, lanes: u32) -> u32 {
-        let warp = self.now.warp();
-        crate::masks::filter(lanes, |lane| {
-            let sight = self.clocks.sight(warp, lane);
-            let own = if past.unit == self.now.unit && warp_of(past.site) == warp {
-                past.lanes & !(1 << lane)
-            } else {
-                past.lanes
-            };
-            let seen =
-                |of: usize| sight.of(past.unit).is_some_and(|known| past.tick < known.of(warp_of(past.site), of));
-            crate::masks::lanes(own).any(|of| !seen(of))
-        })
-    }
-
     /// A plain access comes behind the `last` strong write of a place, and so behind the one before it, by no more than
     /// the order that one place's writes have.
     pub(super) fn behind_the_last(&mut self, last: &Past, other: &Past, hazard: Hazard, address: u64, lanes: u32) {
         if self.strong.is_none()
-            && last.role == Role::Atomic
+            && last.role().is_atomic()
             && let Some((earlier, later)) = self.unordered(other, hazard, lanes)
         {
             self.push(Hazard::Observed, address, other.party(earlier), later);
@@ -181,11 +158,12 @@ impl Report<'_> {
         }
     }
 
-    /// Reports lanes that write other values than a lane before them in the same plain instruction.
+    /// Reports lanes that store other values than a lane before them in the same instruction.
     pub(super) fn same_instruction(&mut self, access: &Access<'_>, at: u64, lanes: u32) {
-        if access.act != Act::Write || access.strong.is_some() || lanes.is_power_of_two() {
+        if access.act != Act::Write || self.role().is_atomic() || lanes.is_power_of_two() {
             return;
         }
+        let hazard = if access.strong.is_some() { Hazard::EitherLast } else { Hazard::WriteTogether };
         let first = lanes.trailing_zeros();
         let bits = 64 - 8 * (access.bytes / access.values.len().max(1) as u32).min(8);
         let differs = |lane: u32| access.values.iter().any(|v| (v[lane as usize] ^ v[first as usize]) << bits != 0);
@@ -193,7 +171,7 @@ impl Report<'_> {
             (first + 1..32).filter(|&lane| lanes & (1 << lane) != 0 && differs(lane)).fold(0, |all, l| all | 1 << l);
         if others != 0 {
             let earlier = (self.now.unit, self.now.warp(), 1 << first, self.now.pc());
-            self.push(Hazard::WriteTogether, at, earlier, others);
+            self.push(hazard, at, earlier, others);
         }
     }
 
