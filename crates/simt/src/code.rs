@@ -345,7 +345,7 @@ pub struct Code {
     pub blocks_communicate: bool,
     /// It makes addresses of the shared memory of other blocks.
     pub maps_shared: bool,
-    /// Roles of relaxed and volatile loads and of atomics, by instruction; any other access is `Other`.
+    /// Roles of relaxed, volatile and constant loads and of atomics, by instruction; any other access is `Other`.
     pub roles: HashMap<u32, crate::race::Role>,
     /// It has fences, or accesses that acquire or release: threads may order each other by flags.
     pub orders_by_hand: bool,

@@ -107,6 +107,8 @@ pub enum Hazard {
     WriteIntoUpdate,
     /// No race, since one place has one order of strong writes: either may come last.
     EitherLast,
+    /// A read through the cache for constant data of what the launch has written before, in whatever order.
+    StaleCache,
     /// No race in PTX, since one access follows a read of what the other wrote; one in CUDA C++.
     Observed,
     /// No race, since both leave the same value there.

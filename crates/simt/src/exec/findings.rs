@@ -244,6 +244,9 @@ impl Findings {
             At { launch: launch as u32, pc, block, warp: warp % WARPS_PER_BLOCK, lanes }
         };
         let (at, other) = (site(race.later), site(race.earlier));
+        if race.hazard == Hazard::StaleCache && at.launch != other.launch {
+            return;
+        }
         let detail = |hazard| Detail::GlobalRace { hazard, address: race.address };
         if at.launch >= other.launch || race.hazard.is_note() {
             return self.pair(env, Code::GlobalRace, race.hazard, at, other, detail(race.hazard));

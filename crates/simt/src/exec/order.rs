@@ -55,7 +55,9 @@ impl Machine<'_> {
                 clocks.read_flag(&order.places, at[lane], warp, lane, strength.order, strength.scope);
             }
         }
-        let seen = global::Access { warp, mask, pc, bytes, addresses: at, act: strength.act, strong, values };
+        let is_constant = self.context.code.roles.get(&pc) == Some(&Role::Constant);
+        let seen =
+            global::Access { warp, mask, pc, bytes, addresses: at, act: strength.act, strong, is_constant, values };
         order.shadow.access(clocks, &seen, &mut order.found);
         if strength.act == Act::Write {
             for lane in lanes() {

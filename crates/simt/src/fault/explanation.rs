@@ -121,10 +121,11 @@ const GLOBAL_RACE: Explanation = Explanation {
         Accesses that are volatile or relaxed on both sides never race in PTX, and `volatile` cures nothing: data that is handed over \
         through them without a fence may arrive after its flag, and of two additions `c[0] = c[0] + 1` one may be lost. Those are reported too, each with its own line. \
         Two such stores of different values are lawful, and either may come last: a note says so. \
-        A flag that a loop or a branch asks about may be looked at too early, and is no fault. An atomic that is only for one block (`atomicAdd_block`) and a fence \
+        A flag that a loop or a branch asks about may be looked at too early, and is no fault. What a launch has written it may not read through the cache for constant data \
+        (`ld.global.nc`, which the compiler makes of `__ldg` and of `const __restrict__` pointers), whatever barriers lie between: that is reported, with its own line. An atomic that is only for one block (`atomicAdd_block`) and a fence \
         that is (`__threadfence_block`) do nothing between blocks.",
-    may_miss: "a second race on a word that has raced; races with a third reader of a word; what a launch reads through the cache for constant data (`ld.global.nc`, `__ldg`, a `const \
-        __restrict__` pointer) though it has written it before, which a barrier does not mend; \
+    may_miss: "a second race on a word that has raced; races with a third reader of a word; what a launch reads through the cache for constant data (`ld.global.nc`) and writes \
+        later; \
         launches whose overlap was not asked for (`--then` with `--overlap`); races that need blocks to come in another \
         order than they did in this run; a missing fence of the reader where what it reads \
         is read through `volatile`; relaxed or volatile data that a branch asks about before it is used, or that only atomics write; a thread that reads back what its own bulk copy writes, and what is read after a bulk copy whose thread \

@@ -1,6 +1,7 @@
 //! Roles of relaxed and volatile loads, and of atomics. A load that a branch asks about is a look at a flag: it may come too early,
 //! and the loop looks again. One whose value is added up or stored, and that no branch asks about, reads data: nothing in
 //! the code would notice a value that is out of date. If it is put back where it came from, the two make an update in two steps.
+//! Loads through the cache for constant data are marked too.
 
 use std::collections::HashSet;
 
@@ -38,6 +39,9 @@ pub(super) fn sort(code: &mut Code) {
                 Uses { kept: true, tested: false, .. } => Role::Data,
                 _ => continue,
             },
+            Op::Load(_) if code.debug.get(pc as usize).is_some_and(|debug| debug.opcode.contains(".nc")) => {
+                Role::Constant
+            }
             Op::Atomic(op) => match op.op {
                 _ if uses(code, pc).decides => Role::Asked,
                 AtomicOp::Exch => Role::Exchange,

@@ -39,6 +39,8 @@ pub(crate) struct Access<'a> {
     pub(crate) act: Act,
     /// `None` for a plain access.
     pub(crate) strong: Option<Strong>,
+    /// It reads through the cache for constant data, which no barrier keeps up to date.
+    pub(crate) is_constant: bool,
     /// Values of a store: lanes that write the same bytes with the same values do not race. Empty: not known.
     pub(crate) values: &'a [[u64; 32]],
 }
@@ -178,8 +180,8 @@ impl Shadow {
             return;
         }
         let mut observed = std::mem::take(&mut self.observed);
-        let (reported, strong) = (found.len(), access.strong);
-        let mut report = Report { reported, found, now: &now, clocks, observed: &mut observed, strong };
+        let (reported, strong, is_constant) = (found.len(), access.strong, access.is_constant);
+        let mut report = Report { reported, found, now: &now, clocks, observed: &mut observed, strong, is_constant };
         self.each_place(access, &mut report);
         self.observed = observed;
     }
@@ -369,13 +371,18 @@ impl Cell {
             Act::Read => (Hazard::ReadAfterWrite, None),
             Act::Write => (Hazard::WriteAfterWrite, Some(Hazard::WriteAfterRead)),
         };
-        report.against(&self.write, after_write, address, past.lanes);
+        if !report.against(&self.write, after_write, address, past.lanes) {
+            report.behind_a_cache(&self.write, address, past.lanes);
+        }
         let [last, other] = &self.strong;
         // One place has one order of strong writes: a thread behind the last of them is behind them all. So a block may
         // put back the counter that its own atomic found full.
         match report.against(last, after_write, address, past.lanes) {
             true => drop(report.against(other, after_write, address, past.lanes)),
-            false => report.behind_the_last(last, other, after_write, address, past.lanes),
+            false => {
+                report.behind_a_cache(last, address, past.lanes);
+                report.behind_the_last(last, other, after_write, address, past.lanes);
+            }
         }
         if past.strong.is_some() && (act == Act::Read || past.role().is_atomic()) {
             report.observe(address, last, &past);

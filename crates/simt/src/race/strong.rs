@@ -22,6 +22,8 @@ pub enum Role {
     Exchange,
     /// An atomic whose result decides which way its thread goes.
     Asked,
+    /// A plain load through the cache for constant data, `ld.global.nc`.
+    Constant,
 }
 
 impl Role {

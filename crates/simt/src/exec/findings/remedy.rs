@@ -41,6 +41,8 @@ const UPDATE: &str = "PTX has no race here, since both accesses are volatile or 
     another thread writes between them is lost";
 const EITHER: &str = "no race in PTX, which has one order of the volatile, relaxed and atomic writes of one place; but nothing says which, so \
     runs may leave different values (where one of them is to stay: a barrier, a lock with fences, or one writer)";
+const STALE: &str = "`ld.global.nc` reads through a cache that no write, fence or barrier of the launch reaches: what it reads must not change \
+    before the launch ends, and here the value may be the one from before";
 const OBSERVED: &str = "no race in PTX: who has read what a strong write left comes behind that write; in CUDA C++ a plain access beside \
     relaxed atomics is a data race all the same (a relaxed store through `cuda::atomic_ref` says what is meant)";
 const EQUAL: &str = "no race in PTX's results: in whatever order they come, they leave the same; in CUDA C++ it is a data race all the \
@@ -51,7 +53,10 @@ const FENCE_THE_DATA: &str = "between blocks: `__threadfence()` behind the write
     another behind the look at the flag; for a count that many threads change: `atomicAdd`";
 const ONE_WRITER: &str =
     "let one lane write, or give each a place of its own; to add up what they have, `atomicAdd` or a shuffle";
-const ONE_STEP: &str = "make one step of the update: `atomicAdd` or another atomic, or a compare-and-swap in a loop";
+const PLAIN_LOAD: &str = "read it by a plain load: no `__ldg`, and no `const __restrict__` on a pointer to what the kernel writes; or read it in a \
+    later launch";
+const ONE_STEP: &str = "make one step of the update: `atomicAdd` or another atomic, or a compare-and-swap in a loop; where a lock is to keep \
+    the two apart, `__threadfence()` behind taking it and before giving it back";
 const SYNC_THE_BLOCK: &str = "put `__syncthreads()` between the two, where all threads of the block come by; for a count that many threads \
     change: `atomicAdd`";
 const SYNC_THE_WARP: &str = "put `__syncwarp()` between the two: both threads are in one warp, whose lanes may run apart; for a count that many threads \
@@ -75,6 +80,7 @@ impl Finding {
             Hazard::UnfencedRead | Hazard::UnfencedWrite => Some(UNFENCED),
             Hazard::UpdateAfterWrite | Hazard::WriteIntoUpdate => Some(UPDATE),
             Hazard::EitherLast => Some(EITHER),
+            Hazard::StaleCache => Some(STALE),
             Hazard::Observed => Some(OBSERVED),
             Hazard::EqualWrites if comes_from_memory(&names.kernel_of(&self.at).code, self.at.pc) => {
                 Some(EQUAL_BY_INPUT)
@@ -89,6 +95,7 @@ impl Finding {
     pub(super) fn remedy(&self, names: &Names<'_>) -> Option<&'static str> {
         use super::waiting::Awaited;
         match self.detail {
+            Detail::GlobalRace { hazard: Hazard::StaleCache, .. } => Some(PLAIN_LOAD),
             Detail::Race { hazard: Hazard::UpdateAfterWrite | Hazard::WriteIntoUpdate, .. }
             | Detail::GlobalRace { hazard: Hazard::UpdateAfterWrite | Hazard::WriteIntoUpdate, .. }
                 if self.other_launch().is_none() =>

@@ -313,6 +313,9 @@ fn sentence(hazard: Hazard, what: &str, apart: Option<i64>) -> String {
             format!("writes {what} while {who} has read it and puts it back changed: one of the two writes may be lost")
         }
         Hazard::EitherLast => format!("writes {what}, as {who} does: either may come last"),
+        Hazard::StaleCache => {
+            format!("reads {what} through the cache for constant data, though this launch has written it")
+        }
         Hazard::Observed => format!("touches {what} plainly, behind a strong access of {who}"),
         Hazard::EqualWrites => format!("writes to {what} the value that {who} writes there"),
         Hazard::ReadOfCopy => format!("reads {what} while a copy that it did not wait for may still be writing it"),

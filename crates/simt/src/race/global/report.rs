@@ -63,6 +63,7 @@ pub(super) struct Report<'a> {
     pub(super) clocks: &'a Clocks,
     pub(super) observed: &'a mut Observed,
     pub(super) strong: Option<Strong>,
+    pub(super) is_constant: bool,
 }
 
 impl Report<'_> {
@@ -94,6 +95,13 @@ impl Report<'_> {
         }
         let by_sight = self.strong.is_some() && hazard == Hazard::ReadAfterWrite;
         self.now.unordered_beyond(past.unit, &past.entry(), lanes, by_sight)
+    }
+
+    /// Reports a read through the cache for constant data of what `past` wrote before it.
+    pub(super) fn behind_a_cache(&mut self, past: &Past, address: u64, lanes: u32) {
+        if self.is_constant && past.lanes != 0 {
+            self.push(Hazard::StaleCache, address, past.party(past.lanes), lanes);
+        }
     }
 
     /// Those of `lanes` that do not come behind a read of what `write` left.
