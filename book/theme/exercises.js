@@ -85,7 +85,8 @@
             } else if (reason) {
                 say("is-wrong", words.notYet, reason);
             } else {
-                say("is-wrong", `${words.notYet} ${words.else}`);
+                const isSmall = Number(answer) < Number(section.dataset.answer);
+                say("is-wrong", `${words.notYet} ${isSmall ? words.more : words.less}`);
             }
         });
         section.classList.toggle("is-solved", known.has(id));

@@ -26,6 +26,7 @@ mod catalogue;
 mod check;
 mod choose;
 mod copy;
+mod fill;
 mod item;
 mod judge;
 mod key;

@@ -171,6 +171,8 @@ pub struct Plan {
     pub passes: Vec<Pass>,
     /// Elements of each array that the passes write. The last one begins with the result, or holds one for each row.
     pub sums: Vec<u64>,
+    /// Name of those arrays in messages, with a number where there are several; `sums` and a number if empty.
+    pub written: &'static str,
     /// 64-bit words of state.
     pub state_words: u64,
     /// Layout of its elements, and the part that gets a value.

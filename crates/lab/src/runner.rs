@@ -168,7 +168,11 @@ fn of_columns<T: Element>(device: &Device, plan: &Plan) -> Result<[Option<Buffer
 
 fn sums<T: Element>(device: &Device, plan: &Plan, op: Option<Op>) -> Result<Vec<Buffer<T>>> {
     let sums = plan.sums.iter().enumerate().map(|(i, &len)| {
-        let name = format!("sums{}", i + 1);
+        let name = match plan.written {
+            "" => format!("sums{}", i + 1),
+            name if plan.sums.len() == 1 => name.to_owned(),
+            name => format!("{name}{}", i + 1),
+        };
         Ok(match op {
             Some(op) => {
                 let identity = T::from_le(&op.identity(T::TYPE).le_bytes());

@@ -13,9 +13,13 @@ use simt::{LoadError, trace};
 use super::case::Case;
 use super::write::{Exercise, Launches};
 
+/// Name of what a kernel writes, as the starters call it.
+const OUT: &str = "out";
 /// Most warp-instructions of a block. Right kernels take some thousands at the sizes tried here; a loop without an end
 /// is stopped within a second.
 const STEPS_PER_BLOCK_MAX: u64 = 1 << 20;
+/// The same for each column, where rows are long.
+const STEPS_PER_COLUMN_MAX: u64 = 64;
 
 /// Outcome of a case.
 #[derive(Debug)]
@@ -121,6 +125,26 @@ pub(super) fn launch<T: Element>(
 pub struct Bench<'e> {
     exercise: &'e Exercise,
     module: Module,
+    /// Fences of its code, and accesses that acquire or release.
+    pub(super) fences: u64,
+}
+
+/// Fences of the device in PTX, with accesses that acquire or release.
+fn fences(ptx: &str) -> u64 {
+    let reaches = |parts: &[&str]| parts.iter().any(|part| ["gl", "gpu", "sys"].contains(part));
+    let opcodes = ptx.lines().filter_map(|line| line.split_whitespace().find(|word| !word.starts_with('@')));
+    let count = |opcode: &str| {
+        let parts: Vec<&str> = opcode.trim_end_matches(';').split('.').collect();
+        match parts[0] {
+            "membar" | "fence" => u64::from(reaches(&parts)),
+            "ld" | "st" | "atom" | "red" if reaches(&parts) => {
+                u64::from(parts.contains(&"acquire") || parts.contains(&"release"))
+                    + 2 * u64::from(parts.contains(&"acq_rel"))
+            }
+            _ => 0,
+        }
+    };
+    opcodes.map(count).sum()
 }
 
 impl<'e> Bench<'e> {
@@ -137,7 +161,7 @@ impl<'e> Bench<'e> {
                 prepare(exercise, &module, &exercise.entry(ty, block))?;
             }
         }
-        Ok(Bench { exercise, module })
+        Ok(Bench { exercise, module, fences: fences(ptx) })
     }
 
     /// Runs the kernel over the numbers of the case and compares with the right answer.
@@ -145,7 +169,7 @@ impl<'e> Bench<'e> {
     /// # Errors
     /// A launch that cannot start, or memory that does not suffice.
     pub fn ask(&self, case: Case) -> Result<Answer> {
-        self.ask_with(case, &case.fill.array(self.exercise.op, case.ty, case.n))
+        self.ask_with(case, &case.numbers(self.exercise.op))
     }
 
     /// Runs a case like [`Bench::ask`], with at most so many warp-instructions for a block: more is a fault.
@@ -154,7 +178,7 @@ impl<'e> Bench<'e> {
     /// Those of [`Bench::ask`].
     pub fn ask_within(&self, case: Case, steps: u64) -> Result<Answer> {
         let device = opened(case.schedule, steps, None)?;
-        self.run(case, &case.fill.array(self.exercise.op, case.ty, case.n), &device)
+        self.run(case, &case.numbers(self.exercise.op), &device)
     }
 
     /// Runs a case like [`Bench::ask`]; the steps of the first launch are in the report.
@@ -164,7 +188,7 @@ impl<'e> Bench<'e> {
     pub fn ask_traced(&self, case: Case) -> Result<Answer> {
         let all = trace::Options { blocks: u64::MAX, ..trace::Options::default() };
         let device = opened(case.schedule, STEPS_PER_BLOCK_MAX, Some(all))?;
-        self.run(case, &case.fill.array(self.exercise.op, case.ty, case.n), &device)
+        self.run(case, &case.numbers(self.exercise.op), &device)
     }
 
     /// Runs the kernel over `numbers`, as many as the case has.
@@ -172,7 +196,8 @@ impl<'e> Bench<'e> {
     /// # Errors
     /// Those of [`Bench::ask`].
     pub fn ask_with(&self, case: Case, numbers: &Array) -> Result<Answer> {
-        self.run(case, numbers, &opened(case.schedule, STEPS_PER_BLOCK_MAX, None)?)
+        let steps = case.matrix.map_or(0, |matrix| STEPS_PER_COLUMN_MAX * matrix.cols);
+        self.run(case, numbers, &opened(case.schedule, steps.max(STEPS_PER_BLOCK_MAX), None)?)
     }
 
     fn run(&self, case: Case, numbers: &Array, device: &Device) -> Result<Answer> {
@@ -220,7 +245,7 @@ impl<'e> Bench<'e> {
             ..Pass::new(exercise.entry(case.ty, case.block), grid, case.block.into(), args)
         };
         let results = case.ty.holding(matrix.rows * exercise.op.row_bytes(case.ty));
-        Plan { passes: vec![pass], sums: vec![results], layout: case.layout(), ..Plan::default() }
+        Plan { passes: vec![pass], sums: vec![results], written: OUT, layout: case.layout(), ..Plan::default() }
     }
 
     /// Every launch that takes the input to one value, or to one for each row.
@@ -245,7 +270,7 @@ impl<'e> Bench<'e> {
                 Plan { passes: vec![pass], sums: vec![result], ..Plan::default() }
             }
         };
-        Plan { state_words: exercise.state_words, ..plan }
+        Plan { state_words: exercise.state_words, written: OUT, ..plan }
     }
 
     fn grid(&self, elements: u64, block: u32) -> u32 {
@@ -361,6 +386,21 @@ mod tests {
             let bench = Bench::new(&exercise, "k.ptx", &brings_the_count).unwrap();
             let answer = bench.ask(Case::new(Type::I32, 9, 64)).unwrap();
             assert_eq!((answer.is_right(), answer.second.is_some()), (right, !right), "{launches:?}: {answer:?}");
+        }
+    }
+
+    #[test]
+    fn fences_of_the_device_are_counted_in_ptx() {
+        for (line, count) in [
+            ("\tmembar.gl;", 1),
+            ("@%p1 fence.acq_rel.gpu;", 1),
+            ("membar.cta;", 0),
+            ("ld.acquire.gpu.global.u32 %r1, [%rd1];", 1),
+            ("atom.acq_rel.gpu.global.add.u32 %r1, [%rd1], 1;", 2),
+            ("atom.global.add.u32 %r1, [%rd1], 1;", 0),
+            ("// fence", 0),
+        ] {
+            assert_eq!(fences(line), count, "{line}");
         }
     }
 

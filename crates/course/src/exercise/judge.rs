@@ -1,6 +1,7 @@
-//! Judges a kernel of an exercise: sums, of an array or of each row of a matrix, at the sizes where kernels go wrong, unaligned input, extreme values, other schedules,
-//! then the tree and the goals. It stops at the first thing that is not right, and tries small cases first, so that what it shows is the
-//! smallest case that fails.
+//! Judges a kernel of an exercise: sums, of an array or of each row of a matrix, at the sizes where kernels go wrong,
+//! unaligned input, extreme values, other schedules, then the tree and the goals, and at last matrices of more rows and
+//! columns than 16 bits count. It stops at the first thing that is not right, and tries small cases first, so that what it
+//! shows is the smallest case that fails.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,8 @@ use device::{Code, Schedule};
 use lab::{Array, Matrix, Op, Type};
 
 use super::bench::{Answer, Bench};
-use super::case::{Case, Fill};
+use super::case::Case;
+use super::fill::Fill;
 use super::share;
 use super::write::{Exercise, Goal, Launches, OTHER_TREE, Tree, WRONG_SUM};
 use super::{matrices, rows};
@@ -127,14 +129,10 @@ pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
         }
     };
     let mut failure = None;
-    'all: for (stage, cases) in &mut stages {
-        for &case in cases.iter() {
-            let answer = bench.ask(case)?;
-            if !answer.is_right() {
-                failure = Some(smallest(exercise, &bench, case, answer)?);
-                break 'all;
-            }
-            stage.passed += 1;
+    for (stage, cases) in &mut stages {
+        failure = failed(exercise, &bench, cases, stage)?;
+        if failure.is_some() {
+            break;
         }
     }
     let mut stages = names(stages);
@@ -146,10 +144,25 @@ pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
     if failure.is_none() {
         failure = missed(exercise, &bench, &mut goals)?;
     }
-    if goals.cases > 0 {
-        stages.push(goals);
+    // Last, since they take as long as all others together.
+    let (mut large, cases) = large(exercise);
+    if failure.is_none() {
+        failure = failed(exercise, &bench, &cases, &mut large)?;
     }
+    stages.extend([goals, large].into_iter().filter(|stage| stage.cases > 0));
     Ok(Verdict { stages, failure, warnings: String::new() })
+}
+
+/// The first case of a stage that is not right, made smaller.
+fn failed(exercise: &Exercise, bench: &Bench<'_>, cases: &[Case], stage: &mut Stage) -> Result<Option<Failure>> {
+    for &case in cases {
+        let answer = bench.ask(case)?;
+        if !answer.is_right() {
+            return smallest(exercise, bench, case, answer).map(Some);
+        }
+        stage.passed += 1;
+    }
+    Ok(None)
 }
 
 fn names(stages: Vec<(Stage, Vec<Case>)>) -> Vec<Stage> {
@@ -168,12 +181,16 @@ fn stages(exercise: &Exercise) -> Vec<(Stage, Vec<Case>)> {
     let shifted = shifted(exercise);
     // A kernel that looks for an element may find another under another schedule, where there are several as good.
     let (fill, ties) = if exercise.finds() { (Fill::Ties, ", and few different ones") } else { (Fill::Random, "") };
+    let has_floats = exercise.types.iter().any(|ty| ty.is_float());
     let extremes = match exercise.op {
-        Op::Meanvar => "and numbers far from 0 and near each other",
+        Op::Meanvar => "numbers far from 0 and near each other, of every size, and one that stands out",
         op if op.is_exponential() => {
-            "the smallest and the largest numbers of the type, and some whose powers of e are no doubles"
+            "the smallest and the largest numbers of the type, some whose powers of e are no doubles, many that are little beside the largest"
         }
-        _ => "the smallest and the largest numbers of the type",
+        _ if has_floats => {
+            "the smallest and the largest numbers of the type, floats of every size, and one that stands out"
+        }
+        _ => "the smallest and the largest numbers of the type, and one that stands out",
     };
     let scheduled: Vec<Case> =
         schedules().flat_map(|schedule| few(exercise).map(move |case| Case { schedule, fill, ..case })).collect();
@@ -236,7 +253,38 @@ fn extreme(exercise: &Exercise) -> Vec<Case> {
     fills.extend(exercise.finds().then_some(Fill::Ties));
     fills.extend(exercise.op.is_exponential().then_some(Fill::Steep));
     let filled = |case: Case| fills.clone().into_iter().map(move |fill| Case { fill, ..case });
-    few(exercise).map(Case::with_one_element).chain(few(exercise)).flat_map(filled).collect()
+    let mut cases: Vec<Case> =
+        few(exercise).map(Case::with_one_element).chain(few(exercise)).flat_map(filled).collect();
+    // Numbers that differ among themselves, over arrays of many blocks, or long rows: there one bound of a kernel's own shows.
+    let uneven = uneven(exercise.op);
+    let long = matrices::long(exercise).into_iter().chain(few(exercise));
+    cases.extend(long.flat_map(|case| uneven.clone().into_iter().map(move |fill| Case { fill, ..case })));
+    cases.retain(|case| case.fill.is_of(case.ty));
+    cases
+}
+
+/// Numbers of one size or of many, and one of them apart from the others.
+fn uneven(op: Op) -> Vec<Fill> {
+    let mut fills = vec![Fill::Scale(-6), Fill::Scale(6), Fill::Spread, Fill::FirstFar, Fill::LastFar];
+    if op.is_exponential() {
+        fills.extend([Fill::Below(2), Fill::BelowLast(5), Fill::Below(9), Fill::BelowLast(12)]);
+        fills.extend([Fill::MinusInfinities, Fill::OneInfinite]);
+    }
+    fills
+}
+
+/// More rows, and longer ones, than 16 bits count. An array has its own case among the sums.
+fn large(exercise: &Exercise) -> (Stage, Vec<Case>) {
+    let mut cases = matrices::large(exercise);
+    let longest = cases.last().copied();
+    let fills: &[Fill] = match exercise.op {
+        Op::Meanvar => &[Fill::FirstFar],
+        op if op.is_exponential() => &[Fill::Below(12)],
+        _ => &[],
+    };
+    cases.extend(longest.iter().flat_map(|&case| fills.iter().map(move |&fill| Case { fill, ..case })));
+    let what = "more rows than 16 bits count, and more columns".to_owned();
+    (Stage { name: "large matrices", what, passed: 0, cases: cases.len() }, cases)
 }
 
 /// None, one, around a warp, around the threads of a block and the elements it takes, a prime, powers of two and their
@@ -329,6 +377,9 @@ fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal) -> Result<Opti
             None => share::stranger(trace, n),
         };
         return if who.is_some() { failed(0, None, who) } else { Ok(None) };
+    }
+    if let Some(least) = goal.fences {
+        return if bench.fences < least { failed(bench.fences, None, None) } else { Ok(None) };
     }
     if let Some(steps) = goal.each_block {
         let is_over = |answer: &Answer| answer.report.faults.iter().any(|fault| fault.code == Code::StepBudget);

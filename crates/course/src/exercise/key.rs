@@ -60,7 +60,11 @@ impl Key {
                 let given = whole(text)?;
                 let known = common.iter().find(|(wrong, _)| *wrong == given).map(|(_, why)| why.as_str());
                 let is_right = given == *answer;
-                let text = if is_right { because.clone() } else { known.unwrap_or(ELSE).to_owned() };
+                let text = match known {
+                    _ if is_right => because.clone(),
+                    Some(why) => why.to_owned(),
+                    None => format!("{} `hint` has a nudge.", if *answer > given { MORE } else { LESS }),
+                };
                 Ok(Reply { is_right, text })
             }
             Key::Lines(lines) => {
@@ -93,8 +97,10 @@ impl Key {
     }
 }
 
-/// Reply to a wrong number for which the file has no reply.
-pub const ELSE: &str = "The simulator counts another number. `hint` has a nudge.";
+/// Reply to a number that is too small, and for which the file has no reply.
+pub const MORE: &str = "The simulator has a larger number.";
+/// Reply to one that is too large.
+pub const LESS: &str = "The simulator has a smaller number.";
 
 /// A whole number as people write it: `1024`, `1,024`, `1 024`, `-3`, `−3`, `+3`. What separates digits stands before three
 /// of them, so that `1,5` is not taken for 15. The pages read numbers in the same way: `whole` in `book/theme/exercises.js`.
@@ -133,7 +139,8 @@ mod tests {
             assert_eq!(key.reply(text).unwrap(), Reply { is_right: true, text: "b".to_owned() }, "{text}");
         }
         assert_eq!(key.reply("−3").unwrap(), Reply { is_right: false, text: "three".to_owned() });
-        assert_eq!(key.reply("7").unwrap().text, ELSE);
+        assert_eq!(key.reply("7").unwrap().text, "The simulator has a larger number. `hint` has a nudge.");
+        assert_eq!(key.reply("1025").unwrap().text, "The simulator has a smaller number. `hint` has a nudge.");
         let nonsense = [
             "",
             "a",

@@ -10,6 +10,10 @@ use super::write::Exercise;
 const COLS: [u64; 11] = [0, 1, 3, 4, 7, 8, 9, 31, 33, 64, 100];
 /// Long rows and many.
 const LARGE: [(u64, u64); 4] = [(5, 1009), (3, 10_007), (1009, 13), (20_011, 1)];
+/// More rows, and then more columns, than 16 bits count.
+const HUGE: [(u64, u64); 2] = [(65_603, 1), (1, 65_601)];
+/// Rows that are long enough for what each element adds to show.
+const LONG: (u64, u64) = (5, 1009);
 /// Columns of the few matrices that are tried in every schedule and with every kind of numbers: no multiple of anything.
 const FEW_COLS: u64 = 37;
 
@@ -39,6 +43,19 @@ pub fn few(exercise: &Exercise) -> Vec<Case> {
         exercise.types.iter().map(move |&ty| case(ty, (rows, FEW_COLS), block))
     };
     exercise.blocks.iter().flat_map(of).collect()
+}
+
+/// A few long rows, of each type.
+pub fn long(exercise: &Exercise) -> Vec<Case> {
+    let block = exercise.lanes_per_row.and(exercise.blocks.last().copied());
+    block.iter().flat_map(|&block| exercise.types.iter().map(move |&ty| case(ty, LONG, block))).collect()
+}
+
+/// Large matrices, of the first type, the one of long rows last; none of an exercise that has no rows.
+pub fn large(exercise: &Exercise) -> Vec<Case> {
+    let block = exercise.lanes_per_row.and(exercise.blocks.last().copied());
+    let ty = exercise.types.first().copied();
+    block.zip(ty).iter().flat_map(|&(block, ty)| HUGE.map(|shape| case(ty, shape, block))).collect()
 }
 
 /// Four short rows, which end before the first multiple of 16 bytes, at it or behind it.

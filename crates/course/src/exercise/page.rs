@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::catalogue;
 use super::item::Item;
-use super::key::{Key, Line};
+use super::key::{self, Key, Line};
 use super::write::Exercise;
 use crate::workspace;
 
@@ -26,7 +26,6 @@ pub(super) mod words {
     pub const BAD: &str = "wrong";
     pub const RIGHT: &str = "Right.";
     pub const NOT_YET: &str = "Not yet.";
-    pub const ELSE: &str = "The simulator counts another number.";
     pub const NO_NUMBER: &str = "That is no whole number.";
     pub const NO_LINE: &str = "Choose one first.";
     pub const DONE: &str =
@@ -85,7 +84,8 @@ pub(super) fn script_words() -> String {
     let data = [
         ("right", words::RIGHT),
         ("not-yet", words::NOT_YET),
-        ("else", words::ELSE),
+        ("more", key::MORE),
+        ("less", key::LESS),
         ("no-number", words::NO_NUMBER),
         ("no-line", words::NO_LINE),
         ("done", words::DONE),

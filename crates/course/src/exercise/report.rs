@@ -122,7 +122,10 @@ fn wrong_sum(case: Case, answer: &Answer, contributions: Option<&str>) -> String
     };
     if case.ty != Type::I32 {
         let (error, bound) = (three_digits(answer.verdict.abs_error), three_digits(answer.verdict.error_bound));
-        text.push_str(&format!(": off by {error}, and rounding explains {bound}"));
+        text.push_str(&match answer.verdict.error_bound == 0.0 {
+            true => format!(": off by {error}; nothing is rounded here, so it has to be that exactly"),
+            false => format!(": off by {error}; rounding, in whatever order, explains {bound} at most"),
+        });
     }
     if let Some(contributions) = contributions {
         text.push_str(&format!(": {contributions}"));
@@ -149,6 +152,7 @@ fn goal_text(
         (_, Some(steps)) => {
             format!("a block executes more than {} warp-instructions, at {}", grouped(steps), asked(case))
         }
+        (_, None) if goal.fences.is_some() => format!("its PTX has {}", grouped(counted)),
         (_, None) => format!("counted {}, allowed {limit}, at {}", grouped(counted), asked(case)),
     };
     out.push_str(&format!("{}\n", wrapped(&line, "")));

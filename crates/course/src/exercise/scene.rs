@@ -11,9 +11,10 @@ use lab::{Array, Layout, Op, Plan, Type};
 use serde_json::{Value, json};
 
 use super::bench::{Answer, Bench};
-use super::case::{Case, Fill, TODAYS};
+use super::case::{Case, TODAYS};
 use super::choose::Choose;
 use super::copy::{self, Compiled};
+use super::fill::Fill;
 use super::item::Item;
 use super::judge::{self, Failure};
 use super::matrices;
@@ -201,7 +202,8 @@ fn written(root: &Path, exercise: &Exercise) -> Result<Scene> {
 /// Scene of a kernel with this text and its PTX.
 fn kernel_scene(exercise: &Exercise, name: &str, text: &str, ptx: &str) -> Result<Scene> {
     let (case, answer, caption) = revealing_case(exercise, name, ptx)?;
-    let case = Case { ty: Type::I32, ..case };
+    let fill = if case.fill.is_of(Type::I32) { case.fill } else { Fill::Random };
+    let case = Case { ty: Type::I32, fill, ..case };
     let bench = Bench::new(exercise, name, ptx).map_err(anyhow::Error::msg)?;
     let first = bench.plan(case);
     let answer_n = answer.as_ref().and_then(|answer| answer.second);
@@ -229,7 +231,7 @@ fn elements(bench: &Bench<'_>, exercise: &Exercise, case: Case, fails: bool) -> 
     if is_random && (!fails || !bench.ask_with(case, &Array::I32(digits.clone()))?.is_right()) {
         return Ok(digits);
     }
-    match case.fill.array(exercise.op, case.ty, case.n) {
+    match case.numbers(exercise.op) {
         Array::I32(elements) => Ok(elements),
         _ => bail!("{}: no whole numbers", exercise.id),
     }

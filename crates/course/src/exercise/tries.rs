@@ -1,5 +1,5 @@
 //! Solutions of outside authors: for each kernel that readers write, some fifty solutions in `chapters/<slug>/tries/<id>.txt`,
-//! most of them wrong. Their authors had not read the judge.
+//! most of them wrong. Their authors had not read the judge; those at the end of each file were written to fool it.
 //!
 //! A file holds parts that begin with a line of their own:
 //!

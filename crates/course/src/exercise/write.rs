@@ -135,6 +135,9 @@ pub struct Goal {
     /// Instead of counters: that the second of two launches is right, too, where `out` holds the result of the first.
     #[serde(default)]
     pub keeps_out: bool,
+    /// Instead of counters: the least number of fences in its PTX. An access that acquires or releases counts as one, and one that
+    /// does both as two.
+    pub fences: Option<u64>,
     /// Threads a block.
     #[serde(default = "goal_block")]
     pub block: u32,
@@ -229,11 +232,17 @@ impl Goal {
             );
             let is_limited = run.at_most.or(run.at_least).is_some();
             let is_counted = !run.counters.is_empty();
-            let kinds =
-                [is_counted, run.each_block.is_some(), run.each_warp.is_some(), run.first_threads, run.keeps_out];
+            let kinds = [
+                is_counted,
+                run.each_block.is_some(),
+                run.each_warp.is_some(),
+                run.first_threads,
+                run.keeps_out,
+                run.fences.is_some(),
+            ];
             ensure!(
                 is_counted == is_limited && kinds.iter().filter(|&&is_there| is_there).count() == 1,
-                "goal {}: give counters with at_most or at_least, or each_block, each_warp, first_threads or keeps_out alone, at \
+                "goal {}: give counters with at_most or at_least, or each_block, each_warp, first_threads, keeps_out or fences alone, at \
                  each of its sizes",
                 self.name
             );
