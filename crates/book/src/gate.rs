@@ -1,9 +1,10 @@
 //! `cargo course gate`: every check that CI runs beyond the tests, a line each. It goes on after a failure, so that one
 //! run tells everything, and ends with status 1 if anything failed.
 
-use std::io::Write;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -33,11 +34,15 @@ mod voice;
 #[derive(clap::Args)]
 pub struct Options {
     /// Run this check alone; may be given several times
-    #[arg(long, value_name = "CHECK", value_parser = PossibleValuesParser::new(CHECKS.iter().map(|check| check.name)))]
+    #[arg(long, value_name = "CHECK", value_parser = names())]
     only: Vec<String>,
     /// Leave this check out; may be given several times
-    #[arg(long, value_name = "CHECK", conflicts_with = "only", value_parser = PossibleValuesParser::new(CHECKS.iter().map(|check| check.name)))]
+    #[arg(long, value_name = "CHECK", conflicts_with = "only", value_parser = names())]
     skip: Vec<String>,
+}
+
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(TREE.iter().chain(SITE).map(|check| check.name))
 }
 
 /// Facts that checks need.
@@ -57,12 +62,13 @@ enum Verdict {
 
 struct Check {
     name: &'static str,
-    /// Time that it may take on two cores with nothing beside it. More is a warning and no failure, since machines differ.
+    /// Time that it may take on two cores with nothing beside the gate. More is a warning and no failure, since machines differ.
     seconds: u32,
     run: fn(&Scene) -> Result<Verdict>,
 }
 
-const CHECKS: &[Check] = &[
+/// Checks of the sources, and of what is generated from them.
+const TREE: &[Check] = &[
     Check { name: "format", seconds: 10, run: |scene| cargo(scene, &["fmt", "--all", "--check"]) },
     Check {
         name: "clippy",
@@ -108,6 +114,11 @@ const CHECKS: &[Check] = &[
     Check { name: "editor", seconds: 20, run: |scene| editor::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "exercises", seconds: 60, run: exercises },
     Check {
+        name: "simulated",
+        seconds: 60,
+        run: |scene| bless::simulate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass),
+    },
+    Check {
         name: "generated",
         seconds: 90,
         run: |scene| bless::generate(&scene.root, Mode::Check)?.verdict().map(Verdict::Pass),
@@ -130,6 +141,10 @@ const CHECKS: &[Check] = &[
         run: |scene| reading::placed(&scene.root, &exercise::order(&scene.root)?)?.verdict().map(Verdict::Pass),
     },
     Check { name: "terms", seconds: 5, run: |scene| reading::terms(&scene.root)?.verdict().map(Verdict::Pass) },
+];
+
+/// Checks of the built book, of which the first builds it.
+const SITE: &[Check] = &[
     Check {
         name: "book",
         seconds: 30,
@@ -142,43 +157,64 @@ const CHECKS: &[Check] = &[
     Check { name: "edit", seconds: 60, run: edit::check },
 ];
 
-/// Runs the verb.
+/// Runs the verb. Both lists run at once: the one waits for browsers, the other for the compiler and the simulator.
 pub fn run(options: &Options) -> Result<()> {
     let scene = Scene { root: workspace::root()?, is_ci: std::env::var_os("CI").is_some_and(|ci| ci != "false") };
     let named = |names: &[String], check: &Check| names.iter().any(|name| name == check.name);
     let chosen =
         |check: &&Check| (options.only.is_empty() || named(&options.only, check)) && !named(&options.skip, check);
-    let (mut failed, mut late) = (Vec::new(), Vec::new());
     let begin = Instant::now();
-    for check in CHECKS.iter().filter(chosen) {
-        print!("{:<14} ", check.name);
-        // A terminal that cannot be flushed shows the name late; the check itself is not concerned.
-        let _ = std::io::stdout().flush();
-        let start = Instant::now();
-        let verdict = (check.run)(&scene);
-        let seconds = start.elapsed().as_secs_f64();
-        let clock = format!("{seconds:>6.1} s of {:>3}", check.seconds);
-        if seconds > f64::from(check.seconds) {
-            late.push(format!("{} {seconds:.0} s of {}", check.name, check.seconds));
-        }
-        match verdict {
-            Ok(Verdict::Pass(what)) => println!("pass {clock}  {what}"),
-            Ok(Verdict::Skip(why)) => println!("skip {clock}  {why}"),
-            Err(error) => {
-                println!("FAIL {clock}  {}", format!("{error:#}").replace('\n', "\n    "));
-                failed.push(check.name);
-            }
-        }
-    }
-    let budget: u32 = CHECKS.iter().filter(chosen).map(|check| check.seconds).sum();
-    println!("in all {:>12.1} s of {budget:>3}", begin.elapsed().as_secs_f64());
+    let ended: Vec<Ended> = std::thread::scope(|scope| {
+        let lane = |checks: &'static [Check]| {
+            let scene = &scene;
+            scope.spawn(move || checks.iter().filter(chosen).map(|check| check.run(scene)).collect::<Vec<Ended>>())
+        };
+        let running = [TREE, SITE].map(lane);
+        let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        running.into_iter().flat_map(join).collect()
+    });
+    println!("in all {:>12.1} s", begin.elapsed().as_secs_f64());
+    let late: Vec<String> = ended.iter().filter_map(Ended::late).collect();
     if !late.is_empty() {
-        println!("warning: slower than the table in crates/book/src/gate.rs allows: {}", late.join(", "));
+        println!("warning: slower than the tables in crates/book/src/gate.rs allow: {}", late.join(", "));
     }
+    let failed: Vec<&str> = ended.iter().filter(|ended| ended.failed).map(|ended| ended.check.name).collect();
     match failed.len() {
         0 => Ok(()),
         1 => bail!("1 check failed: {}", failed[0]),
         many => bail!("{many} checks failed: {}", failed.join(", ")),
+    }
+}
+
+/// A check that has run.
+struct Ended {
+    check: &'static Check,
+    seconds: f64,
+    failed: bool,
+}
+
+impl Check {
+    /// Runs the check and prints its line.
+    fn run(&'static self, scene: &Scene) -> Ended {
+        let start = Instant::now();
+        let verdict = (self.run)(scene);
+        let seconds = start.elapsed().as_secs_f64();
+        let failed = verdict.is_err();
+        let (mark, what) = match verdict {
+            Ok(Verdict::Pass(what)) => ("pass", what),
+            Ok(Verdict::Skip(why)) => ("skip", why),
+            Err(error) => ("FAIL", format!("{error:#}").replace('\n', "\n    ")),
+        };
+        println!("{:<14} {mark} {seconds:>6.1} s of {:>3}  {what}", self.name, self.seconds);
+        Ended { check: self, seconds, failed }
+    }
+}
+
+impl Ended {
+    /// Words for the warning of a check that took longer than its table allows.
+    fn late(&self) -> Option<String> {
+        let (name, allowed) = (self.check.name, self.check.seconds);
+        (self.seconds > f64::from(allowed)).then(|| format!("{name} {:.0} s of {allowed}", self.seconds))
     }
 }
 

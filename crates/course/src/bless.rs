@@ -36,6 +36,8 @@ pub fn run(options: &Options) -> Result<()> {
         return print_facts(&root);
     }
     let mode = if options.check { Mode::Check } else { Mode::Write };
+    // Pages read the records of all chapters.
+    println!("fresh: {}", simulate(&root, mode)?.verdict()?);
     println!("fresh: {}", generate(&root, mode)?.verdict()?);
     Ok(())
 }
@@ -51,15 +53,19 @@ fn print_facts(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Brings every generated file up to date, or compares.
-pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
-    let included = included(root)?;
-    let mut work = Work { root, mode, included, findings: Findings::new("generated files"), known: BTreeSet::new() };
-    // Pages read the records of all chapters, so that these come first.
+/// Brings the simulator's record of every chapter up to date, or compares, as a test of each chapter does too.
+pub fn simulate(root: &Path, mode: Mode) -> Result<Findings> {
+    let mut work = Work::new(root, mode, "records of the simulator");
     for lesson in lessons() {
         let record = lab::record::compute(lesson, root).with_context(|| format!("cannot run {}", lesson.slug))?;
         work.file(lab::record::path(root, lesson.slug, "sim"), &lab::record::to_text(&record)?);
     }
+    Ok(work.findings)
+}
+
+/// Brings every file of the book that is generated from records and tables up to date, or compares.
+pub fn generate(root: &Path, mode: Mode) -> Result<Findings> {
+    let mut work = Work { included: included(root)?, ..Work::new(root, mode, "generated files") };
     let folder = root.join(GENERATED);
     for lesson in lessons() {
         let parts =
@@ -137,7 +143,11 @@ struct Work<'a> {
     known: BTreeSet<PathBuf>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    fn new(root: &'a Path, mode: Mode, what: &'static str) -> Work<'a> {
+        Work { root, mode, included: BTreeSet::new(), findings: Findings::new(what), known: BTreeSet::new() }
+    }
+
     fn file(&mut self, path: PathBuf, contents: &str) {
         self.findings.examined += 1;
         let facts = path.ends_with(FACTS).then(|| only_included(contents, &self.included));
