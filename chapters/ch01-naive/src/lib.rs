@@ -73,7 +73,7 @@ pub const CHAPTER: Chapter = Chapter {
 /// Share of lanes that the additions alone keep busy, for one full block: the textbook figure for simple_global and 256
 /// elements (Kirk, Hwu and El Hajj print 35 %; their own kernel has one round more than their sum).
 fn additions(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
-    let of = |variant: &'static Variant, line: &str| lab::addition::of_one_block(session, variant, Type::I32, line);
+    let of = |variant: &'static Variant, line: &str| lab::addition::one_block(session, variant, Type::I32, line);
     let mut notes = Vec::new();
     if let Some(simple) = of(&SIMPLE_GLOBAL, "data[i] += data[i + stride];")? {
         let text = format!(

@@ -97,7 +97,7 @@ fn additions(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
         (&STRIDED_INDEX, "sums[index] += sums[index + s];"),
         (&CONVERGENT_GLOBAL, "data[i] += data[i + stride];"),
     ] {
-        let Some(of) = lab::addition::of_one_block(session, variant, Type::I32, line)? else { continue };
+        let Some(of) = lab::addition::one_block(session, variant, Type::I32, line)? else { continue };
         let text = format!(
             "{name}, {n} elements in one block of {block} threads: its {threads} additions take {warps} \
              warp-instructions, so that they keep {share} of the lanes busy.",

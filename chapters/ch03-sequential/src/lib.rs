@@ -56,7 +56,7 @@ pub const CHAPTER: Chapter = Chapter {
 /// Share of lanes that the additions alone keep busy, for 256 elements in one full block.
 fn additions(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
     let line = "sums[tid] += sums[tid + s];";
-    let Some(of) = lab::addition::of_one_block(session, &SEQUENTIAL, Type::I32, line)? else { return Ok(Vec::new()) };
+    let Some(of) = lab::addition::one_block(session, &SEQUENTIAL, Type::I32, line)? else { return Ok(Vec::new()) };
     let text = format!(
         "{n} elements in one block of {block} threads: the {threads} additions take {warps} warp-instructions, so that \
          they keep {share} of the lanes busy.",

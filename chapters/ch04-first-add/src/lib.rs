@@ -102,7 +102,7 @@ fn second_element(session: &dyn Simulator) -> lab::Result<Vec<Note>> {
         fact("one_a_thread-inst_per_element", before),
         fact("two_a_thread-inst_per_element", after),
     ];
-    if let Some(tree) = addition::of_one_block(session, &FIRST_ADD, Type::I32, "sums[tid] += sums[tid + s];")? {
+    if let Some(tree) = addition::one_block(session, &FIRST_ADD, Type::I32, "sums[tid] += sums[tid + s];")? {
         facts.extend(tree.facts("first_add-i32-one_block-tree"));
     }
     Ok(vec![Note { variant: FIRST_ADD.name, text, facts }])

@@ -220,17 +220,7 @@ fn empty_record(device: &Device, root: &Path, is_quick: bool) -> Measurement {
         commit: hardware::commit(root),
         command: format!("cargo course {}", words.collect::<Vec<_>>().join(" ")),
         method: bench::method(is_quick),
-        kernels: Default::default(),
-        code: Default::default(),
-        libraries: Default::default(),
-        floor_us: None,
-        ceiling: Vec::new(),
-        read_ceiling_gb_per_s: None,
-        copy_ceiling: Vec::new(),
-        copy_ceiling_gb_per_s: None,
-        latencies: Vec::new(),
-        proofs: Vec::new(),
-        cases: Vec::new(),
+        ..Measurement::default()
     }
 }
 

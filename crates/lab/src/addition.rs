@@ -29,12 +29,7 @@ pub struct Addition {
 ///
 /// # Errors
 /// A run that fails.
-pub fn of_one_block(
-    session: &dyn Simulator,
-    variant: &'static Variant,
-    ty: Type,
-    line: &str,
-) -> Result<Option<Addition>> {
+pub fn one_block(session: &dyn Simulator, variant: &'static Variant, ty: Type, line: &str) -> Result<Option<Addition>> {
     let text = session.source().read_cu()?;
     let numbers: Vec<u32> =
         (1u32..).zip(text.lines()).filter(|(_, text)| text.trim() == line).map(|(number, _)| number).collect();

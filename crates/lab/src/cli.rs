@@ -184,7 +184,7 @@ impl Args {
     }
 
     /// The options that are about rows and that were given.
-    fn of_rows(&self) -> Option<&'static str> {
+    fn row_option(&self) -> Option<&'static str> {
         let given = [
             ("--rows", self.rows.is_some()),
             ("--cols", self.cols.is_some()),
@@ -266,7 +266,7 @@ impl Args {
             )));
         }
         let has_rows = chapter.variants.iter().any(|variant| variant.per != Per::Array);
-        if let Some(option) = self.of_rows().filter(|_| !has_rows) {
+        if let Some(option) = self.row_option().filter(|_| !has_rows) {
             return Err(Error::Usage(format!(
                 "{option}: {} reduces one array to one value; rows are chapter 10's and those after it",
                 chapter.slug

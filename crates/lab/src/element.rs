@@ -105,47 +105,17 @@ macro_rules! with_elements {
 #[macro_export]
 macro_rules! with_type {
     ($ty:expr, $name:ident => $then:expr) => {
+        $crate::with_type!(
+            @arms $ty, $name, $then,
+            I8 i8, U8 u8, I16 i16, I32 i32, U32 u32, I64 i64, F16 f16, BF16 bf16, F32 f32, F64 f64
+        )
+    };
+    (@arms $ty:expr, $name:ident, $then:expr, $($variant:ident $rust:ident),*) => {
         match $ty {
-            $crate::Type::I8 => {
-                type $name = $crate::element::rust::i8;
+            $($crate::Type::$variant => {
+                type $name = $crate::element::rust::$rust;
                 $then
-            }
-            $crate::Type::U8 => {
-                type $name = $crate::element::rust::u8;
-                $then
-            }
-            $crate::Type::I16 => {
-                type $name = $crate::element::rust::i16;
-                $then
-            }
-            $crate::Type::I32 => {
-                type $name = $crate::element::rust::i32;
-                $then
-            }
-            $crate::Type::U32 => {
-                type $name = $crate::element::rust::u32;
-                $then
-            }
-            $crate::Type::I64 => {
-                type $name = $crate::element::rust::i64;
-                $then
-            }
-            $crate::Type::F16 => {
-                type $name = $crate::element::rust::f16;
-                $then
-            }
-            $crate::Type::BF16 => {
-                type $name = $crate::element::rust::bf16;
-                $then
-            }
-            $crate::Type::F32 => {
-                type $name = $crate::element::rust::f32;
-                $then
-            }
-            $crate::Type::F64 => {
-                type $name = $crate::element::rust::f64;
-                $then
-            }
+            })*
         }
     };
 }

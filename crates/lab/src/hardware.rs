@@ -35,7 +35,7 @@ const TIMED: [u64; 4] = [1 << 18, 1 << 20, 1 << 22, 1 << 24];
 const METHOD: &str = "each case is one run, judged; times are those of the record in measurements.";
 
 /// The record of a chapter on one device.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)] // the first eight are device::Description's
 pub struct GpuRecord {
     pub chapter: String,
@@ -71,7 +71,7 @@ pub struct GpuRecord {
 }
 
 /// One run of a record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GpuCase {
     /// The kernel.
     pub variant: String,
@@ -252,13 +252,12 @@ fn empty(session: &Session<'_>, command: String) -> Result<GpuRecord> {
         memory_bytes: description.memory_bytes,
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         commit: commit(session.source.root()),
-        kernels: kernels::of_chapter(session.source.root(), session.chapter)?,
+        kernels: kernels::chapter_hashes(session.source.root(), session.chapter)?,
         code: Some(session.origin()),
         command,
         method: METHOD.to_owned(),
         seed: SEED,
-        cases: Vec::new(),
-        sweep: Vec::new(),
+        ..GpuRecord::default()
     })
 }
 
@@ -305,17 +304,13 @@ fn case(session: &Session<'_>, job: Job<'_>) -> Result<GpuCase> {
         cols: run.options.rows.and_then(|_| Some(run.layout.size()?.1)),
         launches: run.plan.passes.len() as u64,
         kernels: run.plan.kernels(),
-        is_stale: false,
         row: run.row,
         col: run.col,
         all_sha256: run.all_sha256.clone(),
         result: run.result.bits(),
         expected: run.expected.bits(),
         ok: run.verdict.right,
-        cold_us: None,
-        cold_range_us: None,
-        warm_us: None,
-        gb_per_s: None,
+        ..GpuCase::default()
     })
 }
 

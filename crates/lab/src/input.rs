@@ -118,16 +118,16 @@ pub struct Input {
 /// A file that is none, or that holds what the chapter or the operation does not take.
 pub fn open(
     path: &Path,
-    wanted: Option<Type>,
+    asked: Option<Type>,
     (types, is_of_rows): (&[Type], bool),
     n: Option<u64>,
     op: Op,
 ) -> Result<Input> {
     let npy = Npy::open(path)?;
     let refuse = |problem: String| Error::Npy { path: path.to_owned(), problem };
-    if let Some(wanted) = wanted.filter(|&wanted| wanted != npy.ty) {
-        let (found, want) = (numpy_name(npy.ty), numpy_name(wanted));
-        return Err(refuse(format!("holds {found}, --type {wanted} wants {want}")));
+    if let Some(asked) = asked.filter(|&asked| asked != npy.ty) {
+        let (found, want) = (numpy_name(npy.ty), numpy_name(asked));
+        return Err(refuse(format!("holds {found}, --type {asked} wants {want}")));
     }
     if !types.contains(&npy.ty) {
         let are_numpys = types.iter().filter(|&&ty| ty != Type::BF16);
@@ -183,7 +183,7 @@ pub fn words(file: Option<&Path>, seed: Option<u64>, (ty, op): (Type, Op), n: u6
         (Op::Sum, Type::U32) => format!("{from}; u32 sums wrap modulo 2^32, here and on a GPU"),
         (Op::Sum, Type::I64) => format!("{from}; i64 sums wrap modulo 2^64, here and on a GPU"),
         (Op::Sum, _) => from,
-        (_, _) => format!("{from}; wanted is {}", op.wanted()),
+        (_, _) => format!("{from}; wanted is {}", op.words()),
     }
 }
 

@@ -15,7 +15,7 @@ pub type Hashes = BTreeMap<String, String>;
 ///
 /// # Errors
 /// PTX that cannot be read.
-pub fn of_file(root: &Path, slug: &str) -> Result<Hashes> {
+pub fn file_hashes(root: &Path, slug: &str) -> Result<Hashes> {
     Ok(KernelSource::in_root(root, slug).entry_hashes()?)
 }
 
@@ -23,10 +23,10 @@ pub fn of_file(root: &Path, slug: &str) -> Result<Hashes> {
 ///
 /// # Errors
 /// PTX that cannot be read.
-pub fn of_chapter(root: &Path, chapter: &Chapter) -> Result<Hashes> {
-    let mut hashes = of_file(root, chapter.slug)?;
+pub fn chapter_hashes(root: &Path, chapter: &Chapter) -> Result<Hashes> {
+    let mut hashes = file_hashes(root, chapter.slug)?;
     for slug in chapter.variants.iter().filter_map(|variant| variant.kernels) {
-        hashes.extend(of_file(root, slug)?);
+        hashes.extend(file_hashes(root, slug)?);
     }
     Ok(hashes)
 }

@@ -91,10 +91,11 @@ pub const LATENCIES: [(&str, &str); 16] = [
 pub const FLOORS: [&str; 2] = ["launch", "launch_overlapped"];
 
 /// Under which rules launches follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Contest {
     /// Each launch begins after the end of the one before, and reads what the L2 does not hold.
+    #[default]
     Alone,
     /// Launches may begin before the one before has ended, and read what the L2 does not hold.
     BackToBack,
@@ -107,7 +108,7 @@ pub enum Contest {
 }
 
 /// Measurements of one device in one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -237,7 +238,7 @@ pub struct Proof {
 }
 
 /// One timed reduction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredCase {
     /// Slug of the chapter whose contest it is.
     pub chapter: Option<String>,
@@ -412,7 +413,7 @@ impl Measurement {
         }
         let mut with: Vec<String> = Vec::new();
         for slug in MEASURED_WITH {
-            with.extend(kernels::of_file(root, slug)?.into_keys().filter(|name| self.kernels.contains_key(name)));
+            with.extend(kernels::file_hashes(root, slug)?.into_keys().filter(|name| self.kernels.contains_key(name)));
         }
         let changed = kernels::changed(&with, &self.kernels, &now);
         let commit = self.commit.as_deref();

@@ -66,16 +66,16 @@ impl Npy {
         (!before.is_empty()).then(|| (before.iter().product(), cols))
     }
 
-    /// Refuses a matrix where a list is wanted.
+    /// Refuses a matrix where a list is needed.
     ///
     /// # Errors
-    /// The end of a sentence, which says what `wanted` are.
-    pub fn check_list(&self, wanted: &str) -> std::result::Result<(), String> {
+    /// The end of a sentence, which says what is `expected`.
+    pub fn check_list(&self, expected: &str) -> std::result::Result<(), String> {
         match self.shape.as_slice() {
             [] | [_] => Ok(()),
             shape => {
                 let counts: Vec<String> = shape.iter().map(u64::to_string).collect();
-                Err(format!("holds an array of shape ({}), {wanted}", counts.join(", ")))
+                Err(format!("holds an array of shape ({}), {expected}", counts.join(", ")))
             }
         }
     }
@@ -207,8 +207,11 @@ mod tests {
         assert_eq!((rows("(6, 2)", 12), rows("(2, 3, 2)", 12)), (Some((6, 2)), Some((6, 2))));
         assert_eq!((rows("(0, 5)", 0), rows("(5, 0)", 0)), (Some((0, 5)), Some((5, 0))));
         assert_eq!((rows("(12,)", 12), rows("()", 1)), (None, None));
-        assert!(open("(12,)", 12).check_list("wanted").is_ok() && open("()", 1).check_list("wanted").is_ok());
-        assert_eq!(open("(6, 2)", 12).check_list("wanted"), Err("holds an array of shape (6, 2), wanted".to_owned()));
+        assert!(open("(12,)", 12).check_list("expected").is_ok() && open("()", 1).check_list("expected").is_ok());
+        assert_eq!(
+            open("(6, 2)", 12).check_list("expected"),
+            Err("holds an array of shape (6, 2), expected".to_owned())
+        );
     }
 
     #[test]
@@ -233,9 +236,9 @@ mod tests {
             (npy("{'descr': '<i4', 'shape': (1,), }", &[0; 4]), "not what NumPy writes"),
             (npy(&header("<i4", "(9999999999, 9999999999)"), &[]), "64 bits"),
         ];
-        for (file, wanted) in cases {
+        for (file, expected) in cases {
             let got = problem(&file);
-            assert!(got.contains(wanted), "{got:?} without {wanted:?}");
+            assert!(got.contains(expected), "{got:?} without {expected:?}");
         }
     }
 

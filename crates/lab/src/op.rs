@@ -6,12 +6,11 @@ use clap::ValueEnum;
 use serde::Deserialize;
 
 use crate::element::{Element, Type, Value};
-use crate::text::grouped;
 
 /// Declares the operations from a row for each: its name, what its result is made of, what a reduction of nothing is, which types
-/// it takes, what it is for `--help`, and what is wanted, after "wanted is".
+/// it takes, what it is for `--help`, and words for the result.
 macro_rules! operations {
-    ($($(#[$mark:meta])? $variant:ident $name:literal $result:ident $empty:ident $takes:ident $about:literal $wanted:literal;)*) => {
+    ($($(#[$mark:meta])? $variant:ident $name:literal $result:ident $empty:ident $takes:ident $about:literal $words:literal;)*) => {
         /// Operation of a kernel on its input.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum, Deserialize)]
         pub enum Op {
@@ -24,9 +23,9 @@ macro_rules! operations {
                 match self { $(Op::$variant => $name,)* }
             }
 
-            /// What is wanted, after "wanted is": nothing for a sum.
-            pub const fn wanted(self) -> &'static str {
-                match self { $(Op::$variant => $wanted,)* }
+            /// Words for the result in the line about the input; none for a sum.
+            pub const fn words(self) -> &'static str {
+                match self { $(Op::$variant => $words,)* }
             }
 
             const fn row(self) -> (Made, Empty, Takes) {
@@ -247,16 +246,6 @@ impl Op {
         }
     }
 
-    /// Name of a row of the result, for an input with so many.
-    pub fn row_name(self, row: u64, rows: u64) -> String {
-        match row.checked_sub(rows) {
-            Some(behind) if self.adds() => format!("sum of row {}", grouped(behind)),
-            Some(0) if self.has_weight_gradients() => "gradients of the weights".to_owned(),
-            Some(_) if self.has_weight_gradients() => "gradients of the biases".to_owned(),
-            _ => format!("row {}", grouped(row)),
-        }
-    }
-
     /// Returns whether each row has a label.
     pub const fn has_labels(self) -> bool {
         matches!(self, Op::CrossEntropy | Op::CrossEntropyBackward)
@@ -360,9 +349,9 @@ impl Op {
             (Made::Found, ..) => Value::At { index: Value::NOWHERE, value: smallest.to_f64() },
             // Of no element there is no share, mean or gradient; what is asked for all the same is 0.
             (_, Empty::Zero, _) => Value::zero(ty),
-            (_, Empty::One, _) => Value::of_whole(ty, 1),
+            (_, Empty::One, _) => Value::whole(ty, 1),
             (_, Empty::Ones, _) if ty == Type::U32 => Value::U32(u32::MAX),
-            (_, Empty::Ones, _) => Value::of_whole(ty, -1),
+            (_, Empty::Ones, _) => Value::whole(ty, -1),
             (_, Empty::Smallest, _) => smallest,
             (_, Empty::Largest, _) => largest,
             (_, Empty::Ends, _) => Value::Two(largest.to_f64(), smallest.to_f64()),

@@ -126,11 +126,11 @@ pub fn runs(chapter: &Chapter, root: &Path) -> Result<Vec<Run>> {
 /// # Errors
 /// Those of [`runs`].
 pub fn compute(chapter: &Chapter, root: &Path) -> Result<SimRecord> {
-    Ok(of_runs(chapter, &runs(chapter, root)?))
+    Ok(recorded(chapter, &runs(chapter, root)?))
 }
 
 /// The record of these runs.
-pub fn of_runs(chapter: &Chapter, runs: &[Run]) -> SimRecord {
+pub fn recorded(chapter: &Chapter, runs: &[Run]) -> SimRecord {
     SimRecord {
         chapter: chapter.slug.to_owned(),
         seed: SEED,

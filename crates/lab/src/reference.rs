@@ -77,7 +77,7 @@ pub fn reference(array: &Array) -> Reference {
     if !array.ty().is_float() {
         return operators::of(Op::Sum, array);
     }
-    with_elements!(array, values => of_floats(values.iter().map(|x| x.value().to_f64())))
+    with_elements!(array, values => float_sum(values.iter().map(|x| x.value().to_f64())))
 }
 
 /// As [`reference`], for a part of an array, by all cores and with less work for each element: the sums of short blocks are
@@ -155,7 +155,7 @@ fn block_sums<T: Element>(block: &[T]) -> ([f64; 2 * LANES], f64) {
     (both, sizes.iter().sum())
 }
 
-fn of_floats(values: impl Iterator<Item = f64> + Clone) -> Reference {
+fn float_sum(values: impl Iterator<Item = f64> + Clone) -> Reference {
     let (high, low) = compensated_sum(values.clone());
     let (magnitude, _) = compensated_sum(values.clone().map(f64::abs));
     let (above, below) = values

@@ -21,7 +21,7 @@ pub struct Arrays<T: Element> {
     /// A gradient a row, or one.
     gradients: Option<Buffer<f32>>,
     /// A weight a column, and a bias.
-    of_columns: [Option<Buffer<T>>; 2],
+    column_inputs: [Option<Buffer<T>>; 2],
 }
 
 /// Offsets in memory, or labels.
@@ -49,8 +49,8 @@ impl<T: Element> Arrays<T> {
             _ => None,
         };
         let (labels, gradients) = targets(device, plan)?;
-        let of_columns = of_columns(device, plan)?;
-        Ok(Arrays { sums: sums(device, plan, op)?, state, other: None, offsets, labels, gradients, of_columns })
+        let column_inputs = column_inputs(device, plan)?;
+        Ok(Arrays { sums: sums(device, plan, op)?, state, other: None, offsets, labels, gradients, column_inputs })
     }
 
     /// With a second input, where there is one. It begins where memory does, whatever the first one's offset is.
@@ -153,7 +153,7 @@ fn targets(device: &Device, plan: &Plan) -> Result<(Option<Stored>, Option<Buffe
 }
 
 /// Weights and biases of a plan whose passes read them.
-fn of_columns<T: Element>(device: &Device, plan: &Plan) -> Result<[Option<Buffer<T>>; 2]> {
+fn column_inputs<T: Element>(device: &Device, plan: &Plan) -> Result<[Option<Buffer<T>>; 2]> {
     let uses = |arg: Arg| plan.passes.iter().any(|pass| pass.args.contains(&arg));
     let cols = plan.layout.size().map_or(0, |size| size.1);
     let upload = |arg: Arg, name: &str, of: &dyn Fn(u64) -> T| -> Result<Option<Buffer<T>>> {
@@ -214,8 +214,8 @@ pub fn calls<'a, T: Element>(
         Arg::Offsets => stored(&arrays.offsets),
         Arg::Labels => stored(&arrays.labels),
         Arg::Gradients => optional(&arrays.gradients),
-        Arg::Weights => optional(&arrays.of_columns[0]),
-        Arg::Biases => optional(&arrays.of_columns[1]),
+        Arg::Weights => optional(&arrays.column_inputs[0]),
+        Arg::Biases => optional(&arrays.column_inputs[1]),
         Arg::Sums(i) => device::Arg::Address(&arrays.sums[i], 0),
         Arg::State => device::Arg::Address(&arrays.state, 0),
         Arg::U32(number) => device::Arg::U32(number),

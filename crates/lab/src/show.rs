@@ -152,7 +152,7 @@ fn result_text(run: &Run) -> String {
     if let Some((rows, cols)) = run.layout.size().filter(|_| !run.has_result()) {
         return format!("of {} rows of {} there is no result", grouped(rows), grouped(cols));
     }
-    let text = of_result(run);
+    let text = judged_text(run);
     match (run.row, run.layout.of()) {
         (Some(row), Some((one, many))) if run.layout.values() > 1 => {
             let col = run.col.map_or(String::new(), |col| format!(" element {}", grouped(col)));
@@ -162,7 +162,7 @@ fn result_text(run: &Run) -> String {
     }
 }
 
-fn of_result(run: &Run) -> String {
+fn judged_text(run: &Run) -> String {
     let (result, expected, verdict) = (run.result, run.expected, &run.verdict);
     if run.ty == Type::I32 {
         return if verdict.right {

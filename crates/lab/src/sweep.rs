@@ -26,8 +26,8 @@ pub fn run(sweep: &Sweep, session: &Session<'_>, numbers: &Numbers, variants: &[
     let Numbers { ty, n, seed } = *numbers;
     let card = session.device().card();
     let asked = |curve: &Curve| {
-        let wanted = variants.iter().any(|variant| variant.name == curve.variant.name);
-        wanted && curve.variant.types.contains(&ty) && session.unsupported(curve.variant).is_none()
+        let is_chosen = variants.iter().any(|variant| variant.name == curve.variant.name);
+        is_chosen && curve.variant.types.contains(&ty) && session.unsupported(curve.variant).is_none()
     };
     let curves: Vec<Curve> = (sweep.curves)(n, ty, card).into_iter().filter(asked).collect();
     let input = random(ty, n as usize, seed);

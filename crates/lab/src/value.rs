@@ -36,11 +36,11 @@ impl Value {
 
     /// Sum of nothing.
     pub const fn zero(ty: Type) -> Value {
-        Value::of_whole(ty, 0)
+        Value::whole(ty, 0)
     }
 
     /// A small whole number as what a sum of elements of this type is held in.
-    pub(crate) const fn of_whole(ty: Type, whole: i32) -> Value {
+    pub(crate) const fn whole(ty: Type, whole: i32) -> Value {
         match ty {
             Type::I8 | Type::U8 | Type::I16 | Type::I64 => Value::I64(whole as i64),
             Type::I32 => Value::I32(whole),

@@ -162,10 +162,10 @@ impl<'i, T: Element> Bounded<'i, T> {
         let norm = Norm { op: self.op, targets: self.targets, additions: self.additions };
         let of = |row| norms::Row { first: self.part(self.first, row), other: self.part(self.other, row) };
         match row.checked_sub(rows) {
-            None => norm.of_row(of(row)),
-            Some(behind) if self.op.adds() => norm.of_sums(of(behind)),
+            None => norm.row_results(of(row)),
+            Some(behind) if self.op.adds() => norm.input_sums(of(behind)),
             Some(kind) => {
-                let columns = self.columns.get_or_init(|| norm.of_columns((0..rows).map(of), self.matrix.cols));
+                let columns = self.columns.get_or_init(|| norm.column_gradients((0..rows).map(of), self.matrix.cols));
                 columns.get(kind as usize).cloned().unwrap_or_default()
             }
         }
@@ -192,7 +192,7 @@ impl<'i, T: Element> Bounded<'i, T> {
         };
         let results = match results {
             Results::Rows(values) => {
-                let right = exponentials::of_row(self.op, of_row, self.additions);
+                let right = exponentials::row_result(self.op, of_row, self.additions);
                 return Some(worst(None, right, values.get(row as usize).copied()));
             }
             Results::Elements(elements) => part(elements),
@@ -200,7 +200,7 @@ impl<'i, T: Element> Bounded<'i, T> {
         let right: Vec<Expected> = if self.op.is_norm() {
             self.right_of_norm(row)
         } else {
-            exponentials::of_elements(self.op, of_row, self.additions).collect()
+            exponentials::element_results(self.op, of_row, self.additions).collect()
         };
         let judged = right
             .into_iter()

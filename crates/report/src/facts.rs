@@ -54,7 +54,7 @@ pub(crate) fn facts(record: Option<&Measurement>, lessons: &[&Chapter]) -> Vec<F
     }
     facts.extend(littles_law(record));
     for ty in [Type::I32, Type::F32, Type::F64] {
-        facts.extend(of_type(record, ty));
+        facts.extend(type_facts(record, ty));
     }
     facts
 }
@@ -81,7 +81,7 @@ fn littles_law(record: Option<&Measurement>) -> Vec<Fact> {
     ]
 }
 
-fn of_type(record: Option<&Measurement>, ty: Type) -> Vec<Fact> {
+fn type_facts(record: Option<&Measurement>, ty: Type) -> Vec<Fact> {
     let mut facts = Vec::new();
     for (name, value) in lead::facts(record, ty) {
         facts.push((name, value.unwrap_or_else(|| MISSING.to_owned())));

@@ -106,12 +106,12 @@ fn texts(table: &ContestTable, record: &Measurement, stale: &[String]) -> [Strin
 }
 
 /// A row for each operator and type: our time, and how many times as long the fastest of the others takes.
-fn beside(points: &[Point<'_>], is_wanted: &dyn Fn(Op, Type) -> bool) -> String {
+fn beside(points: &[Point<'_>], is_asked: &dyn Fn(Op, Type) -> bool) -> String {
     let heads = ["operator", "type"].into_iter().map(str::to_owned);
     let mut sheet = Sheet::new(2, heads.chain(LOGS.map(|log| size(1 << log))));
     let mut rows: Vec<(Op, Type)> = points.iter().map(|point| (point.op, point.ty)).collect();
     rows.dedup();
-    for (op, ty) in rows.into_iter().filter(|&(op, ty)| is_wanted(op, ty)) {
+    for (op, ty) in rows.into_iter().filter(|&(op, ty)| is_asked(op, ty)) {
         let cells = LOGS.map(|log| at(points, op, ty, log).map_or("–".to_owned(), both));
         sheet.row([format!("`{}`", op.name()), format!("`{ty}`")].into_iter().chain(cells));
     }

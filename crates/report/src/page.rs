@@ -31,9 +31,9 @@ const SCHEDULES: [Schedule; 5] = [
 /// Kernels that do not compile or run, records that cannot be read.
 pub fn files(chapter: &Chapter, root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let runs = record::runs(chapter, root)?;
-    let sim = record::to_text(&record::of_runs(chapter, &runs))?;
+    let sim = record::to_text(&record::recorded(chapter, &runs))?;
     let folder = root.join("book").join("src").join("generated").join(chapter.slug);
-    let fragments = of_runs(chapter, root, &runs)?.into_iter().map(|(name, text)| (folder.join(name), text));
+    let fragments = run_fragments(chapter, root, &runs)?.into_iter().map(|(name, text)| (folder.join(name), text));
     Ok(std::iter::once((record::path(root, chapter.slug, "sim"), sim)).chain(fragments).collect())
 }
 
@@ -42,10 +42,10 @@ pub fn files(chapter: &Chapter, root: &Path) -> Result<Vec<(PathBuf, String)>> {
 /// # Errors
 /// Those of [`files`].
 pub fn fragments(chapter: &Chapter, root: &Path) -> Result<Vec<(String, String)>> {
-    of_runs(chapter, root, &record::runs(chapter, root)?)
+    run_fragments(chapter, root, &record::runs(chapter, root)?)
 }
 
-fn of_runs(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, String)>> {
+fn run_fragments(chapter: &Chapter, root: &Path, runs: &[Run]) -> Result<Vec<(String, String)>> {
     let source = KernelSource::in_root(root, chapter.slug);
     let session = Session::open_source(chapter, source, Choice::Sim, OPTIONS)?;
     let (n, ty) = (full(chapter), chapter.default_kind().1);

@@ -64,7 +64,7 @@ impl Point<'_> {
         self.library.map(|us| us / self.us)
     }
 
-    fn of_limit(&self) -> Option<f64> {
+    fn limit_share(&self) -> Option<f64> {
         self.ours.limit_us.map(|limit| limit / self.us)
     }
 
@@ -200,7 +200,7 @@ fn sheet(table: &ContestTable, points: &[Point<'_>], part: Part) -> String {
     for point in points {
         let mut cells = vec![point.shape()];
         cells.extend(types.then(|| format!("`{}`", point.ty)));
-        cells.extend([cell(Some(point.us)), point.of_limit().map_or("–".to_owned(), per_cent)]);
+        cells.extend([cell(Some(point.us)), point.limit_share().map_or("–".to_owned(), per_cent)]);
         cells.extend(others.iter().map(|(_, of)| cell(of(point))));
         cells.extend((!others.is_empty()).then(|| point.over_best().map_or("–".to_owned(), bold_if_slower)));
         sheet.row(cells);
@@ -247,7 +247,7 @@ fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> 
     let small = || points.iter().filter(is_matrix).filter(|point| !point.is_large());
     let times: Shown = |ratio| digits(ratio) + "×";
     let mut measures: Vec<(&str, Option<Weakest<'_, '_>>, Shown)> = vec![
-        ("share of the limit, from 60 MB on", weakest(large(), |p| p.of_limit()), per_cent),
+        ("share of the limit, from 60 MB on", weakest(large(), |p| p.limit_share()), per_cent),
         ("the fastest other over ours, from 60 MB on", weakest(large(), |p| p.over_best()), times),
         ("the fastest other over ours, below 60 MB", weakest(small(), |p| p.over_best()), times),
     ];
@@ -311,7 +311,7 @@ fn operators(table: &ContestTable, points: &[Point<'_>]) -> String {
             if of().next().is_none() {
                 continue;
             }
-            let limit = both(weakest(of().filter(|point| point.is_large()), |p| p.of_limit()), per_cent);
+            let limit = both(weakest(of().filter(|point| point.is_large()), |p| p.limit_share()), per_cent);
             let best = both(weakest(of().filter(|point| !point.is_large()), |p| p.over_best()), digits);
             let cub = both(weakest(of(), |p| p.over_library()), digits);
             sheet.row([name.clone(), format!("`{ty}`")].into_iter().chain(limit).chain(best).chain(cub));

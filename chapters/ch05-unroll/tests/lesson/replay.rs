@@ -32,7 +32,7 @@ fn a_replay_tells_right_from_wrong() -> Result<()> {
 #[test]
 fn a_record_is_stale_where_its_kernels_have_changed() -> Result<()> {
     let mut record = recorded(RESULT)?;
-    record.kernels = kernels::of_chapter(&built_root(), &CHAPTER)?;
+    record.kernels = kernels::chapter_hashes(&built_root(), &CHAPTER)?;
     record.cases[0].kernels = vec!["unroll_shuffle_i32".to_owned()];
     assert_eq!(record.stale(&built_root())?, None);
     record.kernels.insert("unroll_shuffle_f32".to_owned(), "another".to_owned());

@@ -66,10 +66,10 @@ pub fn messages(root: &Path) -> Result<Catalog> {
     // All pages are in one, unless book.toml asks for more.
     let of_pages = catalogues.into_values().next().context("a book without pages has no messages")?;
     // A cell of a table may be a number. Lines of the summary that are no list are one message there: its names are found above.
-    let is_wanted = |text: &str, source: &str| {
+    let is_worded = |text: &str, source: &str| {
         markup::has_words(text) && !(source.split_whitespace().all(|place| place.starts_with(SUMMARY)))
     };
-    let worded = of_pages.messages().filter(|message| is_wanted(message.msgid(), message.source()));
+    let worded = of_pages.messages().filter(|message| is_worded(message.msgid(), message.source()));
     let kept: Vec<_> = worded.map(|message| (message.msgid().to_owned(), message.source().to_owned())).collect();
     let mut catalogue = Catalog::new(of_pages.metadata);
     for (text, source) in kept {

@@ -423,7 +423,6 @@ pub(super) fn empty_case(
     input: Input<'_>,
 ) -> MeasuredCase {
     MeasuredCase {
-        chapter: None,
         contest,
         entrant: entrant.to_owned(),
         op: op.name().to_owned(),
@@ -432,22 +431,8 @@ pub(super) fn empty_case(
         rows: layout.size().map(|size| size.0),
         cols: layout.size().map(|size| size.1),
         per: matches!(layout, Layout::Columns(_)).then(|| COLUMN.to_owned()),
-        offsets: None,
         offset: input.offset as u64,
-        block: None,
-        grid: None,
-        factor: None,
-        launches: None,
-        kernels: Vec::new(),
-        is_stale: false,
-        swept: None,
-        cold_us: None,
-        warm_us: None,
-        range_us: None,
-        limit_us: None,
-        judged: 0,
-        error: None,
-        ok: false,
+        ..MeasuredCase::default()
     }
 }
 

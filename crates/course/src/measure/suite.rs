@@ -120,7 +120,7 @@ impl<'o> Suite<'o> {
         };
         let own = [CEILING, latencies::KERNELS, proofs::KERNELS, COPYING];
         for slug in self.sessions.iter().flat_map(of_variants).chain(own) {
-            self.record.kernels.extend(kernels::of_file(source.root(), slug)?);
+            self.record.kernels.extend(kernels::file_hashes(source.root(), slug)?);
         }
         Ok(())
     }

@@ -217,8 +217,8 @@ mod tests {
         assert!(awkward.iter().any(|(case, plain, _)| case.n == plain.n + 3));
         assert!(awkward.iter().all(|(_, plain, _)| plain.n >= ONE_SIZE));
         for (case, plain, share) in awkward {
-            let wanted = (case.n as f64 / case.cold_us.unwrap()) / (plain.n as f64 / plain.cold_us.unwrap());
-            assert!((share - wanted).abs() < 1e-12);
+            let expected = (case.n as f64 / case.cold_us.unwrap()) / (plain.n as f64 / plain.cold_us.unwrap());
+            assert!((share - expected).abs() < 1e-12);
         }
     }
 

@@ -1,7 +1,5 @@
 //! A record made up from a formula, with every part filled in. It is for tests alone.
 
-use std::collections::BTreeMap;
-
 use super::{
     ABLATION_SIZES, ABLATIONS, CHAMPION, CUB, CUB_NEWER, CUB_UNORDERED, CUB_WHOLE, CeilingPoint, Contest, ENTRANT,
     Floor, HOST_SIZES, LATENCIES, LOGS, Latency, Library, MeasuredCase, Measurement, NOT_AHEAD, Proof, SCHEMA, TORCH,
@@ -60,22 +58,18 @@ pub fn record() -> Measurement {
         commit: Some("0123456789abcdef".to_owned()),
         command: "cargo course measure".to_owned(),
         method: "made up for a test.".to_owned(),
-        kernels: BTreeMap::new(),
-        code: BTreeMap::new(),
         libraries: [(CUB, "3.0.1"), (CUB_NEWER, "3.6.0"), (TORCH, "2.9")]
             .map(|(name, version)| (name.to_owned(), Library { version: version.to_owned() }))
             .into(),
         floor_us: Some(Floor { one_block: 0.53, full: 0.59, overlapped: 0.41, overlapped_full: 0.47 }),
         ceiling: vec![CeilingPoint { bytes: 1 << 30, us: 236.6, gb_per_s: 4538.0 }],
         read_ceiling_gb_per_s: Some(4548.0),
-        copy_ceiling: Vec::new(),
-        copy_ceiling_gb_per_s: None,
         latencies: LATENCIES
             .iter()
             .map(|&(name, _)| Latency { name: name.to_owned(), cycles: 29.0, ns: 14.65, mhz: 1980.0 })
             .collect(),
         proofs: [false, true].map(proof).into(),
-        cases: Vec::new(),
+        ..Measurement::default()
     };
     for ty in [Type::I32, Type::F32, Type::F64] {
         for (slug, name, gb_per_s, largest) in KERNELS {
@@ -166,29 +160,18 @@ fn case(slug: &str, name: &str, ty: Type, n: u64, gb_per_s: f64, floor_us: f64) 
     let us = floor_us + (n * ty.bytes()) as f64 / gb_per_s / 1e3;
     MeasuredCase {
         chapter: Some(slug.to_owned()),
-        contest: Contest::Alone,
         entrant: if name == CHAMPION { ENTRANT } else { name }.to_owned(),
         op: "sum".to_owned(),
         ty: ty.name().to_owned(),
         n,
-        rows: None,
-        cols: None,
-        per: None,
-        offsets: None,
-        offset: 0,
         block: Some(256),
         grid: Some(n.div_ceil(256) as u32),
-        factor: None,
         launches: Some(1),
-        kernels: Vec::new(),
-        is_stale: false,
-        swept: None,
         cold_us: Some(us),
-        warm_us: None,
         range_us: Some([us * 0.99, us * 1.02]),
         limit_us: Some(us * 0.9),
         judged: 576,
-        error: None,
         ok: true,
+        ..MeasuredCase::default()
     }
 }

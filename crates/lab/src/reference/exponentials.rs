@@ -70,13 +70,13 @@ impl Pair {
     }
 
     /// Error bound of ln S.
-    fn of_log(&self) -> f64 {
+    fn log_error(&self) -> f64 {
         self.relative + 2.0 * U * self.sum.ln().abs()
     }
 }
 
 /// The one result of a row, of `logsumexp` or `cross_entropy`, in floats.
-pub fn of_row<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> Expected {
+pub fn row_result<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> Expected {
     let pair = Pair::of(row.first, additions);
     let log = pair.sum.ln();
     let rounded = |value: f64, bound: f64| {
@@ -87,17 +87,17 @@ pub fn of_row<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> Expected {
         if !pair.max.is_finite() {
             return Expected::exact(pair.max);
         }
-        return rounded(pair.max + log, pair.of_log());
+        return rounded(pair.max + log, pair.log_error());
     }
     let at_label =
         usize::try_from(row.label).ok().and_then(|label| row.first.get(label)).map_or(f64::NAN, |&x| double(x));
     let apart = pair.max - at_label;
-    rounded(apart + log, pair.of_log() + U * apart.abs())
+    rounded(apart + log, pair.log_error() + U * apart.abs())
 }
 
 /// The results of a row, in order, of an operation with a result for each element; `bound` is that of the type they are rounded
 /// to.
-pub fn of_elements<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> impl Iterator<Item = Expected> {
+pub fn element_results<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> impl Iterator<Item = Expected> {
     let answer = Answer::of(op, &row, additions);
     let (first, other, label, gradient) = (row.first, row.other, row.label, f64::from(row.gradient));
     (0..first.len()).map(move |i| {
@@ -109,7 +109,7 @@ pub fn of_elements<T: Element>(op: Op, row: Row<'_, T>, additions: u64) -> impl 
 
 /// With half a step of the type that results are rounded to.
 pub(super) fn rounded<T: Element>(right: Expected) -> Expected {
-    let bound = right.bound + of_narrowing(T::TYPE, right.value.abs() + right.bound);
+    let bound = right.bound + narrowing_error(T::TYPE, right.value.abs() + right.bound);
     Expected { bound, largest: largest(T::TYPE), ..right }
 }
 
@@ -119,7 +119,7 @@ fn largest(ty: Type) -> f64 {
 }
 
 /// Half a step of the type at this size, where results are rounded to one that is narrower than a float.
-pub(super) fn of_narrowing(ty: Type, size: f64) -> f64 {
+pub(super) fn narrowing_error(ty: Type, size: f64) -> f64 {
     if ty != Type::BF16 || !size.is_finite() {
         return 0.0;
     }
@@ -153,7 +153,7 @@ impl Answer {
 
     fn at(&self, x: f64, y: f64, is_label: bool, gradient: f64) -> Expected {
         match self {
-            Answer::OfPair { op, pair } => of_pair(*op, pair, x, is_label, gradient),
+            Answer::OfPair { op, pair } => pair_result(*op, pair, x, is_label, gradient),
             Answer::OfSum { op: Op::SoftmaxBackward, sum, error, overflows } => {
                 let apart = y - sum;
                 let value = x * apart;
@@ -180,14 +180,14 @@ impl Answer {
     }
 }
 
-fn of_pair(op: Op, pair: &Pair, x: f64, is_label: bool, gradient: f64) -> Expected {
+fn pair_result(op: Op, pair: &Pair, x: f64, is_label: bool, gradient: f64) -> Expected {
     if !pair.max.is_finite() {
         return Expected::exact(f64::NAN);
     }
     let distance = x - pair.max;
     if op == Op::LogSoftmax {
         let value = distance - pair.sum.ln();
-        let bound = pair.of_log() + 1.01 * U * (distance.abs() + value.abs());
+        let bound = pair.log_error() + 1.01 * U * (distance.abs() + value.abs());
         return Expected { bound, ..Expected::exact(value) };
     }
     let share = distance.exp() / pair.sum;
@@ -222,7 +222,7 @@ mod tests {
     }
 
     fn judged(op: Op, x: &[f32], results: &[f32]) -> Vec<bool> {
-        let right = of_elements(op, row(x), x.len() as u64);
+        let right = element_results(op, row(x), x.len() as u64);
         right.zip(results).map(|(right, &result)| right.judge(f64::from(result)).right).collect()
     }
 
@@ -248,10 +248,10 @@ mod tests {
             assert!(judged(Op::Softmax, &x, &[nan, nan]).iter().all(|&right| right), "{x:?}");
             assert!(judged(Op::LogSoftmax, &x, &[0.5, 0.5]).iter().all(|&right| !right), "{x:?}");
         }
-        let of = |x: &[f32]| of_row(Op::Logsumexp, row(x), 3).value;
+        let of = |x: &[f32]| row_result(Op::Logsumexp, row(x), 3).value;
         assert_eq!((of(&[-inf, -inf]), of(&[inf, 1.0]), of(&[])), (-f64::INFINITY, f64::INFINITY, -f64::INFINITY));
         assert!(of(&[inf, nan]).is_nan() && of(&[nan, inf]).is_nan());
-        let loss = |x: &[f32]| of_row(Op::CrossEntropy, row(x), 3).value;
+        let loss = |x: &[f32]| row_result(Op::CrossEntropy, row(x), 3).value;
         assert_eq!(loss(&[1.0, -inf]), f64::INFINITY);
         assert!(loss(&[1.0, inf]).is_nan() && loss(&[-inf, -inf]).is_nan());
     }
@@ -265,7 +265,7 @@ mod tests {
         let y: Vec<f32> = (0..4).map(|i| share(&x, i) as f32).collect();
         let g: Vec<f32> = gradient.iter().map(|&g| g as f32).collect();
         let row = Row { first: &y, other: &g, label: 0, gradient: 1.0 };
-        for (i, right) in of_elements(Op::SoftmaxBackward, row, 5).enumerate() {
+        for (i, right) in element_results(Op::SoftmaxBackward, row, 5).enumerate() {
             let mut more = x;
             more[i] += 1e-6;
             let slope = (loss(&more) - loss(&x)) / 1e-6;
@@ -278,7 +278,7 @@ mod tests {
         let x: Vec<bf16> = crate::input::elements(100, 5);
         let wide: Vec<f32> = x.iter().map(|x| x.to_f32()).collect();
         let results = softmax_in_floats(&wide);
-        for (right, result) in of_elements(Op::Softmax, row(&x), 30).zip(&results) {
+        for (right, result) in element_results(Op::Softmax, row(&x), 30).zip(&results) {
             let rounded = bf16::from_f32(*result);
             assert!(right.judge(rounded.to_f64()).right);
             assert!(!right.judge(bf16::from_bits(rounded.to_bits() + 2).to_f64()).right);

@@ -137,7 +137,7 @@ impl Norm {
     }
 
     /// What is right of the results of a row, in order.
-    pub fn of_row<T: Element>(&self, row: Row<'_, T>) -> Vec<Expected> {
+    pub fn row_results<T: Element>(&self, row: Row<'_, T>) -> Vec<Expected> {
         let x = self.elements(row);
         let known = self.known(&x);
         if self.op.has_weight_gradients() {
@@ -202,12 +202,16 @@ impl Norm {
     }
 
     /// The sums of two inputs, which have no error but their rounding.
-    pub fn of_sums<T: Element>(&self, row: Row<'_, T>) -> Vec<Expected> {
+    pub fn input_sums<T: Element>(&self, row: Row<'_, T>) -> Vec<Expected> {
         self.elements(row).into_iter().map(Expected::exact).collect()
     }
 
     /// The gradients of weights and of biases.
-    pub fn of_columns<'a, T: Element>(&self, rows: impl Iterator<Item = Row<'a, T>>, cols: u64) -> [Vec<Expected>; 2] {
+    pub fn column_gradients<'a, T: Element>(
+        &self,
+        rows: impl Iterator<Item = Row<'a, T>>,
+        cols: u64,
+    ) -> [Vec<Expected>; 2] {
         let mut weights = vec![Column::default(); cols as usize];
         let mut biases = weights.clone();
         for row in rows {
@@ -303,7 +307,7 @@ mod tests {
 
     fn wrong(op: Op, row: Row<'_, f32>, results: &[f32]) -> usize {
         norm(op)
-            .of_row(row)
+            .row_results(row)
             .iter()
             .zip(results)
             .filter(|(right, result)| !right.judge(f64::from(**result)).right)
@@ -339,7 +343,7 @@ mod tests {
                 let results = norm.forward::<f32>(x, &known);
                 results.iter().zip(gradients).map(|(y, gradient)| y.value * f64::from(gradient)).sum::<f64>()
             };
-            let right = norm(op).of_row(row(&x, &gradients));
+            let right = norm(op).row_results(row(&x, &gradients));
             let wide: Vec<f64> = x.iter().map(|&x| f64::from(x)).collect();
             for i in 0..4 {
                 let (mut up, mut down) = (wide.clone(), wide.clone());
@@ -347,7 +351,7 @@ mod tests {
                 let difference = (loss(&up) - loss(&down)) / 2e-4;
                 assert!((difference - right[i].value).abs() < 1e-6, "{op} {i}: {difference} {}", right[i].value);
             }
-            let [weights, biases] = norm(op).of_columns([row(&x, &gradients)].into_iter(), 4);
+            let [weights, biases] = norm(op).column_gradients([row(&x, &gradients)].into_iter(), 4);
             let known = norm(forward).known(&wide);
             for i in 0..4 {
                 let normal = (wide[i] - known.mean) * known.scale;

@@ -1,6 +1,6 @@
 //! The right answer of every operation but the sum: exact where nothing rounds, else to about twice the precision of a double.
 
-use super::{Reach, Reference, compensated_sum, of_floats};
+use super::{Reach, Reference, compensated_sum, float_sum};
 use crate::bound::{largest, smallest};
 use crate::element::{Array, Element, Type, Value};
 use crate::op::{Number, Op, Outcome};
@@ -12,7 +12,7 @@ pub(super) fn of(op: Op, array: &Array) -> Reference {
     if array.is_empty() {
         return Reference::exact(op.identity(ty));
     }
-    if ty.is_float() { of_reals(op, ty, &reals(array)) } else { of_wholes(op, ty, &wholes(array)) }
+    if ty.is_float() { real_result(op, ty, &reals(array)) } else { whole_result(op, ty, &wholes(array)) }
 }
 
 /// The elements as doubles, which hold all of those of 32 bits and less.
@@ -39,7 +39,7 @@ fn whole(op: Op, ty: Type, v: i64) -> Value {
     }
 }
 
-fn of_wholes(op: Op, ty: Type, values: &[i64]) -> Reference {
+fn whole_result(op: Op, ty: Type, values: &[i64]) -> Reference {
     let fold = |combine: fn(i64, i64) -> i64| values.iter().copied().reduce(combine).unwrap_or(0);
     let first = |is_better: fn(i64, i64) -> bool| {
         let mut best = 0;
@@ -72,7 +72,7 @@ fn of_wholes(op: Op, ty: Type, values: &[i64]) -> Reference {
     })
 }
 
-fn of_reals(op: Op, ty: Type, values: &[f64]) -> Reference {
+fn real_result(op: Op, ty: Type, values: &[f64]) -> Reference {
     // A double that is one of the elements, in their own wide type.
     let element = |v: f64| Reference::exact(if ty == Type::F64 { Value::F64(v) } else { Value::F32(v as f32) });
     let nan_or = |v: f64| if values.iter().any(|v| v.is_nan()) { f64::NAN } else { v };
@@ -85,10 +85,10 @@ fn of_reals(op: Op, ty: Type, values: &[f64]) -> Reference {
         Op::Maximum => element(nan_or(max())),
         Op::Minmax => Reference::exact(Value::Two(nan_or(min()), nan_or(max()))),
         Op::Prod => product(ty, values),
-        Op::Sumsq => of_products(values.iter().map(|&v| (v, v))),
+        Op::Sumsq => product_sum(values.iter().map(|&v| (v, v))),
         Op::Dot => {
             let (a, b) = values.split_at(values.len() / 2);
-            of_products(a.iter().copied().zip(b.iter().copied()))
+            product_sum(a.iter().copied().zip(b.iter().copied()))
         }
         Op::Count => Reference::exact(Value::U32(values.iter().filter(|&&v| v > 0.0).count() as u32)),
         Op::Argmin => Reference::exact(first_of(values, |a, b| a < b, true)),
@@ -164,9 +164,9 @@ fn product(ty: Type, values: &[f64]) -> Reference {
 }
 
 /// The sum of products, each as the nearest double and what that lacks.
-fn of_products(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> Reference {
+fn product_sum(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> Reference {
     let underflows = pairs.clone().count() as f64;
-    let sum = of_floats(pairs.flat_map(|(a, b)| {
+    let sum = float_sum(pairs.flat_map(|(a, b)| {
         let high = a * b;
         let low = a.mul_add(b, -high);
         [high, if low.is_finite() { low } else { 0.0 }]
@@ -177,12 +177,12 @@ fn of_products(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> Reference {
 /// Mean and variance, by two passes of compensated sums.
 fn moments(values: &[f64]) -> Reference {
     let n = values.len() as f64;
-    let sum = of_floats(values.iter().copied());
+    let sum = float_sum(values.iter().copied());
     let mean = if sum.magnitude.is_finite() {
         (sum.expected.to_f64() + sum.low) / n
     } else {
         // No double holds the sum, or an element is infinite.
-        let parts = of_floats(values.iter().map(|x| x / n));
+        let parts = float_sum(values.iter().map(|x| x / n));
         parts.expected.to_f64() + parts.low
     };
     // What the mean lacks is squared away: the sum of distances from a mean that is off by a little, is off by its square.

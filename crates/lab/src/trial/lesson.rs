@@ -99,7 +99,7 @@ macro_rules! chapter_tests {
 pub fn extremes(chapter: &Chapter) -> Result<Trial> {
     let session = simulator(chapter, OPTIONS.schedule, Checks::ALL)?;
     let mut trial = Trial::default();
-    for input in of_one_sign() {
+    for input in one_signed() {
         for variant in right_variants(chapter) {
             // A float's infinity has no sum to be held against.
             let is_one = |op: &Op| op.has_bounds() && op.arrays() == 1;
@@ -117,7 +117,7 @@ pub fn extremes(chapter: &Chapter) -> Result<Trial> {
     Ok(trial)
 }
 
-fn of_one_sign() -> Vec<Array> {
+fn one_signed() -> Vec<Array> {
     let floats = |from: f32| Array::F32((0..100).map(|i| from + (i % 7) as f32).collect());
     let doubles = |from: f64| Array::F64((0..100).map(|i| from + f64::from(i % 7)).collect());
     let mut arrays = Vec::new();

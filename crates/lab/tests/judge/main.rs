@@ -45,13 +45,13 @@ pub fn row(op: Op, first: &Array, other: &Array, additions: u64) -> Vec<Expected
 fn row_of<T: lab::element::Element>(op: Op, first: &[T], other: &[T], additions: u64) -> Vec<Expected> {
     if op.is_norm() {
         let row = norms::Row { first, other };
-        return Norm { op, targets: Targets::default(), additions }.of_row(row);
+        return Norm { op, targets: Targets::default(), additions }.row_results(row);
     }
     let label = (LABEL % first.len().max(1)) as i64;
     let row = Row { first, other, label, gradient: GRADIENT };
     if op.is_per_element() {
-        exponentials::of_elements(op, row, additions).collect()
+        exponentials::element_results(op, row, additions).collect()
     } else {
-        vec![exponentials::of_row(op, row, additions)]
+        vec![exponentials::row_result(op, row, additions)]
     }
 }
