@@ -92,7 +92,7 @@ pub(super) enum Progress {
 }
 
 /// The entry of warp `warp` in a list that grows as it is asked for.
-pub(super) fn of_warp<T: Default>(list: &mut Vec<T>, warp: u32) -> &mut T {
+pub(super) fn entry_of<T: Default>(list: &mut Vec<T>, warp: u32) -> &mut T {
     let at = warp as usize;
     if list.len() <= at {
         list.resize_with(at + 1, T::default);

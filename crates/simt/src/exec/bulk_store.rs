@@ -6,7 +6,7 @@
 //! another thread in between is reported. A missing fence between the proxies is not.
 
 use super::Machine;
-use super::block::{Environment, of_warp};
+use super::block::{Environment, entry_of};
 use super::bulk::{BULK_GRANULE_BYTES, PART_BYTES};
 use super::copy::places;
 use super::findings::Detail;
@@ -128,7 +128,7 @@ impl Machine<'_> {
             self.take_races(issue, None);
         }
         if issue.env.team.clocks.is_some() {
-            let groups = of_warp(&mut issue.env.bulk_groups, issue.warp.index);
+            let groups = entry_of(&mut issue.env.bulk_groups, issue.warp.index);
             copy.group = groups.committed[copy.lane];
             groups.outgoing.push(copy);
         }

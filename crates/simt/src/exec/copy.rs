@@ -4,7 +4,7 @@
 //! with every thread (`race::flights`). So a kernel that waits correctly sees the values that a GPU shows, and one that does not
 //! gets a finding. The source of a copy is checked when it starts; a write to it before the copy is over goes unnoticed.
 
-use super::block::{Environment, of_warp};
+use super::block::{Environment, entry_of};
 use super::issue::{Access, Cost, Issue, Lanes, Place, addresses};
 use super::mbarrier::landing_key;
 use super::warp::Warp;
@@ -213,7 +213,7 @@ impl Machine<'_> {
         }
         let access = race::Access { warp, mask, pc, bytes, addresses: at };
         let id = shadow.begin_copy(clocks, access, &mut self.races);
-        let copies = of_warp(&mut env.copies, issue.warp.index);
+        let copies = entry_of(&mut env.copies, issue.warp.index);
         let group = copies.committed;
         copies.flying.push(Flying { id, warp, pc, bytes, mask, at: *at, group });
         self.take_races(issue, None);
@@ -227,7 +227,7 @@ impl Machine<'_> {
         if env.shared.shadow.is_none() || env.copies.is_empty() {
             return;
         }
-        let copies = of_warp(&mut env.copies, issue.warp.index);
+        let copies = entry_of(&mut env.copies, issue.warp.index);
         let committed = copies.committed.map(i64::from);
         let over = |flying: &mut Flying| {
             // Bulk copies are in no group of these.
@@ -274,7 +274,7 @@ impl Environment {
     /// `cp.async.commit_group`
     pub(super) fn commit_copies(&mut self, warp: u32, active: u32) {
         if self.shared.shadow.is_some() {
-            let copies = of_warp(&mut self.copies, warp);
+            let copies = entry_of(&mut self.copies, warp);
             lanes(active).for_each(|lane| copies.committed[lane] += 1);
         }
     }

@@ -32,15 +32,15 @@ struct Access {
     /// Each of its accesses: its role, and whether it writes.
     does: &'static [(Role, bool)],
     /// Strong for its block alone.
-    of_block: bool,
+    in_block: bool,
 }
 
 const fn access(text: &'static str, does: &'static [(Role, bool)]) -> Access {
-    Access { text, does, of_block: false }
+    Access { text, does, in_block: false }
 }
 
-const fn of_block(text: &'static str, does: &'static [(Role, bool)]) -> Access {
-    Access { text, does, of_block: true }
+const fn in_block(text: &'static str, does: &'static [(Role, bool)]) -> Access {
+    Access { text, does, in_block: true }
 }
 
 const ACCESSES: [Access; 20] = [
@@ -63,15 +63,15 @@ const ACCESSES: [Access; 20] = [
         "ld.volatile{of}.u32 {kept}, [{at}]; @%here add.u32 {kept}, {kept}, {by}; @%here st.volatile{of}.u32 [{at}], {kept}",
         &[(Update, false), (Store, true)],
     ),
-    of_block("st.relaxed.cta{of}.u32 [{at}], {by}", &[(Store, true)]),
-    of_block("ld.relaxed.cta{of}.u32 {kept}, [{at}]", &[(Data, false)]),
-    of_block("ld.relaxed.cta{of}.u32 %flag, [{at}]", &[(Look, false)]),
-    of_block("red.relaxed.cta{of}.add.u32 [{at}], {by}", &[(Atomic, true)]),
+    in_block("st.relaxed.cta{of}.u32 [{at}], {by}", &[(Store, true)]),
+    in_block("ld.relaxed.cta{of}.u32 {kept}, [{at}]", &[(Data, false)]),
+    in_block("ld.relaxed.cta{of}.u32 %flag, [{at}]", &[(Look, false)]),
+    in_block("red.relaxed.cta{of}.add.u32 [{at}], {by}", &[(Atomic, true)]),
 ];
 
 /// The model's verdicts on two threads that nothing orders: faults, and the note `either`.
 fn unordered(a: &Access, b: &Access, one_block: bool) -> BTreeSet<&'static str> {
-    let morally_strong = one_block || !(a.of_block || b.of_block);
+    let morally_strong = one_block || !(a.in_block || b.in_block);
     let pair = |(one, writes): (Role, bool), (other, writes_too): (Role, bool)| match [one, other] {
         _ if !writes && !writes_too => None,
         [Plain, _] | [_, Plain] => Some("race"),
