@@ -109,8 +109,8 @@ const TREE: &[Check] = &[
         seconds: 10,
         run: |scene| layout::machine_paths(&scene.root)?.verdict().map(Verdict::Pass),
     },
-    Check { name: "ptx", seconds: 60, run: committed_ptx },
-    Check { name: "engine", seconds: 60, run: |scene| engine::check(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "ptx", seconds: 150, run: committed_ptx },
+    Check { name: "engine", seconds: 100, run: |scene| engine::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "editor", seconds: 20, run: |scene| editor::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "exercises", seconds: 60, run: exercises },
     Check {
@@ -147,14 +147,14 @@ const TREE: &[Check] = &[
 const SITE: &[Check] = &[
     Check {
         name: "book",
-        seconds: 30,
+        seconds: 10,
         run: |scene| Ok(Verdict::Pass(format!("{} pages", book::build(&scene.root)?.pages))),
     },
     Check { name: "links", seconds: 10, run: |scene| links::check(&built_site(scene)?)?.verdict().map(Verdict::Pass) },
-    Check { name: "language", seconds: 60, run: |scene| language::check(&scene.root)?.verdict().map(Verdict::Pass) },
-    Check { name: "pages", seconds: 120, run: pages::check },
-    Check { name: "labs", seconds: 240, run: figures::check },
-    Check { name: "edit", seconds: 60, run: edit::check },
+    Check { name: "language", seconds: 40, run: |scene| language::check(&scene.root)?.verdict().map(Verdict::Pass) },
+    Check { name: "pages", seconds: 160, run: pages::check },
+    Check { name: "labs", seconds: 180, run: figures::check },
+    Check { name: "edit", seconds: 40, run: edit::check },
 ];
 
 /// Runs the verb. Both lists run at once: the one waits for browsers, the other for the compiler and the simulator.
