@@ -216,8 +216,7 @@ mod tests {
     fn a_stray_file_is_refused_then_removed() {
         let dir = tempfile::tempdir().unwrap();
         let generated = dir.path().join(GENERATED);
-        let (findings, known) = (Findings::new("files"), BTreeSet::new());
-        let mut work = Work { root: dir.path(), mode: Mode::Write, included: BTreeSet::new(), findings, known };
+        let mut work = Work::new(dir.path(), Mode::Write, "files");
         work.file(generated.join("a/kept.md"), "kept\n");
         std::fs::write(generated.join("a/stray.md"), "stray\n").unwrap();
 

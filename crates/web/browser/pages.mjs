@@ -274,15 +274,16 @@ const jobs = names.flatMap((name) => [
             await started(page);
             await explained(page, told, isPhone);
             await opened(page);
-            if (width === 1280) weigh(files, told);
+            if (!isPhone) weigh(files, told);
             await uncut(page, told);
             for (const problem of await shown(page)) told(problem);
             await page.evaluate(axe);
             await accessible(page, told);
             await page.screenshot({ path: `${pictures}/${name.replace(".html", "")}-${width}-${colorScheme}.png` });
-            // Contrast has nothing to do with the width.
-            if (!isPhone) await recoloured(page, told);
-            if (!isPhone) await answered(page, told);
+            // Neither contrast nor answers have to do with the width.
+            if (isPhone) return;
+            await recoloured(page, told);
+            await answered(page, told);
         });
     }),
     ...(BY_KEYBOARD.test(name) ? [() => withPage(name, { viewport: { width: 1280, height: 844 }, colorScheme: "light", reducedMotion: "reduce" }, byKeyboard)] : []),
