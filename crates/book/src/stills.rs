@@ -18,11 +18,13 @@ pub const FOLDER: &str = "book/src/lab/stills";
 const OF_LABS: [&str; 12] =
     ["words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "say", "stage", "figure"];
 /// Scripts that only draw still figures.
-const OF_STILLS: [&str; 12] =
-    ["words", "page", "pen", "runs", "lab", "tree", "rounds", "memory", "race", "blocks", "meet", "machine"];
+const OF_STILLS: [&str; 13] =
+    ["words", "page", "pen", "runs", "lab", "tree", "rounds", "memory", "race", "seeds", "blocks", "meet", "machine"];
 /// The figure that the README shows, and the style sheet with the colours of all of them.
-const ALONE: &str = "race";
+const ALONE: &str = "hundred-seeds";
 const COLOURS: &str = "book/theme/lab.css";
+/// Space around it.
+const MARGIN: u32 = 16;
 /// A page carries all its figures, and may have 600 KB.
 const BYTES_MAX: usize = 120_000;
 
@@ -56,10 +58,17 @@ pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     Ok(pages.chain([alone]).collect())
 }
 
-/// The wide form of a figure as a file of its own, on white, with the light colours of the pages.
+/// The wide form of a figure as a file of its own, on white with a margin, with the light colours of the pages: it can be read on
+/// a dark page too.
 fn by_itself(text: &str, colours: &str) -> Result<String> {
     let (wide, _) = text.split_once("</svg>").context("a figure ends with </svg>")?;
     let (head, body) = wide.split_once('>').context("a figure begins with <svg …>")?;
+    let (_, size) = head.split_once("viewBox=\"0 0 ").context("a figure has a size")?;
+    let (width, rest) = size.split_once(' ').context("a width and a height")?;
+    let (height, _) = rest.split_once('"').context("a height")?;
+    let (w, h): (u32, u32) = (width.parse()?, height.parse()?);
+    let (margin, twice) = (MARGIN, 2 * MARGIN);
+    let head = head.replacen(&format!("0 0 {w} {h}"), &format!("-{margin} -{margin} {} {}", w + twice, h + twice), 1);
     let mut pieces = body.split("var(");
     let mut svg = format!("{head} font-family=\"sans-serif\">");
     svg += pieces.next().unwrap_or_default();
@@ -69,7 +78,7 @@ fn by_itself(text: &str, colours: &str) -> Result<String> {
         svg += value.with_context(|| format!("{COLOURS} has no colour `{name}`"))?;
         svg += rest;
     }
-    let paper = "</desc>\n<path d=\"M0 0h9999v9999h-9999z\" fill=\"#fff\"/>";
+    let paper = "</desc>\n<path d=\"M-99-99h9999v9999h-9999z\" fill=\"#fff\"/>";
     Ok(svg.replacen("</desc>", paper, 1) + "</svg>\n")
 }
 

@@ -1,10 +1,13 @@
-//! Promises of the README and CONTRIBUTING: they are short, and the output that the README shows is a recorded run's.
+//! Promises of the README and CONTRIBUTING: they are short, and the output that the README shows is a recorded run's. And no guide
+//! links to the source of a page, where a reader would see the names of what it includes.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use regex::Regex;
 
 use course::findings::Findings;
+use course::workspace;
 
 /// Most words of each guide at the root, as `wc -w` counts them.
 const WORDS_MAX: [(&str, usize); 2] = [("README.md", 600), ("CONTRIBUTING.md", 700)];
@@ -42,7 +45,26 @@ pub fn check(root: &Path) -> Result<Findings> {
         let how = format!("copy eight lines or more of `{RECORD}`");
         findings.problems.push(format!("README.md: its output is not the recorded run's: {how}"));
     }
+    findings.problems.extend(raw_pages(root)?);
     Ok(findings)
+}
+
+/// Links outside of the book to the sources of its pages.
+fn raw_pages(root: &Path) -> Result<Vec<String>> {
+    let link = Regex::new(r"(?:\]\(|https?://)[^\s)]*\bbook/src/[\w-]+\.md\b")?;
+    let mut problems = Vec::new();
+    for file in workspace::files(root)?.into_iter().filter(|file| !file.starts_with("book/src")) {
+        if !file.extension().is_some_and(|end| ["md", "rs", "toml", "yml"].iter().any(|&is| end == is)) {
+            continue;
+        }
+        let text =
+            std::fs::read_to_string(root.join(&file)).with_context(|| format!("cannot read `{}`", file.display()))?;
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| link.is_match(line)) {
+            let (name, line, page) = (file.display(), index + 1, link.find(line).map_or("", |found| found.as_str()));
+            problems.push(format!("{name}:{line}: `{page}` is the source of a page: link to the book"));
+        }
+    }
+    Ok(problems)
 }
 
 #[cfg(test)]
@@ -69,5 +91,22 @@ mod tests {
         assert!(problems(&good.replace("--workspace", "--all"), &run)[0].contains("cargo test --workspace"));
         assert!(problems(&good, &run.replace("line 5", "line five"))[0].contains("not the recorded run's"));
         assert!(problems(&good.replace("line 2\n", ""), &run)[0].contains("not the recorded run's"), "seven lines");
+    }
+
+    #[test]
+    fn a_link_to_the_source_of_a_page_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("book/src")).unwrap();
+        // In two parts, so that this file has no such link.
+        let page = ["book/src", "a.md"].join("/");
+        let texts = [
+            ("README.md", format!("[a]({page}) `{page}` [b](book/src/b.txt)\n")),
+            ("b.rs", format!("/// See\n/// https://example.org/x/{page}.\n")),
+            ("book/src/c.md", format!("[a](../../{page})\n")),
+        ];
+        texts.iter().for_each(|(name, text)| std::fs::write(root.path().join(name), text).unwrap());
+        let problems = raw_pages(root.path()).unwrap();
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems[0].starts_with("README.md:1: ") && problems[1].starts_with("b.rs:2: "), "{problems:?}");
     }
 }

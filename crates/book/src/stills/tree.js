@@ -75,6 +75,44 @@
     tree("tree-strided", { slug: "ch02-divergence", v: "strided_index", block: 8 });
     tree("tree-convergent", { slug: "ch02-divergence", v: "convergent_global", block: 4 });
 
+    // The tree of sixteen numbers as a figure that plays, a round a beat.
+    const SIXTEEN = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3];
+    const film = (rows) => (pen, narrow) => {
+        const left = narrow ? 0 : 84;
+        const step = (pen.width - left) / SIXTEEN.length;
+        const [w, h, pitch] = narrow ? [step - 2, 24, 50] : [Math.min(step - 5, 34), 26, 52];
+        const middle = (column) => left + (column + 0.5) * step;
+        rows.forEach(({ label, cells, edges }, beat) => {
+            const part = new lab.Pen(pen.width);
+            const top = beat * pitch + 1;
+            if (!narrow) part.words(label, 0, top + h / 2, { size: 12.5, bold: true });
+            for (const { from, to } of beat ? edges : []) for (const column of from) {
+                part.arrow(middle(column), top - pitch + h + 1, middle(to), top - 1, { colour: inks.read });
+            }
+            for (const { column, shown, inputs } of cells.filter(({ column }) => !beat || edges.some(({ to }) => to === column))) {
+                const depth = Math.log2(inputs) / Math.log2(SIXTEEN.length);
+                part.box(middle(column) - w / 2, top, w, h, { fill: inks.scale(depth), stroke: beat ? inks.read : inks.line, thick: beat ? 1.6 : 1 });
+                part.words(shown, middle(column), top + h / 2 + 0.5, { align: "center", size: narrow ? 11.5 : 13, bold: true, colour: inks.on(depth) });
+            }
+            pen.written.push(`<g class="film-beat" data-beat="${beat}">${part.svg()}</g>`);
+        });
+        return (rows.length - 1) * pitch + h + 3;
+    };
+    lab.still("tree-plays", () => {
+        const figure = lab.open({ slug: "ch01-naive", v: "interleaved_modulo", n: 32, b: 32, small: { block: SIXTEEN.length, input: SIXTEEN } });
+        const first = figure.model.shared(0);
+        const all = rowsOf(figure, SIXTEEN.map((_, i) => first + i));
+        const rows = all.map((row, beat) => ({ ...row, label: beat ? text("filmRound", { beat }) : text("filmStart") }));
+        const sentences = rows.map(({ cells, edges }, beat) => {
+            const values = { beat, all: SIXTEEN.length, adds: edges.length, rounds: rows.length - 1, sum: cells[0].shown };
+            return text(!beat ? "filmSaidStart" : beat === rows.length - 1 ? "filmSaidEnd" : "filmSaid", values);
+        });
+        const buttons = `<button type="button" data-play="${text("filmPlay")}" data-pause="${text("filmPause")}">${text("filmPlay")}</button><button type="button">${text("filmNext")}</button>`;
+        return lab.picture({ title: text("filmTitle"), description: sentences.join(" "), draw: film(rows) })
+            + `<ol class="film-said" hidden>${sentences.map((said) => `<li>${lab.escaped(said)}</li>`).join("")}</ol>\n`
+            + `<div class="film-controls" hidden>${buttons}<p role="status"></p></div>\n`;
+    });
+
     // Two elements a thread beside one: blocks of four threads, and the launch that follows where there are two of them.
     const blocksOf = (figure, columns) => {
         const { model } = figure;
