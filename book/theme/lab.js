@@ -8,7 +8,7 @@
     const root = typeof path_to_root === "string" ? path_to_root : "";
     const parts = [
         "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "say", "stage", "timeline", "seeds", "ask", "compare", "registers", "input", "table",
-        "blocks", "edit", "open", "parts", "figure",
+        "blocks", "edit", "open", "parts", "first", "figure",
     ];
     // `cargo course book` packs them into one script, and says so here.
     const isPacked = false;

@@ -458,6 +458,10 @@
 
     lab.figure = (element, data) => {
         if (element.labFigure) return;
+        if (data.isFirst) {
+            element.labFigure = lab.first(element, data) || true;
+            return;
+        }
         element.labFigure = new Figure(element, data.trace ? lab.ofTrace(data) : data);
     };
 })();

@@ -25,11 +25,28 @@ pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
         data["packed"] = kernels(&mut data)?;
         files.push(script(root, slug, &data)?);
     }
+    files.push(script(root, FIRST, &first_kernel(root)?)?);
     // Labs that "Show me" opens under a question: they are seldom asked for, so that they run when they are opened.
     for (id, data) in course::exercise::scene::questions(root)? {
         files.push(script(root, &format!("show-{id}"), &data)?);
     }
     Ok(files)
+}
+
+/// The page "Your first kernel": its folder, and the slug of its labs.
+const FIRST: &str = "first-kernel";
+
+/// The kernels of that page as its labs take them.
+fn first_kernel(root: &Path) -> Result<Value> {
+    let kernel = |name: &str| -> Result<Value> {
+        let read = |end: &str| {
+            let file = format!("book/src/{FIRST}/{name}.{end}");
+            std::fs::read_to_string(root.join(&file)).with_context(|| format!("cannot read `{file}`"))
+        };
+        let ptx: String = read("ptx")?.split_inclusive('\n').filter(|line| !line.starts_with("// course:")).collect();
+        Ok(json!({ "name": format!("{name}.ptx"), "text": ptx, "source": read("cu")?.replace("\r\n", "\n") }))
+    };
+    Ok(json!({ "slug": FIRST, "isFirst": true, "hello": kernel("hello")?, "fill": kernel("fill")? }))
 }
 
 /// The script of a lab's data, and its path.

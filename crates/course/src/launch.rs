@@ -44,12 +44,14 @@ pub fn run(options: &Options) -> ExitCode {
     })
 }
 
-/// The runs that the page "Your first kernel" shows, each as the file of the generated folder and the options after the file.
-const SHOWN: [(&str, &str, &str); 2] = [
-    ("hello", "first-kernel/hello.txt", "--kernel hello --grid 2 --block 32"),
+/// The runs that the page "Your first kernel" shows, each as the kernel's file, the status that it ends with, and the options after
+/// the file.
+const SHOWN: [(&str, u8, &str); 3] = [
+    ("hello", 0, "--kernel hello --grid 2 --block 4"),
+    ("fill", 1, "--kernel fill_a --grid 2 --block 32 --arg numbers=i32[40]:zero n=i32:40"),
     (
         "twice",
-        "first-kernel/twice.txt",
+        0,
         "--kernel twice --grid 4 --block 256 --arg in=i32[1000]:iota out=i32[1000]:zero n=i32:1000 --print out:5",
     ),
 ];
@@ -57,7 +59,7 @@ const SHOWN: [(&str, &str, &str); 2] = [
 /// Output of `cargo course run` for the kernels of the page "Your first kernel", from their committed PTX: file names in the
 /// generated folder, and texts. The time that the run took on this computer is left out, since it is never the same.
 pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
-    let of = |(name, to, options): (&str, &str, &str)| -> Result<(String, String)> {
+    let of = |(name, expected, options): (&str, u8, &str)| -> Result<(String, String)> {
         let (cu, ptx) = (format!("{name}.cu"), root.join("book/src/first-kernel").join(name).with_extension("ptx"));
         let text = std::fs::read_to_string(&ptx).with_context(|| format!("cannot read `{}`", ptx.display()))?;
         let words = ["simt", "run", &cu].into_iter().chain(options.split(' '));
@@ -67,8 +69,8 @@ pub fn fragments(root: &Path) -> Result<Vec<(String, String)>> {
         let entry = |name: &str| entry(&program, "", name);
         let (status, written) = simt::command::run_program(&request, &program, &entry, &mut out)?;
         written?;
-        ensure!(status == 0, "{cu}: `cargo course run` finds a fault in it");
-        Ok((to.to_owned(), for_page(&String::from_utf8(out)?)))
+        ensure!(status == expected, "{cu}: `cargo course run` ends with {status}, and the page says {expected}");
+        Ok((format!("first-kernel/{name}.txt"), for_page(&String::from_utf8(out)?)))
     };
     SHOWN.into_iter().map(of).collect()
 }

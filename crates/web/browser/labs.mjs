@@ -6,6 +6,7 @@ import { chromium } from "playwright-core";
 import { alive, still } from "./stills.mjs";
 import { beside } from "./beside.mjs";
 import { inspect } from "./inspect.mjs";
+import { film, firstKernel } from "./first.mjs";
 
 const [site, expectedFile, executablePath, pictures] = process.argv.slice(2);
 const expected = JSON.parse(readFileSync(expectedFile, "utf8"));
@@ -323,6 +324,11 @@ const jobs = expected.toReversed().flatMap(({ slug, cases }) => [
     }, "asked ")),
 ]);
 jobs.push(() => withPage("champion", { ...light, reducedMotion: "reduce" }, champion));
+for (const [width, height] of [[390, 844], [1280, 720]]) {
+    const options = { ...light, viewport: { width, height } };
+    jobs.push(() => withPage("first-kernel", options, (page, told) => firstKernel(page, place("first-kernel"), told)));
+    jobs.push(() => withPage("introduction", options, (page, told) => film(page, place("introduction"), told)));
+}
 // A view mostly waits, so that several share the processor.
 await Promise.all(Array.from({ length: 4 }, async () => { for (let job = jobs.shift(); job; job = jobs.shift()) await job(); }));
 await browser.close();

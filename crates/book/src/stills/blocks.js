@@ -1,47 +1,9 @@
-// Whole grids: threads with their numbers, launches that follow each other, who takes which elements, and ways for blocks to meet.
+// Whole grids: launches that follow each other, who takes which elements, and ways for blocks to meet.
 (() => {
     "use strict";
     const lab = reductionLab;
     const { text, inks } = lab;
     const noted = (pen, words, y, more = {}) => 4 + pen.note(words, 0, y + 9, pen.width, { size: 11.5, colour: inks.soft, ...more });
-
-    // The first kernel: every thread's number, those that the guard sends home, those that print.
-    lab.still("first-grid", () => {
-        const ptx = { name: "hello.ptx", text: readText("book/src/first-kernel/hello.ptx") };
-        const [, kernel] = /\.entry (\w+)/.exec(ptx.text);
-        const { json, words } = lab.simulated({ ptx: [ptx], buffers: [], launches: [{ kernel, grid: [2, 1, 1], block: [32, 1, 1], args: [] }], trace: { launch: 0, blocks: 2 } });
-        const { trace } = json.launches[0];
-        // The compiler makes one test of the guard and of what prints: whom the guard alone sends home, its own comparison says.
-        const [, limit] = trace.code.map(({ text: code }) => /setp\.gt\.s32.* (\d+);/.exec(code)).find(Boolean);
-        const threads = [0, 1].map(() => Array.from({ length: 32 }, () => ({ number: null, works: false, prints: false })));
-        for (const step of lab.unpack(words, trace.steps)) {
-            const { opcode } = trace.code[step.pc];
-            lab.lanes(step.active, (lane) => {
-                const thread = threads[step.block][lane];
-                if (/^mad\.lo/.test(opcode)) Object.assign(thread, { number: lab.value(words, step, lane), works: lab.value(words, step, lane) <= Number(limit) });
-                if (/^call/.test(opcode)) thread.prints = true;
-            });
-        }
-        const list = (of) => threads.flat().filter(of).map(({ number }) => number).join(", ");
-        const description = text("gridSaid", { works: threads.flat().filter(({ works }) => works).length, all: 64, prints: list(({ prints }) => prints), home: list(({ works }) => !works) });
-        return lab.picture({ title: text("gridTitle"), description, draw: (pen, narrow) => {
-            const columns = narrow ? 8 : 16;
-            const [w, h] = [pen.width / columns, narrow ? 26 : 28];
-            let y = 0;
-            threads.forEach((block, number) => {
-                pen.words(text("gridBlock", { number }), 0, y + 9, { size: narrow ? 11.5 : 12.5, bold: true });
-                y += 20;
-                block.forEach((thread, k) => {
-                    const [x, top] = [(k % columns) * w + 1.5, y + Math.floor(k / columns) * (h + 3)];
-                    pen.box(x, top, w - 3, h, thread.works ? { fill: inks.scale(thread.prints ? 0.4 : 0.1), stroke: thread.prints ? inks.ink : inks.line, thick: thread.prints ? 2.4 : 1 } : { stroke: inks.wait, dash: [2, 2] });
-                    pen.words(thread.number, x + (w - 3) / 2, top + h / 2 + 0.5, { align: "center", size: 12, bold: thread.prints, colour: thread.works ? inks.ink : inks.soft });
-                    if (!thread.works) pen.line([[x + 3, top + h - 3], [x + w - 6, top + 3]], { colour: inks.wait, thick: 1 });
-                });
-                y += (32 / columns) * (h + 3) + 8;
-            });
-            return y - 6;
-        } });
-    });
 
     // Where a block's threads load from the input.
     const slice = (figure, block) => {

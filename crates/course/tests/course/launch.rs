@@ -47,11 +47,11 @@ const SIMPLE: &str = "--kernel k --grid 1 --block 1";
 #[test]
 fn the_first_kernel_of_the_book_runs() {
     let source = std::fs::read_to_string(root().join("book/src/first-kernel/hello.cu")).unwrap();
-    let Some(output) = run(&source, "--kernel hello --grid 2 --block 32") else { return };
+    let Some(output) = run(&source, "--kernel hello --grid 2 --block 4") else { return };
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(said.starts_with("block 0, thread  0: number 0\n"), "{said}");
-    assert!(said.contains("block 1, thread  0: number 32\n\nkernel    hello of my.cu"), "{said}");
+    assert!(said.starts_with("block 0, thread 0: number 0\n"), "{said}");
+    assert!(said.contains("block 1, thread 3: number 7\n\nkernel    hello of my.cu"), "{said}");
     assert!(said.contains("lanes at work") && said.ends_with("no faults found\n"), "{said}");
 }
 
