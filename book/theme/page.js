@@ -1,5 +1,5 @@
 // Makes a page fit its window and the keyboard: a table that is too wide is set tighter, or else row under row; what still scrolls
-// in a box of its own can be reached; the button of the sidebar is one. Without this script wide tables scroll.
+// in a box of its own can be reached; a link into a fold opens it; the button of the sidebar is one. Without this script wide tables scroll.
 (() => {
     "use strict";
     const main = document.querySelector("main");
@@ -57,6 +57,17 @@
     document.fonts.ready.then(later);
     addEventListener("resize", later);
     document.addEventListener("toggle", later, true);
+
+    // A link to a heading in a fold opens the fold, also in a browser that would not.
+    const unfold = () => {
+        const target = document.querySelector(":target");
+        const folds = [...document.querySelectorAll("details:not([open])")].filter((fold) => fold.contains(target));
+        if (!target || folds.length === 0) return;
+        for (const fold of folds) fold.open = true;
+        target.scrollIntoView();
+    };
+    unfold();
+    addEventListener("hashchange", unfold);
 
     // mdBook has a label where a button is meant, which a keyboard cannot reach.
     const button = document.getElementById("mdbook-sidebar-toggle");

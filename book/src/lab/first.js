@@ -38,7 +38,7 @@
             await act().catch((error) => failed(say, error));
             button.dataset.ran = "yes";
             button.disabled = false;
-            button.focus();
+            if (document.activeElement === document.body) button.focus();
         });
         return button;
     };
@@ -145,6 +145,7 @@
         });
         fresh();
         const fields = make("fieldset", "first-fields", {}, [make("legend", "", { textContent: text("firstWhich") }), ...options]);
+        fields.addEventListener("keydown", ({ key }) => { if (key === "Enter") button.click(); });
         return [make("pre", "first-code", {}, [code]), fields, make("p", "first-form", {}, [button]), say, grid, make("p", "lab-cell", { textContent: text("firstKey") })];
     };
 
