@@ -1,9 +1,9 @@
-// Exercise: the smallest element, and where it is first.
+// Exercise: the smallest element, and the index at which it stands first.
 //
-// One block, as many elements as there are. An operator, ArgMin, says what the threads hold; the machine below it
-// brings these values together.
+// One block takes all elements. The operator ArgMin says what the threads hold; the machine below combines
+// these values.
 
-// What is left in out[0]. Of no elements the index has all its bits.
+// The result in out[0]. Without elements, the index has all its bits set.
 struct Place {
     unsigned long long index;
     int value;
@@ -18,22 +18,24 @@ struct Found {
 
 // ANCHOR: starter
 struct ArgMin {
-    // TODO: what changes nothing, whatever it meets?
+    // TODO: the value that changes nothing.
     static __device__ Found identity() { return {0, 0}; }
-    // What element i is.
+    // The value of element i.
     static __device__ Found lift(int x, unsigned int i) { return {x, i}; }
-    // TODO: which of the two is it, also where both values are the same?
-    static __device__ Found combine(Found a, Found b) { return a.value < b.value ? a : b; }
+    // TODO: the better of the two, also if both values are equal.
+    static __device__ Found combine(Found a, Found b) {
+        return a.value < b.value ? a : b;
+    }
 };
 
-// One value of a warp from its 32, in lane 0.
+// Combines the 32 values of a warp; the result is in lane 0.
 __device__ Found warp_value(Found found) {
-    // TODO: five rounds. A shuffle hands on 32 bits.
+    // TODO: five rounds. A shuffle carries 32 bits.
     return found;
 }
 // ANCHOR_END: starter
 
-// One value of a block, right in thread 0. Blocks are a multiple of 32 threads.
+// Combines the values of a block; the result is in thread 0. Blocks are a multiple of 32 threads.
 __device__ Found block_value(Found found) {
     __shared__ Found of_warps[32];
     found = warp_value(found);

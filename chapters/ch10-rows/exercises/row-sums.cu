@@ -1,16 +1,17 @@
-// Exercise: the sum of each row of a matrix, by eight lanes a row.
+// Exercise: the sum of each row of a matrix, with eight lanes for each row.
 //
-// Element c of row r is in[r * cols + c]. A block has 256 threads, and there is a block for every 32 rows, the last of
-// which may not all be there.
+// Element c of row r is in[r * cols + c]. A block has 256 threads and takes 32 rows. The last block may have
+// fewer.
 
 // ANCHOR: starter
 template <typename T>
-__device__ void row_sums(const T* in, T* out, unsigned int rows, unsigned int cols) {
-    // TODO: which row do eight neighbouring threads have, and which of the eight is this one?
+__device__ void row_sums(const T* in, T* out, unsigned int rows,
+                         unsigned int cols) {
+    // TODO: the row of eight neighbouring threads, and the lane of this one.
     unsigned int row = blockIdx.x * blockDim.x + threadIdx.x;
     T sum = 0;
     // TODO: this lane's columns of the row.
-    // TODO: what the eight lanes hold becomes one value.
+    // TODO: combine the values of the eight lanes.
     if (row < rows) out[row] = sum;
 }
 // ANCHOR_END: starter

@@ -4,7 +4,8 @@
 struct Place { unsigned long long index; int value, unused; };
 
 // ANCHOR: mistake
-extern "C" __global__ void any_tie_argmax_i8(const signed char* in, Place* out, unsigned int n) {
+extern "C" __global__ void any_tie_argmax_i8(const signed char* in,
+                                             Place* out, unsigned int n) {
     __shared__ int largest;
     __shared__ unsigned int where;
     if (threadIdx.x == 0) {

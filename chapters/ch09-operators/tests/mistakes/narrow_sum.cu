@@ -1,7 +1,8 @@
 // A mistake: bytes added up in 16 bits. 257 of the largest, 255, come to 65,535, the most that they hold; 258 overflow them.
 
 // ANCHOR: mistake
-extern "C" __global__ void narrow_sum_u8(const unsigned char* in, long long* out, unsigned int n) {
+extern "C" __global__ void narrow_sum_u8(const unsigned char* in,
+                                         long long* out, unsigned int n) {
     __shared__ unsigned short sums[256];
     unsigned short sum = 0;
     for (unsigned int i = threadIdx.x; i < n; i += 256) sum += in[i];
