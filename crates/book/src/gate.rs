@@ -26,6 +26,7 @@ mod fuzz;
 mod guides;
 mod language;
 mod layout;
+mod listings;
 mod pages;
 mod reading;
 mod voice;
@@ -140,6 +141,7 @@ const TREE: &[Check] = &[
         seconds: 5,
         run: |scene| reading::placed(&scene.root, &exercise::order(&scene.root)?)?.verdict().map(Verdict::Pass),
     },
+    Check { name: "listings", seconds: 5, run: |scene| listings::check(&scene.root)?.verdict().map(Verdict::Pass) },
     Check { name: "terms", seconds: 5, run: |scene| reading::terms(&scene.root)?.verdict().map(Verdict::Pass) },
 ];
 
