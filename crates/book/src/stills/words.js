@@ -188,7 +188,7 @@
         partsSaid: "{blocks} blocks, {parts} for each of {rows} rows. The block that draws ticket {ticket} of its row is the last, and combines the {parts} values of that row.",
         partsLast: "ticket {ticket}: the last",
         columnsTitle: "A block takes a tile of columns: warps take rows, lanes take columns",
-        columnsSaid: "{lanes} lanes with {each} columns each: {columns} columns, {rows} rows at once, and then the next {rows}. A lane keeps its columns all the way down.",
+        columnsSaid: "{lanes} lanes with {each} columns each: {columns} columns, {rows} rows with each load. A lane keeps its columns all the way down.",
         columnsMeet: "shared memory: {rows} values a column",
         columnsOut: "out",
         pathTitle: "Three rows of 3, 0 and 4 elements as one list of steps",
