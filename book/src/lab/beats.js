@@ -220,7 +220,9 @@
         // The second array is what a launch writes, but where the results are among its arguments.
         const results = model.chosen.result.split(":")[0];
         if (model.chosen.of && given.includes(results)) given[1] = results;
-        for (const buffer of model.buffers) buffer.shown = buffer.name === "state" || buffer.name === "in" ? buffer.name : buffer.name === given[1] ? "out" : "of_blocks";
+        // The launch names its arrays. Among those that hold sums one is the launch's output, and blocks leave each other values in the rest.
+        const shown = ({ name }) => (!name.startsWith("sums") ? name : name === given[1] ? "out" : "of_blocks");
+        for (const buffer of model.buffers) buffer.shown = shown(buffer);
         if (given[1] === "in") model.buffers[0].shown = "in";
         const written = model.buffers.filter((buffer) => given.includes(buffer.name) && buffer.name.startsWith("sums"));
         model.outputs = [];

@@ -164,8 +164,9 @@
             else if (kind === "load") this.#load(step, one);
             if (step.waits) this.#tell("waitsCluster", step, {});
         }
+        // The one number that a block found. A block of rows finds many.
         #partial(one, step, value) {
-            one.partial ||= { time: step.time, index: step.index, value };
+            if (!this.model.chosen.of && value !== null) one.partial ||= { time: step.time, index: step.index, value };
         }
         #atomic(step, one) {
             const { model } = this;
@@ -201,6 +202,8 @@
             // A block that had nothing to add leaves its zero too.
             const sum = step.writes.find(({ version }) => values.inputs[versions.value[version]] > 0) || (this.leaves.has(step.pc) && step.writes[0]);
             if (!sum) return;
+            // Each row or column has a result of its own, and no store holds the block's.
+            if (model.chosen.of && !this.leaves.has(step.pc)) return;
             const value = versions.shown[sum.version];
             const target = cellName(model, sum.cell).at;
             if (sum.cell === model.resultCell && model.chosen.launches.length === 1) {
@@ -357,11 +360,16 @@
             }
             return found[name === "leaves" || name === "message" ? 0 : found.length - 1] || null;
         }
+        // The words speak of a sum only where blocks add, and leave out a number that the trace does not hold.
         sentence({ kind, values }) {
-            return { text: text(`event_${kind}`, values) };
+            const { op = "sum", of } = this.model.chosen;
+            const isSum = op === "sum" && !of && values.value !== null;
+            return { text: text(FOUND.includes(kind) && !isSum ? `event_${kind}Found` : `event_${kind}`, values) };
         }
     }
     const WEIGHTS = ["result", "ticketLast", "packedLast", "message", "remote", "takesFrom", "sees", "ticket", "packed", "arrivesGrid", "addsTo", "leaves", "sends", "leavesShared", "stores", "storesOnly", "looks", "waitsCluster"];
+    // Events whose words speak of sums.
+    const FOUND = ["leaves", "sends", "leavesShared", "stores", "storesOnly", "result", "ticketLast", "packedLast", "addsTo", "takesFrom"];
     const NAMED = {
         ticket: ["ticketLast", "packedLast"], spin: ["looks"], remote: ["remote"], message: ["message", "sees"],
         leaves: ["leaves", "leavesShared", "sends", "packed"], result: ["result"], takes: ["takesFrom", "remote", "message"], waits: ["waitsCluster"],

@@ -150,7 +150,7 @@
             glyph.dataset.shown = GLYPHS[state];
             value.dataset.shown = sum === null ? "" : lab.number(sum);
             note.dataset.shown = last ? mark(last) : "";
-            const words = text(sum === null ? "tile" : "tileSum", { block, state: text(state), value: sum });
+            const words = text(sum === null ? "tile" : (figure.model.chosen.op || "sum") === "sum" ? "tileSum" : "tileFound", { block, state: text(state), value: sum });
             tile.setAttribute("aria-label", [words, ...marks.map(mark)].join("; "));
             tile.title = tile.getAttribute("aria-label");
         }

@@ -174,7 +174,7 @@
         #write(index, step, lane, cell, value, shown) {
             if (cell < 0) return;
             const version = this.#version(value, shown, index);
-            step.writes.push({ lane, cell, version });
+            step.writes.push({ lane, cell, version, before: this.cells[cell] });
             this.cells[cell] = version;
         }
         #atomic(index, step, code, access) {

@@ -109,6 +109,15 @@
         return grid[0] * block[0] <= THREADS_MAX && chosen.n <= 4 * DIGITS_MAX;
     };
 
+    // Steps of an endless run that are drawn: of one block, and of all.
+    const ENDLESS = { block: 16384, all: 65536 };
+    // The budget with which to draw a run that exhausted its own and has too many steps to draw; 0 for any other run.
+    lab.budgetToDraw = (chosen, { json }) => {
+        const { faults, trace } = json.launches[chosen.shown] || { faults: [] };
+        if (!trace?.dropped_steps || !faults.some(({ code }) => code === "step-budget")) return 0;
+        return Math.min(ENDLESS.block, Math.max(1024, Math.floor(ENDLESS.all / chosen.launches[chosen.shown].grid[0])));
+    };
+
     const firstLargest = (n, given) => {
         let best = 0;
         for (let i = 1; i < n; i += 1) if (lab.element(n, i, given) > lab.element(n, best, given)) best = i;
@@ -159,7 +168,7 @@
         return ofElements(chosen).map((right, i) => (Math.abs(all[i] - right) <= bound * size(right) ? all[i] : brief(right)));
     };
     // How the names of the words begin that tell of rows: `startShares`.
-    lab.ofRows = ({ op }) => (OF_ELEMENTS[op] || ["Rows"])[0];
+    lab.ofRows = ({ op = "sum" }) => (OF_ELEMENTS[op] || [op === "sum" ? "Rows" : "RowsFound"])[0];
     lab.expected = (chosen, came = "") => {
         const { n, given, elements, expected, of, op = "sum" } = chosen;
         if (expected !== undefined || elements) return expected ?? 0;

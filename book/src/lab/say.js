@@ -4,26 +4,11 @@
     const lab = reductionLab;
     const { text } = lab;
 
-    // Threads of some steps, as words: "Threads 0 to 15", "17 threads of 3 warps".
-    const who = (steps, masks) => {
-        const threads = [];
-        steps.forEach((step, i) => lab.lanes(masks ? masks[i] : step.active, (lane) => threads.push(step.warp * 32 + lane)));
-        const all = [...new Set(threads)].sort((a, b) => a - b);
-        const words = () => {
-            if (all.length === 1) return text("thread", { thread: all[0] });
-            const last = all[all.length - 1];
-            if (last - all[0] === all.length - 1) return text("threadsRange", { from: all[0], to: last });
-            const warps = new Set(all.map((thread) => thread >> 5));
-            if (warps.size === 1) return text("threadsInOne", { count: all.length, warp: all[0] >> 5 });
-            return text("threadsIn", { count: all.length, warps: warps.size });
-        };
-        return { words: words(), isOne: all.length === 1 };
-    };
-
     // Where the lanes' words lie as a formula of the thread: `sums[2t + 1]`; null if they lie on no line.
-    const formula = (name, points) => {
-        if (points.length === 0) return null;
+    const formula = (points) => {
         const [first] = points;
+        if (points.some(({ name }) => name !== first.name)) return null;
+        const { name } = first;
         if (points.length === 1) return `${name}[${first.at}]`;
         const slope = (points[1].at - first.at) / (points[1].thread - first.thread);
         if (!Number.isInteger(slope) || points.some(({ at, thread }) => at - first.at !== slope * (thread - first.thread))) return null;
@@ -32,114 +17,192 @@
         if (!t) return `${name}[${offset}]`;
         return `${name}[${t}${offset > 0 ? ` + ${offset}` : offset < 0 ? ` − ${-offset}` : ""}]`;
     };
+    // The element of an array that a word is.
+    const elementOf = (model, block, cell) => {
+        if (model.isOwn(cell, block)) return model.sharedAt((cell - model.shared(block)) * 4);
+        const buffer = model.buffers.find((one) => cell >= one.first && cell < one.first + one.len);
+        return buffer ? { name: buffer.shown, at: cell - buffer.first } : null;
+    };
 
-    const points = (model, steps, space, kind) => {
-        const found = [];
+    // An addition in memory, if every store of the beat to that space is part of it: what is added to what.
+    const addition = (model, steps, space) => {
+        const reads = new Map();
+        const computed = [];
+        const stores = [];
         for (const step of steps) {
-            if (model.code[step.pc].kind !== kind) continue;
-            for (const access of step.accesses.filter((one) => one.space === space)) {
-                lab.lanes(access.mask, (lane) => found.push({ thread: step.warp * 32 + lane, address: access.addresses[lane], pc: step.pc }));
+            for (const read of step.reads) {
+                const thread = step.warp * 32 + read.lane;
+                reads.set(thread, [...(reads.get(thread) || []), read]);
+            }
+            const { kind } = model.code[step.pc];
+            if (kind === "compute" && step.made) computed.push(step);
+            if (kind !== "store" || !step.accesses.some((access) => access.space === space)) continue;
+            const own = computed.filter(({ warp }) => warp === step.warp);
+            for (const write of step.writes) {
+                const thread = step.warp * 32 + write.lane;
+                stores.push({ step, write, thread, reads: reads.get(thread) || [], computed: own.map((of) => ({ of, lane: write.lane })) });
             }
         }
-        return found;
-    };
-
-    const named = (model, space, found) => {
-        if (space === "shared") {
-            if (found.length === 0) return null;
-            const { name, at } = model.sharedAt(found[0].address);
-            const base = found[0].address / 4 - at;
-            return formula(name, found.map(({ thread, address }) => ({ thread, at: address / 4 - base })));
-        }
-        const buffer = model.buffers.find((one) => found.length && found[0].address >= one.address && found[0].address < one.address + one.len * one.bytes);
-        return buffer && formula(buffer.shown, found.map(({ thread, address }) => ({ thread, at: (address - buffer.address) / buffer.bytes })));
-    };
-
-    // An addition in memory: what is added to what.
-    const addition = (model, steps, space) => {
-        const loads = points(model, steps, space, "load");
-        const stores = points(model, steps, space, "store");
-        const target = named(model, space, stores);
-        if (!target || loads.length === 0) return null;
-        const groups = new Map();
-        for (const one of loads) groups.set(one.pc, [...(groups.get(one.pc) || []), one]);
-        const others = [...groups.values()].map((group) => named(model, space, group)).filter((name) => name && name !== target);
-        return others.length ? { source: others[others.length - 1], target, isMoving: /t/.test(target.replace(/^\w+/, "")) } : null;
+        if (stores.length === 0 || new Set(stores.map(({ thread }) => thread)).size !== stores.length) return null;
+        const joined = lab.joined(model, stores);
+        if (!joined) return null;
+        const point = ({ step, thread }, cell) => ({ thread, ...elementOf(model, step.block, cell) });
+        const target = formula(stores.map((one) => point(one, one.write.cell)));
+        const source = formula(stores.map((one, i) => point(one, joined.sources[i].cell)));
+        if (!target || !source) return null;
+        return { key: joined.key, source, target, threads: stores.map(({ thread }) => thread), isMoving: /t/.test(target.replace(/^\w+/, "")) };
     };
 
     // How many threads add one word of shared memory to another; 0 where that is not what happens.
-    lab.adders = (model, steps) => {
-        if (!addition(model, steps, "shared")) return 0;
-        return new Set(points(model, steps, "shared", "store").map(({ thread }) => thread)).size;
-    };
+    lab.adders = (model, steps) => addition(model, steps, "shared")?.threads.length ?? 0;
 
     const busiest = (steps) => Math.max(0, ...steps.flatMap((step) => step.accesses.filter((access) => access.space === "shared").map((access) => access.conflicts + 1)));
     lab.busiest = busiest;
 
+    // A sentence about some threads, in the form for one or for several.
+    const phrase = (key, threads, values) => {
+        const { words, isOne } = lab.threadWords(threads);
+        return text(isOne ? `${key}One` : key, { ...values, who: words });
+    };
+    const namesOf = (groups) => lab.list([...new Set(groups.map(({ name }) => name))]);
+    const sum = (groups, key) => groups.reduce((all, one) => all + one[key], 0);
+    const isSame = (a, b) => [...new Set(a)].sort().join() === [...new Set(b)].sort().join();
+    // Groups of accesses with the same threads, together.
+    const together = (groups) => {
+        const all = [];
+        for (const group of groups) {
+            const known = all.find(([first]) => isSame(first.threads, group.threads));
+            if (known) known.push(group);
+            else all.push([group]);
+        }
+        return all;
+    };
+    const words = (groups) => new Set(groups.flatMap(({ points }) => points.map(({ address }) => address))).size;
+
     // Says what the steps do.
     lab.say = (model, steps) => {
-        const of = (kind, space) => steps.filter((step) => model.code[step.pc].kind === kind && (!space || step.accesses.some((access) => access.space === space)));
         const fault = steps.find((step) => step.fault);
         if (fault) return { text: faultText(fault.fault), more: lab.wanted(model, fault.tied), isProblem: true };
-        const [shared, stored] = [of("load", "shared"), of("store", "shared")];
-        const [global, left] = [of("load", "global"), of("store", "global")];
-        const sectors = [...global, ...left].reduce((sum, step) => sum + step.accesses[0].sectors, 0);
-        const queue = busiest(steps) > 1 ? { more: text("queue", { passes: busiest(steps) }) } : {};
-        const phrase = (key, values, actors) => ({ text: text(actors && actors.isOne ? `${key}One` : key, { ...values, who: actors && actors.words }), ...queue });
-        const shuffles = of("shuffle");
-        if (of("redux").length) return phrase("redux", { lanes: lab.count(of("redux")[0].active) });
-        if (shuffles.length) {
-            // Of a shuffle whose lanes have not all come yet, it is not known how far its values go.
-            const distance = shuffles.find((step) => step.distance !== undefined)?.distance;
-            const isDown = distance !== undefined && model.code[shuffles[0].pc].opcode.includes(".down");
-            return isDown ? phrase("shuffle", { distance }) : phrase("shuffleOther", {});
-        }
-        const atomics = [...of("atom"), ...of("red")];
-        if (atomics.length) return phrase("atomic", {}, who(atomics));
-        const sum = addition(model, steps, "shared");
-        const isSum = (model.chosen.op || "sum") === "sum";
-        if (sum && !isSum) return phrase(sum.isMoving && !who(stored).isOne ? "joinsT" : "joins", sum, who(stored));
-        if (sum) return phrase(sum.isMoving && !who(stored).isOne ? "addsT" : "adds", sum, who(stored));
-        const inGlobal = left.length && addition(model, steps, "global");
-        if (inGlobal && isSum) return phrase("globalAdds", { ...inGlobal, sectors }, who(left));
-        if (global.length && stored.length) return phrase("loadStore", { sectors }, who(stored));
-        if (left.length) {
-            const actors = who(left);
-            const target = named(model, "global", points(model, steps, "global", "store"));
-            const value = lab.valueOf(model, left[0], 31 - Math.clz32(left[0].active));
-            if (actors.isOne && target) return { text: text(value === null ? "storesOne" : "stores", { who: actors.words, value, target }) };
-            return { text: text("storesMany", { who: actors.words, count: points(model, steps, "global", "store").length }) };
-        }
-        if (global.length) return loads(model, global, sectors);
-        if (shared.length || stored.length) {
-            const words = (kind) => new Set(points(model, steps, "shared", kind).map(({ address }) => address)).size;
-            const [reads, writes] = [words("load"), words("store")];
-            if (reads === 1 && !writes) return phrase("readsSame", { word: named(model, "shared", points(model, steps, "shared", "load")) || model.sharedWord(0) }, who(shared));
-            return phrase(reads && writes ? "readsWrites" : reads ? "readsOnly" : "writesOnly", { reads, writes }, who([...shared, ...stored]));
-        }
-        return rest(model, steps);
+        const does = lab.does(model, steps);
+        const sum = addition(model, steps, "shared") || addition(model, steps, "global");
+        const said = [...atomics(does), ...inMemory(model, does, sum), ...between(does), ...(sum ? [] : computed(does))];
+        const { set } = does;
+        if (said.length === 0) return rest(model, steps);
+        if (set && !sum) said.push(text("sets", set));
+        const passes = busiest(steps);
+        return { text: said.join(" "), ...(passes > 1 ? { more: text("queue", { passes }) } : {}) };
     };
 
-    const loads = (model, global, sectors) => {
-        const actors = who(global);
-        const count = points(model, global, "global", "load").length;
-        const [first] = points(model, global, "global", "load");
-        const buffer = model.buffers.find((one) => first.address >= one.address && first.address < one.address + one.len * one.bytes);
-        if (buffer && buffer.shown === "of_blocks") return { text: text(actors.isOne ? "takesOne" : "takes", { who: actors.words, count, name: buffer.shown }) };
-        const key = !actors.isOne ? "loads" : count === 1 ? "loadsOne" : "loadsSome";
-        return { text: text(key, { who: actors.words, count, sectors }) };
+    const atomics = ({ accesses }) => accesses.filter(({ kind }) => kind === "atom" || kind === "red")
+        .map(({ space, name, threads }) => phrase(space === "global" ? "atomic" : "atomicShared", threads, { name }));
+
+    // Reads and writes, by space.
+    const inMemory = (model, { accesses }, joined) => {
+        const of = (kind, space) => accesses.filter((one) => one.kind === kind && one.space === space);
+        const [loads, stores] = [of("load", "global"), of("store", "global")];
+        const [reads, writes, remote] = [of("load", "shared"), of("store", "shared"), [...of("load", "cluster"), ...of("store", "cluster")]];
+        const said = [];
+        if (joined) {
+            const { key, source, target, threads, isMoving } = joined;
+            const isGlobal = stores.length > 0;
+            const sectors = sum([...loads, ...stores], "sectors");
+            if (!isGlobal) said.push(phrase(`${key}${isMoving && threads.length > 1 ? "T" : ""}`, threads, { source, target }));
+            else said.push(phrase(key === "adds" ? "globalAdds" : "globalJoins", threads, { source, target, sectors }));
+            return said;
+        }
+        // Loads whose threads leave what they have in shared memory in the same beat.
+        const isFilling = loads.length > 0 && writes.length > 0 && reads.length === 0 && isSame(loads.flatMap(({ threads }) => threads), writes.flatMap(({ threads }) => threads));
+        if (isFilling) {
+            const all = loads.flatMap(({ threads }) => threads);
+            said.push(phrase("loadStore", all, { count: words(loads), name: namesOf(loads), sectors: sum(loads, "sectors"), shared: namesOf(writes) }));
+        } else {
+            for (const groups of together(loads)) said.push(loaded(model, groups));
+            if (reads.length || writes.length) said.push(sharedWords(model, reads, writes));
+        }
+        if (remote.length) said.push(phrase("remote", remote.flatMap(({ threads }) => threads), { name: namesOf(remote) }));
+        for (const groups of together(stores)) said.push(stored(model, groups));
+        return said;
+    };
+    const sharedWords = (model, reads, writes) => {
+        const [threads, values] = [[...reads, ...writes].flatMap((one) => one.threads), { reads: words(reads), writes: words(writes), name: namesOf([...reads, ...writes]) }];
+        const points = reads.flatMap((one) => one.points);
+        if (values.reads === 1 && !values.writes) {
+            const word = formula(points.slice(0, 1).map(({ thread, address }) => ({ thread, ...model.sharedAt(address) })));
+            return phrase("readsSame", threads, { word });
+        }
+        return phrase(values.reads && values.writes ? "readsWrites" : values.reads ? "readsOnly" : "writesOnly", threads, values);
+    };
+    // A load: of values that other blocks of this launch wrote, or of an array.
+    const loaded = (model, groups) => {
+        const threads = groups.flatMap((one) => one.threads);
+        const blocks = new Set();
+        let isTheirs = true;
+        for (const step of new Set(groups.flatMap((one) => one.steps))) {
+            for (const { version } of step.reads) {
+                const writer = model.replay.versions.writer[version];
+                if (writer < 0 || model.steps[writer].block === step.block) isTheirs = false;
+                else blocks.add(model.steps[writer].block);
+            }
+        }
+        const values = { count: words(groups), sectors: sum(groups, "sectors"), name: namesOf(groups) };
+        if (isTheirs && blocks.size) return phrase("takes", threads, { count: blocks.size, name: values.name });
+        const { isOne } = lab.threadWords(threads);
+        // Flags and tickets are words, not numbers of the input.
+        const isState = groups.some(({ name }) => name === "state" || name === text("gridWord"));
+        return phrase(isState ? "loadsWords" : isOne && values.count > 1 ? "loadsSome" : "loads", threads, values);
+    };
+    const stored = (model, groups) => {
+        const threads = groups.flatMap((one) => one.threads);
+        const [{ points, name, steps: [step] }] = groups;
+        const one = groups.length === 1 && points.length === 1 && step.writes[0] && elementOf(model, step.block, step.writes[0].cell);
+        if (one) {
+            const value = model.replay.versions.shown[step.writes[0].version];
+            return text(value === null ? "storesOne" : "stores", { who: lab.threadWords(threads).words, value, target: `${name}[${one.at}]` });
+        }
+        return phrase("storesMany", threads, { count: words(groups), name: namesOf(groups) });
     };
 
+    // Values that lanes hand each other.
+    const between = ({ accesses, shuffles }) => {
+        const { all, threads, mode, distances, isWhole } = shuffles;
+        const said = [];
+        if (all.length) {
+            const isKnown = isWhole && distances.length > 0 && (mode === "down" || mode === "bfly");
+            if (isKnown && distances.length === 1) said.push(phrase(mode === "down" ? "shuffle" : "shuffleXor", threads, { distance: distances[0] }));
+            else if (isKnown) said.push(phrase(mode === "down" ? "shuffleMany" : "shuffleXorMany", threads, { distances: lab.list(distances) }));
+            else said.push(phrase("shuffleOther", threads, {}));
+            if (accesses.length === 0) said.push(text("noMemory"));
+        }
+        return said;
+    };
+    // Operations on the input. The threads are named if nothing else happens.
+    const computed = ({ accesses, shuffles, math }) => {
+        if (math.counts.length === 0) return [];
+        const list = lab.list(math.counts.map(([kind, count]) => text(`math_${kind}`, { count })));
+        return [accesses.length || shuffles.all.length ? text("computed", { list }) : phrase("computes", math.threads, { list })];
+    };
+
+    // A beat that neither touches memory that others see nor computes anything from the input.
     const rest = (model, steps) => {
+        const codes = steps.map((step) => model.code[step.pc]);
+        const threads = steps.flatMap((step) => {
+            const all = [];
+            lab.lanes(step.active, (lane) => all.push(step.warp * 32 + lane));
+            return all;
+        });
+        const redux = steps.find((step) => model.code[step.pc].kind === "redux");
+        if (redux) return { text: text("redux", { lanes: lab.count(redux.active) }) };
         const arrivals = steps.filter((step) => model.code[step.pc].isBarrier);
         if (arrivals.length) return { text: text("barrier", { count: new Set(arrivals.map((step) => step.warp)).size }) };
+        if (codes.some(({ opcode }) => /^barrier\.cluster/.test(opcode))) return { text: phrase("clusterBarrier", threads, {}) };
         const meets = steps.find((step) => model.code[step.pc].isWarpBarrier);
         if (meets) return { text: text("warpBarrier", { warp: meets.warp }) };
-        if (steps.length && steps.every((step) => model.code[step.pc].isEnd)) {
+        if (codes.some(({ opcode }) => /^(membar|fence)/.test(opcode))) return { text: phrase("fence", threads, {}) };
+        if (steps.length && codes.every((code) => code.isEnd)) {
             return { text: text("leaves", { count: new Set(steps.map((step) => step.warp)).size }) };
         }
-        const actors = who(steps);
-        return { text: text(actors.isOne ? "decidesOne" : "decides", { who: actors.words, count: steps.length }) };
+        const isLocal = steps.some((step) => step.accesses.length);
+        return { text: phrase(isLocal ? "decidesLocal" : "decides", threads, { count: steps.length }) };
     };
 
     const faultText = ({ code, lanes, message }) => {

@@ -15,8 +15,10 @@ use crate::figures;
 /// Folder of the figures, which has nothing else.
 pub const FOLDER: &str = "book/src/lab/stills";
 /// Scripts of the pages, in the order in which they need each other. Those that build elements are left out.
-const OF_LABS: [&str; 12] =
-    ["words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "say", "stage", "figure"];
+const OF_LABS: [&str; 13] = [
+    "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "stage",
+    "figure",
+];
 /// Scripts that only draw still figures.
 const OF_STILLS: [&str; 16] = [
     "words",
@@ -44,11 +46,11 @@ const MARGIN: u32 = 16;
 /// A page carries all its figures, and may have 600 KB.
 const BYTES_MAX: usize = 120_000;
 
-/// Every figure, by the file that pages include, and the README's.
-pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+/// Loads the scripts of labs and of still figures, and then evaluates `script` to a text; an error says that it was in `of`.
+fn evaluate(root: &Path, script: &str, of: &str) -> Result<String> {
     let context = Context::full(&Runtime::new()?)?;
     let trouble = Rc::new(RefCell::new(None));
-    let drawn: String = context.with(|ctx| -> Result<String> {
+    context.with(|ctx| -> Result<String> {
         give(&ctx, root, &trouble)?;
         let caught = |result: rquickjs::Result<String>, of: &str| {
             result.catch(&ctx).map_err(|error| anyhow!("{of}: {error}{}", cause(&trouble)))
@@ -60,8 +62,13 @@ pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
         run("crates/book/src/stills/start.js".to_owned())?;
         OF_LABS.iter().try_for_each(|name| run(format!("book/src/lab/{name}.js")))?;
         OF_STILLS.iter().try_for_each(|name| run(format!("crates/book/src/stills/{name}.js")))?;
-        caught(ctx.eval("reductionLab.stills()"), "a still figure")
-    })?;
+        caught(ctx.eval(script), of)
+    })
+}
+
+/// Every figure, by the file that pages include, and the README's.
+pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let drawn = evaluate(root, "reductionLab.stills()", "a still figure")?;
     let drawn: Vec<(String, String)> = serde_json::from_str(&drawn)?;
     let alone = drawn.iter().find(|(name, _)| name == ALONE).with_context(|| format!("no figure `{ALONE}`"))?;
     let colours = std::fs::read_to_string(root.join(COLOURS)).with_context(|| format!("cannot read `{COLOURS}`"))?;
@@ -188,6 +195,28 @@ mod tests {
         for slug in figures::slugs() {
             let own = format!("<div class=\"lab\" data-lab=\"{slug}\">\n{{{{#include lab/stills/{slug}.md}}}}\n</div>");
             assert!(pages.contains(&own), "{slug}: its lab is on no page, or without its picture");
+        }
+    }
+
+    /// The script that holds sentences against runs, and one that runs it over every lab.
+    const AUDIT: &str = include_str!("stills/audit.js");
+    const AUDITS: &str = include_str!("stills/audits.js");
+
+    #[test]
+    fn every_sentence_of_every_lab_says_what_the_run_does() {
+        let root = workspace::root().unwrap();
+        let said = evaluate(&root, &format!("{AUDIT}{AUDITS}"), "a sentence").unwrap();
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(said["labs"].as_array().unwrap().len(), figures::slugs().len());
+        for lab in said["labs"].as_array().unwrap() {
+            assert!(lab["count"].as_u64().unwrap() > 20, "{lab}: no sentences");
+            assert_eq!(lab["problems"], serde_json::json!([]), "{}", lab["slug"]);
+        }
+        // Sentences that say something else than the run are found, each of them.
+        let lies = said["lies"].as_array().unwrap();
+        assert!(lies.len() > 6);
+        for lie in lies {
+            assert!(lie["found"].as_u64() > Some(0), "{}: not found", lie["lie"]);
         }
     }
 

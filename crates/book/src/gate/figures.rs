@@ -45,9 +45,9 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
     let expected = pictures.join("expected.json");
     std::fs::write(&expected, expectations(&scene.root)?.to_string()).context("cannot write what is expected")?;
     let summary = browser::run(scene, "labs.mjs", &[&built_site(scene)?, &expected, &chromium, &pictures])?;
-    let [views, runs, receipts] = ["views", "runs", "receipts"].map(|key| &summary[key]);
+    let [views, runs, receipts, sentences] = ["views", "runs", "receipts", "sentences"].map(|key| &summary[key]);
     Ok(Verdict::Pass(format!(
-        "{views} views, {runs} runs like the native ones, {receipts} sums traced to their inputs"
+        "{views} views, {runs} runs like the native ones, {receipts} sums traced to their inputs, {sentences} sentences held against the steps"
     )))
 }
 

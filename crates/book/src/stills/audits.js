@@ -1,0 +1,39 @@
+// Audits the opening run of every lab, and one with several blocks if it has that. Then plants lies, which the audit must find.
+(() => {
+    "use strict";
+    const lab = reductionLab;
+    // Single instructions are read in a browser, which is faster.
+    const GRAINS = ["round", "line"];
+    const opened = (slug, variant, { n, block, grid }, schedule) => lab.open({ slug, v: variant.name, n, b: block, g: grid || null, s: schedule, at: "end" });
+    const runs = (slug) => {
+        const { variants, opening } = lab.dataOf(slug);
+        const variant = variants.find(({ name }) => name === opening.variant);
+        const hasBlocks = ({ launches, shown, n }) => n <= 512 && launches[shown].grid[0] > 1 && launches[shown].grid[0] <= 4;
+        const other = variants.findLast(({ cases }) => cases.some(hasBlocks));
+        const several = other && opened(slug, other, other.cases.find(hasBlocks), "independent");
+        return [opened(slug, variant, opening, opening.schedule), ...(several ? [several] : [])];
+    };
+    const first = new Map();
+    const told = labs.map((slug) => {
+        const figures = runs(slug);
+        first.set(slug, figures[0]);
+        const all = figures.map((figure) => lab.audit(figure, GRAINS));
+        return { slug, count: all.reduce((sum, { count }) => sum + count, 0), problems: all.flatMap(({ problems }) => problems) };
+    });
+    // Each a lab, a part of its sentences, and the lie to put there.
+    const lies = [
+        ["ch12-norms", /of (weights|biases) from/, "of of_blocks from"], ["ch12-norms", /bring [\d,]+ numbers/, "bring 7 numbers"],
+        ["ch12-norms", /Threads 0 to 31/, "Threads 0 to 30"], ["ch11-softmax", /[\d,]+ exponentials/, "999,999 exponentials"],
+        ["ch11-softmax", /differ by 4, 2 and 1/, "differ by 8, 2 and 1"], ["ch03-sequential", /add sums\[t \+ 64\]/, "add sums[t + 63]"],
+        ["ch03-sequential", /read(s?) sums\[0\]/, "write$1 1 word of sums, in shared memory"], ["ch11-softmax", / register to register\./, " register to register. Line 1 sets sum."],
+        ["ch11-softmax", /of out, in global memory/, "of out, in shared memory"], ["ch10-rows", /^(.*)$/, "$1 No memory is touched."],
+    ];
+    const say = lab.say;
+    const noticed = lies.map(([slug, truth, lie]) => {
+        lab.say = (...beat) => { const said = say(...beat); return { ...said, text: said.text.replace(truth, lie) }; };
+        const { problems } = lab.audit(first.get(slug), GRAINS.slice(0, 1));
+        lab.say = say;
+        return { lie: `${slug}: ${truth}`, found: problems.length };
+    });
+    return JSON.stringify({ labs: told, lies: noticed });
+})();
