@@ -8,12 +8,12 @@ of a multiprocessor: measurements/instances.tsv, against which a test holds the 
 
 A line of the table is a kernel: its file, its name, threads of its largest block, then for each compute capability registers of a
 thread, bytes of static shared memory and bytes that are spilled, `48/1024/0`; `=` is what the column before says, `-` a capability
-for which no plan chooses it. Above them stand the files, each with the hash of its text and the compilers: those that have not changed are not compiled again. All
+for which no plan chooses it. Above them stand the files, each with the hash of its code (no comments), as its committed PTX is stamped with it, and the compilers:
+those that have not changed are not compiled again. All
 of them take an hour of one core."""
 
 import ctypes
 import glob
-import hashlib
 import json
 import multiprocessing
 import os
@@ -128,7 +128,8 @@ def read(path):
 
 
 def head(file, made_by):
-    return f"# {file}.cu {hashlib.sha256(text_of(file).encode()).hexdigest()} {made_by}"
+    with open(os.path.join(ROOT, "kernels", "ptx", f"{file}.ptx"), encoding="utf-8") as ptx:
+        return f"# {file}.cu {ptx.readline().split()[-1]} {made_by}"
 
 
 def table(instances, found, heads):

@@ -89,12 +89,11 @@ fn kernels(data: &mut Value) -> Result<Value> {
         let others = variant["others"].take();
         let others = others.as_array().into_iter().flatten();
         variant["kinds"] = others.clone().map(|one| json!([one["type"], one["op"]])).collect();
-        let own =
-            json!({ "type": variant["type"], "op": variant["op"].as_str().unwrap_or("sum"), "ptx": variant["ptx"] });
+        let own = json!({ "type": variant["type"], "op": variant["op"].as_str().unwrap_or("sum"), "ptx": variant["ptx"], "resident": variant["resident"] });
         let kinds = std::iter::once(own).chain(others.cloned()).collect();
         all.insert(variant["name"].as_str().context("a name")?.to_owned(), kinds);
         let variant = variant.as_object_mut().context("a variant")?;
-        variant.retain(|key, _| key != "others" && key != "ptx");
+        variant.retain(|key, _| key != "others" && key != "ptx" && key != "resident");
     }
     Ok(packed(Value::from(all).to_string().as_bytes())?.into())
 }

@@ -33,6 +33,9 @@ enum Verb {
     /// Compile what comes on standard input, for a page of the served book
     #[command(hide = true)]
     CompileForPage,
+    /// Say what the kernels of a text take of a multiprocessor, for a page of the served book
+    #[command(hide = true)]
+    ResourcesForPage,
 }
 
 fn main() -> ExitCode {
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Verb::Editor(options) => editor::run(&options),
         Verb::Gate(options) => gate::run(&options),
         Verb::CompileForPage => course::workspace::root().and_then(|root| book::serve::compile::run(&root)),
+        Verb::ResourcesForPage => course::workspace::root().and_then(|root| book::serve::compile::run_resources(&root)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::lessons::lessons;
+use crate::residency;
 use anyhow::{Context, Result, anyhow};
 use device::KernelSource;
 use lab::{Arg, Chapter, LaunchOptions, Layout, Offsets, Op, Pass, Per, Plan, Problem, Type, Variant};
@@ -291,14 +292,19 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
         }
         let text = files[&source].as_str().unwrap_or_default();
         let ptx = lesson.read_ptx(text).map_err(|why| anyhow!("{source}: {why}"))?;
-        let others =
-            if shown == variant.name { others(variant, &cases, (&name, &ptx), (&source, text))? } else { Vec::new() };
+        let of_cases = |cases: &[Case]| residency::committed(root, slug, text, &blocks(cases));
+        let others = if shown == variant.name {
+            others(variant, &cases, (&name, &ptx), (&source, text), of_cases)?
+        } else {
+            Vec::new()
+        };
         let ptx = only(&ptx, &kernels);
         let names = names(&name, &ptx, &kernels, &source, text)?;
         variants.push(json!({
             "name": shown, "type": ty.name(), "op": op.name(), "idea": variant.idea, "limit": variant.limit, "source": source,
             "announced": variant.announced.map(|code| code.name()), "harm": variant.harm,
             "ptx": { "name": name, "text": ptx }, "names": names, "others": others,
+            "resident": of_cases(&cases)?,
             "cases": cases.iter().map(|case| case.json(ty, op)).collect::<Vec<_>>(),
         }));
     }
@@ -318,7 +324,13 @@ fn opened(chapter: &Chapter, opening: &Opening, names_begin: &str, root: &Path) 
 
 /// A variant with other types and operators, of those whose launches differ by the names of kernels and by nothing else: their PTX,
 /// and which kernel takes the place of which.
-fn others(variant: &Variant, cases: &[Case], ptx: (&str, &str), source: (&str, &str)) -> Result<Vec<Value>> {
+fn others(
+    variant: &Variant,
+    cases: &[Case],
+    ptx: (&str, &str),
+    source: (&str, &str),
+    resident: impl Fn(&[Case]) -> Result<Value>,
+) -> Result<Vec<Value>> {
     let mut others = Vec::new();
     // A page may have 600 KB, and each kernel of rows is many times as long as one of the ladder's.
     if variant.per != Per::Array {
@@ -332,9 +344,19 @@ fn others(variant: &Variant, cases: &[Case], ptx: (&str, &str), source: (&str, &
         let names = names(ptx.0, &text, &launched, source.0, source.1)?;
         others.push(json!({
             "type": ty.name(), "op": op.name(), "kernels": kernels, "ptx": { "name": ptx.0, "text": text }, "names": names,
+            "resident": resident(&same)?,
         }));
     }
     Ok(others)
+}
+
+/// Kernels of cases, each with the threads of its blocks. Launches with dynamic shared memory are left out.
+fn blocks(cases: &[Case]) -> BTreeMap<&str, BTreeSet<u32>> {
+    let mut blocks: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+    for pass in cases.iter().flat_map(|case| &case.plan.passes).filter(|pass| pass.geometry.shared_bytes == 0) {
+        blocks.entry(&pass.kernel).or_default().insert(pass.block());
+    }
+    blocks
 }
 
 /// Kernels of `cases`, each with the kernel of `others` that takes its place; `None` if they differ otherwise.

@@ -18,6 +18,7 @@ pub mod measure;
 #[cfg(test)]
 mod profiler;
 pub mod ptx;
+pub mod residency;
 mod results;
 pub mod setup;
 pub mod show;

@@ -41,6 +41,31 @@ pub struct Footprint {
     pub shared_bytes: u32,
 }
 
+/// Resource that a multiprocessor runs out of first as it takes blocks of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Its threads: it is full.
+    Threads,
+    /// Its registers.
+    Registers,
+    /// Its shared memory.
+    SharedMemory,
+    /// The number of blocks that it holds, however small they are.
+    Blocks,
+}
+
+impl Limit {
+    /// `threads`, `registers`, `shared` or `blocks`, as pages have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Threads => "threads",
+            Limit::Registers => "registers",
+            Limit::SharedMemory => "shared",
+            Limit::Blocks => "blocks",
+        }
+    }
+}
+
 /// Threads of a block, on every card.
 const BLOCK_MAX: u32 = 1024;
 /// Blocks of a grid in x, on every card.
@@ -131,16 +156,28 @@ impl Card {
 
     /// Blocks of a kernel that a multiprocessor holds at a time; 0 where not even one fits.
     pub fn resident_blocks(&self, kernel: Footprint) -> u32 {
+        self.residency(kernel).map_or(0, |(blocks, _)| blocks)
+    }
+
+    /// Blocks of a kernel that a multiprocessor holds at a time, and what keeps it from one more; `None` where no launch may have
+    /// such a block. If several run out together, threads come first.
+    pub fn residency(&self, kernel: Footprint) -> Option<(u32, Limit)> {
         let Footprint { block, registers, shared_bytes } = kernel;
         if block > BLOCK_MAX || registers > REGISTERS_PER_THREAD_MAX || shared_bytes > self.shared_bytes_per_block {
-            return 0;
+            return None;
         }
         let warps = block.div_ceil(32).max(1);
         // A multiprocessor has four parts, each with its share of the registers and of the warps.
         let of_warp = (32 * registers.max(1)).next_multiple_of(REGISTERS_AT_ONCE);
         let by_registers = self.registers_per_multiprocessor / 4 / of_warp * 4 / warps;
         let by_shared = self.shared_bytes_per_multiprocessor / (shared_bytes + SHARED_BYTES_RESERVED);
-        self.blocks_of(32 * warps).min(by_registers).min(by_shared)
+        let limits = [
+            (self.threads_per_multiprocessor / (32 * warps), Limit::Threads),
+            (by_registers, Limit::Registers),
+            (by_shared, Limit::SharedMemory),
+            (self.blocks_per_multiprocessor, Limit::Blocks),
+        ];
+        limits.into_iter().min_by_key(|&(blocks, _)| blocks)
     }
 
     /// Why the card cannot run a launch of this geometry; `None` if it can.
@@ -199,6 +236,16 @@ mod tests {
         assert_eq!(of(l4, 32, 16, 0), 24);
         assert_eq!(of(l4, 256, 32, 100 << 10), 0, "a block has 99 KiB at most");
         assert_eq!(of(l4, 1024, 65, 0), 0);
+    }
+
+    #[test]
+    fn the_limit_is_what_runs_out_first() {
+        let of = |block, registers, shared_bytes| H200.residency(Footprint { block, registers, shared_bytes });
+        assert_eq!(of(256, 32, 0), Some((8, Limit::Threads)), "and registers with them");
+        assert_eq!(of(256, 64, 0), Some((4, Limit::Registers)));
+        assert_eq!(of(256, 32, 100 << 10), Some((2, Limit::SharedMemory)));
+        assert_eq!(of(32, 16, 0), Some((32, Limit::Blocks)));
+        assert_eq!(of(1025, 16, 0), None);
     }
 
     #[test]

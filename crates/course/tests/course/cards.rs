@@ -1,10 +1,11 @@
 //! Plans for the cards that have a name: every launch fits, by the table that `scripts/instances.py` writes, and none is planned
 //! for another card.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use course::instances::{card_instances, plans};
 use course::lessons::lessons;
+use course::residency;
 use device::card::{Footprint, H200};
 use lab::plan::LaunchOptions;
 use lab::{Card, Plan, Problem, Type};
@@ -20,37 +21,15 @@ fn named(name: &str) -> &'static Card {
     Card::named().find(|(known, _)| *known == name).expect("a card of that name").1
 }
 
-/// Registers and static shared memory by file, kernel and compute capability.
-fn table() -> HashMap<(&'static str, &'static str, u32), [u32; 2]> {
-    let mut lines =
-        TABLE.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect::<Vec<_>>());
-    let head = lines.next().expect("a head");
-    let capability = |column: &&str| column.trim_start_matches("sm_").parse::<u32>().expect("sm_80");
-    let capabilities: Vec<u32> = head[3..].iter().map(capability).collect();
-    let mut all = HashMap::new();
-    for line in lines {
-        let mut before = "-";
-        for (&cell, &capability) in line[3..].iter().zip(&capabilities) {
-            before = if cell == "=" { before } else { cell };
-            let numbers: Vec<u32> = before.split('/').filter_map(|number| number.parse().ok()).collect();
-            if let [registers, shared_bytes, _] = numbers[..] {
-                all.insert((line[0], line[1], capability), [registers, shared_bytes]);
-            }
-        }
-    }
-    all
-}
-
 /// Returns whether the table was made of another text of this file: its rows stay, and it does not have the new lines yet.
 fn is_stale(file: &str) -> bool {
     let source = format!("{}/../../kernels/{file}.cu", env!("CARGO_MANIFEST_DIR"));
-    let hash = device::sha256(&std::fs::read(&source).expect("a file of kernels"));
-    !TABLE.contains(&format!("# {file}.cu {hash} "))
+    residency::compiler(TABLE, file, &std::fs::read_to_string(&source).expect("a file of kernels")).is_none()
 }
 
 #[test]
 fn every_kernel_that_a_plan_chooses_fits_on_its_card() {
-    let table = table();
+    let table = residency::parse(TABLE).expect("the table");
     assert!(table.len() > 10_000, "{} rows", table.len());
     for (name, card) in Card::named() {
         for ((file, kernel), instance) in card_instances(card, STEP) {

@@ -1,6 +1,7 @@
 //! Compilation of text from a page: NVRTC runs in a process of its own, which is this program with another verb, so that a text
 //! that takes the compiler too long, or breaks it, costs that process and not the server. Nothing else is ever run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -8,9 +9,12 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use course::residency;
 use device::committed_options;
 use device::nvrtc::Nvrtc;
 use hyper::StatusCode;
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolIndex};
 use serde::{Deserialize, Serialize};
 
 use super::http::Answer;
@@ -19,6 +23,18 @@ use super::http::Answer;
 pub const NAME: &str = "edited.cu";
 /// The verb that compiles.
 pub const VERB: &str = "compile-for-page";
+/// The verb that asks ptxas, which NVRTC has inside, for registers.
+pub const RESOURCES_VERB: &str = "resources-for-page";
+/// Block sizes of the labs.
+const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+/// Section with a record for each kernel: format, attribute, bytes that follow, then the symbol and its value.
+const INFO: &str = ".nv.info";
+/// Format of a record with bytes behind its head of four; the others are the head alone.
+const SIZED: u8 = 4;
+/// Attribute of the record that has a kernel's registers.
+const REGISTERS: u8 = 0x2f;
+/// Bytes before a block's own shared variables that sm_90 keeps for the system, and that ptxas does not count.
+const RESERVED_BYTES: u64 = 1024;
 /// Most bytes of PTX that a page gets.
 const PTX_BYTES_MAX: usize = 16 << 20;
 
@@ -65,6 +81,41 @@ fn compile(root: &Path, text: &str) -> Result<Outcome> {
     }
 }
 
+/// The verb: reads the text, and writes what its kernels take of a multiprocessor, as [`course::residency::json`] has it.
+pub fn run_resources(root: &Path) -> Result<()> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("cannot read the kernel")?;
+    let nvrtc = Nvrtc::find(root)?;
+    let code = nvrtc.compile_for(residency::CARD.compute_capability, NAME, &text)?;
+    let footprints = footprints(&code.cubin)?;
+    let kernels = footprints.iter().map(|(name, of)| (name.as_str(), (*of, BTreeSet::from(BLOCKS)))).collect();
+    let json = residency::json(&nvrtc.name(), &kernels);
+    serde_json::to_writer(std::io::stdout().lock(), &json).context("cannot write the registers")
+}
+
+/// Registers of a thread and static shared memory of a block, by kernel, from machine code of sm_90.
+fn footprints(cubin: &[u8]) -> Result<BTreeMap<String, [u32; 2]>> {
+    let file = ElfFile64::<Endianness>::parse(cubin).context("the machine code is no ELF file")?;
+    let info = file.section_by_name(INFO).context("the machine code has no records")?;
+    let mut all = BTreeMap::new();
+    let mut rest = info.data()?;
+    while let [format, attribute, low, high, after @ ..] = rest {
+        let bytes = if *format == SIZED { usize::from(u16::from_le_bytes([*low, *high])) } else { 0 };
+        let (record, next) = after.split_at_checked(bytes).context("a record is cut off")?;
+        rest = next;
+        let Some((symbol, value)) = record.split_first_chunk::<4>() else { continue };
+        let Some(value) = value.first_chunk::<4>().filter(|_| *attribute == REGISTERS) else { continue };
+        let symbol = file.symbol_by_index(SymbolIndex(u32::from_le_bytes(*symbol) as usize))?;
+        all.insert(symbol.name()?.to_owned(), [u32::from_le_bytes(*value), 0]);
+    }
+    for (kernel, [_, shared_bytes]) in &mut all {
+        if let Some(section) = file.section_by_name(&format!(".nv.shared.{kernel}")) {
+            *shared_bytes = section.size().saturating_sub(RESERVED_BYTES).try_into()?;
+        }
+    }
+    Ok(all)
+}
+
 /// The compiler as the server has it: one text at a time, each for so long.
 pub struct Compiler {
     limit: Duration,
@@ -75,6 +126,18 @@ impl Compiler {
     /// With a limit for each text.
     pub fn new(limit: Duration) -> Compiler {
         Compiler { limit, turn: Mutex::new(()) }
+    }
+
+    /// Returns what the text's kernels take of a multiprocessor; null where ptxas gives nothing in the time that it has.
+    pub fn resources(&self, text: &str) -> Answer {
+        let _mine = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let program = std::env::current_exe();
+        let ran = program.and_then(|program| limited(Command::new(program).arg(RESOURCES_VERB), text, self.limit));
+        let json = match ran {
+            Ok(Ran::Ended(written)) => serde_json::from_str(&written).unwrap_or_default(),
+            _ => serde_json::Value::Null,
+        };
+        as_json(&json)
     }
 
     /// Returns the answer to the page: `{"ptx", "log", "messages"}`, without `ptx` where the compiler refuses.
@@ -172,6 +235,28 @@ fn messages(log: &str) -> Vec<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn registers_and_shared_memory_are_those_of_the_table() {
+        let root = course::workspace::root().unwrap();
+        let Ok(nvrtc) = Nvrtc::find(&root) else {
+            eprintln!("skipped: no NVRTC on this machine");
+            return;
+        };
+        let text = std::fs::read_to_string(root.join("kernels/ch03-sequential.cu")).unwrap();
+        let code = nvrtc.compile_for(residency::CARD.compute_capability, NAME, &text).unwrap();
+        let found = footprints(&code.cubin).unwrap();
+        let table = std::fs::read_to_string(root.join(residency::TABLE)).unwrap();
+        let known = residency::parse(&table).unwrap();
+        for (kernel, [registers, shared_bytes]) in &found {
+            let known = known[&("ch03-sequential", kernel.as_str(), residency::CARD.compute_capability)];
+            assert_eq!(*shared_bytes, known[1], "{kernel}");
+            // Another release of ptxas may allot a few more or less.
+            assert!(registers.abs_diff(known[0]) < 8, "{kernel}: {registers} registers, and {} by the table", known[0]);
+        }
+        assert_eq!(found.len(), 2);
+        assert!(footprints(b"no machine code").is_err());
+    }
 
     #[test]
     fn lines_of_the_log_are_found() {

@@ -1,5 +1,5 @@
-//! Services of the server for its pages, each by a POST that the door admits: compile a text, and keep the reader's progress
-//! where the terminal keeps it.
+//! Services of the server for its pages, each by a POST that the door admits: compile a text, say what its kernels take of a
+//! multiprocessor, and keep the reader's progress where the terminal keeps it.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -43,6 +43,7 @@ impl Desk {
         }
         match request.url.strip_prefix(PREFIX) {
             Some("compile") => self.compiler.answer(&request.body),
+            Some("resources") => self.compiler.resources(&request.body),
             Some("progress") => self.progress(&request.body),
             _ => Answer::refusal(StatusCode::NOT_FOUND, format!("{}: this server does no such thing", request.url)),
         }
