@@ -74,6 +74,7 @@
                 (input || form.querySelector("input")).focus();
                 return;
             }
+            section.dispatchEvent(new CustomEvent("reduction-answer", { bubbles: true, detail: { exercise: section.dataset.exercise, answer } }));
             const isRight = input ? answer === section.dataset.answer : section.dataset.lines.includes(answer);
             // The reason for this answer lies in the folded answers.
             const reason = section.querySelector(`.exercise-answers [data-when="${answer}"] .exercise-why`);

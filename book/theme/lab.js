@@ -7,8 +7,8 @@
     if ((labs.length === 0 && !document.querySelector("[data-exercise]")) || /\/print\.html$/.test(location.pathname)) return;
     const root = typeof path_to_root === "string" ? path_to_root : "";
     const parts = [
-        "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "stage", "timeline", "seeds", "ask", "compare", "registers", "input", "table",
-        "blocks", "edit", "open", "parts", "first", "figure",
+        "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "stage", "timeline", "seeds", "ask", "compare", "registers", "resident", "input", "table",
+        "blocks", "edit", "link", "open", "parts", "first", "figure",
     ];
     // `cargo course book` packs them into one script, and says so here.
     const isPacked = false;

@@ -4,13 +4,11 @@
     "use strict";
     const server = window.reductionServer;
     if (!server) return;
-    document.addEventListener("submit", ({ target }) => {
-        const exercise = target.closest("[data-exercise]")?.dataset.exercise;
-        const answer = target.querySelector("input[type=radio]:checked, input[type=text]")?.value.trim();
-        if (!exercise || !answer) return;
+    // The page has refused what is no answer. A quiz is no exercise, and counts nowhere.
+    document.addEventListener("reduction-answer", ({ detail: { exercise, answer } }) => {
+        if (!exercise) return;
         const body = JSON.stringify({ exercise, answer });
-        // What is no answer is refused, and the page says so itself; a server that has ended keeps nothing.
-        // It arrives though the reader turns the page.
+        // A server that has ended keeps nothing. The answer arrives though the reader turns the page.
         fetch("/__lab/progress", { method: "POST", keepalive: true, headers: { "X-Lab-Token": server.token }, body }).catch(() => {});
     });
 })();

@@ -58,14 +58,25 @@
             const isOn = this.place.hidden;
             this.place.hidden = !isOn;
             this.button.setAttribute("aria-pressed", String(isOn));
+            this.cover();
             if (!isOn) return;
             if (!window.reductionServer) {
                 this.needs();
                 return;
             }
             if (!this.editor) await this.build();
+            this.cover();
             this.place.scrollIntoView({ block: "nearest" });
             this.editor?.focus();
+        }
+        // The editor takes the place of the listing.
+        cover() {
+            this.figure.element.classList.toggle("lab-edits", Boolean(this.editor) && !this.place.hidden);
+        }
+        // Shows the line of a step in the editor, if its text is what ran.
+        point(line) {
+            if (!this.editor || this.place.hidden || !this.figure.variant.of || this.place.contains(document.activeElement)) return;
+            if (this.editor.text() === this.figure.data.files[this.figure.variant.source]) this.editor.show(line);
         }
         // What a page without the server says.
         needs() {
@@ -164,31 +175,38 @@
                 this.buttons.run.disabled = false;
             }
         }
-        // Puts the compiled text beside the page's own kernels, and opens it.
+        // Runs the compiled text, and marks what the compiler and the simulator say at its lines.
         async show(of, words, ptx, messages, log) {
             const { figure } = this;
-            const source = `${FILE}:${of.name}`;
-            const mine = { ...of, name: text("mineName", { name: of.name }), of: of.name, source, announced: null, harm: null, kinds: [], names: {}, ptx: { name: FILE, text: ptx }, limits: { steps_per_block_max: STEPS_PER_BLOCK_MAX } };
-            figure.data.variants = [...figure.data.variants.filter((one) => one.of !== of.name), mine];
-            figure.data.files[source] = words;
-            Object.assign(figure, { sources: {}, listed: null, listedKey: "" });
-            figure.parts.compareButton.hidden = false;
-            await figure.open({ variant: mine.name });
-            if (figure.failure) {
-                this.say(text("failed", { message: figure.failure }), true);
-                return;
-            }
-            const { launches } = figure.reply.json;
-            const faults = launches.flatMap((launch) => launch.faults).filter(({ file, line }) => file === FILE && line > 0);
+            const said = await lab.adopt(figure, of, words, ptx);
+            const { launches } = figure.failure ? { launches: [] } : figure.reply.json;
+            const faults = faultsOf(launches);
             this.editor.mark([...messages, ...faults.map(({ line, code, message }) => ({ line, severity: "error", message: `${code}: ${message}` }))]);
             if (faults.length) this.editor.show(faults[0].line);
-            const { result, expected } = figure;
-            const isRight = result === expected && faults.length === 0;
-            const key = result !== expected ? "mineWrong" : faults.length ? "mineFaulty" : "mineRight";
-            const said = launches.map(({ printed }) => printed).join("");
-            this.say(text(key, { result, expected, count: faults.length }), !isRight, [said, log].filter(Boolean).join("\n"));
+            const printed = launches.map((launch) => launch.printed).join("");
+            this.say(said, !said.startsWith("✓"), [printed, log].filter(Boolean).join("\n"));
         }
     }
+
+    const faultsOf = (launches) => launches.flatMap((launch) => launch.faults).filter(({ file, line }) => file === FILE && line > 0);
+    // Puts a compiled text beside the page's own kernels, opens it, and returns the sentence about its result.
+    lab.adopt = async (figure, of, words, ptx, at) => {
+        const source = `${FILE}:${of.name}`;
+        const mine = { ...of, name: text("mineName", { name: of.name }), of: of.name, source, announced: null, harm: null, kinds: [], names: {}, ptx: { name: FILE, text: ptx }, limits: { steps_per_block_max: STEPS_PER_BLOCK_MAX } };
+        figure.data.variants = [...figure.data.variants.filter((one) => one.of !== of.name), mine];
+        figure.data.files[source] = words;
+        Object.assign(figure, { sources: {}, listed: null, listedKey: "" });
+        figure.parts.compareButton.hidden = false;
+        await figure.open({ variant: mine.name, ...(at ? { at } : {}) });
+        if (figure.failure) return text("failed", { message: figure.failure });
+        const { result, expected, chosen, reply } = figure;
+        const { launches } = reply.json;
+        const isFaulty = launches.some((launch) => launch.faults.length);
+        const key = `${result !== expected ? "mineWrong" : isFaulty ? "mineFaulty" : "mineRight"}${chosen.of ? "At" : ""}`;
+        const marked = faultsOf(launches);
+        const faults = marked.length ? [text("mineFaults", { count: marked.length })] : [];
+        return [text(key, chosen.of ? lab.oneOf(result, expected) : { result, expected }), ...faults].join(" ");
+    };
 
     // The button; the figure gets its `editing`.
     lab.edit = (figure) => {

@@ -118,7 +118,9 @@
         for (const fault of model.launch.faults) {
             const isRace = fault.code.endsWith("race") && fault.other;
             const found = isRace ? pair(model, fault, taken) : null;
-            const index = found ? found.index : stepsOf(model, fault).find((one) => !taken.has(one));
+            // A budget runs out at the last step of its line.
+            const steps = found ? [] : stepsOf(model, fault);
+            const index = found ? found.index : fault.code === "step-budget" ? steps.pop() : steps.find((one) => !taken.has(one));
             if (index === undefined) continue;
             taken.add(index);
             const tied = { fault, index, other: found ? found.other : null, cell: found ? found.cell : null, wanted: null, verdict: null };
@@ -149,8 +151,12 @@
         const before = model.faults.find((one) => one === figure.tied && [one.index, one.other, one.wanted].some(isIn));
         const tied = at > shown.from && at < shown.to ? before || model.faults.find((one) => isIn(one.index)) : null;
         figure.tied = tied || null;
-        place.hidden = !tied;
-        if (!tied) return;
+        // A run with faults always has room for the jumps, so that nothing moves when one is reached.
+        place.hidden = model.faults.length === 0;
+        if (!tied) {
+            place.replaceChildren();
+            return;
+        }
         const steps = [["faultAccess", tied.index], ["faultOther", tied.other], ["faultWanted", tied.wanted]];
         const seen = steps.filter(([, index]) => index !== null && index >= shown.from && index < shown.to);
         const held = place.contains(document.activeElement) && document.activeElement.dataset.key;

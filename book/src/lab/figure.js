@@ -41,23 +41,29 @@
             const asked = { variant: wanted.get("v") || undefined, n: number("n"), block: number("b"), schedule: wanted.get("s") || undefined,
                 grid: wanted.has("g") ? number("g") : wanted.has("n") || wanted.has("b") ? null : undefined, grain: wanted.get("grain") || undefined, at: wanted.get("at") || "poster", shownBlock: number("k"), lane: wanted.get("lane") || undefined, given: wanted.get("in") || undefined, type: wanted.get("t") || undefined, op: wanted.get("op") || undefined };
             this.asked = hash;
+            lab.offer(this, wanted.get("my"), wanted.get("at") || undefined);
             this.open({ ...this.opening, ...JSON.parse(JSON.stringify(asked)) }, false);
-            if (!isFirst || !document.getElementById(hash.slice(1))) this.element.scrollIntoView({ block: "center", behavior: calm.matches ? "auto" : "smooth" });
+            if (!isFirst || !document.getElementById(hash.slice(1))) this.parts.deck.scrollIntoView({ block: "start", behavior: calm.matches ? "auto" : "smooth" });
             return true;
         }
         write() {
             clearTimeout(this.writing);
             this.writing = setTimeout(() => {
-                const { variant, chosen, schedule, grain } = this;
-                const words = { lab: this.data.slug, v: variant.of || variant.name, n: chosen.n, b: chosen.block, s: schedule, grain, at: this.at - (this.shown ? this.shown.from : 0) };
-                if (chosen.grid) words.g = chosen.grid;
-                if (this.shown && this.model.blocks.length > 1) words.k = this.shown.block;
-                if (!lab.isPlain(this.kind)) Object.assign(words, { t: this.kind.type, op: this.kind.op });
-                if (chosen.given) words.in = lab.inputWords(chosen.given);
-                if (this.lane) words.lane = `${this.lane.warp}:${this.lane.lane}`;
-                this.ownHash = `#${new URLSearchParams(words)}`.replaceAll("%3A", ":").replaceAll("%40", "@");
+                // A kernel that came by a link stays in the address until it is dropped.
+                this.ownHash = this.address() + (this.offered ? `&my=${this.offered}` : "");
                 history.replaceState(history.state, "", this.ownHash);
             }, 300);
+        }
+        // The address of what is shown.
+        address() {
+            const { variant, chosen, schedule, grain } = this;
+            const words = { lab: this.data.slug, v: variant.of || variant.name, n: chosen.n, b: chosen.block, s: schedule, grain, at: this.at - (this.shown ? this.shown.from : 0) };
+            if (chosen.grid) words.g = chosen.grid;
+            if (this.shown && this.model.blocks.length > 1) words.k = this.shown.block;
+            if (!lab.isPlain(this.kind)) Object.assign(words, { t: this.kind.type, op: this.kind.op });
+            if (chosen.given) words.in = lab.inputWords(chosen.given);
+            if (this.lane) words.lane = `${this.lane.warp}:${this.lane.lane}`;
+            return `#${new URLSearchParams(words)}`.replaceAll("%3A", ":").replaceAll("%40", "@");
         }
 
         // Opens a run. What is not given stays as it is.
@@ -106,7 +112,10 @@
             const trace = lab.traced(this.chosen) ? { trace: { launch: this.chosen.shown, blocks: lab.BLOCKS_MAX } } : {};
             const started = performance.now();
             try {
-                const answer = await lab.ask(lab.request(this.played, this.chosen, this.schedule, trace));
+                let answer = await lab.ask(lab.request(this.played, this.chosen, this.schedule, trace));
+                const steps_per_block_max = lab.budgetToDraw(this.chosen, answer);
+                // An endless run is too long to draw: it runs again with a budget that can be drawn to its end.
+                if (steps_per_block_max) answer = Object.assign(await lab.ask(lab.request(this.played, this.chosen, this.schedule, { ...trace, steps_per_block_max })), { budget: steps_per_block_max });
                 answer.ms = performance.now() - started;
                 return answer;
             } finally {
@@ -123,6 +132,7 @@
             this.expected = lab.expected(chosen, this.result);
             this.totals = lab.totals(answer.json.launches);
             this.fillInput();
+            lab.resident(this);
             // What is not whole can't be followed.
             const { trace } = answer.json.launches[chosen.shown];
             const isDrawn = Boolean(trace && !trace.dropped_steps);
@@ -406,6 +416,7 @@
                 if (op !== "sum") return { text: text(STARTS[op] || "startMax", values) };
                 return { text: text(blocks > 1 ? "startAll" : "start", values) };
             }
+            if (this.at === shown.to && this.reply.budget) return { text: text("endBudget", { steps: shown.to - shown.from, budget: this.reply.budget }), isProblem: true };
             if (this.at === shown.to) {
                 const isRight = result === expected;
                 if (chosen.of) {

@@ -12,7 +12,7 @@
 
     // A list of numbers from what was written; or, as `wrong`, the sentence that says why it is none.
     lab.parseInput = (words, n) => {
-        const found = words.trim().replaceAll("−", "-").split(/[\s,;.]+/).filter(Boolean);
+        const found = words.trim().replaceAll("−", "-").split(/[\s,;]+/).filter(Boolean);
         if (found.length === 0) return { wrong: text("inputEmpty") };
         if (found.length > most(n)) return { wrong: text("inputMany", { count: found.length, most: most(n) }) };
         for (const word of found) {
@@ -22,7 +22,7 @@
     };
     // As the address has it, and back; what cannot be read there is left out.
     lab.inputWords = (given) => given.join(".");
-    lab.inputOf = (words, n) => (words ? lab.parseInput(words, n).given || null : null);
+    lab.inputOf = (words, n) => (words ? lab.parseInput(words.replaceAll(".", " "), n).given || null : null);
 
     lab.inputField = (figure) => {
         const { parts } = figure;

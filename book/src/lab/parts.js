@@ -74,14 +74,41 @@
             button(figure, "back", () => figure.back()), parts.play, button(figure, "next", () => figure.next()),
             button(figure, "mark", () => figure.toMark()), parts.grains,
         );
-        if (data.variants.some((variant) => variant.announced === "shared-race")) parts.controls.append(seedsButton(figure, parts));
         figure.parts = parts;
-        parts.controls.append(lab.predict(figure));
+        parts.offer = make("div", "lab-offer", { hidden: true });
+        element.replaceChildren(parts.settings, tools(figure), parts.offer, deck(figure), scene(figure), ...below(figure));
+        lab.opener(figure);
+        listen(figure, parts);
+        return parts;
+    };
+
+    // Buttons that are pressed now and then.
+    const tools = (figure) => {
+        const { parts, data } = figure;
+        const row = make("div", "lab-controls lab-tools");
+        if (data.variants.some((variant) => variant.announced === "shared-race")) row.append(seedsButton(figure, parts));
+        row.append(lab.predict(figure));
         parts.compareButton = lab.compare(figure);
         parts.compareButton.hidden = data.variants.length < 2 && !data.before;
-        parts.controls.append(parts.compareButton, lab.edit(figure));
+        row.append(parts.compareButton, lab.edit(figure), lab.wholeListing(figure), lab.linker(figure));
         // A lab outside of the book has no page to edit.
         figure.editing.button.hidden = Boolean(window.reductionAlone);
+        parts.cancel = make("button", "lab-button lab-cancel", { type: "button", textContent: text("cancel"), hidden: true });
+        parts.cancel.addEventListener("click", () => lab.cancel());
+        row.append(parts.cancel);
+        return row;
+    };
+    // Everything that a reader looks at or presses while stepping: the listing or the editor, the sentence, the buttons. Each part keeps
+    // its height, so that nothing moves.
+    const deck = (figure) => {
+        const { parts } = figure;
+        const place = (parts.deck = make("div", "lab-deck"));
+        place.append(parts.code, figure.editing.place, parts.say, parts.controls, parts.fault, parts.predict, parts.compare);
+        return place;
+    };
+    // The pictures of the run.
+    const scene = (figure) => {
+        const { parts } = figure;
         // Two runs stand side by side, or one below the other where it is narrow.
         parts.pair = make("div", "lab-pair");
         const ownSide = make("div", "lab-side");
@@ -93,22 +120,17 @@
         parts.otherTime.setAttribute("aria-hidden", "true");
         const line = make("div", "lab-line");
         line.append(parts.time, parts.otherTime, parts.range);
-        const live = make("div", "lab-live");
         parts.blocks = new lab.Blocks(figure);
-        live.append(
-            parts.code, lab.wholeListing(figure), parts.blocks.element, parts.pair, parts.registers, line, parts.controls, parts.predict, parts.compare,
-        );
-        parts.cancel = make("button", "lab-button lab-cancel", { type: "button", textContent: text("cancel"), hidden: true });
-        parts.cancel.addEventListener("click", () => lab.cancel());
+        const live = make("div", "lab-live");
+        live.append(line, parts.pair, parts.blocks.element, parts.registers);
+        return live;
+    };
+    const below = (figure) => {
+        const { parts, element } = figure;
         // The still picture is for print.
         const still = element.querySelector(":scope > .lab-still");
-        element.replaceChildren(
-            parts.settings, parts.say, parts.fault, parts.cancel, figure.editing.place, live,
-            parts.counts, parts.made, parts.seeds, lab.inputField(figure), lab.laneTable(figure), parts.key, ...(still ? [still] : []),
-        );
-        lab.opener(figure);
-        listen(figure, parts);
-        return parts;
+        parts.resident = make("p", "lab-resident", { hidden: true });
+        return [parts.counts, parts.resident, parts.made, parts.seeds, lab.inputField(figure), lab.laneTable(figure), parts.key, ...(still ? [still] : [])];
     };
 
     const seedsButton = (figure, parts) => {
@@ -215,9 +237,12 @@
         if (figure.model && figure.model.blocks.length > 1) {
             const known = figure.model.blocks.map((one) => one.block).sort((a, b) => a - b);
             const all = chosen.launches[chosen.shown].grid[0];
-            row.push("·", select("shown block", known.map((block) => [block, text("ofBlocks", { block, blocks: all })]), figure.shown.block, (block) => {
+            const choice = select("shown block", known.map((block) => [block, text("ofBlocks", { block, blocks: all })]), figure.shown.block, (block) => {
                 figure.goToBlock(Number(block), figure.view.time);
-            }));
+            });
+            // As wide as the widest block's name: the block changes while stepping.
+            choice.classList.add("lab-steady");
+            row.push("·", choice);
         }
         parts.settings.replaceChildren(...row.flatMap((part) => [part, " "]));
         if (held) parts.settings.querySelector(`[aria-label="${held}"]`)?.focus();
@@ -292,14 +317,16 @@
             rows.push(row);
         }
         parts.code.replaceChildren(...rows);
-        if (!figure.isWhole) return;
         const now = parts.code.querySelector(".lab-now");
+        // A kernel that came by a link may name lines that its text does not have.
+        if (!now) return;
         const away = now.offsetTop - parts.code.scrollTop;
         if (away < 0 || away + now.offsetHeight > parts.code.clientHeight) parts.code.scrollTop += away - parts.code.clientHeight / 3;
+        figure.editing.point(current);
     };
     // The whole function instead of the lines around the one that runs, on request.
     lab.wholeListing = (figure) => {
-        const one = make("button", "lab-small lab-whole", { type: "button", textContent: text("wholeFunction") });
+        const one = make("button", "lab-button lab-whole", { type: "button", textContent: text("wholeFunction") });
         one.setAttribute("aria-pressed", "false");
         one.addEventListener("click", () => {
             figure.isWhole = !figure.isWhole;
@@ -357,7 +384,10 @@
             } else value.append(number);
             if (added && added[name]) value.append(make("i", "", { textContent: ` +${lab.number(added[name])}` }));
             one.append(make("span", "lab-name", { textContent: text(name) }), value);
-            if (totals[name] !== counts[name]) one.append(make("span", "lab-total", { textContent: text("ofRun", { total: totals[name] }) }));
+            const total = make("span", "lab-total", { textContent: text("ofRun", { total: totals[name] }) });
+            // Its line keeps its room at the end of the run.
+            if (totals[name] === counts[name]) total.style.visibility = "hidden";
+            one.append(total);
             return one;
         }));
         if (held) parts.counts.querySelector(`[data-name="${held}"] button`)?.focus();

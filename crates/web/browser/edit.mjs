@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { copy } from "./links.mjs";
 
 const [address, site, executablePath, pictures, ...shown] = process.argv.slice(2);
 const PAGE = "ch05-unroll.html";
@@ -113,13 +114,35 @@ const edit = async (page) => {
     await page.locator(".lab .lab-startOver").click();
     expect((await text(page)) === original, "starting over does not bring the original back");
     await put(page, original.replace("    __syncthreads();", "    while (true) { }"));
-    expect((await run(page)).includes("fault"), `an endless loop: ${await status(page)}`);
+    const endless = await run(page);
+    expect(endless.includes("fault") && !endless.includes(" 0 "), `an endless loop: ${endless}`);
+    // It is drawn up to where its budget ended, and the last step that is drawn is in the loop.
+    const drawn = await page.evaluate(() => {
+        const { labFigure: figure } = document.querySelector(".lab");
+        if (!figure.shown) return "nothing";
+        figure.go(figure.shown.to);
+        const { line } = figure.model.code[figure.model.steps[figure.shown.to - 1].pc];
+        return `${figure.data.files[figure.variant.source].split("\n")[line - 1]} ${document.querySelector(".lab-say").textContent}`;
+    });
+    expect(/while \(true\).*without an end/.test(drawn), `of an endless loop is drawn: ${drawn}`);
     await put(page, ENDLESS);
     expect((await run(page)).includes("stopped"), `an endless compilation: ${await status(page)}`);
     await put(page, `// ${"x".repeat(300000)}`);
     expect((await run(page)).includes("too large"), `a text that is too long: ${await status(page)}`);
     await page.locator(".lab .lab-startOver").click();
     expect((await run(page)).startsWith("✓"), "after all of that, the original is not right any more");
+    // The registers come from ptxas.
+    await page.waitForFunction(() => /registers? a thread/.test(document.querySelector(".lab .lab-resident").textContent), null, { timeout: 60000 });
+    const resident = await page.locator(".lab .lab-resident").textContent();
+    expect(/holds 16 such blocks at a time: 64 of 64 warps, 100 %.*By NVRTC/.test(resident), `blocks of a multiprocessor: ${resident}`);
+    // A link takes the kernel to a reader who has a compiler, which compiles it anew.
+    const link = await copy(page);
+    await page.goto("about:blank");
+    await page.goto(link);
+    await opened(page);
+    await page.locator(".lab .lab-offerRun").click();
+    await page.waitForFunction(() => document.querySelector(".lab .lab-offer-status").textContent.startsWith("✓"), null, { timeout: 60000 });
+    expect(await page.evaluate(() => Boolean(document.querySelector(".lab").labFigure.variant.of)), "the kernel of a link does not run");
 };
 
 // Who is no page of this server.
@@ -152,6 +175,15 @@ const progress = async (page, fresh) => {
     await exercise.locator(".exercise-show").click();
     await page.waitForSelector(`${name} .lab .lab-say:not(:empty)`, { timeout: 30000 });
     await exercise.screenshot({ path: `${pictures}/show.png` });
+    // A word is no answer: the page says so, and asks no server.
+    let isSent = false;
+    const sends = (request) => { isSent ||= request.url().endsWith("/__lab/progress"); };
+    page.on("request", sends);
+    await field.fill("many");
+    await field.press("Enter");
+    await page.waitForTimeout(300);
+    page.off("request", sends);
+    expect(!isSent, "a word is sent as an answer");
     await field.fill(answer);
     const noted = page.waitForResponse((response) => response.url().endsWith("/__lab/progress"));
     await field.press("Enter");

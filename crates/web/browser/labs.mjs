@@ -1,12 +1,14 @@
 // Looks at the labs of a built book in Chromium, from files: `node labs.mjs SITE EXPECTED CHROMIUM PICTURES`.
 // EXPECTED is what the native simulator says of some cases. Prints a line for each problem; the status is 1 if there is one.
 import { readFileSync, mkdirSync } from "node:fs";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { alive, still } from "./stills.mjs";
 import { beside } from "./beside.mjs";
 import { inspect } from "./inspect.mjs";
 import { film, firstKernel } from "./first.mjs";
+import { harmless, links } from "./links.mjs";
+import { steady } from "./steady.mjs";
 
 const [site, expectedFile, executablePath, pictures] = process.argv.slice(2);
 const expected = JSON.parse(readFileSync(expectedFile, "utf8"));
@@ -17,6 +19,7 @@ mkdirSync(pictures, { recursive: true });
 let views = 0;
 let runs = 0;
 let receipts = 0;
+let sentences = 0;
 const measured = {};
 
 const place = (slug, hash = "") => `${pathToFileURL(`${site}/${slug}.html`)}${hash}`;
@@ -80,21 +83,17 @@ const look = async (page, slug, told) => {
     if (!(await page.evaluate(() => document.activeElement.closest(".lab")))) told("the tabulator leaves the lab at once");
 };
 
-// Sentences of the run that is shown, in each grain, in which a word is missing.
-const unsaid = (page) => page.evaluate(() => {
-    const { shown, model } = document.querySelector(".lab").labFigure;
-    const gaps = new Set();
-    if (!shown) return [];
-    for (const [grain, ends] of Object.entries(shown.ends)) {
-        let from = shown.from;
-        for (const to of ends) {
-            const { text, more } = reductionLab.say(model, model.steps.slice(from, to));
-            for (const words of [text, more || ""]) if (/[{}]|undefined|null|NaN/.test(words)) gaps.add(`says "${words}" by ${grain}`);
-            from = to;
-        }
-    }
-    return [...gaps].slice(0, 3);
-});
+// False sentences of the run that is shown, by the audit of the still figures.
+const audit = fileURLToPath(new URL("../../book/src/stills/audit.js", import.meta.url));
+const untrue = async (page) => {
+    if (!(await page.evaluate(() => Boolean(reductionLab.audit)))) await page.addScriptTag({ path: audit });
+    const { count, problems } = await page.evaluate(() => {
+        const figure = document.querySelector(".lab").labFigure;
+        return figure.shown ? reductionLab.audit(figure) : { count: 0, problems: [] };
+    });
+    sentences += count;
+    return problems.slice(0, 3);
+};
 
 // What only some pages have: a guess, another kernel beside, many seeds, a link in the text.
 const extras = async (page, slug, told) => {
@@ -173,7 +172,7 @@ const compare = async (page, slug, cases, told) => {
             return { result: figure.result, totals: figure.totals, steps: figure.shown ? figure.at - figure.shown.from : 0, blocks: figure.model?.blocks.length, launches: figure.chosen.launches.length, traced: traced(figure), expected: figure.expected, measured: figure.measured, ms: figure.reply.ms };
         });
         runs += 1;
-        for (const gap of await unsaid(page)) told(`${hash}: ${gap}`);
+        for (const problem of await untrue(page)) told(`${hash}: ${problem}`);
         if (got.traced) receipts += 1;
         if (got.traced && got.traced.sum !== got.traced.shown) told(`${hash}: the inputs in the sum add up to ${got.traced.sum}, the sum is ${got.traced.shown}`);
         // Floats of 32 bits, whatever digits they were written with.
@@ -323,6 +322,16 @@ const jobs = expected.toReversed().flatMap(({ slug, cases }) => [
         await inspect(page, slug, { told, measured });
     }, "asked ")),
 ]);
+for (const [width, height] of [[1280, 720], [390, 844]]) {
+    jobs.push(...expected.map(({ slug }) => slug).concat("champion").map((slug) => () => withPage(slug, { colorScheme: "light", viewport: { width, height }, reducedMotion: "reduce" }, async (page, told) => {
+        views += 1;
+        await page.goto(place(slug));
+        await opened(page);
+        await steady(page, told);
+    }, "steady ")));
+}
+for (const slug of ["ch03-sequential", "ch12-norms"]) jobs.push(() => withPage(slug, { ...light, reducedMotion: "reduce" }, (page, told) => links(page, place, slug, told), "links "));
+jobs.push(() => withPage("ch05-unroll", { ...light, reducedMotion: "reduce" }, (page, told) => harmless(page, place, "ch05-unroll", told), "hostile "));
 jobs.push(() => withPage("champion", { ...light, reducedMotion: "reduce" }, champion));
 for (const [width, height] of [[390, 844], [1280, 720]]) {
     const options = { ...light, viewport: { width, height } };
@@ -333,5 +342,5 @@ for (const [width, height] of [[390, 844], [1280, 720]]) {
 await Promise.all(Array.from({ length: 4 }, async () => { for (let job = jobs.shift(); job; job = jobs.shift()) await job(); }));
 await browser.close();
 for (const problem of problems) console.log(problem);
-console.error(JSON.stringify({ views, runs, receipts, measured }));
+console.error(JSON.stringify({ views, runs, receipts, sentences, measured }));
 process.exitCode = problems.length ? 1 : 0;
