@@ -1,10 +1,13 @@
-// Chapter 11: softmax, and what is made of the same two numbers of a row: its maximum and a sum of exponentials.
+// Chapter 11: softmax, and what else is made of a row's maximum and its sum
+// of exponentials.
 //
-// Idea.   Maximum and sum are one value, a pair that merges as any monoid does: a row is read once where its lanes hold it,
-//         twice where it is too long for that, and never three times.
-// Limit.  Bandwidth: a row is read, and a row is written. For bf16 without a row of results the exponentials are the limit.
-// Worked. A row of 4,096 floats. Three passes read it three times and write it, 64 KB; a block that holds it reads it once,
-//         32 KB in all.
+// Idea.   Maximum and sum are one value, a pair that merges as any monoid
+//         does: a row is read once where its lanes hold it, twice where it is
+//         too long for that, and never three times.
+// Limit.  Bandwidth: a row is read, and a row is written. For bf16 without a
+//         row of results the exponentials are the limit.
+// Worked. A row of 4,096 floats. Three passes read it three times and write
+//         it, 64 KB; a block that holds it reads it once, 32 KB in all.
 // Target. compute_90, and compute_80 without clusters.
 
 #if __CUDA_ARCH__ >= 900
@@ -16,38 +19,52 @@ constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp
 __device__ float infinite() { return __uint_as_float(0x7f800000); }
 
 // ANCHOR: elements
-// bf16 is the upper half of a float: it is read as one, computed with as one, and rounded when it is written.
+// bf16 is the upper half of a float: it is read as one, computed with as one,
+// and rounded when it is written.
 struct bf16 { unsigned short bits; };
 __device__ float widen(float x) { return x; }
 __device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
 __device__ void narrow(float x, float& out) { out = x; }
-__device__ void narrow(float x, bf16& out) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(x)); }
-
-// W elements that a lane takes at once, as memory has them: 16 bytes, or one. Of bf16 a word has two.
-template <typename T> constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
-template <unsigned int W> struct Piece { unsigned int words[W > 1 ? 4 : 1]; };
-__device__ void widen(unsigned int word, float (&x)[1]) { x[0] = __uint_as_float(word); }
-__device__ void widen(unsigned int word, float (&x)[2]) {
-    x[0] = __uint_as_float(word << 16), x[1] = __uint_as_float(word & 0xffff0000);
+__device__ void narrow(float x, bf16& out) {
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(x));
 }
-__device__ unsigned int narrowed(const float (&x)[1]) { return __float_as_uint(x[0]); }
+
+// W elements that a lane takes at once, as memory has them: 16 bytes, or one.
+// Of bf16 a word has two.
+template <typename T>
+constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
+template <unsigned int W> struct Piece { unsigned int words[W > 1 ? 4 : 1]; };
+__device__ void widen(unsigned int word, float (&x)[1]) {
+    x[0] = __uint_as_float(word);
+}
+__device__ void widen(unsigned int word, float (&x)[2]) {
+    x[0] = __uint_as_float(word << 16),
+    x[1] = __uint_as_float(word & 0xffff0000);
+}
+__device__ unsigned int narrowed(const float (&x)[1]) {
+    return __float_as_uint(x[0]);
+}
 __device__ unsigned int narrowed(const float (&x)[2]) {
     unsigned int word;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(x[1]), "f"(x[0]));
     return word;
 }
 
-// 16 bytes of input, read once and by nobody else, so not worth a place in L1.
+// 16 bytes of input, read once and by nobody else, so not worth a place in
+// L1.
 __device__ uint4 load_once(const void* address) {
     uint4 v;
     asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(address));
     return v;
 }
-// A piece of which `left` elements are there, in one go if it is whole and at a multiple of its size. It is widened later, when
-// all that a thread reads is on its way: a load waits for nothing that was read before it.
+// A piece of which `left` elements are there, in one go if it is whole and at
+// a multiple of its size. It is widened later, when all that a thread reads
+// is on its way: a load waits for nothing that was read before it.
 template <unsigned int W, typename T>
-__device__ void load(Piece<W>& piece, const T* from, unsigned int left, bool aligned, float missing) {
+__device__ void load(Piece<W>& piece, const T* from, unsigned int left,
+                     bool aligned, float missing) {
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     if constexpr (W > 1) {
         if (aligned && left >= W) {
@@ -57,22 +74,31 @@ __device__ void load(Piece<W>& piece, const T* from, unsigned int left, bool ali
         }
     }
     float wide[WORDS][PER_WORD];
-    for (unsigned int w = 0; w < W; w++) wide[w / PER_WORD][w % PER_WORD] = w < left ? widen(from[w]) : missing;
-    for (unsigned int k = 0; k < WORDS; k++) piece.words[k] = narrowed(wide[k]);
+    for (unsigned int w = 0; w < W; w++)
+        wide[w / PER_WORD][w % PER_WORD] =
+            w < left ? widen(from[w]) : missing;
+    for (unsigned int k = 0; k < WORDS; k++)
+        piece.words[k] = narrowed(wide[k]);
 }
-template <unsigned int W> __device__ void widen(Piece<W> piece, float (&x)[W]) {
+template <unsigned int W>
+__device__ void widen(Piece<W> piece, float (&x)[W]) {
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     float wide[WORDS][PER_WORD];
     for (unsigned int k = 0; k < WORDS; k++) widen(piece.words[k], wide[k]);
-    for (unsigned int w = 0; w < W; w++) x[w] = wide[w / PER_WORD][w % PER_WORD];
+    for (unsigned int w = 0; w < W; w++)
+        x[w] = wide[w / PER_WORD][w % PER_WORD];
 }
 template <unsigned int W, typename T>
-__device__ void store(T* to, const float (&x)[W], unsigned int left, bool aligned) {
+__device__ void store(T* to, const float (&x)[W], unsigned int left,
+                      bool aligned) {
     constexpr unsigned int WORDS = 4, PER_WORD = PER_VECTOR<T> / WORDS;
     if (W > 1 && aligned && left >= W) {
         float wide[WORDS][PER_WORD];
-        for (unsigned int w = 0; w < W; w++) wide[w / PER_WORD][w % PER_WORD] = x[w];
-        *reinterpret_cast<uint4*>(to) = {narrowed(wide[0]), narrowed(wide[1]), narrowed(wide[2]), narrowed(wide[3])};
+        for (unsigned int w = 0; w < W; w++)
+            wide[w / PER_WORD][w % PER_WORD] = x[w];
+        *reinterpret_cast<uint4*>(to) = {narrowed(wide[0]), narrowed(wide[1]),
+                                         narrowed(wide[2]),
+                                         narrowed(wide[3])};
     } else {
         for (unsigned int w = 0; w < W; w++) {
             if (w < left) narrow(x[w], to[w]);
@@ -88,10 +114,13 @@ __device__ float larger(float a, float b) {
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(a), "f"(b));
     return best;
 }
-// e^x by operations that round alike on every device: 2^n times e^r, where |r| is at most ln 2 / 2 and e^r a polynomial. From
-// -87.3 to 88 it is off by 2.8 units of 2^-24 at most, and 0.05 for each unit of x; below it soon is 0, as -88 has the power 0.
+// e^x by operations that round alike on every device: 2^n times e^r, where
+// |r| is at most ln 2 / 2 and e^r a polynomial. From -87.3 to 88 it is off
+// by 2.8 units of 2^-24 at most, and 0.05 for each unit of x; below it soon
+// is 0, as -88 has the power 0.
 __device__ float exponential(float x) {
-    constexpr float SHIFT = 12582912.0f + 127.0f; // leaves the exponent of 2^n, n + 127, in the last bits
+    // Leaves the exponent of 2^n, n + 127, in the last bits.
+    constexpr float SHIFT = 12582912.0f + 127.0f;
     float shifted = fmaf(larger(x, -88.0f), 1.44269502f, SHIFT);
     float n = __fsub_rn(shifted, SHIFT);
     float r = fmaf(n, -0.693147182f, larger(x, -88.0f));
@@ -103,12 +132,16 @@ __device__ float exponential(float x) {
     p = fmaf(p, r, 1.0f);
     return __fmul_rn(p, __uint_as_float(__float_as_uint(shifted) << 23));
 }
-// ln x likewise, for what sums of exponentials are: 0, 1 and above, infinite or NaN.
+// ln x likewise, for what sums of exponentials are: 0, 1 and above, infinite
+// or NaN.
 __device__ float logarithm(float x) {
-    int exponent = (__float_as_int(x) - 0x3f3504f3) >> 23; // of the power of two nearest to x
-    float f = __fsub_rn(__int_as_float(__float_as_int(x) - (exponent << 23)), 1.0f);
+    // Exponent of the power of two nearest to x.
+    int exponent = (__float_as_int(x) - 0x3f3504f3) >> 23;
+    float f =
+        __fsub_rn(__int_as_float(__float_as_int(x) - (exponent << 23)), 1.0f);
     float s = __fdiv_rn(f, __fadd_rn(2.0f, f)), z = __fmul_rn(s, s);
-    float p = fmaf(z, fmaf(z, fmaf(z, 0.22222f, 0.285714298f), 0.400000006f), 0.666666687f);
+    float p = fmaf(z, fmaf(z, fmaf(z, 0.22222f, 0.285714298f), 0.400000006f),
+                   0.666666687f);
     float rest = fmaf(-s, fmaf(-z, p, f), f);
     float n = static_cast<float>(exponent);
     float result = fmaf(n, 0.693145752f, fmaf(n, 1.42860677e-6f, rest));
@@ -117,36 +150,47 @@ __device__ float logarithm(float x) {
 // ANCHOR_END: exponential
 
 // ANCHOR: pair
-// The largest element and the sum of e^(x - max) over all of them: what two parts of a row know, the whole row knows. Eight
-// bytes, so that they are written and read in one go.
+// The largest element and the sum of e^(x - max) over all of them: what two
+// parts of a row know, the whole row knows. Eight bytes, so that they are
+// written and read in one go.
 struct __align__(8) Pair { float max, sum; };
 
-// What is subtracted before an exponential: the maximum, or 0 where every element is -inf, whose e^(x - max) would be a NaN.
-__device__ float base_of(float max) { return max == -infinite() ? 0.0f : max; }
+// What is subtracted before an exponential: the maximum, or 0 where every
+// element is -inf, whose e^(x - max) would be a NaN.
+__device__ float base_of(float max) {
+    return max == -infinite() ? 0.0f : max;
+}
 
+// ANCHOR: merge
 __device__ Pair merge(Pair a, Pair b) {
     float max = larger(a.max, b.max), base = base_of(max);
     float rescaled = __fmul_rn(b.sum, exponential(b.max - base));
     return {max, fmaf(a.sum, exponential(a.max - base), rescaled)};
 }
+// ANCHOR_END: merge
 // ANCHOR_END: pair
 
 // ANCHOR: operations
-// What the kernels are told. Row r begins r * pitch elements after the first, in the input, the second input and the results.
+// What the kernels are told. Row r begins r * pitch elements after the first,
+// in the input, the second input and the results.
 template <class Op> struct Task {
     const typename Op::In* in;
-    const typename Op::In* other;  // where an operation has a second matrix
+    const typename Op::In* other; // where an operation has a second matrix
     typename Op::Out* out;
     unsigned long long rows;
     unsigned int cols;
     unsigned long long pitch;
-    const void* labels;            // of 32 or 64 bits
+    const void* labels; // of 32 or 64 bits
     unsigned int label_bits;
-    const float* gradients;        // of the losses: one for all rows, or one a row
+    const float* gradients; // of the losses: one for all rows, or one a row
     unsigned int one_a_row;
 };
-// What is known of a row when its results are written. `share` takes e^(x - base) to its share of the sum.
-struct Known { float max, sum, share, log, gradient; unsigned int label; };
+// What is known of a row when its results are written. `share` takes e^(x -
+// base) to its share of the sum.
+struct Known {
+    float max, sum, share, log, gradient;
+    unsigned int label;
+};
 
 constexpr unsigned int NO_LABEL = 0xffffffff;
 
@@ -154,73 +198,105 @@ constexpr unsigned int NO_LABEL = 0xffffffff;
 template <typename T, typename OUT> struct OfPair {
     using In = T;
     using Out = OUT;
-    static constexpr bool PAIRS = true, HAS_OTHER = false, HAS_LABEL = false, EACH = true;
-    static __device__ float missing() { return -infinite(); } // what an element is that changes no pair
+    static constexpr bool PAIRS = true, HAS_OTHER = false, HAS_LABEL = false,
+                          EACH = true;
+    // An element that changes no pair.
+    static __device__ float missing() { return -infinite(); }
     static __device__ float term(float, float, float sum) { return sum; }
     static __device__ float value(Known, float) { return 0; }
-    static __device__ float each(float, float, float, unsigned int, Known) { return 0; }
+    static __device__ float each(float, float, float, unsigned int, Known) {
+        return 0;
+    }
 };
 template <typename T> struct Softmax : OfPair<T, T> {
-    static __device__ float each(float, float, float e, unsigned int, Known row) { return __fmul_rn(e, row.share); }
+    static __device__ float each(float, float, float e, unsigned int,
+                                 Known row) {
+        return __fmul_rn(e, row.share);
+    }
 };
 template <typename T> struct LogSoftmax : OfPair<T, T> {
-    static __device__ float each(float x, float, float, unsigned int, Known row) { return x - row.max - row.log; }
+    static __device__ float each(float x, float, float, unsigned int,
+                                 Known row) {
+        return x - row.max - row.log;
+    }
 };
 template <typename T> struct LogSumExp : OfPair<T, float> {
     static constexpr bool EACH = false; // one result a row
-    static __device__ float value(Known row, float) { return row.max == infinite() ? row.max : row.max + row.log; }
+    static __device__ float value(Known row, float) {
+        return row.max == infinite() ? row.max : row.max + row.log;
+    }
 };
 // -log of the softmax at the row's label.
 template <typename T> struct CrossEntropy : OfPair<T, float> {
     static constexpr bool EACH = false, HAS_LABEL = true;
-    static __device__ float value(Known row, float at_label) { return row.max - at_label + row.log; }
+    static __device__ float value(Known row, float at_label) {
+        return row.max - at_label + row.log;
+    }
 };
 template <typename T> struct CrossEntropyBackward : OfPair<T, T> {
     static constexpr bool HAS_LABEL = true;
-    static __device__ float each(float, float, float e, unsigned int i, Known row) {
-        return __fmul_rn(__fmul_rn(e, row.share) - (i == row.label ? 1.0f : 0.0f), row.gradient);
+    static __device__ float each(float, float, float e, unsigned int i,
+                                 Known row) {
+        return __fmul_rn(
+            __fmul_rn(e, row.share) - (i == row.label ? 1.0f : 0.0f),
+            row.gradient);
     }
 };
-// The operations on two matrices, what went forward has left and the gradient of it, of which a row's sum is known in the end.
+// The operations on two matrices, what went forward has left and the gradient
+// of it, of which a row's sum is known in the end.
 template <typename T> struct OfSum : OfPair<T, T> {
     static constexpr bool PAIRS = false, HAS_OTHER = true;
     static __device__ float missing() { return 0; }
 };
 template <typename T> struct SoftmaxBackward : OfSum<T> {
-    static __device__ float term(float y, float gradient, float sum) { return fmaf(y, gradient, sum); }
-    static __device__ float each(float y, float gradient, float, unsigned int, Known row) {
+    static __device__ float term(float y, float gradient, float sum) {
+        return fmaf(y, gradient, sum);
+    }
+    static __device__ float each(float y, float gradient, float, unsigned int,
+                                 Known row) {
         return __fmul_rn(y, gradient - row.sum);
     }
 };
 template <typename T> struct LogSoftmaxBackward : OfSum<T> {
-    static __device__ float term(float, float gradient, float sum) { return sum + gradient; }
-    static __device__ float each(float y, float gradient, float, unsigned int, Known row) {
-        // The logarithm of a share is not above 0; of what is, e^y counts as infinite from 88 on.
-        return fmaf(y < 88.0f ? -exponential(y) : -y * infinite(), row.sum, gradient);
+    static __device__ float term(float, float gradient, float sum) {
+        return sum + gradient;
+    }
+    static __device__ float each(float y, float gradient, float, unsigned int,
+                                 Known row) {
+        // The logarithm of a share is not above 0; of what is, e^y counts as
+        // infinite from 88 on.
+        return fmaf(y < 88.0f ? -exponential(y) : -y * infinite(), row.sum,
+                    gradient);
     }
 };
 // ANCHOR_END: operations
 
-// ---- lanes, warps and blocks bring what they know together ------------------------------------------------
+// ---- lanes, warps and blocks bring together what they know ----
 
 // ANCHOR: group
-// Of each group of LANES lanes, a power of two, in all of its lanes. The whole warp takes part.
+// Of each group of LANES lanes, a power of two, in all of its lanes. The
+// whole warp takes part.
 template <unsigned int LANES> __device__ float group_max(float x) {
-    for (unsigned int offset = LANES / 2; offset > 0; offset /= 2) x = larger(x, __shfl_xor_sync(FULL, x, offset));
+    for (unsigned int offset = LANES / 2; offset > 0; offset /= 2)
+        x = larger(x, __shfl_xor_sync(FULL, x, offset));
     return x;
 }
 template <unsigned int LANES> __device__ float group_sum(float x) {
-    for (unsigned int offset = LANES / 2; offset > 0; offset /= 2) x += __shfl_xor_sync(FULL, x, offset);
+    for (unsigned int offset = LANES / 2; offset > 0; offset /= 2)
+        x += __shfl_xor_sync(FULL, x, offset);
     return x;
 }
 // The lanes' pairs as one: first the maximum, then each sum is rescaled once.
-template <class Op, unsigned int LANES> __device__ Pair group_pair(Pair mine) {
+template <class Op, unsigned int LANES>
+__device__ Pair group_pair(Pair mine) {
     if (!Op::PAIRS) return {0, group_sum<LANES>(mine.sum)};
     float max = group_max<LANES>(mine.max);
-    return {max, group_sum<LANES>(__fmul_rn(mine.sum, exponential(mine.max - base_of(max))))};
+    return {max, group_sum<LANES>(__fmul_rn(
+                     mine.sum, exponential(mine.max - base_of(max))))};
 }
 // The warps' pairs as one, in all threads of the block.
-template <class Op, unsigned int BLOCK> __device__ Pair block_pair(Pair of_warp, Pair* buffer) {
+template <class Op, unsigned int BLOCK>
+__device__ Pair block_pair(Pair of_warp, Pair* buffer) {
     constexpr unsigned int WARPS = BLOCK / WARP;
     if (threadIdx.x % WARP == 0) buffer[threadIdx.x / WARP] = of_warp;
     __syncthreads();
@@ -229,15 +305,19 @@ template <class Op, unsigned int BLOCK> __device__ Pair block_pair(Pair of_warp,
 // ANCHOR_END: group
 
 // ANCHOR: row
-// A row, or a part of it, as its readers see it: elements before the first multiple of 16 bytes, a lane's each, and pieces.
+// A row, or a part of it, as its readers see it: elements before the first
+// multiple of 16 bytes, a lane's each, and pieces.
 template <class Op, unsigned int W> struct Row {
     using T = typename Op::In;
     const T* in;
     const T* other;
     typename Op::Out* out;
     unsigned int cols, head, from; // `from`: where it begins in its row
-    bool aligned;                  // all three matrices: those that do not agree are read and written by elements
-    __device__ Row(const Task<Op>& task, unsigned long long row, unsigned int from, unsigned int count, unsigned int lanes)
+    // All three matrices: those that do not agree are read and written by
+    // elements.
+    bool aligned;
+    __device__ Row(const Task<Op>& task, unsigned long long row,
+                   unsigned int from, unsigned int count, unsigned int lanes)
         : from(from) {
         unsigned long long at = row * task.pitch + from;
         in = task.in + at;
@@ -245,62 +325,97 @@ template <class Op, unsigned int W> struct Row {
         out = task.out + (Op::EACH ? at : row);
         cols = row < task.rows ? count : 0;
         auto past = [](const void* address) {
-            return static_cast<unsigned int>(reinterpret_cast<unsigned long long>(address)) % sizeof(uint4);
+            return static_cast<unsigned int>(
+                       reinterpret_cast<unsigned long long>(address)) %
+                   sizeof(uint4);
         };
-        aligned = W > 1 && (!Op::HAS_OTHER || past(other) == past(in)) && (!Op::EACH || past(out) == past(in));
-        head = aligned ? (0 - past(in) / static_cast<unsigned int>(sizeof(T))) % PER_VECTOR<T> : 0;
+        aligned = W > 1 && (!Op::HAS_OTHER || past(other) == past(in)) &&
+                  (!Op::EACH || past(out) == past(in));
+        head = aligned
+                   ? (0 - past(in) / static_cast<unsigned int>(sizeof(T))) %
+                         PER_VECTOR<T>
+                   : 0;
         if (head > lanes) aligned = false, head = 0;
         head = min(head, cols);
     }
-    __device__ unsigned int begin(unsigned int at) const { return head + at * W; } // of piece number `at`
-    __device__ unsigned int left(unsigned int at) const { return max(begin(at), cols) - begin(at); }
-    __device__ unsigned int pieces() const { return (cols - head + W - 1) / W; }
+    __device__ unsigned int begin(unsigned int at) const {
+        return head + at * W;
+    } // of piece number `at`
+    __device__ unsigned int left(unsigned int at) const {
+        return max(begin(at), cols) - begin(at);
+    }
+    __device__ unsigned int pieces() const {
+        return (cols - head + W - 1) / W;
+    }
     __device__ void load(Piece<W>& x, Piece<W>& y, unsigned int at) const {
         ::load<W>(x, in + begin(at), left(at), aligned, Op::missing());
-        if (Op::HAS_OTHER) ::load<W>(y, other + begin(at), left(at), aligned, Op::missing());
+        if (Op::HAS_OTHER)
+            ::load<W>(y, other + begin(at), left(at), aligned, Op::missing());
     }
-    __device__ void widen(Piece<W> of_x, Piece<W> of_y, float (&x)[W], float (&y)[W]) const {
+    __device__ void widen(Piece<W> of_x, Piece<W> of_y, float (&x)[W],
+                          float (&y)[W]) const {
         ::widen(of_x, x);
         if (Op::HAS_OTHER) ::widen(of_y, y);
     }
-    __device__ void store(const float (&x)[W], unsigned int at) const { ::store<W>(out + begin(at), x, left(at), aligned); }
+    __device__ void store(const float (&x)[W], unsigned int at) const {
+        ::store<W>(out + begin(at), x, left(at), aligned);
+    }
 };
 // What the row's label is, and the gradient of its loss.
-template <class Op> __device__ unsigned int label_of(const Task<Op>& task, unsigned long long row) {
+template <class Op>
+__device__ unsigned int label_of(const Task<Op>& task,
+                                 unsigned long long row) {
     if (!Op::HAS_LABEL || row >= task.rows) return NO_LABEL;
-    auto label = task.label_bits == 64 ? static_cast<const long long*>(task.labels)[row] : static_cast<const int*>(task.labels)[row];
+    auto label = task.label_bits == 64
+                     ? static_cast<const long long*>(task.labels)[row]
+                     : static_cast<const int*>(task.labels)[row];
     return label >= 0 && label < task.cols ? label : NO_LABEL;
 }
-template <class Op> __device__ Known known(const Task<Op>& task, unsigned long long row, Pair all, float share) {
+template <class Op>
+__device__ Known known(const Task<Op>& task, unsigned long long row, Pair all,
+                       float share) {
     bool has_gradient = Op::HAS_LABEL && Op::EACH && row < task.rows;
-    return {all.max, all.sum, share, logarithm(all.sum), has_gradient ? task.gradients[row * task.one_a_row] : 0,
+    return {all.max,
+            all.sum,
+            share,
+            logarithm(all.sum),
+            has_gradient ? task.gradients[row * task.one_a_row] : 0,
             label_of(task, row)};
 }
 // The row's one result. A label that is none has no loss: not a number.
-template <class Op> __device__ void write_value(const Task<Op>& task, unsigned long long row, Pair all) {
+template <class Op>
+__device__ void write_value(const Task<Op>& task, unsigned long long row,
+                            Pair all) {
     Known of_row = known(task, row, all, 0);
     float at_label = __int_as_float(0x7fffffff);
-    if (of_row.label != NO_LABEL) at_label = widen(task.in[row * task.pitch + of_row.label]);
+    if (of_row.label != NO_LABEL)
+        at_label = widen(task.in[row * task.pitch + of_row.label]);
     narrow(Op::value(of_row, at_label), task.out[row]);
 }
 // ANCHOR_END: row
 
 // ANCHOR: three
-// The form that anyone would write: a block a row, once for the maximum, once for the sum, once for the results.
-template <class Op, unsigned int BLOCK> __device__ void three_passes(Task<Op> task) {
+// The form that anyone would write: a block a row, once for the maximum, once
+// for the sum, once for the results.
+template <class Op, unsigned int BLOCK>
+__device__ void three_passes(Task<Op> task) {
     constexpr unsigned int WARPS = BLOCK / WARP;
     __shared__ float maxima[WARPS], sums[WARPS];
     unsigned long long row = blockIdx.x;
     unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const typename Op::In* in = task.in + row * task.pitch;
     float max = -infinite(), sum = 0;
-    for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) max = larger(max, widen(in[c]));
+    // ANCHOR: first_pass
+    for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK)
+        max = larger(max, widen(in[c]));
     max = group_max<WARP>(max);
     if (lane == 0) maxima[warp] = max;
     __syncthreads();
     max = group_max<WARPS>(maxima[lane % WARPS]);
+    // ANCHOR_END: first_pass
 
-    for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) sum += exponential(widen(in[c]) - base_of(max));
+    for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK)
+        sum += exponential(widen(in[c]) - base_of(max));
     sum = group_sum<WARP>(sum);
     if (lane == 0) sums[warp] = sum;
     __syncthreads();
@@ -313,30 +428,39 @@ template <class Op, unsigned int BLOCK> __device__ void three_passes(Task<Op> ta
     Known of_row = known(task, row, {max, sum}, __frcp_rn(sum));
     for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) {
         float x = widen(in[c]);
-        narrow(Op::each(x, 0, exponential(x - base_of(max)), c, of_row), task.out[row * task.pitch + c]);
+        narrow(Op::each(x, 0, exponential(x - base_of(max)), c, of_row),
+               task.out[row * task.pitch + c]);
     }
 }
 // ANCHOR_END: three
 
 // ANCHOR: stream
-// What a thread knows so far: with every few elements more its sum is rescaled once.
+// What a thread knows so far: with every few elements more its sum is
+// rescaled once.
 template <class Op> struct Running {
     Pair pair = {-infinite(), 0};
-    template <unsigned int N> __device__ void take(const float (&x)[N], const float (&y)[N]) {
+    template <unsigned int N>
+    __device__ void take(const float (&x)[N], const float (&y)[N]) {
         float sums[4] = {};
         if constexpr (Op::PAIRS) {
+            // ANCHOR: rescale
             float max = pair.max;
             for (unsigned int k = 0; k < N; k++) max = larger(max, x[k]);
             float base = base_of(max);
-            for (unsigned int k = 0; k < N; k++) sums[k % 4] += exponential(x[k] - base);
-            pair = {max, fmaf(pair.sum, exponential(pair.max - base), (sums[0] + sums[1]) + (sums[2] + sums[3]))};
+            for (unsigned int k = 0; k < N; k++)
+                sums[k % 4] += exponential(x[k] - base);
+            pair = {max, fmaf(pair.sum, exponential(pair.max - base),
+                              (sums[0] + sums[1]) + (sums[2] + sums[3]))};
+            // ANCHOR_END: rescale
         } else {
-            for (unsigned int k = 0; k < N; k++) sums[k % 4] = Op::term(x[k], y[k], sums[k % 4]);
+            for (unsigned int k = 0; k < N; k++)
+                sums[k % 4] = Op::term(x[k], y[k], sums[k % 4]);
             pair.sum += (sums[0] + sums[1]) + (sums[2] + sums[3]);
         }
     }
 };
-// What a block finds of a row, or of a part of one, in one pass, LOADS pieces of a thread on their way at once.
+// What a block finds of a row, or of a part of one, in one pass, LOADS pieces
+// of a thread on their way at once.
 template <class Op, unsigned int BLOCK, unsigned int LOADS, unsigned int W>
 __device__ Pair pair_of(const Row<Op, W>& row, Pair* buffer) {
     Running<Op> running;
@@ -346,193 +470,258 @@ __device__ Pair pair_of(const Row<Op, W>& row, Pair* buffer) {
         running.take(x, y);
     }
 #pragma unroll 1
-    for (unsigned int at = threadIdx.x; at < row.pieces(); at += BLOCK * LOADS) {
+    for (unsigned int at = threadIdx.x; at < row.pieces();
+         at += BLOCK * LOADS) {
         Piece<W> pieces[LOADS], others[LOADS];
         float x[LOADS][W], y[LOADS][W];
-        for (unsigned int k = 0; k < LOADS; k++) row.load(pieces[k], others[k], at + k * BLOCK);
-        for (unsigned int k = 0; k < LOADS; k++) row.widen(pieces[k], others[k], x[k], y[k]);
-        running.take(reinterpret_cast<float(&)[LOADS * W]>(x), reinterpret_cast<float(&)[LOADS * W]>(y));
+        for (unsigned int k = 0; k < LOADS; k++)
+            row.load(pieces[k], others[k], at + k * BLOCK);
+        for (unsigned int k = 0; k < LOADS; k++)
+            row.widen(pieces[k], others[k], x[k], y[k]);
+        running.take(reinterpret_cast<float (&)[LOADS * W]>(x),
+                     reinterpret_cast<float (&)[LOADS * W]>(y));
     }
     return block_pair<Op, BLOCK>(group_pair<Op, WARP>(running.pair), buffer);
 }
-// The second pass. From the end on: what was read last is the likeliest to be in a cache still.
+// The second pass. From the end on: what was read last is the likeliest to be
+// in a cache still.
 template <class Op, unsigned int BLOCK, unsigned int LOADS, unsigned int W>
 __device__ void write_all(const Row<Op, W>& row, Known of_row) {
     float base = base_of(of_row.max);
     auto result = [&](float x, float y, unsigned int i) {
-        return Op::each(x, y, Op::PAIRS ? exponential(x - base) : 0, row.from + i, of_row);
+        return Op::each(x, y, Op::PAIRS ? exponential(x - base) : 0,
+                        row.from + i, of_row);
     };
     constexpr unsigned int STEP = BLOCK * LOADS;
 #pragma unroll 1
-    for (unsigned int round = (row.pieces() + STEP - 1) / STEP; round-- > 0;) {
+    for (unsigned int round = (row.pieces() + STEP - 1) / STEP;
+         round-- > 0;) {
         unsigned int at = round * STEP + threadIdx.x;
         Piece<W> pieces[LOADS], others[LOADS];
-        for (unsigned int k = 0; k < LOADS; k++) row.load(pieces[k], others[k], at + k * BLOCK);
+        for (unsigned int k = 0; k < LOADS; k++)
+            row.load(pieces[k], others[k], at + k * BLOCK);
         for (unsigned int k = 0; k < LOADS; k++) {
             float x[W], y[W];
             row.widen(pieces[k], others[k], x, y);
-            for (unsigned int w = 0; w < W; w++) x[w] = result(x[w], y[w], row.begin(at + k * BLOCK) + w);
+            for (unsigned int w = 0; w < W; w++)
+                x[w] = result(x[w], y[w], row.begin(at + k * BLOCK) + w);
             row.store(x, at + k * BLOCK);
         }
     }
     if (threadIdx.x < row.head) {
         float y = Op::HAS_OTHER ? widen(row.other[threadIdx.x]) : 0;
-        narrow(result(widen(row.in[threadIdx.x]), y, threadIdx.x), row.out[threadIdx.x]);
+        narrow(result(widen(row.in[threadIdx.x]), y, threadIdx.x),
+               row.out[threadIdx.x]);
     }
 }
 // ANCHOR_END: stream
 
 // ANCHOR: two
 // A block a row, which reads it twice: for its pair, and for the results.
-template <class Op, unsigned int BLOCK, unsigned int LOADS> __device__ void two_passes(Task<Op> task) {
+template <class Op, unsigned int BLOCK, unsigned int LOADS>
+__device__ void two_passes(Task<Op> task) {
     __shared__ Pair buffer[BLOCK / WARP];
-    Row<Op, PER_VECTOR<typename Op::In>> row(task, blockIdx.x, 0, task.cols, BLOCK);
+    Row<Op, PER_VECTOR<typename Op::In>> row(task, blockIdx.x, 0, task.cols,
+                                             BLOCK);
     Pair all = pair_of<Op, BLOCK, LOADS>(row, buffer);
-    if (Op::EACH) write_all<Op, BLOCK, LOADS>(row, known(task, blockIdx.x, all, __frcp_rn(all.sum)));
+    if (Op::EACH)
+        write_all<Op, BLOCK, LOADS>(
+            row, known(task, blockIdx.x, all, __frcp_rn(all.sum)));
     else if (threadIdx.x == 0) write_value(task, blockIdx.x, all);
 }
 // ANCHOR_END: two
 
 // ANCHOR: held
-// The elements of a row that a lane holds: V pieces, STEP after STEP, and of a row that does not begin at a multiple of 16
-// bytes one more.
+// The elements of a row that a lane holds: V pieces, STEP after STEP, and of
+// a row that does not begin at a multiple of 16 bytes one more.
 template <class Op, unsigned int V, unsigned int W> struct Held {
     Piece<W> pieces[V], others[V];
     float x[V][W], y[V][W], first, first_y;
     bool has_first;
-    __device__ void load(const Row<Op, W>& row, unsigned int at, unsigned int step) {
+    __device__ void load(const Row<Op, W>& row, unsigned int at,
+                         unsigned int step) {
         has_first = W > 1 && at < row.head;
-        for (unsigned int k = 0; k < V; k++) row.load(pieces[k], others[k], at + k * step);
+        for (unsigned int k = 0; k < V; k++)
+            row.load(pieces[k], others[k], at + k * step);
         if (!has_first) return;
         first = ::widen(row.in[at]);
         if (Op::HAS_OTHER) first_y = ::widen(row.other[at]);
     }
     __device__ void widen(const Row<Op, W>& row) {
-        for (unsigned int k = 0; k < V; k++) row.widen(pieces[k], others[k], x[k], y[k]);
+        for (unsigned int k = 0; k < V; k++)
+            row.widen(pieces[k], others[k], x[k], y[k]);
     }
-    // The largest element of the pieces; of bf16 two at a time, as they lie in a word.
+    // The largest element of the pieces; of bf16 two at a time, as they lie
+    // in a word.
     __device__ float largest() const {
         float max = -infinite();
         if constexpr (W == PER_VECTOR<bf16>) {
             unsigned int both = pieces[0].words[0];
             for (unsigned int k = 1; k < V * 4; k++) {
-                asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(both) : "r"(both), "r"(pieces[k / 4].words[k % 4]));
+                asm("max.NaN.bf16x2 %0, %1, %2;"
+                    : "=r"(both)
+                    : "r"(both), "r"(pieces[k / 4].words[k % 4]));
             }
             float two[2];
             ::widen(both, two);
             max = larger(two[0], two[1]);
         } else {
-            for (unsigned int k = 0; k < V * W; k++) max = larger(max, x[k / W][k % W]);
+            for (unsigned int k = 0; k < V * W; k++)
+                max = larger(max, x[k / W][k % W]);
         }
         return max;
     }
-    // The pair of a group of lanes: first its maximum, and then no sum has to be rescaled. Of each element e^(x - max) is kept.
-    template <unsigned int LANES> __device__ Pair pair(float (&e)[V][W], float& of_first) {
+    // The pair of a group of lanes: first its maximum, and then no sum has to
+    // be rescaled. Of each element e^(x - max) is kept.
+    template <unsigned int LANES>
+    __device__ Pair pair(float (&e)[V][W], float& of_first) {
         float max = largest(), sums[4] = {};
         if (has_first) max = larger(max, first);
+        // ANCHOR: held_pair
         max = group_max<LANES>(max);
         float base = base_of(max);
-        for (unsigned int k = 0; k < V * W; k++) sums[k % 4] += e[k / W][k % W] = exponential(x[k / W][k % W] - base);
+        for (unsigned int k = 0; k < V * W; k++) {
+            e[k / W][k % W] = exponential(x[k / W][k % W] - base);
+            sums[k % 4] += e[k / W][k % W];
+        }
+        // ANCHOR_END: held_pair
         if (has_first) sums[0] += of_first = exponential(first - base);
-        return {max, group_sum<LANES>((sums[0] + sums[1]) + (sums[2] + sums[3]))};
+        return {max,
+                group_sum<LANES>((sums[0] + sums[1]) + (sums[2] + sums[3]))};
     }
     template <unsigned int LANES> __device__ Pair sum() {
         float sums[4] = {};
-        for (unsigned int k = 0; k < V * W; k++) sums[k % 4] = Op::term(x[k / W][k % W], y[k / W][k % W], sums[k % 4]);
+        for (unsigned int k = 0; k < V * W; k++)
+            sums[k % 4] =
+                Op::term(x[k / W][k % W], y[k / W][k % W], sums[k % 4]);
         if (has_first) sums[0] = Op::term(first, first_y, sums[0]);
-        return {0, group_sum<LANES>((sums[0] + sums[1]) + (sums[2] + sums[3]))};
+        return {0,
+                group_sum<LANES>((sums[0] + sums[1]) + (sums[2] + sums[3]))};
     }
-    __device__ void write(const Row<Op, W>& row, unsigned int at, unsigned int step, const float (&e)[V][W], float of_first,
-                          Known of_row) {
+    __device__ void write(const Row<Op, W>& row, unsigned int at,
+                          unsigned int step, const float (&e)[V][W],
+                          float of_first, Known of_row) {
         for (unsigned int k = 0; k < V; k++) {
             float out[W];
             for (unsigned int w = 0; w < W; w++) {
-                out[w] = Op::each(x[k][w], y[k][w], e[k][w], row.begin(at + k * step) + w, of_row);
+                out[w] = Op::each(x[k][w], y[k][w], e[k][w],
+                                  row.begin(at + k * step) + w, of_row);
             }
             row.store(out, at + k * step);
         }
-        if (has_first) narrow(Op::each(first, first_y, of_first, at, of_row), row.out[at]);
+        if (has_first)
+            narrow(Op::each(first, first_y, of_first, at, of_row),
+                   row.out[at]);
     }
 };
 // ANCHOR_END: held
 
 // ANCHOR: groups
-// Groups of LANES lanes, a row each, of ROWS rows at once. A row is held by its lanes.
-template <class Op, unsigned int BLOCK, unsigned int LANES, unsigned int ROWS, unsigned int V, unsigned int W>
+// Groups of LANES lanes, a row each, of ROWS rows at once. A row is held by
+// its lanes.
+template <class Op, unsigned int BLOCK, unsigned int LANES, unsigned int ROWS,
+          unsigned int V, unsigned int W>
 __device__ void groups(Task<Op> task) {
     constexpr unsigned int GROUPS = BLOCK / LANES;
     unsigned int lane = threadIdx.x % LANES;
-    unsigned long long first = static_cast<unsigned long long>(blockIdx.x) * (GROUPS * ROWS) + threadIdx.x / LANES;
+    unsigned long long first =
+        static_cast<unsigned long long>(blockIdx.x) * (GROUPS * ROWS) +
+        threadIdx.x / LANES;
     Held<Op, V, W> held[ROWS];
-    auto row = [&](unsigned int r) { return Row<Op, W>(task, first + r * GROUPS, 0, task.cols, LANES); };
+    auto row = [&](unsigned int r) {
+        return Row<Op, W>(task, first + r * GROUPS, 0, task.cols, LANES);
+    };
     for (unsigned int r = 0; r < ROWS; r++) held[r].load(row(r), lane, LANES);
     for (unsigned int r = 0; r < ROWS; r++) {
         float e[V][W], of_first;
         unsigned long long at = first + r * GROUPS;
         held[r].widen(row(r));
-        Pair all = Op::PAIRS ? held[r].template pair<LANES>(e, of_first) : held[r].template sum<LANES>();
-        if (Op::EACH) held[r].write(row(r), lane, LANES, e, of_first, known(task, at, all, __frcp_rn(all.sum)));
+        Pair all = Op::PAIRS ? held[r].template pair<LANES>(e, of_first)
+                             : held[r].template sum<LANES>();
+        if (Op::EACH)
+            held[r].write(row(r), lane, LANES, e, of_first,
+                          known(task, at, all, __frcp_rn(all.sum)));
         else if (lane == 0 && at < task.rows) write_value(task, at, all);
     }
 }
 // ANCHOR_END: groups
 
 // ANCHOR: block
-// CLUSTER blocks a row, one or several, which hold it together. The warps' pairs meet in shared memory, and those of the
-// blocks in that of each of them.
-template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER> __device__ void block(Task<Op> task) {
-    constexpr unsigned int W = PER_VECTOR<typename Op::In>, STEP = CLUSTER * BLOCK;
+// CLUSTER blocks a row, one or several, which hold it together. The warps'
+// pairs meet in shared memory, and those of the blocks in that of each of
+// them.
+template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER>
+__device__ void block(Task<Op> task) {
+    constexpr unsigned int W = PER_VECTOR<typename Op::In>,
+                           STEP = CLUSTER * BLOCK;
     __shared__ Pair of_warps[BLOCK / WARP];
     unsigned long long at = blockIdx.x / CLUSTER;
-    unsigned int rank = blockIdx.x % CLUSTER, first = rank * BLOCK + threadIdx.x;
+    unsigned int rank = blockIdx.x % CLUSTER,
+                 first = rank * BLOCK + threadIdx.x;
     Row<Op, W> row(task, at, 0, task.cols, STEP);
     Held<Op, V, W> held;
     float e[V][W], of_first;
     held.load(row, first, STEP);
 #if __CUDA_ARCH__ >= 900
     auto blocks = cooperative_groups::this_cluster();
-    if (CLUSTER > 1) blocks.barrier_arrive(); // no block writes into one that has not begun
+    // No block writes into one that has not begun.
+    if (CLUSTER > 1) blocks.barrier_arrive();
 #endif
     held.widen(row);
-    Pair of_warp = Op::PAIRS ? held.template pair<WARP>(e, of_first) : held.template sum<WARP>();
+    Pair of_warp = Op::PAIRS ? held.template pair<WARP>(e, of_first)
+                             : held.template sum<WARP>();
     Pair all = block_pair<Op, BLOCK>(of_warp, of_warps);
 #if __CUDA_ARCH__ >= 900
     if (CLUSTER > 1) {
+        // ANCHOR: cluster_pair
         __shared__ Pair of_blocks[CLUSTER];
         blocks.barrier_wait();
-        if (threadIdx.x < CLUSTER) *blocks.map_shared_rank(of_blocks + rank, threadIdx.x) = all;
-        blocks.sync(); // and none leaves before it has what the others write
+        if (threadIdx.x < CLUSTER)
+            *blocks.map_shared_rank(of_blocks + rank, threadIdx.x) = all;
+        blocks.sync(); // none leaves before it has what the others write
         all = group_pair<Op, CLUSTER>(of_blocks[threadIdx.x % CLUSTER]);
+        // ANCHOR_END: cluster_pair
     }
 #endif
     if (!Op::EACH) {
         if (first == 0) write_value(task, at, all);
         return;
     }
-    float share = Op::PAIRS ? __fdiv_rn(exponential(of_warp.max - base_of(all.max)), all.sum) : 0;
+    float share =
+        Op::PAIRS
+            ? __fdiv_rn(exponential(of_warp.max - base_of(all.max)), all.sum)
+            : 0;
     held.write(row, first, STEP, e, of_first, known(task, at, all, share));
 }
 // ANCHOR_END: block
 
 // ANCHOR: parts
-// Rows that are too long to be held: `count` blocks a row find the pair of a part each, and in a second launch, which merges
-// them, they read their part once more.
-template <class Op> __device__ Row<Op, PER_VECTOR<typename Op::In>> part_of(const Task<Op>& task, unsigned int count,
-                                                                           unsigned int length, unsigned int block) {
+// Rows that are too long to be held: `count` blocks a row find the pair of a
+// part each, and in a second launch, which merges them, they read their part
+// once more.
+template <class Op>
+__device__ Row<Op, PER_VECTOR<typename Op::In>> part_of(const Task<Op>& task,
+                                                        unsigned int count,
+                                                        unsigned int length,
+                                                        unsigned int block) {
     unsigned int from = block % count * length;
     return {task, block / count, from, min(length, task.cols - from), 256};
 }
 template <class Op, unsigned int BLOCK, unsigned int LOADS>
-__device__ void parts(Task<Op> task, unsigned int count, unsigned int length, Pair* pairs) {
+__device__ void parts(Task<Op> task, unsigned int count, unsigned int length,
+                      Pair* pairs) {
     __shared__ Pair buffer[BLOCK / WARP];
-    Pair of_part = pair_of<Op, BLOCK, LOADS>(part_of(task, count, length, blockIdx.x), buffer);
+    Pair of_part = pair_of<Op, BLOCK, LOADS>(
+        part_of(task, count, length, blockIdx.x), buffer);
     if (threadIdx.x == 0) pairs[blockIdx.x] = of_part;
 }
 template <class Op, unsigned int BLOCK, unsigned int LOADS>
-__device__ void whole(Task<Op> task, unsigned int count, unsigned int length, const Pair* pairs) {
+__device__ void whole(Task<Op> task, unsigned int count, unsigned int length,
+                      const Pair* pairs) {
     __shared__ Pair buffer[BLOCK / WARP];
     // The last parts first: they are the likeliest to be in the L2 still.
-    unsigned int block = Op::EACH ? gridDim.x - 1 - blockIdx.x : blockIdx.x * count;
+    unsigned int block =
+        Op::EACH ? gridDim.x - 1 - blockIdx.x : blockIdx.x * count;
     unsigned int row = block / count;
     Pair mine = {-infinite(), 0};
     for (unsigned int k = threadIdx.x; k < count; k += BLOCK) {
@@ -540,41 +729,66 @@ __device__ void whole(Task<Op> task, unsigned int count, unsigned int length, co
         mine = Op::PAIRS ? merge(mine, other) : Pair{0, mine.sum + other.sum};
     }
     Pair all = block_pair<Op, BLOCK>(group_pair<Op, WARP>(mine), buffer);
-    if (Op::EACH) write_all<Op, BLOCK, LOADS>(part_of(task, count, length, block), known(task, row, all, __frcp_rn(all.sum)));
+    if (Op::EACH)
+        write_all<Op, BLOCK, LOADS>(
+            part_of(task, count, length, block),
+            known(task, row, all, __frcp_rn(all.sum)));
     else if (threadIdx.x == 0) write_value(task, row, all);
 }
 // ANCHOR_END: parts
 
 // ANCHOR: entries
-// C names, so that a host program finds each instance by the name that the reader sees: block_softmax_t256v8_f32.
-#define TASK(OP) const OP::In* in, const OP::In* other, OP::Out* out, unsigned long long rows, unsigned int cols, \
-        unsigned long long pitch, const void* labels, unsigned int label_bits, const float* gradients, unsigned int one_a_row
-#define GIVEN {in, other, out, rows, cols, pitch, labels, label_bits, gradients, one_a_row}
+// C names, so that a host program finds each instance by the name that the
+// reader sees: block_softmax_t256v8_f32.
+#define TASK(OP) \
+    const OP::In *in, const OP::In *other, OP::Out *out, \
+    unsigned long long rows, unsigned int cols, unsigned long long pitch, \
+    const void *labels, unsigned int label_bits, const float *gradients, \
+    unsigned int one_a_row
+#define GIVEN \
+    {in, other, out, rows, cols, pitch, labels, label_bits, gradients, \
+     one_a_row}
 #define THREE(OP, NAME, TYPE) \
-    extern "C" __global__ void __launch_bounds__(256) three_passes_##NAME##_##TYPE(TASK(OP)) { \
-        three_passes<OP, 256>(GIVEN); }
+    extern "C" __global__ void __launch_bounds__(256) \
+        three_passes_##NAME##_##TYPE(TASK(OP)) { \
+        three_passes<OP, 256>(GIVEN); \
+    }
 #define TWO(OP, NAME, TYPE, THREADS, LOADS) \
-    extern "C" __global__ void __launch_bounds__(THREADS) two_passes_##NAME##_t##THREADS##u##LOADS##_##TYPE(TASK(OP)) { \
-        two_passes<OP, THREADS, LOADS>(GIVEN); }
+    extern "C" __global__ void __launch_bounds__(THREADS) \
+        two_passes_##NAME##_t##THREADS##u##LOADS##_##TYPE(TASK(OP)) { \
+        two_passes<OP, THREADS, LOADS>(GIVEN); \
+    }
 #define GROUPS(OP, NAME, TYPE, LANES, ROWS, V, W) \
-    extern "C" __global__ void __launch_bounds__(256) groups_##NAME##_l##LANES##r##ROWS##v##V##w##W##_##TYPE(TASK(OP)) { \
-        groups<OP, 256, LANES, ROWS, V, W>(GIVEN); }
+    extern "C" __global__ void __launch_bounds__(256) \
+        groups_##NAME##_l##LANES##r##ROWS##v##V##w##W##_##TYPE(TASK(OP)) { \
+        groups<OP, 256, LANES, ROWS, V, W>(GIVEN); \
+    }
 #define BLOCK(OP, NAME, TYPE, THREADS, V) \
-    extern "C" __global__ void __launch_bounds__(THREADS) block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(OP)) { \
-        block<OP, THREADS, V, 1>(GIVEN); }
+    extern "C" __global__ void __launch_bounds__(THREADS) \
+        block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(OP)) { \
+        block<OP, THREADS, V, 1>(GIVEN); \
+    }
 #define CLUSTER(OP, NAME, TYPE, BLOCKS, THREADS, V) \
-    extern "C" __global__ void __launch_bounds__(THREADS) cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(OP)) { \
-        block<OP, THREADS, V, BLOCKS>(GIVEN); }
+    extern "C" __global__ void __launch_bounds__(THREADS) \
+        cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(OP)) { \
+        block<OP, THREADS, V, BLOCKS>(GIVEN); \
+    }
 #define PARTS(OP, NAME, TYPE, THREADS, LOADS) \
-    extern "C" __global__ void __launch_bounds__(THREADS) parts_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
-        TASK(OP), unsigned int count, unsigned int length, Pair* pairs) { \
-        parts<OP, THREADS, LOADS>(GIVEN, count, length, pairs); } \
-    extern "C" __global__ void __launch_bounds__(THREADS) whole_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
-        TASK(OP), unsigned int count, unsigned int length, const Pair* pairs) { \
-        whole<OP, THREADS, LOADS>(GIVEN, count, length, pairs); }
+    extern "C" __global__ void __launch_bounds__(THREADS) \
+        parts_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
+            TASK(OP), unsigned int count, unsigned int length, \
+            Pair* pairs) { \
+        parts<OP, THREADS, LOADS>(GIVEN, count, length, pairs); \
+    } \
+    extern "C" __global__ void __launch_bounds__(THREADS) \
+        whole_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
+            TASK(OP), unsigned int count, unsigned int length, \
+            const Pair* pairs) { \
+        whole<OP, THREADS, LOADS>(GIVEN, count, length, pairs); \
+    }
 
-// The shapes that every device can run. A GPU gets others that suit the input, compiled from this file when they are
-// first wanted.
+// The shapes that every device can run. A GPU gets others that suit the
+// input, compiled from this file when they are first needed.
 #ifndef WANTED_ALONE
 #if __CUDA_ARCH__ >= 900
 #define CLUSTERS(OP, NAME, TYPE) CLUSTER(OP, NAME, TYPE, 8, 256, 2)
@@ -582,14 +796,22 @@ __device__ void whole(Task<Op> task, unsigned int count, unsigned int length, co
 #define CLUSTERS(OP, NAME, TYPE)
 #endif
 #define SHAPES(OP, NAME, TYPE, PER) \
-    TWO(OP, NAME, TYPE, 256, 2) GROUPS(OP, NAME, TYPE, 8, 1, 2, PER) GROUPS(OP, NAME, TYPE, 32, 1, 2, PER) \
-    BLOCK(OP, NAME, TYPE, 256, 2) CLUSTERS(OP, NAME, TYPE) PARTS(OP, NAME, TYPE, 256, 2)
-#define PAIRS(OP, NAME, TYPE, PER) THREE(OP, NAME, TYPE) SHAPES(OP, NAME, TYPE, PER)
+    TWO(OP, NAME, TYPE, 256, 2) \
+    GROUPS(OP, NAME, TYPE, 8, 1, 2, PER) \
+    GROUPS(OP, NAME, TYPE, 32, 1, 2, PER) \
+    BLOCK(OP, NAME, TYPE, 256, 2) \
+    CLUSTERS(OP, NAME, TYPE) \
+    PARTS(OP, NAME, TYPE, 256, 2)
+#define PAIRS(OP, NAME, TYPE, PER) \
+    THREE(OP, NAME, TYPE) SHAPES(OP, NAME, TYPE, PER)
 #define OPERATIONS(T, TYPE, PER) \
-    PAIRS(Softmax<T>, softmax, TYPE, PER) PAIRS(LogSoftmax<T>, log_softmax, TYPE, PER) \
-    PAIRS(LogSumExp<T>, logsumexp, TYPE, PER) PAIRS(CrossEntropy<T>, cross_entropy, TYPE, PER) \
+    PAIRS(Softmax<T>, softmax, TYPE, PER) \
+    PAIRS(LogSoftmax<T>, log_softmax, TYPE, PER) \
+    PAIRS(LogSumExp<T>, logsumexp, TYPE, PER) \
+    PAIRS(CrossEntropy<T>, cross_entropy, TYPE, PER) \
     PAIRS(CrossEntropyBackward<T>, cross_entropy_backward, TYPE, PER) \
-    SHAPES(SoftmaxBackward<T>, softmax_backward, TYPE, PER) SHAPES(LogSoftmaxBackward<T>, log_softmax_backward, TYPE, PER)
+    SHAPES(SoftmaxBackward<T>, softmax_backward, TYPE, PER) \
+    SHAPES(LogSoftmaxBackward<T>, log_softmax_backward, TYPE, PER)
 OPERATIONS(float, f32, 4)
 OPERATIONS(bf16, bf16, 8)
 #endif

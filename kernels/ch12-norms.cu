@@ -1,10 +1,15 @@
-// Chapter 12: layer norm and RMS norm, forward and backward, and with a sum before them.
+// Chapter 12: layer norm and RMS norm, forward and backward, and with a sum
+// before them.
 //
-// Idea.   Mean and variance merge as any monoid does, and so does what the way back needs, a covariance. A row is read once
-//         where its lanes hold it; the gradients of weights are summed by whoever holds the columns, and added up in one order.
-// Limit.  Bandwidth. Backward the sums over all rows: each block keeps its own until it ends.
-// Worked. 4,096 rows of 1,024 floats, backward: x and the gradient are read, 32 MiB, and a gradient is written, 16 MiB. 132
-//         blocks leave 1,024 sums each of two kinds, 1 MiB, which is read once more.
+// Idea.   Mean and variance merge as any monoid does, and so does the
+//         covariance that the way back needs. A row is read once where its
+//         lanes hold it; the threads that hold a column sum its gradients,
+//         and a second launch adds up their sums in one order.
+// Limit.  Bandwidth. Backward the sums over all rows: each block keeps its
+//         own until it ends.
+// Worked. 4,096 rows of 1,024 floats, backward: x and the gradient are read,
+//         32 MiB, and a gradient is written, 16 MiB. 132 blocks leave 1,024
+//         sums each of two kinds, 1 MiB, which is read once more.
 // Target. compute_90, and compute_80 without clusters.
 
 #if __CUDA_ARCH__ >= 900
@@ -16,63 +21,87 @@ constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp
 constexpr float EPSILON = 1e-5f;          // what is added to the variance
 
 // ANCHOR: elements
-// bf16 is the upper half of a float: it is read as one, computed with as one, and rounded when it is written.
+// bf16 is the upper half of a float: it is read as one, computed with as one,
+// and rounded when it is written.
 struct bf16 { unsigned short bits; };
 __device__ float widen(float x) { return x; }
 __device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
 __device__ void narrow(float x, float& out) { out = x; }
-__device__ void narrow(float x, bf16& out) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(x)); }
-
-// W elements that a lane takes at once, as memory has them: 16 bytes, or one. Of bf16 a word has two.
-template <typename T> constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
-template <unsigned int W> struct Piece { unsigned int words[W > 1 ? 4 : 1]; };
-__device__ void widen(unsigned int word, float (&x)[1]) { x[0] = __uint_as_float(word); }
-__device__ void widen(unsigned int word, float (&x)[2]) {
-    x[0] = __uint_as_float(word << 16), x[1] = __uint_as_float(word & 0xffff0000);
+__device__ void narrow(float x, bf16& out) {
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(x));
 }
-__device__ unsigned int narrowed(const float (&x)[1]) { return __float_as_uint(x[0]); }
+
+// W elements that a lane takes at once, as memory has them: 16 bytes, or one.
+// Of bf16 a word has two.
+template <typename T>
+constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
+template <unsigned int W> struct Piece { unsigned int words[W > 1 ? 4 : 1]; };
+__device__ void widen(unsigned int word, float (&x)[1]) {
+    x[0] = __uint_as_float(word);
+}
+__device__ void widen(unsigned int word, float (&x)[2]) {
+    x[0] = __uint_as_float(word << 16),
+    x[1] = __uint_as_float(word & 0xffff0000);
+}
+__device__ unsigned int narrowed(const float (&x)[1]) {
+    return __float_as_uint(x[0]);
+}
 __device__ unsigned int narrowed(const float (&x)[2]) {
     unsigned int word;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(x[1]), "f"(x[0]));
     return word;
 }
 
-// 16 bytes of input, read once and by nobody else, so not worth a place in L1.
+// 16 bytes of input, read once and by nobody else, so not worth a place in
+// L1.
 __device__ uint4 load_once(const void* address) {
     uint4 v;
     asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(address));
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(address));
     return v;
 }
-// A piece of which `left` elements are there, in one go if it is whole and at a multiple of its size. KEPT: others want it too.
-// It is widened later, when all that a thread reads is on its way: a load waits for nothing that was read before it.
+// A piece of which `left` elements are there, in one go if it is whole and at
+// a multiple of its size. KEPT: other rows read it too. It is widened later,
+// when all that a thread reads is on its way: a load waits for nothing that
+// was read before it.
 template <unsigned int W, bool KEPT = false, typename T>
-__device__ void load(Piece<W>& piece, const T* from, unsigned int left, bool aligned) {
+__device__ void load(Piece<W>& piece, const T* from, unsigned int left,
+                     bool aligned) {
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     if constexpr (W > 1) {
         if (aligned && left >= W) {
-            uint4 v = KEPT ? __ldg(reinterpret_cast<const uint4*>(from)) : load_once(from);
+            uint4 v = KEPT ? __ldg(reinterpret_cast<const uint4*>(from))
+                           : load_once(from);
             piece = {{v.x, v.y, v.z, v.w}};
             return;
         }
     }
     float wide[WORDS][PER_WORD];
-    for (unsigned int w = 0; w < W; w++) wide[w / PER_WORD][w % PER_WORD] = w < left ? widen(from[w]) : 0;
-    for (unsigned int k = 0; k < WORDS; k++) piece.words[k] = narrowed(wide[k]);
+    for (unsigned int w = 0; w < W; w++)
+        wide[w / PER_WORD][w % PER_WORD] = w < left ? widen(from[w]) : 0;
+    for (unsigned int k = 0; k < WORDS; k++)
+        piece.words[k] = narrowed(wide[k]);
 }
-template <unsigned int W> __device__ void widen(Piece<W> piece, float (&x)[W]) {
+template <unsigned int W>
+__device__ void widen(Piece<W> piece, float (&x)[W]) {
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     float wide[WORDS][PER_WORD];
     for (unsigned int k = 0; k < WORDS; k++) widen(piece.words[k], wide[k]);
-    for (unsigned int w = 0; w < W; w++) x[w] = wide[w / PER_WORD][w % PER_WORD];
+    for (unsigned int w = 0; w < W; w++)
+        x[w] = wide[w / PER_WORD][w % PER_WORD];
 }
 template <unsigned int W, typename T>
-__device__ void store(T* to, const float (&x)[W], unsigned int left, bool aligned) {
+__device__ void store(T* to, const float (&x)[W], unsigned int left,
+                      bool aligned) {
     constexpr unsigned int WORDS = 4, PER_WORD = PER_VECTOR<T> / WORDS;
     if (W > 1 && aligned && left >= W) {
         float wide[WORDS][PER_WORD];
-        for (unsigned int w = 0; w < W; w++) wide[w / PER_WORD][w % PER_WORD] = x[w];
-        *reinterpret_cast<uint4*>(to) = {narrowed(wide[0]), narrowed(wide[1]), narrowed(wide[2]), narrowed(wide[3])};
+        for (unsigned int w = 0; w < W; w++)
+            wide[w / PER_WORD][w % PER_WORD] = x[w];
+        *reinterpret_cast<uint4*>(to) = {narrowed(wide[0]), narrowed(wide[1]),
+                                         narrowed(wide[2]),
+                                         narrowed(wide[3])};
     } else {
         for (unsigned int w = 0; w < W; w++) {
             if (w < left) narrow(x[w], to[w]);
@@ -82,18 +111,22 @@ __device__ void store(T* to, const float (&x)[W], unsigned int left, bool aligne
 // ANCHOR_END: elements
 
 // ANCHOR: operations
-// What the kernels are told. Row r begins r * pitch elements after the first, in both inputs and in the results.
+// What the kernels are told. Row r begins r * pitch elements after the first,
+// in both inputs and in the results.
 template <typename T> struct Task {
     const T* in;
-    const T* other;   // what is added to each element, or the gradient of the results
-    T* out;           // rows of results; behind them the sums of both inputs, or the gradients of weights and of biases
+    const T* other; // what is added to each element, or the gradient of the
+                    // results
+    T* out; // rows of results; behind them the sums of both inputs, or the
+            // gradients of weights and of biases
     unsigned long long rows;
     unsigned int cols;
     unsigned long long pitch;
     const T* weights; // one a column
     const T* biases;
 };
-// LayerNorm takes the mean away, RmsNorm does not and has no biases. ADDED: of the sum of two inputs, which is a result too.
+// LayerNorm takes the mean away, RmsNorm does not and has no biases. ADDED:
+// of the sum of two inputs, which is a result too.
 template <typename T, bool CENTRED_, bool ADDED_, bool BACK_> struct Norm {
     using Element = T;
     static constexpr bool CENTRED = CENTRED_, ADDED = ADDED_, BACK = BACK_;
@@ -105,27 +138,35 @@ template <typename T> using AddRmsNorm = Norm<T, false, true, false>;
 template <typename T> using LayerNormBackward = Norm<T, true, false, true>;
 template <typename T> using RmsNormBackward = Norm<T, false, false, true>;
 
-// What is known of a row when its results are written. Backward: the means of g and of g times the normalised element, where g
-// is the gradient times the weight.
+// What is known of a row when its results are written. Backward: the means of
+// g and of g times the normalised element, where g is the gradient times the
+// weight.
 struct __align__(16) Known { float mean, scale, of_g, of_gx; };
 
 template <class Op> __device__ float normal(float x, Known row) {
     return __fmul_rn(Op::CENTRED ? __fadd_rn(x, -row.mean) : x, row.scale);
 }
-template <class Op> __device__ float forward(float x, float weight, float bias, Known row) {
-    return Op::CENTRED ? fmaf(normal<Op>(x, row), weight, bias) : __fmul_rn(normal<Op>(x, row), weight);
+template <class Op>
+__device__ float forward(float x, float weight, float bias, Known row) {
+    return Op::CENTRED ? fmaf(normal<Op>(x, row), weight, bias)
+                       : __fmul_rn(normal<Op>(x, row), weight);
 }
-template <class Op> __device__ float backward(float normal, float g, Known row) {
-    return __fmul_rn(row.scale, fmaf(-normal, row.of_gx, Op::CENTRED ? __fadd_rn(g, -row.of_g) : g));
+template <class Op>
+__device__ float backward(float normal, float g, Known row) {
+    return __fmul_rn(
+        row.scale,
+        fmaf(-normal, row.of_gx, Op::CENTRED ? __fadd_rn(g, -row.of_g) : g));
 }
 // ANCHOR_END: operations
 
 // ANCHOR: moments
-// What a part of a row knows: how many elements it has, their mean and the sum of their squared distances from it; and backward
-// the sums of g and of g (x - mean). Without a mean to take away it stays 0.
+// What a part of a row knows: how many elements it has, their mean and the
+// sum of their squared distances from it; and backward the sums of g and of g
+// (x - mean). Without a mean to take away it stays 0.
 struct Moments { float count, mean, squares, g, gx; };
 
-// Two parts become one. Each refers to a mean of its own, which is taken into account; nothing large is subtracted.
+// Two parts become one. Each refers to a mean of its own, which is taken into
+// account; nothing large is subtracted.
 template <class Op> __device__ Moments merge(Moments a, Moments b) {
     if (b.count == 0) return a;
     Moments all = {a.count + b.count, 0, 0, 0, 0};
@@ -135,21 +176,32 @@ template <class Op> __device__ Moments merge(Moments a, Moments b) {
         if (Op::BACK) all.gx = a.gx + b.gx;
         return all;
     }
+    // ANCHOR: merge
     float apart = b.mean - a.mean, share = __fdiv_rn(b.count, all.count);
     all.mean = fmaf(apart, share, a.mean);
-    all.squares = fmaf(__fmul_rn(apart, apart), __fmul_rn(a.count, share), a.squares + b.squares);
-    if (Op::BACK) all.gx = fmaf(a.mean - all.mean, a.g, a.gx) + fmaf(b.mean - all.mean, b.g, b.gx);
+    all.squares = fmaf(__fmul_rn(apart, apart), __fmul_rn(a.count, share),
+                       a.squares + b.squares);
+    // ANCHOR_END: merge
+    if (Op::BACK)
+        all.gx = fmaf(a.mean - all.mean, a.g, a.gx) +
+                 fmaf(b.mean - all.mean, b.g, b.gx);
     return all;
 }
-// x / count, but for a rounding: a kernel that takes many rows finds 1 / count once.
-__device__ float over(float x, float count) { return __fmul_rn(x, __frcp_rn(count)); }
+// x / count, but for a rounding: a kernel that takes many rows finds 1 /
+// count once.
+__device__ float over(float x, float count) {
+    return __fmul_rn(x, __frcp_rn(count));
+}
 template <unsigned int LANES> __device__ float group_sum(float x) {
-    for (unsigned int offset = LANES / 2; offset > 0; offset /= 2) x += __shfl_xor_sync(FULL, x, offset);
+    for (unsigned int offset = LANES / 2; offset > 0; offset /= 2)
+        x += __shfl_xor_sync(FULL, x, offset);
     return x;
 }
-// The same of a group of LANES lanes at once, in all of them: first the mean of all, then what each knows refers to it. `count`
-// is how many elements they have together.
-template <class Op, unsigned int LANES> __device__ Moments group_moments(Moments mine, float count) {
+// The same of a group of LANES lanes at once, in all of them: first the mean
+// of all, then what each knows refers to it. `count` is how many elements
+// they have together.
+template <class Op, unsigned int LANES>
+__device__ Moments group_moments(Moments mine, float count) {
     Moments all = {count, 0, 0, 0, 0};
     float apart = 0;
     if (Op::CENTRED) {
@@ -157,7 +209,8 @@ template <class Op, unsigned int LANES> __device__ Moments group_moments(Moments
         if (count > 0) all.mean = __fdiv_rn(sum, count);
         if (mine.count > 0) apart = mine.mean - all.mean;
     }
-    all.squares = group_sum<LANES>(fmaf(__fmul_rn(mine.count, apart), apart, mine.squares));
+    all.squares = group_sum<LANES>(
+        fmaf(__fmul_rn(mine.count, apart), apart, mine.squares));
     if (Op::BACK) {
         all.g = group_sum<LANES>(mine.g);
         all.gx = group_sum<LANES>(fmaf(apart, mine.g, mine.gx));
@@ -165,54 +218,74 @@ template <class Op, unsigned int LANES> __device__ Moments group_moments(Moments
     return all;
 }
 // The warps' as one, in all threads of the block.
-template <class Op, unsigned int BLOCK> __device__ Moments block_moments(Moments of_warp, unsigned int count, Moments* buffer) {
+template <class Op, unsigned int BLOCK>
+__device__ Moments block_moments(Moments of_warp, unsigned int count,
+                                 Moments* buffer) {
     constexpr unsigned int WARPS = BLOCK / WARP;
     if (threadIdx.x % WARP == 0) buffer[threadIdx.x / WARP] = of_warp;
     __syncthreads();
-    return group_moments<Op, WARPS>(buffer[threadIdx.x % WARPS], static_cast<float>(count));
+    return group_moments<Op, WARPS>(buffer[threadIdx.x % WARPS],
+                                    static_cast<float>(count));
 }
 template <class Op> __device__ Known known(Moments all, unsigned int cols) {
     float count = static_cast<float>(cols);
-    float scale = __frcp_rn(__fsqrt_rn(__fadd_rn(over(all.squares, count), EPSILON)));
-    return {all.mean, scale, over(all.g, count), __fmul_rn(scale, over(all.gx, count))};
+    float scale =
+        __frcp_rn(__fsqrt_rn(__fadd_rn(over(all.squares, count), EPSILON)));
+    return {all.mean, scale, over(all.g, count),
+            __fmul_rn(scale, over(all.gx, count))};
 }
 // ANCHOR_END: moments
 
 // ANCHOR: row
-// A row, or a part of it, as its readers see it: pieces of W elements. What does not begin at a multiple of 16 bytes is read and
-// written by elements.
+// A row, or a part of it, as its readers see it: pieces of W elements. What
+// does not begin at a multiple of 16 bytes is read and written by elements.
 template <class Op, unsigned int W> struct Row {
     using T = typename Op::Element;
     const T *in, *other, *weights, *biases;
     T *out, *sums;
     unsigned int cols;
     bool aligned, has_aligned_weights;
-    __device__ Row(const Task<T>& task, unsigned long long row, unsigned int from, unsigned int count) {
+    __device__ Row(const Task<T>& task, unsigned long long row,
+                   unsigned int from, unsigned int count) {
         unsigned long long at = row * task.pitch + from;
         in = task.in + at, other = task.other + at, out = task.out + at;
         sums = out + task.rows * task.pitch;
         weights = task.weights + from, biases = task.biases + from;
         cols = row < task.rows ? count : 0;
-        auto is_aligned = [](const void* address) { return reinterpret_cast<unsigned long long>(address) % sizeof(uint4) == 0; };
-        aligned = is_aligned(in) && is_aligned(out) && (!(Op::ADDED || Op::BACK) || is_aligned(other)) &&
+        auto is_aligned = [](const void* address) {
+            return reinterpret_cast<unsigned long long>(address) %
+                       sizeof(uint4) ==
+                   0;
+        };
+        aligned = is_aligned(in) && is_aligned(out) &&
+                  (!(Op::ADDED || Op::BACK) || is_aligned(other)) &&
                   (!Op::ADDED || is_aligned(sums));
-        has_aligned_weights = is_aligned(weights) && (!Op::CENTRED || is_aligned(biases));
+        has_aligned_weights =
+            is_aligned(weights) && (!Op::CENTRED || is_aligned(biases));
     }
-    __device__ unsigned int left(unsigned int at) const { return max(at * W, cols) - at * W; } // from piece number `at` on
+    __device__ unsigned int left(unsigned int at) const {
+        return max(at * W, cols) - at * W;
+    } // from piece number `at` on
     __device__ unsigned int pieces() const { return (cols + W - 1) / W; }
     // The elements, and what is added to them or the gradients.
     __device__ void load(Piece<W>& x, Piece<W>& y, unsigned int at) const {
         ::load(x, in + at * W, left(at), aligned);
-        if (Op::ADDED || Op::BACK) ::load(y, other + at * W, left(at), aligned);
+        if (Op::ADDED || Op::BACK)
+            ::load(y, other + at * W, left(at), aligned);
     }
     __device__ void load_weights(Piece<W>& weight, unsigned int at) const {
-        ::load<W, true>(weight, weights + at * W, left(at), has_aligned_weights);
+        ::load<W, true>(weight, weights + at * W, left(at),
+                        has_aligned_weights);
     }
     __device__ void load_biases(Piece<W>& bias, unsigned int at) const {
-        if (Op::CENTRED) ::load<W, true>(bias, biases + at * W, left(at), has_aligned_weights);
+        if (Op::CENTRED)
+            ::load<W, true>(bias, biases + at * W, left(at),
+                            has_aligned_weights);
     }
-    // What was loaded; a sum of both inputs as it is rounded when it is written.
-    __device__ void widen(Piece<W> of_x, Piece<W> of_y, float (&x)[W], float (&y)[W]) const {
+    // What was loaded; a sum of both inputs as it is rounded when it is
+    // written.
+    __device__ void widen(Piece<W> of_x, Piece<W> of_y, float (&x)[W],
+                          float (&y)[W]) const {
         ::widen(of_x, x);
         if (Op::ADDED || Op::BACK) ::widen(of_y, y);
         for (unsigned int w = 0; w < W && Op::ADDED; w++) {
@@ -226,17 +299,23 @@ template <class Op, unsigned int W> struct Row {
         load_weights(piece, at);
         ::widen(piece, weight);
     }
-    __device__ void store(const float (&x)[W], unsigned int at) const { ::store<W>(out + at * W, x, left(at), aligned); }
+    __device__ void store(const float (&x)[W], unsigned int at) const {
+        ::store<W>(out + at * W, x, left(at), aligned);
+    }
     // The results of a piece.
-    __device__ void write(const float (&x)[W], Piece<W> of_weights, Piece<W> of_biases, unsigned int at, Known of_row) const {
+    __device__ void write(const float (&x)[W], Piece<W> of_weights,
+                          Piece<W> of_biases, unsigned int at,
+                          Known of_row) const {
         float weight[W], bias[W] = {}, y[W];
         ::widen(of_weights, weight);
         if (Op::CENTRED) ::widen(of_biases, bias);
-        for (unsigned int w = 0; w < W; w++) y[w] = forward<Op>(x[w], weight[w], bias[w], of_row);
+        for (unsigned int w = 0; w < W; w++)
+            y[w] = forward<Op>(x[w], weight[w], bias[w], of_row);
         store(y, at);
         if (Op::ADDED) ::store<W>(sums + at * W, x, left(at), aligned);
     }
-    __device__ void write(const float (&x)[W], unsigned int at, Known of_row) const {
+    __device__ void write(const float (&x)[W], unsigned int at,
+                          Known of_row) const {
         Piece<W> weight, bias;
         load_weights(weight, at), load_biases(bias, at);
         write(x, weight, bias, at, of_row);
@@ -245,15 +324,18 @@ template <class Op, unsigned int W> struct Row {
 // ANCHOR_END: row
 
 // ANCHOR: three
-// The form that anyone would write: a block a row, once for the mean, once for the variance, once for the results.
-template <class Op, unsigned int BLOCK> __device__ float block_sum(float x, float* buffer) {
+// The form that anyone would write: a block a row, once for the mean, once
+// for the variance, once for the results.
+template <class Op, unsigned int BLOCK>
+__device__ float block_sum(float x, float* buffer) {
     constexpr unsigned int WARPS = BLOCK / WARP;
     x = group_sum<WARP>(x);
     if (threadIdx.x % WARP == 0) buffer[threadIdx.x / WARP] = x;
     __syncthreads();
     return group_sum<WARPS>(buffer[threadIdx.x % WARPS]);
 }
-template <class Op, unsigned int BLOCK> __device__ void three_passes(Task<typename Op::Element> task) {
+template <class Op, unsigned int BLOCK>
+__device__ void three_passes(Task<typename Op::Element> task) {
     __shared__ float sums[2][BLOCK / WARP];
     Row<Op, 1> row(task, blockIdx.x, 0, task.cols);
     Moments all = {};
@@ -264,32 +346,43 @@ template <class Op, unsigned int BLOCK> __device__ void three_passes(Task<typena
         row.widen(of_x, of_y, x, y);
     };
     if (Op::CENTRED) {
-        for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) read(c), sum += x[0];
-        all.mean = __fdiv_rn(block_sum<Op, BLOCK>(sum, sums[0]), static_cast<float>(task.cols));
+        for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK)
+            read(c), sum += x[0];
+        all.mean = __fdiv_rn(block_sum<Op, BLOCK>(sum, sums[0]),
+                             static_cast<float>(task.cols));
     }
     sum = 0;
+    // ANCHOR: second_pass
     for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) {
-        read(c);
+        read(c); // into x[0]
         float apart = __fadd_rn(x[0], -all.mean);
         sum = fmaf(apart, apart, sum);
     }
     all.squares = block_sum<Op, BLOCK>(sum, sums[1]);
+    // ANCHOR_END: second_pass
     Known of_row = known<Op>(all, task.cols);
-    for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK) read(c), row.write(x, c, of_row);
+    for (unsigned int c = threadIdx.x; c < task.cols; c += BLOCK)
+        read(c), row.write(x, c, of_row);
 }
 // ANCHOR_END: three
 
 // ANCHOR: stream
-// The moments of `left` elements of a thread around a mean of their own, g beside them.
+// The moments of `left` elements of a thread around a mean of their own, g
+// beside them.
 template <class Op, unsigned int N, unsigned int W>
-__device__ Moments moments_of(const float (&x)[N], const float (&g)[N], const unsigned int (&left)[N / W]) {
+__device__ Moments moments_of(const float (&x)[N], const float (&g)[N],
+                              const unsigned int (&left)[N / W]) {
     float count = 0, sums[4] = {};
-    for (unsigned int k = 0; k < N / W; k++) count += static_cast<float>(min(left[k], W));
+    for (unsigned int k = 0; k < N / W; k++)
+        count += static_cast<float>(min(left[k], W));
     Moments mine = {count, 0, 0, 0, 0};
     if (count == 0) return mine;
+    // ANCHOR: piece_moments
     if (Op::CENTRED) {
-        for (unsigned int k = 0; k < N; k++) sums[k % 4] += x[k]; // what is missing is 0
-        mine.mean = __fdiv_rn((sums[0] + sums[1]) + (sums[2] + sums[3]), count);
+        // A missing element is 0.
+        for (unsigned int k = 0; k < N; k++) sums[k % 4] += x[k];
+        mine.mean =
+            __fdiv_rn((sums[0] + sums[1]) + (sums[2] + sums[3]), count);
     }
     float squares[2] = {};
     for (unsigned int k = 0; k < N; k++) {
@@ -297,15 +390,18 @@ __device__ Moments moments_of(const float (&x)[N], const float (&g)[N], const un
         squares[k % 2] = fmaf(apart, apart, squares[k % 2]);
         if (Op::BACK) mine.g += g[k], mine.gx = fmaf(g[k], apart, mine.gx);
     }
+    // ANCHOR_END: piece_moments
     mine.squares = squares[0] + squares[1];
     return mine;
 }
-// What a block finds of a row, or of a part of one, in one pass, LOADS pieces of a thread on their way at once.
+// What a block finds of a row, or of a part of one, in one pass, LOADS pieces
+// of a thread on their way at once.
 template <class Op, unsigned int BLOCK, unsigned int LOADS, unsigned int W>
 __device__ Moments moments_in(const Row<Op, W>& row, Moments* buffer) {
     Moments running = {};
 #pragma unroll 1
-    for (unsigned int at = threadIdx.x; at < row.pieces(); at += BLOCK * LOADS) {
+    for (unsigned int at = threadIdx.x; at < row.pieces();
+         at += BLOCK * LOADS) {
         Piece<W> pieces[LOADS], others[LOADS];
         float x[LOADS][W], g[LOADS][W], weight[W];
         unsigned int left[LOADS];
@@ -316,22 +412,31 @@ __device__ Moments moments_in(const Row<Op, W>& row, Moments* buffer) {
         for (unsigned int k = 0; k < LOADS; k++) {
             row.widen(pieces[k], others[k], x[k], g[k]);
             if (Op::BACK) row.weights_of(weight, at + k * BLOCK);
-            for (unsigned int w = 0; w < W && Op::BACK; w++) g[k][w] = __fmul_rn(g[k][w], weight[w]);
+            for (unsigned int w = 0; w < W && Op::BACK; w++)
+                g[k][w] = __fmul_rn(g[k][w], weight[w]);
         }
         using Flat = float[LOADS * W];
-        running = merge<Op>(running, moments_of<Op, LOADS * W, W>(reinterpret_cast<Flat&>(x), reinterpret_cast<Flat&>(g), left));
+        Flat& all_x = reinterpret_cast<Flat&>(x);
+        Flat& all_g = reinterpret_cast<Flat&>(g);
+        running = merge<Op>(running,
+                            moments_of<Op, LOADS * W, W>(all_x, all_g, left));
     }
-    return block_moments<Op, BLOCK>(group_moments<Op, WARP>(running, group_sum<WARP>(running.count)), row.cols, buffer);
+    return block_moments<Op, BLOCK>(
+        group_moments<Op, WARP>(running, group_sum<WARP>(running.count)),
+        row.cols, buffer);
 }
-// The second pass. From the end on: what was read last is the likeliest to be in a cache still.
+// The second pass. From the end on: what was read last is the likeliest to be
+// in a cache still.
 template <class Op, unsigned int BLOCK, unsigned int LOADS, unsigned int W>
 __device__ void write_all(const Row<Op, W>& row, Known of_row) {
     constexpr unsigned int STEP = BLOCK * LOADS;
 #pragma unroll 1
-    for (unsigned int round = (row.pieces() + STEP - 1) / STEP; round-- > 0;) {
+    for (unsigned int round = (row.pieces() + STEP - 1) / STEP;
+         round-- > 0;) {
         unsigned int at = round * STEP + threadIdx.x;
         Piece<W> pieces[LOADS], others[LOADS];
-        for (unsigned int k = 0; k < LOADS; k++) row.load(pieces[k], others[k], at + k * BLOCK);
+        for (unsigned int k = 0; k < LOADS; k++)
+            row.load(pieces[k], others[k], at + k * BLOCK);
         for (unsigned int k = 0; k < LOADS; k++) {
             float x[W], y[W];
             row.widen(pieces[k], others[k], x, y);
@@ -343,51 +448,73 @@ __device__ void write_all(const Row<Op, W>& row, Known of_row) {
 
 // ANCHOR: two
 // A block a row, which reads it twice: for its moments, and for the results.
-template <class Op, unsigned int BLOCK, unsigned int LOADS> __device__ void two_passes(Task<typename Op::Element> task) {
+template <class Op, unsigned int BLOCK, unsigned int LOADS>
+__device__ void two_passes(Task<typename Op::Element> task) {
     __shared__ Moments buffer[BLOCK / WARP];
-    Row<Op, PER_VECTOR<typename Op::Element>> row(task, blockIdx.x, 0, task.cols);
-    write_all<Op, BLOCK, LOADS>(row, known<Op>(moments_in<Op, BLOCK, LOADS>(row, buffer), task.cols));
+    Row<Op, PER_VECTOR<typename Op::Element>> row(task, blockIdx.x, 0,
+                                                  task.cols);
+    write_all<Op, BLOCK, LOADS>(
+        row, known<Op>(moments_in<Op, BLOCK, LOADS>(row, buffer), task.cols));
 }
 // ANCHOR_END: two
 
 // ANCHOR: held
-// The weights and biases of the columns that a lane holds. Of few pieces they are on their way with the elements, and nobody waits
-// for them in the end; of many they would take registers in which other rows wait, and are read when they are wanted.
+// The weights and biases of the columns that a lane holds. Where a lane has
+// few pieces, they are loaded with the elements, and no load is waited for at
+// the end. Where it has many, they would take registers that hold other rows,
+// and they are read when they are needed.
 template <unsigned int V, unsigned int W> struct Weights {
     static constexpr bool EARLY = V <= 2;
     Piece<W> weights[V], biases[V];
-    template <class Op> __device__ void load(const Row<Op, W>& row, unsigned int at, unsigned int step) {
+    template <class Op>
+    __device__ void load(const Row<Op, W>& row, unsigned int at,
+                         unsigned int step) {
         for (unsigned int k = 0; k < V && EARLY; k++) {
-            row.load_weights(weights[k], at + k * step), row.load_biases(biases[k], at + k * step);
+            row.load_weights(weights[k], at + k * step),
+                row.load_biases(biases[k], at + k * step);
         }
     }
 };
-// The elements of a row that a lane holds: V pieces, STEP after STEP; backward the gradients too.
+// The elements of a row that a lane holds: V pieces, STEP after STEP;
+// backward the gradients too.
 template <class Op, unsigned int V, unsigned int W> struct Held {
     Piece<W> pieces[V], others[V];
     float x[V][W], y[V][W];
-    __device__ void load(const Row<Op, W>& row, unsigned int at, unsigned int step) {
-        for (unsigned int k = 0; k < V; k++) row.load(pieces[k], others[k], at + k * step);
+    __device__ void load(const Row<Op, W>& row, unsigned int at,
+                         unsigned int step) {
+        for (unsigned int k = 0; k < V; k++)
+            row.load(pieces[k], others[k], at + k * step);
     }
     __device__ void widen(const Row<Op, W>& row) {
-        for (unsigned int k = 0; k < V; k++) row.widen(pieces[k], others[k], x[k], y[k]);
+        for (unsigned int k = 0; k < V; k++)
+            row.widen(pieces[k], others[k], x[k], y[k]);
     }
     // How many elements a group of lanes has of the row, or a block.
     template <unsigned int LANES>
-    __device__ unsigned int count(const Row<Op, W>& row, unsigned int at, unsigned int step) const {
+    __device__ unsigned int count(const Row<Op, W>& row, unsigned int at,
+                                  unsigned int step) const {
         unsigned int first = at - threadIdx.x % LANES, all = 0;
-        for (unsigned int k = 0; k < V; k++) all += min(row.left(first + k * step), LANES * W);
+        for (unsigned int k = 0; k < V; k++)
+            all += min(row.left(first + k * step), LANES * W);
         return all;
     }
-    // The moments of a group of lanes: first its mean, and then all refers to it.
+    // The moments of a group of lanes: first its mean, and then all refers to
+    // it.
     template <unsigned int LANES>
-    __device__ Moments moments(const Row<Op, W>& row, const Piece<W> (&of_weights)[V], unsigned int at, unsigned int step) const {
+    __device__ Moments moments(const Row<Op, W>& row,
+                               const Piece<W> (&of_weights)[V],
+                               unsigned int at, unsigned int step) const {
         float sums[4] = {};
-        Moments all = {static_cast<float>(count<LANES>(row, at, step)), 0, 0, 0, 0};
+        Moments all = {static_cast<float>(count<LANES>(row, at, step)), 0, 0,
+                       0, 0};
         if (Op::CENTRED) {
-            for (unsigned int k = 0; k < V * W; k++) sums[k % 4] += x[k / W][k % W];
-            float sum = group_sum<LANES>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+            // ANCHOR: held_mean
+            for (unsigned int k = 0; k < V * W; k++)
+                sums[k % 4] += x[k / W][k % W];
+            float mine = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+            float sum = group_sum<LANES>(mine);
             if (all.count > 0) all.mean = __fdiv_rn(sum, all.count);
+            // ANCHOR_END: held_mean
         }
         float squares[2] = {}, of_g[2] = {}, of_gx[2] = {};
         for (unsigned int k = 0; k < V; k++) {
@@ -403,13 +530,18 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
             }
         }
         all.squares = group_sum<LANES>(squares[0] + squares[1]);
-        if (Op::BACK) all.g = group_sum<LANES>(of_g[0] + of_g[1]), all.gx = group_sum<LANES>(of_gx[0] + of_gx[1]);
+        if (Op::BACK)
+            all.g = group_sum<LANES>(of_g[0] + of_g[1]),
+            all.gx = group_sum<LANES>(of_gx[0] + of_gx[1]);
         return all;
     }
-    __device__ void write(const Row<Op, W>& row, const Weights<V, W>& early, unsigned int at, unsigned int step,
+    __device__ void write(const Row<Op, W>& row, const Weights<V, W>& early,
+                          unsigned int at, unsigned int step,
                           Known of_row) const {
         for (unsigned int k = 0; k < V; k++) {
-            if (early.EARLY) row.write(x[k], early.weights[k], early.biases[k], at + k * step, of_row);
+            if (early.EARLY)
+                row.write(x[k], early.weights[k], early.biases[k],
+                          at + k * step, of_row);
             else row.write(x[k], at + k * step, of_row);
         }
     }
@@ -417,43 +549,64 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
 // ANCHOR_END: held
 
 // ANCHOR: groups
-// Groups of LANES lanes, a row each, of ROWS rows at once. A row is held by its lanes.
-template <class Op, unsigned int BLOCK, unsigned int LANES, unsigned int ROWS, unsigned int V, unsigned int W>
+// Groups of LANES lanes, a row each, of ROWS rows at once. A row is held by
+// its lanes.
+template <class Op, unsigned int BLOCK, unsigned int LANES, unsigned int ROWS,
+          unsigned int V, unsigned int W>
 __device__ void groups(Task<typename Op::Element> task) {
     constexpr unsigned int GROUPS = BLOCK / LANES;
     unsigned int lane = threadIdx.x % LANES;
-    unsigned long long first = static_cast<unsigned long long>(blockIdx.x) * (GROUPS * ROWS) + threadIdx.x / LANES;
+    unsigned long long first =
+        static_cast<unsigned long long>(blockIdx.x) * (GROUPS * ROWS) +
+        threadIdx.x / LANES;
     Held<Op, V, W> held[ROWS];
-    auto row = [&](unsigned int r) { return Row<Op, W>(task, first + r * GROUPS, 0, task.cols); };
+    auto row = [&](unsigned int r) {
+        return Row<Op, W>(task, first + r * GROUPS, 0, task.cols);
+    };
     Weights<V, W> weights;
     for (unsigned int r = 0; r < ROWS; r++) held[r].load(row(r), lane, LANES);
     weights.load(Row<Op, W>(task, 0, 0, task.cols), lane, LANES);
 #pragma unroll
     for (unsigned int r = 0; r < ROWS; r++) {
         held[r].widen(row(r));
-        Moments all = held[r].template moments<LANES>(row(r), weights.weights, lane, LANES);
-        held[r].write(row(r), weights, lane, LANES, known<Op>(all, task.cols));
+        Moments all = held[r].template moments<LANES>(row(r), weights.weights,
+                                                      lane, LANES);
+        held[r].write(row(r), weights, lane, LANES,
+                      known<Op>(all, task.cols));
     }
 }
 // ANCHOR_END: groups
 
 // ANCHOR: block
-// What the warps know of a row that CLUSTER blocks hold together, one or several: in shared memory, then in that of each block.
-// A kernel that takes several rows uses the two buffers in turns, so that one barrier a row is enough.
+// What the warps know of a row that CLUSTER blocks hold together, one or
+// several: in shared memory, then in that of each block. A kernel that takes
+// several rows uses the two buffers in turns, so that one barrier a row is
+// enough.
 template <class Op, unsigned int BLOCK, unsigned int CLUSTER> struct Meeting {
     Moments of_warps[2][BLOCK / WARP];
     Moments of_blocks[2][CLUSTER];
-    // `mine` is how many elements the block has of them, `cols` how many there are.
-    __device__ Moments all(Moments of_warp, unsigned int mine, unsigned int cols, unsigned int turn, bool is_first) {
-        Moments of_block = block_moments<Op, BLOCK>(of_warp, mine, of_warps[turn]);
+    // `mine` is how many elements the block has of them, `cols` how many
+    // there are.
+    __device__ Moments all(Moments of_warp, unsigned int mine,
+                           unsigned int cols, unsigned int turn,
+                           bool is_first) {
+        Moments of_block =
+            block_moments<Op, BLOCK>(of_warp, mine, of_warps[turn]);
 #if __CUDA_ARCH__ >= 900
         if (CLUSTER > 1) {
             auto blocks = cooperative_groups::this_cluster();
-            if (is_first) blocks.barrier_wait(); // no block writes into one that has not begun
+            if (is_first)
+                blocks.barrier_wait(); // no block writes into one that has
+                                       // not begun
             unsigned int rank = blockIdx.x % CLUSTER;
-            if (threadIdx.x < CLUSTER) *blocks.map_shared_rank(&of_blocks[turn][rank], threadIdx.x) = of_block;
-            blocks.sync(); // and none leaves before it has what the others write
-            of_block = group_moments<Op, CLUSTER>(of_blocks[turn][threadIdx.x % CLUSTER], static_cast<float>(cols));
+            if (threadIdx.x < CLUSTER)
+                *blocks.map_shared_rank(&of_blocks[turn][rank], threadIdx.x) =
+                    of_block;
+            blocks.sync(); // and none leaves before it has what the others
+                           // write
+            of_block = group_moments<Op, CLUSTER>(
+                of_blocks[turn][threadIdx.x % CLUSTER],
+                static_cast<float>(cols));
         }
 #endif
         return of_block;
@@ -466,7 +619,8 @@ template <class Op, unsigned int BLOCK, unsigned int CLUSTER> struct Meeting {
 };
 template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER>
 __device__ void block(Task<typename Op::Element> task) {
-    constexpr unsigned int W = PER_VECTOR<typename Op::Element>, STEP = CLUSTER * BLOCK;
+    constexpr unsigned int W = PER_VECTOR<typename Op::Element>,
+                           STEP = CLUSTER * BLOCK;
     __shared__ Meeting<Op, BLOCK, CLUSTER> meeting;
     unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x;
     Row<Op, W> row(task, blockIdx.x / CLUSTER, 0, task.cols);
@@ -476,38 +630,51 @@ __device__ void block(Task<typename Op::Element> task) {
     held.load(row, first, STEP);
     weights.load(row, first, STEP);
     held.widen(row);
-    Moments of_warp = held.template moments<WARP>(row, weights.weights, first, STEP);
-    Moments all = meeting.all(of_warp, held.template count<BLOCK>(row, first, STEP), row.cols, 0, true);
+    Moments of_warp =
+        held.template moments<WARP>(row, weights.weights, first, STEP);
+    Moments all =
+        meeting.all(of_warp, held.template count<BLOCK>(row, first, STEP),
+                    row.cols, 0, true);
     held.write(row, weights, first, STEP, known<Op>(all, task.cols));
 }
 // ANCHOR_END: block
 
 // ANCHOR: columns
-// What a lane has for its columns, over all rows that come to it: their weights, and the sums that become gradients.
+// What a lane has for its columns, over all rows that come to it: their
+// weights, and the sums that become gradients.
 template <class Op, unsigned int V, unsigned int W> struct Columns {
-    // Whether the next row is on its way while one is worked on. Floats leave no registers for that.
+    // Whether the next row is on its way while one is worked on. Floats leave
+    // no registers for that.
     static constexpr bool AHEAD = W > 4;
     Piece<W> of_weights[V];
     float weights[V][W] = {}, biases[V][W] = {};
-    __device__ Columns(const Row<Op, W>& row, unsigned int at, unsigned int step) {
-        for (unsigned int k = 0; k < V; k++) row.load_weights(of_weights[k], at + k * step);
+    __device__ Columns(const Row<Op, W>& row, unsigned int at,
+                       unsigned int step) {
+        for (unsigned int k = 0; k < V; k++)
+            row.load_weights(of_weights[k], at + k * step);
     }
-    // Takes the elements of a row, and writes the gradients of that row's elements.
-    __device__ void take(const Held<Op, V, W>& held, const Row<Op, W>& row, unsigned int at, unsigned int step, Known of_row) {
+    // Takes the elements of a row, and writes the gradients of that row's
+    // elements.
+    __device__ void take(const Held<Op, V, W>& held, const Row<Op, W>& row,
+                         unsigned int at, unsigned int step, Known of_row) {
         for (unsigned int k = 0; k < V; k++) {
             float weight[W], out[W];
             ::widen(of_weights[k], weight);
             for (unsigned int w = 0; w < W; w++) {
+                // ANCHOR: column_sums
                 float x = normal<Op>(held.x[k][w], of_row), y = held.y[k][w];
                 out[w] = backward<Op>(x, __fmul_rn(y, weight[w]), of_row);
-                weights[k][w] = fmaf(y, x, weights[k][w]), biases[k][w] += y; // the gradient is 0 where no element is
+                // y, the gradient of the result, is 0 where no element is.
+                weights[k][w] = fmaf(y, x, weights[k][w]);
+                biases[k][w] += y;
+                // ANCHOR_END: column_sums
             }
             row.store(out, at + k * step);
         }
     }
 };
-// Where the sums of columns go: those of each team into a row of its own, which `gradients` adds up; those of the only team are
-// the gradients.
+// Where the sums of columns go: those of each team into a row of its own,
+// which `gradients` adds up; those of the only team are the gradients.
 template <class Op> struct Sums {
     using T = typename Op::Element;
     const Task<T>& task;
@@ -515,26 +682,38 @@ template <class Op> struct Sums {
     unsigned int team, teams;
     __device__ bool is_only() const { return teams == 1; }
     __device__ float* of_team(unsigned int kind) const {
-        return to + (static_cast<unsigned long long>(team) * 2 + kind) * task.cols;
+        return to +
+               (static_cast<unsigned long long>(team) * 2 + kind) * task.cols;
     }
-    __device__ T* gradients(unsigned int kind) const { return task.out + (task.rows + kind) * task.pitch; }
+    __device__ T* gradients(unsigned int kind) const {
+        return task.out + (task.rows + kind) * task.pitch;
+    }
     __device__ void put(float sum, unsigned int kind, unsigned int c) const {
         if (is_only()) narrow(sum, gradients(kind)[c]);
         else of_team(kind)[c] = sum;
     }
     template <unsigned int V, unsigned int W>
-    __device__ void put(const float (&sums)[V][W], unsigned int kind, unsigned int at, unsigned int step) const {
-        auto is_aligned = [](const void* address) { return reinterpret_cast<unsigned long long>(address) % sizeof(uint4) == 0; };
+    __device__ void put(const float (&sums)[V][W], unsigned int kind,
+                        unsigned int at, unsigned int step) const {
+        auto is_aligned = [](const void* address) {
+            return reinterpret_cast<unsigned long long>(address) %
+                       sizeof(uint4) ==
+                   0;
+        };
         for (unsigned int k = 0; k < V; k++) {
-            unsigned int c = (at + k * step) * W, left = max(c, task.cols) - c;
+            unsigned int c = (at + k * step) * W,
+                         left = max(c, task.cols) - c;
             if (is_only()) {
-                store<W>(gradients(kind) + c, sums[k], left, is_aligned(gradients(kind)));
+                store<W>(gradients(kind) + c, sums[k], left,
+                         is_aligned(gradients(kind)));
                 continue;
             }
             float* row = of_team(kind) + c;
             if (W > 1 && left >= W && is_aligned(row)) {
                 for (unsigned int w = 0; w + 4 <= W; w += 4) {
-                    *reinterpret_cast<float4*>(row + w) = {sums[k][w], sums[k][w + 1], sums[k][w + 2], sums[k][w + 3]};
+                    *reinterpret_cast<float4*>(row + w) = {
+                        sums[k][w], sums[k][w + 1], sums[k][w + 2],
+                        sums[k][w + 3]};
                 }
             } else {
                 for (unsigned int w = 0; w < W; w++) {
@@ -544,7 +723,8 @@ template <class Op> struct Sums {
         }
     }
     template <unsigned int V, unsigned int W>
-    __device__ void put(const Columns<Op, V, W>& columns, unsigned int at, unsigned int step) const {
+    __device__ void put(const Columns<Op, V, W>& columns, unsigned int at,
+                        unsigned int step) const {
         put(columns.weights, 0, at, step);
         if (Op::CENTRED) put(columns.biases, 1, at, step);
     }
@@ -552,37 +732,51 @@ template <class Op> struct Sums {
 // ANCHOR_END: columns
 
 // ANCHOR: back_groups
-// Backward, of rows that a few lanes hold: a block takes rows until there are none, and its warps add up their columns in the end.
-template <class Op, unsigned int BLOCK, unsigned int LANES, unsigned int V, unsigned int W>
+// Backward, of rows that a few lanes hold: a block takes rows until there are
+// none, and its warps add up their columns in the end.
+template <class Op, unsigned int BLOCK, unsigned int LANES, unsigned int V,
+          unsigned int W>
 __device__ void back_groups(Task<typename Op::Element> task, float* sums) {
-    constexpr unsigned int GROUPS = BLOCK / LANES, WARPS = BLOCK / WARP, COLS = LANES * V * W;
+    constexpr unsigned int GROUPS = BLOCK / LANES, WARPS = BLOCK / WARP,
+                           COLS = LANES * V * W;
     __shared__ float of_warps[WARPS][COLS];
     unsigned int lane = threadIdx.x % LANES, warp = threadIdx.x / WARP;
-    auto row = [&](unsigned long long at) { return Row<Op, W>(task, at + threadIdx.x / LANES, 0, task.cols); };
+    auto row = [&](unsigned long long at) {
+        return Row<Op, W>(task, at + threadIdx.x / LANES, 0, task.cols);
+    };
     Columns<Op, V, W> columns(row(0), lane, LANES);
     Held<Op, V, W> held;
-    unsigned long long step = static_cast<unsigned long long>(gridDim.x) * GROUPS;
-    unsigned long long at = static_cast<unsigned long long>(blockIdx.x) * GROUPS;
+    unsigned long long step =
+        static_cast<unsigned long long>(gridDim.x) * GROUPS;
+    unsigned long long at =
+        static_cast<unsigned long long>(blockIdx.x) * GROUPS;
     if (columns.AHEAD) held.load(row(at), lane, LANES);
 #pragma unroll 1
     for (; at < task.rows; at += step) {
         if (!columns.AHEAD) held.load(row(at), lane, LANES);
         held.widen(row(at));
         if (columns.AHEAD) held.load(row(at + step), lane, LANES);
-        Moments of_row = held.template moments<LANES>(row(at), columns.of_weights, lane, LANES);
-        columns.take(held, row(at), lane, LANES, known<Op>(of_row, task.cols));
+        Moments of_row = held.template moments<LANES>(
+            row(at), columns.of_weights, lane, LANES);
+        columns.take(held, row(at), lane, LANES,
+                     known<Op>(of_row, task.cols));
     }
     Sums<Op> to = {task, sums, blockIdx.x, gridDim.x};
     for (unsigned int kind = 0; kind < (Op::CENTRED ? 2 : 1); kind++) {
         for (unsigned int k = 0; k < V * W; k++) {
-            float sum = kind == 0 ? columns.weights[k / W][k % W] : columns.biases[k / W][k % W];
-            for (unsigned int offset = LANES; offset < WARP; offset *= 2) sum += __shfl_xor_sync(FULL, sum, offset);
-            if (threadIdx.x % WARP < LANES) of_warps[warp][(lane + k / W * LANES) * W + k % W] = sum;
+            float sum = kind == 0 ? columns.weights[k / W][k % W]
+                                  : columns.biases[k / W][k % W];
+            for (unsigned int offset = LANES; offset < WARP; offset *= 2)
+                sum += __shfl_xor_sync(FULL, sum, offset);
+            if (threadIdx.x % WARP < LANES)
+                of_warps[warp][(lane + k / W * LANES) * W + k % W] = sum;
         }
         __syncthreads();
-        for (unsigned int c = threadIdx.x; c < min(COLS, task.cols); c += BLOCK) {
+        for (unsigned int c = threadIdx.x; c < min(COLS, task.cols);
+             c += BLOCK) {
             float sum = 0;
-            for (unsigned int other = 0; other < WARPS; other++) sum += of_warps[other][c];
+            for (unsigned int other = 0; other < WARPS; other++)
+                sum += of_warps[other][c];
             to.put(sum, kind, c);
         }
         __syncthreads();
@@ -591,87 +785,120 @@ __device__ void back_groups(Task<typename Op::Element> task, float* sums) {
 // ANCHOR_END: back_groups
 
 // ANCHOR: back_block
-// Backward, of rows that a block holds, or a cluster: it takes rows until there are none, and each thread has its columns.
+// Backward, of rows that a block holds, or a cluster: it takes rows until
+// there are none, and each thread has its columns.
 template <class Op, unsigned int BLOCK, unsigned int V, unsigned int CLUSTER>
 __device__ void back_block(Task<typename Op::Element> task, float* sums) {
-    constexpr unsigned int W = PER_VECTOR<typename Op::Element>, STEP = CLUSTER * BLOCK;
+    constexpr unsigned int W = PER_VECTOR<typename Op::Element>,
+                           STEP = CLUSTER * BLOCK;
     __shared__ Meeting<Op, BLOCK, CLUSTER> meeting;
-    unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x, mine = blockIdx.x / CLUSTER, all = gridDim.x / CLUSTER;
-    auto row = [&](unsigned long long at) { return Row<Op, W>(task, at, 0, task.cols); };
+    unsigned int first = blockIdx.x % CLUSTER * BLOCK + threadIdx.x,
+                 mine = blockIdx.x / CLUSTER, all = gridDim.x / CLUSTER;
+    auto row = [&](unsigned long long at) {
+        return Row<Op, W>(task, at, 0, task.cols);
+    };
     Columns<Op, V, W> columns(row(0), first, STEP);
     Held<Op, V, W> held;
     meeting.begin();
     if (columns.AHEAD) held.load(row(mine), first, STEP);
     unsigned int turn = 0;
 #pragma unroll 1
+    // ANCHOR: row_after_row
     for (unsigned long long at = mine; at < task.rows; at += all, turn++) {
         if (!columns.AHEAD) held.load(row(at), first, STEP);
         held.widen(row(at));
         if (columns.AHEAD) held.load(row(at + all), first, STEP);
-        Moments of_warp = held.template moments<WARP>(row(at), columns.of_weights, first, STEP);
-        unsigned int of_block = held.template count<BLOCK>(row(at), first, STEP);
-        Moments of_row = meeting.all(of_warp, of_block, task.cols, turn % 2, turn == 0);
-        columns.take(held, row(at), first, STEP, known<Op>(of_row, task.cols));
+        Moments of_warp = held.template moments<WARP>(
+            row(at), columns.of_weights, first, STEP);
+        unsigned int of_block =
+            held.template count<BLOCK>(row(at), first, STEP);
+        Moments of_row =
+            meeting.all(of_warp, of_block, task.cols, turn % 2, turn == 0);
+        columns.take(held, row(at), first, STEP,
+                     known<Op>(of_row, task.cols));
     }
     Sums<Op>{task, sums, mine, all}.put(columns, first, STEP);
+    // ANCHOR_END: row_after_row
 }
 // ANCHOR_END: back_block
 
 // ANCHOR: parts
-// Rows that are too long to be held: `count` blocks a row find the moments of a part each.
-template <class Op> __device__ Row<Op, PER_VECTOR<typename Op::Element>> part_of(const Task<typename Op::Element>& task,
-                                                                                unsigned int count, unsigned int length) {
+// Rows that are too long to be held: `count` blocks a row find the moments of
+// a part each.
+template <class Op>
+__device__ Row<Op, PER_VECTOR<typename Op::Element>> part_of(
+    const Task<typename Op::Element>& task, unsigned int count,
+    unsigned int length) {
     unsigned int from = blockIdx.x % count * length;
     return {task, blockIdx.x / count, from, min(length, task.cols - from)};
 }
 template <class Op, unsigned int BLOCK, unsigned int LOADS>
-__device__ void parts(Task<typename Op::Element> task, unsigned int count, unsigned int length, Moments* moments) {
+__device__ void parts(Task<typename Op::Element> task, unsigned int count,
+                      unsigned int length, Moments* moments) {
     __shared__ Moments buffer[BLOCK / WARP];
-    Moments of_part = moments_in<Op, BLOCK, LOADS>(part_of<Op>(task, count, length), buffer);
+    Moments of_part = moments_in<Op, BLOCK, LOADS>(
+        part_of<Op>(task, count, length), buffer);
     if (threadIdx.x == 0) moments[blockIdx.x] = of_part;
 }
 // A row's moments, of those of its parts.
 template <class Op, unsigned int BLOCK>
-__device__ Moments merged(const Moments* moments, unsigned long long row, unsigned int count, unsigned int cols, Moments* buffer) {
+__device__ Moments merged(const Moments* moments, unsigned long long row,
+                          unsigned int count, unsigned int cols,
+                          Moments* buffer) {
     Moments mine = {};
-    for (unsigned int k = threadIdx.x; k < count; k += BLOCK) mine = merge<Op>(mine, moments[row * count + k]);
-    return block_moments<Op, BLOCK>(group_moments<Op, WARP>(mine, group_sum<WARP>(mine.count)), cols, buffer);
+    for (unsigned int k = threadIdx.x; k < count; k += BLOCK)
+        mine = merge<Op>(mine, moments[row * count + k]);
+    return block_moments<Op, BLOCK>(
+        group_moments<Op, WARP>(mine, group_sum<WARP>(mine.count)), cols,
+        buffer);
 }
 // Forward: each block reads its part once more.
 template <class Op, unsigned int BLOCK, unsigned int LOADS>
-__device__ void whole(Task<typename Op::Element> task, unsigned int count, unsigned int length, const Moments* moments) {
+__device__ void whole(Task<typename Op::Element> task, unsigned int count,
+                      unsigned int length, const Moments* moments) {
     __shared__ Moments buffer[BLOCK / WARP];
-    Moments all = merged<Op, BLOCK>(moments, blockIdx.x / count, count, task.cols, buffer);
-    write_all<Op, BLOCK, LOADS>(part_of<Op>(task, count, length), known<Op>(all, task.cols));
+    Moments all = merged<Op, BLOCK>(moments, blockIdx.x / count, count,
+                                    task.cols, buffer);
+    write_all<Op, BLOCK, LOADS>(part_of<Op>(task, count, length),
+                                known<Op>(all, task.cols));
 }
 // ANCHOR_END: parts
 
 // ANCHOR: finish
 // Backward, a block a row: what its results need.
 template <class Op, unsigned int BLOCK>
-__device__ void knowing(const Moments* moments, unsigned int cols, unsigned int count, Known* of_rows) {
+__device__ void knowing(const Moments* moments, unsigned int cols,
+                        unsigned int count, Known* of_rows) {
     __shared__ Moments buffer[BLOCK / WARP];
     Moments all = merged<Op, BLOCK>(moments, blockIdx.x, count, cols, buffer);
     if (threadIdx.x == 0) of_rows[blockIdx.x] = known<Op>(all, cols);
 }
-// And then each thread takes a few columns of every row, or of one in `count`: the elements are read once more, for both kinds of
-// gradients at once.
+// And then each thread takes a few columns of every row, or of one in
+// `count`: the elements are read once more, for both kinds of gradients at
+// once.
 template <class Op, unsigned int BLOCK, unsigned int ROWS>
-__device__ void finish(Task<typename Op::Element> task, unsigned int count, const Known* of_rows, float* sums) {
+__device__ void finish(Task<typename Op::Element> task, unsigned int count,
+                       const Known* of_rows, float* sums) {
     constexpr unsigned int W = PER_VECTOR<typename Op::Element>;
-    unsigned int at = blockIdx.x / count * BLOCK + threadIdx.x, first = blockIdx.x % count;
+    unsigned int at = blockIdx.x / count * BLOCK + threadIdx.x,
+                 first = blockIdx.x % count;
     Columns<Op, 1, W> columns(Row<Op, W>(task, 0, 0, task.cols), at, 0);
 #pragma unroll 1
-    for (unsigned long long begin = first; begin < task.rows; begin += static_cast<unsigned long long>(ROWS) * count) {
+    for (unsigned long long begin = first; begin < task.rows;
+         begin += static_cast<unsigned long long>(ROWS) * count) {
         Held<Op, 1, W> held[ROWS];
         auto row = [&](unsigned int r) {
-            return Row<Op, W>(task, begin + static_cast<unsigned long long>(r) * count, 0, task.cols);
+            return Row<Op, W>(
+                task, begin + static_cast<unsigned long long>(r) * count, 0,
+                task.cols);
         };
         for (unsigned int r = 0; r < ROWS; r++) held[r].load(row(r), at, 0);
         for (unsigned int r = 0; r < ROWS; r++) {
-            unsigned long long index = begin + static_cast<unsigned long long>(r) * count;
+            unsigned long long index =
+                begin + static_cast<unsigned long long>(r) * count;
             held[r].widen(row(r));
-            if (index < task.rows) columns.take(held[r], row(r), at, 0, of_rows[index]);
+            if (index < task.rows)
+                columns.take(held[r], row(r), at, 0, of_rows[index]);
         }
     }
     Sums<Op>{task, sums, first, count}.put(columns, at, 0);
@@ -679,78 +906,128 @@ __device__ void finish(Task<typename Op::Element> task, unsigned int count, cons
 // ANCHOR_END: finish
 
 // ANCHOR: gradients
-// The gradients of weights and biases: the sums of all teams, column by column. A warp has 32 columns; of many teams 32 warps share
-// them, each takes every 32nd team's, and the first adds up what they have. Every addition has its place: the same bits in every
-// run.
+// The gradients of weights and biases: the sums of all teams, column by
+// column. A warp has 32 columns; of many teams 32 warps share them, each
+// takes every 32nd team's, and the first adds up what they have. Every
+// addition has its place: the same bits in every run.
 template <class Op, unsigned int BLOCK, unsigned int SHARING>
-__device__ void gradients(const float* sums, unsigned int teams, Task<typename Op::Element> task) {
+__device__ void gradients(const float* sums, unsigned int teams,
+                          Task<typename Op::Element> task) {
     __shared__ float shared[BLOCK / WARP][WARP];
-    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, share = warp % SHARING;
-    unsigned int strips = (task.cols + WARP - 1) / WARP, strip = blockIdx.x * (BLOCK / WARP / SHARING) + warp / SHARING;
-    unsigned int kind = strip / max(strips, 1u), c = strip % max(strips, 1u) * WARP + lane;
+    unsigned int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP,
+                 share = warp % SHARING;
+    unsigned int strips = (task.cols + WARP - 1) / WARP,
+                 strip =
+                     blockIdx.x * (BLOCK / WARP / SHARING) + warp / SHARING;
+    unsigned int kind = strip / max(strips, 1u),
+                 c = strip % max(strips, 1u) * WARP + lane;
     bool is_there = c < task.cols && kind < (Op::CENTRED ? 2 : 1);
     float sum = 0;
     if (is_there) {
 #pragma unroll 8
+        // ANCHOR: add_teams
         for (unsigned int b = share; b < teams; b += SHARING) {
-            sum += sums[(static_cast<unsigned long long>(b) * 2 + kind) * task.cols + c];
+            sum += sums[(static_cast<unsigned long long>(b) * 2 + kind) *
+                            task.cols +
+                        c];
         }
+        // ANCHOR_END: add_teams
     }
     if (SHARING > 1) {
         shared[warp][lane] = sum;
         __syncthreads();
-        for (unsigned int other = 1; other < SHARING && share == 0; other++) sum += shared[warp + other][lane];
+        for (unsigned int other = 1; other < SHARING && share == 0; other++)
+            sum += shared[warp + other][lane];
     }
-    if (is_there && share == 0) narrow(sum, task.out[(task.rows + kind) * task.pitch + c]);
+    if (is_there && share == 0)
+        narrow(sum, task.out[(task.rows + kind) * task.pitch + c]);
 }
 // ANCHOR_END: gradients
 
 // ANCHOR: entries
-// C names, so that a host program finds each instance by the name that the reader sees: block_layer_norm_t256v2_f32.
-#define TASK(T) const T* in, const T* other, T* out, unsigned long long rows, unsigned int cols, unsigned long long pitch, \
-        const T* weights, const T* biases
+// C names, so that a host program finds each instance by the name that the
+// reader sees: block_layer_norm_t256v2_f32.
+#define TASK(T) \
+    const T *in, const T *other, T *out, unsigned long long rows, \
+    unsigned int cols, unsigned long long pitch, const T *weights, \
+    const T *biases
 #define GIVEN {in, other, out, rows, cols, pitch, weights, biases}
 #define KERNEL(THREADS) extern "C" __global__ void __launch_bounds__(THREADS)
 #define THREE(OP, T, NAME, TYPE) \
-    KERNEL(256) three_passes_##NAME##_##TYPE(TASK(T)) { three_passes<OP<T>, 256>(GIVEN); }
+    KERNEL(256) three_passes_##NAME##_##TYPE(TASK(T)) { \
+        three_passes<OP<T>, 256>(GIVEN); \
+    }
 #define TWO(OP, T, NAME, TYPE, THREADS, LOADS) \
-    KERNEL(THREADS) two_passes_##NAME##_t##THREADS##u##LOADS##_##TYPE(TASK(T)) { two_passes<OP<T>, THREADS, LOADS>(GIVEN); }
+    KERNEL(THREADS) \
+    two_passes_##NAME##_t##THREADS##u##LOADS##_##TYPE(TASK(T)) { \
+        two_passes<OP<T>, THREADS, LOADS>(GIVEN); \
+    }
 #define GROUPS(OP, T, NAME, TYPE, LANES, ROWS, V, W) \
-    KERNEL(256) groups_##NAME##_l##LANES##r##ROWS##v##V##w##W##_##TYPE(TASK(T)) { groups<OP<T>, 256, LANES, ROWS, V, W>(GIVEN); }
+    KERNEL(256) \
+    groups_##NAME##_l##LANES##r##ROWS##v##V##w##W##_##TYPE(TASK(T)) { \
+        groups<OP<T>, 256, LANES, ROWS, V, W>(GIVEN); \
+    }
 #define BLOCK(OP, T, NAME, TYPE, THREADS, V) \
-    KERNEL(THREADS) block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T)) { block<OP<T>, THREADS, V, 1>(GIVEN); }
+    KERNEL(THREADS) block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T)) { \
+        block<OP<T>, THREADS, V, 1>(GIVEN); \
+    }
 #define CLUSTER(OP, T, NAME, TYPE, BLOCKS, THREADS, V) \
-    KERNEL(THREADS) cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T)) { block<OP<T>, THREADS, V, BLOCKS>(GIVEN); }
+    KERNEL(THREADS) \
+    cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T)) { \
+        block<OP<T>, THREADS, V, BLOCKS>(GIVEN); \
+    }
 #define PARTS(OP, T, NAME, TYPE, THREADS, LOADS) \
-    KERNEL(THREADS) parts_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
-        TASK(T), unsigned int count, unsigned int length, Moments* moments) { \
-        parts<OP<T>, THREADS, LOADS>(GIVEN, count, length, moments); }
-#define WHOLE(OP, T, NAME, TYPE, THREADS, LOADS) PARTS(OP, T, NAME, TYPE, THREADS, LOADS) \
-    KERNEL(THREADS) whole_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
-        TASK(T), unsigned int count, unsigned int length, const Moments* moments) { \
-        whole<OP<T>, THREADS, LOADS>(GIVEN, count, length, moments); }
-// Backward as many threads of a multiprocessor take turns as it has registers for.
+    KERNEL(THREADS) \
+    parts_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
+        TASK(T), unsigned int count, unsigned int length, \
+        Moments* moments) { \
+        parts<OP<T>, THREADS, LOADS>(GIVEN, count, length, moments); \
+    }
+#define WHOLE(OP, T, NAME, TYPE, THREADS, LOADS) \
+    PARTS(OP, T, NAME, TYPE, THREADS, LOADS) \
+    KERNEL(THREADS) \
+    whole_##NAME##_t##THREADS##u##LOADS##_##TYPE( \
+        TASK(T), unsigned int count, unsigned int length, \
+        const Moments* moments) { \
+        whole<OP<T>, THREADS, LOADS>(GIVEN, count, length, moments); \
+    }
+// Backward as many threads of a multiprocessor take turns as it has registers
+// for.
 #define RESIDENT(HELD) ((HELD) > 16 ? 256 : (HELD) > 8 ? 512 : 768)
-#define BACK_KERNEL(THREADS, HELD) extern "C" __global__ void __launch_bounds__( \
-    THREADS, THREADS < RESIDENT(HELD) ? RESIDENT(HELD) / THREADS : 1)
+#define BACK_KERNEL(THREADS, HELD) \
+    extern "C" __global__ void __launch_bounds__( \
+        THREADS, THREADS < RESIDENT(HELD) ? RESIDENT(HELD) / THREADS : 1)
 #define FINISH(OP, T, NAME, TYPE, THREADS, ROWS) \
-    BACK_KERNEL(THREADS, 8) finish_##NAME##_t##THREADS##r##ROWS##_##TYPE( \
-        TASK(T), unsigned int count, const Known* of_rows, float* sums) { finish<OP<T>, THREADS, ROWS>(GIVEN, count, of_rows, sums); }
+    BACK_KERNEL(THREADS, 8) \
+    finish_##NAME##_t##THREADS##r##ROWS##_##TYPE( \
+        TASK(T), unsigned int count, const Known* of_rows, float* sums) { \
+        finish<OP<T>, THREADS, ROWS>(GIVEN, count, of_rows, sums); \
+    }
 #define BACK_GROUPS(OP, T, NAME, TYPE, LANES, V, W) \
-    BACK_KERNEL(256, V * W) groups_##NAME##_l##LANES##v##V##w##W##_##TYPE(TASK(T), float* sums) { \
-        back_groups<OP<T>, 256, LANES, V, W>(GIVEN, sums); }
+    BACK_KERNEL(256, V * W) \
+    groups_##NAME##_l##LANES##v##V##w##W##_##TYPE(TASK(T), float* sums) { \
+        back_groups<OP<T>, 256, LANES, V, W>(GIVEN, sums); \
+    }
 #define BACK_BLOCK(OP, T, NAME, TYPE, THREADS, V) \
-    BACK_KERNEL(THREADS, V * PER_VECTOR<T>) block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
-        back_block<OP<T>, THREADS, V, 1>(GIVEN, sums); }
+    BACK_KERNEL(THREADS, V * PER_VECTOR<T>) \
+    block_##NAME##_t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
+        back_block<OP<T>, THREADS, V, 1>(GIVEN, sums); \
+    }
 #define GRADIENTS(OP, T, NAME, TYPE, THREADS, SHARING) \
-    KERNEL(THREADS) gradients_##NAME##_t##THREADS##s##SHARING##_##TYPE(TASK(T), unsigned int teams, const float* sums) { \
-        gradients<OP<T>, THREADS, SHARING>(sums, teams, GIVEN); }
+    KERNEL(THREADS) \
+    gradients_##NAME##_t##THREADS##s##SHARING##_##TYPE( \
+        TASK(T), unsigned int teams, const float* sums) { \
+        gradients<OP<T>, THREADS, SHARING>(sums, teams, GIVEN); \
+    }
 #define BACK_CLUSTER(OP, T, NAME, TYPE, BLOCKS, THREADS, V) \
-    BACK_KERNEL(THREADS, V * PER_VECTOR<T>) cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T), float* sums) { \
-        back_block<OP<T>, THREADS, V, BLOCKS>(GIVEN, sums); }
+    BACK_KERNEL(THREADS, V * PER_VECTOR<T>) \
+    cluster_##NAME##_c##BLOCKS##t##THREADS##v##V##_##TYPE(TASK(T), \
+                                                          float* sums) { \
+        back_block<OP<T>, THREADS, V, BLOCKS>(GIVEN, sums); \
+    }
 
-// The shapes that every device can run. A GPU gets others that suit the input, compiled from this file when they are
-// first wanted.
+// The shapes that every device can run. A GPU gets others that suit the
+// input, compiled from this file when they are first needed.
 #ifndef WANTED_ALONE
 #if __CUDA_ARCH__ >= 900
 #define CLUSTERS(KIND, OP, T, NAME, TYPE) KIND(OP, T, NAME, TYPE, 8, 256, 2)
@@ -758,19 +1035,34 @@ __device__ void gradients(const float* sums, unsigned int teams, Task<typename O
 #define CLUSTERS(KIND, OP, T, NAME, TYPE)
 #endif
 #define FORWARD(OP, T, NAME, TYPE, PER) \
-    THREE(OP, T, NAME, TYPE) TWO(OP, T, NAME, TYPE, 256, 2) GROUPS(OP, T, NAME, TYPE, 8, 1, 2, PER) \
-    GROUPS(OP, T, NAME, TYPE, 32, 1, 2, PER) BLOCK(OP, T, NAME, TYPE, 256, 2) CLUSTERS(CLUSTER, OP, T, NAME, TYPE) \
+    THREE(OP, T, NAME, TYPE) \
+    TWO(OP, T, NAME, TYPE, 256, 2) \
+    GROUPS(OP, T, NAME, TYPE, 8, 1, 2, PER) \
+    GROUPS(OP, T, NAME, TYPE, 32, 1, 2, PER) \
+    BLOCK(OP, T, NAME, TYPE, 256, 2) \
+    CLUSTERS(CLUSTER, OP, T, NAME, TYPE) \
     WHOLE(OP, T, NAME, TYPE, 256, 2)
 #define BACKWARD(OP, T, NAME, TYPE, PER) \
-    BACK_GROUPS(OP, T, NAME, TYPE, 8, 2, PER) BACK_GROUPS(OP, T, NAME, TYPE, 32, 2, PER) BACK_BLOCK(OP, T, NAME, TYPE, 256, 2) \
-    CLUSTERS(BACK_CLUSTER, OP, T, NAME, TYPE) PARTS(OP, T, NAME, TYPE, 256, 2) FINISH(OP, T, NAME, TYPE, 256, 2) \
-    KERNEL(256) knowing_##NAME##_##TYPE(const Moments* moments, unsigned int cols, unsigned int count, Known* of_rows) { \
-        knowing<OP<T>, 256>(moments, cols, count, of_rows); } \
-    GRADIENTS(OP, T, NAME, TYPE, 256, 8) GRADIENTS(OP, T, NAME, TYPE, 256, 1)
+    BACK_GROUPS(OP, T, NAME, TYPE, 8, 2, PER) \
+    BACK_GROUPS(OP, T, NAME, TYPE, 32, 2, PER) \
+    BACK_BLOCK(OP, T, NAME, TYPE, 256, 2) \
+    CLUSTERS(BACK_CLUSTER, OP, T, NAME, TYPE) \
+    PARTS(OP, T, NAME, TYPE, 256, 2) \
+    FINISH(OP, T, NAME, TYPE, 256, 2) \
+    KERNEL(256) knowing_##NAME##_##TYPE( \
+        const Moments* moments, unsigned int cols, unsigned int count, \
+        Known* of_rows) { \
+        knowing<OP<T>, 256>(moments, cols, count, of_rows); \
+    } \
+    GRADIENTS(OP, T, NAME, TYPE, 256, 8) \
+    GRADIENTS(OP, T, NAME, TYPE, 256, 1)
 #define OPERATIONS(T, TYPE, PER) \
-    FORWARD(LayerNorm, T, layer_norm, TYPE, PER) FORWARD(RmsNorm, T, rms_norm, TYPE, PER) \
-    FORWARD(AddLayerNorm, T, add_layer_norm, TYPE, PER) FORWARD(AddRmsNorm, T, add_rms_norm, TYPE, PER) \
-    BACKWARD(LayerNormBackward, T, layer_norm_backward, TYPE, PER) BACKWARD(RmsNormBackward, T, rms_norm_backward, TYPE, PER)
+    FORWARD(LayerNorm, T, layer_norm, TYPE, PER) \
+    FORWARD(RmsNorm, T, rms_norm, TYPE, PER) \
+    FORWARD(AddLayerNorm, T, add_layer_norm, TYPE, PER) \
+    FORWARD(AddRmsNorm, T, add_rms_norm, TYPE, PER) \
+    BACKWARD(LayerNormBackward, T, layer_norm_backward, TYPE, PER) \
+    BACKWARD(RmsNormBackward, T, rms_norm_backward, TYPE, PER)
 OPERATIONS(float, f32, 4)
 OPERATIONS(bf16, bf16, 8)
 #endif
