@@ -1,7 +1,8 @@
 // Written by `cargo course ptx` from exercises.toml: the kernel of merge-of-means with each line that it offers.
 
 namespace a {
-extern "C" __global__ void meanvar_a(const float* in, float2* out, unsigned int rows, unsigned int cols) {
+extern "C" __global__ void meanvar_a(const float* in, float2* out, unsigned int rows,
+                        unsigned int cols) {
     float count = 0, mean = 0, squares = 0;
     for (unsigned int c = threadIdx.x; c < cols; c += 32) {
         float apart = in[blockIdx.x * cols + c] - mean;
@@ -10,8 +11,9 @@ extern "C" __global__ void meanvar_a(const float* in, float2* out, unsigned int 
     }
     for (unsigned int offset = 16; offset > 0; offset /= 2) {
         float other_count = __shfl_xor_sync(0xffffffff, count, offset);
-        float apart = __shfl_xor_sync(0xffffffff, mean, offset) - mean, all = count + other_count;
+        float apart = __shfl_xor_sync(0xffffffff, mean, offset) - mean;
         float other_squares = __shfl_xor_sync(0xffffffff, squares, offset);
+        float all = count + other_count;
         float share = all > 0 ? other_count / all : 0;
         squares = squares + other_squares;
         mean += apart * share;
@@ -22,7 +24,8 @@ extern "C" __global__ void meanvar_a(const float* in, float2* out, unsigned int 
 }
 
 namespace b {
-extern "C" __global__ void meanvar_b(const float* in, float2* out, unsigned int rows, unsigned int cols) {
+extern "C" __global__ void meanvar_b(const float* in, float2* out, unsigned int rows,
+                        unsigned int cols) {
     float count = 0, mean = 0, squares = 0;
     for (unsigned int c = threadIdx.x; c < cols; c += 32) {
         float apart = in[blockIdx.x * cols + c] - mean;
@@ -31,8 +34,9 @@ extern "C" __global__ void meanvar_b(const float* in, float2* out, unsigned int 
     }
     for (unsigned int offset = 16; offset > 0; offset /= 2) {
         float other_count = __shfl_xor_sync(0xffffffff, count, offset);
-        float apart = __shfl_xor_sync(0xffffffff, mean, offset) - mean, all = count + other_count;
+        float apart = __shfl_xor_sync(0xffffffff, mean, offset) - mean;
         float other_squares = __shfl_xor_sync(0xffffffff, squares, offset);
+        float all = count + other_count;
         float share = all > 0 ? other_count / all : 0;
         squares = squares + other_squares + apart * apart;
         mean += apart * share;
@@ -43,7 +47,8 @@ extern "C" __global__ void meanvar_b(const float* in, float2* out, unsigned int 
 }
 
 namespace c {
-extern "C" __global__ void meanvar_c(const float* in, float2* out, unsigned int rows, unsigned int cols) {
+extern "C" __global__ void meanvar_c(const float* in, float2* out, unsigned int rows,
+                        unsigned int cols) {
     float count = 0, mean = 0, squares = 0;
     for (unsigned int c = threadIdx.x; c < cols; c += 32) {
         float apart = in[blockIdx.x * cols + c] - mean;
@@ -52,8 +57,9 @@ extern "C" __global__ void meanvar_c(const float* in, float2* out, unsigned int 
     }
     for (unsigned int offset = 16; offset > 0; offset /= 2) {
         float other_count = __shfl_xor_sync(0xffffffff, count, offset);
-        float apart = __shfl_xor_sync(0xffffffff, mean, offset) - mean, all = count + other_count;
+        float apart = __shfl_xor_sync(0xffffffff, mean, offset) - mean;
         float other_squares = __shfl_xor_sync(0xffffffff, squares, offset);
+        float all = count + other_count;
         float share = all > 0 ? other_count / all : 0;
         squares = (squares + other_squares) / 2;
         mean += apart * share;
@@ -64,7 +70,8 @@ extern "C" __global__ void meanvar_c(const float* in, float2* out, unsigned int 
 }
 
 namespace d {
-extern "C" __global__ void meanvar_d(const float* in, float2* out, unsigned int rows, unsigned int cols) {
+extern "C" __global__ void meanvar_d(const float* in, float2* out, unsigned int rows,
+                        unsigned int cols) {
     float count = 0, mean = 0, squares = 0;
     for (unsigned int c = threadIdx.x; c < cols; c += 32) {
         float apart = in[blockIdx.x * cols + c] - mean;
@@ -73,8 +80,9 @@ extern "C" __global__ void meanvar_d(const float* in, float2* out, unsigned int 
     }
     for (unsigned int offset = 16; offset > 0; offset /= 2) {
         float other_count = __shfl_xor_sync(0xffffffff, count, offset);
-        float apart = __shfl_xor_sync(0xffffffff, mean, offset) - mean, all = count + other_count;
+        float apart = __shfl_xor_sync(0xffffffff, mean, offset) - mean;
         float other_squares = __shfl_xor_sync(0xffffffff, squares, offset);
+        float all = count + other_count;
         float share = all > 0 ? other_count / all : 0;
         squares = squares + other_squares + apart * apart * count * share;
         mean += apart * share;
@@ -85,7 +93,8 @@ extern "C" __global__ void meanvar_d(const float* in, float2* out, unsigned int 
 }
 
 namespace e {
-extern "C" __global__ void meanvar_e(const float* in, float2* out, unsigned int rows, unsigned int cols) {
+extern "C" __global__ void meanvar_e(const float* in, float2* out, unsigned int rows,
+                        unsigned int cols) {
     float count = 0, mean = 0, squares = 0;
     for (unsigned int c = threadIdx.x; c < cols; c += 32) {
         float apart = in[blockIdx.x * cols + c] - mean;
@@ -94,8 +103,9 @@ extern "C" __global__ void meanvar_e(const float* in, float2* out, unsigned int 
     }
     for (unsigned int offset = 16; offset > 0; offset /= 2) {
         float other_count = __shfl_xor_sync(0xffffffff, count, offset);
-        float apart = __shfl_xor_sync(0xffffffff, mean, offset) - mean, all = count + other_count;
+        float apart = __shfl_xor_sync(0xffffffff, mean, offset) - mean;
         float other_squares = __shfl_xor_sync(0xffffffff, squares, offset);
+        float all = count + other_count;
         float share = all > 0 ? other_count / all : 0;
         squares = squares + other_squares + apart * apart * share;
         mean += apart * share;

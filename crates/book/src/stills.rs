@@ -20,7 +20,7 @@ const OF_LABS: [&str; 13] = [
     "figure",
 ];
 /// Scripts that only draw still figures.
-const OF_STILLS: [&str; 16] = [
+const OF_STILLS: [&str; 18] = [
     "words",
     "page",
     "pen",
@@ -37,6 +37,8 @@ const OF_STILLS: [&str; 16] = [
     "operators",
     "rows",
     "champion",
+    "trips",
+    "held",
 ];
 /// The figure that the README shows, and the style sheet with the colours of all of them.
 const ALONE: &str = "hundred-seeds";
