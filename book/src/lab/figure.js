@@ -450,6 +450,7 @@
                 extra.textContent = ` ${more}`;
                 say.append(extra);
             }
+            lab.reachable(say);
         }
     }
 

@@ -32,6 +32,12 @@
         parts.play.setAttribute("aria-label", text(name));
     };
 
+    // Words of a fixed height that are longer than it can be scrolled by keyboard.
+    lab.reachable = (words) => {
+        if (words.scrollHeight > words.clientHeight + 1) words.tabIndex = 0;
+        else words.removeAttribute("tabindex");
+    };
+
     const grains = (figure) => {
         const group = make("div", "lab-grains");
         group.setAttribute("role", "group");
@@ -62,6 +68,7 @@
             range: make("input", "lab-range", { type: "range", step: 1 }), controls: make("div", "lab-controls"),
             counts: make("div", "lab-counts"), made: make("div", "lab-made", { hidden: true }), seeds: make("div", "lab-seeds", { hidden: true }), key: make("details", "lab-key"),
         };
+        parts.code.tabIndex = 0;
         parts.stage.setAttribute("role", "img");
         parts.stage.tabIndex = 0;
         parts.range.setAttribute("aria-label", text("position"));
@@ -332,8 +339,6 @@
             figure.isWhole = !figure.isWhole;
             figure.listedKey = "";
             figure.parts.code.classList.toggle("lab-code-whole", figure.isWhole);
-            if (figure.isWhole) figure.parts.code.tabIndex = 0;
-            else figure.parts.code.removeAttribute("tabindex");
             one.setAttribute("aria-pressed", String(figure.isWhole));
             figure.draw();
         });
@@ -356,7 +361,10 @@
             const more = receipt ? receipt.filter((times) => times > 1).length : 0;
             words = text("wrongReceipt", { value: result, expected, missing, more });
         }
-        if (parts.cell.textContent !== words) parts.cell.textContent = words;
+        if (parts.cell.textContent !== words) {
+            parts.cell.textContent = words;
+            lab.reachable(parts.cell);
+        }
         parts.stage.setAttribute("aria-label", `${parts.say.textContent} ${words}`);
     };
 
