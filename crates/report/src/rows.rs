@@ -267,7 +267,7 @@ fn summary(table: &ContestTable, record: &Measurement, points: &[Point<'_>]) -> 
     let compared = points.iter().filter(|point| point.over_best().is_some()).count();
     let mut out = sheet.markdown();
     out.push_str(&format!(
-        "\nOf {} shapes, operators and types that another was timed at too, it is faster at {}.\n",
+        "\nAnother library was timed at {} of these combinations of shape, operator and type, and is faster at {}.\n",
         grouped(compared as u64),
         if below.is_empty() { "none".to_owned() } else { grouped(below.len() as u64) }
     ));
@@ -438,7 +438,7 @@ mod tests {
         assert!(clock.contains("below 60 MB | `sum` of `f32`, 4 × 4,096 | 0.50× | 1.71× | 3 |"), "{clock}");
         assert!(clock.contains("over `ragged` | `sum` of `f32`, `giant` | 25.00× | 25.00× | 1 |"), "{clock}");
         assert!(
-            clock.contains("Of 5 shapes, operators and types that another was timed at too, it is faster at 1."),
+            clock.contains("timed at 5 of these combinations of shape, operator and type, and is faster at 1."),
             "{clock}"
         );
         assert!(clock.contains("Wrong, and left out: `sum` of `f32` by torch, 65,536 × 1,024."), "{clock}");
