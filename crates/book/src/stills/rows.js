@@ -31,7 +31,15 @@
             for (let row = 0; row < rows; row += 1) {
                 const top = y + row * (h + 2);
                 if (rows <= 8 || row === 0 || row === rows - 1) pen.words(text("rowName", { row }), 0, top + h / 2, { size: 11, colour: inks.soft });
-                pen.box(label, top, COLUMNS * w, h, { stroke: inks.line });
+                if (rows <= 8) pen.box(label, top, COLUMNS * w, h, { stroke: inks.line });
+            }
+            // Many rows, of each of which a lane reads the same word, are columns that lines part.
+            if (rows > 8) {
+                pen.box(label, y, COLUMNS * w, rows * (h + 2) - 2, { stroke: inks.line });
+                pen.box(label, y, 8 * w, rows * (h + 2) - 2, { fill: inks.scale(0.2), stroke: inks.ink });
+                pen.box(label + (words[0].word % COLUMNS) * w, y, w, rows * (h + 2) - 2, { fill: inks.read });
+                for (let row = 1; row < rows; row += 1) pen.line([[label, y + row * (h + 2) - 1], [label + COLUMNS * w, y + row * (h + 2) - 1]], { colour: inks.paper, thick: 2 });
+                return y + rows * (h + 2) + lab.noted(pen, text("rowsKey"), y + rows * (h + 2));
             }
             for (const sector of new Set(words.map(({ word }) => Math.floor(word / 8)))) {
                 const [row, k] = [Math.floor(sector / 8), (sector % 8) * 8];

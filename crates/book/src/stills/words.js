@@ -171,7 +171,7 @@
         flagsKey: "A box is a word of 64 bits, with its flag, 1, at the left. Dashed: it only fills the sector. Block 0 takes the values in the order of the blocks' numbers.",
         rowsTitle: "{v}: the words that one load of a warp reads in a matrix with 64 columns",
         rowsSaid: "{v}: {rows:row|rows}, {sectors} sectors. {bytes} of {fetched} bytes are used.",
-        rowsKey: "Blue: a word that a lane reads now. A frame is a sector of 32 bytes, eight words, which comes as a whole.",
+        rowsKey: "Blue: a word that a lane reads now. Around it: its sector of 32 bytes, eight words, which comes as a whole.",
         rowName: "row {row}",
         rowBlockTitle: "A block of eight warps takes a row of 64 elements",
         rowBlockSaid: "{busy:warp loads|warps load} 32 elements each. {idle:warp loads|warps load} nothing and bring the identity to the barrier.",
