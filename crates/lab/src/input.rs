@@ -79,6 +79,7 @@ pub fn elements<T: Element>(n: usize, seed: u64) -> Vec<T> {
 }
 
 /// Element `i` of the SplitMix64 sequence (Steele, Lea, Flood 2014): stable for ever, unlike a library's default generator.
+#[inline]
 pub fn split_mix(seed: u64, i: u64) -> u64 {
     let mut z = seed.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

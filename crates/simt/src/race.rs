@@ -17,7 +17,7 @@
 //! first 8 bytes of one lane's store; a race with a strong write before the last one; two copies of one
 //! instruction to one place, or from one place. It never reports accesses that the rules above order.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 mod cells;
 mod clocks;
@@ -182,11 +182,11 @@ pub struct Shadow {
     /// Tick of the last note there.
     strong_tick: Tick,
     /// Readers of a strong write, by its cell, with the tick of the write.
-    observed: HashMap<usize, Vec<(Tick, Entry)>>,
+    observed: FxHashMap<usize, Vec<(Tick, Entry)>>,
     /// Strong reads, once there has been one.
     looks: Option<Box<Looks>>,
     /// Scope and role of the strong accesses so far, by instruction.
-    strengths: HashMap<u32, Strong>,
+    strengths: FxHashMap<u32, Strong>,
     /// Words whose bytes have different histories, one flag a word; those live in the byte cells.
     split: Vec<bool>,
     any_split: bool,
@@ -205,9 +205,9 @@ impl Shadow {
             readers: Pair::new(words),
             strong: Cells::new(words),
             strong_tick: 0,
-            observed: HashMap::new(),
+            observed: FxHashMap::default(),
             looks: None,
-            strengths: HashMap::new(),
+            strengths: FxHashMap::default(),
             split: vec![false; words],
             any_split: false,
             flights: None,

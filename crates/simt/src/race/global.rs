@@ -10,8 +10,7 @@
 
 mod report;
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use report::{Observed, Report};
 
@@ -119,31 +118,13 @@ struct Page {
     by_byte: bool,
 }
 
-/// Multiplies by the golden ratio: page numbers need no more.
-#[derive(Debug, Default)]
-pub(crate) struct PageHasher(u64);
-
-impl Hasher for PageHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
-    }
-}
-
 /// Page numbers.
-pub(crate) type Pages = HashSet<u64, BuildHasherDefault<PageHasher>>;
+pub(crate) type Pages = FxHashSet<u64>;
 
 /// Accesses to each byte of global memory.
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
-    pages: HashMap<u64, Page, BuildHasherDefault<PageHasher>>,
+    pages: FxHashMap<u64, Page>,
     observed: Observed,
     /// Pages to look after from their first read on,
     watched: Pages,

@@ -1,6 +1,6 @@
 //! Flags: places in memory through which threads hand on what they did, by releasing writes and acquiring reads.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::views::Beyond;
 use crate::code::Scope;
@@ -79,7 +79,7 @@ impl Handed {
 
 /// Every flag of a state space, by address.
 #[derive(Debug, Default)]
-pub struct Places(HashMap<u64, Flag>);
+pub struct Places(FxHashMap<u64, Flag>);
 
 impl Places {
     /// Returns the knowledge that a reader at `here` acquires at `key` with an access of that scope.

@@ -1,16 +1,15 @@
 //! Accesses of global memory that race with one access, and the readers of strong writes.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+use rustc_hash::FxHashMap;
 
 use super::super::clocks::Clocks;
 use super::super::now::{Now, block_of};
 use super::super::{Hazard, Role, Strong};
-use super::{Access, Act, PageHasher, Party, Past, Race};
+use super::{Access, Act, Party, Past, Race};
 
 /// Readers of a strong write, which come behind it: by the place's first byte.
 #[derive(Debug, Default)]
-pub(super) struct Observed(HashMap<u64, Vec<Observation>, BuildHasherDefault<PageHasher>>);
+pub(super) struct Observed(FxHashMap<u64, Vec<Observation>>);
 
 /// A strong read of what a strong write left.
 #[derive(Debug, Clone, Copy)]
