@@ -10,6 +10,7 @@ mod editor;
 mod engine;
 mod figures;
 mod gate;
+mod packed;
 mod stills;
 
 /// Builds the book of the reduction course, and checks the whole.

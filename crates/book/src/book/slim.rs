@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
-use base64::Engine as _;
 use regex::{Captures, Regex};
+
+use crate::packed;
 
 /// The line of book/theme/lab.js that says whether the scripts of the labs are packed.
 const UNPACKED: &str = "const isPacked = false;";
@@ -195,10 +196,7 @@ fn packed(text: String) -> Result<String> {
     {
         return Ok(packed.clone());
     }
-    let mut gzip = Vec::new();
-    let options = zopfli::Options { iteration_count: std::num::NonZeroU64::MIN, ..zopfli::Options::default() };
-    zopfli::compress(options, zopfli::Format::Gzip, text.as_bytes(), &mut gzip)?;
-    let packed = base64::engine::general_purpose::STANDARD.encode(gzip);
+    let packed = packed::packed(text.as_bytes(), std::num::NonZeroU64::MIN)?;
     *last = Some((text, packed.clone()));
     Ok(packed)
 }
