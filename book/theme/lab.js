@@ -3,12 +3,14 @@
 (() => {
     "use strict";
     const labs = [...document.querySelectorAll("div.lab[data-lab]")];
+    // Small figures with numbers to change start by themselves, as soon as the scripts are there.
+    const ideas = [...document.querySelectorAll("figure.idea")];
     // The print page has every chapter on it; its labs stay still.
-    if ((labs.length === 0 && !document.querySelector("[data-exercise]")) || /\/print\.html$/.test(location.pathname)) return;
+    if ((labs.length + ideas.length === 0 && !document.querySelector("[data-exercise]")) || /\/print\.html$/.test(location.pathname)) return;
     const root = typeof path_to_root === "string" ? path_to_root : "";
     const parts = [
         "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "stage", "timeline", "seeds", "ask", "compare", "registers", "resident", "input", "table",
-        "blocks", "edit", "link", "open", "parts", "first", "figure",
+        "blocks", "edit", "link", "open", "parts", "first", "figure", "idea", "idea-operator", "idea-rows", "idea-softmax", "idea-norm",
     ];
     // `cargo course book` packs them into one script, and says so here.
     const isPacked = false;
@@ -38,10 +40,11 @@
     };
 
     let loaded = null;
+    const load = () => (loaded ||= isPacked ? loadPacked() : Promise.all(parts.map(lab.load)));
     const start = async (element) => {
+        if (ideas.includes(element)) return load();
         const slug = element.dataset.lab.split("/")[0];
-        loaded ||= isPacked ? loadPacked() : Promise.all(parts.map(lab.load));
-        await loaded;
+        await load();
         if (!lab.waiting.has(slug)) await lab.load(`data/${slug}`);
         lab.figure(element, await lab.waiting.get(slug));
     };
@@ -53,7 +56,8 @@
         element.classList.remove("lab-on");
         element.classList.add("lab-failed");
     };
-    const begin = (element) => start(element).catch((error) => fail(element, error));
+    // A small figure without its script stands still.
+    const begin = (element) => start(element).catch((error) => { if (!ideas.includes(element)) fail(element, error); });
     // A lab that another script puts into the page.
     window.reductionShow = begin;
     // A link to a lab means that it is wanted at once.
@@ -64,6 +68,7 @@
             begin(entry.target);
         }
     }, { rootMargin: "600px" });
+    for (const element of ideas) watch.observe(element);
     for (const element of labs) {
         if (wanted(element)) begin(element);
         else watch.observe(element);

@@ -6,8 +6,8 @@ mod shapes;
 use lab::team::{matrix, per_vector};
 use lab::{Arg, BlockRule, Chapter, Layout, Matrix, Offsets, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-pub use crate::shapes::{Columns, Shape};
-use crate::shapes::{columns_for, shape_for};
+use crate::shapes::columns_for;
+pub use crate::shapes::{Columns, Shape, shape_for};
 
 /// The form that anyone would write first.
 const THREAD_A_ROW: Variant = Variant {

@@ -10,6 +10,8 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use rquickjs::convert::List;
 use rquickjs::{CatchResultExt, Context, Ctx, Exception, Function, Runtime, TypedArray};
 
+use course::rows;
+
 use crate::figures;
 
 /// Folder of the figures, which has nothing else.
@@ -19,8 +21,10 @@ const OF_LABS: [&str; 13] = [
     "words", "run", "trace", "kinds", "origin", "beats", "between", "accesses", "faults", "does", "say", "stage",
     "figure",
 ];
+/// Scripts of the figures with numbers to change.
+const OF_IDEAS: [&str; 5] = ["idea", "idea-operator", "idea-rows", "idea-softmax", "idea-norm"];
 /// Scripts that only draw still figures.
-const OF_STILLS: [&str; 18] = [
+const OF_STILLS: [&str; 19] = [
     "words",
     "page",
     "pen",
@@ -39,6 +43,7 @@ const OF_STILLS: [&str; 18] = [
     "champion",
     "trips",
     "held",
+    "ideas",
 ];
 /// The figure that the README shows, and the style sheet with the colours of all of them.
 const ALONE: &str = "hundred-seeds";
@@ -50,22 +55,7 @@ const BYTES_MAX: usize = 120_000;
 
 /// Loads the scripts of labs and of still figures, and then evaluates `script` to a text; an error says that it was in `of`.
 fn evaluate(root: &Path, script: &str, of: &str) -> Result<String> {
-    let context = Context::full(&Runtime::new()?)?;
-    let trouble = Rc::new(RefCell::new(None));
-    context.with(|ctx| -> Result<String> {
-        give(&ctx, root, &trouble)?;
-        let caught = |result: rquickjs::Result<String>, of: &str| {
-            result.catch(&ctx).map_err(|error| anyhow!("{of}: {error}{}", cause(&trouble)))
-        };
-        let run = |name: String| -> Result<()> {
-            let text = std::fs::read_to_string(root.join(&name)).with_context(|| format!("cannot read `{name}`"))?;
-            caught(ctx.eval::<(), _>(text).map(|()| String::new()), &name).map(drop)
-        };
-        run("crates/book/src/stills/start.js".to_owned())?;
-        OF_LABS.iter().try_for_each(|name| run(format!("book/src/lab/{name}.js")))?;
-        OF_STILLS.iter().try_for_each(|name| run(format!("crates/book/src/stills/{name}.js")))?;
-        caught(ctx.eval(script), of)
-    })
+    Scripts::load(root)?.text(script, of)
 }
 
 /// Every figure, by the file that pages include, and the README's.
@@ -81,6 +71,36 @@ pub fn files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     }
     let pages = drawn.into_iter().map(|(name, text)| (root.join(FOLDER).join(format!("{name}.md")), text));
     Ok(pages.chain([alone]).collect())
+}
+
+/// The scripts, all of them run.
+struct Scripts {
+    context: Context,
+    /// The error on this side of a call, which a script only knows as an exception.
+    trouble: Rc<RefCell<Option<anyhow::Error>>>,
+}
+
+impl Scripts {
+    fn load(root: &Path) -> Result<Scripts> {
+        let scripts = Scripts { context: Context::full(&Runtime::new()?)?, trouble: Rc::default() };
+        scripts.context.with(|ctx| give(&ctx, root, &scripts.trouble))?;
+        let run = |name: String| -> Result<()> {
+            let text = std::fs::read_to_string(root.join(&name)).with_context(|| format!("cannot read `{name}`"))?;
+            scripts.text(&format!("{text}\n;\"\""), &name).map(drop)
+        };
+        run("crates/book/src/stills/start.js".to_owned())?;
+        OF_LABS.iter().chain(&OF_IDEAS).try_for_each(|name| run(format!("book/src/lab/{name}.js")))?;
+        OF_STILLS.iter().try_for_each(|name| run(format!("crates/book/src/stills/{name}.js")))?;
+        Ok(scripts)
+    }
+
+    /// The text that an expression gives.
+    fn text(&self, script: &str, of: &str) -> Result<String> {
+        self.context.with(|ctx| {
+            let text = ctx.eval::<String, _>(script).catch(&ctx);
+            text.map_err(|error| anyhow!("{of}: {error}{}", cause(&self.trouble)))
+        })
+    }
 }
 
 /// The wide form of a figure as a file of its own, on white with a margin, with the light colours of the pages: it can be read on
@@ -112,7 +132,8 @@ fn cause(trouble: &RefCell<Option<anyhow::Error>>) -> String {
     trouble.borrow_mut().take().map(|error| format!(": {error:#}")).unwrap_or_default()
 }
 
-/// Functions for the scripts: `labs`, the slugs of the pages that have one, `lesson(slug)`, `readText(path)`, and `simulate(request)`, which is the JSON and the packed steps.
+/// Functions for the scripts: `labs`, the slugs of the pages that have one, `lesson(slug)`, `readText(path)`, `rowsMap()`, the plan of
+/// chapter 10 as JSON, and `simulate(request)`, which is the JSON and the packed steps.
 fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>) -> Result<()> {
     let refuse = {
         let trouble = Rc::clone(trouble);
@@ -135,6 +156,7 @@ fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>
     globals.set("labs", figures::slugs())?;
     globals.set("lesson", Function::new(ctx.clone(), lesson)?)?;
     globals.set("readText", Function::new(ctx.clone(), read)?)?;
+    globals.set("rowsMap", Function::new(ctx.clone(), || rows::map().to_string())?)?;
     globals.set("simulate", Function::new(ctx.clone(), simulator(refuse))?)?;
     Ok(())
 }
@@ -159,6 +181,9 @@ fn parts(answer: &[u8]) -> Result<(String, Vec<u32>)> {
     let word = |four: &[u8]| four.try_into().map(u32::from_le_bytes);
     Ok((json.to_string(), words.chunks_exact(4).map(word).collect::<Result<_, _>>()?))
 }
+
+#[cfg(test)]
+mod ideas;
 
 #[cfg(test)]
 mod tests {
@@ -186,11 +211,18 @@ mod tests {
         for (path, text) in pages_own {
             let name = path.file_stem().unwrap().to_str().unwrap();
             assert!(pages.contains(&format!("{{{{#include lab/stills/{name}.md}}}}")), "{name} is on no page");
-            for part in ["<svg class=\"still still-wide\"", "<svg class=\"still still-narrow\"", "<title>", "<desc>"] {
+            let is_idea = name.starts_with("idea-");
+            let parts: &[&str] = if is_idea {
+                &["<figure class=\"idea still\"", "<p class=\"idea-say\"", "<figcaption>"]
+            } else {
+                &["<svg class=\"still still-wide\"", "<svg class=\"still still-narrow\"", "<title>", "<desc>"]
+            };
+            for part in parts {
                 assert!(text.contains(part), "{name}: no {part}");
             }
-            // One figure is about NaN.
-            for broken in ["undefined", "null", "{n}"].into_iter().chain((name != "nan-rules").then_some("NaN")) {
+            // One figure is about NaN, and in some a button puts one in.
+            let is_about_nan = is_idea || name == "nan-rules";
+            for broken in ["undefined", "null", "{n}"].into_iter().chain((!is_about_nan).then_some("NaN")) {
                 assert!(!text.contains(broken), "{name}: says {broken}");
             }
         }

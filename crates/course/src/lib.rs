@@ -20,6 +20,7 @@ mod profiler;
 pub mod ptx;
 pub mod residency;
 mod results;
+pub mod rows;
 pub mod setup;
 pub mod show;
 pub mod workspace;

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { touched } from "./ideas.mjs";
 
 const [site, executablePath, pictures, ...wanted] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -21,7 +22,7 @@ const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run
 const browser = await chromium.launch({ executablePath, args });
 mkdirSync(pictures, { recursive: true });
 const problems = [];
-const counted = { pages: names.length, views: 0, answers: 0, terms: 0, largest: 0 };
+const counted = { pages: names.length, views: 0, answers: 0, figures: 0, terms: 0, largest: 0 };
 
 const withPage = async (name, options, act) => {
     const context = await browser.newContext(options);
@@ -239,6 +240,7 @@ const still = (name) => withPage(name, { viewport: { width: 1280, height: 900 },
     }
     const bare = await page.locator('main a[href^="glossary.html#"]:not([title])').count();
     if (bare) told(`${bare} links to terms have no title`);
+    if (await page.locator(".idea-controls").isVisible()) told("a figure shows controls that nothing answers");
 });
 
 // The search is loaded when it is wanted, by a click, a key or a link to what was found.
@@ -279,6 +281,8 @@ const jobs = names.flatMap((name) => [
             for (const problem of await shown(page)) told(problem);
             await page.evaluate(axe);
             await accessible(page, told);
+            const figures = await touched(page, told);
+            counted.figures += figures;
             await page.screenshot({ path: `${pictures}/${name.replace(".html", "")}-${width}-${colorScheme}.png` });
             // Neither contrast nor answers have to do with the width.
             if (isPhone) return;

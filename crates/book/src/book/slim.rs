@@ -66,6 +66,7 @@ pattern!(DIGITS, r#"="(\d+\.\d\d)\d+""#);
 pattern!(WORDS, r"(?s)(<text [^>]*>)\n([^<]*?)\n(</text>)");
 pattern!(LINE, r#"<polyline fill="none"([^>]*) points="([^"]*)" ?(?:/>|></polyline>)\s*"#);
 pattern!(FILLED, r#"<path d="([^"]*)" style="fill:([^";]+)" ?(?:/>|></path>)"#);
+pattern!(PATH, r#"<path d="([^"]*)""#);
 pattern!(BOX, r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-([\d.]+)z");
 pattern!(
     DESCRIBED,
@@ -102,6 +103,9 @@ fn chart(svg: &str) -> String {
     let svg = DESCRIBED.replace(&svg, "$1");
     let svg =
         FILLED.replace_all(&svg, |path: &Captures<'_>| boxes(&path[1], &path[2]).unwrap_or_else(|| path[0].to_owned()));
+    let svg = PATH.replace_all(&svg, |path: &Captures<'_>| {
+        relative(&path[1]).map_or_else(|| path[0].to_owned(), |short| path[0].replace(&path[1], &short))
+    });
     let mut out = String::with_capacity(svg.len());
     let (mut at, mut look) = (0, String::new());
     for line in LINE.captures_iter(&svg) {
@@ -140,6 +144,25 @@ fn boxes(path: &str, colour: &str) -> Option<String> {
     }
     let thick = thick.filter(|_| end == path.len())?;
     Some(format!(r#"<path d="{out}" style="stroke:{colour};stroke-width:{thick}"/>"#))
+}
+
+/// Boxes by their distance from the one before, where that is shorter; nothing where a path is anything else.
+fn relative(path: &str) -> Option<String> {
+    let mut out = String::new();
+    let (mut end, mut last) = (0, None);
+    for found in BOX.captures_iter(path) {
+        let whole = found.get(0)?;
+        let (x, y) = (found[1].parse::<f64>().ok()?, found[2].parse::<f64>().ok()?);
+        let far = format!("M{} {}", &found[1], &found[2]);
+        let near = last.map(|(a, b)| format!("m{} {}", rounded(x - a), rounded(y - b)));
+        if whole.start() != end {
+            return None;
+        }
+        out += near.filter(|near| near.len() < far.len()).as_ref().unwrap_or(&far);
+        out += &whole.as_str()[far.len()..];
+        (end, last) = (whole.end(), Some((x, y)));
+    }
+    (end == path.len()).then_some(out)
 }
 
 fn rounded(number: f64) -> f64 {
@@ -235,6 +258,10 @@ mod tests {
         for other in ["M1 2h3v4h-3zM5 2h3v5h-3z", "M1 2h3v4h-3zL1 2", "M1 2h3v4h-2z", "M1 2l3 4"] {
             assert_eq!(chart(&path(other)), path(other));
         }
+        assert_eq!(
+            chart(&path("M75 16.5h17v6h-17zM94.5 16.5h17v7h-17zM75 24.5h17v6h-17z")),
+            path("M75 16.5h17v6h-17zm19.5 0h17v7h-17zM75 24.5h17v6h-17z")
+        );
     }
 
     #[test]

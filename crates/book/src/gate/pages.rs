@@ -14,9 +14,9 @@ pub fn check(scene: &Scene) -> Result<Verdict> {
     };
     let pictures = scene.root.join("target/gate/pages");
     let summary = browser::run(scene, "pages.mjs", &[&built_site(scene)?, &chromium, &pictures])?;
-    let [pages, views, answers, terms, largest] =
-        ["pages", "views", "answers", "terms", "largest"].map(|key| &summary[key]);
+    let [pages, views, answers, figures, terms, largest] =
+        ["pages", "views", "answers", "figures", "terms", "largest"].map(|key| &summary[key]);
     Ok(Verdict::Pass(format!(
-        "{pages} pages in {views} views, {answers} answers, {terms} terms explained, the largest page {largest} KB"
+        "{pages} pages in {views} views, {answers} answers, {figures} looks at small figures, {terms} terms explained, the largest page {largest} KB"
     )))
 }

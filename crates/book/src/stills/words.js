@@ -271,6 +271,11 @@
         backKey: "Blue: along a row, as forward. Down the columns a thread adds to sums that stay in its registers. Dashed: the end of launch 1.",
         step: "Step through it",
         stepLarger: "Step through it with {n} numbers",
+        areaThread: "thread",
+        areaGroup: "8 lanes",
+        areaWarp: "warp",
+        areaBlock: "block",
+        areaParts: "many blocks",
         needsScripts: "With JavaScript, this figure runs.",
     };
     const twice = Object.keys(words).filter((key) => key in catalogue);
