@@ -146,7 +146,7 @@
     });
 
     lab.still("parts", () => {
-        const [rows, parts, last] = [8, 25, 7];
+        const [rows, parts, last] = [8, 24, 7];
         const said = text("partsSaid", { rows, parts, blocks: rows * parts, ticket: parts - 1 });
         return lab.picture({ title: text("partsTitle", { rows, parts }), description: said, draw: (pen, narrow) => {
             const label = narrow ? 38 : 52;
