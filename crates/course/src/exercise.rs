@@ -27,6 +27,7 @@ mod check;
 mod choose;
 mod copy;
 mod fill;
+mod goals;
 mod item;
 mod judge;
 mod key;

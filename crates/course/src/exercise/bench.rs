@@ -125,26 +125,6 @@ pub(super) fn launch<T: Element>(
 pub struct Bench<'e> {
     exercise: &'e Exercise,
     module: Module,
-    /// Fences of its code, and accesses that acquire or release.
-    pub(super) fences: u64,
-}
-
-/// Fences of the device in PTX, with accesses that acquire or release.
-fn fences(ptx: &str) -> u64 {
-    let reaches = |parts: &[&str]| parts.iter().any(|part| ["gl", "gpu", "sys"].contains(part));
-    let opcodes = ptx.lines().filter_map(|line| line.split_whitespace().find(|word| !word.starts_with('@')));
-    let count = |opcode: &str| {
-        let parts: Vec<&str> = opcode.trim_end_matches(';').split('.').collect();
-        match parts[0] {
-            "membar" | "fence" => u64::from(reaches(&parts)),
-            "ld" | "st" | "atom" | "red" if reaches(&parts) => {
-                u64::from(parts.contains(&"acquire") || parts.contains(&"release"))
-                    + 2 * u64::from(parts.contains(&"acq_rel"))
-            }
-            _ => 0,
-        }
-    };
-    opcodes.map(count).sum()
 }
 
 impl<'e> Bench<'e> {
@@ -161,7 +141,7 @@ impl<'e> Bench<'e> {
                 prepare(exercise, &module, &exercise.entry(ty, block))?;
             }
         }
-        Ok(Bench { exercise, module, fences: fences(ptx) })
+        Ok(Bench { exercise, module })
     }
 
     /// Runs the kernel over the numbers of the case and compares with the right answer.
@@ -386,21 +366,6 @@ mod tests {
             let bench = Bench::new(&exercise, "k.ptx", &brings_the_count).unwrap();
             let answer = bench.ask(Case::new(Type::I32, 9, 64)).unwrap();
             assert_eq!((answer.is_right(), answer.second.is_some()), (right, !right), "{launches:?}: {answer:?}");
-        }
-    }
-
-    #[test]
-    fn fences_of_the_device_are_counted_in_ptx() {
-        for (line, count) in [
-            ("\tmembar.gl;", 1),
-            ("@%p1 fence.acq_rel.gpu;", 1),
-            ("membar.cta;", 0),
-            ("ld.acquire.gpu.global.u32 %r1, [%rd1];", 1),
-            ("atom.acq_rel.gpu.global.add.u32 %r1, [%rd1], 1;", 2),
-            ("atom.global.add.u32 %r1, [%rd1], 1;", 0),
-            ("// fence", 0),
-        ] {
-            assert_eq!(fences(line), count, "{line}");
         }
     }
 

@@ -160,7 +160,7 @@ mod tests {
                 ("\"write\"", "\"sing\"", "sing"),
                 ("title =", "op = \"mean\"\ntitle =", "unknown variant `mean`"),
                 ("at_most", "at_must", "at_must"),
-                ("at_most = 8", "each_block = 8", "fences alone"),
+                ("at_most = 8", "each_block = 8", "fenced alone"),
                 ("at_most = 8", "at_most = 8\nalso = [{ n = 5 }]", "at each of its sizes"),
                 ("at_most = 8", "at_most = 8\nrows = 3", "rows without cols: say how long they are"),
                 (

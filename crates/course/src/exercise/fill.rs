@@ -23,8 +23,11 @@ pub enum Fill {
     Ties,
     /// −1500, −750, 0, 750 and 1500 at random: of the larger ones *e*ˣ is no float, and no double.
     Steep,
-    /// 99,998 to 100,002 at random: squares so large that nothing is left of their differences.
+    /// 131,070 to 131,074 at random: squares so large that nothing is left of their differences.
     Far,
+    /// All the same but for the one in the middle, whose neighbour it is: floats that differ in their last bit, or integers that a
+    /// float would round to one.
+    Close,
     /// Random floats of this power of ten: what a kernel takes for 0, or for as good as infinite, shows.
     Scale(i8),
     /// Random floats of every power of ten from −6 to 6.
@@ -40,12 +43,14 @@ pub enum Fill {
     BelowLast(u8),
     /// −∞ and −1 to 2 at random.
     MinusInfinities,
-    /// Random ones, and one of each row +∞.
+    /// −1000 to 1000 at random, and one of each row +∞.
     OneInfinite,
 }
 
 /// A number that stands out among those from −1 to 1, and one among all integers.
 const FAR: f64 = 1_234_567.0;
+/// The same in a sum of numbers from 1 to 2, of which a few are more than what rounding explains.
+const FAR_OF_SUM: f64 = 262_144.0;
 const FAR_WHOLE: i32 = i32::MAX - 5;
 /// The largest number of [`Fill::Below`].
 const PEAK: f64 = 2.0;
@@ -61,7 +66,8 @@ impl Fill {
             Fill::Negative => "every element negative",
             Fill::Ties => "every element between -2 and 2",
             Fill::Steep => "every element a multiple of 750 between -1500 and 1500",
-            Fill::Far => "every element near 100,000",
+            Fill::Far => "every element near 131,072",
+            Fill::Close => "all elements the same but one, their neighbour",
             Fill::Scale(power) => return Some(format!("every element between -10^{power} and 10^{power}")),
             Fill::Spread => "elements of every size from a millionth to a million",
             Fill::FirstFar => "the first element far from all others",
@@ -95,6 +101,7 @@ impl Case {
             let made = values.into_iter().enumerate().map(|(i, x)| of(i, x)).collect::<Vec<f64>>();
             lab::with_type!(ty, T => T::array(made.into_iter().map(T::from_f64).collect()))
         };
+        let compares = matches!(op, Op::Min | Op::Max | Op::Argmin | Op::Argmax);
         // The smallest of a row stands out where the smallest is looked for.
         let sign = if matches!(op, Op::Min | Op::Argmin) { -1 } else { 1 };
         let one_far = |is_far: &dyn Fn(usize) -> bool| match random(ty) {
@@ -102,7 +109,10 @@ impl Case {
                 values.iter_mut().enumerate().filter(|(i, _)| is_far(*i)).for_each(|(_, x)| *x = sign * FAR_WHOLE);
                 Array::I32(values)
             }
-            _ => floats(&|i, x| if is_far(i) { f64::from(sign) * FAR } else { x }),
+            // Terms of one sign do not cancel: all together they are more than rounding explains.
+            _ if op == Op::Sum => floats(&|i, x| if is_far(i) { FAR_OF_SUM } else { 1.0 + x.abs() }),
+            _ if compares => floats(&|i, x| if is_far(i) { f64::from(sign) * f64::from(f32::MAX) } else { x }),
+            _ => floats(&|i, x| if is_far(i) { FAR } else { x }),
         };
         let below = |by: u8, x: f64| PEAK - f64::from(by) - x.abs();
         let (whole, float) = match self.fill {
@@ -113,7 +123,12 @@ impl Case {
             Fill::Negative => return negative(random(ty)),
             Fill::Ties => return few(random(Type::I32), ty, (1, 0)),
             Fill::Steep => return few(random(Type::I32), ty, (750, 0)),
-            Fill::Far => return few(random(Type::I32), ty, (1, 100_000)),
+            Fill::Far => return few(random(Type::I32), ty, (1, 131_072)),
+            Fill::Close => {
+                let all = if ty == Type::F32 { 1 << 23 } else { 1 << 30 | 5 };
+                let given = (0..n).map(|i| if i == n / 2 { all + sign } else { all }).collect();
+                return Numbers::Given(given).array(ty, self.n);
+            }
             Fill::Scale(power) => return floats(&|_, x| x * 10f64.powi(power.into())),
             Fill::Spread => return floats(&|i, x| x.signum() * 10f64.powf(12.0 * x.abs() - 6.0) * [1.0, -1.0][i % 2]),
             Fill::FirstFar => return one_far(&is_first),
@@ -123,7 +138,7 @@ impl Case {
                 return floats(&|_, x| if x < -0.4 { f64::NEG_INFINITY } else { (2.5 * x).floor() });
             }
             Fill::OneInfinite => {
-                return floats(&|i, x| if (i + row / 2).is_multiple_of(row) { f64::INFINITY } else { x });
+                return floats(&|i, x| if (i + row / 2).is_multiple_of(row) { f64::INFINITY } else { 1000.0 * x });
             }
             Fill::BelowLast(by) => return floats(&|i, x| if is_last(i) { PEAK } else { below(by, x) }),
         };

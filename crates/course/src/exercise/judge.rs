@@ -6,15 +6,14 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use device::{Code, Schedule};
-use lab::{Array, Matrix, Op, Type};
+use device::Schedule;
+use lab::{Array, Op, Type};
 
 use super::bench::{Answer, Bench};
 use super::case::Case;
 use super::fill::Fill;
-use super::share;
 use super::write::{Exercise, Goal, Launches, OTHER_TREE, Tree, WRONG_SUM};
-use super::{matrices, rows};
+use super::{goals, matrices, rows};
 
 /// Random schedules that are tried besides the two without a seed.
 const SEEDS: u64 = 8;
@@ -27,6 +26,8 @@ const OFFSETS: [usize; 3] = [1, 2, 3];
 const SHORT_MAX: u64 = 5;
 /// A prime, and powers of two with their neighbours, besides the sizes around a warp and a block.
 const LONG_SIZES: [u64; 7] = [1009, 1023, 1024, 1025, 4095, 4097, 10_007];
+/// Elements among which a thread finds the same one several times.
+const TIES_SIZE: u64 = 10_007;
 /// Once, more elements than 16 bits count, even in packs of four.
 const HUGE_SIZE: u64 = 300_007;
 /// Its block, if the exercise has it.
@@ -136,20 +137,20 @@ pub fn judge(exercise: &Exercise, name: &str, ptx: &str) -> Result<Verdict> {
         }
     }
     let mut stages = names(stages);
-    let mut goals = Stage { name: "goals", what: said(exercise), passed: 0, cases: 0 };
-    goals.cases = exercise.goals.len() + usize::from(exercise.tree.is_some());
+    let mut goals_stage = Stage { name: "goals", what: said(exercise), passed: 0, cases: 0 };
+    goals_stage.cases = exercise.goals.len() + usize::from(exercise.tree.is_some());
     if let (None, Some(tree)) = (&failure, exercise.tree) {
-        failure = other_tree(exercise, &bench, tree, &mut goals)?;
+        failure = other_tree(exercise, &bench, tree, &mut goals_stage)?;
     }
     if failure.is_none() {
-        failure = missed(exercise, &bench, &mut goals)?;
+        failure = goals::missed(exercise, &bench, &mut goals_stage)?;
     }
     // Last, since they take as long as all others together.
     let (mut large, cases) = large(exercise);
     if failure.is_none() {
         failure = failed(exercise, &bench, &cases, &mut large)?;
     }
-    stages.extend([goals, large].into_iter().filter(|stage| stage.cases > 0));
+    stages.extend([goals_stage, large].into_iter().filter(|stage| stage.cases > 0));
     Ok(Verdict { stages, failure, warnings: String::new() })
 }
 
@@ -258,6 +259,12 @@ fn extreme(exercise: &Exercise) -> Vec<Case> {
     // Numbers that differ among themselves, over arrays of many blocks, or long rows: there one bound of a kernel's own shows.
     let uneven = uneven(exercise.op);
     let long = matrices::long(exercise).into_iter().chain(few(exercise));
+    if exercise.op == Op::Meanvar {
+        cases.extend(matrices::narrow(exercise).into_iter().map(|case| Case { fill: Fill::Far, ..case }));
+    }
+    if exercise.finds() {
+        cases.extend(few(exercise).map(|case| Case { n: TIES_SIZE, fill: Fill::MinusThree, ..case }));
+    }
     cases.extend(long.flat_map(|case| uneven.clone().into_iter().map(move |fill| Case { fill, ..case })));
     cases.retain(|case| case.fill.is_of(case.ty));
     cases
@@ -267,9 +274,12 @@ fn extreme(exercise: &Exercise) -> Vec<Case> {
 fn uneven(op: Op) -> Vec<Fill> {
     let mut fills = vec![Fill::Scale(-6), Fill::Scale(6), Fill::Spread, Fill::FirstFar, Fill::LastFar];
     if op.is_exponential() {
-        fills.extend([Fill::Below(2), Fill::BelowLast(5), Fill::Below(9), Fill::BelowLast(12)]);
-        fills.extend([Fill::MinusInfinities, Fill::OneInfinite]);
+        fills.extend([Fill::Below(2), Fill::BelowLast(5), Fill::Below(13), Fill::BelowLast(13)]);
+        fills.push(Fill::MinusInfinities);
     }
+    let compares = matches!(op, Op::Min | Op::Max | Op::Argmin | Op::Argmax);
+    fills.extend((compares || op.is_exponential()).then_some(Fill::OneInfinite));
+    fills.extend(compares.then_some(Fill::Close));
     fills
 }
 
@@ -279,7 +289,7 @@ fn large(exercise: &Exercise) -> (Stage, Vec<Case>) {
     let longest = cases.last().copied();
     let fills: &[Fill] = match exercise.op {
         Op::Meanvar => &[Fill::FirstFar],
-        op if op.is_exponential() => &[Fill::Below(12)],
+        op if op.is_exponential() => &[Fill::Below(15)],
         _ => &[],
     };
     cases.extend(longest.iter().flat_map(|&case| fills.iter().map(move |&fill| Case { fill, ..case })));
@@ -324,9 +334,12 @@ fn schedules() -> impl Iterator<Item = Schedule> {
 
 /// The block size at which the sum of floats rounds otherwise than the tree's does.
 fn other_tree(exercise: &Exercise, bench: &Bench<'_>, tree: Tree, stage: &mut Stage) -> Result<Option<Failure>> {
-    for &block in &exercise.blocks {
+    let of_block = |&block: &u32| {
         let case = Case::new(Type::F32, exercise.elements_per_block(block), block);
-        let Array::F32(values) = lab::input::random(case.ty, case.n as usize, case.n) else { return Ok(None) };
+        [Fill::Random, Fill::Spread, Fill::FirstFar].map(|fill| Case { fill, ..case })
+    };
+    for case in exercise.blocks.iter().flat_map(of_block) {
+        let Array::F32(values) = case.numbers(exercise.op) else { return Ok(None) };
         let expected = tree.sum(&values);
         let answer = bench.ask_with(case, &Array::F32(values))?;
         if !answer.is_right() {
@@ -341,65 +354,8 @@ fn other_tree(exercise: &Exercise, bench: &Bench<'_>, tree: Tree, stage: &mut St
     Ok(None)
 }
 
-/// The first goal that is missed, at any of its sizes.
-fn missed(exercise: &Exercise, bench: &Bench<'_>, stage: &mut Stage) -> Result<Option<Failure>> {
-    for goal in &exercise.goals {
-        for run in goal.runs() {
-            let failure = missed_at(exercise, bench, &run)?;
-            if failure.is_some() {
-                return Ok(failure);
-            }
-        }
-        stage.passed += 1;
-    }
-    Ok(None)
-}
-
-/// Failure that misses a goal at one of its sizes.
-fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal) -> Result<Option<Failure>> {
-    let ty = exercise.types.first().copied().unwrap_or(Type::I32);
-    let n = goal.n.unwrap_or(exercise.elements_per_block(goal.block));
-    let plain = match goal.matrix()? {
-        Some(Matrix { rows, cols, .. }) => matrices::case(ty, (rows, cols), goal.block),
-        None => Case::new(ty, n, goal.block),
-    };
-    let case = Case { offset: goal.offset, keeps_out: goal.keeps_out, ..plain };
-    let is_traced = goal.each_warp.is_some() || goal.first_threads;
-    let answer = if is_traced { bench.ask_traced(case)? } else { bench.ask(case)? };
-    if !answer.is_right() {
-        return smallest(exercise, bench, case, answer).map(Some);
-    }
-    let failed =
-        |counted, most, who| Ok(Some(Failure::Goal { goal: Box::new(goal.clone()), case, counted, most, who }));
-    if let Some(trace) = &answer.report.trace {
-        let who = match goal.each_warp {
-            Some(bytes) => share::looks_on(trace, bytes),
-            None => share::stranger(trace, n),
-        };
-        return if who.is_some() { failed(0, None, who) } else { Ok(None) };
-    }
-    if let Some(least) = goal.fences {
-        return if bench.fences < least { failed(bench.fences, None, None) } else { Ok(None) };
-    }
-    if let Some(steps) = goal.each_block {
-        let is_over = |answer: &Answer| answer.report.faults.iter().any(|fault| fault.code == Code::StepBudget);
-        return if is_over(&bench.ask_within(case, steps)?) { failed(steps, None, None) } else { Ok(None) };
-    }
-    let sum = |counters| goal.metrics().map(|metric| (metric.value)(counters) as u64).sum::<u64>();
-    let counted = answer.report.counters.as_ref().map_or(0, sum);
-    if goal.at_most.is_some_and(|most| counted > most) {
-        let most =
-            answer.report.lines.iter().map(|line| (line.line, sum(&line.counters))).max_by_key(|&(_, part)| part);
-        return failed(counted, most, None);
-    }
-    if goal.at_least.is_some_and(|least| counted < least) {
-        return failed(counted, None, None);
-    }
-    Ok(None)
-}
-
 /// The failure with the fewest elements, at the block, type and schedule where one was found.
-fn smallest(exercise: &Exercise, bench: &Bench<'_>, found: Case, answer: Answer) -> Result<Failure> {
+pub(super) fn smallest(exercise: &Exercise, bench: &Bench<'_>, found: Case, answer: Answer) -> Result<Failure> {
     let (mut case, mut answer) = (found, answer);
     let smaller: Vec<Case> = match found.matrix {
         _ if found.n > LOOKED_INTO_MAX => Vec::new(),

@@ -45,6 +45,12 @@ pub fn few(exercise: &Exercise) -> Vec<Case> {
     exercise.blocks.iter().flat_map(of).collect()
 }
 
+/// Rows with a column for each lane, of each type: so short that rounding explains little.
+pub fn narrow(exercise: &Exercise) -> Vec<Case> {
+    let lanes = u64::from(exercise.lanes_per_row.unwrap_or(1));
+    few(exercise).into_iter().map(|case| case.over(case.matrix.map_or(1, |matrix| matrix.rows), lanes)).collect()
+}
+
 /// A few long rows, of each type.
 pub fn long(exercise: &Exercise) -> Vec<Case> {
     let block = exercise.lanes_per_row.and(exercise.blocks.last().copied());

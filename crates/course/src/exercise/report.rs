@@ -152,7 +152,6 @@ fn goal_text(
         (_, Some(steps)) => {
             format!("a block executes more than {} warp-instructions, at {}", grouped(steps), asked(case))
         }
-        (_, None) if goal.fences.is_some() => format!("its PTX has {}", grouped(counted)),
         (_, None) => format!("counted {}, allowed {limit}, at {}", grouped(counted), asked(case)),
     };
     out.push_str(&format!("{}\n", wrapped(&line, "")));

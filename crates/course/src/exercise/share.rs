@@ -1,5 +1,7 @@
-//! Division of the work, from the recorded steps of a launch: which warps load, and which threads make the additions. Counters
-//! add up what all threads do, and cannot show it.
+//! Division of the work, from the recorded steps of a launch: which warps load, which threads make the additions, and what
+//! stands between one block's store and another's load. Counters add up what all threads do, and cannot show it.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use lab::text::grouped;
 use simt::trace::{Access, Space, Step, Trace};
@@ -60,6 +62,54 @@ pub fn stranger(trace: &Trace, n: u64) -> Option<String> {
     // Element 0 may be kept in a register; of the others, each even one is added to.
     let kept = values.iter().step_by(2).skip(1).position(|&round| round == 0)?;
     Some(format!("nothing is added to element {} of the slice, where it lies", 2 * (kept + 1)))
+}
+
+/// The first value that one block loads from another with no fence before the writer's next atomic or behind the reader's last
+/// one, in words. An access that releases or acquires is a fence on its side.
+pub fn unfenced(trace: &Trace) -> Option<String> {
+    let mut stored_by = BTreeMap::new(); // address → block
+    let mut early = BTreeSet::new(); // addresses that no fence follows before their block's atomic
+    let mut loads = Vec::new(); // block, address, and whether a fence is behind the block's last atomic
+    for steps in trace.steps.chunk_by(|a, b| a.block_linear == b.block_linear) {
+        let mut is_acquired = false;
+        let mut pending = BTreeSet::new();
+        for step in steps.iter().filter(|step| step.active != 0) {
+            let parts: Vec<&str> = trace.code[step.pc as usize].opcode.split('.').collect();
+            let has = |words: &[&str]| words.iter().any(|word| parts.contains(word));
+            let (acquires, releases) = (has(&["acquire", "acq_rel"]), has(&["release", "acq_rel"]));
+            let addresses: Vec<u64> = global_accesses(step)
+                .flat_map(|access| lanes(access.mask).map(|lane| access.addresses[lane as usize]))
+                .collect();
+            match parts[0] {
+                "membar" | "fence" if has(&["gl", "gpu", "sys"]) => {
+                    is_acquired = true;
+                    pending.clear();
+                }
+                "atom" | "red" if !addresses.is_empty() => {
+                    is_acquired = acquires;
+                    let open = std::mem::take(&mut pending);
+                    early.extend(open.into_iter().filter(|_| !releases));
+                }
+                "st" => {
+                    stored_by.extend(addresses.iter().map(|&address| (address, step.block_linear)));
+                    pending.extend(addresses.into_iter().filter(|_| !releases));
+                }
+                "ld" => loads.extend(addresses.iter().map(|&at| (step.block_linear, at, is_acquired || acquires))),
+                _ => {}
+            }
+        }
+    }
+    loads.into_iter().find_map(|(block, address, is_acquired)| {
+        let writer = *stored_by.get(&address).filter(|&&writer| writer != block)?;
+        if early.contains(&address) {
+            return Some(format!(
+                "block {writer} stores a value that block {block} loads, and takes its ticket with no fence between"
+            ));
+        }
+        (!is_acquired).then(|| {
+            format!("block {block} loads a value of block {writer} with no fence between its ticket and the load")
+        })
+    })
 }
 
 fn global_accesses(step: &Step) -> impl Iterator<Item = &Access> {

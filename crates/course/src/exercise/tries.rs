@@ -13,6 +13,8 @@
 //! `through` is a wrong solution that the first judge let through, `refused` a right one that it refused. What follows
 //! stands in the place of the starter's ANCHOR; after `from`, it changes another part: lines with `-` are found there, once,
 //! and those with `+` are put in their place.
+//!
+//! The book's page of cheats quotes what the judge says of some of them: the words are held against the verdict.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,13 +23,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, Result, bail, ensure};
 use device::nvrtc::Nvrtc;
 
-use super::catalogue;
 use super::write::Exercise;
-use super::{copy, verdict_on};
+use super::{catalogue, copy, report, verdict_on};
 use crate::workspace;
 
 /// The folder of a chapter that holds them.
 const FOLDER: &str = "tries";
+/// The page that quotes the judge.
+const PAGE: &str = "book/src/cheats.md";
 /// The quick test takes one in this many of the wrong solutions that no judge let through.
 const EVERY: usize = 12;
 /// The same for the right ones.
@@ -141,10 +144,22 @@ fn collection<'e>(root: &Path, exercises: &'e [Exercise]) -> Result<Vec<(usize, 
 }
 
 impl Try<'_> {
-    /// Returns the problem with the verdict, if there is one.
-    fn problem(&self, nvrtc: &Nvrtc) -> Result<Option<String>> {
-        let name = format!("{}/{}", self.exercise.id, self.part.name);
+    /// `any-n/block-zero`
+    fn name(&self) -> String {
+        format!("{}/{}", self.exercise.id, self.part.name)
+    }
+
+    /// Returns the problem with the verdict, or with what the page quotes from it, if there is one.
+    fn problem(&self, nvrtc: &Nvrtc, quote: Option<&String>) -> Result<Option<String>> {
+        let name = self.name();
         let verdict = verdict_on(self.exercise, &name, copy::with(nvrtc, &name, &self.text)?)?;
+        if let Some(quote) = quote {
+            let said = report::verdict(&verdict, &workspace::root()?, &name, &self.text);
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            if !said.contains(quote) {
+                return Ok(Some(format!("{PAGE} quotes of {name}: {quote}, and the judge says: {said}")));
+            }
+        }
         let reasons = verdict.failure.as_ref().map(super::judge::Failure::reasons);
         Ok(match (&self.part.reason, reasons) {
             (None, None) => None,
@@ -158,6 +173,16 @@ impl Try<'_> {
     }
 }
 
+/// What the page says that the judge says, by the name of the try: `| `any-n/block-zero` | what it does | the words |`.
+fn quotes(page: &str) -> BTreeMap<String, String> {
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let cells = rows.filter_map(|row| {
+        let [name, _, said, _] = row.split('|').collect::<Vec<_>>()[..] else { return None };
+        Some((name.trim().trim_end_matches('`').to_owned(), said.trim().replace("<br>", " ")))
+    });
+    cells.collect()
+}
+
 /// Judges the chosen ones, on as many threads as there are cores.
 fn problems(is_chosen: impl Fn(usize, &Part) -> bool) -> Option<(usize, Vec<String>)> {
     let root = workspace::root().unwrap();
@@ -169,12 +194,16 @@ fn problems(is_chosen: impl Fn(usize, &Part) -> bool) -> Option<(usize, Vec<Stri
     };
     let exercises = catalogue::written(catalogue::load(&root).unwrap());
     let mut tries = collection(&root, &exercises).unwrap();
-    tries.retain(|(number, one)| is_chosen(*number, &one.part));
+    let quotes = quotes(&copy::read(&root, &root.join(PAGE)).unwrap());
+    tries.retain(|(number, one)| is_chosen(*number, &one.part) || quotes.contains_key(&one.name()));
+    let unknown: Vec<&String> =
+        quotes.keys().filter(|name| tries.iter().all(|(_, one)| one.name() != **name)).collect();
+    assert_eq!(unknown, Vec::<&String>::new(), "{PAGE} quotes what there is not");
     let next = AtomicUsize::new(0);
     let work = || {
         let mut found = Vec::new();
         while let Some((_, one)) = tries.get(next.fetch_add(1, Ordering::Relaxed)) {
-            found.extend(one.problem(&nvrtc).unwrap());
+            found.extend(one.problem(&nvrtc, quotes.get(&one.name())).unwrap());
         }
         found
     };
@@ -207,6 +236,13 @@ fn the_collection_is_whole() {
     let tries = collection(&root, &exercises).unwrap();
     let wrong = tries.iter().filter(|(_, one)| one.part.reason.is_some()).count();
     assert!(wrong >= WRONG_MIN && tries.len() - wrong >= RIGHT_MIN, "{wrong} wrong, {} right", tries.len() - wrong);
+}
+
+#[test]
+fn rows_of_the_page_are_quotes() {
+    let page = "| Try | Does | Says |\n|---|---|---|\n| `any-n/block-zero` | all | warp 0<br>loads 0 bytes |\n";
+    let one = ("any-n/block-zero".to_owned(), "warp 0 loads 0 bytes".to_owned());
+    assert_eq!(quotes(page), BTreeMap::from([one]));
 }
 
 #[test]

@@ -135,9 +135,10 @@ pub struct Goal {
     /// Instead of counters: that the second of two launches is right, too, where `out` holds the result of the first.
     #[serde(default)]
     pub keeps_out: bool,
-    /// Instead of counters: the least number of fences in its PTX. An access that acquires or releases counts as one, and one that
-    /// does both as two.
-    pub fences: Option<u64>,
+    /// Instead of counters: that what one block hands to another goes through a fence on each side, before the writer's
+    /// ticket and behind the reader's.
+    #[serde(default)]
+    pub fenced: bool,
     /// Threads a block.
     #[serde(default = "goal_block")]
     pub block: u32,
@@ -238,11 +239,11 @@ impl Goal {
                 run.each_warp.is_some(),
                 run.first_threads,
                 run.keeps_out,
-                run.fences.is_some(),
+                run.fenced,
             ];
             ensure!(
                 is_counted == is_limited && kinds.iter().filter(|&&is_there| is_there).count() == 1,
-                "goal {}: give counters with at_most or at_least, or each_block, each_warp, first_threads, keeps_out or fences alone, at \
+                "goal {}: give counters with at_most or at_least, or each_block, each_warp, first_threads, keeps_out or fenced alone, at \
                  each of its sizes",
                 self.name
             );

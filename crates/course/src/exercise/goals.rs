@@ -1,0 +1,108 @@
+//! Goals of an exercise, held against a kernel: each at the sizes of its file, for every type, and wherever else its limit
+//! follows from them. A kernel that changes its ways with the type, the block or the number of blocks is found there.
+
+use anyhow::Result;
+use device::Code;
+use lab::{Matrix, Type};
+
+use super::bench::{Answer, Bench};
+use super::case::Case;
+use super::judge::{Failure, Stage, smallest};
+use super::write::{Exercise, Goal};
+use super::{matrices, share};
+
+/// Full blocks of the run that shows what a kernel does where there are several.
+const SEVERAL: u64 = 5;
+/// Threads of a warp: only blocks of whole warps have an equal share for each.
+const WARP: u32 = 32;
+
+/// The first goal that is missed, at any of its sizes.
+pub(super) fn missed(exercise: &Exercise, bench: &Bench<'_>, stage: &mut Stage) -> Result<Option<Failure>> {
+    for goal in &exercise.goals {
+        let runs = runs(exercise, goal);
+        let of_each_type = runs.iter().flat_map(|run| exercise.types.iter().map(move |&ty| (run.clone(), ty)));
+        // A kernel with another way for floats, or for several blocks, is found by one of the two.
+        let last = exercise.types.last().copied();
+        let over_several =
+            runs.iter().filter_map(|run| over_several_blocks(exercise, bench, run)).zip(last.into_iter().cycle());
+        for (run, ty) in of_each_type.chain(over_several) {
+            let failure = missed_at(exercise, bench, &run, ty)?;
+            if failure.is_some() {
+                return Ok(failure);
+            }
+        }
+        stage.passed += 1;
+    }
+    Ok(None)
+}
+
+/// Returns whether a goal is counted over one full block of an array.
+fn is_one_block(goal: &Goal) -> bool {
+    goal.n.is_none() && goal.rows.is_none()
+}
+
+/// The runs that the file names, and those of the exercise's other blocks where the limit is the same for each.
+fn runs(exercise: &Exercise, goal: &Goal) -> Vec<Goal> {
+    let mut runs: Vec<Goal> = goal.runs().collect();
+    if is_one_block(goal) && (goal.at_most == Some(0) || goal.each_warp.is_some()) {
+        let is_new = |block: u32| runs.iter().all(|run| run.block != block || !is_one_block(run));
+        let is_shared = |block: u32| goal.each_warp.is_none() || block.is_multiple_of(WARP);
+        let others = exercise.blocks.iter().copied().filter(|&block| is_new(block) && is_shared(block));
+        let others: Vec<Goal> = others.map(|block| Goal { block, also: Vec::new(), ..goal.clone() }).collect();
+        runs.extend(others);
+    }
+    runs
+}
+
+/// A goal of one full block, held against several: each launched block may count as much as one does, and each full one has to.
+fn over_several_blocks(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal) -> Option<Goal> {
+    let is_limited = goal.each_warp.or(goal.at_most).or(goal.at_least).is_some();
+    if !is_one_block(goal) || !is_limited || exercise.grid_max.is_some() {
+        return None;
+    }
+    let n = SEVERAL * exercise.elements_per_block(goal.block);
+    let plan = bench.plan(Case::new(exercise.types.first().copied()?, n, goal.block));
+    let blocks: u64 = plan.passes.iter().map(|pass| u64::from(pass.grid())).sum();
+    let (at_most, at_least) = (goal.at_most.map(|most| most * blocks), goal.at_least.map(|least| least * SEVERAL));
+    Some(Goal { n: Some(n), at_most, at_least, ..goal.clone() })
+}
+
+/// Failure that misses a goal at one of its sizes.
+fn missed_at(exercise: &Exercise, bench: &Bench<'_>, goal: &Goal, ty: Type) -> Result<Option<Failure>> {
+    let n = goal.n.unwrap_or(exercise.elements_per_block(goal.block));
+    let plain = match goal.matrix()? {
+        Some(Matrix { rows, cols, .. }) => matrices::case(ty, (rows, cols), goal.block),
+        None => Case::new(ty, n, goal.block),
+    };
+    let case = Case { offset: goal.offset, keeps_out: goal.keeps_out, ..plain };
+    let is_traced = goal.each_warp.is_some() || goal.first_threads || goal.fenced;
+    let answer = if is_traced { bench.ask_traced(case)? } else { bench.ask(case)? };
+    if !answer.is_right() {
+        return smallest(exercise, bench, case, answer).map(Some);
+    }
+    let failed =
+        |counted, most, who| Ok(Some(Failure::Goal { goal: Box::new(goal.clone()), case, counted, most, who }));
+    if let Some(trace) = &answer.report.trace {
+        let who = match goal.each_warp {
+            Some(bytes) => share::looks_on(trace, bytes),
+            None if goal.fenced => share::unfenced(trace),
+            None => share::stranger(trace, n),
+        };
+        return if who.is_some() { failed(0, None, who) } else { Ok(None) };
+    }
+    if let Some(steps) = goal.each_block {
+        let is_over = |answer: &Answer| answer.report.faults.iter().any(|fault| fault.code == Code::StepBudget);
+        return if is_over(&bench.ask_within(case, steps)?) { failed(steps, None, None) } else { Ok(None) };
+    }
+    let sum = |counters| goal.metrics().map(|metric| (metric.value)(counters) as u64).sum::<u64>();
+    let counted = answer.report.counters.as_ref().map_or(0, sum);
+    if goal.at_most.is_some_and(|most| counted > most) {
+        let most =
+            answer.report.lines.iter().map(|line| (line.line, sum(&line.counters))).max_by_key(|&(_, part)| part);
+        return failed(counted, most, None);
+    }
+    if goal.at_least.is_some_and(|least| counted < least) {
+        return failed(counted, None, None);
+    }
+    Ok(None)
+}
