@@ -67,6 +67,8 @@ pattern!(WORDS, r"(?s)(<text [^>]*>)\n([^<]*?)\n(</text>)");
 pattern!(LINE, r#"<polyline fill="none"([^>]*) points="([^"]*)" ?(?:/>|></polyline>)\s*"#);
 pattern!(FILLED, r#"<path d="([^"]*)" style="fill:([^";]+)" ?(?:/>|></path>)"#);
 pattern!(PATH, r#"<path d="([^"]*)""#);
+pattern!(ARCS, r#"(?:<path d="M[\d. ]+C[\d. ]+" ?/>\s*){2,}"#);
+pattern!(JOINT, r#"" ?/>\s*<path d=""#);
 pattern!(BOX, r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-([\d.]+)z");
 pattern!(
     DESCRIBED,
@@ -106,6 +108,8 @@ fn chart(svg: &str) -> String {
     let svg = PATH.replace_all(&svg, |path: &Captures<'_>| {
         relative(&path[1]).map_or_else(|| path[0].to_owned(), |short| path[0].replace(&path[1], &short))
     });
+    // Arcs of one group, from lane to lane.
+    let svg = ARCS.replace_all(&svg, |arcs: &Captures<'_>| JOINT.replace_all(&arcs[0], "").into_owned());
     let mut out = String::with_capacity(svg.len());
     let (mut at, mut look) = (0, String::new());
     for line in LINE.captures_iter(&svg) {
@@ -261,6 +265,10 @@ mod tests {
         assert_eq!(
             chart(&path("M75 16.5h17v6h-17zM94.5 16.5h17v7h-17zM75 24.5h17v6h-17z")),
             path("M75 16.5h17v6h-17zm19.5 0h17v7h-17zM75 24.5h17v6h-17z")
+        );
+        assert_eq!(
+            chart(r#"<svg><path d="M1 2C3 4 5 6 7 8" /><path d="M2 3C4 5 6 7 8 9" /><path d="M1 2L3 4" /></svg>"#),
+            r#"<svg><path d="M1 2C3 4 5 6 7 8M2 3C4 5 6 7 8 9" /><path d="M1 2L3 4" /></svg>"#
         );
     }
 
