@@ -1,4 +1,4 @@
-// Thirty steps by each grain: neither the sentence nor the buttons nor the picture moves, and sentence, current line and buttons are on the
+// Thirty steps by line, ten by each other grain: neither the sentence nor the buttons nor the picture moves, and sentence, current line and buttons are on the
 // screen together, all the time.
 export const steady = (page, told) => page.evaluate(() => {
     const lab = document.querySelector(".lab");
@@ -10,11 +10,11 @@ export const steady = (page, told) => page.evaluate(() => {
         return [left, top, width, height].map((one) => Math.round(one)).join();
     });
     lab.querySelector(".lab-deck").scrollIntoView({ block: "start" });
-    for (const grain of ["round", "line", "instruction"]) {
+    for (const [grain, steps] of [["round", 10], ["line", 30], ["instruction", 10]]) {
         lab.querySelector(`[data-grain="${grain}"]`).click();
         figure.go(figure.shown.from);
         const before = boxes();
-        for (let i = 0; i < 30; i += 1) {
+        for (let i = 0; i < steps; i += 1) {
             lab.querySelector(".lab-next").click();
             boxes().forEach((box, part) => { if (box !== before[part]) found.add(`${parts[part]} is moved by a step (${grain}): ${before[part]} to ${box}`); });
             const inside = lab.querySelector(".lab-code").getBoundingClientRect();
