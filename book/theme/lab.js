@@ -25,6 +25,12 @@
         script.onerror = () => failed(new Error(`${script.src} cannot be loaded`));
         document.head.append(script);
     });
+    // An element with its class, properties and parts.
+    lab.make = (tag, className, more = {}, parts = []) => {
+        const one = Object.assign(document.createElement(tag), { className, ...more });
+        one.append(...parts);
+        return one;
+    };
     // Data scripts call one of these; packed is gzip in base64.
     lab.data = (data) => lab.waiting.set(data.slug, data);
     lab.dataPacked = (slug, packed) => lab.waiting.set(slug, lab.gunzip(packed).then(JSON.parse));

@@ -2,8 +2,7 @@
 (() => {
     "use strict";
     const lab = reductionLab;
-    const { text } = lab;
-    const make = (tag, className, more = {}) => Object.assign(document.createElement(tag), { className, ...more });
+    const { text, make } = lab;
     // A button that is on or off.
     const toggle = lab.toggle = (name, act) => {
         const button = make("button", `lab-button lab-${name}`, { type: "button", textContent: text(name) });

@@ -3,7 +3,7 @@
 (() => {
     "use strict";
     const lab = reductionLab;
-    const { text } = lab;
+    const { text, make } = lab;
     const SVG = "http://www.w3.org/2000/svg";
     const GLYPHS = { notStarted: "", runs: "▸", waits: "‖", spins: "↻", done: "✓" };
     // Beyond so many blocks tiles are small, and beyond so many words of a buffer they have no values.
@@ -11,7 +11,6 @@
     const WORDS_LARGE = 16;
     // Looks in vain that the picture of the run shows of each turn.
     const LOOKS_SHOWN = 3;
-    const make = (tag, className, more = {}) => Object.assign(document.createElement(tag), { className, ...more });
     const mark = ({ key, values }) => text(key, values);
     const write = (element, words) => { if (element.textContent !== words) element.textContent = words; };
 

@@ -2,8 +2,7 @@
 (() => {
     "use strict";
     const lab = reductionLab;
-    const { text } = lab;
-    const make = (tag, className, more = {}) => Object.assign(document.createElement(tag), { className, ...more });
+    const { text, make } = lab;
 
     // How many rounds of a block are over after the steps up to `at`.
     const roundsAt = ({ ends }, at) => ends.round.filter((end) => end <= at).length;

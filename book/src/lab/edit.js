@@ -3,13 +3,12 @@
 (() => {
     "use strict";
     const lab = reductionLab;
-    const { text } = lab;
+    const { text, make } = lab;
     // As crates/book/src/book/serve/compile.rs names what it compiles.
     const FILE = "edited.cu";
     const KEY = "reduction-course-kernel:";
     // Warp-instructions of a block: a loop without an end is stopped within seconds.
     const STEPS_PER_BLOCK_MAX = 2 ** 21;
-    const make = (tag, className, more = {}) => Object.assign(document.createElement(tag), { className, ...more });
 
     // Storage may be switched off, or full: then the text lasts as long as the page.
     const kept = (source) => {

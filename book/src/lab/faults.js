@@ -3,8 +3,7 @@
 (() => {
     "use strict";
     const lab = reductionLab;
-    const { text } = lab;
-    const make = (tag, className, more = {}) => Object.assign(document.createElement(tag), { className, ...more });
+    const { text, make } = lab;
     const maskOf = (lanes) => lanes.reduce((all, lane) => all | (1 << lane), 0);
 
     const stepsOf = (model, site) => {

@@ -3,14 +3,9 @@
 (() => {
     "use strict";
     const lab = reductionLab;
-    const { text } = lab;
+    const { text, make } = lab;
     const N = 40;
     const LAUNCH = { grid: [2, 1, 1], block: [32, 1, 1] };
-    const make = (tag, className, more = {}, parts = []) => {
-        const one = Object.assign(document.createElement(tag), { className, ...more });
-        one.append(...parts);
-        return one;
-    };
 
     const run = async (ptx, launch, more) => {
         const [, entry] = new RegExp(`\\.entry (\\w*${launch.kernel}\\w*)`).exec(ptx.text);

@@ -2,8 +2,7 @@
 (() => {
     "use strict";
     const lab = reductionLab;
-    const { text } = lab;
-    const make = (tag, className, more = {}) => Object.assign(document.createElement(tag), { className, ...more });
+    const { text, make } = lab;
     // So many numbers can be looked over, and so large they fit into a box of the stage.
     const COUNT_MAX = 64;
     const SIZE_MAX = 999;

@@ -2,12 +2,11 @@
 (() => {
     "use strict";
     const lab = reductionLab;
-    const { text } = lab;
+    const { text, make } = lab;
     const ICONS = {
         first: "M3 2h2v12H3zM14 2v12L6 8z", back: "M12 2v12L4 8z", play: "M4 2v12l9-6z", pause: "M4 2h3v12H4zM9 2h3v12H9z",
         next: "M2 2v12l7-6zM11 2h2v12h-2z", mark: "M3 1h2v14H3zM5 2h8l-2.5 3 2.5 3H5z",
     };
-    const make = (tag, className, more = {}) => Object.assign(document.createElement(tag), { className, ...more });
 
     const icon = (name) => {
         const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");

@@ -3,8 +3,7 @@
 (() => {
     "use strict";
     const lab = reductionLab;
-    const { text } = lab;
-    const make = (tag, className, more = {}) => Object.assign(document.createElement(tag), { className, ...more });
+    const { text, make } = lab;
 
     const floats = new DataView(new ArrayBuffer(8));
     const float32 = (bits) => { floats.setUint32(0, bits); return floats.getFloat32(0); };

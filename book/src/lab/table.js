@@ -3,8 +3,7 @@
 (() => {
     "use strict";
     const lab = reductionLab;
-    const { text } = lab;
-    const make = (tag, className, more = {}) => Object.assign(document.createElement(tag), { className, ...more });
+    const { text, make } = lab;
 
     // A word of memory by its name.
     const named = (model, cell, block) => {

@@ -3,6 +3,7 @@
 //! so there is one drawing code, and neither Node nor a browser is needed.
 
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -10,7 +11,8 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use rquickjs::convert::List;
 use rquickjs::{CatchResultExt, Context, Ctx, Exception, Function, Runtime, TypedArray};
 
-use course::rows;
+use course::{residency, rows};
+use device::KernelSource;
 
 use crate::figures;
 
@@ -133,7 +135,8 @@ fn cause(trouble: &RefCell<Option<anyhow::Error>>) -> String {
 }
 
 /// Functions for the scripts: `labs`, the slugs of the pages that have one, `lesson(slug)`, `readText(path)`, `rowsMap()`, the plan of
-/// chapter 10 as JSON, and `simulate(request)`, which is the JSON and the packed steps.
+/// chapter 10 as JSON, `resident(file, kernel, block)`, what a kernel takes of a multiprocessor as JSON, and `simulate(request)`, which is
+/// the JSON and the packed steps.
 fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>) -> Result<()> {
     let refuse = {
         let trouble = Rc::clone(trouble);
@@ -152,11 +155,19 @@ fn give(ctx: &Ctx<'_>, root: &Path, trouble: &Rc<RefCell<Option<anyhow::Error>>>
         let text = std::fs::read_to_string(here.join(&name)).with_context(|| format!("cannot read `{name}`"));
         text.map_err(|error| no(&ctx, error))
     };
+    let (here, no) = (root.to_path_buf(), refuse.clone());
+    let resident = move |ctx: Ctx<'_>, file: String, kernel: String, block: u32| {
+        let source = KernelSource::in_root(&here, &file).read_cu();
+        let kernels = BTreeMap::from([(kernel.as_str(), BTreeSet::from([block]))]);
+        let json = source.map_err(Into::into).and_then(|source| residency::committed(&here, &file, &source, &kernels));
+        json.map(|json| json.to_string()).map_err(|error| no(&ctx, error))
+    };
     let globals = ctx.globals();
     globals.set("labs", figures::slugs())?;
     globals.set("lesson", Function::new(ctx.clone(), lesson)?)?;
     globals.set("readText", Function::new(ctx.clone(), read)?)?;
     globals.set("rowsMap", Function::new(ctx.clone(), || rows::map().to_string())?)?;
+    globals.set("resident", Function::new(ctx.clone(), resident)?)?;
     globals.set("simulate", Function::new(ctx.clone(), simulator(refuse))?)?;
     Ok(())
 }

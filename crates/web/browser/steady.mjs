@@ -1,5 +1,5 @@
-// Thirty steps by line, ten by each other grain: neither the sentence nor the buttons nor the picture moves, and sentence, current line and buttons are on the
-// screen together, all the time.
+// Thirty steps by line, ten by each other grain: neither the sentence nor the buttons nor the picture moves, and sentence, current line
+// and buttons are on the screen together, all the time.
 export const steady = (page, told) => page.evaluate(() => {
     const lab = document.querySelector(".lab");
     const { labFigure: figure } = lab;

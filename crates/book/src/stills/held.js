@@ -4,22 +4,16 @@
     const lab = reductionLab;
     const { text, inks } = lab;
 
-    // A multiprocessor of an H100 or H200: registers, in four parts with 16 places for warps each, and places for threads and blocks.
-    const [REGISTERS, PARTS, PLACES, BLOCKS] = [65536, 4, 16, 32];
-    const CAPABILITY = "sm_90";
-    // What ptxas gave a kernel, by the table of all instances.
+    // Those of a multiprocessor.
+    const REGISTERS = 65536;
+    // What ptxas gave a kernel, and how many of its blocks fit.
     const instance = (file, kernel) => {
-        const lines = readText("measurements/instances.tsv").split("\n").filter((line) => !line.startsWith("#")).map((line) => line.split("\t"));
-        const column = lines[0].indexOf(CAPABILITY);
-        const line = lines.find(([of, name]) => of === file && name === kernel);
-        if (!line) throw new Error(`no kernel ${kernel} in measurements/instances.tsv`);
-        let at = column;
-        while (line[at] === "=") at -= 1;
-        const [threads, each] = [Number(line[2]), Number(line[at].split("/")[0])];
+        const threads = Number(/t(\d+)v/.exec(kernel)[1]);
+        const known = JSON.parse(resident(file, kernel, threads))?.kernels[kernel];
+        if (!known) throw new Error(`measurements/instances.tsv has no ${kernel} of today's ${file}.cu`);
+        const { registers: each, blocks: { [threads]: [blocks] } } = known;
         // Registers are dealt out to warps, in steps of 256.
-        const given = Math.ceil(each / 8) * 8;
-        const warps = PARTS * Math.min(PLACES, Math.floor(REGISTERS / PARTS / (32 * given)));
-        return { threads, each, given, blocks: Math.min(BLOCKS, Math.floor(warps / (threads / 32))) };
+        return { threads, each, blocks, given: Math.ceil(each / 8) * 8 };
     };
     // Each line is a kernel: the registers of all its blocks on a multiprocessor, and in them what they hold of their rows.
     const heldRows = (name, title, rowsOf) => lab.still(name, () => {
