@@ -11,7 +11,7 @@ const COLS: [u64; 11] = [0, 1, 3, 4, 7, 8, 9, 31, 33, 64, 100];
 /// Long rows and many.
 const LARGE: [(u64, u64); 4] = [(5, 1009), (3, 10_007), (1009, 13), (20_011, 1)];
 /// More rows, and then more columns, than 16 bits count.
-const HUGE: [(u64, u64); 2] = [(65_603, 1), (1, 65_601)];
+const HUGE: [(u64, u64); 2] = [(65_603, 3), (1, 65_601)];
 /// Rows that are long enough for what each element adds to show.
 const LONG: (u64, u64) = (5, 1009);
 /// Columns of the few matrices that are tried in every schedule and with every kind of numbers: no multiple of anything.
