@@ -1,8 +1,8 @@
-//! Committed PTX: which targets a lesson has PTX of, what is left out of it, and how a driver gets it.
+//! Committed PTX: which targets a lesson has PTX of, and what is left out of it.
 //!
 //! `<slug>.ptx` is for the oldest target that the `.cu` names, and `<slug>.compute_90.ptx` has the entries alone that a newer one
 //! needs or makes differently. Comments, indentation, variables that no entry uses and names of inlined functions are left out:
-//! nothing reads them, and they are a third of what NVRTC writes.
+//! nothing reads them, and they are a third of what NVRTC writes. A large file is folded ([`ptx::fold`]).
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -48,6 +48,9 @@ pub(crate) fn committed_target(cu_text: &str, arch: Option<u32>) -> &str {
     targets_for(cu_text, arch).pop().unwrap_or(COMMITTED_TARGET)
 }
 
+/// Size from which PTX is committed folded. Smaller files stay PTX that every tool takes.
+const FOLDED_FROM_BYTES: usize = 100_000;
+
 /// Options that make PTX of a `.cu` with this text for the simulator: its newest target, and the line information that counters
 /// and findings need.
 pub fn committed_options(cu_text: &str) -> Vec<String> {
@@ -73,7 +76,8 @@ pub fn compile_committed(nvrtc: &Nvrtc, source: &KernelSource) -> Result<Vec<(Pa
         let stamp = Stamp::new(&cu_text, compiler, options(&target).join(" "), &ptx);
         made.push((path, stamp.write() + &ptx));
     }
-    Ok(made)
+    let is_large = |text: &str| text.len() >= FOLDED_FROM_BYTES;
+    Ok(made.into_iter().map(|(path, ptx)| (path, if is_large(&ptx) { ptx::fold(&ptx) } else { ptx })).collect())
 }
 
 /// PTX without the entries whose code `base` has, for an older target. If the two number their files differently, nothing is left
@@ -115,27 +119,6 @@ fn squeezed(ptx: &str) -> String {
     out
 }
 
-/// PTX as ptxas and drivers take it, which want a function's name beside each `inlined_at`: where it was left out, all have the same,
-/// empty one.
-pub(crate) fn for_driver(ptx: &str) -> Cow<'_, str> {
-    const SHORT: &str = ", inlined_at";
-    let split = |line| {
-        let (own, caller): (&str, &str) = str::split_once(line, SHORT)?;
-        (own.starts_with(".loc") && !own.contains("function_name")).then_some((own, caller))
-    };
-    if !ptx.lines().any(|line| split(line).is_some()) {
-        return Cow::Borrowed(ptx);
-    }
-    let mut out = String::with_capacity(ptx.len() * 5 / 4);
-    for line in ptx.lines() {
-        match split(line) {
-            Some((own, caller)) => out.extend([own, ", function_name $n", SHORT, caller, "\n"]),
-            None => out.extend([line, "\n"]),
-        }
-    }
-    Cow::Owned(out + ".section .debug_str\n{\n$n:\n.b8 0\n}\n")
-}
-
 /// `NVRTC 12.1.105`: the head comment of the PTX has all three numbers, NVRTC's own version function only two.
 fn release_of(ptx: &str) -> Option<String> {
     let line = ptx.lines().find(|line| line.starts_with("// Cuda compilation tools"))?;
@@ -167,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nothing_reads_are_left_out_and_a_driver_gets_them_back() {
+    fn what_nothing_reads_is_left_out() {
         let ptx = "//\n// Generated\n\n.version 8.1\n.target sm_80\n.address_size 64\n\n\t// .globl\ta\n.global .align 1 .u8 unused = 1;\n\
             .visible .entry a(\n\t.param .u64 p\n)\n{\n\t.loc\t1 5 5, function_name $L__info_string12, inlined_at 1 9 1\n\n\
             \t// begin inline asm\n\tmov.u32 \t%r1, 1;\n\t// end inline asm\n\tret;\n\n}\n\t.file\t1 \"a//b.cu\"\n\
@@ -180,12 +163,6 @@ mod tests {
         );
         assert_eq!(squeezed(&short), short);
         assert_eq!(crate::entry_hashes(&short), crate::entry_hashes(ptx));
-        let full = for_driver(&short);
-        assert!(
-            full.contains("\n.loc 1 5 5, function_name $n, inlined_at 1 9 1\n") && full.contains("\n$n:\n"),
-            "{full}"
-        );
-        assert_eq!(for_driver(&full), full, "names that are there stay");
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Stamp {
 }
 
 /// PTX with the line numbers of `cu_text`, from whose code it was made; `None` if it was made from other code. Comments that
-/// came or went since then have moved the code by whole lines.
+/// came or went since then have moved the code by whole lines. The text is unfolded.
 pub fn up_to_date(ptx: String, cu_text: &str) -> Option<String> {
     let stamp = Stamp::parse(&ptx)?;
     let code = code(cu_text);
@@ -76,7 +76,8 @@ pub fn up_to_date(ptx: String, cu_text: &str) -> Option<String> {
         return None;
     }
     let now = numbers(&code);
-    Some(if now == stamp.lines { ptx } else { renumbered(&ptx, &stamp.lines, &now) })
+    let ptx = ptx::unfold(&ptx);
+    Some(if now == stamp.lines { ptx.into_owned() } else { renumbered(&ptx, &stamp.lines, &now) })
 }
 
 /// PTX whose `.loc` name lines of the `.cu` by their numbers of `now` instead of `then`. The `.cu` is the file that is no header.
@@ -209,6 +210,7 @@ fn from_ranges(text: &str) -> Option<Vec<u32>> {
 
 /// Hash of each entry's code in PTX, by name: of its instructions, and those of functions and variables that it uses.
 pub fn entry_hashes(ptx: &str) -> BTreeMap<String, String> {
+    let ptx = &*ptx::unfold(ptx);
     let codes = ptx::Index::new(ptx).codes(ptx).into_iter();
     codes.map(|(name, code)| (name, sha256(code.as_bytes())[..ENTRY_DIGITS].to_owned())).collect()
 }

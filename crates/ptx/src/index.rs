@@ -4,13 +4,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
+use crate::fold::is_number;
+
 /// Kinds of what stands in a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Entry,
     Function,
     Variable,
-    /// `.version`, `.target`, `.address_size`, `.file`: what every entry needs.
+    /// `.version`, `.target`, `.address_size`, `.file` and the table of lines: what every entry needs.
     Directive,
     /// `.section`, and text that is no PTX.
     Other,
@@ -96,7 +98,7 @@ impl Index {
     }
 
     /// The file with what only `base` has: entries of the same source that are the same for an older target. The directives are
-    /// this file's alone.
+    /// this file's alone. Neither text may be folded: their tables would be taken for one.
     pub fn joined(&self, text: &str, base: &Index, base_text: &str) -> String {
         let older: Vec<&str> = base.entries(base_text).into_iter().filter(|entry| !self.has(entry)).collect();
         let mut out = String::with_capacity(text.len() + base_text.len());
@@ -162,7 +164,7 @@ impl Index {
 fn item(text: &str, at: usize) -> Option<Item> {
     let begin = skip_blank(text, at)?;
     let first = word_at(text, begin);
-    if matches!(first, ".version" | ".target" | ".address_size" | ".file") {
+    if matches!(first, ".version" | ".target" | ".address_size" | ".file") || is_number(first) {
         let end = text[begin..].find('\n').map_or(text.len(), |line| begin + line);
         return Some(Item { kind: Kind::Directive, name: 0..0, span: begin..end });
     }

@@ -6,7 +6,7 @@
 //! [`parse`] reads PTX 7 to 9 as NVRTC and nvcc write it, and most of what people write by hand. It checks the syntax,
 //! that each mnemonic and modifier exists, the number of operands, that literals fit, and that no label stands twice in
 //! its scope. Whether names are declared, types agree and an instruction can be executed is for those who lower the tree.
-//! Dropped, because nothing here executes them: debug sections, `.pragma` and `.attribute`. `Display` prints a tree back
+//! Text that [`fold`] made is read too. Dropped, because nothing here executes them: debug sections, `.pragma` and `.attribute`. `Display` prints a tree back
 //! as PTX.
 //!
 //! ```
@@ -24,6 +24,7 @@
 
 pub mod ast;
 pub mod error;
+mod fold;
 mod index;
 mod lex;
 mod parse;
@@ -32,6 +33,7 @@ pub mod table;
 
 pub use ast::*;
 pub use error::Error;
+pub use fold::{fold, for_driver, unfold};
 pub use index::Index;
 
 /// Parses one PTX file. `file` is the name that errors print; it is never opened.
@@ -41,6 +43,7 @@ pub use index::Index;
 pub fn parse(file: &str, text: &str) -> Result<Module, Error> {
     // NVRTC and the driver count the terminating NUL of a C string as part of the text.
     let text = text.trim_end_matches('\0');
+    let text = &*unfold(text);
     if u32::try_from(text.len()).is_err() {
         let fail = lex::Fail { span: Span::default(), message: "the file is larger than 4 GiB".to_string() };
         return Err(Error::new(file, "", fail));

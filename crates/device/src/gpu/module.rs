@@ -7,7 +7,6 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 
 use super::driver::{failed, words};
-use crate::committed::for_driver;
 use crate::{Error, Resources};
 
 /// Room for what the driver's PTX compiler says.
@@ -95,7 +94,7 @@ fn load_image(image: &Image<'_>) -> Result<sys::CUmodule, (DriverError, String)>
         }
         Image::Ptx(text) => {
             let nul = |_| (DriverError(sys::CUresult::CUDA_ERROR_INVALID_PTX), "the text holds a NUL".to_string());
-            let text = CString::new(&*for_driver(text)).map_err(nul)?;
+            let text = CString::new(&*ptx::for_driver(text)).map_err(nul)?;
             let mut log = vec![0u8; LOG_BYTES];
             let mut options = [
                 sys::CUjit_option::CU_JIT_GENERATE_LINE_INFO,
