@@ -16,12 +16,12 @@ behind() {
     printf '%s\n' "$@" >target/lines
     sed -i "$(grep -nF -- "$text" "$file" | cut -d: -f1)r target/lines" "$file"
 }
-behind crates/lab/src/op.rs '"the sum of the squares";' \
+behind crates/reduction/src/op.rs '"the sum of the squares";' \
     '    Sumabs "sumabs" Total Zero Floats "The sum of the magnitudes."' '        "the sum of the magnitudes";'
 behind crates/lab/src/reference/operators.rs 'Op::Sumsq => of_products' \
     '        Op::Sumabs => of_floats(values.iter().map(|v| v.abs())),'
-behind chapters/ch09-operators/src/lib.rs '    Op::Sumsq,' '    Op::Sumabs,'
-behind chapters/ch09-operators/src/lib.rs 'Op::Sumsq => "SumOfSquares",' '        Op::Sumabs => "SumOfMagnitudes",'
+behind crates/reduction/src/families/operators.rs '    Op::Sumsq,' '    Op::Sumabs,'
+behind crates/reduction/src/families/operators.rs 'Op::Sumsq => "SumOfSquares",' '        Op::Sumabs => "SumOfMagnitudes",'
 behind kernels/ch09-operators.cu '// How many elements are above 0.' 'template <typename T>' 'struct SumOfMagnitudes : Sum<T> {' \
     '    using typename Sum<T>::Value;' \
     '    static __device__ Value lift(T x, unsigned int) { return widen(x) < 0 ? -widen(x) : widen(x); }' '};'

@@ -132,7 +132,7 @@ fn resident_grid(problem: &Problem, kernel: String, width: u64) -> Plan {
     // More blocks than that would have nothing to do; with no more, the kernel's indices stay below 2^32.
     let most = problem.n.div_ceil(elements_per_step);
     let resident = u64::from(problem.card.multiprocessors) * u64::from(problem.card.blocks_of(block as u32));
-    let widest = problem.options.grid.map_or(resident, u64::from).clamp(1, most);
+    let widest = problem.asked.grid.map_or(resident, u64::from).clamp(1, most);
     Plan::until_one(problem.n, |input, sums, n| {
         let grid = if input == Arg::Input { widest } else { 1 };
         let steps = n.div_ceil(elements_per_step * grid);

@@ -1,12 +1,10 @@
 //! Chapter 8, one launch: the sums of the blocks meet in the launch that made them. The last of five ways is the champion.
 
 mod mistakes;
-pub mod shapes;
 mod waiting;
 
 use lab::{Arg, BlockRule, Chapter, Factors, Op, Pass, Plan, Problem, Type, Variant};
-
-use crate::shapes::{Shape, Share};
+use reduction::families::champion;
 
 const OPS: &[Op] = &[Op::Sum, Op::Min, Op::Max];
 
@@ -67,7 +65,7 @@ pub const CHAPTER: Chapter = Chapter {
                 values: &[2, 8],
                 default: 8,
             }),
-            launches: single_pass,
+            launches: |problem| champion::single_pass(problem),
             kernels: Some("ch08-champion"),
             n_max: 1 << 40,
             overlaps: true,
@@ -92,7 +90,7 @@ fn resident_blocks(problem: &Problem) -> u64 {
     let of_multiprocessor = (RESIDENT_THREADS / problem.block()).min(problem.card.blocks_per_multiprocessor.into());
     let most = u64::from(problem.card.multiprocessors) * of_multiprocessor.max(1);
     let useful = problem.n.div_ceil(problem.block() * ELEMENTS_PER_THREAD);
-    problem.options.grid.map_or(useful.min(most), u64::from).max(1)
+    problem.asked.grid.map_or(useful.min(most), u64::from).max(1)
 }
 
 /// Additions on the longest path through one block of a grid-stride kernel: a thread's own, the warp's, the block's.
@@ -143,47 +141,11 @@ fn cluster(problem: &Problem) -> Plan {
     let (block, of_cluster) = (problem.block(), u64::from(CLUSTER));
     let most = u64::from(problem.card.multiprocessors / CLUSTER).max(1);
     let useful = problem.n.div_ceil(of_cluster * block * ELEMENTS_PER_THREAD);
-    let widest = problem.options.grid.map_or(of_cluster * useful.min(most), u64::from);
+    let widest = problem.asked.grid.map_or(of_cluster * useful.min(most), u64::from);
     Plan::until_one(problem.n, |input, sums, n| {
         let grid = if input == Arg::Input { widest.max(of_cluster).next_multiple_of(of_cluster) } else { of_cluster };
         let mut pass = Pass::new(problem.kernel(), grid, block, vec![input, sums, Arg::U32(n as u32)]);
         pass.geometry.cluster = CLUSTER;
         Pass { additions: additions(n, grid, block) + 5, ..pass }
     })
-}
-
-/// One launch, in the shape that suits the size; none where there is no such instance.
-pub fn single_pass(problem: &Problem) -> Plan {
-    shapes::shape_for(problem).map_or_else(Plan::default, |shape| plan_for(problem, shape))
-}
-
-/// 64-bit words of a float's message, and of the integers' packed word.
-const SLOT_WORDS: u64 = 4;
-
-/// `single_pass_tile_t256u8_i32<<<grid, block>>>(in, out, n, slots, spread, ahead)`, for instance.
-pub fn plan_for(problem: &Problem, shape: Shape) -> Plan {
-    let Shape { share, block, unroll, grid, spread, ahead } = shape;
-    let (n, overlaps) = (problem.n, problem.options.overlap);
-    let per_vector = 16 / problem.ty.bytes();
-    let tiles = n.div_ceil(per_vector).div_ceil(u64::from(grid) * u64::from(block * unroll));
-    // A vector's own additions, those of a tile in pairs, the tiles, an odd element; the block; messages; the block again.
-    let of_thread = u64::from(per_vector.ilog2() + unroll.ilog2()) + tiles + 1;
-    let of_block = u64::from(per_vector.ilog2()) + 10;
-    let messages = u64::from(grid.div_ceil(32)) + 1;
-    let share = match share {
-        Share::OneBlock => "block",
-        Share::OneTile => "tile",
-        Share::ManyTiles => "tiles",
-    };
-    let overlap = if overlaps { "overlap_" } else { "" };
-    let kernel = problem.instance(&format!("{overlap}{share}_t{block}u{unroll}"));
-    let (out, slots, spread) = (Arg::Sums(0), Arg::State, Arg::U32(spread.into()));
-    let args = vec![Arg::Input, out, Arg::U64(n), slots, spread, Arg::U32(ahead)];
-    let mut pass = Pass::new(kernel, grid.into(), block.into(), args);
-    pass.geometry.overlaps = overlaps;
-    pass.elements = n;
-    pass.additions = of_thread + of_block + messages + of_block;
-    // Integers do not: their last block finds the others' sum in the word.
-    pass.waits = problem.ty != Type::I32 && grid > 1;
-    Plan { passes: vec![pass], sums: vec![1], state_words: SLOT_WORDS * u64::from(grid), ..Plan::default() }
 }

@@ -37,6 +37,6 @@ fn one_block(problem: &Problem) -> Plan {
     let (n, ty) = (problem.n, problem.ty);
     let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(n as u32)];
     let pass = Pass { elements: n, ..Pass::new(problem.kernel(), 1, problem.block(), args) };
-    let result = ty.holding(problem.options.op.result_bytes(ty));
+    let result = ty.holding(problem.op.result_bytes(ty));
     Plan { passes: vec![pass], sums: vec![result], ..Plan::default() }
 }

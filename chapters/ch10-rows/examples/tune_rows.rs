@@ -3,14 +3,15 @@
 //! `-- ragged TYPE OP uniform|power|giant|empty|ROWSxCOLS...`
 
 use anyhow::Context;
-use ch10_rows::{CHAPTER, Columns, Shape, columns_of, plan_for, ragged_of};
+use ch10_rows::CHAPTER;
 use clap::ValueEnum;
 use device::{Buffer, Choice, SimOptions};
 use lab::element::Element;
 use lab::{
-    LaunchOptions, Matrix, Offsets, Op, Plan, Problem, Ragged, Rows, Session, Type, Variant, clock, input,
+    LaunchOptions, Matrix, Offsets, Op, Plan, Planned, Problem, Ragged, Rows, Session, Type, Variant, clock, input,
     with_elements,
 };
+use reduction::families::rows::{Columns, Shape, columns_of, plan_for, ragged_of};
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -45,12 +46,12 @@ fn tune<T: Element>(session: &Session<'_>, variant: &Variant, op: Op, rows: Rows
     let device = session.device();
     let card = device.card();
     let options = LaunchOptions { op, rows: Some(rows), ..LaunchOptions::default() };
-    let problem = Problem { card, on_demand: true, ..Problem::new(variant, T::TYPE, values.len() as u64, options) };
+    let problem = Problem::new(variant, T::TYPE, values.len() as u64, options).on(card, true);
     let original = device.upload("in", values)?;
     let copies = (0..clock::copies(device, original.bytes())).map(|_| device.duplicate(&original));
     let copies: Vec<Buffer<T>> = copies.collect::<Result<_, _>>()?;
     let time = |plan: Plan| -> anyhow::Result<f64> {
-        let plan = Plan { layout: problem.layout(), ..plan };
+        let plan = Planned { plan, layout: problem.layout(), ..Planned::default() };
         let timing = session.time_plan(variant, &plan, (&copies, &[]), 0, true, 5)?;
         Ok(timing.map_or(f64::NAN, |timing| timing.median_us))
     };

@@ -1,9 +1,8 @@
 //! Wrong ways to share rows out. Each is a small kernel beside the tests, of sums of floats.
 
-use lab::team::matrix;
 use lab::{Arg, BlockRule, Code, Mistake, Pass, Per, Plan, Problem, Type, Variant};
 
-use crate::results;
+use reduction::families::rows::results;
 
 const WRONG: Variant = Variant {
     types: &[Type::F32],
@@ -42,7 +41,7 @@ pub const MISTAKES: &[Mistake] = &[
 
 /// `kernel<<<1, 256>>>(in, out, rows, cols)`.
 fn one_block(problem: &Problem) -> Plan {
-    let matrix = matrix(problem);
+    let matrix = problem.matrix();
     let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(matrix.rows as u32), Arg::U32(matrix.cols as u32)];
     let pass = Pass {
         elements: problem.n,

@@ -2,10 +2,12 @@
 //! `cargo run --release -p ch11-softmax --example tune_softmax -- TYPE OP ROWSxCOLS...`
 
 use anyhow::Context;
-use ch11_softmax::{CHAPTER, Shape, plan_for};
+use ch11_softmax::CHAPTER;
 use device::{Choice, SimOptions};
 use lab::element::Element;
-use lab::{LaunchOptions, Matrix, Op, Plan, Problem, Session, Type, clock, input, with_elements};
+use lab::{LaunchOptions, Matrix, Op, Plan, Planned, Problem, Session, Type, clock, input, with_elements};
+use reduction::families::softmax::plan_for;
+use reduction::team::Shape;
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -30,7 +32,7 @@ fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T])
     let options = LaunchOptions::over(op, matrix);
     let n = matrix.rows * matrix.cols;
     let card = device.card();
-    let problem = Problem { card, on_demand: true, ..Problem::new(variant, T::TYPE, n, options) };
+    let problem = Problem::new(variant, T::TYPE, n, options).on(card, true);
     let (first, other) = values.split_at(n as usize);
     let original = device.upload("in", first)?;
     let bytes = original.bytes() * if op.is_per_element() { op.arrays() + 1 } else { op.arrays() };
@@ -38,7 +40,7 @@ fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T])
         (1..clock::copies(device, bytes)).map(|_| device.duplicate(&original)).collect::<Result<Vec<_>, _>>()?;
     let inputs: Vec<_> = std::iter::once(original).chain(copies).collect();
     let time = |plan: Plan| -> anyhow::Result<f64> {
-        let plan = Plan { layout: problem.layout(), ..plan };
+        let plan = Planned { plan, layout: problem.layout(), ..Planned::default() };
         let timing = session.time_plan(variant, &plan, (&inputs, other), 0, true, 5)?;
         Ok(timing.map_or(f64::NAN, |timing| timing.median_us))
     };
@@ -60,12 +62,12 @@ fn tune<T: Element>(session: &Session<'_>, op: Op, matrix: Matrix, values: &[T])
 fn shapes(problem: &Problem, matrix: Matrix) -> Vec<Shape> {
     let per = 16 / problem.ty.bytes();
     let vectors = matrix.cols.div_ceil(per);
-    let most = 64 / problem.options.op.arrays() / per; // vectors of a thread: 64 elements, or 32 of each of two
+    let most = 64 / problem.op.arrays() / per; // vectors of a thread: 64 elements, or 32 of each of two
     let mut shapes = Vec::new();
     for lanes in [1u64, 2, 4, 8, 16, 32] {
         for rows in [1, 2, 4] {
             let mut add = |each: u64, width: u64| {
-                if each * width * rows <= 64 / problem.options.op.arrays() && each > 0 {
+                if each * width * rows <= 64 / problem.op.arrays() && each > 0 {
                     let (lanes, rows) = (lanes as u32, rows as u32);
                     shapes.push(Shape::Groups { lanes, rows, vectors: each as u32, width: width as u32 });
                 }

@@ -1,9 +1,8 @@
 //! Wrong ways to bring pairs together. Each is a small kernel beside the tests, of softmax of floats, a row a block.
 
-use lab::team::matrix;
 use lab::{Arg, BlockRule, Code, Mistake, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-use crate::results;
+use reduction::families::softmax::results;
 
 const WRONG: Variant = Variant {
     types: &[Type::F32],
@@ -37,7 +36,7 @@ pub const MISTAKES: &[Mistake] = &[
 
 /// `kernel<<<rows, 256>>>(in, out, cols, pitch)`
 fn a_block_a_row(problem: &Problem) -> Plan {
-    let matrix = matrix(problem);
+    let matrix = problem.matrix();
     let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(matrix.cols as u32), Arg::U64(matrix.pitch)];
     // They have one operation, which their names leave out.
     let kernel = format!("{}_{}", problem.variant.name, problem.ty);

@@ -1,9 +1,8 @@
 //! Wrong ways to norm a row. Each is a small kernel beside the tests, of floats.
 
-use lab::team::matrix;
 use lab::{Arg, BlockRule, Code, Mistake, Op, Pass, Per, Plan, Problem, Type, Variant};
 
-use crate::results;
+use reduction::families::norms::results;
 
 const WRONG: Variant = Variant {
     types: &[Type::F32],
@@ -39,7 +38,7 @@ pub const MISTAKES: &[Mistake] = &[
 
 /// `kernel<<<rows, 256>>>(in, out, cols, pitch, weights, biases)`
 fn a_block_a_row(problem: &Problem) -> Plan {
-    let matrix = matrix(problem);
+    let matrix = problem.matrix();
     let args =
         vec![Arg::Input, Arg::Sums(0), Arg::U32(matrix.cols as u32), Arg::U64(matrix.pitch), Arg::Weights, Arg::Biases];
     let pass = Pass {
@@ -52,7 +51,7 @@ fn a_block_a_row(problem: &Problem) -> Plan {
 
 /// `kernel<<<1, 256>>>(in, out, rows, cols, pitch, weights)`
 fn one_block(problem: &Problem) -> Plan {
-    let matrix = matrix(problem);
+    let matrix = problem.matrix();
     let mut plan = a_block_a_row(problem);
     for pass in &mut plan.passes {
         pass.geometry.grid = [1, 1, 1];

@@ -8,7 +8,7 @@ use crate::lessons::lessons;
 use crate::residency;
 use anyhow::{Context, Result, anyhow};
 use device::KernelSource;
-use lab::{Arg, Chapter, LaunchOptions, Layout, Offsets, Op, Pass, Per, Plan, Problem, Type, Variant};
+use lab::{Arg, Chapter, LaunchOptions, Layout, Offsets, Op, Pass, Per, Planned, Problem, Type, Variant};
 use serde_json::{Value, json};
 
 /// Sizes that a lab offers: small ones to look at, ragged ones, and one to run.
@@ -102,13 +102,13 @@ pub struct Case {
     /// Blocks that were asked for.
     pub grid: Option<u32>,
     /// The launches.
-    pub plan: Plan,
+    pub plan: Planned,
 }
 
 impl Case {
     /// The case, if the variant has it.
     pub fn new(variant: &Variant, ty: Type, n: u64, options: LaunchOptions) -> Option<Case> {
-        let plan = Plan::new(&Problem::new(variant, ty, n, options)).ok()?;
+        let plan = Planned::new(&Problem::new(variant, ty, n, options)).ok()?;
         let block = options.block.unwrap_or(variant.blocks.default);
         (!plan.passes.is_empty()).then_some(Case { n, block, grid: options.grid, plan })
     }

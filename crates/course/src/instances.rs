@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lab::plan::LaunchOptions;
 use lab::variant::Variant;
-use lab::{Card, Chapter, Matrix, Offsets, Op, Per, Plan, Problem, Result, Rows, Type};
+use lab::{Card, Chapter, Matrix, Offsets, Op, Per, Planned, Problem, Result, Rows, Type};
 
 use crate::lessons::lessons;
 
@@ -33,7 +33,7 @@ pub fn card_instances(card: &Card, step: usize) -> BTreeMap<Key, Instance> {
     plans(card, step, |chapter, problem, plan| {
         let Ok(plan) = plan else { return };
         let file = problem.variant.kernels.unwrap_or(chapter.slug);
-        for pass in plan.passes {
+        for pass in plan.plan.passes {
             let key = (file, pass.kernel);
             let new = Instance { file, line: None, threads: 0, shared_bytes: 0, waiting: BTreeSet::new() };
             let known = instances.entry(key).or_insert(new);
@@ -51,7 +51,7 @@ pub fn card_instances(card: &Card, step: usize) -> BTreeMap<Key, Instance> {
 
 /// Calls `each` with the plans of every lesson for this card: all operations and types, blocks and factors, and sizes enough that
 /// each shape comes up, or every one in `step` of the row lengths.
-pub fn plans(card: &Card, step: usize, mut each: impl FnMut(&Chapter, &Problem<'_>, Result<Plan>)) {
+pub fn plans(card: &Card, step: usize, mut each: impl FnMut(&Chapter, &Problem<'_>, Result<Planned>)) {
     for chapter in lessons() {
         for variant in chapter.variants.iter().filter(|variant| is_for(variant, card)) {
             for on_demand in [false, true] {
@@ -60,8 +60,8 @@ pub fn plans(card: &Card, step: usize, mut each: impl FnMut(&Chapter, &Problem<'
                 }
                 for (op, ty) in kinds(variant) {
                     for (options, n) in options(variant, op, card, step) {
-                        let problem = Problem { card, on_demand, ..Problem::new(variant, ty, n, options) };
-                        each(chapter, &problem, Plan::new(&problem));
+                        let problem = Problem::new(variant, ty, n, options).on(card, on_demand);
+                        each(chapter, &problem, Planned::new(&problem));
                     }
                 }
             }

@@ -57,10 +57,10 @@ pub struct Options {
     #[arg(long, value_name = "FILE.json")]
     torch: Option<PathBuf>,
     /// Types of the elements [default: those of each contest; of the chapters' sums i32, f32 and f64]
-    #[arg(long, value_enum, value_delimiter = ',')]
+    #[arg(long, value_parser = lab::cli::types(), value_delimiter = ',')]
     types: Vec<Type>,
     /// Operations, for the chapters' own contests [default: all]
-    #[arg(long, value_enum, value_delimiter = ',')]
+    #[arg(long, value_parser = lab::cli::operations(), value_delimiter = ',')]
     ops: Vec<lab::Op>,
     /// Sizes, as logarithms: from 2^10 to 2^30 elements
     #[arg(long, value_name = "FIRST..LAST", default_value = "10..30", value_parser = parse_sizes)]

@@ -1,7 +1,8 @@
 //! Map of chapter 10's plan for the figure that opens its page: what takes a row, for many numbers of rows and columns.
 
-use ch10_rows::{CHAPTER, Shape, shape_for};
+use ch10_rows::CHAPTER;
 use lab::{LaunchOptions, Matrix, Problem, Rows, Type};
+use reduction::families::rows::{Shape, shape_for};
 use serde_json::{Value, json};
 
 /// Rows and columns of the map: the powers of two up to 2²⁰, and what lies half-way between them.
@@ -103,13 +104,13 @@ fn taker(rows: u64, cols: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::{Arg, Plan};
+    use lab::{Arg, Planned};
 
     /// The team by what is launched.
     fn launched(rows: u64, cols: u64) -> String {
         let options = LaunchOptions { rows: Some(Rows::Matrix(Matrix::dense(rows, cols))), ..LaunchOptions::default() };
         let variant = CHAPTER.variants.iter().find(|variant| variant.name == "rows").unwrap();
-        let plan = Plan::new(&Problem::new(variant, Type::F32, rows * cols, options)).unwrap();
+        let plan = Planned::new(&Problem::new(variant, Type::F32, rows * cols, options)).unwrap();
         let [pass] = &plan.passes[..] else { panic!("{rows} x {cols}: one launch") };
         let numbers: Vec<u32> =
             pass.args.iter().filter_map(|arg| if let Arg::U32(number) = arg { Some(*number) } else { None }).collect();

@@ -520,7 +520,9 @@ fn prepare_all<'a>(calls: &'a [Timed<'_>]) -> Result<Vec<Prepared<'a>>, Error> {
 
 /// Checks a call and lays out its arguments.
 fn prepare(call: &Call<'_>) -> Result<Vec<Argument>, Error> {
-    call.geometry.check(call.kernel)?;
+    if let Some(problem) = call.geometry.refusal() {
+        return Err(Error::BadGeometry { kernel: call.kernel.to_string(), geometry: call.geometry, problem });
+    }
     bind(call.kernel, &call.module.parameters(call.kernel)?, &call.args)
 }
 

@@ -1,14 +1,10 @@
 //! One launch: kernel, geometry and arguments, checked the same way for both kinds of device, and what it reports.
 
-use std::fmt;
 use std::time::Duration;
 
 use simt::Parameter;
 
-use crate::{Buffer, Counters, DeviceAddress, Error, Fault, LineCounters, Module, Note};
-
-/// Most threads a block can have on every card so far.
-const BLOCK_THREADS_MAX: u64 = 1024;
+use crate::{Buffer, Counters, DeviceAddress, Error, Fault, Geometry, LineCounters, Module, Note};
 
 /// One kernel argument.
 pub enum Arg<'a> {
@@ -18,24 +14,6 @@ pub enum Arg<'a> {
     U32(u32),
     /// A scalar.
     U64(u64),
-}
-
-/// Geometry of one launch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Geometry {
-    /// Blocks.
-    pub grid: [u32; 3],
-    /// Threads a block.
-    pub block: [u32; 3],
-    /// Dynamic shared memory in bytes.
-    pub shared_bytes: u32,
-    /// Cooperative launch.
-    pub cooperative: bool,
-    /// Consecutive blocks that form one cluster; 1 where there are none.
-    pub cluster: u32,
-    /// True if the launch may start before the one before it in the stream has ended. The kernel then waits for it in its
-    /// own code, with `griddepcontrol.wait`, before it touches anything that the other wrote.
-    pub overlaps: bool,
 }
 
 /// One launch, with its arguments.
@@ -128,55 +106,6 @@ pub struct HostTiming {
     pub in_a_row: Option<Timing>,
 }
 
-impl Geometry {
-    /// Blocks and threads in x alone, no dynamic shared memory.
-    pub fn linear(grid: u32, block: u32) -> Geometry {
-        Geometry {
-            grid: [grid, 1, 1],
-            block: [block, 1, 1],
-            shared_bytes: 0,
-            cooperative: false,
-            cluster: 1,
-            overlaps: false,
-        }
-    }
-
-    /// Refuses a launch that no device can run, with a sentence; a driver would only say `CUDA_ERROR_INVALID_VALUE`.
-    pub(crate) fn check(&self, kernel: &str) -> Result<(), Error> {
-        let threads: u64 = self.block.iter().fold(1, |product, &side| u64::from(side).saturating_mul(product));
-        let problem = if self.grid.contains(&0) {
-            "a grid has at least one block in each direction".to_string()
-        } else if threads == 0 {
-            "a block has at least one thread in each direction".to_string()
-        } else if threads > BLOCK_THREADS_MAX {
-            format!("a block has at most {BLOCK_THREADS_MAX} threads, and this one would have {threads}")
-        } else if self.cluster == 0 || !self.grid[0].is_multiple_of(self.cluster) {
-            format!("clusters of {} blocks do not divide the {} blocks of the grid", self.cluster, self.grid[0])
-        } else {
-            return Ok(());
-        };
-        Err(Error::BadGeometry { kernel: kernel.to_string(), geometry: *self, problem })
-    }
-}
-
-impl fmt::Display for Geometry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [gx, gy, gz] = self.grid;
-        let [bx, by, bz] = self.block;
-        write!(f, "grid {gx}x{gy}x{gz}, block {bx}x{by}x{bz}")?;
-        if self.shared_bytes > 0 {
-            write!(f, ", {} bytes of dynamic shared memory", self.shared_bytes)?;
-        }
-        if self.cooperative {
-            write!(f, ", cooperative")?;
-        }
-        if self.cluster > 1 {
-            write!(f, ", clusters of {}", self.cluster)?;
-        }
-        Ok(())
-    }
-}
-
 /// An argument as a device takes it: the first `bytes` of `value`, little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Argument {
@@ -246,18 +175,5 @@ mod tests {
     fn an_argument_of_another_size_is_refused() {
         let message = bind("k", &parameters(), &[Arg::U64(1), Arg::U64(7)]).expect_err("8 bytes for a u32").to_string();
         assert_eq!(message, "k: argument 2 has 8 bytes, and the parameter is u32, which has 4");
-    }
-
-    #[test]
-    fn impossible_geometries_say_why() {
-        let problem = |grid, block| match (Geometry { grid, block, ..Geometry::linear(1, 1) }).check("k") {
-            Ok(()) => String::new(),
-            Err(error) => error.to_string(),
-        };
-        assert_eq!(problem([1, 1, 1], [1024, 1, 1]), "");
-        assert!(problem([0, 1, 1], [32, 1, 1]).contains("at least one block"));
-        assert!(problem([1, 1, 1], [32, 0, 1]).contains("at least one thread"));
-        assert!(problem([1, 1, 1], [64, 32, 1]).contains("2048"));
-        assert!(problem([1, 1, 1], [u32::MAX; 3]).contains("at most 1024"));
     }
 }

@@ -5,12 +5,11 @@
 //!                                                       └────> time (GPU only)
 //! ```
 //!
-//! Only this crate names cudarc. A missing driver, a missing NVRTC, an old driver, memory that does not suffice and a
+//! This crate and the library `reduction` alone name cudarc. A missing driver, a missing NVRTC, an old driver, memory that does not suffice and a
 //! launch that fails are ordinary errors of one clear sentence; nothing here panics.
 
 mod baseline;
 mod buffer;
-pub mod card;
 mod committed;
 mod device;
 mod error;
@@ -28,13 +27,13 @@ mod stamp;
 
 pub use baseline::{Baseline, BaselineSum, Segments};
 pub use buffer::{Buffer, DeviceAddress};
-pub use card::Card;
 pub use committed::{committed_options, compile_committed};
 pub use device::{Choice, Description, Device, SimOptions};
 pub use error::Error;
-pub use launch::{Arg, Call, Foreign, Geometry, HostTiming, Replays, Report, Timed, Timing};
+pub use launch::{Arg, Call, Foreign, HostTiming, Replays, Report, Timed, Timing};
 pub use module::{Module, Origin, Resources};
 pub use probe::{Driver, Probe, probe};
+pub use reduction::{Card, Geometry, card};
 pub use replay::{Graph, Replayed, Step};
 pub use scalar::Scalar;
 pub use source::{KernelSource, all_entry_hashes, listing};

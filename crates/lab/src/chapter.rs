@@ -90,7 +90,7 @@ impl Chapter {
     /// Operations of its variants, each once.
     pub fn ops(&self) -> Vec<Op> {
         let has = |op: &Op| self.variants.iter().any(|variant| variant.ops.contains(op));
-        Op::all().iter().copied().filter(has).collect()
+        Op::ALL.iter().copied().filter(has).collect()
     }
 
     /// The variants that are compiled for this type.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use crate::element::Type;
@@ -55,7 +55,7 @@ pub struct Args {
     #[arg(long)]
     pub overlap: bool,
     /// Type of the elements [default: i32, or that of --input]
-    #[arg(long = "type", value_name = "TYPE", value_enum)]
+    #[arg(long = "type", value_name = "TYPE", value_parser = types())]
     pub ty: Option<Type>,
     /// Device: auto takes a GPU if there is one
     #[arg(long, value_enum, default_value = "auto")]
@@ -68,7 +68,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME|all", default_value = "all", value_delimiter = ',')]
     pub variant: Vec<String>,
     /// Operation
-    #[arg(long, value_enum, default_value = "sum")]
+    #[arg(long, default_value = "sum", value_parser = operations())]
     pub op: Op,
     /// Order in which the simulator runs the lanes of a warp: lockstep (before Volta) or independent[:SEED[@LINE]], apart only from that line of the kernel on [default: independent]
     #[arg(long)]
@@ -328,6 +328,28 @@ fn cards() -> impl TypedValueParser<Value = &'static Card> {
     let of_name = |name: String| Card::named().find(|&(known, _)| known == name).map(|(_, card)| card);
     PossibleValuesParser::new(Card::named().map(|(name, _)| name))
         .try_map(move |name| of_name(name.clone()).ok_or_else(|| format!("no card is called {name}")))
+}
+
+/// The operations by name.
+pub fn operations() -> impl TypedValueParser<Value = Op> {
+    named(Op::ALL, Op::name, Op::about)
+}
+
+/// The types of elements by name.
+pub fn types() -> impl TypedValueParser<Value = Type> {
+    named(Type::ALL, Type::name, Type::about)
+}
+
+/// One of `all`, by its name.
+fn named<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+    about: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let value = move |&item: &T| PossibleValue::new(name(item)).help(about(item).trim_end_matches('.'));
+    let find = move |text: &str| all.iter().copied().find(|&item| name(item) == text);
+    PossibleValuesParser::new(all.iter().map(value))
+        .try_map(move |text| find(&text).ok_or_else(|| format!("nothing is called {text}")))
 }
 
 /// Parses the number of seeds: at least one, and few enough to wait for.

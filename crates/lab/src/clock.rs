@@ -8,7 +8,7 @@ use device::{Arg, Buffer, Call, Device, DeviceAddress, Geometry, KernelSource, M
 
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::plan::Plan;
+use crate::plan::Planned;
 use crate::run::{Job, Measured};
 use crate::session::Session;
 use crate::{Variant, with_elements};
@@ -126,7 +126,7 @@ impl Session<'_> {
     fn time_typed<T: Element>(
         &self,
         job: Job<'_>,
-        plan: &Plan,
+        plan: &Planned,
         values: &[T],
         cold: bool,
         replays: u32,
@@ -149,7 +149,7 @@ impl Session<'_> {
     pub fn time_plan<T: Element>(
         &self,
         variant: &Variant,
-        plan: &Plan,
+        plan: &Planned,
         (inputs, other): (&[Buffer<T>], &[T]),
         offset: usize,
         cold: bool,

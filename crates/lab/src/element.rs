@@ -1,41 +1,13 @@
-//! The element types that chapters reduce, and arrays of them. What comes out of a reduction is a [`Value`].
-
-use std::fmt;
+//! Elements as Rust sees them, and arrays of them. What comes out of a reduction is a [`Value`].
 
 use half::{bf16, f16};
 
 pub use crate::value::Value;
+pub use reduction::Type;
 
 /// Declares what every element type has in common, from one line for each.
 macro_rules! elements {
-    ($($variant:ident $rust:ident $name:literal $bytes:literal, $value:ident, $roundoff:expr, $about:literal;)*) => {
-        /// An element type that chapters reduce.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum, serde::Deserialize)]
-        pub enum Type {
-            $(#[doc = $about] #[value(name = $name)] #[serde(rename = $name)] $variant,)*
-        }
-
-        impl Type {
-            /// All of them: bytes first, then integers, then floats.
-            pub const ALL: &'static [Type] = &[$(Type::$variant),*];
-
-            /// `i32`, as in `--type` and in the names of kernel entries.
-            pub const fn name(self) -> &'static str {
-                match self { $(Type::$variant => $name,)* }
-            }
-
-            /// Size of one element in bytes.
-            pub const fn bytes(self) -> u64 {
-                match self { $(Type::$variant => $bytes,)* }
-            }
-
-            /// Relative error of one rounded addition in what its sums are held in, at most; 0 for integers, which do not
-            /// round. Halves are added up as `float`.
-            pub const fn unit_roundoff(self) -> f64 {
-                match self { $(Type::$variant => $roundoff,)* }
-            }
-        }
-
+    ($($variant:ident $rust:ident $value:ident;)*) => {
         /// Numbers to reduce.
         #[derive(Debug, Clone, PartialEq)]
         #[allow(missing_docs)] // the Rust types of these names
@@ -135,42 +107,17 @@ pub mod rust {
     pub type f64 = core::primitive::f64;
 }
 
-const ROUNDED_F32: f64 = f32::EPSILON as f64 / 2.0;
-
 elements! {
-    I8 i8 "i8" 1, I32, 0.0, "8-bit integers; their sums have 64 bits.";
-    U8 u8 "u8" 1, I32, 0.0, "8-bit integers without a sign; their sums have 64 bits.";
-    I16 i16 "i16" 2, I32, 0.0, "16-bit integers; their sums have 64 bits.";
-    I32 i32 "i32" 4, I32, 0.0, "32-bit integers; sums wrap modulo 2^32, on the GPU and in the reference.";
-    U32 u32 "u32" 4, U32, 0.0, "32-bit integers without a sign; sums wrap modulo 2^32.";
-    I64 i64 "i64" 8, I64, 0.0, "64-bit integers; sums wrap modulo 2^64.";
-    F16 f16 "f16" 2, F32, ROUNDED_F32, "IEEE half precision; sums are in single precision.";
-    BF16 bf16 "bf16" 2, F32, ROUNDED_F32, "The upper half of single precision; sums are in single precision.";
-    F32 f32 "f32" 4, F32, ROUNDED_F32, "IEEE single precision.";
-    F64 f64 "f64" 8, F64, f64::EPSILON / 2.0, "IEEE double precision.";
-}
-
-impl Type {
-    /// The type of that name.
-    pub fn from_name(name: &str) -> Option<Type> {
-        Type::ALL.iter().copied().find(|ty| ty.name() == name)
-    }
-
-    /// Elements of this type whose bytes hold a value of so many: arrays on a device have the type of the input.
-    pub const fn holding(self, bytes: u64) -> u64 {
-        bytes.div_ceil(self.bytes())
-    }
-
-    /// Returns whether its values round.
-    pub const fn is_float(self) -> bool {
-        self.unit_roundoff() > 0.0
-    }
-}
-
-impl fmt::Display for Type {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
+    I8 i8 I32;
+    U8 u8 I32;
+    I16 i16 I32;
+    I32 i32 I32;
+    U32 u32 U32;
+    I64 i64 I64;
+    F16 f16 F32;
+    BF16 bf16 F32;
+    F32 f32 F32;
+    F64 f64 F64;
 }
 
 impl Array {
@@ -266,14 +213,6 @@ impl Drawn for bf16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_found_again() {
-        for &ty in Type::ALL {
-            assert_eq!(Type::from_name(ty.name()), Some(ty));
-        }
-        assert_eq!((Type::BF16.bytes(), Type::from_name("f8")), (2, None));
-    }
 
     #[test]
     fn random_floats_fill_their_interval() {

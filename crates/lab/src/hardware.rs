@@ -15,7 +15,7 @@ use crate::kernels::{self, Hashes};
 use crate::layout::{Matrix, Per, Rows};
 use crate::measurement::{self, Contest, Measurement};
 use crate::op::Op;
-use crate::plan::{LaunchOptions, Plan, Problem, refusal};
+use crate::plan::{LaunchOptions, Planned, Problem, refusal};
 use crate::record::{load_json, path, to_text, write};
 use crate::reference::{Reference, reference_of};
 use crate::run::{Job, Run};
@@ -168,9 +168,9 @@ impl GpuCase {
         let options = LaunchOptions { grid: None, ..run.options };
         let Some(multiprocessors) = record.multiprocessors else { return false };
         let card = Card { multiprocessors, ..H200.clone() };
-        let problem = Problem { card: &card, on_demand: true, ..Problem::new(run.variant, run.ty, self.n, options) };
+        let problem = Problem::new(run.variant, run.ty, self.n, options).on(&card, true);
         let rounds = run.ty.is_float() && run.options.op.rounds();
-        let Ok(plan) = Plan::new(&problem) else { return false };
+        let Ok(plan) = Planned::new(&problem) else { return false };
         let is_the_gpus = self.grid == Some(plan.grid()) && plan.passes[0].block() == self.block;
         chapter.on_demand && rounds && is_the_gpus && plan.passes[0].kernel != run.plan.passes[0].kernel
     }

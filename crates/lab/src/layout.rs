@@ -1,6 +1,8 @@
 //! Layout of a reduction's elements in memory, and the part that gets a value of its own: an array, rows, columns, or
 //! rows of any length.
 
+pub use reduction::layout::{COUNT_MAX, Matrix, Segments};
+
 use crate::input::split_mix;
 use crate::text::grouped;
 
@@ -24,17 +26,6 @@ pub enum Rows {
     Matrix(Matrix),
     /// Each of its own.
     Ragged(Offsets),
-}
-
-/// Rows of one length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Matrix {
-    /// Number of rows.
-    pub rows: u64,
-    /// Elements of each.
-    pub cols: u64,
-    /// Elements from the begin of a row to that of the next, at least as many as it has.
-    pub pitch: u64,
 }
 
 /// Bounds of rows: row `r` is the elements from offset `r` to offset `r + 1`.
@@ -69,11 +60,6 @@ pub enum Layout {
     Ragged(Offsets),
 }
 
-/// Rows and columns are counted in 32 bits, and indices in a row are handed on so.
-pub const COUNT_MAX: u64 = (1 << 31) - 1;
-/// Columns of a matrix by default.
-const COLS: u64 = 64;
-
 impl std::fmt::Display for Rows {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -84,30 +70,6 @@ impl std::fmt::Display for Rows {
             Rows::Ragged(offsets) => {
                 write!(f, "{} rows of up to {}", grouped(offsets.rows()), grouped(offsets.longest()))
             }
-        }
-    }
-}
-
-impl Matrix {
-    /// Rows that lie one behind the other.
-    pub const fn dense(rows: u64, cols: u64) -> Matrix {
-        Matrix { rows, cols, pitch: cols }
-    }
-
-    /// `n` elements as rows of 64, or as one row where that leaves some over.
-    pub const fn of(n: u64) -> Matrix {
-        match n {
-            0 => Matrix::dense(0, 0),
-            n if n.is_multiple_of(COLS) => Matrix::dense(n / COLS, COLS),
-            n => Matrix::dense(1, n),
-        }
-    }
-
-    /// From the first element to the last; `None` if that is more than 64 bits can count.
-    pub fn span(&self) -> Option<u64> {
-        match self.rows {
-            0 => Some(0),
-            rows => (rows - 1).checked_mul(self.pitch)?.checked_add(self.cols),
         }
     }
 }
@@ -163,7 +125,10 @@ impl Offsets {
 
     /// Elements of the longest row.
     pub fn longest(&self) -> u64 {
-        (0..self.rows()).map(|row| self.at(row + 1) - self.at(row)).max().unwrap_or(0)
+        match self.lengths {
+            Lengths::Even { rows, cols } => cols * rows.min(1),
+            Lengths::At(at) => at.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0),
+        }
     }
 }
 
@@ -223,6 +188,21 @@ impl Layout {
             Per::Row => Layout::Rows(matrix),
             Per::Column => Layout::Columns(matrix),
             Per::RaggedRow => Layout::Ragged(Offsets::even(matrix.rows, matrix.cols)),
+        }
+    }
+
+    /// This layout, as far as a plan may know it: offsets are on the device.
+    pub fn planned(&self) -> reduction::Layout {
+        match *self {
+            Layout::Array => reduction::Layout::Array,
+            Layout::Rows(matrix) => reduction::Layout::Rows(matrix),
+            Layout::Columns(matrix) => reduction::Layout::Columns(matrix),
+            Layout::Ragged(offsets) => reduction::Layout::Ragged(Segments {
+                rows: offsets.rows(),
+                elements: self.read(0),
+                longest: offsets.longest(),
+                bits: offsets.bits,
+            }),
         }
     }
 

@@ -6,7 +6,6 @@
 //! ```
 
 pub mod addition;
-pub mod bound;
 pub mod chapter;
 pub mod chart;
 pub mod cli;
@@ -44,7 +43,6 @@ pub mod speed;
 pub mod status;
 pub mod sweep;
 pub mod targets;
-pub mod team;
 pub mod text;
 #[cfg(any(test, feature = "trial"))]
 pub mod trial;
@@ -60,8 +58,9 @@ pub use element::{Array, Type, Value};
 pub use error::{Error, Result};
 pub use layout::{Layout, Matrix, Offsets, Per, Ragged, Rows};
 pub use op::Op;
-pub use plan::{Arg, LaunchOptions, Pass, Plan, Problem};
+pub use plan::{Arg, LaunchOptions, Pass, Plan, Planned, Problem};
 pub use program::{main, notes};
+pub use reduction::bound;
 pub use run::{Job, Run, Simulator};
 pub use session::Session;
 pub use targets::Targets;

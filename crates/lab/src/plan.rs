@@ -1,16 +1,19 @@
-//! The launches that take n elements to one value, as plain data that tests can inspect and `--plan` prints.
+//! Launches of a chapter's variant: what it takes, what it refuses, and the plan that `--plan` prints.
 
-use device::card::H200;
-use device::{Card, Geometry};
+use std::ops::{Deref, DerefMut};
 
-use crate::bound::Rounding;
+use reduction::card::H200;
+use reduction::plan::Asked;
+pub use reduction::plan::{Arg, Pass, Plan};
+
+use crate::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
 use crate::layout::{COUNT_MAX, Layout, Matrix, Per, Rows};
 use crate::op::Op;
 use crate::targets::Targets;
 use crate::text::{grouped, listed};
-use crate::variant::{BlockRule, Variant, entry_name};
+use crate::variant::{BlockRule, Variant};
 
 /// The most elements of a kernel that counts them in 32-bit integers, with room for a block's stride.
 pub const N_MAX: u64 = (1 << 31) - 1;
@@ -46,27 +49,42 @@ impl LaunchOptions {
     }
 }
 
-/// A reduction to be planned.
+/// A reduction by a variant, to be planned.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'v> {
     /// The kernel.
     pub variant: &'v Variant,
-    /// Type of the elements.
-    pub ty: Type,
-    /// Elements. A variant's own function is never asked for none.
-    pub n: u64,
     /// A block size that the variant documents, a factor that it has.
     pub options: LaunchOptions,
-    /// The card.
-    pub card: &'v Card,
-    /// True if kernels are compiled on demand, which the committed PTX has not: [`Pass::line`].
-    pub on_demand: bool,
+    /// The reduction. A variant's own function is never asked for one of nothing.
+    pub reduction: reduction::Problem<'v>,
+}
+
+impl<'v> Deref for Problem<'v> {
+    type Target = reduction::Problem<'v>;
+
+    fn deref(&self) -> &reduction::Problem<'v> {
+        &self.reduction
+    }
 }
 
 impl<'v> Problem<'v> {
     /// This reduction on the card that the records come from.
     pub fn new(variant: &'v Variant, ty: Type, n: u64, options: LaunchOptions) -> Problem<'v> {
-        Problem { variant, ty, n, options, card: &H200, on_demand: false }
+        let layout = Layout::new(variant.per, options.rows, n).planned();
+        let LaunchOptions { op, block, grid, factor, overlap, targets, .. } = options;
+        let targets =
+            reduction::plan::Targets { label_bits: targets.label_bits(), one_gradient: targets.has_one_gradient() };
+        let asked = Asked { block, grid, factor };
+        let reduction =
+            reduction::Problem { overlap, asked, targets, ..reduction::Problem::new(op, ty, n, layout, &H200) };
+        Problem { variant, options, reduction }
+    }
+
+    /// The same on a card, with kernels that are compiled on demand or without.
+    pub fn on(mut self, card: &'v Card, on_demand: bool) -> Problem<'v> {
+        self.reduction = reduction::Problem { card, on_demand, ..self.reduction };
+        self
     }
 
     /// Layout of its elements.
@@ -87,121 +105,55 @@ impl<'v> Problem<'v> {
 
     /// The variant's kernel for this operation, type and block.
     pub fn kernel(&self) -> String {
-        self.variant.entry(self.options.op, self.ty, self.block() as u32)
+        self.variant.entry(self.op, self.ty, self.block() as u32)
     }
 
     /// An instance of the variant's kernel: `coarsened_c4_i32` for `c4`.
     pub fn instance(&self, instance: &str) -> String {
-        entry_name(self.variant.name, self.options.op, instance, self.ty)
+        self.entry(self.variant.name, instance)
     }
 }
 
-/// One argument of a launch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arg {
-    /// The address of the input.
-    Input,
-    /// The address of the second input, of an operation that takes two.
-    Other,
-    /// The address of the offsets of ragged rows.
-    Offsets,
-    /// The address of the rows' labels.
-    Labels,
-    /// The address of the gradients of the rows' losses.
-    Gradients,
-    /// The address of the columns' weights.
-    Weights,
-    /// The address of the columns' biases.
-    Biases,
-    /// The address of the plan's array of this number.
-    Sums(usize),
-    /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.
-    State,
-    /// A number of 32 bits.
-    U32(u32),
-    /// A number of 64 bits.
-    U64(u64),
-}
-
-/// One launch of a plan: `kernel<<<grid, block>>>(args)`, and what it does to a sum.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pass {
-    /// The entry of the PTX.
-    pub kernel: String,
-    /// The line of CUDA that makes this kernel, where the committed PTX may not have it.
-    pub line: Option<String>,
-    /// Blocks, threads, dynamic shared memory, and how it is launched.
-    pub geometry: Geometry,
-    /// Its arguments, in order.
-    pub args: Vec<Arg>,
-    /// Elements it reads.
-    pub elements: u64,
-    /// Additions on the longest path from what it reads to what it writes: what the error bound counts.
-    pub additions: u64,
-    /// Atomic additions by which it brings its blocks' sums together in global memory.
-    pub atomics: u64,
-    /// True if blocks wait for each other: how often they look is a matter of time, and so is what is counted of it.
-    pub waits: bool,
-}
-
-impl Pass {
-    /// A plain launch without dynamic shared memory.
-    pub fn new(kernel: String, grid: u64, block: u64, args: Vec<Arg>) -> Pass {
-        // No device takes as many as are cut off here.
-        let capped = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        let geometry = Geometry::linear(capped(grid), capped(block));
-        Pass { kernel, line: None, geometry, args, elements: 0, additions: 0, atomics: 0, waits: false }
-    }
-
-    /// Blocks.
-    pub fn grid(&self) -> u32 {
-        self.geometry.grid[0]
-    }
-
-    /// Threads a block.
-    pub fn block(&self) -> u32 {
-        self.geometry.block[0]
-    }
-}
-
-/// Every launch that takes n elements to one value. Empty for n = 0: the result is the identity.
+/// The launches of a variant's problem, with what its run has to know beside them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Plan {
-    /// In order.
-    pub passes: Vec<Pass>,
-    /// Elements of each array that the passes write. The last one begins with the result, or holds one for each row.
-    pub sums: Vec<u64>,
-    /// Name of those arrays in messages, with a number where there are several; `sums` and a number if empty.
-    pub written: &'static str,
-    /// 64-bit words of state.
-    pub state_words: u64,
+pub struct Planned {
+    /// The launches.
+    pub plan: Plan,
     /// Layout of its elements, and the part that gets a value.
     pub layout: Layout,
     /// Labels and gradients, for operations that have them.
     pub targets: Targets,
-    /// Why these launches, where there was a choice; else empty.
-    pub why: String,
 }
 
-impl Plan {
-    /// Names of the kernels that it launches, each once, in the order of their first launches.
-    pub fn kernels(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for pass in &self.passes {
-            if !names.contains(&pass.kernel) {
-                names.push(pass.kernel.clone());
-            }
-        }
-        names
-    }
+impl Deref for Planned {
+    type Target = Plan;
 
+    fn deref(&self) -> &Plan {
+        &self.plan
+    }
+}
+
+impl DerefMut for Planned {
+    fn deref_mut(&mut self) -> &mut Plan {
+        &mut self.plan
+    }
+}
+
+/// An array's launches.
+impl From<Plan> for Planned {
+    fn from(plan: Plan) -> Planned {
+        Planned { plan, ..Planned::default() }
+    }
+}
+
+impl Planned {
     /// The launches that solve this problem.
     ///
     /// # Errors
     /// More elements than a run may have, a block size, factor or grid that the variant does not take, or two of them that
     /// it does not take together.
-    pub fn new(problem: &Problem<'_>) -> Result<Plan> {
-        let Problem { variant, n, options, .. } = *problem;
+    pub fn new(problem: &Problem<'_>) -> Result<Planned> {
+        let Problem { variant, options, reduction: reduction::Problem { n, .. } } = *problem;
         if n > variant.n_max {
             let (name, n_max) = (variant.name, grouped(variant.n_max));
             let asked = match options.rows {
@@ -222,9 +174,9 @@ impl Plan {
             return Err(Error::Usage(format!("{rows} rows of {cols}: kernels count up to {most} of either")));
         }
         if layout.values() == 0 || (n == 0 && layout == Layout::Array) {
-            return Ok(Plan { layout, ..Plan::default() });
+            return Ok(Planned { layout, ..Planned::default() });
         }
-        let plan = Plan { layout, targets: options.targets, ..(variant.launches)(problem) };
+        let plan = (variant.launches)(problem);
         if plan.passes.is_empty() {
             return Err(Error::Usage(format!(
                 "{} is not compiled for this block size and factor together: leave one of --block and --factor out",
@@ -236,48 +188,8 @@ impl Plan {
         }
         match options.grid.filter(|&asked| asked != plan.grid()) {
             Some(asked) => Err(Error::Usage(grid_refused(problem, &plan, asked))),
-            None => Ok(plan),
+            None => Ok(Planned { plan, layout, targets: options.targets }),
         }
-    }
-
-    /// Launches until one value is left: first over the input's `n` elements, then over what the launch before it left, one
-    /// value a block or a cluster. `pass` gets the place to read, the place to write, and the number of elements to read.
-    pub fn until_one(n: u64, mut pass: impl FnMut(Arg, Arg, u64) -> Pass) -> Plan {
-        let mut plan = Plan::default();
-        let (mut input, mut n) = (Arg::Input, n);
-        while plan.passes.is_empty() || n > 1 {
-            let output = Arg::Sums(plan.sums.len());
-            let pass = Pass { elements: n, ..pass(input, output, n) };
-            (input, n) = (output, u64::from(pass.grid() / pass.geometry.cluster));
-            plan.passes.push(pass);
-            plan.sums.push(n);
-        }
-        plan
-    }
-
-    /// Blocks of its widest launch; 0 if there is none.
-    pub fn grid(&self) -> u32 {
-        self.widest().map_or(0, Pass::grid)
-    }
-
-    /// Threads a block of its widest launch.
-    pub fn block(&self) -> Option<u32> {
-        self.widest().map(Pass::block)
-    }
-
-    /// The first of the launches with the most blocks.
-    fn widest(&self) -> Option<&Pass> {
-        self.passes.iter().rev().max_by_key(|pass| (pass.grid(), pass.elements))
-    }
-
-    /// Additions on the longest path from an element to the result, over all passes.
-    pub fn additions(&self) -> u64 {
-        self.passes.iter().map(|pass| pass.additions).sum()
-    }
-
-    /// Rounding of a sum by all passes together.
-    pub fn rounding(&self) -> Rounding {
-        Rounding { additions: self.additions(), atomics: self.passes.iter().map(|pass| pass.atomics).sum() }
     }
 
     /// Bytes beside the input that its launches read or write: what the passes leave, a second input, labels, gradients.
@@ -293,11 +205,6 @@ impl Plan {
     /// Returns whether what it has beside the input is so much that timing finds it in the L2, unless each call has its own.
     pub fn wants_own_arrays(&self, ty: Type, n: u64) -> bool {
         self.more_bytes(ty, n) >= n * ty.bytes() / 2
-    }
-
-    /// Values that the passes write, all of them together.
-    pub fn partial_sums(&self) -> u64 {
-        self.sums.iter().sum()
     }
 }
 
@@ -373,7 +280,8 @@ fn grid_refused(problem: &Problem<'_>, plan: &Plan, asked: u32) -> String {
     let (name, n, grid) = (variant.name, grouped(problem.n), grouped(u64::from(plan.grid())));
     if variant.chooses_grid {
         // The plan's own number fits where blocks wait for each other, the largest that a kernel can count may not.
-        let own = Problem { options: LaunchOptions { grid: None, ..problem.options }, ..*problem };
+        let wish = Asked { grid: None, ..problem.asked };
+        let own = Problem { reduction: reduction::Problem { asked: wish, ..problem.reduction }, ..*problem };
         let grid = grouped(u64::from((variant.launches)(&own).grid()));
         return format!("--grid {asked}: {name} takes another number of blocks for n = {n}, such as {grid}");
     }
@@ -421,11 +329,11 @@ pub(crate) mod tests {
         ..Variant::BASE
     };
 
-    fn planned(n: u64, options: LaunchOptions) -> Result<Plan> {
-        Plan::new(&Problem::new(&TWO_A_THREAD, Type::I32, n, options))
+    fn planned(n: u64, options: LaunchOptions) -> Result<Planned> {
+        Planned::new(&Problem::new(&TWO_A_THREAD, Type::I32, n, options))
     }
 
-    fn plan(n: u64, block: u32) -> Plan {
+    fn plan(n: u64, block: u32) -> Planned {
         planned(n, LaunchOptions::block(block)).expect("a plan")
     }
 
@@ -483,7 +391,7 @@ pub(crate) mod tests {
         const A_ROW: Variant = Variant { per: Per::Row, n_max: 1 << 40, ..TWO_A_THREAD };
         let planned = |rows: Option<Matrix>, n| {
             let options = LaunchOptions { rows: rows.map(Rows::Matrix), ..LaunchOptions::default() };
-            Plan::new(&Problem::new(&A_ROW, Type::I32, n, options))
+            Planned::new(&Problem::new(&A_ROW, Type::I32, n, options))
         };
         let one = Matrix::dense(1, 1 << 31);
         let many = Matrix::dense(1 << 31, 1);

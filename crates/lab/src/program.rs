@@ -12,7 +12,7 @@ use crate::element::{Array, Type};
 use crate::error::{Error, Result};
 use crate::input::{self, SEED, Source};
 use crate::layout::{Layout, Per};
-use crate::plan::{LaunchOptions, Plan};
+use crate::plan::{LaunchOptions, Planned};
 use crate::progress::Progress;
 use crate::reference::reference_of;
 use crate::run::{Job, Run};
@@ -206,7 +206,7 @@ fn run_sweep(
     if n == 0 {
         return Err(Error::Usage("--n 0: without elements there is no geometry to compare".to_owned()));
     }
-    session.check_memory(ty, n, &Plan::default())?;
+    session.check_memory(ty, n, &Planned::default())?;
     session.progress = Progress::new(0);
     let points = sweep::run(sweep, session, &numbers, variants)?;
     session.progress = Progress::hidden();
@@ -231,7 +231,7 @@ fn plans(
     variants: &[&'static Variant],
     ty: Type,
     n: u64,
-) -> Result<Vec<Plan>> {
+) -> Result<Vec<Planned>> {
     let plan = |variant: &&'static Variant| {
         let plan = session.plan(variant, ty, n, options)?;
         if !args.plan {

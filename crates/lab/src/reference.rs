@@ -6,7 +6,7 @@
 //! that it serves f32 and f64 inputs alike.
 
 use crate::element::{Array, Element, Type, Value};
-use crate::op::Op;
+use crate::op::{OnHost as _, Op};
 use crate::with_elements;
 
 pub mod exponentials;

@@ -5,7 +5,7 @@ use device::{Counters, Fault, KernelSource, LineCounters, Timing};
 use crate::element::{Array, Type, Value};
 use crate::error::Result;
 use crate::layout::Layout;
-use crate::plan::{LaunchOptions, Plan};
+use crate::plan::{LaunchOptions, Planned};
 use crate::reference::Reference;
 use crate::variant::Variant;
 use crate::verify::Verdict;
@@ -66,7 +66,7 @@ pub struct Run {
     /// Threads a block.
     pub block: u32,
     /// Its launches.
-    pub plan: Plan,
+    pub plan: Planned,
     /// Result of the device.
     pub result: Value,
     /// Expected result.

@@ -5,8 +5,8 @@ use device::{Buffer, Call, Device, Module, Report};
 use crate::element::{Element, Value};
 use crate::error::Result;
 use crate::layout::Layout;
-use crate::op::Op;
-use crate::plan::{Arg, Pass, Plan};
+use crate::op::{OnHost as _, Op};
+use crate::plan::{Arg, Pass, Planned};
 
 /// Arrays that a plan's launches write, and its offsets.
 pub struct Arrays<T: Element> {
@@ -36,7 +36,7 @@ impl<T: Element> Arrays<T> {
     ///
     /// # Errors
     /// Memory that does not suffice.
-    pub fn new(device: &Device, plan: &Plan, op: Option<Op>) -> Result<Arrays<T>> {
+    pub fn new(device: &Device, plan: &Planned, op: Option<Op>) -> Result<Arrays<T>> {
         let state = device.upload("state", &vec![0u64; plan.state_words as usize])?;
         let offsets = match plan.layout {
             Layout::Ragged(offsets) if offsets.bits == 64 => {
@@ -68,7 +68,7 @@ impl<T: Element> Arrays<T> {
     ///
     /// # Errors
     /// Memory that does not suffice.
-    pub fn again(self, device: &Device, plan: &Plan, op: Option<Op>) -> Result<Arrays<T>> {
+    pub fn again(self, device: &Device, plan: &Planned, op: Option<Op>) -> Result<Arrays<T>> {
         Ok(Arrays { sums: sums(device, plan, op)?, ..self })
     }
 
@@ -137,7 +137,7 @@ impl<T: Element> Arrays<T> {
 }
 
 /// Labels and gradients of a plan whose passes read them.
-fn targets(device: &Device, plan: &Plan) -> Result<(Option<Stored>, Option<Buffer<f32>>)> {
+fn targets(device: &Device, plan: &Planned) -> Result<(Option<Stored>, Option<Buffer<f32>>)> {
     let uses = |arg: Arg| plan.passes.iter().any(|pass| pass.args.contains(&arg));
     let (rows, cols) = plan.layout.size().unwrap_or_default();
     let labels = (0..rows).map(|row| plan.targets.label(row, cols));
@@ -153,7 +153,7 @@ fn targets(device: &Device, plan: &Plan) -> Result<(Option<Stored>, Option<Buffe
 }
 
 /// Weights and biases of a plan whose passes read them.
-fn column_inputs<T: Element>(device: &Device, plan: &Plan) -> Result<[Option<Buffer<T>>; 2]> {
+fn column_inputs<T: Element>(device: &Device, plan: &Planned) -> Result<[Option<Buffer<T>>; 2]> {
     let uses = |arg: Arg| plan.passes.iter().any(|pass| pass.args.contains(&arg));
     let cols = plan.layout.size().map_or(0, |size| size.1);
     let upload = |arg: Arg, name: &str, of: &dyn Fn(u64) -> T| -> Result<Option<Buffer<T>>> {
@@ -166,7 +166,7 @@ fn column_inputs<T: Element>(device: &Device, plan: &Plan) -> Result<[Option<Buf
     Ok([weights, upload(Arg::Biases, "biases", &|col| plan.targets.bias(col))?])
 }
 
-fn sums<T: Element>(device: &Device, plan: &Plan, op: Option<Op>) -> Result<Vec<Buffer<T>>> {
+fn sums<T: Element>(device: &Device, plan: &Planned, op: Option<Op>) -> Result<Vec<Buffer<T>>> {
     let sums = plan.sums.iter().enumerate().map(|(i, &len)| {
         let name = match plan.written {
             "" => format!("sums{}", i + 1),
@@ -204,7 +204,7 @@ pub fn upload<T: Element>(device: &Device, values: &[T], offset: usize) -> Resul
 /// As `module`.
 pub fn calls<'a, T: Element>(
     module: &dyn Fn(&Pass) -> Result<&'a Module>,
-    plan: &'a Plan,
+    plan: &'a Planned,
     (input, offset): (&'a Buffer<T>, usize),
     arrays: &'a Arrays<T>,
 ) -> Result<Vec<Call<'a>>> {

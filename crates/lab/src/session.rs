@@ -10,8 +10,8 @@ use crate::clock::Flush;
 use crate::element::{Element, Type, Value};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
-use crate::op::Op;
-use crate::plan::{LaunchOptions, Pass, Plan, Problem};
+use crate::op::{OnHost as _, Op};
+use crate::plan::{LaunchOptions, Pass, Planned, Problem};
 use crate::progress::Progress;
 use crate::run::{Job, Run, Simulator};
 use crate::verify::{Bounded, Results, Verdict, Worst, verify, worst};
@@ -131,8 +131,8 @@ impl<'c> Session<'c> {
     /// The launches of `variant` over `n` elements on this device.
     ///
     /// # Errors
-    /// The errors of [`Plan::new`].
-    pub fn plan(&self, variant: &Variant, ty: Type, n: u64, options: LaunchOptions) -> Result<Plan> {
+    /// The errors of [`Planned::new`].
+    pub fn plan(&self, variant: &Variant, ty: Type, n: u64, options: LaunchOptions) -> Result<Planned> {
         let card = self.device.card();
         if options.overlap && card.compute_capability < 90 {
             let why = format!("launches overlap from compute capability 9.0 on, and the card ({}) is older", card.name);
@@ -140,7 +140,7 @@ impl<'c> Session<'c> {
         }
         let may_have = self.chapter.on_demand && !self.is_as_committed;
         let on_demand = may_have && self.device.is_gpu() && self.device.can_compile(&self.source);
-        Plan::new(&Problem { variant, ty, n, options, card, on_demand })
+        Planned::new(&Problem::new(variant, ty, n, options).on(card, on_demand))
     }
 
     /// Origin of the chapter's own kernels: `committed`, or `NVRTC 13.0 for sm_90`.
@@ -178,7 +178,7 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// [`crate::Error::Memory`].
-    pub fn check_memory(&self, ty: Type, n: u64, plan: &Plan) -> Result<()> {
+    pub fn check_memory(&self, ty: Type, n: u64, plan: &Planned) -> Result<()> {
         let device_bytes = self.device.description().memory_bytes.filter(|_| self.device.is_gpu());
         memory::check(ty, n, plan.more_bytes(ty, n), device_bytes).map_err(|error| match (error, plan.layout) {
             (Error::Memory { n, ty, needed, place, available, .. }, layout) if layout != Layout::Array => {
@@ -248,7 +248,7 @@ impl<'c> Session<'c> {
         })
     }
 
-    fn launch_all<T: Element>(&self, job: Job<'_>, plan: &Plan, values: &[T]) -> Result<(Left<T>, Vec<Report>)> {
+    fn launch_all<T: Element>(&self, job: Job<'_>, plan: &Planned, values: &[T]) -> Result<(Left<T>, Vec<Report>)> {
         if plan.passes.is_empty() {
             return Ok((Left::Values(Vec::new()), Vec::new()));
         }
@@ -283,7 +283,7 @@ impl<'c> Session<'c> {
     ///
     /// # Errors
     /// Memory that does not suffice.
-    pub fn arrays<T: Element>(&self, plan: &Plan) -> Result<Arrays<T>> {
+    pub fn arrays<T: Element>(&self, plan: &Planned) -> Result<Arrays<T>> {
         Arrays::new(&self.device, plan, None)
     }
 
@@ -294,7 +294,7 @@ impl<'c> Session<'c> {
     pub fn calls<'a, T: Element>(
         &'a self,
         variant: &Variant,
-        plan: &'a Plan,
+        plan: &'a Planned,
         input: (&'a Buffer<T>, usize),
         arrays: &'a Arrays<T>,
     ) -> Result<Vec<Call<'a>>> {
@@ -360,7 +360,7 @@ impl<T: Element> Left<T> {
 }
 
 /// The worst of what a job has left; of an array its one result. `None` where there is nothing to judge.
-fn judged<T: Element>(job: Job<'_>, plan: &Plan, values: &[T], left: &Left<T>) -> Option<Worst> {
+fn judged<T: Element>(job: Job<'_>, plan: &Planned, values: &[T], left: &Left<T>) -> Option<Worst> {
     let op = job.options.op;
     let results = match (left, plan.layout) {
         (Left::Values(values), Layout::Array) => {

@@ -8,7 +8,8 @@ use crate::chapter::Note;
 use crate::cli::LeftOut;
 use crate::element::Type;
 use crate::error::Result;
-use crate::plan::{Pass, Plan};
+use crate::op::OnHost as _;
+use crate::plan::{Pass, Planned};
 use crate::run::Run;
 use crate::session::Session;
 use crate::status::Status;
@@ -201,11 +202,11 @@ fn launch_text(run: &Run) -> String {
 pub fn plans(
     session: &Session<'_>,
     (variants, left_out): (&[&Variant], &[LeftOut]),
-    plans: &[Plan],
+    plans: &[Planned],
     json: bool,
 ) -> String {
     if json {
-        let plan = |(variant, plan): (&&Variant, &Plan)| {
+        let plan = |(variant, plan): (&&Variant, &Planned)| {
             serde_json::json!({
                 "variant": variant.name,
                 "passes": plan.passes.iter().map(pass_json).collect::<Vec<_>>(),

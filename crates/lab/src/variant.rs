@@ -4,6 +4,7 @@ use crate::element::Type;
 use crate::layout::Per;
 use crate::op::Op;
 use crate::plan::{Arg, LaunchOptions, N_MAX, Pass, Plan, Problem};
+use reduction::plan::entry_name;
 
 /// One kernel of a chapter and how it is launched.
 #[derive(Debug, Clone, Copy)]
@@ -141,11 +142,4 @@ fn one_a_thread(problem: &Problem<'_>) -> Plan {
         let args = vec![input, sums, Arg::U32(n as u32)];
         Pass { additions: block.ilog2().into(), ..Pass::new(problem.kernel(), n.div_ceil(block), block, args) }
     })
-}
-
-/// `<name>[_min|_max][_<instance>]_<type>`: how kernels name the instances of a template.
-pub(crate) fn entry_name(name: &str, op: Op, instance: &str, ty: Type) -> String {
-    let op = if op == Op::Sum { String::new() } else { format!("_{op}") };
-    let instance = if instance.is_empty() { String::new() } else { format!("_{instance}") };
-    format!("{name}{op}{instance}_{ty}")
 }

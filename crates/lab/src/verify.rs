@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::bound::{Rounding, error_bound, largest, may_overflow, smallest};
 use crate::element::{Element, Type, Value};
 use crate::layout::{Layout, Matrix};
-use crate::op::Op;
+use crate::op::{OnHost as _, Op};
 use crate::reference::exponentials::{self, Row};
 use crate::reference::norms::{self, Norm};
 use crate::reference::{Reach, Reference, reference_of};

@@ -154,7 +154,7 @@ impl ContestTable {
 
     /// The operations in the order of `--op`, which is that of the tables.
     pub fn ops(&self) -> Vec<Op> {
-        Op::all().iter().copied().filter(|&op| self.pairs().any(|(of, _)| of == op)).collect()
+        Op::ALL.iter().copied().filter(|&op| self.pairs().any(|(of, _)| of == op)).collect()
     }
 }
 

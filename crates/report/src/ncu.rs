@@ -146,7 +146,7 @@ fn simulate<'r>(chapter: &Chapter, root: &Path, record: &'r NcuRecord) -> Result
             if variant.chooses_grid { variant.options() } else { LaunchOptions::block(case.block.total() as u32) };
         let plan = session.plan(variant, ty, case.n, options)?;
         let found = (case.kernel.as_str(), case.grid.total());
-        let planned = plan.passes.into_iter().nth(case.launch);
+        let planned = plan.plan.passes.into_iter().nth(case.launch);
         let Some(pass) = planned.filter(|pass| found == (pass.kernel.as_str(), u64::from(pass.grid()))) else {
             let n = case.n;
             return Err(Error::Usage(format!(

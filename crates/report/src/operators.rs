@@ -219,8 +219,7 @@ fn limit(points: &[Point<'_>], types: &[Type]) -> String {
         let point = at(points, op, ty, LARGEST)?;
         Some(per_cent(point.ours.limit_us? / point.us))
     };
-    let types: Vec<Type> =
-        types.iter().copied().filter(|&ty| Op::all().iter().any(|&op| of(op, ty).is_some())).collect();
+    let types: Vec<Type> = types.iter().copied().filter(|&ty| Op::ALL.iter().any(|&op| of(op, ty).is_some())).collect();
     let mut sheet = Sheet::new(1, ["operator".to_owned()].into_iter().chain(types.iter().map(|ty| format!("`{ty}`"))));
     let mut ops: Vec<Op> = points.iter().map(|point| point.op).collect();
     ops.dedup();

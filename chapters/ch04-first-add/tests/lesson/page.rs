@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use ch04_first_add::CHAPTER;
 use device::{Arg, Call, Checks, Choice, Code, Device, Fault, Geometry, KernelSource, Schedule, SimOptions};
 use lab::trial::{integers, sum};
-use lab::{LaunchOptions, Plan, Problem, Type, input, mistake, session::built_root, trial};
+use lab::{LaunchOptions, Planned, Problem, Type, input, mistake, session::built_root, trial};
 
 /// Threads of a block, and the elements they take.
 const BLOCK: usize = 256;
@@ -59,7 +59,7 @@ fn the_second_element_costs_four_instructions_a_warp() -> Result<()> {
 fn launches_of_the_page() -> Result<()> {
     let grids = |n, block| -> Result<Vec<u32>> {
         let problem = Problem::new(trial::variant(&CHAPTER, "first_add"), Type::I32, n, LaunchOptions::block(block));
-        Ok(Plan::new(&problem)?.passes.iter().map(|pass| pass.grid()).collect())
+        Ok(Planned::new(&problem)?.passes.iter().map(|pass| pass.grid()).collect())
     };
     assert_eq!(grids(1_000_000, 256)?, [1954, 4, 1]);
     assert_eq!(grids(262_144, 256)?, [512, 1]);

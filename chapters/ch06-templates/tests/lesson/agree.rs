@@ -2,7 +2,7 @@
 
 use ch06_templates::CHAPTER;
 use device::{Checks, Schedule};
-use lab::{LaunchOptions, Plan, Problem, Result, Type, input::random, trial};
+use lab::{LaunchOptions, Planned, Problem, Result, Type, input::random, trial};
 use proptest::prelude::*;
 
 #[test]
@@ -27,7 +27,7 @@ proptest! {
         let block = 1 << log_block;
         let grid = n.div_ceil(2 * block) as u32;
         let options = LaunchOptions { grid: Some(grid + off), ..LaunchOptions::block(block as u32) };
-        match Plan::new(&Problem::new(&CHAPTER.variants[0], Type::F64, n, options)) {
+        match Planned::new(&Problem::new(&CHAPTER.variants[0], Type::F64, n, options)) {
             Ok(plan) => {
                 let instance = format!("template_unrolled_b{block}_f64");
                 prop_assert_eq!((off, plan.grid(), &plan.passes[0].kernel), (0, grid, &instance));

@@ -6,7 +6,7 @@ use device::card::H200;
 use device::{Arg, Call, Card, Checks, Choice, Code, Counters, Device, Geometry, KernelSource, Schedule, SimOptions};
 use lab::trial::{integers, sum};
 use lab::{
-    Array, LaunchOptions, Plan, Problem, Session, Type, Variant, input, mistake, session::built_root, sweep, trial,
+    Array, LaunchOptions, Planned, Problem, Session, Type, Variant, input, mistake, session::built_root, sweep, trial,
 };
 
 fn session() -> Result<Session<'static>> {
@@ -24,8 +24,8 @@ fn factor(factor: u32) -> LaunchOptions {
     LaunchOptions { factor: Some(factor), ..LaunchOptions::default() }
 }
 
-fn plan(name: &str, n: u64, options: LaunchOptions) -> Result<Plan> {
-    Ok(Plan::new(&Problem::new(trial::variant(&CHAPTER, name), Type::I32, n, options))?)
+fn plan(name: &str, n: u64, options: LaunchOptions) -> Result<Planned> {
+    Ok(Planned::new(&Problem::new(trial::variant(&CHAPTER, name), Type::I32, n, options))?)
 }
 
 fn grids(name: &str, n: u64, options: LaunchOptions) -> Result<Vec<u32>> {
@@ -56,7 +56,7 @@ fn the_grid_is_the_cards() -> Result<()> {
         let variant = trial::variant(&CHAPTER, "grid_stride_shuffle");
         let problem = Problem::new(variant, Type::F32, 1 << 24, LaunchOptions::block(block));
         let card = Card { multiprocessors, ..H200.clone() };
-        Ok(Plan::new(&Problem { card: &card, ..problem })?.grid())
+        Ok(Planned::new(&problem.on(&card, false))?.grid())
     };
     assert_eq!(grid(512, 114)?, 456, "the H100 PCIe of the exercise");
     assert_eq!(grid(256, 132)?, 1056);

@@ -1,16 +1,17 @@
 //! Kernels against the reference on the simulator, and plans as data: sizes, grids, types, operations, schedules, offsets,
 //! and the state that one launch leaves to the next.
 
-use ch08_cooperative::shapes::Share;
-use ch08_cooperative::{CHAPTER, shapes};
+use ch08_cooperative::CHAPTER;
 use device::card::H200;
 use device::{Card, Checks, KernelSource, Schedule};
 use lab::element::Element;
 use lab::plan::N_MAX;
 use lab::{
-    Arg, Array, LaunchOptions, Plan, Problem, Result, Session, Type, Variant, input::random, session::built_root, trial,
+    Arg, Array, LaunchOptions, Planned, Problem, Result, Session, Type, Variant, input::random, session::built_root,
+    trial,
 };
 use proptest::prelude::*;
+use reduction::families::champion::{self, Share};
 
 fn simulator() -> Result<Session<'static>> {
     trial::simulator(&CHAPTER, Schedule::Independent { seed: None }, Checks::ALL)
@@ -161,7 +162,7 @@ proptest! {
         let ty = any_type(variant, choice);
         let op = variant.ops[choice.index(variant.ops.len())];
         let card = Card { multiprocessors, ..H200.clone() };
-        let plan = Plan::new(&Problem { card: &card, ..Problem::new(variant, ty, n, LaunchOptions { op, ..LaunchOptions::default() }) })?;
+        let plan = Planned::new(&Problem::new(variant, ty, n, LaunchOptions { op, ..LaunchOptions::default() }).on(&card, false))?;
         let ptx = kernels(variant.kernels.unwrap_or(CHAPTER.slug));
         let mut left = n;
         for pass in &plan.passes {
@@ -183,7 +184,7 @@ proptest! {
         for name in ["grid_sync", "last_block", "single_pass"] {
             let variant = variant(name);
             let ty = any_type(variant, choice);
-            let Ok(plan) = Plan::new(&Problem::new(variant, ty, n, grid(blocks))) else {
+            let Ok(plan) = Planned::new(&Problem::new(variant, ty, n, grid(blocks))) else {
                 // The upper 16 bits of the word count the blocks; blocks that wait for each other are all on the card.
                 let most = if name == "grid_sync" { 132 * 8 } else { 65_535 };
                 prop_assert!(name != "last_block" && blocks > most, "{}: {} blocks were refused", name, blocks);
@@ -212,10 +213,10 @@ proptest! {
         let ty = any_type(variant("single_pass"), choice);
         let options = LaunchOptions { block, factor, overlap, ..LaunchOptions::default() };
         let card = Card { multiprocessors, ..H200.clone() };
-        let problem = Problem { card: &card, ..Problem::new(variant("single_pass"), ty, n, options) };
-        let Ok(plan) = Plan::new(&problem) else {
+        let problem = Problem::new(variant("single_pass"), ty, n, options).on(&card, false);
+        let Ok(plan) = Planned::new(&problem) else {
             let (block, factor) = (block.expect("an option"), factor.expect("an option"));
-            prop_assert!(!shapes::INSTANCES.contains(&(Share::ManyTiles, block, factor)), "{} {} was refused", block, factor);
+            prop_assert!(!champion::INSTANCES.contains(&(Share::ManyTiles, block, factor)), "{} {} was refused", block, factor);
             return Ok(());
         };
         let pass = &plan.passes[0];
@@ -228,7 +229,7 @@ proptest! {
         let named = |&(share, b, u): &(Share, u32, u32)| {
             pass.kernel == format!("single_pass_{overlapping}{}_t{b}u{u}_{ty}", name(share))
         };
-        let (share, b, u) = shapes::INSTANCES.into_iter().find(named).expect("an instance");
+        let (share, b, u) = champion::INSTANCES.into_iter().find(named).expect("an instance");
         prop_assert_eq!((b, overlap), (pass.block(), pass.geometry.overlaps));
         prop_assert!(block.is_none_or(|asked| asked == b) && factor.is_none_or(|asked| asked == u), "{} {:?}", pass.kernel, problem.options);
         prop_assert!((1..=65_535).contains(&pass.grid()));

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use ch08_cooperative::CHAPTER;
 use device::{Arg, Call, Checks, Choice, Code, Counters, Device, Geometry, KernelSource, Schedule, SimOptions};
-use lab::{LaunchOptions, Plan, Problem, Type, hardware, input::random, mistake, session::built_root, trial};
+use lab::{LaunchOptions, Planned, Problem, Type, hardware, input::random, mistake, session::built_root, trial};
 
 /// Counts, and blocks of the widest launch.
 fn counters(name: &str, ty: Type, n: usize) -> Result<(Counters, u64)> {
@@ -14,8 +14,8 @@ fn counters(name: &str, ty: Type, n: usize) -> Result<(Counters, u64)> {
     Ok((run.counters.context("the simulator counts")?, u64::from(run.plan.grid())))
 }
 
-fn plan(name: &str, ty: Type, n: u64) -> Result<Plan> {
-    Ok(Plan::new(&Problem::new(trial::variant(&CHAPTER, name), ty, n, LaunchOptions::default()))?)
+fn plan(name: &str, ty: Type, n: u64) -> Result<Planned> {
+    Ok(Planned::new(&Problem::new(trial::variant(&CHAPTER, name), ty, n, LaunchOptions::default()))?)
 }
 
 /// The instructions of an entry of committed PTX.

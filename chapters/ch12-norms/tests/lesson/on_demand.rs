@@ -1,6 +1,7 @@
 //! Kernels that are compiled for a GPU when they are first needed: with NVRTC they run on the simulator too.
 
 use ch12_norms::CHAPTER;
+use device::card::H200;
 use device::{Checks, KernelSource};
 use lab::element::Element;
 use lab::input::random_for;
@@ -8,7 +9,7 @@ use lab::record::OPTIONS;
 use lab::session::built_root;
 use lab::trial::simulator;
 use lab::verify::{Bounded, Results};
-use lab::{LaunchOptions, Matrix, Op, Plan, Problem, Result, Session, Type, with_elements};
+use lab::{LaunchOptions, Matrix, Op, Planned, Problem, Result, Session, Type, with_elements};
 
 /// One of each kind of shape, small: groups of a few lanes and of a warp, by elements, a block, clusters, and a row that is cut.
 const MATRICES: [(u64, u64); 7] = [(70, 16), (33, 480), (40, 50), (300, 600), (150, 20_000), (1, 50_257), (2, 600_000)];
@@ -37,8 +38,8 @@ fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix) -> Result<()> 
     let variant = &CHAPTER.variants[3];
     let options = LaunchOptions::over(op, matrix);
     let n = matrix.rows * matrix.cols;
-    let problem = Problem { on_demand: true, ..Problem::new(variant, ty, n, options) };
-    let plan = Plan { layout: problem.layout(), ..(variant.launches)(&problem) };
+    let problem = Problem::new(variant, ty, n, options).on(&H200, true);
+    let plan = Planned { plan: (variant.launches)(&problem), layout: problem.layout(), ..Planned::default() };
     // Alone each line makes its kernel, as on a GPU, where nothing that is committed is loaded.
     let source = KernelSource::in_root(&built_root(), CHAPTER.slug);
     for pass in plan.passes.iter().skip(1) {
@@ -49,7 +50,12 @@ fn judge(session: &Session<'_>, op: Op, ty: Type, matrix: Matrix) -> Result<()> 
     with_elements!(&input, values => judge_plan(session, &plan, (op, matrix), values))
 }
 
-fn judge_plan<T: Element>(session: &Session<'_>, plan: &Plan, (op, matrix): (Op, Matrix), values: &[T]) -> Result<()> {
+fn judge_plan<T: Element>(
+    session: &Session<'_>,
+    plan: &Planned,
+    (op, matrix): (Op, Matrix),
+    values: &[T],
+) -> Result<()> {
     let (device, (first, other)) = (session.device(), values.split_at((matrix.rows * matrix.cols) as usize));
     let input = device.upload("in", first)?;
     let arrays = session.arrays::<T>(plan)?.with_other(device, other)?;

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use device::{Checks, Choice, Device, Error, Module, Report, Schedule, SimOptions};
 use lab::element::Element;
-use lab::plan::{Arg, Pass, Plan};
+use lab::op::OnHost as _;
+use lab::plan::{Arg, Pass, Plan, Planned};
 use lab::reference::reference_of;
 use lab::runner::{self, Arrays};
 use lab::verify::{Verdict, verify, worst};
@@ -107,7 +108,7 @@ fn opened(schedule: Schedule, steps_per_block_max: u64, trace: Option<trace::Opt
 pub(super) fn launch<T: Element>(
     device: &Device,
     module: &Module,
-    plan: &Plan,
+    plan: &Planned,
     input: (&device::Buffer<T>, usize),
     arrays: &Arrays<T>,
     report: &mut Report,
@@ -214,7 +215,7 @@ impl<'e> Bench<'e> {
     }
 
     /// The one launch that gives each row a value.
-    fn plan_of_rows(&self, case: Case, matrix: Matrix) -> Plan {
+    fn plan_of_rows(&self, case: Case, matrix: Matrix) -> Planned {
         let exercise = self.exercise;
         let args = vec![Arg::Input, Arg::Sums(0), Arg::U32(matrix.rows as u32), Arg::U32(matrix.cols as u32)];
         let grid = matrix.rows.div_ceil(exercise.rows_per_block(case.block)).max(1);
@@ -225,11 +226,12 @@ impl<'e> Bench<'e> {
             ..Pass::new(exercise.entry(case.ty, case.block), grid, case.block.into(), args)
         };
         let results = case.ty.holding(matrix.rows * exercise.op.row_bytes(case.ty));
-        Plan { passes: vec![pass], sums: vec![results], written: OUT, layout: case.layout(), ..Plan::default() }
+        let plan = Plan { passes: vec![pass], sums: vec![results], written: OUT, ..Plan::default() };
+        Planned { plan, layout: case.layout(), ..Planned::default() }
     }
 
     /// Every launch that takes the input to one value, or to one for each row.
-    pub(super) fn plan(&self, case: Case) -> Plan {
+    pub(super) fn plan(&self, case: Case) -> Planned {
         if let Some(matrix) = case.matrix {
             return self.plan_of_rows(case, matrix);
         }
@@ -250,7 +252,7 @@ impl<'e> Bench<'e> {
                 Plan { passes: vec![pass], sums: vec![result], ..Plan::default() }
             }
         };
-        Plan { state_words: exercise.state_words, written: OUT, ..plan }
+        Plan { state_words: exercise.state_words, written: OUT, ..plan }.into()
     }
 
     fn grid(&self, elements: u64, block: u32) -> u32 {

@@ -6,9 +6,10 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use device::{Choice, Code, Counters, Device, KernelSource, Module, Report, Schedule, SimOptions};
 use lab::element::Element;
+use lab::op::OnHost as _;
 use lab::reference::reference_of;
 use lab::runner::{self, Arrays};
-use lab::{Arg, Matrix, Op, Pass, Plan, Type, Value};
+use lab::{Arg, Matrix, Op, Pass, Plan, Planned, Type, Value};
 use serde::Deserialize;
 use simt::Metric;
 
@@ -272,7 +273,7 @@ impl Choose {
     }
 
     /// The launch, as a plan of one pass.
-    pub(super) fn plan(&self, letter: char, case: Case) -> Plan {
+    pub(super) fn plan(&self, letter: char, case: Case) -> Planned {
         let mut args = vec![Arg::Input, Arg::Sums(0)];
         match case.matrix {
             Some(matrix) => args.extend([matrix.rows, matrix.cols].map(|count| Arg::U32(count as u32))),
@@ -288,13 +289,13 @@ impl Choose {
             None if self.is_whole() => (self.ty.holding(self.op.result_bytes(self.ty)), 0),
             None => (self.grid.into(), 0),
         };
-        Plan {
+        let plan = Plan {
             passes: vec![Pass { additions, ..pass }],
             sums: vec![results],
             state_words: self.state_words,
-            layout: case.layout(),
             ..Plan::default()
-        }
+        };
+        Planned { plan, layout: case.layout(), ..Planned::default() }
     }
 
     /// Checks for contradictions in the sizes to try.

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use device::{Choice, Device, SimOptions};
+use lab::op::OnHost as _;
 use lab::op::Outcome;
-use lab::{Array, Layout, Op, Plan, Type};
+use lab::{Array, Layout, Op, Planned, Type};
 use serde_json::{Value, json};
 
 use super::bench::{Answer, Bench};
@@ -33,13 +34,13 @@ pub struct Scene {
 /// A case as a lab shows it: with its plan and its numbers.
 struct Shown<'c> {
     case: Case,
-    plan: &'c Plan,
+    plan: &'c Planned,
     elements: &'c [i32],
     op: Op,
     /// True if kernels add to what is in the arrays of sums.
     adds: bool,
     /// The plan of a launch before, of all elements, which left the workspace as it is.
-    before: Option<&'c Plan>,
+    before: Option<&'c Planned>,
     /// The launch to look at.
     launch: usize,
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use lab::element::Element;
 use lab::measurement::CHAMPION;
-use lab::plan::{Arg, Pass, Plan};
+use lab::plan::{Arg, Pass, Planned};
 use lab::{LaunchOptions, Session, Variant};
 
 use super::bench::Entrant;
@@ -56,7 +56,7 @@ fn plain<T: Element>(session: &Session<'_>, n: u64) -> LaunchOptions {
 }
 
 /// The plan with another kernel in each launch: `ticket_t512u2_i32` for `single_pass_t512u2_i32`.
-fn renamed(plan: &Plan, stem: &str) -> Plan {
+fn renamed(plan: &Planned, stem: &str) -> Planned {
     let mut plan = plan.clone();
     for pass in &mut plan.passes {
         pass.kernel = pass.kernel.replacen(CHAMPION, stem, 1);
@@ -65,7 +65,7 @@ fn renamed(plan: &Plan, stem: &str) -> Plan {
 }
 
 /// The plan without what the champion asks for before it waits for the launch before: the last argument of its kernels.
-pub fn not_ahead(mut plan: Plan) -> Plan {
+pub fn not_ahead(mut plan: Planned) -> Planned {
     for pass in &mut plan.passes {
         if let Some(Arg::U32(ahead)) = pass.args.last_mut() {
             *ahead = 0;
@@ -75,7 +75,7 @@ pub fn not_ahead(mut plan: Plan) -> Plan {
 }
 
 /// Blocks that leave their sums, and the champion itself over those.
-fn two_launches(tuned: &Plan, last: &Plan) -> Plan {
+fn two_launches(tuned: &Planned, last: &Planned) -> Planned {
     let mut plan = renamed(tuned, "partial");
     let second = |arg: &Arg| match *arg {
         Arg::Input => Arg::Sums(0),
@@ -93,20 +93,21 @@ fn two_launches(tuned: &Plan, last: &Plan) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab::Plan;
 
     #[test]
     fn a_second_launch_reads_what_the_first_left() {
         let plan = |kernel: &str, grid, n| {
             let args = vec![Arg::Input, Arg::Sums(0), Arg::U64(n), Arg::State];
             let pass = Pass { elements: n, ..Pass::new(kernel.to_owned(), grid, 512, args) };
-            Plan { passes: vec![pass], sums: vec![1], state_words: 4 * grid, ..Plan::default() }
+            Planned::from(Plan { passes: vec![pass], sums: vec![1], state_words: 4 * grid, ..Plan::default() })
         };
         let (tuned, last) = (plan("single_pass_t512u2_i32", 7, 1 << 16), plan("single_pass_block_t32u8_i32", 1, 7));
         let two = two_launches(&tuned, &last);
         let kernels: Vec<&str> = two.passes.iter().map(|pass| pass.kernel.as_str()).collect();
         assert_eq!(kernels, ["partial_t512u2_i32", "single_pass_block_t32u8_i32"]);
         assert_eq!(two.passes[1].args, [Arg::Sums(0), Arg::Sums(1), Arg::U64(7), Arg::State]);
-        assert_eq!((two.passes[1].grid(), two.passes[1].elements, two.sums), (1, 7, vec![7, 1]));
+        assert_eq!((two.passes[1].grid(), two.passes[1].elements, two.plan.sums), (1, 7, vec![7, 1]));
         assert_eq!(renamed(&tuned, "ticket").passes[0].kernel, "ticket_t512u2_i32");
     }
 }

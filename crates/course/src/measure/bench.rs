@@ -9,10 +9,11 @@ use lab::bound::Rounding;
 use lab::clock::{Flush, WARM_CALLS};
 use lab::element::Element;
 use lab::measurement::{COLUMN, CUB_UNORDERED, Contest, ENTRANT, MeasuredCase};
+use lab::op::OnHost as _;
 use lab::reference::Reference;
 use lab::session::Arrays;
 use lab::verify::verify;
-use lab::{LaunchOptions, Layout, Op, Plan, Session, Type, Variant};
+use lab::{LaunchOptions, Layout, Op, Planned, Session, Type, Variant};
 
 use super::pool::Slice;
 
@@ -85,7 +86,7 @@ enum Sum<'s, T: Element> {
         session: &'s Session<'static>,
         variant: &'static Variant,
         options: Box<LaunchOptions>,
-        plan: Box<Plan>,
+        plan: Box<Planned>,
         arrays: Box<Arrays<T>>,
         state: State,
     },
@@ -145,7 +146,7 @@ impl<'s, T: Element> Entrant<'s, T> {
         session: &'s Session<'static>,
         variant: &'static Variant,
         options: LaunchOptions,
-        plan: Plan,
+        plan: Planned,
     ) -> Result<Self> {
         let arrays = Box::new(session.arrays(&plan)?);
         let contest = if options.overlap { Contest::BackToBack } else { Contest::Alone };
@@ -204,7 +205,7 @@ impl<'s, T: Element> Entrant<'s, T> {
     }
 
     /// The plan of one of our kernels.
-    pub fn plan(&self) -> Option<&Plan> {
+    pub fn plan(&self) -> Option<&Planned> {
         match &self.sum {
             Sum::Ours { plan, .. } => Some(plan),
             Sum::Library { .. } => None,
@@ -245,7 +246,7 @@ impl<'s, T: Element> Entrant<'s, T> {
         } else {
             n.div_ceil(256 * multiprocessors) + longest.div_ceil(32) + 80 + blocks
         };
-        self.plan().map_or_else(|| path.into(), Plan::rounding)
+        self.plan().map_or_else(|| path.into(), |plan| plan.rounding())
     }
 
     /// A library's work for each slice; nothing for our kernels.
@@ -437,7 +438,7 @@ pub(super) fn empty_case(
 }
 
 /// Copies what a plan of ours knows into the record.
-pub(super) fn describe_plan(case: &mut MeasuredCase, session: &Session<'_>, options: &LaunchOptions, plan: &Plan) {
+pub(super) fn describe_plan(case: &mut MeasuredCase, session: &Session<'_>, options: &LaunchOptions, plan: &Planned) {
     case.chapter = Some(session.chapter.slug.to_owned());
     (case.block, case.grid) = (plan.block(), Some(plan.grid()));
     (case.factor, case.launches) = (options.factor, Some(plan.passes.len() as u64));

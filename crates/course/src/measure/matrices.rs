@@ -7,7 +7,7 @@ use lab::element::Element;
 use lab::measurement::{Contest, ENTRANT, MeasuredCase};
 use lab::session::Arrays;
 use lab::verify::{Bounded, Results};
-use lab::{Matrix, Plan, Session, Value, clock, input};
+use lab::{Matrix, Planned, Session, Value, clock, input};
 
 use super::bench::{Bench, Input, POISON, SIMULATED_CALLS, describe_plan, empty_case, set_times};
 use super::task::Task;
@@ -150,7 +150,7 @@ fn replay<T: Element>(
 }
 
 /// A second matrix lies behind the first.
-fn set_second<'a, T: Element>(calls: &mut [Call<'a>], plan: &Plan, input: &'a Buffer<T>, task: &Task) {
+fn set_second<'a, T: Element>(calls: &mut [Call<'a>], plan: &Planned, input: &'a Buffer<T>, task: &Task) {
     for (call, pass) in calls.iter_mut().zip(&plan.passes) {
         for (arg, _) in call.args.iter_mut().zip(&pass.args).filter(|(_, planned)| **planned == lab::Arg::Other) {
             *arg = Arg::Address(input, task.second() * T::BYTES as u64);
@@ -178,7 +178,7 @@ fn some_rows(task: &Task) -> Vec<u64> {
 fn is_right<T: Element>(
     device: &Device,
     task: &Task,
-    plan: &Plan,
+    plan: &Planned,
     arrays: &Arrays<T>,
     values: &[T],
     rows: &[u64],

@@ -7,6 +7,7 @@ use device::Replayed;
 use lab::bound::Rounding;
 use lab::element::Element;
 use lab::measurement::{Contest, ENTRANT, MeasuredCase};
+use lab::op::OnHost as _;
 use lab::reference::{Reference, reference_of, reference_of_slice};
 use lab::verify::verify;
 use lab::{Layout, Op, Session};

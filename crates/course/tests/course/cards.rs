@@ -8,7 +8,7 @@ use course::lessons::lessons;
 use course::residency;
 use device::card::{Footprint, H200};
 use lab::plan::LaunchOptions;
-use lab::{Card, Plan, Problem, Type};
+use lab::{Card, Planned, Problem, Type};
 
 const TABLE: &str = include_str!("../../../../measurements/instances.tsv");
 const MAKE_IT: &str = "run scripts/instances.py, whose head says how";
@@ -75,10 +75,10 @@ fn no_plan_has_clusters_where_none_fits() {
     }
 }
 
-fn plan(card: &Card, (slug, name): (&str, &str), ty: Type, n: u64, options: LaunchOptions) -> Plan {
+fn plan(card: &Card, (slug, name): (&str, &str), ty: Type, n: u64, options: LaunchOptions) -> Planned {
     let chapter = lessons().into_iter().find(|chapter| chapter.slug == slug).expect("a chapter");
     let variant = chapter.variant(name).expect("a variant");
-    Plan::new(&Problem { card, on_demand: chapter.on_demand, ..Problem::new(variant, ty, n, options) }).expect("a plan")
+    Planned::new(&Problem::new(variant, ty, n, options).on(card, chapter.on_demand)).expect("a plan")
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! - e^x is taken by a polynomial that is off by 2.8 u at most, and by 0.05 u for each unit of x; what is below e^-87.7 is 0.
 //! - x - max is rounded, which changes e^(x - max) by |x - max| u, relatively; where a lane has a maximum of its own and its sum
 //!   is rescaled, the two distances add up to the same one. Over a row it is the mean of the distances, each by its share.
-//! - Sums are off by γ(k), where k is the longest path, rescaling included (`bound.rs`); 16 more for exponentials, of which four are
+//! - Sums are off by γ(k), where k is the longest path, rescaling included (`reduction::bound`); 16 more for exponentials, of which four are
 //!   on a path: the element's, that of its lane's maximum, and the same two in the sum; and for the share and what is made of it.
 //! - ln S is off by two roundings of its own and by what S is off, relatively.
 //! - A result of bf16 is rounded once more, by half a step.

@@ -1,7 +1,7 @@
 //! The right answer of every element of a norm and of what goes back through it, with how far a right kernel may be off.
 //!
 //! Expected values are doubles. The bounds follow from what the kernels do, in floats with the unit roundoff u, and sums that
-//! are off by γ(k), where k is the longest path (`bound.rs`), and 16 more for what is beside it:
+//! are off by γ(k), where k is the longest path (`reduction::bound`), and 16 more for what is beside it:
 //!
 //! - A mean is off by γ(k) times the mean magnitude, e. Where parts merge, each has a mean of its own that is off likewise.
 //! - A variance is taken around such a mean: it is off by γ(k) of itself, by 2 e times the deviation, and by 2 e². It is never

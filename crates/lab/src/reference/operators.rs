@@ -3,7 +3,7 @@
 use super::{Reach, Reference, compensated_sum, float_sum};
 use crate::bound::{largest, smallest};
 use crate::element::{Array, Element, Type, Value};
-use crate::op::{Number, Op, Outcome};
+use crate::op::{Number, OnHost as _, Op, Outcome};
 use crate::with_elements;
 
 /// Computes `op` over `array`, which holds its arrays one behind the other.

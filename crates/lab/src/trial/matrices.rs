@@ -1,6 +1,7 @@
 //! Trials over matrices, of chapters with a value for each row or each element: every variant, operation and type is judged.
 
 use device::{Checks, Schedule};
+use reduction::card::H200;
 
 use super::{describe, run_with, simulator};
 use crate::error::{Error, Result};
@@ -131,7 +132,7 @@ impl Matrices {
         let variant = self.chapter.variants.last().expect("a chapter has variants");
         for (ty, op) in kinds(variant) {
             let options = LaunchOptions::over(op, Matrix::dense(rows, cols));
-            let problem = Problem { on_demand: true, ..Problem::new(variant, ty, rows * cols, options) };
+            let problem = Problem::new(variant, ty, rows * cols, options).on(&H200, true);
             let plan = (variant.launches)(&problem);
             assert!(plan.passes.iter().all(|pass| pass.line.is_some() && pass.grid() > 0), "{plan:?}");
             let kernel = &plan.passes[0].kernel;

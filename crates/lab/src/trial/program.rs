@@ -87,7 +87,7 @@ impl Program {
     /// If one is not.
     pub fn runs_everything(&self, chapter: &Chapter) {
         for ty in chapter.types() {
-            for &op in Op::all() {
+            for &op in Op::ALL {
                 let able = chapter.variants.iter().filter(|variant| variant.computes(op, ty));
                 let announced: Vec<_> = able.map(|variant| (variant.name, variant.announced)).collect();
                 for n in if announced.is_empty() { [].as_slice() } else { &["100_003", "0"] } {

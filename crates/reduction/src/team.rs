@@ -1,7 +1,7 @@
 //! Teams that rows of a matrix are given to: lanes, a block, a cluster, many blocks. Plain data, with the reason in words, and
 //! the launches by each.
 
-use crate::layout::{Layout, Matrix};
+use crate::layout::Matrix;
 use crate::plan::{Arg, Pass, Plan, Problem};
 use crate::text::grouped;
 
@@ -141,7 +141,7 @@ impl Kernels<'_> {
 
     /// A launch over all elements of `block_softmax_t256v8_f32`, for the name `block` and the shape `t256v8`.
     pub fn pass(&self, name: &str, shape: &str, line: String, grid: u64, block: u64) -> Pass {
-        let (op, ty, matrix) = (self.problem.options.op, self.problem.ty, matrix(self.problem));
+        let (op, ty, matrix) = (self.problem.op, self.problem.ty, self.problem.matrix());
         let shape = if shape.is_empty() { String::new() } else { format!("_{shape}") };
         Pass {
             line: Some(line),
@@ -157,7 +157,7 @@ impl Kernels<'_> {
 
     /// Roundings of a thread that takes elements in rounds of `loads` vectors, each merged with what was there.
     pub fn running(&self, elements: u64, block: u32, loads: u32) -> u64 {
-        let of_round = u64::from(loads) * per_vector(self.problem);
+        let of_round = u64::from(loads) * self.problem.per_vector();
         let rounds = elements.div_ceil(u64::from(block) * of_round) + 1;
         (self.roundings.round)(of_round) + self.roundings.merge * rounds
     }
@@ -166,7 +166,7 @@ impl Kernels<'_> {
     pub fn held(&self, blocks: u32, block: u32, vectors: u32) -> u64 {
         let Roundings { held, block: of_block, cluster, .. } = self.roundings;
         let of_cluster = if blocks > 1 { cluster(blocks) } else { 0 };
-        held(u64::from(vectors) * per_vector(self.problem)) + of_block(block.into()) + of_cluster
+        held(u64::from(vectors) * self.problem.per_vector()) + of_block(block.into()) + of_cluster
     }
 
     /// Roundings of a group of lanes that hold so many elements each.
@@ -176,7 +176,7 @@ impl Kernels<'_> {
 
     /// The launches of this shape, where each row has its results from its own elements.
     pub fn plan(&self, shape: Shape) -> Plan {
-        let Matrix { rows, cols, .. } = matrix(self.problem);
+        let Matrix { rows, cols, .. } = self.problem.matrix();
         let of_block = self.roundings.block;
         match shape {
             Shape::Groups { lanes, rows: together, vectors, width } => {
@@ -212,7 +212,7 @@ impl Kernels<'_> {
                     pass.args.extend([Arg::U32(parts), Arg::U32(length), Arg::Sums(0)]);
                     Pass { additions: additions + of_block(block.into()), ..pass }
                 };
-                let second_grid = if self.problem.options.op.is_per_element() { grid } else { rows };
+                let second_grid = if self.problem.op.is_per_element() { grid } else { rows };
                 let merges = self.roundings.merge * u64::from(parts.div_ceil(block));
                 Plan {
                     passes: vec![
@@ -227,19 +227,6 @@ impl Kernels<'_> {
     }
 }
 
-/// Rows of one length: variants with teams are asked for no others.
-pub fn matrix(problem: &Problem<'_>) -> Matrix {
-    match problem.layout() {
-        Layout::Rows(matrix) | Layout::Columns(matrix) => matrix,
-        Layout::Array | Layout::Ragged(_) => Matrix::of(problem.n),
-    }
-}
-
-/// Elements of a vector of 16 bytes.
-pub fn per_vector(problem: &Problem<'_>) -> u64 {
-    16 / problem.ty.bytes()
-}
-
 /// Threads that the card holds at a time.
 pub fn threads(problem: &Problem<'_>) -> u64 {
     u64::from(problem.card.multiprocessors) * u64::from(problem.card.threads_per_multiprocessor)
@@ -247,8 +234,8 @@ pub fn threads(problem: &Problem<'_>) -> u64 {
 
 /// The team for this problem, of those whose kernels the committed PTX has.
 pub fn committed(problem: &Problem<'_>, matrix: Matrix) -> Shape {
-    let width = per_vector(problem) as u32;
-    match matrix.cols.div_ceil(per_vector(problem)) {
+    let width = problem.per_vector() as u32;
+    match matrix.cols.div_ceil(problem.per_vector()) {
         0..=16 => Shape::Groups { lanes: 8, rows: 1, vectors: 2, width },
         17..=64 => Shape::Groups { lanes: 32, rows: 1, vectors: 2, width },
         65..=512 => Shape::Block { block: 256, vectors: 2 },
@@ -259,7 +246,7 @@ pub fn committed(problem: &Problem<'_>, matrix: Matrix) -> Shape {
 
 /// A block of 256 threads that holds its row, with at most so many elements a thread; two passes for a longer one.
 pub fn held_by_block(problem: &Problem<'_>, matrix: Matrix, most: u64) -> Shape {
-    let per = per_vector(problem);
+    let per = problem.per_vector();
     match matrix.cols.div_ceil(per).div_ceil(256).max(1) {
         1..=2 if !problem.on_demand => Shape::Block { block: 256, vectors: 2 },
         each if problem.on_demand && each * per <= most => Shape::Block { block: 256, vectors: each as u32 },
@@ -272,7 +259,7 @@ pub type Team = (u64, u64, u64);
 
 /// The first of these teams that holds a row.
 pub fn first_to_hold(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIterator<Item = Team>) -> Option<Shape> {
-    let per = per_vector(problem);
+    let per = problem.per_vector();
     teams.into_iter().find_map(|(blocks, block, elements)| {
         let vectors = matrix.cols.div_ceil(per).div_ceil(blocks * block);
         if vectors * per > elements || problem.card.clusters_of(blocks as u32) == 0 {
@@ -285,7 +272,7 @@ pub fn first_to_hold(problem: &Problem<'_>, matrix: Matrix, teams: impl IntoIter
 
 /// Groups of lanes that hold single elements, for short rows that are not whole vectors or do not begin at one.
 pub fn lanes_of_elements(problem: &Problem<'_>, matrix: Matrix, rows: u32) -> Option<Shape> {
-    let per = per_vector(problem);
+    let per = problem.per_vector();
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     let lanes = (matrix.cols.next_power_of_two() / 2).clamp(1, 32);
     let vectors = matrix.cols.div_ceil(lanes).max(1) as u32;

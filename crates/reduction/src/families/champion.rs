@@ -1,6 +1,17 @@
-//! Shapes in which `single_pass` is launched for inputs of some size, found by measuring, and the instances that are compiled.
+//! Sums of one array in one launch, chapter 8's `single_pass`: shapes for inputs of some size, found by measuring, and the
+//! instances that are compiled.
 
-use lab::{Problem, Type};
+use crate::element::Type;
+use crate::op::Op;
+use crate::plan::{Arg, Pass, Plan, Problem, Protocol};
+
+/// Most elements of a launch.
+pub const N_MAX: u64 = 1 << 40;
+
+/// Returns whether it has kernels for this operation and type.
+pub fn takes(op: Op, ty: Type) -> bool {
+    op == Op::Sum && matches!(ty, Type::I32 | Type::F32 | Type::F64)
+}
 
 /// Ways in which blocks share out an input; each has kernels of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +58,7 @@ pub const INSTANCES: [(Share, u32, u32); 12] = [
 ];
 
 /// The shape for `vectors` vectors of 16 bytes on a card with `m` multiprocessors, found by measuring on an H200
-/// (`examples/tune.rs`).
+///.
 ///
 /// Small inputs take one block, because a message between blocks costs as much as reading some 64 KiB. Then each block has
 /// one tile, and tiles grow before the messages get too many. Large inputs take as many blocks as fill the card, and each
@@ -164,25 +175,62 @@ fn floats_overlapping(ty: Type, vectors: u64, m: u32) -> Shape {
 }
 
 /// The shape for this problem; none where block and factor are asked for and there is no instance of the two.
-pub fn shape_for(problem: &Problem) -> Option<Shape> {
+pub fn shape_for(problem: &Problem<'_>) -> Option<Shape> {
     let vectors = problem.n.div_ceil(16 / problem.ty.bytes());
-    let options = problem.options;
-    let mut shape = shape(problem.ty, vectors, problem.card.multiprocessors, options.overlap);
-    if options.block.is_some() || options.factor.is_some() || options.grid.is_some_and(|grid| grid != shape.grid) {
+    let asked = problem.asked;
+    let mut shape = shape(problem.ty, vectors, problem.card.multiprocessors, problem.overlap);
+    if asked.block.is_some() || asked.factor.is_some() || asked.grid.is_some_and(|grid| grid != shape.grid) {
         // Any of these takes any number of blocks.
         let loads = |block: u32, unroll: u32| (block * unroll).abs_diff(shape.block * shape.unroll);
         let kept = |&&(share, block, unroll): &&(Share, u32, u32)| {
             share == Share::ManyTiles
-                && options.block.is_none_or(|asked| asked == block)
-                && options.factor.is_none_or(|asked| asked == unroll)
+                && asked.block.is_none_or(|wish| wish == block)
+                && asked.factor.is_none_or(|wish| wish == unroll)
         };
         let &(_, block, unroll) =
             INSTANCES.iter().filter(kept).min_by_key(|(_, block, unroll)| loads(*block, *unroll))?;
         let most = tiles(vectors, block, unroll).clamp(1, BLOCKS_MAX);
-        shape = many_tiles(block, unroll, options.grid.unwrap_or(shape.grid.min(most)), shape.ahead.min(unroll));
+        shape = many_tiles(block, unroll, asked.grid.unwrap_or(shape.grid.min(most)), shape.ahead.min(unroll));
     }
     shape.grid = shape.grid.clamp(1, BLOCKS_MAX);
     Some(shape)
+}
+
+/// One launch, in the shape that suits the size; none where there is no such instance.
+pub fn single_pass(problem: &Problem<'_>) -> Plan {
+    shape_for(problem).map_or_else(Plan::default, |shape| plan_for(problem, shape))
+}
+
+/// 64-bit words of a float's message, and of the integers' packed word.
+const SLOT_WORDS: u64 = 4;
+
+/// `single_pass_tile_t256u8_i32<<<grid, block>>>(in, out, n, slots, spread, ahead)`, for instance.
+pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
+    let Shape { share, block, unroll, grid, spread, ahead } = shape;
+    let (n, overlaps) = (problem.n, problem.overlap);
+    let per_vector = 16 / problem.ty.bytes();
+    let tiles = n.div_ceil(per_vector).div_ceil(u64::from(grid) * u64::from(block * unroll));
+    // A vector's own additions, those of a tile in pairs, the tiles, an odd element; the block; messages; the block again.
+    let of_thread = u64::from(per_vector.ilog2() + unroll.ilog2()) + tiles + 1;
+    let of_block = u64::from(per_vector.ilog2()) + 10;
+    let messages = u64::from(grid.div_ceil(32)) + 1;
+    let share = match share {
+        Share::OneBlock => "block",
+        Share::OneTile => "tile",
+        Share::ManyTiles => "tiles",
+    };
+    let overlap = if overlaps { "overlap_" } else { "" };
+    let kernel = problem.entry("single_pass", &format!("{overlap}{share}_t{block}u{unroll}"));
+    let (out, slots, spread) = (Arg::Sums(0), Arg::State, Arg::U32(spread.into()));
+    let args = vec![Arg::Input, out, Arg::U64(n), slots, spread, Arg::U32(ahead)];
+    let mut pass = Pass::new(kernel, grid.into(), block.into(), args);
+    pass.geometry.overlaps = overlaps;
+    pass.elements = n;
+    pass.additions = of_thread + of_block + messages + of_block;
+    // Integers do not: their last block finds the others' sum in the word.
+    pass.waits = problem.ty != Type::I32 && grid > 1;
+    let protocol = if problem.ty == Type::I32 { Protocol::Packed } else { Protocol::Slots(problem.ty.bytes() as u8) };
+    Plan { passes: vec![pass], sums: vec![1], state_words: SLOT_WORDS * u64::from(grid), protocol, ..Plan::default() }
 }
 
 /// Blocks that the packed word can count.

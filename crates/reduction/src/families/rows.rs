@@ -1,7 +1,19 @@
-//! Shapes in which rows and columns are launched: plain data, with the reason in words.
+//! A value for each row, each column or each ragged row, chapter 10's kernels: shapes with the reason in words, and launches.
 
-use lab::text::grouped;
-use lab::{Matrix, Op, Problem};
+use crate::element::Type;
+use crate::layout::{Layout, Matrix, Segments};
+use crate::op::Op;
+use crate::plan::{Arg, Pass, Plan, Problem};
+use crate::text::grouped;
+
+/// Returns whether its kernels are compiled for this operation and type.
+pub fn is_compiled(op: Op, ty: Type) -> bool {
+    match op {
+        Op::Sum => matches!(ty, Type::I32 | Type::BF16 | Type::F32),
+        Op::Max | Op::Maximum | Op::Argmax | Op::Meanvar => matches!(ty, Type::BF16 | Type::F32),
+        _ => false,
+    }
+}
 
 /// Ways in which rows of one length are shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +83,7 @@ const OF_BLOCK_BYTES: u64 = 16 << 10;
 const LONG_VECTORS: u64 = 1 << 17;
 
 /// Blocks of such a size that a multiprocessor holds at once.
-fn resident(problem: &Problem) -> u64 {
+fn resident(problem: &Problem<'_>) -> u64 {
     problem.card.blocks_of(BLOCK as u32).into()
 }
 
@@ -79,21 +91,21 @@ fn capped(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-fn vectors(problem: &Problem, matrix: Matrix) -> u64 {
+fn vectors(problem: &Problem<'_>, matrix: Matrix) -> u64 {
     (matrix.cols * problem.ty.bytes()).div_ceil(16)
 }
 
 /// Returns whether blocks of a few lanes a row fit in one round, at most one a multiprocessor.
-fn is_one_round(problem: &Problem, matrix: Matrix) -> bool {
+fn is_one_round(problem: &Problem<'_>, matrix: Matrix) -> bool {
     problem.on_demand && matrix.rows <= u64::from(problem.card.multiprocessors) * (BLOCK / 4)
 }
 
 /// Lane groups for rows of this length: lanes that each have a vector or a few, rows enough on their way to hide the trip.
-pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
+pub fn groups_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let per = 16 / problem.ty.bytes();
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
-    let is_spread = problem.options.op == Op::Meanvar;
-    let is_place = problem.options.op == Op::Argmax;
+    let is_spread = problem.op == Op::Meanvar;
+    let is_place = problem.op == Op::Argmax;
     let vectors = vectors(problem, matrix);
     let is_few = matrix.rows < u64::from(problem.card.multiprocessors) * 16 && (9..=256).contains(&vectors);
     let is_tiny = is_one_round(problem, matrix);
@@ -131,17 +143,17 @@ pub fn groups(problem: &Problem, matrix: Matrix) -> Shape {
     let is_busy = is_place || (is_spread && !(3..=4).contains(&vectors)) || (!is_whole && vectors <= 16);
     let is_busy = problem.on_demand && is_busy;
     let most = if is_busy { u64::from(problem.card.multiprocessors) * 4 * resident(problem) } else { u64::MAX };
-    Shape::Groups { lanes, rows, loads, grid: problem.options.grid.unwrap_or(capped(tiles.min(most))) }
+    Shape::Groups { lanes, rows, loads, grid: problem.asked.grid.unwrap_or(capped(tiles.min(most))) }
 }
 
 /// The shape for this problem.
 ///
 /// Rows that a warp reads in a trip or two are lane groups'. Longer ones get a block each, as long as there are rows enough for
 /// every multiprocessor; fewer are cut into parts, so that each multiprocessor has something to read.
-pub fn shape_for(problem: &Problem, matrix: Matrix) -> Shape {
+pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let vectors = vectors(problem, matrix);
     let multiprocessors = u64::from(problem.card.multiprocessors);
-    let is_spread = problem.on_demand && problem.options.op == Op::Meanvar;
+    let is_spread = problem.on_demand && problem.op == Op::Meanvar;
     let is_crowded = matrix.rows >= multiprocessors * if is_spread { resident(problem) / 2 } else { resident(problem) };
     let per = 16 / problem.ty.bytes();
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
@@ -149,7 +161,7 @@ pub fn shape_for(problem: &Problem, matrix: Matrix) -> Shape {
         && !matrix.cols.is_multiple_of(per)
         && !is_one_round(problem, matrix)
         && matrix.pitch == matrix.cols
-        && problem.options.grid.is_none()
+        && problem.asked.grid.is_none()
     {
         let most = if problem.on_demand { matrix.cols.next_power_of_two().max(4) } else { 16 };
         if matrix.cols <= most {
@@ -157,7 +169,7 @@ pub fn shape_for(problem: &Problem, matrix: Matrix) -> Shape {
         }
     }
     if vectors <= OF_WARP && (is_crowded || vectors <= 64) {
-        return groups(problem, matrix);
+        return groups_shape(problem, matrix);
     }
     // If nearly every multiprocessor has a row of its own, parts cost more than they bring.
     let is_few = 4 * matrix.rows < 3 * multiprocessors;
@@ -170,7 +182,7 @@ pub fn shape_for(problem: &Problem, matrix: Matrix) -> Shape {
         513..=2048 => (256, 4),
         0..=LONG_VECTORS if is_spread && is_few => (128, 4),
         _ if is_spread => (256, 8),
-        _ if problem.options.op == Op::Argmax || is_few || !is_whole => (512, 8),
+        _ if problem.op == Op::Argmax || is_few || !is_whole => (512, 8),
         _ => (512, 4),
     };
     // Half as many blocks as are resident at once have enough on their way; one more than are resident would be a second round
@@ -180,9 +192,9 @@ pub fn shape_for(problem: &Problem, matrix: Matrix) -> Shape {
     let of_block = if is_spread && vectors > 2048 { OF_BLOCK_BYTES / 4 } else { OF_BLOCK_BYTES };
     let worth = matrix.cols * problem.ty.bytes() / of_block;
     let parts = useful.min(worth);
-    if parts < 2 || problem.options.grid.is_some_and(|grid| u64::from(grid) <= matrix.rows) {
+    if parts < 2 || problem.asked.grid.is_some_and(|grid| u64::from(grid) <= matrix.rows) {
         let grid = capped(matrix.rows.max(1));
-        return Shape::Block { block, loads, grid: problem.options.grid.unwrap_or(grid) };
+        return Shape::Block { block, loads, grid: problem.asked.grid.unwrap_or(grid) };
     }
     let of_line = 128 / problem.ty.bytes();
     let length = matrix.cols.div_ceil(parts).next_multiple_of(of_line);
@@ -193,7 +205,7 @@ pub fn shape_for(problem: &Problem, matrix: Matrix) -> Shape {
 ///
 /// 128 bytes of a row side by side, as long as there are rows enough for the rest of the block; with fewer rows wider. Rows are
 /// shared out to blocks where the columns alone give the card too few.
-pub fn columns_for(problem: &Problem, matrix: Matrix) -> Columns {
+pub fn columns_for(problem: &Problem<'_>, matrix: Matrix) -> Columns {
     let per = 16 / problem.ty.bytes();
     let is_whole = matrix.cols.is_multiple_of(per) && matrix.pitch.is_multiple_of(per);
     let width = if is_whole { per } else { 1 };
@@ -212,7 +224,7 @@ pub fn columns_for(problem: &Problem, matrix: Matrix) -> Columns {
 }
 
 /// Lanes side by side on a GPU, where `side` of them reach over the whole row.
-fn lanes_of_columns(problem: &Problem, matrix: Matrix, side: u64, tiles: impl Fn(u64) -> u64) -> u64 {
+fn lanes_of_columns(problem: &Problem<'_>, matrix: Matrix, side: u64, tiles: impl Fn(u64) -> u64) -> u64 {
     let multiprocessors = u64::from(problem.card.multiprocessors);
     let beside = (matrix.rows / 8).clamp(1, 32);
     let beside = if beside.is_power_of_two() { beside } else { beside.next_power_of_two() / 2 };
@@ -232,7 +244,7 @@ fn lanes_of_columns(problem: &Problem, matrix: Matrix, side: u64, tiles: impl Fn
 
 impl Shape {
     /// Why this shape, a sentence or two.
-    pub fn why(&self, problem: &Problem, cols: u64) -> String {
+    pub fn why(&self, problem: &Problem<'_>, cols: u64) -> String {
         let vectors = grouped((cols * problem.ty.bytes()).div_ceil(16));
         match self {
             Shape::Groups { lanes, rows, loads, .. } => {
@@ -256,5 +268,203 @@ impl Shape {
                 grouped(u64::from(*length))
             ),
         }
+    }
+}
+
+/// Elements of the array that holds so many results.
+pub fn results(problem: &Problem<'_>, count: u64) -> u64 {
+    problem.ty.holding(count * problem.op.row_bytes(problem.ty))
+}
+
+/// Elements of an array of so many values that blocks leave each other.
+pub fn values(problem: &Problem<'_>, count: u64) -> u64 {
+    problem.ty.holding(count * problem.op.value_bytes(problem.ty))
+}
+
+/// Combinations on the longest path through a block: a column of each warp's, then a warp.
+pub fn block_additions(block: u64) -> u64 {
+    block / 32 - 1 + 5
+}
+
+/// Combinations of a lane's vectors of a row, one after the other, with those in a vector and the odd elements.
+fn lane_additions(problem: &Problem<'_>, cols: u64, lanes: u64) -> u64 {
+    let per = problem.per_vector();
+    cols.div_ceil(per).div_ceil(lanes) + per + (2 * per - 2).div_ceil(lanes)
+}
+
+/// Arguments for the macros of the kernels' file: the operator, and the names of it and of the type in kernels' names.
+pub fn instance(problem: &Problem<'_>) -> String {
+    let element = match problem.ty {
+        Type::I32 => "int",
+        Type::BF16 => "bf16",
+        _ => "float",
+    };
+    let (operator, name) = match problem.op {
+        Op::Max => ("Max", "_max"),
+        Op::Maximum => ("Maximum", "_maximum"),
+        Op::Argmax => ("ArgMax", "_argmax"),
+        Op::Meanvar => ("MeanVariance", "_meanvar"),
+        _ => ("Sum", ""),
+    };
+    format!("{operator}<{element}>, {name}, {}", problem.ty)
+}
+
+/// `groups_l8r1u2<<<grid, 256>>>(in, out, rows, cols, pitch)`
+pub fn groups(problem: &Problem<'_>) -> Plan {
+    plan_for(problem, groups_shape(problem, problem.matrix()))
+}
+
+/// One launch, in the shape that suits the rows.
+pub fn rows(problem: &Problem<'_>) -> Plan {
+    plan_for(problem, shape_for(problem, problem.matrix()))
+}
+
+/// One launch in this shape.
+pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
+    let Matrix { rows, cols, pitch } = problem.matrix();
+    let pass = |name: &str, shape: &str, macro_args: String, grid: u64, block: u64, args: Vec<Arg>| Pass {
+        line: Some(format!("{}({}, {macro_args})", name.to_uppercase(), instance(problem))),
+        elements: rows * cols,
+        ..Pass::new(problem.entry(name, shape), grid, block, args)
+    };
+    let whole_rows = vec![Arg::Input, Arg::Sums(0), Arg::U64(rows), Arg::U32(cols as u32), Arg::U64(pitch)];
+    let out = results(problem, rows);
+    let (pass, sums, state_words) = match shape {
+        Shape::Groups { lanes, rows: together, loads, grid } => {
+            let name = format!("l{lanes}r{together}u{loads}");
+            let mut pass = pass("groups", &name, format!("{lanes}, {together}, {loads}"), grid.into(), 256, whole_rows);
+            pass.additions = lane_additions(problem, cols, lanes.into()) + u64::from(lanes.ilog2());
+            (pass, vec![out], 0)
+        }
+        Shape::Short { most, grid } => {
+            let args = vec![Arg::Input, Arg::Sums(0), Arg::U64(rows), Arg::U32(cols as u32)];
+            let mut pass = pass("short", &format!("m{most}"), most.to_string(), grid.into(), 256, args);
+            pass.additions = cols;
+            (pass, vec![out], 0)
+        }
+        Shape::Block { block, loads, grid } => {
+            let name = format!("t{block}u{loads}");
+            let mut pass = pass("block", &name, format!("{block}, {loads}"), grid.into(), block.into(), whole_rows);
+            pass.additions = lane_additions(problem, cols, block.into()) + block_additions(block.into());
+            (pass, vec![out], 0)
+        }
+        Shape::Parts { block, loads, parts, length } => {
+            let name = format!("t{block}u{loads}");
+            let args = vec![
+                Arg::Input,
+                Arg::Sums(1),
+                Arg::U32(cols as u32),
+                Arg::U64(pitch),
+                Arg::U32(parts),
+                Arg::U32(length),
+                Arg::Sums(0),
+                Arg::State,
+            ];
+            let grid = rows * u64::from(parts);
+            let mut pass = pass("parts", &name, format!("{block}, {loads}"), grid, block.into(), args);
+            let of_parts = u64::from(parts).div_ceil(block.into()) + block_additions(block.into());
+            pass.additions =
+                lane_additions(problem, length.into(), block.into()) + block_additions(block.into()) + of_parts;
+            // A ticket of 32 bits a row.
+            (pass, vec![values(problem, grid), out], rows.div_ceil(2))
+        }
+    };
+    Plan { passes: vec![pass], sums, state_words, why: shape.why(problem, cols), ..Plan::default() }
+}
+
+/// `columns_x32w4u2<<<tiles * parts, 256>>>(in, out, rows, cols, pitch, parts, values, tickets)`
+pub fn columns(problem: &Problem<'_>) -> Plan {
+    columns_of(problem, columns_for(problem, problem.matrix()))
+}
+
+/// One launch for columns in this shape.
+pub fn columns_of(problem: &Problem<'_>, Columns { lanes, width, loads, parts }: Columns) -> Plan {
+    let Matrix { rows, cols, pitch } = problem.matrix();
+    let tile = u64::from(lanes * width);
+    let tiles = cols.div_ceil(tile);
+    let args = vec![
+        Arg::Input,
+        Arg::Sums(1),
+        Arg::U64(rows),
+        Arg::U32(cols as u32),
+        Arg::U64(pitch),
+        Arg::U32(parts),
+        Arg::Sums(0),
+        Arg::State,
+    ];
+    let beside = u64::from(256 / lanes);
+    let grid = tiles * u64::from(parts);
+    let pass = Pass {
+        line: Some(format!("COLUMNS({}, {lanes}, {width}, {loads})", instance(problem))),
+        elements: rows * cols,
+        additions: rows.div_ceil(parts.into()).div_ceil(beside) + beside + u64::from(parts),
+        ..Pass::new(problem.entry("columns", &format!("x{lanes}w{width}u{loads}")), grid, 256, args)
+    };
+    let sums = vec![values(problem, grid * tile), results(problem, cols)];
+    Plan {
+        passes: vec![pass],
+        sums,
+        state_words: tiles.div_ceil(2),
+        why: format!(
+            "{lanes} lanes side by side take {tile} columns, {width} each; {} of each such tile",
+            if parts == 1 { "one block takes all rows".to_owned() } else { format!("{parts} blocks share the rows") }
+        ),
+        ..Plan::default()
+    }
+}
+
+/// `ragged_o32_s7<<<tiles, 256>>>(in, offsets, out, rows, carries, heads, cuts)`, then
+/// `sew_o32_s7<<<⌈tiles / 8⌉, 256>>>(offsets, out, carries, heads, cuts, tiles)` if there is more than one tile.
+pub fn ragged(problem: &Problem<'_>) -> Plan {
+    ragged_of(problem, if problem.on_demand { 31 } else { 7 })
+}
+
+/// Ragged rows with so many steps a thread, an odd number.
+pub fn ragged_of(problem: &Problem<'_>, steps: u64) -> Plan {
+    let segments = match problem.layout {
+        Layout::Ragged(segments) => segments,
+        _ => Segments { rows: 1, elements: problem.n, longest: problem.n, bits: 32 },
+    };
+    let tile = 256 * steps;
+    let Segments { rows, elements: n, longest, bits } = segments;
+    let tiles = (n + rows).div_ceil(tile);
+    let (carries, heads, cuts, out) = (Arg::Sums(0), Arg::Sums(1), Arg::Sums(2), Arg::Sums(3));
+    let (offset, bits) = if bits == 64 { ("unsigned long long", "o64") } else { ("unsigned int", "o32") };
+    let line = Some(format!("RAGGED({}, {offset}, {bits}, {steps})", instance(problem)));
+    let shape = format!("{bits}_s{steps}");
+    let first = Pass {
+        line: line.clone(),
+        elements: n,
+        // A thread's own, the scan of a warp, the warps before it, and what comes in.
+        additions: steps + 5 + 8 + 2,
+        ..Pass::new(
+            problem.entry("ragged", &shape),
+            tiles,
+            256,
+            vec![Arg::Input, Arg::Offsets, out, Arg::U64(rows), carries, heads, cuts],
+        )
+    };
+    let of_tiles = longest / tile + 2;
+    let second = Pass {
+        line,
+        elements: tiles,
+        additions: of_tiles.div_ceil(32) + block_additions(256) + 1,
+        ..Pass::new(
+            problem.entry("sew", &shape),
+            tiles.div_ceil(8),
+            256,
+            vec![Arg::Offsets, out, carries, heads, cuts, Arg::U32(tiles as u32)],
+        )
+    };
+    let passes = if tiles > 1 { vec![first, second] } else { vec![first] };
+    let sums =
+        vec![values(problem, tiles), values(problem, tiles), problem.ty.holding(8 * tiles), results(problem, rows)];
+    Plan {
+        passes,
+        sums,
+        why: format!(
+            "{tile} steps a block and {steps} a thread, where an element and the end of a row are a step each"
+        ),
+        ..Plan::default()
     }
 }

@@ -10,7 +10,7 @@
 //! The bound is for the worst case and grows with n, so that at millions of floats it may hide one lost element. The same
 //! kernel summing integers may not be off at all, which is why every chapter runs both.
 
-use crate::Type;
+use crate::element::Type;
 
 /// Rounding of a sum by a kernel's order of additions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::Geometry;
+use crate::geometry::{BLOCK_MAX, Geometry};
 
 /// A card, as far as plans of launches depend on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,8 +66,6 @@ impl Limit {
     }
 }
 
-/// Threads of a block, on every card.
-const BLOCK_MAX: u32 = 1024;
 /// Blocks of a grid in x, on every card.
 const GRID_MAX: u32 = (1 << 31) - 1;
 /// Registers that a thread can have, on every card.

@@ -1,0 +1,357 @@
+//! Norms, chapter 12's kernels: who holds a row, with the reason in words, and launches.
+
+use crate::element::Type;
+use crate::layout::Matrix;
+use crate::op::Op;
+use crate::plan::{Arg, Pass, Plan, Problem};
+use crate::team::{
+    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, lanes_of_elements, parts,
+    stream, threads,
+};
+
+/// Elements of a row that are a warp's; backward, where a barrier for each row would be one in every turn, twice as many.
+const OF_WARP: u64 = 512;
+/// Elements of each thread, where all threads of a problem are resident at once.
+const OF_WAVE: u64 = 8;
+/// Elements that a thread of a block holds. Backward it has two inputs, and sums of two kinds.
+const FORWARD: u64 = 32;
+const BACKWARD: u64 = 16;
+
+fn is_backward(problem: &Problem<'_>) -> bool {
+    problem.op.has_weight_gradients()
+}
+
+fn held_most(problem: &Problem<'_>) -> u64 {
+    if is_backward(problem) { BACKWARD } else { FORWARD }
+}
+
+/// Blocks of so many threads that take rows in turns, where each thread holds so many elements: as many as the registers of the
+/// card have room for. The kernels' launch bounds say the same.
+pub fn resident(problem: &Problem<'_>, block: u32, elements: u32) -> u64 {
+    clusters(problem, 1, block, elements)
+}
+
+/// Clusters of so many such blocks.
+pub fn clusters(problem: &Problem<'_>, blocks: u32, block: u32, elements: u32) -> u64 {
+    let threads = match elements {
+        0..=8 => 768,
+        9..=16 => 512,
+        _ => 256,
+    };
+    u64::from(problem.card.clusters_of(blocks)) * (threads / u64::from(block)).max(1)
+}
+
+/// A block of 256 threads that holds its row; two passes for a longer one.
+pub fn held_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+    held_by_block(problem, matrix, held_most(problem))
+}
+
+/// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
+/// many as keep the card busy.
+pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+    if problem.on_demand { gpu_shape(problem, matrix) } else { committed(problem, matrix) }
+}
+
+fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+    let per = problem.per_vector();
+    let vectors = matrix.cols.div_ceil(per);
+    if let Some(shape) = lanes_of_elements(problem, matrix, 1) {
+        return shape;
+    }
+    if is_backward(problem) {
+        return backward_shape(problem, matrix);
+    }
+    // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
+    let multiprocessors = u64::from(problem.card.multiprocessors);
+    let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE;
+    let of_warp = if per > 4 && !is_few { 2 * OF_WARP } else { OF_WARP };
+    if matrix.cols <= of_warp {
+        // Two vectors of bf16 have the bytes of a row on their way that make the trip worth it.
+        let each = vectors.div_ceil(32).max(if per > 4 && vectors >= 8 { 2 } else { 1 });
+        let lanes = vectors.div_ceil(each).next_power_of_two();
+        let is_two = if per == 4 { (5..=16).contains(&vectors) } else { vectors < 8 };
+        let rows = if is_two { 2 } else { 1 };
+        return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
+    }
+    let teams: &[Team] = match is_few {
+        true => &[
+            (1, 64, 8),
+            (1, 128, 8),
+            (1, 256, 8),
+            (1, 512, 8),
+            (1, 1024, 8),
+            (8, 256, 16),
+            (8, 512, 16),
+            (8, 512, 32),
+            (8, 1024, 32),
+        ],
+        false if per > 4 => &[
+            (1, 64, 32),
+            (1, 128, 32),
+            (1, 256, 32),
+            (1, 512, 32),
+            (1, 1024, 32),
+            (8, 256, 32),
+            (8, 512, 32),
+            (8, 1024, 32),
+        ],
+        // With two inputs of floats, 1,024 threads have too few registers for so many.
+        false if problem.op.adds() => {
+            &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, 32), (4, 256, 32), (8, 256, 32), (8, 512, 32)]
+        }
+        false => &[
+            (1, 64, 16),
+            (1, 128, 16),
+            (1, 256, 16),
+            (1, 512, 32),
+            (1, 1024, 32),
+            (8, 256, 32),
+            (8, 512, 32),
+            (8, 1024, 32),
+        ],
+    };
+    // 16 elements of a thread on their way.
+    first_to_hold(problem, matrix, teams.iter().copied())
+        .unwrap_or_else(|| parts(problem, matrix, 512, 16 / per as u32))
+}
+
+/// Backward a thread keeps sums of the columns it holds, over all rows that come to it.
+fn backward_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+    let per = problem.per_vector();
+    let vectors = matrix.cols.div_ceil(per);
+    if matrix.cols <= 2 * OF_WARP {
+        let each = vectors.div_ceil(32).max(if vectors >= 4 { 2 } else { 1 });
+        let lanes = vectors.div_ceil(each).next_power_of_two();
+        return Shape::Groups { lanes: lanes as u32, rows: 1, vectors: each as u32, width: per as u32 };
+    }
+    let teams = [(1, 128, BACKWARD), (1, 256, BACKWARD), (1, 512, BACKWARD)];
+    let clusters = [(2, 512, BACKWARD), (4, 512, BACKWARD), (8, 512, BACKWARD)];
+    first_to_hold(problem, matrix, [teams, clusters].concat()).unwrap_or_else(|| parts(problem, matrix, 512, 2))
+}
+
+/// Why this shape, a sentence.
+pub fn why(shape: Shape, problem: &Problem<'_>, cols: u64) -> String {
+    let held = if is_backward(problem) { "; each takes many rows, and sums up its columns" } else { "" };
+    let endings = Endings { held, stream: ", and it is read twice", parts: ", and read it twice" };
+    shape.why(cols * problem.ty.bytes(), endings)
+}
+
+/// Elements of the array that holds the results: rows that lie as the input's do.
+pub fn results(problem: &Problem<'_>) -> u64 {
+    let matrix = problem.matrix();
+    let rows = problem.op.result_rows(matrix.rows);
+    Matrix { rows, ..matrix }.span().unwrap_or(u64::MAX)
+}
+
+/// The type of the elements as the kernels' file has it.
+fn element(problem: &Problem<'_>) -> &'static str {
+    if problem.ty == Type::BF16 { "bf16" } else { "float" }
+}
+
+/// The operation, likewise.
+fn operation(problem: &Problem<'_>) -> &'static str {
+    match problem.op {
+        Op::RmsNorm => "RmsNorm",
+        Op::AddLayerNorm => "AddLayerNorm",
+        Op::AddRmsNorm => "AddRmsNorm",
+        Op::LayerNormBackward => "LayerNormBackward",
+        Op::RmsNormBackward => "RmsNormBackward",
+        _ => "LayerNorm",
+    }
+}
+
+/// Both as the macros take them.
+fn instance(problem: &Problem<'_>) -> String {
+    format!("{}, {}, {}, {}", operation(problem), element(problem), problem.op, problem.ty)
+}
+
+/// Both as a type: `LayerNorm<float>`.
+fn norm_of(problem: &Problem<'_>) -> String {
+    format!("{}<{}>", operation(problem), element(problem))
+}
+
+/// Arguments of every kernel here: the matrices, the rows, and the weights and biases of the columns.
+fn task(problem: &Problem<'_>) -> Vec<Arg> {
+    let (op, none) = (problem.op, Arg::U64(0));
+    let Matrix { rows, cols, pitch } = problem.matrix();
+    vec![
+        Arg::Input,
+        if op.arrays() == 2 { Arg::Other } else { none },
+        Arg::Sums(0),
+        Arg::U64(rows),
+        Arg::U32(cols as u32),
+        Arg::U64(pitch),
+        Arg::Weights,
+        if op.is_centred() && !op.has_weight_gradients() { Arg::Biases } else { none },
+    ]
+}
+
+/// Roundings of a thread's own elements, so many.
+fn thread_roundings(elements: u64) -> u64 {
+    elements.div_ceil(2) + 8
+}
+
+/// Roundings of moments.
+pub const ROUNDINGS: Roundings = Roundings {
+    round: thread_roundings,
+    held: thread_roundings,
+    lanes: |lanes| u64::from(lanes.ilog2()) + 8,
+    // A merge of a warp's, and one of the warps'.
+    block: |_| 2 * (5 + 8),
+    cluster: |_| 5 + 8,
+    merge: 8,
+};
+
+/// Bytes of the moments of a part, and of what is known of a row.
+const OF_MOMENTS: u64 = 20;
+const OF_KNOWN: u64 = 16;
+
+/// The kernels of this operation and type.
+pub fn kernels<'p>(problem: &'p Problem<'p>) -> Kernels<'p> {
+    Kernels {
+        problem,
+        instance: instance(problem),
+        args: task(problem),
+        results: results(problem),
+        parts_macro: "WHOLE",
+        part_bytes: OF_MOMENTS,
+        roundings: ROUNDINGS,
+    }
+}
+
+/// `two_passes_layer_norm_t256u2_f32<<<rows, 256>>>(…)`
+pub fn two_passes(problem: &Problem<'_>) -> Plan {
+    plan_for(problem, stream(problem, 256))
+}
+
+/// `block_layer_norm_t256v2_f32<<<rows, 256>>>(…)`, for rows that a block holds.
+pub fn held(problem: &Problem<'_>) -> Plan {
+    plan_for(problem, held_shape(problem, problem.matrix()))
+}
+
+/// The launches of the shape that suits the rows.
+pub fn norm(problem: &Problem<'_>) -> Plan {
+    plan_for(problem, shape_for(problem, problem.matrix()))
+}
+
+/// The launches of this shape.
+pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
+    let why = why(shape, problem, problem.matrix().cols);
+    let kernels = kernels(problem);
+    let plan = if problem.op.has_weight_gradients() { backward(&kernels, shape) } else { kernels.plan(shape) };
+    Plan { why, ..plan }
+}
+
+/// Bytes of the sums of so many teams; a single one has the gradients themselves, and no sums.
+fn sums_bytes(teams: u64, cols: u64) -> u64 {
+    if teams > 1 { 8 * teams * cols } else { 0 }
+}
+
+/// A launch that finds the elements' gradients and leaves sums of columns, of so many blocks each; and one that adds those up.
+fn backward(kernels: &Kernels, shape: Shape) -> Plan {
+    let problem = kernels.problem;
+    let Matrix { rows, cols, .. } = problem.matrix();
+    let per = problem.per_vector() as u32;
+    // Each of the teams that hold a row takes every `teams`-th row.
+    let held = |pass: Pass, teams: u64, of_row: u64| {
+        let mut pass = pass;
+        pass.args[2] = Arg::Sums(1);
+        pass.args.push(Arg::Sums(0));
+        pass.additions = of_row + rows.div_ceil(teams.max(1)) + 16;
+        let sums = vec![problem.ty.holding(sums_bytes(teams, cols)), results(problem)];
+        let passes = std::iter::once(pass).chain(gradients(kernels, teams, 0)).collect();
+        Plan { passes, sums, ..Plan::default() }
+    };
+    match shape {
+        Shape::Groups { lanes, vectors, width, .. } => {
+            let blocks = resident(problem, 256, vectors * width).min(rows.div_ceil(256 / u64::from(lanes))).max(1);
+            let line = kernels.line("BACK_GROUPS", &format!("{lanes}, {vectors}, {width}"));
+            let pass = kernels.pass("groups", &format!("l{lanes}v{vectors}w{width}"), line, blocks, 256);
+            held(pass, blocks, kernels.grouped(lanes, vectors * width))
+        }
+        Shape::Block { block, vectors } => {
+            let teams = resident(problem, block, vectors * per).min(rows).max(1);
+            let line = kernels.line("BACK_BLOCK", &format!("{block}, {vectors}"));
+            let pass = kernels.pass("block", &format!("t{block}v{vectors}"), line, teams, block.into());
+            held(pass, teams, kernels.held(1, block, vectors))
+        }
+        Shape::Cluster { blocks, block, vectors } => {
+            let teams = clusters(problem, blocks, block, vectors * per).min(rows).max(1);
+            let line = kernels.line("BACK_CLUSTER", &format!("{blocks}, {block}, {vectors}"));
+            let (name, grid) = (format!("c{blocks}t{block}v{vectors}"), teams * u64::from(blocks));
+            let mut pass = kernels.pass("cluster", &name, line, grid, block.into());
+            pass.geometry.cluster = blocks;
+            held(pass, teams, kernels.held(blocks, block, vectors))
+        }
+        Shape::Stream { block, loads } => parts_plan(kernels, (block, loads), (1, cols as u32)),
+        Shape::Parts { block, loads, parts, length } => parts_plan(kernels, (block, loads), (parts, length)),
+    }
+}
+
+/// Moments of the parts of rows, what is known of the rows, then the gradients, by who holds the columns.
+fn parts_plan(kernels: &Kernels, (block, loads): (u32, u32), (parts, length): (u32, u32)) -> Plan {
+    let problem = kernels.problem;
+    let Matrix { rows, cols, .. } = problem.matrix();
+    let line = kernels.line("PARTS", &format!("{block}, {loads}"));
+    let mut first = kernels.pass("parts", &format!("t{block}u{loads}"), line, rows * u64::from(parts), block.into());
+    first.args[2] = Arg::Sums(3);
+    first.args.extend([Arg::U32(parts), Arg::U32(length), Arg::Sums(0)]);
+    first.additions = kernels.running(length.into(), block, loads) + (ROUNDINGS.block)(block.into());
+
+    let mut knowing = kernels.pass("knowing", "", String::new(), rows, 256);
+    knowing.line = Some(format!(
+        "KERNEL(256) {}(const Moments* moments, unsigned int cols, unsigned int count, Known* of_rows) {{ \
+         knowing<{}, 256>(moments, cols, count, of_rows); }}",
+        knowing.kernel,
+        norm_of(problem)
+    ));
+    knowing.args = vec![Arg::Sums(0), Arg::U32(cols as u32), Arg::U32(parts), Arg::Sums(1)];
+    knowing.additions = ROUNDINGS.merge * u64::from(parts.div_ceil(256)) + (ROUNDINGS.block)(256);
+    knowing.elements = rows * u64::from(parts);
+
+    let strips = cols.div_ceil(256 * problem.per_vector()).max(1);
+    let segments = (resident(problem, 256, 8) / strips).clamp(1, rows.div_ceil(8).max(1));
+    let mut finish = kernels.pass("finish", "t256r2", kernels.line("FINISH", "256, 2"), strips * segments, 256);
+    finish.args[2] = Arg::Sums(3);
+    finish.args.extend([Arg::U32(segments as u32), Arg::Sums(1), Arg::Sums(2)]);
+    finish.additions = rows.div_ceil(segments);
+
+    let sums = vec![
+        problem.ty.holding(OF_MOMENTS * rows * u64::from(parts)),
+        problem.ty.holding(OF_KNOWN * rows),
+        problem.ty.holding(sums_bytes(segments, cols)),
+        results(problem),
+    ];
+    Plan {
+        passes: [first, knowing, finish].into_iter().chain(gradients(kernels, segments, 2)).collect(),
+        sums,
+        ..Plan::default()
+    }
+}
+
+/// `gradients_layer_norm_backward_t256s8_f32<<<strips of 32 columns, 256>>>(…)`: adds up the sums of so many teams, which are in this
+/// array; the results are the one behind it. None where there is one team.
+fn gradients(kernels: &Kernels, teams: u64, at: usize) -> Option<Pass> {
+    let problem = kernels.problem;
+    let cols = problem.matrix().cols;
+    let kinds = if problem.op.is_centred() { 2 } else { 1 };
+    if teams <= 1 {
+        return None;
+    }
+    // Warps that share 32 columns: one where there are columns enough for all.
+    let (block, sharing) = if teams <= 32 && cols >= 16_384 {
+        (256, 1)
+    } else if teams <= 300 || !problem.on_demand {
+        (256, 8)
+    } else {
+        (1024, 32)
+    };
+    let strips = (kinds * cols.div_ceil(32)).div_ceil(block / 32 / sharing).max(1);
+    let line = kernels.line("GRADIENTS", &format!("{block}, {sharing}"));
+    let mut pass = kernels.pass("gradients", &format!("t{block}s{sharing}"), line, strips, block);
+    pass.args[2] = Arg::Sums(at + 1);
+    pass.args.extend([Arg::U32(teams as u32), Arg::Sums(at)]);
+    pass.elements = kinds * teams * cols;
+    pass.additions = teams.div_ceil(sharing) + sharing;
+    Some(pass)
+}

@@ -1,0 +1,263 @@
+//! One array by any operator, chapter 9's `reduce`: shapes for inputs of some size, found by measuring, and the launch.
+
+use crate::element::Type;
+use crate::op::Op;
+use crate::plan::{Arg, Pass, Plan, Problem, Protocol};
+
+/// Ways in which blocks share out an input; each has code of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Share {
+    /// One block takes all, in one go.
+    OneBlock,
+    /// Each block takes one tile.
+    OneTile,
+    /// Blocks take tiles in turns.
+    ManyTiles,
+}
+
+/// Shape in which `reduce` is launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Way in which the input is shared out.
+    pub share: Share,
+    /// Threads a block.
+    pub block: u32,
+    /// 16-byte loads of a thread on their way at once.
+    pub unroll: u32,
+    /// Blocks.
+    pub grid: u32,
+    /// True if a thread's loads lie as far apart as the grid is wide, and not in one tile of the block.
+    pub spread: bool,
+}
+
+impl Share {
+    /// In names of kernels, and in the kernels' file.
+    pub const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Share::OneBlock => ("block", "ONE_BLOCK"),
+            Share::OneTile => ("tile", "ONE_TILE"),
+            Share::ManyTiles => ("tiles", "MANY_TILES"),
+        }
+    }
+}
+
+/// Threads a block, and loads on their way, of the shape that is committed: it takes any input.
+pub const COMMITTED: (u32, u32) = (256, 4);
+
+fn tiles(vectors: u64, block: u32, unroll: u32) -> u32 {
+    vectors.div_ceil(u64::from(block * unroll)) as u32
+}
+
+fn one_block(block: u32, unroll: u32) -> Shape {
+    Shape { share: Share::OneBlock, block, unroll, grid: 1, spread: false }
+}
+
+/// A tile a block, spread over at least `grid` blocks so that each has the same to do.
+fn spread(vectors: u64, (block, unroll): (u32, u32), grid: u32) -> Shape {
+    let grid = grid.max(tiles(vectors, block, unroll));
+    Shape { share: Share::OneTile, block, unroll, grid, spread: true }
+}
+
+fn tile(vectors: u64, instance: (u32, u32)) -> Shape {
+    Shape { spread: false, ..spread(vectors, instance, 1) }
+}
+
+fn many(block: u32, unroll: u32, grid: u32) -> Shape {
+    Shape { share: Share::ManyTiles, block, unroll, grid, spread: false }
+}
+
+/// The shape for this problem.
+///
+/// Small inputs take one block, because a message between blocks costs as much as reading some 64 KiB. Then each block has one
+/// tile, and tiles grow before the messages get too many. Large inputs take as many blocks as fill the card.
+pub fn shape_for(problem: &Problem<'_>) -> Shape {
+    let vectors = problem.n.div_ceil(16 / problem.ty.bytes());
+    let m = problem.card.multiprocessors;
+    if !problem.on_demand || problem.asked.grid.is_some() {
+        let (block, unroll) = COMMITTED;
+        let grid = match tiles(vectors, block, unroll) {
+            0..=1 => 1,
+            tiles if tiles <= m => m.min(vectors.div_ceil(u64::from(block)) as u32),
+            tiles => tiles.min(4 * m),
+        };
+        let grid = problem.asked.grid.map_or(grid, |asked| asked.min(BLOCKS_MAX as u32)).max(1);
+        return Shape { spread: tiles(vectors, block, unroll) <= m, ..many(block, unroll, grid) };
+    }
+    match vectors {
+        0..=256 => one_block(32, 8),
+        257..=512 => one_block(128, 4),
+        513..=2048 => one_block(256, 8),
+        2049..=4096 => one_block(512, 8),
+        _ if is_heavy(problem.op) => heavy(vectors, m),
+        _ => light(vectors, m),
+    }
+}
+
+/// Operators whose values take more than a few instructions to combine, or two words and more.
+fn is_heavy(op: Op) -> bool {
+    matches!(op, Op::Meanvar | Op::Minmax | Op::Dot)
+}
+
+/// Blocks up to which values are better spread than given more to do each: half of the card's multiprocessors, or block 0 and
+/// the messages of whole looks of a warp that come to no more.
+fn half_of(m: u32) -> u32 {
+    let half = (m / 2).max(1);
+    if half > 32 { (half - 1) / 32 * 32 + 1 } else { half }
+}
+
+/// Shapes like those of chapter 8's sums. One look by one warp is enough for 64 messages, so that blocks grow before they get more.
+fn light(vectors: u64, m: u32) -> Shape {
+    let count = |block, unroll| tiles(vectors, block, unroll);
+    let half = half_of(m);
+    let few = |tiles: u32| if tiles <= 48 { 48.min(half) } else { half };
+    for shape in [(128, 2), (128, 8), (256, 8), (512, 8)] {
+        let tiles = count(shape.0, shape.1);
+        if tiles <= half {
+            return spread(vectors, shape, few(tiles));
+        }
+    }
+    match vectors {
+        _ if vectors < 15 << 16 => tile(vectors, (256, 8)),
+        _ if vectors < 7 << 18 => tile(vectors, (512, 8)),
+        _ if vectors <= 1 << 23 => spread(vectors, (512, 8), 3 * count(512, 8) / 2),
+        _ => many(512, 8, 6 * m),
+    }
+}
+
+fn heavy(vectors: u64, m: u32) -> Shape {
+    let count = |block, unroll| tiles(vectors, block, unroll);
+    match vectors {
+        _ if count(128, 2) <= m => spread(vectors, (128, 2), count(128, 2).max(48)),
+        _ if count(128, 4) <= 2 * m => spread(vectors, (128, 4), count(128, 4)),
+        _ if count(256, 4) <= 4 * m => spread(vectors, (256, 4), count(256, 4)),
+        _ => many(256, 4, 4 * m),
+    }
+}
+
+/// The most blocks of 256 that a reader's grid may have: far more than any card holds at once, and few enough that a stride over
+/// all of them and an index before it come to less than 2^32, which is how the kernels count.
+pub const BLOCKS_MAX: u64 = 1 << 18;
+
+/// Operations that have kernels here, in the order of the page.
+pub const OPS: &[Op] = &[
+    Op::Sum,
+    Op::Min,
+    Op::Max,
+    Op::Prod,
+    Op::Minimum,
+    Op::Maximum,
+    Op::And,
+    Op::Or,
+    Op::Xor,
+    Op::Sumsq,
+    Op::Dot,
+    Op::Count,
+    Op::Argmin,
+    Op::Argmax,
+    Op::Nanargmin,
+    Op::Nanargmax,
+    Op::Minmax,
+    Op::Meanvar,
+];
+
+/// Returns whether an operator is compiled for this type; most are for all types that they take.
+pub fn is_compiled(op: Op, ty: Type) -> bool {
+    use Type::{BF16, F32, F64, I8, I32, I64};
+    match op {
+        Op::Count => matches!(ty, I8 | I32 | BF16 | F32),
+        Op::Argmin | Op::Argmax => matches!(ty, I32 | I64 | BF16 | F32 | F64),
+        Op::Nanargmin | Op::Nanargmax => matches!(ty, F32 | F64),
+        Op::Minmax => matches!(ty, I32 | BF16 | F32 | F64),
+        _ => true,
+    }
+}
+
+/// Arguments for the macros of the kernels' file: the operator, and the names of it and of the type in kernels' names.
+pub fn instance(problem: &Problem<'_>) -> String {
+    let element = match problem.ty {
+        Type::I8 => "signed char",
+        Type::U8 => "unsigned char",
+        Type::I16 => "short",
+        Type::I32 => "int",
+        Type::U32 => "unsigned int",
+        Type::I64 => "long long",
+        Type::F16 => "f16",
+        Type::BF16 => "bf16",
+        Type::F32 => "float",
+        Type::F64 => "double",
+    };
+    let operator = match problem.op {
+        Op::Sum => "Sum",
+        Op::Min => "Min",
+        Op::Max => "Max",
+        Op::Prod => "Product",
+        Op::Minimum => "Minimum",
+        Op::Maximum => "Maximum",
+        Op::And => "And",
+        Op::Or => "Or",
+        Op::Xor => "Xor",
+        Op::Sumsq => "SumOfSquares",
+        Op::Dot => "Dot",
+        Op::Count => "Count",
+        Op::Argmin => "ArgMin",
+        Op::Argmax => "ArgMax",
+        Op::Nanargmin => "NanArgMin",
+        Op::Nanargmax => "NanArgMax",
+        Op::Minmax => "MinMax",
+        Op::Meanvar => "MeanVariance",
+        // Exponentials are chapter 11's, which this one's variants do not have.
+        _ => "None",
+    };
+    let name = if problem.op == Op::Sum { String::new() } else { format!("_{}", problem.op) };
+    format!("{operator}<{element}>, {name}, {}", problem.ty)
+}
+
+/// Combinations on the longest path through a block: a column of each warp's, then a warp.
+pub fn block_additions(block: u64) -> u64 {
+    block / 32 - 1 + 5
+}
+
+/// `reduce_argmax_tiles_t256u4_f32<<<grid, block>>>(in, other, out, n, state, spread)`, for instance.
+pub fn reduce(problem: &Problem<'_>) -> Plan {
+    plan_for(problem, shape_for(problem))
+}
+
+/// One launch in this shape.
+pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
+    let Shape { share, block, unroll, grid, spread } = shape;
+    let (n, ty, op) = (problem.n, problem.ty, problem.op);
+    let (name, of_file) = share.names();
+    let kernel = problem.entry("reduce", &format!("{name}_t{block}u{unroll}"));
+    let line = format!("REDUCE({}, {of_file}, {name}, {block}, {unroll})", instance(problem));
+    let args = vec![
+        Arg::Input,
+        if op == Op::Dot { Arg::Other } else { Arg::U64(0) },
+        Arg::Sums(0),
+        Arg::U32(n as u32),
+        Arg::State,
+        Arg::U32(spread.into()),
+    ];
+    let (grid, block) = (u64::from(grid), u64::from(block));
+    let per_vector = 16 / ty.bytes();
+    // A thread's vectors one after the other, the elements of one of them, what is before the first line; and where two inputs
+    // begin at different places, elements one after the other.
+    let of_thread = match op {
+        Op::Dot => n.div_ceil(grid * block) + per_vector + 2,
+        _ => n.div_ceil(per_vector).div_ceil(grid * block) + u64::from(per_vector.ilog2()) + 3,
+    };
+    let receivers = (grid - 1).div_ceil(64).clamp(1, block / 32) * 32;
+    let of_messages = (grid - 1).div_ceil(receivers) + block_additions(block) + 1;
+    let mut pass = Pass::new(kernel, grid, block, args);
+    pass.line = Some(line);
+    pass.elements = n;
+    // A product rounds before it is added.
+    pass.additions = of_thread + block_additions(block) + of_messages + u64::from(matches!(op, Op::Sumsq | Op::Dot));
+    if op == Op::Prod {
+        // Every multiplication leaves its share in a product, and not only those on one path.
+        pass.additions = n;
+    }
+    pass.waits = grid > 1;
+    let words = op.value_bytes(ty) / 4;
+    let (state_words, protocol) = (grid * words.next_multiple_of(4), Protocol::Messages(words as u8));
+    Plan { passes: vec![pass], sums: vec![ty.holding(op.result_bytes(ty))], state_words, protocol, ..Plan::default() }
+}

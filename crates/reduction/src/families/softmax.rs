@@ -1,0 +1,182 @@
+//! Softmax and its family, chapter 11's kernels: who holds a row, with the reason in words, and launches.
+
+use crate::element::Type;
+use crate::layout::Matrix;
+use crate::op::Op;
+use crate::plan::{Arg, Plan, Problem};
+use crate::team::{
+    Endings, Kernels, Roundings, Shape, Team, committed, first_to_hold, held_by_block, lanes_of_elements, parts,
+    stream, threads,
+};
+
+/// Elements of a row that are a warp's.
+const OF_WARP: u64 = 512;
+/// Elements of each thread, where all threads of a problem are resident at once.
+const OF_WAVE: u64 = 8;
+/// Elements of a row from which on it is only read, not held, where it has one result.
+const OF_STREAM: u64 = 4096;
+
+/// Elements that a thread holds of one matrix, at most, in shapes that are compiled on demand. Those of bf16 bring
+/// more work for each byte, which more threads hide better.
+fn held_most(problem: &Problem<'_>) -> u64 {
+    let of_one = if problem.ty.bytes() < 4 { 32 } else { 64 };
+    of_one / problem.op.arrays()
+}
+
+/// A block of 256 threads that holds its row; two passes for a longer one.
+pub fn held_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+    held_by_block(problem, matrix, held_most(problem))
+}
+
+/// The shape for this problem: the smallest team that holds a row in its registers; a row that none holds is cut into parts, as
+/// many as keep the card busy.
+pub fn shape_for(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+    if problem.on_demand { gpu_shape(problem, matrix) } else { committed(problem, matrix) }
+}
+
+fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
+    let (most, per) = (held_most(problem), problem.per_vector());
+    let vectors = matrix.cols.div_ceil(per);
+    if let Some(shape) = lanes_of_elements(problem, matrix, 2) {
+        return shape;
+    }
+    let is_each = problem.op.is_per_element();
+    // If nothing comes after it to hide the trip to memory, a row has as many threads as there are, few vectors each.
+    let multiprocessors = u64::from(problem.card.multiprocessors);
+    let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE;
+    let is_light = problem.op.arrays() == 1 && is_each;
+    let of_warp = if per > 4 && is_light && !is_few { 2 * OF_WARP } else { OF_WARP };
+    if matrix.cols <= of_warp {
+        // If nothing is held for a result, fewer lanes have fewer pairs to bring together; with bf16, a lane needs two vectors on
+        // their way to make the trip worth it.
+        let least = match is_each {
+            true => {
+                if per > 4 && is_light && vectors >= 8 {
+                    2
+                } else {
+                    1
+                }
+            }
+            false => vectors.clamp(1, 4),
+        };
+        let each = vectors.div_ceil(32).max(least);
+        let lanes = vectors.div_ceil(each).next_power_of_two();
+        let is_two = is_light && if per == 4 { (5..=16).contains(&vectors) } else { vectors < 8 };
+        let rows = if is_two { 2 } else { 1 };
+        return Shape::Groups { lanes: lanes as u32, rows, vectors: each as u32, width: per as u32 };
+    }
+    let few: &[Team] = &[(1, 64, 8), (1, 128, 8), (1, 256, 8), (1, 512, 8), (1, 1024, 8)];
+    let many: &[Team] = match (per, is_light) {
+        (4, true) => &[(1, 64, 16), (1, 128, 32), (1, 512, 32), (1, 1024, 32)],
+        (4, false) => &[(1, 64, 16), (1, 128, 16), (1, 256, 16), (1, 512, most)],
+        (_, true) => &[(1, 64, 32), (1, 128, 32), (1, 256, 32), (1, 512, 32), (1, 1024, 32)],
+        (_, false) => &[(1, 64, 16), (1, 128, most), (1, 256, most), (1, 512, most), (1, 1024, most)],
+    };
+    let of_cluster: &[Team] = match most {
+        _ if !is_each => &[],
+        _ if is_few => &[(8, 256, 16), (8, 512, 16), (8, 512, most), (8, 1024, 32)],
+        64 => &[(2, 256, 64), (2, 512, 64), (8, 256, 64), (8, 512, 64)],
+        _ if problem.op.arrays() == 2 => &[(2, 512, most), (4, 512, most), (8, 512, most)],
+        _ => &[(4, 512, most), (8, 512, most), (8, 1024, most)],
+    };
+    let of_block = if is_few { few } else { many };
+    let all = of_block.iter().filter(|_| is_each || matrix.cols <= OF_STREAM).chain(of_cluster);
+    let all = all.copied().filter(|&(_, _, elements)| elements <= most);
+    // More blocks that find exponentials at different times, where these are the limit.
+    let block = if per > 4 && !is_each { 256 } else { 512 };
+    first_to_hold(problem, matrix, all).unwrap_or_else(|| parts(problem, matrix, block, 4))
+}
+
+/// Why this shape, a sentence.
+pub fn why(shape: Shape, problem: &Problem<'_>, cols: u64) -> String {
+    let twice = if problem.op.is_per_element() { ", and read it twice" } else { "" };
+    shape.why(cols * problem.ty.bytes(), Endings { held: "", stream: twice, parts: twice })
+}
+
+/// Elements of the array that holds the results: a matrix that lies as the input does, or a number of 32 bits a row.
+pub fn results(problem: &Problem<'_>) -> u64 {
+    let matrix = problem.matrix();
+    if problem.op.is_per_element() { matrix.span().unwrap_or(u64::MAX) } else { problem.ty.holding(4 * matrix.rows) }
+}
+
+/// The operation and the type as the macros of the kernels' file have them.
+fn instance(problem: &Problem<'_>) -> String {
+    let element = if problem.ty == Type::BF16 { "bf16" } else { "float" };
+    let operation = match problem.op {
+        Op::LogSoftmax => "LogSoftmax",
+        Op::Logsumexp => "LogSumExp",
+        Op::CrossEntropy => "CrossEntropy",
+        Op::SoftmaxBackward => "SoftmaxBackward",
+        Op::LogSoftmaxBackward => "LogSoftmaxBackward",
+        Op::CrossEntropyBackward => "CrossEntropyBackward",
+        _ => "Softmax",
+    };
+    format!("{operation}<{element}>, {}, {}", problem.op, problem.ty)
+}
+
+/// Arguments of every kernel here: the matrices, the rows, and labels and gradients where there are any.
+fn task(problem: &Problem<'_>) -> Vec<Arg> {
+    let (op, none) = (problem.op, Arg::U64(0));
+    let Matrix { rows, cols, pitch } = problem.matrix();
+    vec![
+        Arg::Input,
+        if op.arrays() == 2 { Arg::Other } else { none },
+        Arg::Sums(0),
+        Arg::U64(rows),
+        Arg::U32(cols as u32),
+        Arg::U64(pitch),
+        if op.has_labels() { Arg::Labels } else { none },
+        Arg::U32(problem.targets.label_bits),
+        if op.has_gradients() { Arg::Gradients } else { none },
+        Arg::U32(u32::from(!problem.targets.one_gradient)),
+    ]
+}
+
+/// Roundings of a thread's own elements, so many, in four sums.
+fn thread_roundings(elements: u64) -> u64 {
+    elements.div_ceil(4) + 3
+}
+
+/// Roundings of pairs: each that is merged is rescaled.
+pub const ROUNDINGS: Roundings = Roundings {
+    round: thread_roundings,
+    held: |elements| thread_roundings(elements + 1),
+    lanes: |lanes| lanes.ilog2().into(),
+    // Of a warp, rescaled once, then the warps.
+    block: |block| 2 * 5 + 2 * u64::from((block / 32).ilog2()),
+    cluster: |blocks| 2 * u64::from(blocks.ilog2()),
+    merge: 2,
+};
+
+/// The kernels of this operation and type. A part leaves a pair.
+pub fn kernels<'p>(problem: &'p Problem<'p>) -> Kernels<'p> {
+    Kernels {
+        problem,
+        instance: instance(problem),
+        args: task(problem),
+        results: results(problem),
+        parts_macro: "PARTS",
+        part_bytes: 8,
+        roundings: ROUNDINGS,
+    }
+}
+
+/// `two_passes_softmax_t256u2_f32<<<rows, 256>>>(…)`
+pub fn two_passes(problem: &Problem<'_>) -> Plan {
+    plan_for(problem, stream(problem, 256))
+}
+
+/// `block_softmax_t256v2_f32<<<rows, 256>>>(…)`, for rows that a block holds.
+pub fn held(problem: &Problem<'_>) -> Plan {
+    plan_for(problem, held_shape(problem, problem.matrix()))
+}
+
+/// The launches of the shape that suits the rows.
+pub fn softmax(problem: &Problem<'_>) -> Plan {
+    plan_for(problem, shape_for(problem, problem.matrix()))
+}
+
+/// The launches of this shape.
+pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
+    Plan { why: why(shape, problem, problem.matrix().cols), ..kernels(problem).plan(shape) }
+}

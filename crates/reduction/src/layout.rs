@@ -1,0 +1,69 @@
+//! Layout of elements in memory, and the part that gets a value of its own.
+
+/// Rows and columns are counted in 32 bits, and indices in a row are handed on so.
+pub const COUNT_MAX: u64 = (1 << 31) - 1;
+/// Columns of a matrix by default.
+const COLS: u64 = 64;
+
+/// Rows of one length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Matrix {
+    /// Number of rows.
+    pub rows: u64,
+    /// Elements of each.
+    pub cols: u64,
+    /// Elements from the begin of a row to that of the next, at least as many as it has.
+    pub pitch: u64,
+}
+
+/// Rows of any length, one behind the other, whose bounds are offsets on the device: row `r` is the elements from offset `r` to
+/// offset `r + 1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Segments {
+    /// Number of rows; there is one offset more.
+    pub rows: u64,
+    /// Elements of all rows together.
+    pub elements: u64,
+    /// Elements of the longest row; those of all rows where that is not known. It decides the error bound alone.
+    pub longest: u64,
+    /// Bits of an offset, 32 or 64.
+    pub bits: u32,
+}
+
+/// Layout of elements, and the part that gets a value of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Layout {
+    /// One array to one value.
+    #[default]
+    Array,
+    /// A value a row.
+    Rows(Matrix),
+    /// A value a column.
+    Columns(Matrix),
+    /// A value a row.
+    Ragged(Segments),
+}
+
+impl Matrix {
+    /// Rows that lie one behind the other.
+    pub const fn dense(rows: u64, cols: u64) -> Matrix {
+        Matrix { rows, cols, pitch: cols }
+    }
+
+    /// `n` elements as rows of 64, or as one row where that leaves some over.
+    pub const fn of(n: u64) -> Matrix {
+        match n {
+            0 => Matrix::dense(0, 0),
+            n if n.is_multiple_of(COLS) => Matrix::dense(n / COLS, COLS),
+            n => Matrix::dense(1, n),
+        }
+    }
+
+    /// From the first element to the last; `None` if that is more than 64 bits can count.
+    pub fn span(&self) -> Option<u64> {
+        match self.rows {
+            0 => Some(0),
+            rows => (rows - 1).checked_mul(self.pitch)?.checked_add(self.cols),
+        }
+    }
+}
