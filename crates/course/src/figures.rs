@@ -201,7 +201,7 @@ pub fn launch(pass: &Pass) -> Value {
         Arg::Weights => format!("a{place}=&weights"),
         Arg::Biases => format!("a{place}=&biases"),
         // No lab shows what has labels.
-        Arg::Labels | Arg::Gradients => format!("a{place}=u64:0"),
+        Arg::Labels | Arg::Gradients | Arg::Operand(_) => format!("a{place}=u64:0"),
         Arg::U32(number) => format!("a{place}=u32:{number}"),
         Arg::U64(number) => format!("a{place}=u64:{number}"),
     };

@@ -8,6 +8,9 @@ use crate::Geometry;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// A reduction that the library refuses.
+    #[error(transparent)]
+    Reduction(#[from] reduction::Error),
     /// The driver's library is not on this machine.
     #[error("no NVIDIA driver here (libcuda.so.1 was not found)")]
     NoDriver,

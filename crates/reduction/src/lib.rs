@@ -6,17 +6,31 @@
 pub mod bound;
 pub mod card;
 pub mod element;
+mod error;
 pub mod families;
 pub mod geometry;
+#[cfg(feature = "cudarc")]
+pub mod gpu;
+#[cfg(feature = "cudarc")]
+pub mod kernels;
 pub mod layout;
+mod memory;
 pub mod op;
 pub mod plan;
+mod reduction;
+mod results;
 pub mod team;
 mod text;
 
 pub use card::Card;
 pub use element::Type;
+pub use error::{Error, Result};
 pub use geometry::Geometry;
+#[cfg(feature = "cudarc")]
+pub use gpu::{Call, Element, Prepared, Reducer, Value, Workspace};
 pub use layout::{Layout, Matrix, Segments};
+pub use memory::{Memory, Operands, Role, Rule, Space};
 pub use op::Op;
 pub use plan::{Arg, Pass, Plan, Problem};
+pub use reduction::{Queue, Reduction};
+pub use results::{Found, FoundInRow, Two};

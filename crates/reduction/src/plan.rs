@@ -5,6 +5,7 @@ use crate::card::Card;
 use crate::element::Type;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, Matrix};
+use crate::memory::Role;
 use crate::op::Op;
 
 /// A reduction to be planned.
@@ -107,6 +108,8 @@ pub enum Arg {
     Weights,
     /// The address of the columns' biases.
     Biases,
+    /// The address of an operand of any other role.
+    Operand(Role),
     /// The address of the plan's array of this number.
     Sums(usize),
     /// The address of the plan's state: 64-bit words that are zero before the first run and zero again after each run.

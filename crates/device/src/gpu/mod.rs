@@ -3,7 +3,6 @@
 //! Everything goes to one created stream, in order. cudarc's event tracking, which orders accesses of several streams,
 //! is off: it would add two event calls to every launch, and those would be captured and timed with it.
 
-mod card;
 mod driver;
 mod host;
 mod module;
@@ -12,6 +11,7 @@ mod time;
 use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError, result, sys};
+use reduction::gpu::{card, launch_kernel};
 
 use crate::launch::Argument;
 use crate::{Card, Description, Error, Foreign, Geometry};
@@ -90,8 +90,7 @@ impl Gpu {
         let stream = context.new_stream().map_err(open)?;
         let (major, minor) = context.compute_capability().map_err(open)?;
         let arch = (10 * major + minor).unsigned_abs();
-        let whole =
-            card::without_clusters(&description.name).map_err(|error| driver::failed("describe the GPU", error))?;
+        let whole = card::without_clusters(&context).map_err(|error| driver::failed("describe the GPU", error))?;
         Ok((Gpu { context, stream, arch, whole, card: OnceLock::new() }, description))
     }
 
@@ -224,49 +223,10 @@ impl Gpu {
         let mut values: Vec<u64> = args.iter().map(|arg| arg.value).collect();
         let mut pointers: Vec<*mut std::ffi::c_void> =
             values.iter_mut().map(|value| std::ptr::from_mut(value).cast()).collect();
-        let mut attributes = attributes(geometry);
-        let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (geometry.grid, geometry.block);
-        let config = sys::CUlaunchConfig {
-            gridDimX: grid_x,
-            gridDimY: grid_y,
-            gridDimZ: grid_z,
-            blockDimX: block_x,
-            blockDimY: block_y,
-            blockDimZ: block_z,
-            sharedMemBytes: shared_bytes,
-            hStream: self.stream.cu_stream(),
-            attrs: attributes.as_mut_ptr(),
-            numAttrs: attributes.len() as u32,
-        };
-        // SAFETY: the function is live; `bind` made one value a parameter, each at least as large as the parameter, and
-        // the driver copies them and the attributes before it returns. What the kernel does with its addresses is the
-        // kernel's business, as `Device::launch` says.
-        let status = unsafe { sys::cuLaunchKernelEx(&config, function, pointers.as_mut_ptr(), std::ptr::null_mut()) };
-        status.result()
+        // SAFETY: the function is live; `bind` made one value a parameter, each at least as large as the parameter, and the driver copies
+        // them before it returns. What the kernel does with its addresses is the kernel's business, as `Device::launch` says.
+        unsafe { launch_kernel(self.stream.cu_stream(), function, geometry, &mut pointers) }
     }
-}
-
-/// Attributes of a launch beyond its sizes.
-fn attributes(geometry: Geometry) -> Vec<sys::CUlaunchAttribute> {
-    use sys::CUlaunchAttributeID as Id;
-    let attribute = |id: Id, set: &dyn Fn(&mut sys::CUlaunchAttributeValue)| {
-        let mut value = sys::CUlaunchAttributeValue { pad: [0; 64] };
-        set(&mut value);
-        sys::CUlaunchAttribute { id, pad: [0; 4], value }
-    };
-    let mut attributes = Vec::new();
-    if geometry.cooperative {
-        attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &|value| value.cooperative = 1));
-    }
-    if geometry.cluster > 1 {
-        let dim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x: geometry.cluster, y: 1, z: 1 };
-        attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &|value| value.clusterDim = dim));
-    }
-    if geometry.overlaps {
-        let overlap = Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-        attributes.push(attribute(overlap, &|value| value.programmaticStreamSerializationAllowed = 1));
-    }
-    attributes
 }
 
 impl GpuBuffer {

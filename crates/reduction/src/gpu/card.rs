@@ -1,12 +1,13 @@
-//! Facts about the first GPU that plans may use, from its driver.
+//! Facts about a GPU that plans use, from its driver.
 
+use std::ffi::CString;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, DriverError, result, sys};
+use ::cudarc::driver::{CudaContext, DriverError, result, sys};
 
-use super::attributes;
-use super::module::{GpuModule, Image};
-use crate::{Card, Geometry};
+use super::launch::attributes;
+use crate::card::Card;
+use crate::geometry::Geometry;
 
 /// A kernel that does nothing.
 const NOTHING: &str = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry nothing()\n{\n\tret;\n}\n";
@@ -15,19 +16,22 @@ const FIRST_WITH_CLUSTERS: u32 = 90;
 /// Threads of a block that keeps others from its multiprocessor, with all shared memory that a block may have.
 const BLOCK: u32 = 1024;
 
-/// The card, but for its clusters.
-pub(super) fn without_clusters(name: &str) -> Result<Card, DriverError> {
+/// The card of a context, but for its clusters, which take a kernel to ask for.
+///
+/// # Errors
+/// A driver that does not say.
+pub fn without_clusters(context: &Arc<CudaContext>) -> Result<Card, DriverError> {
     use sys::CUdevice_attribute as Attribute;
-    let device = result::device::get(0)?;
+    let device = context.cu_device();
     let attribute = |which| {
-        // SAFETY: the driver just gave the device.
+        // SAFETY: the context is of this device.
         let value = unsafe { result::device::get_attribute(device, which) };
         value.map(i32::unsigned_abs)
     };
     let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     Ok(Card {
-        name: name.to_owned().into(),
+        name: context.name()?.into(),
         compute_capability: 10 * major + minor,
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         threads_per_multiprocessor: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?,
@@ -44,22 +48,31 @@ pub(super) fn without_clusters(name: &str) -> Result<Card, DriverError> {
 
 /// Clusters of 2, 4 and 8 blocks that are resident at once where a multiprocessor holds one block. None where the card is older,
 /// and none where the driver does not say: plans have a way without them.
-pub(super) fn clusters(context: &Arc<CudaContext>, card: &Card) -> [u32; 3] {
+pub fn clusters(context: &Arc<CudaContext>, card: &Card) -> [u32; 3] {
     if card.compute_capability < FIRST_WITH_CLUSTERS {
         return [0; 3];
     }
-    let Ok(module) = GpuModule::load(context, "a kernel that does nothing", &Image::Ptx(NOTHING)) else {
-        return [0; 3];
-    };
-    let Ok(function) = module.function("nothing") else { return [0; 3] };
-    [2, 4, 8].map(|blocks| resident(function, card, blocks).unwrap_or(0))
+    ask(context, card).unwrap_or_default()
+}
+
+fn ask(context: &Arc<CudaContext>, card: &Card) -> Result<[u32; 3], DriverError> {
+    let (ptx, name) = (CString::new(NOTHING).unwrap_or_default(), CString::new("nothing").unwrap_or_default());
+    context.bind_to_thread()?;
+    // SAFETY: the context is current, and the text ends in NUL.
+    let module = unsafe { result::module::load_data(ptx.as_ptr().cast()) }?;
+    // SAFETY: the module is loaded.
+    let found = unsafe { result::module::get_function(module, name) };
+    let clusters = found.map(|function| [2, 4, 8].map(|blocks| resident(function, card, blocks).unwrap_or(0)));
+    // SAFETY: it was loaded above, and nothing of it runs.
+    unsafe { result::module::unload(module) }?;
+    clusters
 }
 
 fn resident(function: sys::CUfunction, card: &Card, blocks: u32) -> Result<u32, DriverError> {
     let leave = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     // SAFETY: the caller's module keeps the function alive.
     unsafe { result::function::set_function_attribute(function, leave, card.shared_bytes_per_block as i32) }?;
-    let mut attributes = attributes(Geometry { cluster: blocks, ..Geometry::linear(blocks, BLOCK) });
+    let (mut attributes, count) = attributes(Geometry { cluster: blocks, ..Geometry::linear(blocks, BLOCK) });
     let config = sys::CUlaunchConfig {
         gridDimX: blocks,
         gridDimY: 1,
@@ -70,7 +83,7 @@ fn resident(function: sys::CUfunction, card: &Card, blocks: u32) -> Result<u32, 
         sharedMemBytes: card.shared_bytes_per_block,
         hStream: std::ptr::null_mut(),
         attrs: attributes.as_mut_ptr(),
-        numAttrs: attributes.len() as u32,
+        numAttrs: count,
     };
     let mut clusters = 0;
     // SAFETY: the function is live; the driver reads the configuration and its attributes, and writes one integer.

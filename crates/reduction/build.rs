@@ -1,0 +1,88 @@
+//! Puts the kernels' PTX into the crate, one text for each kernel, so that a program loads the few that it launches.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// Files of PTX. Of a kernel that several have, the last is for the newest target.
+const FILES: [&str; 8] = [
+    "ch08-champion.ptx",
+    "ch08-champion.compute_90.ptx",
+    "ch09-operators.ptx",
+    "ch10-rows.ptx",
+    "ch11-softmax.ptx",
+    "ch11-softmax.compute_90.ptx",
+    "ch12-norms.ptx",
+    "ch12-norms.compute_90.ptx",
+];
+
+fn main() {
+    // A package has the files beside it; a checkout, where links may be files that name their goal, a folder of its own for them.
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the crate is"));
+    let folders = [here.join("kernels"), here.join("../../kernels/ptx")];
+    let folder = folders.iter().find(|folder| folder.is_dir()).expect("a folder of kernels");
+    println!("cargo:rerun-if-changed=build.rs");
+    let mut table = String::from("&[\n");
+    let mut all = String::new();
+    for file in FILES {
+        let path = folder.join(file);
+        println!("cargo:rerun-if-changed={}", path.display());
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for (name, body, target) in entries(&text) {
+            writeln!(table, "    ({name:?}, {target}, {}, {}),", all.len(), body.len()).expect("a string grows");
+            all.push_str(&body);
+        }
+    }
+    table.push(']');
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where to write"));
+    write(&out.join("kernels.ptx"), &all);
+    write(&out.join("kernels.rs"), &table);
+}
+
+fn write(path: &Path, text: &str) {
+    fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+/// Name, own text and target of each entry. Lines of the source are left out; variables go with the entry that names them.
+fn entries(text: &str) -> Vec<(String, String, u32)> {
+    let (mut version, mut target) = (String::new(), String::new());
+    let mut variables: Vec<(String, String)> = Vec::new();
+    let mut entries: Vec<(String, String)> = Vec::new();
+    // Braces that are open; an entry ends with its last one.
+    let (mut in_entry, mut depth) = (false, 0);
+    for line in text.lines() {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        if let Some(rest) = line.strip_prefix(".visible .entry ") {
+            in_entry = true;
+            let name = rest.split('(').next().unwrap_or_default().trim().to_owned();
+            entries.push((name, format!("{line}\n")));
+        } else if in_entry {
+            // Lines of the source, in PTX's own form or by their number in a table.
+            let is_line =
+                word == ".loc" || word.as_bytes().get(1).is_some_and(u8::is_ascii_digit) && word.starts_with('.');
+            if !is_line && word != "//" && !word.is_empty() {
+                let (_, body) = entries.last_mut().expect("it has begun");
+                body.push_str(line);
+                body.push('\n');
+            }
+            let before = depth;
+            depth = depth + line.matches('{').count() - line.matches('}').count();
+            in_entry = depth > 0 || before == 0;
+        } else if word == ".version" {
+            version = line.to_owned();
+        } else if word == ".target" {
+            target = line.to_owned();
+        } else if matches!(word, ".shared" | ".global" | ".const") {
+            let name =
+                line.split(['[', ';', '=']).next().unwrap_or_default().split_whitespace().last().unwrap_or_default();
+            variables.push((name.to_owned(), format!("{line}\n")));
+        }
+    }
+    let number = target.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
+    let whole = |(name, body): (String, String)| {
+        let own = variables.iter().filter(|(variable, _)| body.contains(variable.as_str()));
+        let own: String = own.map(|(_, line)| line.as_str()).collect();
+        (name, format!("{version}\n{target}\n.address_size 64\n{own}{body}"), number)
+    };
+    entries.into_iter().map(whole).collect()
+}

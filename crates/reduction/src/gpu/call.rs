@@ -1,0 +1,145 @@
+//! One call of a prepared reduction: its operands, then its launches.
+
+use std::sync::Arc;
+
+use ::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
+
+use super::element::Value;
+use super::launch::StreamQueue;
+use super::workspace::Parts;
+use super::{Prepared, Workspace};
+use crate::error::{Error, Result};
+use crate::memory::{Memory, Operands, Role};
+
+/// A call under way: operands are named one by one, and [`Call::run`] checks them and enqueues the launches. What was wrong with an
+/// operand is said then, and nothing is enqueued.
+#[must_use = "nothing is enqueued before it runs"]
+pub struct Call<'a> {
+    prepared: &'a Prepared,
+    stream: &'a Arc<CudaStream>,
+    parts: Parts<'a>,
+    operands: Operands,
+    /// What orders the call among those of other streams, if cudarc manages that.
+    guards: [Option<SyncOnDrop<'a>>; Role::ALL.len()],
+    refused: Option<Error>,
+}
+
+impl Prepared {
+    /// Begins a call on the workspace's stream.
+    pub fn call<'a>(&'a self, workspace: &'a mut Workspace) -> Call<'a> {
+        let is_other = workspace.stream().context() != &self.context;
+        let (stream, parts) = workspace.parts();
+        let refused = is_other.then_some(Error::OtherContext { what: "the workspace" });
+        let (operands, guards) = (Operands::default(), Default::default());
+        Call { prepared: self, stream, parts, operands, guards, refused }
+    }
+}
+
+impl<'a> Call<'a> {
+    /// The elements. For an operation that goes backward what went forward has left: softmax's results, or a norm's input.
+    pub fn input<T: Value>(self, input: &'a impl DevicePtr<T>) -> Self {
+        self.read(Role::Input, input)
+    }
+
+    /// The second input: the other factor of `dot`, the residual of `add_*_norm`, the gradient of the results of what goes backward.
+    pub fn other<T: Value>(self, other: &'a impl DevicePtr<T>) -> Self {
+        self.read(Role::Other, other)
+    }
+
+    /// The results.
+    pub fn out<T: Value>(self, out: &'a mut impl DevicePtrMut<T>) -> Self {
+        self.write(Role::Out, out)
+    }
+
+    /// The elements, and the place of the results: each result lies over its element.
+    pub fn in_place<T: Value>(mut self, data: &'a mut impl DevicePtrMut<T>) -> Self {
+        self = self.write(Role::Out, data);
+        let memory = self.operands.get(Role::Out);
+        self.check_type::<T>(Role::Input);
+        self.operands.set(Role::Input, memory);
+        self
+    }
+
+    /// An operand that is read, of any role. Offsets have a call of their own.
+    pub fn read<T: Value>(mut self, role: Role, slice: &'a impl DevicePtr<T>) -> Self {
+        if role == Role::Offsets {
+            self.refuse(Error::Operand {
+                what: "a call",
+                operand: role.name(),
+                problem: "are named by `offsets`, which is unsafe",
+            });
+        }
+        self.name_read(role, slice);
+        self
+    }
+
+    /// An operand that is written, of any role.
+    pub fn write<T: Value>(mut self, role: Role, slice: &'a mut impl DevicePtrMut<T>) -> Self {
+        self.check_type::<T>(role);
+        self.check_context(role, slice);
+        let bytes = slice.num_bytes() as u64;
+        let (address, guard) = slice.device_ptr_mut(self.stream);
+        self.hold(role, Memory { address, bytes }, guard);
+        self
+    }
+
+    /// Offsets of ragged rows, `u32` or `u64`, as the plan has it.
+    ///
+    /// # Safety
+    /// They rise, and the last is at most the number of elements: the kernels read where they lead.
+    pub unsafe fn offsets<T: Value>(mut self, offsets: &'a impl DevicePtr<T>) -> Self {
+        self.name_read(Role::Offsets, offsets);
+        self
+    }
+
+    /// Checks the operands and enqueues the launches. It neither allocates nor waits.
+    ///
+    /// # Errors
+    /// An operand that is missing, of another type, too short, badly aligned, of another context, or over the results in part; a
+    /// workspace that is too small.
+    pub fn run(mut self) -> Result<()> {
+        if let Some(refused) = self.refused.take() {
+            return Err(refused);
+        }
+        self.stream.context().bind_to_thread().map_err(|error| super::failed("take the context", error))?;
+        let Prepared { reduction, functions, .. } = self.prepared;
+        let (space, guards) = self.parts.space(reduction, self.stream);
+        let mut queue = StreamQueue { stream: self.stream, functions: functions.iter() };
+        // SAFETY: the operands are borrowed for the call, and cudarc keeps their memory for the stream's work; offsets were promised.
+        let done = unsafe { reduction.enqueue(&self.operands, space, &mut queue) };
+        drop((guards, self.guards));
+        done
+    }
+
+    fn refuse(&mut self, error: Error) {
+        self.refused.get_or_insert(error);
+    }
+
+    fn check_type<T: Value>(&mut self, role: Role) {
+        let wanted = self.prepared.reduction.rule(role).map_or(T::NAME, |rule| rule.element);
+        if wanted != T::NAME {
+            self.refuse(Error::OperandType { operand: role.name(), got: T::NAME, wanted });
+        }
+    }
+
+    fn check_context<T>(&mut self, role: Role, slice: &impl DeviceSlice<T>) {
+        if slice.stream().context() != self.stream.context() {
+            self.refuse(Error::OtherContext { what: role.name() });
+        }
+    }
+
+    fn name_read<T: Value>(&mut self, role: Role, slice: &'a impl DevicePtr<T>) {
+        self.check_type::<T>(role);
+        self.check_context(role, slice);
+        let bytes = slice.num_bytes() as u64;
+        let (address, guard) = slice.device_ptr(self.stream);
+        self.hold(role, Memory { address, bytes }, guard);
+    }
+
+    fn hold(&mut self, role: Role, memory: Memory, guard: SyncOnDrop<'a>) {
+        if self.guards[role as usize].replace(guard).is_some() {
+            self.refuse(Error::Operand { what: "a call", operand: role.name(), problem: "is named twice" });
+        }
+        self.operands.set(role, memory);
+    }
+}

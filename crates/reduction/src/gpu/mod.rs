@@ -1,0 +1,198 @@
+//! Reductions of arrays that a program holds on a GPU through cudarc, on its own streams.
+
+mod call;
+#[doc(hidden)]
+pub mod card;
+mod element;
+mod launch;
+mod workspace;
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ::cudarc::driver::{CudaContext, CudaStream, result, sys};
+
+pub use self::call::Call;
+pub use self::element::{Element, Value};
+#[doc(hidden)]
+pub use self::launch::launch_kernel;
+use self::launch::{Function, failed};
+pub use self::workspace::Workspace;
+use crate::card::Card;
+use crate::element::Type;
+use crate::error::{Error, Result};
+use crate::kernels;
+use crate::layout::Layout;
+use crate::op::Op;
+use crate::plan::{Pass, Problem, Targets};
+use crate::reduction::Reduction;
+
+/// The library's handle of a context: its card, the kernels that were loaded, and the plans that were made. One serves all streams
+/// and threads.
+#[derive(Debug)]
+pub struct Reducer {
+    context: Arc<CudaContext>,
+    card: Card,
+    loaded: Arc<Loaded>,
+    plans: Mutex<HashMap<Shape, Arc<Prepared>>>,
+}
+
+/// What a plan of a card depends on.
+type Shape = (Op, Type, u64, Layout, Targets);
+
+/// Kernels that were loaded, each in a module of its own. They stay until nothing can launch them any more.
+#[derive(Debug)]
+struct Loaded {
+    context: Arc<CudaContext>,
+    functions: Mutex<HashMap<String, (Module, Function)>>,
+}
+
+/// A module's handle.
+#[derive(Debug)]
+struct Module(sys::CUmodule);
+
+// SAFETY: a handle of the driver's, which belongs to a context and to no thread.
+unsafe impl Send for Module {}
+
+/// A reduction whose kernels are loaded: it can be enqueued at once, while a stream captures too.
+#[derive(Debug)]
+pub struct Prepared {
+    reduction: Reduction,
+    /// One a launch.
+    functions: Vec<Function>,
+    context: Arc<CudaContext>,
+    /// Keeps them.
+    _loaded: Arc<Loaded>,
+}
+
+impl Prepared {
+    /// The reduction with its launches, plain data.
+    pub fn reduction(&self) -> &Reduction {
+        &self.reduction
+    }
+}
+
+impl Reducer {
+    /// A handle for a context.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if the driver does not describe the card.
+    pub fn new(context: &Arc<CudaContext>) -> Result<Reducer> {
+        let describe = |error| failed("describe the card", error);
+        context.bind_to_thread().map_err(describe)?;
+        let mut card = card::without_clusters(context).map_err(describe)?;
+        card.clusters = relaxed(|| card::clusters(context, &card));
+        let loaded = Arc::new(Loaded { context: Arc::clone(context), functions: Mutex::default() });
+        Ok(Reducer { context: Arc::clone(context), card, loaded, plans: Mutex::default() })
+    }
+
+    /// The card that plans are made for.
+    pub fn card(&self) -> &Card {
+        &self.card
+    }
+
+    /// An empty workspace for a stream of the handle's context.
+    ///
+    /// # Errors
+    /// [`Error::OtherContext`].
+    pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace> {
+        if stream.context() != &self.context {
+            return Err(Error::OtherContext { what: "the stream" });
+        }
+        Ok(Workspace::new(stream))
+    }
+
+    /// Plans a reduction of arrays in this layout and loads its kernels, unless that was done before. `n` is the number of elements
+    /// of an array; other layouts say it themselves.
+    ///
+    /// # Errors
+    /// What [`Reduction::new`] refuses; [`Error::Driver`] for a kernel that the driver does not load.
+    pub fn plan(&self, op: Op, ty: Type, n: u64, layout: Layout) -> Result<Arc<Prepared>> {
+        self.plan_with(op, ty, n, layout, Targets::default())
+    }
+
+    /// As [`Reducer::plan`], for labels and gradients of another form.
+    ///
+    /// # Errors
+    /// Those of [`Reducer::plan`].
+    pub fn plan_with(&self, op: Op, ty: Type, n: u64, layout: Layout, targets: Targets) -> Result<Arc<Prepared>> {
+        let key = (op, ty, n, layout, targets);
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(prepared) = plans.get(&key) {
+            return Ok(Arc::clone(prepared));
+        }
+        let problem = Problem { targets, ..Problem::new(op, ty, n, layout, &self.card) };
+        let prepared = Arc::new(self.prepare(Reduction::new(&problem)?)?);
+        plans.insert(key, Arc::clone(&prepared));
+        Ok(prepared)
+    }
+
+    /// Loads the kernels of a reduction that was planned by hand, for this handle's card or another.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] for a kernel that the driver does not load.
+    pub fn prepare(&self, reduction: Reduction) -> Result<Prepared> {
+        let function = |pass| self.loaded.function(pass, self.card.compute_capability);
+        let functions = reduction.plan().passes.iter().map(function).collect::<Result<_>>()?;
+        let (context, loaded) = (Arc::clone(&self.context), Arc::clone(&self.loaded));
+        Ok(Prepared { reduction, functions, context, _loaded: loaded })
+    }
+}
+
+impl Loaded {
+    /// The function of a launch's kernel, loaded if it was not.
+    fn function(&self, pass: &Pass, compute_capability: u32) -> Result<Function> {
+        let (kernel, shared_bytes) = (&pass.kernel, pass.geometry.shared_bytes);
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&(_, function)) = functions.get(kernel) {
+            return Ok(function);
+        }
+        let load = |error| failed(&format!("load {kernel}"), error);
+        let nul = |_| Error::NoKernel { kernel: kernel.to_owned() };
+        let text = CString::new(kernels::ptx(kernel, compute_capability)?).map_err(nul)?;
+        let name = CString::new(kernel.as_str()).map_err(nul)?;
+        self.context.bind_to_thread().map_err(load)?;
+        // SAFETY: the context is current, and the text ends in NUL.
+        let module = relaxed(|| unsafe { result::module::load_data(text.as_ptr().cast()) }).map_err(load)?;
+        // SAFETY: the module is loaded, until this is dropped.
+        let function = unsafe { result::module::get_function(module, name) }.map_err(load)?;
+        if shared_bytes > SHARED_BYTES_WITHOUT_LEAVE {
+            let leave = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function is live.
+            unsafe { result::function::set_function_attribute(function, leave, shared_bytes as i32) }.map_err(load)?;
+        }
+        functions.insert(kernel.clone(), (Module(module), Function(function)));
+        Ok(Function(function))
+    }
+}
+
+/// More dynamic shared memory than this, a kernel must be allowed first.
+const SHARED_BYTES_WITHOUT_LEAVE: u32 = 48 << 10;
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        let functions = self.functions.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Launches may still run. A driver that refuses keeps the modules, which is all that could be done.
+        if self.context.bind_to_thread().and_then(|()| self.context.synchronize()).is_err() {
+            return;
+        }
+        for (_, (Module(module), _)) in functions.drain() {
+            // SAFETY: loaded once, unloaded once, and nothing of it runs.
+            let _ = unsafe { result::module::unload(module) };
+        }
+    }
+}
+
+/// Does what a capture on this thread would forbid, such as loading a module, without breaking the capture.
+fn relaxed<T>(work: impl FnOnce() -> T) -> T {
+    let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    // SAFETY: the driver exchanges the thread's mode with the one it is given.
+    let status = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) };
+    let done = work();
+    if status.result().is_ok() {
+        // SAFETY: as above: the thread gets its own mode back.
+        let _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) }.result();
+    }
+    done
+}

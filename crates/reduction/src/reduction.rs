@@ -1,0 +1,309 @@
+//! A reduction with its plan, and its operands bound to the launches.
+
+use crate::card::Card;
+use crate::element::Type;
+use crate::error::{Error, Result};
+use crate::families::{champion, norms, operators, rows, softmax};
+use crate::layout::{COUNT_MAX, Layout, Matrix, Segments};
+use crate::memory::{Memory, Operands, Role, Rule, Space};
+use crate::plan::{Arg, Pass, Plan, Problem};
+use crate::results;
+
+/// Most parameters of a kernel.
+const ARGS_MAX: usize = 16;
+/// Bytes of which each array in the scratch memory begins at a multiple.
+const ALIGNED: u64 = 256;
+
+/// A reduction with the launches that do it: plain data, made once and run as often as its shape comes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reduction {
+    /// The operation, in messages.
+    what: &'static str,
+    ty: Type,
+    rules: Vec<Rule>,
+    plan: Plan,
+    /// Bytes to write where nothing has to be launched.
+    nothing: Vec<u8>,
+    /// All that the plan was made for, as text.
+    shape: String,
+}
+
+/// A device that takes launches in order.
+pub trait Queue {
+    /// Its error.
+    type Error: From<Error>;
+
+    /// Enqueues a launch. Each argument is the low bytes of its number.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn launch(&mut self, pass: &Pass, args: &[u64]) -> std::result::Result<(), Self::Error>;
+
+    /// Enqueues a copy of these few bytes, a multiple of 4, to the begin of `memory`.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn write(&mut self, memory: Memory, bytes: &[u8]) -> std::result::Result<(), Self::Error>;
+}
+
+impl Reduction {
+    /// Chooses kernels and launches.
+    ///
+    /// # Errors
+    /// An operation without kernels for the type and layout, more elements than kernels count, a launch that the card cannot run.
+    pub fn new(problem: &Problem<'_>) -> Result<Reduction> {
+        let Problem { op, ty, n, layout, .. } = *problem;
+        check(problem)?;
+        let has_nothing = values(layout) == 0 || (n == 0 && layout == Layout::Array);
+        let plan = if has_nothing { Plan::default() } else { launches(problem) };
+        let nothing = if values(layout) == 0 { Vec::new() } else { op.identity_bytes(ty) };
+        let shape = format!("{op} {ty} {n} {layout:?}");
+        Reduction::made(problem.card, op.name(), ty, rules(problem), plan, nothing, shape)
+    }
+
+    /// A reduction of these parts, if the card can run its launches.
+    pub(crate) fn made(
+        card: &Card,
+        what: &'static str,
+        ty: Type,
+        rules: Vec<Rule>,
+        plan: Plan,
+        nothing: Vec<u8>,
+        shape: String,
+    ) -> Result<Reduction> {
+        match plan.passes.iter().find_map(|pass| card.refusal(pass.geometry)) {
+            Some(why) => Err(Error::Card(format!("it does not fit on {why}"))),
+            None => Ok(Reduction { what, ty, rules, plan, nothing, shape }),
+        }
+    }
+
+    /// The type of its elements.
+    pub fn ty(&self) -> Type {
+        self.ty
+    }
+
+    /// Its launches.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Demands on its operands, one for each that it takes.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Demands on one operand; `None` if it is not taken.
+    pub fn rule(&self, role: Role) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.role == role)
+    }
+
+    /// Bytes of its results.
+    pub fn result_bytes(&self) -> u64 {
+        self.rule(Role::Out).map_or(0, |rule| rule.bytes)
+    }
+
+    /// Bytes of scratch memory that its launches need.
+    pub fn scratch_bytes(&self) -> u64 {
+        let Some((_, before)) = self.plan.sums.split_last() else { return 0 };
+        before.iter().map(|sums| (sums * self.ty.bytes()).next_multiple_of(ALIGNED)).sum()
+    }
+
+    /// A name of its launches, the same wherever kernels, sizes and numbers are: two runs with one name, on data that lies alike
+    /// modulo 16 bytes, give the same bits.
+    pub fn plan_id(&self) -> String {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let mut take = |text: &str| {
+            for byte in text.bytes() {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        };
+        take(&self.shape);
+        for pass in &self.plan.passes {
+            take(&format!("{} {} {:?}", pass.kernel, pass.geometry, pass.args));
+        }
+        format!("{hash:016x}")
+    }
+
+    /// Checks the operands and enqueues the launches. Nothing is enqueued where anything is refused.
+    ///
+    /// # Safety
+    /// The operands and the space are memory of the queue's device, free of other writers while the launches run. Offsets of ragged
+    /// rows rise, and the last is at most the number of elements.
+    ///
+    /// # Errors
+    /// An operand that is missing, too short, badly aligned or overlaps the results in part; a space that is too small.
+    pub unsafe fn enqueue<Q: Queue>(
+        &self,
+        operands: &Operands,
+        space: Space,
+        queue: &mut Q,
+    ) -> std::result::Result<(), Q::Error> {
+        operands.check(self.what, &self.rules, space)?;
+        let needed =
+            [("scratch", space.scratch, self.scratch_bytes()), ("state", space.state, 8 * self.plan.state_words)];
+        for (what, memory, wanted) in needed {
+            if memory.bytes < wanted {
+                return Err(Error::Workspace { what, got: memory.bytes, wanted }.into());
+            }
+            if wanted > 0 && !memory.address.is_multiple_of(ALIGNED) {
+                return Err(
+                    Error::Alignment { operand: "the workspace", address: memory.address, multiple: ALIGNED }.into()
+                );
+            }
+        }
+        if self.plan.passes.is_empty() {
+            return if self.nothing.is_empty() { Ok(()) } else { queue.write(operands.get(Role::Out), &self.nothing) };
+        }
+        for pass in &self.plan.passes {
+            let mut args = [0; ARGS_MAX];
+            for (place, &arg) in args.iter_mut().zip(&pass.args) {
+                *place = self.number(arg, operands, space);
+            }
+            queue.launch(pass, &args[..pass.args.len()])?;
+        }
+        Ok(())
+    }
+
+    /// The number of an argument.
+    fn number(&self, arg: Arg, operands: &Operands, space: Space) -> u64 {
+        let address = |role| operands.get(role).address;
+        match arg {
+            Arg::Input => address(Role::Input),
+            Arg::Other => address(Role::Other),
+            Arg::Offsets => address(Role::Offsets),
+            Arg::Labels => address(Role::Labels),
+            Arg::Gradients => address(Role::Gradients),
+            Arg::Weights => address(Role::Weights),
+            Arg::Biases => address(Role::Biases),
+            Arg::Operand(role) => address(role),
+            Arg::State => space.state.address,
+            Arg::Sums(at) if at + 1 >= self.plan.sums.len() => address(Role::Out),
+            Arg::Sums(at) => {
+                let size = self.ty.bytes();
+                let before = self.plan.sums[..at].iter().map(|sums| (sums * size).next_multiple_of(ALIGNED));
+                space.scratch.address + before.sum::<u64>()
+            }
+            Arg::U32(number) => number.into(),
+            Arg::U64(number) => number,
+        }
+    }
+}
+
+/// Results of a layout.
+fn values(layout: Layout) -> u64 {
+    match layout {
+        Layout::Array => 1,
+        Layout::Rows(matrix) => matrix.rows,
+        Layout::Columns(matrix) => matrix.cols,
+        Layout::Ragged(Segments { rows, .. }) => rows,
+    }
+}
+
+/// Refuses what no kernel here computes or counts.
+fn check(problem: &Problem<'_>) -> Result<()> {
+    let Problem { op, ty, n, layout, .. } = *problem;
+    if let Some(why) = op.refusal(ty) {
+        return Err(Error::Unsupported { op, ty, why });
+    }
+    let (name, has_kernels) = match layout {
+        Layout::Array => ("an array", operators::OPS.contains(&op) && operators::is_compiled(op, ty)),
+        Layout::Rows(_) => ("rows", op.has_bounds() || rows::is_compiled(op, ty)),
+        Layout::Columns(_) => ("columns", rows::is_compiled(op, ty)),
+        Layout::Ragged(_) => ("segments", rows::is_compiled(op, ty)),
+    };
+    if !has_kernels {
+        return Err(Error::NoKernels { op, ty, layout: name });
+    }
+    let bits = |what, got| if matches!(got, 32 | 64) { Ok(()) } else { Err(Error::Bits { what, got }) };
+    bits("labels", problem.targets.label_bits)?;
+    let most = |what, got, most| if got > most { Err(Error::TooMany { what, got, most }) } else { Ok(()) };
+    match layout {
+        Layout::Array if champion::takes(op, ty) => most("elements", n, champion::N_MAX),
+        Layout::Array => most("elements", n, u32::MAX.into()),
+        Layout::Rows(matrix) | Layout::Columns(matrix) => {
+            let Matrix { rows, cols, pitch } = matrix;
+            if pitch < cols {
+                return Err(Error::Pitch { pitch, cols });
+            }
+            most("rows", rows, COUNT_MAX)?;
+            most("columns", cols, COUNT_MAX)?;
+            let bytes = matrix.span().and_then(|span| span.checked_mul(ty.bytes()));
+            bytes.map(|_| ()).ok_or(Error::Size { rows, cols, pitch })
+        }
+        Layout::Ragged(Segments { rows, elements, longest, bits: of_offset }) => {
+            bits("offsets", of_offset)?;
+            most("rows", rows, COUNT_MAX)?;
+            most("elements of a row", longest, COUNT_MAX)?;
+            most("elements", elements, champion::N_MAX)
+        }
+    }
+}
+
+fn launches(problem: &Problem<'_>) -> Plan {
+    match problem.layout {
+        Layout::Array if champion::takes(problem.op, problem.ty) => champion::single_pass(problem),
+        Layout::Array => operators::reduce(problem),
+        Layout::Rows(_) if problem.op.is_exponential() => softmax::softmax(problem),
+        Layout::Rows(_) if problem.op.is_norm() => norms::norm(problem),
+        Layout::Rows(_) => rows::rows(problem),
+        Layout::Columns(_) => rows::columns(problem),
+        Layout::Ragged(_) => rows::ragged(problem),
+    }
+}
+
+/// Demands on the operands.
+fn rules(problem: &Problem<'_>) -> Vec<Rule> {
+    let Problem { op, ty, layout, targets, .. } = *problem;
+    let (size, name) = (ty.bytes(), ty.name());
+    let read = match layout {
+        Layout::Array => problem.n * size,
+        // The size was checked.
+        Layout::Rows(matrix) | Layout::Columns(matrix) => matrix.span().unwrap_or(0) * size,
+        Layout::Ragged(segments) => segments.elements * size,
+    };
+    let mut rules = vec![Rule::read(Role::Input, name, read, size)];
+    if op.arrays() == 2 {
+        rules.push(Rule::read(Role::Other, name, read, size));
+    }
+    rules.push(result_rule(problem));
+    let (rows, cols) = match layout {
+        Layout::Rows(Matrix { rows, cols, .. }) => (rows, cols),
+        _ => (0, 0),
+    };
+    if let Layout::Ragged(Segments { rows, bits, .. }) = layout {
+        let (offset, name) = if bits == 32 { (4, "u32") } else { (8, "u64") };
+        rules.push(Rule::read(Role::Offsets, name, offset * (rows + 1), offset));
+    }
+    if op.has_labels() {
+        let (label, name) = if targets.label_bits == 32 { (4, "i32") } else { (8, "i64") };
+        rules.push(Rule::read(Role::Labels, name, label * rows, label));
+    }
+    if op.has_gradients() {
+        rules.push(Rule::read(Role::Gradients, "f32", 4 * if targets.one_gradient { 1 } else { rows }, 4));
+    }
+    if op.is_norm() {
+        rules.push(Rule::read(Role::Weights, name, size * cols, size));
+    }
+    if op.is_centred() && !op.has_weight_gradients() {
+        rules.push(Rule::read(Role::Biases, name, size * cols, size));
+    }
+    rules
+}
+
+/// Demands on the results.
+fn result_rule(problem: &Problem<'_>) -> Rule {
+    let Problem { op, ty, layout, .. } = *problem;
+    if let (Layout::Rows(matrix), true) = (layout, op.is_per_element()) {
+        let all = Matrix { rows: op.result_rows(matrix.rows), ..matrix };
+        let bytes = all.span().unwrap_or(u64::MAX).saturating_mul(ty.bytes());
+        let rule = Rule::written(Role::Out, ty.name(), bytes, ty.bytes());
+        return Rule { over: &[Role::Input, Role::Other], ..rule };
+    }
+    let (of_one, count) = match layout {
+        Layout::Array => (op.result_bytes(ty), 1),
+        layout => (op.row_bytes(ty), values(layout)),
+    };
+    // The largest power of two that every result begins at.
+    let multiple = 1 << of_one.trailing_zeros().min(4);
+    Rule::written(Role::Out, results::name(op.outcome(ty), layout == Layout::Array), of_one * count, multiple)
+}

@@ -1,0 +1,130 @@
+//! Every family over awkward shapes, places and schedules.
+
+use device::Schedule;
+use reduction::card::Card;
+use reduction::families::{operators, rows};
+use reduction::{Matrix, Op, Type};
+
+use crate::trial::Trial;
+
+/// Operations and types of arrays.
+fn of_arrays() -> impl Iterator<Item = (Op, Type)> {
+    let pairs = operators::OPS.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
+    pairs.filter(|&(op, ty)| op.refusal(ty).is_none() && operators::is_compiled(op, ty))
+}
+
+/// Operations and types of rows with one result, for each of three layouts.
+fn of_rows() -> impl Iterator<Item = (Op, Type)> {
+    let pairs = Op::ALL.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
+    pairs.filter(|&(op, ty)| op.refusal(ty).is_none() && rows::is_compiled(op, ty))
+}
+
+/// Operations and types of softmax and norms.
+fn of_elements() -> impl Iterator<Item = (Op, Type)> {
+    let pairs = Op::ALL.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
+    pairs.filter(|&(op, ty)| op.has_bounds() && op.refusal(ty).is_none())
+}
+
+#[test]
+fn arrays_of_every_operation_and_type_are_right() {
+    let mut runs = 0;
+    for (op, ty) in of_arrays() {
+        for n in [0, 1, 31, 33, 1027, 70_001] {
+            let trial = Trial { begin: [n % 4, (n + 1) % 4, 0], ..Trial::array(op, ty, n) };
+            trial.passes();
+            runs += 1;
+        }
+    }
+    assert!(runs > 500, "{runs}");
+}
+
+#[test]
+fn a_workspace_serves_call_after_call() {
+    for (op, ty) in [
+        (Op::Sum, Type::I32),
+        (Op::Sum, Type::F32),
+        (Op::Sum, Type::F64),
+        (Op::Meanvar, Type::F64),
+        (Op::Argmax, Type::F32),
+    ] {
+        Trial { times: 3, ..Trial::array(op, ty, 300_007) }.passes();
+    }
+    let long = Matrix::dense(3, 70_000);
+    Trial { times: 3, ..Trial::rows(Op::Sum, Type::F32, long) }.passes();
+    Trial { times: 3, ..Trial::columns(Op::Sum, Type::F32, Matrix::dense(3000, 5)) }.passes();
+}
+
+#[test]
+fn rows_columns_and_segments_are_right() {
+    let shapes = [(1, 1), (3, 31), (7, 33), (5, 1), (0, 9), (4, 0), (3, 4097), (2, 40_000)];
+    for (op, ty) in of_rows() {
+        for (rows, cols) in shapes {
+            let matrix = Matrix { rows, cols, pitch: cols + rows % 3 };
+            Trial { begin: [rows % 4, 0, 0], ..Trial::rows(op, ty, matrix) }.passes();
+            Trial { begin: [rows % 4, 0, 0], ..Trial::columns(op, ty, matrix) }.passes();
+        }
+        for bits in [32, 64] {
+            Trial::ragged(op, ty, vec![0, 0, 5, 5, 9000, 9001, 9033], bits).passes();
+            Trial::ragged(op, ty, vec![3, 3], bits).passes();
+        }
+    }
+}
+
+#[test]
+fn softmax_and_norms_are_right_apart_and_in_place() {
+    let shapes = [(1, 1), (5, 31), (3, 33), (0, 9), (2, 700), (2, 9000), (1, 70_001)];
+    for (op, ty) in of_elements() {
+        for (rows, cols) in shapes {
+            let matrix = Matrix { rows, cols, pitch: cols + rows % 2 };
+            let trial = Trial { begin: [rows % 3, rows % 2, 1], ..Trial::rows(op, ty, matrix) };
+            let apart = Trial { begin: [1; 3], ..trial }.passes();
+            trial.passes();
+            if op.is_per_element() {
+                let over = Trial { in_place: true, begin: [1; 3], ..trial }.passes();
+                assert!(
+                    matrix.pitch > matrix.cols || apart == over,
+                    "{op} of {ty}, {rows} x {cols}: other bits in place"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn labels_and_gradients_have_two_forms() {
+    for targets in [(32, true), (32, false), (64, false)] {
+        for op in [Op::CrossEntropy, Op::CrossEntropyBackward] {
+            Trial { targets, ..Trial::rows(op, Type::F32, Matrix::dense(9, 130)) }.passes();
+        }
+    }
+}
+
+#[test]
+fn no_schedule_finds_a_fault_or_changes_a_bit() {
+    let trials = [
+        Trial::array(Op::Sum, Type::F32, 300_007),
+        Trial::array(Op::Sum, Type::I32, 300_007),
+        Trial::array(Op::Meanvar, Type::F32, 200_003),
+        Trial::array(Op::Argmin, Type::F64, 200_003),
+        Trial::rows(Op::Argmax, Type::F32, Matrix::dense(2, 70_000)),
+        Trial::columns(Op::Sum, Type::BF16, Matrix::dense(3000, 40)),
+        Trial::ragged(Op::Sum, Type::F32, vec![0, 9000, 9001, 20_000], 32),
+        Trial::rows(Op::Softmax, Type::F32, Matrix::dense(2, 70_000)),
+        Trial::rows(Op::RmsNormBackward, Type::F32, Matrix::dense(40, 300)),
+    ];
+    for trial in trials {
+        let first = trial.passes();
+        for seed in 0..8 {
+            let again = Trial { schedule: Schedule::Independent { seed: Some(seed) }, ..trial }.passes();
+            assert_eq!(first, again, "{trial:?}");
+        }
+    }
+}
+
+#[test]
+fn plans_for_every_named_card_are_right() {
+    for (_, card) in Card::named() {
+        Trial { card, ..Trial::array(Op::Sum, Type::F32, 300_007) }.passes();
+        Trial { card, ..Trial::rows(Op::Softmax, Type::F32, Matrix::dense(2, 9000)) }.passes();
+    }
+}

@@ -1,0 +1,194 @@
+//! A run of a reduction on the simulator, judged.
+
+use device::{Checks, Choice, Device, HostOperands, Reductions, Schedule, SimOptions};
+use lab::element::Element;
+use lab::input::random_for;
+use lab::op::OnHost as _;
+use lab::reference::reference_of;
+use lab::session::built_root;
+use lab::verify::{self, Bounded, Results};
+use lab::{Array, Layout, Offsets, Targets, Value, with_elements};
+use reduction::card::H200;
+use reduction::{Card, Matrix, Op, Problem, Reduction, Role, Type};
+
+/// A reduction to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial {
+    /// Operation.
+    pub op: Op,
+    /// Type of the elements.
+    pub ty: Type,
+    /// Layout, with the offsets that are on the device.
+    pub layout: Layout,
+    /// Elements of an array.
+    pub n: u64,
+    /// Elements between a multiple of 256 bytes and the first one of input, second input and results.
+    pub begin: [u64; 3],
+    /// True if results are written over the input.
+    pub in_place: bool,
+    /// Bits of labels, and whether there is one gradient for all rows.
+    pub targets: (u32, bool),
+    /// Order in which the simulator runs.
+    pub schedule: Schedule,
+    /// Calls in a row with one workspace.
+    pub times: u32,
+    /// Card that it is planned for.
+    pub card: &'static Card,
+}
+
+impl Trial {
+    /// A reduction of an array.
+    pub fn array(op: Op, ty: Type, n: u64) -> Trial {
+        Trial {
+            op,
+            ty,
+            layout: Layout::Array,
+            n,
+            begin: [0; 3],
+            in_place: false,
+            targets: (64, true),
+            schedule: Schedule::Independent { seed: None },
+            times: 1,
+            card: &H200,
+        }
+    }
+
+    /// One of rows.
+    pub fn rows(op: Op, ty: Type, matrix: Matrix) -> Trial {
+        let n = matrix.span().expect("a small matrix");
+        Trial { layout: Layout::Rows(matrix), ..Trial::array(op, ty, n) }
+    }
+
+    /// One of columns.
+    pub fn columns(op: Op, ty: Type, matrix: Matrix) -> Trial {
+        Trial { layout: Layout::Columns(matrix), ..Trial::rows(op, ty, matrix) }
+    }
+
+    /// One of ragged rows.
+    pub fn ragged(op: Op, ty: Type, offsets: Vec<u64>, bits: u32) -> Trial {
+        let n = offsets.last().copied().unwrap_or(0);
+        let offsets = Offsets::new(offsets, bits, n).expect("offsets that rise");
+        Trial { layout: Layout::Ragged(offsets), ..Trial::array(op, ty, n) }
+    }
+
+    /// The reduction with its plan.
+    pub fn plan(&self) -> reduction::Result<Reduction> {
+        let (label_bits, one_gradient) = self.targets;
+        let targets = reduction::plan::Targets { label_bits, one_gradient };
+        let layout = self.layout.planned();
+        Reduction::new(&Problem { targets, ..Problem::new(self.op, self.ty, self.n, layout, self.card) })
+    }
+
+    /// Runs it over random elements; the bits of its results.
+    ///
+    /// # Panics
+    /// If a launch has a fault or a result is wrong.
+    pub fn passes(&self) -> Vec<u8> {
+        with_elements!(random_for(self.op, self.ty, self.n as usize, self.n), values => self.passes_on(&values))
+    }
+
+    fn passes_on<T: Element>(&self, all: &[T]) -> Vec<u8> {
+        let reduction = self.plan().unwrap_or_else(|error| panic!("{self:?}: {error}"));
+        let (first, second) = all.split_at(self.n as usize);
+        let others = self.others::<T>(second);
+        let others: Vec<(Role, &[u8])> = others.iter().map(|(role, bytes)| (*role, bytes.as_slice())).collect();
+        let input = bytes(first);
+        let operands = HostOperands {
+            input: &input,
+            others: &others,
+            begin: self.begin.map(|elements| (elements * self.ty.bytes()) as usize),
+            in_place: self.in_place,
+        };
+        let device = self.device();
+        let reductions = Reductions::new(&device, &built_root()).expect("committed kernels");
+        let (left, reports) =
+            reductions.run(&reduction, &operands, self.times).unwrap_or_else(|error| panic!("{self:?}: {error}"));
+        for report in &reports {
+            assert!(report.faults.is_empty(), "{self:?}: {:?}", report.faults);
+        }
+        self.judge(&reduction, (first, second), &left);
+        left
+    }
+
+    fn device(&self) -> Device {
+        let options =
+            SimOptions { schedule: self.schedule, checks: Checks::ALL, card: Some(self.card), ..SimOptions::default() };
+        Device::open(Choice::Sim, options).expect("the simulator is always here")
+    }
+
+    /// Operands beside the input.
+    fn others<T: Element>(&self, second: &[T]) -> Vec<(Role, Vec<u8>)> {
+        let mut others = Vec::new();
+        let (rows, cols) = self.layout.size().unwrap_or_default();
+        if self.op.arrays() == 2 {
+            others.push((Role::Other, bytes(second)));
+        }
+        if let Layout::Ragged(offsets) = self.layout {
+            let narrow = |offset: u64| (offset as u32).to_le_bytes().to_vec();
+            let wide = |offset: u64| offset.to_le_bytes().to_vec();
+            others.push((
+                Role::Offsets,
+                offsets.all().flat_map(|at| if offsets.bits == 32 { narrow(at) } else { wide(at) }).collect(),
+            ));
+        }
+        let targets = Targets::default();
+        if self.op.has_labels() {
+            let narrow = |row| (targets.label(row, cols) as i32).to_le_bytes().to_vec();
+            let wide = |row| targets.label(row, cols).to_le_bytes().to_vec();
+            others.push((
+                Role::Labels,
+                (0..rows).flat_map(|row| if self.targets.0 == 32 { narrow(row) } else { wide(row) }).collect(),
+            ));
+        }
+        if self.op.has_gradients() {
+            let count = if self.targets.1 { 1 } else { rows };
+            others.push((
+                Role::Gradients,
+                (0..count).flat_map(|row| self.gradients().gradient(row).to_le_bytes()).collect(),
+            ));
+        }
+        if self.op.is_norm() {
+            others.push((Role::Weights, (0..cols).flat_map(|col| targets.weight::<T>(col).le()).collect()));
+        }
+        if self.op.is_centred() && !self.op.has_weight_gradients() {
+            others.push((Role::Biases, (0..cols).flat_map(|col| targets.bias::<T>(col).le()).collect()));
+        }
+        others
+    }
+
+    fn gradients(&self) -> Targets {
+        let one = Targets::default().with_gradients(&[0.5], 1).expect("one gradient");
+        if self.targets.1 { one } else { Targets::default() }
+    }
+
+    fn judge<T: Element>(&self, reduction: &Reduction, (first, second): (&[T], &[T]), left: &[u8]) {
+        let (op, rounding) = (self.op, reduction.plan().rounding());
+        let of_rows = |bytes: &[u8]| -> Vec<Value> {
+            let rows = bytes.chunks_exact(op.row_bytes(self.ty) as usize);
+            rows.map(|row| op.row_result(self.ty, row).expect("a result")).collect()
+        };
+        if self.layout == Layout::Array {
+            let result = op.result(self.ty, left).expect("a result");
+            let all: Array = T::array([first, second].concat());
+            let verdict = verify::verify(result, &reference_of(op, &all), rounding, self.ty);
+            assert!(!verdict.is_wrong(), "{self:?}: {result:?} {verdict:?}");
+            return;
+        }
+        let worst = match (op.has_bounds(), self.layout) {
+            (true, Layout::Rows(matrix)) => {
+                let bounded = Bounded::new(op, matrix, self.gradients(), (first, second), rounding.additions);
+                let elements: Vec<T> = left.chunks_exact(T::BYTES).map(T::from_le).collect();
+                let values = if op.is_per_element() { Vec::new() } else { of_rows(left) };
+                let results = if op.is_per_element() { Results::Elements(&elements) } else { Results::Rows(&values) };
+                bounded.worst(&bounded.rows(), results)
+            }
+            _ => verify::worst(&self.layout, op, first, &of_rows(left), rounding),
+        };
+        assert!(worst.is_none_or(|worst| !worst.verdict.is_wrong()), "{self:?}: {worst:?}");
+    }
+}
+
+/// Their bytes, little-endian as on the device.
+pub fn bytes<T: Element>(elements: &[T]) -> Vec<u8> {
+    elements.iter().flat_map(|&element| element.le()).collect()
+}
