@@ -1,6 +1,7 @@
 //! Reductions of the library on a device of this crate: how its whole suite runs without a GPU, and how a plan is replayed.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use reduction::{Memory, Operands, Pass, Queue, Reduction, Role, Space};
 
@@ -28,7 +29,7 @@ pub struct HostOperands<'a> {
 #[derive(Debug)]
 pub struct Reductions<'d> {
     device: &'d Device,
-    modules: Vec<Module>,
+    modules: Rc<Vec<Module>>,
 }
 
 impl<'d> Reductions<'d> {
@@ -38,7 +39,12 @@ impl<'d> Reductions<'d> {
     /// Those of [`Device::load_with`].
     pub fn new(device: &'d Device, root: &Path) -> Result<Reductions<'d>, Error> {
         let load = |slug: &&str| device.load_with(&KernelSource::in_root(root, slug), &[]);
-        Ok(Reductions { device, modules: LESSONS.iter().map(load).collect::<Result<_, _>>()? })
+        Ok(Reductions { device, modules: Rc::new(LESSONS.iter().map(load).collect::<Result<_, _>>()?) })
+    }
+
+    /// The same kernels on another device of the same kind: the simulator with other options.
+    pub fn on<'e>(&self, device: &'e Device) -> Reductions<'e> {
+        Reductions { device, modules: Rc::clone(&self.modules) }
     }
 
     /// Runs a reduction `times` times in a row over the same operands and the same workspace, and returns the bytes of the last

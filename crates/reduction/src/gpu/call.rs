@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
 
 use super::element::Value;
-use super::launch::StreamQueue;
+use super::launch::{StreamQueue, failed};
 use super::workspace::Parts;
 use super::{Prepared, Workspace};
 use crate::error::{Error, Result};
@@ -32,6 +32,36 @@ impl Prepared {
         let refused = is_other.then_some(Error::OtherContext { what: "the workspace" });
         let (operands, guards) = (Operands::default(), Default::default());
         Call { prepared: self, stream, parts, operands, guards, refused }
+    }
+
+    /// Checks operands of any origin, by their addresses, and enqueues the launches on the workspace's stream: for memory that cudarc
+    /// does not know.
+    ///
+    /// # Safety
+    /// The operands are memory of the workspace's device, and stay so until the stream is past the launches; nothing else writes them
+    /// meanwhile, nor reads what is written. Offsets rise, and the last is at most the number of elements.
+    ///
+    /// # Errors
+    /// Those of [`Call::run`].
+    pub unsafe fn enqueue(&self, workspace: &mut Workspace, operands: &Operands) -> Result<()> {
+        if workspace.stream().context() != &self.context {
+            return Err(Error::OtherContext { what: "the workspace" });
+        }
+        let (stream, mut parts) = workspace.parts();
+        // SAFETY: the caller's promise.
+        unsafe { self.launch(operands, &mut parts, stream) }
+    }
+
+    /// # Safety
+    /// That of [`Prepared::enqueue`].
+    unsafe fn launch(&self, operands: &Operands, parts: &mut Parts<'_>, stream: &Arc<CudaStream>) -> Result<()> {
+        self.context.bind_to_thread().map_err(|error| failed("take the context", error))?;
+        let (space, guards) = parts.space(&self.reduction, stream);
+        let mut queue = StreamQueue { stream, functions: self.functions.iter() };
+        // SAFETY: the caller's promise; the space is the workspace's own.
+        let done = unsafe { self.reduction.enqueue(operands, space, &mut queue) };
+        drop(guards);
+        done
     }
 }
 
@@ -101,13 +131,9 @@ impl<'a> Call<'a> {
         if let Some(refused) = self.refused.take() {
             return Err(refused);
         }
-        self.stream.context().bind_to_thread().map_err(|error| super::failed("take the context", error))?;
-        let Prepared { reduction, functions, .. } = self.prepared;
-        let (space, guards) = self.parts.space(reduction, self.stream);
-        let mut queue = StreamQueue { stream: self.stream, functions: functions.iter() };
         // SAFETY: the operands are borrowed for the call, and cudarc keeps their memory for the stream's work; offsets were promised.
-        let done = unsafe { reduction.enqueue(&self.operands, space, &mut queue) };
-        drop((guards, self.guards));
+        let done = unsafe { self.prepared.launch(&self.operands, &mut self.parts, self.stream) };
+        drop(self.guards);
         done
     }
 

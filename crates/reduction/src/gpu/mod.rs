@@ -87,6 +87,11 @@ impl Reducer {
         Ok(Reducer { context: Arc::clone(context), card, loaded, plans: Mutex::default() })
     }
 
+    /// The context.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
     /// The card that plans are made for.
     pub fn card(&self) -> &Card {
         &self.card

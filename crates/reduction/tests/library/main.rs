@@ -1,7 +1,8 @@
 //! The library's suite, on the simulator with its checks on: every call is judged against a reference with a bound, and no launch has a
-//! fault.
+//! fault. `scripts/gpu_library.sh` runs it on a GPU too.
 
 mod families;
+mod gpu;
 mod properties;
 mod refusals;
 mod trial;

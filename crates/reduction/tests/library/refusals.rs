@@ -1,7 +1,7 @@
 //! Every refusal, before anything is launched.
 
-use device::{Choice, Device, HostOperands, Reductions, SimOptions};
-use lab::session::built_root;
+use crate::trial::KERNELS;
+use device::HostOperands;
 use reduction::card::H200;
 use reduction::{
     Card, Error, Layout, Matrix, Memory, Op, Operands, Pass, Problem, Queue, Reduction, Role, Segments, Space, Type,
@@ -121,12 +121,10 @@ fn a_small_workspace_is_refused() {
 #[test]
 fn a_label_that_is_no_column_gives_nan_and_nothing_else() {
     let loss = planned(Op::CrossEntropy, Type::F32, 15, Layout::Rows(Matrix::dense(3, 5))).expect("a plan");
-    let device = Device::open(Choice::Sim, SimOptions::default()).expect("the simulator");
-    let reductions = Reductions::new(&device, &built_root()).expect("committed kernels");
     let input: Vec<u8> = (0..15).flat_map(|i| (i as f32).to_le_bytes()).collect();
     let labels: Vec<u8> = [1i64, 5, -1].iter().flat_map(|label| label.to_le_bytes()).collect();
     let operands = HostOperands { input: &input, others: &[(Role::Labels, &labels)], ..HostOperands::default() };
-    let (left, reports) = reductions.run(&loss, &operands, 1).expect("a run");
+    let (left, reports) = KERNELS.with(|kernels| kernels.run(&loss, &operands, 1)).expect("a run");
     let losses: Vec<f32> = left.chunks(4).map(|bytes| f32::from_le_bytes(bytes.try_into().expect("four"))).collect();
     assert!(losses[0].is_finite() && losses[1].is_nan() && losses[2].is_nan(), "{losses:?}");
     assert!(reports.iter().all(|report| report.faults.is_empty()));

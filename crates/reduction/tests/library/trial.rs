@@ -1,5 +1,6 @@
 //! A run of a reduction on the simulator, judged.
 
+use crate::gpu;
 use device::{Checks, Choice, Device, HostOperands, Reductions, Schedule, SimOptions};
 use lab::element::Element;
 use lab::input::random_for;
@@ -10,6 +11,14 @@ use lab::verify::{self, Bounded, Results};
 use lab::{Array, Layout, Offsets, Targets, Value, with_elements};
 use reduction::card::H200;
 use reduction::{Card, Matrix, Op, Problem, Reduction, Role, Type};
+
+thread_local! {
+    /// The simulator by default, with the committed kernels.
+    pub static KERNELS: Reductions<'static> = {
+        let device = Device::open(Choice::Sim, SimOptions::default()).expect("the simulator is always here");
+        Reductions::new(Box::leak(Box::new(device)), &built_root()).expect("committed kernels")
+    };
+}
 
 /// A reduction to run.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +85,10 @@ impl Trial {
         let (label_bits, one_gradient) = self.targets;
         let targets = reduction::plan::Targets { label_bits, one_gradient };
         let layout = self.layout.planned();
+        if on_gpu() && std::ptr::eq(self.card, &H200) {
+            let problem = Problem { targets, ..Problem::new(self.op, self.ty, self.n, layout, gpu::card()) };
+            return Reduction::new(&problem);
+        }
         Reduction::new(&Problem { targets, ..Problem::new(self.op, self.ty, self.n, layout, self.card) })
     }
 
@@ -93,27 +106,29 @@ impl Trial {
         let others = self.others::<T>(second);
         let others: Vec<(Role, &[u8])> = others.iter().map(|(role, bytes)| (*role, bytes.as_slice())).collect();
         let input = bytes(first);
-        let operands = HostOperands {
-            input: &input,
-            others: &others,
-            begin: self.begin.map(|elements| (elements * self.ty.bytes()) as usize),
-            in_place: self.in_place,
-        };
-        let device = self.device();
-        let reductions = Reductions::new(&device, &built_root()).expect("committed kernels");
-        let (left, reports) =
-            reductions.run(&reduction, &operands, self.times).unwrap_or_else(|error| panic!("{self:?}: {error}"));
-        for report in &reports {
-            assert!(report.faults.is_empty(), "{self:?}: {:?}", report.faults);
-        }
+        let operands = HostOperands { input: &input, others: &others, begin: self.begins(), in_place: self.in_place };
+        let left =
+            if on_gpu() { gpu::run(&reduction, &operands, self.times) } else { self.simulated(&reduction, &operands) };
         self.judge(&reduction, (first, second), &left);
         left
     }
 
-    fn device(&self) -> Device {
-        let options =
-            SimOptions { schedule: self.schedule, checks: Checks::ALL, card: Some(self.card), ..SimOptions::default() };
-        Device::open(Choice::Sim, options).expect("the simulator is always here")
+    /// Bytes before input, second input and results. Results of a row begin at a multiple of their size.
+    fn begins(&self) -> [usize; 3] {
+        let [input, other, out] = self.begin.map(|elements| (elements * self.ty.bytes()) as usize);
+        [input, other, if self.op.is_per_element() { out } else { 0 }]
+    }
+
+    fn simulated(&self, reduction: &Reduction, operands: &HostOperands<'_>) -> Vec<u8> {
+        let (schedule, card) = (self.schedule, Some(self.card));
+        let options = SimOptions { schedule, checks: Checks::ALL, card, ..SimOptions::default() };
+        let device = Device::open(Choice::Sim, options).expect("the simulator is always here");
+        let run = KERNELS.with(|kernels| kernels.on(&device).run(reduction, operands, self.times));
+        let (left, reports) = run.unwrap_or_else(|error| panic!("{self:?}: {error}"));
+        for report in &reports {
+            assert!(report.faults.is_empty(), "{self:?}: {:?}", report.faults);
+        }
+        left
     }
 
     /// Operands beside the input.
@@ -186,6 +201,11 @@ impl Trial {
         };
         assert!(worst.is_none_or(|worst| !worst.verdict.is_wrong()), "{self:?}: {worst:?}");
     }
+}
+
+/// Returns whether the suite runs on a GPU, as scripts/gpu_library.sh has it, and not on the simulator.
+pub fn on_gpu() -> bool {
+    std::env::var_os("REDUCTION_ON_GPU").is_some()
 }
 
 /// Their bytes, little-endian as on the device.

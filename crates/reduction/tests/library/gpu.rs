@@ -1,0 +1,142 @@
+//! The same runs through cudarc, and what only a GPU can show.
+
+use std::sync::{Arc, LazyLock};
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, sys};
+use device::HostOperands;
+use reduction::{Card, Error, Layout, Matrix, Memory, Op, Operands, Reducer, Reduction, Role, Type};
+
+use crate::trial::on_gpu;
+
+static REDUCER: LazyLock<Reducer> = LazyLock::new(|| {
+    let context = CudaContext::new(0).expect("a GPU, as the script promised");
+    Reducer::new(&context).expect("a card that describes itself")
+});
+
+/// The card.
+pub fn card() -> &'static Card {
+    REDUCER.card()
+}
+
+fn stream() -> Arc<CudaStream> {
+    REDUCER.context().new_stream().expect("a stream")
+}
+
+/// A copy of these bytes that begins so many after a multiple of 256.
+fn placed(stream: &Arc<CudaStream>, bytes: &[u8], begin: usize) -> (CudaSlice<u8>, Memory) {
+    let slice = stream.clone_htod(&[&vec![0xa5; begin + 1], bytes].concat()[1..]).expect("memory");
+    let memory = memory(stream, &slice);
+    let memory = Memory { address: memory.address + begin as u64, bytes: bytes.len() as u64 };
+    (slice, memory)
+}
+
+fn memory(stream: &Arc<CudaStream>, slice: &CudaSlice<u8>) -> Memory {
+    let (address, _nothing_to_wait_for) = slice.device_ptr(stream);
+    Memory { address, bytes: slice.len() as u64 }
+}
+
+/// Runs a reduction; the bytes of its results.
+pub fn run(reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> Vec<u8> {
+    let stream = stream();
+    let mut workspace = REDUCER.workspace(&stream).expect("the same context");
+    workspace.reserve(reduction).expect("memory");
+    let [input_begin, other_begin, out_begin] = operands.begin;
+    let bytes = reduction.result_bytes() as usize;
+    let over = if operands.in_place { operands.input } else { &[] };
+    let filler = vec![0xa5; bytes.saturating_sub(over.len())];
+    let (out, out_at) = placed(&stream, &[over, &filler].concat(), out_begin);
+    let input = placed(&stream, operands.input, input_begin);
+    let at = if operands.in_place { Memory { bytes: operands.input.len() as u64, ..out_at } } else { input.1 };
+    let mut bound = Operands::default().with(Role::Input, at).with(Role::Out, Memory { bytes: bytes as u64, ..out_at });
+    let begin = |role| if role == Role::Other { other_begin } else { 0 };
+    let others: Vec<_> =
+        operands.others.iter().map(|&(role, bytes)| (role, placed(&stream, bytes, begin(role)))).collect();
+    others.iter().for_each(|(role, (_, memory))| bound.set(*role, *memory));
+    let prepared = REDUCER.prepare(reduction.clone()).expect("kernels that load");
+    for _ in 0..times {
+        // SAFETY: the arrays live until the copy below, which waits for the stream.
+        unsafe { prepared.enqueue(&mut workspace, &bound) }.expect("operands that are right");
+    }
+    let all = stream.clone_dtoh(&out).expect("a copy");
+    all[out_begin..out_begin + bytes].to_vec()
+}
+
+/// Sums on two streams at once, each with a workspace of its own.
+fn on_two_streams() -> Result<(), Box<dyn std::error::Error>> {
+    let n = 1 << 22;
+    let plan = REDUCER.plan(Op::Sum, Type::I32, n, Layout::Array)?;
+    let mut lanes = Vec::new();
+    for factor in [1, 3] {
+        let stream = stream();
+        let input = stream.clone_htod(&(0..n as i32).map(|i| i.wrapping_mul(factor)).collect::<Vec<_>>())?;
+        let mut workspace = REDUCER.workspace(&stream)?;
+        workspace.reserve(plan.reduction())?;
+        lanes.push((stream.alloc_zeros::<i32>(1)?, input, workspace, factor));
+    }
+    for _ in 0..50 {
+        for (out, input, workspace, _) in &mut lanes {
+            plan.call(workspace).input(input).out(out).run()?;
+        }
+    }
+    for (out, _, workspace, factor) in &lanes {
+        let sum = (0..n as i32).fold(0i32, |sum, i| sum.wrapping_add(i.wrapping_mul(*factor)));
+        assert_eq!(workspace.stream().clone_dtoh(out)?, [sum]);
+    }
+    Ok(())
+}
+
+/// A captured graph: nothing may be allocated or loaded meanwhile, and each replay reads what is there then.
+fn captured() -> Result<(), Box<dyn std::error::Error>> {
+    let context = CudaContext::new(0)?;
+    // SAFETY: all work of this context is on the one stream below.
+    unsafe { context.disable_event_tracking() };
+    let (n, stream, reducer) = (100_003u64, context.new_stream()?, Reducer::new(&context)?);
+    let plan = reducer.plan(Op::Sum, Type::F32, n, Layout::Array)?;
+    let mut workspace = reducer.workspace(&stream)?;
+    let mut input = stream.clone_htod(&vec![1.0f32; n as usize])?;
+    let mut out = stream.alloc_zeros::<f32>(1)?;
+    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL)?;
+    let early = workspace.reserve(plan.reduction());
+    let unloaded = reducer.plan(Op::Prod, Type::F64, 977, Layout::Array);
+    let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    let _empty = stream.end_capture(flags)?;
+    assert!(matches!(early, Err(Error::Capturing { .. })), "{early:?}");
+    assert!(unloaded.is_ok(), "a kernel is loaded without breaking the capture");
+    workspace.reserve(plan.reduction())?;
+    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL)?;
+    let enqueued = plan.call(&mut workspace).input(&input).out(&mut out).run();
+    let graph = stream.end_capture(flags)?.ok_or("an empty graph")?;
+    enqueued?;
+    for value in [1.0f32, 2.0, -0.5] {
+        stream.memcpy_htod(&vec![value; n as usize], &mut input)?;
+        graph.launch()?;
+        assert_eq!(stream.clone_dtoh(&out)?, [value * n as f32]);
+    }
+    Ok(())
+}
+
+/// Refusals that need two contexts, and types.
+fn refused() -> Result<(), Box<dyn std::error::Error>> {
+    let stream = stream();
+    let plan = REDUCER.plan(Op::Argmax, Type::F32, 12, Layout::Rows(Matrix::dense(3, 4)))?;
+    let mut workspace = REDUCER.workspace(&stream)?;
+    workspace.reserve(plan.reduction())?;
+    let (floats, doubles) = (stream.alloc_zeros::<f32>(12)?, stream.alloc_zeros::<f64>(12)?);
+    let mut indices = stream.alloc_zeros::<u32>(3)?;
+    let error = plan.call(&mut workspace).input(&floats).out(&mut indices).run();
+    assert!(matches!(error, Err(Error::OperandType { operand: "out", wanted: "FoundInRow<f32>", .. })), "{error:?}");
+    let error = plan.call(&mut workspace).input(&doubles).run();
+    assert!(matches!(error, Err(Error::OperandType { operand: "input", got: "f64", .. })), "{error:?}");
+    Ok(())
+}
+
+#[test]
+fn streams_graphs_and_types_are_as_promised() {
+    if !on_gpu() {
+        println!("skipped: a GPU is needed, see scripts/gpu_library.sh");
+        return;
+    }
+    for check in [on_two_streams, captured, refused] {
+        check().unwrap_or_else(|error| panic!("{error}"));
+    }
+}
