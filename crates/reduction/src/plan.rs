@@ -23,6 +23,9 @@ pub struct Problem<'c> {
     pub card: &'c Card,
     /// True if kernels are compiled on demand, which the committed PTX has not: [`Pass::line`].
     pub on_demand: bool,
+    /// True for the choice that a chapter shows, where only the kernels of the committed PTX are there: of long rows, clusters for as many
+    /// as the simulator takes. A card with many rows is better off without.
+    pub is_lesson: bool,
     /// True if the launch may begin while the one before it ends; launches wait for each other's end if not.
     pub overlap: bool,
     /// Choices that are the caller's.
@@ -62,7 +65,7 @@ impl<'c> Problem<'c> {
     /// An operation on `n` elements, with kernels of the committed PTX.
     pub fn new(op: Op, ty: Type, n: u64, layout: Layout, card: &'c Card) -> Problem<'c> {
         let (asked, targets) = Default::default();
-        Problem { op, ty, n, layout, card, on_demand: false, overlap: false, asked, targets }
+        Problem { op, ty, n, layout, card, on_demand: false, is_lesson: false, overlap: false, asked, targets }
     }
 
     /// Its rows; `n` elements as rows where it has none of one length.

@@ -239,6 +239,10 @@ pub fn committed(problem: &Problem<'_>, matrix: Matrix) -> Shape {
         0..=16 => Shape::Groups { lanes: 8, rows: 1, vectors: 2, width },
         17..=64 => Shape::Groups { lanes: 32, rows: 1, vectors: 2, width },
         65..=512 => Shape::Block { block: 256, vectors: 2 },
+        // Where rows are many, blocks of different rows hide each other's trips to memory, and none waits for a cluster.
+        513..=4096 if !problem.is_lesson && matrix.rows >= 2 * u64::from(problem.card.multiprocessors) => {
+            stream(problem, 256)
+        }
         513..=4096 if problem.card.clusters_of(8) > 0 => Shape::Cluster { blocks: 8, block: 256, vectors: 2 },
         _ => parts(problem, matrix, 256, 2),
     }
