@@ -7,6 +7,9 @@
 #   BIN    folder with `library` (the suite) and the examples, default target/release/gpu; build them first, on any machine:
 #          scripts/gpu_library.sh --build
 #   CALLS  in the environment: random calls, default 1000
+#   CANDLE in the environment: folder with the sources of candle-kernels (0.11.1), whose kernels are timed beside ours on the same arrays
+#
+# Afterwards copy OUT/h200-library.json to measurements/, and run `cargo course bless`.
 #
 # Takes some three minutes. A step that fails or takes too long does not stop the others; the status is 1 then.
 set -euo pipefail
@@ -17,12 +20,12 @@ if [[ ${1:-} == --build ]]; then
     cargo build --release --package reduction --examples
     suite=$(cargo test --release --package reduction --test library --no-run 2>&1 | sed -n 's/.*Executable .*(\(.*\))/\1/p')
     cp "$suite" "$bin/library"
-    cp target/release/examples/{01-sum,02-rows,03-softmax,04-graph,clock} "$bin/"
+    cp target/release/examples/{01-sum,02-rows,03-softmax,04-graph,clock,compare} "$bin/"
     strip "$bin"/*
     exit 0
 fi
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,12s/^# \{0,1\}//p' "$0"
+    sed -n '2,15s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
@@ -48,6 +51,23 @@ for example in 01-sum 02-rows 03-softmax 04-graph; do
     into "$example.txt" "example $example" 60 "$bin/$example"
 done
 into clock.json "host time" 120 "$bin/clock"
+if [[ -n ${CANDLE:-} ]] && command -v nvcc > /dev/null; then
+    into reduce.txt "candle's kernels" 120 nvcc -cubin -arch=native -O3 -std=c++17 -I"$CANDLE" -o "$out/reduce.cubin" "$CANDLE/reduce.cu"
+    attempt "beside candle" 300 bash -c '"$1" "$2" > "$3" 2> "$4"' beside "$bin/compare" "$out/reduce.cubin" "$out/compare.json" "$out/compare.txt"
+    python3 - "$out" << 'PYTHON'
+import datetime, json, subprocess, sys
+
+out = sys.argv[1]
+card = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True)
+record = {"driver": card.stdout.split()[0], "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
+for name in ("clock", "compare"):
+    record.update(json.load(open(f"{out}/{name}.json")))
+cases = record.pop("cases")
+lines = ",\n".join(json.dumps(case) for case in cases)
+head = json.dumps(record, indent=1)
+open(f"{out}/h200-library.json", "w").write(f'{head[:-2]},\n "cases": [\n{lines}\n]}}\n')
+PYTHON
+fi
 into suite.txt "the suite" 300 "${on_gpu[@]}" "${own[@]}"
 into random.txt "${CALLS:-1000} random calls" 300 "${on_gpu[@]}" PROPTEST_CASES=$((${CALLS:-1000} / 4)) \
     "$bin/library" --test-threads=1 properties::any_layout

@@ -17,12 +17,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let weights = stream.clone_htod(&vec![bf16::ONE; cols as usize])?;
     let mut normed = stream.alloc_zeros::<bf16>((rows * cols) as usize)?;
 
+    // ANCHOR: calls
     let softmax = reducer.plan(Op::Softmax, Type::BF16, 0, layout)?;
     let norm = reducer.plan(Op::RmsNorm, Type::BF16, 0, layout)?;
     workspace.reserve(softmax.reduction())?;
     workspace.reserve(norm.reduction())?;
     softmax.call(&mut workspace).in_place(&mut data).run()?;
     norm.call(&mut workspace).input(&data).read(Role::Weights, &weights).out(&mut normed).run()?;
+    // ANCHOR_END: calls
 
     println!("{}", softmax.reduction().plan().why);
     println!("{:?}", &stream.clone_dtoh(&normed)?[..4]);

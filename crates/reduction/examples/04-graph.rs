@@ -14,16 +14,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut input = stream.clone_htod(&vec![1i32; n])?;
     let mut sum = stream.alloc_zeros::<i32>(1)?;
 
-    // Kernels are loaded and memory is reserved before the capture; within it both would be errors.
+    // Kernels are loaded and memory is reserved before the capture; within it memory cannot be had.
     let plan = reducer.plan(Op::Sum, Type::I32, n as u64, Layout::Array)?;
     let mut workspace = reducer.workspace(&stream)?;
     workspace.reserve(plan.reduction())?;
 
+    // ANCHOR: capture
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL)?;
     let enqueued = plan.call(&mut workspace).input(&input).out(&mut sum).run();
     let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     let graph = stream.end_capture(flags)?.ok_or("nothing was captured")?;
     enqueued?;
+    // ANCHOR_END: capture
 
     for value in [1, 2, 3] {
         stream.memcpy_htod(&vec![value; n], &mut input)?;

@@ -12,6 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let simulator = Device::open(Choice::Sim, SimOptions::default())?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let reductions = Reductions::new(&simulator, &root)?;
+    // ANCHOR: replay
     for (name, card) in Card::named() {
         let problem = Problem::new(Op::Sum, Type::F32, elements.len() as u64, Layout::Array, card);
         let sum = Reduction::new(&problem)?;
@@ -21,5 +22,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let faults: usize = reports.iter().map(|report| report.faults.len()).sum();
         println!("{name:8} plan {}: {result} ({:#010x}), {faults} faults", sum.plan_id(), result.to_bits());
     }
+    // ANCHOR_END: replay
     Ok(())
 }

@@ -10,6 +10,7 @@ mod contest_table;
 mod fact;
 mod facts;
 mod lead;
+mod library;
 mod loads;
 pub mod ncu;
 mod operators;
@@ -25,5 +26,6 @@ mod tables;
 
 pub use charts::{charts, stages};
 pub use contest_table::{BOOKS, ContestTable, Library, Over, Task};
+pub use library::library;
 pub use publish::{book, chapter_contest, report};
 pub use quoted::{Article, ArticleRow, Quoted, Shmoo};
