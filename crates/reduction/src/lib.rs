@@ -1,7 +1,4 @@
-//! Fast, checked reductions on NVIDIA GPUs.
-//!
-//! Plans are plain data: an operation, a type, a layout and a [`Card`] give the launches, the reason for them, and the bound of
-//! their error.
+#![doc = include_str!("../README.md")]
 
 pub mod bound;
 pub mod card;

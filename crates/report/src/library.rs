@@ -146,12 +146,24 @@ mod tests {
             us,
             error: 0.0,
         };
-        let cases = vec![case("reduction", 64, 2.0), case("candle", 64, 8.0), case("reduction", 9, 4.0), case("candle", 9, 2.0)];
+        let cases = vec![
+            case("reduction", 64, 2.0),
+            case("candle", 64, 8.0),
+            case("reduction", 9, 4.0),
+            case("candle", 9, 2.0),
+        ];
         let (device, driver, date, rival) = Default::default();
         let record = Record { device, driver, date, rival, first_plan: vec![], calls: vec![], cases };
-        assert!(beside(&record).contains("| `softmax` of rows | `f32` | 0.50 | 8 × 9 | 1.41 | 0 | 0 |"), "{}", beside(&record));
+        assert!(
+            beside(&record).contains("| `softmax` of rows | `f32` | 0.50 | 8 × 9 | 1.41 | 0 | 0 |"),
+            "{}",
+            beside(&record)
+        );
         let facts = facts(&record);
-        assert!(facts.contains(&("shapes".to_owned(), "2".to_owned())) && facts.contains(&("behind".to_owned(), "1".to_owned())));
+        assert!(
+            facts.contains(&("shapes".to_owned(), "2".to_owned()))
+                && facts.contains(&("behind".to_owned(), "1".to_owned()))
+        );
     }
 
     /// The crate's own page is not built by mdBook, so that its table is a copy.
