@@ -4,6 +4,9 @@ use cudarc::driver::CudaContext;
 use reduction::{Layout, Op, Reducer, Type};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    if !reduction::is_available() {
+        return Err("no NVIDIA driver with a GPU: 05-replay runs without one".into());
+    }
     let context = CudaContext::new(0)?;
     let stream = context.new_stream()?;
     let input = stream.clone_htod(&vec![0.5f32; 1_000_003])?;

@@ -5,6 +5,9 @@ use half::bf16;
 use reduction::{Layout, Matrix, Op, Reducer, Role, Type};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    if !reduction::is_available() {
+        return Err("no NVIDIA driver with a GPU: 05-replay runs without one".into());
+    }
     let context = CudaContext::new(0)?;
     let stream = context.new_stream()?;
     let reducer = Reducer::new(&context)?;

@@ -4,6 +4,9 @@ use cudarc::driver::{CudaContext, sys};
 use reduction::{Layout, Op, Reducer, Type};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    if !reduction::is_available() {
+        return Err("no NVIDIA driver with a GPU: 05-replay runs without one".into());
+    }
     let context = CudaContext::new(0)?;
     // cudarc orders accesses of several streams by events, which a capture does not know.
     // SAFETY: all work is on one stream, which orders it.

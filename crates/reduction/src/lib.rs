@@ -24,7 +24,7 @@ pub use element::Type;
 pub use error::{Error, Result};
 pub use geometry::Geometry;
 #[cfg(feature = "cudarc")]
-pub use gpu::{Call, Element, Prepared, Reducer, Value, Workspace};
+pub use gpu::{Call, Element, Prepared, Reducer, Value, Workspace, is_available};
 pub use layout::{Layout, Matrix, Segments};
 pub use memory::{Memory, Operands, Role, Rule, Space};
 pub use op::Op;

@@ -28,6 +28,19 @@ use crate::op::Op;
 use crate::plan::{Pass, Problem, Targets};
 use crate::reduction::Reduction;
 
+/// The oldest CUDA version whose driver is used, as the driver counts: 12.0.
+const CUDA_MIN: i32 = 12_000;
+
+/// Returns whether a driver is here that is new enough, and shows a GPU. Without one cudarc panics when it is first asked for anything.
+pub fn is_available() -> bool {
+    let mut version = 0;
+    // SAFETY: it is asked first whether the driver's library is here, and the pointer is to a live integer.
+    let is_new = unsafe { sys::is_culib_present() && sys::cuDriverGetVersion(&mut version).result().is_ok() };
+    is_new
+        && version >= CUDA_MIN
+        && result::init().and_then(|()| result::device::get_count()).is_ok_and(|count| count > 0)
+}
+
 /// The library's handle of a context: its card, the kernels that were loaded, and the plans that were made. One serves all streams
 /// and threads.
 #[derive(Debug)]
