@@ -816,3 +816,311 @@ OPERATIONS(float, f32, 4)
 OPERATIONS(bf16, bf16, 8)
 #endif
 // ANCHOR_END: entries
+
+// ---- no lesson: kernels that the library launches ----
+#ifndef WANTED_ALONE
+// Cross-entropy with labels that are ignored, smoothing and a saved
+// logsumexp. What is null is not there.
+struct Losses {
+    long long ignored; // label of the rows that do not count
+    float smoothing;
+    float* logsumexp;   // one a row: written forward, read backward
+    unsigned int* flag; // set to 1 by a label that is no column
+    const unsigned long long* counted; // rows that share the gradient
+};
+template <typename T> struct Loss : OfPair<T, float> {
+    static constexpr bool EACH = false;
+};
+// What is subtracted from a share is in `log` for the label, and in `sum`
+// for the other columns.
+template <typename T> struct LossGradient : OfPair<T, T> {
+    static __device__ float each(float, float, float e, unsigned int i,
+                                 Known row) {
+        float rest = i == row.label ? -row.log : -row.sum;
+        return __fmul_rn(fmaf(e, row.share, rest), row.gradient);
+    }
+};
+
+__device__ long long label_at(const void* labels, unsigned int bits,
+                              unsigned long long row) {
+    return bits == 64 ? static_cast<const long long*>(labels)[row]
+                      : static_cast<const int*>(labels)[row];
+}
+// The row's label; of a row without one, what is written in its place: 0 if
+// it is ignored, else NaN.
+struct Target {
+    unsigned int label;
+    float instead;
+};
+template <class Op>
+__device__ Target target_of(const Task<Op>& task, const Losses& losses,
+                            unsigned long long row, bool is_first) {
+    if (row >= task.rows) return {NO_LABEL, 0};
+    long long label = label_at(task.labels, task.label_bits, row);
+    if (label == losses.ignored) return {NO_LABEL, 0};
+    if (label >= 0 && label < task.cols)
+        return {static_cast<unsigned int>(label), 0};
+    if (is_first && losses.flag) atomicOr(losses.flag, 1);
+    return {NO_LABEL, __int_as_float(0x7fffffff)};
+}
+// What smoothing subtracts from each element before it adds them up, so that
+// a row far from 0 loses nothing: the element at the label.
+template <class Op>
+__device__ float shift_of(const Task<Op>& task, const Losses& losses,
+                          unsigned long long row, Target target) {
+    if (losses.smoothing == 0 || target.label == NO_LABEL) return 0;
+    float x = widen(task.in[row * task.pitch + target.label]);
+    return fabsf(x) < infinite() ? x : 0;
+}
+template <class Op>
+__device__ void write_loss(const Task<Op>& task, const Losses& losses,
+                           unsigned long long row, Target target, Pair all,
+                           float shift, float sum) {
+    float loss = target.instead, logsumexp = target.instead;
+    if (target.label != NO_LABEL) {
+        float log = logarithm(all.sum), epsilon = losses.smoothing;
+        logsumexp = all.max == infinite() ? all.max : all.max + log;
+        loss = all.max - widen(task.in[row * task.pitch + target.label]) + log;
+        // The mean of the columns' losses.
+        float mean =
+            (all.max - shift) + log - __fdiv_rn(sum, float(task.cols));
+        if (epsilon > 0)
+            loss = fmaf(epsilon, mean, __fmul_rn(1 - epsilon, loss));
+    }
+    task.out[row] = loss;
+    if (losses.logsumexp) losses.logsumexp[row] = logsumexp;
+}
+// What a saved logsumexp stands for; NaN if it is infinite.
+__device__ Pair saved_pair(const Losses& losses, unsigned long long row) {
+    float saved = losses.logsumexp[row];
+    return {saved + (saved - saved), 1};
+}
+template <class Op>
+__device__ Known gradient_of(const Task<Op>& task, const Losses& losses,
+                             unsigned long long row, Target target, Pair all) {
+    float max = all.max;
+    if (losses.logsumexp) all = saved_pair(losses, row);
+    float gradient = task.gradients[row * task.one_a_row];
+    if (losses.counted)
+        gradient = __fdiv_rn(gradient, __ull2float_rn(*losses.counted));
+    float each = __fdiv_rn(losses.smoothing, float(task.cols));
+    float share = __fdiv_rn(exponential(max - base_of(all.max)), all.sum);
+    float at_label = (1 - losses.smoothing) + each;
+    return {max, each, share, at_label, gradient, target.label};
+}
+// The same for every element.
+template <class Op, unsigned int W>
+__device__ void fill(const Row<Op, W>& row, float value, unsigned int at,
+                     unsigned int step) {
+    if (at < row.head) narrow(value, row.out[at]);
+    float x[W];
+    for (unsigned int w = 0; w < W; w++) x[w] = value;
+    for (; at < row.pieces(); at += step) row.store(x, at);
+}
+template <class Op, unsigned int V, unsigned int W>
+__device__ float sum_of(const Held<Op, V, W>& held, const Row<Op, W>& row,
+                        unsigned int at, unsigned int step, float shift) {
+    float sum = held.has_first ? held.first - shift : 0;
+    for (unsigned int k = 0; k < V * W; k++) {
+        if (k % W < row.left(at + k / W * step))
+            sum += held.x[k / W][k % W] - shift;
+    }
+    return sum;
+}
+template <class Op, unsigned int BLOCK>
+__device__ float block_sum(float x) {
+    __shared__ Pair buffer[BLOCK / WARP];
+    using Sum = OfSum<typename Op::In>;
+    return block_pair<Sum, BLOCK>({0, group_sum<WARP>(x)}, buffer).sum;
+}
+
+// What the threads that hold a row bring together, in all of them: so many
+// lanes, a power of two up to the block of 256.
+template <bool IS_MAX> __device__ float together(unsigned int lanes, float x) {
+    __shared__ float of_warps[256 / WARP];
+    auto both = [](float a, float b) { return IS_MAX ? larger(a, b) : a + b; };
+#pragma unroll 1
+    for (unsigned int offset = min(lanes, WARP) / 2; offset > 0; offset /= 2)
+        x = both(x, __shfl_xor_sync(FULL, x, offset));
+    if (lanes <= WARP) return x;
+    __syncthreads(); // what it held before was read
+    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = x;
+    __syncthreads();
+    unsigned int warps = lanes / WARP, first = threadIdx.x / lanes * warps;
+    x = of_warps[first];
+#pragma unroll 1
+    for (unsigned int k = 1; k < warps; k++) x = both(x, of_warps[first + k]);
+    return x;
+}
+// The row of a thread, where `lanes` threads hold one.
+__device__ unsigned long long row_of(unsigned int lanes) {
+    return (blockIdx.x * 256ull + threadIdx.x) / lanes;
+}
+// `lanes` threads hold a row.
+template <class Op, unsigned int V>
+__device__ void loss_held(Task<Op> task, Losses losses, unsigned int lanes) {
+    constexpr unsigned int W = PER_VECTOR<typename Op::In>;
+    unsigned int lane = threadIdx.x % lanes;
+    unsigned long long at = row_of(lanes);
+    Row<Op, W> row(task, at, 0, task.cols, lanes);
+    Held<Op, V, W> held;
+    held.load(row, lane, lanes);
+    Target target = target_of(task, losses, at, lane == 0);
+    held.widen(row);
+    float max = held.largest(), e[V][W], of_first, sums[4] = {};
+    if (held.has_first) max = larger(max, held.first);
+    max = together<true>(lanes, max);
+    for (unsigned int k = 0; k < V * W; k++) {
+        e[k / W][k % W] = exponential(held.x[k / W][k % W] - base_of(max));
+        sums[k % 4] += e[k / W][k % W];
+    }
+    if (held.has_first)
+        sums[0] += of_first = exponential(held.first - base_of(max));
+    Pair all = {max, together<false>(lanes, (sums[0] + sums[1]) +
+                                                (sums[2] + sums[3]))};
+    if constexpr (Op::EACH) {
+        if (target.label == NO_LABEL)
+            fill(row, target.instead, lane, lanes);
+        else
+            held.write(row, lane, lanes, e, of_first,
+                       gradient_of(task, losses, at, target, all));
+    } else {
+        float shift = shift_of(task, losses, at, target), sum = 0;
+        if (losses.smoothing > 0)
+            sum = together<false>(lanes,
+                                  sum_of(held, row, lane, lanes, shift));
+        if (lane == 0 && at < task.rows)
+            write_loss(task, losses, at, target, all, shift, sum);
+    }
+}
+// One pass over a row, with the sum that smoothing needs.
+template <class Op, unsigned int BLOCK, unsigned int LOADS, unsigned int W>
+__device__ Pair pair_and_sum(const Row<Op, W>& row, Pair* buffer,
+                             bool is_smooth, float shift, float& sum) {
+    Running<Op> running;
+    if (threadIdx.x < row.head) {
+        float x[1] = {widen(row.in[threadIdx.x])};
+        running.take(x, x);
+        sum = x[0] - shift;
+    }
+#pragma unroll 1
+    for (unsigned int at = threadIdx.x; at < row.pieces();
+         at += BLOCK * LOADS) {
+        Piece<W> pieces[LOADS];
+        float x[LOADS][W], of_round = 0;
+        for (unsigned int k = 0; k < LOADS; k++)
+            row.load(pieces[k], pieces[k], at + k * BLOCK);
+        for (unsigned int k = 0; k < LOADS; k++)
+            row.widen(pieces[k], pieces[k], x[k], x[k]);
+        auto& all = reinterpret_cast<float(&)[LOADS * W]>(x);
+        running.take(all, all);
+        if (!is_smooth) continue;
+        for (unsigned int k = 0; k < LOADS * W; k++) {
+            if (k % W < row.left(at + k / W * BLOCK))
+                of_round += all[k] - shift;
+        }
+        sum += of_round;
+    }
+    if (is_smooth) sum = block_sum<Op, BLOCK>(sum);
+    return block_pair<Op, BLOCK>(group_pair<Op, WARP>(running.pair), buffer);
+}
+// A block goes through a row: once for its loss, once or, if nothing is
+// saved, twice for its gradient. A row without a label is not read.
+template <class Op, unsigned int BLOCK, unsigned int LOADS>
+__device__ void loss_stream(Task<Op> task, Losses losses, unsigned int) {
+    constexpr unsigned int W = PER_VECTOR<typename Op::In>;
+    __shared__ Pair buffer[BLOCK / WARP];
+    unsigned int at = blockIdx.x;
+    Row<Op, W> row(task, at, 0, task.cols, BLOCK);
+    Target target = target_of(task, losses, at, threadIdx.x == 0);
+    if constexpr (Op::EACH) {
+        if (target.label == NO_LABEL)
+            return fill(row, target.instead, threadIdx.x, BLOCK);
+        Pair all = losses.logsumexp
+                       ? saved_pair(losses, at)
+                       : pair_of<Op, BLOCK, LOADS>(row, buffer);
+        write_all<Op, BLOCK, LOADS>(
+            row, gradient_of(task, losses, at, target, all));
+    } else {
+        float shift = shift_of(task, losses, at, target), sum = 0;
+        if (target.label == NO_LABEL) row.cols = row.head = 0;
+        Pair all = pair_and_sum<Op, BLOCK, LOADS>(
+            row, buffer, losses.smoothing > 0, shift, sum);
+        if (threadIdx.x == 0)
+            write_loss(task, losses, at, target, all, shift, sum);
+    }
+}
+
+// The sum of the losses and the rows that count. In doubles, so that the
+// order of so many losses does not matter.
+struct Total {
+    double sum;
+    unsigned long long count;
+};
+template <unsigned int LANES> __device__ Total group_total(Total x) {
+    for (unsigned int offset = LANES / 2; offset > 0; offset /= 2) {
+        x.sum += __shfl_xor_sync(FULL, x.sum, offset);
+        x.count += __shfl_xor_sync(FULL, x.count, offset);
+    }
+    return x;
+}
+__device__ Total block_total(Total x) {
+    __shared__ Total of_warps[8];
+    x = group_total<WARP>(x);
+    __syncthreads(); // what it held before was read
+    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = x;
+    __syncthreads();
+    return group_total<8>(of_warps[threadIdx.x % 8]);
+}
+// Each block leaves a total, and the last to end adds them up. The ticket is
+// 0 before a launch and after it.
+extern "C" __global__ void __launch_bounds__(256)
+    loss_total(const void* labels, unsigned int label_bits, long long ignored,
+               unsigned long long rows, const float* losses, Total* totals,
+               unsigned int* ticket, float* out, unsigned long long* counted,
+               unsigned int is_mean) {
+    __shared__ bool is_last;
+    Total mine = {};
+    for (unsigned long long row = blockIdx.x * 256ull + threadIdx.x;
+         row < rows; row += gridDim.x * 256ull) {
+        if (losses) mine.sum += losses[row];
+        mine.count += label_at(labels, label_bits, row) != ignored;
+    }
+    mine = block_total(mine);
+    if (threadIdx.x == 0) {
+        totals[blockIdx.x] = mine;
+        __threadfence();
+        is_last = atomicAdd(ticket, 1) == gridDim.x - 1;
+        if (is_last) atomicExch(ticket, 0);
+        __threadfence();
+    }
+    __syncthreads();
+    if (!is_last) return;
+    mine = {};
+    for (unsigned int k = threadIdx.x; k < gridDim.x; k += 256) {
+        mine.sum += totals[k].sum;
+        mine.count += totals[k].count;
+    }
+    mine = block_total(mine);
+    if (threadIdx.x > 0) return;
+    if (out) *out = is_mean ? mine.sum / mine.count : mine.sum;
+    if (counted) *counted = mine.count;
+}
+
+#define LOSS(OP, NAME, TYPE, SHAPE, ...) \
+    extern "C" __global__ void __launch_bounds__(256) NAME##_##TYPE( \
+        TASK(OP), long long ignored, float smoothing, float* logsumexp, \
+        unsigned int* flag, const unsigned long long* counted, \
+        unsigned int lanes) { \
+        SHAPE<OP, __VA_ARGS__>( \
+            GIVEN, {ignored, smoothing, logsumexp, flag, counted}, lanes); \
+    }
+#define LOSSES(T, TYPE) \
+    LOSS(Loss<T>, loss_held_v2, TYPE, loss_held, 2) \
+    LOSS(Loss<T>, loss_stream_t256u2, TYPE, loss_stream, 256, 2) \
+    LOSS(LossGradient<T>, loss_gradient_held_v2, TYPE, loss_held, 2) \
+    LOSS(LossGradient<T>, loss_gradient_stream_t256, TYPE, loss_stream, 256, \
+         8 / PER_VECTOR<T>)
+LOSSES(float, f32)
+LOSSES(bf16, bf16)
+#endif

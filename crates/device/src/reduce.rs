@@ -25,6 +25,9 @@ pub struct HostOperands<'a> {
     pub in_place: bool,
 }
 
+/// Bytes of the results, those of the other operands, and the report of each launch.
+pub type Left = (Vec<u8>, Vec<Vec<u8>>, Vec<Report>);
+
 /// The library's kernels, loaded on a device.
 #[derive(Debug)]
 pub struct Reductions<'d> {
@@ -58,6 +61,14 @@ impl<'d> Reductions<'d> {
         operands: &HostOperands<'_>,
         times: u32,
     ) -> Result<(Vec<u8>, Vec<Report>), Error> {
+        self.run_all(reduction, operands, times).map(|(out, _, reports)| (out, reports))
+    }
+
+    /// The same with what the launches left in each other operand, in their order.
+    ///
+    /// # Errors
+    /// Those of [`Reductions::run`].
+    pub fn run_all(&self, reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> Result<Left, Error> {
         let bytes = reduction.result_bytes() as usize;
         let [input_begin, other_begin, out_begin] = operands.begin;
         let len = if operands.in_place { bytes.max(operands.input.len()) } else { bytes };
@@ -99,8 +110,12 @@ impl<'d> Reductions<'d> {
             unsafe { reduction.enqueue(&bound, space, &mut queue) }?;
         }
         let reports = queue.reports;
-        let all = self.device.download(&out.buffer)?;
-        Ok((all[out.begin..out.begin + bytes].to_vec(), reports))
+        let left = |placed: &Placed, bytes: usize| {
+            let all = self.device.download(&placed.buffer)?;
+            Ok(all[placed.begin..placed.begin + bytes].to_vec())
+        };
+        let others = others.iter().map(|(_, placed)| left(placed, placed.len)).collect::<Result<_, Error>>()?;
+        Ok((left(&out, bytes)?, others, reports))
     }
 }
 

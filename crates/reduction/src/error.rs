@@ -45,6 +45,16 @@ pub enum Error {
         /// Bits of each.
         got: u32,
     },
+    /// A parameter outside of its range.
+    #[error("{what} is {got}, and kernels take {range}")]
+    Parameter {
+        /// The parameter.
+        what: &'static str,
+        /// Its value.
+        got: String,
+        /// Its range.
+        range: &'static str,
+    },
     /// Rows that begin before the one before them has ended.
     #[error("a pitch of {pitch} elements is less than the {cols} of a row")]
     Pitch {

@@ -1,5 +1,8 @@
 //! Layout of elements in memory, and the part that gets a value of its own.
 
+use crate::element::Type;
+use crate::error::{Error, Result};
+
 /// Rows and columns are counted in 32 bits, and indices in a row are handed on so.
 pub const COUNT_MAX: u64 = (1 << 31) - 1;
 /// Columns of a matrix by default.
@@ -57,6 +60,21 @@ impl Matrix {
             n if n.is_multiple_of(COLS) => Matrix::dense(n / COLS, COLS),
             n => Matrix::dense(1, n),
         }
+    }
+
+    /// Refuses rows that overlap, and more of them, of columns or of bytes than kernels count.
+    pub(crate) fn check(&self, ty: Type) -> Result<()> {
+        let Matrix { rows, cols, pitch } = *self;
+        if pitch < cols {
+            return Err(Error::Pitch { pitch, cols });
+        }
+        for (what, got) in [("rows", rows), ("columns", cols)] {
+            if got > COUNT_MAX {
+                return Err(Error::TooMany { what, got, most: COUNT_MAX });
+            }
+        }
+        let bytes = self.span().and_then(|span| span.checked_mul(ty.bytes()));
+        bytes.map(|_| ()).ok_or(Error::Size { rows, cols, pitch })
     }
 
     /// From the first element to the last; `None` if that is more than 64 bits can count.

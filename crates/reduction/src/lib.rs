@@ -22,6 +22,7 @@ mod text;
 pub use card::Card;
 pub use element::Type;
 pub use error::{Error, Result};
+pub use families::loss::{CrossEntropy, LossReduction};
 pub use geometry::Geometry;
 #[cfg(feature = "cudarc")]
 pub use gpu::{Call, Element, Prepared, Reducer, Value, Workspace, is_available};

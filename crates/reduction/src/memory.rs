@@ -43,6 +43,8 @@ roles! {
     Gradients "gradients" "Gradients of the rows' losses: one for all, or one a row.";
     Weights "weights" "Weights of a norm, one a column.";
     Biases "biases" "Biases of a norm that subtracts the mean, one a column.";
+    Logsumexp "logsumexp" "Logarithms of the rows' sums of exponentials, one a row.";
+    Flag "flag" "A word that wrong labels set to 1.";
 }
 
 /// What a reduction demands of an operand.

@@ -220,16 +220,7 @@ fn check(problem: &Problem<'_>) -> Result<()> {
     match layout {
         Layout::Array if champion::takes(op, ty) => most("elements", n, champion::N_MAX),
         Layout::Array => most("elements", n, u32::MAX.into()),
-        Layout::Rows(matrix) | Layout::Columns(matrix) => {
-            let Matrix { rows, cols, pitch } = matrix;
-            if pitch < cols {
-                return Err(Error::Pitch { pitch, cols });
-            }
-            most("rows", rows, COUNT_MAX)?;
-            most("columns", cols, COUNT_MAX)?;
-            let bytes = matrix.span().and_then(|span| span.checked_mul(ty.bytes()));
-            bytes.map(|_| ()).ok_or(Error::Size { rows, cols, pitch })
-        }
+        Layout::Rows(matrix) | Layout::Columns(matrix) => matrix.check(ty),
         Layout::Ragged(Segments { rows, elements, longest, bits: of_offset }) => {
             bits("offsets", of_offset)?;
             most("rows", rows, COUNT_MAX)?;

@@ -37,6 +37,11 @@ fn memory(stream: &Arc<CudaStream>, slice: &CudaSlice<u8>) -> Memory {
 
 /// Runs a reduction; the bytes of its results.
 pub fn run(reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> Vec<u8> {
+    run_all(reduction, operands, times).0
+}
+
+/// The same with what is left in each other operand.
+pub fn run_all(reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
     let stream = stream();
     let mut workspace = REDUCER.workspace(&stream).expect("the same context");
     workspace.reserve(reduction).expect("memory");
@@ -57,8 +62,12 @@ pub fn run(reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> Ve
         // SAFETY: the arrays live until the copy below, which waits for the stream.
         unsafe { prepared.enqueue(&mut workspace, &bound) }.expect("operands that are right");
     }
-    let all = stream.clone_dtoh(&out).expect("a copy");
-    all[out_begin..out_begin + bytes].to_vec()
+    let left = |slice: &CudaSlice<u8>, begin: usize, bytes: usize| {
+        stream.clone_dtoh(slice).expect("a copy")[begin..begin + bytes].to_vec()
+    };
+    let others =
+        others.iter().map(|(role, (slice, memory))| left(slice, begin(*role), memory.bytes as usize)).collect();
+    (left(&out, out_begin, bytes), others)
 }
 
 /// Sums on two streams at once, each with a workspace of its own.

@@ -3,6 +3,8 @@
 
 mod families;
 mod gpu;
+mod loss;
+mod numbers;
 mod properties;
 mod refusals;
 mod trial;

@@ -1,0 +1,317 @@
+//! Cross-entropy of rows of logits, as training uses it: with rows that do not count, label smoothing and a saved logsumexp.
+//!
+//! Of a row x of C logits with the label y and L = ln Σ eˣ, the loss is (1 − ε) (L − x\[y\]) + ε/C Σ (L − x\[c\]), and the gradient of
+//! x\[c\] is e^(x\[c\] − L) − ε/C, less 1 − ε at the label, times the gradient of the loss: as `torch.nn.functional.cross_entropy` has it.
+//! Kernels compute in floats with the exponentials of chapter 11.
+
+use crate::card::Card;
+use crate::element::Type;
+use crate::error::{Error, Result};
+use crate::families::softmax;
+use crate::layout::{Layout, Matrix};
+use crate::memory::{Role, Rule};
+use crate::op::Op;
+use crate::plan::{Arg, Pass, Plan, Problem};
+use crate::reduction::Reduction;
+use crate::team::{Endings, Shape};
+
+/// Types of logits that have kernels.
+const TYPES: [Type; 2] = [Type::F32, Type::BF16];
+/// Rows of one block of the launch that adds up losses, at least, and its blocks at most.
+const OF_TOTAL: u64 = 2048;
+const TOTALS: u64 = 1024;
+/// Bytes of the total of a block.
+const TOTAL_BYTES: u64 = 16;
+
+/// Result of the rows' losses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum LossReduction {
+    /// A loss a row, 0 where it does not count.
+    None,
+    /// Their sum.
+    Sum,
+    /// The sum divided by the number of rows that count; NaN where none does, as in torch.
+    #[default]
+    Mean,
+}
+
+/// Cross-entropy of logits, forward or backward.
+///
+/// Operands: the logits ([`Role::Input`]), rows of `ty`; a label a row ([`Role::Labels`]), `i32` or `i64`; the results
+/// ([`Role::Out`]). Forward these are the losses, `f32`, one a row or one in all. Backward they are the gradients of the logits, of `ty`
+/// with the pitch of the logits, apart from them or in their place, and [`Role::Gradients`] has the gradient of the loss, `f32`.
+///
+/// A row whose label is `ignore_index` does not count: its loss and its gradients are 0 whatever its logits are. A label that is
+/// neither that nor a column gives NaN for the row's loss and for all of its gradients, and counts; [`CrossEntropy::with_flag`]
+/// reports it. Nothing is read out of bounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct CrossEntropy {
+    /// True for the gradients of the logits, false for losses.
+    pub is_backward: bool,
+    /// Type of the logits, and of their gradients.
+    pub ty: Type,
+    /// Rows of logits, a column for each class.
+    pub matrix: Matrix,
+    /// Bits of a label, 32 or 64.
+    pub label_bits: u32,
+    /// Label of the rows that do not count, which may be a column.
+    pub ignore_index: i64,
+    /// Part of the weight that all columns share, ε, from 0 to 1.
+    pub smoothing: f32,
+    /// Result of the rows' losses. Backward, the gradients of a mean are divided by the rows that count.
+    pub reduction: LossReduction,
+    /// True if the rows' logsumexps are an operand.
+    pub has_logsumexp: bool,
+    /// True if wrong labels set a flag.
+    pub has_flag: bool,
+    /// True if one gradient is that of every row's loss.
+    pub one_gradient: bool,
+}
+
+impl CrossEntropy {
+    /// The mean of the losses of these rows, with 64-bit labels; those of -100 are ignored.
+    pub fn forward(ty: Type, matrix: Matrix) -> CrossEntropy {
+        CrossEntropy {
+            is_backward: false,
+            ty,
+            matrix,
+            label_bits: 64,
+            ignore_index: -100,
+            smoothing: 0.0,
+            reduction: LossReduction::Mean,
+            has_logsumexp: false,
+            has_flag: false,
+            one_gradient: true,
+        }
+    }
+
+    /// The gradients of the logits, for one gradient of that mean.
+    pub fn backward(ty: Type, matrix: Matrix) -> CrossEntropy {
+        CrossEntropy { is_backward: true, ..CrossEntropy::forward(ty, matrix) }
+    }
+
+    /// With labels of so many bits, 32 or 64.
+    pub fn with_label_bits(self, label_bits: u32) -> CrossEntropy {
+        CrossEntropy { label_bits, ..self }
+    }
+
+    /// With this label of rows that do not count.
+    pub fn with_ignore_index(self, ignore_index: i64) -> CrossEntropy {
+        CrossEntropy { ignore_index, ..self }
+    }
+
+    /// With label smoothing.
+    pub fn with_smoothing(self, smoothing: f32) -> CrossEntropy {
+        CrossEntropy { smoothing, ..self }
+    }
+
+    /// With this result of the rows' losses.
+    pub fn with_reduction(self, reduction: LossReduction) -> CrossEntropy {
+        CrossEntropy { reduction, ..self }
+    }
+
+    /// With [`Role::Logsumexp`], an `f32` a row, which forward writes and backward reads in place of a pass over the row. Forward writes 0
+    /// for a row that does not count and NaN for one with a wrong label. Backward may be given that of a longer row, of which the logits
+    /// are a part.
+    pub fn with_logsumexp(self) -> CrossEntropy {
+        CrossEntropy { has_logsumexp: true, ..self }
+    }
+
+    /// With [`Role::Flag`], a `u32` that wrong labels set to 1. No launch clears it: the caller does
+    /// that after reading it at the next synchronisation.
+    pub fn with_flag(self) -> CrossEntropy {
+        CrossEntropy { has_flag: true, ..self }
+    }
+
+    /// With a gradient for each row's loss, backward.
+    pub fn with_gradient_a_row(self) -> CrossEntropy {
+        CrossEntropy { one_gradient: false, ..self }
+    }
+
+    /// The reduction with its launches. Backward, the rows of a mean are counted on the device, from the labels.
+    ///
+    /// # Errors
+    /// A type without kernels, a matrix or labels that kernels do not take, smoothing outside of 0 to 1, a launch that the card cannot run.
+    pub fn reduction(&self, card: &Card) -> Result<Reduction> {
+        self.check()?;
+        let rows = self.matrix.rows;
+        let plan = if rows == 0 { Plan::default() } else { self.plan(card) };
+        let nothing = match (self.is_backward, self.reduction) {
+            (true, _) | (_, LossReduction::None) => Vec::new(),
+            (_, LossReduction::Sum) => 0f32.to_le_bytes().to_vec(),
+            (_, LossReduction::Mean) => f32::NAN.to_le_bytes().to_vec(),
+        };
+        Reduction::made(card, self.op().name(), self.ty, self.rules(), plan, nothing, format!("{self:?}"))
+    }
+
+    fn op(&self) -> Op {
+        if self.is_backward { Op::CrossEntropyBackward } else { Op::CrossEntropy }
+    }
+
+    fn check(&self) -> Result<()> {
+        let CrossEntropy { ty, label_bits, smoothing, .. } = *self;
+        if let Some(why) = self.op().refusal(ty) {
+            return Err(Error::Unsupported { op: self.op(), ty, why });
+        }
+        if !TYPES.contains(&ty) {
+            return Err(Error::NoKernels { op: self.op(), ty, layout: "rows" });
+        }
+        if !matches!(label_bits, 32 | 64) {
+            return Err(Error::Bits { what: "labels", got: label_bits });
+        }
+        if !(0.0..=1.0).contains(&smoothing) {
+            return Err(Error::Parameter { what: "label smoothing", got: smoothing.to_string(), range: "0 to 1" });
+        }
+        self.matrix.check(ty)
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        let (size, rows) = (self.ty.bytes(), self.matrix.rows);
+        // The size was checked.
+        let logits = self.matrix.span().unwrap_or(0) * size;
+        let (label, name) = if self.label_bits == 32 { (4, "i32") } else { (8, "i64") };
+        let mut rules = vec![
+            Rule::read(Role::Input, self.ty.name(), logits, size),
+            Rule::read(Role::Labels, name, label * rows, label),
+        ];
+        if self.is_backward {
+            let out = Rule::written(Role::Out, self.ty.name(), logits, size);
+            rules.push(Rule { over: &[Role::Input], ..out });
+            rules.push(Rule::read(Role::Gradients, "f32", 4 * if self.one_gradient { 1 } else { rows }, 4));
+        } else {
+            let losses = if self.reduction == LossReduction::None { rows } else { 1 };
+            rules.push(Rule::written(Role::Out, "f32", 4 * losses, 4));
+        }
+        if self.has_logsumexp {
+            let rule = Rule::read(Role::Logsumexp, "f32", 4 * rows, 4);
+            rules.push(Rule { is_written: !self.is_backward, ..rule });
+        }
+        if self.has_flag {
+            rules.push(Rule::written(Role::Flag, "u32", 4, 4));
+        }
+        rules
+    }
+
+    /// The smallest team that holds a row, or a block that goes through it.
+    fn shape(&self) -> Shape {
+        let per = 16 / self.ty.bytes();
+        held(self.matrix.cols.div_ceil(per), per)
+            .unwrap_or(Shape::Stream { block: 256, loads: if self.is_backward { 8 / per as u32 } else { 2 } })
+    }
+
+    fn plan(&self, card: &Card) -> Plan {
+        let (ty, rows) = (self.ty, self.matrix.rows);
+        let shape = self.shape();
+        let total = |losses, totals, out, counted| self.total(losses, totals, out, counted);
+        let (none, totals) = (Arg::U64(0), ty.holding(TOTAL_BYTES * self.totals()));
+        let (passes, sums) = match (self.is_backward, self.reduction) {
+            (false, LossReduction::None) => {
+                (vec![self.pass(card, shape, Arg::Sums(0), none)], vec![ty.holding(4 * rows)])
+            }
+            (false, _) => (
+                vec![self.pass(card, shape, Arg::Sums(0), none), total(Arg::Sums(0), 1, Arg::Sums(2), none)],
+                vec![ty.holding(4 * rows), totals, ty.holding(4)],
+            ),
+            (true, LossReduction::Mean) => (
+                vec![total(none, 0, none, Arg::Sums(1)), self.pass(card, shape, Arg::Sums(2), Arg::Sums(1))],
+                vec![totals, ty.holding(8), self.matrix.span().unwrap_or(0)],
+            ),
+            (true, _) => (vec![self.pass(card, shape, Arg::Sums(0), none)], vec![self.matrix.span().unwrap_or(0)]),
+        };
+        let stream = if self.is_backward && !self.has_logsumexp { ", and read it twice" } else { "" };
+        let why = shape.why(self.matrix.cols * ty.bytes(), Endings { held: "", stream, parts: "" });
+        // A ticket of 32 bits.
+        let state_words = u64::from(passes.len() > 1);
+        Plan { passes, sums, state_words, why, ..Plan::default() }
+    }
+
+    /// The launch over the logits.
+    fn pass(&self, card: &Card, shape: Shape, out: Arg, counted: Arg) -> Pass {
+        let Matrix { rows, cols, pitch } = self.matrix;
+        let problem = Problem::new(self.op(), self.ty, 0, Layout::Rows(self.matrix), card);
+        let kernels = softmax::kernels(&problem);
+        // With the sum that smoothing takes of each thread's elements, one after the other.
+        let (name, lanes, grid, additions) = match shape {
+            Shape::Groups { lanes, vectors, .. } | Shape::Block { block: lanes, vectors } => {
+                let elements = u64::from(vectors) * problem.per_vector();
+                (
+                    format!("held_v{vectors}"),
+                    lanes,
+                    rows.div_ceil(256 / u64::from(lanes)),
+                    roundings(lanes, elements) + elements,
+                )
+            }
+            Shape::Stream { block, loads } => {
+                let name =
+                    if self.is_backward { format!("stream_t{block}") } else { format!("stream_t{block}u{loads}") };
+                let of_block = (softmax::ROUNDINGS.block)(block.into());
+                let of_round = u64::from(loads) * problem.per_vector();
+                (name, 0, rows, kernels.running(cols, block, loads) + of_block + of_round)
+            }
+            Shape::Cluster { .. } | Shape::Parts { .. } => unreachable!("no shape of losses"),
+        };
+        let none = Arg::U64(0);
+        let operand = |has, role| if has { Arg::Operand(role) } else { none };
+        let args = vec![
+            Arg::Input,
+            none,
+            out,
+            Arg::U64(rows),
+            Arg::U32(cols as u32),
+            Arg::U64(pitch),
+            Arg::Labels,
+            Arg::U32(self.label_bits),
+            operand(self.is_backward, Role::Gradients),
+            Arg::U32(u32::from(!self.one_gradient)),
+            Arg::U64(self.ignore_index as u64),
+            Arg::U32(self.smoothing.to_bits()),
+            operand(self.has_logsumexp, Role::Logsumexp),
+            operand(self.has_flag, Role::Flag),
+            counted,
+            Arg::U32(lanes),
+        ];
+        let kernel = if self.is_backward { "loss_gradient" } else { "loss" };
+        Pass { elements: rows * cols, additions, ..Pass::new(format!("{kernel}_{name}_{}", self.ty), grid, 256, args) }
+    }
+
+    /// Blocks that add up losses.
+    fn totals(&self) -> u64 {
+        self.matrix.rows.div_ceil(OF_TOTAL).min(TOTALS)
+    }
+
+    /// The launch that adds up losses, where there are any, and counts rows, with its blocks' totals in the array of this number.
+    fn total(&self, losses: Arg, totals: usize, out: Arg, counted: Arg) -> Pass {
+        let rows = self.matrix.rows;
+        let is_mean = self.reduction == LossReduction::Mean;
+        let args = vec![
+            Arg::Labels,
+            Arg::U32(self.label_bits),
+            Arg::U64(self.ignore_index as u64),
+            Arg::U64(rows),
+            losses,
+            Arg::Sums(totals),
+            Arg::State,
+            out,
+            counted,
+            Arg::U32(u32::from(is_mean)),
+        ];
+        // Sums are in doubles, and rounded once.
+        Pass { elements: rows, additions: 1, ..Pass::new("loss_total".to_owned(), self.totals(), 256, args) }
+    }
+}
+
+/// The smallest team of threads that holds a row of so many vectors of `per` elements, two vectors each; `None` if no block does.
+fn held(vectors: u64, per: u64) -> Option<Shape> {
+    let lanes = vectors.div_ceil(2).max(1).next_power_of_two().min(512) as u32;
+    match lanes {
+        0..=32 => Some(Shape::Groups { lanes, rows: 1, vectors: 2, width: per as u32 }),
+        33..=256 => Some(Shape::Block { block: lanes, vectors: 2 }),
+        _ => None,
+    }
+}
+
+/// Roundings of so many threads that hold a row, so many elements each.
+fn roundings(lanes: u32, elements: u64) -> u64 {
+    (softmax::ROUNDINGS.held)(elements) + u64::from(lanes.min(32).ilog2() + lanes / 32)
+}
