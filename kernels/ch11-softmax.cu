@@ -1123,4 +1123,277 @@ extern "C" __global__ void __launch_bounds__(256)
          8 / PER_VECTOR<T>)
 LOSSES(float, f32)
 LOSSES(bf16, bf16)
+
+// Softmax of scale * x + mask over the first columns of each row, those that
+// are seen. What is null or 0 is not there.
+struct Masks {
+    const void* mask; // added, of the elements' type
+    unsigned long long mask_pitch;
+    const int* lengths;  // columns of each row
+    unsigned int period; // rows of a causal matrix
+    long long offset;    // its first row sees so many columns, and one more
+    float scale;
+    float* logsumexp; // one a row
+    unsigned int is_log;
+};
+template <typename T> struct Masked : OfPair<T, T> {};
+template <typename T> struct MaskedBackward : OfSum<T> {};
+
+template <class Op, unsigned int W> struct Seen {
+    using T = typename Op::In;
+    Row<Op, W> all, row; // all columns, and those that are seen
+    const T* mask;
+    bool aligned; // the mask as the row
+    float scale;
+    bool is_log;
+    __device__ Seen(const Task<Op>& task, const Masks& masks,
+                    unsigned long long at, unsigned int lanes)
+        : all(task, at, 0, task.cols, lanes), row(all), scale(masks.scale),
+          is_log(masks.is_log) {
+        long long seen = all.cols;
+        if (masks.period > 0)
+            seen = min(seen, static_cast<long long>(at % masks.period) +
+                                 masks.offset + 1);
+        if (masks.lengths && at < task.rows)
+            seen = min(seen, static_cast<long long>(masks.lengths[at]));
+        row.cols = static_cast<unsigned int>(max(seen, 0ll));
+        auto address = static_cast<const T*>(masks.mask);
+        mask = address ? address + at * masks.mask_pitch : nullptr;
+        aligned = row.aligned &&
+                  (reinterpret_cast<unsigned long long>(mask) -
+                   reinterpret_cast<unsigned long long>(row.in)) %
+                          sizeof(uint4) ==
+                      0;
+    }
+    __device__ unsigned int pieces() const {
+        return row.cols > row.head ? row.pieces() : 0;
+    }
+    __device__ void load(Piece<W>& x, Piece<W>& y, unsigned int at) const {
+        row.load(x, y, at);
+        if (!Op::HAS_OTHER && mask)
+            ::load<W>(y, mask + row.begin(at), row.left(at), aligned, 0);
+    }
+    // What the exponentials are taken of.
+    __device__ void view(Piece<W> of_x, Piece<W> of_mask, unsigned int at,
+                         float (&x)[W]) const {
+        float added[W] = {};
+        row.widen(of_x, of_x, x, x);
+        if (mask) row.widen(of_mask, of_mask, added, added);
+        for (unsigned int w = 0; w < W; w++)
+            x[w] = w < row.left(at) ? fmaf(x[w], scale, added[w])
+                                    : -infinite();
+    }
+    __device__ float first(unsigned int at) const {
+        if (at >= min(row.head, row.cols)) return -infinite();
+        return fmaf(widen(row.in[at]), scale, mask ? widen(mask[at]) : 0);
+    }
+    __device__ float result(float x, float e, Known of_row) const {
+        if (!is_log) return __fmul_rn(e, of_row.share);
+        return of_row.max == -infinite() ? of_row.max
+                                         : x - of_row.max - of_row.log;
+    }
+    // Backward: what is masked has a share of 0 or its logarithm, and takes
+    // no part whatever its gradient is.
+    __device__ bool is_out(float y) const {
+        return y == (is_log ? -infinite() : 0.0f);
+    }
+    __device__ float term(float y, float gradient, float sum) const {
+        float with = fmaf(is_log ? 1.0f : y, gradient, sum);
+        return is_out(y) ? sum : with;
+    }
+    __device__ float slope(float y, float gradient, float sum) const {
+        float power = y < 88.0f ? -exponential(y) : -y * infinite();
+        float of_log = fmaf(power, sum, gradient);
+        float of_share = __fmul_rn(y, gradient - sum);
+        return is_out(y) ? 0 : __fmul_rn(is_log ? of_log : of_share, scale);
+    }
+};
+// A row with nothing left has shares of 0.
+__device__ Known masked_known(Pair all) {
+    bool is_left = all.max != -infinite();
+    return {all.max, all.sum, is_left ? __frcp_rn(all.sum) : 0,
+            logarithm(all.sum)};
+}
+__device__ void save(const Masks& masks, unsigned long long row, Known known) {
+    if (masks.logsumexp)
+        masks.logsumexp[row] = known.max == infinite() ? known.max
+                                                       : known.max + known.log;
+}
+template <class Op, unsigned int V>
+__device__ void masked_held(Task<Op> task, Masks masks, unsigned int lanes) {
+    constexpr unsigned int W = PER_VECTOR<typename Op::In>;
+    unsigned int lane = threadIdx.x % lanes;
+    unsigned long long at = row_of(lanes);
+    Seen<Op, W> seen(task, masks, at, lanes);
+    Piece<W> pieces[V], others[V];
+    float x[V][W], e[V][W], sums[4] = {};
+    for (unsigned int k = 0; k < V; k++)
+        seen.load(pieces[k], others[k], lane + k * lanes);
+    float first = seen.first(lane), max = first;
+    for (unsigned int k = 0; k < V; k++)
+        seen.view(pieces[k], others[k], lane + k * lanes, x[k]);
+    for (unsigned int k = 0; k < V * W; k++)
+        max = larger(max, x[k / W][k % W]);
+    max = together<true>(lanes, max);
+    float of_first = exponential(first - base_of(max));
+    for (unsigned int k = 0; k < V * W; k++) {
+        e[k / W][k % W] = exponential(x[k / W][k % W] - base_of(max));
+        sums[k % 4] += e[k / W][k % W];
+    }
+    float sum = (sums[0] + sums[1]) + (sums[2] + sums[3]) + of_first;
+    Known known = masked_known({max, together<false>(lanes, sum)});
+    for (unsigned int k = 0; k < V; k++) {
+        for (unsigned int w = 0; w < W; w++)
+            x[k][w] = seen.result(x[k][w], e[k][w], known);
+        seen.all.store(x[k], lane + k * lanes);
+    }
+    if (lane < seen.all.head)
+        narrow(seen.result(first, of_first, known), seen.all.out[lane]);
+    if (lane == 0 && at < task.rows) save(masks, at, known);
+}
+template <class Op, unsigned int LOADS>
+__device__ void masked_stream(Task<Op> task, Masks masks, unsigned int) {
+    constexpr unsigned int W = PER_VECTOR<typename Op::In>;
+    __shared__ Pair buffer[256 / WARP];
+    Seen<Op, W> seen(task, masks, blockIdx.x, 256);
+    Piece<W> pieces[LOADS], others[LOADS];
+    float x[LOADS][W], first[1] = {seen.first(threadIdx.x)};
+    auto take = [&](unsigned int at) {
+        for (unsigned int k = 0; k < LOADS; k++)
+            seen.load(pieces[k], others[k], at + k * 256);
+        for (unsigned int k = 0; k < LOADS; k++)
+            seen.view(pieces[k], others[k], at + k * 256, x[k]);
+    };
+    Running<Op> running;
+    running.take(first, first);
+#pragma unroll 1
+    for (unsigned int at = threadIdx.x; at < seen.pieces();
+         at += 256 * LOADS) {
+        take(at);
+        auto& all = reinterpret_cast<float(&)[LOADS * W]>(x);
+        running.take(all, all);
+    }
+    Known known = masked_known(
+        block_pair<Op, 256>(group_pair<Op, WARP>(running.pair), buffer));
+    float base = base_of(known.max);
+#pragma unroll 1
+    for (unsigned int round = (seen.all.pieces() + 256 * LOADS - 1) /
+                              (256 * LOADS);
+         round-- > 0;) {
+        unsigned int at = round * 256 * LOADS + threadIdx.x;
+        take(at);
+        for (unsigned int k = 0; k < LOADS; k++) {
+            for (unsigned int w = 0; w < W; w++)
+                x[k][w] = seen.result(x[k][w], exponential(x[k][w] - base),
+                                      known);
+            seen.all.store(x[k], at + k * 256);
+        }
+    }
+    if (threadIdx.x < seen.all.head)
+        narrow(seen.result(first[0], exponential(first[0] - base), known),
+               seen.all.out[threadIdx.x]);
+    if (threadIdx.x == 0) save(masks, blockIdx.x, known);
+}
+// Backward: shares or their logarithms, and the gradients of them.
+template <class Op, unsigned int V>
+__device__ void masked_backward_held(Task<Op> task, Masks masks,
+                                     unsigned int lanes) {
+    constexpr unsigned int W = PER_VECTOR<typename Op::In>;
+    unsigned int lane = threadIdx.x % lanes;
+    Seen<Op, W> seen(task, masks, row_of(lanes), lanes);
+    Held<Op, V, W> held;
+    held.load(seen.row, lane, lanes);
+    held.widen(seen.row);
+    held.has_first = held.has_first && lane < seen.row.cols;
+    float sums[4] = {};
+    for (unsigned int k = 0; k < V * W; k++)
+        sums[k % 4] = seen.term(held.x[k / W][k % W], held.y[k / W][k % W],
+                                sums[k % 4]);
+    if (held.has_first)
+        sums[0] = seen.term(held.first, held.first_y, sums[0]);
+    float sum = together<false>(lanes,
+                                (sums[0] + sums[1]) + (sums[2] + sums[3]));
+    for (unsigned int k = 0; k < V; k++) {
+        unsigned int at = lane + k * lanes;
+        float out[W];
+        for (unsigned int w = 0; w < W; w++)
+            out[w] = w < seen.row.left(at)
+                         ? seen.slope(held.x[k][w], held.y[k][w], sum)
+                         : 0;
+        seen.all.store(out, at);
+    }
+    if (lane < seen.all.head)
+        narrow(held.has_first ? seen.slope(held.first, held.first_y, sum) : 0,
+               seen.all.out[lane]);
+}
+template <class Op, unsigned int LOADS>
+__device__ void masked_backward_stream(Task<Op> task, Masks masks,
+                                       unsigned int) {
+    constexpr unsigned int W = PER_VECTOR<typename Op::In>;
+    Seen<Op, W> seen(task, masks, blockIdx.x, 256);
+    Piece<W> pieces[LOADS], others[LOADS];
+    float x[LOADS][W], y[LOADS][W], first = 0, first_y = 0, sum = 0;
+    auto take = [&](unsigned int at) {
+        for (unsigned int k = 0; k < LOADS; k++)
+            seen.load(pieces[k], others[k], at + k * 256);
+        for (unsigned int k = 0; k < LOADS; k++)
+            seen.row.widen(pieces[k], others[k], x[k], y[k]);
+    };
+    bool has_first = threadIdx.x < min(seen.row.head, seen.row.cols);
+    if (has_first) {
+        first = widen(seen.row.in[threadIdx.x]);
+        first_y = widen(seen.row.other[threadIdx.x]);
+        sum = seen.term(first, first_y, 0);
+    }
+#pragma unroll 1
+    for (unsigned int at = threadIdx.x; at < seen.pieces();
+         at += 256 * LOADS) {
+        take(at);
+        float of_round = 0;
+        for (unsigned int k = 0; k < LOADS * W; k++)
+            of_round = seen.term(x[k / W][k % W], y[k / W][k % W], of_round);
+        sum += of_round;
+    }
+    sum = together<false>(256, sum);
+#pragma unroll 1
+    for (unsigned int round = (seen.all.pieces() + 256 * LOADS - 1) /
+                              (256 * LOADS);
+         round-- > 0;) {
+        unsigned int at = round * 256 * LOADS + threadIdx.x;
+        take(at);
+        for (unsigned int k = 0; k < LOADS; k++) {
+            for (unsigned int w = 0; w < W; w++)
+                x[k][w] = w < seen.row.left(at + k * 256)
+                              ? seen.slope(x[k][w], y[k][w], sum)
+                              : 0;
+            seen.all.store(x[k], at + k * 256);
+        }
+    }
+    if (threadIdx.x < seen.all.head)
+        narrow(has_first ? seen.slope(first, first_y, sum) : 0,
+               seen.all.out[threadIdx.x]);
+}
+
+#define MASKED(OP, NAME, TYPE, SHAPE, NUMBER) \
+    extern "C" __global__ void __launch_bounds__(256) NAME##_##TYPE( \
+        const OP::In* in, const OP::In* other, OP::Out* out, \
+        unsigned long long rows, unsigned int cols, unsigned long long pitch, \
+        const void* mask, unsigned long long mask_pitch, const int* lengths, \
+        unsigned int period, long long offset, float scale, float* logsumexp, \
+        unsigned int is_log, unsigned int lanes) { \
+        SHAPE<OP, NUMBER>({in, other, out, rows, cols, pitch}, \
+                          {mask, mask_pitch, lengths, period, offset, scale, \
+                           logsumexp, is_log}, \
+                          lanes); \
+    }
+#define MASKS(T, TYPE) \
+    MASKED(Masked<T>, masked_held_v2, TYPE, masked_held, 2) \
+    MASKED(Masked<T>, masked_stream_t256, TYPE, masked_stream, \
+           8 / PER_VECTOR<T>) \
+    MASKED(MaskedBackward<T>, masked_backward_held_v2, TYPE, \
+           masked_backward_held, 2) \
+    MASKED(MaskedBackward<T>, masked_backward_stream_t256, TYPE, \
+           masked_backward_stream, 8 / PER_VECTOR<T>)
+MASKS(float, f32)
+MASKS(bf16, bf16)
 #endif

@@ -45,7 +45,7 @@ into() {
     tail -n 2 "$file"
 }
 on_gpu=(env REDUCTION_ON_GPU=1)
-own=("$bin/library" --test-threads=1 families:: loss:: gpu::)
+own=("$bin/library" --test-threads=1 families:: loss:: masked:: gpu::)
 
 for example in 01-sum 02-rows 03-softmax 04-graph; do
     into "$example.txt" "example $example" 60 "$bin/$example"

@@ -23,6 +23,7 @@ pub use card::Card;
 pub use element::Type;
 pub use error::{Error, Result};
 pub use families::loss::{CrossEntropy, LossReduction};
+pub use families::masked::{Causal, Softmax};
 pub use geometry::Geometry;
 #[cfg(feature = "cudarc")]
 pub use gpu::{Call, Element, Prepared, Reducer, Value, Workspace, is_available};

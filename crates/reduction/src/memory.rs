@@ -45,6 +45,8 @@ roles! {
     Biases "biases" "Biases of a norm that subtracts the mean, one a column.";
     Logsumexp "logsumexp" "Logarithms of the rows' sums of exponentials, one a row.";
     Flag "flag" "A word that wrong labels set to 1.";
+    Mask "mask" "Matrix that is added to the elements.";
+    Lengths "lengths" "Lengths of rows, one a row.";
 }
 
 /// What a reduction demands of an operand.

@@ -16,7 +16,7 @@ use crate::reduction::Reduction;
 use crate::team::{Endings, Shape};
 
 /// Types of logits that have kernels.
-const TYPES: [Type; 2] = [Type::F32, Type::BF16];
+pub(super) const TYPES: [Type; 2] = [Type::F32, Type::BF16];
 /// Rows of one block of the launch that adds up losses, at least, and its blocks at most.
 const OF_TOTAL: u64 = 2048;
 const TOTALS: u64 = 1024;
@@ -302,7 +302,7 @@ impl CrossEntropy {
 }
 
 /// The smallest team of threads that holds a row of so many vectors of `per` elements, two vectors each; `None` if no block does.
-fn held(vectors: u64, per: u64) -> Option<Shape> {
+pub(super) fn held(vectors: u64, per: u64) -> Option<Shape> {
     let lanes = vectors.div_ceil(2).max(1).next_power_of_two().min(512) as u32;
     match lanes {
         0..=32 => Some(Shape::Groups { lanes, rows: 1, vectors: 2, width: per as u32 }),
@@ -312,6 +312,6 @@ fn held(vectors: u64, per: u64) -> Option<Shape> {
 }
 
 /// Roundings of so many threads that hold a row, so many elements each.
-fn roundings(lanes: u32, elements: u64) -> u64 {
+pub(super) fn roundings(lanes: u32, elements: u64) -> u64 {
     (softmax::ROUNDINGS.held)(elements) + u64::from(lanes.min(32).ilog2() + lanes / 32)
 }

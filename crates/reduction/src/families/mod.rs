@@ -2,6 +2,7 @@
 
 pub mod champion;
 pub mod loss;
+pub mod masked;
 pub mod norms;
 pub mod operators;
 pub mod rows;

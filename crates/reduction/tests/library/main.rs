@@ -4,6 +4,7 @@
 mod families;
 mod gpu;
 mod loss;
+mod masked;
 mod numbers;
 mod properties;
 mod refusals;
