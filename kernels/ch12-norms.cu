@@ -1067,3 +1067,680 @@ OPERATIONS(float, f32, 4)
 OPERATIONS(bf16, bf16, 8)
 #endif
 // ANCHOR_END: entries
+
+// Norms as programs use them: any epsilon, weights and biases or none, a
+// residual that is added first, what the way back needs kept, and 8-bit
+// results. What a chapter's kernel has for a template parameter is a number
+// here: a branch that all threads take alike costs nothing beside memory, and
+// one kernel serves all types.
+enum Format : unsigned int { AS_F32, AS_BF16, AS_E4M3, AS_I8 };
+constexpr unsigned int EIGHT = 8; // elements that a thread takes at once
+struct Request {
+    const void *in, *other; // forward the residual or null, backward the
+                            // gradient of the results
+    void *out, *sums;       // results; input and residual added up, or null
+    float *means, *scales;  // means and reciprocal deviations, one a row, or
+                            // null
+    float* steps;           // what results of 8 bits are multiples of, a row
+    const void *weights, *biases; // one a column, or null
+    unsigned long long rows;
+    unsigned int cols;
+    unsigned long long pitch;
+    float epsilon;
+    unsigned int formats; // 4 bits each: elements, weights, biases, results,
+                          // and 1 for a norm that takes the mean away
+    __device__ unsigned int format(unsigned int of) const {
+        return (formats >> (4 * of)) & 15;
+    }
+    __device__ bool is_centred() const { return format(4) != 0; }
+    __device__ bool quantises() const { return format(3) >= AS_E4M3; }
+};
+// The largest finite number of a format of 8 bits.
+__device__ float largest(unsigned int format) {
+    return format == AS_I8 ? 127.0f : 448.0f;
+}
+
+// Eight elements as memory has them. Those that are not there are 0.
+struct Eight { unsigned int words[EIGHT]; };
+__device__ bool is_vector(const void* address) {
+    return reinterpret_cast<unsigned long long>(address) % sizeof(uint4) == 0;
+}
+template <bool KEPT = false>
+__device__ void load(Eight& eight, const void* array, unsigned int format,
+                     unsigned long long at, unsigned int left) {
+    bool is_wide = format == AS_F32;
+    const char* from =
+        static_cast<const char*>(array) + at * (is_wide ? 4 : 2);
+    if (left >= EIGHT && is_vector(from)) {
+        auto vector = [&](unsigned int k) {
+            const uint4* address = reinterpret_cast<const uint4*>(from) + k;
+            uint4 v = KEPT ? __ldg(address) : load_once(address);
+            eight.words[4 * k] = v.x, eight.words[4 * k + 1] = v.y;
+            eight.words[4 * k + 2] = v.z, eight.words[4 * k + 3] = v.w;
+        };
+        vector(0);
+        if (is_wide) vector(1);
+        return;
+    }
+    eight = {};
+    for (unsigned int k = 0; k < EIGHT; k++) {
+        if (k >= left) continue;
+        if (is_wide) {
+            eight.words[k] = reinterpret_cast<const unsigned int*>(from)[k];
+        } else {
+            unsigned int half =
+                reinterpret_cast<const unsigned short*>(from)[k];
+            eight.words[k / 2] |= half << 16 * (k % 2);
+        }
+    }
+}
+__device__ void widen(const Eight& eight, unsigned int format,
+                      float (&x)[EIGHT]) {
+    if (format == AS_F32) {
+        for (unsigned int k = 0; k < EIGHT; k++)
+            x[k] = __uint_as_float(eight.words[k]);
+    } else {
+        Piece<8> piece = {{eight.words[0], eight.words[1], eight.words[2],
+                           eight.words[3]}};
+        widen(piece, x);
+    }
+}
+// E4M3: a sign, 4 bits of exponent and 3 of mantissa, no infinity, one NaN.
+// To the nearest, ties to even, and at most 448 in magnitude. It is done with
+// integers since only sm_89 and newer have an instruction for it.
+__device__ unsigned int e4m3(float x) {
+    constexpr unsigned int NONE = 0x7f;
+    unsigned int sign = __float_as_uint(x) >> 24 & 0x80;
+    float magnitude = fminf(fabsf(x), 448.0f);
+    unsigned int bits = __float_as_uint(magnitude), code;
+    if (magnitude < 0x1p-6f) {
+        // Multiples of 2^-9: this sum has no place for smaller ones.
+        constexpr float PLACES = 0x1p14f;
+        code = __float_as_uint(__fadd_rn(magnitude, PLACES)) -
+               __float_as_uint(PLACES);
+    } else {
+        // 20 bits of mantissa go; exponents begin at -7, not at -127.
+        code = ((bits + 0x7ffff + (bits >> 20 & 1)) >> 20) - (120 << 3);
+    }
+    return x == x ? sign | code : NONE;
+}
+__device__ unsigned int coded(float x, unsigned int format) {
+    if (format == AS_E4M3) return e4m3(x);
+    return min(max(__float2int_rn(x), -128), 127) & 0xff; // NaN is 0
+}
+__device__ void store(void* array, unsigned int format, unsigned long long at,
+                      const float (&x)[EIGHT], unsigned int left) {
+    if (format == AS_F32) {
+        float* to = static_cast<float*>(array) + at;
+        for (unsigned int k = 0; k < EIGHT; k += 4) {
+            const float four[4] = {x[k], x[k + 1], x[k + 2], x[k + 3]};
+            store<4>(to + k, four, max(left, k) - k, is_vector(to));
+        }
+    } else {
+        bf16* to = static_cast<bf16*>(array) + at;
+        store<EIGHT>(to, x, left, is_vector(to));
+    }
+}
+__device__ void store_codes(void* array, unsigned int format,
+                            unsigned long long at, const float (&x)[EIGHT],
+                            unsigned int left) {
+    unsigned char* to = static_cast<unsigned char*>(array) + at;
+    unsigned int words[2] = {};
+    for (unsigned int k = 0; k < EIGHT; k++)
+        words[k / 4] |= coded(x[k], format) << 8 * (k % 4);
+    if (left >= EIGHT &&
+        reinterpret_cast<unsigned long long>(to) % sizeof(uint2) == 0) {
+        *reinterpret_cast<uint2*>(to) = {words[0], words[1]};
+        return;
+    }
+    for (unsigned int k = 0; k < EIGHT; k++) {
+        if (k < left) to[k] = words[k / 4] >> 8 * (k % 4);
+    }
+}
+
+// Teams that have a row: so many lanes of a warp, or a block. What they find
+// is in all their threads, in one order of additions.
+struct Lanes {
+    unsigned int count;
+    __device__ unsigned int rank() const { return threadIdx.x % count; }
+    __device__ float sum(float x) {
+        for (unsigned int offset = count / 2; offset > 0; offset /= 2)
+            x += __shfl_xor_sync(FULL, x, offset);
+        return x;
+    }
+    // Of magnitudes as bits, where a NaN is above infinity.
+    __device__ unsigned int most(unsigned int x) {
+        for (unsigned int offset = count / 2; offset > 0; offset /= 2)
+            x = max(x, __shfl_xor_sync(FULL, x, offset));
+        return x;
+    }
+};
+struct Threads {
+    unsigned int (&buffers)[2][WARP]; // in turns: one barrier is enough
+    unsigned int count, turn;
+    __device__ unsigned int rank() const { return threadIdx.x; }
+    // What the first lane of each warp has, in each warp by its lanes.
+    __device__ unsigned int shared(unsigned int of_warp) {
+        unsigned int* buffer = buffers[turn % 2];
+        unsigned int lane = threadIdx.x % WARP;
+        turn++;
+        if (lane == 0) buffer[threadIdx.x / WARP] = of_warp;
+        __syncthreads();
+        return lane < count / WARP ? buffer[lane] : 0;
+    }
+    __device__ float sum(float x) {
+        x = group_sum<WARP>(x);
+        return group_sum<WARP>(
+            __uint_as_float(shared(__float_as_uint(x))));
+    }
+    __device__ unsigned int most(unsigned int x) {
+        Lanes warp = {WARP};
+        return warp.most(shared(warp.most(x)));
+    }
+};
+
+// A row by eights: those of a thread are `team.count` apart.
+struct Line {
+    const Request& request;
+    unsigned long long index, begin;
+    unsigned int cols;
+    __device__ Line(const Request& request, unsigned long long index)
+        : request(request), index(index), begin(index * request.pitch),
+          cols(index < request.rows ? request.cols : 0) {}
+    __device__ unsigned int left(unsigned int at) const {
+        return max(at * EIGHT, cols) - at * EIGHT;
+    }
+    __device__ unsigned int eights() const {
+        return (cols + EIGHT - 1) / EIGHT;
+    }
+    __device__ void load(Eight& eight, const void* array,
+                         unsigned int at) const {
+        ::load(eight, array, request.format(0), begin + at * EIGHT, left(at));
+    }
+    __device__ void store(void* array, const float (&x)[EIGHT],
+                          unsigned int at) const {
+        ::store(array, request.format(0), begin + at * EIGHT, x, left(at));
+    }
+    // N eights from `at` on, `step` apart, the residual added and rounded to
+    // the type of the elements.
+    template <unsigned int N>
+    __device__ void load(float (&x)[N][EIGHT], unsigned int at,
+                         unsigned int step) const {
+        Eight eights[N], others[N];
+        bool adds = request.other != nullptr;
+        for (unsigned int k = 0; k < N; k++)
+            load(eights[k], request.in, at + k * step);
+        if (adds) {
+            for (unsigned int k = 0; k < N; k++)
+                load(others[k], request.other, at + k * step);
+        }
+        for (unsigned int k = 0; k < N; k++) {
+            widen(eights[k], request.format(0), x[k]);
+            if (!adds) continue;
+            float other[EIGHT];
+            widen(others[k], request.format(0), other);
+            for (unsigned int w = 0; w < EIGHT; w++) {
+                x[k][w] = __fadd_rn(x[k][w], other[w]);
+                if (request.format(0) == AS_F32) continue;
+                bf16 rounded;
+                narrow(x[k][w], rounded);
+                x[k][w] = widen(rounded);
+            }
+        }
+    }
+    // One number a column, or `otherwise` where there is no array.
+    __device__ void column(float (&x)[EIGHT], const void* array,
+                           unsigned int format, float otherwise,
+                           unsigned int at) const {
+        for (unsigned int w = 0; w < EIGHT; w++) x[w] = otherwise;
+        if (array == nullptr) return;
+        Eight eight;
+        ::load<true>(eight, array, format, at * EIGHT, left(at));
+        widen(eight, format, x);
+    }
+    __device__ void weights(float (&x)[EIGHT], unsigned int at) const {
+        column(x, request.weights, request.format(1), 1, at);
+    }
+    // The results of elements, in their place.
+    __device__ void normalise(float (&x)[EIGHT], Known of_row,
+                              unsigned int at) const {
+        float weight[EIGHT], bias[EIGHT];
+        weights(weight, at);
+        // -0 added to -0 stays so.
+        column(bias, request.biases, request.format(2), -0.0f, at);
+        for (unsigned int w = 0; w < EIGHT; w++) {
+            float normal =
+                __fmul_rn(__fadd_rn(x[w], -of_row.mean), of_row.scale);
+            x[w] = fmaf(normal, weight[w], bias[w]);
+        }
+    }
+    // The largest magnitude of results, as bits.
+    __device__ unsigned int most(const float (&y)[EIGHT],
+                                 unsigned int at) const {
+        unsigned int all = 0, there = left(at);
+        for (unsigned int w = 0; w < EIGHT; w++)
+            all = max(all, w < there ? __float_as_uint(fabsf(y[w])) : 0);
+        return all;
+    }
+    // Results of 8 bits; `inverse` is what they are multiplied by.
+    __device__ void quantise(const float (&y)[EIGHT], float inverse,
+                             unsigned int at) const {
+        float scaled[EIGHT];
+        for (unsigned int w = 0; w < EIGHT; w++)
+            scaled[w] = __fmul_rn(y[w], inverse);
+        store_codes(request.out, request.format(3), begin + at * EIGHT,
+                    scaled, left(at));
+    }
+    // What results of 8 bits are multiplied by, of the largest magnitude as
+    // bits; and the row's scale is written.
+    template <class Team>
+    __device__ float inverse(unsigned int most, const Team& team) const {
+        constexpr unsigned int SMALLEST = 27 << 23; // 2^-100
+        float all = __uint_as_float(max(most, SMALLEST)),
+              top = largest(request.format(3));
+        if (team.rank() == 0 && index < request.rows)
+            request.steps[index] = __fdiv_rn(all, top);
+        return __fdiv_rn(top, all);
+    }
+    // Mean and reciprocal deviation, of the sum of squared distances.
+    __device__ Known known(float mean, float squares) const {
+        float variance =
+            __fdiv_rn(squares, static_cast<float>(request.cols));
+        return {mean,
+                __frcp_rn(
+                    __fsqrt_rn(__fadd_rn(variance, request.epsilon))),
+                0, 0};
+    }
+    template <class Team>
+    __device__ void keep(Known of_row, const Team& team) const {
+        if (team.rank() != 0 || index >= request.rows) return;
+        if (request.means != nullptr) request.means[index] = of_row.mean;
+        if (request.scales != nullptr) request.scales[index] = of_row.scale;
+    }
+};
+
+// A row that a team holds, V eights a thread.
+template <unsigned int V, class Team>
+__device__ Known known_of(const Line& line, const float (&x)[V][EIGHT],
+                          Team& team) {
+    float mean = 0, sums[4] = {}, squares[4] = {};
+    if (line.request.is_centred()) {
+        for (unsigned int k = 0; k < V * EIGHT; k++)
+            sums[k % 4] += x[k / EIGHT][k % EIGHT];
+        mean = __fdiv_rn(
+            team.sum((sums[0] + sums[1]) + (sums[2] + sums[3])),
+            static_cast<float>(line.request.cols));
+    }
+    for (unsigned int k = 0; k < V; k++) {
+        unsigned int there = line.left(team.rank() + k * team.count);
+        for (unsigned int w = 0; w < EIGHT; w++) {
+            float apart = w < there ? __fadd_rn(x[k][w], -mean) : 0;
+            squares[w % 4] = fmaf(apart, apart, squares[w % 4]);
+        }
+    }
+    return line.known(
+        mean,
+        team.sum((squares[0] + squares[1]) + (squares[2] + squares[3])));
+}
+template <unsigned int V, class Team>
+__device__ void forward_held(const Line& line, Team team) {
+    const Request& request = line.request;
+    float x[V][EIGHT];
+    line.load(x, team.rank(), team.count);
+    Known of_row = known_of(line, x, team);
+    line.keep(of_row, team);
+    unsigned int all = 0;
+#pragma unroll
+    for (unsigned int k = 0; k < V; k++) {
+        unsigned int at = team.rank() + k * team.count;
+        if (request.sums != nullptr) line.store(request.sums, x[k], at);
+        line.normalise(x[k], of_row, at);
+        if (request.quantises()) all = max(all, line.most(x[k], at));
+        else line.store(request.out, x[k], at);
+    }
+    if (!request.quantises()) return;
+    float inverse = line.inverse(team.most(all), team);
+#pragma unroll
+    for (unsigned int k = 0; k < V; k++)
+        line.quantise(x[k], inverse, team.rank() + k * team.count);
+}
+// A row that is too long for that: a block goes through it for its moments,
+// and again for its results. Around 0 the moments of parts merge too.
+template <unsigned int V>
+__device__ Known known_in(const Line& line, Threads& team) {
+    using Op = LayerNorm<float>;
+    bool is_centred = line.request.is_centred();
+    Moments running = {};
+#pragma unroll 1
+    for (unsigned int at = team.rank(); at < line.eights();
+         at += V * team.count) {
+        float x[V][EIGHT], sums[4] = {}, squares[4] = {};
+        Moments part = {};
+        line.load(x, at, team.count);
+        for (unsigned int k = 0; k < V; k++)
+            part.count += min(line.left(at + k * team.count), EIGHT);
+        for (unsigned int k = 0; k < V * EIGHT; k++)
+            sums[k % 4] += x[k / EIGHT][k % EIGHT];
+        if (is_centred)
+            part.mean = __fdiv_rn((sums[0] + sums[1]) + (sums[2] + sums[3]),
+                                  part.count);
+        for (unsigned int k = 0; k < V; k++) {
+            unsigned int there = line.left(at + k * team.count);
+            for (unsigned int w = 0; w < EIGHT; w++) {
+                float apart = w < there ? __fadd_rn(x[k][w], -part.mean) : 0;
+                squares[w % 4] = fmaf(apart, apart, squares[w % 4]);
+            }
+        }
+        part.squares = (squares[0] + squares[1]) + (squares[2] + squares[3]);
+        running = merge<Op>(running, part);
+    }
+    float mean = 0, apart = 0;
+    if (is_centred) {
+        mean = __fdiv_rn(team.sum(__fmul_rn(running.count, running.mean)),
+                         static_cast<float>(line.request.cols));
+        if (running.count > 0) apart = running.mean - mean;
+    }
+    return line.known(
+        mean, team.sum(fmaf(__fmul_rn(running.count, apart), apart,
+                            running.squares)));
+}
+// Calls `each` for every V eights of a thread, from the end on: what was read
+// last is the likeliest to be in a cache still.
+template <unsigned int V, class Team, class Each>
+__device__ void backwards(const Line& line, const Team& team, Each each) {
+    unsigned int step = V * team.count;
+#pragma unroll 1
+    for (unsigned int round = (line.eights() + step - 1) / step;
+         round-- > 0;)
+        each(round * step + team.rank());
+}
+// Results of 8 bits have one more in between, for the largest magnitude.
+template <unsigned int V>
+__device__ void forward_stream(const Line& line, Threads team) {
+    const Request& request = line.request;
+    Known of_row = known_in<V>(line, team);
+    line.keep(of_row, team);
+    unsigned int all = 0;
+    float inverse = 0;
+#pragma unroll 1
+    for (bool is_last = !request.quantises();; is_last = true) {
+        backwards<V>(line, team, [&](unsigned int at) {
+            float x[V][EIGHT];
+            line.load(x, at, team.count);
+#pragma unroll
+            for (unsigned int k = 0; k < V; k++) {
+                unsigned int here = at + k * team.count;
+                if (is_last && request.sums != nullptr)
+                    line.store(request.sums, x[k], here);
+                line.normalise(x[k], of_row, here);
+                if (!is_last) all = max(all, line.most(x[k], here));
+                else if (request.quantises())
+                    line.quantise(x[k], inverse, here);
+                else line.store(request.out, x[k], here);
+            }
+        });
+        if (is_last) return;
+        inverse = line.inverse(team.most(all), team);
+    }
+}
+
+// The way back, with what was kept of each row. N eights of x and of the
+// gradients of the results become normalised elements and gradients times
+// weights.
+template <unsigned int N> struct Back {
+    float normal[N][EIGHT], y[N][EIGHT];
+    __device__ void load(const Line& line, Known of_row, unsigned int at,
+                         unsigned int step) {
+        Eight eights[N], others[N];
+        for (unsigned int k = 0; k < N; k++) {
+            line.load(eights[k], line.request.in, at + k * step);
+            line.load(others[k], line.request.other, at + k * step);
+        }
+        for (unsigned int k = 0; k < N; k++) {
+            float x[EIGHT];
+            widen(eights[k], line.request.format(0), x);
+            widen(others[k], line.request.format(0), y[k]);
+            for (unsigned int w = 0; w < EIGHT; w++)
+                normal[k][w] = ::normal<LayerNorm<float>>(x[w], of_row);
+        }
+    }
+    // Adds to sums of g and of g times the normalised element. A gradient is 0
+    // where no element is.
+    __device__ void add(unsigned int k, const float (&weight)[EIGHT],
+                        float (&of_g)[2], float (&of_gx)[2]) const {
+        for (unsigned int w = 0; w < EIGHT; w++) {
+            float g = __fmul_rn(y[k][w], weight[w]);
+            of_g[w % 2] += g;
+            of_gx[w % 2] = fmaf(g, normal[k][w], of_gx[w % 2]);
+        }
+    }
+    // Writes the gradients of the elements.
+    __device__ void write(const Line& line, unsigned int k,
+                          const float (&weight)[EIGHT], Known of_row,
+                          unsigned int at) const {
+        float out[EIGHT];
+        for (unsigned int w = 0; w < EIGHT; w++)
+            out[w] = backward<LayerNorm<float>>(
+                normal[k][w], __fmul_rn(y[k][w], weight[w]), of_row);
+        line.store(line.request.out, out, at);
+    }
+};
+// What was kept of a row.
+__device__ Known kept(const Line& line) {
+    const Request& request = line.request;
+    if (line.index >= request.rows) return {};
+    return {request.means == nullptr ? 0 : request.means[line.index],
+            request.scales[line.index], 0, 0};
+}
+template <class Team>
+__device__ void means_of(Known& of_row, const Line& line, Team& team,
+                         const float (&of_g)[2], const float (&of_gx)[2]) {
+    float count = static_cast<float>(line.request.cols);
+    of_row.of_gx = __fdiv_rn(team.sum(of_gx[0] + of_gx[1]), count);
+    if (line.request.is_centred())
+        of_row.of_g = __fdiv_rn(team.sum(of_g[0] + of_g[1]), count);
+}
+// What a thread has for its columns, over all rows that come to it.
+template <unsigned int V> struct Shares {
+    float weights[V][EIGHT] = {}, biases[V][EIGHT] = {};
+    template <unsigned int N>
+    __device__ void add(const Back<N>& back, unsigned int from,
+                        unsigned int k) {
+        for (unsigned int w = 0; w < EIGHT; w++) {
+            float y = back.y[from][w];
+            weights[k][w] = fmaf(y, back.normal[from][w], weights[k][w]);
+            biases[k][w] += y;
+        }
+    }
+    // Into the rows of sums of team number `team`.
+    __device__ void put(const Line& line, unsigned int team, unsigned int at,
+                        unsigned int step) const {
+        const Request& request = line.request;
+        if (request.sums == nullptr) return;
+        unsigned long long row = 2ull * team * request.cols;
+        for (unsigned int k = 0; k < V; k++) {
+            unsigned int here = at + k * step, left = line.left(here);
+            store(request.sums, AS_F32, row + here * EIGHT, weights[k], left);
+            store(request.sums, AS_F32, row + request.cols + here * EIGHT,
+                  biases[k], left);
+        }
+    }
+};
+// Rows that a team holds, one after the other.
+template <unsigned int V, class Team>
+__device__ void back_held(const Request& request, Team& team,
+                          unsigned long long row, unsigned long long group,
+                          unsigned long long step, Shares<V>& shares) {
+    float weight[V][EIGHT];
+    for (unsigned int k = 0; k < V; k++)
+        Line(request, 0).weights(weight[k], team.rank() + k * team.count);
+#pragma unroll 1
+    for (; row < request.rows; row += step) {
+        Line line(request, row + group);
+        Known of_row = kept(line);
+        Back<V> back;
+        back.load(line, of_row, team.rank(), team.count);
+        float of_g[2] = {}, of_gx[2] = {};
+#pragma unroll
+        for (unsigned int k = 0; k < V; k++)
+            back.add(k, weight[k], of_g, of_gx);
+        means_of(of_row, line, team, of_g, of_gx);
+#pragma unroll
+        for (unsigned int k = 0; k < V; k++) {
+            back.write(line, k, weight[k], of_row,
+                       team.rank() + k * team.count);
+            shares.add(back, k, k);
+        }
+    }
+}
+// Groups of lanes: the warps of a block add up their columns in the end.
+template <unsigned int BLOCK, unsigned int V>
+__device__ void back_groups(const Request& request, Lanes team) {
+    constexpr unsigned int WARPS = BLOCK / WARP, COLS = WARP * V * EIGHT;
+    __shared__ float of_warps[WARPS][COLS];
+    unsigned int groups = BLOCK / team.count, warp = threadIdx.x / WARP;
+    Shares<V> shares;
+    back_held(request, team,
+              static_cast<unsigned long long>(blockIdx.x) * groups,
+              threadIdx.x / team.count,
+              static_cast<unsigned long long>(gridDim.x) * groups, shares);
+    for (unsigned int kind = 0; kind < 2 && request.sums != nullptr; kind++) {
+        for (unsigned int k = 0; k < V * EIGHT; k++) {
+            float sum = kind == 0 ? shares.weights[k / EIGHT][k % EIGHT]
+                                  : shares.biases[k / EIGHT][k % EIGHT];
+            for (unsigned int offset = team.count; offset < WARP; offset *= 2)
+                sum += __shfl_xor_sync(FULL, sum, offset);
+            if (threadIdx.x % WARP < team.count) {
+                unsigned int at = team.rank() + k / EIGHT * team.count;
+                of_warps[warp][at * EIGHT + k % EIGHT] = sum;
+            }
+        }
+        __syncthreads();
+        for (unsigned int c = threadIdx.x; c < request.cols; c += BLOCK) {
+            float sum = 0;
+            for (unsigned int other = 0; other < WARPS; other++)
+                sum += of_warps[other][c];
+            static_cast<float*>(
+                request.sums)[(2ull * blockIdx.x + kind) * request.cols + c] =
+                sum;
+        }
+        __syncthreads();
+    }
+}
+// Longer rows: a block goes through one twice, and other blocks find the sums
+// of columns before, as this may write over what they read.
+template <unsigned int V>
+__device__ void back_stream(const Line& line, Threads team) {
+    Known of_row = kept(line);
+    float of_g[2] = {}, of_gx[2] = {}, weight[EIGHT];
+    backwards<V>(line, team, [&](unsigned int at) {
+        Back<V> back;
+        back.load(line, of_row, at, team.count);
+        for (unsigned int k = 0; k < V; k++) {
+            line.weights(weight, at + k * team.count);
+            back.add(k, weight, of_g, of_gx);
+        }
+    });
+    means_of(of_row, line, team, of_g, of_gx);
+#pragma unroll 1
+    for (unsigned int at = team.rank(); at < line.eights();
+         at += V * team.count) {
+        Back<V> back;
+        back.load(line, of_row, at, team.count);
+#pragma unroll
+        for (unsigned int k = 0; k < V; k++) {
+            line.weights(weight, at + k * team.count);
+            back.write(line, k, weight, of_row, at + k * team.count);
+        }
+    }
+}
+// A thread has eight columns of every row, or of one in `teams`.
+template <unsigned int BLOCK>
+__device__ void back_columns(const Request& request, unsigned int teams) {
+    unsigned int at = blockIdx.x / teams * BLOCK + threadIdx.x,
+                 mine = blockIdx.x % teams;
+    Shares<1> shares;
+#pragma unroll 2
+    for (unsigned long long row = mine; row < request.rows; row += teams) {
+        Line line(request, row);
+        Back<1> back;
+        back.load(line, kept(line), at, 0);
+        shares.add(back, 0, 0);
+    }
+    shares.put(Line(request, 0), mine, at, 0);
+}
+// The gradients of weights and biases: the sums of all teams, a warp for 32
+// columns and for one in SHARING of the teams. Every addition has its place:
+// the same bits in every run.
+template <unsigned int SHARING>
+__device__ void back_gradients(const float* sums, unsigned int teams,
+                               unsigned int cols, void* weights,
+                               void* biases, unsigned int format) {
+    __shared__ float shared[SHARING][WARP];
+    unsigned int lane = threadIdx.x % WARP, share = threadIdx.x / WARP,
+                 strips = (cols + WARP - 1) / WARP,
+                 kind = blockIdx.x / strips,
+                 c = blockIdx.x % strips * WARP + lane;
+    float sum = 0;
+    if (c < cols) {
+        const float* from = sums + (2ull * share + kind) * cols + c;
+#pragma unroll 4
+        for (unsigned int team = share; team < teams; team += SHARING)
+            sum += *from, from += 2ull * SHARING * cols;
+    }
+    shared[share][lane] = sum;
+    __syncthreads();
+    void* to = kind == 0 ? weights : biases;
+    if (share > 0 || c >= cols || to == nullptr) return;
+    for (unsigned int other = 1; other < SHARING; other++)
+        sum += shared[other][lane];
+    if (format == AS_F32) static_cast<float*>(to)[c] = sum;
+    else narrow(sum, static_cast<bf16*>(to)[c]);
+}
+
+#ifndef WANTED_ALONE
+#define REQUEST \
+    const void *in, const void *other, void *out, void *sums, float *means, \
+    float *scales, float *steps, const void *weights, const void *biases, \
+    unsigned long long rows, unsigned int cols, unsigned long long pitch, \
+    float epsilon, unsigned int formats
+#define REQUESTED \
+    Request request = {in, other, out, sums, means, scales, steps, weights, \
+                       biases, rows, cols, pitch, epsilon, formats};
+#define THREADS \
+    __shared__ unsigned int buffers[2][WARP]; \
+    Threads team = {buffers, blockDim.x, 0};
+// A group of lanes a row, a block a row, and a block a row that it does not
+// hold.
+KERNEL(256) norm_groups(REQUEST, unsigned int lanes) {
+    REQUESTED unsigned long long first =
+        static_cast<unsigned long long>(blockIdx.x) * (256 / lanes);
+    forward_held<2>(Line(request, first + threadIdx.x / lanes),
+                    Lanes{lanes});
+}
+KERNEL(1024) norm_block(REQUEST) {
+    REQUESTED THREADS forward_held<2>(Line(request, blockIdx.x), team);
+}
+KERNEL(512) norm_stream(REQUEST) {
+    REQUESTED THREADS forward_stream<2>(Line(request, blockIdx.x), team);
+}
+KERNEL(256) norm_back_groups(REQUEST, unsigned int lanes) {
+    REQUESTED back_groups<256, 2>(request, Lanes{lanes});
+}
+KERNEL(512) norm_back_block(REQUEST) {
+    REQUESTED THREADS Shares<2> shares;
+    back_held(request, team, blockIdx.x, 0, gridDim.x, shares);
+    shares.put(Line(request, 0), blockIdx.x, threadIdx.x, blockDim.x);
+}
+KERNEL(512) norm_back_stream(REQUEST) {
+    REQUESTED THREADS back_stream<2>(Line(request, blockIdx.x), team);
+}
+KERNEL(256) norm_back_columns(REQUEST, unsigned int teams) {
+    REQUESTED back_columns<256>(request, teams);
+}
+KERNEL(256)
+norm_back_gradients(const float* sums, unsigned int teams, unsigned int cols,
+                    void* weights, void* biases, unsigned int format) {
+    back_gradients<8>(sums, teams, cols, weights, biases, format);
+}
+#endif

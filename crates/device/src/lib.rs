@@ -34,7 +34,7 @@ pub use error::Error;
 pub use launch::{Arg, Call, Foreign, HostTiming, Replays, Report, Timed, Timing};
 pub use module::{Module, Origin, Resources};
 pub use probe::{Driver, Probe, probe};
-pub use reduce::{HostOperands, Reductions};
+pub use reduce::{HostOperand, HostOperands, Reductions};
 pub use reduction::{Card, Geometry, card};
 pub use replay::{Graph, Replayed, Step};
 pub use scalar::Scalar;

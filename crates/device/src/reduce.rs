@@ -28,6 +28,26 @@ pub struct HostOperands<'a> {
 /// Bytes of the results, those of the other operands, and the report of each launch.
 pub type Left = (Vec<u8>, Vec<Vec<u8>>, Vec<Report>);
 
+/// One operand of a reduction as bytes of the host.
+#[derive(Debug, Clone, Copy)]
+pub struct HostOperand<'a> {
+    /// Its part.
+    pub role: Role,
+    /// What it holds at first.
+    pub bytes: &'a [u8],
+    /// Bytes that lie between a multiple of 256 and its first one.
+    pub begin: usize,
+    /// An operand named before it that it lies over, and whose bytes it has at first.
+    pub over: Option<Role>,
+}
+
+impl<'a> HostOperand<'a> {
+    /// An operand apart from all others.
+    pub fn new(role: Role, bytes: &'a [u8]) -> HostOperand<'a> {
+        HostOperand { role, bytes, begin: 0, over: None }
+    }
+}
+
 /// The library's kernels, loaded on a device.
 #[derive(Debug)]
 pub struct Reductions<'d> {
@@ -69,53 +89,72 @@ impl<'d> Reductions<'d> {
     /// # Errors
     /// Those of [`Reductions::run`].
     pub fn run_all(&self, reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> Result<Left, Error> {
+        let HostOperands { input, others, begin: [input_begin, other_begin, out_begin], in_place } = *operands;
         let bytes = reduction.result_bytes() as usize;
-        let [input_begin, other_begin, out_begin] = operands.begin;
-        let len = if operands.in_place { bytes.max(operands.input.len()) } else { bytes };
-        let mut out = Placed::new(self.device, "out", &vec![0xa5; len], out_begin)?;
-        if operands.in_place {
-            out = Placed::new(
-                self.device,
-                "out",
-                &[operands.input, &vec![0xa5; len - operands.input.len()]].concat(),
-                out_begin,
-            )?;
-        }
-        let input = match operands.in_place {
-            true => None,
-            false => Some(Placed::new(self.device, "input", operands.input, input_begin)?),
-        };
-        let place = |&(role, bytes): &(Role, &[u8])| {
+        let mut results = if in_place { input.to_vec() } else { Vec::new() };
+        results.resize(results.len().max(bytes), 0xa5);
+        let mut all = vec![
+            HostOperand { begin: out_begin, ..HostOperand::new(Role::Out, &results) },
+            HostOperand {
+                begin: input_begin,
+                over: in_place.then_some(Role::Out),
+                ..HostOperand::new(Role::Input, input)
+            },
+        ];
+        all.extend(others.iter().map(|&(role, bytes)| {
             let begin = if role == Role::Other { other_begin } else { 0 };
-            Ok((role, Placed::new(self.device, role.name(), bytes, begin)?))
-        };
-        let others = operands.others.iter().map(place).collect::<Result<Vec<_>, Error>>()?;
+            HostOperand { begin, ..HostOperand::new(role, bytes) }
+        }));
+        let (mut left, reports) = self.run_any(reduction, &all, times)?;
+        let others = left.split_off(2);
+        left[0].truncate(bytes);
+        Ok((left.swap_remove(0), others, reports))
+    }
+
+    /// Likewise, with operands of any role, of which one may lie over another. Returns what each of them holds in the end.
+    ///
+    /// # Errors
+    /// Those of [`Reductions::run`].
+    pub fn run_any(
+        &self,
+        reduction: &Reduction,
+        operands: &[HostOperand<'_>],
+        times: u32,
+    ) -> Result<(Vec<Vec<u8>>, Vec<Report>), Error> {
+        let mut placed = Vec::new();
+        let mut bound = Operands::default();
+        for operand in operands {
+            let memory = match operand.over {
+                Some(role) => Memory { bytes: operand.bytes.len() as u64, ..bound.get(role) },
+                None => {
+                    placed.push(Placed::new(self.device, operand)?);
+                    placed[placed.len() - 1].memory()
+                }
+            };
+            bound.set(operand.role, memory);
+        }
         let scratch = self.device.alloc::<u8>("scratch", reduction.scratch_bytes() as usize)?;
         let state = self.device.upload("state", &vec![0u64; reduction.plan().state_words as usize])?;
-        let mut bound = Operands::default().with(Role::Out, Memory { bytes: bytes as u64, ..out.memory() });
-        let input =
-            input.as_ref().map_or(Memory { bytes: operands.input.len() as u64, ..out.memory() }, Placed::memory);
-        bound.set(Role::Input, input);
-        for (role, placed) in &others {
-            bound.set(*role, placed.memory());
-        }
         let space = Space {
             scratch: Memory { address: scratch.address(), bytes: scratch.bytes() },
             state: Memory { address: state.address(), bytes: state.bytes() },
         };
-        let mut queue = InTurn { reductions: self, out: &mut out, reports: Vec::new() };
+        let mut queue = InTurn { reductions: self, placed: &mut placed, reports: Vec::new() };
         for _ in 0..times {
             // SAFETY: the arrays live until the launches have ended, which are waited for. Offsets that lie are the caller's, and the
             // simulator reports where they lead.
             unsafe { reduction.enqueue(&bound, space, &mut queue) }?;
         }
         let reports = queue.reports;
-        let left = |placed: &Placed, bytes: usize| {
-            let all = self.device.download(&placed.buffer)?;
-            Ok(all[placed.begin..placed.begin + bytes].to_vec())
-        };
-        let others = others.iter().map(|(_, placed)| left(placed, placed.len)).collect::<Result<_, Error>>()?;
-        Ok((left(&out, bytes)?, others, reports))
+        let left = operands.iter().map(|operand| {
+            let memory = bound.get(operand.role);
+            let array = placed.iter().find(|array| array.memory().address == memory.address);
+            array.map_or(Ok(Vec::new()), |array| {
+                let all = self.device.download(&array.buffer)?;
+                Ok(all[array.begin..array.begin + memory.bytes as usize].to_vec())
+            })
+        });
+        Ok((left.collect::<Result<_, Error>>()?, reports))
     }
 }
 
@@ -127,9 +166,9 @@ struct Placed {
 }
 
 impl Placed {
-    fn new(device: &Device, name: &str, bytes: &[u8], begin: usize) -> Result<Placed, Error> {
+    fn new(device: &Device, &HostOperand { role, bytes, begin, .. }: &HostOperand<'_>) -> Result<Placed, Error> {
         let all = [&vec![0xa5; begin % ALIGNED], bytes].concat();
-        Ok(Placed { buffer: device.upload(name, &all)?, begin: begin % ALIGNED, len: bytes.len() })
+        Ok(Placed { buffer: device.upload(role.name(), &all)?, begin: begin % ALIGNED, len: bytes.len() })
     }
 
     fn memory(&self) -> Memory {
@@ -140,7 +179,7 @@ impl Placed {
 /// A queue that launches and waits.
 struct InTurn<'a, 'd> {
     reductions: &'a Reductions<'d>,
-    out: &'a mut Placed,
+    placed: &'a mut [Placed],
     reports: Vec<Report>,
 }
 
@@ -162,9 +201,11 @@ impl Queue for InTurn<'_, '_> {
     }
 
     fn write(&mut self, memory: Memory, bytes: &[u8]) -> Result<(), Error> {
-        let mut all = self.reductions.device.download(&self.out.buffer)?;
-        let at = (memory.address - self.out.buffer.address()) as usize;
+        let holds = |array: &&mut Placed| array.memory().overlaps(memory);
+        let Some(array) = self.placed.iter_mut().find(holds) else { return Ok(()) };
+        let mut all = self.reductions.device.download(&array.buffer)?;
+        let at = (memory.address - array.buffer.address()) as usize;
         all[at..at + bytes.len()].copy_from_slice(bytes);
-        self.reductions.device.write(&mut self.out.buffer, &all)
+        self.reductions.device.write(&mut array.buffer, &all)
     }
 }

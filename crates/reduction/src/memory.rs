@@ -47,6 +47,11 @@ roles! {
     Flag "flag" "A word that wrong labels set to 1.";
     Mask "mask" "Matrix that is added to the elements.";
     Lengths "lengths" "Lengths of rows, one a row.";
+    Sum "sum" "Input and residual added up, which lies as the input.";
+    Means "means" "Means of the rows, one a row: written forward, read on the way back.";
+    Deviations "reciprocal deviations" "Reciprocal deviations of the rows, one a row: written forward, read on the way back.";
+    WeightGradients "gradients of the weights" "Gradients of a norm's weights, one a column.";
+    BiasGradients "gradients of the biases" "Gradients of a norm's biases, one a column.";
 }
 
 /// What a reduction demands of an operand.

@@ -3,6 +3,7 @@
 pub mod champion;
 pub mod loss;
 pub mod masked;
+pub mod normalise;
 pub mod norms;
 pub mod operators;
 pub mod rows;

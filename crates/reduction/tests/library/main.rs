@@ -5,6 +5,7 @@ mod families;
 mod gpu;
 mod loss;
 mod masked;
+mod normalise;
 mod numbers;
 mod properties;
 mod refusals;
