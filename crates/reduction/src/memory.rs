@@ -52,6 +52,7 @@ roles! {
     Deviations "reciprocal deviations" "Reciprocal deviations of the rows, one a row: written forward, read on the way back.";
     WeightGradients "gradients of the weights" "Gradients of a norm's weights, one a column.";
     BiasGradients "gradients of the biases" "Gradients of a norm's biases, one a column.";
+    Scales "scales" "Scales of results of 8 bits, one a row.";
 }
 
 /// What a reduction demands of an operand.

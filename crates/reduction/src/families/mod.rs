@@ -6,5 +6,6 @@ pub mod masked;
 pub mod normalise;
 pub mod norms;
 pub mod operators;
+pub mod quantised;
 pub mod rows;
 pub mod softmax;

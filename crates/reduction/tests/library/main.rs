@@ -8,5 +8,6 @@ mod masked;
 mod normalise;
 mod numbers;
 mod properties;
+mod quantised;
 mod refusals;
 mod trial;
