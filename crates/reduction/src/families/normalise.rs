@@ -150,8 +150,8 @@ impl Norm {
 
     pub(super) fn check(&self) -> Result<()> {
         let (op, ty) = (self.op(), self.ty);
-        if let Some(why) = op.refusal(ty) {
-            return Err(Error::Unsupported { op, ty, why });
+        if !matches!(ty, Type::BF16 | Type::F32) {
+            return Err(Error::Unsupported { op, ty, why: "kernels with all that a norm may have take bf16 and f32" });
         }
         self.matrix.check(ty)?;
         let columns = [("weights", self.weights), ("biases", self.biases), ("gradients", self.gradients)];

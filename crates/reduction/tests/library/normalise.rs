@@ -360,7 +360,9 @@ fn each_refusal_says_what_was_wrong() {
     ] {
         assert!(matches!(error(norm), Error::OperandType { operand, .. } if operand == what));
     }
-    assert!(matches!(error(changed(norm, |norm| norm.ty = Type::I32)), Error::Unsupported { ty: Type::I32, .. }));
+    for ty in [Type::I32, Type::F16] {
+        assert!(matches!(error(changed(norm, |norm| norm.ty = ty)), Error::Unsupported { .. }));
+    }
     let with = |rows, cols, pitch| changed(norm, |norm| norm.matrix = Matrix { rows, cols, pitch });
     assert_eq!(error(with(2, 3, 2)), Error::Pitch { pitch: 2, cols: 3 });
     assert!(matches!(error(with(1 << 31, 1, 1)), Error::TooMany { what: "rows", .. }));
