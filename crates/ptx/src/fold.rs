@@ -46,14 +46,26 @@ pub fn unfold(text: &str) -> Cow<'_, str> {
     if rows.is_empty() {
         return Cow::Borrowed(text);
     }
+    // Programs load a lesson often: what lies between two numbers is copied in one go.
     let mut out = String::with_capacity(text.len() * 3 / 2);
-    for line in text.split_inclusive('\n').filter(|line| row(line).is_none()) {
-        let number = line.trim_end();
-        match rows.get(number) {
-            Some(loc) => out.extend([loc, &line[number.len()..]]),
-            None => out.push_str(line),
+    let bytes = text.as_bytes();
+    let (mut copied, mut begin) = (0, 0);
+    while begin < bytes.len() {
+        let end = bytes[begin..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |len| begin + len + 1);
+        if matches!(bytes[begin..end], [b'.', b'0'..=b'9', ..]) {
+            let line = &text[begin..end];
+            let number = line.trim_end();
+            if let Some(loc) = rows.get(number) {
+                out.extend([&text[copied..begin], *loc]);
+                copied = begin + number.len();
+            } else if row(line).is_some() {
+                out.push_str(&text[copied..begin]);
+                copied = end;
+            }
         }
+        begin = end;
     }
+    out.push_str(&text[copied..]);
     Cow::Owned(out)
 }
 

@@ -82,8 +82,9 @@ impl Index {
         let kept = self.needed(text, entries);
         let mut out = String::new();
         let mut end = 0;
-        let lines =
-            |out: &mut String, left: &str| out.extend(left.bytes().filter(|&byte| byte == b'\n').map(char::from));
+        let lines = |out: &mut String, left: &str| {
+            out.push_str(&"\n".repeat(left.bytes().filter(|&byte| byte == b'\n').count()));
+        };
         for (item, kept) in self.items.iter().zip(kept) {
             lines(&mut out, &text[end..item.span.start]);
             let own = &text[item.span.clone()];
