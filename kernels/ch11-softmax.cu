@@ -946,7 +946,7 @@ template <bool IS_MAX> __device__ float together(unsigned int lanes, float x) {
     __syncthreads(); // what it held before was read
     if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = x;
     __syncthreads();
-    unsigned int warps = lanes / WARP, first = threadIdx.x / lanes * warps;
+    unsigned int warps = lanes / WARP, first = (threadIdx.x & -lanes) / WARP;
     x = of_warps[first];
 #pragma unroll 1
     for (unsigned int k = 1; k < warps; k++) x = both(x, of_warps[first + k]);
@@ -954,13 +954,13 @@ template <bool IS_MAX> __device__ float together(unsigned int lanes, float x) {
 }
 // The row of a thread, where `lanes` threads hold one.
 __device__ unsigned long long row_of(unsigned int lanes) {
-    return (blockIdx.x * 256ull + threadIdx.x) / lanes;
+    return (blockIdx.x * 256ull + threadIdx.x) >> (31 - __clz(lanes));
 }
 // `lanes` threads hold a row.
 template <class Op, unsigned int V>
 __device__ void loss_held(Task<Op> task, Losses losses, unsigned int lanes) {
     constexpr unsigned int W = PER_VECTOR<typename Op::In>;
-    unsigned int lane = threadIdx.x % lanes;
+    unsigned int lane = threadIdx.x & (lanes - 1);
     unsigned long long at = row_of(lanes);
     Row<Op, W> row(task, at, 0, task.cols, lanes);
     Held<Op, V, W> held;
@@ -1222,7 +1222,7 @@ __device__ void save(const Masks& masks, unsigned long long row, Known known) {
 template <class Op, unsigned int V>
 __device__ void masked_held(Task<Op> task, Masks masks, unsigned int lanes) {
     constexpr unsigned int W = PER_VECTOR<typename Op::In>;
-    unsigned int lane = threadIdx.x % lanes;
+    unsigned int lane = threadIdx.x & (lanes - 1);
     unsigned long long at = row_of(lanes);
     Seen<Op, W> seen(task, masks, at, lanes);
     Piece<W> pieces[V], others[V];
@@ -1299,7 +1299,7 @@ template <class Op, unsigned int V>
 __device__ void masked_backward_held(Task<Op> task, Masks masks,
                                      unsigned int lanes) {
     constexpr unsigned int W = PER_VECTOR<typename Op::In>;
-    unsigned int lane = threadIdx.x % lanes;
+    unsigned int lane = threadIdx.x & (lanes - 1);
     Seen<Op, W> seen(task, masks, row_of(lanes), lanes);
     Held<Op, V, W> held;
     held.load(seen.row, lane, lanes);
