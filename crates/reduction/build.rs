@@ -1,4 +1,5 @@
-//! Puts the kernels' PTX into the crate, one text for each kernel, so that a program loads the few that it launches.
+//! Puts the kernels' PTX into the crate, one text for each kernel, so that a program loads the few that it launches; with the feature
+//! `nvrtc` also the CUDA that other shapes are compiled from.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,16 +17,19 @@ const FILES: [&str; 8] = [
     "ch12-norms.compute_90.ptx",
 ];
 
+/// Files of CUDA whose macros make kernels of any shape.
+const LESSONS: [&str; 4] = ["ch09-operators", "ch10-rows", "ch11-softmax", "ch12-norms"];
+
 fn main() {
     // A package has the files beside it; a checkout, where links may be files that name their goal, a folder of its own for them.
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the crate is"));
-    let folders = [here.join("kernels"), here.join("../../kernels/ptx")];
+    let folders = [here.join("kernels"), here.join("../../kernels")];
     let folder = folders.iter().find(|folder| folder.is_dir()).expect("a folder of kernels");
     println!("cargo:rerun-if-changed=build.rs");
     let mut table = String::from("&[\n");
     let mut all = String::new();
     for file in FILES {
-        let path = folder.join(file);
+        let path = folder.join("ptx").join(file);
         println!("cargo:rerun-if-changed={}", path.display());
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for (name, body, target) in entries(&text) {
@@ -37,6 +41,10 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where to write"));
     write(&out.join("kernels.ptx"), &all);
     write(&out.join("kernels.rs"), &table);
+    if env::var_os("CARGO_FEATURE_NVRTC").is_some() {
+        let lesson = |slug: &&str| format!("    ({slug:?}, include_str!({:?})),\n", folder.join(format!("{slug}.cu")));
+        write(&out.join("lessons.rs"), &format!("&[\n{}]", LESSONS.iter().map(lesson).collect::<String>()));
+    }
 }
 
 fn write(path: &Path, text: &str) {

@@ -1,6 +1,8 @@
 //! Reductions of the library on a device of this crate: how its whole suite runs without a GPU, and how a plan is replayed.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use reduction::{Memory, Operands, Pass, Queue, Reduction, Role, Space};
@@ -52,7 +54,10 @@ impl<'a> HostOperand<'a> {
 #[derive(Debug)]
 pub struct Reductions<'d> {
     device: &'d Device,
+    root: PathBuf,
     modules: Rc<Vec<Module>>,
+    /// Kernels that were compiled on demand, by the line that made each.
+    compiled: Rc<RefCell<HashMap<String, Rc<Module>>>>,
 }
 
 impl<'d> Reductions<'d> {
@@ -62,19 +67,38 @@ impl<'d> Reductions<'d> {
     /// Those of [`Device::load_with`].
     pub fn new(device: &'d Device, root: &Path) -> Result<Reductions<'d>, Error> {
         let load = |slug: &&str| device.load_with(&KernelSource::in_root(root, slug), &[]);
-        Ok(Reductions { device, modules: Rc::new(LESSONS.iter().map(load).collect::<Result<_, _>>()?) })
+        let modules = Rc::new(LESSONS.iter().map(load).collect::<Result<_, _>>()?);
+        Ok(Reductions { device, root: root.to_owned(), modules, compiled: Rc::default() })
     }
 
     /// The same kernels on another device of the same kind: the simulator with other options.
     pub fn on<'e>(&self, device: &'e Device) -> Reductions<'e> {
-        Reductions { device, modules: Rc::clone(&self.modules) }
+        let (modules, compiled) = (Rc::clone(&self.modules), Rc::clone(&self.compiled));
+        Reductions { device, root: self.root.clone(), modules, compiled }
+    }
+
+    /// Returns whether plans may have kernels that are compiled on demand: [`Device::can_compile`].
+    pub fn can_compile(&self) -> bool {
+        self.device.can_compile(&KernelSource::in_root(&self.root, LESSONS[0]))
+    }
+
+    /// Compiles the kernel of a launch that is not committed.
+    fn compile(&self, lesson: &str, pass: &Pass) -> Result<(), Error> {
+        let is_committed = self.modules.iter().any(|module| module.kernels().contains(&pass.kernel.as_str()));
+        let Some(line) = pass.line.as_ref().filter(|_| !is_committed && !lesson.is_empty()) else { return Ok(()) };
+        if !self.compiled.borrow().contains_key(line) {
+            let module = self.device.load_on_demand(&KernelSource::in_root(&self.root, lesson), line)?;
+            self.compiled.borrow_mut().insert(line.clone(), Rc::new(module));
+        }
+        Ok(())
     }
 
     /// Runs a reduction `times` times in a row over the same operands and the same workspace, and returns the bytes of the last
     /// results with the report of each launch.
     ///
     /// # Errors
-    /// [`Error::Reduction`] for what the library refuses; else those of [`Device::launch`].
+    /// [`Error::Reduction`] for what the library refuses; those of [`Device::load_on_demand`] for kernels that are not committed; else
+    /// those of [`Device::launch`].
     pub fn run(
         &self,
         reduction: &Reduction,
@@ -121,6 +145,7 @@ impl<'d> Reductions<'d> {
         operands: &[HostOperand<'_>],
         times: u32,
     ) -> Result<(Vec<Vec<u8>>, Vec<Report>), Error> {
+        reduction.plan().passes.iter().try_for_each(|pass| self.compile(reduction.lesson(), pass))?;
         let mut placed = Vec::new();
         let mut bound = Operands::default();
         for operand in operands {
@@ -188,8 +213,11 @@ impl Queue for InTurn<'_, '_> {
 
     fn launch(&mut self, pass: &Pass, args: &[u64]) -> Result<(), Error> {
         let modules = &self.reductions.modules;
-        let module = modules.iter().find(|module| module.kernels().contains(&pass.kernel.as_str()));
-        let module = module.ok_or_else(|| reduction::Error::NoKernel { kernel: pass.kernel.clone() })?;
+        let committed = modules.iter().find(|module| module.kernels().contains(&pass.kernel.as_str()));
+        let compiled = self.reductions.compiled.borrow();
+        let compiled = || pass.line.as_ref().and_then(|line| compiled.get(line)).map(Rc::as_ref);
+        let module =
+            committed.or_else(compiled).ok_or_else(|| reduction::Error::NoKernel { kernel: pass.kernel.clone() })?;
         let arg = |(arg, &number): (&reduction::Arg, &u64)| match arg {
             reduction::Arg::U32(_) => Arg::U32(number as u32),
             _ => Arg::U64(number),

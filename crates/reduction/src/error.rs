@@ -154,6 +154,30 @@ pub enum Error {
         /// Its name.
         kernel: String,
     },
+    /// A kernel that would have to be compiled, where there is no compiler.
+    #[error("the kernel {kernel} has to be compiled, and cannot be: {why}")]
+    NoCompiler {
+        /// Its name.
+        kernel: String,
+        /// Why not.
+        why: String,
+    },
+    /// A kernel that does not compile.
+    #[error("the kernel {kernel} does not compile:\n{log}")]
+    Compile {
+        /// Its name.
+        kernel: String,
+        /// What NVRTC says.
+        log: String,
+    },
+    /// An operator of the caller's own that no kernel can be made with.
+    #[error("the operator {name}: {problem}")]
+    Operator {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// The driver's own refusal.
     #[error("{doing}: {code}")]
     Driver {

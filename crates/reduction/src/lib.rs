@@ -25,6 +25,7 @@ pub use error::{Error, Result};
 pub use families::loss::{CrossEntropy, LossReduction};
 pub use families::masked::{Causal, Softmax};
 pub use families::normalise::Norm;
+pub use families::own::Operator;
 pub use families::quantised::{Code, QuantisedNorm};
 pub use geometry::Geometry;
 #[cfg(feature = "cudarc")]

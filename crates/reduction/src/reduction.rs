@@ -26,6 +26,8 @@ pub struct Reduction {
     nothing: Vec<u8>,
     /// All that the plan was made for, as text.
     shape: String,
+    /// The file of CUDA in which the lines of its launches make kernels; empty where all are committed.
+    lesson: &'static str,
 }
 
 /// A device that takes launches in order.
@@ -58,7 +60,8 @@ impl Reduction {
         let plan = if has_nothing { Plan::default() } else { launches(problem) };
         let nothing = if values(layout) == 0 { Vec::new() } else { op.identity_bytes(ty) };
         let shape = format!("{op} {ty} {n} {layout:?}");
-        Reduction::made(problem.card, op.name(), ty, rules(problem), plan, nothing, shape)
+        let made = Reduction::made(problem.card, op.name(), ty, rules(problem), plan, nothing, shape)?;
+        Ok(made.by(lesson(problem)))
     }
 
     /// A reduction of these parts, if the card can run its launches.
@@ -73,8 +76,18 @@ impl Reduction {
     ) -> Result<Reduction> {
         match plan.passes.iter().find_map(|pass| card.refusal(pass.geometry)) {
             Some(why) => Err(Error::Card(format!("it does not fit on {why}"))),
-            None => Ok(Reduction { what, ty, rules, plan, nothing, shape }),
+            None => Ok(Reduction { what, ty, rules, plan, nothing, shape, lesson: "" }),
         }
+    }
+
+    /// The same with a file of CUDA in which the lines of its launches make kernels.
+    pub(crate) fn by(self, lesson: &'static str) -> Reduction {
+        Reduction { lesson, ..self }
+    }
+
+    /// The file of `kernels/` in which [`Pass::line`] makes its kernels, `ch10-rows`; empty where there is no line.
+    pub fn lesson(&self) -> &'static str {
+        self.lesson
     }
 
     /// The type of its elements.
@@ -239,6 +252,17 @@ fn launches(problem: &Problem<'_>) -> Plan {
         Layout::Rows(_) => rows::rows(problem),
         Layout::Columns(_) => rows::columns(problem),
         Layout::Ragged(_) => rows::ragged(problem),
+    }
+}
+
+/// The file of CUDA with the macros of its kernels' lines.
+fn lesson(problem: &Problem<'_>) -> &'static str {
+    match problem.layout {
+        Layout::Array if champion::takes(problem.op, problem.ty) => "",
+        Layout::Array => operators::LESSON,
+        Layout::Rows(_) if problem.op.is_exponential() => "ch11-softmax",
+        Layout::Rows(_) if problem.op.is_norm() => "ch12-norms",
+        _ => "ch10-rows",
     }
 }
 

@@ -6,6 +6,7 @@ pub mod masked;
 pub mod normalise;
 pub mod norms;
 pub mod operators;
+pub mod own;
 pub mod quantised;
 pub mod rows;
 pub mod softmax;

@@ -4,6 +4,9 @@ use crate::element::Type;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem, Protocol};
 
+/// The kernels' file.
+pub(crate) const LESSON: &str = "ch09-operators";
+
 /// Ways in which blocks share out an input; each has code of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
@@ -83,12 +86,19 @@ pub fn shape_for(problem: &Problem<'_>) -> Shape {
         let grid = problem.asked.grid.map_or(grid, |asked| asked.min(BLOCKS_MAX as u32)).max(1);
         return Shape { spread: tiles(vectors, block, unroll) <= m, ..many(block, unroll, grid) };
     }
+    tuned(problem, is_heavy(problem.op))
+}
+
+/// The shape of kernels that are compiled on demand.
+pub(crate) fn tuned(problem: &Problem<'_>, is_heavy: bool) -> Shape {
+    let vectors = problem.n.div_ceil(16 / problem.ty.bytes());
+    let m = problem.card.multiprocessors;
     match vectors {
         0..=256 => one_block(32, 8),
         257..=512 => one_block(128, 4),
         513..=2048 => one_block(256, 8),
         2049..=4096 => one_block(512, 8),
-        _ if is_heavy(problem.op) => heavy(vectors, m),
+        _ if is_heavy => heavy(vectors, m),
         _ => light(vectors, m),
     }
 }
@@ -172,9 +182,9 @@ pub fn is_compiled(op: Op, ty: Type) -> bool {
     }
 }
 
-/// Arguments for the macros of the kernels' file: the operator, and the names of it and of the type in kernels' names.
-pub fn instance(problem: &Problem<'_>) -> String {
-    let element = match problem.ty {
+/// A type in the kernels' file.
+pub(crate) const fn element(ty: Type) -> &'static str {
+    match ty {
         Type::I8 => "signed char",
         Type::U8 => "unsigned char",
         Type::I16 => "short",
@@ -185,7 +195,12 @@ pub fn instance(problem: &Problem<'_>) -> String {
         Type::BF16 => "bf16",
         Type::F32 => "float",
         Type::F64 => "double",
-    };
+    }
+}
+
+/// Arguments for the macros of the kernels' file: the operator, and the names of it and of the type in kernels' names.
+pub fn instance(problem: &Problem<'_>) -> String {
+    let element = element(problem.ty);
     let operator = match problem.op {
         Op::Sum => "Sum",
         Op::Min => "Min",
@@ -257,7 +272,12 @@ pub fn plan_for(problem: &Problem<'_>, shape: Shape) -> Plan {
         pass.additions = n;
     }
     pass.waits = grid > 1;
-    let words = op.value_bytes(ty) / 4;
-    let (state_words, protocol) = (grid * words.next_multiple_of(4), Protocol::Messages(words as u8));
+    let (state_words, protocol) = messages(shape.grid, op.value_bytes(ty));
     Plan { passes: vec![pass], sums: vec![ty.holding(op.result_bytes(ty))], state_words, protocol, ..Plan::default() }
+}
+
+/// Words of state for the messages of so many blocks, and what they mean.
+pub(crate) fn messages(grid: u32, value_bytes: u64) -> (u64, Protocol) {
+    let words = value_bytes / 4;
+    (u64::from(grid) * words.next_multiple_of(4), Protocol::Messages(words as u8))
 }

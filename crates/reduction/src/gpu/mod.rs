@@ -3,6 +3,8 @@
 mod call;
 #[doc(hidden)]
 pub mod card;
+#[cfg_attr(not(feature = "nvrtc"), path = "no_compiler.rs")]
+mod compiler;
 mod element;
 mod launch;
 mod workspace;
@@ -14,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ::cudarc::driver::{CudaContext, CudaStream, result, sys};
 
 pub use self::call::Call;
+use self::compiler::Compiler;
 pub use self::element::{Element, Value};
 #[doc(hidden)]
 pub use self::launch::launch_kernel;
@@ -22,6 +25,7 @@ pub use self::workspace::Workspace;
 use crate::card::Card;
 use crate::element::Type;
 use crate::error::{Error, Result};
+use crate::families::own::Operator;
 use crate::kernels;
 use crate::layout::Layout;
 use crate::op::Op;
@@ -47,6 +51,8 @@ pub fn is_available() -> bool {
 pub struct Reducer {
     context: Arc<CudaContext>,
     card: Card,
+    /// A compiler, or why there is none.
+    compiler: std::result::Result<Compiler, String>,
     loaded: Arc<Loaded>,
     plans: Mutex<HashMap<Shape, Arc<Prepared>>>,
 }
@@ -54,15 +60,15 @@ pub struct Reducer {
 /// What a plan of a card depends on.
 type Shape = (Op, Type, u64, Layout, Targets);
 
-/// Kernels that were loaded, each in a module of its own. They stay until nothing can launch them any more.
+/// Modules that were loaded, by the kernel of each, or by the line that made it. They stay until nothing can launch them any more.
 #[derive(Debug)]
 struct Loaded {
     context: Arc<CudaContext>,
-    functions: Mutex<HashMap<String, (Module, Function)>>,
+    modules: Mutex<HashMap<String, Module>>,
 }
 
 /// A module's handle.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Module(sys::CUmodule);
 
 // SAFETY: a handle of the driver's, which belongs to a context and to no thread.
@@ -87,7 +93,8 @@ impl Prepared {
 }
 
 impl Reducer {
-    /// A handle for a context.
+    /// A handle for a context. With the feature `nvrtc` it looks for NVRTC, and plans are for the shapes that were the fastest for each
+    /// size; without either they are for the shapes that the crate has.
     ///
     /// # Errors
     /// [`Error::Driver`] if the driver does not describe the card.
@@ -96,8 +103,26 @@ impl Reducer {
         context.bind_to_thread().map_err(describe)?;
         let mut card = card::without_clusters(context).map_err(describe)?;
         card.clusters = relaxed(|| card::clusters(context, &card));
-        let loaded = Arc::new(Loaded { context: Arc::clone(context), functions: Mutex::default() });
-        Ok(Reducer { context: Arc::clone(context), card, loaded, plans: Mutex::default() })
+        let loaded = Arc::new(Loaded { context: Arc::clone(context), modules: Mutex::default() });
+        // Code of a compiler that is newer than the driver may not load.
+        let compiler = Compiler::find(card.compute_capability).and_then(|(compiler, nothing)| {
+            let loads = loaded.module("nothing", || Ok(nothing));
+            loads.map(|_| compiler).map_err(|error| error.to_string())
+        });
+        Ok(Reducer { context: Arc::clone(context), card, compiler, loaded, plans: Mutex::default() })
+    }
+
+    /// The same handle with plans for the kernels that the crate has: a first plan takes milliseconds, and not the better part of a
+    /// second.
+    pub fn without_compiler(mut self) -> Reducer {
+        self.compiler = Err("the program does without a compiler".to_owned());
+        self.plans = Mutex::default();
+        self
+    }
+
+    /// Returns whether plans may have kernels that are compiled when they are first planned.
+    pub fn compiles(&self) -> bool {
+        self.compiler.is_ok()
     }
 
     /// The context.
@@ -136,43 +161,82 @@ impl Reducer {
     /// Those of [`Reducer::plan`].
     pub fn plan_with(&self, op: Op, ty: Type, n: u64, layout: Layout, targets: Targets) -> Result<Arc<Prepared>> {
         let key = (op, ty, n, layout, targets);
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(prepared) = plans.get(&key) {
+        let plans = || self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(prepared) = plans().get(&key) {
             return Ok(Arc::clone(prepared));
         }
-        let problem = Problem { targets, ..Problem::new(op, ty, n, layout, &self.card) };
+        let problem = Problem { targets, on_demand: self.compiles(), ..Problem::new(op, ty, n, layout, &self.card) };
         let prepared = Arc::new(self.prepare(Reduction::new(&problem)?)?);
-        plans.insert(key, Arc::clone(&prepared));
-        Ok(prepared)
+        Ok(Arc::clone(plans().entry(key).or_insert(prepared)))
+    }
+
+    /// Plans the reduction of an array of `n` elements by an operator of the caller's own, and compiles its kernel unless that was done
+    /// before.
+    ///
+    /// # Errors
+    /// What [`Operator::reduction`] refuses; [`Error::NoCompiler`]; [`Error::Compile`] with NVRTC's messages; [`Error::Driver`].
+    pub fn plan_own(&self, operator: &Operator, n: u64) -> Result<Prepared> {
+        self.prepare(operator.reduction(n, &self.card)?)
     }
 
     /// Loads the kernels of a reduction that was planned by hand, for this handle's card or another.
     ///
     /// # Errors
-    /// [`Error::Driver`] for a kernel that the driver does not load.
+    /// [`Error::Driver`] for a kernel that the driver does not load; [`Error::NoCompiler`] and [`Error::Compile`] for one that the crate
+    /// has not.
     pub fn prepare(&self, reduction: Reduction) -> Result<Prepared> {
-        let function = |pass| self.loaded.function(pass, self.card.compute_capability);
+        let function = |pass| self.function(pass, reduction.lesson());
         let functions = reduction.plan().passes.iter().map(function).collect::<Result<_>>()?;
         let (context, loaded) = (Arc::clone(&self.context), Arc::clone(&self.loaded));
         Ok(Prepared { reduction, functions, context, _loaded: loaded })
     }
 }
 
+impl Reducer {
+    /// The function of a launch's kernel, compiled and loaded if it was not.
+    fn function(&self, pass: &Pass, lesson: &str) -> Result<Function> {
+        let kernel = &pass.kernel;
+        let module = match (kernels::ptx(kernel, self.card.compute_capability), &pass.line) {
+            (Ok(text), _) => self.loaded.module(kernel, || Ok([text.as_bytes(), b"\0"].concat())),
+            (Err(_), Some(line)) if !lesson.is_empty() => {
+                self.loaded.module(&format!("{lesson}: {line}"), || match &self.compiler {
+                    Ok(compiler) => compiler.compile(kernel, lesson, line),
+                    Err(why) => Err(Error::NoCompiler { kernel: kernel.clone(), why: why.clone() }),
+                })
+            }
+            (Err(error), _) => Err(error),
+        };
+        self.loaded.function(module?, pass)
+    }
+}
+
 impl Loaded {
-    /// The function of a launch's kernel, loaded if it was not.
-    fn function(&self, pass: &Pass, compute_capability: u32) -> Result<Function> {
-        let (kernel, shared_bytes) = (&pass.kernel, pass.geometry.shared_bytes);
-        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&(_, function)) = functions.get(kernel) {
-            return Ok(function);
+    /// A module of this name, loaded if it was not: PTX that ends in NUL, or machine code.
+    fn module(&self, name: &str, image: impl FnOnce() -> Result<Vec<u8>>) -> Result<Module> {
+        let modules = || self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&module) = modules().get(name) {
+            return Ok(module);
         }
-        let load = |error| failed(&format!("load {kernel}"), error);
-        let nul = |_| Error::NoKernel { kernel: kernel.to_owned() };
-        let text = CString::new(kernels::ptx(kernel, compute_capability)?).map_err(nul)?;
-        let name = CString::new(kernel.as_str()).map_err(nul)?;
+        // Others may plan while this compiles.
+        let image = image()?;
+        let load = |error| failed(&format!("load {name}"), error);
         self.context.bind_to_thread().map_err(load)?;
-        // SAFETY: the context is current, and the text ends in NUL.
-        let module = relaxed(|| unsafe { result::module::load_data(text.as_ptr().cast()) }).map_err(load)?;
+        let mut modules = modules();
+        if let Some(&module) = modules.get(name) {
+            return Ok(module);
+        }
+        // SAFETY: the context is current, and the image is whole.
+        let module = relaxed(|| unsafe { result::module::load_data(image.as_ptr().cast()) }).map_err(load)?;
+        modules.insert(name.to_owned(), Module(module));
+        Ok(Module(module))
+    }
+
+    /// The function of a launch's kernel, allowed the shared memory that it needs.
+    fn function(&self, Module(module): Module, pass: &Pass) -> Result<Function> {
+        let (kernel, shared_bytes) = (&pass.kernel, pass.geometry.shared_bytes);
+        let load = |error| failed(&format!("load {kernel}"), error);
+        let name = CString::new(kernel.as_str()).map_err(|_| Error::NoKernel { kernel: kernel.to_owned() })?;
+        self.context.bind_to_thread().map_err(load)?;
         // SAFETY: the module is loaded, until this is dropped.
         let function = unsafe { result::module::get_function(module, name) }.map_err(load)?;
         if shared_bytes > SHARED_BYTES_WITHOUT_LEAVE {
@@ -180,7 +244,6 @@ impl Loaded {
             // SAFETY: the function is live.
             unsafe { result::function::set_function_attribute(function, leave, shared_bytes as i32) }.map_err(load)?;
         }
-        functions.insert(kernel.clone(), (Module(module), Function(function)));
         Ok(Function(function))
     }
 }
@@ -190,12 +253,12 @@ const SHARED_BYTES_WITHOUT_LEAVE: u32 = 48 << 10;
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        let functions = self.functions.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let modules = self.modules.get_mut().unwrap_or_else(PoisonError::into_inner);
         // Launches may still run. A driver that refuses keeps the modules, which is all that could be done.
         if self.context.bind_to_thread().and_then(|()| self.context.synchronize()).is_err() {
             return;
         }
-        for (_, (Module(module), _)) in functions.drain() {
+        for (_, Module(module)) in modules.drain() {
             // SAFETY: loaded once, unloaded once, and nothing of it runs.
             let _ = unsafe { result::module::unload(module) };
         }

@@ -5,7 +5,7 @@ use reduction::card::Card;
 use reduction::families::{operators, rows};
 use reduction::{Matrix, Op, Type};
 
-use crate::trial::Trial;
+use crate::trial::{Trial, can_compile};
 
 /// Operations and types of arrays.
 fn of_arrays() -> impl Iterator<Item = (Op, Type)> {
@@ -122,6 +122,29 @@ fn no_schedule_finds_a_fault_or_changes_a_bit() {
             let again = Trial { schedule: Schedule::Independent { seed: Some(seed) }, ..trial }.passes();
             assert_eq!(first, again, "{trial:?}");
         }
+    }
+}
+
+#[test]
+fn plans_of_kernels_that_are_compiled_are_right() {
+    if !can_compile() {
+        return;
+    }
+    for trial in [
+        Trial::array(Op::Argmax, Type::F32, 5000),
+        Trial::rows(Op::Sum, Type::F32, Matrix::dense(9, 300)),
+        Trial::columns(Op::Meanvar, Type::F32, Matrix::dense(300, 20)),
+        Trial::ragged(Op::Sum, Type::F32, vec![0, 9000, 9001, 20_000], 32),
+        Trial::rows(Op::Softmax, Type::BF16, Matrix::dense(3, 5000)),
+        Trial::rows(Op::LayerNorm, Type::F32, Matrix::dense(3, 3000)),
+        Trial::rows(Op::RmsNormBackward, Type::F32, Matrix::dense(40, 300)),
+    ] {
+        let trial = Trial { on_demand: true, ..trial };
+        let plan = trial.plan().expect("a plan");
+        let committed = reduction::kernels::names().collect::<Vec<_>>();
+        let is_new = |kernel: &String| !committed.contains(&kernel.as_str());
+        assert!(plan.plan().kernels().iter().any(is_new), "{trial:?}: it compiles nothing");
+        trial.passes();
     }
 }
 

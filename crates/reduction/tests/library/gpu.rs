@@ -4,18 +4,21 @@ use std::sync::{Arc, LazyLock};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, sys};
 use device::HostOperands;
-use reduction::{Card, Error, Layout, Matrix, Memory, Op, Operands, Reducer, Reduction, Role, Type};
+use reduction::{Error, Layout, Matrix, Memory, Op, Operands, Reducer, Reduction, Role, Type};
 
 use crate::trial::on_gpu;
 
 static REDUCER: LazyLock<Reducer> = LazyLock::new(|| {
     let context = CudaContext::new(0).expect("a GPU, as the script promised");
-    Reducer::new(&context).expect("a card that describes itself")
+    let reducer = Reducer::new(&context).expect("a card that describes itself");
+    let compiles = std::env::var("REDUCTION_ON_GPU").is_ok_and(|wish| wish == "nvrtc");
+    assert!(!compiles || reducer.compiles(), "NVRTC was asked for, and the library finds none: {reducer:?}");
+    if compiles { reducer } else { reducer.without_compiler() }
 });
 
-/// The card.
-pub fn card() -> &'static Card {
-    REDUCER.card()
+/// The library's handle: with NVRTC if the script asks for it.
+pub fn reducer() -> &'static Reducer {
+    &REDUCER
 }
 
 fn stream() -> Arc<CudaStream> {
@@ -35,13 +38,18 @@ fn memory(stream: &Arc<CudaStream>, slice: &CudaSlice<u8>) -> Memory {
     Memory { address, bytes: slice.len() as u64 }
 }
 
-/// Runs a reduction; the bytes of its results.
-pub fn run(reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> Vec<u8> {
-    run_all(reduction, operands, times).0
+/// Runs a reduction; the bytes of its results, or what the library says of its kernels.
+pub fn run(reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> Result<Vec<u8>, Error> {
+    run_all(reduction, operands, times).map(|(out, _)| out)
 }
 
 /// The same with what is left in each other operand.
-pub fn run_all(reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
+pub fn run_all(
+    reduction: &Reduction,
+    operands: &HostOperands<'_>,
+    times: u32,
+) -> Result<(Vec<u8>, Vec<Vec<u8>>), Error> {
+    let prepared = REDUCER.prepare(reduction.clone())?;
     let stream = stream();
     let mut workspace = REDUCER.workspace(&stream).expect("the same context");
     workspace.reserve(reduction).expect("memory");
@@ -57,7 +65,6 @@ pub fn run_all(reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -
     let others: Vec<_> =
         operands.others.iter().map(|&(role, bytes)| (role, placed(&stream, bytes, begin(role)))).collect();
     others.iter().for_each(|(role, (_, memory))| bound.set(*role, *memory));
-    let prepared = REDUCER.prepare(reduction.clone()).expect("kernels that load");
     for _ in 0..times {
         // SAFETY: the arrays live until the copy below, which waits for the stream.
         unsafe { prepared.enqueue(&mut workspace, &bound) }.expect("operands that are right");
@@ -67,7 +74,7 @@ pub fn run_all(reduction: &Reduction, operands: &HostOperands<'_>, times: u32) -
     };
     let others =
         others.iter().map(|(role, (slice, memory))| left(slice, begin(*role), memory.bytes as usize)).collect();
-    (left(&out, out_begin, bytes), others)
+    Ok((left(&out, out_begin, bytes), others))
 }
 
 /// Sums on two streams at once, each with a workspace of its own.

@@ -7,6 +7,7 @@ mod loss;
 mod masked;
 mod normalise;
 mod numbers;
+mod own;
 mod properties;
 mod quantised;
 mod refusals;

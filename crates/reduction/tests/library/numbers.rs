@@ -70,7 +70,7 @@ pub fn half_step(ty: Type, size: f64) -> f64 {
 pub fn run(reduction: &Reduction, operands: &HostOperands<'_>, schedule: Schedule) -> (Vec<u8>, Vec<Vec<u8>>) {
     let times = if operands.in_place { 1 } else { 2 };
     if on_gpu() {
-        return gpu::run_all(reduction, operands, times);
+        return gpu::run_all(reduction, operands, times).expect("kernels that load");
     }
     let options = SimOptions { schedule, checks: Checks::ALL, card: Some(&H200), ..SimOptions::default() };
     let device = Device::open(Choice::Sim, options).expect("the simulator is always here");

@@ -43,6 +43,8 @@ pub struct Trial {
     pub times: u32,
     /// Card that it is planned for.
     pub card: &'static Card,
+    /// True for a plan whose kernels may have to be compiled; on a GPU they are wherever the library can.
+    pub on_demand: bool,
 }
 
 impl Trial {
@@ -59,6 +61,7 @@ impl Trial {
             schedule: Schedule::Independent { seed: None },
             times: 1,
             card: &H200,
+            on_demand: false,
         }
     }
 
@@ -86,10 +89,12 @@ impl Trial {
         let targets = reduction::plan::Targets { label_bits, one_gradient };
         let layout = self.layout.planned();
         if on_gpu() && std::ptr::eq(self.card, &H200) {
-            let problem = Problem { targets, ..Problem::new(self.op, self.ty, self.n, layout, gpu::card()) };
-            return Reduction::new(&problem);
+            let on_demand = gpu::reducer().compiles();
+            let problem = Problem::new(self.op, self.ty, self.n, layout, gpu::reducer().card());
+            return Reduction::new(&Problem { targets, on_demand, ..problem });
         }
-        Reduction::new(&Problem { targets, ..Problem::new(self.op, self.ty, self.n, layout, self.card) })
+        let problem = Problem::new(self.op, self.ty, self.n, layout, self.card);
+        Reduction::new(&Problem { targets, on_demand: self.on_demand, ..problem })
     }
 
     /// Runs it over random elements; the bits of its results.
@@ -107,8 +112,8 @@ impl Trial {
         let others: Vec<(Role, &[u8])> = others.iter().map(|(role, bytes)| (*role, bytes.as_slice())).collect();
         let input = bytes(first);
         let operands = HostOperands { input: &input, others: &others, begin: self.begins(), in_place: self.in_place };
-        let left =
-            if on_gpu() { gpu::run(&reduction, &operands, self.times) } else { self.simulated(&reduction, &operands) };
+        let left = run(&reduction, &operands, self.schedule, self.card, self.times);
+        let left = left.unwrap_or_else(|error| panic!("{self:?}: {error}"));
         self.judge(&reduction, (first, second), &left);
         left
     }
@@ -117,18 +122,6 @@ impl Trial {
     fn begins(&self) -> [usize; 3] {
         let [input, other, out] = self.begin.map(|elements| (elements * self.ty.bytes()) as usize);
         [input, other, if self.op.is_per_element() { out } else { 0 }]
-    }
-
-    fn simulated(&self, reduction: &Reduction, operands: &HostOperands<'_>) -> Vec<u8> {
-        let (schedule, card) = (self.schedule, Some(self.card));
-        let options = SimOptions { schedule, checks: Checks::ALL, card, ..SimOptions::default() };
-        let device = Device::open(Choice::Sim, options).expect("the simulator is always here");
-        let run = KERNELS.with(|kernels| kernels.on(&device).run(reduction, operands, self.times));
-        let (left, reports) = run.unwrap_or_else(|error| panic!("{self:?}: {error}"));
-        for report in &reports {
-            assert!(report.faults.is_empty(), "{self:?}: {:?}", report.faults);
-        }
-        left
     }
 
     /// Operands beside the input.
@@ -201,6 +194,39 @@ impl Trial {
         };
         assert!(worst.is_none_or(|worst| !worst.verdict.is_wrong()), "{self:?}: {worst:?}");
     }
+}
+
+/// Runs a reduction on a GPU, or on the simulator as if it were this card; the bytes of its results, or what the library said.
+///
+/// # Panics
+/// If a launch has a fault.
+pub fn run(
+    reduction: &Reduction,
+    operands: &HostOperands<'_>,
+    schedule: Schedule,
+    card: &'static Card,
+    times: u32,
+) -> Result<Vec<u8>, String> {
+    if on_gpu() {
+        return gpu::run(reduction, operands, times).map_err(|error| error.to_string());
+    }
+    let options = SimOptions { schedule, checks: Checks::ALL, card: Some(card), ..SimOptions::default() };
+    let device = Device::open(Choice::Sim, options).expect("the simulator is always here");
+    let run = KERNELS.with(|kernels| kernels.on(&device).run(reduction, operands, times));
+    let (left, reports) = run.map_err(|error| error.to_string())?;
+    for report in &reports {
+        assert!(report.faults.is_empty(), "{}: {:?}", reduction.plan().kernels().join(" "), report.faults);
+    }
+    Ok(left)
+}
+
+/// Returns whether kernels can be compiled here, and says so if not.
+pub fn can_compile() -> bool {
+    let can = if on_gpu() { gpu::reducer().compiles() } else { KERNELS.with(Reductions::can_compile) };
+    if !can {
+        println!("skipped: no NVRTC, which `cargo course setup` brings");
+    }
+    can
 }
 
 /// Returns whether the suite runs on a GPU, as scripts/gpu_library.sh has it, and not on the simulator.
