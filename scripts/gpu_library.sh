@@ -11,7 +11,9 @@
 #
 # Afterwards copy OUT/h200-library.json to measurements/, and run `cargo course bless`.
 #
-# Takes some three minutes. A step that fails or takes too long does not stop the others; the status is 1 then.
+# The suite runs twice: with the kernels that the crate has, and with those that NVRTC compiles, which is nvcc's toolkit's.
+#
+# Takes some six minutes. A step that fails or takes too long does not stop the others; the status is 1 then.
 set -euo pipefail
 
 if [[ ${1:-} == --build ]]; then
@@ -20,12 +22,12 @@ if [[ ${1:-} == --build ]]; then
     cargo build --release --package reduction --examples
     suite=$(cargo test --release --package reduction --test library --no-run 2>&1 | sed -n 's/.*Executable .*(\(.*\))/\1/p')
     cp "$suite" "$bin/library"
-    cp target/release/examples/{01-sum,02-rows,03-softmax,04-graph,clock,compare} "$bin/"
+    cp target/release/examples/{01-sum,02-rows,03-softmax,04-graph,06-own-operator,clock,compare} "$bin/"
     strip "$bin"/*
     exit 0
 fi
 if [[ $# -lt 1 || $# -gt 2 || $1 == -* ]]; then
-    sed -n '2,15s/^# \{0,1\}//p' "$0"
+    sed -n '2,17s/^# \{0,1\}//p' "$0"
     exit 2
 fi
 out=$1
@@ -47,10 +49,13 @@ into() {
 on_gpu=(env REDUCTION_ON_GPU=1)
 own=("$bin/library" --test-threads=1 families:: loss:: masked:: gpu::)
 
-for example in 01-sum 02-rows 03-softmax 04-graph; do
+use_toolkit
+
+for example in 01-sum 02-rows 03-softmax 04-graph 06-own-operator; do
     into "$example.txt" "example $example" 60 "$bin/$example"
 done
 into clock.json "host time" 120 "$bin/clock"
+into clock_compiled.json "host time where kernels are compiled" 120 "$bin/clock" compiled
 if [[ -n ${CANDLE:-} ]] && command -v nvcc > /dev/null; then
     into reduce.txt "candle's kernels" 120 nvcc -cubin -arch=native -O3 -std=c++17 -I"$CANDLE" -o "$out/reduce.cubin" "$CANDLE/reduce.cu"
     attempt "beside candle" 300 bash -c '"$1" "$2" > "$3" 2> "$4"' beside "$bin/compare" "$out/reduce.cubin" "$out/compare.json" "$out/compare.txt"
@@ -69,6 +74,10 @@ open(f"{out}/h200-library.json", "w").write(f'{head[:-2]},\n "cases": [\n{lines}
 PYTHON
 fi
 into suite.txt "the suite" 300 "${on_gpu[@]}" "${own[@]}"
+# A capture forbids other threads to allocate.
+compiled=(env REDUCTION_ON_GPU=nvrtc "$bin/library")
+into suite_compiled.txt "the suite with kernels that are compiled" 400 "${compiled[@]}" --test-threads=8 families:: own::
+into gpu_compiled.txt "streams and graphs with kernels that are compiled" 60 "${compiled[@]}" --test-threads=1 gpu::
 into random.txt "${CALLS:-1000} random calls" 300 "${on_gpu[@]}" PROPTEST_CASES=$((${CALLS:-1000} / 4)) \
     "$bin/library" --test-threads=1 properties::any_layout
 for tool in memcheck racecheck initcheck synccheck; do

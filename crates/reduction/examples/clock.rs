@@ -1,4 +1,6 @@
 //! What a call costs the host: loading a kernel at the first, and a call beside its bare launches. Prints JSON.
+//!
+//! Usage: clock [compiled], which makes plans with kernels that NVRTC compiles.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -17,6 +19,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stream = context.new_stream()?;
     let start = Instant::now();
     let reducer = Reducer::new(&context)?;
+    let is_compiled = std::env::args().nth(1).is_some_and(|word| word == "compiled");
+    let reducer = if is_compiled { reducer } else { reducer.without_compiler() };
     let opened_ms = start.elapsed().as_secs_f64() * 1e3;
     let mut loads = Vec::new();
     let rows = Layout::Rows(Matrix::dense(4096, 4096));
@@ -34,7 +38,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let calls = call_us(&reducer, &stream)?;
     let record = json!({
-        "device": context.name()?, "plans": "committed", "handle_ms": opened_ms, "first_plan": loads, "calls": calls,
+        "device": context.name()?, "plans": if reducer.compiles() { "compiled" } else { "committed" },
+        "handle_ms": opened_ms, "first_plan": loads, "calls": calls,
     });
     println!("{}", serde_json::to_string_pretty(&record)?);
     Ok(())

@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     let image = std::fs::read(&path)?;
     // SAFETY: an image of the compiler's, whose head says how long it is.
     let module = unsafe { result::module::load_data(image.as_ptr().cast()) }?;
-    let bench = Bench { reducer: Reducer::new(&context)?, stream, module };
+    let bench = Bench { reducer: Reducer::new(&context)?.without_compiler(), stream, module };
     let mut cases = Vec::new();
     for lg in [10, 14, 18, 22, 24, 26, 28] {
         bench.row::<f32>(Op::Sum, 1, 1 << lg, &mut cases)?;
