@@ -173,7 +173,7 @@ impl Device {
     }
 
     /// Compiles a lesson's `.cu` with these lines of CUDA behind it, and without the kernels that its committed PTX has: what
-    /// stands in its `#ifndef WANTED_ALONE`. For kernels of which there are too many to commit them all.
+    /// stands in its `#ifndef`. For kernels of which there are too many to commit them all.
     ///
     /// # Errors
     /// As [`Device::load`]; [`Error::NoNvrtc`].

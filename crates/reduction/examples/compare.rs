@@ -252,8 +252,8 @@ fn error_of<T: Number>(op: Op, (rows, cols): (u64, u64), elements: &[T], bytes: 
     let mut worst = 0.0f64;
     for row in (0..rows).step_by((rows / 5).max(1) as usize) {
         let x: Vec<f64> = elements[(row * cols) as usize..][..cols as usize].iter().map(|&x| x.to()).collect();
-        let mut keep = |got: f64, wanted: f64, scale: f64| {
-            let error = (got - wanted).abs() / scale;
+        let mut keep = |got: f64, expected: f64, scale: f64| {
+            let error = (got - expected).abs() / scale;
             worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
         };
         let number = |at: u64, size: usize| {
@@ -285,8 +285,8 @@ fn error_of<T: Number>(op: Op, (rows, cols): (u64, u64), elements: &[T], bytes: 
                 let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let sum: f64 = x.iter().map(|x| (x - max).exp()).sum();
                 for (c, x) in x.iter().enumerate() {
-                    let wanted = (x - max).exp() / sum;
-                    keep(number(row * cols + c as u64, size), wanted, wanted);
+                    let expected = (x - max).exp() / sum;
+                    keep(number(row * cols + c as u64, size), expected, expected);
                 }
             }
             _ => {
@@ -295,8 +295,8 @@ fn error_of<T: Number>(op: Op, (rows, cols): (u64, u64), elements: &[T], bytes: 
                 for (c, x) in x.iter().enumerate() {
                     let weight = T::of(drawn(c as u64 + 7)).to();
                     let bias = if op == Op::LayerNorm { weight } else { 0.0 };
-                    let wanted = (x - mean) / (square + f64::from(EPSILON)).sqrt() * weight + bias;
-                    keep(number(row * cols + c as u64, size), wanted, 1.0);
+                    let expected = (x - mean) / (square + f64::from(EPSILON)).sqrt() * weight + bias;
+                    keep(number(row * cols + c as u64, size), expected, 1.0);
                 }
             }
         }

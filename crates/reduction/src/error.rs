@@ -74,14 +74,14 @@ pub enum Error {
         pitch: u64,
     },
     /// An operand that is too short.
-    #[error("{operand} has {got} bytes, and {wanted} are read or written")]
+    #[error("{operand} has {got} bytes, and {expected} are read or written")]
     Length {
         /// The operand.
         operand: &'static str,
         /// Its bytes.
         got: u64,
         /// Bytes that the launches touch.
-        wanted: u64,
+        expected: u64,
     },
     /// An operand that the operation needs and has not, or has and does not take.
     #[error("{what}: {operand} {problem}")]
@@ -94,14 +94,14 @@ pub enum Error {
         problem: &'static str,
     },
     /// An operand of another type than the plan's.
-    #[error("{operand} holds {got}, and the plan has {wanted} there")]
+    #[error("{operand} holds {got}, and the plan has {expected} there")]
     OperandType {
         /// The operand.
         operand: &'static str,
         /// Its type.
         got: &'static str,
         /// The type of the plan.
-        wanted: &'static str,
+        expected: &'static str,
     },
     /// An address that is no multiple of the size of an element.
     #[error("{operand} begins at {address:#x}, which is no multiple of {multiple} bytes")]
@@ -127,14 +127,14 @@ pub enum Error {
     #[error("{0}")]
     Card(String),
     /// A workspace that is too small for a plan.
-    #[error("the workspace has {got} bytes for {what}, and the plan needs {wanted}: reserve it first")]
+    #[error("the workspace has {got} bytes for {what}, and the plan needs {expected}: reserve it first")]
     Workspace {
         /// `state` or `scratch`.
         what: &'static str,
         /// Its bytes.
         got: u64,
         /// Bytes that the plan needs.
-        wanted: u64,
+        expected: u64,
     },
     /// A workspace of another context than the handle's, or an operand of another stream's device.
     #[error("{what} belongs to another context")]
@@ -175,13 +175,13 @@ pub enum Error {
     Operator {
         /// Its name.
         name: String,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: &'static str,
     },
     /// The driver's own refusal.
     #[error("{doing}: {code}")]
     Driver {
-        /// What was done.
+        /// The step that was tried.
         doing: String,
         /// The driver's name of the error.
         code: String,

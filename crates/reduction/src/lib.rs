@@ -1,3 +1,5 @@
+//! Reductions of arrays, rows and columns on NVIDIA GPUs, for programs that hold their data through cudarc.
+//!
 #![doc = include_str!("../README.md")]
 
 pub mod bound;

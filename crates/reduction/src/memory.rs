@@ -87,7 +87,7 @@ impl Rule {
     fn check(&self, memory: Memory) -> Result<()> {
         let Rule { role, bytes, multiple, .. } = *self;
         if memory.bytes < bytes {
-            return Err(Error::Length { operand: role.name(), got: memory.bytes, wanted: bytes });
+            return Err(Error::Length { operand: role.name(), got: memory.bytes, expected: bytes });
         }
         if bytes > 0 && !memory.address.is_multiple_of(multiple) {
             return Err(Error::Alignment { operand: role.name(), address: memory.address, multiple });

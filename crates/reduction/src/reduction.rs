@@ -154,11 +154,11 @@ impl Reduction {
         operands.check(self.what, &self.rules, space)?;
         let needed =
             [("scratch", space.scratch, self.scratch_bytes()), ("state", space.state, 8 * self.plan.state_words)];
-        for (what, memory, wanted) in needed {
-            if memory.bytes < wanted {
-                return Err(Error::Workspace { what, got: memory.bytes, wanted }.into());
+        for (what, memory, expected) in needed {
+            if memory.bytes < expected {
+                return Err(Error::Workspace { what, got: memory.bytes, expected }.into());
             }
-            if wanted > 0 && !memory.address.is_multiple_of(ALIGNED) {
+            if expected > 0 && !memory.address.is_multiple_of(ALIGNED) {
                 return Err(
                     Error::Alignment { operand: "the workspace", address: memory.address, multiple: ALIGNED }.into()
                 );

@@ -1,6 +1,6 @@
 //! Cross-entropy of rows of logits, as training uses it: with rows that do not count, label smoothing and a saved logsumexp.
 //!
-//! Of a row x of C logits with the label y and L = ln Σ eˣ, the loss is (1 − ε) (L − x\[y\]) + ε/C Σ (L − x\[c\]), and the gradient of
+//! For a row x of C logits with the label y and L = ln Σ eˣ, the loss is (1 − ε) (L − x\[y\]) + ε/C Σ (L − x\[c\]), and the gradient of
 //! x\[c\] is e^(x\[c\] − L) − ε/C, less 1 − ε at the label, times the gradient of the loss: as `torch.nn.functional.cross_entropy` has it.
 //! Kernels compute in floats with the exponentials of chapter 11.
 

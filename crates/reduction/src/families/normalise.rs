@@ -157,7 +157,7 @@ impl Norm {
         let columns = [("weights", self.weights), ("biases", self.biases), ("gradients", self.gradients)];
         for (operand, ty) in columns {
             if let Some(ty) = ty.filter(|&ty| ty != self.ty && ty != Type::F32) {
-                return Err(Error::OperandType { operand, got: ty.name(), wanted: "the elements' type or f32" });
+                return Err(Error::OperandType { operand, got: ty.name(), expected: "the elements' type or f32" });
             }
         }
         if self.epsilon > 0.0 && self.epsilon.is_finite() {

@@ -142,9 +142,9 @@ impl<'a> Call<'a> {
     }
 
     fn check_type<T: Value>(&mut self, role: Role) {
-        let wanted = self.prepared.reduction.rule(role).map_or(T::NAME, |rule| rule.element);
-        if wanted != T::NAME {
-            self.refuse(Error::OperandType { operand: role.name(), got: T::NAME, wanted });
+        let expected = self.prepared.reduction.rule(role).map_or(T::NAME, |rule| rule.element);
+        if expected != T::NAME {
+            self.refuse(Error::OperandType { operand: role.name(), got: T::NAME, expected });
         }
     }
 

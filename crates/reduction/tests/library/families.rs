@@ -8,19 +8,19 @@ use reduction::{Matrix, Op, Type};
 use crate::trial::{Trial, can_compile};
 
 /// Operations and types of arrays.
-fn of_arrays() -> impl Iterator<Item = (Op, Type)> {
+fn array_pairs() -> impl Iterator<Item = (Op, Type)> {
     let pairs = operators::OPS.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
     pairs.filter(|&(op, ty)| op.refusal(ty).is_none() && operators::is_compiled(op, ty))
 }
 
 /// Operations and types of rows with one result, for each of three layouts.
-fn of_rows() -> impl Iterator<Item = (Op, Type)> {
+fn row_pairs() -> impl Iterator<Item = (Op, Type)> {
     let pairs = Op::ALL.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
     pairs.filter(|&(op, ty)| op.refusal(ty).is_none() && rows::is_compiled(op, ty))
 }
 
 /// Operations and types of softmax and norms.
-fn of_elements() -> impl Iterator<Item = (Op, Type)> {
+fn element_pairs() -> impl Iterator<Item = (Op, Type)> {
     let pairs = Op::ALL.iter().flat_map(|&op| Type::ALL.iter().map(move |&ty| (op, ty)));
     pairs.filter(|&(op, ty)| op.has_bounds() && op.refusal(ty).is_none())
 }
@@ -28,7 +28,7 @@ fn of_elements() -> impl Iterator<Item = (Op, Type)> {
 #[test]
 fn arrays_of_every_operation_and_type_are_right() {
     let mut runs = 0;
-    for (op, ty) in of_arrays() {
+    for (op, ty) in array_pairs() {
         // In one block, and in several that meet.
         for n in [0, 1, 31, 33, 1027, 2300 * 16 / ty.bytes() + 1] {
             let trial = Trial { begin: [n % 4, (n + 1) % 4, 0], ..Trial::array(op, ty, n) };
@@ -57,7 +57,7 @@ fn a_workspace_serves_call_after_call() {
 
 #[test]
 fn rows_columns_and_segments_are_right() {
-    for (op, ty) in of_rows() {
+    for (op, ty) in row_pairs() {
         // The last is of many blocks a row.
         let shapes = [(1, 1), (3, 31), (7, 33), (5, 1), (0, 9), (4, 0), (3, 1025), (1, 8 << 10)];
         for (rows, cols) in shapes {
@@ -74,7 +74,7 @@ fn rows_columns_and_segments_are_right() {
 
 #[test]
 fn softmax_and_norms_are_right_apart_and_in_place() {
-    for (op, ty) in of_elements() {
+    for (op, ty) in element_pairs() {
         // Rows of a block, of a cluster and of many blocks, by their vectors.
         let of = |vectors: u64| vectors * 16 / ty.bytes() - 1;
         let shapes = [(1, 1), (5, 31), (3, 33), (0, 9), (2, of(70)), (2, of(520)), (1, of(4100))];

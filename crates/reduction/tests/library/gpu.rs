@@ -140,7 +140,7 @@ fn refused() -> Result<(), Box<dyn std::error::Error>> {
     let (floats, doubles) = (stream.alloc_zeros::<f32>(12)?, stream.alloc_zeros::<f64>(12)?);
     let mut indices = stream.alloc_zeros::<u32>(3)?;
     let error = plan.call(&mut workspace).input(&floats).out(&mut indices).run();
-    assert!(matches!(error, Err(Error::OperandType { operand: "out", wanted: "FoundInRow<f32>", .. })), "{error:?}");
+    assert!(matches!(error, Err(Error::OperandType { operand: "out", expected: "FoundInRow<f32>", .. })), "{error:?}");
     let error = plan.call(&mut workspace).input(&doubles).run();
     assert!(matches!(error, Err(Error::OperandType { operand: "input", got: "f64", .. })), "{error:?}");
     Ok(())

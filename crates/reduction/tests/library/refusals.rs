@@ -77,12 +77,12 @@ fn operands_are_checked_one_by_one() {
         .with(Role::Other, at(0x2000, 400))
         .with(Role::Out, at(0x3000, 4));
     let with = |role, memory| refused(&dot, &good.with(role, memory), PLENTY);
-    assert_eq!(with(Role::Input, at(0x1000, 399)), Error::Length { operand: "input", got: 399, wanted: 400 });
+    assert_eq!(with(Role::Input, at(0x1000, 399)), Error::Length { operand: "input", got: 399, expected: 400 });
     assert_eq!(
         with(Role::Other, at(0x2001, 400)),
         Error::Alignment { operand: "second input", address: 0x2001, multiple: 4 }
     );
-    assert_eq!(with(Role::Out, at(0x3000, 3)), Error::Length { operand: "out", got: 3, wanted: 4 });
+    assert_eq!(with(Role::Out, at(0x3000, 3)), Error::Length { operand: "out", got: 3, expected: 4 });
     assert_eq!(with(Role::Out, at(0x1004, 4)), Error::Overlap { written: "out", operand: "input" });
     assert_eq!(with(Role::Out, at(1 << 41, 4)), Error::Overlap { written: "out", operand: "the workspace" });
     assert_eq!(
