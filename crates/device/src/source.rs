@@ -1,8 +1,9 @@
 //! A lesson's files: where `kernels/<slug>.cu` and its committed PTX are, and whether the two still belong together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use ptx::Index;
 
@@ -142,7 +143,7 @@ impl KernelSource {
         if Stamp::parse(&text).is_none() {
             return Err(format!("{name} does not say which source it was made from"));
         }
-        let text = up_to_date(text, cu_text).ok_or_else(|| format!("it was changed after {name} was made"))?;
+        let text = remembered(ptx, text, cu_text).ok_or_else(|| format!("it was changed after {name} was made"))?;
         Ok(Part { name, text })
     }
 
@@ -159,6 +160,19 @@ impl KernelSource {
         let text = self.read_cu().ok().and_then(|cu| self.read_ptx(&cu).ok()).unwrap_or_default();
         listing(&text, entry).into_iter().map(str::to_owned).collect()
     }
+}
+
+/// [`up_to_date`] of a file's text. Programs load a lesson often and seldom with another text, and unfolding takes longer than
+/// comparing with what was unfolded before.
+fn remembered(ptx: &Path, text: String, cu_text: &str) -> Option<String> {
+    static KNOWN: LazyLock<Mutex<HashMap<PathBuf, [String; 3]>>> = LazyLock::new(Mutex::default);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some([_, _, full]) = known.get(ptx).filter(|[had, cu, _]| *had == text && cu == cu_text) {
+        return Some(full.clone());
+    }
+    let full = up_to_date(text.clone(), cu_text)?;
+    known.insert(ptx.to_owned(), [text, cu_text.to_owned(), full.clone()]);
+    Some(full)
 }
 
 /// Instructions and labels of an entry, a line each; none if the PTX does not have it.
