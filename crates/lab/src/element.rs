@@ -191,13 +191,14 @@ impl Drawn for f64 {
     }
 }
 
-// As many bits as their significands have, so that nothing is rounded and 1 is not among them.
+// As many bits as their significands have, so that nothing is rounded and 1 is not among them. `from_f64` ignores half of a
+// double, which may decide a tie.
 impl Drawn for f16 {
     fn drawn(bits: u64) -> Self {
         f16::from_f32((bits >> 53) as f32 / (1u64 << 10) as f32 - 1.0)
     }
     fn nearest(number: f64) -> Self {
-        f16::from_f64(number)
+        f16::from_f32(number as f32)
     }
 }
 
@@ -206,7 +207,7 @@ impl Drawn for bf16 {
         bf16::from_f32((bits >> 56) as f32 / (1u64 << 7) as f32 - 1.0)
     }
     fn nearest(number: f64) -> Self {
-        bf16::from_f64(number)
+        bf16::from_f32(number as f32)
     }
 }
 
