@@ -11,12 +11,18 @@ constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp
 constexpr unsigned int NOWHERE = 0xffffffff; // the index of no element
 
 // ANCHOR: monoids
-// Operators as in chapter 9, over ints, floats and bf16, which is the upper
-// half of a float and is computed with as one.
+// Operators as in chapter 9, over ints, floats, f16, and bf16, which is the
+// upper half of a float. Both of these are computed with as floats.
+struct f16 { unsigned short bits; };
 struct bf16 { unsigned short bits; };
 __device__ int widen(int x) { return x; }
 __device__ float widen(float x) { return x; }
 __device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
+__device__ float widen(f16 x) {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
+    return wide;
+}
 
 template <typename T> struct SumOf { using type = float; };
 // wraps by definition
@@ -914,5 +920,6 @@ __device__ void sew(const Offset* offsets, typename Op::Out* out,
 SHAPES(Sum<int>, , i32, 4)
 OPERATORS(float, f32, 4)
 OPERATORS(bf16, bf16, 8)
+OPERATORS(f16, f16, 8)
 #endif
 // ANCHOR_END: entries

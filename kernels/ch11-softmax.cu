@@ -4,8 +4,8 @@
 // Idea.   Maximum and sum are one value, a pair that merges as any monoid
 //         does: a row is read once where its lanes hold it, twice where it is
 //         too long for that, and never three times.
-// Limit.  Bandwidth: a row is read, and a row is written. For bf16 without a
-//         row of results the exponentials are the limit.
+// Limit.  Bandwidth: a row is read, and a row is written. For bf16 and f16
+//         without a row of results the exponentials are the limit.
 // Worked. A row of 4,096 floats. Three passes read it three times and write
 //         it, 64 KB; a block that holds it reads it once, 32 KB in all.
 // Target. compute_90, and compute_80 without clusters.
@@ -19,34 +19,58 @@ constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp
 __device__ float infinite() { return __uint_as_float(0x7f800000); }
 
 // ANCHOR: elements
-// bf16 is the upper half of a float: it is read as one, computed with as one,
-// and rounded when it is written.
+// Halves, f16 and bf16, are widened to floats, computed with as such, and
+// rounded when they are written. bf16 is the upper half of a float.
+struct f16 { unsigned short bits; };
 struct bf16 { unsigned short bits; };
 __device__ float widen(float x) { return x; }
 __device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
+__device__ float widen(f16 x) {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
+    return wide;
+}
 __device__ void narrow(float x, float& out) { out = x; }
 __device__ void narrow(float x, bf16& out) {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(x));
 }
+// From 65,520 on, an f16 is infinite.
+__device__ void narrow(float x, f16& out) {
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out.bits) : "f"(x));
+}
 
-// W elements that a lane takes at once, as memory has them: 16 bytes, or one.
-// Of bf16 a word has two.
+// W elements that a lane takes at once: 16 bytes as memory has them, where a
+// word has two bf16 or two f16, or one element as a float.
 template <typename T>
 constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
 template <unsigned int W> struct Piece { unsigned int words[W > 1 ? 4 : 1]; };
-__device__ void widen(unsigned int word, float (&x)[1]) {
+template <typename T>
+__device__ void widen(T, unsigned int word, float (&x)[1]) {
     x[0] = __uint_as_float(word);
 }
-__device__ void widen(unsigned int word, float (&x)[2]) {
+__device__ void widen(bf16, unsigned int word, float (&x)[2]) {
     x[0] = __uint_as_float(word << 16),
     x[1] = __uint_as_float(word & 0xffff0000);
 }
-__device__ unsigned int narrowed(const float (&x)[1]) {
+__device__ void widen(f16, unsigned int word, float (&x)[2]) {
+    f16 low, high;
+    asm("mov.b32 {%0, %1}, %2;"
+        : "=h"(low.bits), "=h"(high.bits)
+        : "r"(word));
+    x[0] = widen(low), x[1] = widen(high);
+}
+template <typename T>
+__device__ unsigned int narrowed(T, const float (&x)[1]) {
     return __float_as_uint(x[0]);
 }
-__device__ unsigned int narrowed(const float (&x)[2]) {
+__device__ unsigned int narrowed(bf16, const float (&x)[2]) {
     unsigned int word;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(x[1]), "f"(x[0]));
+    return word;
+}
+__device__ unsigned int narrowed(f16, const float (&x)[2]) {
+    unsigned int word;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(x[1]), "f"(x[0]));
     return word;
 }
 
@@ -78,13 +102,14 @@ __device__ void load(Piece<W>& piece, const T* from, unsigned int left,
         wide[w / PER_WORD][w % PER_WORD] =
             w < left ? widen(from[w]) : missing;
     for (unsigned int k = 0; k < WORDS; k++)
-        piece.words[k] = narrowed(wide[k]);
+        piece.words[k] = narrowed(T(), wide[k]);
 }
-template <unsigned int W>
-__device__ void widen(Piece<W> piece, float (&x)[W]) {
+template <typename T, unsigned int W>
+__device__ void widen(T, Piece<W> piece, float (&x)[W]) {
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     float wide[WORDS][PER_WORD];
-    for (unsigned int k = 0; k < WORDS; k++) widen(piece.words[k], wide[k]);
+    for (unsigned int k = 0; k < WORDS; k++)
+        widen(T(), piece.words[k], wide[k]);
     for (unsigned int w = 0; w < W; w++)
         x[w] = wide[w / PER_WORD][w % PER_WORD];
 }
@@ -96,9 +121,9 @@ __device__ void store(T* to, const float (&x)[W], unsigned int left,
         float wide[WORDS][PER_WORD];
         for (unsigned int w = 0; w < W; w++)
             wide[w / PER_WORD][w % PER_WORD] = x[w];
-        *reinterpret_cast<uint4*>(to) = {narrowed(wide[0]), narrowed(wide[1]),
-                                         narrowed(wide[2]),
-                                         narrowed(wide[3])};
+        *reinterpret_cast<uint4*>(to) = {
+            narrowed(T(), wide[0]), narrowed(T(), wide[1]),
+            narrowed(T(), wide[2]), narrowed(T(), wide[3])};
     } else {
         for (unsigned int w = 0; w < W; w++) {
             if (w < left) narrow(x[w], to[w]);
@@ -112,6 +137,17 @@ __device__ void store(T* to, const float (&x)[W], unsigned int left,
 __device__ float larger(float a, float b) {
     float best;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(a), "f"(b));
+    return best;
+}
+// The same for the two elements in a word.
+__device__ unsigned int larger(bf16, unsigned int a, unsigned int b) {
+    unsigned int best;
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(best) : "r"(a), "r"(b));
+    return best;
+}
+__device__ unsigned int larger(f16, unsigned int a, unsigned int b) {
+    unsigned int best;
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(best) : "r"(a), "r"(b));
     return best;
 }
 // e^x by operations that round alike on every device: 2^n times e^r, where
@@ -354,8 +390,8 @@ template <class Op, unsigned int W> struct Row {
     }
     __device__ void widen(Piece<W> of_x, Piece<W> of_y, float (&x)[W],
                           float (&y)[W]) const {
-        ::widen(of_x, x);
-        if (Op::HAS_OTHER) ::widen(of_y, y);
+        ::widen(T(), of_x, x);
+        if (Op::HAS_OTHER) ::widen(T(), of_y, y);
     }
     __device__ void store(const float (&x)[W], unsigned int at) const {
         ::store<W>(out + begin(at), x, left(at), aligned);
@@ -551,19 +587,17 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
         for (unsigned int k = 0; k < V; k++)
             row.widen(pieces[k], others[k], x[k], y[k]);
     }
-    // The largest element of the pieces; of bf16 two at a time, as they lie
-    // in a word.
+    // The largest element of the pieces; of bf16 and f16 two at a time, as
+    // they lie in a word.
     __device__ float largest() const {
         float max = -infinite();
         if constexpr (W == PER_VECTOR<bf16>) {
+            typename Op::In type;
             unsigned int both = pieces[0].words[0];
-            for (unsigned int k = 1; k < V * 4; k++) {
-                asm("max.NaN.bf16x2 %0, %1, %2;"
-                    : "=r"(both)
-                    : "r"(both), "r"(pieces[k / 4].words[k % 4]));
-            }
+            for (unsigned int k = 1; k < V * 4; k++)
+                both = larger(type, both, pieces[k / 4].words[k % 4]);
             float two[2];
-            ::widen(both, two);
+            ::widen(type, both, two);
             max = larger(two[0], two[1]);
         } else {
             for (unsigned int k = 0; k < V * W; k++)
@@ -814,6 +848,7 @@ __device__ void whole(Task<Op> task, unsigned int count, unsigned int length,
     SHAPES(LogSoftmaxBackward<T>, log_softmax_backward, TYPE, PER)
 OPERATIONS(float, f32, 4)
 OPERATIONS(bf16, bf16, 8)
+OPERATIONS(f16, f16, 8)
 #endif
 // ANCHOR_END: entries
 

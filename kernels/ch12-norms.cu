@@ -21,34 +21,58 @@ constexpr unsigned int FULL = 0xffffffff; // all lanes of a warp
 constexpr float EPSILON = 1e-5f;          // what is added to the variance
 
 // ANCHOR: elements
-// bf16 is the upper half of a float: it is read as one, computed with as one,
-// and rounded when it is written.
+// Halves, f16 and bf16, are widened to floats, computed with as such, and
+// rounded when they are written. bf16 is the upper half of a float.
+struct f16 { unsigned short bits; };
 struct bf16 { unsigned short bits; };
 __device__ float widen(float x) { return x; }
 __device__ float widen(bf16 x) { return __uint_as_float(x.bits << 16); }
+__device__ float widen(f16 x) {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
+    return wide;
+}
 __device__ void narrow(float x, float& out) { out = x; }
 __device__ void narrow(float x, bf16& out) {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out.bits) : "f"(x));
 }
+// From 65,520 on, an f16 is infinite.
+__device__ void narrow(float x, f16& out) {
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(out.bits) : "f"(x));
+}
 
-// W elements that a lane takes at once, as memory has them: 16 bytes, or one.
-// Of bf16 a word has two.
+// W elements that a lane takes at once: 16 bytes as memory has them, where a
+// word has two bf16 or two f16, or one element as a float.
 template <typename T>
 constexpr unsigned int PER_VECTOR = sizeof(uint4) / sizeof(T);
 template <unsigned int W> struct Piece { unsigned int words[W > 1 ? 4 : 1]; };
-__device__ void widen(unsigned int word, float (&x)[1]) {
+template <typename T>
+__device__ void widen(T, unsigned int word, float (&x)[1]) {
     x[0] = __uint_as_float(word);
 }
-__device__ void widen(unsigned int word, float (&x)[2]) {
+__device__ void widen(bf16, unsigned int word, float (&x)[2]) {
     x[0] = __uint_as_float(word << 16),
     x[1] = __uint_as_float(word & 0xffff0000);
 }
-__device__ unsigned int narrowed(const float (&x)[1]) {
+__device__ void widen(f16, unsigned int word, float (&x)[2]) {
+    f16 low, high;
+    asm("mov.b32 {%0, %1}, %2;"
+        : "=h"(low.bits), "=h"(high.bits)
+        : "r"(word));
+    x[0] = widen(low), x[1] = widen(high);
+}
+template <typename T>
+__device__ unsigned int narrowed(T, const float (&x)[1]) {
     return __float_as_uint(x[0]);
 }
-__device__ unsigned int narrowed(const float (&x)[2]) {
+__device__ unsigned int narrowed(bf16, const float (&x)[2]) {
     unsigned int word;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(x[1]), "f"(x[0]));
+    return word;
+}
+__device__ unsigned int narrowed(f16, const float (&x)[2]) {
+    unsigned int word;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(x[1]), "f"(x[0]));
     return word;
 }
 
@@ -81,13 +105,14 @@ __device__ void load(Piece<W>& piece, const T* from, unsigned int left,
     for (unsigned int w = 0; w < W; w++)
         wide[w / PER_WORD][w % PER_WORD] = w < left ? widen(from[w]) : 0;
     for (unsigned int k = 0; k < WORDS; k++)
-        piece.words[k] = narrowed(wide[k]);
+        piece.words[k] = narrowed(T(), wide[k]);
 }
-template <unsigned int W>
-__device__ void widen(Piece<W> piece, float (&x)[W]) {
+template <typename T, unsigned int W>
+__device__ void widen(T, Piece<W> piece, float (&x)[W]) {
     constexpr unsigned int WORDS = W > 1 ? 4 : 1, PER_WORD = W / WORDS;
     float wide[WORDS][PER_WORD];
-    for (unsigned int k = 0; k < WORDS; k++) widen(piece.words[k], wide[k]);
+    for (unsigned int k = 0; k < WORDS; k++)
+        widen(T(), piece.words[k], wide[k]);
     for (unsigned int w = 0; w < W; w++)
         x[w] = wide[w / PER_WORD][w % PER_WORD];
 }
@@ -99,9 +124,9 @@ __device__ void store(T* to, const float (&x)[W], unsigned int left,
         float wide[WORDS][PER_WORD];
         for (unsigned int w = 0; w < W; w++)
             wide[w / PER_WORD][w % PER_WORD] = x[w];
-        *reinterpret_cast<uint4*>(to) = {narrowed(wide[0]), narrowed(wide[1]),
-                                         narrowed(wide[2]),
-                                         narrowed(wide[3])};
+        *reinterpret_cast<uint4*>(to) = {
+            narrowed(T(), wide[0]), narrowed(T(), wide[1]),
+            narrowed(T(), wide[2]), narrowed(T(), wide[3])};
     } else {
         for (unsigned int w = 0; w < W; w++) {
             if (w < left) narrow(x[w], to[w]);
@@ -286,8 +311,8 @@ template <class Op, unsigned int W> struct Row {
     // written.
     __device__ void widen(Piece<W> of_x, Piece<W> of_y, float (&x)[W],
                           float (&y)[W]) const {
-        ::widen(of_x, x);
-        if (Op::ADDED || Op::BACK) ::widen(of_y, y);
+        ::widen(T(), of_x, x);
+        if (Op::ADDED || Op::BACK) ::widen(T(), of_y, y);
         for (unsigned int w = 0; w < W && Op::ADDED; w++) {
             T rounded;
             narrow(__fadd_rn(x[w], y[w]), rounded);
@@ -297,7 +322,7 @@ template <class Op, unsigned int W> struct Row {
     __device__ void weights_of(float (&weight)[W], unsigned int at) const {
         Piece<W> piece;
         load_weights(piece, at);
-        ::widen(piece, weight);
+        ::widen(T(), piece, weight);
     }
     __device__ void store(const float (&x)[W], unsigned int at) const {
         ::store<W>(out + at * W, x, left(at), aligned);
@@ -307,8 +332,8 @@ template <class Op, unsigned int W> struct Row {
                           Piece<W> of_biases, unsigned int at,
                           Known of_row) const {
         float weight[W], bias[W] = {}, y[W];
-        ::widen(of_weights, weight);
-        if (Op::CENTRED) ::widen(of_biases, bias);
+        ::widen(T(), of_weights, weight);
+        if (Op::CENTRED) ::widen(T(), of_biases, bias);
         for (unsigned int w = 0; w < W; w++)
             y[w] = forward<Op>(x[w], weight[w], bias[w], of_row);
         store(y, at);
@@ -520,7 +545,8 @@ template <class Op, unsigned int V, unsigned int W> struct Held {
         for (unsigned int k = 0; k < V; k++) {
             unsigned int left = row.left(at + k * step);
             float weight[W];
-            if (Op::BACK) ::widen(of_weights[k], weight);
+            if (Op::BACK)
+                ::widen(typename Op::Element(), of_weights[k], weight);
             for (unsigned int w = 0; w < W; w++) {
                 float apart = w < left ? __fadd_rn(x[k][w], -all.mean) : 0;
                 squares[w % 2] = fmaf(apart, apart, squares[w % 2]);
@@ -659,7 +685,7 @@ template <class Op, unsigned int V, unsigned int W> struct Columns {
                          unsigned int at, unsigned int step, Known of_row) {
         for (unsigned int k = 0; k < V; k++) {
             float weight[W], out[W];
-            ::widen(of_weights[k], weight);
+            ::widen(typename Op::Element(), of_weights[k], weight);
             for (unsigned int w = 0; w < W; w++) {
                 // ANCHOR: column_sums
                 float x = normal<Op>(held.x[k][w], of_row), y = held.y[k][w];
@@ -1065,6 +1091,7 @@ __device__ void gradients(const float* sums, unsigned int teams,
     BACKWARD(RmsNormBackward, T, rms_norm_backward, TYPE, PER)
 OPERATIONS(float, f32, 4)
 OPERATIONS(bf16, bf16, 8)
+OPERATIONS(f16, f16, 8)
 #endif
 // ANCHOR_END: entries
 
@@ -1142,7 +1169,7 @@ __device__ void widen(const Eight& eight, unsigned int format,
     } else {
         Piece<8> piece = {{eight.words[0], eight.words[1], eight.words[2],
                            eight.words[3]}};
-        widen(piece, x);
+        widen(bf16(), piece, x);
     }
 }
 // E4M3: a sign, 4 bits of exponent and 3 of mantissa, no infinity, one NaN.

@@ -21,6 +21,7 @@ FLOATS = [
     [BIG / 4] * 3, [BIG / 4] * 8, [BIG / 2, BIG / 2, BIG / 4], [3e38, 3e38, -3e38], [3e38, -3e38, 3e38, -3e38],
     [1449.57] * 7, [1e6] * 7, [3e5 - 1, 3e5, 3e5 + 1, 3e5], [16777216.0, 1.0, -16777216.0, 1.0], [100000.0, 100001.0] * 4,
     [1.0, 1.0000001, 1.0, 1.0000001], [1e30, 1e-30, 1e30, 1e-30], [1e-30, 1e-30, 1e30], [1e30, 1e30, 0.0],
+    [65504.0, 65504.0, -300.0], [6e-8, -6e-5, 3e-5, 6e-8],
     [0.5, -0.25, 3.0, -1.5, 2.0], [750.0, -750.0, 0.0, 1500.0], [-100.0, -200.0, -90.0], [88.0, 89.0, -104.0], [5.0, 5.0, -5.0, 1.0, 5.0],
 ]
 WHOLES = [[], [0], [-1], [1, -1], [127, -128, 3], [2**31 - 1, 1, 5], [-2**31, -1], [65536, 65536, 3], [7, 7, -7, 0, 7], [2**31 - 1] * 4]
@@ -46,7 +47,8 @@ def drawn(seed, i, ty):
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
     z ^= z >> 31
-    return (z >> 56) / 128 - 1 if ty == "bf16" else (z >> 40) / 2**23 - 1
+    bits = {"f16": 10, "bf16": 7}.get(ty, 23)
+    return (z >> (63 - bits)) / 2**bits - 1
 
 
 def elements(values, ty):
@@ -109,7 +111,7 @@ def norms(op, x, y, ty):
     centred = "layer" in op
     if op.startswith("add"):
         x = np.float32(x) + np.float32(y)
-        x = (brain(x) if ty == "bf16" else x).astype(kind)
+        x = (brain(x) if ty == "bf16" else np.float16(x) if ty == "f16" else x).astype(kind)
     apart = x - np.mean(x) if centred else x
     scale = 1 / np.sqrt(np.mean(apart * apart) + kind(EPSILON))
     normal = apart * scale
@@ -154,7 +156,7 @@ def operations(ty):
     if "f" not in ty:
         few = ["sum", "prod", "sumsq", "dot", "count", "min", "max", "minmax", "argmin", "argmax"]
         return few + BITS if ty in ("i32", "u32", "i64") else few
-    return PLAIN + (EXPONENTIALS + NORMS if ty in ("f32", "bf16") else [])
+    return PLAIN + (EXPONENTIALS + NORMS if ty != "f64" else [])
 
 
 def main():

@@ -11,7 +11,7 @@ const THREAD_A_ROW: Variant = Variant {
     name: "thread_a_row",
     idea: "a thread takes a row, element by element",
     limit: "the lanes of a warp read different rows: each load touches as many sectors as there are lanes",
-    types: &[Type::I32, Type::BF16, Type::F32],
+    types: &[Type::I32, Type::F16, Type::BF16, Type::F32],
     ops: &[Op::Sum, Op::Max, Op::Maximum, Op::Argmax, Op::Meanvar],
     takes: |op, ty| op == Op::Sum || ty != Type::I32,
     blocks: BlockRule { min: 256, max: 256, default: 256 },

@@ -11,7 +11,7 @@ const THREE_PASSES: Variant = Variant {
     name: "three_passes",
     idea: "a block a row: once for the maximum, once for the sum of the exponentials, once for the results",
     limit: "a row comes from memory up to three times",
-    types: &[Type::BF16, Type::F32],
+    types: &[Type::F16, Type::BF16, Type::F32],
     ops: &[Op::Softmax, Op::LogSoftmax, Op::Logsumexp, Op::CrossEntropy, Op::CrossEntropyBackward],
     blocks: BlockRule { min: 256, max: 256, default: 256 },
     elements_per_block: |_| 4096,

@@ -16,7 +16,7 @@ const THREE_PASSES: Variant = Variant {
     name: "three_passes",
     idea: "a block a row: once for the mean, once for the variance, once for the results",
     limit: "a row comes from memory up to three times",
-    types: &[Type::BF16, Type::F32],
+    types: &[Type::F16, Type::BF16, Type::F32],
     ops: FORWARD,
     blocks: BlockRule { min: 256, max: 256, default: 256 },
     elements_per_block: |_| 4096,

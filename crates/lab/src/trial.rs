@@ -6,7 +6,7 @@
 
 use device::{Checks, Choice, Counters, KernelSource, Schedule, SimOptions};
 
-use crate::element::Array;
+use crate::element::{Array, Element};
 use crate::error::Result;
 use crate::hardware::{self, Replay, ragged_sizes};
 use crate::input::{SEED, random, random_for};
@@ -16,7 +16,7 @@ use crate::record::{self, OPTIONS};
 use crate::reference::reference_of;
 use crate::run::{Job, Run};
 use crate::session::{Session, built_root};
-use crate::{Chapter, LaunchOptions, Type, Variant};
+use crate::{Chapter, LaunchOptions, Type, Variant, with_type};
 
 mod lesson;
 mod matrices;
@@ -69,6 +69,11 @@ pub fn describe(run: &Run, context: &str) -> String {
         run.verdict.abs_error,
         run.verdict.error_bound
     )
+}
+
+/// Numbers as an array of this type, each the nearest that it has.
+pub fn array(ty: Type, numbers: &[f32]) -> Array {
+    with_type!(ty, T => T::array(numbers.iter().map(|&x| <T as Element>::from_f64(x.into())).collect()))
 }
 
 /// The variant of that name.

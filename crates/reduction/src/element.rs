@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Declares the element types, from a line for each.
 macro_rules! types {
-    ($($variant:ident $name:literal $bytes:literal, $roundoff:expr, $about:literal;)*) => {
+    ($($variant:ident $name:literal $cuda:literal $bytes:literal, $roundoff:expr, $about:literal;)*) => {
         /// Type of the elements of an array on a device.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
@@ -19,6 +19,11 @@ macro_rules! types {
             /// `i32`, as in `--type` and in the names of kernel entries.
             pub const fn name(self) -> &'static str {
                 match self { $(Type::$variant => $name,)* }
+            }
+
+            /// `int`, as in the kernels' files.
+            pub const fn cuda(self) -> &'static str {
+                match self { $(Type::$variant => $cuda,)* }
             }
 
             /// Size of one element in bytes.
@@ -43,16 +48,16 @@ macro_rules! types {
 const ROUNDED_F32: f64 = f32::EPSILON as f64 / 2.0;
 
 types! {
-    I8 "i8" 1, 0.0, "8-bit integers; their sums have 64 bits.";
-    U8 "u8" 1, 0.0, "8-bit integers without a sign; their sums have 64 bits.";
-    I16 "i16" 2, 0.0, "16-bit integers; their sums have 64 bits.";
-    I32 "i32" 4, 0.0, "32-bit integers; sums wrap modulo 2^32, on the GPU and in the reference.";
-    U32 "u32" 4, 0.0, "32-bit integers without a sign; sums wrap modulo 2^32.";
-    I64 "i64" 8, 0.0, "64-bit integers; sums wrap modulo 2^64.";
-    F16 "f16" 2, ROUNDED_F32, "IEEE half precision; sums are in single precision.";
-    BF16 "bf16" 2, ROUNDED_F32, "The upper half of single precision; sums are in single precision.";
-    F32 "f32" 4, ROUNDED_F32, "IEEE single precision.";
-    F64 "f64" 8, f64::EPSILON / 2.0, "IEEE double precision.";
+    I8 "i8" "signed char" 1, 0.0, "8-bit integers; their sums have 64 bits.";
+    U8 "u8" "unsigned char" 1, 0.0, "8-bit integers without a sign; their sums have 64 bits.";
+    I16 "i16" "short" 2, 0.0, "16-bit integers; their sums have 64 bits.";
+    I32 "i32" "int" 4, 0.0, "32-bit integers; sums wrap modulo 2^32, on the GPU and in the reference.";
+    U32 "u32" "unsigned int" 4, 0.0, "32-bit integers without a sign; sums wrap modulo 2^32.";
+    I64 "i64" "long long" 8, 0.0, "64-bit integers; sums wrap modulo 2^64.";
+    F16 "f16" "f16" 2, ROUNDED_F32, "IEEE half precision; sums are in single precision.";
+    BF16 "bf16" "bf16" 2, ROUNDED_F32, "The upper half of single precision; sums are in single precision.";
+    F32 "f32" "float" 4, ROUNDED_F32, "IEEE single precision.";
+    F64 "f64" "double" 8, f64::EPSILON / 2.0, "IEEE double precision.";
 }
 
 impl Type {

@@ -338,7 +338,7 @@ impl Op {
     /// Why it does not take elements of this type, as the end of a sentence; `None` if it does.
     pub fn refusal(self, ty: Type) -> Option<&'static str> {
         let (is_float, is_narrow) = (ty.is_float(), ty.bytes() < 4 && !ty.is_float());
-        let is_single = matches!(ty, Type::BF16 | Type::F32);
+        let is_single = matches!(ty, Type::F16 | Type::BF16 | Type::F32);
         Some(match self.row().2 {
             Takes::Bits if is_float => "the bits of floats are no set: take u32 or i64",
             Takes::Bits if is_narrow || ty == Type::I32 => {
@@ -354,8 +354,10 @@ impl Op {
             Takes::NanRule if !is_float => "there is no NaN among integers: take min or max",
             Takes::NanArg if !is_float => "there is no NaN among integers: take argmin or argmax",
             Takes::Floats if !is_float => "mean and variance have floats for accumulators: take f16, bf16, f32 or f64",
-            Takes::Exponentials if !is_single => "exponentials are taken of f32 and bf16, with floats for accumulators",
-            Takes::Norms if !is_single => "norms are of f32 and bf16, with floats for accumulators",
+            Takes::Exponentials if !is_single => {
+                "exponentials are taken of f16, bf16 and f32, with floats for accumulators"
+            }
+            Takes::Norms if !is_single => "norms are of f16, bf16 and f32, with floats for accumulators",
             _ => return None,
         })
     }

@@ -30,6 +30,9 @@ pub struct ContestTable {
     pub library: Library,
     /// Operations by type, in the order in which they are measured.
     pub tasks: Vec<Task>,
+    /// Types that the kernels take and no row measures.
+    #[serde(default)]
+    pub unmeasured: Vec<Type>,
     /// Rows and columns; empty for arrays.
     #[serde(default)]
     pub shapes: Vec<(u64, u64)>,

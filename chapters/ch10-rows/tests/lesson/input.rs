@@ -22,7 +22,7 @@ fn options_that_make_no_sense_are_refused() {
         ("--offsets giant --rows 2^20 --cols 2^20 --plan", &["--offsets giant", "longer than 2,147,483,647"]),
         ("--offsets power --rows 2^31", &["--rows 2,147,483,648", "32 bits"]),
         ("--rows -1", &["-1", "expected a whole number"]),
-        ("--type f64", &["--type f64", "i32, bf16 and f32"]),
+        ("--type f64", &["--type f64", "i32, f16, bf16 and f32"]),
         ("--op min", &["--op min", "no other operation"]),
         ("--labels none.npy", &["--labels", "sum has none"]),
     ]);
@@ -127,7 +127,7 @@ fn a_files_rows_are_its_own() -> std::io::Result<()> {
         ),
         (
             &[&files.counting("doubles.npy", Type::F64, "(12,)", 12)?],
-            ["holds float64", "int32 ('<i4') or float32 ('<f4')"],
+            ["holds float64", "int32 ('<i4') or float16 ('<f2') or float32 ('<f4')"],
         ),
     ] {
         PROGRAM.refuses(&[&["--input"], args].concat(), &said);

@@ -12,7 +12,7 @@ fn options_that_make_no_sense_are_refused() {
         ("--rows 3000000000 --cols 1 --plan", &["--rows 3,000,000,000", "32 bits"]),
         ("--rows 5 --cols 4 --pitch 2^63", &["--rows 5 --cols 4", "64 bits"]),
         ("--offsets uniform", &["--offsets", "the same length"]),
-        ("--type f64", &["--type f64", "bf16 and f32"]),
+        ("--type f64", &["--type f64", "f16, bf16 and f32"]),
         ("--op cross_entropy --rows 2 --cols 0", &["--cols 0", "a label"]),
     ]);
     PROGRAM.says(&["--n", "3_000_000_000", "--plan"], &["3,000,000,000 elements"]);

@@ -3,14 +3,14 @@
 use ch11_softmax::CHAPTER;
 use device::Checks;
 use lab::record::OPTIONS;
-use lab::trial::{describe, run_with, simulator};
-use lab::{Array, LaunchOptions, Matrix, Op, Result};
+use lab::trial::{array, describe, kinds, run_with, simulator};
+use lab::{LaunchOptions, Matrix, Op, Result};
 
 const INF: f32 = f32::INFINITY;
 const NAN: f32 = f32::NAN;
 
-/// Rows that are not like others.
-const ROWS: [[f32; 5]; 8] = [
+/// Rows that are not like others, in one of the types at least.
+const ROWS: [[f32; 5]; 10] = [
     [1.0, NAN, 3.0, NAN, INF],
     [-INF, -INF, -INF, -INF, -INF],
     [NAN, NAN, NAN, NAN, NAN],
@@ -19,19 +19,21 @@ const ROWS: [[f32; 5]; 8] = [
     [1e38, -1e38, 3e38, 3e38, 0.0],
     [-3e38, -3e38, -3e38, -3e38, -3e38],
     [0.0, -0.0, 0.0, -200.0, -80.0],
+    [65504.0, 65504.0, -65504.0, 65472.0, 65488.0],
+    [6e-8, -6e-8, 6.1e-5, -12.0, -17.0],
 ];
 
 #[test]
 fn rows_that_are_not_like_others_are_as_torch_has_them() -> Result<()> {
     let session = simulator(&CHAPTER, OPTIONS.schedule, Checks::ALL)?;
     for variant in CHAPTER.variants {
-        for &op in variant.ops {
+        for (ty, op) in kinds(variant) {
             let mut all = ROWS.concat();
             if op.arrays() == 2 {
                 all.extend(ROWS.iter().rev().flatten());
             }
-            let options = LaunchOptions::over(op, Matrix::dense(8, 5));
-            let run = run_with(&session, variant, options, &Array::F32(all), 0)?;
+            let options = LaunchOptions::over(op, Matrix::dense(10, 5));
+            let run = run_with(&session, variant, options, &array(ty, &all), 0)?;
             // Five gradients of -3e38 have no sum in floats, here or in torch: what follows from it is not judged.
             let has_sum = op.arrays() == 1;
             let is_right = run.ok() || !has_sum && run.verdict.not_judged.is_some();
@@ -49,9 +51,10 @@ fn a_row_of_minus_infinities_longer_than_a_block_is_no_number() -> Result<()> {
         let mut all = vec![f32::NEG_INFINITY; 2 * cols];
         all[2 * cols - 3] = -7.0;
         for variant in CHAPTER.variants {
-            for op in [Op::Softmax, Op::LogSoftmax, Op::Logsumexp] {
+            let is_pair = |op| matches!(op, Op::Softmax | Op::LogSoftmax | Op::Logsumexp);
+            for (ty, op) in kinds(variant).into_iter().filter(|&(_, op)| is_pair(op)) {
                 let options = LaunchOptions::over(op, Matrix::dense(2, cols as u64));
-                let run = run_with(&session, variant, options, &Array::F32(all.clone()), 0)?;
+                let run = run_with(&session, variant, options, &array(ty, &all), 0)?;
                 assert!(run.ok(), "{}", describe(&run, op.name()));
             }
         }

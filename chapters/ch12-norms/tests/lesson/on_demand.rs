@@ -24,7 +24,7 @@ fn what_a_gpu_gets_is_right_too() -> Result<()> {
     for (i, (rows, cols)) in MATRICES.into_iter().enumerate() {
         // Each operation and type meets every kind of shape that compiles another kernel for it, in turns.
         for (ty, op) in
-            [(Type::F32, Op::LayerNormBackward), (Type::BF16, Op::RmsNormBackward), (Type::BF16, Op::AddLayerNorm)]
+            [(Type::F32, Op::LayerNormBackward), (Type::BF16, Op::RmsNormBackward), (Type::F16, Op::AddLayerNorm)]
         {
             if i % 2 == 0 || op != Op::AddLayerNorm {
                 judge(&session, op, ty, Matrix::dense(rows, cols))?;

@@ -8,7 +8,7 @@
 //! - Sums are off by γ(k), where k is the longest path, rescaling included (`reduction::bound`); 16 more for exponentials, of which four are
 //!   on a path: the element's, that of its lane's maximum, and the same two in the sum; and for the share and what is made of it.
 //! - ln S is off by two roundings of its own and by what S is off, relatively.
-//! - A result of bf16 is rounded once more, by half a step.
+//! - A result of f16 or bf16 is rounded once more, by half a step.
 //!
 //! Doubles add an error a million times smaller.
 
@@ -115,17 +115,22 @@ pub(super) fn rounded<T: Element>(right: Expected) -> Expected {
 
 /// The largest finite number of the type that results are stored as.
 fn largest(ty: Type) -> f64 {
-    if ty == Type::BF16 { half::bf16::MAX.to_f64() } else { f64::from(f32::MAX) }
+    match ty {
+        Type::F16 => half::f16::MAX.to_f64(),
+        Type::BF16 => half::bf16::MAX.to_f64(),
+        _ => f64::from(f32::MAX),
+    }
 }
 
 /// Half a step of the type at this size, where results are rounded to one that is narrower than a float.
-pub(super) fn narrowing_error(ty: Type, size: f64) -> f64 {
-    if ty != Type::BF16 || !size.is_finite() {
-        return 0.0;
-    }
-    // Eight significant bits, from the smallest subnormal on.
-    let exponent = size.log2().floor().max(-126.0);
-    (exponent - 8.0).exp2()
+fn narrowing_error(ty: Type, size: f64) -> f64 {
+    // Significant bits, and the exponent below which all numbers are subnormal.
+    let (bits, least) = match ty {
+        Type::F16 => (11.0, -14.0),
+        Type::BF16 => (8.0, -126.0),
+        _ => return 0.0,
+    };
+    if size.is_finite() { (size.log2().floor().max(least) - bits).exp2() } else { 0.0 }
 }
 
 /// Part of a row that its elements' answers are made of.
@@ -208,7 +213,7 @@ fn pair_result(op: Op, pair: &Pair, x: f64, is_label: bool, gradient: f64) -> Ex
 #[cfg(test)]
 mod tests {
     use super::*;
-    use half::bf16;
+    use half::{bf16, f16};
 
     fn row<T>(first: &[T]) -> Row<'_, T> {
         Row { first, other: &[], label: 1, gradient: 0.5 }
@@ -274,14 +279,34 @@ mod tests {
     }
 
     #[test]
-    fn bf16_is_allowed_half_a_step() {
-        let x: Vec<bf16> = crate::input::elements(100, 5);
-        let wide: Vec<f32> = x.iter().map(|x| x.to_f32()).collect();
-        let results = softmax_in_floats(&wide);
-        for (right, result) in element_results(Op::Softmax, row(&x), 30).zip(&results) {
-            let rounded = bf16::from_f32(*result);
-            assert!(right.judge(rounded.to_f64()).right);
-            assert!(!right.judge(bf16::from_bits(rounded.to_bits() + 2).to_f64()).right);
+    fn halves_are_allowed_half_a_step() {
+        macro_rules! of {
+            ($half:ident) => {
+                let mut x: Vec<$half> = crate::input::elements(100, 5);
+                // With shares below the normal numbers of f16, down to its smallest.
+                x.extend((5..18).map(|x| $half::from_f32(-(x as f32))));
+                let wide: Vec<f32> = x.iter().map(|x| x.to_f32()).collect();
+                let results = softmax_in_floats(&wide);
+                for (right, result) in element_results(Op::Softmax, row(&x), 30).zip(&results) {
+                    let rounded = $half::from_f32(*result);
+                    assert!(right.judge(rounded.to_f64()).right);
+                    assert!(!right.judge($half::from_bits(rounded.to_bits() + 2).to_f64()).right);
+                }
+            };
+        }
+        of!(bf16);
+        of!(f16);
+    }
+
+    #[test]
+    fn a_result_that_no_f16_holds_is_infinite() {
+        let [y, gradient] = [[300.0, 300.0], [300.0, 200.0]].map(|row: [f32; 2]| row.map(f16::from_f32));
+        let row = Row { first: &y, other: &gradient, label: 0, gradient: 1.0 };
+        for right in element_results(Op::SoftmaxBackward, row, 5) {
+            assert!(right.value < -4e7 && right.judge(f64::NEG_INFINITY).right, "{right:?}");
+            for wrong in [-65504.0, f64::INFINITY, f64::NAN] {
+                assert!(right.judge(wrong).is_wrong(), "{wrong}: {right:?}");
+            }
         }
     }
 }

@@ -11,7 +11,7 @@
 //! - Backward, the mean of g and that of g times the normalised element are sums of products, off as those are.
 //! - Where all of that moves a normalised element by 2 √n, which is more than any can be, nothing is judged; nor where a sum may
 //!   overflow.
-//! - A result of bf16 is rounded once more, by half a step.
+//! - A result of f16 or bf16 is rounded once more, by half a step.
 
 use super::exponentials::rounded;
 use crate::bound::{error_bound, may_overflow};
@@ -75,7 +75,7 @@ fn double<T: Element>(x: T) -> f64 {
 /// Stored value of the sum of two elements.
 fn rounded_sum<T: Element>(a: T, b: T) -> f64 {
     let sum = (double(a) as f32) + (double(b) as f32);
-    if T::TYPE == Type::BF16 { half::bf16::from_f32(sum).to_f64() } else { f64::from(sum) }
+    T::from_f64(f64::from(sum)).value().to_f64()
 }
 
 impl Norm {

@@ -1,12 +1,13 @@
 //! Right kernels in floats, by the formulas that the lessons have, in any order.
 
-use lab::{Op, Targets, Type};
+use lab::element::Element;
+use lab::{Op, Targets, Type, with_type};
 
 use crate::{GRADIENT, LABEL};
 
 /// Elements of this type in single precision.
 pub fn narrowed(ty: Type, x: f32) -> f32 {
-    if ty == Type::BF16 { half::bf16::from_f32(x).to_f32() } else { x }
+    with_type!(ty, T => <T as Element>::from_f64(f64::from(x)).value().to_f64() as f32)
 }
 
 macro_rules! folds {
@@ -84,10 +85,7 @@ fn norm(op: Op, ty: Type, x: &[f32], y: &[f32]) -> Vec<f32> {
     let targets = Targets::default();
     let parameters = |i: usize| {
         let i = i as u64;
-        match ty {
-            Type::BF16 => (targets.weight::<half::bf16>(i).to_f32(), targets.bias::<half::bf16>(i).to_f32()),
-            _ => (targets.weight::<f32>(i), targets.bias::<f32>(i)),
-        }
+        with_type!(ty, T => [targets.weight::<T>(i), targets.bias::<T>(i)].map(|x| x.value().to_f64() as f32))
     };
     let x: Vec<f32> = match op.adds() {
         true => x.iter().zip(y).map(|(x, y)| narrowed(ty, x + y)).collect(),
@@ -99,11 +97,12 @@ fn norm(op: Op, ty: Type, x: &[f32], y: &[f32]) -> Vec<f32> {
     let scale = 1.0 / (variance + 1e-5).sqrt();
     let normal: Vec<f32> = x.iter().map(|x| (x - mean) * scale).collect();
     if !op.has_weight_gradients() {
-        let of =
-            |(i, normal): (usize, &f32)| normal * parameters(i).0 + if op.is_centred() { parameters(i).1 } else { 0.0 };
+        let of = |(i, normal): (usize, &f32)| {
+            normal * parameters(i)[0] + if op.is_centred() { parameters(i)[1] } else { 0.0 }
+        };
         return normal.iter().enumerate().map(of).collect();
     }
-    let g: Vec<f32> = y.iter().enumerate().map(|(i, y)| y * parameters(i).0).collect();
+    let g: Vec<f32> = y.iter().enumerate().map(|(i, y)| y * parameters(i)[0]).collect();
     let of_g = if op.is_centred() { sum(g.iter().copied()) / count } else { 0.0 };
     let of_gx = scale * (sum(x.iter().zip(&g).map(|(x, g)| g * (x - mean))) / count);
     normal.iter().zip(&g).map(|(normal, g)| scale * ((g - of_g) - normal * of_gx)).collect()

@@ -25,7 +25,7 @@ pub fn array(ty: Type, floats: &[f64], wholes: &[i64]) -> Array {
         Type::I32 => Array::I32(wholes.iter().map(|&x| x as i32).collect()),
         Type::U32 => Array::U32(wholes.iter().map(|&x| x as u32).collect()),
         Type::I64 => Array::I64(wholes.to_vec()),
-        Type::F16 => Array::F16(floats.iter().map(|&x| f16::from_f64(x)).collect()),
+        Type::F16 => Array::F16(all(|x| x as f32).into_iter().map(f16::from_f32).collect()),
         Type::BF16 => Array::BF16(all(|x| x as f32).into_iter().map(bf16::from_f32).collect()),
         Type::F32 => Array::F32(all(|x| x as f32)),
         Type::F64 => Array::F64(floats.to_vec()),
@@ -38,7 +38,8 @@ pub fn row(op: Op, first: &Array, other: &Array, additions: u64) -> Vec<Expected
     match (first, other) {
         (Array::F32(first), Array::F32(other)) => row_of(op, first, other, additions),
         (Array::BF16(first), Array::BF16(other)) => row_of(op, first, other, additions),
-        _ => panic!("{op} is of f32 and bf16"),
+        (Array::F16(first), Array::F16(other)) => row_of(op, first, other, additions),
+        _ => panic!("{op} is of f16, bf16 and f32"),
     }
 }
 

@@ -54,8 +54,8 @@ fn compare(op: Op, ty: Type, (first, other): (&Array, &Array), both: &Array, num
     let additions = first.len() as u64 + 2;
     if op.has_bounds() {
         let ours = row(op, first, other, additions);
-        let is_bf16 = ty == Type::BF16 && op.is_per_element();
-        let stored = |x: f64| if is_bf16 { half::bf16::from_f32(x as f32).to_f64() } else { x };
+        let is_narrow = ty.bytes() < 4 && op.is_per_element();
+        let stored = |x: f64| if is_narrow { crate::kernels::narrowed(ty, x as f32).into() } else { x };
         for ((ours, exact), short) in ours.iter().zip(numbers(exact)).zip(numbers(short)) {
             take(ours.value, exact, short, ours.judge(stored(short)));
         }

@@ -21,6 +21,9 @@ fn awkward() -> impl Strategy<Value = f64> {
         3.0,
         1449.57,
         65504.0,
+        300.0,
+        6e-8,
+        -6.1e-5,
         16_777_216.0,
         -16_777_215.0,
         1e-45,
@@ -114,7 +117,7 @@ proptest! {
     #[test]
     fn results_of_rows(values in rows(), others in rows()) {
         let other: Vec<f64> = others.iter().copied().chain(values.iter().copied()).take(values.len()).collect();
-        for ty in [Type::F32, Type::BF16] {
+        for ty in [Type::F16, Type::BF16, Type::F32] {
             for &op in Op::ALL.iter().filter(|op| op.has_bounds()) {
                 if values.is_empty() {
                     continue;

@@ -1,6 +1,5 @@
 //! Norms, chapter 12's kernels: who holds a row, with the reason in words, and launches.
 
-use crate::element::Type;
 use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Pass, Plan, Problem};
@@ -66,7 +65,7 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let is_few = 2 * matrix.rows < multiprocessors || matrix.rows * matrix.cols <= threads(problem) * OF_WAVE;
     let of_warp = if per > 4 && !is_few { 2 * OF_WARP } else { OF_WARP };
     if matrix.cols <= of_warp {
-        // Two vectors of bf16 have the bytes of a row on their way that make the trip worth it.
+        // Two vectors of halves have the bytes of a row on their way that make the trip worth it.
         let each = vectors.div_ceil(32).max(if per > 4 && vectors >= 8 { 2 } else { 1 });
         let lanes = vectors.div_ceil(each).next_power_of_two();
         let is_two = if per == 4 { (5..=16).contains(&vectors) } else { vectors < 8 };
@@ -143,12 +142,7 @@ pub fn results(problem: &Problem<'_>) -> u64 {
     Matrix { rows, ..matrix }.span().unwrap_or(u64::MAX)
 }
 
-/// The type of the elements as the kernels' file has it.
-fn element(problem: &Problem<'_>) -> &'static str {
-    if problem.ty == Type::BF16 { "bf16" } else { "float" }
-}
-
-/// The operation, likewise.
+/// The operation as the kernels' file has it.
 fn operation(problem: &Problem<'_>) -> &'static str {
     match problem.op {
         Op::RmsNorm => "RmsNorm",
@@ -160,14 +154,14 @@ fn operation(problem: &Problem<'_>) -> &'static str {
     }
 }
 
-/// Both as the macros take them.
+/// Operation and type as the macros take them.
 fn instance(problem: &Problem<'_>) -> String {
-    format!("{}, {}, {}, {}", operation(problem), element(problem), problem.op, problem.ty)
+    format!("{}, {}, {}, {}", operation(problem), problem.ty.cuda(), problem.op, problem.ty)
 }
 
 /// Both as a type: `LayerNorm<float>`.
 fn norm_of(problem: &Problem<'_>) -> String {
-    format!("{}<{}>", operation(problem), element(problem))
+    format!("{}<{}>", operation(problem), problem.ty.cuda())
 }
 
 /// Arguments of every kernel here: the matrices, the rows, and the weights and biases of the columns.

@@ -182,25 +182,8 @@ pub fn is_compiled(op: Op, ty: Type) -> bool {
     }
 }
 
-/// A type in the kernels' file.
-pub(crate) const fn element(ty: Type) -> &'static str {
-    match ty {
-        Type::I8 => "signed char",
-        Type::U8 => "unsigned char",
-        Type::I16 => "short",
-        Type::I32 => "int",
-        Type::U32 => "unsigned int",
-        Type::I64 => "long long",
-        Type::F16 => "f16",
-        Type::BF16 => "bf16",
-        Type::F32 => "float",
-        Type::F64 => "double",
-    }
-}
-
 /// Arguments for the macros of the kernels' file: the operator, and the names of it and of the type in kernels' names.
 pub fn instance(problem: &Problem<'_>) -> String {
-    let element = element(problem.ty);
     let operator = match problem.op {
         Op::Sum => "Sum",
         Op::Min => "Min",
@@ -224,7 +207,7 @@ pub fn instance(problem: &Problem<'_>) -> String {
         _ => "None",
     };
     let name = if problem.op == Op::Sum { String::new() } else { format!("_{}", problem.op) };
-    format!("{operator}<{element}>, {name}, {}", problem.ty)
+    format!("{operator}<{}>, {name}, {}", problem.ty.cuda(), problem.ty)
 }
 
 /// Combinations on the longest path through a block: a column of each warp's, then a warp.

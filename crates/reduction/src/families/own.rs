@@ -120,7 +120,7 @@ impl Operator {
     /// Its text in a namespace of its own, with checks of what this structure says of it.
     fn text(&self) -> String {
         let Operator { name, cuda, ty, value_bytes, result, result_bytes } = self;
-        let element = operators::element(*ty);
+        let element = ty.cuda();
         format!(
             "namespace own {{\n#line 1 \"{name}\"\n{cuda}\n}}\n#line 1 \"plan\"\n\
              static_assert(IS_SAME<own::{name}::In, {element}>, \"the elements of {name} are {ty} for Rust, which is {element}\");\n\

@@ -9,8 +9,8 @@ use crate::text::grouped;
 /// Returns whether its kernels are compiled for this operation and type.
 pub fn is_compiled(op: Op, ty: Type) -> bool {
     match op {
-        Op::Sum => matches!(ty, Type::I32 | Type::BF16 | Type::F32),
-        Op::Max | Op::Maximum | Op::Argmax | Op::Meanvar => matches!(ty, Type::BF16 | Type::F32),
+        Op::Sum => matches!(ty, Type::I32 | Type::F16 | Type::BF16 | Type::F32),
+        Op::Max | Op::Maximum | Op::Argmax | Op::Meanvar => matches!(ty, Type::F16 | Type::BF16 | Type::F32),
         _ => false,
     }
 }
@@ -294,11 +294,6 @@ fn lane_additions(problem: &Problem<'_>, cols: u64, lanes: u64) -> u64 {
 
 /// Arguments for the macros of the kernels' file: the operator, and the names of it and of the type in kernels' names.
 pub fn instance(problem: &Problem<'_>) -> String {
-    let element = match problem.ty {
-        Type::I32 => "int",
-        Type::BF16 => "bf16",
-        _ => "float",
-    };
     let (operator, name) = match problem.op {
         Op::Max => ("Max", "_max"),
         Op::Maximum => ("Maximum", "_maximum"),
@@ -306,7 +301,7 @@ pub fn instance(problem: &Problem<'_>) -> String {
         Op::Meanvar => ("MeanVariance", "_meanvar"),
         _ => ("Sum", ""),
     };
-    format!("{operator}<{element}>, {name}, {}", problem.ty)
+    format!("{operator}<{}>, {name}, {}", problem.ty.cuda(), problem.ty)
 }
 
 /// `groups_l8r1u2<<<grid, 256>>>(in, out, rows, cols, pitch)`

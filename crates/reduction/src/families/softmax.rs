@@ -1,6 +1,5 @@
 //! Softmax and its family, chapter 11's kernels: who holds a row, with the reason in words, and launches.
 
-use crate::element::Type;
 use crate::layout::Matrix;
 use crate::op::Op;
 use crate::plan::{Arg, Plan, Problem};
@@ -16,7 +15,7 @@ const OF_WAVE: u64 = 8;
 /// Elements of a row from which on it is only read, not held, where it has one result.
 const OF_STREAM: u64 = 4096;
 
-/// Elements that a thread holds of one matrix, at most, in shapes that are compiled on demand. Those of bf16 bring
+/// Elements that a thread holds of one matrix, at most, in shapes that are compiled on demand. Those of two bytes bring
 /// more work for each byte, which more threads hide better.
 fn held_most(problem: &Problem<'_>) -> u64 {
     let of_one = if problem.ty.bytes() < 4 { 32 } else { 64 };
@@ -47,7 +46,7 @@ fn gpu_shape(problem: &Problem<'_>, matrix: Matrix) -> Shape {
     let is_light = problem.op.arrays() == 1 && is_each;
     let of_warp = if per > 4 && is_light && !is_few { 2 * OF_WARP } else { OF_WARP };
     if matrix.cols <= of_warp {
-        // If nothing is held for a result, fewer lanes have fewer pairs to bring together; with bf16, a lane needs two vectors on
+        // If nothing is held for a result, fewer lanes have fewer pairs to bring together; of two bytes, a lane needs two vectors on
         // their way to make the trip worth it.
         let least = match is_each {
             true => {
@@ -101,7 +100,6 @@ pub fn results(problem: &Problem<'_>) -> u64 {
 
 /// The operation and the type as the macros of the kernels' file have them.
 fn instance(problem: &Problem<'_>) -> String {
-    let element = if problem.ty == Type::BF16 { "bf16" } else { "float" };
     let operation = match problem.op {
         Op::LogSoftmax => "LogSoftmax",
         Op::Logsumexp => "LogSumExp",
@@ -111,7 +109,7 @@ fn instance(problem: &Problem<'_>) -> String {
         Op::CrossEntropyBackward => "CrossEntropyBackward",
         _ => "Softmax",
     };
-    format!("{operation}<{element}>, {}, {}", problem.op, problem.ty)
+    format!("{operation}<{}>, {}, {}", problem.ty.cuda(), problem.op, problem.ty)
 }
 
 /// Arguments of every kernel here: the matrices, the rows, and labels and gradients where there are any.
